@@ -1,0 +1,218 @@
+"""The Curator: the only object through which a private value becomes a released one."""
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+
+from skdp.accounting._plan import Plan
+from skdp.accounting._report import Charge, PrivacyReport
+from skdp.exceptions import BudgetExceeded, PlanError
+from skdp.mechanisms import RowKeys, exponential_choice, rounded_gaussian, rounded_laplace
+from skdp.mechanisms._exact import sqrt_down, sqrt_up
+
+__all__ = ["Curator", "Release"]
+
+
+@dataclass(frozen=True)
+class Release:
+    """A released value and the law of its noise.
+
+    Parameters
+    ----------
+    value : ndarray of int64
+        Exact value plus noise, in grid units.
+    scale : float
+        Standard deviation (Gaussian) or scale (Laplace) of the noise in grid units.
+    law : {"gaussian", "laplace"}
+    """
+
+    value: np.ndarray
+    scale: float
+    law: str
+
+    def __array__(self, dtype=None, copy=None):
+        return np.array(self.value, dtype=dtype)
+
+
+class Curator:
+    """Draws noise and charges for it in one call.
+
+    Parameters
+    ----------
+    plan : Plan
+        The budget and the releases that may share it.
+    entropy : SystemEntropy or SeededEntropy
+        Source of the noise; the keys of the rows, `coins`, get a stream of their own.
+
+    Notes
+    -----
+    **Privacy**: the shares of all releases sum to at most one, in exact rationals, whatever the
+    engine does; a share may depend on earlier releases (user guide "Accounting", theorem 2). The
+    caller proves that, given the earlier releases and outside the declared failure events, adding
+    or removing one row moves the integer value by at most ``sensitivity``.
+    """
+
+    def __init__(self, plan, entropy):
+        self._plan = plan
+        self._steps = {step.label: [step, step.times] for step in plan.steps}
+        self._events = dict(plan.events)
+        self._entropy = entropy
+        self._charges = []
+        self._decisions = []
+        self._used = Fraction(0)
+        self.coins = RowKeys(entropy)
+
+    @property
+    def budget(self):
+        """The budget that the shares are parts of."""
+        return self._plan.budget
+
+    @property
+    def remaining(self):
+        """Share that has not been spent, an exact rational."""
+        return 1 - self._used
+
+    def gaussian(self, value, *, sensitivity, share, label):
+        """Release ``value`` plus Gaussian noise rounded to the integer grid.
+
+        Parameters
+        ----------
+        value : array-like of int64
+            Exact integers on a public grid.
+        sensitivity : int, Fraction or float
+            Largest l2 change of ``value`` for neighbouring tables; a float is taken exactly.
+        share : float or Fraction
+            Part of the budget.
+        label : str
+            Label of a planned step.
+
+        Returns
+        -------
+        release : Release
+        """
+        cost = self._pay(label, "gaussian", share)
+        if self.budget.unit == "pure":
+            raise PlanError("Gaussian noise has no pure guarantee; plan Laplace noise instead.")
+        variance = Fraction(sensitivity) ** 2 / (cost if self.budget.unit == "gdp" else 2 * cost)
+        return self._draw(value, "gaussian", sqrt_up(variance), sensitivity, share, label)
+
+    def laplace(self, value, *, sensitivity, share, label):
+        """Release ``value`` plus Laplace noise rounded to the grid; ``sensitivity`` is in l1."""
+        epsilon = self._epsilon(self._pay(label, "laplace", share), bounded_range=False)
+        scale = np.nextafter(float(Fraction(sensitivity) / epsilon), np.inf)
+        return self._draw(value, "laplace", float(scale), sensitivity, share, label)
+
+    def select(self, scores, *, sensitivity, share, label):
+        """Return an index drawn by the exponential mechanism (large scores are likely).
+
+        ``sensitivity`` bounds the change of every single score.
+        """
+        epsilon = self._epsilon(self._pay(label, "select", share), bounded_range=True)
+        rate = epsilon / (2 * Fraction(sensitivity))
+        self._record(Charge(label, "select", Fraction(share), float(sensitivity), float(1 / rate)))
+        return self._choose(np.asarray(scores, dtype=np.int64), rate)
+
+    def fails(self, label):
+        """Declare a planned failure event; return its probability (a float rounded down)."""
+        if label not in self._events:
+            raise PlanError(f"the plan has no failure event {label!r} left.")
+        return float(self._events.pop(label)) * (1 - 1e-9)
+
+    def child(self, label, share):
+        """Return a Curator for ``share`` of this budget; its steps are planned as ``label/...``."""
+        self._pay(label, "child", share)
+        return _Child(self, label, Fraction(share))
+
+    def decide(self, text):
+        """Note a decision that was taken from released values only. ``text`` is constant."""
+        self._decisions.append(text)
+
+    def close(self, estimator):
+        """Return the report of everything released."""
+        return PrivacyReport(
+            estimator=estimator,
+            budget=self.budget,
+            charges=tuple(self._charges),
+            events=self._plan.events,
+            decisions=tuple(self._decisions),
+            assumptions=self._plan.assumptions,
+            seeded=self._entropy.seeded,
+        )
+
+    def _pay(self, label, mechanism, share):
+        """Book a share exactly; return its cost in the unit of the budget."""
+        share = Fraction(share)
+        step, left = self._steps.get(label, (None, 0))
+        if left < 1 or step.mechanism != mechanism or not 0 < share <= step.at_most:
+            raise PlanError(f"the plan has no room for this {mechanism} release of {label!r}.")
+        if share > self.remaining:
+            raise BudgetExceeded(f"{label!r} asks for more of the budget than is left.")
+        self._book(label)
+        self._used += share
+        return share * self.budget.amount
+
+    def _book(self, label):
+        self._steps[label][1] -= 1
+
+    def _record(self, charge):
+        self._charges.append(charge)
+
+    def _epsilon(self, cost, *, bounded_range):
+        """Return the pure epsilon that ``cost`` buys (rho = epsilon^2/2, or /8 for a choice)."""
+        if self.budget.unit == "gdp":
+            raise PlanError("a GDP budget takes Gaussian noise only; plan a zCDP or pure budget.")
+        if self.budget.unit == "pure":
+            return cost
+        return Fraction(sqrt_down((8 if bounded_range else 2) * cost))
+
+    def _draw(self, value, law, scale, sensitivity, share, label):
+        self._record(Charge(label, law, Fraction(share), float(sensitivity), scale))
+        return Release(self._noisy(np.asarray(value, dtype=np.int64), law, scale), scale, law)
+
+    # The three methods below are what a test replaces by canned answers.
+    def _noisy(self, value, law, scale):
+        sample = rounded_gaussian if law == "gaussian" else rounded_laplace
+        return value + sample(scale, value.shape, self._entropy)
+
+    def _choose(self, scores, rate):
+        return exponential_choice(scores, rate, self._entropy)
+
+
+class _Child(Curator):
+    """A Curator that spends a share of its parent's budget and writes into its books."""
+
+    def __init__(self, parent, label, share):
+        prefix = f"{label}/"
+        budget = replace(parent.budget, amount=parent.budget.amount * share)
+        steps = tuple(
+            replace(step, label=step.label.removeprefix(prefix))
+            for step, _ in parent._steps.values()
+            if step.label.startswith(prefix)
+        )
+        events = tuple(
+            (name.removeprefix(prefix), p)
+            for name, p in parent._events.items()
+            if name.startswith(prefix)
+        )
+        super().__init__(Plan(budget, steps, events), parent._entropy)
+        self._parent, self._prefix, self._part = parent, prefix, share
+        self._noisy, self._choose = parent._noisy, parent._choose
+
+    def _book(self, label):
+        super()._book(label)
+        self._parent._book(self._prefix + label)
+
+    def _record(self, charge):
+        super()._record(charge)
+        whole = replace(charge, label=self._prefix + charge.label, share=charge.share * self._part)
+        self._parent._record(whole)
+
+    def fails(self, label):
+        """Declare a planned failure event, as :meth:`Curator.fails`."""
+        self._parent.fails(self._prefix + label)
+        return super().fails(label)
+
+    def decide(self, text):
+        """Note a decision, as :meth:`Curator.decide`."""
+        self._parent.decide(text)

@@ -1,0 +1,129 @@
+"""The fit that every estimator shares: validate the schema, plan, charge, release, report."""
+
+import warnings
+from numbers import Real
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import validate_data
+
+from skdp._compat import Interval, fit_context
+from skdp._config import get_config
+from skdp._curator import Curator
+from skdp.accounting import PrivacyLedger
+from skdp.chunks import ArrayRows
+from skdp.contracts import Contract, Released, Rows
+from skdp.exceptions import BudgetExceeded, PlanError, ReleaseError, SeededNoiseWarning
+from skdp.mechanisms import make_entropy
+
+__all__ = ["PrivateEstimator"]
+
+
+class PrivateEstimator(BaseEstimator):
+    """Base of all private estimators.
+
+    A subclass has the parameters ``epsilon``, ``delta``, ``random_state`` and ``ledger`` and
+    writes two methods:
+
+    ``plan()``
+        Returns the :class:`skdp.accounting.Plan` of a fit, from parameters alone.
+    ``_release(rows, curator)``
+        Returns a dict of fitted attributes, every one of them computed from releases of the
+        curator and public values only.
+
+    ``fit`` sets nothing else: what is not in that dict does not survive.
+    """
+
+    _parameter_constraints: dict = {
+        "epsilon": [Interval(Real, 0, None, closed="neither")],
+        "delta": [Interval(Real, 0, 1, closed="left")],
+        "random_state": ["random_state"],
+        "ledger": [PrivacyLedger, None],
+    }
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y=None):
+        """Fit on private rows and release the result.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The private rows. Read, never stored.
+        y : Ignored
+            Present for API consistency by convention.
+
+        Returns
+        -------
+        self : object
+            Fitted estimator; ``privacy_report_`` is the bill.
+
+        Raises
+        ------
+        ValueError
+            For a table of the wrong shape or type, and for NaN or infinity unless
+            ``skdp.config_context(invalid_rows="ignore")``; before anything is charged.
+        BudgetExceeded
+            If the ledger cannot grant the whole plan; before the release reads anything.
+        ReleaseError
+            If the private part fails; the message is constant and the budget stays spent.
+        """
+        plan = self.plan()
+        rows = ArrayRows(self._validate_rows(X))
+        self._check_public(rows.n_features)
+        entropy = make_entropy(self.random_state)
+        if entropy.seeded:
+            warnings.warn(
+                f"{type(self).__name__} draws its noise from a seed: the result is reproducible "
+                "and NOT private. Use random_state=None for anything that leaves your hands.",
+                SeededNoiseWarning,
+                stacklevel=3,
+            )
+        if self.ledger is not None:
+            self.ledger.charge(plan.budget, type(self).__name__, seeded=entropy.seeded)
+        curator = Curator(plan, entropy)
+        released = _guarded(self._release, rows, curator)
+        for name, value in released.items():
+            setattr(self, name, value)
+        self.privacy_report_ = curator.close(type(self).__name__)
+        return self
+
+    def _validate_rows(self, X):
+        ignore = get_config()["invalid_rows"] == "ignore"
+        with np.errstate(all="ignore"):
+            return validate_data(
+                self,
+                X,
+                dtype=[np.float64, np.float32],
+                ensure_all_finite=not ignore,
+                ensure_min_samples=0 if ignore else 1,
+            )
+
+    def _check_public(self, n_features):
+        """Raise ValueError for public parameters that do not fit the number of columns."""
+
+    def _budget(self, make):
+        """Return ``make(epsilon, delta)`` as the ledger, if any, would admit it."""
+        budget = make(self.epsilon, self.delta)
+        return budget if self.ledger is None else self.ledger.admit(budget)
+
+    def __skdp_contract__(self):
+        """Return what this step reads and yields."""
+        return Contract(consumes=(Rows,), yields=lambda kind: Released(), spends=True)
+
+
+def _guarded(release, rows, curator):
+    """Run the private part: no warning, no exception of its own reaches the caller."""
+    try:
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return release(rows, curator)
+    except (BudgetExceeded, PlanError):
+        raise
+    except Exception:
+        if get_config()["debug"]:
+            raise
+    raise ReleaseError(
+        "The private part of this fit failed. The details are withheld because they could depend "
+        "on single rows, and the budget stays spent. Please report this as a bug; a data holder "
+        "can see the details under skdp.config_context(debug=True)."
+    )

@@ -1,0 +1,119 @@
+"""Plans and reports as text and as HTML."""
+
+from html import escape
+
+_STYLE = (
+    "<style scoped>.skdp{font:13px system-ui,sans-serif;max-width:46em}.skdp table{border-collapse:"
+    "collapse;margin:.4em 0}.skdp td,.skdp th{padding:.15em .7em;text-align:left;border-bottom:1px "
+    "solid #8884}.skdp td.n{text-align:right;font-variant-numeric:tabular-nums}.skdp .bar{display:"
+    "inline-block;height:.7em;background:#3b7dd8;border-radius:2px}.skdp .warn{color:#b00;"
+    "font-weight:600}</style>"
+)
+_WARN = " class=warn"
+_UNITS = {"gdp": "mu^2", "zcdp": "rho", "pure": "epsilon"}
+NOT_COVERED = (
+    "Not covered: run time, local views of single rows (transform, predict on the training rows), "
+    "parameters that were chosen by looking at the data."
+)
+
+
+def _guarantee(budget):
+    return f"(epsilon={float(budget.epsilon):g}, delta={float(budget.delta):g})"
+
+
+def _facts(report):
+    """Return the rows of a report's first table: (name, text)."""
+    budget = report.budget
+    if report.seeded:
+        yield "guarantee", "NONE: seeded, not private. Use random_state=None for a release."
+    yield "claim", f"{_guarantee(budget)}, neighbours: add or remove one row"
+    if budget.unit == "gdp":
+        yield (
+            "composition",
+            f"Gaussian, mu = {budget.mu:.6g}; failure probability {float(budget.failure):.3g}",
+        )
+    yield "replace one row", f"epsilon = {_epsilon(report, 2)} at the same delta"
+    yield "groups of 5 rows", f"epsilon = {_epsilon(report, 5)} at the same delta"
+
+
+def _epsilon(report, size):
+    return f"{report.epsilon(group_size=size):.4g}"
+
+
+def _steps(plan):
+    for step in plan.steps:
+        times = f", up to {step.times} times" if step.times > 1 else ""
+        yield step.label, step.mechanism, f"at most {float(step.at_most):.4g}{times}"
+
+
+def plan_text(plan):
+    """Return a plan as text."""
+    budget = plan.budget
+    lines = [
+        f"Plan: {_guarantee(budget)} per fit, charged in full before the first row is read",
+        f"{'release':<28} {'mechanism':<10} share of {_UNITS[budget.unit]}",
+    ]
+    lines += [f"  {label:<26} {mechanism:<10} {share}" for label, mechanism, share in _steps(plan)]
+    lines += [f"  may fail: {label} (probability {float(p):.2g})" for label, p in plan.events]
+    return "\n".join(lines + [f"  note: {text}" for text in plan.assumptions])
+
+
+def plan_html(plan):
+    """Return a plan as HTML."""
+    rows = "".join(_row(cells) for cells in _steps(plan))
+    head = f"<b>Plan</b> {escape(_guarantee(plan.budget))} per fit"
+    return f"{_STYLE}<div class='skdp'>{head}<table>{rows}</table>{_list(plan.assumptions)}</div>"
+
+
+def report_text(report):
+    """Return a privacy report as text."""
+    lines = [f"Privacy report of {report.estimator}"]
+    lines += [f"  {name:<17} {text}" for name, text in _facts(report)]
+    lines.append(f"  {'release':<28} {'mechanism':<10} {'share':>7}  {'noise / sensitivity':>19}")
+    lines += [
+        f"    {label:<26} {m:<10} {share:>7}  {ratio:>19}"
+        for label, m, share, ratio in _charges(report)
+    ]
+    lines += [f"  may fail: {label} (probability {float(p):.2g})" for label, p in report.events]
+    lines += [f"  decision: {text}" for text in report.decisions]
+    lines += [f"  note: {text}" for text in report.assumptions]
+    return "\n".join([*lines, f"  {NOT_COVERED}"])
+
+
+def report_html(report):
+    """Return a privacy report as HTML."""
+    facts = "".join(
+        f"<tr{_WARN if name == 'guarantee' else ''}><td>{name}</td><td>{escape(text)}</td></tr>"
+        for name, text in _facts(report)
+    )
+    bars = "".join(
+        _row((label, mechanism, share, ratio), bar=float(charge.share))
+        for (label, mechanism, share, ratio), charge in zip(
+            _charges(report), report.charges, strict=True
+        )
+    )
+    notes = [f"Decision: {text}" for text in report.decisions]
+    notes += [f"May fail: {label} (probability {float(p):.2g})" for label, p in report.events]
+    notes += [*report.assumptions, NOT_COVERED]
+    titles = ("release", "mechanism", "share", "noise / sensitivity", "")
+    head = "<tr>" + "".join(f"<th>{title}</th>" for title in titles) + "</tr>"
+    return (
+        f"{_STYLE}<div class='skdp'><b>Privacy report of {escape(report.estimator)}</b>"
+        f"<table>{facts}</table><table>{head}{bars}</table>{_list(notes)}</div>"
+    )
+
+
+def _charges(report):
+    for c in report.charges:
+        ratio = f"{c.scale / c.sensitivity:.4g}" if c.sensitivity else ""
+        yield c.label, c.mechanism, f"{float(c.share):.4f}", ratio
+
+
+def _row(cells, bar=None):
+    tds = "".join(f"<td>{escape(str(cell))}</td>" for cell in cells)
+    tail = "" if bar is None else f"<td><span class=bar style='width:{12 * bar:.2f}em'></span></td>"
+    return f"<tr>{tds}{tail}</tr>"
+
+
+def _list(texts):
+    return "<ul>" + "".join(f"<li>{escape(text)}</li>" for text in texts) + "</ul>" if texts else ""

@@ -1,0 +1,127 @@
+"""The budget of one fit: an amount in one unit, exact, and the guarantee that it stands for."""
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from skdp.accounting._composition import zcdp_rho
+from skdp.accounting._gaussian import gaussian_mu
+from skdp.mechanisms._exact import as_fraction, sqrt_up
+
+__all__ = ["Budget"]
+
+FAILURE_PART = Fraction(1, 20)
+SMALLEST_MU = 2.0**-30
+UNITS = ("gdp", "zcdp", "pure")
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What a fit may spend, as an exact rational in the unit in which its releases add up.
+
+    Parameters
+    ----------
+    unit : {"gdp", "zcdp", "pure"}
+        ``"gdp"``: every release is Gaussian and costs (sensitivity / sigma)^2; ``"zcdp"``: rho;
+        ``"pure"``: epsilon.
+    amount : Fraction
+        mu^2, rho or epsilon.
+    failure : Fraction
+        Probability, per neighbouring pair and on either side, of the events outside which the
+        declared sensitivities hold.
+    epsilon, delta : Fraction
+        The guarantee claimed for adding or removing one row.
+
+    Notes
+    -----
+    For ``"gdp"`` the claim is ``delta_gauss(mu, epsilon) + (1 + e^epsilon) * failure <= delta``
+    (coupling argument, user guide "Accounting", theorem 1).
+    """
+
+    unit: str
+    amount: Fraction
+    failure: Fraction
+    epsilon: Fraction
+    delta: Fraction
+
+    def __post_init__(self):
+        if self.unit not in UNITS:
+            raise ValueError(f"unit must be one of {UNITS}. Got {self.unit!r} instead.")
+        if not self.amount > 0 or self.failure < 0:
+            raise ValueError("a budget needs a positive amount and a failure probability >= 0.")
+
+    @classmethod
+    def gaussian(cls, epsilon, delta):
+        """Calibrate mu at (epsilon, .95 delta); .05 delta pays for failure events.
+
+        Parameters
+        ----------
+        epsilon : float, > 0
+        delta : float, in (0, 1)
+
+        Returns
+        -------
+        budget : Budget
+        """
+        epsilon, delta = _epsilon(epsilon), _delta(delta)
+        if delta == 0:
+            raise ValueError(
+                "delta=0 was given, but this estimator adds Gaussian noise, which needs "
+                "0 < delta < 1. Pass a delta well below 1 / (number of rows), for instance 1e-6."
+            )
+        failure = FAILURE_PART * delta / (1 + _exp_up(epsilon))
+        mu = gaussian_mu(float(epsilon), float((1 - FAILURE_PART) * delta))
+        if mu < SMALLEST_MU:
+            raise ValueError(
+                f"epsilon={float(epsilon):g} with delta={float(delta):g} is too small to answer "
+                "anything: the noise would exceed 2^30 times a row. Pass a larger epsilon."
+            )
+        return cls("gdp", Fraction(mu) ** 2, failure, epsilon, delta)
+
+    @classmethod
+    def zcdp(cls, epsilon, delta):
+        """Calibrate rho at (epsilon, .95 delta), for plans that mix kinds of noise."""
+        epsilon, delta = _epsilon(epsilon), _delta(delta)
+        if delta == 0:
+            raise ValueError("zCDP needs 0 < delta < 1, got delta=0. Pass for instance delta=1e-6.")
+        failure = FAILURE_PART * delta / (1 + _exp_up(epsilon))
+        rho = zcdp_rho(float(epsilon), float((1 - FAILURE_PART) * delta))
+        return cls("zcdp", Fraction(rho), failure, epsilon, delta)
+
+    @classmethod
+    def pure(cls, epsilon):
+        """Pure differential privacy: the amount is epsilon itself."""
+        epsilon = _epsilon(epsilon)
+        return cls("pure", epsilon, Fraction(0), epsilon, Fraction(0))
+
+    def with_failure(self, failure):
+        """Return the same budget with a smaller failure probability."""
+        if not 0 <= failure <= self.failure:
+            raise ValueError("the failure probability of a budget can only be lowered.")
+        return replace(self, failure=failure)
+
+    @property
+    def mu(self):
+        """The GDP parameter sqrt(amount), rounded up (unit "gdp" only)."""
+        return sqrt_up(self.amount)
+
+
+def _epsilon(value):
+    epsilon = as_fraction(value, name="epsilon")
+    if not 0 < epsilon <= 10**6:
+        raise ValueError(f"epsilon must be positive and at most 1e6. Got {value!r} instead.")
+    return epsilon
+
+
+def _delta(value):
+    delta = as_fraction(value, name="delta")
+    if not delta < 1:
+        raise ValueError(f"delta must be in [0, 1). Got {value!r} instead.")
+    return delta
+
+
+def _exp_up(x):
+    """Return a rational >= e^x (a power of two beyond the range of floats)."""
+    if x > 700:
+        return Fraction(2) ** math.ceil(float(x) * 1.4427)
+    return Fraction(math.exp(float(x))) * (1 + Fraction(1, 2**40))

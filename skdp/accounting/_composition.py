@@ -1,0 +1,240 @@
+"""Composition, groups and conversions, each answer rounded to the safe side.
+
+Totals hold adaptively: the parameters of a release may depend on earlier releases. Pure DP
+implies zCDP and GDP; (epsilon, delta)-DP with delta > 0 implies neither.
+"""
+
+import math
+from fractions import Fraction
+from numbers import Integral, Rational
+
+from scipy.special import erfinv, log_ndtr, ndtri_exp
+
+from skdp.accounting._gaussian import exp_up, log_delta_up, real, smallest, up
+
+
+def basic_composition(costs):
+    """Return the sums (epsilon, delta) of pairs (Dwork & Roth 2014, Theorem 3.16).
+
+    Floats count as their decimal text, so that ten times 0.1 is 1.
+    """
+    pairs = [(real(epsilon, "epsilon"), real(delta, "delta", "[0, 1]")) for epsilon, delta in costs]
+    return _sum(epsilon for epsilon, _ in pairs), min(1.0, _sum(delta for _, delta in pairs))
+
+
+def advanced_composition(epsilon, delta, k, slack):
+    """Return (epsilon', delta') of ``k`` adaptive (epsilon, delta)-DP releases.
+
+    ``epsilon' = epsilon sqrt(2 k log(1 / slack)) + k epsilon (e^epsilon - 1) / (e^epsilon + 1)``,
+    or ``k epsilon`` if smaller; ``delta' = k delta + slack`` (Dwork, Rothblum & Vadhan 2010).
+
+    **Privacy**: outside events of probability delta each release is post-processed randomised
+    response (Kairouz, Oh & Viswanath 2015), with loss +-epsilon of mean ``epsilon tanh(epsilon /
+    2)``; by Azuma-Hoeffding the sum of k exceeds epsilon' with probability at most ``slack``.
+    """
+    epsilon, delta, k = real(epsilon, "epsilon"), real(delta, "delta", "[0, 1]"), _count(k, "k")
+    slack = real(slack, "slack")
+    mean = k * epsilon * math.tanh(epsilon / 2)
+    total = up(epsilon * math.sqrt(-2 * k * math.log(slack)) + mean)
+    return min(_sum([epsilon], k), total), min(1.0, _sum([_sum([delta], k), slack]))
+
+
+def group_privacy(epsilon, delta, size):
+    """Return (epsilon, delta) of an (epsilon, delta)-DP release for groups of ``size`` rows.
+
+    ``size * epsilon`` and ``delta (1 + e^epsilon + ... + e^((size - 1) epsilon))``, by the chain
+    ``P_0(S) <= e^epsilon P_1(S) + delta <= ...`` (Vadhan 2017, Lemma 2.2). Replacing one row is a
+    group of two.
+    """
+    epsilon, delta = real(epsilon, "epsilon"), real(delta, "delta", "[0, 1]")
+    total = _sum([epsilon], _count(size, "size"))
+    if delta == 0 or size == 1:
+        return total, delta
+    ratio = math.expm1(-total) / math.expm1(-epsilon) if epsilon > 0 else size
+    log_sum = math.log(delta) + (size - 1) * epsilon + math.log(ratio)
+    return total, exp_up(log_sum + 1e-15 * (1 + total - math.log(delta)))
+
+
+def gdp_composition(mus):
+    """Return ``sqrt(sum mu_i^2)``, exact for Gaussian releases (Dong, Roth & Su 2022, Cor. 2)."""
+    mus = [real(mu, "mu", "[0, 1e6]") for mu in mus]
+    return up(math.hypot(*mus)) if any(mus) else 0.0
+
+
+def gdp_group(mu, size):
+    """Return ``size * mu``: mu-GDP for groups of rows (Dong, Roth & Su 2022, Theorem 3)."""
+    return up(real(mu, "mu") * _count(size, "size"))
+
+
+def gaussian_to_zcdp(mu):
+    """Return ``rho = mu^2 / 2`` (Bun & Steinke 2016, Prop. 1.6); exact, as D_alpha = alpha rho."""
+    return up(real(mu, "mu") ** 2 / 2)
+
+
+def pure_to_gdp(epsilon):
+    """Return the smallest mu such that every pure epsilon-DP mechanism is mu-GDP.
+
+    **Privacy**: the trade-off function of epsilon-DP joins ``(0, 1), (c, c), (1, 0)`` by straight
+    lines, ``c = 1 / (1 + e^epsilon)``. That of mu-GDP is convex, with the same ends and the fixed
+    point ``Phi(-mu / 2)``, which is c for ``mu = -2 Phi^-1(c)``. Chords of a convex function lie
+    above it; for a smaller mu, ``(c, c)`` lies below.
+    """
+    epsilon = real(epsilon, "epsilon")
+    if epsilon < 1:  # c = 1/2 - t/2 and Phi^-1(c) = -sqrt(2) erfinv(t)
+        return up(math.sqrt(8) * float(erfinv(math.tanh(epsilon / 2))) * (1 + 1e-14))
+    return up(-2 * float(ndtri_exp(-epsilon - math.log1p(math.exp(-epsilon)))) * (1 + 1e-14))
+
+
+def pure_to_zcdp(epsilon):
+    """Return the smallest rho such that every pure epsilon-DP mechanism is rho-zCDP.
+
+    ``epsilon tanh(epsilon / 2)``, below the ``epsilon^2 / 2`` of Bun & Steinke 2016, Prop. 1.4.
+
+    **Privacy**: randomised response dominates, with ``(alpha - 1) D_alpha = g(alpha - 1) - g(0)``,
+    ``g(s) = log cosh(epsilon / 2 + s epsilon)``. As tanh is concave, the mean of g' is at most
+    its value half-way: ``D_alpha <= epsilon tanh(alpha epsilon / 2) <= alpha rho``; tight at 1.
+    """
+    epsilon = real(epsilon, "epsilon")
+    return up(epsilon * math.tanh(epsilon / 2))
+
+
+def zcdp_composition(rhos):
+    """Return the sum of the rhos (Bun & Steinke 2016, Lemma 1.7); floats as their decimal text."""
+    return _sum(real(rho, "rho", "[0, 1e12]") for rho in rhos)
+
+
+# Canonne, Kamath & Steinke 2020, Corollary 13: rho-zCDP is (epsilon, delta)-DP for every t > 0,
+#     log delta = t ((1 + t) rho - epsilon) - t log(1 + 1/t) - log(1 + t),        alpha = 1 + t.
+# The best t solves (1 + 2t) rho - epsilon = log(1 + 1/t); an inexact t is still private.
+
+
+def zcdp_delta(rho, epsilon):
+    """Return the delta of rho-zCDP at ``epsilon``, by the best Rényi order."""
+    rho, epsilon = real(rho, "rho"), real(epsilon, "epsilon")
+    t = smallest(lambda t: (1 + 2 * t) * rho - epsilon >= math.log1p(1 / t), 1e-300, 1.0)
+    gain, loss = t * (1 + t) * rho, t * (epsilon + math.log1p(1 / t)) + math.log1p(t)
+    return exp_up(gain - loss + 4e-15 * (gain + loss))
+
+
+def zcdp_epsilon(rho, delta):
+    """Return the epsilon of rho-zCDP at ``delta``: the inverse of :func:`zcdp_delta`."""
+    rho, goal = real(rho, "rho"), -math.log(real(delta, "delta"))
+    t = smallest(lambda t: t * t * rho + math.log1p(t) >= goal, 1e-300, 1.0)  # the best t again
+    gain, loss = (1 + t) * rho + goal / t, math.log1p(1 / t) + math.log1p(t) / t
+    return max(0.0, gain - loss + 4e-15 * (gain + loss))
+
+
+def zcdp_rho(epsilon, delta):
+    """Return the largest rho that :func:`zcdp_delta` certifies at (epsilon > 0, delta)."""
+    epsilon, delta = real(epsilon, "epsilon", "(0, 1e6]"), real(delta, "delta")
+    best = lambda t: (epsilon + math.log1p(1 / t)) / (1 + 2 * t)  # noqa: E731 - t is best for it
+    t = smallest(lambda t: t * t * best(t) + math.log1p(t) >= -math.log(delta), 1e-300, 1.0)
+    rho, step = best(t), 1e-15
+    while zcdp_delta(rho, epsilon) > delta:  # the certificate
+        rho, step = rho * (1 - step), min(2 * step, 0.5)
+    return rho
+
+
+def pure_gaussian_delta(pure_epsilon, mu, epsilon):
+    """Return the delta at ``epsilon`` of pure DP releases composed with Gaussian ones.
+
+    **Privacy**: pure DP of total ``e = pure_epsilon`` is dominated by randomised response, which
+    tells the truth with probability ``p = e^e / (1 + e^e)``; its loss is e or -e, so that
+    ``delta = p delta_G(epsilon - e; mu) + (1 - p) delta_G(epsilon + e; mu)``. Dominating pairs
+    compose adaptively (Zhu, Dong & Wang 2022, Theorem 10). Tight; mu = 0 is no Gaussian release.
+    """
+    pure_epsilon, mu = real(pure_epsilon, "pure_epsilon"), real(mu, "mu", "[0, 1e6]")
+    return exp_up(_log_pure_gaussian(pure_epsilon, mu, real(epsilon, "epsilon")))
+
+
+def pure_gaussian_epsilon(pure_epsilon, mu, delta):
+    """Return the smallest epsilon at ``delta``: the inverse of :func:`pure_gaussian_delta`."""
+    pure_epsilon, mu = real(pure_epsilon, "pure_epsilon"), real(mu, "mu", "[0, 1e6]")
+    goal, high = math.log(real(delta, "delta")), pure_epsilon + mu * (1 + mu)
+    return smallest(
+        lambda epsilon: _log_pure_gaussian(pure_epsilon, mu, epsilon) <= goal, 0.0, high
+    )
+
+
+def group_delta(mu, failure, size, epsilon):
+    """Return a delta at ``epsilon`` for groups of rows of a Gaussian fit that may fail.
+
+    Parameters
+    ----------
+    mu : float > 0
+        Of the releases for one row, outside failure events.
+    failure : float or Fraction in [0, 1)
+        Probability of the failure events, for each neighbouring pair and on either side.
+        A Fraction may be smaller than the smallest float, as it must be for large epsilon.
+    size : int >= 1
+        Number of rows added or removed together; 2 covers replacing one row.
+    epsilon : float in [0, 1e6]
+
+    Notes
+    -----
+    **Privacy**: neighbours are within total variation f of a pair with ``P(S) <= h(Q(S))``,
+    ``h(x) = Phi(Phi^-1(x) + mu)``, so ``P(S) <= T(Q(S))`` with ``T(x) = f + h(x + f)``, which is
+    increasing and concave. A chain of ``size`` neighbours gives ``delta <= sup_q F(q) - e^epsilon
+    q``, F = T iterated. As ``h(y) <= e^s y + delta_G(s; mu)`` for every real s, each chain of
+    slopes ``s_i`` with sum at most epsilon yields a line above F, whose intercept bounds delta.
+    The slopes of F at the maximising q make that bound equal to the supremum.
+    """
+    mu, log_f = real(mu, "mu"), _log_up(failure)
+    size, epsilon = _count(size, "size"), real(epsilon, "epsilon")
+    log_q = smallest(lambda x: _line(mu, log_f, size, x)[0] <= epsilon, log_f - 50, 0.0)
+    return exp_up(_line(mu, log_f, size, log_q)[1])
+
+
+def group_epsilon(mu, failure, size, delta):
+    """Return the smallest epsilon of :func:`group_delta` at ``delta``; inf if none will do."""
+    mu, log_f = real(mu, "mu"), _log_up(failure)
+    size, goal = _count(size, "size"), math.log(real(delta, "delta"))
+    if _line(mu, log_f, size, log_f - 50)[1] > goal:  # q = 0: F(0), the limit of large epsilon
+        return math.inf
+    x = smallest(lambda x: _line(mu, log_f, size, -x)[1] <= goal, 0.0, 50 - log_f)
+    return max(0.0, _line(mu, log_f, size, -x)[0])
+
+
+def _line(mu, log_f, size, log_q):
+    """Log slope and log intercept of a line above F that touches it at e^log_q."""
+    log_x, slopes, intercept = log_q, [], -math.inf
+    for _ in range(size):
+        z = min(float(ndtri_exp(min(_log_add(log_x, log_f), 0.0))), 38.0)
+        slopes.append(-mu * (z + mu / 2))  # log h'(Phi(z))
+        step = _log_add(log_delta_up(slopes[-1], mu), log_f + _log_add(0.0, slopes[-1]))
+        intercept = _log_add(slopes[-1] + intercept, step)
+        intercept += 1e-15 * (1 + abs(intercept))
+        log_x = _log_add(log_f, float(log_ndtr(z + mu)))
+    return math.nextafter(math.fsum(slopes), math.inf), intercept
+
+
+def _log_pure_gaussian(pure_epsilon, mu, epsilon):
+    log_p = -math.log1p(math.exp(-pure_epsilon))
+    truth = log_p + log_delta_up(epsilon - pure_epsilon, mu)
+    lie = log_p - pure_epsilon + log_delta_up(epsilon + pure_epsilon, mu)
+    return _log_add(truth, lie) * (1 - 4e-15) + 4e-15
+
+
+def _log_add(x, y):
+    low, high = min(x, y), max(x, y)
+    return high if low == -math.inf else high + math.log1p(math.exp(low - high))
+
+
+def _log_up(failure):
+    """Return an upper bound of log(failure), which may be too small for a float, or zero."""
+    rounded = real(failure, "failure")
+    n, d = Fraction(failure if isinstance(failure, Rational) else rounded).as_integer_ratio()
+    return math.log(n) * (1 + 4e-16) - math.log(d) * (1 - 4e-16) + 1e-15 if n else -1e5
+
+
+def _sum(values, times=1):
+    """Return the float whose decimal text is the sum of the decimal texts, or just above it."""
+    total = times * sum((Fraction(repr(value)) for value in values), Fraction(0))
+    answer = float(total)
+    return answer if Fraction(repr(answer)) >= total else math.nextafter(answer, math.inf)
+
+
+def _count(value, name):
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
+        raise ValueError(f"{name} must be an integer >= 1. Got {value!r} instead.")
+    return int(value)

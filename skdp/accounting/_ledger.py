@@ -1,0 +1,237 @@
+"""The ledger: one budget for many fits."""
+
+import math
+from fractions import Fraction
+
+from skdp.accounting._budget import Budget
+from skdp.accounting._composition import group_epsilon, pure_to_gdp
+from skdp.accounting._ledger_file import LedgerFile, append, entries, latched, spent
+from skdp.accounting._ledger_report import LedgerReport, Spending
+from skdp.exceptions import BudgetExceeded
+from skdp.mechanisms._exact import as_fraction, sqrt_down, sqrt_up
+
+__all__ = ["PrivacyLedger"]
+
+
+class PrivacyLedger:
+    """A budget that many fits share, whatever clones, threads or processes they run in.
+
+    Parameters
+    ----------
+    epsilon : float, > 0
+    delta : float in [0, 1), default=0.0
+        With epsilon the guarantee of all charges together, for adding or removing one row.
+    path : str or path-like, default=None
+        The ledger's file, on a local disk; one that exists is opened, with equal parameters only.
+        None: a temporary file, removed when the process that made it ends.
+    composition : {"gaussian", "basic"}, default=None
+        ``"gaussian"``, default for ``delta > 0``: Gaussian fits cost mu^2; pure ones cost the mu^2
+        that dominates them, dear unless their epsilon is small: a ledger of (1, 1e-6) can pay for
+        a pure epsilon of 0.18. ``"basic"``, the only one for ``delta=0``: epsilons and deltas
+        add up, whatever the fits.
+
+    Notes
+    -----
+    **Privacy**: two capacities (B, F) are fixed at the start; a charge is granted if the amounts
+    granted sum to at most B and the failures to at most F, in exact rationals. Which fits run,
+    and at what cost, may depend on all earlier results.
+
+    *basic*: (B, F) is (epsilon, delta); a filter by Rogers et al. 2016, Theorem 5.1. *gaussian*:
+    (B, F) is that of :meth:`Budget.gaussian`. Stop the runs on both tables at the first failure
+    event, which moves each by at most F in total variation. Every release left is mu_i-GDP given
+    the earlier ones and ``sum mu_i^2 <= B`` on every path. Let G_b be the curve of N(sqrt(b), 1)
+    against N(0, 1) and l the likelihood ratio of the first release, of cost b: the curve H of all
+    has ``H(g) <= E[l G_{B-b}(g / l)]`` by induction. As ``l G(g / l)`` is convex in l, the mean is
+    largest for the Gaussian pair of cost b, and then it is ``G_B(g)``. So the total is
+    ``delta_gauss(sqrt(B), epsilon) + (1 + e^epsilon) F <= delta``. Concurrent fits interleave
+    their releases; the argument takes them in any order.
+
+    The guarantee is the capacity. What is *spent* is a running total, and a guarantee only if
+    the charges do not depend on the releases. Not covered: deleting or editing the file, and
+    network file systems without locks. A file of its own for every data set is the user's part.
+    """
+
+    def __init__(self, epsilon, delta=0.0, path=None, *, composition=None):
+        capacity = _capacity(epsilon, delta, composition)
+        self._file = (
+            LedgerFile.temporary(*capacity) if path is None else LedgerFile.at(path, *capacity)
+        )
+        first = self._file.first
+        stored = (first.what, first.epsilon, first.delta)
+        given = (capacity[0], *capacity[2][2:])
+        for name, old, new in zip(("composition", "epsilon", "delta"), stored, given, strict=True):
+            if old != new:
+                raise ValueError(
+                    f"the ledger {self.path!r} was created with {name}={old}. Got {new} instead. "
+                    "Pass the stored value, or use PrivacyLedger.open(path)."
+                )
+
+    @classmethod
+    def open(cls, path):
+        """Return the ledger in the file at ``path``, with the parameters stored in it."""
+        return _open(path, False)
+
+    path = property(lambda self: self._file.path, doc="Absolute path of the file.")
+    composition = property(lambda self: self._file.first.what, doc='"gaussian" or "basic".')
+    epsilon = property(lambda self: float(self._file.first.epsilon), doc="Epsilon of the total.")
+    delta = property(lambda self: float(self._file.first.delta), doc="Delta of the total.")
+    _capacity = property(lambda self: (self._file.first.amount, self._file.first.failure))
+
+    def admit(self, budget):
+        """Return ``budget`` as a fit gets it: with mu^2 = x B a Gaussian fit may fail with x F.
+
+        Notes
+        -----
+        Gaussian fits are then granted whenever ``sum epsilon_i <= epsilon`` and
+        ``sum delta_i <= delta``: together they are one Gaussian of ``mu^2 = sum mu_i^2``, which is
+        (epsilon, .95 delta)-DP by basic composition, and B is the largest such mu^2 (up to the
+        rounding of the mu_i, 1e-8).
+        """
+        if self.composition == "basic" or budget.unit != "gdp":
+            return budget
+        amount, failure = self._capacity
+        return budget.with_failure(min(budget.failure, failure * budget.amount / amount))
+
+    def charge(self, budget, what, *, seeded=False):
+        """Take ``budget`` from what is left, for good.
+
+        Parameters
+        ----------
+        budget : Budget
+            As returned by :meth:`admit`.
+        what : str
+            What it is for; public.
+        seeded : bool, default=False
+            Whether the noise will come from a seed.
+
+        Returns
+        -------
+        id : str
+            Number of the entry, which is on disk by then.
+
+        Raises
+        ------
+        BudgetExceeded
+            If the budget exceeds what is left. The refusal latches: every charge is refused until
+            :meth:`acknowledge`, so that no search that swallows exceptions can hide it.
+        """
+        cost = self._cost(budget)
+        line = (str(what), budget.unit, (*cost, budget.epsilon, budget.delta), bool(seeded))
+        with self._file.transaction("IMMEDIATE") as db:
+            before, closed = spent(db), latched(db)
+            fits = [s + c <= b for s, c, b in zip(before, cost, self._capacity, strict=True)]
+            granted = all(fits) and not closed
+            number = append(db, "charge" if granted else "refused", *line)
+        if granted:
+            return str(number)
+        reason = f"{self._part(cost):.6g} of the whole requested, {self._part(before):.6g} spent"
+        if fits == [True, False] and budget.unit == "gdp":
+            reason += " of its failure probability (charge what ledger.admit returns)"
+        raise BudgetExceeded(
+            f"{what} was refused by {self!r}: "
+            f"{'an earlier refusal has latched it' if closed else reason}. "
+            "Nothing is granted before ledger.acknowledge() is called."
+        )
+
+    def acknowledge(self):
+        """Take note of a refusal: charges that fit are granted again. This is recorded."""
+        with self._file.transaction("IMMEDIATE") as db:
+            append(db, "acknowledged")
+
+    def entries(self):
+        """Return the lines of the ledger, a list of named tuples; refusals are among them."""
+        return list(self.report().entries)
+
+    def spent(self):
+        """Return the running total, a named tuple; ``fraction`` is that of the capacity."""
+        return self.report().spent
+
+    def remaining(self):
+        """Return what is left, a named tuple; a fit of its ``epsilon, delta`` would be granted."""
+        return self.report().remaining
+
+    def report(self):
+        """Return totals and entries at one instant, with ``str``, HTML and ``to_json()``."""
+        with self._file.transaction() as db:
+            lines, used, closed = tuple(entries(db)), spent(db), latched(db)
+        left = [b - s for b, s in zip(self._capacity, used, strict=True)]
+        part = self._part(used)
+        parts = self._spending(used, part, sqrt_up), self._spending(left, 1 - part, sqrt_down)
+        return LedgerReport(repr(self), *parts, closed, lines)
+
+    def _part(self, cost):
+        return float(max(c / b for c, b in zip(cost, self._capacity, strict=True) if b))
+
+    def _spending(self, cost, part, root):
+        if self.composition == "basic":
+            return Spending(*cost, part, *map(float, cost), None)
+        mu, epsilon = root(cost[0]), 0.0 if cost[0] == 0 else self.epsilon
+        if 0 < part < 1:
+            epsilon = min(epsilon, group_epsilon(mu, cost[1], 1, self.delta))
+        return Spending(*cost, part, epsilon, self.delta, mu)
+
+    def _cost(self, budget):
+        """Return what a budget takes from the two capacities."""
+        if not isinstance(budget, Budget):
+            raise TypeError(f"budget must be a Budget. Got {type(budget).__name__} instead.")
+        x = budget.amount, budget.epsilon, budget.failure, budget.delta
+        if {*map(type, x)} != {Fraction} or min(x[:2]) <= 0 or min(x) < 0:
+            raise ValueError(
+                "a budget needs a positive Fraction amount and epsilon, and Fraction failure and "
+                "delta >= 0. Make it with Budget.gaussian, Budget.zcdp or Budget.pure."
+            )
+        if self.composition == "basic":
+            return budget.epsilon, budget.delta
+        if budget.unit == "gdp":
+            return budget.amount, budget.failure
+        if budget.unit == "pure" and budget.delta == budget.failure == 0:
+            mu = pure_to_gdp(math.nextafter(float(budget.amount), math.inf))
+            return Fraction(mu) ** 2, Fraction(0)
+        raise ValueError(
+            f"a ledger with Gaussian composition has no price for a {budget.unit!r} budget with "
+            f"delta={float(budget.delta):g}: neither zCDP nor (epsilon, delta)-DP implies GDP. "
+            "Use PrivacyLedger(..., composition='basic')."
+        )
+
+    def __eq__(self, other):
+        return isinstance(other, PrivacyLedger) and self.path == other.path
+
+    def __hash__(self):
+        return hash(self.path)
+
+    def __copy__(self, memo=None):
+        return self
+
+    __deepcopy__ = __sklearn_clone__ = __enter__ = __copy__
+
+    def __exit__(self, *exception):
+        return None
+
+    def __reduce__(self):
+        return _open, (self.path, self._file.session)
+
+    def __repr__(self):
+        path = None if self._file.session else self.path
+        return f"PrivacyLedger(epsilon={self.epsilon!r}, delta={self.delta!r}, path={path!r})"
+
+
+def _open(path, session):
+    ledger = PrivacyLedger.__new__(PrivacyLedger)
+    ledger._file = LedgerFile(path, session)
+    return ledger
+
+
+def _capacity(epsilon, delta, composition):
+    """Return composition, unit and (B, F, epsilon, delta)."""
+    delta = as_fraction(delta, name="delta")
+    composition = composition or ("gaussian" if delta else "basic")
+    if composition == "gaussian" and delta:
+        b = Budget.gaussian(epsilon, delta)
+        return composition, b.unit, (b.amount, b.failure, b.epsilon, b.delta)
+    if composition != "basic" or delta >= 1:
+        raise ValueError(
+            "composition must be 'basic', or 'gaussian' with delta > 0, and delta in [0, 1). "
+            f"Got composition={composition!r}, delta={float(delta):g} instead."
+        )
+    epsilon = Budget.pure(epsilon).epsilon
+    return composition, composition, (epsilon, delta, epsilon, delta)

@@ -1,0 +1,63 @@
+"""The plan of a fit: everything it may release, known and charged before the first row is read."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from skdp._render import plan_html, plan_text
+from skdp.accounting._budget import Budget
+
+__all__ = ["Plan", "Step"]
+
+
+@dataclass(frozen=True)
+class Step:
+    """One kind of release: its label, its mechanism and the largest part it may take.
+
+    Parameters
+    ----------
+    label : str
+    mechanism : {"gaussian", "laplace", "select", "child"}
+    at_most : float or Fraction, default=1
+        Largest share of the budget for one such release; a float is taken exactly.
+    times : int, default=1
+        Largest number of such releases.
+    """
+
+    label: str
+    mechanism: str = "gaussian"
+    at_most: float | Fraction = 1
+    times: int = 1
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A budget and the releases that may share it; the shares of a run sum to at most one.
+
+    Parameters
+    ----------
+    budget : Budget
+    steps : tuple of Step
+    events : tuple of (str, Fraction)
+        Failure events and their probabilities, which sum to at most ``budget.failure``.
+    assumptions : tuple of str
+        Public facts that a reader of the report must know.
+    """
+
+    budget: Budget
+    steps: tuple
+    events: tuple = ()
+    assumptions: tuple = ()
+
+    def __post_init__(self):
+        if len({step.label for step in self.steps}) < len(self.steps):
+            raise ValueError("the labels of a plan must be distinct.")
+        if sum((p for _, p in self.events), Fraction(0)) > self.budget.failure:
+            raise ValueError(
+                "the failure events of a plan exceed the budget's failure probability."
+            )
+
+    def __str__(self):
+        return plan_text(self)
+
+    def _repr_html_(self):
+        return plan_html(self)

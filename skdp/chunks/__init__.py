@@ -1,0 +1,5 @@
+"""Where rows come from, and the one loop that turns them into exact statistics."""
+
+from skdp.chunks._rows import ArrayRows, map_merge
+
+__all__ = ["ArrayRows", "map_merge"]

@@ -1,0 +1,40 @@
+"""The kinds of data that pass between steps."""
+
+from dataclasses import dataclass
+
+__all__ = ["BoundedStatistic", "Core", "Kind", "Released", "Rows"]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What is known about the data between two steps."""
+
+
+@dataclass(frozen=True)
+class Rows(Kind):
+    """Private rows; neighbouring tables differ in one of them."""
+
+
+@dataclass(frozen=True)
+class Core(Rows):
+    """Private rows of which every two share a friend under ``predicate``."""
+
+    predicate: object = None
+
+
+@dataclass(frozen=True)
+class BoundedStatistic(Kind):
+    """A private number or vector that moves by at most ``sensitivity`` between neighbours."""
+
+    name: str = ""
+    sensitivity: float = 0.0
+
+
+@dataclass(frozen=True)
+class Released(Kind):
+    """A value that has passed the Curator; everything computed from it is free.
+
+    ``law`` names its noise: "gaussian", "laplace" or "mixed".
+    """
+
+    law: str = "gaussian"

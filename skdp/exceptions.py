@@ -1,0 +1,33 @@
+"""Exceptions and warnings of skdp. Their messages carry public facts only, never a data value."""
+
+__all__ = [
+    "BudgetExceeded",
+    "PlanError",
+    "ReleaseError",
+    "SeededNoiseWarning",
+]
+
+
+class BudgetExceeded(Exception):
+    """A charge would cost more than is left of a privacy budget.
+
+    Raised by :class:`skdp.PrivacyLedger` before any private value is read, and by the Curator
+    when an algorithm asks for more than the shares it planned.
+    """
+
+
+class PlanError(ValueError):
+    """An algorithm asked for a release that its published plan does not contain."""
+
+
+class ReleaseError(RuntimeError):
+    """A fit failed after the data had been read.
+
+    The message is constant and the original exception is withheld: both could depend on private
+    values. The budget stays spent. ``skdp.config_context(debug=True)`` lets the original
+    exception through, for developers who may see the data.
+    """
+
+
+class SeededNoiseWarning(UserWarning):
+    """The noise comes from a seeded stream: reproducible, hence not private."""

@@ -1,0 +1,5 @@
+"""Private estimates of location."""
+
+from skdp.location._private_mean import PrivateMean
+
+__all__ = ["PrivateMean"]

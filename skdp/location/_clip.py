@@ -1,0 +1,140 @@
+"""The radius of the last clipped sum: where its noise and its clipping bias balance."""
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from skdp.chunks import map_merge
+from skdp.mechanisms import row_norms
+from skdp.scales import LogBins, highest_window
+
+__all__ = ["Clip", "Distances", "Tail", "release_distances"]
+
+OCTAVES_BELOW, OCTAVES_FINE, OCTAVES_ABOVE = 5, 1, 12
+# Standard deviations above which a window counts as rows. Noise alone passes with probability 1e-3
+# for some narrow window, at the cost of a factor of 2, and 1e-6 for a wide one, at up to 2^12.
+CLEAR, CLEAR_FAR = 4.5, 5.5
+UNSEEN = 3.5  # standard deviations of the number of rows that may hide beyond
+
+
+@dataclass(frozen=True)
+class Distances:
+    """Released histogram of distances: ``counts`` in cells with upper ``edges``, noise ``sd``.
+
+    The first ``fine`` cells are narrow.
+    """
+
+    counts: np.ndarray
+    edges: np.ndarray
+    sd: float
+    fine: int
+
+
+def release_distances(rows, curator, *, center, scale, around, share):
+    """Release how many rows lie at which distance from a released centre.
+
+    Cells are fine up to twice ``around`` and an octave wide above, so that a few distant rows stand
+    out of the noise of few cells. What lies beyond 12 octaves is left out.
+
+    Notes
+    -----
+    **Privacy** (add or remove one row): one row falls into at most one cell: sensitivity 1.
+    """
+    d = rows.n_features
+    per_octave = 16 if d >= 100 else 8 if d >= 20 else 4
+    fine = LogBins.around(
+        around, per_octave=per_octave, below=OCTAVES_BELOW, above=OCTAVES_FINE + OCTAVES_ABOVE
+    )
+    first_coarse = 1 + per_octave * (OCTAVES_BELOW + OCTAVES_FINE)
+    last = fine.n_bins - 1  # the range is shorter at the ends of float64
+    starts = np.append(
+        np.arange(min(first_coarse, last)), np.arange(first_coarse, last, per_octave)
+    )
+    edges = np.array([fine.upper_edge(i) for i in np.append(starts[1:], last) - 1])
+
+    def statistic(start, block):
+        return fine.counts(row_norms(block, center=center, scale=scale))[:last]
+
+    counts = np.add.reduceat(map_merge(rows, statistic, np.add), starts)
+    release = curator.gaussian(counts, sensitivity=1, share=share, label="distances")
+    return Distances(release.value.astype(float), edges, release.scale, first_coarse)
+
+
+class Clip(NamedTuple):
+    """A clip radius and an estimated bound on what clipping to it moves the mean by."""
+
+    radius: float
+    excess: float
+
+
+class Tail:
+    """What a released histogram of distances tells about the rows beyond a radius.
+
+    Rows are taken to be spread evenly over a cell. Those beyond the last cell that stands out of
+    the noise are extrapolated by a power law that goes on as the rows before.
+
+    Parameters
+    ----------
+    distances : Distances
+    n_rows : float
+        Released number of rows.
+    near : bool, default=False
+        Look at the finely resolved cells only: rows far away are outliers.
+    """
+
+    def __init__(self, distances, n_rows, *, near=False):
+        size = distances.fine if near else len(distances.counts)
+        counts, sd = distances.counts[:size], distances.sd
+        top = -1
+        for width in (1, 2, 4, 8):
+            level = np.where(np.arange(width - 1, size) < distances.fine, CLEAR, CLEAR_FAR)
+            top = max(top, highest_window(counts, width, level * sd * math.sqrt(width)))
+        self.empty = top < 0
+        if self.empty:
+            return
+        self._n = n_rows
+        self._counts = np.maximum(counts[: top + 1], 0.0)
+        self._edges = distances.edges[: top + 1]
+        self._lower = np.append(0.0, self._edges[:-1])
+        self._unseen = UNSEEN * sd
+        self._power = self._tail_power()
+
+    def _tail_power(self):
+        """Return a with P(|x - c| > t) ~ t^-a from where ten times the unseen rows lie beyond."""
+        start_rows = min(max(10 * self._unseen, math.e * self._unseen), self._n / 2)
+        above = np.cumsum(self._counts[::-1])[::-1]
+        start = self._lower[np.flatnonzero(above >= min(start_rows, above[0]))[-1]]
+        octaves = math.log2(self._edges[-1]) - math.log2(max(start, self._edges[-1] * 2.0**-20))
+        rise = math.log2(max(start_rows / self._unseen, 2.0))
+        return float(np.clip(rise / max(octaves, 0.01), 1.5, 100))
+
+    def candidates(self):
+        """Return radii worth looking at."""
+        width = self._edges - self._lower
+        inner = [self._lower + part * width for part in (0.25, 0.5, 0.75, 1.0)]
+        return np.concatenate([*inner, self._edges[-1] * np.exp2(np.arange(1, 65) / 16)])
+
+    def excess(self, radii):
+        """Return the mean of ``(|x - c| - C)_+`` for every C in ``radii``."""
+        C, last = np.atleast_1d(radii)[:, None], self._edges[-1]
+        reach = np.clip(C, self._lower, self._edges)
+        width = np.where(self._edges > self._lower, self._edges - self._lower, 1)
+        seen = (self._edges - reach) / width * ((self._edges + reach) / 2 - C) @ self._counts
+        beyond = np.maximum(C[:, 0] / last, 1.0) ** (1 - self._power) * last / (self._power - 1)
+        unseen = np.maximum(last - C[:, 0], 0.0) + beyond
+        return (seen + self._unseen * unseen) / self._n
+
+    def best(self, noise, alignment):
+        """Return the Clip that minimises noise^2 C^2 + (alignment * excess(C))^2.
+
+        Clipping moves the mean by at most the excess, if all that is clipped off points in one
+        direction (triangle inequality), and by ``alignment`` times the excess as a rule. ``noise``
+        is the length of the noise of the mean per unit of the clip radius.
+        """
+        radii = self.candidates()
+        excess = self.excess(radii)
+        loss = np.square(noise * radii) + np.square(alignment * excess)
+        best = int(np.argmin(np.nan_to_num(loss, nan=math.inf)))
+        return Clip(float(radii[best]), float(excess[best]))

@@ -1,0 +1,84 @@
+"""Where random words come from: the operating system, or a seed for tests and documentation."""
+
+import os
+from hashlib import shake_128
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+
+class SystemEntropy:
+    """Cryptographic words; none is kept between calls, so forks, threads, copies share none."""
+
+    seeded = False
+
+    def words(self, n):
+        """Return ``n`` fresh independent uniform words, an array of uint64."""
+        return np.frombuffer(os.urandom(8 * n), dtype=np.uint64)
+
+    def __reduce__(self):
+        return SystemEntropy, ()
+
+
+class _Unpicklable:
+    def __reduce_ex__(self, protocol):
+        raise TypeError(
+            f"{type(self).__name__} cannot be pickled or copied: the copy would repeat its words. "
+            "Keep random_state as the parameter and call make_entropy where it is used."
+        )
+
+
+class SeededEntropy(_Unpicklable):
+    """A reproducible stream of words (PCG64): who knows ``seed`` can subtract the noise."""
+
+    seeded = True
+
+    def __init__(self, seed):
+        self._stream = np.random.PCG64(seed)
+
+    def words(self, n):
+        """Return the next ``n`` words of the stream, an array of uint64."""
+        return self._stream.random_raw(n)
+
+
+def make_entropy(random_state=None):
+    """Return the source of words that a ``random_state`` parameter stands for.
+
+    Parameters
+    ----------
+    random_state : None, int, numpy.random.RandomState or numpy.random.Generator, default=None
+        None is the operating system, the only choice that protects anything. Everything else
+        gives the same law from a seeded stream; an instance is advanced by the draw of the seed.
+    """
+    if random_state is None:
+        return SystemEntropy()
+    if isinstance(random_state, np.random.Generator):
+        draw = random_state.integers
+    else:
+        draw = check_random_state(random_state).randint
+    return SeededEntropy(int.from_bytes(draw(0, 2**32, size=4, dtype=np.uint32).tobytes()))
+
+
+class RowKeys(_Unpicklable):
+    """Independent uniform keys, one per row, that are never published.
+
+    A key depends on a secret seed and the row number alone, so it is alike for every chunking:
+    SHAKE-128 in counter mode.
+    """
+
+    _BLOCK = 4096
+
+    def __init__(self, entropy):
+        self._seed = entropy.words(4).tobytes()
+
+    def keys(self, start, stop):
+        """Return the keys of rows ``start, ..., stop - 1``, an array of uint64."""
+        if not 0 <= start <= stop:
+            raise ValueError(f"keys needs 0 <= start <= stop; got start={start}, stop={stop}.")
+        first, last = start // self._BLOCK, -(-stop // self._BLOCK)
+        words = b"".join(
+            shake_128(self._seed + block.to_bytes(8)).digest(8 * self._BLOCK)
+            for block in range(first, last)
+        )
+        offset = first * self._BLOCK
+        return np.frombuffer(words, dtype=np.uint64)[start - offset : stop - offset]

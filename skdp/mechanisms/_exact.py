@@ -1,0 +1,79 @@
+"""Exact numbers: what a user wrote as a fraction, and certified square roots."""
+
+import math
+from fractions import Fraction
+from numbers import Rational
+
+import numpy as np
+
+__all__ = ["as_fraction", "sqrt_down", "sqrt_up"]
+
+LARGEST = math.nextafter(math.inf, 0)
+SMALLEST_NORMAL = 2.0**-1022
+
+
+def as_fraction(x, *, name="value"):
+    """Return a user's amount as the exact number that its decimal text says.
+
+    Parameters
+    ----------
+    x : int, float, Fraction, or their numpy kin, >= 0
+        A float stands for its shortest decimal text: 0.1 is 1/10.
+    name : str, default="value"
+        Name of the parameter, for error messages.
+
+    Returns
+    -------
+    fraction : Fraction
+
+    Raises
+    ------
+    TypeError
+        If x is not a real number (text and bool included).
+    ValueError
+        If x is NaN, infinite, negative or a subnormal float.
+    """
+    if isinstance(x, (bool, np.bool_)) or not isinstance(x, (Rational, float, np.floating)):
+        raise TypeError(f"{name} must be a real number. Got {type(x).__name__} instead.")
+    if isinstance(x, Rational):
+        fraction = Fraction(int(x.numerator), int(x.denominator))
+    elif not math.isfinite(x) or 0 < abs(x) < SMALLEST_NORMAL:
+        raise ValueError(f"{name} must be finite and zero or at least 2.3e-308. Got {x!r} instead.")
+    else:
+        fraction = Fraction(np.format_float_scientific(x, unique=True, trim="-"))
+    if fraction < 0:
+        raise ValueError(f"{name} must not be negative. Got {x!r} instead.")
+    return fraction
+
+
+def sqrt_up(q):
+    """Return the smallest float64 whose exact square is at least q.
+
+    Parameters
+    ----------
+    q : int or Fraction, >= 0
+        At most the square of the largest float64, else OverflowError.
+    """
+    root = _near_sqrt(q)
+    while Fraction(root) ** 2 < q:
+        root = math.nextafter(root, math.inf)
+    while root > 0 and Fraction(below := math.nextafter(root, 0)) ** 2 >= q:
+        root = below
+    return root
+
+
+def sqrt_down(q):
+    """Return the largest float64 whose exact square is at most q (see :func:`sqrt_up`)."""
+    root = sqrt_up(q)
+    return root if Fraction(root) ** 2 == q else math.nextafter(root, 0)
+
+
+def _near_sqrt(q):
+    q = Fraction(q)
+    if q < 0:
+        raise ValueError("a square root needs a number >= 0.")
+    if q > Fraction(LARGEST) ** 2:
+        raise OverflowError("the square root exceeds the largest float64.")
+    half = (q.numerator.bit_length() - q.denominator.bit_length()) // 2 - 64
+    root = math.isqrt(math.floor(q / Fraction(4) ** half))  # sqrt(q) = root * 2^half, 64 bits
+    return float(root * Fraction(2) ** half)

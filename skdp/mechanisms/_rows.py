@@ -1,0 +1,164 @@
+"""Rows become bounded integer vectors, each by an arithmetic that sees that row alone."""
+
+import math
+
+import numpy as np
+
+from skdp.mechanisms._norms import polar
+from skdp.mechanisms._tables import as_table, blocks, check_bits, positive, rows_per_block, vector
+
+__all__ = ["Ball", "ball_rows", "box_rows"]
+
+EXACT = 2.0**53  # integers of float64 are exact below
+SHRINK = 1 - 2.0**-40  # outweighs every rounding of a norm and of a product
+
+
+def ball_rows(X, *, center, radius, bits, scale=None):
+    """Map every row to an integer vector of Euclidean norm at most 2^bits.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+        Real numbers of at most 64 bits (integers beyond 2^53 are rounded).
+    center : float or array of shape (d,)
+        Finite.
+    radius : float, > 0
+        Length, in units of `scale`, that becomes 2^bits.
+    bits : int, in [1, 26]
+        Fineness of the grid. Rows longer than 2^(26.5 - bits) radii take a slower path.
+    scale : array of shape (d,), > 0, default=None
+        Unit of each column, None for 1.
+
+    Returns
+    -------
+    rows : ndarray of shape (n, d)
+        Integers stored as float64: (x - center) / scale * 2^bits / radius, brought back to the
+        ball along its direction if longer, rounded towards zero; less than 2 sqrt(d) + 1 grid
+        units from that vector. A row that holds NaN or infinity is the zero vector.
+
+    Raises
+    ------
+    TypeError, ValueError
+        From public facts only: shape, dtype and parameters.
+
+    Notes
+    -----
+    **Privacy.** Every step is elementwise or a sum of the squares of one row that is either
+    exact, hence free of order, or added in an order fixed by d: the result is a function of the
+    row, whatever the other rows, blocks, threads or memory layout.
+
+    Norm: sums of integer squares are exact in float64 below 2^53 in any order, and as rounding is
+    monotone a sum of 2^53 or more cannot be rounded below 2^53, so that comparing with
+    4^bits <= 2^52 is exact. A longer row q is multiplied by t < (1 - 2^-41) 2^bits / |q|,
+    rounded towards zero, and compared again.
+
+    Error: projection to the ball is a contraction, so that rounding before and after it
+    adds less than sqrt(d) each.
+    """
+    X = as_table(X)
+    shape = rows_per_block(X), X.shape[1]
+    ball = Ball(*shape, center=center, radius=radius, bits=bits, scale=scale)
+    rows = np.empty(X.shape)
+    for part in blocks(X):
+        ball.map(X[part], out=rows[part])
+    return rows
+
+
+def box_rows(X, *, low, high, bits):
+    """Map every row to an integer vector with entries in [-2^bits, 2^bits].
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+    low, high : float or array of shape (d,)
+        Edges of the box, low < high.
+    bits : int, in [1, 26]
+
+    Returns
+    -------
+    rows : ndarray of shape (n, d)
+        Integers stored as float64; 0 is the middle of the box, +-2^bits its edges, rounded
+        towards zero. A row that holds NaN or infinity is the zero vector.
+
+    Notes
+    -----
+    **Privacy.** Elementwise, hence a function of the row. The symmetric grid makes adding or
+    removing a row move column sums by at most half of the width of the box.
+    """
+    X = as_table(X)
+    low, high = (vector(v, X.shape[1], n) for v, n in ((low, "low"), (high, "high")))
+    with np.errstate(all="ignore"):
+        middle, half = low / 2 + high / 2, high / 2 - low / 2
+    if not np.all(half > 0):
+        raise ValueError("low must be below high in every column. Widen the columns where not.")
+    top = 2.0 ** check_bits(bits)
+    rows = np.empty(X.shape)
+    with np.errstate(all="ignore"):
+        for part in blocks(X):
+            y, block = rows[part], X[part]
+            np.subtract(block, middle, out=y, dtype=np.float64)
+            y /= half
+            np.clip(y, -1, 1, out=y)
+            y *= top
+            np.trunc(y, out=y)
+            y[~np.isfinite(block).all(axis=1)] = 0
+    return rows
+
+
+class Ball:
+    """The map of `ball_rows`, prepared once for blocks of at most `rows` rows of d columns."""
+
+    def __init__(self, rows, d, *, center, radius, bits, scale=None):
+        if not (math.isfinite(radius) and radius > 0):
+            raise ValueError(f"radius must be positive and finite. Got {radius!r} instead.")
+        self.bits, self.radius = check_bits(bits), float(radius)
+        self.center = vector(center, d, "center")
+        self.scale = None if scale is None else positive(scale, d)
+        with np.errstate(all="ignore"):
+            gain = np.float64(2.0**self.bits) / self.radius / (1 if scale is None else self.scale)
+        normal = (gain >= np.finfo(float).tiny) & (gain < np.inf)
+        gain = np.where(normal, gain, np.nan)  # NaN sends every row the careful way
+        self._gain = gain[None] if scale is None else np.tile(gain, (rows, 1))
+        self._center = np.tile(self.center, (rows, 1))
+
+    def map(self, block, out):
+        """Write the integer vectors of `block` to `out`, C-contiguous of the same shape.
+
+        Returns
+        -------
+        lengths : ndarray of shape (m,)
+            Lengths in grid units before rows were brought back to the ball, NaN for a row that
+            holds NaN or infinity.
+        """
+        m = len(block)
+        with np.errstate(all="ignore"):
+            np.subtract(block, self._center[:m], out=out, dtype=np.float64)
+            out *= self._gain[:m]
+            np.trunc(out, out=out)
+            squares = np.einsum("ij,ij->i", out, out)  # exact wherever below 2^53
+            lengths = np.sqrt(squares)
+            outside = np.flatnonzero(~(squares <= 4.0**self.bits))
+            if outside.size:
+                self._bring_back(block, out, squares, lengths, outside)
+        return lengths
+
+    def _bring_back(self, block, out, squares, lengths, outside):
+        most = 2 * outside.size > len(block)
+        rows = slice(None) if most else outside  # to work in place beats a gather
+        top, longest, q = 4.0**self.bits, SHRINK * 2.0**self.bits, out[rows]
+        q *= np.where(squares[rows] <= top, 1, longest / lengths[rows])[:, None]
+        np.trunc(q, out=q)
+        if not most:
+            out[rows] = q
+        far = np.flatnonzero(~(squares < EXACT))
+        if far.size:
+            out[far], lengths[far] = self._careful(block[far])
+        # Certify. Rows that are not finite end here; SHRINK leaves no others.
+        out[~(np.einsum("ij,ij->i", out, out) <= top)] = 0
+
+    def _careful(self, x):
+        v, size, exponent = polar(x, self.center, self.scale)
+        fraction, e = math.frexp(self.radius)
+        units = np.ldexp(1 / fraction, self.bits - e + exponent)  # 2^bits 2^exponent / radius
+        q = np.trunc(v * np.minimum(units, SHRINK * 2.0**self.bits / size)[:, None])
+        return q, np.where(size == 0, 0, size * units)

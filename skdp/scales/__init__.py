@@ -1,0 +1,21 @@
+"""What stands in for bounds: scales, centres and clipped sums, found privately.
+
+Engines: functions of rows, public parameters and a Curator.
+"""
+
+from skdp.scales._bisection import private_median
+from skdp.scales._clipped import clipped_sum, count_rows
+from skdp.scales._log_histogram import LogBins, highest_window, top_scale
+from skdp.scales._ring import RING_SENSITIVITY_SQUARED, ring_differences, ring_norms
+
+__all__ = [
+    "RING_SENSITIVITY_SQUARED",
+    "LogBins",
+    "clipped_sum",
+    "count_rows",
+    "highest_window",
+    "private_median",
+    "ring_differences",
+    "ring_norms",
+    "top_scale",
+]

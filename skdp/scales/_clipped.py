@@ -1,0 +1,70 @@
+"""Private counts and clipped sums of rows, in exact integers."""
+
+import math
+
+import numpy as np
+
+from skdp.chunks import map_merge
+from skdp.mechanisms import ball_sum, finite_rows
+
+__all__ = ["clipped_sum", "count_rows"]
+
+BITS = 20  # a row of the length of the clip radius is 2^20 grid units long
+
+
+def count_rows(rows):
+    """Return the exact number of rows without NaN or infinity. Not for release."""
+
+    def finite(start, block):
+        return int(np.count_nonzero(finite_rows(block)))
+
+    return map_merge(rows, finite, int.__add__)
+
+
+def clipped_sum(rows, curator, *, center, radius, share, label, scale=None, drop=None):
+    """Release the sum of ``(x - center) / scale`` over all rows, every row clipped to a ball.
+
+    Parameters
+    ----------
+    rows : ArrayRows
+    curator : Curator
+    center : ndarray of shape (d,)
+        Public or released.
+    radius : float
+        Radius of the ball, public or released.
+    share : float or Fraction
+    label : str
+    scale : ndarray of shape (d,), default=None
+        Public or released scales of the columns.
+    drop : float, default=None
+        Rows beyond ``drop * radius`` contribute nothing at all.
+
+    Returns
+    -------
+    total : ndarray of shape (d,)
+        In units of ``scale``.
+    sd : float
+        Standard deviation of the noise per coordinate.
+    kept : int
+        Exact number of rows that were not dropped. Not for release.
+
+    Notes
+    -----
+    **Privacy** (add or remove one row): every row becomes an integer vector of length at most
+    2^bits, checked in integers, as a function of that row and of released values; the l2
+    sensitivity of the integer sum is 2^bits exactly.
+    """
+    bits = _bits(curator, share)
+
+    def statistic(start, block):
+        return ball_sum(block, center=center, radius=radius, bits=bits, scale=scale, drop=drop)
+
+    total, kept = map_merge(rows, statistic, lambda a, b: (a[0] + b[0], a[1] + b[1]))
+    release = curator.gaussian(total, sensitivity=2**bits, share=share, label=label)
+    unit = radius / 2**bits
+    return release.value * unit, release.scale * unit, kept
+
+
+def _bits(curator, share):
+    """Return a resolution at which the noise stays below 2^40 grid units, at most 20 bits."""
+    return min(BITS, max(1, 40 + math.floor(math.log2(curator.budget.mu * math.sqrt(share)))))

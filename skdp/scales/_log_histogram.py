@@ -1,0 +1,158 @@
+"""Histograms of positive floats on a logarithmic axis, and reading a scale off a noisy one."""
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from scipy.special import ndtri
+
+__all__ = ["LogBins", "highest_window", "top_scale"]
+
+LOWEST_OCTAVE, HIGHEST_OCTAVE = -1074, 1024  # all positive float64 lie in [2^-1074, 2^1024)
+LARGEST = float(np.finfo(np.float64).max)
+FALSE_ANCHOR = 2e-4  # probability that noise alone passes for a scale
+
+
+@dataclass(frozen=True)
+class LogBins:
+    """Bins ``[2^(i/p), 2^((i+1)/p))`` for ``p`` bins per octave over a public range of octaves.
+
+    Bin 0 takes what lies below the range, zeros included; the last bin takes what lies above.
+
+    Parameters
+    ----------
+    per_octave : int
+    low, high : int, default=all of float64
+        The range is ``[2^low, 2^high)``.
+
+    Notes
+    -----
+    **Privacy**: a value falls into one bin, and NaN into none. So a histogram with one value per
+    row has sensitivity 1 (l1 and l2, add or remove one row). The bin is found by frexp and
+    comparisons with constants, so it is a function of the value alone.
+    """
+
+    per_octave: int
+    low: int = LOWEST_OCTAVE
+    high: int = HIGHEST_OCTAVE
+
+    @classmethod
+    def around(cls, value, *, per_octave, below, above):
+        """Return bins from ``below`` octaves under a public ``value`` to ``above`` over it."""
+        octave = math.frexp(min(max(value, 0.0), LARGEST))[1] if value > 0 else LOWEST_OCTAVE
+        low = min(max(octave - below, LOWEST_OCTAVE), HIGHEST_OCTAVE - 1)
+        return cls(per_octave, low, max(low + 1, min(octave + above, HIGHEST_OCTAVE)))
+
+    @property
+    def n_bins(self):
+        """Number of bins, with the two outer ones."""
+        return self.per_octave * (self.high - self.low) + 2
+
+    def index(self, values):
+        """Return the bin of every value; -1 for NaN.
+
+        Parameters
+        ----------
+        values : ndarray of float64, >= 0 or NaN
+
+        Returns
+        -------
+        index : ndarray of int64, same shape
+        """
+        mantissa, exponent = np.frexp(values)
+        bins = (exponent.astype(np.int64) - 1 - self.low) * self.per_octave
+        if self.per_octave > 1:
+            steps = np.exp2(np.arange(1, self.per_octave) / self.per_octave) / 2
+            bins += np.searchsorted(steps, mantissa, side="right")
+        bins += 1
+        np.clip(bins, 0, self.n_bins - 1, out=bins)
+        bins[values == 0] = 0
+        bins[np.isinf(values)] = self.n_bins - 1
+        bins[np.isnan(values)] = -1
+        return bins
+
+    def counts(self, values):
+        """Return the histogram of a one-dimensional array."""
+        index = self.index(np.asarray(values, dtype=np.float64))
+        return np.bincount(index[index >= 0], minlength=self.n_bins)
+
+    def column_counts(self, values):
+        """Return the histograms of the columns of an array of shape (n, d), shape (d, n_bins)."""
+        n, d = values.shape
+        index = self.index(np.asarray(values, dtype=np.float64).reshape(-1)).reshape(n, d)
+        flat = (index + np.arange(d) * self.n_bins)[index >= 0]
+        return np.bincount(flat, minlength=d * self.n_bins).reshape(d, self.n_bins)
+
+    def upper_edge(self, index):
+        """Return the upper edge of a bin, at most the largest float; 0 for the lowest bin."""
+        if index <= 0:
+            return 0.0 if self.low == LOWEST_OCTAVE else 2.0**self.low
+        exponent = self.low + index / self.per_octave
+        return LARGEST if exponent >= HIGHEST_OCTAVE else 2.0**exponent
+
+
+def top_scale(counts, sd, n_rows, bins, *, tail=0.1):
+    """Read off a noisy log histogram the scale below which all but a tail of the values lie.
+
+    The anchor is the highest window of 1, 2, 4... bins that holds a good part of the rows, or, if
+    there is none, the highest that stands clear of the noise. From two bins above the anchor the
+    mass is summed downwards until it exceeds the tail and the noise of the sum.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (n_bins,)
+        Released counts.
+    sd : float
+        Standard deviation of their noise.
+    n_rows : float
+        Released number of values.
+    bins : LogBins
+    tail : float, default=0.1
+        Part of the values that may lie above the answer.
+
+    Returns
+    -------
+    scale : float or None
+        None if nothing stands out of the noise. 0.0 if the values are zeros.
+    """
+    counts = np.asarray(counts, dtype=np.float64)
+    widths = [2**i for i in range(3 if bins.per_octave < 4 else bins.per_octave.bit_length() + 1)]
+    z = _clear_of_noise(bins, len(widths))
+    heavy = seen = -1
+    for width in widths:
+        clear = z[: counts.size - width + 1] * math.sqrt(width) * sd
+        heavy = max(heavy, highest_window(counts, width, np.maximum(clear, 0.3 * n_rows)))
+        seen = max(seen, highest_window(counts, width, clear))
+    anchor = heavy if heavy >= 0 else seen
+    if anchor < 0:
+        return None
+    start = min(anchor + max(2, bins.per_octave // 2), counts.size - 1)
+    mass = np.cumsum(counts[start::-1])
+    enough = mass > np.maximum(tail * n_rows, 2.5 * sd * np.sqrt(np.arange(1, mass.size + 1)))
+    stop = int(np.argmax(enough)) if enough.any() else start - anchor
+    return bins.upper_edge(start - stop)
+
+
+@lru_cache(maxsize=64)
+def _clear_of_noise(bins, n_widths):
+    """Return per bin the level that noise alone exceeds with a probability falling as 1/octave^2.
+
+    Scales near 1 are likelier than 2^900: a public prior. The probabilities of all bins and widths
+    sum to less than FALSE_ANCHOR, and beyond 2^+-60 to less than a fiftieth of it.
+    """
+    octave = bins.low + np.maximum(np.arange(bins.n_bins) - 1, 0) / bins.per_octave
+    octave[0] = 0.0
+    share = 1 / (np.square(1 + np.abs(octave)) * (4.3 * bins.per_octave * n_widths))
+    return -ndtri(FALSE_ANCHOR * share)
+
+
+def highest_window(counts, width, threshold):
+    """Return the fullest bin of the highest window of ``width`` bins above a threshold, or -1.
+
+    The outer bins of a window may hold noise only. ``threshold`` is a number or one per window.
+    """
+    hits = np.flatnonzero(np.convolve(counts, np.ones(width), "valid") > threshold)
+    if not hits.size:
+        return -1
+    return int(hits[-1] + np.argmax(counts[hits[-1] : hits[-1] + width]))

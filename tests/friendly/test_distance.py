@@ -1,0 +1,243 @@
+import itertools
+import math
+import tracemalloc
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from skdp.friendly import DistancePredicate, _counting
+
+
+def oracle(A, B, radius):
+    """The rule, written out: a bool for every pair."""
+    exponent = math.frexp(radius)[1] - 1
+    r = math.ldexp(radius, -exponent)
+    with np.errstate(all="ignore"):
+        A, B = (np.ldexp(np.asarray(rows, dtype=np.float64), -exponent) for rows in (A, B))
+        total = np.zeros((len(A), len(B)))
+        for k in range(A.shape[1]):
+            difference = A[:, k, None] - B[None, :, k]
+            total = total + difference * difference
+    return total <= r * r
+
+
+def normal(rng, n, d):
+    return rng.normal(size=(n, d))
+
+
+def lattice(rng, n, d):
+    return rng.integers(-2, 3, size=(n, d)).astype(float)
+
+
+def duplicates(rng, n, d):
+    return normal(rng, 1 + n // 8, d)[rng.integers(1 + n // 8, size=n)]
+
+
+def outliers(rng, n, d):
+    return normal(rng, n, d) * np.where(
+        rng.random((n, 1)) < 0.2, 10.0 ** rng.uniform(0, 12, (n, 1)), 1
+    )
+
+
+def clusters(rng, n, d):
+    gap = 10.0 ** rng.integers(0, 9)
+    return normal(rng, n, d) + gap * rng.integers(3, size=(n, 1))
+
+
+def broken(rng, n, d):
+    X = normal(rng, n, d)
+    X[rng.random((n, d)) < 0.1 / d] = rng.choice([np.nan, np.inf, -np.inf, 1e308, -1e308, 5e-324])
+    return X
+
+
+def draw(rng):
+    """Draw a table and a radius: often an exact distance of two rows, or a float next to it."""
+    kind = rng.choice([normal, lattice, duplicates, outliers, clusters, broken])
+    n, d = int(rng.integers(0, 90)), int(rng.choice([1, 2, 3, 7, 20, 65]))
+    scale = 10.0 ** rng.choice([0, 0, rng.integers(-150, 151)])
+    offset = rng.choice([0, 0, 1e3, 1e8])
+    with np.errstate(all="ignore"):
+        X = (kind(rng, n, d) + offset) * scale
+    radius = math.sqrt(d) * scale * 2.0 ** rng.uniform(-2, 3)
+    if n > 1 and rng.random() < 0.6:
+        i, j = rng.integers(n, size=2)
+        with np.errstate(all="ignore"):
+            exact = scale * math.sqrt(np.square((X[i] - X[j]) / scale).sum())
+        if scale * 1e-3 < exact < scale * 1e6:
+            radius = exact * (1 + rng.integers(-2, 3) * 2.0**-52)
+    if rng.random() < 0.3 and 1e-30 < scale < 1e20:
+        with np.errstate(all="ignore"):
+            X = X.astype(np.float32)
+    return X, radius
+
+
+def shrink_blocks(rng, monkeypatch):
+    monkeypatch.setattr(_counting, "PANEL", int(rng.choice([1, 7, 64, 1000, 2**17])))
+    monkeypatch.setattr(_counting, "COLUMNS", int(rng.choice([1, 2, 13, 64, 2**10])))
+    monkeypatch.setattr(_counting, "CELLS", int(rng.choice([1, 50, 777, 2**18])))
+
+
+def fuzz(seed, rounds, monkeypatch):
+    rng = np.random.default_rng(seed)
+    pairs = decided_by_rule = 0
+    rule = DistancePredicate.rule
+
+    def counted(self, x, y):
+        nonlocal decided_by_rule
+        decided_by_rule += len(x)
+        return rule(self, x, y)
+
+    monkeypatch.setattr(DistancePredicate, "rule", counted)
+    for _ in range(rounds):
+        X, radius = draw(rng)
+        shrink_blocks(rng, monkeypatch)
+        predicate, friend = DistancePredicate(radius), oracle(X, X, radius)
+        np.testing.assert_array_equal(predicate.friends(X), friend.sum(axis=1))
+        rows, columns = (rng.random(len(X)) < rng.random() for _ in range(2))
+        np.testing.assert_array_equal(
+            predicate.friends(X[rows], X[columns]), friend[rows][:, columns].sum(axis=1)
+        )
+        pairs += len(X) ** 2
+    return decided_by_rule / pairs
+
+
+def test_no_count_is_wrong(monkeypatch):
+    share = fuzz(1, 250, monkeypatch)
+    assert 0.001 < share < 0.5  # the rule and the product were both at work
+
+
+@pytest.mark.slow
+def test_no_count_is_wrong_in_a_long_run(monkeypatch):
+    fuzz(2, 5000, monkeypatch)
+
+
+def test_exact_ties_of_a_lattice_are_friends():
+    points = np.array(list(itertools.product(range(-3, 4), repeat=3)), dtype=float)
+    squares = ((points[:, None].astype(int) - points[None].astype(int)) ** 2).sum(axis=-1)
+    for offset in (0, 2.0**40):
+        for square in (1, 4, 9, 16, 25, 36):
+            counts = DistancePredicate(math.sqrt(square)).friends(points + offset)
+            np.testing.assert_array_equal(counts, (squares <= square).sum(axis=1))
+
+
+@pytest.mark.parametrize("d", [1, 3, 40])
+def test_a_row_adds_exactly_its_own_friendships(rng, d):
+    """Also where one row more turns a matrix-vector product into a matrix product."""
+    X = np.rint(rng.normal(size=(2 * 128 + 2, d)) * 2) / 7 + 1e6
+    predicate = DistancePredicate(math.sqrt(8 * d) / 7)
+    for n in (1, 2, 127, 128, 129, 256, 257):
+        less, more = predicate.friends(X[:n]), predicate.friends(X[: n + 1])
+        friendship = oracle(X[:n], X[n : n + 1], predicate.radius)[:, 0]
+        np.testing.assert_array_equal(more[:n] - less, friendship)
+        assert more[n] == friendship.sum() + 1
+
+
+def test_squares_are_added_one_after_the_other(rng):
+    """Radii within rounding of the distance: other orders of addition decide otherwise."""
+    for x in rng.normal(size=(100, 1, 65)):
+        radius = math.sqrt(np.cumsum(x * x)[-1])
+        for ulps in range(-3, 4):
+            predicate = DistancePredicate(radius * (1 + ulps * 2.0**-52))
+            friend = oracle(x, 0 * x, predicate.radius)[0, 0]
+            assert predicate.friends(x, 0 * x)[0] == predicate.friends(0 * x, x)[0] == friend
+
+
+@pytest.mark.parametrize("d", [1, 92])
+def test_a_line_of_rows_that_crosses_every_boundary(rng, d):
+    """2^14 / sqrt(d + 8) radii are 5461 and 1638: no row is far from its neighbours in line."""
+    n = 9000 if d == 1 else 4000
+    X = np.zeros((n, d))
+    X[:, -1] = np.arange(n) * 1.25
+    expected = np.full(n, 3)
+    expected[[0, -1]] = 2
+    predicate = DistancePredicate(1.25)
+    np.testing.assert_array_equal(predicate.friends(X), expected)
+    order = rng.permutation(n)
+    np.testing.assert_array_equal(predicate.friends(X[order[:300]], X), expected[order[:300]])
+
+
+def test_rows_the_rule_cannot_see_are_nobodys_friends():
+    X = np.zeros((6, 2))
+    X[1, 0], X[2, 1], X[3, 0] = np.nan, np.inf, -np.inf
+    X[4] = 1e300  # overflows in units of the radius
+    predicate = DistancePredicate(1e-30)
+    np.testing.assert_array_equal(predicate.friends(X), [2, 0, 0, 0, 0, 2])
+    np.testing.assert_array_equal(predicate.friends(X, X), [2, 0, 0, 0, 0, 2])
+    np.testing.assert_array_equal(predicate.friends(X[1:5]), [0, 0, 0, 0])
+
+
+def test_tables_without_rows():
+    predicate, X = DistancePredicate(1.0), np.ones((3, 2))
+    assert predicate.friends(X[:0]).tolist() == []
+    assert predicate.friends(X, X[:0]).tolist() == [0, 0, 0]
+    assert predicate.friends(X[:0], X).dtype == np.int64
+
+
+def test_many_rows_far_from_each_other(rng):
+    X = rng.normal(size=(500, 2)).repeat(2, axis=0)
+    np.testing.assert_array_equal(DistancePredicate(1e-9).friends(X), np.full(1000, 2))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int64, np.int8, np.uint8, np.bool_])
+def test_other_types_are_cast_first(rng, dtype):
+    X = (rng.normal(size=(60, 4)) * 2).astype(dtype)
+    predicate = DistancePredicate(1.7)
+    np.testing.assert_array_equal(predicate.friends(X), predicate.friends(X.astype(float)))
+
+
+def test_memory_layout_is_irrelevant(rng):
+    X = rng.normal(size=(300, 5))
+    counts = DistancePredicate(2.0).friends(X)
+    np.testing.assert_array_equal(counts, DistancePredicate(2.0).friends(np.asfortranarray(X)))
+    order = rng.permutation(300)
+    np.testing.assert_array_equal(counts[order], DistancePredicate(2.0).friends(X[order]))
+    X.flags.writeable = False
+    np.testing.assert_array_equal(counts, DistancePredicate(2.0).friends(X))
+
+
+@pytest.mark.parametrize("d", [1, 2, 10, 300])
+def test_friends_are_within_the_certified_radius(rng, d):
+    """Exact distances of friends chosen as far as the rule allows; some exceed the radius."""
+    beyond = 0
+    for _ in range(300 if d < 300 else 60):
+        radius = 2.0 ** rng.uniform(-900, 900)
+        x = rng.normal(size=d) * radius
+        direction = rng.normal(size=d)
+        y = x + direction * (radius / np.linalg.norm(direction) * (1 + rng.normal() * 1e-16))
+        predicate = DistancePredicate(radius)
+        if predicate.friends(x[None], y[None])[0]:
+            square = sum((Fraction(a) - Fraction(b)) ** 2 for a, b in zip(x, y, strict=True))
+            assert square <= Fraction(predicate.certified_radius(d)) ** 2
+            beyond += square > Fraction(radius) ** 2
+    assert beyond > 0
+    exact = Fraction(radius) * (1 + Fraction(d + 4, 2**53))
+    assert exact < Fraction(predicate.certified_radius(d)) < exact * (1 + Fraction(d + 8, 2**52))
+
+
+@pytest.mark.parametrize("radius", [0.0, -1.0, np.nan, np.inf, 2.0**-1001, 2.0**1001])
+def test_radius_is_checked(radius):
+    with pytest.raises(ValueError, match="radius must be between"):
+        DistancePredicate(radius)
+
+
+def test_extreme_radii():
+    for radius in (2.0**-1000, 2.0**1000):
+        X = np.array([[0.0], [radius], [-radius], [2.5 * radius]])
+        assert DistancePredicate(radius).friends(X).tolist() == [3, 2, 2, 1]
+
+
+def test_shapes_are_checked():
+    with pytest.raises(ValueError, match="same columns"):
+        DistancePredicate(1.0).friends(np.ones((2, 3)), np.ones((2, 2)))
+    with pytest.raises(ValueError, match="table"):
+        DistancePredicate(1.0).friends(np.ones(3))
+
+
+def test_memory_is_that_of_the_second_table(rng):
+    X = rng.normal(size=(20_000, 8))
+    tracemalloc.start()
+    DistancePredicate(2.0).friends(X, X[:2000])
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 8 * (4 * len(X) + 8 * 2000 * 10) + 16e6  # all pairs would take 40e6 to 320e6

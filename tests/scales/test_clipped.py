@@ -1,0 +1,127 @@
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from skdp.chunks import ArrayRows
+from skdp.scales import clipped_sum, count_rows
+from skdp.scales._clipped import BITS, _bits
+from tests._curators import canned, check_replay
+
+BAD = (np.nan, np.inf, -np.inf)
+hostile = st.sampled_from(
+    [0.0, -0.0, 1.0, 5e-324, 1e-300, 1e300, -1e300, 1.7e308, *BAD]
+) | st.floats(-10, 10)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("d", [1, 2, 5, 64])
+def test_rows_with_nan_or_infinity_do_not_count(d, order, dtype, rng):
+    for n, bad in product((0, 1, 2, 9), BAD):
+        X = np.asarray(rng.normal(size=(n, d)), dtype=dtype, order=order)
+        X[:, 0] = np.finfo(dtype).max  # large is not infinite
+        for i, j in product(range(n), range(d)):
+            Y = X.copy(order="K")
+            Y[i, j] = bad
+            with np.errstate(invalid="ignore"):
+                assert count_rows(ArrayRows(Y)) == n - 1
+        assert count_rows(ArrayRows(X)) == n
+
+
+def test_strided_rows_are_counted(rng):
+    X = rng.normal(size=(20, 12))
+    X[4, 6] = np.nan
+    with np.errstate(invalid="ignore"):
+        assert count_rows(ArrayRows(X[::2, ::3])) == 9
+        assert count_rows(ArrayRows(X[::-1, ::-1])) == 19
+        assert count_rows(ArrayRows(X.T[3:9].T)) == 19
+
+
+tables = st.integers(1, 4).flatmap(
+    lambda d: st.integers(1, 8).flatmap(lambda n: arrays(float, (n, d), elements=hostile))
+)
+
+
+@given(tables, st.data())
+def test_one_row_moves_the_integers_by_at_most_two_to_the_bits(X, data):
+    n, d = X.shape
+    gone = data.draw(st.integers(0, n - 1))
+    parameters = {
+        "center": data.draw(arrays(float, d, elements=st.sampled_from([0.0, 1.0, -1e300, 1e-5]))),
+        "radius": data.draw(st.sampled_from([2.0**-1000, 1e-8, 1.0, 3.7, 1e300])),
+        "scale": data.draw(
+            st.none() | arrays(float, d, elements=st.sampled_from([1.0, 1e-200, 3.0]))
+        ),
+        "drop": data.draw(st.sampled_from([None, 6.0, 0.5])),
+        "share": data.draw(st.sampled_from([Fraction(1, 3), 1e-3])),
+    }
+    run, replay = canned(), canned()
+    with np.errstate(all="ignore"):
+        *_, kept = clipped_sum(ArrayRows(X), run, label="x", **parameters)
+        *_, rest = clipped_sum(
+            ArrayRows(np.delete(X, gone, axis=0)), replay, label="x", **parameters
+        )
+    assert check_replay(run, replay) <= 1
+    assert run.records[0].sensitivity == 2**BITS
+    assert kept - rest in (0, 1)
+    if not np.isfinite(X[gone]).all():  # as if absent
+        assert kept == rest
+        np.testing.assert_array_equal(run.records[0].value, replay.records[0].value)
+
+
+def test_the_sensitivity_is_attained():
+    run, replay = canned(), canned()
+    for curator, rows in ((run, [[3.0, 0.0]]), (replay, np.empty((0, 2)))):
+        clipped_sum(ArrayRows(np.array(rows)), curator, center=0.0, radius=3.0, share=1, label="x")
+    assert check_replay(run, replay) == 1.0
+
+
+def test_the_sum_agrees_with_exact_fractions(rng):
+    X = rng.normal(size=(40, 3)) * [1.0, 5.0, 0.1]
+    X[::7] *= 100
+    center, radius, scale = np.array([0.5, -1.0, 0.0]), 2.5, np.array([1.0, 4.0, 0.5])
+    total, sd, kept = clipped_sum(
+        ArrayRows(X), canned(), center=center, radius=radius, scale=scale, share=0.5, label="x"
+    )
+    expected = np.zeros(3)
+    for row in X:
+        y = [
+            (Fraction(a) - Fraction(c)) / Fraction(s)
+            for a, c, s in zip(row.tolist(), center.tolist(), scale.tolist(), strict=True)
+        ]
+        length = float(sum(v * v for v in y)) ** 0.5
+        expected += [float(v) * min(1.0, radius / length) for v in y]
+    # every row is off by less than 2 sqrt(d) + 1 grid units of radius / 2^20
+    np.testing.assert_allclose(total, expected, atol=40 * 4.5 * radius / 2**BITS)
+    assert kept == 40
+    assert sd == pytest.approx(radius / (canned().budget.mu * 0.5**0.5), rel=1e-12)
+
+
+def test_dropped_rows_leave_no_trace():
+    near, far = np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([[0.0, 50.0], [np.nan, 0.0]])
+    answers = []
+    for X in (near, np.vstack([near, far])):
+        curator = canned()
+        with np.errstate(invalid="ignore"):
+            total, _, kept = clipped_sum(
+                ArrayRows(X), curator, center=0.0, radius=2.0, share=0.5, label="x", drop=6.0
+            )
+        answers.append((total.tolist(), kept))
+    assert answers[0] == answers[1] == ([1.0, 1.0], 2)
+
+
+def test_a_tiny_share_takes_a_coarser_grid():
+    # noise in grid units stays below 2^40, far from 2^46, the largest that can be drawn
+    for share in (1.0, 1e-6, 1e-12, 1e-15, 1e-21):
+        curator = canned()
+        bits = _bits(curator, share)
+        clipped_sum(
+            ArrayRows(np.ones((3, 2))), curator, center=0.0, radius=2.0, share=share, label="x"
+        )
+        assert 1 <= bits <= BITS and curator.records[0].sensitivity == 2**bits
+        assert curator.records[0].scale <= 2.0**40

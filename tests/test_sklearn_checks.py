@@ -1,0 +1,54 @@
+"""scikit-learn's own checks, at an epsilon so large that the noise is gone and at the default."""
+
+import inspect
+
+import numpy as np
+import pytest
+from sklearn.utils import estimator_checks as checks
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from skdp import PrivateMean
+
+pytestmark = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")
+
+ESTIMATORS = [PrivateMean(epsilon=1e4, delta=1e-6), PrivateMean()]
+
+
+@parametrize_with_checks(ESTIMATORS)
+def test_sklearn_checks(estimator, check):
+    check(estimator)
+
+
+# Checks that scikit-learn runs on itself and does not hand to others.
+OWN = [
+    "check_param_validation",
+    "check_set_output_transform",
+    "check_set_output_transform_pandas",
+    "check_set_output_transform_polars",
+    "check_global_output_transform_pandas",
+    "check_global_set_output_transform_polars",
+    "check_dataframe_column_names_consistency",
+    "check_transformer_get_feature_names_out",
+    "check_transformer_get_feature_names_out_pandas",
+    "check_get_feature_names_out_error",
+    "check_inplace_ensure_writeable",
+]
+
+
+@pytest.mark.filterwarnings("ignore:X (does not have valid|has) feature names")
+@pytest.mark.parametrize("name", OWN)
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
+def test_sklearn_own_checks(name, estimator):
+    check = getattr(checks, name, None) or getattr(checks, name.replace("global_set", "global"))
+    assert len(inspect.signature(check).parameters) == 2
+    check(type(estimator).__name__, estimator)
+
+
+def test_private_parameters_are_validated_when_sklearn_is_told_not_to():
+    import sklearn
+
+    X = np.zeros((10, 2))
+    with sklearn.config_context(skip_parameter_validation=True):
+        for wrong in ({"epsilon": -1.0}, {"epsilon": float("nan")}, {"delta": 2.0}, {"delta": 0.0}):
+            with pytest.raises(ValueError, match=next(iter(wrong))):
+                PrivateMean(**wrong).fit(X)
