@@ -46,8 +46,10 @@ def mean_methods():
         methods[f"CoinPress t={steps}"] = _coinpress(steps)
     try:
         from skdp import PrivateMean
+        from skdp.exceptions import SeededNoiseWarning
     except ImportError:
         return methods
+    warnings.simplefilter("ignore", SeededNoiseWarning)
 
     def skdp(X, cell, truth, rng):
         return (

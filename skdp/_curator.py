@@ -1,5 +1,7 @@
 """The Curator: the only object through which a private value becomes a released one."""
 
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -11,7 +13,9 @@ from skdp.exceptions import BudgetExceeded, PlanError
 from skdp.mechanisms import RowKeys, exponential_choice, rounded_gaussian, rounded_laplace
 from skdp.mechanisms._exact import sqrt_down, sqrt_up
 
-__all__ = ["Curator", "Release"]
+__all__ = ["Curator", "Release", "make_curator", "replaced_curator"]
+
+_replacement = ContextVar("skdp_curator", default=None)
 
 
 @dataclass(frozen=True)
@@ -216,3 +220,21 @@ class _Child(Curator):
     def decide(self, text):
         """Note a decision, as :meth:`Curator.decide`."""
         self._parent.decide(text)
+
+
+def make_curator(plan, entropy):
+    """Return the Curator of a fit."""
+    return (_replacement.get() or Curator)(plan, entropy)
+
+
+@contextmanager
+def replaced_curator(make):
+    """Let ``make(plan, entropy)`` stand in for the Curator in the fits of this context.
+
+    For audits: a stand-in that answers without noise, or from a transcript, protects nobody.
+    """
+    token = _replacement.set(make)
+    try:
+        yield
+    finally:
+        _replacement.reset(token)

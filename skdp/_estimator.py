@@ -9,7 +9,7 @@ from sklearn.utils.validation import validate_data
 
 from skdp._compat import Interval, fit_context
 from skdp._config import get_config
-from skdp._curator import Curator
+from skdp._curator import make_curator
 from skdp.accounting import PrivacyLedger
 from skdp.chunks import ArrayRows
 from skdp.contracts import Contract, Released, Rows
@@ -80,7 +80,7 @@ class PrivateEstimator(BaseEstimator):
             )
         if self.ledger is not None:
             self.ledger.charge(plan.budget, type(self).__name__, seeded=entropy.seeded)
-        curator = Curator(plan, entropy)
+        curator = make_curator(plan, entropy)
         released = _guarded(self._release, rows, curator)
         for name, value in released.items():
             setattr(self, name, value)

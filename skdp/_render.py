@@ -10,7 +10,7 @@ _STYLE = (
     "font-weight:600}</style>"
 )
 _WARN = " class=warn"
-_UNITS = {"gdp": "mu^2", "zcdp": "rho", "pure": "epsilon"}
+_UNITS = {"gdp": "mu^2", "zcdp": "rho", "pure": "epsilon", "approx": "epsilon"}
 NOT_COVERED = (
     "Not covered: run time, local views of single rows (transform, predict on the training rows), "
     "parameters that were chosen by looking at the data."

@@ -12,7 +12,7 @@ __all__ = ["Budget"]
 
 FAILURE_PART = Fraction(1, 20)
 SMALLEST_MU = 2.0**-30
-UNITS = ("gdp", "zcdp", "pure")
+UNITS = ("gdp", "zcdp", "pure", "approx")
 
 
 @dataclass(frozen=True)
@@ -21,9 +21,9 @@ class Budget:
 
     Parameters
     ----------
-    unit : {"gdp", "zcdp", "pure"}
+    unit : {"gdp", "zcdp", "pure", "approx"}
         ``"gdp"``: every release is Gaussian and costs (sensitivity / sigma)^2; ``"zcdp"``: rho;
-        ``"pure"``: epsilon.
+        ``"pure"``: epsilon; ``"approx"``: a sum of fits of different kinds, (epsilon, delta).
     amount : Fraction
         mu^2, rho or epsilon.
     failure : Fraction
@@ -49,6 +49,9 @@ class Budget:
             raise ValueError(f"unit must be one of {UNITS}. Got {self.unit!r} instead.")
         if not self.amount > 0 or self.failure < 0:
             raise ValueError("a budget needs a positive amount and a failure probability >= 0.")
+
+    def __repr__(self):
+        return f"<Budget {self.unit}: epsilon={float(self.epsilon):g}, delta={float(self.delta):g}>"
 
     @classmethod
     def gaussian(cls, epsilon, delta):

@@ -130,7 +130,7 @@ class PrivacyReport:
         if same:  # sums of mu^2, of epsilon, and of failure probabilities
             total = Budget(a.unit, a.amount + b.amount, a.failure + b.failure, epsilon, delta)
         else:
-            total = Budget("pure", epsilon, Fraction(0), epsilon, delta)
+            total = Budget("approx", epsilon, Fraction(0), epsilon, delta)
         return replace(
             self,
             estimator=f"{self.estimator} + {other.estimator}",

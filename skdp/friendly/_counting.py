@@ -130,9 +130,12 @@ class _Near:
         product = left @ self.right[j].T
         friends = product > self.margin
         possible = product >= -self.margin
-        if np.count_nonzero(possible) > np.count_nonzero(friends):
+        doubts = np.count_nonzero(possible) - np.count_nonzero(friends)
+        if 16 * doubts > friends.size:  # then the whole panel is the quicker
+            friends = self.predicate.rule_for_all(rows(np.arange(len(left))), self.rows(j))
+        elif doubts:
             x, y = np.nonzero(possible & ~friends)
-            for k in _slices(0, len(x), max(1, CELLS // self.X.shape[1])):
+            for k in _slices(0, doubts, max(1, CELLS // self.X.shape[1])):
                 friends[x[k], y[k]] = self.predicate.rule(rows(x[k]), self.rows(j.start + y[k]))
         return friends.view(np.uint8)
 

@@ -77,6 +77,15 @@ class DistancePredicate:
         squares *= squares
         return np.add.accumulate(squares, axis=1)[:, -1] <= self.limit
 
+    def rule_for_all(self, x, y):
+        """Apply the rule to all pairs: (p, d) and (q, d) arrays give (p, q) bools."""
+        total = np.zeros((len(x), len(y)))
+        for x_k, y_k in zip(x.T, y.T, strict=True):
+            squares = np.subtract.outer(x_k, y_k)
+            squares *= squares
+            total += squares
+        return total <= self.limit
+
     def friends(self, A, B=None):
         """Count for each row of A the rows of B that are its friends.
 

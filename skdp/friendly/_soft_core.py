@@ -100,7 +100,7 @@ def soft_core_average(X, counts, *, n_up, h_low, radius):
         part = core[start : start + step]
         differences = _grid_rows(X[part], predicate) - reference
         np.clip(differences, -SPREAD, SPREAD, out=differences)  # acts only where nothing is claimed
-        total += (weights[part] @ differences).astype(np.int64).astype(object)
+        total += (weights[part] @ differences).astype(np.int64)
     mean = reference[0].astype(np.int64) + (total // int(weights.sum())).astype(np.int64)
     return GridVector(mean, grid, sensitivity)
 
