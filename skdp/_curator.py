@@ -1,5 +1,6 @@
 """The Curator: the only object through which a private value becomes a released one."""
 
+import math
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
@@ -118,10 +119,14 @@ class Curator:
         return self._choose(np.asarray(scores, dtype=np.int64), rate)
 
     def fails(self, label):
-        """Declare a planned failure event; return its probability (a float rounded down)."""
+        """Declare a planned failure event; return the logarithm of its probability, rounded down.
+
+        The probability itself, which holds a factor e^-epsilon, may be too small for a float.
+        """
         if label not in self._events:
             raise PlanError(f"the plan has no failure event {label!r} left.")
-        return float(self._events.pop(label)) * (1 - 1e-9)
+        numerator, denominator = self._events.pop(label).as_integer_ratio()
+        return math.log(numerator) - math.log(denominator) - 1e-9
 
     def child(self, label, share):
         """Return a Curator for ``share`` of this budget; its steps are planned as ``label/...``."""

@@ -1,13 +1,14 @@
 """Plans and reports as text and as HTML."""
 
+import math
 from html import escape
+from itertools import groupby
 
 _STYLE = (
     "<style scoped>.skdp{font:13px system-ui,sans-serif;max-width:46em}.skdp table{border-collapse:"
-    "collapse;margin:.4em 0}.skdp td,.skdp th{padding:.15em .7em;text-align:left;border-bottom:1px "
-    "solid #8884}.skdp td.n{text-align:right;font-variant-numeric:tabular-nums}.skdp .bar{display:"
-    "inline-block;height:.7em;background:#3b7dd8;border-radius:2px}.skdp .warn{color:#b00;"
-    "font-weight:600}</style>"
+    "collapse;margin:.4em 0}.skdp td,.skdp th{font-size:13px;white-space:nowrap;padding:.15em .7em;"
+    "text-align:left;border-bottom:1px solid #8884}.skdp .bar{display:inline-block;height:.7em;"
+    "background:#3b7dd8;border-radius:2px}.skdp .warn{color:#b00;font-weight:600}</style>"
 )
 _WARN = " class=warn"
 _UNITS = {"gdp": "mu^2", "zcdp": "rho", "pure": "epsilon", "approx": "epsilon"}
@@ -32,12 +33,18 @@ def _facts(report):
             "composition",
             f"Gaussian, mu = {budget.mu:.6g}; failure probability {float(budget.failure):.3g}",
         )
-    yield "replace one row", f"epsilon = {_epsilon(report, 2)} at the same delta"
-    yield "groups of 5 rows", f"epsilon = {_epsilon(report, 5)} at the same delta"
+    yield "replace one row", _group(report, 2)
+    yield "groups of 5 rows", _group(report, 5)
 
 
-def _epsilon(report, size):
-    return f"{report.epsilon(group_size=size):.4g}"
+def _group(report, size):
+    """Return the guarantee of a group, at the first delta that admits a finite epsilon."""
+    delta = float(report.budget.delta)
+    for delta in (delta, 10 * delta, 100 * delta, 1000 * delta):
+        epsilon = report.epsilon(delta, group_size=size) if delta < 1 else math.inf
+        if math.isfinite(epsilon):
+            return f"(epsilon={epsilon:.4g}, delta={delta:.3g})"
+    return f"no guarantee at a delta below {delta:.3g}"
 
 
 def _steps(plan):
@@ -60,7 +67,8 @@ def plan_text(plan):
 
 def plan_html(plan):
     """Return a plan as HTML."""
-    rows = "".join(_row(cells) for cells in _steps(plan))
+    titles = ("release", "mechanism", f"share of {_UNITS[plan.budget.unit]}")
+    rows = _head(titles) + "".join(_row(cells) for cells in _steps(plan))
     head = f"<b>Plan</b> {escape(_guarantee(plan.budget))} per fit"
     return f"{_STYLE}<div class='skdp'>{head}<table>{rows}</table>{_list(plan.assumptions)}</div>"
 
@@ -71,8 +79,8 @@ def report_text(report):
     lines += [f"  {name:<17} {text}" for name, text in _facts(report)]
     lines.append(f"  {'release':<28} {'mechanism':<10} {'share':>7}  {'noise / sensitivity':>19}")
     lines += [
-        f"    {label:<26} {m:<10} {share:>7}  {ratio:>19}"
-        for label, m, share, ratio in _charges(report)
+        f"    {label:<26} {mechanism:<10} {share:>7.4f}  {ratio:>19}"
+        for label, mechanism, share, ratio in _charges(report)
     ]
     lines += [f"  may fail: {label} (probability {float(p):.2g})" for label, p in report.events]
     lines += [f"  decision: {text}" for text in report.decisions]
@@ -87,16 +95,13 @@ def report_html(report):
         for name, text in _facts(report)
     )
     bars = "".join(
-        _row((label, mechanism, share, ratio), bar=float(charge.share))
-        for (label, mechanism, share, ratio), charge in zip(
-            _charges(report), report.charges, strict=True
-        )
+        _row((label, mechanism, f"{share:.4f}", ratio), bar=share)
+        for label, mechanism, share, ratio in _charges(report)
     )
     notes = [f"Decision: {text}" for text in report.decisions]
     notes += [f"May fail: {label} (probability {float(p):.2g})" for label, p in report.events]
     notes += [*report.assumptions, NOT_COVERED]
-    titles = ("release", "mechanism", "share", "noise / sensitivity", "")
-    head = "<tr>" + "".join(f"<th>{title}</th>" for title in titles) + "</tr>"
+    head = _head(("release", "mechanism", "share", "noise / sensitivity", ""))
     return (
         f"{_STYLE}<div class='skdp'><b>Privacy report of {escape(report.estimator)}</b>"
         f"<table>{facts}</table><table>{head}{bars}</table>{_list(notes)}</div>"
@@ -104,15 +109,26 @@ def report_html(report):
 
 
 def _charges(report):
-    for c in report.charges:
-        ratio = f"{c.scale / c.sensitivity:.4g}" if c.sensitivity else ""
-        yield c.label, c.mechanism, f"{float(c.share):.4f}", ratio
+    """Return label, mechanism, share and noise of every release, equal ones in a row as one."""
+    for (label, mechanism, share, ratio), alike in groupby(report.charges, _kind):
+        times = len(list(alike))
+        name = label if times == 1 else f"{label} ({times} times)"
+        yield name, mechanism, times * float(share), f"{ratio:.4g}"
+
+
+def _kind(charge):
+    ratio = charge.scale / charge.sensitivity if charge.sensitivity else math.inf
+    return charge.label, charge.mechanism, charge.share, ratio
 
 
 def _row(cells, bar=None):
     tds = "".join(f"<td>{escape(str(cell))}</td>" for cell in cells)
     tail = "" if bar is None else f"<td><span class=bar style='width:{12 * bar:.2f}em'></span></td>"
     return f"<tr>{tds}{tail}</tr>"
+
+
+def _head(titles):
+    return "<tr>" + "".join(f"<th>{title}</th>" for title in titles) + "</tr>"
 
 
 def _list(texts):

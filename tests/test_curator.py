@@ -83,7 +83,7 @@ def test_only_planned_releases():
 def test_failure_events_are_declared_once_and_fit_the_budget():
     f = GAUSSIAN.failure
     c = curator(events=(("e", f / 2),))
-    assert c.fails("e") <= f / 2
+    assert c.fails("e") == pytest.approx(np.log(float(f / 2)), rel=1e-8)
     with pytest.raises(PlanError, match="no failure event"):
         c.fails("e")
     with pytest.raises(ValueError, match="exceed"):
@@ -128,3 +128,13 @@ def test_report_states_its_guarantee():
     mixed = report + Curator(Plan(Budget.pure(1.0), ()), make_entropy(0)).close("P")
     assert mixed.delta(2.0) == pytest.approx(1e-6) and mixed.delta(1.9) == 1.0
     assert mixed.epsilon() == 2.0
+
+
+def test_a_report_tells_equal_releases_once_and_a_finite_guarantee_for_groups():
+    c = curator(Step("a", times=3), Step("b"), events=(("e", GAUSSIAN.failure),))
+    for _ in range(3):
+        c.gaussian([0], sensitivity=1, share=0.1, label="a")
+    c.gaussian([0], sensitivity=1, share=0.1, label="b")
+    report = c.close("Est")
+    assert str(report).count("gaussian") == 2 and "a (3 times)" in str(report)
+    assert "inf" not in str(report) and "groups of 5 rows" in str(report)

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import ndtri
+from scipy.special import ndtri_exp
 
 from skdp.chunks import map_merge
 from skdp.friendly import DistancePredicate, h_index, soft_core_average
@@ -165,7 +165,7 @@ def soft_core_centre(sample, curator, *, friend_radius, reach, n_rows, n_sd, spe
     """
     mu, d, sampled = curator.budget.mu, sample.Z.shape[1], sample.q < 1
     names = ("first count", "second count", "h-index")
-    quantiles = {name: -ndtri(curator.fails(name)) for name in names}
+    quantiles = {name: -float(ndtri_exp(curator.fails(name))) for name in names}
     schedule = locating_schedule(
         sample.n, n_rows, mu, d, quantile=max(quantiles.values()), spent=spent, sampled=sampled
     )
