@@ -12,6 +12,7 @@ which is at R / 2. CoinPress runs with 2, 3, 4, 10 and 20 steps and the best of 
 import argparse
 import math
 import re
+import warnings
 from pathlib import Path
 from subprocess import CalledProcessError
 
