@@ -98,7 +98,10 @@ class Curator:
         """
         cost = self._pay(label, "gaussian", share)
         if self.budget.unit == "pure":
-            raise PlanError("Gaussian noise has no pure guarantee; plan Laplace noise instead.")
+            raise PlanError(
+                f"{label!r} asks for Gaussian noise, which has no pure guarantee, but the budget "
+                "is pure. Plan Laplace noise, or a budget with delta > 0."
+            )
         variance = Fraction(sensitivity) ** 2 / (cost if self.budget.unit == "gdp" else 2 * cost)
         return self._draw(value, "gaussian", sqrt_up(variance), sensitivity, share, label)
 
@@ -124,7 +127,10 @@ class Curator:
         The probability itself, which holds a factor e^-epsilon, may be too small for a float.
         """
         if label not in self._events:
-            raise PlanError(f"the plan has no failure event {label!r} left.")
+            raise PlanError(
+                f"the plan has no failure event {label!r} left. List it in the events of the plan, "
+                "once for every use."
+            )
         numerator, denominator = self._events.pop(label).as_integer_ratio()
         return math.log(numerator) - math.log(denominator) - 1e-9
 
@@ -154,9 +160,15 @@ class Curator:
         share = Fraction(share)
         step, left = self._steps.get(label, (None, 0))
         if left < 1 or step.mechanism != mechanism or not 0 < share <= step.at_most:
-            raise PlanError(f"the plan has no room for this {mechanism} release of {label!r}.")
+            raise PlanError(
+                f"the plan has no room for a {mechanism} release of {label!r} with a share of "
+                f"{float(share):.4g}. Raise times or at_most of its Step, or add a Step."
+            )
         if share > self.remaining:
-            raise BudgetExceeded(f"{label!r} asks for more of the budget than is left.")
+            raise BudgetExceeded(
+                f"{label!r} asks for a share of {float(share):.4g} of the budget, "
+                f"{float(self.remaining):.4g} is left. Lower the shares of the releases before it."
+            )
         self._book(label)
         self._used += share
         return share * self.budget.amount

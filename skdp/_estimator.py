@@ -5,11 +5,11 @@ from numbers import Real
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import validate_data
 
 from skdp._compat import Interval, fit_context
 from skdp._config import get_config
 from skdp._curator import make_curator
+from skdp._schema import validated_rows
 from skdp.accounting import PrivacyLedger
 from skdp.chunks import ArrayRows
 from skdp.contracts import Contract, Released, Rows
@@ -68,7 +68,7 @@ class PrivateEstimator(BaseEstimator):
             If the private part fails; the message is constant and the budget stays spent.
         """
         plan = self.plan()
-        rows = ArrayRows(self._validate_rows(X))
+        rows = ArrayRows(validated_rows(self, X))
         self._check_public(rows.n_features)
         entropy = make_entropy(self.random_state)
         if entropy.seeded:
@@ -86,17 +86,6 @@ class PrivateEstimator(BaseEstimator):
             setattr(self, name, value)
         self.privacy_report_ = curator.close(type(self).__name__)
         return self
-
-    def _validate_rows(self, X):
-        ignore = get_config()["invalid_rows"] == "ignore"
-        with np.errstate(all="ignore"):
-            return validate_data(
-                self,
-                X,
-                dtype=[np.float64, np.float32],
-                ensure_all_finite=not ignore,
-                ensure_min_samples=0 if ignore else 1,
-            )
 
     def _check_public(self, n_features):
         """Raise ValueError for public parameters that do not fit the number of columns."""

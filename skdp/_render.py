@@ -39,8 +39,8 @@ def _facts(report):
 
 def _group(report, size):
     """Return the guarantee of a group, at the first delta that admits a finite epsilon."""
-    delta = float(report.budget.delta)
-    for delta in (delta, 10 * delta, 100 * delta, 1000 * delta):
+    claimed = float(report.budget.delta)
+    for delta in (claimed, 10 * claimed, 100 * claimed, 1000 * claimed):
         epsilon = report.epsilon(delta, group_size=size) if delta < 1 else math.inf
         if math.isfinite(epsilon):
             return f"(epsilon={epsilon:.4g}, delta={delta:.3g})"

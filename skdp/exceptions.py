@@ -1,11 +1,19 @@
 """Exceptions and warnings of skdp. Their messages carry public facts only, never a data value."""
 
 __all__ = [
+    "AuditFailure",
     "BudgetExceeded",
     "PlanError",
     "ReleaseError",
     "SeededNoiseWarning",
 ]
+
+
+class AuditFailure(AssertionError):
+    """An audit has found that a privacy claim does not hold; the message says where.
+
+    Raised by the tools of :mod:`skdp.audit`, which are run on data made or chosen for the audit.
+    """
 
 
 class BudgetExceeded(Exception):

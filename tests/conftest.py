@@ -4,8 +4,12 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 import pytest
+from hypothesis import settings
 
 import skdp
+
+settings.register_profile("house", derandomize=True, deadline=None)  # alike in every run
+settings.load_profile("house")
 
 
 @pytest.fixture
@@ -18,3 +22,14 @@ def debug():
     """Let exceptions of the private part through."""
     with skdp.config_context(debug=True):
         yield
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Print which layer has caught which planted fault."""
+    passed = terminalreporter.stats.get("passed", [])
+    found = [dict(report.user_properties).get("planted fault") for report in passed]
+    pairs = [text.split(" | ") for text in found if text]
+    if pairs:
+        terminalreporter.section(f"{len(pairs)} planted faults, each caught by its layer")
+        for name, layer in pairs:
+            terminalreporter.write_line(f"{name:<44} {layer}")

@@ -48,7 +48,10 @@ class Budget:
         if self.unit not in UNITS:
             raise ValueError(f"unit must be one of {UNITS}. Got {self.unit!r} instead.")
         if not self.amount > 0 or self.failure < 0:
-            raise ValueError("a budget needs a positive amount and a failure probability >= 0.")
+            raise ValueError(
+                f"a budget needs a positive amount and a failure probability >= 0. Got "
+                f"{float(self.amount):g} and {float(self.failure):g}."
+            )
 
     def __repr__(self):
         return f"<Budget {self.unit}: epsilon={float(self.epsilon):g}, delta={float(self.delta):g}>"
@@ -100,7 +103,10 @@ class Budget:
     def with_failure(self, failure):
         """Return the same budget with a smaller failure probability."""
         if not 0 <= failure <= self.failure:
-            raise ValueError("the failure probability of a budget can only be lowered.")
+            raise ValueError(
+                "the failure probability of a budget can only be lowered. Got "
+                f"{float(failure):g}, it is {float(self.failure):g}."
+            )
         return replace(self, failure=failure)
 
     @property
@@ -112,14 +118,20 @@ class Budget:
 def _epsilon(value):
     epsilon = as_fraction(value, name="epsilon")
     if not 0 < epsilon <= 10**6:
-        raise ValueError(f"epsilon must be positive and at most 1e6. Got {value!r} instead.")
+        raise ValueError(
+            f"epsilon must be positive and at most 1e6. Got {float(value)!r} instead. "
+            "Pass for instance epsilon=1.0."
+        )
     return epsilon
 
 
 def _delta(value):
     delta = as_fraction(value, name="delta")
     if not delta < 1:
-        raise ValueError(f"delta must be in [0, 1). Got {value!r} instead.")
+        raise ValueError(
+            f"delta must be in [0, 1). Got {float(value)!r} instead. Pass a delta well below "
+            "1 / (number of rows), for instance 1e-6."
+        )
     return delta
 
 

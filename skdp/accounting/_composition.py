@@ -14,7 +14,7 @@ from skdp.accounting._gaussian import exp_up, log_delta_up, real, smallest, up
 
 
 def basic_composition(costs):
-    """Return the sums (epsilon, delta) of pairs (Dwork & Roth 2014, Theorem 3.16).
+    """Return the sums (epsilon, delta) of the pairs in ``costs`` (Dwork & Roth 2014, Thm 3.16).
 
     Floats count as their decimal text, so that ten times 0.1 is 1.
     """
@@ -56,7 +56,7 @@ def group_privacy(epsilon, delta, size):
 
 
 def gdp_composition(mus):
-    """Return ``sqrt(sum mu_i^2)``, exact for Gaussian releases (Dong, Roth & Su 2022, Cor. 2)."""
+    """Return ``sqrt(sum mu_i^2)``, exact for Gaussian ``mus`` (Dong, Roth & Su 2022, Cor. 2)."""
     mus = [real(mu, "mu", "[0, 1e6]") for mu in mus]
     return up(math.hypot(*mus)) if any(mus) else 0.0
 

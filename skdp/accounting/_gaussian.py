@@ -72,7 +72,20 @@ def gaussian_sigma(epsilon, delta, sensitivity=1.0, *, method="analytic"):
 
 
 def gaussian_epsilon(sigma, delta, sensitivity=1.0):
-    """Return the smallest epsilon of a Gaussian mechanism at ``delta``, rounded up."""
+    """Return the smallest epsilon of a Gaussian mechanism at ``delta``, rounded up.
+
+    Parameters
+    ----------
+    sigma : float > 0
+        Standard deviation of the noise per coordinate.
+    delta : float in (0, 1)
+    sensitivity : float > 0, default=1.0
+        Largest l2 distance between the outputs of neighbouring data sets.
+
+    Returns
+    -------
+    epsilon : float
+    """
     mu, goal = _mu(sigma, sensitivity), math.log(real(delta, "delta"))
     return smallest(lambda epsilon: log_delta_up(epsilon, mu) <= goal, 0.0, mu * (1 + mu))
 
@@ -80,7 +93,18 @@ def gaussian_epsilon(sigma, delta, sensitivity=1.0):
 def gaussian_delta(sigma, epsilon, sensitivity=1.0):
     """Return the smallest delta of a Gaussian mechanism at ``epsilon``, rounded up.
 
-    Never below the exact value, even where that is too small for a float; within 1e-9 of it.
+    Parameters
+    ----------
+    sigma : float > 0
+        Standard deviation of the noise per coordinate.
+    epsilon : float in [0, 1e6]
+    sensitivity : float > 0, default=1.0
+        Largest l2 distance between the outputs of neighbouring data sets.
+
+    Returns
+    -------
+    delta : float
+        Never below the exact value, even where that is too small for a float; within 1e-9 of it.
     """
     return exp_up(log_delta_up(real(epsilon, "epsilon"), _mu(sigma, sensitivity)))
 

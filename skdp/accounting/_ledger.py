@@ -61,6 +61,7 @@ class PrivacyLedger:
         given = (capacity[0], *capacity[2][2:])
         for name, old, new in zip(("composition", "epsilon", "delta"), stored, given, strict=True):
             if old != new:
+                old, new = (v if isinstance(v, str) else float(v) for v in (old, new))
                 raise ValueError(
                     f"the ledger {self.path!r} was created with {name}={old}. Got {new} instead. "
                     "Pass the stored value, or use PrivacyLedger.open(path)."

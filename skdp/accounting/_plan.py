@@ -49,11 +49,16 @@ class Plan:
     assumptions: tuple = ()
 
     def __post_init__(self):
-        if len({step.label for step in self.steps}) < len(self.steps):
-            raise ValueError("the labels of a plan must be distinct.")
-        if sum((p for _, p in self.events), Fraction(0)) > self.budget.failure:
+        labels = [step.label for step in self.steps]
+        twice = sorted({label for label in labels if labels.count(label) > 1})
+        if twice:
+            raise ValueError(f"the labels of a plan must be distinct. Got {twice} more than once.")
+        total = sum((p for _, p in self.events), Fraction(0))
+        if total > self.budget.failure:
             raise ValueError(
-                "the failure events of a plan exceed the budget's failure probability."
+                f"the failure events of a plan may have a probability of "
+                f"{float(self.budget.failure):.3g} together, that of the budget. They exceed it "
+                f"with {float(total):.3g}: lower them."
             )
 
     def __str__(self):

@@ -14,7 +14,19 @@ __all__ = ["Charge", "PrivacyReport"]
 
 @dataclass(frozen=True)
 class Charge:
-    """One release: its share of the budget, its sensitivity and its noise in grid units."""
+    """One release.
+
+    Parameters
+    ----------
+    label, mechanism : str
+        Of the planned step.
+    share : Fraction
+        Part of the budget.
+    sensitivity : float
+        Declared, in grid units.
+    scale : float
+        Of the noise, in grid units; for a choice 1 / rate.
+    """
 
     label: str
     mechanism: str

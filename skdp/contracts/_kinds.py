@@ -24,7 +24,7 @@ class Core(Rows):
 
 @dataclass(frozen=True)
 class BoundedStatistic(Kind):
-    """A private number or vector that moves by at most ``sensitivity`` between neighbours."""
+    """A private statistic, ``name``, that moves by at most ``sensitivity`` between neighbours."""
 
     name: str = ""
     sensitivity: float = 0.0

@@ -109,7 +109,7 @@ class DistancePredicate:
         A, B = as_table(A), B if B is None else as_table(B)
         if B is not None and A.shape[1] != B.shape[1]:
             raise ValueError(
-                f"A and B must have the same columns. Got shapes {A.shape} and {B.shape}."
+                f"A and B must have the same columns. Got {A.shape[1]} and {B.shape[1]} columns."
             )
         with np.errstate(all="ignore"):
             return count_within(A, self) if B is None else count_between(A, B, self)

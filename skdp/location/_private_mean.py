@@ -156,18 +156,24 @@ class PrivateMean(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator):
         if not isinstance(self.scale, str) and np.any(
             self._column_vector("scale", n_features) <= 0
         ):
-            raise ValueError("scale must be positive in every column.")
+            raise ValueError(
+                "scale must be positive in every column. Give constant columns any positive scale."
+            )
 
     def _column_vector(self, name, n_features):
         """Return a public parameter as a vector of finite floats with one entry per column."""
         value = getattr(self, name)
         if value is None:
             return None
-        vector = np.asarray(value, dtype=np.float64)
+        try:
+            vector = np.asarray(value, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{name} must hold numbers only. Got: {error}.") from error
         if vector.shape not in ((), (n_features,)) or not np.isfinite(vector).all():
             raise ValueError(
                 f"{name} must be a finite number or have shape ({n_features},), one finite number "
-                f"per column of X. Got shape {vector.shape}."
+                f"per column of X. Got shape {vector.shape} with "
+                f"{np.count_nonzero(~np.isfinite(vector))} entries that are not finite."
             )
         return np.broadcast_to(vector, (n_features,))
 

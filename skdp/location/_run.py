@@ -226,7 +226,7 @@ class MeanRun:
         )
         tail = Tail(distances, self.n, near=self.trim)
         if tail.empty:
-            return Clip(around, 0.0)
+            return Clip(around, math.inf)
         # what is clipped off points half-way (in logarithms) between one direction and all of
         # them, but at least as much in one direction as the rows themselves
         alignment = max(self.d**-0.25, min(2 * self.error / around, 1.0))

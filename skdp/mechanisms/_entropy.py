@@ -63,7 +63,7 @@ class RowKeys(_Unpicklable):
     """Independent uniform keys, one per row, that are never published.
 
     A key depends on a secret seed and the row number alone, so it is alike for every chunking:
-    SHAKE-128 in counter mode.
+    SHAKE-128 in counter mode, seeded by four words of ``entropy``.
     """
 
     _BLOCK = 4096

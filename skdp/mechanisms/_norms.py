@@ -10,7 +10,7 @@ TINY = 2.0**-900  # sums of squares above it lost nothing to underflow
 
 
 def finite_rows(X):
-    """Return for every row whether it holds neither NaN nor infinity, shape (n,)."""
+    """Return for every row of ``X`` whether it holds neither NaN nor infinity, shape (n,)."""
     finite = np.isfinite(X)
     return np.ones(len(X), dtype=bool) if finite.all() else finite.all(axis=1)
 

@@ -16,7 +16,9 @@ def as_table(X):
             f"rows must be real numbers of at most 64 bits. Got dtype {X.dtype}: use float64."
         )
     if X.ndim != 2 or X.shape[1] == 0:
-        raise ValueError(f"rows must form a table of shape (n, d), d >= 1. Got shape {X.shape}.")
+        raise ValueError(
+            f"rows must form a table of shape (n, d), d >= 1. Got {X.ndim} dimension(s): reshape."
+        )
     return X
 
 

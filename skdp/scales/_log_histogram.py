@@ -39,7 +39,7 @@ class LogBins:
 
     @classmethod
     def around(cls, value, *, per_octave, below, above):
-        """Return bins from ``below`` octaves under a public ``value`` to ``above`` over it."""
+        """Return bins for ``below`` octaves up to that of a public value, and ``above`` over it."""
         octave = math.frexp(min(max(value, 0.0), LARGEST))[1] if value > 0 else LOWEST_OCTAVE
         low = min(max(octave - below, LOWEST_OCTAVE), HIGHEST_OCTAVE - 1)
         return cls(per_octave, low, max(low + 1, min(octave + above, HIGHEST_OCTAVE)))
@@ -150,7 +150,8 @@ def _clear_of_noise(bins, n_widths):
 def highest_window(counts, width, threshold):
     """Return the fullest bin of the highest window of ``width`` bins above a threshold, or -1.
 
-    The outer bins of a window may hold noise only. ``threshold`` is a number or one per window.
+    ``counts`` are released; the outer bins of a window may hold noise only. ``threshold`` is a
+    number or one per window.
     """
     hits = np.flatnonzero(np.convolve(counts, np.ones(width), "valid") > threshold)
     if not hits.size:

@@ -209,8 +209,8 @@ def test_reopening_needs_the_same_parameters(tmp_path):
     path = tmp_path / "a ledger?#%.db"
     PrivacyLedger(0.3, 1e-6, path).charge(Budget.pure(0.01), "fit")
     for other, name in (
-        ({"epsilon": 0.5}, "epsilon=3/10. Got 1/2"),
-        ({"delta": 1e-5}, "delta=1/1000000. Got 1/100000"),
+        ({"epsilon": 0.5}, r"epsilon=0\.3\. Got 0\.5"),
+        ({"delta": 1e-5}, "delta=1e-06. Got 1e-05"),
         ({"composition": "basic"}, "composition=gaussian. Got basic"),
     ):
         with pytest.raises(ValueError, match=name):

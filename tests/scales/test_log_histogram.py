@@ -66,7 +66,7 @@ def test_a_narrow_range_is_the_whole_one_with_its_ends_collected(x, around, p, b
     i, j = (bins.index(np.array([x]))[0] for bins in (whole, narrow))
     shift = p * (narrow.low + 1074)
     assert j == (-1 if i < 0 else min(max(i - shift, 0), narrow.n_bins - 1))
-    if 2.0**-1074 <= around <= LARGEST / 2**14 and above > 0:
+    if 2.0**-1074 <= around <= LARGEST / 2**14 and below > 0:
         inside = narrow.index(np.array([around]))[0]
         assert 0 < inside < narrow.n_bins - 1
 

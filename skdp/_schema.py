@@ -1,0 +1,61 @@
+"""What a table must look like, decided and told without quoting it."""
+
+import numpy as np
+from sklearn.utils.validation import validate_data
+
+from skdp._config import get_config
+
+__all__ = ["validated_rows"]
+
+TEXT = (
+    "X must be a table of real numbers. Got entries that are not numbers: encode categories first, "
+    "and convert columns of dtype object with astype(float)."
+)
+
+
+def validated_rows(estimator, X):
+    """Return X as a float array of shape (n_samples, n_features) and set the feature names.
+
+    Under ``invalid_rows="ignore"`` everything is decided from types and shapes; else scikit-learn
+    looks at the entries too, for a caller who holds the data. No message quotes an entry.
+
+    Raises
+    ------
+    ValueError, TypeError
+    """
+    ignore = get_config()["invalid_rows"] == "ignore"
+    if ignore:
+        _require_numbers(X)
+    try:
+        with np.errstate(all="ignore"):
+            return validate_data(
+                estimator,
+                X,
+                dtype=[np.float64, np.float32],
+                ensure_all_finite=not ignore,
+                ensure_min_samples=0 if ignore else 1,
+            )
+    except (ValueError, TypeError, OverflowError) as error:
+        refusal = _without_entries(error)
+    raise refusal
+
+
+def _require_numbers(X):
+    """Raise ValueError unless all types are those of real numbers."""
+    X = X if hasattr(X, "dtype") or hasattr(X, "dtypes") else np.asarray(X)
+    dtypes = [X.dtype] if hasattr(X, "dtype") else list(X.dtypes)
+    kinds = {getattr(dtype, "kind", None) or np.dtype(dtype.to_native()).kind for dtype in dtypes}
+    if not kinds <= set("fiub"):
+        names = ", ".join(sorted({str(dtype) for dtype in dtypes}))
+        raise ValueError(
+            f"X must be a table of real numbers. Got dtype {names}: convert it with astype(float)."
+        )
+
+
+def _without_entries(error):
+    """Return scikit-learn's exception with the lines and the quotes that show entries left out."""
+    lines = str(error).splitlines() or [""]
+    if "could not convert" in lines[0] or isinstance(error, OverflowError):
+        return ValueError(TEXT)
+    kept = [line for line in lines[1:] if line.startswith("Reshape your data")]
+    return type(error)(" ".join([lines[0].rstrip(":"), *kept]))

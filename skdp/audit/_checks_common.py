@@ -1,0 +1,71 @@
+"""What the checks share."""
+
+import warnings
+from contextlib import contextmanager
+
+import numpy as np
+from sklearn.base import clone
+
+from skdp.audit._observe import audited_clone, recorded_fit
+from skdp.audit._tables import example_table
+from skdp.exceptions import AuditFailure, SeededNoiseWarning
+
+
+def require(condition, text):
+    """Raise AuditFailure with ``text`` unless the condition holds."""
+    if not condition:
+        raise AuditFailure(text)
+
+
+def table(X):
+    """Return X as floats, or an example."""
+    return example_table() if X is None else np.array(X, dtype=np.float64)
+
+
+def small_table(X, n=60):
+    """Return the first rows of :func:`table`."""
+    return table(X)[:n].copy()
+
+
+@contextmanager
+def unflagged():
+    """Ignore the warning of a seed, which audits set on purpose."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SeededNoiseWarning)
+        yield
+
+
+def fitted(estimator, X, **params):
+    """Return a fit with seeded noise."""
+    with unflagged():
+        return audited_clone(estimator, **params).fit(X)
+
+
+def secure(estimator, **params):
+    """Return a clone without a seed."""
+    return clone(estimator).set_params(random_state=None, **params)
+
+
+def values(estimator, X, coins=None):
+    """Return the exact values that meet noise in a fit with seeded noise."""
+    records, _, error = recorded_fit(audited_clone(estimator), X, "noise", coins=coins)
+    require(error is None, f"a fit failed with {type(error).__name__}.")
+    return [(record.request, record.value.tolist()) for record in records]
+
+
+def released(estimator):
+    """Return the fitted attributes, a dict of those that ``get_params`` does not know."""
+    params = estimator.get_params(deep=False)
+    return {name: value for name, value in vars(estimator).items() if name not in params}
+
+
+@contextmanager
+def refusal(kinds, name, what):
+    """Expect an exception of one of these kinds; its text ends up in the list that is yielded."""
+    texts = []
+    try:
+        yield texts
+    except kinds as error:
+        texts.append(f"{error} {error.__cause__ or ''} {error.__context__ or ''}")
+        return
+    raise AuditFailure(f"{name} does not refuse {what}.")

@@ -1,0 +1,153 @@
+"""Non-interference: given the answers of the Curator, nothing that anybody sees depends on rows."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from skdp.audit._observe import audited_clone, observe, recorded_fit
+from skdp.audit._tables import Table, memory_mapped, single_precision, tables_like
+from skdp.audit._transcript import Script
+from skdp.exceptions import AuditFailure
+
+__all__ = ["Interference", "InterferenceReport", "non_interference"]
+
+
+@dataclass(frozen=True)
+class Interference:
+    """A channel in which a fit on ``table`` differs from the first fit with the same answers.
+
+    An exception is a finding by itself: a fit always answers.
+    """
+
+    transcript: int
+    table: str
+    channel: str
+
+
+@dataclass(frozen=True)
+class InterferenceReport:
+    """What :func:`non_interference` found.
+
+    Parameters
+    ----------
+    estimator : str
+    tables : tuple of str
+        The tables that were fitted.
+    n_transcripts : int
+    releases : tuple of str
+        Labels of the releases that were reached with some transcript.
+    findings : tuple of Interference
+    """
+
+    estimator: str
+    tables: tuple
+    n_transcripts: int
+    releases: tuple
+    findings: tuple = ()
+
+    @property
+    def ok(self):
+        """Whether nothing was found."""
+        return not self.findings
+
+    @property
+    def channels(self):
+        """The channels that differ, without repetition."""
+        return tuple(dict.fromkeys(finding.channel for finding in self.findings))
+
+    def __str__(self):
+        head = (
+            f"Non-interference of {self.estimator}: {len(self.tables)} tables, "
+            f"{self.n_transcripts} transcripts, releases reached: {', '.join(self.releases)}."
+        )
+        if self.ok:
+            return f"{head}\n  no difference in any channel"
+        lines = []
+        for channel in self.channels:
+            where = [f.table for f in self.findings if f.channel == channel]
+            lines.append(f"  {channel}: fault on {', '.join(dict.fromkeys(where))}")
+        return "\n".join([head, *lines])
+
+
+def non_interference(
+    estimator, X, *, n_transcripts=5, random_state=0, datasets=None, raise_on_failure=True
+):
+    """Fit on tables that have only the schema in common, with the same answers of the Curator.
+
+    Whatever is not a function of parameters, schema and released values gives itself away.
+
+    Parameters
+    ----------
+    estimator : PrivateEstimator
+        Is cloned; the clones are seeded, so that public random choices repeat, and without ledger.
+    X : array-like of shape (n_samples, n_features)
+        A table that the estimator is at home with. Made or chosen for the audit.
+    n_transcripts : int, default=5
+        In turn: a run on X, the same answers moved by noise, runs on a small table and on one whose
+        rows are all alike, and wild answers.
+    random_state : int, default=0
+    datasets : list of array-likes or dict of name to array-like, default=None
+        Other tables of the schema of X. By default fifteen made from X: a row more, a row less, a
+        far row, a row with NaN, no rows, one row, rows all alike, in another order, all far away,
+        huge, constant columns, column-major, float32 and a memory map.
+    raise_on_failure : bool, default=True
+
+    Returns
+    -------
+    report : InterferenceReport
+
+    Raises
+    ------
+    AuditFailure
+        If a channel differs.
+
+    Notes
+    -----
+    Channels: every attribute, the pickle, ``repr`` and HTML, requests to the Curator (label, law,
+    shape, sensitivity, scale, order), charges and their shares, decisions, what Python prints,
+    warns and logs, and exceptions. Row keys differ from fit to fit, as they do between real fits.
+    Not seen: output of compiled code, time and memory.
+    """
+    X = single_precision(np.asarray(X, dtype=np.float64))
+    findings, labels = [], {}
+    with memory_mapped(X) as mapped:
+        tables = [*tables_like(X), mapped] if datasets is None else _named(X, datasets)
+        for t in range(n_transcripts):
+            answers, first = script(estimator, X, t, random_state), None
+            for i, table in enumerate(tables):
+                with table.config():
+                    seen = observe(audited_clone(estimator), table.X, answers, seed=i + 1)
+                labels.update(dict.fromkeys(request[0] for request in seen["requests"]))
+                first = first or seen
+                channels = [c for c in first | seen if first.get(c) != seen.get(c)]
+                if seen["exception"] and "exception" not in channels:
+                    channels.append("exception")  # a fit always answers
+                findings += [Interference(t, table.name, channel) for channel in channels]
+    report = InterferenceReport(
+        type(estimator).__name__,
+        tuple(table.name for table in tables),
+        n_transcripts,
+        tuple(labels),
+        tuple(findings),
+    )
+    if raise_on_failure and not report.ok:
+        raise AuditFailure(str(report))
+    return report
+
+
+def script(estimator, X, t, seed):
+    """Return the t-th script; they lead into different branches."""
+    kind = t % 5
+    if kind == 4:
+        return Script(seed=seed + t, stretch=1e6)
+    few, alike = X[: min(len(X), 8)], np.repeat(X[:1], len(X), axis=0)
+    records, _, _ = recorded_fit(
+        audited_clone(estimator), (X, X, few, alike)[kind], "noise", seed=seed + t - (kind == 1)
+    )
+    return Script(records, seed=seed + t, shift=float(kind == 1))
+
+
+def _named(X, datasets):
+    items = datasets.items() if isinstance(datasets, dict) else enumerate(datasets)
+    tables = [Table(str(name), np.asarray(table)) for name, table in items]
+    return [Table("the table", X), *tables]

@@ -1,0 +1,133 @@
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from skdp import PrivateMean
+from skdp.audit import (
+    CannedCurator,
+    Pair,
+    check_replay,
+    conditional_sensitivity,
+    examine_pair,
+    squared_distance,
+)
+from skdp.exceptions import AuditFailure
+from tests._curators import canned
+from tests._estimators import ESTIMATORS
+from tests.audit._broken import BoxForBall, ExactCentre, NoClip, SoundMean, StopsEarly
+
+
+@pytest.fixture
+def X(rng):
+    return rng.normal(size=(200, 3)) * [1, 10, 100] + 5
+
+
+def test_a_sound_estimator_attains_its_sensitivity(X):
+    report = conditional_sensitivity(SoundMean(radius=10.0), X, n_pairs=100)
+    assert report.ok and set(report.worst) == {"count", "sum"}
+    assert report.worst["count"].ratio == 1 and report.worst["sum"].ratio > 0.99
+    assert report.ratio == 1
+
+
+@pytest.mark.parametrize("estimator", [NoClip(), ExactCentre(), BoxForBall()], ids=repr)
+def test_values_that_move_too_far(X, estimator):
+    report = conditional_sensitivity(estimator, X, n_pairs=100, raise_on_failure=False)
+    assert not report.ok and not report.problems
+    worst = report.worst["sum"]
+    assert worst.exceeds and worst.ratio > 1.2
+    assert "EXCEEDED" in str(report) and str(worst.pair) in str(report)
+    moved, allowed = examine_pair(estimator, worst.pair)[
+        "sum"
+    ]  # the pair is a reproducible witness
+    assert moved > allowed == Fraction(2**40)
+
+
+def test_a_path_that_depends_on_rows(X):
+    report = conditional_sensitivity(StopsEarly(), X, n_pairs=60, raise_on_failure=False)
+    assert report.problems
+    with pytest.raises(AuditFailure, match="makes more releases"):
+        conditional_sensitivity(StopsEarly(), X, n_pairs=60)
+
+
+def test_all_steps_of_the_mean_are_searched(X):
+    """Counts for all pairs; the average of the core where it is claimed, outside failure events."""
+    worst = conditional_sensitivity(PrivateMean(), X, n_pairs=200).worst
+    for label in ("row count", "ring", "norms", "core count", "h-index", "step", "final sum"):
+        assert worst[label].ratio > 0.9, label
+    assert 0 < worst["soft core"].ratio < 1
+
+
+def test_rows_of_the_auditor_are_tried(X):
+    class OneBadRow(SoundMean):
+        def total(self, X, rows):
+            return super().total(X, rows) * (1 + np.any(X == 42.5))
+
+    assert conditional_sensitivity(OneBadRow(), X, n_pairs=100).ok
+    assert not conditional_sensitivity(
+        OneBadRow(), X, rows=[[42.5, 1, 1]], n_pairs=100, raise_on_failure=False
+    ).ok
+
+
+numbers = st.sampled_from([0.0, 1.0, -1.0, 3.0, 1e300, -1e300, 1e-300, np.nan, np.inf, 1e8])
+numbers |= st.floats(-10, 10)
+
+
+@st.composite
+def pairs(draw):
+    d = draw(st.sampled_from([1, 2, 5]))
+    rows = st.lists(numbers, min_size=d, max_size=d)
+    kinds = draw(st.lists(rows, min_size=1, max_size=6))
+    table = draw(st.lists(st.sampled_from(kinds), max_size=60))  # ties and duplicates
+    row = draw(rows | st.sampled_from(kinds))
+    return Pair(
+        np.array(table, dtype=float).reshape(-1, d),
+        np.array(row),
+        draw(st.integers(0, len(table))),
+        seed=draw(st.integers(0, 1000)),
+        remove=draw(st.booleans()),
+        epsilon=draw(st.sampled_from([None, 10.0, 100.0])),
+    )
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
+def test_searched_pairs(estimator):
+    # a failure event has probability < 1e-6 in all examples together
+    @settings(max_examples=150, deadline=None, derandomize=True, database=None)
+    @given(pairs())
+    def search(pair):
+        for label, (moved, allowed) in examine_pair(estimator, pair).items():
+            assert moved <= allowed, label
+
+    search()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
+def test_many_pairs(estimator, X):
+    for seed in range(1, 6):
+        assert conditional_sensitivity(estimator, X, random_state=seed).ok
+
+
+def test_distances_are_exact():
+    big = np.array([2**62, -(2**62), 1])
+    small = np.array([-(2**62), 2**62, 1])
+    assert squared_distance(big, small) == 2**127
+    assert squared_distance(big, small, "laplace") == 2**128
+    assert squared_distance(big, small, "select") == 2**126
+    assert squared_distance(big, big, "select") == 0
+
+
+def test_a_replay_of_another_run_is_refused():
+    runs = [canned() for _ in range(3)]
+    for run, value in zip(runs, ([0], [1], [0]), strict=True):
+        run.gaussian(value, sensitivity=1, share=0.5, label="x")
+    assert check_replay(*runs[:2]) == 1.0
+    runs[2].gaussian([0], sensitivity=1, share=0.1, label="x")
+    with pytest.raises(AuditFailure, match="more releases"):
+        check_replay(runs[0], runs[2])
+    short = CannedCurator(runs[0]._plan, [])
+    with pytest.raises(AuditFailure, match="no answer left"):
+        short.gaussian([0], sensitivity=1, share=0.5, label="x")

@@ -1,0 +1,140 @@
+"""The rules of the house as data: what may be where, and why. Folders end in a slash."""
+
+# Paths are relative to skdp/.
+RANDOMNESS = {
+    "mechanisms/_entropy.py": "the one source of random words",
+    "audit/_empirical.py": "a seed of its own for every fit of an audit, from a hash",
+}
+CLOCKS = {"accounting/_ledger_file.py": "lines of a ledger carry their time"}
+LOGS = {"audit/_observe.py": "listens to what a fit logs"}
+STDOUT = {"_show_versions.py": "prints versions for a bug report"}
+BOOKS = {
+    "accounting/": "defines charges and reports, and adds reports up",
+    "_curator.py": "writes a charge when it draws, a report when it closes",
+}
+DRAWS = {"mechanisms/": "defines the draws", "_curator.py": "the only caller"}
+CURATORS = {
+    "_curator.py": "makes the Curator of a fit",
+    "audit/_checks_budget.py": "asks one for more than there is",
+}
+MESSAGES = {"audit/": "speaks of the made-up rows of an audit"}
+HOOKS = {"_curator.py": "defines them", "audit/": "answers in their place"}
+BOOKKEEPING = {
+    "_curator.py": "its own state, and that of children",
+    "audit/": "stands in for the Curator",
+}
+SETATTR = {
+    "_estimator.py": "sets what _release returned",
+    "_config.py": "the configuration of a thread",
+    "friendly/_distance.py": "a frozen dataclass casts its parameter",
+    "audit/": "compares and rebuilds fitted estimators",
+}
+
+# Names that a message may show, file by file: public parameters, released numbers, paths.
+PUBLIC = {
+    "_config.py": {"name": "of an option", "value": "of an option"},
+    "_curator.py": {
+        "label": "constant text",
+        "mechanism": "constant text",
+        "share": "from releases",
+    },
+    "_schema.py": {"names": "of dtypes"},
+    "accounting/_budget.py": {
+        "epsilon": "",
+        "delta": "",
+        "failure": "a probability in a plan",
+        "value": "of epsilon or delta",
+    },
+    "accounting/_plan.py": {"twice": "labels of steps", "total": "of the failure probabilities"},
+    "accounting/_composition.py": {"name": "of a parameter", "value": "of a count of releases"},
+    "accounting/_gaussian.py": {
+        "method": "",
+        "epsilon": "",
+        "name": "of a parameter",
+        "allowed": "its range",
+        "seen": "its value",
+        "hint": "constant text",
+    },
+    "accounting/_ledger.py": {
+        "what": "is charged: public by definition",
+        "self": "repr without amounts",
+        "name": "of a parameter",
+        "old": "parameter in the file",
+        "new": "parameter given",
+        "budget": "",
+        "composition": "",
+        "delta": "",
+        "closed": "latched or not",
+        "reason": "parts of the public capacity",
+    },
+    "accounting/_ledger_file.py": {
+        "path": "of the ledger",
+        "folder": "of the ledger",
+        "error": "of SQLite, about the ledger",
+    },
+    "friendly/_soft_core.py": {"n_up": "released", "h_low": "released"},
+    "location/_private_mean.py": {
+        "name": "of a parameter",
+        "vector": "its value",
+        "error": "about its value",
+        "n_features": "",
+        "confidence": "",
+    },
+    "mechanisms/_choice.py": {"rate": "from the budget"},
+    "mechanisms/_entropy.py": {"start": "row number", "stop": "row number"},
+    "mechanisms/_exact.py": {"name": "of a parameter", "x": "an amount of budget"},
+    "mechanisms/_noise.py": {"name": "of a parameter", "scale": "of the noise, public"},
+    "mechanisms/_rows.py": {"radius": "public or released"},
+    "mechanisms/_sums.py": {"drop": "public", "bits": "public", "n_max": "public bound"},
+    "mechanisms/_tables.py": {"name": "of a parameter", "d": "columns", "most": "", "bits": ""},
+}
+# Names of things that no message shows, whatever the list above says.
+# fmt: off
+PRIVATE = {
+    "X", "Y", "Z", "y", "rows", "row", "block", "blocks",
+    "sample", "samples", "counts", "count_rows", "values", "sums", "keys",
+    "coins", "norms", "friends", "weights", "n_rows", "n_samples", "indices", "exact",
+    "kept", "data", "take", "release",
+}
+# fmt: on
+SCHEMA = {"shape", "dtype", "ndim", "itemsize", "__name__", "__qualname__"}
+
+# Who may import whom: task rooms -> engines -> Curator -> guarded rooms.
+BASE = {"_schema", "exceptions", "_compat", "_config", "_render", "_show_versions"}
+ENGINE = {"mechanisms", "accounting", "chunks", "scales", "friendly", "location/engine"}
+IMPORTS = {
+    "exceptions": set(),
+    "_compat": set(),
+    "_config": set(),
+    "_render": set(),
+    "_schema": {"_config"},
+    "_show_versions": set(),
+    "mechanisms": {"mechanisms"},
+    "contracts": {"contracts"},
+    "accounting": {"accounting", "mechanisms", "exceptions", "_render"},
+    "_curator": {"accounting", "mechanisms", "exceptions"},
+    "chunks": {"chunks", "mechanisms"},
+    "scales": {"scales", "chunks", "mechanisms"},
+    "friendly": {"friendly", "mechanisms"},
+    "location/engine": ENGINE,
+    "_estimator": BASE | {"_curator", "accounting", "chunks", "contracts", "mechanisms"},
+    "location": BASE | ENGINE | {"location", "_estimator", "contracts"},
+    "audit": BASE | ENGINE | {"audit", "_curator", "_estimator", "contracts", "location"},
+    "base": ENGINE - {"location/engine"} | {"_curator", "_estimator", "contracts"},
+    "__init__": {"_config", "_show_versions", "accounting", "location", "exceptions"},
+}
+ENGINE_FILES = {f"location/_{name}.py" for name in ("mean", "run", "locate", "clip", "schedule")}
+# Rooms that import nothing of scikit-learn; for exceptions the reason.
+WITHOUT_SKLEARN = set(IMPORTS) - {
+    "__init__",
+    "_compat",
+    "_estimator",
+    "_schema",
+    "audit",
+    "base",
+    "location",
+}
+SKLEARN = {"mechanisms/_entropy.py": "check_random_state reads a random_state parameter"}
+
+CODE_LINES = {"mechanisms": 600, "accounting": 900, "contracts": 350}
+MODULE_LINES = 500

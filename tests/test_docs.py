@@ -1,0 +1,199 @@
+"""The documentation is complete, its examples run, and it builds without a warning."""
+
+import doctest
+import inspect
+import os
+import pkgutil
+import re
+import subprocess
+import sys
+import textwrap
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import skdp
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGES = [
+    name
+    for name in (
+        "skdp",
+        "skdp.accounting",
+        "skdp.audit",
+        "skdp.base",
+        "skdp.chunks",
+        "skdp.contracts",
+        "skdp.exceptions",
+        "skdp.friendly",
+        "skdp.mechanisms",
+        "skdp.scales",
+    )
+    if find_spec(name)
+]
+MODULES = ["skdp", *(info.name for info in pkgutil.walk_packages(skdp.__path__, "skdp."))]
+
+# Parameters that the docstrings do not name yet. Nothing may join them.
+UNNAMED = {
+    "BoundedStatistic": {"name"},
+    "Charge": {"label", "mechanism", "scale"},
+    "Interference": {"transcript"},
+    "Record": {"label", "law", "value", "answer"},
+    "RowKeys": {"entropy"},
+    "Worst": {"pair", "exceeds"},
+    "basic_composition": {"costs"},
+    "finite_rows": {"X"},
+    "gaussian_delta": {"sigma", "sensitivity"},
+    "gaussian_epsilon": {"sigma", "sensitivity"},
+    "gdp_composition": {"mus"},
+    "highest_window": {"counts"},
+    "squared_distance": {"a", "b", "law"},
+}
+
+
+def public(package):
+    module = import_module(package)
+    return {f"{package}.{name}": getattr(module, name) for name in getattr(module, "__all__", ())}
+
+
+PUBLIC = {name: thing for package in PACKAGES for name, thing in public(package).items()}
+CALLABLE = {name: thing for name, thing in PUBLIC.items() if callable(thing)}
+ESTIMATORS = {name: cls for name, cls in public("skdp").items() if hasattr(cls, "get_params")}
+
+
+# --- the reference lists everything
+
+
+def missing_from(page):
+    """Return the public names that a page documents under no name at all."""
+    listed = re.findall(r"^\.\. auto(?:class|function|data|exception):: (\S+)", page, re.M)
+    things = [PUBLIC.get(name) for name in listed]
+    return [
+        name
+        for name, thing in PUBLIC.items()
+        if name not in listed and not any(thing is other for other in things)
+    ]
+
+
+def test_the_reference_lists_every_public_name():
+    page = (ROOT / "doc" / "api.rst").read_text()
+    assert missing_from(page) == []
+    listed = re.findall(r"^\.\. auto\w+:: (\S+)", page, re.M)
+    assert set(listed) <= set(PUBLIC) and len(set(listed)) == len(listed)
+    one_less = page.replace(".. autofunction:: skdp.set_config\n", "")
+    assert missing_from(one_less) == ["skdp.set_config"]
+
+
+# --- docstrings
+
+
+def parameters(thing):
+    if inspect.isclass(thing) and issubclass(thing, BaseException):
+        return []
+    kinds = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return [p.name for p in inspect.signature(thing).parameters.values() if p.kind not in kinds]
+
+
+def section(doc, title):
+    """Return the names that a numpydoc section documents."""
+    found = re.search(rf"^{title}\n-+\n(.*?)(?=^\w[^\n]*\n-{{3,}}\n|\Z)", doc, re.M | re.S)
+    heads = re.findall(r"^(\w[\w, ]*?)(?: : .*)?$", found[1], re.M) if found else []
+    return [name.strip() for head in heads for name in head.split(",")]
+
+
+def unnamed(thing):
+    """Return the parameters that neither a docstring nor the one it refers to names."""
+    doc = inspect.getdoc(thing) or ""
+    module = inspect.getmodule(thing)
+    for reference in re.findall(r"`(\w+)`", doc):
+        doc += inspect.getdoc(getattr(module, reference, None)) or ""
+    if "Attributes\n---" in doc or "Parameters\n---" in doc:
+        documented = section(doc, "Parameters") + section(doc, "Attributes")
+        return {p for p in parameters(thing) if p not in documented and f"``{p}``" not in doc}
+    return {p for p in parameters(thing) if not re.search(rf"\b{p}\b", doc)}
+
+
+@pytest.mark.parametrize("name", CALLABLE)
+def test_docstrings_name_every_parameter(name):
+    assert unnamed(CALLABLE[name]) <= UNNAMED.get(name.rpartition(".")[2], set())
+
+
+def test_a_parameter_without_a_name_is_found():
+    def f(x, budget):
+        """Return x.
+
+        Parameters
+        ----------
+        x : float
+
+        Returns
+        -------
+        budget : float
+        """
+
+    def g(x, budget):
+        """Return x."""
+
+    assert unnamed(f) == unnamed(g) == {"budget"}
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_estimators_are_documented_in_full(name):
+    doc = inspect.getdoc(ESTIMATORS[name])
+    assert section(doc, "Parameters") == parameters(ESTIMATORS[name])
+    assert {"privacy_report_", "n_features_in_"} <= set(section(doc, "Attributes"))
+    assert "**Privacy**" in doc and "Not private" in doc and ">>> " in doc
+
+
+# --- examples
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_docstring_examples_run(name):
+    failed, _ = doctest.testmod(import_module(name), optionflags=doctest.NORMALIZE_WHITESPACE)
+    assert failed == 0
+
+
+def snippets(path):
+    """Return the blocks of Python in a Markdown or reStructuredText file."""
+    text = path.read_text()
+    if path.suffix == ".md":
+        return re.findall(r"^```python\n(.*?)^```$", text, re.M | re.S)
+    blocks = re.findall(r"^\.\. code-block:: python\n\n((?:(?:   .*)?\n)+)", text, re.M)
+    return [textwrap.dedent(block) for block in blocks]
+
+
+PAGES = [ROOT / "README.md", *sorted((ROOT / "doc").glob("*.rst"))]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_snippets_run(page, tmp_path, monkeypatch, capsys):
+    """One after the other, with X a small table, in an empty directory."""
+    monkeypatch.chdir(tmp_path)
+    names = {"X": np.random.default_rng(0).normal(size=(500, 3))}
+    for snippet in snippets(page):
+        exec(compile(snippet, page.name, "exec"), names)
+
+
+def test_snippets_are_found():
+    assert len(snippets(ROOT / "README.md")) >= 2
+    assert any("group_size=5" in snippet for snippet in snippets(ROOT / "doc" / "threat_model.rst"))
+
+
+# --- the build
+
+
+@pytest.mark.slow
+def test_the_pages_build_without_a_warning(tmp_path):
+    pytest.importorskip("sphinx")
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html"]
+    command += ["-d", tmp_path / "trees", ROOT / "doc", tmp_path / "html"]
+    path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
+    built = subprocess.run(
+        command, capture_output=True, text=True, env=os.environ | {"PYTHONPATH": path}
+    )
+    assert built.returncode == 0, built.stderr
+    assert (tmp_path / "html" / "index.html").is_file()
