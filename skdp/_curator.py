@@ -14,7 +14,7 @@ from skdp.exceptions import BudgetExceeded, PlanError
 from skdp.mechanisms import RowKeys, exponential_choice, rounded_gaussian, rounded_laplace
 from skdp.mechanisms._exact import sqrt_down, sqrt_up
 
-__all__ = ["Curator", "Release", "make_curator", "replaced_curator"]
+__all__ = ["Curator", "Release", "current_replacement", "make_curator", "replaced_curator"]
 
 _replacement = ContextVar("skdp_curator", default=None)
 
@@ -242,6 +242,11 @@ class _Child(Curator):
 def make_curator(plan, entropy):
     """Return the Curator of a fit."""
     return (_replacement.get() or Curator)(plan, entropy)
+
+
+def current_replacement():
+    """Return what stands in for the Curator in this context, or None."""
+    return _replacement.get()
 
 
 @contextmanager

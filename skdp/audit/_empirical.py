@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
 from skdp._config import config_context, get_config
-from skdp._curator import _replacement, replaced_curator
+from skdp._curator import current_replacement, replaced_curator
 from skdp.accounting import PrivacyLedger, PrivacyReport
 from skdp.audit._audit_report import AuditReport
 from skdp.audit._events import find_evidence
@@ -163,7 +163,7 @@ def _fit_many(estimator, X, statistic, n_runs, n_jobs, *key):
     """Return the claim and the list of what ``n_runs`` fits on one table have released."""
     n_jobs = effective_n_jobs(n_jobs)
     blocks = np.array_split(np.arange(n_runs), 1 if n_jobs == 1 else min(4 * n_jobs, n_runs))
-    context = get_config(), _replacement.get()  # workers do not inherit them
+    context = get_config(), current_replacement()  # workers do not inherit them
     fit = delayed(_fit_block)
     results = Parallel(n_jobs=n_jobs)(
         fit(estimator, X, statistic or released_numbers, runs.tolist(), context, key)
