@@ -8,7 +8,7 @@ import numpy as np
 from skdp._curator import Curator
 from skdp.audit._draw import Draw
 from skdp.exceptions import AuditFailure
-from skdp.mechanisms import make_entropy
+from skdp.mechanisms import RowKeys, make_entropy
 
 __all__ = [
     "CannedCurator",
@@ -137,13 +137,15 @@ class CannedCurator(Curator):
 
 
 class FixedKeys:
-    """Row keys given by hand: ``keys[i]`` belongs to row i."""
+    """Row keys given by hand: ``keys[i]`` belongs to row i; others come from a fixed stream."""
 
     def __init__(self, keys):
         self._keys = np.asarray(keys, dtype=np.uint64)
 
     def keys(self, start, stop):
         """Return the keys of rows ``start, ..., stop - 1``."""
+        if start > len(self._keys):  # keys that belong to no row
+            return RowKeys(make_entropy(0)).keys(start, stop)
         return self._keys[start:stop]
 
 

@@ -1,13 +1,64 @@
-"""Friends: rows close to each other, how many a row has, and the average of rows with many."""
+"""Friends: rows or tuples close to each other, cores of those with many, and what is safe there."""
 
+from skdp.friendly._average import friendly_average
+from skdp.friendly._basic_filter import (
+    basic_filter,
+    basic_filter_gamma,
+    basic_filter_probabilities,
+    paradigm,
+    paradigm_inverse,
+)
 from skdp.friendly._certificate import h_index
+from skdp.friendly._core import LocalCore, friendly_core, friendly_core_plan
+from skdp.friendly._covariances import CovarianceDistance
+from skdp.friendly._diameter import diameter_radii, diameter_tests, find_diameter
 from skdp.friendly._distance import DistancePredicate
+from skdp.friendly._filters import noisy_filter, replace_one_filter
+from skdp.friendly._fused import friendly_tuples, friendly_tuples_plan, radius_grid
+from skdp.friendly._match import FusedMatch, MatchPredicate
+from skdp.friendly._points import friendly_mean, friendly_mean_plan
+from skdp.friendly._predicates import PairwisePredicate, Predicate, TupleDistance
 from skdp.friendly._soft_core import GridVector, soft_core_average, soft_core_sensitivity
+from skdp.friendly._tuples import (
+    find_tuple_diameter,
+    friendly_tuple_average,
+    reorder,
+    secret_permutation,
+)
 
 __all__ = [
+    "CovarianceDistance",
     "DistancePredicate",
+    "FusedMatch",
     "GridVector",
+    "LocalCore",
+    "MatchPredicate",
+    "PairwisePredicate",
+    "Predicate",
+    "TupleDistance",
+    "basic_filter",
+    "basic_filter_gamma",
+    "basic_filter_probabilities",
+    "diameter_radii",
+    "diameter_tests",
+    "find_diameter",
+    "find_tuple_diameter",
+    "friendly_average",
+    "friendly_core",
+    "friendly_core_plan",
+    "friendly_mean",
+    "friendly_mean_plan",
+    "friendly_tuple_average",
+    "friendly_tuples",
+    "friendly_tuples_plan",
     "h_index",
+    "noisy_filter",
+    "paradigm",
+    "paradigm_inverse",
+    "radius_grid",
+    "reorder",
+    "replace_one_filter",
+    "secret_permutation",
     "soft_core_average",
     "soft_core_sensitivity",
 ]

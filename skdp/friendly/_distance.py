@@ -67,6 +67,10 @@ class DistancePredicate:
         """
         return self.radius * (1 + (d + 5) * 2.0**-52)
 
+    def implies(self, d):
+        """Return what friends are certain to meet: :meth:`certified_radius`."""
+        return self.certified_radius(d)
+
     def rows(self, X, out=None):
         """Return rows in units of `unit`, as float64."""
         return np.multiply(X, 1 / self.unit, out=out, dtype=np.float64)

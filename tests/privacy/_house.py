@@ -26,7 +26,10 @@ BOOKKEEPING = {
 SETATTR = {
     "_estimator.py": "sets what _release returned",
     "_config.py": "the configuration of a thread",
+    "friendly/_covariances.py": "a frozen dataclass casts its parameter",
     "friendly/_distance.py": "a frozen dataclass casts its parameter",
+    "friendly/_match.py": "a frozen dataclass casts its parameters",
+    "friendly/_predicates.py": "a frozen dataclass casts its parameter",
     "audit/": "compares and rebuilds fitted estimators",
 }
 
@@ -72,6 +75,10 @@ PUBLIC = {
         "folder": "of the ledger",
         "error": "of SQLite, about the ledger",
     },
+    "friendly/_basic_filter.py": {"alpha": "public"},
+    "friendly/_diameter.py": {"r_min": "", "r_max": "", "base": "", "slack": ""},
+    "friendly/_filters.py": {"level": "public"},
+    "friendly/_fused.py": {"r_min": "public", "r_max": "public"},
     "friendly/_soft_core.py": {"n_up": "released", "h_low": "released"},
     "location/_private_mean.py": {
         "name": "of a parameter",
@@ -115,7 +122,7 @@ IMPORTS = {
     "_curator": {"accounting", "mechanisms", "exceptions"},
     "chunks": {"chunks", "mechanisms"},
     "scales": {"scales", "chunks", "mechanisms"},
-    "friendly": {"friendly", "mechanisms"},
+    "friendly": {"friendly", "mechanisms", "accounting"},
     "location/engine": ENGINE,
     "_estimator": BASE | {"_curator", "accounting", "chunks", "contracts", "mechanisms"},
     "location": BASE | ENGINE | {"location", "_estimator", "contracts"},

@@ -1,0 +1,122 @@
+"""The friendly average: rows any two of which share a friend, and noise in proportion."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+
+from skdp.friendly._distance import DistancePredicate
+from skdp.friendly._filters import tail_margin
+from skdp.friendly._soft_core import CELLS, GRID_BITS, SPREAD, _grid_rows
+from skdp.mechanisms._exact import sqrt_up
+from skdp.mechanisms._tables import as_table
+
+__all__ = ["friendly_average"]
+
+FINE_BITS = 12
+LONGEST = 2.0**62
+
+
+def friendly_average(
+    X,
+    core,
+    *,
+    radius,
+    curator,
+    count_share,
+    share,
+    labels,
+    event,
+    n_up=None,
+    level=Fraction(1, 2),
+    law="gaussian",
+):
+    """Release the average of the core rows, or None.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+    core : array of shape (n,), bool
+        Private: any two core rows share a friend (friends are at most `radius` apart).
+    radius : float
+        Public or released.
+    curator : Curator
+    count_share, share : float or Fraction
+        Of the count and of the average.
+    labels : (str, str)
+        Their planned steps.
+    event : str
+        Planned failure event: the count is too high.
+    n_up, level
+        As for the filter that made the core; None for cores of other origin.
+    law : {"gaussian", "laplace"}
+        Noise of the count. Laplace needs a zCDP budget; it is the (epsilon, delta) variant, to
+        follow a BasicFilter.
+
+    Returns
+    -------
+    average : ndarray of shape (d,) or None
+        None if too few rows are in the core: a released fact. It costs the count alone.
+
+    Notes
+    -----
+    **Privacy** (add or remove a core row x; m rows with it). Rows become integers
+    q = floor(x / grid), clipped by a bound known from released numbers. Core rows share a
+    friend: their q are at most 2 r / grid + sqrt(d) apart. A - A' = (q_x - A') / m. With ``n_up``,
+    x has at most level * n_up non-friends, others are at most r / grid + sqrt(d) from q_x:
+    |q_x - A'| <= (r / grid + sqrt(d)) (1 + min(1, level n_up / (m - 1))). The noisy count lowered
+    by its margin is at most m outside the planned failure, on either side: low <= m - 1 + noise.
+    With low <= 1 nothing follows; that covers m = 1. The mean is rounded down to 2^-e of the grid,
+    e a function of low, which adds less than sqrt(d).
+
+    The sum is exact: see :func:`soft_core_average`. Rows outside the core are never read.
+    """
+    X, core = as_table(X), np.asarray(core, dtype=bool)
+    log_p = curator.fails(event)
+    draw = curator.gaussian if law == "gaussian" else curator.laplace
+    count = draw([np.count_nonzero(core)], sensitivity=1, share=count_share, label=labels[0])
+    low = int(count.value[0]) - _margin(law, log_p, count.scale)
+    if low <= 1:
+        curator.decide("too few rows have friends: no average")
+        return None
+    near, d = DistancePredicate(radius), X.shape[1]
+    grid, root = near.unit * 2.0**-GRID_BITS, Fraction(sqrt_up(d))
+    r = Fraction(near.certified_radius(d)) / Fraction(grid)
+    reach = 2 * r + root
+    if n_up is not None:
+        reach = min(reach, (r + root) * (1 + Fraction(level) * max(0, n_up) / (low - 1)))
+    fine = min(max(0, low.bit_length() - FINE_BITS), FINE_BITS)
+    release = curator.gaussian(
+        core_mean(X, core, near, fine),
+        sensitivity=reach / low * 2**fine + root,
+        share=share,
+        label=labels[1],
+    )
+    return release.value * (grid * 2.0**-fine)
+
+
+def core_mean(X, core, near, fine):
+    """Return floor(2^fine mean of the core rows on the grid), int64; zero for an empty core."""
+    rows, d = np.flatnonzero(core), X.shape[1]
+    if rows.size == 0:
+        return np.zeros(d, dtype=np.int64)
+    longest = LONGEST * 2.0**-fine
+
+    def integers(part):
+        return np.clip(_grid_rows(X[part], near), -longest, longest)
+
+    reference, total = integers(rows[:1]), np.zeros(d, dtype=np.int64)
+    step = max(1, CELLS // d)
+    for start in range(0, rows.size, step):
+        differences = integers(rows[start : start + step]) - reference
+        # acts only where nothing is claimed
+        total += np.clip(differences, -SPREAD, SPREAD).astype(np.int64).sum(axis=0)
+    mean = (total.astype(object) * 2**fine) // int(rows.size)
+    mean += reference[0].astype(np.int64).astype(object) * 2**fine
+    return np.array([min(max(int(v), -(2**62)), 2**62) for v in mean], dtype=np.int64)
+
+
+def _margin(law, log_p, scale):
+    if law == "gaussian":
+        return tail_margin(log_p, scale)
+    return max(0, math.ceil((-log_p - math.log(2)) * scale * (1 + 1e-9)))

@@ -1,0 +1,166 @@
+"""The core of a table: rows any two of which have a common friend."""
+
+import math
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+
+from skdp.accounting import Step
+from skdp.friendly._filters import noisy_filter, tail_margin
+from skdp.mechanisms import finite_rows
+from skdp.mechanisms._tables import as_table
+
+__all__ = ["LocalCore", "friendly_core", "friendly_core_plan"]
+
+MOST_UNSAMPLED = 20_000  # rows; above, friends are counted in a sample
+COUNT = Fraction(1, 100)  # share
+
+
+@dataclass(frozen=True, repr=False)
+class LocalCore:
+    """The core of a table. **Local and private**: not for publication, in whole or in part.
+
+    Attributes
+    ----------
+    mask : ndarray of shape (n,), bool
+        Private; so are its sum and everything computed from it, unless a Curator released it.
+    n_up : int
+        Released; at least the number of finite rows outside the planned failure.
+    level : Fraction
+        A core row has fewer than level * n_up non-friends.
+    """
+
+    mask: np.ndarray = field(repr=False)
+    n_up: int
+    level: Fraction
+
+    def __repr__(self):
+        return "<LocalCore: local and private, contents not shown>"
+
+    def __reduce__(self):
+        raise TypeError(
+            "a LocalCore is private and cannot be pickled or copied. Release what you need of it "
+            "through a Curator, for instance with friendly_average."
+        )
+
+
+def friendly_core_plan(label="core"):
+    """Return the steps and the names of the failure events of :func:`friendly_core`."""
+    events = (f"{label} row count", f"{label} filter")
+    return tuple(Step(name) for name in events), events
+
+
+def friendly_core(
+    X,
+    predicate,
+    curator,
+    *,
+    share=None,
+    count_share=COUNT,
+    label="core",
+    level=Fraction(1, 2),
+    most=MOST_UNSAMPLED,
+):
+    """Find rows any two of which have a common friend in the table.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+        Rows with NaN or infinity are as if absent.
+    predicate : Predicate
+        For instance :class:`DistancePredicate`.
+    curator : Curator
+        Its plan holds what :func:`friendly_core_plan` names.
+    share, count_share : float or Fraction
+        Of the filter and of the row count. None takes, from the released row count, as much as
+        keeps a core that all rows are friends in: 3 % to 50 % of the budget.
+    label : str, default="core"
+    level : float or Fraction in (0, 1/2], default=1/2
+        Core rows have fewer than level * n non-friends.
+    most : int, default=20000
+        With more rows (as released) friends are counted in a Poisson sample.
+
+    Returns
+    -------
+    core : LocalCore
+
+    Notes
+    -----
+    **Privacy** (add or remove a row). The row count is a Gaussian step; n_up, raised by its margin
+    and by 1, is at least the number of rows of the larger neighbour, seen from either. For the
+    rest see :func:`noisy_filter`. The core itself is not released. A friendly algorithm after
+    it is one whose privacy is proved for neighbours in whose union any two rows share a friend;
+    its steps and the filter's add up.
+
+    Examples
+    --------
+    A friendly median of every column: core rows are within 2 r of each other, so a grid of
+    width r / 4 around a released centre needs few cells, and a noisy histogram tells the median.
+
+    >>> import numpy as np
+    >>> from skdp._curator import make_curator
+    >>> from skdp.accounting import Budget, Plan, Step
+    >>> from skdp.mechanisms import make_entropy
+    >>> from skdp.friendly import DistancePredicate
+    >>> from skdp.friendly import friendly_average
+    >>> X, r = np.random.default_rng(0).normal(size=(2000, 2)) + 1e6, 6.0
+    >>> steps, events = friendly_core_plan()
+    >>> budget = Budget.gaussian(2.0, 1e-6)
+    >>> names = (*events, "size")
+    >>> plan = Plan(
+    ...     budget,
+    ...     (*steps, Step("size"), Step("centre"), Step("histogram")),
+    ...     tuple((name, budget.failure / 3) for name in names),
+    ... )
+    >>> curator = make_curator(plan, make_entropy(0))
+    >>> core = friendly_core(X, DistancePredicate(r), curator, share=0.3)
+    >>> centre = friendly_average(
+    ...     X, core.mask, radius=r, curator=curator, count_share=0.05, share=0.3,
+    ...     labels=("size", "centre"), event="size", n_up=core.n_up, level=core.level)
+    >>> cells = np.clip((X[core.mask] - centre) / (r / 4), -16, 15)  # each row by itself
+    >>> cells = np.floor(cells).astype(int) + 16
+    >>> counts = [np.bincount(column, minlength=32) for column in cells.T]
+    >>> histogram = curator.gaussian(  # a row is in one cell of each of two columns
+    ...     counts, sensitivity=1.5, share=0.3, label="histogram").value
+    >>> halves = histogram.sum(axis=1) / 2
+    >>> place = [np.searchsorted(np.cumsum(h), half) for h, half in zip(histogram, halves)]
+    >>> median = centre + (np.array(place) - 15.5) * (r / 4)
+    >>> bool(np.all(np.abs(median - 1e6) < 2))
+    True
+    """
+    X = as_table(X)
+    finite = finite_rows(X)
+    n = int(np.count_nonzero(finite))
+    rows = X if n == len(X) else X[finite]
+    log_p = curator.fails(f"{label} row count")
+    count = curator.gaussian([n], sensitivity=1, share=count_share, label=f"{label} row count")
+    n_up = int(count.value[0]) + tail_margin(log_p, count.scale) + 1
+    kept = np.zeros(len(X), dtype=bool)
+    if n_up < 1:
+        curator.decide("too few rows: the core is empty")
+        return LocalCore(kept, 0, Fraction(level))
+    strength = float(curator.budget.amount) * (1 if curator.budget.unit == "gdp" else 2)  # mu^2
+    if share is None:
+        wanted = min(max(60 / (n_up * strength * float(level) ** 2), 0.03), 0.5)
+        share = Fraction(min(Fraction(wanted), curator.remaining / 2))
+    sample, q = None, 1.0
+    if n_up > most:
+        # the signal is level q n; noise sqrt(n_up / cost), tail of about eight of it
+        cost = min(1.0, strength * float(share))
+        q = min(1.0, max(2000.0, 8 / float(level) * math.sqrt(n_up / cost)) / n_up)
+    if q < 1:
+        keys = curator.coins.keys(0, len(X))
+        sample = rows[keys[finite] < np.uint64(q * 2.0**64)]
+    kept[finite] = noisy_filter(
+        predicate.friends(rows, sample),
+        n if sample is None else len(sample),
+        n_up=n_up,
+        curator=curator,
+        share=share,
+        label=f"{label} filter",
+        event=f"{label} filter",
+        level=level,
+        q=q,
+    )
+    return LocalCore(kept, n_up, Fraction(level))

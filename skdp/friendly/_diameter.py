@@ -1,0 +1,98 @@
+"""The radius within which most rows are friends, by bisection."""
+
+from fractions import Fraction
+
+import numpy as np
+
+from skdp.friendly._distance import DistancePredicate
+from skdp.mechanisms import finite_rows
+from skdp.mechanisms._tables import as_table
+
+__all__ = ["check_diameter_statistic", "diameter_radii", "diameter_tests", "find_diameter"]
+
+FINE = 2**10  # grid of the statistic
+
+
+def diameter_radii(r_min, r_max, base=1.5):
+    """Return the public candidates r_min base^i, i = 0..T, the last at least r_max."""
+    if not (2.0**-400 <= r_min <= r_max <= 2.0**400 and 1.01 <= base <= 2.0**100):
+        raise ValueError(
+            "radii need 2**-400 <= r_min <= r_max <= 2**400 and 1.01 <= base <= 2**100. "
+            f"Got r_min={r_min!r}, r_max={r_max!r}, base={base!r}."
+        )
+    radii = [float(r_min)]
+    while radii[-1] < r_max:
+        radii.append(radii[-1] * base)
+    return tuple(radii)
+
+
+def diameter_tests(radii):
+    """Return the number of tests, ceil(log2 len(radii)): a step of the plan has that many times."""
+    return (len(radii) - 1).bit_length()
+
+
+def check_diameter_statistic(counts, n, slack):
+    """Return floor(1024 a), a = (1/n) sum c_i - (1 - slack) n, exactly; 0 if n = 0.
+
+    Notes
+    -----
+    **Privacy.** Removing x_j from n rows with S = sum c_i: if x_j is its own friend,
+    a - a' = (n (2 c_j - 1) - S) / (n (n - 1)) - (1 - slack). From
+    n - 1 + 2 c_j - 1 - (n - 1) <= S <= (n - 1)^2 + 2 c_j - 1 it lies in (slack - 2, 1 + slack); if
+    x_j is not, 2 c_j replaces 2 c_j - 1, c_j <= n - 1, with the same range; n = 1 moves a by at
+    most 1. So |a - a'| <= 2 - slack for slack <= 1/2, and rounding down adds less than 1.
+    """
+    total, slack = sum(int(c) for c in np.asarray(counts)), Fraction(slack)
+    return 0 if n == 0 else int((Fraction(total, n) - (1 - slack) * n) * FINE // 1)
+
+
+def find_diameter(X, radii, curator, *, share, label, slack=Fraction(1, 10), family=None):
+    """Return a radius of the candidates within which most pairs of rows are friends.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+        Rows with NaN or infinity count as absent.
+    radii : increasing sequence of floats
+        Public, see :func:`diameter_radii`. The last is returned untested.
+    curator : Curator
+    share : float or Fraction
+        For all tests together; always spent in full.
+    label : str
+        A planned step with ``times=diameter_tests(radii)``.
+    slack : float or Fraction in [0, 1/2], default=1/10
+        About the part of pairs that need not be friends.
+    family : callable, default=DistancePredicate
+        Maps a radius to a symmetric predicate.
+
+    Returns
+    -------
+    radius : float
+        Released.
+
+    Notes
+    -----
+    **Privacy.** See :func:`check_diameter_statistic`; the tests are Gaussian steps, which one comes
+    next depends on earlier answers only. A wrong radius costs accuracy, never privacy.
+    """
+    X, slack = as_table(X), Fraction(slack)
+    if not 0 <= slack <= Fraction(1, 2):
+        raise ValueError(f"slack must be in [0, 1/2]. Got {float(slack)!r}.")
+    family = family or DistancePredicate
+    n, tests, known = int(np.count_nonzero(finite_rows(X))), diameter_tests(radii), {}
+    low, high = 0, len(radii) - 1
+    for _ in range(tests):
+        middle = min((low + high) // 2, len(radii) - 2)
+        if middle not in known:
+            counts = family(radii[middle]).friends(X)
+            known[middle] = check_diameter_statistic(counts, n, slack)
+        release = curator.gaussian(
+            [known[middle]],
+            sensitivity=(2 - slack) * FINE + 1,
+            share=Fraction(share) / tests,
+            label=label,
+        )
+        if low < high:
+            accepted = release.value[0] >= 0
+            low, high = (low, middle) if accepted else (middle + 1, high)
+    return radii[high]

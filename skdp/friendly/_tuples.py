@@ -1,0 +1,184 @@
+"""Private steps on tuples of k points: their diameter, one order for all, their average."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+from scipy.special import ndtri_exp
+
+from skdp.friendly._distance import DistancePredicate
+from skdp.friendly._matching import as_tuples
+from skdp.friendly._soft_core import GRID_BITS, SPREAD, _grid_rows
+from skdp.mechanisms._exact import sqrt_up
+
+__all__ = [
+    "find_tuple_diameter",
+    "friendly_tuple_average",
+    "reorder",
+    "secret_permutation",
+]
+
+PERMUTATION_KEYS = 2**62  # beyond the number of any row
+
+
+def secret_permutation(coins, k, *, use=0):
+    """Return a uniform permutation of k from two keys each of rows that no table has.
+
+    Parameters
+    ----------
+    coins : RowKeys
+        ``curator.coins``.
+    k : int
+    use : int, default=0
+
+    Returns
+    -------
+    permutation : ndarray of shape (k,)
+
+    Notes
+    -----
+    It is independent of the keys of the rows, of the rows and of all noise. Each call of
+    :func:`reorder` in a fit needs another: ``use`` numbers them.
+    """
+    start = PERMUTATION_KEYS + 2 * k * use
+    keys = coins.keys(start, start + 2 * k)
+    return np.lexsort(np.asarray(keys, dtype=np.uint64).reshape(2, k))
+
+
+def find_tuple_diameter(counts, radii, curator, *, share, label, slack=Fraction(1, 5)):
+    """Return a radius within which most pairs of tuples match, by bisection.
+
+    Parameters
+    ----------
+    counts : array of shape (t, len(radii)), int64
+        Friends of each tuple at each radius, see :meth:`MatchPredicate.friends_within`.
+    radii : increasing sequence of floats
+        Public candidates; the last is returned untested.
+    curator : Curator
+    share : Fraction
+        For all tests together: ``(len(radii) - 1).bit_length()`` of them, at most.
+    label : str
+    slack : Fraction, default=1/5
+        Part of the pairs that need not match.
+
+    Returns
+    -------
+    radius : float
+
+    Notes
+    -----
+    **Privacy** (t public, one tuple replaced). What is released is the number of ordered pairs of
+    friends. A tuple is in 2 (t - 1) + 1 of them, the pair with itself included: sensitivity 2t - 1.
+    """
+    totals, t = np.asarray(counts, dtype=np.int64).sum(axis=0), len(counts)
+    tests, low, high = (len(radii) - 1).bit_length(), 0, len(radii) - 1
+    while low < high:
+        middle = (low + high) // 2
+        release = curator.gaussian(
+            totals[middle : middle + 1],
+            sensitivity=max(1, 2 * t - 1),
+            share=Fraction(share) / tests,
+            label=label,
+        )
+        if int(release.value[0]) >= (1 - Fraction(slack)) * t * t:
+            high = middle
+        else:
+            low = middle + 1
+    return radii[high]
+
+
+def reorder(tuples, core, predicate, permutation):
+    """Return the core tuples, points in the order of the first of them, then permuted.
+
+    Parameters
+    ----------
+    tuples : array of shape (t, k, d)
+    core : array of shape (t,), bool
+        Private.
+    predicate : MatchPredicate
+    permutation : array of shape (k,)
+        Secret, from :func:`secret_permutation`.
+
+    Returns
+    -------
+    ordered : ndarray of shape (core.sum(), k, d)
+        Private.
+
+    Notes
+    -----
+    **Privacy.** Let S hold the core tuples of both neighbours, certified as `predicate.least` asks.
+    Permutations of S compose (:class:`MatchPredicate`), so ordering by another tuple of S
+    changes the order of all by one and the same sigma. Given all earlier releases and coins, the
+    permutation p is uniform: pair the run with p on one table with that with sigma p on the other;
+    this is a bijection. Paired runs order common tuples alike. The law of a later release is
+    the mixture over p, and hockey-stick divergence is jointly convex: what holds for paired runs,
+    holds for the mixtures. (So p must be secret, and serve one release or one fixed composition of
+    releases, as here. It is not among the coins that the accounting hands to the adversary.)
+    """
+    chosen = as_tuples(tuples)[np.asarray(core, dtype=bool)]
+    if len(chosen) == 0:
+        return chosen
+    return predicate.order(chosen, chosen[0])[:, permutation]
+
+
+def friendly_tuple_average(ordered, radii, curator, *, count_share, share, labels, event):
+    """Release the average of ordered core tuples, point by point, or None.
+
+    Parameters
+    ----------
+    ordered : array of shape (m, k, d)
+        Core tuples in consistent order; m is private.
+    radii : sequence of k floats
+        Friends' i-th points are at most the certified ``radii[i]`` apart.
+    curator : Curator
+    count_share, share : Fraction
+        Of the count, and of the k averages together.
+    labels : (str, str)
+        Planned steps of the count and of the k averages.
+    event : str
+        Planned failure event: the count is too high.
+
+    Returns
+    -------
+    points : ndarray of shape (k, d) or None
+
+    Notes
+    -----
+    **Privacy** (one tuple replaced, given the core without it). Sizes m, m' differ by at most 1.
+    With M the larger, averages of M >= 1 points of which two share a friend differ by at most
+    2 r / M: by (x - x') / M if both runs keep their tuple, by (x - average) / M if one does. The
+    bound low = count - margin exceeds M, the same bad set for both runs, with at most the planned
+    probability, as m, m' <= M. Outside it: either low <= 1 and nothing follows, or M >= 2.
+    Points become integers q = floor(x / grid) as in :func:`soft_core_average`: at most 2 r / grid +
+    sqrt(d) apart; rounding the average down adds less than sqrt(d). Each point has its own grid
+    and a k-th of the share: noise in proportion to each radius, k costs that sum to the share.
+    """
+    m, k, d = ordered.shape
+    margin = -float(ndtri_exp(curator.fails(event)))
+    count = curator.gaussian([m], sensitivity=1, share=count_share, label=labels[0])
+    low = int(count.value[0]) - math.ceil(margin * count.scale * (1 + 1e-9) + 0.5)
+    if low <= 1:
+        curator.decide("too few tuples agree: no average")
+        return None
+    points = np.empty((k, d))
+    for i, radius in enumerate(radii):
+        near, root = DistancePredicate(radius), Fraction(sqrt_up(d))
+        grid = near.unit * 2.0**-GRID_BITS
+        reach = 2 * Fraction(near.certified_radius(d)) / Fraction(grid) + root
+        release = curator.gaussian(
+            _grid_average(ordered[:, i], near),
+            sensitivity=reach / low + root,
+            share=Fraction(share) / k,
+            label=labels[1],
+        )
+        points[i] = release.value * grid
+    return points
+
+
+def _grid_average(X, near):
+    """Return floor(sum of floor(x / grid) / m), exactly where the rows are within SPREAD."""
+    if len(X) == 0:
+        return np.zeros(X.shape[1], dtype=np.int64)
+    rows = _grid_rows(X, near)
+    differences = np.clip(rows - rows[0], -SPREAD, SPREAD).astype(np.int64)
+    return rows[0].astype(np.int64) + differences.sum(axis=0) // len(X)
