@@ -11,7 +11,7 @@ from skdp.friendly import DistancePredicate, h_index, soft_core_average
 from skdp.location._schedule import geometry, locating_schedule
 from skdp.mechanisms import finite_rows
 from skdp.mechanisms._exact import sqrt_up
-from skdp.scales import RING_SENSITIVITY_SQUARED, LogBins, ring_differences, ring_norms, top_scale
+from skdp.scales import RING_SENSITIVITY_SQUARED, LogBins, ring_blocks, ring_norms, top_scale
 
 __all__ = [
     "Sample",
@@ -24,7 +24,7 @@ __all__ = [
 ]
 
 
-MOST_ENTRIES = 2**22  # of a sample in memory: 32 MB
+MOST_ENTRIES = 2**21  # of a sample in memory: 16 MB
 
 
 @dataclass
@@ -84,12 +84,10 @@ def draw_sample(rows, coins, n_rows, size):
             block, keys = block[keep], keys[keep]
         Z = np.asarray(block, dtype=np.float64)
         finite = finite_rows(Z)
-        return (Z, keys) if finite.all() else (Z[finite], keys[finite])
+        return [(Z, keys) if finite.all() else (Z[finite], keys[finite])]
 
-    def join(a, b):
-        return np.concatenate([a[0], b[0]]), np.concatenate([a[1], b[1]])
-
-    Z, keys = map_merge(rows, chosen, join)
+    parts = map_merge(rows, chosen, list.__add__)
+    Z, keys = parts[0] if len(parts) == 1 else map(np.concatenate, zip(*parts, strict=True))
     return Sample(Z, keys, q, q * n_rows)
 
 
@@ -128,7 +126,9 @@ def column_scales(sample, curator, *, share, largest):
     """
     d = sample.Z.shape[1]
     bins = LogBins.around(largest, per_octave=1, below=126, above=1)
-    counts = bins.column_counts(np.abs(ring_differences(sample.Z, sample.keys)))
+    counts = np.zeros((d, bins.n_bins), dtype=np.int64)
+    for differences in ring_blocks(sample.Z, sample.keys):
+        counts += bins.column_counts(np.abs(differences))
     sensitivity = sqrt_up(RING_SENSITIVITY_SQUARED * d)
     release = curator.gaussian(counts, sensitivity=sensitivity, share=share, label="column scales")
     found = [top_scale(row, release.scale, sample.n, bins) for row in release.value]

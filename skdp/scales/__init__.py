@@ -6,7 +6,12 @@ Engines: functions of rows, public parameters and a Curator.
 from skdp.scales._bisection import private_median
 from skdp.scales._clipped import clipped_sum, count_rows
 from skdp.scales._log_histogram import LogBins, highest_window, top_scale
-from skdp.scales._ring import RING_SENSITIVITY_SQUARED, ring_differences, ring_norms
+from skdp.scales._ring import (
+    RING_SENSITIVITY_SQUARED,
+    ring_blocks,
+    ring_differences,
+    ring_norms,
+)
 
 __all__ = [
     "RING_SENSITIVITY_SQUARED",
@@ -15,6 +20,7 @@ __all__ = [
     "count_rows",
     "highest_window",
     "private_median",
+    "ring_blocks",
     "ring_differences",
     "ring_norms",
     "top_scale",

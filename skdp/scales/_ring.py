@@ -4,7 +4,7 @@ import numpy as np
 
 from skdp.mechanisms import row_norms
 
-__all__ = ["RING_SENSITIVITY_SQUARED", "ring_differences", "ring_norms"]
+__all__ = ["RING_SENSITIVITY_SQUARED", "ring_blocks", "ring_differences", "ring_norms"]
 
 RING_SENSITIVITY_SQUARED = 5
 CELLS = 2**16  # of a block that stays in the cache
@@ -34,17 +34,18 @@ def ring_differences(Z, keys):
     difference out only drop unit vectors from the sum. So the l2 sensitivity of one histogram is
     sqrt(5), of d of them side by side sqrt(5 d).
     """
-    blocks = list(_blocks(Z, keys))
+    blocks = list(ring_blocks(Z, keys))
     return np.concatenate(blocks) if blocks else np.empty((0, Z.shape[1]))
 
 
 def ring_norms(Z, keys):
     """Return the lengths of :func:`ring_differences`, shape (n,) or (0,)."""
-    norms = [row_norms(block) for block in _blocks(Z, keys)]
+    norms = [row_norms(block) for block in ring_blocks(Z, keys)]
     return np.concatenate(norms) if norms else np.empty(0)
 
 
-def _blocks(Z, keys):
+def ring_blocks(Z, keys):
+    """Yield :func:`ring_differences` in blocks that stay in the cache."""
     if len(Z) < 2:
         return
     order = np.argsort(keys, kind="stable")
