@@ -49,7 +49,7 @@ def methods():
         entropy = make_entropy(int(rng.integers(2**31)))
         curator = make_curator(friendly_mean_plan(budget, **radius), entropy)
         mean = friendly_mean(X, curator=curator, **radius)
-        return np.full(cell.d, np.inf) if mean is None else mean
+        return np.full(cell.d, np.inf) if mean is None else mean.value
 
     def known(X, cell, truth, rng):
         radius = math.sqrt(2) * (math.sqrt(cell.d) + math.sqrt(math.log(100 * cell.n)))

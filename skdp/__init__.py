@@ -10,10 +10,12 @@ from skdp.accounting import (
     gaussian_sigma,
 )
 from skdp.location import PrivateMean
+from skdp.preprocessing import FriendlyCoreFilter
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "FriendlyCoreFilter",
     "PrivacyLedger",
     "PrivacyReport",
     "PrivateMean",

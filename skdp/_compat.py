@@ -1,6 +1,7 @@
 """Everything skdp takes from scikit-learn's underscore modules, in one place."""
 
 from sklearn.base import _fit_context as fit_context
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils import _safe_indexing as safe_indexing
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
-__all__ = ["Interval", "StrOptions", "fit_context"]
+__all__ = ["HasMethods", "Interval", "StrOptions", "fit_context", "safe_indexing"]

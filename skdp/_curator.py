@@ -3,7 +3,7 @@
 import math
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 import numpy as np
@@ -38,6 +38,14 @@ class Release:
 
     def __array__(self, dtype=None, copy=None):
         return np.array(self.value, dtype=dtype)
+
+
+@dataclass(frozen=True)
+class Owners:
+    """Whose entries a release by rows or by parts has: their numbers. Private."""
+
+    parts: bool
+    numbers: np.ndarray = field(repr=False)
 
 
 class Curator:
@@ -78,7 +86,7 @@ class Curator:
         """Share that has not been spent, an exact rational."""
         return 1 - self._used
 
-    def gaussian(self, value, *, sensitivity, share, label):
+    def gaussian(self, value, *, sensitivity, share, label, rows=None, parts=None):
         """Release ``value`` plus Gaussian noise rounded to the integer grid.
 
         Parameters
@@ -91,10 +99,23 @@ class Curator:
             Part of the budget.
         label : str
             Label of a planned step.
+        rows, parts : array of int of the shape of ``value``, default=None
+            For a release with one entry per row, or per part of the table: the numbers of their
+            rows or parts. See the notes.
 
         Returns
         -------
         release : Release
+
+        Notes
+        -----
+        **Privacy of a release by rows** (or parts). ``sensitivity`` speaks of the entries that
+        neighbouring tables have in common. The entry of the row that only one of them has (of the
+        part that differs) has noise of its own, and may decide on that row (part) alone: whether it
+        takes part in what follows. Given all other entries, the rest of the fit is a mixture of
+        runs with and without that row; hockey-stick divergence is jointly convex, so what holds for
+        each of them holds for the mixture (user guide "Accounting"). So neither the vector, nor its
+        length, nor any other function of several entries leaves the engine.
         """
         cost = self._pay(label, "gaussian", share)
         if self.budget.unit == "pure":
@@ -103,7 +124,10 @@ class Curator:
                 "is pure. Plan Laplace noise, or a budget with delta > 0."
             )
         variance = Fraction(sensitivity) ** 2 / (cost if self.budget.unit == "gdp" else 2 * cost)
-        return self._draw(value, "gaussian", sqrt_up(variance), sensitivity, share, label)
+        owners = None
+        if rows is not None or parts is not None:
+            owners = Owners(rows is None, np.asarray(parts if rows is None else rows))
+        return self._draw(value, "gaussian", sqrt_up(variance), sensitivity, share, label, owners)
 
     def laplace(self, value, *, sensitivity, share, label):
         """Release ``value`` plus Laplace noise rounded to the grid; ``sensitivity`` is in l1."""
@@ -118,7 +142,9 @@ class Curator:
         """
         epsilon = self._epsilon(self._pay(label, "select", share), bounded_range=True)
         rate = epsilon / (2 * Fraction(sensitivity))
-        self._record(Charge(label, "select", Fraction(share), float(sensitivity), float(1 / rate)))
+        self._record(
+            Charge(label, "select", Fraction(share), _stated(sensitivity), float(1 / rate))
+        )
         return self._choose(np.asarray(scores, dtype=np.int64), rate)
 
     def fails(self, label):
@@ -187,17 +213,24 @@ class Curator:
             return cost
         return Fraction(sqrt_down((8 if bounded_range else 2) * cost))
 
-    def _draw(self, value, law, scale, sensitivity, share, label):
-        self._record(Charge(label, law, Fraction(share), float(sensitivity), scale))
-        return Release(self._noisy(np.asarray(value, dtype=np.int64), law, scale), scale, law)
+    def _draw(self, value, law, scale, sensitivity, share, label, owners=None):
+        self._record(Charge(label, law, Fraction(share), _stated(sensitivity), scale))
+        value = np.asarray(value, dtype=np.int64)
+        return Release(self._noisy(value, law, scale, owners), scale, law)
 
     # The three methods below are what a test replaces by canned answers.
-    def _noisy(self, value, law, scale):
+    def _noisy(self, value, law, scale, owners=None):
         sample = rounded_gaussian if law == "gaussian" else rounded_laplace
         return value + sample(scale, value.shape, self._entropy)
 
     def _choose(self, scores, rate):
         return exponential_choice(scores, rate, self._entropy)
+
+
+def _stated(sensitivity):
+    """Return the float for the report, rounded down: what is paid for is never overstated."""
+    stated = float(sensitivity)
+    return stated if Fraction(stated) <= sensitivity else math.nextafter(stated, 0.0)
 
 
 class _Child(Curator):

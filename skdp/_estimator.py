@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator
 from skdp._compat import Interval, fit_context
 from skdp._config import get_config
 from skdp._curator import make_curator
+from skdp._local import Local
 from skdp._schema import validated_rows
 from skdp.accounting import PrivacyLedger
 from skdp.chunks import ArrayRows
@@ -31,7 +32,9 @@ class PrivateEstimator(BaseEstimator):
         Returns a dict of fitted attributes, every one of them computed from releases of the
         curator and public values only.
 
-    ``fit`` sets nothing else: what is not in that dict does not survive.
+    ``fit`` sets nothing else: what is not in that dict does not survive. A value of the class
+    :class:`skdp.base.Local` is the exception to what may be in it: private, for the owner of the
+    rows, shown by no ``repr``, and left behind by pickles and copies.
     """
 
     _parameter_constraints: dict = {
@@ -86,6 +89,11 @@ class PrivateEstimator(BaseEstimator):
             setattr(self, name, value)
         self.privacy_report_ = curator.close(type(self).__name__)
         return self
+
+    def __getstate__(self):
+        """Return what a pickle or a copy takes along: everything but what is local."""
+        state = super().__getstate__()
+        return {name: value for name, value in state.items() if not isinstance(value, Local)}
 
     def _check_public(self, n_features):
         """Raise ValueError for public parameters that do not fit the number of columns."""

@@ -6,6 +6,7 @@ building blocks below, and let :func:`skdp.audit.check_private_estimator` try to
 
 from skdp._curator import Curator, Release
 from skdp._estimator import PrivateEstimator
+from skdp._local import Local
 from skdp.accounting import Budget, Plan, Step
 from skdp.chunks import ArrayRows, map_merge
 from skdp.mechanisms import ball_rows, ball_sum, box_rows, finite_rows, gram_sum, row_norms
@@ -15,6 +16,7 @@ __all__ = [
     "ArrayRows",
     "Budget",
     "Curator",
+    "Local",
     "Plan",
     "PrivateEstimator",
     "Release",

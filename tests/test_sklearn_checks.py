@@ -7,11 +7,23 @@ import pytest
 from sklearn.utils import estimator_checks as checks
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from skdp import PrivateMean
+from skdp import FriendlyCoreFilter, PrivateMean
 
 pytestmark = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")
 
-ESTIMATORS = [PrivateMean(epsilon=1e4, delta=1e-6), PrivateMean()]
+ESTIMATORS = [
+    PrivateMean(epsilon=1e4, delta=1e-6),
+    PrivateMean(),
+    PrivateMean(method="friendly"),
+    FriendlyCoreFilter(epsilon=1e4),
+    FriendlyCoreFilter(),
+]
+LOCAL = "the core is private: pickles leave it behind, and transform asks for it"
+EXPECTED = {
+    "FriendlyCoreFilter": {
+        "check_estimators_pickle": LOCAL,
+    }
+}
 
 
 def _materialised(mark):
@@ -20,7 +32,12 @@ def _materialised(mark):
     return pytest.mark.parametrize(names, list(checks_of_all), **mark.kwargs)
 
 
-@_materialised(parametrize_with_checks(ESTIMATORS).mark)
+def expected_failures(estimator):
+    """Return what a check may fail on, with the reason."""
+    return EXPECTED.get(type(estimator).__name__, {})
+
+
+@_materialised(parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures).mark)
 def test_sklearn_checks(estimator, check):
     check(estimator)
 

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 import numpy as np
 from sklearn.base import clone
 
+from skdp._local import Local
 from skdp.audit._observe import audited_clone, recorded_fit
 from skdp.audit._tables import example_table
 from skdp.exceptions import AuditFailure, SeededNoiseWarning
@@ -50,13 +51,26 @@ def values(estimator, X, coins=None):
     """Return the exact values that meet noise in a fit with seeded noise."""
     records, _, error = recorded_fit(audited_clone(estimator), X, "noise", coins=coins)
     require(error is None, f"a fit failed with {type(error).__name__}.")
-    return [(record.request, record.value.tolist()) for record in records]
+    return [(record.request, _in_order(record)) for record in records]
+
+
+def _in_order(record):
+    if record.owners is None:
+        return record.value.tolist()
+    return record.value[np.argsort(record.owners)].tolist()
 
 
 def released(estimator):
-    """Return the fitted attributes, a dict of those that ``get_params`` does not know."""
+    """Return the fitted attributes, a dict of those that ``get_params`` does not know.
+
+    What is marked as local is left out: no pickle takes it along.
+    """
     params = estimator.get_params(deep=False)
-    return {name: value for name, value in vars(estimator).items() if name not in params}
+    return {
+        name: value
+        for name, value in vars(estimator).items()
+        if name not in params and not isinstance(value, Local)
+    }
 
 
 @contextmanager

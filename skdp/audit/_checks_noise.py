@@ -50,8 +50,7 @@ def _noise(estimator, X):
     for _ in range(FITS):
         records, _, _ = recorded_fit(estimator, X, "noise", entropy="given")
         noise += [
-            record.answer if record.law == "select" else (record.answer - record.value).tolist()
-            for record in records
+            record.answer if record.law == "select" else record.noise.tolist() for record in records
         ]
     require(noise, "no release was made.")
     return repr(noise).encode()

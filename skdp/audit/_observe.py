@@ -10,6 +10,7 @@ from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppres
 from sklearn.base import clone
 
 from skdp._curator import replaced_curator
+from skdp._local import Local
 from skdp.audit._transcript import CannedCurator
 from skdp.exceptions import SeededNoiseWarning
 
@@ -78,6 +79,8 @@ def observe(estimator, X, transcript, *, seed=0):
         seen["repr"] = _attempt(repr, estimator)
         seen["html"] = _attempt(_html, estimator)
     for name, value in vars(estimator).items():
+        if isinstance(value, Local):  # for the owner of the rows; no pickle takes it along
+            continue
         seen[f"attribute {name}"] = _attempt(pickle.dumps, value)
     return seen
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
+from scipy.special import ndtri
 
 from skdp._curator import Curator
 from skdp.audit._draw import Draw
@@ -24,7 +25,8 @@ __all__ = [
 class Record:
     """One release: what went in, under which declared sensitivity, and what came out.
 
-    ``scale`` is the declared scale of the noise; for a choice it is 1 / rate.
+    ``scale`` is the declared scale of the noise; for a choice it is 1 / rate. A release by rows or
+    by parts (``by_parts``) has ``owners``, the keys of its rows or the numbers of its parts.
     """
 
     label: str
@@ -33,11 +35,59 @@ class Record:
     sensitivity: Fraction
     scale: float
     answer: object
+    owners: np.ndarray | None = None
+    by_parts: bool = False
 
     @property
     def request(self):
         """Everything about a release that may depend on earlier answers only."""
-        return self.label, self.law, self.value.shape, self.sensitivity, self.scale
+        shape = self.value.shape
+        if self.owners is not None:
+            shape = ("parts", *shape) if self.by_parts else "rows"
+        return self.label, self.law, shape, self.sensitivity, self.scale
+
+    @property
+    def noise(self):
+        """The answer less the value, for a release that is no choice."""
+        answer = self.answer.noisy if isinstance(self.answer, RowAnswer) else self.answer
+        return answer - self.value
+
+    def strangers(self, other):
+        """Return the number of rows or parts that only one of two records has an entry of."""
+        return 0 if self.owners is None else len(np.setxor1d(self.owners, other.owners))
+
+    def common(self, other):
+        """Return the entries of both that neighbouring tables have in common, two arrays."""
+        if self.owners is None:
+            return self.value, other.value
+        _, i, j = np.intersect1d(self.owners, other.owners, return_indices=True)
+        a, b = self.value[i], other.value[j]
+        if self.by_parts and len(a):
+            keep = np.arange(len(a)) != np.argmax(np.abs(a - b))  # the part that differs
+            a, b = a[keep], b[keep]
+        return a, b
+
+
+@dataclass(frozen=True)
+class RowAnswer:
+    """Noisy entries of a release by rows or parts, with the owners and the exact values."""
+
+    owners: np.ndarray
+    value: np.ndarray
+    noisy: np.ndarray
+
+    def for_others(self, owners, value, noisy, *, by_parts):
+        """Return these answers for the owners in common, and ``noisy`` for the others.
+
+        A part that differs keeps its noise instead.
+        """
+        answer = noisy.copy()
+        _, i, j = np.intersect1d(self.owners, owners, return_indices=True)
+        answer[j] = self.noisy[i]
+        if by_parts and len(j):
+            k = np.argmax(np.abs(value[j] - self.value[i]))
+            answer[j[k]] += value[j[k]] - self.value[i[k]]
+        return answer
 
 
 class Script:
@@ -56,6 +106,21 @@ class Script:
 
     def __init__(self, recorded=(), *, seed=0, shift=0.0, stretch=1.0):
         self.recorded, self.seed, self.shift, self.stretch = list(recorded), seed, shift, stretch
+
+    def row_answer(self, k, record_of, value, scale):
+        """Return the k-th answer, by rows or parts: ``record_of`` is its label, owners, by_parts.
+
+        Owners that the repeated run has not seen get their value plus noise by their key: what they
+        decide is about them alone.
+        """
+        label, owners, by_parts = record_of
+        noise = keyed_normal(owners, self.seed, k, label)
+        noisy = value + np.rint(noise * scale).astype(np.int64)
+        old = self.recorded[k] if k < len(self.recorded) else None
+        if old is None or (old.label, old.by_parts) != (label, by_parts) or old.owners is None:
+            return noisy
+        answer = old.answer.for_others(owners, value, noisy, by_parts=by_parts)
+        return answer + np.rint(noise * scale * self.shift).astype(np.int64)
 
     def answer(self, k, label, law, shape, scale):
         """Return the k-th answer: int64 of that shape, or an index into it for a choice."""
@@ -106,10 +171,16 @@ class CannedCurator(Curator):
         """The answers so far, in order: a transcript to replay."""
         return [record.answer for record in self.records]
 
-    def _answer(self, value, law, scale, real):
+    def _answer(self, value, law, scale, real, owners=None):
         charge, k = self._charges[-1], len(self.records)
+        by_parts = owners is not None and owners.parts
+        if owners is not None:
+            owners = owners.numbers if by_parts else self._keys_of(owners.numbers)
         if isinstance(self.transcript, str):
             answer = {"exact": lambda: value, "noise": real}[self.transcript]()
+        elif isinstance(self.transcript, Script) and owners is not None:
+            asked = charge.label, owners, by_parts
+            answer = self.transcript.row_answer(k, asked, value, scale)
         elif isinstance(self.transcript, Script):
             answer = self.transcript.answer(k, charge.label, law, value.shape, scale)
         elif callable(self.transcript):
@@ -118,13 +189,25 @@ class CannedCurator(Curator):
             answer = self.transcript[k]
         else:
             raise AuditFailure("the transcript has no answer left: it is that of another run.")
+        if isinstance(answer, RowAnswer):
+            answer = answer.for_others(owners, value, real(), by_parts=by_parts)
+        given = answer
+        if owners is not None:
+            given = RowAnswer(owners, value.copy(), np.asarray(answer, dtype=np.int64).copy())
         sensitivity = Fraction(charge.sensitivity)
-        self.records.append(Record(charge.label, law, value.copy(), sensitivity, scale, answer))
+        self.records.append(
+            Record(charge.label, law, value.copy(), sensitivity, scale, given, owners, by_parts)
+        )
         return answer
 
-    def _noisy(self, value, law, scale):
-        answer = self._answer(value, law, scale, lambda: Curator._noisy(self, value, law, scale))
-        answer = np.asarray(answer, dtype=np.int64)
+    def _keys_of(self, numbers):
+        numbers = np.asarray(numbers, dtype=np.int64)
+        stop = int(numbers.max()) + 1 if numbers.size else 0
+        return self.coins.keys(0, stop)[numbers]
+
+    def _noisy(self, value, law, scale, owners=None):
+        real = lambda: Curator._noisy(self, value, law, scale)  # noqa: E731
+        answer = np.asarray(self._answer(value, law, scale, real, owners), dtype=np.int64)
         if answer.shape != value.shape:
             raise AuditFailure("an answer has another shape than its value.")
         return answer.copy()
@@ -142,11 +225,26 @@ class FixedKeys:
     def __init__(self, keys):
         self._keys = np.asarray(keys, dtype=np.uint64)
 
-    def keys(self, start, stop):
-        """Return the keys of rows ``start, ..., stop - 1``."""
+    def keys(self, start, stop, use=""):
+        """Return the keys of rows ``start, ..., stop - 1`` for one use."""
         if start > len(self._keys):  # keys that belong to no row
-            return RowKeys(make_entropy(0)).keys(start, stop)
-        return self._keys[start:stop]
+            return RowKeys(make_entropy(0)).keys(start, stop, use)
+        keys = self._keys[start:stop]
+        return mixed(keys, use) if use else keys
+
+
+def mixed(keys, *salt):
+    """Return other keys, a function of each key and of ``salt``."""
+    x = np.asarray(keys).astype(np.uint64) ^ Draw(*salt).words(1)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):  # splitmix64
+        x = (x ^ (x >> np.uint64(shift))) * np.uint64(factor)
+    return x ^ (x >> np.uint64(31))
+
+
+def keyed_normal(keys, *salt):
+    """Return a standard normal float for each key."""
+    u = (mixed(keys, *salt) >> np.uint64(11)).astype(np.float64)
+    return ndtri((u + 0.5) * 2.0**-53)
 
 
 def squared_distance(a, b, law="gaussian"):
@@ -182,7 +280,10 @@ def moves(run, replay):
                 f"given the same answers, one run releases {a.label!r} and its neighbour "
                 f"{b.label!r}, or with another shape, sensitivity or scale."
             )
-        yield a.label, squared_distance(a.value, b.value, a.law), a.sensitivity**2
+        if a.strangers(b) > 1:
+            raise AuditFailure(f"{a.label!r}: more than one row has an entry in one run only.")
+        value, other = a.common(b)
+        yield a.label, squared_distance(value, other, a.law), a.sensitivity**2
     if len(run) != len(replay):
         raise AuditFailure("given the same answers, one run makes more releases than the other.")
 

@@ -1,6 +1,6 @@
 """Friends: rows or tuples close to each other, cores of those with many, and what is safe there."""
 
-from skdp.friendly._average import friendly_average
+from skdp.friendly._average import NoisyVector, friendly_average
 from skdp.friendly._basic_filter import (
     basic_filter,
     basic_filter_gamma,
@@ -9,14 +9,15 @@ from skdp.friendly._basic_filter import (
     paradigm_inverse,
 )
 from skdp.friendly._certificate import h_index
-from skdp.friendly._core import LocalCore, friendly_core, friendly_core_plan
+from skdp.friendly._core import LocalCore, friendly_core, friendly_core_plan, row_bound
 from skdp.friendly._covariances import CovarianceDistance
 from skdp.friendly._diameter import diameter_radii, diameter_tests, find_diameter
 from skdp.friendly._distance import DistancePredicate
 from skdp.friendly._filters import noisy_filter, replace_one_filter
 from skdp.friendly._fused import friendly_tuples, friendly_tuples_plan, radius_grid
+from skdp.friendly._groups import group_bits, group_friends
 from skdp.friendly._match import FusedMatch, MatchPredicate
-from skdp.friendly._points import friendly_mean, friendly_mean_plan
+from skdp.friendly._points import core_and_average, friendly_mean, friendly_mean_plan
 from skdp.friendly._predicates import PairwisePredicate, Predicate, TupleDistance
 from skdp.friendly._soft_core import GridVector, soft_core_average, soft_core_sensitivity
 from skdp.friendly._tuples import (
@@ -33,12 +34,14 @@ __all__ = [
     "GridVector",
     "LocalCore",
     "MatchPredicate",
+    "NoisyVector",
     "PairwisePredicate",
     "Predicate",
     "TupleDistance",
     "basic_filter",
     "basic_filter_gamma",
     "basic_filter_probabilities",
+    "core_and_average",
     "diameter_radii",
     "diameter_tests",
     "find_diameter",
@@ -51,6 +54,8 @@ __all__ = [
     "friendly_tuple_average",
     "friendly_tuples",
     "friendly_tuples_plan",
+    "group_bits",
+    "group_friends",
     "h_index",
     "noisy_filter",
     "paradigm",
@@ -58,6 +63,7 @@ __all__ = [
     "radius_grid",
     "reorder",
     "replace_one_filter",
+    "row_bound",
     "secret_permutation",
     "soft_core_average",
     "soft_core_sensitivity",

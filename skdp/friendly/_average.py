@@ -1,20 +1,40 @@
 """The friendly average: rows any two of which share a friend, and noise in proportion."""
 
 import math
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
+from skdp.chunks import ArrayRows
 from skdp.friendly._distance import DistancePredicate
 from skdp.friendly._filters import tail_margin
 from skdp.friendly._soft_core import CELLS, GRID_BITS, SPREAD, _grid_rows
 from skdp.mechanisms._exact import sqrt_up
 from skdp.mechanisms._tables import as_table
 
-__all__ = ["friendly_average"]
+__all__ = ["NoisyVector", "friendly_average"]
 
 FINE_BITS = 12
 LONGEST = 2.0**62
+
+
+@dataclass(frozen=True)
+class NoisyVector:
+    """A released vector.
+
+    Attributes
+    ----------
+    value : ndarray of shape (d,)
+    noise_scale : float
+        Standard deviation of the noise of each entry.
+    """
+
+    value: np.ndarray
+    noise_scale: float
+
+    def __array__(self, dtype=None, copy=None):
+        return np.array(self.value, dtype=dtype)
 
 
 def friendly_average(
@@ -35,7 +55,7 @@ def friendly_average(
 
     Parameters
     ----------
-    X : array of shape (n, d)
+    X : array of shape (n, d) or ArrayRows
     core : array of shape (n,), bool
         Private: any two core rows share a friend (friends are at most `radius` apart).
     radius : float
@@ -55,7 +75,7 @@ def friendly_average(
 
     Returns
     -------
-    average : ndarray of shape (d,) or None
+    average : NoisyVector or None
         None if too few rows are in the core: a released fact. It costs the count alone.
 
     Notes
@@ -71,7 +91,8 @@ def friendly_average(
 
     The sum is exact: see :func:`soft_core_average`. Rows outside the core are never read.
     """
-    X, core = as_table(X), np.asarray(core, dtype=bool)
+    rows = X if isinstance(X, ArrayRows) else ArrayRows(as_table(X))
+    core = np.asarray(core, dtype=bool)
     log_p = curator.fails(event)
     draw = curator.gaussian if law == "gaussian" else curator.laplace
     count = draw([np.count_nonzero(core)], sensitivity=1, share=count_share, label=labels[0])
@@ -79,7 +100,7 @@ def friendly_average(
     if low <= 1:
         curator.decide("too few rows have friends: no average")
         return None
-    near, d = DistancePredicate(radius), X.shape[1]
+    near, d = DistancePredicate(radius), rows.n_features
     grid, root = near.unit * 2.0**-GRID_BITS, Fraction(sqrt_up(d))
     r = Fraction(near.certified_radius(d)) / Fraction(grid)
     reach = 2 * r + root
@@ -87,31 +108,32 @@ def friendly_average(
         reach = min(reach, (r + root) * (1 + Fraction(level) * max(0, n_up) / (low - 1)))
     fine = min(max(0, low.bit_length() - FINE_BITS), FINE_BITS)
     release = curator.gaussian(
-        core_mean(X, core, near, fine),
+        core_mean(rows, core, near, fine),
         sensitivity=reach / low * 2**fine + root,
         share=share,
         label=labels[1],
     )
-    return release.value * (grid * 2.0**-fine)
+    unit = grid * 2.0**-fine
+    return NoisyVector(release.value * unit, release.scale * unit)
 
 
-def core_mean(X, core, near, fine):
+def core_mean(rows, core, near, fine):
     """Return floor(2^fine mean of the core rows on the grid), int64; zero for an empty core."""
-    rows, d = np.flatnonzero(core), X.shape[1]
-    if rows.size == 0:
+    index, d = np.flatnonzero(core), rows.n_features
+    if index.size == 0:
         return np.zeros(d, dtype=np.int64)
     longest = LONGEST * 2.0**-fine
 
     def integers(part):
-        return np.clip(_grid_rows(X[part], near), -longest, longest)
+        return np.clip(_grid_rows(rows.take(part), near), -longest, longest)
 
-    reference, total = integers(rows[:1]), np.zeros(d, dtype=np.int64)
+    reference, total = integers(index[:1]), np.zeros(d, dtype=np.int64)
     step = max(1, CELLS // d)
-    for start in range(0, rows.size, step):
-        differences = integers(rows[start : start + step]) - reference
+    for start in range(0, index.size, step):
+        differences = integers(index[start : start + step]) - reference
         # acts only where nothing is claimed
         total += np.clip(differences, -SPREAD, SPREAD).astype(np.int64).sum(axis=0)
-    mean = (total.astype(object) * 2**fine) // int(rows.size)
+    mean = (total.astype(object) * 2**fine) // int(index.size)
     mean += reference[0].astype(np.int64).astype(object) * 2**fine
     return np.array([min(max(int(v), -(2**62)), 2**62) for v in mean], dtype=np.int64)
 

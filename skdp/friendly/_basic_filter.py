@@ -13,7 +13,6 @@ __all__ = [
     "paradigm_inverse",
 ]
 
-FILTER_KEYS = 2**61  # keys of rows for Bernoulli draws: no other use, never published
 ROUNDING = Fraction(1, 2**36)  # 2^28 rows, 2^-64 each
 
 
@@ -31,7 +30,7 @@ def basic_filter_probabilities(counts, n, alpha):
     return [min(max(Fraction(2 * int(c) - n) / width, Fraction(0)), Fraction(1)) for c in counts]
 
 
-def basic_filter(counts, n, alpha, coins):
+def basic_filter(counts, n, alpha, coins, *, use=0):
     """Keep every row with its probability, independently: the paper's BasicFilter.
 
     Parameters
@@ -40,6 +39,8 @@ def basic_filter(counts, n, alpha, coins):
         As in :func:`basic_filter_probabilities`; n <= 2^28.
     coins : RowKeys
         ``curator.coins``, secret.
+    use : int, default=0
+        Numbers the filters of one fit: each needs coins of its own.
 
     Returns
     -------
@@ -61,7 +62,7 @@ def basic_filter(counts, n, alpha, coins):
     limits = [math.floor(p * 2**64) for p in basic_filter_probabilities(values, n, alpha)]
     surely = np.array([t == 2**64 for t in limits], dtype=bool)
     limits = np.array([min(t, 2**64 - 1) for t in limits], dtype=np.uint64)
-    keys = np.asarray(coins.keys(FILTER_KEYS, FILTER_KEYS + len(counts)), dtype=np.uint64)
+    keys = np.asarray(coins.keys(0, len(counts), use=f"basic filter {use}"), dtype=np.uint64)
     return (keys < limits[place]) | surely[place]
 
 

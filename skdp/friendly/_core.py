@@ -6,19 +6,22 @@ from fractions import Fraction
 
 import numpy as np
 
+from skdp._local import Local
 from skdp.accounting import Step
-from skdp.friendly._filters import noisy_filter, tail_margin
+from skdp.chunks import ArrayRows, map_merge
+from skdp.friendly._filters import group_size, noisy_filter, tail_margin
+from skdp.friendly._groups import group_bits, group_friends
 from skdp.mechanisms import finite_rows
 from skdp.mechanisms._tables import as_table
 
-__all__ = ["LocalCore", "friendly_core", "friendly_core_plan"]
+__all__ = ["LocalCore", "friendly_core", "friendly_core_plan", "row_bound"]
 
-MOST_UNSAMPLED = 20_000  # rows; above, friends are counted in a sample
+MOST_UNSAMPLED = 20_000  # rows; above, friends are counted in random groups
 COUNT = Fraction(1, 100)  # share
 
 
 @dataclass(frozen=True, repr=False)
-class LocalCore:
+class LocalCore(Local):
     """The core of a table. **Local and private**: not for publication, in whole or in part.
 
     Attributes
@@ -35,20 +38,31 @@ class LocalCore:
     n_up: int
     level: Fraction
 
-    def __repr__(self):
-        return "<LocalCore: local and private, contents not shown>"
-
-    def __reduce__(self):
-        raise TypeError(
-            "a LocalCore is private and cannot be pickled or copied. Release what you need of it "
-            "through a Curator, for instance with friendly_average."
-        )
-
 
 def friendly_core_plan(label="core"):
     """Return the steps and the names of the failure events of :func:`friendly_core`."""
     events = (f"{label} row count", f"{label} filter")
     return tuple(Step(name) for name in events), events
+
+
+def row_bound(X, curator, *, share=COUNT, label="core"):
+    """Release an upper bound on the number of rows.
+
+    Parameters
+    ----------
+    X, curator, label
+        As for :func:`friendly_core`, which calls this unless it is given the result.
+    share : float or Fraction
+
+    Returns
+    -------
+    n_up : int
+        Outside the planned failure at least the number of finite rows of the larger neighbour.
+    """
+    n = map_merge(_rows(X), lambda start, block: len(_finite_index(start, block)), int.__add__)
+    log_p = curator.fails(f"{label} row count")
+    count = curator.gaussian([n], sensitivity=1, share=share, label=f"{label} row count")
+    return int(count.value[0]) + tail_margin(log_p, count.scale) + 1
 
 
 def friendly_core(
@@ -57,7 +71,7 @@ def friendly_core(
     curator,
     *,
     share=None,
-    count_share=COUNT,
+    n_up=None,
     label="core",
     level=Fraction(1, 2),
     most=MOST_UNSAMPLED,
@@ -66,20 +80,24 @@ def friendly_core(
 
     Parameters
     ----------
-    X : array of shape (n, d)
+    X : array of shape (n, d) or ArrayRows
         Rows with NaN or infinity are as if absent.
     predicate : Predicate
         For instance :class:`DistancePredicate`.
     curator : Curator
         Its plan holds what :func:`friendly_core_plan` names.
-    share, count_share : float or Fraction
-        Of the filter and of the row count. None takes, from the released row count, as much as
-        keeps a core that all rows are friends in: 3 % to 50 % of the budget.
+    share : float or Fraction, default=None
+        Of the filter. None takes, from the released row count, as much as keeps a core that all
+        rows are friends in: 3 % to 50 % of the budget, 10 % at least above ``most`` rows.
+    n_up : int, default=None
+        What :func:`row_bound` has released in this fit under the same label; None calls it, for 1 %
+        of the budget.
     label : str, default="core"
     level : float or Fraction in (0, 1/2], default=1/2
         Core rows have fewer than level * n non-friends.
     most : int, default=20000
-        With more rows (as released) friends are counted in a Poisson sample.
+        With more rows (as released) friends are counted in random groups of 1000 rows to ``most``
+        rows, as many as the noise of the filter asks for. The time is linear in the rows.
 
     Returns
     -------
@@ -118,49 +136,56 @@ def friendly_core(
     >>> centre = friendly_average(
     ...     X, core.mask, radius=r, curator=curator, count_share=0.05, share=0.3,
     ...     labels=("size", "centre"), event="size", n_up=core.n_up, level=core.level)
-    >>> cells = np.clip((X[core.mask] - centre) / (r / 4), -16, 15)  # each row by itself
+    >>> cells = np.clip((X[core.mask] - centre.value) / (r / 4), -16, 15)  # each row by itself
     >>> cells = np.floor(cells).astype(int) + 16
     >>> counts = [np.bincount(column, minlength=32) for column in cells.T]
     >>> histogram = curator.gaussian(  # a row is in one cell of each of two columns
     ...     counts, sensitivity=1.5, share=0.3, label="histogram").value
     >>> halves = histogram.sum(axis=1) / 2
     >>> place = [np.searchsorted(np.cumsum(h), half) for h, half in zip(histogram, halves)]
-    >>> median = centre + (np.array(place) - 15.5) * (r / 4)
+    >>> median = centre.value + (np.array(place) - 15.5) * (r / 4)
     >>> bool(np.all(np.abs(median - 1e6) < 2))
     True
     """
-    X = as_table(X)
-    finite = finite_rows(X)
-    n = int(np.count_nonzero(finite))
-    rows = X if n == len(X) else X[finite]
-    log_p = curator.fails(f"{label} row count")
-    count = curator.gaussian([n], sensitivity=1, share=count_share, label=f"{label} row count")
-    n_up = int(count.value[0]) + tail_margin(log_p, count.scale) + 1
-    kept = np.zeros(len(X), dtype=bool)
+    rows = _rows(X)
+    if n_up is None:
+        n_up = row_bound(rows, curator, label=label)
+    index = map_merge(rows, _finite_index, lambda a, b: np.concatenate([a, b]))
+    kept = np.zeros(len(rows), dtype=bool)
     if n_up < 1:
         curator.decide("too few rows: the core is empty")
         return LocalCore(kept, 0, Fraction(level))
     strength = float(curator.budget.amount) * (1 if curator.budget.unit == "gdp" else 2)  # mu^2
     if share is None:
-        wanted = min(max(60 / (n_up * strength * float(level) ** 2), 0.03), 0.5)
+        counted = min(n_up, most / 2)
+        least = 0.03 if n_up <= most else 0.1  # a larger share takes smaller groups, less time
+        wanted = min(max(60 / (counted * strength * float(level) ** 2), least), 0.5)
         share = Fraction(min(Fraction(wanted), curator.remaining / 2))
-    sample, q = None, 1.0
+    bits, keys = 0, None
     if n_up > most:
-        # the signal is level q n; noise sqrt(n_up / cost), tail of about eight of it
-        cost = min(1.0, strength * float(share))
-        q = min(1.0, max(2000.0, 8 / float(level) * math.sqrt(n_up / cost)) / n_up)
-    if q < 1:
-        keys = curator.coins.keys(0, len(X))
-        sample = rows[keys[finite] < np.uint64(q * 2.0**64)]
-    kept[finite] = noisy_filter(
-        predicate.friends(rows, sample),
-        n if sample is None else len(sample),
+        log_p = math.log(float(curator.budget.failure)) if curator.budget.failure else -700.0
+        size = group_size(n_up, strength * float(share), log_p, level=level, most=most)
+        bits = group_bits(n_up, size)
+        keys = curator.coins.keys(0, len(rows), use=f"{label} groups")[index]
+    counts, sizes = group_friends(rows, index, keys, bits, predicate)
+    kept[index] = noisy_filter(
+        counts,
+        sizes,
         n_up=n_up,
         curator=curator,
         share=share,
         label=f"{label} filter",
         event=f"{label} filter",
+        rows=index,
         level=level,
-        q=q,
+        q=2.0**-bits,
     )
     return LocalCore(kept, n_up, Fraction(level))
+
+
+def _rows(X):
+    return X if isinstance(X, ArrayRows) else ArrayRows(as_table(X))
+
+
+def _finite_index(start, block):
+    return start + np.flatnonzero(finite_rows(block))

@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from skdp.chunks import ArrayRows, map_merge
 from skdp.friendly._distance import DistancePredicate
 from skdp.mechanisms import finite_rows
 from skdp.mechanisms._tables import as_table
@@ -46,12 +47,12 @@ def check_diameter_statistic(counts, n, slack):
     return 0 if n == 0 else int((Fraction(total, n) - (1 - slack) * n) * FINE // 1)
 
 
-def find_diameter(X, radii, curator, *, share, label, slack=Fraction(1, 10), family=None):
+def find_diameter(X, radii, curator, *, share, label, slack=Fraction(1, 10), family=None, bits=0):
     """Return a radius of the candidates within which most pairs of rows are friends.
 
     Parameters
     ----------
-    X : array of shape (n, d)
+    X : array of shape (n, d) or ArrayRows
         Rows with NaN or infinity count as absent.
     radii : increasing sequence of floats
         Public, see :func:`diameter_radii`. The last is returned untested.
@@ -64,6 +65,8 @@ def find_diameter(X, radii, curator, *, share, label, slack=Fraction(1, 10), fam
         About the part of pairs that need not be friends.
     family : callable, default=DistancePredicate
         Maps a radius to a symmetric predicate.
+    bits : int, default=0
+        Public or released: the search is in a part of the rows of about 2^-bits, by secret coins.
 
     Returns
     -------
@@ -73,13 +76,15 @@ def find_diameter(X, radii, curator, *, share, label, slack=Fraction(1, 10), fam
     Notes
     -----
     **Privacy.** See :func:`check_diameter_statistic`; the tests are Gaussian steps, which one comes
-    next depends on earlier answers only. A wrong radius costs accuracy, never privacy.
+    next depends on earlier answers only. A wrong radius costs accuracy, never privacy. Common rows
+    keep their coins, so the parts of neighbouring tables are equal or neighbours.
     """
-    X, slack = as_table(X), Fraction(slack)
+    rows, slack = X if isinstance(X, ArrayRows) else ArrayRows(as_table(X)), Fraction(slack)
     if not 0 <= slack <= Fraction(1, 2):
         raise ValueError(f"slack must be in [0, 1/2]. Got {float(slack)!r}.")
     family = family or DistancePredicate
-    n, tests, known = int(np.count_nonzero(finite_rows(X))), diameter_tests(radii), {}
+    X = _part(rows, curator.coins, f"{label} part", bits)
+    n, tests, known = len(X), diameter_tests(radii), {}
     low, high = 0, len(radii) - 1
     for _ in range(tests):
         middle = min((low + high) // 2, len(radii) - 2)
@@ -96,3 +101,16 @@ def find_diameter(X, radii, curator, *, share, label, slack=Fraction(1, 10), fam
             accepted = release.value[0] >= 0
             low, high = (low, middle) if accepted else (middle + 1, high)
     return radii[high]
+
+
+def _part(rows, coins, use, bits):
+    """Return the finite rows, or those whose key starts with `bits` zeros."""
+
+    def chosen(start, block):
+        keep = finite_rows(block)
+        if bits:
+            keys = coins.keys(start, start + len(block), use=use)
+            keep &= keys >> np.uint64(64 - bits) == 0
+        return start + np.flatnonzero(keep)
+
+    return rows.take(map_merge(rows, chosen, lambda a, b: np.concatenate([a, b])))

@@ -6,9 +6,12 @@ from fractions import Fraction
 import numpy as np
 from scipy.special import ndtri_exp
 
+from skdp.friendly._groups import binomial_bound
 from skdp.mechanisms._exact import sqrt_up
 
 __all__ = [
+    "filter_threshold",
+    "group_size",
     "noisy_filter",
     "replace_one_filter",
     "tail_margin",
@@ -20,23 +23,28 @@ def tail_margin(log_probability, scale):
     return max(0, math.ceil(-float(ndtri_exp(log_probability)) * scale * (1 + 1e-9)))
 
 
-def noisy_filter(counts, n, *, n_up, curator, share, label, event, level=Fraction(1, 2), q=1):
+def noisy_filter(
+    counts, sizes, *, n_up, curator, share, label, event, rows=None, level=Fraction(1, 2), q=1
+):
     """Keep rows whose number of friends is certainly above (1 - level) n.
 
     Parameters
     ----------
     counts : array of shape (n,), int
-        Friends of the rows in the table, or in a sample of it.
-    n : int
-        Private: rows of the table, or of the sample.
+        Friends of the rows in the table, or in random groups, see
+        :func:`skdp.friendly.group_friends`.
+    sizes : int or array of shape (n,), int
+        Private: rows of the table, or of the groups.
     n_up : int
         Released; at least the number of rows of the larger neighbour outside a planned failure.
     curator, share, label, event
         The planned Gaussian step and the failure event "a bad row is kept".
+    rows : array of shape (n,), int, default=None
+        The numbers of the rows in the table, None for all in order.
     level : float or Fraction in (0, 1/2]
         Kept rows have fewer than level * n non-friends in the larger neighbour.
     q : float, default=1
-        Public probability with which a row was taken into the sample, by the coin of the row.
+        Public probability that a row is in the group of another.
 
     Returns
     -------
@@ -46,30 +54,80 @@ def noisy_filter(counts, n, *, n_up, curator, share, label, event, level=Fractio
     Notes
     -----
     **Privacy** (add or remove a row x_j; D the larger table, n its rows). Released inside the
-    engine are the integers 2 c_i - n. One row moves those of the others by 1 (or none, if the
-    sample has not taken it): sensitivity sqrt(n_up - 1). Couple with ideal runs that overwrite the
-    coordinates of *bad* rows, those with c_i <= (1 - level) n in D, the same for both runs, by
-    "dropped". Whether x_j itself is kept is decided by noise of its own, hence mixes the later
-    releases on the core with x_j and on the core without. Real and ideal runs differ with at
-    most the planned probability: a bad row shows at most (1 - 2 level) n on D, one more on D',
-    and at most n_up rows are bad. In a sample, on D or D', each bad row has
-    ln E exp(t v) <= q n ((1 - level)(e^t - 1) + level (e^-t - 1)) + q t; Chernoff's bound with the
-    Gaussian noise gives the threshold for any t > 0.
+    engine, row by row, are the integers 2 c_i - n. One row moves those of the others by 1:
+    sensitivity sqrt(n_up - 1). Couple with ideal runs that overwrite the entries of *bad* rows,
+    those with c_i <= (1 - level) n in D, the same for both runs, by "dropped". Whether x_j itself
+    is kept is decided by noise of its own, hence mixes the later releases on the core with x_j and
+    on the core without. Real and ideal runs differ with at most the planned probability: a bad row
+    shows at most (1 - 2 level) n on D, one more on D', and at most n_up rows are bad.
+
+    **In groups** the integers are 2 c_i - n_i, the rows of the group of i. One row moves those of
+    its own group, by 1: the square of the sensitivity is a bound on its size that fails with at
+    most half of the planned probability, for reasons that neither table has a part in: its coins.
+    A bad row shows itself and a Poisson sample of the other rows, on D or on D': its integer v has
+    ln E e^(tv) <= t + q n ((1 - level) (e^t - 1) + level (e^-t - 1)). Chernoff's bound with the
+    Gaussian noise gives the threshold, for any t > 0, at the other half of the probability. (One
+    sample of the table for all rows would be wrong with the sensitivity of groups: with
+    probability q a row moves all counts.)
     """
     if n_up < 1:
         return np.zeros(len(counts), dtype=bool)
-    level = Fraction(level)
-    if not 0 < level <= Fraction(1, 2):
-        raise ValueError(f"level must be in (0, 1/2]. Got {float(level)!r}.")
-    log_p = curator.fails(event) - math.log(n_up) - 1e-9
-    values = 2 * np.asarray(counts, dtype=np.int64) - n
+    level, grouped = _level(level), q < 1
+    log_p = curator.fails(event) - (math.log(2) + 1e-9) * grouped
+    moved = binomial_bound(n_up - 1, q, log_p)
+    values = 2 * np.asarray(counts, dtype=np.int64) - sizes
     release = curator.gaussian(
-        values, sensitivity=sqrt_up(max(1, n_up - 1)), share=share, label=label
+        values,
+        sensitivity=sqrt_up(max(1, moved)),
+        share=share,
+        label=label,
+        rows=np.arange(len(values)) if rows is None else rows,
     )
+    return release.value > filter_threshold(log_p, release.scale, n_up, level, q)
+
+
+def filter_threshold(log_p, scale, n_up, level, q=1):
+    """Return what the noisy integer of a bad row exceeds with at most e^log_p, all rows together.
+
+    Parameters
+    ----------
+    log_p : float
+    scale : float
+        Of the noise.
+    n_up, level, q
+        As for :func:`noisy_filter`.
+    """
+    log_p -= math.log(n_up) + 1e-9
     if q >= 1:
-        top = math.floor((1 - 2 * level) * n_up) + 1
-        return release.value > top + tail_margin(log_p, release.scale)
-    return release.value > _chernoff(log_p, n_up * q, float(level), release.scale) + 1
+        return math.floor((1 - 2 * _level(level)) * n_up) + 1 + tail_margin(log_p, scale)
+    return _chernoff(log_p, n_up * q, float(level), scale) + 1
+
+
+def group_size(n_up, cost, log_p, *, level=Fraction(1, 2), least=1000, most):
+    """Return the least average size of groups in which rows with many friends are kept.
+
+    Rows count as many that have 4/5 of what tells a complete group from a bad row.
+
+    Parameters
+    ----------
+    n_up : int
+        Released.
+    cost : float
+        (sensitivity / noise)^2 of the filter.
+    log_p : float
+        Logarithm of the failure probability.
+    level : float or Fraction, default=1/2
+    least, most : int
+        Bounds on the answer.
+    """
+    size = least
+    while size < most:
+        scale = math.sqrt(binomial_bound(n_up, min(1.0, size / n_up), log_p) / cost)
+        top = filter_threshold(log_p, scale, n_up, level, min(size / n_up, 0.5))
+        if top + 3 * math.hypot(scale, math.sqrt(size)) <= (1 - 0.4 * float(level)) * size:
+            break
+        size = math.ceil(size * 1.2)
+    return min(size, most)
 
 
 def replace_one_filter(counts, *, size, curator, share, label, event, least=Fraction(1, 2)):
@@ -110,8 +168,16 @@ def replace_one_filter(counts, *, size, curator, share, label, event, least=Frac
         sensitivity=b * Fraction(sqrt_up(max(1, size - 1))),
         share=share,
         label=label,
+        parts=np.arange(len(counts)),
     )
     return release.value > tail_margin(log_p, release.scale)
+
+
+def _level(level):
+    level = Fraction(level)
+    if not 0 < level <= Fraction(1, 2):
+        raise ValueError(f"level must be in (0, 1/2]. Got {float(level)!r}.")
+    return level
 
 
 def _chernoff(log_p, expected, level, scale):

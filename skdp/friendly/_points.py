@@ -4,11 +4,12 @@ from fractions import Fraction
 
 from skdp.accounting import Plan, Step
 from skdp.friendly._average import friendly_average
-from skdp.friendly._core import MOST_UNSAMPLED, friendly_core, friendly_core_plan
+from skdp.friendly._core import MOST_UNSAMPLED, friendly_core, friendly_core_plan, row_bound
 from skdp.friendly._diameter import diameter_radii, diameter_tests, find_diameter
 from skdp.friendly._distance import DistancePredicate
+from skdp.friendly._groups import group_bits
 
-__all__ = ["friendly_mean", "friendly_mean_plan"]
+__all__ = ["core_and_average", "friendly_mean", "friendly_mean_plan"]
 
 DIAMETER, SIZE = Fraction(1, 10), Fraction(3, 100)  # shares
 
@@ -50,7 +51,7 @@ def friendly_mean(
 
     Parameters
     ----------
-    X : array of shape (n, d)
+    X : array of shape (n, d) or ArrayRows
         Rows with NaN or infinity are as if absent.
     curator : Curator
         With the plan of :func:`friendly_mean_plan` for the same public numbers.
@@ -67,19 +68,44 @@ def friendly_mean(
 
     Returns
     -------
-    mean : ndarray of shape (d,) or None
+    mean : NoisyVector or None
         None if too few rows are friends of most others.
 
     Notes
     -----
-    **Privacy**: a search for the diameter (10 %), a row count (1 %), a filter, a core size (3 %)
+    **Privacy**: a row count (1 %), a search for the diameter (10 %), a filter, a core size (3 %)
     and an average for all that remains, each a Gaussian step or proved next to its code; shares
     depend on earlier releases only.
     """
+    n_up = row_bound(X, curator)
     if radius is None:
-        radii = diameter_radii(r_min, r_max)
-        radius = find_diameter(X, radii, curator, share=DIAMETER, label="diameter", slack=slack)
-    core = friendly_core(X, DistancePredicate(radius), curator, level=level, most=most)
+        radius = find_diameter(
+            X,
+            diameter_radii(r_min, r_max),
+            curator,
+            share=DIAMETER,
+            label="diameter",
+            slack=slack,
+            bits=group_bits(n_up, most / 2),
+        )
+    return core_and_average(X, radius, curator, n_up=n_up, level=level, most=most)
+
+
+def core_and_average(X, radius, curator, *, n_up, level=Fraction(1, 2), most=MOST_UNSAMPLED):
+    """Release the average of the core at a known radius: the end of :func:`friendly_mean`.
+
+    Parameters
+    ----------
+    X, radius, curator, level, most
+        As for :func:`friendly_mean`; the radius may have been released.
+    n_up : int
+        What :func:`row_bound` has released.
+
+    Returns
+    -------
+    mean : NoisyVector or None
+    """
+    core = friendly_core(X, DistancePredicate(radius), curator, n_up=n_up, level=level, most=most)
     return friendly_average(
         X,
         core.mask,

@@ -18,11 +18,11 @@ __all__ = [
     "secret_permutation",
 ]
 
-PERMUTATION_KEYS = 2**62  # beyond the number of any row
+BEYOND = 2**62  # the number of no row
 
 
 def secret_permutation(coins, k, *, use=0):
-    """Return a uniform permutation of k from two keys each of rows that no table has.
+    """Return a uniform permutation of k from two keys each, of rows that no table has.
 
     Parameters
     ----------
@@ -40,8 +40,7 @@ def secret_permutation(coins, k, *, use=0):
     It is independent of the keys of the rows, of the rows and of all noise. Each call of
     :func:`reorder` in a fit needs another: ``use`` numbers them.
     """
-    start = PERMUTATION_KEYS + 2 * k * use
-    keys = coins.keys(start, start + 2 * k)
+    keys = coins.keys(BEYOND, BEYOND + 2 * k, use=f"permutation {use}")
     return np.lexsort(np.asarray(keys, dtype=np.uint64).reshape(2, k))
 
 

@@ -39,7 +39,9 @@ def mean_plan(budget: Budget) -> Plan:
     return Plan(budget, steps, tuple((name, budget.failure / 3) for name in names))
 
 
-def private_mean(rows, curator, *, center=None, radius=None, trim=False, scale="auto"):
+def private_mean(
+    rows, curator, *, center=None, radius=None, diameter=None, trim=False, scale="auto"
+):
     """Release the mean of the rows.
 
     Parameters
@@ -52,6 +54,8 @@ def private_mean(rows, curator, *, center=None, radius=None, trim=False, scale="
     radius : float, default=None
         A public radius: rows farther than that from their mean are clipped. Together with
         ``center`` it is a ball that holds the rows, and the whole budget goes into one sum.
+    diameter : float, default=None
+        A public bound on the distance of most pairs of rows.
     trim : bool, default=False
         Leave out rows that lie far beyond the bulk.
     scale : {"auto", "none"} or ndarray of shape (d,), default="auto"
@@ -76,7 +80,8 @@ def private_mean(rows, curator, *, center=None, radius=None, trim=False, scale="
         run.center = center / run.scale
         found = radius is not None
     else:
-        found = run.locate(radius, find_scales=isinstance(scale, str) and scale == "auto")
+        find_scales = isinstance(scale, str) and scale == "auto"
+        found = run.locate(radius, diameter, find_scales=find_scales)
     if not found and not run.approach(radius):
         return run.nothing()
     return run.measure(radius)

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from skdp._compat import Interval, StrOptions
 from skdp._estimator import PrivateEstimator
 from skdp.accounting import Budget
+from skdp.location._friendly import friendly_location, friendly_location_plan
 from skdp.location._mean import mean_plan, private_mean
 
 __all__ = ["PrivateMean"]
@@ -34,6 +35,13 @@ class PrivateMean(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator):
     radius : float, default=None
         A public radius: most rows lie within it from their mean, the others are clipped to it.
         Saves the search for a scale. Must not be computed from X.
+    method : {"auto", "friendly"}, default="auto"
+        ``"friendly"`` is the averaging algorithm of FriendlyCore [1]_: a filter keeps rows that are
+        friends of most others, and the core is averaged with noise in proportion to the diameter.
+        ``"auto"`` needs fewer rows and adds about half of that noise.
+    diameter : float, default=None
+        A public diameter: most pairs of rows are at most this far apart. Saves the search for it.
+        Must not be computed from X.
     trim : bool, default=False
         Leave rows out that lie far beyond the bulk, more than 6 clip radii. The result then is
         the mean of the bulk; recommended when outliers are errors.
@@ -56,7 +64,8 @@ class PrivateMean(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator):
         few to find anything.
     clipping_bound_ : ndarray of shape (n_features,)
         Released estimate of the most that clipping can have moved ``location_``, were it all in one
-        direction; 0 with a public ``radius``, which the caller vouches for.
+        direction; 0 with a public ``radius``, which the caller vouches for, and with
+        ``method="friendly"``, which clips nothing and takes the mean of the core.
     privacy_report_ : PrivacyReport
         The bill and the guarantee.
     n_features_in_ : int
@@ -100,6 +109,8 @@ class PrivateMean(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator):
         **PrivateEstimator._parameter_constraints,
         "center": [Real, "array-like", None],
         "radius": [Interval(Real, 0, None, closed="neither"), None],
+        "method": [StrOptions({"auto", "friendly"})],
+        "diameter": [Interval(Real, 0, None, closed="neither"), None],
         "trim": ["boolean"],
         "scale": [StrOptions({"auto", "none"}), "array-like"],
     }
@@ -111,6 +122,8 @@ class PrivateMean(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator):
         delta=1e-6,
         center=None,
         radius=None,
+        method="auto",
+        diameter=None,
         trim=False,
         scale="auto",
         random_state=None,
@@ -120,6 +133,8 @@ class PrivateMean(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator):
         self.delta = delta
         self.center = center
         self.radius = radius
+        self.method = method
+        self.diameter = diameter
         self.trim = trim
         self.scale = scale
         self.random_state = random_state
@@ -132,26 +147,40 @@ class PrivateMean(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator):
         -------
         plan : Plan
         """
-        return mean_plan(self._budget(Budget.gaussian))
+        plan = friendly_location_plan if self.method == "friendly" else mean_plan
+        return plan(self._budget(Budget.gaussian))
 
     def _release(self, rows, curator):
-        mean = private_mean(
-            rows,
-            curator,
-            center=self._column_vector("center", rows.n_features),
-            radius=self.radius,
-            trim=self.trim,
-            scale=self.scale
-            if isinstance(self.scale, str)
-            else self._column_vector("scale", rows.n_features),
-        )
+        if self.method == "friendly":
+            mean = friendly_location(rows, curator, diameter=self._diameter())
+        else:
+            scaled = not isinstance(self.scale, str)
+            mean = private_mean(
+                rows,
+                curator,
+                center=self._column_vector("center", rows.n_features),
+                radius=self.radius,
+                diameter=self._diameter(),
+                trim=self.trim,
+                scale=self._column_vector("scale", rows.n_features) if scaled else self.scale,
+            )
         return {
             "location_": mean.location,
             "noise_scale_": mean.noise_scale,
             "clipping_bound_": mean.clipping_bound,
         }
 
+    def _diameter(self):
+        return 2 * self.radius if self.diameter is None and self.radius else self.diameter
+
     def _check_public(self, n_features):
+        if self.method == "friendly" and (
+            self.center is not None or not isinstance(self.scale, str)
+        ):
+            raise ValueError(
+                'method="friendly" takes neither center nor scale: it finds the rows by their '
+                "distances. Leave them out, or divide the columns by public scales first."
+            )
         self._column_vector("center", n_features)
         if not isinstance(self.scale, str) and np.any(
             self._column_vector("scale", n_features) <= 0

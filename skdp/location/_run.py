@@ -87,11 +87,11 @@ class MeanRun:
         self.n_sd = release.scale
         self.n = max(float(release.value[0]), 4 * release.scale, 2.0)
 
-    def locate(self, radius, *, find_scales):
+    def locate(self, radius, diameter, *, find_scales):
         """Find the centre from a soft core; return whether that was possible."""
         self._draw_sample()
-        if radius:
-            self.distance = _bounded(2 * radius)
+        if diameter:
+            self.distance = _bounded(diameter)
         else:
             self.distance = ring_scale(self.sample, self.curator)
             if self.distance and find_scales:
@@ -102,7 +102,7 @@ class MeanRun:
         found = soft_core_centre(
             self.sample.thinned(core_sample_size(self.mu, self.d)),
             self.curator,
-            friend_radius=self.distance * (1 if radius else geometry(self.d).friends),
+            friend_radius=self.distance * (1 if diameter else geometry(self.d).friends),
             reach=top_scale(*self.norms) or 0.0,
             n_rows=self.n,
             n_sd=self.n_sd,

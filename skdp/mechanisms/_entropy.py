@@ -62,8 +62,8 @@ def make_entropy(random_state=None):
 class RowKeys(_Unpicklable):
     """Independent uniform keys, one per row, that are never published.
 
-    A key depends on a secret seed and the row number alone, so it is alike for every chunking:
-    SHAKE-128 in counter mode, seeded by four words of ``entropy``.
+    A key depends on a secret seed, its use and the row number alone, so it is alike for every
+    chunking: SHAKE-128 in counter mode, seeded by four words of ``entropy``.
     """
 
     _BLOCK = 4096
@@ -71,13 +71,16 @@ class RowKeys(_Unpicklable):
     def __init__(self, entropy):
         self._seed = entropy.words(4).tobytes()
 
-    def keys(self, start, stop):
-        """Return the keys of rows ``start, ..., stop - 1``, an array of uint64."""
+    def keys(self, start, stop, use=""):
+        """Return the keys of rows ``start, ..., stop - 1``, an array of uint64.
+
+        Every ``use``, a constant text, has keys of its own, independent of those of other uses.
+        """
         if not 0 <= start <= stop:
             raise ValueError(f"keys needs 0 <= start <= stop; got start={start}, stop={stop}.")
         first, last = start // self._BLOCK, -(-stop // self._BLOCK)
         words = b"".join(
-            shake_128(self._seed + block.to_bytes(8)).digest(8 * self._BLOCK)
+            shake_128(self._seed + block.to_bytes(8) + use.encode()).digest(8 * self._BLOCK)
             for block in range(first, last)
         )
         offset = first * self._BLOCK

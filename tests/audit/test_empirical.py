@@ -135,7 +135,7 @@ def test_half_the_noise_is_caught(law):
 
 def test_half_the_noise_behind_an_honest_looking_claim_is_caught():
     class Half(Curator):
-        def _noisy(self, value, law, scale):
+        def _noisy(self, value, law, scale, owners=None):
             return super()._noisy(value, law, scale / 2)
 
     params, X = WORST_PAIRS["duplicates"]

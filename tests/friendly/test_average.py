@@ -6,6 +6,7 @@ import pytest
 
 from skdp.accounting import Budget, Plan, Step
 from skdp.audit._transcript import CannedCurator, check_replay
+from skdp.chunks import ArrayRows
 from skdp.friendly import DistancePredicate
 from skdp.friendly._average import _margin, core_mean, friendly_average
 from skdp.friendly._soft_core import GRID_BITS
@@ -45,7 +46,7 @@ def test_the_mean_is_exact(offset, fine):
     rng = np.random.default_rng(1)
     X, core = rng.uniform(-1, 1, size=(50, 3)) + offset, rng.random(50) < 0.7
     near = DistancePredicate(1.5)
-    assert core_mean(X, core, near, fine).tolist() == exact_mean(X, core, near, fine)
+    assert core_mean(ArrayRows(X), core, near, fine).tolist() == exact_mean(X, core, near, fine)
 
 
 def test_rows_outside_the_core_are_never_read():
@@ -53,7 +54,9 @@ def test_rows_outside_the_core_are_never_read():
     X[5:] = np.nan
     core = np.arange(10) < 5
     near = DistancePredicate(1.0)
-    assert np.array_equal(core_mean(X, core, near, 3), core_mean(X[:5], core[:5], near, 3))
+    assert np.array_equal(
+        core_mean(ArrayRows(X), core, near, 3), core_mean(ArrayRows(X[:5]), core[:5], near, 3)
+    )
 
 
 def friendly_table(rng, level=None):
@@ -126,4 +129,4 @@ def test_it_finds_the_mean(law):
     X = np.random.default_rng(0).normal(size=(3000, 4)) + 100
     curator = canned("noise", budget=ZCDP, law=law)
     mean = average(X, np.ones(3000), 6.0, curator, law=law)
-    assert np.linalg.norm(mean - X.mean(axis=0)) < 0.1
+    assert np.linalg.norm(mean.value - X.mean(axis=0)) < 0.1

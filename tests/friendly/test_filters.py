@@ -105,11 +105,11 @@ def test_bad_rows_are_kept_as_rarely_as_planned(level, q):
     c = math.floor((1 - level) * n)  # on D; D' lacks a non-friend
     rng = np.random.default_rng(0)
     for seed in range(400):
-        taken = rng.random(n - 1) < q if q < 1 else np.ones(n - 1, bool)
-        friends = np.count_nonzero(taken[:c])
+        shape = (n - 1, n - 1) if q < 1 else (1, n - 1)
+        taken = rng.random(shape) < q  # a sample for every row
         keep = noisy_filter(
-            np.full(n - 1, friends),
-            int(taken.sum()),
+            np.broadcast_to(np.count_nonzero(taken[:, :c], axis=1), n - 1),
+            np.count_nonzero(taken, axis=1),
             n_up=n,
             curator=curator(f, seed=seed),
             share=1,
@@ -172,7 +172,7 @@ def test_replace_one_filter_moves_as_declared_and_certifies_in_the_union(least):
         seen = []
         for S in (D, E):
             c = curator("1/10")
-            c._noisy = lambda v, law, scale: seen.append(v) or v  # noqa: B023
+            c._noisy = lambda v, *_: seen.append(v) or v  # noqa: B023
             replace_one_filter(
                 F[np.ix_(S, S)].sum(1),
                 size=n,

@@ -2,15 +2,20 @@ import copy
 import doctest
 import math
 import pickle
-from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from skdp._curator import make_curator
-from skdp.accounting import Budget
-from skdp.audit._transcript import CannedCurator
-from skdp.friendly import DistancePredicate, _core
+from skdp.accounting import Budget, Plan, Step
+from skdp.audit import CannedCurator, FixedKeys, check_replay
+from skdp.friendly import (
+    DistancePredicate,
+    _core,
+    basic_filter,
+    friendly_average,
+    paradigm_inverse,
+)
 from skdp.friendly._core import friendly_core
 from skdp.friendly._points import friendly_mean, friendly_mean_plan
 from skdp.mechanisms import make_entropy
@@ -35,7 +40,7 @@ def test_error_in_1000_dimensions(public, most, offset):
     X = np.random.default_rng(0).normal(size=(800, 1000)) + offset
     public = SEARCH if public == "search" else {"radius": typical(800, 1000)}
     mean, curator = run(X, **public)
-    assert 1 < np.linalg.norm(mean - offset) < most
+    assert 1 < np.linalg.norm(mean.value - offset) < most
     assert curator.remaining == 0
 
 
@@ -58,34 +63,35 @@ def test_a_table_without_a_majority_gives_nothing():
     assert run(X, radius=1.0)[0] is None
 
 
-def test_counting_in_a_sample():
-    X = np.random.default_rng(0).normal(size=(30_000, 3))
-    X[:300] += 100
-    plan = friendly_mean_plan(RHO_1, radius=12.0)
-    curator = CannedCurator(plan, "noise", seed=1)
-    core = friendly_core(X, DistancePredicate(12.0), curator, most=10_000)
-    assert core.mask[300:].all() and not core.mask[:300].any()
-    assert len(curator.records[1].value) == len(X) <= core.n_up
-    assert int(curator.records[1].value.max()) < len(X) / 2  # it was a sample
-
-
-def test_neighbours_ask_the_same_and_move_by_one_each():
+@pytest.mark.parametrize("most", [20_000, 100])
+def test_neighbours_ask_the_same_and_move_by_one_each(most):
     rng = np.random.default_rng(3)
-    X = rng.normal(size=(300, 2))
+    X = rng.normal(size=(3000, 2))
     X[-1] = 0.5
-    plan = friendly_mean_plan(RHO_1, radius=3.0)
-    a, b = CannedCurator(plan, "noise"), CannedCurator(plan)
-    core = friendly_core(X, DistancePredicate(3.0), a, most=100)
-    answers = list(a.answers)
-    answers[1] = answers[1][:-1]
-    b.transcript, b.coins = answers, a.coins
-    less = friendly_core(X[:-1], DistancePredicate(3.0), b, most=100)
-    assert core.n_up == less.n_up and np.array_equal(core.mask[:-1], less.mask)
-    big, small = a.records[1], b.records[1]
-    assert big.scale == small.scale
-    moved = big.value[:-1] - small.value
-    assert np.abs(moved).max() <= 1
-    assert (moved**2).sum() <= big.sensitivity**2 <= Fraction(core.n_up)
+    plan, keys = friendly_mean_plan(RHO_1, radius=3.0), rng.integers(2**64, size=3000, dtype="u8")
+    run = CannedCurator(plan, "noise", coins=FixedKeys(keys))
+    core = friendly_core(X, DistancePredicate(3.0), run, most=most)
+    for gone in (2999, 1234):
+        replay = CannedCurator(plan, run.answers, coins=FixedKeys(np.delete(keys, gone)))
+        less = friendly_core(np.delete(X, gone, 0), DistancePredicate(3.0), replay, most=most)
+        assert core.n_up == less.n_up and np.array_equal(np.delete(core.mask, gone), less.mask)
+        assert 0.6 < check_replay(run, replay) <= 1
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_neighbours_through_the_whole_mean(known):
+    rng = np.random.default_rng(5)
+    X = np.r_[rng.normal(size=(400, 2)), [[3.0, 0.0], [1e300, 0.0], [np.nan, 0.0]]]
+    public = {"radius": 5.0} if known else {"r_min": 0.5, "r_max": 100.0}
+    plan, keys = friendly_mean_plan(RHO_1, **public), rng.integers(2**64, size=403, dtype="u8")
+    run = CannedCurator(plan, "noise", coins=FixedKeys(keys))
+    mean = friendly_mean(X, curator=run, **public)
+    assert np.abs(mean.value).max() < 0.5
+    for gone in (0, 400, 401, 402):
+        replay = CannedCurator(plan, run.answers, coins=FixedKeys(np.delete(keys, gone)))
+        again = friendly_mean(np.delete(X, gone, axis=0), curator=replay, **public)
+        assert check_replay(run, replay) <= 1
+        assert np.array_equal(again.value, mean.value)
 
 
 def test_a_core_does_not_show_itself():
@@ -99,3 +105,29 @@ def test_a_core_does_not_show_itself():
 
 def test_the_worked_example():
     assert doctest.testmod(_core).failed == 0
+
+
+def test_the_epsilon_delta_road_ends_in_an_average():
+    X = np.random.default_rng(0).normal(size=(4000, 3)) + 50
+    X[:100] *= 1e5
+    budget = Budget.zcdp(*paradigm_inverse(1.0, 1e-6, 0))
+    plan = Plan(budget, (Step("size", "laplace"), Step("mean")), (("size", budget.failure),))
+    curator, near = make_curator(plan, make_entropy(0)), DistancePredicate(8.0)
+    core = basic_filter(near.friends(X), len(X), 0, curator.coins)
+    assert not core[:100].any() and core[100:].mean() > 0.9
+    options = {"count_share": 0.25, "share": 0.75, "labels": ("size", "mean"), "event": "size"}
+    mean = friendly_average(X, core, radius=8.0, curator=curator, law="laplace", **options)
+    assert np.linalg.norm(mean.value - 50) < 0.5
+    run = CannedCurator(plan, "noise")
+    friendly_average(X, core, radius=8.0, curator=run, law="laplace", **options)
+    gone = int(np.flatnonzero(core)[7])
+    replay = CannedCurator(plan, run.answers)
+    without = np.delete(X, gone, axis=0), np.delete(core, gone)
+    friendly_average(*without, radius=8.0, curator=replay, law="laplace", **options)
+    assert check_replay(run, replay) <= 1
+
+
+def test_two_filters_of_a_fit_share_no_coins():
+    coins = make_curator(friendly_mean_plan(RHO_1, radius=1.0), make_entropy(0)).coins
+    a, b = (basic_filter(np.full(400, 300), 400, 0, coins, use=use) for use in (0, 1))
+    assert 0.35 < np.mean(a == b) < 0.65  # five standard deviations of 400 fair coins

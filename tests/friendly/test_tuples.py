@@ -30,7 +30,7 @@ class Coins:
         k = len(permutation)
         self._keys = np.concatenate([np.zeros(k), np.argsort(permutation)]).astype(np.uint64)
 
-    def keys(self, start, stop):
+    def keys(self, start, stop, use=""):
         assert start >= 2**62 and stop - start == len(self._keys)
         return self._keys
 

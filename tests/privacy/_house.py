@@ -107,12 +107,13 @@ PRIVATE = {
 SCHEMA = {"shape", "dtype", "ndim", "itemsize", "__name__", "__qualname__"}
 
 # Who may import whom: task rooms -> engines -> Curator -> guarded rooms.
-BASE = {"_schema", "exceptions", "_compat", "_config", "_render", "_show_versions"}
+BASE = {"_schema", "exceptions", "_compat", "_config", "_local", "_render", "_show_versions"}
 ENGINE = {"mechanisms", "accounting", "chunks", "scales", "friendly", "location/engine"}
 IMPORTS = {
     "exceptions": set(),
     "_compat": set(),
     "_config": set(),
+    "_local": set(),
     "_render": set(),
     "_schema": {"_config"},
     "_show_versions": set(),
@@ -122,15 +123,25 @@ IMPORTS = {
     "_curator": {"accounting", "mechanisms", "exceptions"},
     "chunks": {"chunks", "mechanisms"},
     "scales": {"scales", "chunks", "mechanisms"},
-    "friendly": {"friendly", "mechanisms", "accounting"},
+    "friendly": {"friendly", "chunks", "mechanisms", "accounting", "_local"},
     "location/engine": ENGINE,
     "_estimator": BASE | {"_curator", "accounting", "chunks", "contracts", "mechanisms"},
     "location": BASE | ENGINE | {"location", "_estimator", "contracts"},
+    "preprocessing": BASE | ENGINE | {"preprocessing", "_estimator", "contracts"},
     "audit": BASE | ENGINE | {"audit", "_curator", "_estimator", "contracts", "location"},
-    "base": ENGINE - {"location/engine"} | {"_curator", "_estimator", "contracts"},
-    "__init__": {"_config", "_show_versions", "accounting", "location", "exceptions"},
+    "base": ENGINE - {"location/engine"} | {"_curator", "_estimator", "_local", "contracts"},
+    "__init__": {
+        "_config",
+        "_show_versions",
+        "accounting",
+        "exceptions",
+        "location",
+        "preprocessing",
+    },
 }
-ENGINE_FILES = {f"location/_{name}.py" for name in ("mean", "run", "locate", "clip", "schedule")}
+ENGINE_FILES = {
+    f"location/_{name}.py" for name in ("mean", "run", "locate", "clip", "schedule", "friendly")
+}
 # Rooms that import nothing of scikit-learn; for exceptions the reason.
 WITHOUT_SKLEARN = set(IMPORTS) - {
     "__init__",
@@ -140,6 +151,7 @@ WITHOUT_SKLEARN = set(IMPORTS) - {
     "audit",
     "base",
     "location",
+    "preprocessing",
 }
 SKLEARN = {"mechanisms/_entropy.py": "check_random_state reads a random_state parameter"}
 

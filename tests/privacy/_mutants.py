@@ -18,6 +18,7 @@ __all__ = ["CLEAN", "MUTANTS", "Mutant"]
 HOME = Path(__file__).parents[2]
 DIFFS = Path(__file__).with_name("planted_faults.diff")
 DEEP = {"epsilon": 20.0, "delta": 1e-6}  # some hundred rows reach every part of the algorithm
+FRIENDLY = {"skdp/friendly/_filters.py", "skdp/friendly/_average.py", "skdp/friendly/_core.py"}
 CLEAR = {"epsilon": 4.377, "delta": 1e-5}  # mu = 1, where an audit sees most
 
 
@@ -34,7 +35,9 @@ class Mutant:
     @property
     def estimator(self):
         """The estimator that the layers examine."""
-        return BallMean(**DEEP) if "ball_mean" in self.file else PrivateMean(**DEEP)
+        if "ball_mean" in self.file:
+            return BallMean(**DEEP)
+        return PrivateMean(method="friendly" if FRIENDLY & {self.file} else "auto", **DEEP)
 
     @property
     def small(self):
@@ -108,6 +111,7 @@ CLEAN = tuple(
     Mutant(name, "", file, line, line)
     for name, file, line in (
         ("PrivateMean", "skdp/location/_private_mean.py", "    def plan(self):"),
+        ("friendly PrivateMean", "skdp/friendly/_core.py", "    rows = _rows(X)"),
         ("BallMean", "tests/privacy/_ball_mean.py", "    def plan(self):"),
     )
 )

@@ -1,0 +1,19 @@
+"""What a fitted estimator may keep for its owner although it is private."""
+
+__all__ = ["Local"]
+
+
+class Local:
+    """Base of objects that are **local and private**, as private as the rows they come from.
+
+    Estimators lose them when they are pickled or copied, and they do not show themselves.
+    """
+
+    def __repr__(self):
+        return f"<{type(self).__name__}: local and private, contents not shown>"
+
+    def __reduce_ex__(self, protocol):
+        raise TypeError(
+            f"a {type(self).__name__} is private and cannot be pickled or copied. Release what you "
+            "need of it through a Curator."
+        )

@@ -1,0 +1,123 @@
+"""FriendlyCore's mean without bounds: the diameter from a ring, then the core and its average."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+
+from skdp.accounting import Plan, Step
+from skdp.friendly import (
+    core_and_average,
+    diameter_tests,
+    find_diameter,
+    friendly_core_plan,
+    row_bound,
+)
+from skdp.location._locate import draw_sample, ring_scale, scale_sample_size
+from skdp.location._run import NOTHING, MeanRelease
+
+__all__ = [
+    "find_friend_radius",
+    "friend_radius_steps",
+    "friendly_location",
+    "friendly_location_plan",
+]
+
+BASE, BELOW, ABOVE = 1.5, 4, 3  # candidates for the diameter around the scale of the ring
+TESTED = 5000.0  # rows
+DIAMETER = Fraction(1, 10)  # share
+SMALLEST, LARGEST = 2.0**-390, 2.0**390
+
+
+def friend_radius_steps():
+    """Return the steps of :func:`find_friend_radius`."""
+    tests = diameter_tests(range(BELOW + ABOVE + 1))
+    return Step("ring", at_most=0.12), Step("diameter", at_most=DIAMETER, times=tests)
+
+
+def find_friend_radius(rows, curator, *, n_rows):
+    """Release a radius within which most pairs of rows are friends, without bounds.
+
+    Parameters
+    ----------
+    rows : ArrayRows
+    curator : Curator
+        With :func:`friend_radius_steps`.
+    n_rows : float
+        Released number of rows.
+
+    Returns
+    -------
+    radius : float or None
+        None if too few rows are there to tell.
+
+    Notes
+    -----
+    **Privacy**: the scale of a ring of random differences (:func:`ring_scale`), then a bisection of
+    8 radii around it (:func:`skdp.friendly.find_diameter`); both on samples by the coins of rows.
+    """
+    size = scale_sample_size(curator.budget.mu, rows.n_features)
+    sample = draw_sample(rows, curator.coins, n_rows, size)
+    scale = ring_scale(sample, curator)
+    if scale is None:
+        return None
+    scale = min(max(scale, SMALLEST), LARGEST)
+    radii = [scale * BASE**i for i in range(-BELOW, ABOVE + 1)]
+    return find_diameter(sample.thinned(TESTED).Z, radii, curator, share=DIAMETER, label="diameter")
+
+
+def friendly_location_plan(budget):
+    """Return the plan of :func:`friendly_location`."""
+    steps, events = friendly_core_plan()
+    events = (*events, "core size")
+    steps = (*friend_radius_steps(), *steps, Step("core size"), Step("core average"))
+    return Plan(budget, steps, tuple((name, budget.failure / 3) for name in events))
+
+
+def friendly_location(rows, curator, *, diameter=None):
+    """Release the mean of the rows as FriendlyCore does.
+
+    Parameters
+    ----------
+    rows : ArrayRows
+    curator : Curator
+        With the plan of :func:`friendly_location_plan`.
+    diameter : float, default=None
+        Public: most pairs of rows are at most this far apart. None searches for it.
+
+    Returns
+    -------
+    release : MeanRelease
+
+    Notes
+    -----
+    **Privacy**: as :func:`skdp.friendly.friendly_mean`, with the diameter as released by
+    :func:`find_friend_radius`; the level of the core is a function of the released row bound.
+    """
+    n_up = row_bound(rows, curator)
+    n_rows = max(float(n_up), 2.0)
+    radius = diameter or find_friend_radius(rows, curator, n_rows=n_rows)
+    mean = None
+    if radius is not None:
+        radius = min(max(radius, SMALLEST), LARGEST)
+        level = core_level(n_rows * float(curator.budget.amount))
+        mean = core_and_average(rows, radius, curator, n_up=n_up, level=level)
+    d = rows.n_features
+    if mean is None:
+        curator.decide(NOTHING)
+        unknown = np.full(d, math.inf)
+        return MeanRelease(np.zeros(d), unknown, unknown, n_rows)
+    return MeanRelease(mean.value, np.full(d, mean.noise_scale), np.zeros(d), n_rows)
+
+
+def core_level(strength):
+    """Return the level of a core that gives least noise: rows times mu^2 tell what is affordable.
+
+    Noise is in proportion to 1 + level, and the filter's share to 1 / level^2.
+    """
+
+    def noise(level):
+        share = max(60 / (strength * level * level), 0.03)
+        return (1 + level) / math.sqrt(1 - share) if share <= 0.5 else 2 + level
+
+    return min((Fraction(k, 10) for k in (5, 4, 3)), key=lambda level: noise(float(level)))

@@ -1,0 +1,238 @@
+"""FriendlyCoreFilter, the transformer."""
+
+from numbers import Real
+
+import numpy as np
+from sklearn.base import OneToOneFeatureMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from skdp._compat import HasMethods, Interval, safe_indexing
+from skdp._estimator import PrivateEstimator
+from skdp._local import Local
+from skdp.accounting import Budget, Plan
+from skdp.contracts import Contract, Core, Rows
+from skdp.friendly import DistancePredicate, friendly_core, friendly_core_plan, row_bound
+from skdp.location._friendly import find_friend_radius, friend_radius_steps
+from skdp.preprocessing._row_set import RowSet
+
+__all__ = ["FriendlyCoreFilter"]
+
+NO_RADIUS = "too few rows to find a radius: the core is empty"
+
+
+class FriendlyCoreFilter(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator):
+    """Keep the rows that have many friends; any two rows of the core share a friend.
+
+    The filter of FriendlyCore [1]_: rows that are no friends of most others, outliers above all,
+    do not enter the core. An algorithm that is private for neighbouring tables of friends only, an
+    average with noise in proportion to their diameter for instance, is private on the core.
+
+    A filter **releases nothing of the rows it keeps**: what :meth:`transform`, :meth:`fit_resample`
+    and :meth:`get_support` return is as private as the table, for the eyes of its owner.
+
+    Parameters
+    ----------
+    radius : float, default=None
+        Two rows are friends if they are at most this far apart. None finds, privately, a radius
+        within which most pairs of rows are. Must not be computed from X.
+    predicate : Predicate, default=None
+        Another notion of friends, see :class:`skdp.friendly.Predicate`, in place of a radius.
+    level : float, default=0.5
+        In (0, 1/2]: rows of the core have fewer than ``level * n`` non-friends.
+    epsilon : float, default=1.0
+        Privacy parameter, > 0, of the filter.
+    delta : float, default=1e-6
+        Privacy parameter in (0, 1); choose it well below one over the number of rows.
+    random_state : int, RandomState instance or None, default=None
+        None draws noise from the operating system. Anything else makes the result reproducible
+        and not private: for tests and documentation.
+    ledger : PrivacyLedger, default=None
+        A budget that all fits share. The whole plan is charged before the rows are read.
+
+    Attributes
+    ----------
+    radius_ : float
+        The radius that was found or given, 0 if the rows were too few to find one. Absent with a
+        ``predicate``.
+    privacy_report_ : PrivacyReport
+        The bill of the filter, and the guarantee for what later steps release of the core.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, if X has names that are strings.
+
+    See Also
+    --------
+    skdp.friendly.friendly_core : The filter as a function.
+    skdp.PrivateMean : With ``method="friendly"``, filter and average in one.
+
+    Notes
+    -----
+    **Privacy**: (epsilon, delta)-differential privacy for adding or removing one row, of
+    ``radius_`` together with the *decisions* of the filter about the rows that two tables have in
+    common (user guide "FriendlyCore"): friendly steps after it add their own cost, and what they
+    release may be published. Not private: the core, that is the results of ``transform``,
+    ``fit_resample`` and ``get_support``; parameters that were chosen by looking at the data. The
+    core is kept in memory alone, and lost when the fitted filter is pickled or copied.
+
+    With more than 20,000 rows friends are counted in random groups, in time linear in the rows.
+
+    References
+    ----------
+    .. [1] Tsfadia, Cohen, Kaplan, Mansour, Stemmer. "FriendlyCore: Practical differentially
+       private aggregation". ICML 2022.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp import FriendlyCoreFilter
+    >>> X = np.random.default_rng(0).normal(size=(5000, 3))
+    >>> X[:50] *= 1e4
+    >>> core = FriendlyCoreFilter().fit_transform(X)  # local: as private as X
+    >>> core.shape, bool(np.isnan(core[:50]).all())
+    ((5000, 3), True)
+    """
+
+    _parameter_constraints: dict = {
+        **PrivateEstimator._parameter_constraints,
+        "radius": [Interval(Real, 0, None, closed="neither"), None],
+        "predicate": [HasMethods(["friends", "implies"]), None],
+        "level": [Interval(Real, 0, 0.5, closed="right")],
+    }
+
+    def __init__(
+        self,
+        radius=None,
+        *,
+        predicate=None,
+        level=0.5,
+        epsilon=1.0,
+        delta=1e-6,
+        random_state=None,
+        ledger=None,
+    ):
+        self.radius = radius
+        self.predicate = predicate
+        self.level = level
+        self.epsilon = epsilon
+        self.delta = delta
+        self.random_state = random_state
+        self.ledger = ledger
+
+    def plan(self):
+        """Return what a fit may release and what it costs, without any data.
+
+        Returns
+        -------
+        plan : Plan
+        """
+        steps, events = friendly_core_plan()
+        budget = self._budget(Budget.gaussian)
+        steps = (*(friend_radius_steps() if self._searches() else ()), *steps)
+        return Plan(budget, steps, tuple((name, budget.failure / 2) for name in events))
+
+    def _searches(self):
+        return self.radius is None and self.predicate is None
+
+    def _check_public(self, n_features):
+        if self.radius is not None and self.predicate is not None:
+            raise ValueError(
+                "radius and predicate were both given. Give one: a radius is the predicate "
+                "skdp.friendly.DistancePredicate(radius)."
+            )
+
+    def _release(self, rows, curator):
+        n_up = row_bound(rows, curator)
+        predicate, radius, mask = self.predicate, self.radius, np.zeros(len(rows), dtype=bool)
+        if self._searches():
+            radius = find_friend_radius(rows, curator, n_rows=max(float(n_up), 2.0))
+        if predicate is None and radius is not None:
+            predicate = DistancePredicate(radius)
+        if predicate is None:
+            curator.decide(NO_RADIUS)
+        else:
+            mask = friendly_core(
+                rows, predicate, curator, share=curator.remaining, n_up=n_up, level=self.level
+            ).mask
+        salts = curator.coins.keys(0, rows.n_features, use="digests")
+        fitted = {"_core": _LocalView(mask, RowSet(rows, mask, salts))}
+        return fitted if self.predicate is not None else {"radius_": radius or 0.0, **fitted}
+
+    def _view(self):
+        check_is_fitted(self)
+        view = getattr(self, "_core", None)
+        if view is None:
+            raise AttributeError(
+                f"this {type(self).__name__} was pickled or copied after its fit, and the core is "
+                "private: it stays behind. Use the filter where it was fitted, or fit it again."
+            )
+        return view
+
+    def transform(self, X):
+        """Return X with the rows outside the core replaced by NaN.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        X_core : ndarray of shape (n_samples, n_features)
+            **Local, not private.** Rows that equal a row of the core are kept, all others are NaN
+            in every column.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False, copy=True)
+        X[~self._view().members.holds(X)] = np.nan
+        return X
+
+    def fit_resample(self, X, y=None):
+        """Fit, and return the rows of the core.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,), default=None
+            Resampled alike; not used otherwise.
+
+        Returns
+        -------
+        X_core : array-like of shape (n_core, n_features)
+            **Local, not private**: rows of X, and a number of rows that nobody released.
+        y_core : array-like of shape (n_core,)
+            Only if y is given.
+        """
+        index = np.flatnonzero(self.fit(X).get_support(local=True))
+        X_core = safe_indexing(X, index)
+        return X_core if y is None else (X_core, safe_indexing(y, index))
+
+    def get_support(self, *, local=False):
+        """Return which rows of the table of the fit are in the core.
+
+        Parameters
+        ----------
+        local : bool, default=False
+            Must be True: the mask is **not private**, it is for the owner of the rows.
+
+        Returns
+        -------
+        support : ndarray of shape (n_samples,), bool
+        """
+        if local is not True:
+            raise ValueError(
+                "the support of a core is as private as the rows, no noise protects it. Call "
+                "get_support(local=True) where the rows may be seen, and do not publish the result."
+            )
+        return self._view().mask.copy()
+
+    def __skdp_contract__(self):
+        """Return what this step reads and yields: private rows that are friends."""
+        near = self.predicate
+        if near is None:
+            near = DistancePredicate if self.radius is None else DistancePredicate(self.radius)
+        return Contract(consumes=(Rows,), yields=lambda kind: Core(near), spends=True)
+
+
+class _LocalView(Local):
+    def __init__(self, mask, members):
+        self.mask, self.members = mask, members
