@@ -9,6 +9,7 @@ from skdp.accounting import (
     gaussian_epsilon,
     gaussian_sigma,
 )
+from skdp.cluster import FriendlyCoreKMeans, LloydKMeans
 from skdp.location import PrivateMean
 from skdp.preprocessing import FriendlyCoreFilter
 
@@ -16,6 +17,8 @@ __version__ = "0.1.0"
 
 __all__ = [
     "FriendlyCoreFilter",
+    "FriendlyCoreKMeans",
+    "LloydKMeans",
     "PrivacyLedger",
     "PrivacyReport",
     "PrivateMean",

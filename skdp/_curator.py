@@ -252,6 +252,7 @@ class _Child(Curator):
         super().__init__(Plan(budget, steps, events), parent._entropy)
         self._parent, self._prefix, self._part = parent, prefix, share
         self._noisy, self._choose = parent._noisy, parent._choose
+        self.coins = _ChildKeys(parent.coins, prefix)
 
     def _book(self, label):
         super()._book(label)
@@ -270,6 +271,17 @@ class _Child(Curator):
     def decide(self, text):
         """Note a decision, as :meth:`Curator.decide`."""
         self._parent.decide(text)
+
+
+class _ChildKeys:
+    """The keys of the rows for a child: those of its parent, with uses of its own."""
+
+    def __init__(self, coins, prefix):
+        self._coins, self._prefix = coins, prefix
+
+    def keys(self, start, stop, use=""):
+        """Return the keys of rows, as :meth:`skdp.mechanisms.RowKeys.keys`."""
+        return self._coins.keys(start, stop, use=self._prefix + use)
 
 
 def make_curator(plan, entropy):

@@ -1,10 +1,18 @@
 """Every public estimator, to be examined by being listed here."""
 
-from skdp import FriendlyCoreFilter, PrivateMean
+from skdp import FriendlyCoreFilter, FriendlyCoreKMeans, LloydKMeans, PrivateMean
 
+# The two long layers see these on fewer tables; the whole of them is a slow test.
+EXPENSIVE = [
+    FriendlyCoreKMeans(3, n_init=1),
+    FriendlyCoreKMeans(2, method="friendly", n_parts=12, epsilon=100.0, n_init=1),
+    LloydKMeans(3),
+    LloydKMeans(3, delta=0.0, epsilon=2.0, max_iter=3),
+]
 ESTIMATORS = [
     PrivateMean(),
     PrivateMean(epsilon=2.0, trim=True),
     PrivateMean(epsilon=4.0, method="friendly"),
     FriendlyCoreFilter(epsilon=4.0),
+    *EXPENSIVE,
 ]

@@ -7,7 +7,7 @@ import pytest
 from sklearn.utils import estimator_checks as checks
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from skdp import FriendlyCoreFilter, PrivateMean
+from skdp import FriendlyCoreFilter, FriendlyCoreKMeans, LloydKMeans, PrivateMean
 
 pytestmark = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")
 
@@ -17,6 +17,10 @@ ESTIMATORS = [
     PrivateMean(method="friendly"),
     FriendlyCoreFilter(epsilon=1e4),
     FriendlyCoreFilter(),
+    FriendlyCoreKMeans(epsilon=1e4, n_init=3, store_labels=True),
+    FriendlyCoreKMeans(n_init=3),
+    LloydKMeans(epsilon=1e4, store_labels=True),
+    LloydKMeans(),
 ]
 LOCAL = "the core is private: pickles leave it behind, and transform asks for it"
 EXPECTED = {
@@ -34,7 +38,10 @@ def _materialised(mark):
 
 def expected_failures(estimator):
     """Return what a check may fail on, with the reason."""
-    return EXPECTED.get(type(estimator).__name__, {})
+    expected = dict(EXPECTED.get(type(estimator).__name__, {}))
+    if getattr(estimator, "store_labels", None) is False:
+        expected["check_clustering"] = "asks for labels_, which are private"
+    return expected
 
 
 @_materialised(parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures).mark)

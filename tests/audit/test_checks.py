@@ -4,24 +4,47 @@ from functools import partial
 
 import pytest
 
-from skdp.audit import LEAK_CHECKLIST, check_private_estimator, private_estimator_checks
+from skdp.audit import (
+    LEAK_CHECKLIST,
+    check_private_estimator,
+    conditional_sensitivity,
+    non_interference,
+    private_estimator_checks,
+)
 from skdp.audit._checks import CHECKS
+from skdp.audit._tables import example_table
 from skdp.exceptions import AuditFailure
-from tests._estimators import ESTIMATORS
+from tests._estimators import ESTIMATORS, EXPENSIVE
 from tests.audit._broken import BROKEN, SoundMean
+
+LAYERS = ("check_non_interference", "check_conditional_sensitivity")
 
 
 def identify(value):
     return value.func.__name__ if isinstance(value, partial) else repr(value)
 
 
+def pairs(estimator):
+    """Yield every check of an estimator; where fits take long, the two layers are slow tests."""
+    for twin, check in private_estimator_checks(estimator):
+        late = estimator in EXPENSIVE and check.func.__name__ in LAYERS
+        yield pytest.param(twin, check, marks=[pytest.mark.slow] if late else [])
+
+
 @pytest.mark.parametrize(
     "estimator, check",
-    [pair for estimator in ESTIMATORS for pair in private_estimator_checks(estimator)],
+    [pair for estimator in ESTIMATORS for pair in pairs(estimator)],
     ids=identify,
 )
 def test_public_estimators(estimator, check):
     check(estimator)
+
+
+@pytest.mark.parametrize("estimator", EXPENSIVE, ids=repr)
+def test_the_layers_on_few_tables(estimator):
+    X = example_table()
+    non_interference(estimator, X, n_transcripts=2, random_state=1)
+    conditional_sensitivity(estimator, X, n_pairs=60, random_state=1)
 
 
 def test_a_sound_estimator_of_a_user(rng):

@@ -88,6 +88,41 @@ def test_counts_are_the_sums_of_the_matrix_whatever_the_blocks(monkeypatch):
     assert expected.min() == 0 and len(np.unique(expected[0])) > 1
 
 
+def near_critical(rng, k, d, gamma):
+    """Tuples around one, unstable ones, ratios and distances next to their limits, garbage."""
+    centre = rng.normal(size=(k, d)) * 10
+    X = centre + rng.normal(size=(120, k, d)) * rng.choice([0.01, 0.3, 1.0], size=(120, 1, 1))
+    lost = rng.random(120) < 0.3
+    X[lost, 0] = X[lost, -1] + rng.normal(size=(lost.sum(), d))
+    X[5] = X[6]
+    for i in range(20, 40):  # partners at gamma times the distance to the others, up to roundings
+        X[i] = centre
+        X[i, 0] += gamma * (1 - 2.0**-20 + rng.integers(-4, 5) * 2.0**-52) * (centre[1] - centre[0])
+    X[40:44] = np.array([np.nan, 1e200, 0.0, 2.0**499])[:, None, None]
+    return np.stack([x[rng.permutation(k)] for x in X])
+
+
+@pytest.mark.parametrize("gamma", [1 / 7, 1 / 3])
+@pytest.mark.parametrize(
+    "offset, scale", [(0.0, 1.0), (1e9, 1.0), (1e3, 1e-135), (0.0, 3e-137), (0.0, 1e120)]
+)
+def test_bounds_on_products_decide_as_the_rule_does(gamma, offset, scale):
+    for seed, (k, d) in enumerate([(2, 1), (2, 3), (4, 2), (7, 5), (1, 2)]):
+        rng = np.random.default_rng(seed)
+        X = near_critical(rng, k, d, gamma) if k > 1 else rng.normal(size=(120, 1, 2))
+        with np.errstate(over="ignore"):
+            X = (X + offset) * scale
+        wide = aligned_squares(X, X, gamma)
+        attained = np.unique(wide[np.isfinite(wide)])
+        limits = np.sort(np.append(attained[:: max(1, len(attained) // 6)], [0.0, scale**2, 1e300]))
+        expected = np.stack([(wide <= limit).sum(axis=1) for limit in limits], axis=1)
+        predicate = MatchPredicate(gamma)
+        assert np.array_equal(predicate.friends_within(X, limits), expected)
+        assert np.array_equal(predicate.friends_within(X, limits, X), expected)
+        assert np.array_equal(predicate.friends_within(X[:9], limits, X[::-1]), expected[:9])
+        assert expected.max() > 10 or scale < 1e-136  # 2^-900 is among the squares
+
+
 def test_mutual_minima_alone_are_not_a_match():
     # ratios are tiny in all rows and columns; two points of x share a nearest point of y
     x, y = np.array([[0.0], [1], [1e6]]), np.array([[0.0], [1e6 + 1], [1e6]])

@@ -4,6 +4,8 @@
 RANDOMNESS = {
     "mechanisms/_entropy.py": "the one source of random words",
     "audit/_empirical.py": "a seed of its own for every fit of an audit, from a hash",
+    "cluster/_parts.py": "public seeds of oracles, from a hash",
+    "cluster/_public.py": "public choices, functions of public numbers",
 }
 CLOCKS = {"accounting/_ledger_file.py": "lines of a ledger carry their time"}
 LOGS = {"audit/_observe.py": "listens to what a fit logs"}
@@ -75,6 +77,12 @@ PUBLIC = {
         "folder": "of the ledger",
         "error": "of SQLite, about the ledger",
     },
+    "cluster/_lloyd_kmeans.py": {
+        "name": "of a parameter",
+        "error": "about its value",
+        "shape": "public",
+        "array": "a public parameter",
+    },
     "friendly/_basic_filter.py": {"alpha": "public"},
     "friendly/_diameter.py": {"r_min": "", "r_max": "", "base": "", "slack": ""},
     "friendly/_filters.py": {"level": "public"},
@@ -127,6 +135,7 @@ IMPORTS = {
     "location/engine": ENGINE,
     "_estimator": BASE | {"_curator", "accounting", "chunks", "contracts", "mechanisms"},
     "location": BASE | ENGINE | {"location", "_estimator", "contracts"},
+    "cluster": BASE | ENGINE | {"cluster", "_estimator", "contracts"},
     "preprocessing": BASE | ENGINE | {"preprocessing", "_estimator", "contracts"},
     "audit": BASE | ENGINE | {"audit", "_curator", "_estimator", "contracts", "location"},
     "base": ENGINE - {"location/engine"} | {"_curator", "_estimator", "_local", "contracts"},
@@ -134,6 +143,7 @@ IMPORTS = {
         "_config",
         "_show_versions",
         "accounting",
+        "cluster",
         "exceptions",
         "location",
         "preprocessing",
@@ -150,6 +160,7 @@ WITHOUT_SKLEARN = set(IMPORTS) - {
     "_schema",
     "audit",
     "base",
+    "cluster",
     "location",
     "preprocessing",
 }

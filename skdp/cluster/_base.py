@@ -1,0 +1,138 @@
+"""What estimators with released cluster centres have in common: scikit-learn's manners."""
+
+import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from skdp._local import Local
+from skdp.chunks import map_merge
+from skdp.mechanisms import finite_rows
+
+__all__ = ["CentersMixin", "LocalLabels"]
+
+
+class LocalLabels(Local):
+    """The labels of the training rows, for their owner."""
+
+    def __init__(self, labels):
+        self.labels = labels
+
+    @classmethod
+    def of(cls, rows, centers):
+        """Label every row by its nearest centre, rows that are not finite by -1."""
+        parts = map_merge(rows, lambda start, block: [_labels(block, centers)], list.__add__)
+        return cls(np.concatenate(parts))
+
+
+def _labels(block, centers):
+    from sklearn.metrics import pairwise_distances_argmin
+
+    labels = np.full(len(block), -1, dtype=np.int32)
+    finite = finite_rows(block)
+    if finite.any():
+        labels[finite] = pairwise_distances_argmin(*_centred(block[finite], centers))
+    return labels
+
+
+def _centred(X, centers):
+    """Return rows and centres seen from the mean centre: |x|^2 - 2xc + |c|^2 would cancel."""
+    origin = (centers / len(centers)).sum(axis=0)
+    return (X - origin).astype(X.dtype, copy=False), (centers - origin).astype(X.dtype)
+
+
+class CentersMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin):
+    """Methods that compare rows with ``cluster_centers_``.
+
+    Their results are local: as private as the rows that are passed.
+    """
+
+    @property
+    def _n_features_out(self):
+        return self.cluster_centers_.shape[0]
+
+    def _rows(self, X):
+        check_is_fitted(self)
+        return validate_data(
+            self, X, dtype=[np.float64, np.float32], reset=False, accept_large_sparse=False
+        )
+
+    def predict(self, X):
+        """Return the number of the nearest centre for every row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,), int32
+        """
+        from sklearn.metrics import pairwise_distances_argmin
+
+        X, centers = self._centred(X)
+        return pairwise_distances_argmin(X, centers).astype(np.int32)
+
+    def fit_predict(self, X, y=None):
+        """Fit, then tell the nearest centre of every row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : Ignored
+            Present for API consistency by convention.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,), int32
+            Not private: a label tells about its row. Keep them where the rows are.
+        """
+        return self.fit(X).predict(X)
+
+    def transform(self, X):
+        """Return the distances of every row to all centres.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        distances : ndarray of shape (n_samples, n_clusters)
+        """
+        from sklearn.metrics import pairwise_distances
+
+        return pairwise_distances(*self._centred(X))
+
+    def score(self, X, y=None):
+        """Return minus the sum of squared distances of the rows to their nearest centres.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : Ignored
+            Present for API consistency by convention.
+
+        Returns
+        -------
+        score : float
+            Not private for the rows of X.
+        """
+        from sklearn.metrics import pairwise_distances_argmin_min
+
+        _, distances = pairwise_distances_argmin_min(*self._centred(X))
+        return -float(np.square(distances).sum())
+
+    def _centred(self, X):
+        return _centred(self._rows(X), self.cluster_centers_)
+
+    @property
+    def labels_(self):
+        """The nearest centre of every training row: local, only with ``store_labels=True``."""
+        check_is_fitted(self)
+        local = getattr(self, "_labels", None)
+        if local is None:
+            raise AttributeError(
+                f"{type(self).__name__} keeps no labels: they are private. Call predict(X) where "
+                "the rows are, or fit with store_labels=True; a pickle or a copy has none."
+            )
+        return local.labels

@@ -1,0 +1,93 @@
+"""A box halved again and again: cells, the codes of rows, exact counts of the finest cells."""
+
+from functools import cached_property
+
+import numpy as np
+
+from skdp.chunks import map_merge
+from skdp.cluster._lattice import Lattice
+
+__all__ = ["Grid", "count_cells"]
+
+
+class Grid:
+    """A box ``[-half, half]``, its longest side halved ``depth`` times, all cells alike.
+
+    A cell of level l has a code of l bits; the code of its halves begins with it.
+
+    Parameters
+    ----------
+    half : ndarray of shape (p,)
+        Public or released.
+    depth : int
+    """
+
+    def __init__(self, half, depth):
+        self.half, self.depth = np.asarray(half, dtype=np.float64), depth
+        sides, self.axes = self.half.copy(), []
+        for _ in range(depth):
+            self.axes.append(int(np.argmax(sides)))
+            sides[self.axes[-1]] /= 2
+
+    @cached_property
+    def _spread(self):
+        """For every axis, the bits of all its positions at their places in a code."""
+        tables = []
+        for axis in range(len(self.half)):
+            places = [self.depth - 1 - i for i, a in enumerate(self.axes) if a == axis]
+            position = np.arange(2 ** len(places))
+            table = np.zeros(len(position), dtype=np.int64)
+            for i, place in enumerate(reversed(places)):
+                table |= ((position >> i) & 1) << place
+            tables.append(table)
+        return tables
+
+    def codes(self, Z):
+        """Return the codes of the finest cells of points, shape (m,); outside, the nearest cell.
+
+        Notes
+        -----
+        **Privacy**: elementwise arithmetic, so a function of the row.
+        """
+        code = np.zeros(len(Z), dtype=np.int64)
+        for z, half, table in zip(Z.T, self.half, self._spread, strict=True):
+            position = (z / half + 1) * (len(table) / 2)
+            code += table[np.clip(position, 0, len(table) - 1).astype(np.int64)]
+        return code
+
+    def sides(self, level):
+        """Return the half sides of the cells of a level, shape (p,)."""
+        halvings = np.bincount(self.axes[:level], minlength=len(self.half))
+        return self.half / np.exp2(halvings)
+
+    def shape(self, level):
+        """Return the number of cells along every axis."""
+        return tuple(2 ** np.bincount(self.axes[:level], minlength=len(self.half)))
+
+    def positions(self, codes, level):
+        """Return the places of cells along the axes, shape (len(codes), p)."""
+        position = np.zeros((len(codes), len(self.half)), dtype=np.int64)
+        for i, axis in enumerate(self.axes[:level]):
+            position[:, axis] = 2 * position[:, axis] + ((codes >> (level - 1 - i)) & 1)
+        return position
+
+    def centres(self, codes, level):
+        """Return the centres of cells, shape (len(codes), p)."""
+        return (2 * self.positions(codes, level) + 1) * self.sides(level) - self.half
+
+
+def count_cells(rows, located, subspace, grid):
+    """Return the exact number of rows in every finest cell, shape (2^depth,). Not for release.
+
+    Notes
+    -----
+    **Privacy** (add or remove one row): a row is in one cell at most. So the counts of any disjoint
+    unions of cells have sensitivity 1.
+    """
+
+    def statistic(start, block):
+        parts = [grid.codes(subspace.coordinates(Q)) for Q in Lattice(located).parts(block)]
+        codes = np.concatenate(parts) if parts else np.empty(0, dtype=np.int64)
+        return np.bincount(codes, minlength=2**grid.depth)
+
+    return map_merge(rows, statistic, lambda a, b: np.add(a, b, out=a))

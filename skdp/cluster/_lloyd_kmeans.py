@@ -1,0 +1,195 @@
+"""LloydKMeans, the estimator."""
+
+from fractions import Fraction
+from numbers import Integral, Real
+
+import numpy as np
+
+from skdp._compat import Interval, StrOptions
+from skdp._estimator import PrivateEstimator
+from skdp.accounting import Budget, Plan, Step
+from skdp.cluster._base import CentersMixin, LocalLabels
+from skdp.cluster._lloyd_run import lloyd_run
+from skdp.cluster._locate import LARGEST, SMALLEST, Located, locate, locate_steps
+from skdp.cluster._public import public_seed
+from skdp.cluster._pure_ball import locate_pure, locate_pure_steps
+
+__all__ = ["LloydKMeans"]
+
+
+class LloydKMeans(CentersMixin, PrivateEstimator):
+    """K-means by noisy steps of Lloyd: the classical private algorithm.
+
+    Every step assigns rows to centres and releases noisy counts and sums of all clusters. Simple,
+    and the only clustering here with a pure guarantee (``delta=0``); other estimators of skdp find
+    centres with far less noise.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Number of centres.
+    epsilon : float, default=1.0
+        Privacy parameter, > 0.
+    delta : float, default=1e-6
+        Privacy parameter in [0, 1). With 0 the noise is Laplace and the guarantee pure.
+    init : {"spread", "random"} or array-like of shape (n_clusters, n_features), default="spread"
+        Centres to start from, never computed from X: spread evenly over the ball of the rows,
+        uniform points of that ball, or public points.
+    max_iter : int, default=6
+        Number of steps: fixed, as the budget is divided among them. Few rows want few.
+    center : float or array-like of shape (n_features,), default=None
+        A public point; together with ``radius`` only. None takes 0.
+    radius : float, default=None
+        A public radius: rows farther than twice that from ``center`` are left out. None finds a
+        ball privately, which takes 2 to 26 % of the budget. Must not be computed from X.
+    store_labels : bool, default=False
+        Keep ``labels_`` of the training rows in memory. They are not private, and are lost when
+        the estimator is pickled or copied.
+    random_state : int, RandomState instance or None, default=None
+        None draws noise from the operating system. Anything else makes the result reproducible
+        and not private: for tests and documentation.
+    ledger : PrivacyLedger, default=None
+        A budget that all fits share. The whole plan is charged before the rows are read.
+
+    Attributes
+    ----------
+    cluster_centers_ : ndarray of shape (n_clusters, n_features)
+        The released centres. Always finite.
+    labels_ : ndarray of shape (n_samples,), int32
+        **Local, not private.** The nearest centre of every training row, -1 for a row with NaN
+        that counts as absent. Only with ``store_labels=True``.
+    n_iter_ : int
+        ``max_iter``.
+    privacy_report_ : PrivacyReport
+        The bill and the guarantee.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, if X has names that are strings.
+
+    Notes
+    -----
+    **Privacy**: (epsilon, delta)-differential privacy for adding or removing one row; the number
+    of rows is private. A row belongs to one cluster, so the counts and sums of all clusters cost
+    one row together, whatever ``n_clusters`` is. Pure budgets add up in epsilon, others in mu^2.
+    Not private: labels, distances and scores of the training rows, and parameters that were chosen
+    by looking at the data.
+
+    The noise around a centre is that of its present cluster, as sums are taken of differences to
+    the centre [2]_. A start that does not depend on the rows finds poor optima: runs differ.
+
+    References
+    ----------
+    .. [1] Blum, Dwork, McSherry, Nissim. "Practical privacy: the SuLQ framework". PODS 2005.
+    .. [2] Su, Cao, Li, Bertino, Jin. "Differentially private k-means clustering". CODASPY 2016.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.cluster import LloydKMeans
+    >>> X = np.random.default_rng(0).normal(size=(3000, 2)) + np.array([[9.0], [-9.0]])[:, :, None]
+    >>> kmeans = LloydKMeans(2, epsilon=1.0).fit(X.reshape(-1, 2))
+    >>> bool(np.abs(np.sort(kmeans.cluster_centers_[:, 0]) - [-9, 9]).max() < 0.5)
+    True
+    """
+
+    _parameter_constraints: dict = {
+        **PrivateEstimator._parameter_constraints,
+        "n_clusters": [Interval(Integral, 1, None, closed="left")],
+        "init": [StrOptions({"spread", "random"}), "array-like"],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "center": [Real, "array-like", None],
+        "radius": [Interval(Real, 0, None, closed="neither"), None],
+        "store_labels": ["boolean"],
+    }
+
+    def __init__(
+        self,
+        n_clusters=8,
+        *,
+        epsilon=1.0,
+        delta=1e-6,
+        init="spread",
+        max_iter=6,
+        center=None,
+        radius=None,
+        store_labels=False,
+        random_state=None,
+        ledger=None,
+    ):
+        self.n_clusters = n_clusters
+        self.epsilon = epsilon
+        self.delta = delta
+        self.init = init
+        self.max_iter = max_iter
+        self.center = center
+        self.radius = radius
+        self.store_labels = store_labels
+        self.random_state = random_state
+        self.ledger = ledger
+
+    def plan(self):
+        """Return what a fit may release and what it costs, without any data.
+
+        Returns
+        -------
+        plan : Plan
+        """
+        pure = self.delta == 0
+        budget = self._budget(
+            (lambda epsilon, _: Budget.pure(epsilon)) if pure else Budget.gaussian
+        )
+        step = Step("step", "laplace" if pure else "gaussian", Fraction(1, self.max_iter))
+        step = Step(step.label, step.mechanism, step.at_most, self.max_iter)
+        if self.radius is not None:
+            return Plan(budget, (step,))
+        return Plan(budget, (*(locate_pure_steps() if pure else locate_steps()), step))
+
+    def _release(self, rows, curator):
+        d = rows.n_features
+        if self.radius is not None:
+            center = np.zeros(d) if self.center is None else self._array("center", (d,))
+            radius = min(max(float(self.radius), SMALLEST), LARGEST)
+            located = Located(1.0, 0.0, center, radius, radius)
+        else:
+            located = (locate_pure if curator.budget.unit == "pure" else locate)(rows, curator)
+        init = self.init
+        if not isinstance(init, str):
+            init = self._array("init", (self.n_clusters, d))
+        centers = lloyd_run(
+            rows,
+            curator,
+            located,
+            self.n_clusters,
+            init,
+            n_steps=self.max_iter,
+            seed=public_seed(self.random_state),
+        )
+        fitted = {"cluster_centers_": centers, "n_iter_": self.max_iter}
+        if self.store_labels:
+            fitted["_labels"] = LocalLabels.of(rows, centers)
+        return fitted
+
+    def _check_public(self, n_features):
+        if self.center is not None:
+            self._array("center", (n_features,))
+            if self.radius is None:
+                raise ValueError(
+                    "center was given without radius. Pass both, or neither to find a ball "
+                    "privately."
+                )
+        if not isinstance(self.init, str):
+            self._array("init", (self.n_clusters, n_features))
+
+    def _array(self, name, shape):
+        """Return a public parameter as finite floats of a shape."""
+        try:
+            array = np.asarray(getattr(self, name), dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{name} must hold numbers only. Got: {error}.") from error
+        if array.shape not in ((), shape)[len(shape) > 1 :] or not np.isfinite(array).all():
+            raise ValueError(
+                f"{name} must have shape {shape} and finite entries. Got shape {array.shape} with "
+                f"{np.count_nonzero(~np.isfinite(array))} entries that are not finite."
+            )
+        return np.broadcast_to(array, shape)

@@ -1,0 +1,200 @@
+"""Count, scale and centre of the rows, without bounds: the start of every road of clustering."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import ndtri
+
+from skdp.accounting import Step
+from skdp.chunks import map_merge
+from skdp.mechanisms import row_norms
+from skdp.scales import LogBins, clipped_sum, count_rows
+
+__all__ = ["Located", "locate", "locate_steps", "read_scale"]
+
+COUNT_SHARE, LOCATE_SHARE, ROUNDS = 0.01, 0.16, 8
+SCALE_SHARES, CENTRE_SHARES = (0.0075, 0.08), (0.0075, 0.03)
+BINS = LogBins(2)
+DROP = 2.0  # rows beyond twice the radius are outliers: dropped, not clipped into a ring
+ABOVE = 0.01  # part of the rows that may lie beyond the radius
+SMALLEST, LARGEST = 2.0**-1000, 2.0**1000
+UNSEEN = "the scale of the rows did not stand out of the noise: its likeliest value was taken"
+
+
+@dataclass(frozen=True)
+class Located:
+    """Where the rows lie. Everything is released.
+
+    ``n_rows`` (at least 1) and ``n_sd``: noisy number of rows and the noise's standard deviation;
+    ``center`` (d,) and ``radius``: a ball that holds the bulk; ``typical``: about the median
+    distance from the centre; ``seen``: whether the radius stood out of the noise.
+    """
+
+    n_rows: float
+    n_sd: float
+    center: np.ndarray
+    radius: float
+    typical: float
+    seen: bool = True
+
+    def to_units(self, points):
+        """Return points in units of the radius, seen from the centre, inside the ball of 2."""
+        with np.errstate(all="ignore"):
+            y = np.nan_to_num((points - self.center) / self.radius, nan=0.0, posinf=DROP)
+            y = np.clip(y, -DROP, DROP)
+            return y * np.minimum(1, DROP / np.maximum(_lengths(y), 1e-9))[..., None]
+
+    def to_data(self, y):
+        """Undo :meth:`to_units`."""
+        return bounded(y * self.radius + self.center)
+
+
+def _lengths(y):
+    return np.sqrt(np.square(y).sum(axis=-1))
+
+
+def bounded(points):
+    """Return finite points: what overflows becomes the largest float."""
+    return np.nan_to_num(points)
+
+
+def locate_steps():
+    """Return the planned steps of :func:`locate`, a tuple of Step."""
+    return (
+        Step("row count", at_most=COUNT_SHARE),
+        Step("scale", at_most=SCALE_SHARES[1], times=ROUNDS),
+        Step("location", at_most=CENTRE_SHARES[1], times=ROUNDS),
+    )
+
+
+def locate(rows, curator, *, share=1.0):
+    """Find a ball that holds the bulk of the rows, wherever on the axis of floats it lies.
+
+    The radius is read off a histogram of the logarithms of all distances from the present centre,
+    the centre moves by the mean of the rows clipped to that ball, and again, as long as the radius
+    shrinks.
+
+    Parameters
+    ----------
+    rows : ArrayRows of n rows of length d
+    curator : Curator
+        With the steps of :func:`locate_steps`.
+    share : float, default=1.0
+        The part of the budget that the fit may use; .02 to .17 of it are spent here.
+
+    Returns
+    -------
+    located : Located
+
+    Notes
+    -----
+    **Privacy** (add or remove one row): the count moves by 1. A distance from a released centre is
+    a function of its row and falls into one bin: sensitivity 1. A clipped row is an integer vector
+    of length at most 2^bits, checked in integers: see :func:`skdp.scales.clipped_sum`. Which rows
+    are dropped is decided by each row itself. At most ROUNDS rounds; shares and the number of
+    rounds depend on released values only (user guide "Accounting", theorem 2).
+    """
+    d = rows.n_features
+    release = curator.gaussian(
+        [count_rows(rows)], sensitivity=1, share=COUNT_SHARE * share, label="row count"
+    )
+    n, n_sd = max(float(release.value[0]), 1.0), release.scale
+    need = n * curator.budget.mu * math.sqrt(share)
+    scale_share = share * float(np.clip((30 / need) ** 2, *SCALE_SHARES))
+    centre_share = share * float(np.clip(d * (20 / need) ** 2, *CENTRE_SHARES))
+    left, center, radius, all_seen = LOCATE_SHARE * share, np.zeros(d), math.inf, True
+    for _ in range(ROUNDS):
+        if scale_share > left:
+            break
+        left -= scale_share
+        reach, half, seen = _release_scale(rows, curator, center, n, scale_share)
+        if not seen and radius < math.inf:
+            break
+        before, radius, all_seen = radius, min(radius, reach), seen
+        typical = half
+        if radius == 0 or reach > 0.6 * before or centre_share > left:
+            break
+        radius = min(max(radius, SMALLEST), LARGEST)
+        left -= centre_share
+        total, _, _ = clipped_sum(
+            rows, curator, center=center, radius=radius, share=centre_share, label="location",
+            drop=DROP,
+        )  # fmt: skip
+        with np.errstate(over="ignore"):
+            center = bounded(center + total / n)
+    if not all_seen:
+        curator.decide(UNSEEN)
+    smallest = max(SMALLEST, 1e-9 * float(np.abs(center).max()))
+    radius = min(max(radius, smallest if radius == 0 else SMALLEST), LARGEST)
+    typical = min(max(typical, radius / 64), radius)
+    return Located(n, n_sd, center, radius, typical, all_seen)
+
+
+def _release_scale(rows, curator, center, n_rows, share):
+    def statistic(start, block):
+        return BINS.counts(row_norms(block, center=center))
+
+    counts = map_merge(rows, statistic, np.add)
+    release = curator.gaussian(counts, sensitivity=1, share=share, label="scale")
+    return read_scale(release.value, release.scale, n_rows)
+
+
+def read_scale(counts, sd, n_rows):
+    """Read off a noisy log histogram the radius beyond which hardly any bulk lies.
+
+    Windows of 1, 2 and 4 bins that noise alone rarely passes, the more rarely the farther their
+    scale is from 1, are seen. The bins in them form components, separated by 8 octaves; the
+    heaviest is the bulk, and others belong to it if they hold 5 % of the rows.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (BINS.n_bins,)
+        Released counts.
+    sd, n_rows : float
+        Standard deviation of their noise; released number of rows.
+
+    Returns
+    -------
+    radius : float
+        0.0 if the rows are zeros.
+    typical : float
+        About the median.
+    seen : bool
+        False if nothing stood out and the radius is a posterior mode.
+    """
+    counts, octave = np.asarray(counts, dtype=np.float64), _octaves()
+    level = -ndtri(0.001 / (1 + np.abs(octave)) ** 1.5)
+    marked = np.zeros(counts.size, dtype=bool)
+    for width in (1, 2, 4):
+        sums = np.convolve(counts, np.ones(width), "valid")
+        hits = np.flatnonzero(sums > level[: sums.size] * math.sqrt(width) * sd)
+        for shift in range(width):
+            marked[hits + shift] = True
+    kept = np.flatnonzero(marked & (counts > 1.5 * sd))
+    if not kept.size:
+        sums = np.convolve(counts, np.ones(4), "valid") / (2 * sd)
+        score = sums * (0.4 * n_rows / sd) - 1.5 * np.log1p(np.abs(octave[: sums.size]))
+        edge = BINS.upper_edge(int(np.argmax(score[1:])) + 4)
+        return edge, edge / 2, False
+    gaps = np.diff(kept) >= 8 * BINS.per_octave
+    gaps[: int(kept[0] == 0)] = False  # the zeros belong to what comes next
+    parts = np.split(kept, np.flatnonzero(gaps) + 1)
+    mass = [counts[part].sum() for part in parts]
+    bulk = [
+        part
+        for part, m in zip(parts, mass, strict=True)
+        if m == max(mass) or m > max(0.05 * n_rows, 6 * sd * math.sqrt(len(part)))
+    ]
+    down = np.concatenate(bulk)[::-1]
+    above = np.cumsum(counts[down])
+    middle = int(np.argmax(above > 0.5 * above[-1]))
+    inside = (above[middle] - 0.5 * above[-1]) / counts[down[middle]]  # part of the bin below
+    typical = BINS.upper_edge(int(down[middle])) * 2.0 ** ((inside - 1) / BINS.per_octave)
+    return BINS.upper_edge(int(down[np.argmax(above > ABOVE * above[-1])])), typical, True
+
+
+def _octaves():
+    octave = BINS.low + np.maximum(np.arange(BINS.n_bins) - 1, 0) / BINS.per_octave
+    octave[0] = 0.0
+    return octave

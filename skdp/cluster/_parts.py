@@ -1,0 +1,135 @@
+"""Random parts of a table, and what an oracle makes of each of them."""
+
+import warnings
+
+import numpy as np
+
+from skdp.chunks import map_merge
+from skdp.cluster._public import public_words
+from skdp.mechanisms import row_norms
+
+__all__ = ["NEAR", "part_order", "part_tuples", "parts", "unit_rows"]
+
+NEAR = 2.0  # radii; rows beyond are left out
+
+
+def part_order(rows, coins, n_parts):
+    """Give every row an independent uniform part.
+
+    Parameters
+    ----------
+    rows : ArrayRows of n rows
+    coins : RowKeys
+        ``curator.coins``, secret.
+    n_parts : int
+        Public.
+
+    Returns
+    -------
+    order : ndarray of shape (n,)
+        Row numbers, part after part, within a part in the order of the keys.
+    stops : ndarray of shape (n_parts,)
+        Where the parts end in ``order``.
+
+    Notes
+    -----
+    **Privacy** (add or remove a row; common rows keep their keys). The part of a row is
+    floor(key n_parts / 2^64), a function of its key alone: neighbouring tables differ in one part,
+    by one row. Its law does not matter for that. Blocks of n / n_parts rows would all change.
+    """
+    keys = map_merge(
+        rows,
+        lambda start, block: [coins.keys(start, start + len(block), use="parts")],
+        list.__add__,
+    )
+    keys = np.concatenate(keys)
+    order = np.argsort(keys, kind="stable")
+    edges = [-(-(p << 64) // n_parts) for p in range(1, n_parts)]  # ceil(p 2^64 / n_parts)
+    stops = np.searchsorted(keys[order], np.array(edges, dtype=np.uint64))
+    return order, np.append(stops, len(order))
+
+
+def parts(rows, coins, n_parts, *, center, radius):
+    """Yield the rows of each part: (x - center) / radius of those within 2 radii.
+
+    The parts are read about a block at a time; beyond that 24 bytes per row are needed.
+    """
+    order, stops = part_order(rows, coins, n_parts)
+    first = start = 0
+    while first < n_parts:
+        last = int(np.searchsorted(stops, start + rows.block_rows, side="right"))
+        last = max(first + 1, last)
+        stop = int(stops[last - 1])
+        block = rows.take(order[start:stop])
+        begin = start
+        for end in stops[first:last]:
+            yield unit_rows(block[begin - start : end - start], center, radius)
+            begin = end
+        first, start = last, stop
+
+
+def unit_rows(block, center, radius):
+    """Return (x - center) / radius of the rows within 2 radii; each row by itself."""
+    with np.errstate(all="ignore"):
+        Z = (block - center) / radius
+        return Z[row_norms(Z) <= NEAR]
+
+
+def part_tuples(rows, coins, oracle, n_clusters, *, n_parts, center, radius, seed=0, n_jobs=None):
+    """Ask an oracle for the centres of every part.
+
+    Parameters
+    ----------
+    rows : ArrayRows
+    coins : RowKeys
+    oracle : callable
+        ``oracle(part, n_clusters, seed)`` returns an array of shape (n_clusters, d), a function of
+        its arguments. See :func:`kmeans_oracle`.
+    n_clusters : int
+    n_parts : int
+        Public.
+    center : ndarray of shape (d,)
+    radius : float
+        Public or released: the oracle sees (x - center) / radius of the rows within 2 radii.
+    seed : int, default=0
+        Public: the seeds of the parts hang on it, one for each.
+    n_jobs : int, default=None
+        Threads, as in scikit-learn.
+
+    Returns
+    -------
+    tuples : ndarray of shape (n_parts, n_clusters, d)
+        Private. NaN, a tuple without friends, for a part with fewer than 2 n_clusters rows and for
+        one whose oracle failed or answered anything else than finite numbers.
+
+    Notes
+    -----
+    **Privacy.** Add or remove a row: one tuple is replaced, that of its part. An oracle sees its
+    part and a public seed. An exception is an answer like any other; warnings are dropped. BLAS and
+    OpenMP run on one thread so that answers do not hang on the number of threads.
+    """
+    from sklearn.utils.parallel import Parallel, delayed
+    from threadpoolctl import threadpool_limits
+
+    garbage = np.full((n_clusters, rows.n_features), np.nan)
+    seeds = public_words(n_parts, "parts", seed) >> np.uint64(32)
+    whole = parts(rows, coins, n_parts, center=center, radius=radius)
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        answers = Parallel(n_jobs=n_jobs, prefer="threads")(
+            delayed(_answer)(oracle, part, n_clusters, int(own), garbage)
+            for own, part in zip(seeds, whole, strict=True)
+        )
+    return np.stack(answers)
+
+
+def _answer(oracle, part, n_clusters, seed, garbage):
+    if len(part) < 2 * n_clusters:
+        return garbage
+    try:
+        with np.errstate(all="ignore"):
+            points = np.array(oracle(part, n_clusters, seed), dtype=np.float64)
+    except Exception:
+        return garbage
+    proper = points.shape == garbage.shape and np.isfinite(points).all()
+    return points if proper else garbage

@@ -1,0 +1,123 @@
+"""How far from its centre the rows of a cluster may pull: noise against clipping."""
+
+import math
+
+import numpy as np
+
+from skdp.chunks import map_merge
+from skdp.cluster._lattice import Lattice
+from skdp.scales import LogBins
+
+__all__ = ["bought_radii", "synopsis_radii"]
+
+BINS = LogBins(4, -8, 2)  # distances in units of the located radius, at most 4
+SYNOPSIS_LEAF = 3.0  # noise sds: lighter leaves, far away, would blow up the radius
+CANDIDATES = 30
+
+
+def synopsis_radii(synopsis, centres, *, noise):
+    """Read the radii of all clusters off released cells: post-processing.
+
+    Of the candidates for the clip radius r, take that with the least sum of the squared mean of
+    what is clipped off and of the noise ``r noise / N``.
+
+    Parameters
+    ----------
+    synopsis : Synopsis
+    centres : ndarray of shape (k, p)
+    noise : float
+        Standard deviation per coordinate of a sum clipped at 1.
+
+    Returns
+    -------
+    radii, weights : ndarrays of shape (k,)
+        ``weights`` estimate the numbers of rows.
+    """
+    squares = np.square(synopsis.centres[:, None] - centres).sum(axis=2)
+    labels = squares.argmin(axis=1)
+    k, p = centres.shape
+    weights = np.bincount(labels, synopsis.weights, minlength=k)
+    corner = np.sqrt(np.square(synopsis.halves).sum(axis=1) / 3)
+    reach = np.sqrt(squares[np.arange(len(labels)), labels]) + corner
+    solid = synopsis.weights > SYNOPSIS_LEAF * synopsis.sds
+    radii = np.full(k, float(np.median(reach)))
+    for j in range(k):
+        mine = np.flatnonzero((labels == j) & solid)
+        if not mine.size:
+            mine = np.flatnonzero(labels == j)
+        if mine.size:
+            w = synopsis.weights[mine]
+            v = synopsis.centres[mine] - centres[j]
+            radii[j] = _best_radius(reach[mine], v, w, p * noise**2)
+    return radii, np.maximum(weights, 1.0)
+
+
+def _best_radius(reach, v, w, variance):
+    total = max(w.sum(), 1.0)
+    candidates = np.quantile(reach, np.linspace(0, 1, CANDIDATES))
+    off = w * np.maximum(1 - candidates[:, None] / reach, 0) / total  # part clipped off
+    length = np.sqrt(np.square(v).sum(axis=1))
+    bias = np.sqrt(np.square(off @ v).sum(axis=1)) + 0.1 * off @ length
+    loss = np.square(bias) + variance * np.square(candidates / total)
+    return float(candidates[np.argmin(loss)])
+
+
+def bought_radii(rows, curator, located, centres, *, noise, share):
+    """Release how far the rows of every cluster lie from its centre; choose radii from that.
+
+    Parameters
+    ----------
+    rows : ArrayRows
+    curator : Curator
+        With a step "radii".
+    located : Located
+    centres : ndarray of shape (k, d)
+        In units of the located radius.
+    noise : float
+        Standard deviation per coordinate of a sum clipped at 1.
+    share : float or Fraction
+
+    Returns
+    -------
+    radii : ndarray of shape (k,)
+
+    Notes
+    -----
+    **Privacy** (add or remove one row): the nearest centre of a row and its distance are functions
+    of that row (exact integers, one elementwise root): it is counted in one bin of one cluster, or
+    left out. Sensitivity 1.
+    """
+    k, d = centres.shape
+    lattice, C = Lattice(located), Lattice.points(centres)
+
+    def statistic(start, block):
+        labels, distances = lattice.labels(block, C)
+        inside = labels >= 0
+        cell = labels[inside] * BINS.n_bins + BINS.index(distances[inside])
+        return np.bincount(cell, minlength=k * BINS.n_bins)
+
+    counts = map_merge(rows, statistic, np.add)
+    release = curator.gaussian(counts, sensitivity=1, share=share, label="radii")
+    counts = release.value.reshape(k, -1).astype(np.float64)
+    pooled = _seen(counts.sum(axis=0) / k, release.scale / math.sqrt(k))
+    variance = d * noise**2
+    radii = np.empty(k)
+    for j in range(k):
+        clear = counts[j][counts[j] > 2.5 * release.scale].sum() > 12 * release.scale
+        w = _seen(counts[j], release.scale) if clear else pooled
+        radii[j] = _balanced(w, variance)
+    return radii
+
+
+def _seen(counts, sd):
+    return np.where(counts > 2 * sd, counts, 0.0)
+
+
+def _balanced(w, variance):
+    """Return the upper edge of a bin that balances clipping and noise; 2 if nothing is seen."""
+    edges = np.array([BINS.upper_edge(i) for i in range(BINS.n_bins)])
+    middle = edges * 2.0 ** (-1 / 8)
+    total = max(w.sum(), 1.0)
+    excess = np.maximum(middle - edges[:, None], 0) @ w / total
+    loss = np.square(0.3 * excess) + variance * np.square(edges / total)
+    return float(edges[np.argmin(loss)]) if w.any() else 1.0

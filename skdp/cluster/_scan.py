@@ -1,0 +1,87 @@
+"""One grid of noisy counts, searched for windows of neighbouring cells that stand out together.
+
+A cluster that straddles the border of two cells is seen in neither of them, and no cut of the space
+is kind to all clusters. Sums over all windows of neighbouring cells, at every place, find it.
+"""
+
+import math
+from itertools import product
+
+import numpy as np
+from scipy.special import ndtri
+
+__all__ = ["dense_cells", "seen_in_windows", "sparse_blocks"]
+
+FALSE_WINDOWS = 0.05  # expected number of windows that noise alone lifts out
+FALSE_BLOCKS = 0.001  # the same per level for blocks
+SOLID = 1.0  # noise sds that a cell of a seen window must hold itself
+
+
+def dense_cells(counts, grid, level, sd):
+    """Return for every code of a level whether its cell belongs to a window that is seen.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (2^level,)
+        Released counts, all with noise of standard deviation ``sd``.
+    grid : Grid
+    level : int
+    sd : float
+
+    Returns
+    -------
+    dense : ndarray of bool, shape (2^level,)
+    """
+    codes = np.arange(len(counts))
+    place = tuple(grid.positions(codes, level).T)
+    table = np.zeros(grid.shape(level))
+    table[place] = counts
+    return seen_in_windows(table, sd)[place] & (counts > SOLID * sd)
+
+
+def seen_in_windows(table, sd):
+    """Return which cells of a p-dimensional table lie in a window that noise alone rarely passes.
+
+    Windows are 1, 2 or (up to three axes) 3 cells wide along every axis.
+    """
+    seen = np.zeros(table.shape, dtype=bool)
+    widths = (1, 2, 3) if table.ndim <= 3 else (1, 2)
+    windows = list(product(*[[w for w in widths if w <= size] for size in table.shape]))
+    clear = -ndtri(FALSE_WINDOWS / (table.size * len(windows)))
+    for window in windows:
+        sums = table
+        for axis, width in enumerate(window):
+            span = sums.shape[axis] - width + 1
+            sums = sum(sums.take(range(i, i + span), axis=axis) for i in range(width))
+        high = sums > clear * math.sqrt(math.prod(window)) * sd
+        for axis, width in enumerate(window):  # every cell of the window, not its corner alone
+            pad = [(0, 0)] * table.ndim
+            wide = [
+                np.pad(high, [*pad[:axis], (i, width - 1 - i), *pad[axis + 1 :]])
+                for i in range(width)
+            ]
+            high = np.logical_or.reduce(wide)
+        seen |= high
+    return seen
+
+
+def sparse_blocks(counts, dense, level, sd):
+    """Return what stands out at coarser levels only: diffuse mass between the dense cells.
+
+    From fine to coarse, a block whose cells that are not yet taken sum to more than noise becomes a
+    leaf, and takes them.
+
+    Returns
+    -------
+    blocks : list of (level, codes, weights, noise sds)
+    """
+    rest, free = np.where(dense, 0.0, counts), (~dense).astype(np.float64)
+    blocks = []
+    for above in range(level - 1, -1, -1):
+        rest, free = rest.reshape(-1, 2).sum(axis=1), free.reshape(-1, 2).sum(axis=1)
+        noise = sd * np.sqrt(free)
+        out = rest > -ndtri(FALSE_BLOCKS / len(rest)) * np.maximum(noise, sd)
+        codes = np.flatnonzero(out)
+        blocks.append((above, codes, rest[codes], noise[codes]))
+        rest[codes] = free[codes] = 0.0
+    return blocks

@@ -1,0 +1,51 @@
+"""A released synopsis of the rows, weighted cells, and k-means on it."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+__all__ = ["Synopsis", "weighted_kmeans"]
+
+
+@dataclass(frozen=True)
+class Synopsis:
+    """Released cells: ``centres`` and ``halves`` (m, p), ``weights`` > 0 and ``sds`` (m,).
+
+    No row is counted in two of them. ``weights`` estimate the numbers of rows, ``sds`` are the
+    standard deviations of their noise.
+    """
+
+    centres: np.ndarray
+    halves: np.ndarray
+    weights: np.ndarray
+    sds: np.ndarray
+
+
+def weighted_kmeans(synopsis, n_clusters, *, n_init, seed, box):
+    """Cluster the cells of a synopsis: post-processing.
+
+    Parameters
+    ----------
+    synopsis : Synopsis
+    n_clusters, n_init, seed : int
+    box : ndarray of shape (p,)
+        Half widths of the domain; spare centres lie around the others at a hundredth of it.
+
+    Returns
+    -------
+    centres : ndarray of shape (n_clusters, p)
+    cost : float
+        Weighted sum of squared distances from cells to their centres.
+    """
+    from sklearn.cluster import KMeans
+
+    points, weights = synopsis.centres, synopsis.weights
+    m = len(points)
+    if m <= n_clusters:
+        copies = np.arange(n_clusters)
+        turn = np.cos(np.outer(copies + seed % 1000, np.sqrt(np.arange(2, 2 + len(box)))) * 7)
+        shift = np.where(copies[:, None] < m, 0, 0.01 * turn * box)
+        return points[copies % m] + shift, 0.0
+    model = KMeans(n_clusters, n_init=n_init, random_state=seed)
+    model.fit(points, sample_weight=weights)
+    return model.cluster_centers_, float(model.inertia_)

@@ -1,0 +1,167 @@
+"""A noisy tree of counts: where the rows are, found by counts alone."""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from skdp.cluster._scan import dense_cells, sparse_blocks
+from skdp.cluster._synopsis import Synopsis, weighted_kmeans
+
+__all__ = ["Schedule", "grow", "onto_simplex", "schedule"]
+
+KEEP = 2.5  # noise sds above which a cell is kept
+MOST_OPEN = 20000
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """A first grid of ``2^first`` cells, then at most ``stages`` stages of ``bits`` halvings.
+
+    ``first_part``: part of the budget of the search for the grid; ``tau``: resolution at which to
+    stop.
+    """
+
+    first: int
+    first_part: float
+    bits: int
+    stages: int
+    tau: float
+
+    @property
+    def depth(self):
+        """Halvings in all."""
+        return self.first + self.bits * self.stages
+
+
+def schedule(signal, *, flat):
+    """Return the schedule for clusters of ``signal`` noise sds.
+
+    ``flat`` tells that the cells are those of all coordinates, not of a subspace.
+    """
+    if signal < 100:
+        return Schedule(10, 0.7, 2, 2, 0.03) if flat else Schedule(8, 0.6, 2, 3, 0.03)
+    if signal < 300:
+        return Schedule(10, 0.5, 3, 3, 0.03)
+    return Schedule(12, 0.4, 4, 2, 0.01) if flat else Schedule(8, 0.25, 4, 3, 0.01)
+
+
+def grow(counts, grid, curator, plan, *, n_rows, n_clusters, share, seed):
+    """Release the counts of a grid, then of the parts of its dense cells, stage by stage.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (2^depth,)
+        Exact counts of the finest cells.
+    grid : Grid
+    curator : Curator
+        With the step "cells".
+    plan : Schedule
+    n_rows : float
+        Released number of rows.
+    n_clusters : int
+    share : Fraction
+        For all stages together; what an early stop leaves is not spent.
+    seed : int
+
+    Returns
+    -------
+    synopsis : Synopsis
+
+    Notes
+    -----
+    **Privacy** (add or remove one row): which cells are open is known from earlier releases. The
+    cells of the grid, and the children of all open cells of one stage, are disjoint unions of
+    finest cells: a row is counted in at most one of them, and the counts of a stage have
+    sensitivity 1. The rest is post-processing.
+    """
+    first_share = Fraction(plan.first_part) * share
+    stage_share = (share - first_share) / max(plan.stages, 1)
+    codes, weights, sd, leaves = _first_grid(counts, grid, curator, plan.first, n_rows, first_share)
+    n_cells, level = 2**plan.first, plan.first
+    for below in range(level + plan.bits, plan.depth + 1, plan.bits):
+        opened = _standing_out(weights, sd, n_cells)
+        leaves.append(_cells(grid, codes[~opened], level, weights[~opened], sd))
+        codes, weights = codes[opened], weights[opened]
+        whole = _joined([*leaves, _cells(grid, codes, level, weights, sd)])
+        if not len(codes) or _fine_enough(grid, level, weights, whole, n_clusters, plan.tau, seed):
+            return whole
+        children = codes[:, None] * 2**plan.bits + np.arange(2**plan.bits)
+        exact = counts.reshape(2**below, -1).sum(axis=1)[children]
+        release = curator.gaussian(exact, sensitivity=1, share=stage_share, label="cells")
+        inner, total = _consistent(release.value.astype(np.float64), release.scale, weights, sd)
+        kept = inner > 0
+        hopeless = ~kept.any(axis=1)
+        leaves.append(_cells(grid, codes[hopeless], level, total[hopeless], sd))
+        codes, weights, sd = children[kept], inner[kept], release.scale
+        n_cells, level = kept.size, below
+    return _joined([*leaves, _cells(grid, codes, level, weights, sd)])
+
+
+def _first_grid(counts, grid, curator, level, n_rows, share):
+    """Release the counts of all cells of a level; return the dense ones, and the rest as leaves."""
+    exact = counts.reshape(2**level, -1).sum(axis=1)
+    release = curator.gaussian(exact, sensitivity=1, share=share, label="cells")
+    y, sd = release.value.astype(np.float64), release.scale
+    dense = dense_cells(y, grid, level, sd)
+    codes = np.flatnonzero(dense)
+    blocks = sparse_blocks(y, dense, level, sd)
+    weights = np.concatenate([y[codes], *(w for _, _, w, _ in blocks)])
+    if not len(weights):
+        return codes, y[codes], sd, [_cells(grid, np.zeros(1, dtype=np.int64), 0, n_rows, sd)]
+    weights = onto_simplex(weights[None], np.array([n_rows]))[0]
+    ends = np.cumsum([len(codes), *(len(c) for _, c, _, _ in blocks)])
+    parts = np.split(weights, ends[:-1])
+    leaves = [
+        _cells(grid, c[w > 0], above, w[w > 0], noise[w > 0])
+        for (above, c, _, noise), w in zip(blocks, parts[1:], strict=True)
+    ]
+    return codes[parts[0] > 0], parts[0][parts[0] > 0], sd, leaves
+
+
+def _standing_out(weights, sd, n_cells):
+    """Return which cells are worth to be opened: at most 20000, and such as noise hardly makes."""
+    height = max(KEEP, 0.85 * (math.sqrt(2 * math.log(8 * n_cells)) - 0.3))
+    opened = weights > height * sd
+    if np.count_nonzero(opened) > MOST_OPEN:
+        opened &= weights >= np.partition(weights[opened], -MOST_OPEN)[-MOST_OPEN]
+    return opened
+
+
+def _consistent(y, sd, estimate, estimate_sd):
+    """Make the counts of children agree with those of their parents; drop what is noise."""
+    width, variance = y.shape[1], estimate_sd**2
+    inner = width * sd**2
+    total = (estimate * inner + y.sum(axis=1) * variance) / (inner + variance)
+    y = y + ((total - y.sum(axis=1)) / width)[:, None]
+    return onto_simplex(np.where(y > KEEP * sd, y, -np.inf), np.maximum(total, 1.0)), total
+
+
+def onto_simplex(y, total):
+    """Return the nearest non-negative rows that sum to ``total``; -inf stays 0."""
+    high = -np.sort(-y, axis=1)
+    real = np.isfinite(high)
+    excess = np.cumsum(np.where(real, high, 0), axis=1) - total[:, None]
+    rank = np.arange(1, y.shape[1] + 1)
+    support = np.count_nonzero(real & (high * rank > excess), axis=1)
+    last = np.maximum(support, 1) - 1
+    theta = excess[np.arange(len(y)), last] / (last + 1)
+    return np.where(np.isfinite(y), np.maximum(y - theta[:, None], 0), 0.0)
+
+
+def _cells(grid, codes, level, weights, sd):
+    halves = np.broadcast_to(grid.sides(level), (len(codes), len(grid.half)))
+    weights, sds = (np.broadcast_to(v, len(codes)) for v in (np.maximum(weights, 1.0), sd))
+    return Synopsis(grid.centres(codes, level), halves, weights, sds)
+
+
+def _joined(parts):
+    fields = ("centres", "halves", "weights", "sds")
+    return Synopsis(*(np.concatenate([getattr(p, f) for p in parts]) for f in fields))
+
+
+def _fine_enough(grid, level, estimate, synopsis, n_clusters, tau, seed):
+    inside = estimate.sum() * np.square(2 * grid.sides(level)).sum() / 12
+    box = grid.half
+    return inside < tau * weighted_kmeans(synopsis, n_clusters, n_init=2, seed=seed, box=box)[1]
