@@ -5,7 +5,7 @@ from skdp import FriendlyCoreFilter, FriendlyCoreKMeans, LloydKMeans, PrivateMea
 # The two long layers see these on fewer tables; the whole of them is a slow test.
 EXPENSIVE = [
     FriendlyCoreKMeans(3, n_init=1),
-    FriendlyCoreKMeans(2, method="friendly", n_parts=12, epsilon=100.0, n_init=1),
+    FriendlyCoreKMeans(2, method="friendly", n_parts=12, epsilon=40.0, n_init=1),
     LloydKMeans(3),
     LloydKMeans(3, delta=0.0, epsilon=2.0, max_iter=3),
 ]

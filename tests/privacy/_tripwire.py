@@ -17,7 +17,12 @@ import numpy as np
 import skdp
 
 ROOT = os.path.dirname(skdp.__file__)
-RANDOMNESS = os.path.join(ROOT, "mechanisms", "")
+# the noise, and libraries that are handed public seeds or name their threads
+PUBLIC_SEEDS = ("_oracles.py", "_parts.py", "_public.py", "_starts.py", "_synopsis.py")
+RANDOMNESS = (
+    os.path.join(ROOT, "mechanisms", ""),
+    *(os.path.join(ROOT, "cluster", name) for name in PUBLIC_SEEDS),
+)
 CLOCKS = os.path.join(ROOT, "accounting", "_ledger")
 # name of a module, its callables, and the files that may call them
 WIRES = [
