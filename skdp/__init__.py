@@ -1,5 +1,7 @@
 """Differentially private estimators for scikit-learn users."""
 
+from importlib import import_module
+
 from skdp._config import config_context, get_config, set_config
 from skdp._show_versions import show_versions
 from skdp.accounting import (
@@ -9,11 +11,19 @@ from skdp.accounting import (
     gaussian_epsilon,
     gaussian_sigma,
 )
-from skdp.cluster import FriendlyCoreKMeans, LloydKMeans
-from skdp.location import PrivateMean
-from skdp.preprocessing import FriendlyCoreFilter
 
 __version__ = "0.1.0"
+
+# Estimators load with their room, when they are asked for: `import skdp` stays quick.
+_ROOMS = {
+    "FriendlyCoreFilter": "preprocessing",
+    "FriendlyCoreKMeans": "cluster",
+    "LloydKMeans": "cluster",
+    "PrivateCovariance": "covariance",
+    "PrivateGMM": "mixture",
+    "PrivateMean": "location",
+    "PrivatePCA": "covariance",
+}
 
 __all__ = [
     "FriendlyCoreFilter",
@@ -21,7 +31,10 @@ __all__ = [
     "LloydKMeans",
     "PrivacyLedger",
     "PrivacyReport",
+    "PrivateCovariance",
+    "PrivateGMM",
     "PrivateMean",
+    "PrivatePCA",
     "config_context",
     "gaussian_delta",
     "gaussian_epsilon",
@@ -30,3 +43,14 @@ __all__ = [
     "set_config",
     "show_versions",
 ]
+
+
+def __getattr__(name):
+    if name not in _ROOMS:
+        raise AttributeError(f"module 'skdp' has no attribute {name!r}")
+    globals()[name] = getattr(import_module(f"skdp.{_ROOMS[name]}"), name)
+    return globals()[name]
+
+
+def __dir__():
+    return __all__

@@ -1,6 +1,14 @@
 """Every public estimator, to be examined by being listed here."""
 
-from skdp import FriendlyCoreFilter, FriendlyCoreKMeans, LloydKMeans, PrivateMean
+from skdp import (
+    FriendlyCoreFilter,
+    FriendlyCoreKMeans,
+    LloydKMeans,
+    PrivateCovariance,
+    PrivateGMM,
+    PrivateMean,
+    PrivatePCA,
+)
 
 # The two long layers see these on fewer tables; the whole of them is a slow test.
 EXPENSIVE = [
@@ -8,6 +16,9 @@ EXPENSIVE = [
     FriendlyCoreKMeans(2, method="friendly", n_parts=12, epsilon=40.0, n_init=1),
     LloydKMeans(3),
     LloydKMeans(3, delta=0.0, epsilon=2.0, max_iter=3),
+    PrivateGMM(2, max_iter=2, n_init=1),
+    PrivateCovariance(epsilon=4.0),
+    PrivatePCA(2, epsilon=4.0),
 ]
 ESTIMATORS = [
     PrivateMean(),

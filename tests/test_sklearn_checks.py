@@ -7,7 +7,15 @@ import pytest
 from sklearn.utils import estimator_checks as checks
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from skdp import FriendlyCoreFilter, FriendlyCoreKMeans, LloydKMeans, PrivateMean
+from skdp import (
+    FriendlyCoreFilter,
+    FriendlyCoreKMeans,
+    LloydKMeans,
+    PrivateCovariance,
+    PrivateGMM,
+    PrivateMean,
+    PrivatePCA,
+)
 
 pytestmark = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")
 
@@ -21,6 +29,12 @@ ESTIMATORS = [
     FriendlyCoreKMeans(n_init=3),
     LloydKMeans(epsilon=1e4, store_labels=True),
     LloydKMeans(),
+    PrivateGMM(epsilon=1e4, max_iter=3, n_init=3),
+    PrivateGMM(max_iter=3, n_init=3),
+    PrivateCovariance(epsilon=1e4),
+    PrivateCovariance(),
+    PrivatePCA(epsilon=1e4),
+    PrivatePCA(),
 ]
 LOCAL = "the core is private: pickles leave it behind, and transform asks for it"
 EXPECTED = {
@@ -50,14 +64,13 @@ def test_sklearn_checks(estimator, check):
 
 
 # Checks that scikit-learn runs on itself and does not hand to others.
-OWN = [
-    "check_param_validation",
+OWN = ["check_param_validation", "check_dataframe_column_names_consistency"]
+OWN_OF_TRANSFORMERS = [
     "check_set_output_transform",
     "check_set_output_transform_pandas",
     "check_set_output_transform_polars",
     "check_global_output_transform_pandas",
     "check_global_set_output_transform_polars",
-    "check_dataframe_column_names_consistency",
     "check_transformer_get_feature_names_out",
     "check_transformer_get_feature_names_out_pandas",
     "check_get_feature_names_out_error",
@@ -66,8 +79,15 @@ OWN = [
 
 
 @pytest.mark.filterwarnings("ignore:X (does not have valid|has) feature names")
-@pytest.mark.parametrize("name", OWN)
-@pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
+@pytest.mark.parametrize(
+    "name, estimator",
+    [
+        (name, estimator)
+        for estimator in ESTIMATORS
+        for name in OWN + OWN_OF_TRANSFORMERS * hasattr(estimator, "transform")
+    ],
+    ids=str,
+)
 def test_sklearn_own_checks(name, estimator):
     check = getattr(checks, name, None) or getattr(checks, name.replace("global_set", "global"))
     assert len(inspect.signature(check).parameters) == 2

@@ -37,6 +37,7 @@ SETATTR = {
 
 # Names that a message may show, file by file: public parameters, released numbers, paths.
 PUBLIC = {
+    "__init__.py": {"name": "of an attribute of the module"},
     "_config.py": {"name": "of an option", "value": "of an option"},
     "_curator.py": {
         "label": "constant text",
@@ -83,6 +84,8 @@ PUBLIC = {
         "shape": "public",
         "array": "a public parameter",
     },
+    "covariance/_private_covariance.py": {"confidence": "", "norm": ""},
+    "covariance/_private_pca.py": {"n_features": "public"},
     "friendly/_basic_filter.py": {"alpha": "public"},
     "friendly/_diameter.py": {"r_min": "", "r_max": "", "base": "", "slack": ""},
     "friendly/_filters.py": {"level": "public"},
@@ -136,18 +139,12 @@ IMPORTS = {
     "_estimator": BASE | {"_curator", "accounting", "chunks", "contracts", "mechanisms"},
     "location": BASE | ENGINE | {"location", "_estimator", "contracts"},
     "cluster": BASE | ENGINE | {"cluster", "_estimator", "contracts"},
+    "covariance": BASE | ENGINE | {"covariance", "_estimator", "contracts"},
+    "mixture": BASE | ENGINE | {"cluster", "mixture", "_estimator", "contracts"},
     "preprocessing": BASE | ENGINE | {"preprocessing", "_estimator", "contracts"},
     "audit": BASE | ENGINE | {"audit", "_curator", "_estimator", "contracts", "location"},
     "base": ENGINE - {"location/engine"} | {"_curator", "_estimator", "_local", "contracts"},
-    "__init__": {
-        "_config",
-        "_show_versions",
-        "accounting",
-        "cluster",
-        "exceptions",
-        "location",
-        "preprocessing",
-    },
+    "__init__": {"_config", "_show_versions", "accounting"},
 }
 ENGINE_FILES = {
     f"location/_{name}.py" for name in ("mean", "run", "locate", "clip", "schedule", "friendly")
@@ -161,7 +158,9 @@ WITHOUT_SKLEARN = set(IMPORTS) - {
     "audit",
     "base",
     "cluster",
+    "covariance",
     "location",
+    "mixture",
     "preprocessing",
 }
 SKLEARN = {"mechanisms/_entropy.py": "check_random_state reads a random_state parameter"}

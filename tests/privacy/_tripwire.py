@@ -23,7 +23,10 @@ RANDOMNESS = (
     os.path.join(ROOT, "mechanisms", ""),
     *(os.path.join(ROOT, "cluster", name) for name in PUBLIC_SEEDS),
 )
-CLOCKS = os.path.join(ROOT, "accounting", "_ledger")
+CLOCKS = (
+    os.path.join(ROOT, "accounting", "_ledger"),
+    os.path.join(ROOT, "cluster", "_parts.py"),  # joblib times its batches
+)
 # name of a module, its callables, and the files that may call them
 WIRES = [
     (np.random, None, RANDOMNESS),

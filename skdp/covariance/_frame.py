@@ -1,0 +1,156 @@
+"""Coordinates of a covariance: a linear map of rows that sees each row by itself."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from skdp.mechanisms._norms import polar
+from skdp.mechanisms._tables import blocks
+
+__all__ = ["Frame"]
+
+CELLS = 2**16  # of a block that stays in the cache
+ORDINARY = 2.0**900  # sizes of rows whose powers of two are ordinary numbers
+
+
+@dataclass(frozen=True)
+class Frame:
+    """The map x -> A (x - center) / unit, with P such that (x - center) / unit is near P A of it.
+
+    Parameters
+    ----------
+    center : ndarray of shape (d,)
+    unit : ndarray of shape (d,), > 0
+    A : ndarray of shape (k, d)
+    P : ndarray of shape (d, k)
+        A P = I.
+
+    Notes
+    -----
+    **Privacy**: a coordinate must be a function of its row alone, down to the last bit, and BLAS
+    adds in an order that depends on the shape of a block. So a row is split into a power of two
+    and two slices of w bits, v = (h + l 2^-w) 2^(e-w), and A alike, with w such that d products of
+    slices sum to less than 2^53: every partial sum is an exact integer, in whatever order BLAS
+    takes them. Three products, of the slices that matter, are then combined entry by entry.
+    """
+
+    center: np.ndarray
+    unit: np.ndarray
+    A: np.ndarray
+    P: np.ndarray
+
+    @classmethod
+    def identity(cls, center, unit):
+        """Return the frame that divides the columns by their units."""
+        d = len(center)
+        return cls(center, unit, np.eye(d), np.eye(d))
+
+    @property
+    def dims(self):
+        """Number of coordinates."""
+        return len(self.A)
+
+    @property
+    def basis(self):
+        """The vectors of the coordinates in units of the table, shape (d, k), finite."""
+        return np.nan_to_num(self.unit[:, None] * self.P)
+
+    @property
+    def ordinary(self):
+        """Whether its entries are ordinary numbers."""
+        return bool(max(np.abs(self.A).max(), np.abs(self.P).max()) < 2.0**100)
+
+    def moved(self, step):
+        """Return the frame with its centre moved by ``step``, shape (k,), in its coordinates."""
+        center = self.center + self.basis @ step
+        largest = np.finfo(np.float64).max
+        center = np.nan_to_num(center, posinf=largest, neginf=-largest)
+        return Frame(center, self.unit, self.A, self.P)
+
+    def turned(self, V, scales):
+        """Return the frame of the columns of V, shape (k, l), each divided by its scale."""
+        return Frame(
+            self.center, self.unit, (V / scales).T @ self.A, (self.P @ V) * np.asarray(scales)
+        )
+
+    def without(self, null, V, scales):
+        """Return the frame of the columns of V, divided by scales, on rows where others vanish.
+
+        Parameters
+        ----------
+        null : ndarray of shape (k, m)
+            Coordinates in which nothing varies. The new frame spans the vectors of the frame of V,
+            projected along the columns of the table to where these vanish: to keep the
+            coordinates and forget the others would tilt the space of the rows.
+        V : ndarray of shape (k, l), l >= 1
+        scales : ndarray of shape (l,)
+        """
+        rows = null.T @ self.A
+        N = np.linalg.qr((rows / np.linalg.norm(rows, axis=1)[:, None]).T)[0]
+        P = (self.P @ V) * scales
+        P = P - N @ (N.T @ P)
+        Q, R = np.linalg.qr(P)
+        return Frame(self.center, self.unit, solve_triangular(R, Q.T), P)
+
+    def parts(self, block):
+        """Yield the coordinates of a block of rows in parts, NaN for rows that are not finite."""
+        d = len(self.center)
+        rows = max(64, CELLS // max(d, self.dims))
+        slices = _slices(self.A, self._width)
+        for part in blocks(block, rows):
+            yield self._coordinates(block[part], *slices)
+
+    def __call__(self, block):
+        """Return the coordinates of a block of rows, shape (m, k)."""
+        parts = list(self.parts(block))
+        return np.concatenate(parts) if parts else np.empty((0, self.dims))
+
+    @property
+    def _width(self):
+        return (53 - math.ceil(math.log2(max(1, len(self.center))))) // 2
+
+    def _coordinates(self, block, high_a, low_a, exponent_a):
+        with np.errstate(all="ignore"):
+            v = np.subtract(block, self.center, dtype=np.float64)
+            v /= self.unit
+            size = np.abs(v).max(axis=1)
+            rare = np.flatnonzero(~((size > 1 / ORDINARY) & (size < ORDINARY)))
+            finite = np.ones(len(v), dtype=bool)
+            exponent = np.frexp(size)[1].astype(np.int64)
+            v *= np.ldexp(1.0, -np.clip(exponent, -1000, 1000))[:, None]
+            if rare.size:
+                v[rare], length, shift = polar(block[rare], self.center, self.unit)
+                v[rare] /= 2
+                exponent[rare] = shift + 1
+                finite[rare] = ~np.isnan(length)
+            high, low, _ = _slices(v, self._width, exponent)
+            k = self.dims
+            both = high @ np.concatenate([high_a, low_a]).T
+            rest = low @ high_a.T
+            rest += both[:, k:]
+            rest *= 2.0**-self._width
+            y = np.add(both[:, :k], rest, out=rest)
+            y *= np.ldexp(1.0, np.clip(exponent_a - 2 * self._width, -1000, 1000))
+            ordinary = np.clip(exponent, -1000, 1000)
+            y *= np.ldexp(1.0, ordinary)[:, None]
+            if rare.size:
+                y[rare] = np.ldexp(y[rare], (exponent - ordinary)[rare, None])
+                y[~finite] = np.nan
+        return y
+
+
+def _slices(M, width, exponent=None):
+    """Return integers h, l and exponents e with M = (h + l 2^-width) 2^(e - width), row by row.
+
+    Rows whose exponents are given are in [-1, 1] already.
+    """
+    if exponent is None:
+        exponent = np.frexp(np.abs(M).max(axis=1, initial=0.0))[1].astype(np.int64)
+        M = np.ldexp(M, -exponent[:, None])
+    scaled = M * 2.0**width
+    high = np.rint(scaled)
+    scaled -= high  # exact
+    scaled *= 2.0**width
+    return high, np.rint(scaled, out=scaled), exponent

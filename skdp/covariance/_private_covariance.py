@@ -1,0 +1,232 @@
+"""PrivateCovariance, the estimator."""
+
+from numbers import Real
+
+import numpy as np
+from sklearn.covariance import EmpiricalCovariance
+from sklearn.utils.validation import check_is_fitted
+
+from skdp._compat import Interval, StrOptions
+from skdp._estimator import PrivateEstimator
+from skdp.accounting import Budget
+from skdp.covariance._engine import covariance_plan, private_covariance
+from skdp.covariance._release import correlation_of, noise_bound, precision_of
+
+__all__ = ["PrivateCovariance"]
+
+
+class PrivateCovariance(PrivateEstimator, EmpiricalCovariance):
+    """Covariance matrix of a table under differential privacy, without bounds on the data.
+
+    Columns may have any units and any correlations: scales of the columns come from random
+    differences, small Gram matrices tell in which directions the rows vary little, and after these
+    have been scaled up one final Gram matrix of clipped rows takes most of the budget. Constant,
+    duplicated and dependent columns are found and left out of the noise.
+
+    Parameters
+    ----------
+    epsilon : float, default=1.0
+        Privacy parameter, > 0.
+    delta : float, default=1e-6
+        Privacy parameter in (0, 1); choose it well below one over the number of rows.
+    assume_centered : bool, default=False
+        Whether the rows vary around zero, which saves the search for their centre.
+    store_precision : bool, default=True
+        Whether ``precision_`` is kept.
+    shrinkage : float in [0, 1], "oas" or None, default=None
+        Replace the covariance S by ``(1 - s) S + s tr(S) / d``, s public or, for ``"oas"``, chosen
+        by the oracle approximating formula [2]_ from what was released.
+    denoise : bool, default=True
+        Shrink the released matrix, in its own coordinates, as the law of its noise suggests.
+    method : {"auto"}, default="auto"
+    random_state : int, RandomState instance or None, default=None
+        None draws noise from the operating system. Anything else makes the result reproducible
+        and not private: for tests and documentation.
+    ledger : PrivacyLedger, default=None
+        A budget that all fits share. The whole plan is charged before the rows are read.
+
+    Attributes
+    ----------
+    covariance_ : ndarray of shape (n_features, n_features)
+        The released covariance matrix, symmetric and positive semidefinite. Variances beyond 1e300
+        are reported as about 1e300.
+    location_ : ndarray of shape (n_features,)
+        The released centre.
+    precision_ : ndarray of shape (n_features, n_features) or None
+        The inverse, or a generalised inverse of a singular matrix.
+    correlation_ : ndarray of shape (n_features, n_features)
+        The correlations of ``covariance_``.
+    resolved_rank_ : int
+        Number of directions that stand clear of the noise. Below the number of columns the matrix
+        is singular, or the rows are too few to tell their thinnest directions from noise.
+    noise_scale_ : ndarray of shape (n_features, n_features)
+        Standard deviation of the privacy noise of every entry of ``covariance_``, before
+        ``denoise`` and ``shrinkage``; infinite if nothing was found.
+    location_noise_scale_ : ndarray of shape (n_features,)
+        Standard deviation of the privacy noise of ``location_``.
+    basis_ : ndarray of shape (n_features, k)
+        Vectors in whose coordinates the noise was added.
+    root_ : ndarray of shape (k, k)
+        ``covariance_`` is, before ``shrinkage``, ``basis_ @ root_ @ root_.T @ basis_.T``.
+    core_noise_ : float
+        Standard deviation of the noise on the diagonal of ``root_ @ root_.T``, where it is about 1.
+    clipping_bound_ : float
+        Released estimate of the trace of what clipping has taken from ``root_ @ root_.T``.
+    n_rows_ : float
+        Released number of rows.
+    privacy_report_ : PrivacyReport
+        The bill and the guarantee.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, if X has names that are strings.
+
+    See Also
+    --------
+    PrivatePCA : Principal components of this matrix.
+    skdp.PrivateMean : The mean alone.
+
+    Notes
+    -----
+    **Privacy**: (epsilon, delta)-differential privacy for adding or removing one row; the number
+    of rows is private. Every release is Gaussian. Not private: ``score`` and ``mahalanobis`` of
+    private rows, and parameters that were chosen by looking at the data.
+
+    ``score``, ``mahalanobis``, ``error_norm`` and ``get_precision`` are those of scikit-learn's
+    :class:`~sklearn.covariance.EmpiricalCovariance`.
+
+    References
+    ----------
+    .. [1] Tsfadia, Cohen, Kaplan, Mansour, Stemmer. "FriendlyCore: Practical differentially
+       private aggregation". ICML 2022.
+    .. [2] Chen, Wiesel, Eldar, Hero. "Shrinkage algorithms for MMSE covariance estimation". IEEE
+       Transactions on Signal Processing 58, 2010.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.covariance import PrivateCovariance
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(20000, 2)) @ [[1.0, 2e6], [0.0, 1e6]] + [5.0, -1e9]
+    >>> covariance = PrivateCovariance(epsilon=1.0, delta=1e-6).fit(X)
+    >>> bool(abs(covariance.correlation_[0, 1] - 0.894) < 0.05)
+    True
+    """
+
+    _parameter_constraints: dict = {
+        **PrivateEstimator._parameter_constraints,
+        "assume_centered": ["boolean"],
+        "store_precision": ["boolean"],
+        "shrinkage": [Interval(Real, 0, 1, closed="both"), StrOptions({"oas"}), None],
+        "denoise": ["boolean"],
+        "method": [StrOptions({"auto"})],
+    }
+
+    def __init__(
+        self,
+        *,
+        epsilon=1.0,
+        delta=1e-6,
+        assume_centered=False,
+        store_precision=True,
+        shrinkage=None,
+        denoise=True,
+        method="auto",
+        random_state=None,
+        ledger=None,
+    ):
+        self.epsilon = epsilon
+        self.delta = delta
+        self.assume_centered = assume_centered
+        self.store_precision = store_precision
+        self.shrinkage = shrinkage
+        self.denoise = denoise
+        self.method = method
+        self.random_state = random_state
+        self.ledger = ledger
+
+    def plan(self):
+        """Return what a fit may release and what it costs, without any data.
+
+        Returns
+        -------
+        plan : Plan
+        """
+        budget = self._budget(Budget.gaussian)
+        return covariance_plan(budget, assume_centered=self.assume_centered)
+
+    def _release(self, rows, curator):
+        release = private_covariance(
+            rows, curator, assume_centered=self.assume_centered, denoise=self.denoise
+        )
+        covariance = shrunk(release.covariance, self.shrinkage, release.n_rows)
+        return {
+            "covariance_": covariance,
+            "location_": release.location,
+            "precision_": precision_of(covariance) if self.store_precision else None,
+            "correlation_": correlation_of(covariance),
+            "resolved_rank_": release.rank,
+            "noise_scale_": release.noise_scale,
+            "location_noise_scale_": release.location_noise_scale,
+            "basis_": release.basis,
+            "root_": release.root,
+            "core_noise_": release.noise,
+            "clipping_bound_": release.clipping,
+            "n_rows_": release.n_rows,
+        }
+
+    def get_precision(self):
+        """Return the inverse of ``covariance_``, generalised if it is singular.
+
+        Returns
+        -------
+        precision : ndarray of shape (n_features, n_features)
+        """
+        check_is_fitted(self)
+        return self.precision_ if self.store_precision else precision_of(self.covariance_)
+
+    def error_bound(self, confidence=0.95, *, norm="operator", relative=True, clipping=True):
+        """Return a bound on what privacy has done to the covariance matrix of these rows.
+
+        Parameters
+        ----------
+        confidence : float, default=0.95
+            Probability with which the bound on the noise holds.
+        norm : {"operator", "frobenius"}, default="operator"
+        relative : bool, default=True
+            Measure the error E by the norm of S^-1/2 E S^-1/2, S the released matrix, instead of
+            the norm of E itself: then a bound b says that no variance of any combination of
+            columns is off by more than b times itself, as released.
+        clipping : bool, default=True
+            Add the released estimate of what clipping may have taken, all in one direction.
+
+        Returns
+        -------
+        bound : float
+            For the matrix before ``denoise``, which as a rule brings it closer, and ``shrinkage``.
+            It does not contain sampling error. Infinite if nothing was found.
+        """
+        check_is_fitted(self)
+        if not 0 < confidence < 1:
+            raise ValueError(f"confidence must be in (0, 1). Got {confidence!r} instead.")
+        if norm not in ("operator", "frobenius"):
+            raise ValueError(f'norm must be "operator" or "frobenius". Got {norm!r} instead.')
+        if not np.isfinite(self.core_noise_):
+            return np.inf
+        B = np.linalg.pinv(self.root_) if relative else self.basis_
+        bound = noise_bound(B, self.core_noise_, 1 - confidence, operator=norm == "operator")
+        return bound + np.linalg.norm(B, 2) ** 2 * self.clipping_bound_ * bool(clipping)
+
+
+def shrunk(S, shrinkage, n):
+    """Return S shrunk to a multiple of the identity."""
+    if shrinkage is None:
+        return S
+    d, mean = len(S), np.trace(S) / len(S)
+    if shrinkage == "oas":
+        squares, power = np.mean(np.square(S)), mean * mean  # as sklearn.covariance.oas
+        gap = (n + 1.0) * (squares - power / d)
+        shrinkage = 1.0 if not gap > 0 else min((squares + power) / gap, 1.0)
+    S = (1 - shrinkage) * S
+    S[np.diag_indices(d)] += shrinkage * mean
+    return S

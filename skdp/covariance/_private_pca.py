@@ -1,0 +1,278 @@
+"""PrivatePCA, the estimator."""
+
+from numbers import Integral
+
+import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+
+from skdp._compat import Interval, RealNotInt
+from skdp._estimator import PrivateEstimator
+from skdp.accounting import Budget
+from skdp.covariance._engine import covariance_plan, private_covariance
+
+__all__ = ["PrivatePCA"]
+
+
+class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator):
+    """Principal components of a table under differential privacy, without bounds on the data.
+
+    They are those of the covariance matrix of :class:`PrivateCovariance`: post-processing.
+
+    Parameters
+    ----------
+    n_components : int, float in (0, 1) or None, default=None
+        Number of components; or the least number that explains more than this part of the
+        released variance; or None for all.
+    whiten : bool, default=False
+        Whether ``transform`` divides the components by their standard deviations.
+    epsilon : float, default=1.0
+        Privacy parameter, > 0.
+    delta : float, default=1e-6
+        Privacy parameter in (0, 1); choose it well below one over the number of rows.
+    random_state : int, RandomState instance or None, default=None
+        None draws noise from the operating system. Anything else makes the result reproducible
+        and not private: for tests and documentation.
+    ledger : PrivacyLedger, default=None
+        A budget that all fits share. The whole plan is charged before the rows are read.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        Orthonormal directions of decreasing variance; the largest entry of each is positive.
+    explained_variance_ : ndarray of shape (n_components,)
+        Released variances along the components.
+    explained_variance_ratio_ : ndarray of shape (n_components,)
+        Their parts of the released total variance.
+    singular_values_ : ndarray of shape (n_components,)
+        Square roots of the variances times the released number of rows less one.
+    mean_ : ndarray of shape (n_features,)
+        The released centre.
+    noise_variance_ : float
+        Mean released variance along the directions left out.
+    n_components_ : int
+        Number of components.
+    resolved_rank_ : int
+        Number of directions that stand clear of the noise of the covariance matrix.
+    n_rows_ : float
+        Released number of rows.
+    privacy_report_ : PrivacyReport
+        The bill and the guarantee.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, if X has names that are strings.
+
+    See Also
+    --------
+    PrivateCovariance : The matrix itself, with the law of its noise.
+
+    Notes
+    -----
+    **Privacy**: (epsilon, delta)-differential privacy for adding or removing one row, as
+    :class:`PrivateCovariance`. Not private: ``transform`` and ``score`` of private rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.covariance import PrivatePCA
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(20000, 1)) @ [[3.0, 4.0]] + 0.1 * rng.normal(size=(20000, 2))
+    >>> pca = PrivatePCA(n_components=1, epsilon=1.0, delta=1e-6).fit(X)
+    >>> bool(np.abs(pca.components_ - [[0.6, 0.8]]).max() < 0.02)
+    True
+    """
+
+    _parameter_constraints: dict = {
+        **PrivateEstimator._parameter_constraints,
+        "n_components": [
+            Interval(Integral, 0, None, closed="left"),
+            Interval(RealNotInt, 0, 1, closed="neither"),
+            None,
+        ],
+        "whiten": ["boolean"],
+    }
+
+    def __init__(
+        self,
+        n_components=None,
+        *,
+        whiten=False,
+        epsilon=1.0,
+        delta=1e-6,
+        random_state=None,
+        ledger=None,
+    ):
+        self.n_components = n_components
+        self.whiten = whiten
+        self.epsilon = epsilon
+        self.delta = delta
+        self.random_state = random_state
+        self.ledger = ledger
+
+    def plan(self):
+        """Return what a fit may release and what it costs, without any data.
+
+        Returns
+        -------
+        plan : Plan
+        """
+        return covariance_plan(self._budget(Budget.gaussian))
+
+    def _check_public(self, n_features):
+        if isinstance(self.n_components, Integral) and self.n_components > n_features:
+            raise ValueError(
+                f"n_components={self.n_components!r} must be between 0 and "
+                f"n_features={n_features}. Ask for fewer components."
+            )
+
+    def _release(self, rows, curator):
+        release = private_covariance(rows, curator)
+        components, variances = principal_axes(release.factor)
+        total = float(variances.sum())
+        ratios = variances / total if total > 0 else np.zeros_like(variances)
+        k = self._chosen(ratios)
+        return {
+            "components_": components[:k],
+            "explained_variance_": variances[:k],
+            "explained_variance_ratio_": ratios[:k],
+            "singular_values_": np.sqrt(variances[:k] * max(release.n_rows - 1, 1)),
+            "mean_": release.location,
+            "noise_variance_": float(variances[k:].mean()) if k < len(variances) else 0.0,
+            "n_components_": k,
+            "resolved_rank_": release.rank,
+            "n_rows_": release.n_rows,
+        }
+
+    def _chosen(self, ratios):
+        if self.n_components is None:
+            return len(ratios)
+        if isinstance(self.n_components, Integral):
+            return int(self.n_components)
+        enough = np.cumsum(ratios) > self.n_components
+        return int(np.argmax(enough)) + 1 if enough.any() else len(ratios)
+
+    @property
+    def _n_features_out(self):
+        return self.components_.shape[0]
+
+    def transform(self, X):
+        """Project rows on the components.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        X_new : ndarray of shape (n_samples, n_components)
+            A local view of the rows: as private as X itself.
+        """
+        X = self._rows(X)
+        projected = (X - self.mean_) @ self.components_.T
+        if self.whiten:
+            projected /= self._lengths()
+        return projected.astype(X.dtype, copy=False)
+
+    def inverse_transform(self, X):
+        """Return the rows whose projections are given.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_components)
+
+        Returns
+        -------
+        X_original : ndarray of shape (n_samples, n_features)
+        """
+        check_is_fitted(self)
+        X = check_array(X, dtype=[np.float64, np.float32], input_name="X")
+        components = self.components_
+        if self.whiten:
+            components = components * self._lengths()[:, None]
+        return (X @ components + self.mean_).astype(X.dtype, copy=False)
+
+    def get_covariance(self):
+        """Return the covariance of the components with isotropic noise in all other directions.
+
+        Returns
+        -------
+        covariance : ndarray of shape (n_features, n_features)
+        """
+        check_is_fitted(self)
+        above = np.maximum(self.explained_variance_ - self.noise_variance_, 0.0)
+        covariance = (self.components_.T * above) @ self.components_
+        covariance[np.diag_indices(len(covariance))] += self.noise_variance_
+        return covariance
+
+    def get_precision(self):
+        """Return the inverse of :meth:`get_covariance`, generalised if that is singular.
+
+        Returns
+        -------
+        precision : ndarray of shape (n_features, n_features)
+        """
+        return np.linalg.pinv(self.get_covariance(), hermitian=True)
+
+    def score_samples(self, X):
+        """Return the log-likelihood of each row under the Gaussian model of the components.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ll : ndarray of shape (n_samples,)
+            A local view of the rows: as private as X itself.
+        """
+        gaps = self._rows(X) - self.mean_
+        precision = self.get_precision()
+        sign, logdet = np.linalg.slogdet(precision)
+        logdet = logdet if sign > 0 else -np.inf
+        squares = np.sum(gaps * (gaps @ precision), axis=1)
+        return (logdet - len(precision) * np.log(2 * np.pi) - squares) / 2
+
+    def score(self, X, y=None):
+        """Return the mean of :meth:`score_samples`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : Ignored
+            Present for API consistency by convention.
+
+        Returns
+        -------
+        ll : float
+        """
+        return float(np.mean(self.score_samples(X)))
+
+    def _rows(self, X):
+        check_is_fitted(self)
+        return validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+
+    def _lengths(self):
+        """Return the standard deviations of the components, 1 where there is no variance."""
+        return np.sqrt(np.where(self.explained_variance_ > 0, self.explained_variance_, 1.0))
+
+
+def principal_axes(factor):
+    """Return orthonormal axes and variances of ``factor @ factor.T``, largest first.
+
+    Parameters
+    ----------
+    factor : ndarray of shape (d, k)
+
+    Returns
+    -------
+    axes : ndarray of shape (d, d)
+    variances : ndarray of shape (d,)
+    """
+    U, lengths, _ = np.linalg.svd(factor, full_matrices=True)
+    axes = U.T
+    largest = axes[np.arange(len(axes)), np.argmax(np.abs(axes), axis=1)]
+    axes = axes * np.where(largest < 0, -1.0, 1.0)[:, None]
+    variances = np.zeros(len(axes))
+    variances[: len(lengths)] = np.square(lengths)
+    return axes, variances

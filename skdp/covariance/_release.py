@@ -1,0 +1,129 @@
+"""A released covariance matrix, and what its noise may have done to it."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import pinvh
+
+__all__ = ["CovarianceRelease", "correlation_of", "noise_bound", "precision_of"]
+
+LARGEST_ROOT = 1e150  # standard deviations beyond have no variance among the floats
+
+
+@dataclass
+class CovarianceRelease:
+    """A released covariance ``factor @ factor.T`` with ``factor = basis @ root``.
+
+    Attributes
+    ----------
+    location : ndarray of shape (d,)
+    basis : ndarray of shape (d, k)
+        The released vectors in whose coordinates noise was added and the rows are about spherical.
+    root : ndarray of shape (k, k)
+        The released matrix of the coordinates is ``root @ root.T``.
+    noise : float
+        Standard deviation of the noise on the diagonal of that matrix, off it divided by sqrt(2).
+    mean_noise : float
+        Standard deviation of the noise of the location, per coordinate.
+    clipping : float
+        Estimated trace of what clipping has taken from that matrix.
+    rank : int
+        Coordinates in which the rows stand clear of the noise.
+    n_rows : float
+    """
+
+    location: np.ndarray
+    basis: np.ndarray
+    root: np.ndarray
+    noise: float
+    mean_noise: float
+    clipping: float
+    rank: int
+    n_rows: float
+
+    @property
+    def factor(self):
+        """A factor of the covariance matrix, the roots of all variances bounded."""
+        size = np.maximum(np.abs(self.basis).max(axis=1), 1e-300)[:, None]
+        rows = (self.basis / size) @ self.root
+        lengths = np.maximum(np.sqrt(np.square(rows).sum(axis=1)), 1e-150)[:, None]
+        return rows * np.minimum(size, LARGEST_ROOT / lengths)
+
+    @property
+    def covariance(self):
+        """The covariance matrix: symmetric, positive semidefinite, finite."""
+        factor = self.factor
+        covariance = factor @ factor.T
+        return np.tril(covariance) + np.tril(covariance, -1).T
+
+    @property
+    def noise_scale(self):
+        """The standard deviation of the noise of every entry of the covariance matrix.
+
+        Of (b_i^T M b_j + b_j^T M b_i) / 2, with M independent noise and b_i the rows of the basis.
+        """
+        size = np.maximum(np.abs(self.basis).max(axis=1), 1e-300)[:, None]
+        product = (self.basis / size) @ (self.basis / size).T
+        squares = np.diag(product)
+        spread = np.sqrt((np.outer(squares, squares) + np.square(product)) / 2)
+        size = np.minimum(size, LARGEST_ROOT)
+        if not math.isfinite(self.noise):
+            return np.full(spread.shape, math.inf)
+        return spread * size * size.T * self.noise
+
+    @property
+    def location_noise_scale(self):
+        """The standard deviation of the noise of every entry of the location."""
+        size = np.maximum(np.abs(self.basis).max(axis=1), 1e-300)
+        lengths = np.sqrt(np.square(self.basis / size[:, None]).sum(axis=1))
+        if not math.isfinite(self.mean_noise):
+            return np.full(lengths.shape, math.inf)
+        return lengths * np.minimum(size, LARGEST_ROOT) * self.mean_noise
+
+
+def noise_bound(B, noise, failure, *, operator):
+    """Return what a norm of B N B^T exceeds with at most the probability ``failure``.
+
+    N = (M + M^T) / 2, the entries of M independent, normal, of standard deviation ``noise``.
+
+    Notes
+    -----
+    Both norms are Lipschitz functions of M with constant |B|^2 ``noise``, so they exceed their mean
+    by more than t such units with probability at most exp(-t^2 / 2). Means: the Frobenius norm by
+    its root mean square; the operator norm by Chevet's inequality, 2 |B| |B|_F, or, for a B near a
+    multiple of 1, by |B|^2 sqrt(2 k) (comparison with sqrt(2) x.g on the sphere, Sudakov and
+    Fernique) for the largest eigenvalue and for minus the least.
+    """
+    longest = float(np.linalg.norm(B, 2))
+    if operator:
+        t = math.sqrt(2 * math.log(2 / failure))
+        flat = longest * math.sqrt(2 * B.shape[1])
+        mean = longest * min(2 * float(np.linalg.norm(B)), flat)
+    else:
+        t = math.sqrt(2 * math.log(1 / failure))
+        gram = B.T @ B
+        mean = math.sqrt((np.trace(gram) ** 2 + np.sum(gram * gram)) / 2)
+    return float(noise * (mean + t * longest * longest))
+
+
+def precision_of(covariance):
+    """Return a generalised inverse, the inverse where there is one, at any units of the columns."""
+    units = _units(covariance)
+    scaled = covariance / units[:, None] / units
+    with np.errstate(over="ignore"):
+        precision = pinvh(scaled, check_finite=False) / units[:, None] / units
+    return np.nan_to_num(precision)
+
+
+def correlation_of(covariance):
+    """Return the correlation matrix; columns without variance have zeros off the diagonal."""
+    units = _units(covariance)
+    correlation = np.clip(covariance / units[:, None] / units, -1, 1)
+    np.fill_diagonal(correlation, 1.0)
+    return correlation
+
+
+def _units(covariance):
+    roots = np.sqrt(np.diag(covariance))
+    return np.where(roots > 0, roots, 1.0)

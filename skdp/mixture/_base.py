@@ -1,0 +1,148 @@
+"""What a released mixture says of given rows: scikit-learn's manners."""
+
+import numpy as np
+from sklearn.base import DensityMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from skdp.mixture._parameters import as_mixture
+
+__all__ = ["MixtureMixin"]
+
+
+class MixtureMixin(DensityMixin):
+    """Methods that compare rows with ``weights_``, ``means_`` and ``covariances_``.
+
+    Their results, but for :meth:`sample`, are local: as private as the rows that are passed.
+    """
+
+    def _local(self, X):
+        """Return given rows and the mixture, both seen from the middle of the means."""
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        origin = (self.means_ / len(self.means_)).sum(axis=0)
+        return X - origin, as_mixture(self, origin)
+
+    def predict(self, X):
+        """Return the likeliest component of every row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            Local: as private as X.
+        """
+        X, mixture = self._local(X)
+        return mixture.predict(X)
+
+    def fit_predict(self, X, y=None):
+        """Fit, then tell the likeliest component of every row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : Ignored
+            Present for API consistency by convention.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            Not private: a label tells about its row. Keep them where the rows are.
+        """
+        return self.fit(X).predict(X)
+
+    def predict_proba(self, X):
+        """Return the probabilities of all components for every row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_components)
+            Local: as private as X.
+        """
+        X, mixture = self._local(X)
+        return mixture.predict_proba(X)
+
+    def score_samples(self, X):
+        """Return the log-density of every row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        log_density : ndarray of shape (n_samples,)
+            Local: as private as X.
+        """
+        X, mixture = self._local(X)
+        return mixture.score_samples(X)
+
+    def score(self, X, y=None):
+        """Return the mean log-density of the given rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : Ignored
+            Present for API consistency by convention.
+
+        Returns
+        -------
+        log_likelihood : float
+            Local: not private for the rows of X. On the training rows it must not be published.
+        """
+        return float(np.mean(self.score_samples(X)))
+
+    def bic(self, X):
+        """Return the Bayesian information criterion on the given rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        bic : float
+            **Local, not private**: it tells the sum of the log-densities of X, and their number.
+        """
+        X, mixture = self._local(X)
+        return mixture.bic(X)
+
+    def aic(self, X):
+        """Return the Akaike information criterion on the given rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        aic : float
+            **Local, not private**: it tells the sum of the log-densities of X.
+        """
+        X, mixture = self._local(X)
+        return mixture.aic(X)
+
+    def sample(self, n_samples=1):
+        """Draw rows from the released mixture: as public as the mixture itself.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples, n_features)
+            Ordered by component.
+        components : ndarray of shape (n_samples,)
+        """
+        check_is_fitted(self)
+        origin = (self.means_ / len(self.means_)).sum(axis=0)
+        X, components = as_mixture(self, origin).sample(n_samples)
+        return X + origin, components

@@ -1,0 +1,75 @@
+"""A released mixture, and the coordinates in which its components are standard normal."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from skdp.cluster._lattice import BITS, UNIT
+
+__all__ = ["Frame"]
+
+
+@dataclass(frozen=True)
+class Frame:
+    """Components ``N(means_k, roots_k roots_k^T)`` in units of the located ball.
+
+    Parameters
+    ----------
+    kind : {"full", "tied", "diag", "spherical"}
+    weights : ndarray of shape (k,)
+        Positive.
+    means : ndarray of shape (k, d)
+    roots : ndarray
+        Lower triangular of shape (k, d, d), (1, d, d) for "tied"; positive of shape (k, d) for
+        "diag" and "spherical".
+    """
+
+    kind: str
+    weights: np.ndarray
+    means: np.ndarray
+    roots: np.ndarray
+
+    @property
+    def log_weights(self):
+        """Logarithms of weight over root of the determinant, up to a constant, shape (k,)."""
+        diagonal = np.einsum("kii->ki", self.roots) if self.roots.ndim == 3 else self.roots
+        return np.log(self.weights) - np.log(diagonal).sum(axis=1)
+
+    @cached_property
+    def _maps(self):
+        """Integer matrices (c, d, d), units (c, d) and images of the means (k, d)."""
+        eye = np.eye(self.means.shape[1])
+        inverse = np.stack([solve_triangular(root, eye, lower=True) for root in self.roots])
+        unit = np.sqrt(np.square(inverse).sum(axis=2)) * 2.0 ** (BITS - 52)
+        integer = np.rint(inverse / unit[:, :, None]).transpose(0, 2, 1)
+        unit = unit / UNIT
+        images = ((self.means * UNIT)[:, None] @ integer)[:, 0] * unit
+        return integer, unit, images
+
+    def whitened(self, Q):
+        """Yield for every component the lattice vectors in its frame, shape (m, d).
+
+        Notes
+        -----
+        **Privacy**: a function of each row. The product is one of integers with partial sums of at
+        most ``2^24 (2^28 + sqrt(d))`` (:class:`skdp.cluster._lattice.Lattice`), so BLAS does not
+        round; the rest is elementwise.
+        """
+        if self.roots.ndim == 2:
+            for mean, root in zip(self.means, self.roots, strict=True):
+                yield (Q - mean * UNIT) * (1 / (root * UNIT))
+            return
+        integer, unit, images = self._maps
+        if self.kind == "tied":
+            Y = Q @ integer[0]
+            Y *= unit[0]
+            for image in images:
+                yield Y - image
+            return
+        for matrix, step, image in zip(integer, unit, images, strict=True):
+            Y = Q @ matrix
+            Y *= step
+            Y -= image
+            yield Y

@@ -1,0 +1,220 @@
+"""Rows become exact integer contributions to the moments of every component of a mixture."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from skdp.chunks import map_merge
+from skdp.cluster._lattice import Lattice
+from skdp.mechanisms._exact import sqrt_up
+from skdp.mechanisms._norms import fold
+
+__all__ = ["FirstWeight", "Grid", "Moments", "grid_bits", "release_moments"]
+
+SHRINK = 1 - 2.0**-40  # outweighs every rounding of a norm, a root and a product
+MOST_BITS, LEAST_BITS, COARSER = 15, 5, 4  # sums of 2^32 rows fit into 64 bits
+LOG2E = 1 / math.log(2)
+TAYLOR = tuple(math.log(2) ** i / math.factorial(i) for i in range(9))
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Integer units of the three parts of a contribution, for ``b`` bits.
+
+    A row has integer shares ``s_k >= 0`` with ``sum s_k <= 2^b``. Component k gets the number
+    ``s_k``, a vector of length at most ``2^(b-4) s_k`` and a matrix (diagonal, number) of Frobenius
+    norm at most ``2^b s_k``; numbers and vectors are then multiplied by the integers ``number`` and
+    ``vector``.
+    """
+
+    bits: int
+    number: int
+    vector: int
+
+    @property
+    def vector_unit(self):
+        """Largest length of a vector, per share."""
+        return 2.0 ** (self.bits - COARSER)
+
+    @property
+    def matrix_unit(self):
+        """Largest norm of a matrix, per share."""
+        return 2.0**self.bits
+
+    @property
+    def squared_sensitivity(self):
+        """Exact square of the l2 sensitivity: see :func:`release_moments`."""
+        vector = self.vector * 2 ** (self.bits - COARSER)
+        return 4**self.bits * (self.number**2 + vector**2 + 4**self.bits)
+
+
+@dataclass(frozen=True)
+class FirstWeight:
+    """Real weights of numbers and vectors, against 1 for the matrices."""
+
+    number: float
+    vector: float
+
+    def on_grid(self, bits):
+        """Return the grid of ``bits`` bits with the nearest integer weights."""
+        number = max(1, round(self.number * 2**bits))
+        return Grid(bits, number, max(1, round(self.vector * 2**COARSER)))
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Released moments in units of one row, and the standard deviations of their noise.
+
+    ``numbers`` (k,), ``vectors`` (k, d): sums of ``r u``; ``matrices``: sums of ``r u u^T``, of
+    shape (k, d, d), (1, d, d) for "tied", (k, d) for "diag", (k, 1) for "spherical" (traces).
+    The noise of entries beside the diagonal is smaller by sqrt(2).
+    """
+
+    numbers: np.ndarray
+    vectors: np.ndarray
+    matrices: np.ndarray
+    number_sd: float
+    vector_sd: float
+    matrix_sd: float
+
+
+def grid_bits(mu, share):
+    """Return a resolution at which the noise stays below 2^45 grid units, 5 to 15 bits."""
+    octaves = math.floor(math.log2(mu * math.sqrt(share)))
+    return min(MOST_BITS, max(LEAST_BITS, (43 + octaves) // 2))
+
+
+def release_moments(rows, curator, located, frame, *, reach, weight, share, label):
+    """Release the numbers, the first and the second moments of all components.
+
+    Parameters
+    ----------
+    rows : ArrayRows
+    curator : Curator
+    located : Located
+    frame : Frame
+        The present mixture, released, in units of the located ball.
+    reach : float
+        Whitened rows ``z`` longer than that are clipped; ``u = z / reach``.
+    weight : FirstWeight
+    share : Fraction
+    label : str
+
+    Returns
+    -------
+    moments : Moments
+
+    Notes
+    -----
+    **Privacy** (add or remove one row). The integers of a row are functions of that row: products
+    are exact (:class:`skdp.cluster._lattice.Lattice`), everything else is elementwise or summed in
+    an order fixed by d and k. Checked in integers, or else zeroed: ``sum_k s_k <= 2^b``,
+    ``|h_k| <= 2^(b-4) s_k`` and ``|g_k|^2 <= 2^b s_k``. The matrix ``g_k g_k^T`` has Frobenius norm
+    ``|g_k|^2``, its diagonal ``g_k o g_k`` and its trace have at most that. So, with the weights
+    w0 and w1, the squared length of a contribution is at most
+
+        sum_k s_k^2 (w0^2 + w1^2 4^(b-4) + 4^b) <= 4^b (w0^2 + w1^2 4^(b-4) + 4^b),
+
+    as ``sum s_k^2 <= (sum s_k)^2``: no factor k. "tied" releases the one matrix
+    ``sum_k g_k g_k^T``, whose norm is at most ``sum_k |g_k|^2 <= 2^b sum_k s_k <= 4^b``: the same
+    bound. A row that belongs to one component and is clipped attains it.
+    """
+    k, d = frame.means.shape
+    grid = weight.on_grid(grid_bits(curator.budget.mu, share))
+
+    def statistic(start, block):
+        total = np.zeros(k + k * d + math.prod(_shape(frame)), dtype=np.int64)
+        for Q in Lattice(located).parts(block):
+            total += _contributions(Q, frame, reach, grid)
+        return total
+
+    exact = map_merge(rows, statistic, np.add)
+    exact[:k] *= grid.number
+    exact[k : k + k * d] *= grid.vector
+    sensitivity = sqrt_up(grid.squared_sensitivity)
+    release = curator.gaussian(exact, sensitivity=sensitivity, share=share, label=label)
+    value = release.value.astype(np.float64)
+    units = np.array([grid.number, grid.vector * grid.vector_unit, grid.matrix_unit])
+    units *= 2.0**grid.bits
+    second = value[k + k * d :].reshape(_shape(frame)) / units[2]
+    if second.ndim == 3:
+        second = (second + second.transpose(0, 2, 1)) / 2
+    first = value[k : k + k * d].reshape(k, d) / units[1]
+    return Moments(value[:k] / units[0], first, second, *(release.scale / units))
+
+
+def _shape(frame):
+    k, d = frame.means.shape
+    return {"full": (k, d, d), "tied": (1, d, d), "diag": (k, d), "spherical": (k, 1)}[frame.kind]
+
+
+def _contributions(Q, frame, reach, grid):
+    """Return the sum of the integer contributions of lattice vectors, before the weights."""
+    k, d = frame.means.shape
+    m, second = len(Q), np.zeros(_shape(frame), dtype=np.int64)
+    Z = list(frame.whitened(Q))
+    lengths = [np.sqrt(fold(np.square(z))) for z in Z]
+    shares = integer_shares(frame.log_weights, lengths, grid.bits)
+    first, ones = np.zeros((k, d), dtype=np.int64), np.ones(m)
+    for j, (z, length, s) in enumerate(zip(Z, lengths, shares, strict=True)):
+        part = SHRINK / np.maximum(length, reach)
+        h = _certified(z, part * s * grid.vector_unit, np.square(s * grid.vector_unit))
+        g = _certified(z, part * np.sqrt(s * grid.matrix_unit), s * grid.matrix_unit)
+        first[j] = ones @ h  # integers below 2^53 in every order of the sum
+        if frame.kind in ("full", "tied"):
+            second[j if frame.kind == "full" else 0] += (g.T @ g).astype(np.int64)
+        elif frame.kind == "diag":
+            second[j] = ones @ np.square(g)
+        else:
+            second[j] = (ones @ np.square(g)).sum()
+    numbers = np.array([s.sum() for s in shares], dtype=np.int64)
+    return np.concatenate([numbers, first.ravel(), second.ravel()])
+
+
+def _certified(z, factor, most):
+    """Return the integer vectors trunc(z factor), zero where their squared length exceeds most."""
+    g = np.trunc(z * factor[:, None])
+    g[~(np.einsum("ij,ij->i", g, g) <= most)] = 0  # exact below 2^53, monotone beyond
+    return g
+
+
+def integer_shares(log_weights, lengths, bits):
+    """Return responsibilities times 2^bits, rounded down to integers, a list of k vectors.
+
+    Parameters
+    ----------
+    log_weights : ndarray of shape (k,)
+        Logarithms of weight over the root of the determinant.
+    lengths : list of k ndarrays of shape (m,)
+        Whitened distances.
+    bits : int
+
+    Notes
+    -----
+    **Privacy**: products, sums over components in their order, and an exponential made of them:
+    no vectorised function whose last bit may depend on the place of a row. Integer shares sum to at
+    most ``2^bits``, or are set to zero.
+    """
+    logits = [w - 0.5 * (x * x) for w, x in zip(log_weights, lengths, strict=True)]
+    top = logits[0]
+    for x in logits[1:]:
+        top = np.maximum(top, x)
+    parts = [_exponential(x - top) for x in logits]
+    whole = sum(parts[1:], parts[0])
+    shares = [np.floor(x / whole * (SHRINK * 2.0**bits)) for x in parts]
+    wrong = ~(sum(shares[1:], shares[0]) <= 2.0**bits)
+    for s in shares:
+        s[wrong] = 0
+    return shares
+
+
+def _exponential(x):
+    """Return e^x for x <= 0 to nine digits, by elementary arithmetic."""
+    t = np.maximum(x * LOG2E, -200.0)
+    whole = np.rint(t)
+    t -= whole
+    power = np.full_like(t, TAYLOR[-1])
+    for coefficient in TAYLOR[-2::-1]:
+        power = power * t + coefficient
+    return np.ldexp(power, np.nan_to_num(whole).astype(np.int32))

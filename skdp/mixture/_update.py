@@ -1,0 +1,193 @@
+"""From noisy moments to the next mixture: every release counts for what it can tell."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from skdp.mixture._frame import Frame
+from skdp.mixture._normal import Clipped
+
+__all__ = ["Estimate", "gain", "updated"]
+
+STEEPEST = 20.0  # factor by which a variance may change in one round
+FEWEST = 0.02  # smallest number of rows of a component, of a mean one
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mixture and how sure it is of itself. Everything is released.
+
+    ``numbers`` (k,) of rows. Variances of their noise, in the frame of the component: ``number_v``
+    (k,) of the number, ``mean_v`` (k,) per coordinate, ``scale_v`` (c,) of the logarithm of the
+    mean variance, ``axis_v`` and ``angle_v`` (c,) of the entries of the shape on and beside the
+    diagonal, for c = k covariances or the one of "tied".
+    """
+
+    frame: Frame
+    n_rows: float
+    numbers: np.ndarray
+    number_v: np.ndarray
+    mean_v: np.ndarray
+    scale_v: np.ndarray
+    axis_v: np.ndarray
+    angle_v: np.ndarray
+
+    @classmethod
+    def start(cls, kind, centers, sd, n_rows):
+        """Return equal spheres around centres; nothing is known but that they are round."""
+        k, d = centers.shape
+        c = 1 if kind == "tied" else k
+        matrices = kind in ("full", "tied")
+        roots = np.broadcast_to(np.eye(d) * sd, (c, d, d)) if matrices else np.full((k, d), sd)
+        frame = Frame(kind, np.full(k, 1 / k), centers, roots)
+        of_means, of_roots = np.full(k, np.inf), np.full(c, np.inf)
+        numbers = np.full(k, n_rows / k)
+        return cls(frame, n_rows, numbers, of_means, of_means, of_roots, np.zeros(c), np.zeros(c))
+
+
+def gain(x, v, v0):
+    """Weigh noisy differences to the present estimate: prior / (prior + noise).
+
+    Parameters
+    ----------
+    x : ndarray of shape (k, m)
+        Released differences.
+    v, v0 : ndarray of shape (k,)
+        Variances of their noise, and of that of the estimate.
+
+    Returns
+    -------
+    gain : ndarray of shape (k,)
+        With the prior ``v0 + tau^2``, where tau^2 is what the squared differences exceed the noise
+        by more than a standard deviation, per component or over all, whichever is larger. With
+        v0 = 0 this is the estimator of James and Stein, with tau = 0 the filter of Kalman; with v0
+        infinite it is 1.
+    """
+    k, m = x.shape
+    if not m:
+        return np.zeros(k)
+    known = np.where(np.isfinite(v0), v0, 0.0)
+    squares, noise = np.square(x).mean(axis=1), v + known
+    own = squares - noise * (1 + math.sqrt(2 / m))
+    pooled = squares.mean() - noise.mean() * (1 + math.sqrt(2 / (m * k)))
+    prior = known + np.maximum(np.maximum(own, pooled), 0.0)
+    return np.where(np.isfinite(v0), prior / np.maximum(prior + v, 1e-300), 1.0)
+
+
+def updated(estimate, moments, reach):
+    """Return the estimate after a release of moments: post-processing.
+
+    Parameters
+    ----------
+    estimate : Estimate
+    moments : Moments
+    reach : float
+        At which the whitened rows were clipped.
+
+    Returns
+    -------
+    estimate : Estimate
+    """
+    numbers, number_v = _numbers(estimate, moments)
+    shifts, mean_v = _shifts(estimate, moments, reach, numbers)
+    change = _change if estimate.frame.kind in ("full", "tied") else _axis_change
+    S, *root_v = change(estimate, moments, reach, numbers, np.sqrt(number_v))
+    frame = _moved(estimate.frame, numbers, shifts, S)
+    return Estimate(frame, estimate.n_rows, numbers, number_v, mean_v, *root_v)
+
+
+def _numbers(estimate, moments):
+    v = np.full(len(estimate.numbers), moments.number_sd**2)
+    step = moments.numbers - estimate.numbers
+    G = gain(step[:, None], v, estimate.number_v)
+    least = max(FEWEST * estimate.n_rows / len(step), 1.0)
+    return np.maximum(estimate.numbers + G * step, least), G * v
+
+
+def _shifts(estimate, moments, reach, numbers):
+    """Return how far the means move in their frames, and the variance of their noise."""
+    unit = reach / (Clipped(moments.vectors.shape[1], reach).mean * numbers)
+    shifts, v = moments.vectors * unit[:, None], np.square(moments.vector_sd * unit)
+    G = gain(shifts, v, estimate.mean_v)
+    shifts *= G[:, None]
+    longest = reach / np.maximum(np.sqrt(np.square(shifts).sum(axis=1)), reach)
+    return shifts * longest[:, None], G * v
+
+
+def _scales(estimate, traces, trace_sd, number_sd, clipped):
+    """Return the mean variances (c,) in the frames and the variance of their logarithms."""
+    logs = np.log([clipped.variance(trace) for trace in traces])
+    answer = clipped.trace
+    v = (np.square(trace_sd) + np.square(clipped.second() * number_sd)) / answer**2
+    G = gain(logs[:, None], v, estimate.scale_v)
+    return np.exp(G * logs), G * v, np.exp(logs)
+
+
+def _change(estimate, moments, reach, numbers, number_sd):
+    """Return the covariances in their frames, for full matrices, and the variances of the noise."""
+    kind, d = estimate.frame.kind, moments.vectors.shape[1]
+    if kind == "tied":
+        number_sd, numbers = np.array([np.hypot.reduce(number_sd)]), np.array([numbers.sum()])
+    M, sd = moments.matrices / numbers[:, None, None], moments.matrix_sd / numbers
+    traces = np.einsum("kii->k", M)
+    clipped = Clipped(d, reach)
+    scales, scale_v, seen = _scales(estimate, traces, sd * np.sqrt(d), number_sd / numbers, clipped)
+    answers = [Clipped(d, reach / np.sqrt(s)) for s in seen]
+    shape = np.array([a.shape for a in answers])
+    power = np.array([a.second() for a in answers]) / (d * shape)
+    E = (M - traces[:, None, None] / d * np.eye(d)) / shape[:, None, None]
+    v = np.square(sd / shape)
+    axes = np.einsum("kii->ki", E)
+    upper = E[:, *np.triu_indices(d, 1)]
+    axis_gain = gain(axes, v * (1 - 1 / d), estimate.axis_v)
+    angle_gain = gain(upper, v / 2, estimate.angle_v)
+    E = E * angle_gain[:, None, None]
+    np.einsum("kii->ki", E)[:] = axes * axis_gain[:, None]
+    values, vectors = np.linalg.eigh(E)
+    values = _shaped(values, power) * scales[:, None]
+    S = (vectors * values[:, None, :]) @ vectors.transpose(0, 2, 1)
+    return S, scale_v, axis_gain * v, angle_gain * v / 2
+
+
+def _axis_change(estimate, moments, reach, numbers, number_sd):
+    """Return the same for diagonal and spherical covariances, vectors (k, d)."""
+    k, d = moments.vectors.shape
+    M, sd = moments.matrices / numbers[:, None], moments.matrix_sd / numbers
+    clipped, traces = Clipped(d, reach), M.sum(axis=1)
+    trace_sd = sd * np.sqrt(M.shape[1])
+    scales, scale_v, seen = _scales(estimate, traces, trace_sd, number_sd / numbers, clipped)
+    if estimate.frame.kind == "spherical":
+        return np.repeat(scales[:, None], d, axis=1), scale_v, np.zeros(k), np.zeros(k)
+    answers = [Clipped(d, reach / np.sqrt(s)) for s in seen]
+    shape = np.array([a.shape for a in answers])
+    power = np.array([a.second() for a in answers]) / (d * shape)
+    E, v = (M - traces[:, None] / d) / shape[:, None], np.square(sd / shape)
+    G = gain(E, v * (1 - 1 / d), estimate.axis_v)
+    S = _shaped(E * G[:, None], power) * scales[:, None]
+    return S, scale_v, G * v, np.zeros(k)
+
+
+def _shaped(values, power):
+    """Return positive eigenvalues of mean 1 for a traceless change; 1 + values for small ones.
+
+    What clipping makes of a variance has a derivative below one, and a power of it undoes that: of
+    two columns clipped at 0, the square, exactly.
+    """
+    base = np.maximum(1 + values / power[:, None], 0.02)
+    values = base ** power[:, None]
+    return values / values.mean(axis=1, keepdims=True)
+
+
+def _moved(frame, numbers, shifts, S):
+    """Move the means, and change the roots by the covariances S in their frames."""
+    weights = numbers / numbers.sum()
+    if frame.roots.ndim == 2:
+        means = frame.means + shifts * frame.roots
+        factor = np.sqrt(np.clip(S, 1 / STEEPEST, STEEPEST))
+        return Frame(frame.kind, weights, means, frame.roots * factor)
+    means = frame.means + (frame.roots @ shifts[:, :, None])[:, :, 0]
+    values, vectors = np.linalg.eigh(S)
+    values = np.clip(values, 1 / STEEPEST, STEEPEST)
+    S = (vectors * values[:, None, :]) @ vectors.transpose(0, 2, 1)
+    return Frame(frame.kind, weights, means, frame.roots @ np.linalg.cholesky(S))
