@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from skdp import PrivateMean
+from skdp import FriendlyCoreKMeans, PrivateCovariance, PrivateGMM, PrivateMean
 from tests.privacy._ball_mean import BallMean
 
 __all__ = ["CLEAN", "MUTANTS", "Mutant"]
@@ -18,8 +18,16 @@ __all__ = ["CLEAN", "MUTANTS", "Mutant"]
 HOME = Path(__file__).parents[2]
 DIFFS = Path(__file__).with_name("planted_faults.diff")
 DEEP = {"epsilon": 20.0, "delta": 1e-6}  # some hundred rows reach every part of the algorithm
-FRIENDLY = {"skdp/friendly/_filters.py", "skdp/friendly/_average.py", "skdp/friendly/_core.py"}
 CLEAR = {"epsilon": 4.377, "delta": 1e-5}  # mu = 1, where an audit sees most
+OTHERS = {  # who runs through a file, PrivateMean through all others
+    "tests/privacy/_ball_mean": lambda: BallMean(**DEEP),
+    "skdp/friendly/_filters": lambda: PrivateMean(method="friendly", **DEEP),
+    "skdp/friendly/_average": lambda: PrivateMean(method="friendly", **DEEP),
+    "skdp/friendly/_core.py": lambda: PrivateMean(method="friendly", **DEEP),
+    "skdp/cluster/": lambda: FriendlyCoreKMeans(3, n_init=1, **DEEP),
+    "skdp/mixture/": lambda: PrivateGMM(2, n_init=1, max_iter=2, **DEEP),
+    "skdp/covariance/": lambda: PrivateCovariance(**DEEP),
+}
 
 
 @dataclass(frozen=True)
@@ -35,9 +43,8 @@ class Mutant:
     @property
     def estimator(self):
         """The estimator that the layers examine."""
-        if "ball_mean" in self.file:
-            return BallMean(**DEEP)
-        return PrivateMean(method="friendly" if FRIENDLY & {self.file} else "auto", **DEEP)
+        folder = next((start for start in OTHERS if self.file.startswith(start)), None)
+        return OTHERS[folder]() if folder else PrivateMean(**DEEP)
 
     @property
     def small(self):
