@@ -31,6 +31,7 @@ PACKAGES = [
         "skdp.friendly",
         "skdp.mechanisms",
         "skdp.scales",
+        "skdp.sensitivity",
     )
     if find_spec(name)
 ]

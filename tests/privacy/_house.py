@@ -32,6 +32,8 @@ SETATTR = {
     "friendly/_distance.py": "a frozen dataclass casts its parameter",
     "friendly/_match.py": "a frozen dataclass casts its parameters",
     "friendly/_predicates.py": "a frozen dataclass casts its parameter",
+    "sensitivity/_personal.py": "a frozen dataclass casts its parameter",
+    "sensitivity/_windows.py": "frozen dataclasses cast their parameters",
     "audit/": "compares and rebuilds fitted estimators",
 }
 
@@ -98,6 +100,18 @@ PUBLIC = {
         "n_features": "",
         "confidence": "",
     },
+    "sensitivity/_bounded.py": {"statistic": "public", "sensitivity": "public or released"},
+    "sensitivity/_extremes.py": {"center": "public or released"},
+    "sensitivity/_groups.py": {"D": "number of groups", "groups": "their number"},
+    "sensitivity/_personal.py": {"curator": "unit of its budget"},
+    "sensitivity/_personal_groups.py": {
+        "groups": "their number",
+        "sizes": "their number",
+        "parts": "their number",
+        "budgets": "their number",
+        "statistic": "public",
+    },
+    "sensitivity/_windows.py": {"p": "public", "alpha": "public"},
     "mechanisms/_choice.py": {"rate": "from the budget"},
     "mechanisms/_entropy.py": {"start": "row number", "stop": "row number"},
     "mechanisms/_exact.py": {"name": "of a parameter", "x": "an amount of budget"},
@@ -119,7 +133,15 @@ SCHEMA = {"shape", "dtype", "ndim", "itemsize", "__name__", "__qualname__"}
 
 # Who may import whom: task rooms -> engines -> Curator -> guarded rooms.
 BASE = {"_schema", "exceptions", "_compat", "_config", "_local", "_render", "_show_versions"}
-ENGINE = {"mechanisms", "accounting", "chunks", "scales", "friendly", "location/engine"}
+ENGINE = {
+    "mechanisms",
+    "accounting",
+    "chunks",
+    "scales",
+    "friendly",
+    "sensitivity",
+    "location/engine",
+}
 IMPORTS = {
     "exceptions": set(),
     "_compat": set(),
@@ -135,6 +157,7 @@ IMPORTS = {
     "chunks": {"chunks", "mechanisms"},
     "scales": {"scales", "chunks", "mechanisms"},
     "friendly": {"friendly", "chunks", "mechanisms", "accounting", "_local"},
+    "sensitivity": {"sensitivity", "chunks", "mechanisms", "accounting", "scales", "_local"},
     "location/engine": ENGINE,
     "_estimator": BASE | {"_curator", "accounting", "chunks", "contracts", "mechanisms"},
     "location": BASE | ENGINE | {"location", "_estimator", "contracts"},

@@ -1,0 +1,107 @@
+"""Sensitivity preprocessing of maximum, minimum, range and sum in closed form."""
+
+import numpy as np
+
+__all__ = ["bounded_max", "bounded_min", "bounded_range", "bounded_sum"]
+
+
+def bounded_max(s, *, sensitivity, center):
+    """Return the preprocessed maximum of sorted integers of magnitude at most 2^53.
+
+    Parameters
+    ----------
+    s : ndarray of int64 of shape (n,)
+        Sorted.
+    sensitivity : int, >= 0, at most 2^60 / n
+    center : int
+        Value for no rows, public.
+
+    Returns
+    -------
+    g : int
+        Private.
+
+    Notes
+    -----
+    **Privacy** (add or remove one row): g is the value of the general recursion, hence moves by at
+    most ``sensitivity``. A path of :func:`bounded_ordered` that has dropped a minimum drops
+    minima only, as f stays and the threshold grows. So it drops B maxima, while the threshold t
+    lies below ``y_b + b D`` (y descending), and ends with c >= t + D (n - 2 B): g is the largest t
+    for which some B allows that, max_B min(c + (2 B - n) D, min_{b < B} y_b + b D).
+    """
+    n, D, c = len(s), int(sensitivity), int(center)
+    if n == 0:
+        return c
+    b = np.arange(n) * D
+    lowest = np.minimum.accumulate(s[::-1] + b)
+    b *= 2
+    b += c + (2 - n) * D
+    return max(c - n * D, int(np.max(np.minimum(b, lowest, out=lowest))))
+
+
+def bounded_min(s, *, sensitivity, center):
+    """Return the preprocessed minimum, the mirror image of :func:`bounded_max`."""
+    return -bounded_max(-s[::-1], sensitivity=sensitivity, center=-int(center))
+
+
+def bounded_range(s, *, sensitivity, center=0):
+    """Return the preprocessed range, maximum minus minimum, of sorted integers.
+
+    Parameters
+    ----------
+    s : ndarray of int64 of shape (n,)
+        Sorted, of magnitude at most 2^53.
+    sensitivity : int, >= 0, at most 2^60 / n
+    center : int, <= 0, default=0
+        Value for no rows, public.
+
+    Returns
+    -------
+    g : int
+        Private.
+
+    Notes
+    -----
+    **Privacy** (add or remove one row): g is the value of the general recursion, hence moves by at
+    most ``sensitivity``. As in :func:`bounded_spread` it is the smallest f(W) + D (n - |W|) over
+    windows W, or c + n D; with u_k = s_k - k D that is (n - 1) D + min_j (u_j - max_{i <= j} u_i).
+    """
+    n, D, c = len(s), int(sensitivity), _nonpositive(center)
+    if n == 0:
+        return c
+    u = s - np.arange(n) * D
+    return min(c + n * D, (n - 1) * D + int(np.min(u - np.maximum.accumulate(u))))
+
+
+def bounded_sum(s, *, sensitivity):
+    """Return the preprocessed sum of integers for the centre 0: all of them clipped to +-D.
+
+    Parameters
+    ----------
+    s : ndarray of int64 of shape (n,)
+    sensitivity : int, >= 0, at most 2^60 / n
+
+    Returns
+    -------
+    g : int
+        Private.
+
+    Notes
+    -----
+    **Privacy** (add or remove one row): every entry adds at most D. That this is the value of the
+    general recursion: with h the clipped sum, by induction all neighbours have h - clip(x_i), so
+    the upper limit is h + D - max clip(x_i) and the lower one h - D - min clip(x_i). If some
+    x_i >= D and none <= -D, clipping only lowers, f >= h, and h is the upper limit. If some are on
+    either side both limits are h; if none is, f = h.
+    """
+    D = int(sensitivity)
+    return int(np.clip(s, -D, D).sum())
+
+
+def _nonpositive(center):
+    if center > 0:
+        raise ValueError(
+            f"statistics of spread need a centre of at most 0. Got {center!r}: pass 0, the spread "
+            "of no rows."
+        )
+    return int(center)

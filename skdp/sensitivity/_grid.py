@@ -1,0 +1,90 @@
+"""Numbers become integers on a public grid, each by itself."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from skdp.chunks import map_merge
+from skdp.mechanisms import finite_rows
+
+__all__ = ["Grid", "integer_column"]
+
+SMALLEST, LARGEST = 2.0**-900, 2.0**900
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The public grid ``origin + unit * k`` with ``|k| <= 2^bits``.
+
+    Parameters
+    ----------
+    origin : float
+        Public or released, finite.
+    unit : float
+        Public or released, in [2^-900, 2^900].
+    bits : int, default=36
+        At most 52.
+    """
+
+    origin: float
+    unit: float
+    bits: int = 36
+
+    def __post_init__(self):
+        if not (math.isfinite(self.origin) and SMALLEST <= self.unit <= LARGEST):
+            raise ValueError(
+                "a grid needs a finite origin and a unit in [2**-900, 2**900]. Got "
+                f"origin={self.origin!r}, unit={self.unit!r}."
+            )
+
+    def integers(self, x):
+        """Return ``floor((x - origin) / unit)`` of the finite entries, clipped to the grid's ends.
+
+        Parameters
+        ----------
+        x : array-like of float of shape (n,)
+
+        Returns
+        -------
+        k : ndarray of int64 of shape (number of finite entries,)
+
+        Notes
+        -----
+        **Privacy**: elementwise, hence a function of the row; NaN and infinity count as absent.
+        """
+        x = np.asarray(x, dtype=np.float64).ravel()
+        finite = np.isfinite(x)
+        if not finite.all():
+            x = x[finite]
+        with np.errstate(over="ignore"):
+            k = x - self.origin
+            k /= self.unit
+        np.floor(k, out=k)
+        np.clip(k, -(2.0**self.bits), 2.0**self.bits, out=k)
+        return k.astype(np.int64)
+
+    def value(self, k):
+        """Return the number at position ``k`` (of a released integer) as a float."""
+        return self.origin + np.asarray(k, dtype=np.float64) * self.unit
+
+
+def integer_column(rows, grid, column):
+    """Return the integers of one column of a table. Private.
+
+    Parameters
+    ----------
+    rows : ArrayRows
+    grid : Grid
+    column : int
+
+    Returns
+    -------
+    k : ndarray of int64 of shape (number of finite rows,)
+        Rows that hold NaN or infinity in any column are absent.
+    """
+
+    def statistic(start, block):
+        return [grid.integers(block[finite_rows(block), column])]
+
+    return np.concatenate(map_merge(rows, statistic, list.__add__))
