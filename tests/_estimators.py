@@ -6,6 +6,7 @@ from skdp import (
     LloydKMeans,
     PrivateCovariance,
     PrivateGMM,
+    PrivateHistogram,
     PrivateMean,
     PrivatePCA,
 )
@@ -19,10 +20,11 @@ EXPENSIVE = [
     PrivateGMM(2, max_iter=2, n_init=1),
     PrivateCovariance(epsilon=4.0),
     PrivatePCA(epsilon=4.0),
+    PrivateHistogram(bins=4, epsilon=2.0),
 ]
 ESTIMATORS = [
     PrivateMean(),
-    PrivateMean(epsilon=2.0, trim=True),
+    PrivateMean(epsilon=2.0, trim=True, denoiser="auto"),
     PrivateMean(epsilon=4.0, method="friendly"),
     FriendlyCoreFilter(epsilon=4.0),
     *EXPENSIVE,

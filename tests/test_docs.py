@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import skdp
+from skdp._estimator import PrivateEstimator
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = [
@@ -27,6 +28,7 @@ PACKAGES = [
         "skdp.base",
         "skdp.chunks",
         "skdp.contracts",
+        "skdp.denoising",
         "skdp.exceptions",
         "skdp.friendly",
         "skdp.mechanisms",
@@ -62,7 +64,11 @@ def public(package):
 
 PUBLIC = {name: thing for package in PACKAGES for name, thing in public(package).items()}
 CALLABLE = {name: thing for name, thing in PUBLIC.items() if callable(thing)}
-ESTIMATORS = {name: cls for name, cls in public("skdp").items() if hasattr(cls, "get_params")}
+ESTIMATORS = {
+    name: cls
+    for name, cls in public("skdp").items()
+    if isinstance(cls, type) and issubclass(cls, PrivateEstimator)
+}
 
 
 # --- the reference lists everything

@@ -13,6 +13,7 @@ from skdp import (
     LloydKMeans,
     PrivateCovariance,
     PrivateGMM,
+    PrivateHistogram,
     PrivateMean,
     PrivatePCA,
 )
@@ -35,6 +36,8 @@ ESTIMATORS = [
     PrivateCovariance(),
     PrivatePCA(epsilon=1e4),
     PrivatePCA(),
+    PrivateHistogram(bins=3, epsilon=1e4),
+    PrivateHistogram(bins=3),
 ]
 LOCAL = "the core is private: pickles leave it behind, and transform asks for it"
 EXPECTED = {

@@ -7,9 +7,10 @@ from scipy.special import ndtri
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skdp._compat import Interval, StrOptions
+from skdp._compat import HasMethods, Interval, StrOptions
 from skdp._estimator import PrivateEstimator
 from skdp.accounting import Budget
+from skdp.denoising import denoised
 from skdp.location._friendly import friendly_location, friendly_location_plan
 from skdp.location._mean import mean_plan, private_mean
 
@@ -49,6 +50,9 @@ class PrivateMean(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator):
         Public scales of the columns, in which their accuracies should be alike. ``"auto"`` finds
         scales privately when that costs at most 8 % of the budget and neither ``center`` nor
         ``radius`` is given; ``"none"`` treats all columns alike.
+    denoiser : denoiser, "auto" or None, default=None
+        Shrinks the released mean by the law of its noise: free post-processing, for many columns
+        with means near one another or near zero. ``"auto"`` is :class:`skdp.AutoDenoiser`.
     random_state : int, RandomState instance or None, default=None
         None draws noise from the operating system. Anything else makes the result reproducible
         and not private: for tests and documentation.
@@ -59,6 +63,10 @@ class PrivateMean(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator):
     ----------
     location_ : ndarray of shape (n_features,)
         The released mean. Always finite.
+    released_location_ : ndarray of shape (n_features,)
+        The mean before a ``denoiser``; equal to ``location_`` without one.
+    sure_ : float
+        Unbiased estimate of the squared error that the noise has left in ``location_``.
     noise_scale_ : ndarray of shape (n_features,)
         Standard deviation of the privacy noise in ``location_``; infinite where the rows were too
         few to find anything.
@@ -113,6 +121,7 @@ class PrivateMean(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator):
         "diameter": [Interval(Real, 0, None, closed="neither"), None],
         "trim": ["boolean"],
         "scale": [StrOptions({"auto", "none"}), "array-like"],
+        "denoiser": [HasMethods(["fit", "transform"]), StrOptions({"auto"}), None],
     }
 
     def __init__(
@@ -126,6 +135,7 @@ class PrivateMean(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator):
         diameter=None,
         trim=False,
         scale="auto",
+        denoiser=None,
         random_state=None,
         ledger=None,
     ):
@@ -137,6 +147,7 @@ class PrivateMean(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator):
         self.diameter = diameter
         self.trim = trim
         self.scale = scale
+        self.denoiser = denoiser
         self.random_state = random_state
         self.ledger = ledger
 
@@ -164,8 +175,11 @@ class PrivateMean(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator):
                 trim=self.trim,
                 scale=self._column_vector("scale", rows.n_features) if scaled else self.scale,
             )
+        value, risk = denoised(mean.location, mean.noise_scale, self.denoiser)
         return {
-            "location_": mean.location,
+            "location_": value,
+            "released_location_": mean.location,
+            "sure_": risk,
             "noise_scale_": mean.noise_scale,
             "clipping_bound_": mean.clipping_bound,
         }
@@ -209,7 +223,8 @@ class PrivateMean(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator):
     def interval(self, confidence=0.95, *, simultaneous=False, clipping=True):
         """Return intervals for the mean of the rows, column by column.
 
-        They account for the privacy noise, whose law is known exactly, and for clipping; they cover
+        They lie around ``released_location_``: a denoised value is no middle of an interval. They
+        account for the privacy noise, whose law is known exactly, and for clipping; they cover
         the mean of this table, not the mean of a population behind it.
 
         Parameters
@@ -235,7 +250,7 @@ class PrivateMean(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator):
         half = ndtri((1 + confidence) / 2) * self.noise_scale_
         if clipping:
             half = half + self.clipping_bound_
-        return self.location_ - half, self.location_ + half
+        return self.released_location_ - half, self.released_location_ + half
 
     def transform(self, X):
         """Subtract the private mean from every row.

@@ -150,6 +150,8 @@ def test_nothing_else_survives(rng):
     assert set(vars(fit)) == {
         *PrivateMean().get_params(),
         "location_",
+        "released_location_",
+        "sure_",
         "noise_scale_",
         "clipping_bound_",
         "privacy_report_",

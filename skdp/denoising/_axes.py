@@ -1,0 +1,134 @@
+"""From the parameters of PrivateHistogram to the axes of its grid."""
+
+from dataclasses import dataclass
+from numbers import Integral
+
+import numpy as np
+
+from skdp.denoising._cells import Cells, Edges, Levels
+
+__all__ = ["Axis", "grid", "range_is_public", "read_axes"]
+
+MOST_CELLS = 2**24
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One column: its public edges or levels, or the number of bins of a range that is searched."""
+
+    size: int
+    values: Edges | Levels | None = None
+
+    @property
+    def searched(self):
+        """Whether the range is to be found privately."""
+        return self.values is None
+
+
+def read_axes(bins, range, categories, user, n_features):
+    """Return an Axis for every column but that of users, or raise ValueError.
+
+    Parameters
+    ----------
+    bins, range, categories, user
+        As in PrivateHistogram.
+    n_features : int
+
+    Returns
+    -------
+    axes : dict of int to Axis
+    """
+    categories = dict(categories or {})
+    columns = [c for c in np.arange(n_features).tolist() if c != user]
+    _check_columns(categories, user, columns, n_features)
+    n_bins = _per_column("bins", bins, n_features, isinstance(bins, str | Integral))
+    ranges = _per_column("range", range, n_features, range is None or _is_pair(range))
+    auto = min(64, max(2, int(4096 ** (1 / max(1, len(columns) - len(categories))) + 1e-9)))
+    axes = {}
+    for c in columns:
+        if c in categories:
+            axes[c] = _levels(categories[c])
+        elif isinstance(n_bins[c], str):
+            axes[c] = _binned(auto, ranges[c])
+        elif isinstance(n_bins[c], Integral):
+            axes[c] = _binned(int(n_bins[c]), ranges[c])
+        else:
+            axes[c] = _edges(n_bins[c])
+    cells = 1
+    for axis in axes.values():
+        cells *= axis.size
+    if not 0 < cells <= MOST_CELLS:
+        raise ValueError(
+            f"the grid would have more than {MOST_CELLS} cells, with {n_features} columns in X. "
+            "Pass fewer bins, or fewer columns."
+        )
+    return axes
+
+
+def range_is_public(bins, range):
+    """Return whether no column needs a private range, as far as it is known without the table."""
+    if isinstance(bins, str | Integral) or any(isinstance(b, str | Integral) for b in bins):
+        return range is not None and (_is_pair(range) or all(r is not None for r in range))
+    return True
+
+
+def grid(axes, found):
+    """Return the Cells of axes, given released ranges ``{column: (low, high)}``."""
+    return Cells(
+        {
+            c: Edges.between(*map(float, found[c]), axis.size) if axis.searched else axis.values
+            for c, axis in axes.items()
+        }
+    )
+
+
+def _check_columns(categories, user, columns, n_features):
+    wrong = [c for c in categories if not isinstance(c, Integral) or c not in columns]
+    if wrong or (user is not None and user >= n_features) or not columns:
+        raise ValueError(
+            f"categories and user must name different columns by their index, below {n_features}, "
+            f"and leave a column to count by. Got categories for {list(categories)} and {user=}."
+        )
+
+
+def _per_column(name, value, n_features, common):
+    """Return one entry per column of a parameter that may be common to all."""
+    if common:
+        return [value] * n_features
+    entries = list(value)
+    if len(entries) != n_features:
+        raise ValueError(
+            f"{name} must be common to all columns or have one entry per column of X, which has "
+            f"{n_features}. Got {len(entries)} entries."
+        )
+    return entries
+
+
+def _is_pair(range):
+    return len(range) == 2 and all(np.ndim(end) == 0 and end is not None for end in range)
+
+
+def _binned(size, range):
+    if range is None:
+        return Axis(size)
+    low, high = (float(end) for end in range)
+    if not (np.isfinite([low, high]).all() and low < high):
+        raise ValueError(f"a range must be (low, high), finite, low < high. Got ({low}, {high}).")
+    return Axis(size, Edges.between(low, high, size))
+
+
+def _edges(edges):
+    edges = np.asarray(edges, dtype=np.float64)
+    fits = edges.ndim == 1 and edges.size >= 2
+    if not (fits and np.isfinite(edges).all() and np.all(np.diff(edges) > 0)):
+        raise ValueError(
+            f"edges must be finite and increasing, at least two. Got shape {edges.shape}."
+        )
+    return Axis(edges.size - 1, Edges(edges))
+
+
+def _levels(levels):
+    values = np.unique(np.asarray(levels, dtype=np.float64))
+    if not values.size or not np.isfinite(values).all():
+        raise ValueError("the categories of a column must be finite numbers, at least one.")
+    return Axis(values.size, Levels(values))

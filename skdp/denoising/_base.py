@@ -1,0 +1,165 @@
+"""The transformer that all denoisers are."""
+
+from numbers import Real
+
+import numpy as np
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from skdp._compat import Interval, StrOptions, fit_context
+from skdp._curator import Release
+from skdp.contracts import Contract, Released
+from skdp.denoising._rules import LAWS, Noise, unbiased_risk
+
+__all__ = ["Denoiser", "known_noise"]
+
+
+class Denoiser(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+    """Base of the denoisers: post-processing of released vectors whose noise is known.
+
+    A subclass has the parameters ``noise_scale`` and ``law`` and writes ``_rule(y, noise)``, which
+    returns the :class:`skdp.denoising.Rule` of one released vector; ``assumes`` says in a sentence
+    when it helps, ``laws`` which laws of noise it knows how to treat.
+    """
+
+    assumes = ""
+    laws = LAWS
+
+    _parameter_constraints: dict = {
+        "noise_scale": [Interval(Real, 0, None, closed="neither"), "array-like", None],
+        "law": [StrOptions(set(LAWS))],
+    }
+
+    def fit(self, X, y=None):
+        """Estimate the risk of denoising the rows of X.
+
+        Nothing is carried from one row to another: a row is denoised by itself.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_releases, n_features), or Release
+            Released vectors, one per row. A :class:`skdp.base.Release` is one row, of any shape,
+            that brings its noise along.
+        y : Ignored
+            Present for API consistency by convention.
+
+        Returns
+        -------
+        self : object
+            Fitted denoiser.
+        """
+        self._fitted(X)
+        return self
+
+    def fit_transform(self, X, y=None):
+        """Fit, and return the denoised rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_releases, n_features), or Release
+        y : Ignored
+
+        Returns
+        -------
+        X_denoised : ndarray of shape (n_releases, n_features)
+        """
+        return np.array([rule.value for rule in self._fitted(X)])
+
+    def transform(self, X):
+        """Denoise every row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_releases, n_features), or Release
+            With the noise of the rows that the denoiser was fitted on, if it is no Release.
+
+        Returns
+        -------
+        X_denoised : ndarray of shape (n_releases, n_features)
+        """
+        check_is_fitted(self)
+        rows, scale, law = _released(X, self.noise_scale_, self.law_)
+        rows = validate_data(self, rows, dtype=np.float64, reset=False)
+        self.check(rows.shape[1], law)
+        noise = self._noise(scale, law, rows.shape[1])
+        return np.array([rule.value for rule in self._rules(rows, noise)])
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def _fitted(self, X):
+        """Set the fitted attributes; return the rules of the rows."""
+        rows, scale, law = _released(X, self.noise_scale, self.law)
+        rows = validate_data(self, rows, dtype=np.float64)
+        self.check(rows.shape[1], law)
+        noise = self._noise(scale, law, rows.shape[1])
+        rules = self._rules(rows, noise)
+        risks = np.array([unbiased_risk(*pair) for pair in _pairs(rows, noise, rules)])
+        fitted = {"noise_scale_": scale, "law_": law, "sure_": risks, **self._more(rules)}
+        for name, value in fitted.items():
+            setattr(self, name, value)
+        return rules
+
+    def _rules(self, rows, noise):
+        prepared = self._prepare(rows.shape[1])
+        return [self._rule(row, noise, *prepared) for row in rows]
+
+    def _prepare(self, n_features):
+        """Return, as a tuple, what ``_rule`` takes besides and all rows share."""
+        return ()
+
+    def _check_public(self, n_features):
+        """Raise ValueError for parameters that do not fit the number of columns."""
+
+    def _more(self, rules):
+        """Return further fitted attributes."""
+        return {}
+
+    def check(self, n_features, law):
+        """Raise ValueError unless vectors of this length and law can be denoised.
+
+        Parameters
+        ----------
+        n_features : int
+        law : {"gaussian", "laplace"}
+        """
+        if law not in self.laws:
+            raise ValueError(
+                f"{type(self).__name__} needs Gaussian noise: it mixes the coordinates, and mixed "
+                f"Laplace noise has no simple law. Got law={law!r}. Release with Gaussian noise, "
+                "or take JamesSteinDenoiser, SoftThresholdDenoiser or BayesDenoiser."
+            )
+        self._check_public(n_features)
+
+    def _noise(self, scale, law, n_features):
+        if scale is None:
+            raise ValueError(
+                "noise_scale=None needs a Release, which knows its noise. Pass noise_scale, the "
+                "standard deviation of the noise, for instance the noise_scale_ of an estimator."
+            )
+        return known_noise(scale, law, n_features)
+
+    def __skdp_contract__(self):
+        """Return what this step reads and yields: it is free."""
+        return Contract(consumes=(Released,), yields=lambda kind: Released("mixed"), spends=False)
+
+
+def known_noise(scale, law, n_features):
+    """Return the Noise of a vector, after checking its scale."""
+    scale = np.asarray(scale, dtype=np.float64)
+    fits = scale.shape in ((), (n_features,))
+    if law not in LAWS or not fits or not np.all((scale > 0) & np.isfinite(scale)):
+        raise ValueError(
+            f"noise needs a law in {LAWS} and a scale that is positive and finite, one number or "
+            f"of shape ({n_features},). Got law={law!r} and a scale of shape {scale.shape}."
+        )
+    return Noise(np.broadcast_to(scale, (n_features,)), law)
+
+
+def _released(X, scale, law):
+    """Return rows, noise scale and law of an array or a Release."""
+    if isinstance(X, Release):
+        return np.asarray(X.value, dtype=np.float64).reshape(1, -1), X.scale, X.law
+    return X, scale, law
+
+
+def _pairs(rows, noise, rules):
+    return ((row, noise, rule) for row, rule in zip(rows, rules, strict=True))

@@ -1,0 +1,99 @@
+"""Cells of a grid: every row falls into one of them or none, by itself."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from skdp.chunks import map_merge
+from skdp.mechanisms import finite_rows
+
+__all__ = ["Cells", "Edges", "Levels"]
+
+LARGEST = 2.0**1020  # edges stay below, so that their differences are finite
+
+
+@dataclass(frozen=True)
+class Edges:
+    """Bins between public or released edges; the last one is closed, as in numpy's histogram."""
+
+    values: np.ndarray
+
+    @classmethod
+    def between(cls, low, high, n_bins):
+        """Return ``n_bins`` bins of one width; a range without width is made one unit wide."""
+        low, high = max(min(low, LARGEST), -LARGEST), max(min(high, LARGEST), -LARGEST)
+        values = np.linspace(low, high, n_bins + 1)
+        if not np.all(np.diff(values) > 0):
+            half = max(0.5, 2.0**-40 * n_bins * max(abs(low), abs(high)))
+            values = np.linspace(low - half, high + half, n_bins + 1)
+        return cls(values)
+
+    @property
+    def size(self):
+        """Number of bins."""
+        return len(self.values) - 1
+
+    def index(self, x):
+        """Return the bin of every value, -1 outside."""
+        at = np.searchsorted(self.values, x, side="right") - 1
+        at[x == self.values[-1]] = self.size - 1
+        at[(at >= self.size) | np.isnan(x)] = -1
+        return at
+
+
+@dataclass(frozen=True)
+class Levels:
+    """A public set of values, in increasing order."""
+
+    values: np.ndarray
+
+    @property
+    def size(self):
+        """Number of levels."""
+        return len(self.values)
+
+    def index(self, x):
+        """Return the level of every value, -1 for others."""
+        at = np.minimum(np.searchsorted(self.values, x), self.size - 1)
+        return np.where(self.values[at] == x, at, -1)
+
+
+@dataclass(frozen=True)
+class Cells:
+    """The product of the axes of some columns.
+
+    Parameters
+    ----------
+    axes : dict of int to Edges or Levels
+        By column.
+    """
+
+    axes: dict
+
+    @property
+    def shape(self):
+        """Number of bins along every axis."""
+        return tuple(axis.size for axis in self.axes.values())
+
+    def index(self, block):
+        """Return the flat cell of every row of a block, -1 for rows in none.
+
+        A row with NaN or infinity, in whatever column, is in none. Elementwise: a function of the
+        row and the edges.
+        """
+        flat, inside = np.zeros(len(block), dtype=np.int64), finite_rows(block)
+        for column, axis in self.axes.items():
+            at = axis.index(np.asarray(block[:, column], dtype=np.float64))
+            inside = inside & (at >= 0)
+            flat = flat * axis.size + at
+        return np.where(inside, flat, -1)
+
+    def counts(self, rows):
+        """Return the exact counts of all cells. Not for release."""
+        size = int(np.prod(self.shape))
+
+        def statistic(start, block):
+            at = self.index(block)
+            return np.bincount(at[at >= 0], minlength=size)
+
+        return map_merge(rows, statistic, np.add).reshape(self.shape)

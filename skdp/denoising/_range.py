@@ -1,0 +1,103 @@
+"""A private range of every column: a rough centre, then how far rows lie below and above it."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+
+from skdp.chunks import map_merge
+from skdp.denoising._count_noise import released
+from skdp.mechanisms import finite_rows
+from skdp.scales import LogBins, count_rows, top_scale
+from skdp.scales._bisection import LEVELS
+from skdp.scales._bisection import _float as float_of_order
+from skdp.scales._bisection import _ordered as order_of_floats
+
+__all__ = ["RANGE_SHARE", "private_ranges", "range_steps"]
+
+SHARES = {"row count": Fraction(1, 100), "centre": Fraction(12, 100), "reach": Fraction(7, 100)}
+RANGE_SHARE = sum(SHARES.values())
+TAIL = 0.002  # part of the rows that may lie beyond each end
+LAPLACE_TAILS = 2.0  # top_scale is made for Gaussian noise; Laplace noise has longer tails
+
+
+def range_steps(step, law):
+    """Return the planned steps of :func:`private_ranges`, made by ``step`` (the class Step)."""
+    times = {"row count": 1, "centre": LEVELS, "reach": 1}
+    return tuple(step(label, law, SHARES[label] / times[label], times[label]) for label in SHARES)
+
+
+def private_ranges(rows, columns, curator, law):
+    """Release a range for some columns that holds nearly all rows, at a fifth of the budget.
+
+    Parameters
+    ----------
+    rows : ArrayRows
+    columns : list of int
+    curator : Curator
+        With the steps of :func:`range_steps`.
+    law : {"gaussian", "laplace"}
+
+    Returns
+    -------
+    low, high : ndarrays of shape (len(columns),)
+
+    Notes
+    -----
+    **Privacy** (add or remove one row; c columns). The row count moves by 1. Given the thresholds
+    t, which are released, ``2 #{x <= t} - n`` moves by exactly 1 in every column. Given the
+    centres, a row is counted once per column, in the histogram of distances below or above its
+    centre. So the sensitivities are 1, c and c (l1), 1, sqrt(c) and sqrt(c) (l2).
+    """
+    c = len(columns)
+    n, _ = released(curator, law, count_rows(rows), l1=1, squared_l2=1, **_step("row count"))
+    centre = _centres(rows, columns, curator, law)
+    bins = LogBins(2)
+    counts = map_merge(rows, lambda start, block: _reach(block, columns, centre, bins), np.add)
+    noisy, scale = released(curator, law, counts, l1=c, squared_l2=c, **_step("reach"))
+    sd = scale if law == "gaussian" else LAPLACE_TAILS * math.sqrt(2) * scale
+    reach = np.array(
+        [
+            [top_scale(side, sd, max(n, 1.0), bins, tail=TAIL) or 0.0 for side in pair]
+            for pair in noisy
+        ]
+    )
+    if not reach.any(axis=1).all():
+        curator.decide("too few rows, or rows all alike: a range is one unit wide")
+    return centre - reach[:, 0], centre + reach[:, 1]
+
+
+def _step(label):
+    return {"share": SHARES[label], "label": label}
+
+
+def _centres(rows, columns, curator, law):
+    """Release a value near the median of every column, by bisection on the order of all floats."""
+    c = len(columns)
+    low, high = np.zeros(c, np.uint64), np.full(c, 2**64 - 1, np.uint64)
+    for _ in range(LEVELS):
+        middle = low + (high - low) // np.uint64(2)
+
+        def balance(start, block, middle=middle):
+            x = np.asarray(block[finite_rows(block)][:, columns], np.float64) + 0.0  # no -0.0
+            x = order_of_floats(x)
+            return 2 * np.count_nonzero(x <= middle, axis=0) - len(x)
+
+        value, _ = released(
+            curator,
+            law,
+            map_merge(rows, balance, np.add),
+            l1=c,
+            squared_l2=c,
+            share=SHARES["centre"] / LEVELS,
+            label="centre",
+        )
+        high, low = np.where(value > 0, middle, high), np.where(value > 0, low, middle)
+    return float_of_order(low + (high - low) // np.uint64(2))
+
+
+def _reach(block, columns, centre, bins):
+    """Return histograms of the distances below and above the centres, shape (c, 2, n_bins)."""
+    x = np.asarray(block[finite_rows(block)][:, columns], dtype=np.float64) - centre
+    sides = [np.where(x < 0, -x, np.nan), np.where(x >= 0, x, np.nan)]
+    return np.stack([bins.column_counts(side) for side in sides], axis=1)

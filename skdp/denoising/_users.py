@@ -1,0 +1,101 @@
+"""Counts to which every user contributes a bounded number of rows, whatever the table says."""
+
+from fractions import Fraction
+
+import numpy as np
+
+from skdp.chunks import map_merge
+
+__all__ = ["capped_counts", "capped_sensitivity"]
+
+
+def capped_sensitivity(per_user, per_cell):
+    """Return the sensitivities of :func:`capped_counts`: l1, and the square of l2.
+
+    Parameters
+    ----------
+    per_user : int
+        Largest number m of rows of one user.
+    per_cell : int
+        Largest number k of rows of one user in one cell, at most m.
+
+    Returns
+    -------
+    l1, squared_l2 : Fraction
+
+    Notes
+    -----
+    For adding or removing **all rows of one user**: the counts move by a vector c of integers
+    with ``0 <= c_j <= k`` and ``sum c_j <= m``. So ``|c|_1 <= m``, and the convex ``|c|_2^2`` is
+    largest at a vertex: ``m // k`` cells with k rows, one with the rest.
+
+    For adding or removing **one row**: by the proof in :func:`capped_counts` the counts move by
+    0, e_a or e_a - e_b, of lengths at most 2 (l1) and sqrt(2) (l2). The larger of the two bounds is
+    used, so the guarantee holds for both kinds of neighbours. It makes a difference for m = 1 only.
+    """
+    squared = per_user // per_cell * per_cell**2 + (per_user % per_cell) ** 2
+    return Fraction(max(per_user, 2)), Fraction(max(squared, 2))
+
+
+def capped_counts(rows, cells, coins, *, user, per_user, per_cell):
+    """Count rows by cells, at most ``per_user`` of a user and ``per_cell`` of a user in a cell.
+
+    Parameters
+    ----------
+    rows : ArrayRows
+    cells : Cells
+    coins : RowKeys
+        Secret keys, one per row: a user with too many rows keeps a random selection.
+    user : int or None
+        The column that tells whose row it is; equal numbers are one user.
+    per_user, per_cell : int
+
+    Returns
+    -------
+    counts : ndarray of the shape of the cells
+        Exact. Not for release.
+
+    Notes
+    -----
+    **Privacy.** Rows in no cell are absent. Order the rows of a user by (key, cell). Every cell
+    keeps its first k; of what is kept the first m are counted. The result is a function of
+    the set of the user's triples (user, cell, key), and a user's rows do not touch those of
+    others: removing a user removes one vector c of :func:`capped_sensitivity`.
+
+    Let a row be added in cell a. The first rule then keeps one row more in a, or another in place
+    of a later one of a. In the list that the second rule cuts, a row is put in, and perhaps a later
+    one of the same cell is taken out. If the one taken out had been counted, nothing changes: the
+    number of rows before the cut, and their cells, are the same. Else at most one row of a comes
+    in, and at most one, the last of m, goes.
+
+    Memory: three numbers per row that is in a cell. Without ``user`` all rows count.
+    """
+    if user is None:
+        return cells.counts(rows)
+
+    def statistic(start, block):
+        at = cells.index(block)
+        inside = np.flatnonzero(at >= 0)
+        keys = coins.keys(start, start + len(block), use="rows of a user")
+        return [(np.asarray(block[inside, user], dtype=np.float64), at[inside], keys[inside])]
+
+    parts = map_merge(rows, statistic, list.__add__)
+    users, at, keys = (np.concatenate(part) for part in zip(*parts, strict=True))
+    order = np.lexsort((keys, at, users))
+    first = _rank(users[order], at[order]) < per_cell
+    users, at, keys = (part[order][first] for part in (users, at, keys))
+    order = np.lexsort((at, keys, users))
+    first = _rank(users[order]) < per_user
+    size = int(np.prod(cells.shape))
+    return np.bincount(at[order][first], minlength=size).reshape(cells.shape)
+
+
+def _rank(*columns):
+    """Return the position of every entry in its run of equal entries."""
+    n = len(columns[0])
+    new = np.ones(n, dtype=bool)
+    for column in columns:
+        new[1:] &= column[1:] == column[:-1]
+    new[1:] = ~new[1:]
+    starts = np.flatnonzero(new)
+    return np.arange(n) - np.repeat(starts, np.diff(np.append(starts, n)))

@@ -1,0 +1,282 @@
+"""PrivateHistogram: counts, laws, ranges, users, options, and the two layers of the audit."""
+
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+
+from skdp import PrivacyLedger
+from skdp.audit import conditional_sensitivity, non_interference
+from skdp.chunks import ArrayRows
+from skdp.denoising import AutoDenoiser, PrivateHistogram, TrendFilterDenoiser
+from skdp.denoising._cells import Cells, Edges, Levels
+from skdp.denoising._count_noise import released
+from skdp.denoising._users import capped_counts, capped_sensitivity
+from skdp.exceptions import AuditFailure
+from tests._curators import FixedKeys, canned, check_replay
+
+pytestmark = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")
+
+
+# --- cells
+
+
+def test_bins_are_those_of_numpy(rng):
+    x = np.concatenate([rng.normal(size=500), [-1.0, 0.0, 1.0, 0.5, 7.0]])
+    edges = np.array([-1.0, 0.0, 0.5, 1.0])
+    got = Cells({0: Edges(edges)}).counts(ArrayRows(x[:, None], block_rows=7))
+    assert np.array_equal(got, np.histogram(x, edges)[0])
+
+
+def test_cells_of_several_columns(rng):
+    X = np.column_stack([rng.normal(size=400), rng.integers(5, size=400), rng.normal(size=400)])
+    cells = Cells({0: Edges(np.linspace(-1, 1, 4)), 1: Levels(np.array([1.0, 2.0, 4.0]))})
+    got = cells.counts(ArrayRows(X))
+    for j, level in enumerate((1.0, 2.0, 4.0)):
+        want = np.histogram(X[X[:, 1] == level, 0], np.linspace(-1, 1, 4))[0]
+        assert np.array_equal(got[:, j], want)
+    X[3, 2] = np.nan
+    assert cells.counts(ArrayRows(X)).sum() == got.sum() - (cells.index(np.nan_to_num(X))[3] >= 0)
+
+
+@pytest.mark.parametrize(
+    ("low", "high"), [(0, 0), (5, 5), (-1e300, 1e300), (1e16, 1e16 + 2), (-1.7e308, 1.7e308)]
+)
+def test_every_range_has_increasing_edges(low, high):
+    edges = Edges.between(low, high, 50).values
+    assert np.all(np.diff(edges) > 0) and np.isfinite(edges).all()
+
+
+# --- users
+
+
+def test_the_sensitivity_of_capped_counts_is_the_largest():
+    """All vectors of four cells, in exact integers."""
+    for m, k in ((1, 1), (3, 1), (4, 2), (5, 2), (5, 5), (4, 3)):
+        vectors = [c for c in product(range(k + 1), repeat=4) if sum(c) <= m]
+        l1 = max(sum(c) for c in vectors)
+        squared = max(sum(x * x for x in c) for c in vectors)
+        cells = min(4, -(-m // k))  # four cells are enough unless m / k is more
+        assert cells * k >= m or l1 < m
+        assert capped_sensitivity(m, k)[0] == max(2, m)
+        if m <= 4 * k:
+            assert capped_sensitivity(m, k) == (max(2, l1), max(2, Fraction(squared)))
+
+
+def capped(X, keys, m, k, **chunks):
+    cells = Cells({1: Levels(np.arange(4.0))})
+    rows = ArrayRows(X, **chunks)
+    return capped_counts(rows, cells, FixedKeys(keys), user=0, per_user=m, per_cell=k)
+
+
+def test_neighbours_of_both_kinds_move_counts_by_at_most_the_sensitivity(rng):
+    """One user's rows, and one row; the bounds are attained."""
+    worst_user = worst_row = 0.0
+    for _ in range(400):
+        n, m = int(rng.integers(1, 25)), int(rng.integers(1, 5))
+        k = int(rng.integers(1, m + 1))
+        X = np.column_stack([rng.integers(4, size=n), rng.integers(5, size=n)]).astype(float)
+        keys = rng.integers(0, 2**63, size=n, dtype=np.uint64)
+        if rng.random() < 0.3:
+            keys = keys % 3  # equal keys
+        l1, squared = capped_sensitivity(m, k)
+        full = capped(X, keys, m, k, block_rows=int(rng.integers(1, 9)))
+        rest = X[:, 0] != X[0, 0]
+        user = full - capped(X[rest], keys[rest], m, k)
+        assert np.abs(user).sum() <= min(l1, m) and np.square(user).sum() <= squared
+        row = full - capped(X[1:], keys[1:], m, k)
+        assert np.abs(row).sum() <= 2 and np.square(row).sum() <= 2
+        worst_user = max(worst_user, np.square(user).sum() / squared)
+        worst_row = max(worst_row, np.square(row).sum())
+    assert worst_user == 1 and worst_row == 2
+
+
+def test_rows_below_the_cap_all_count(rng):
+    X = np.column_stack([np.arange(50) % 10, rng.integers(4, size=50)]).astype(float)
+    keys = rng.integers(0, 2**63, size=50, dtype=np.uint64)
+    assert np.array_equal(capped(X, keys, 5, 5), np.bincount(X[:, 1].astype(int), minlength=4))
+    assert capped(X, keys, 2, 2).sum() == 20
+    order = rng.permutation(50)
+    assert np.array_equal(capped(X[order], keys[order], 2, 1), capped(X, keys, 2, 1))
+
+
+# --- the estimator
+
+
+def test_the_law_is_the_one_of_less_noise():
+    def law(**params):
+        return PrivateHistogram(range=(0, 1), **params).plan().steps[0].mechanism
+
+    assert law() == "laplace"
+    assert law(delta=0.0) == "laplace"
+    assert law(epsilon=1.0, user=0, rows_per_user=100, rows_per_cell=1) == "gaussian"
+    assert law(epsilon=1.0, user=0, rows_per_user=100) == "laplace"  # l1 = l2
+    assert law(denoiser=TrendFilterDenoiser()) == "gaussian"
+    assert law(noise="gaussian") == "gaussian"
+
+
+def test_noise_scales():
+    X = np.zeros((5, 1))
+    laplace = PrivateHistogram(2, range=(0, 1), epsilon=0.5).fit(X)
+    assert laplace.law_ == "laplace" and laplace.noise_scale_ == pytest.approx(2.0)
+    assert laplace.privacy_report_.budget.delta == 0
+    gaussian = PrivateHistogram(2, range=(0, 1), noise="gaussian").fit(X)
+    assert gaussian.noise_scale_ == pytest.approx(4.22, rel=0.01)
+
+
+def test_counts_are_exact_without_noise(rng):
+    X = rng.normal(size=(300, 2))
+    X = np.column_stack([X, rng.integers(3, size=300)])
+    fit = PrivateHistogram(
+        [4, [-1.0, 0.0, 2.0], 1],
+        range=(-2, 2),
+        categories={2: [0, 1, 2]},
+        epsilon=1e5,
+        integer=True,
+    ).fit(X)
+    edges = [np.linspace(-2, 2, 5), [-1.0, 0.0, 2.0], [-0.5, 0.5, 1.5, 2.5]]
+    assert np.array_equal(fit.counts_, np.histogramdd(X, edges)[0])
+    assert fit.counts_.shape == (4, 2, 3) and len(fit.edges_) == 3
+
+
+@pytest.mark.parametrize("noise", ["laplace", "gaussian"])
+def test_ranges_hold_the_rows(noise, rng):
+    n = 100_000
+    X = np.column_stack([2013 + rng.random(n), rng.exponential(size=n), 1e6 * rng.normal(size=n)])
+    fit = PrivateHistogram(noise=noise, random_state=0).fit(X)
+    for x, edges in zip(X.T, fit.edges_, strict=True):
+        inside = np.mean((x >= edges[0]) & (x <= edges[-1]))
+        assert inside > 0.98
+        assert edges[-1] - edges[0] < 3 * (np.quantile(x, 0.999) - np.quantile(x, 0.001))
+    assert sum(float(c.share) for c in fit.privacy_report_.charges) == pytest.approx(1)
+
+
+def test_a_denoiser_is_free(rng):
+    X = rng.normal(size=(2000, 1))
+    common = {"bins": 500, "range": (-50, 50), "epsilon": 0.1, "random_state": 0}
+    plain, auto = (PrivateHistogram(**common, denoiser=d).fit(X) for d in (None, "auto"))
+    assert np.array_equal(plain.noisy_counts_, auto.noisy_counts_)
+    assert "free post-processing" in str(auto.plan())
+    truth = np.histogram(X, np.linspace(-50, 50, 501))[0]
+    loss = [np.square(fit.counts_ - truth).sum() for fit in (plain, auto)]
+    assert loss[1] < 0.5 * loss[0]
+    assert plain.sure_ == pytest.approx(500 * 2 * plain.noise_scale_**2)
+
+
+def test_options(rng):
+    X = rng.random((20, 1))
+    fit = PrivateHistogram(50, range=(0, 1), integer=True).fit(X)
+    assert fit.counts_.min() >= 0 and np.array_equal(fit.counts_, np.rint(fit.counts_))
+    low, high = fit.interval()
+    assert np.array_equal(low, np.rint(low)) and np.all(low <= high) and low.min() >= 0
+    loose = PrivateHistogram(50, range=(0, 1), nonnegative=False).fit(X)
+    assert np.array_equal(loose.counts_, loose.noisy_counts_) and loose.counts_.min() < 0
+
+
+@pytest.mark.parametrize("noise", ["laplace", "gaussian"])
+def test_intervals_cover(noise, rng):
+    """3000 cells; at least nominal minus 2 %, five standard errors of 0.004."""
+    X = rng.random((2000, 1))
+    truth = np.histogram(X, np.linspace(0, 1, 3001))[0]
+    for integer in (False, True):
+        fit = PrivateHistogram(3000, range=(0, 1), noise=noise, integer=integer, random_state=1)
+        low, high = fit.fit(X).interval(0.95)
+        assert np.mean((low <= truth) & (truth <= high)) > 0.93
+        low, high = fit.interval(0.95, simultaneous=True)
+        assert np.mean((low <= truth) & (truth <= high)) > 0.999
+
+
+def test_the_ledger_is_charged_in_the_unit_of_the_law():
+    X, epsilon = np.zeros((4, 1)), 0.5
+    basic = PrivacyLedger(1.0)
+    fit = PrivateHistogram(3, range=(0, 1), epsilon=epsilon, ledger=basic).fit(X)
+    assert fit.law_ == "laplace" and float(basic.spent().amount) == pytest.approx(0.5)
+    composing = PrivacyLedger(1.0, 1e-6)
+    fit = PrivateHistogram(3, range=(0, 1), epsilon=epsilon, delta=5e-7, ledger=composing).fit(X)
+    assert fit.law_ == "gaussian" and composing.spent().amount > 0
+
+
+@pytest.mark.parametrize(
+    ("params", "match"),
+    [
+        ({"bins": [3, 4]}, "one entry per column"),
+        ({"bins": [[0.0, 0.0], 3, 3]}, "increasing"),
+        ({"range": (1.0, 0.0)}, "low < high"),
+        ({"range": [(0, 1)] * 2 + [(0, np.inf)]}, "low < high"),
+        ({"bins": 1000}, "cells"),
+        ({"categories": {5: [1]}}, "different columns"),
+        ({"categories": {0: [np.nan]}}, "finite numbers"),
+        ({"user": 3, "range": (0, 1)}, "different columns"),
+        ({"user": 0}, "must be public"),
+        ({"denoiser": TrendFilterDenoiser(np.eye(3)), "range": (0, 1)}, "one node per coordinate"),
+        ({"denoiser": TrendFilterDenoiser(), "noise": "laplace", "range": (0, 1)}, "Gaussian"),
+    ],
+)
+def test_what_does_not_fit_is_refused_before_anything_is_charged(params, match):
+    ledger = PrivacyLedger(1.0, 1e-6)
+    with pytest.raises(ValueError, match=match):
+        PrivateHistogram(**params, ledger=ledger).fit(np.zeros((10, 3)))
+    assert ledger.spent().amount == 0
+
+
+def test_plots(rng):
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    X = rng.random((100, 2))
+    one = PrivateHistogram(5, range=(0, 1)).fit(X[:, :1]).plot(confidence=0.9)
+    assert one.ax_.get_xlabel() == "column 0" and one.figure_ is one.ax_.figure
+    two = PrivateHistogram(5, range=(0, 1)).fit(X).plot()
+    assert two.ax_.get_ylabel() == "column 1"
+    with pytest.raises(ValueError, match="one or two columns"):
+        PrivateHistogram(2, range=(0, 1)).fit(rng.random((9, 3))).plot()
+    matplotlib.pyplot.close("all")
+
+
+# --- the layers of the audit
+
+TABLE = np.random.default_rng(3).normal(size=(120, 3)) * [1, 10, 0.1]
+USERS = np.floor(np.abs(TABLE) * [4, 0.5, 30])
+AUDITED = {
+    "private range": (PrivateHistogram(bins=3, noise="gaussian"), TABLE),
+    "pure range": (PrivateHistogram(bins=3), TABLE),
+    "public range": (PrivateHistogram(bins=4, range=(-1, 1), integer=True), TABLE),
+    "denoised": (PrivateHistogram(bins=3, range=(-1, 1), denoiser=AutoDenoiser()), TABLE),
+    "one row a user": (PrivateHistogram(bins=3, range=(0, 9), user=0), USERS),
+    "users": (
+        PrivateHistogram(
+            bins=3, range=(0, 9), user=0, rows_per_user=3, rows_per_cell=2, noise="gaussian"
+        ),
+        USERS,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", AUDITED)
+def test_conditional_sensitivity(name):
+    estimator, X = AUDITED[name]
+    report = conditional_sensitivity(estimator, X, n_pairs=10 if name == "denoised" else 30)
+    if name in ("public range", "pure range"):
+        assert report.worst["counts"].ratio > 0.99
+
+
+@pytest.mark.parametrize("name", AUDITED)
+def test_non_interference(name):
+    estimator, X = AUDITED[name]
+    non_interference(estimator, X, n_transcripts=1 if name == "denoised" else 2)
+
+
+def test_a_user_who_is_not_capped_is_found():
+    """The layers see what the cap is for: without it the counts move too far."""
+
+    X = np.column_stack([np.zeros(5), np.zeros(5)])
+    cells = Cells({1: Levels(np.arange(4.0))})
+    curators = []
+    for table in (X, X[:0]):
+        transcript = curators[0].answers if curators else "noise"
+        curator = canned("counts", transcript)
+        counts = cells.counts(ArrayRows(table))
+        released(curator, "gaussian", counts, l1=2, squared_l2=2, share=1, label="counts")
+        curators.append(curator)
+    with pytest.raises(AuditFailure):
+        check_replay(*curators)
