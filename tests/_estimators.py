@@ -8,7 +8,14 @@ from skdp import (
     PrivateGMM,
     PrivateHistogram,
     PrivateMean,
+    PrivateMedian,
+    PrivateMinMaxScaler,
     PrivatePCA,
+    PrivateQuantile,
+    PrivateRobustScaler,
+    PrivateStandardScaler,
+    PrivateTrimmedMean,
+    PrivateVariance,
 )
 
 # The two long layers see these on fewer tables; the whole of them is a slow test.
@@ -21,6 +28,13 @@ EXPENSIVE = [
     PrivateCovariance(epsilon=4.0),
     PrivatePCA(epsilon=4.0),
     PrivateHistogram(bins=4, epsilon=2.0),
+    PrivateMedian(),
+    PrivateQuantile(0.9, epsilon=2.0, delta=0.0, method="exponential"),
+    PrivateTrimmedMean(epsilon=2.0),
+    PrivateVariance(epsilon=4.0),
+    PrivateStandardScaler(epsilon=4.0),
+    PrivateRobustScaler(epsilon=4.0),
+    PrivateMinMaxScaler(epsilon=4.0),
 ]
 ESTIMATORS = [
     PrivateMean(),

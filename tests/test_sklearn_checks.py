@@ -15,7 +15,16 @@ from skdp import (
     PrivateGMM,
     PrivateHistogram,
     PrivateMean,
+    PrivateMedian,
+    PrivateMinMax,
+    PrivateMinMaxScaler,
     PrivatePCA,
+    PrivateQuantile,
+    PrivateRobustScaler,
+    PrivateStandardScaler,
+    PrivateTrimmedMean,
+    PrivateVariance,
+    SensitivityPreprocessor,
 )
 
 pytestmark = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")
@@ -38,12 +47,26 @@ ESTIMATORS = [
     PrivatePCA(),
     PrivateHistogram(bins=3, epsilon=1e4),
     PrivateHistogram(bins=3),
+    PrivateMedian(epsilon=1e4),
+    PrivateMedian(delta=0.0, method="exponential"),
+    PrivateQuantile(),
+    PrivateTrimmedMean(),
+    PrivateVariance(),
+    PrivateMinMax(),
+    PrivateStandardScaler(epsilon=1e4),
+    PrivateStandardScaler(),
+    PrivateRobustScaler(),
+    PrivateMinMaxScaler(),
+    SensitivityPreprocessor(sensitivity=1.0),
 ]
 LOCAL = "the core is private: pickles leave it behind, and transform asks for it"
 EXPECTED = {
     "FriendlyCoreFilter": {
         "check_estimators_pickle": LOCAL,
-    }
+    },
+    "SensitivityPreprocessor": {
+        "check_estimators_pickle": "what it learnt is private: pickles leave it behind",
+    },
 }
 
 

@@ -22,7 +22,12 @@ from skdp.audit._draw import Draw
 from skdp.audit._observe import audited_clone
 from skdp.audit._transcript import FixedKeys
 
-MAY_BE_INFINITE = ("noise_scale_", "clipping_bound_", "core_noise_", "sure_")  # "nothing is known" is an answer
+MAY_BE_INFINITE = (
+    "noise_scale_",
+    "clipping_bound_",
+    "core_noise_",
+    "sure_",
+)  # "nothing is known" is an answer
 
 
 def check_invalid_rows_are_absent(name, estimator, X=None):

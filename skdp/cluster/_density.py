@@ -25,6 +25,7 @@ __all__ = [
 ]
 
 GRAM_SHARE, TREE_SHARE, LIFT_PART = 0.12, 0.40, 0.2
+STRONG = 300.0  # noise sds of a cluster that a few cells of noise cannot outweigh
 FLAT = 3  # columns up to which the tree grows in all coordinates
 WEAK = "weak signal: a cluster of mean size hardly stands out of the noise"
 
@@ -131,7 +132,7 @@ def density_centers(rows, curator, located, n_clusters, *, n_init=30, seed=0, sh
     if signal < 30:
         curator.decide(WEAK)
     if rows.n_features <= FLAT:
-        subspace = whole_space(rows.n_features)
+        subspace = whole_space(rows.n_features, located.reach)
     else:
         most = min(max(n_clusters - 1, 2), 2 if signal < 30 else 3 if signal < 100 else 6)
         gram_share = Fraction(GRAM_SHARE) * share
@@ -148,7 +149,8 @@ def density_centers(rows, curator, located, n_clusters, *, n_init=30, seed=0, sh
         share=Fraction(TREE_SHARE) * share,
         seed=seed,
     )
-    points, _ = weighted_kmeans(synopsis, n_clusters, n_init=n_init, seed=seed, box=subspace.half)
+    cells = synopsis.cautious if signal < STRONG else synopsis
+    points, _ = weighted_kmeans(cells, n_clusters, n_init=n_init, seed=seed, box=subspace.half)
     left = share - (before - curator.remaining)
     if subspace.mapped:
         y = _lifted(rows, curator, located, subspace, points, share=Fraction(LIFT_PART) * left)

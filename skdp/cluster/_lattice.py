@@ -4,13 +4,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skdp.cluster._locate import DROP, Located
+from skdp.cluster._locate import DROP, LIMIT, Located
 from skdp.mechanisms._rows import Ball
 
 __all__ = ["BITS", "UNIT", "Lattice", "nearest"]
 
 BITS = 24  # squared distances of lattice points stay below 2^52
-UNIT = 2.0**BITS / DROP  # lattice steps per radius
+UNIT = 2.0**BITS / LIMIT  # lattice steps per radius
 CELLS = 2**16
 
 
@@ -18,14 +18,15 @@ CELLS = 2**16
 class Lattice:
     """The lattice of a located ball: (x - center) / radius becomes an integer vector q.
 
-    Rows beyond twice the radius and rows that hold NaN or infinity are left out.
+    Rows beyond twice the reach and rows that hold NaN or infinity are left out.
 
     Notes
     -----
     **Privacy**: q, and whether a row is left out, are functions of that row and of released values.
-    As ``|q| <= 2^24``, Cauchy and Schwarz bound every partial sum of a product ``q . w`` with an
-    integer vector by ``2^24 |w|``, whatever d is: up to ``|w| = 2^29`` BLAS cannot round, so the
-    result depends neither on the other rows nor on blocks, threads and the order of additions.
+    As ``|q| <= 2^24`` (16 radii), Cauchy and Schwarz bound every partial sum of a product ``q . w``
+    with an integer vector by ``2^24 |w|``, whatever d is: up to ``|w| = 2^29`` BLAS cannot round,
+    so the result depends neither on the other rows nor on blocks, threads and the order of
+    additions.
     """
 
     located: Located
@@ -53,20 +54,21 @@ class Lattice:
     def _maps(self, block):
         d = block.shape[1]
         step = max(1, min(len(block), CELLS // d))
-        center, radius = self.located.center, self.located.radius * DROP
+        center, radius = self.located.center, self.located.radius * LIMIT
         ball = Ball(step, d, center=center, radius=radius, bits=BITS)
+        outer = DROP * self.located.reach * UNIT
         for start in range(0, len(block), step):
             rows = block[start : start + step]
             Q = np.empty((len(rows), d))
-            stay = ball.map(rows, out=Q) <= 2.0**BITS
+            stay = ball.map(rows, out=Q) <= outer
             yield stay, Q if stay.all() else Q[stay]
 
     @staticmethod
     def points(y):
         """Return the lattice points next to points in units of the radius, inside the ball."""
-        y = np.clip(y, -DROP, DROP)
+        y = np.clip(y, -LIMIT, LIMIT)
         length = np.sqrt(np.square(y).sum(axis=1, keepdims=True))
-        return np.trunc(y * np.minimum(1, DROP / np.maximum(length, 1e-9)) * (UNIT * (1 - 2**-30)))
+        return np.trunc(y * np.minimum(1, LIMIT / np.maximum(length, 1e-9)) * (UNIT * (1 - 2**-30)))
 
 
 def nearest(Q, C):

@@ -11,13 +11,16 @@ from skdp.chunks import map_merge
 from skdp.mechanisms import row_norms
 from skdp.scales import LogBins, clipped_sum, count_rows
 
-__all__ = ["Located", "locate", "locate_steps", "read_scale"]
+__all__ = ["Located", "locate", "locate_steps", "read_reach", "read_scale"]
 
-COUNT_SHARE, LOCATE_SHARE, ROUNDS = 0.01, 0.16, 8
+COUNT_SHARE, LOCATE_SHARE, ROUNDS = 0.01, 0.16, 12
 SCALE_SHARES, CENTRE_SHARES = (0.0075, 0.08), (0.0075, 0.03)
 BINS = LogBins(2)
-DROP = 2.0  # rows beyond twice the radius are outliers: dropped, not clipped into a ring
+DROP = 2.0  # rows beyond twice the reach are outliers: dropped, not clipped into a ring
 ABOVE = 0.01  # part of the rows that may lie beyond the radius
+FARTHEST = 8.0  # largest reach, in radii
+FALSE_REACH = 0.01, 0.0005  # probability that noise passes for rows within 2 radii, beyond them
+LIMIT = DROP * FARTHEST  # radii from the centre within which all kept rows and all centres lie
 SMALLEST, LARGEST = 2.0**-1000, 2.0**1000
 UNSEEN = "the scale of the rows did not stand out of the noise: its likeliest value was taken"
 
@@ -28,7 +31,9 @@ class Located:
 
     ``n_rows`` (at least 1) and ``n_sd``: noisy number of rows and the noise's standard deviation;
     ``center`` (d,) and ``radius``: a ball that holds the bulk; ``typical``: about the median
-    distance from the centre; ``seen``: whether the radius stood out of the noise.
+    distance from the centre; ``seen``: whether the radius stood out of the noise; ``reach``, from
+    1 to 8 radii: how far out rows still stand out of the noise. Beyond twice the reach they count
+    as outliers and are left out.
     """
 
     n_rows: float
@@ -37,13 +42,14 @@ class Located:
     radius: float
     typical: float
     seen: bool = True
+    reach: float = 1.0
 
     def to_units(self, points):
-        """Return points in units of the radius, seen from the centre, inside the ball of 2."""
+        """Return points in units of the radius, seen from the centre, inside the ball of 16."""
         with np.errstate(all="ignore"):
-            y = np.nan_to_num((points - self.center) / self.radius, nan=0.0, posinf=DROP)
-            y = np.clip(y, -DROP, DROP)
-            return y * np.minimum(1, DROP / np.maximum(_lengths(y), 1e-9))[..., None]
+            y = np.nan_to_num((points - self.center) / self.radius, nan=0.0, posinf=LIMIT)
+            y = np.clip(y, -LIMIT, LIMIT)
+            return y * np.minimum(1, LIMIT / np.maximum(_lengths(y), 1e-9))[..., None]
 
     def to_data(self, y):
         """Undo :meth:`to_units`."""
@@ -104,16 +110,21 @@ def locate(rows, curator, *, share=1.0):
     scale_share = share * float(np.clip((30 / need) ** 2, *SCALE_SHARES))
     centre_share = share * float(np.clip(d * (20 / need) ** 2, *CENTRE_SHARES))
     left, center, radius, all_seen = LOCATE_SHARE * share, np.zeros(d), math.inf, True
+    before, reach = center, 1.0
     for _ in range(ROUNDS):
         if scale_share > left:
             break
         left -= scale_share
-        reach, half, seen = _release_scale(rows, curator, center, n, scale_share)
+        release = _release_scale(rows, curator, center, scale_share)
+        bulk, half, seen = read_scale(release.value, release.scale, n)
         if not seen and radius < math.inf:
             break
-        before, radius, all_seen = radius, min(radius, reach), seen
-        typical = half
-        if radius == 0 or reach > 0.6 * before or centre_share > left:
+        shrunk, all_seen, typical = bulk <= 0.6 * radius, seen, half
+        with np.errstate(over="ignore"):  # the earlier ball, seen from the present centre
+            radius = min(bulk, radius + float(_lengths(center - before)))
+        before = center
+        reach = read_reach(release.value, release.scale, radius) if radius else 1.0
+        if radius == 0 or not shrunk or centre_share > left:
             break
         radius = min(max(radius, SMALLEST), LARGEST)
         left -= centre_share
@@ -128,16 +139,15 @@ def locate(rows, curator, *, share=1.0):
     smallest = max(SMALLEST, 1e-9 * float(np.abs(center).max()))
     radius = min(max(radius, smallest if radius == 0 else SMALLEST), LARGEST)
     typical = min(max(typical, radius / 64), radius)
-    return Located(n, n_sd, center, radius, typical, all_seen)
+    return Located(n, n_sd, center, radius, typical, all_seen, reach)
 
 
-def _release_scale(rows, curator, center, n_rows, share):
+def _release_scale(rows, curator, center, share):
     def statistic(start, block):
         return BINS.counts(row_norms(block, center=center))
 
     counts = map_merge(rows, statistic, np.add)
-    release = curator.gaussian(counts, sensitivity=1, share=share, label="scale")
-    return read_scale(release.value, release.scale, n_rows)
+    return curator.gaussian(counts, sensitivity=1, share=share, label="scale")
 
 
 def read_scale(counts, sd, n_rows):
@@ -192,6 +202,35 @@ def read_scale(counts, sd, n_rows):
     inside = (above[middle] - 0.5 * above[-1]) / counts[down[middle]]  # part of the bin below
     typical = BINS.upper_edge(int(down[middle])) * 2.0 ** ((inside - 1) / BINS.per_octave)
     return BINS.upper_edge(int(down[np.argmax(above > ABOVE * above[-1])])), typical, True
+
+
+def read_reach(counts, sd, radius):
+    """Read off a noisy log histogram how far out rows still stand out, in radii.
+
+    One part in a hundred of the rows may lie beyond the radius, and in a large table these may be
+    clusters. The reach is the upper edge of the last bin, up to 8 radii, that passes for more than
+    noise, by itself or with all that lies farther out.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (BINS.n_bins,)
+        Released counts.
+    sd, radius : float
+
+    Returns
+    -------
+    reach : float
+        From 1 to 8.
+    """
+    first = int(BINS.index(np.array([radius * (1 - 1e-9)]))[0]) + 1
+    beyond = counts[first : first + int(BINS.per_octave * math.log2(FARTHEST))]
+    bins = np.arange(len(beyond))
+    level = -sd * ndtri(np.where(bins < BINS.per_octave, *FALSE_REACH))
+    tails = np.cumsum(beyond[::-1])[::-1] / np.sqrt(len(bins) - bins)
+    hits = np.flatnonzero(np.maximum(beyond, tails) > level)
+    if not hits.size:
+        return 1.0
+    return min(BINS.upper_edge(first + int(hits[-1])) / radius, FARTHEST)
 
 
 def _octaves():

@@ -51,19 +51,23 @@ def locate_pure(rows, curator):
     d = rows.n_features
     count = curator.laplace([count_rows(rows)], sensitivity=1, share=COUNT, label="row count")
     n, center, radius, found = max(float(count.value[0]), 1.0), np.zeros(d), math.inf, False
+    shift = 0.0
     for _ in range(ROUNDS):
         counts = map_merge(rows, _distances(center), np.add)
         release = curator.laplace(counts, sensitivity=1, share=SCALE, label="scale")
         reach, typical, seen = read_scale(release.value, TAILS * release.scale, n)
         if not seen and radius < math.inf:
             break
-        before, radius, found = radius, min(radius, reach), seen
-        if radius == 0 or reach > 0.6 * before:
+        shrunk, found = reach <= 0.6 * radius, seen
+        radius = min(reach, radius + shift)  # the earlier ball, seen from the present centre
+        if radius == 0 or not shrunk:
             break
         radius = min(max(radius, SMALLEST), LARGEST)
         step = _mean_step(rows, curator, center, radius) / n
         with np.errstate(over="ignore"):
-            center = np.nan_to_num(center + np.clip(step, -radius, radius))
+            step = np.clip(step, -radius, radius)
+            center = np.nan_to_num(center + step)
+            shift = float(np.sqrt(np.square(step).sum()))
     if not found:
         curator.decide(UNSEEN)
     smallest = max(SMALLEST, 1e-9 * float(np.abs(center).max()))

@@ -10,9 +10,11 @@ from skdp.scales import LogBins
 
 __all__ = ["bought_radii", "synopsis_radii"]
 
-BINS = LogBins(4, -8, 2)  # distances in units of the located radius, at most 4
+BINS = LogBins(4, -8, 4)  # distances in units of the located radius
 SYNOPSIS_LEAF = 3.0  # noise sds: lighter leaves, far away, would blow up the radius
 CANDIDATES = 30
+SKEW, BIAS = 0.3, 0.6  # part of the length clipped off that is taken for bias
+CLEAR = 4.2  # noise sds of a bin, or of all from it on, that shows rows so far out
 
 
 def synopsis_radii(synopsis, centres, *, noise):
@@ -57,7 +59,7 @@ def _best_radius(reach, v, w, variance):
     candidates = np.quantile(reach, np.linspace(0, 1, CANDIDATES))
     off = w * np.maximum(1 - candidates[:, None] / reach, 0) / total  # part clipped off
     length = np.sqrt(np.square(v).sum(axis=1))
-    bias = np.sqrt(np.square(off @ v).sum(axis=1)) + 0.1 * off @ length
+    bias = np.sqrt(np.square(off @ v).sum(axis=1)) + SKEW * off @ length
     loss = np.square(bias) + variance * np.square(candidates / total)
     return float(candidates[np.argmin(loss)])
 
@@ -110,14 +112,18 @@ def bought_radii(rows, curator, located, centres, *, noise, share):
 
 
 def _seen(counts, sd):
-    return np.where(counts > 2 * sd, counts, 0.0)
+    """Return the bins that stand out, up to the last that does so clearly; zeros elsewhere."""
+    tails = np.cumsum(counts[::-1])[::-1] / np.sqrt(np.arange(len(counts), 0, -1))
+    clear = np.flatnonzero(np.maximum(counts, tails) > CLEAR * sd)
+    last = clear[-1] if clear.size else -1
+    return np.where((counts > 2 * sd) & (np.arange(len(counts)) <= last), counts, 0.0)
 
 
 def _balanced(w, variance):
-    """Return the upper edge of a bin that balances clipping and noise; 2 if nothing is seen."""
+    """Return the upper edge of a bin that balances clipping and noise; 1 if nothing is seen."""
     edges = np.array([BINS.upper_edge(i) for i in range(BINS.n_bins)])
     middle = edges * 2.0 ** (-1 / 8)
     total = max(w.sum(), 1.0)
     excess = np.maximum(middle - edges[:, None], 0) @ w / total
-    loss = np.square(0.3 * excess) + variance * np.square(edges / total)
+    loss = np.square(BIAS * excess) + variance * np.square(edges / total)
     return float(edges[np.argmin(loss)]) if w.any() else 1.0

@@ -9,6 +9,7 @@ import numpy as np
 from skdp.accounting import Step
 from skdp.chunks import map_merge
 from skdp.cluster._lattice import Lattice
+from skdp.cluster._locate import LIMIT
 from skdp.cluster._radii import bought_radii, synopsis_radii
 from skdp.mechanisms import ball_sum
 from skdp.mechanisms._exact import sqrt_up
@@ -19,10 +20,11 @@ MOST_STEPS = 12
 ADAPTIVE = 300.0  # noise sds of a cluster from which steps are cheap: go on until they are small
 LOW = 60.0  # below, one step in many columns
 EXPLORE = 0.04  # part of the budget of a step that is not the last
-SETTLED = 0.01  # of the radius: a centre that moved by less has arrived
+SETTLED = 0.003  # of the radius: a centre that moved by less has arrived
 SUM_BITS = 20
 RADII_SHARE = 0.06
 GROWTH = 1.85  # of the shares from step to step
+PULLED, WIDER = 0.6, 4.0  # a mean residual so long, in radii: the rows lie beyond the ball
 TINY = 2.0**-20  # smallest clip radius, in located radii
 
 
@@ -84,11 +86,12 @@ def refine(
     left = curator.remaining if share is None else min(Fraction(share), curator.remaining)
     k, d = centers.shape
     signal = located.n_rows * curator.budget.mu * math.sqrt(left) / k
+    steady = n_steps is None and signal > ADAPTIVE
     run = _Run(rows, curator, located, synopsis, subspace)
     run.start(located.to_units(centers))
-    if n_steps is None and signal > ADAPTIVE:
+    if steady:
         for _ in range(MOST_STEPS - 1):
-            run.step(Fraction(EXPLORE) * left, new_radii=run.radii is None)
+            run.step(Fraction(EXPLORE) * left, new_radii=run.radii is None, last=left / 2)
             if run.settled():
                 break
         run.step(left - run.spent)
@@ -122,17 +125,22 @@ class _Run:
         """Begin at centres that nothing is known about."""
         self.y, self.variance, self.radii = y, np.full(len(y), np.inf), None
         self.spent, self.moved, self.n_steps = Fraction(0), np.zeros(len(y)), 0
+        self.wider = np.ones(len(y))
 
-    def step(self, share, *, new_radii=True):
-        """Take one noisy Lloyd step; ``share`` pays for the radii as well."""
-        self.spent += share
+    def step(self, share, *, new_radii=True, last=None):
+        """Take one noisy Lloyd step.
+
+        ``share`` pays for new radii as well. With ``last``, the share of a later step, radii suit
+        the smaller noise of that step, and are paid for in addition.
+        """
         self.n_steps += 1
         d = self.y.shape[1]
         weight = 0.3 if d <= 8 else 0.15
         buy = new_radii and self.synopsis is None
-        radii_share = Fraction(RADII_SHARE) * share if buy else Fraction(0)
-        share -= radii_share
-        noise = math.sqrt((1 + weight**2) / float(share)) / self.curator.budget.mu
+        radii_share = Fraction(RADII_SHARE) * (last or share) if buy else Fraction(0)
+        share -= 0 if last else radii_share
+        self.spent += share + radii_share
+        noise = math.sqrt((1 + weight**2) / float(last or share)) / self.curator.budget.mu
         known = None
         if buy:
             self.radii = bought_radii(
@@ -140,7 +148,7 @@ class _Run:
             )
         elif self.synopsis is not None:
             self.radii, known = synopsis_radii(self.synopsis, self.y, noise=noise)
-        self.radii = np.maximum(self.radii, TINY)
+        self.radii = np.clip(self.radii * self.wider, TINY, LIMIT)
         counts, sums, noise = cluster_sums(
             self.rows,
             self.curator,
@@ -159,6 +167,9 @@ class _Run:
         sd = noise * self.radii / counts
         step = sums * (self.radii / counts)[:, None]
         v, v0 = sd**2, self.variance
+        length = np.sqrt(np.square(step).sum(axis=1))
+        pulled = length - 3 * sd * math.sqrt(d) > PULLED * self.radii
+        self.wider = np.where(pulled, WIDER, 1.0)
         refused = sd * math.sqrt(d) > (1.0 if d <= 3 else 1.5) * self.radii
         small = np.square(step).sum(axis=1) <= d * (v0 + v) * (1 + 3 * math.sqrt(2 / d))
         again = np.isfinite(v0) & small  # both releases tell where the centre is
@@ -173,10 +184,8 @@ class _Run:
 
     def settled(self):
         """Whether no centre has moved by more than noise and a small part of its radius."""
-        d = self.y.shape[1]
-        noise = (
-            d * (1 + 3 * math.sqrt(2 / d)) * np.where(np.isfinite(self.variance), self.variance, 0)
-        )
+        known = np.where(np.isfinite(self.variance), self.variance, 0)
+        noise = self.y.shape[1] * known
         return bool(np.all(self.moved <= noise + np.square(SETTLED * self.radii)))
 
 

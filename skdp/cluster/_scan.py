@@ -12,7 +12,7 @@ from scipy.special import ndtri
 
 __all__ = ["dense_cells", "seen_in_windows", "sparse_blocks"]
 
-FALSE_WINDOWS = 0.05  # expected number of windows that noise alone lifts out
+FALSE_WINDOWS = 0.01  # expected number of windows that noise alone lifts out
 FALSE_BLOCKS = 0.001  # the same per level for blocks
 SOLID = 1.0  # noise sds that a cell of a seen window must hold itself
 
@@ -36,10 +36,15 @@ def dense_cells(counts, grid, level, sd):
     place = tuple(grid.positions(codes, level).T)
     table = np.zeros(grid.shape(level))
     table[place] = counts
-    return seen_in_windows(table, sd)[place] & (counts > SOLID * sd)
+    return seen_in_windows(table, sd, FALSE_WINDOWS * _lever(grid))[place] & (counts > SOLID * sd)
 
 
-def seen_in_windows(table, sd):
+def _lever(grid):
+    """Return how much rarer false cells must be: in a large box they lie far from everything."""
+    return max(1.0, float(grid.half.max())) ** -3
+
+
+def seen_in_windows(table, sd, false=FALSE_WINDOWS):
     """Return which cells of a p-dimensional table lie in a window that noise alone rarely passes.
 
     Windows are 1, 2 or (up to three axes) 3 cells wide along every axis.
@@ -47,7 +52,7 @@ def seen_in_windows(table, sd):
     seen = np.zeros(table.shape, dtype=bool)
     widths = (1, 2, 3) if table.ndim <= 3 else (1, 2)
     windows = list(product(*[[w for w in widths if w <= size] for size in table.shape]))
-    clear = -ndtri(FALSE_WINDOWS / (table.size * len(windows)))
+    clear = -ndtri(false / (table.size * len(windows)))
     for window in windows:
         sums = table
         for axis, width in enumerate(window):
@@ -65,7 +70,7 @@ def seen_in_windows(table, sd):
     return seen
 
 
-def sparse_blocks(counts, dense, level, sd):
+def sparse_blocks(counts, dense, grid, level, sd):
     """Return what stands out at coarser levels only: diffuse mass between the dense cells.
 
     From fine to coarse, a block whose cells that are not yet taken sum to more than noise becomes a
@@ -76,11 +81,11 @@ def sparse_blocks(counts, dense, level, sd):
     blocks : list of (level, codes, weights, noise sds)
     """
     rest, free = np.where(dense, 0.0, counts), (~dense).astype(np.float64)
-    blocks = []
+    blocks, false = [], FALSE_BLOCKS * _lever(grid)
     for above in range(level - 1, -1, -1):
         rest, free = rest.reshape(-1, 2).sum(axis=1), free.reshape(-1, 2).sum(axis=1)
         noise = sd * np.sqrt(free)
-        out = rest > -ndtri(FALSE_BLOCKS / len(rest)) * np.maximum(noise, sd)
+        out = rest > -ndtri(false / len(rest)) * np.maximum(noise, sd)
         codes = np.flatnonzero(out)
         blocks.append((above, codes, rest[codes], noise[codes]))
         rest[codes] = free[codes] = 0.0

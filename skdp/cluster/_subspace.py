@@ -51,9 +51,9 @@ class Subspace:
         return points if self.W is None else points @ self.W.T
 
 
-def whole_space(d):
-    """Return the coordinates themselves with the box [-1, 1]^d: no release."""
-    return Subspace(None, np.ones(d))
+def whole_space(d, reach=1.0):
+    """Return the coordinates themselves with the box [-reach, reach]^d: no release."""
+    return Subspace(None, np.full(d, reach))
 
 
 def find_subspace(rows, curator, located, *, most, share):
@@ -119,7 +119,7 @@ def _clipped(located, block, J, clip, bits):
     for start in range(0, len(block), rows):
         part = block[start : start + rows]
         g = np.empty((len(part), d))
-        outside = ~(ball.map(part, out=g) <= DROP / clip * 2.0**bits)
+        outside = ~(ball.map(part, out=g) <= DROP * located.reach / clip * 2.0**bits)
         g[outside] = 0
         yield g
 

@@ -106,7 +106,7 @@ def _first_grid(counts, grid, curator, level, n_rows, share):
     y, sd = release.value.astype(np.float64), release.scale
     dense = dense_cells(y, grid, level, sd)
     codes = np.flatnonzero(dense)
-    blocks = sparse_blocks(y, dense, level, sd)
+    blocks = sparse_blocks(y, dense, grid, level, sd)
     weights = np.concatenate([y[codes], *(w for _, _, w, _ in blocks)])
     if not len(weights):
         return codes, y[codes], sd, [_cells(grid, np.zeros(1, dtype=np.int64), 0, n_rows, sd)]

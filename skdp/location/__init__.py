@@ -1,5 +1,16 @@
 """Private estimates of location."""
 
 from skdp.location._private_mean import PrivateMean
+from skdp.location._private_min_max import PrivateMinMax
+from skdp.location._private_trimmed_mean import PrivateTrimmedMean
+from skdp.location._private_variance import PrivateVariance
+from skdp.location._statistics import PrivateMedian, PrivateQuantile
 
-__all__ = ["PrivateMean"]
+__all__ = [
+    "PrivateMean",
+    "PrivateMedian",
+    "PrivateMinMax",
+    "PrivateQuantile",
+    "PrivateTrimmedMean",
+    "PrivateVariance",
+]

@@ -1,5 +1,18 @@
-"""Steps before a release: filters of private rows."""
+"""Steps before a release, and scalers with released parameters."""
 
 from skdp.preprocessing._friendly_core_filter import FriendlyCoreFilter
+from skdp.preprocessing._mechanism_steps import GaussianMechanism, LaplaceMechanism
+from skdp.preprocessing._private_min_max_scaler import PrivateMinMaxScaler
+from skdp.preprocessing._private_robust_scaler import PrivateRobustScaler
+from skdp.preprocessing._private_standard_scaler import PrivateStandardScaler
+from skdp.preprocessing._sensitivity_preprocessor import SensitivityPreprocessor
 
-__all__ = ["FriendlyCoreFilter"]
+__all__ = [
+    "FriendlyCoreFilter",
+    "GaussianMechanism",
+    "LaplaceMechanism",
+    "PrivateMinMaxScaler",
+    "PrivateRobustScaler",
+    "PrivateStandardScaler",
+    "SensitivityPreprocessor",
+]

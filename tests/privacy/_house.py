@@ -33,6 +33,7 @@ SETATTR = {
     "friendly/_distance.py": "a frozen dataclass casts its parameter",
     "friendly/_match.py": "a frozen dataclass casts its parameters",
     "friendly/_predicates.py": "a frozen dataclass casts its parameter",
+    "preprocessing/_sensitivity_preprocessor.py": "keeps a Local, which no pickle takes along",
     "sensitivity/_personal.py": "a frozen dataclass casts its parameter",
     "sensitivity/_windows.py": "frozen dataclasses cast their parameters",
     "audit/": "compares and rebuilds fitted estimators",
@@ -107,6 +108,15 @@ PUBLIC = {
     "friendly/_filters.py": {"level": "public"},
     "friendly/_fused.py": {"r_min": "public", "r_max": "public"},
     "friendly/_soft_core.py": {"n_up": "released", "h_low": "released"},
+    "location/_column_estimator.py": {"confidence": ""},
+    "location/_public.py": {
+        "name": "of a parameter",
+        "vector": "its value",
+        "error": "about its value",
+        "n_features": "",
+    },
+    "preprocessing/_private_min_max_scaler.py": {"ends": "a public parameter"},
+    "preprocessing/_private_robust_scaler.py": {"ends": "a public parameter"},
     "location/_private_mean.py": {
         "name": "of a parameter",
         "vector": "its value",
@@ -176,16 +186,30 @@ IMPORTS = {
     "_estimator": BASE | {"_curator", "accounting", "chunks", "contracts", "mechanisms"},
     "location": BASE | ENGINE | {"location", "denoising", "_estimator", "contracts"},
     "cluster": BASE | ENGINE | {"cluster", "_estimator", "contracts"},
-    "covariance": BASE | ENGINE | {"covariance", "_estimator", "contracts"},
+    "covariance": BASE | ENGINE | {"cluster", "covariance", "_estimator", "contracts"},
     "denoising": BASE | ENGINE | {"denoising", "_curator", "_estimator", "contracts"},
     "mixture": BASE | ENGINE | {"cluster", "mixture", "_estimator", "contracts"},
-    "preprocessing": BASE | ENGINE | {"preprocessing", "_estimator", "contracts"},
+    "preprocessing": BASE | ENGINE | {"preprocessing", "location", "_estimator", "contracts"},
     "audit": BASE | ENGINE | {"audit", "_curator", "_estimator", "contracts", "location"},
     "base": ENGINE - {"location/engine"} | {"_curator", "_estimator", "_local", "contracts"},
     "__init__": {"_config", "_show_versions", "accounting"},
 }
 ENGINE_FILES = {
-    f"location/_{name}.py" for name in ("mean", "run", "locate", "clip", "schedule", "friendly")
+    f"location/_{name}.py"
+    for name in (
+        "mean",
+        "run",
+        "locate",
+        "clip",
+        "schedule",
+        "friendly",
+        "column_noise",
+        "descent",
+        "reach",
+        "places",
+        "choice",
+        "public",
+    )
 }
 # Rooms that import nothing of scikit-learn; for exceptions the reason.
 WITHOUT_SKLEARN = set(IMPORTS) - {

@@ -1,0 +1,73 @@
+"""A quantile by the exponential mechanism: a candidate of a released grid, near it in rank."""
+
+import numpy as np
+
+from skdp.accounting import Step
+from skdp.chunks import map_merge
+from skdp.mechanisms import finite_rows
+from skdp.sensitivity import Quantile
+
+__all__ = ["choice_step", "choose_quantile"]
+
+LINEAR, PER_OCTAVE, OCTAVES = 256, 64, 20
+MOST_COLUMNS = 2**16
+STEPS = 8  # of the grid, per distance that the noise moves a rank by
+
+
+def choice_step(label):
+    """Return the planned step of :func:`choose_quantile`."""
+    return Step(label, "select", 1, MOST_COLUMNS)
+
+
+def choose_quantile(rows, curator, column, p, *, center, sensitivity, share, label):
+    """Choose a point near a quantile of a column.
+
+    Parameters
+    ----------
+    rows : ArrayRows
+    curator : Curator
+        Of a pure or a zCDP budget.
+    column : int
+    p : float or Fraction
+    center, sensitivity : float
+        Public or released. The candidates lie around the centre, in steps of a part of the
+        sensitivity, which should be about ``max(p, 1 - p)`` distances of neighbours; far away
+        they lie less densely, up to 2^20 times as far.
+    share : float or Fraction
+    label : str
+
+    Returns
+    -------
+    value : float
+    scale : float
+        An estimate of the standard deviation of the noise.
+
+    Notes
+    -----
+    **Privacy** (add or remove one row): with p = num / den the score of a candidate r is
+    ``-|num #{x > r} - (den - num) #{x < r}|``, which a row moves by at most max(num, den - num).
+    The candidates do not depend on rows. Which pure epsilon a share buys is told by
+    :meth:`Curator.select`.
+    """
+    num, den = Quantile(p).p.as_integer_ratio()
+    sensitive = max(num, den - num)
+    amount = float(curator.budget.amount * share)
+    epsilon = amount if curator.budget.unit == "pure" else np.sqrt(8 * amount)
+    grid = _grid(center, sensitivity / STEPS / max(1.0, epsilon))
+
+    def statistic(start, block):
+        x = np.sort(np.asarray(block[finite_rows(block), column], dtype=np.float64))
+        below, upto = (np.searchsorted(x, grid, side=side) for side in ("left", "right"))
+        return num * (len(x) - upto) - (den - num) * below
+
+    scores = -np.abs(map_merge(rows, statistic, np.add))
+    index = curator.select(scores, sensitivity=sensitive, share=share, label=label)
+    return float(grid[index]), float(np.sqrt(8) * sensitivity / epsilon)
+
+
+def _grid(center, step):
+    """Return points that lie evenly near the centre and logarithmically far from it."""
+    near = np.arange(1, LINEAR + 1)
+    far = LINEAR * np.exp2(np.arange(1, PER_OCTAVE * OCTAVES + 1) / PER_OCTAVE)
+    away = np.concatenate([near, far]) * step
+    return np.nan_to_num(np.concatenate([center - away[::-1], [center], center + away]))

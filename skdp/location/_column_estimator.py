@@ -1,0 +1,113 @@
+"""What the estimators of bounded statistics have in common."""
+
+import math
+from numbers import Real
+
+import numpy as np
+from scipy.special import ndtri
+from sklearn.utils.validation import check_is_fitted
+
+from skdp._compat import Interval
+from skdp._estimator import PrivateEstimator
+from skdp.accounting import Plan
+from skdp.location._column_noise import ColumnNoise, column_budget, column_step
+from skdp.location._places import NOTHING, Place, Searcher, place_steps
+from skdp.location._public import column_vector
+from skdp.sensitivity import bounded_column, release_bounded
+
+__all__ = ["ColumnEstimator"]
+
+
+class ColumnEstimator(PrivateEstimator):
+    """Base of estimators of bounded statistics, one or several per column.
+
+    A subclass writes
+
+    ``_statistics()``
+        the statistics, as :func:`skdp.sensitivity.bounded_column` takes them;
+    ``_search(searcher)``
+        where they are: a Place with as many entries as there are statistics and columns;
+    ``_fitted(values, sd, center)``
+        the fitted attributes, from released values and the standard deviations of their noise, both
+        of shape (number of statistics, d), and points near the columns;
+    ``_without_rows(center)``
+        the values (number of statistics, d) where nothing is found.
+    """
+
+    _parameter_constraints: dict = {
+        **PrivateEstimator._parameter_constraints,
+        "sensitivity": [Interval(Real, 0, None, closed="neither"), "array-like", None],
+        "center": [Real, "array-like", None],
+    }
+    _reaches = True
+
+    def plan(self):
+        """Return what a fit may release and what it costs, without any data.
+
+        Returns
+        -------
+        plan : Plan
+        """
+        budget = self._budget(column_budget)
+        steps = () if self._is_placed() else place_steps(budget, reach=self._reaches)
+        return Plan(budget, (*steps, column_step(budget, "statistic")))
+
+    def _is_placed(self):
+        return self.sensitivity is not None and self.center is not None
+
+    def _check_public(self, n_features):
+        self._column_vectors(n_features)
+
+    def _column_vectors(self, n_features):
+        return (
+            column_vector("center", self.center, n_features),
+            column_vector("sensitivity", self.sensitivity, n_features, positive=True),
+        )
+
+    def _release(self, rows, curator):
+        noise, d = ColumnNoise(curator), rows.n_features
+        center, sensitivity = self._column_vectors(d)
+        times, place = len(self._statistics()), None
+        if self._is_placed():
+            place = Place(np.tile(center, times), np.tile(sensitivity, times))
+        else:
+            searcher = Searcher(rows, noise, center)
+            if not searcher.few:
+                place = self._search(searcher)
+                if sensitivity is not None:
+                    place.sensitivity = np.tile(sensitivity, times)
+        if place is None:
+            curator.decide(NOTHING)
+            start = np.zeros(d) if center is None else center
+            values = np.asarray(self._without_rows(start))
+            return self._fitted(values, np.full(values.shape, math.inf), start)
+        values, sd = self._draw(rows, curator, noise, place)
+        values = np.nan_to_num(values).reshape(times, d)
+        return self._fitted(values, sd.reshape(times, d), place.center[:d])
+
+    def _draw(self, rows, curator, noise, place):
+        """Release the statistics; return values and the standard deviations of their noise."""
+        d = rows.n_features
+        bounded = [
+            bounded_column(
+                rows,
+                i % d,
+                self._statistics()[i // d],
+                sensitivity=place.sensitivity[i],
+                center=place.center[i],
+            )
+            for i in range(len(place.center))
+        ]
+        release = release_bounded(bounded, curator, share=curator.remaining, label="statistic")
+        return release.values, np.array([noise.deviation(scale) for scale in release.scales])
+
+    def _half_width(self, sd, confidence, simultaneous):
+        """Return half the length of intervals for noise of standard deviations ``sd``."""
+        check_is_fitted(self)
+        if not 0 < confidence < 1:
+            raise ValueError(f"confidence must be in (0, 1). Got {confidence!r} instead.")
+        if simultaneous:
+            confidence = 1 - (1 - confidence) / sd.size
+        if self.delta == 0:
+            return sd * (-math.log1p(-confidence) / math.sqrt(2))
+        return sd * float(ndtri((1 + confidence) / 2))

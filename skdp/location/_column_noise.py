@@ -1,0 +1,83 @@
+"""Noise for several numbers at once, of the law that the budget asks for."""
+
+import math
+
+from skdp.accounting import Budget, Step
+from skdp.mechanisms._exact import sqrt_up
+from skdp.sensitivity import release_mechanism
+
+__all__ = ["ColumnNoise", "column_budget", "column_step"]
+
+TAILS = 2.2  # a Laplace scale has the tails of so many normal standard deviations, to 5e-5
+
+
+def column_budget(epsilon, delta, *, choice=False):
+    """Return the budget of statistics by columns: pure for delta=0, zCDP for choices, else GDP."""
+    if delta == 0:
+        return Budget.pure(epsilon)
+    return Budget.zcdp(epsilon, delta) if choice else Budget.gaussian(epsilon, delta)
+
+
+def column_step(budget, label, at_most=1, times=1):
+    """Return the planned step of releases made by :class:`ColumnNoise`."""
+    return Step(label, release_mechanism(budget), at_most, times)
+
+
+class ColumnNoise:
+    """Releases of k numbers, each moved by at most ``step`` by one row: Laplace or Gaussian.
+
+    Parameters
+    ----------
+    curator : Curator
+
+    Notes
+    -----
+    **Privacy** (add or remove one row): k numbers that one row moves by at most ``step`` each move
+    by at most ``k step`` in l1 and ``sqrt(k) step`` in l2.
+    """
+
+    def __init__(self, curator):
+        budget = curator.budget
+        self.curator, self.pure = curator, budget.unit == "pure"
+        doubled = budget.amount * (2 if budget.unit == "zcdp" else 1)
+        self.strength = float(doubled) if self.pure else math.sqrt(doubled)
+
+    def scale(self, share, k):
+        """Return the scale of the noise in k numbers of step 1."""
+        return k / (share * self.strength) if self.pure else math.sqrt(k / share) / self.strength
+
+    def share(self, scale, k):
+        """Undo :meth:`scale`."""
+        return k / (scale * self.strength) if self.pure else k / (scale * self.strength) ** 2
+
+    def deviation(self, scale):
+        """Return the standard deviation of noise of a scale."""
+        return math.sqrt(2) * scale if self.pure else scale
+
+    def tails(self, scale):
+        """Return the standard deviation of normal noise with such tails."""
+        return TAILS * scale if self.pure else scale
+
+    def release(self, values, *, step=1, share, label):
+        """Release integers, each moved by at most ``step`` by one row.
+
+        Parameters
+        ----------
+        values : ndarray of int
+        step : int
+        share : float or Fraction
+        label : str
+
+        Returns
+        -------
+        release : Release
+        """
+        return self.spread(values, columns=values.size, step=step, share=share, label=label)
+
+    def spread(self, values, *, columns, step=1, share, label):
+        """Release integers of which one row moves at most ``columns``, by at most ``step`` each."""
+        if self.pure:
+            draw, sensitivity = self.curator.laplace, columns * step
+        else:
+            draw, sensitivity = self.curator.gaussian, sqrt_up(columns * step * step)
+        return draw(values, sensitivity=sensitivity, share=share, label=label)

@@ -1,0 +1,157 @@
+"""Quantiles without bounds: noisy ranks of thresholds that close in on them."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from skdp.chunks import map_merge
+from skdp.mechanisms import finite_rows
+
+__all__ = ["LARGEST", "MOST_LEVELS", "TYPICAL_LEVELS", "Brackets", "View", "descend", "middle"]
+
+LARGEST = float(np.finfo(np.float64).max)
+PARTS = 1000  # quantiles are searched at thousandths
+MOST_LEVELS, TYPICAL_LEVELS = 80, 12
+LOWEST, HIGHEST = -1075, 1024  # octaves; that of zero is the lowest
+
+
+@dataclass(frozen=True)
+class View:
+    """What is looked at: k columns from a centre, or their distances from it, in a unit.
+
+    Parameters
+    ----------
+    columns : ndarray of int of shape (k,)
+    center : ndarray of shape (k,)
+        Public or released.
+    unit : ndarray of shape (k,), default=None
+        Public or released; given it, distances are looked at.
+    """
+
+    columns: np.ndarray
+    center: np.ndarray
+    unit: np.ndarray | None = None
+
+    def of(self, block, active):
+        """Return entries (n, len(active)), each a function of the table's entry alone."""
+        y = np.asarray(block[:, self.columns[active]], dtype=np.float64) - self.center[active]
+        return y if self.unit is None else np.abs(y) / self.unit[active]
+
+
+@dataclass
+class Brackets:
+    """Intervals that hold quantiles, one per target. Everything is released.
+
+    Attributes
+    ----------
+    low, high : ndarrays of shape (k,)
+        Ends of the intervals.
+    rank_low, rank_high : ndarrays of shape (k,)
+        Estimated number of rows at or below the ends, minus the one searched for.
+    noise : float
+        Scale of the noise in these ranks.
+    """
+
+    low: np.ndarray
+    high: np.ndarray
+    rank_low: np.ndarray
+    rank_high: np.ndarray
+    noise: float
+
+    @property
+    def inside(self):
+        """Estimated numbers of rows in the intervals."""
+        return self.rank_high - self.rank_low
+
+
+def descend(rows, noise, view, p, *, low, high, small, n_rows, accuracy, share, label):
+    """Find intervals around quantiles.
+
+    Thresholds divide the intervals: first zero, then powers of two, ordinary sizes before
+    extraordinary ones, then middles. The noisy rank of a threshold tells on which side to go on. A
+    wrong turn costs no more than a noisy rank: both sides are then near the quantile.
+
+    Parameters
+    ----------
+    rows : ArrayRows
+    noise : ColumnNoise
+    view : View
+    p : ndarray of shape (k,)
+        Quantiles, taken to thousandths, and not beyond the first and the last of them.
+    low, high : float
+        Where to begin.
+    small : callable
+        Takes Brackets; returns which of them are small enough.
+    n_rows : float
+        Released number of rows.
+    accuracy : float
+        Wanted scale of the noise of a rank; it is larger where the share asks for it.
+    share : float
+        For the whole search.
+    label : str
+
+    Returns
+    -------
+    found : Brackets
+
+    Notes
+    -----
+    **Privacy** (add or remove one row): given the thresholds, which are released, a row adds to
+    every target ``parts [x <= t] - num``, at most ``max(num, parts - num)`` in size, and nothing if
+    it holds NaN or infinity. Which targets are still searched for is told by released ranks.
+    """
+    num = np.clip(np.rint(PARTS * np.asarray(p, dtype=np.float64)), 1, PARTS - 1).astype(np.int64)
+    k, step = len(num), int(max(num.max(), PARTS - num.min()))
+    unit = step / PARTS  # ranks per unit of noise
+    scale = max(accuracy / unit, noise.scale(share / TYPICAL_LEVELS, k))
+    ranks = -num / PARTS * n_rows, (1 - num / PARTS) * n_rows
+    found = Brackets(np.full(k, low), np.full(k, high), *ranks, scale * unit)
+    for _ in range(MOST_LEVELS):
+        t = np.array([middle(*ends) for ends in zip(found.low, found.high, strict=True)])
+        active = np.flatnonzero((found.low < t) & (t < found.high) & ~small(found))
+        part = noise.share(scale, max(1, len(active)))
+        if not len(active) or part > share:
+            break
+        share, t = share - part, t[active]
+        exact = _ranks(rows, view, active, t, num[active])
+        rank = noise.release(exact, step=step, share=part, label=label).value / PARTS
+        up = rank < 0
+        found.low[active[up]], found.rank_low[active[up]] = t[up], rank[up]
+        found.high[active[~up]], found.rank_high[active[~up]] = t[~up], rank[~up]
+    return found
+
+
+def _ranks(rows, view, active, t, num):
+    """Return ``parts * #{x <= t} - num * n`` for every target, exactly."""
+
+    def statistic(start, block):
+        finite = finite_rows(block)
+        below = np.count_nonzero((view.of(block, active) <= t) & finite[:, None], axis=0)
+        return PARTS * below - num * np.count_nonzero(finite)
+
+    return map_merge(rows, statistic, np.add)
+
+
+def middle(low, high):
+    """Return where to divide an interval of floats: between signs, then octaves, then in two."""
+    if low < 0 < high:
+        return 0.0
+    if high <= 0:
+        return -middle(-high, -low)
+    a, b = _octave(low), _octave(high)
+    if b - a <= 1:
+        return low + (high - low) / 2
+    return math.ldexp(1.0, min(max(round(_unwarp((_warp(a) + _warp(b)) / 2)), a + 1), b - 1))
+
+
+def _octave(x):
+    return LOWEST if x == 0 else HIGHEST if x == LARGEST else math.frexp(x)[1] - 1
+
+
+def _warp(octave):
+    return math.copysign(math.log2(1 + abs(octave)), octave)
+
+
+def _unwarp(w):
+    return math.copysign(2 ** abs(w) - 1, w)

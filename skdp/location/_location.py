@@ -1,0 +1,58 @@
+"""What estimators of one location per column have in common."""
+
+import numpy as np
+from sklearn.base import OneToOneFeatureMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from skdp.location._column_estimator import ColumnEstimator
+
+__all__ = ["SLACK", "Location"]
+
+SLACK = 2.0  # sensitivities are so many times what even spacing asks for
+
+
+class Location(OneToOneFeatureMixin, TransformerMixin, ColumnEstimator):
+    """Base of estimators of one location per column."""
+
+    def _fitted(self, values, sd, center):
+        return {"location_": values[0], "noise_scale_": sd[0]}
+
+    def _without_rows(self, center):
+        return [center]
+
+    def interval(self, confidence=0.95, *, simultaneous=False):
+        """Return intervals for the bounded statistic, column by column.
+
+        They account for the privacy noise, whose law is known exactly. The bounded statistic is
+        that of the table where no row is worth more than the sensitivity.
+
+        Parameters
+        ----------
+        confidence : float, default=0.95
+            Probability with which an interval covers.
+        simultaneous : bool, default=False
+            Whether all intervals together shall cover with this probability.
+
+        Returns
+        -------
+        lower, upper : ndarrays of shape (n_features,)
+        """
+        check_is_fitted(self)
+        half = self._half_width(self.noise_scale_, confidence, simultaneous)
+        return self.location_ - half, self.location_ + half
+
+    def transform(self, X):
+        """Subtract the released location from every row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        X_centred : ndarray of shape (n_samples, n_features)
+            A local view of the rows: as private as X itself.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        return X - self.location_.astype(X.dtype, copy=False)

@@ -1,0 +1,220 @@
+"""Centres and sensitivities of bounded statistics, found privately: one per column."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from skdp.location._column_noise import column_step
+from skdp.location._descent import LARGEST, MOST_LEVELS, TYPICAL_LEVELS, View, descend
+from skdp.location._reach import release_reach
+from skdp.scales import count_rows
+
+__all__ = ["NOTHING", "Place", "Searcher", "bounded", "middle", "place_steps"]
+
+PURE_COUNT, COUNT = 0.03, 0.01
+SEARCH, RADIUS = 0.35, 0.15  # of the budget, at most
+REACH = 0.04, 0.15  # of the budget, at least and at most
+EXTREMES = 0.5  # for the search of minimum and maximum
+ACCURACY = 1 / 32  # of the rows: scale of the noise in a rank
+NEAREST, FARTHEST = 2.0**-16, 2.0**128  # radii, in units of the interval of a quantile
+NOTHING = "nothing found: too few rows to tell where they lie; the result is no more than a start"
+SMALLEST_SENSITIVITY, LARGEST_SENSITIVITY = 2.0**-400, 2.0**800
+
+
+@dataclass
+class Place:
+    """Where the statistics of the columns are, and what a row is worth. Public or released.
+
+    Attributes
+    ----------
+    center, sensitivity : ndarrays of shape (d,)
+    """
+
+    center: np.ndarray
+    sensitivity: np.ndarray
+
+
+def place_steps(budget, *, reach=False):
+    """Return the planned steps of a :class:`Searcher`."""
+    steps = (
+        column_step(budget, "row count", PURE_COUNT),
+        column_step(budget, "search", EXTREMES, MOST_LEVELS),
+        column_step(budget, "radius", RADIUS, MOST_LEVELS),
+    )
+    return (*steps, column_step(budget, "reach", REACH[1])) if reach else steps
+
+
+class Searcher:
+    """Looks for the columns of a table, with a part of the budget that falls with their rows.
+
+    Parameters
+    ----------
+    rows : ArrayRows of length d
+    noise : ColumnNoise
+    center : ndarray of shape (d,), default=None
+        Public points to start from, zero by default.
+
+    Attributes
+    ----------
+    n : float
+        Released number of rows, at least 1.
+    few : bool
+        Whether there are too few rows to find.
+
+    Notes
+    -----
+    **Privacy**: see :func:`descend` and :func:`release_reach`. The rest is made of what they and
+    the row count release.
+    """
+
+    def __init__(self, rows, noise, center=None):
+        self._rows, self._noise, self.d = rows, noise, rows.n_features
+        self._start = np.zeros(self.d) if center is None else np.asarray(center, dtype=np.float64)
+        share = PURE_COUNT if noise.pure else COUNT
+        exact = np.array([count_rows(rows)])
+        release = noise.release(exact, share=share, label="row count")
+        self.n = max(float(release.value[0]), 1.0)
+        rank = noise.deviation(noise.scale(SEARCH / TYPICAL_LEVELS, self.d)) / 2
+        self.few = self.n < max(6 * rank, 2 * noise.deviation(release.scale))
+
+    def quantiles(self, p, share=SEARCH):
+        """Return :class:`Brackets` of k quantiles of every column, quantile by quantile."""
+        columns = np.tile(np.arange(self.d), len(p))
+        p = np.repeat(np.asarray(p, dtype=np.float64), self.d)
+        beyond = self.n * np.maximum(np.minimum(p, 1 - p), 1 / 1000)
+        found = descend(
+            self._rows,
+            self._noise,
+            View(columns, self._start[columns]),
+            p,
+            low=-LARGEST,
+            high=LARGEST,
+            # an interval that is open to infinity holds all rows beyond, and is not small
+            small=lambda found: found.inside <= np.clip(4 * found.noise, beyond / 2, beyond * 0.8),
+            n_rows=self.n,
+            accuracy=float(min(beyond.min() * 4, self.n)) * ACCURACY,
+            share=share,
+            label="search",
+        )
+        found.low, found.high = (
+            np.nan_to_num(end + self._start[columns]) for end in (found.low, found.high)
+        )
+        return found
+
+    def spacing(self, found, part):
+        """Return the mean distance of neighbours near the middles of intervals, one per column.
+
+        A radius is searched within which the given part of the rows lies.
+        """
+        unit = _ordinary(found.high / 2 - found.low / 2)
+        near = descend(
+            self._rows,
+            self._noise,
+            View(np.arange(self.d), middle(found), unit),
+            np.full(self.d, part),
+            low=NEAREST,
+            high=FARTHEST,
+            small=lambda near: near.high <= 2 * near.low,
+            n_rows=self.n,
+            accuracy=self.n * ACCURACY * min(1, 4 * part),
+            share=RADIUS,
+            label="radius",
+        )
+        rows = np.clip(near.rank_high + part * self.n, part * self.n / 2, self.n)
+        return 2 * near.high * unit / rows
+
+    def quantile(self, p, slack):
+        """Return the place of a quantile.
+
+        A row more or less moves the rank by at most max(p, 1 - p), and the quantile by as many
+        distances of neighbours.
+        """
+        found = self.quantiles([p])
+        spacing = self.spacing(found, min(p, 1 - p, 1 / 4))
+        return Place(middle(found), bounded(slack * max(p, 1 - p) * spacing))
+
+    def around_the_median(self, p, slack):
+        """Return the places of several quantiles, as one search for the median tells them."""
+        found = self.quantiles([0.5])
+        spacing = self.spacing(found, 1 / 4)
+        worth = np.concatenate([slack * max(q, 1 - q) * spacing for q in p])
+        return Place(np.tile(middle(found), len(p)), bounded(worth))
+
+    def reach(self, found):
+        """Return the :class:`Reach` of every column from the middles of intervals."""
+        return release_reach(
+            self._rows,
+            self._noise,
+            center=middle(found),
+            unit=_ordinary(found.high / 2 - found.low / 2),
+            n_rows=self.n,
+            share=float(np.clip(self._noise.share(self.n / 300, self.d), *REACH)),
+            label="reach",
+        )
+
+    def _final(self, k):
+        """Return the scale of the noise in k numbers of sensitivity 1, with all that is left."""
+        return self._noise.scale(float(self._noise.curator.remaining), k)
+
+    def _final_sd(self, k):
+        """Return the standard deviation of the noise in k means, per unit of their clip radius."""
+        return self._noise.deviation(self._final(k)) / self.n
+
+    def moments(self, powers):
+        """Return the places of means (power 1) and variances (2), power by power.
+
+        A row at the best clip radius moves a mean by radius / n, and a variance by radius^2 / n.
+        """
+        found = self.quantiles([0.5])
+        reach = self.reach(found)
+        noise = self._final_sd(len(powers) * self.d)
+        radius = np.array([one.best(noise, power) for power in powers for one in reach])
+        worth = radius ** np.repeat(powers, self.d) / self.n
+        return Place(np.tile(middle(found), len(powers)), bounded(worth))
+
+    def trimmed_mean(self, alpha, slack):
+        """Return the place of a trimmed mean: a row is worth the radius of those that are kept."""
+        found = self.quantiles([0.5])
+        reach = self.reach(found)
+        noise = self._final_sd(self.d)
+        radius = np.array(
+            [min(one.best(noise), slack * one.beyond(alpha) / (1 - 2 * alpha)) for one in reach]
+        )
+        return Place(middle(found), bounded(radius / self.n))
+
+    def extremes(self):
+        """Return the places of the minimum and the maximum, as one of 2 d statistics.
+
+        Beyond the outermost rank that stands clear of the noise tails are taken to go on as
+        exponentials do; a row is worth their scale, or a part of it where more noise would follow,
+        but at least what keeps half of the rows from counting as such a tail.
+        """
+        rank = self._noise.scale(EXTREMES / TYPICAL_LEVELS, 2 * self.d)
+        part = min(max(self._noise.tails(3 * rank) / self.n, 1 / 1000), 1 / 4)
+        found = self.quantiles([part, 1 - part], share=EXTREMES)
+        inner = np.append(found.rank_high[: self.d], -found.rank_low[self.d :])
+        outer = np.append(found.rank_low[: self.d], -found.rank_high[self.d :])
+        inner, outer = (np.maximum(part * self.n + x, found.noise) for x in (inner, outer))
+        width = np.minimum(found.high / 2 - found.low / 2, LARGEST / 2) * 2
+        scale = width / np.log(np.maximum(inner / outer, 2.0))
+        worth = scale * min(1.0, 1 / self._final(2 * self.d))
+        center = middle(found)
+        whole = np.abs(center[self.d :] / self.n - center[: self.d] / self.n)
+        return Place(center, bounded(np.maximum(worth, 2 * np.tile(whole, 2))))
+
+
+def middle(found):
+    """Return the middles of intervals."""
+    return found.low / 2 + found.high / 2
+
+
+def _ordinary(length):
+    """Return lengths to count in; next to nothing, the interval of an atom, tells none."""
+    return np.where(length < 2.0**-500, 1.0, np.minimum(length, 2.0**500))
+
+
+def bounded(sensitivity):
+    """Return sensitivities that are positive ordinary numbers."""
+    sensitivity = np.nan_to_num(sensitivity, nan=math.inf)
+    return np.clip(sensitivity, SMALLEST_SENSITIVITY, LARGEST_SENSITIVITY)

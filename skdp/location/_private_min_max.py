@@ -1,0 +1,117 @@
+"""PrivateMinMax, the estimator."""
+
+import numpy as np
+from sklearn.base import OneToOneFeatureMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from skdp.location._column_estimator import ColumnEstimator
+
+__all__ = ["PrivateMinMax"]
+
+
+class PrivateMinMax(OneToOneFeatureMixin, TransformerMixin, ColumnEstimator):
+    """Minima and maxima of the columns under differential privacy, without bounds on the data.
+
+    One row decides about an extreme, so it cannot be told well: the released ones are pulled
+    inwards where the outermost rows are far apart, and noisy. Quantiles are told better, see
+    :class:`PrivateQuantile`.
+
+    Parameters
+    ----------
+    epsilon : float, default=1.0
+        Privacy parameter, > 0.
+    delta : float, default=1e-6
+        Privacy parameter in [0, 1); 0 is pure differential privacy, by Laplace noise.
+    sensitivity : float or array-like of shape (n_features,), default=None
+        Public: what one row may move an extreme of a column by, about the distance of the outermost
+        rows. Small ones pull extremes inwards. None finds one privately. Must not be computed from
+        X.
+    center : float or array-like of shape (n_features,), default=None
+        A public point among the rows. With ``sensitivity``, saves the search for both; alone,
+        starts it. Must not be computed from X.
+    random_state : int, RandomState instance or None, default=None
+        None draws noise from the operating system. Anything else makes the result reproducible
+        and not private: for tests and documentation.
+    ledger : PrivacyLedger, default=None
+        A budget that all fits share. The whole plan is charged before the rows are read.
+
+    Attributes
+    ----------
+    min_, max_ : ndarrays of shape (n_features,)
+        The released extremes, finite, ``min_ <= max_``.
+    noise_scale_ : ndarray of shape (2, n_features)
+        Standard deviations of the privacy noise in minima and maxima; infinite where the rows were
+        too few to find anything.
+    privacy_report_ : PrivacyReport
+        The bill and the guarantee.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, if X has names that are strings.
+
+    See Also
+    --------
+    PrivateQuantile : Quantiles, which are told better.
+
+    Notes
+    -----
+    **Privacy**: as for :class:`PrivateMedian`, for minima and maxima together. Not private:
+    ``transform`` of the training rows, and parameters that were chosen by looking at the data.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp import PrivateMinMax
+    >>> X = np.random.default_rng(0).uniform(size=(20000, 1))
+    >>> ends = PrivateMinMax(epsilon=4.0, sensitivity=0.01, center=0.5).fit(X)
+    >>> bool(abs(ends.max_[0] - 1) < 0.2)
+    True
+    """
+
+    _reaches = False
+
+    def __init__(
+        self,
+        *,
+        epsilon=1.0,
+        delta=1e-6,
+        sensitivity=None,
+        center=None,
+        random_state=None,
+        ledger=None,
+    ):
+        self.epsilon = epsilon
+        self.delta = delta
+        self.sensitivity = sensitivity
+        self.center = center
+        self.random_state = random_state
+        self.ledger = ledger
+
+    def _statistics(self):
+        return ["min", "max"]
+
+    def _search(self, searcher):
+        return searcher.extremes()
+
+    def _without_rows(self, center):
+        return [center, center]
+
+    def _fitted(self, values, sd, center):
+        return {"min_": values.min(axis=0), "max_": values.max(axis=0), "noise_scale_": sd}
+
+    def transform(self, X):
+        """Clip every row to the released extremes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        X_clipped : ndarray of shape (n_samples, n_features)
+            A local view of the rows: as private as X itself.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        ends = (end.astype(X.dtype, copy=False) for end in (self.min_, self.max_))
+        return np.clip(X, *ends)

@@ -1,0 +1,106 @@
+"""PrivateTrimmedMean, the estimator."""
+
+from numbers import Real
+
+from skdp._compat import Interval
+from skdp.location._location import SLACK, Location
+from skdp.sensitivity import TrimmedMean
+
+__all__ = ["PrivateTrimmedMean"]
+
+
+class PrivateTrimmedMean(Location):
+    """Trimmed means of the columns under differential privacy, without bounds on the data.
+
+    Of every column the ``floor(alpha n)`` smallest and as many largest entries are left out. With
+    ``alpha=0`` it is the mean, a bounded one: with a public ``sensitivity`` and ``center`` it needs
+    neither the number of rows nor a range, and it offers pure differential privacy.
+
+    Parameters
+    ----------
+    alpha : float, default=0.1
+        Part of the rows that is left out at either end, in [0, 1/2).
+    epsilon : float, default=1.0
+        Privacy parameter, > 0.
+    delta : float, default=1e-6
+        Privacy parameter in [0, 1); 0 is pure differential privacy, by Laplace noise.
+    sensitivity : float or array-like of shape (n_features,), default=None
+        Public: what one row may move the statistic of a column by. The range of the rows over their
+        number is good; the result lies at most the number of rows times the sensitivity away from
+        ``center``. None finds one privately. Must not be computed from X.
+    center : float or array-like of shape (n_features,), default=None
+        A public point near the rows. With ``sensitivity``, saves the search for both; alone, starts
+        it. Must not be computed from X.
+    random_state : int, RandomState instance or None, default=None
+        None draws noise from the operating system. Anything else makes the result reproducible
+        and not private: for tests and documentation.
+    ledger : PrivacyLedger, default=None
+        A budget that all fits share. The whole plan is charged before the rows are read.
+
+    Attributes
+    ----------
+    location_ : ndarray of shape (n_features,)
+        The released trimmed means. Always finite.
+    noise_scale_ : ndarray of shape (n_features,)
+        Standard deviation of the privacy noise in ``location_``; infinite where the rows were too
+        few to find anything.
+    privacy_report_ : PrivacyReport
+        The bill and the guarantee.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, if X has names that are strings.
+
+    See Also
+    --------
+    skdp.PrivateMean : Mean of a table with many columns; better there, with delta > 0.
+
+    Notes
+    -----
+    **Privacy**: as for :class:`PrivateMedian`; what a row is worth is found from a noisy histogram
+    of the distances from the median.
+
+    Not private: ``transform`` of the training rows, and parameters that were chosen by looking at
+    the data.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp import PrivateTrimmedMean
+    >>> X = np.random.default_rng(0).normal(loc=50.0, size=(5000, 2))
+    >>> X[:100] = 1e9
+    >>> mean = PrivateTrimmedMean(0.1).fit(X)
+    >>> bool(abs(mean.location_ - 50).max() < 0.5)
+    True
+    """
+
+    _parameter_constraints: dict = {
+        **Location._parameter_constraints,
+        "alpha": [Interval(Real, 0, 0.5, closed="left")],
+    }
+
+    def __init__(
+        self,
+        alpha=0.1,
+        *,
+        epsilon=1.0,
+        delta=1e-6,
+        sensitivity=None,
+        center=None,
+        random_state=None,
+        ledger=None,
+    ):
+        self.alpha = alpha
+        self.epsilon = epsilon
+        self.delta = delta
+        self.sensitivity = sensitivity
+        self.center = center
+        self.random_state = random_state
+        self.ledger = ledger
+
+    def _statistics(self):
+        return [TrimmedMean(self.alpha) if self.alpha else "mean"]
+
+    def _search(self, searcher):
+        alpha = float(self.alpha)
+        return searcher.trimmed_mean(alpha, SLACK) if alpha else searcher.moments((1,))

@@ -1,0 +1,116 @@
+"""PrivateVariance, the estimator."""
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from skdp.location._column_estimator import ColumnEstimator
+
+__all__ = ["PrivateVariance"]
+
+
+class PrivateVariance(ColumnEstimator):
+    """Variances of the columns under differential privacy, without bounds on the data.
+
+    Parameters
+    ----------
+    epsilon : float, default=1.0
+        Privacy parameter, > 0.
+    delta : float, default=1e-6
+        Privacy parameter in [0, 1); 0 is pure differential privacy, by Laplace noise.
+    sensitivity : float or array-like of shape (n_features,), default=None
+        Public: what one row may move the variance of a column by. The square of the largest usual
+        distance from the mean, over the number of rows, is good. None finds one privately. Must not
+        be computed from X.
+    center : float or array-like of shape (n_features,), default=None
+        A public point near the rows, which need not be near their mean. With ``sensitivity``, saves
+        the search for both; alone, starts it. Must not be computed from X.
+    random_state : int, RandomState instance or None, default=None
+        None draws noise from the operating system. Anything else makes the result reproducible
+        and not private: for tests and documentation.
+    ledger : PrivacyLedger, default=None
+        A budget that all fits share. The whole plan is charged before the rows are read.
+
+    Attributes
+    ----------
+    var_ : ndarray of shape (n_features,)
+        The released variances, with 1/n as in :func:`numpy.var`; not negative, finite. 1.0 where
+        the rows were too few to find anything.
+    scale_ : ndarray of shape (n_features,)
+        Their square roots.
+    noise_scale_ : ndarray of shape (n_features,)
+        Standard deviation of the privacy noise in ``var_``; infinite where the rows were too few.
+    privacy_report_ : PrivacyReport
+        The bill and the guarantee.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, if X has names that are strings.
+
+    See Also
+    --------
+    PrivateTrimmedMean : Locations.
+
+    Notes
+    -----
+    **Privacy**: as for :class:`PrivateMedian`. The bounded variance is the least of the variances
+    of all middle parts of the column, plus the sensitivity for every entry left out: it is at most
+    the variance. Proof: :func:`skdp.sensitivity.bounded_spread`. Not private: parameters that were
+    chosen by looking at the data.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp import PrivateVariance
+    >>> X = np.random.default_rng(0).normal(scale=3.0, size=(10000, 1))
+    >>> bool(abs(PrivateVariance().fit(X).scale_[0] - 3) < 0.5)
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        epsilon=1.0,
+        delta=1e-6,
+        sensitivity=None,
+        center=None,
+        random_state=None,
+        ledger=None,
+    ):
+        self.epsilon = epsilon
+        self.delta = delta
+        self.sensitivity = sensitivity
+        self.center = center
+        self.random_state = random_state
+        self.ledger = ledger
+
+    def _statistics(self):
+        return ["variance"]
+
+    def _search(self, searcher):
+        return searcher.moments((2,))
+
+    def _without_rows(self, center):
+        return [np.ones(len(center))]
+
+    def _fitted(self, values, sd, center):
+        var = np.maximum(values[0], 0.0)
+        return {"var_": var, "scale_": np.sqrt(var), "noise_scale_": sd[0]}
+
+    def interval(self, confidence=0.95, *, simultaneous=False):
+        """Return intervals for the bounded variance, column by column.
+
+        Parameters
+        ----------
+        confidence : float, default=0.95
+            Probability with which an interval covers.
+        simultaneous : bool, default=False
+            Whether all intervals together shall cover with this probability.
+
+        Returns
+        -------
+        lower, upper : ndarrays of shape (n_features,)
+            ``lower`` is not negative.
+        """
+        check_is_fitted(self)
+        half = self._half_width(self.noise_scale_, confidence, simultaneous)
+        return np.maximum(self.var_ - half, 0.0), self.var_ + half

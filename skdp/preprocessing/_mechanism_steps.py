@@ -1,0 +1,189 @@
+"""LaplaceMechanism and GaussianMechanism: steps that release bounded statistics."""
+
+from contextvars import ContextVar
+
+import numpy as np
+
+from skdp._config import config_context
+from skdp._estimator import PrivateEstimator
+from skdp.accounting import Budget, Plan, Step
+from skdp.contracts import BoundedStatistic, Contract, Released
+from skdp.preprocessing._sensitivity_preprocessor import BoundedValues
+from skdp.sensitivity import release_bounded
+
+__all__ = ["GaussianMechanism", "LaplaceMechanism"]
+
+_given = ContextVar("skdp_bounded")  # for the time of one fit
+
+
+class Mechanism(PrivateEstimator):
+    """Base of mechanisms: noise on bounded statistics, in proportion to their sensitivities."""
+
+    def plan(self):
+        """Return what a fit may release and what it costs, without any data.
+
+        Returns
+        -------
+        plan : Plan
+        """
+        budget = Budget.pure(self.epsilon) if self._law == "laplace" else None
+        budget = budget or Budget.gaussian(self.epsilon, self.delta)
+        budget = budget if self.ledger is None else self.ledger.admit(budget)
+        return Plan(budget, (Step("statistic", self._law),))
+
+    def fit(self, bounded, y=None):
+        """Release bounded statistics.
+
+        Parameters
+        ----------
+        bounded : BoundedValues
+            What :meth:`SensitivityPreprocessor.bounded_values` returns. Rows are refused: nothing
+            is known about how much one of them matters.
+        y : Ignored
+            Present for API consistency by convention.
+
+        Returns
+        -------
+        self : object
+            Fitted mechanism; ``privacy_report_`` is the bill.
+        """
+        if not isinstance(bounded, BoundedValues):
+            raise TypeError(
+                f"{type(self).__name__} releases bounded statistics, and was given a "
+                f"{type(bounded).__name__}: rows that a preprocessor has mapped carry no bound "
+                "through a plain pipeline. Call fit(preprocessor.bounded_values()), or use "
+                "PrivateMedian, PrivateTrimmedMean or PrivateVariance, which do both steps."
+            )
+        token = _given.set(bounded)
+        try:
+            with config_context(invalid_rows="ignore"):  # the values stand for rows, none are read
+                return super().fit(np.empty((0, len(bounded.values))))
+        finally:
+            _given.reset(token)
+
+    def _release(self, rows, curator):
+        given, share = _given.get(), curator.remaining
+        release = release_bounded(given.values, curator, share=share, label="statistic")
+        sd = release.scales * (np.sqrt(2) if self._law == "laplace" else 1)
+        fitted = {"value_": np.nan_to_num(release.values), "noise_scale_": sd}
+        return fitted if given.names is None else {"feature_names_in_": given.names, **fitted}
+
+    def __skdp_contract__(self):
+        """Return what this step reads and yields."""
+        law = self._law
+        return Contract((BoundedStatistic,), yields=lambda kind: Released(law), spends=True)
+
+
+class LaplaceMechanism(Mechanism):
+    """Release bounded statistics with Laplace noise: pure differential privacy.
+
+    Parameters
+    ----------
+    epsilon : float, default=1.0
+        Privacy parameter, > 0, of the statistics of all columns together.
+    random_state : int, RandomState instance or None, default=None
+        None draws noise from the operating system. Anything else makes the result reproducible
+        and not private: for tests and documentation.
+    ledger : PrivacyLedger, default=None
+        A budget that all fits share.
+
+    Attributes
+    ----------
+    value_ : ndarray of shape (n_features,)
+        The released statistics.
+    noise_scale_ : ndarray of shape (n_features,)
+        Standard deviation of the noise in them.
+    privacy_report_ : PrivacyReport
+        The bill and the guarantee.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, if they had some.
+
+    See Also
+    --------
+    SensitivityPreprocessor : Yields what this mechanism takes.
+
+    Notes
+    -----
+    **Privacy**: epsilon-differential privacy for adding or removing one row; in units in which all
+    sensitivities are one integer D, d statistics move by at most d D in l1
+    (:func:`skdp.sensitivity.release_bounded`). Not private: parameters of the preprocessor that
+    were chosen by looking at the data.
+
+    Examples
+    --------
+    >>> from skdp.preprocessing import LaplaceMechanism, SensitivityPreprocessor
+    >>> step = SensitivityPreprocessor("median", sensitivity=1.0, center=50.0)
+    >>> ages = [[31.0], [44.0], [52.0], [27.0], [61.0]]
+    >>> LaplaceMechanism().fit(step.fit(ages).bounded_values()).value_.shape
+    (1,)
+    """
+
+    _parameter_constraints: dict = {
+        name: PrivateEstimator._parameter_constraints[name]
+        for name in ("epsilon", "random_state", "ledger")
+    }
+    _law = "laplace"
+
+    def __init__(self, *, epsilon=1.0, random_state=None, ledger=None):
+        self.epsilon = epsilon
+        self.random_state = random_state
+        self.ledger = ledger
+
+
+class GaussianMechanism(Mechanism):
+    """Release bounded statistics with Gaussian noise, analytically calibrated.
+
+    Parameters
+    ----------
+    epsilon : float, default=1.0
+        Privacy parameter, > 0, of the statistics of all columns together.
+    delta : float, default=1e-6
+        Privacy parameter in (0, 1); choose it well below one over the number of rows.
+    random_state : int, RandomState instance or None, default=None
+        None draws noise from the operating system. Anything else makes the result reproducible
+        and not private: for tests and documentation.
+    ledger : PrivacyLedger, default=None
+        A budget that all fits share.
+
+    Attributes
+    ----------
+    value_ : ndarray of shape (n_features,)
+        The released statistics.
+    noise_scale_ : ndarray of shape (n_features,)
+        Standard deviation of the noise in them.
+    privacy_report_ : PrivacyReport
+        The bill and the guarantee.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, if they had some.
+
+    See Also
+    --------
+    SensitivityPreprocessor : Yields what this mechanism takes.
+
+    Notes
+    -----
+    **Privacy**: (epsilon, delta)-differential privacy for adding or removing one row; in units in
+    which all sensitivities are one integer D, d statistics move by at most sqrt(d) D in l2
+    (:func:`skdp.sensitivity.release_bounded`). Not private: parameters of the preprocessor that
+    were chosen by looking at the data.
+
+    Examples
+    --------
+    >>> from skdp.preprocessing import GaussianMechanism, SensitivityPreprocessor
+    >>> step = SensitivityPreprocessor("mean", sensitivity=5.0, center=50.0)
+    >>> ages = [[31.0], [44.0], [52.0], [27.0], [61.0]]
+    >>> GaussianMechanism().fit(step.fit(ages).bounded_values()).value_.shape
+    (1,)
+    """
+
+    _law = "gaussian"
+
+    def __init__(self, *, epsilon=1.0, delta=1e-6, random_state=None, ledger=None):
+        self.epsilon = epsilon
+        self.delta = delta
+        self.random_state = random_state
+        self.ledger = ledger

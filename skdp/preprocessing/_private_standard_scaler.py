@@ -1,0 +1,119 @@
+"""PrivateStandardScaler, the transformer."""
+
+import numpy as np
+
+from skdp.preprocessing._scaler import Scaler, usable
+
+__all__ = ["PrivateStandardScaler"]
+
+
+class PrivateStandardScaler(Scaler):
+    """Subtract means and divide by standard deviations that were released with noise.
+
+    A private :class:`sklearn.preprocessing.StandardScaler`. Nothing needs to be known about the
+    columns.
+
+    Parameters
+    ----------
+    with_mean : bool, default=True
+        Release and subtract means.
+    with_std : bool, default=True
+        Release variances and divide by their roots. What is not asked for saves its part of the
+        budget.
+    epsilon : float, default=1.0
+        Privacy parameter, > 0.
+    delta : float, default=1e-6
+        Privacy parameter in [0, 1); 0 is pure differential privacy, by Laplace noise.
+    random_state : int, RandomState instance or None, default=None
+        None draws noise from the operating system. Anything else makes the result reproducible
+        and not private: for tests and documentation.
+    ledger : PrivacyLedger, default=None
+        A budget that all fits share. The whole plan is charged before the rows are read.
+
+    Attributes
+    ----------
+    mean_ : ndarray of shape (n_features,) or None
+        The released means; None with ``with_mean=False``.
+    var_ : ndarray of shape (n_features,) or None
+        The released variances; None with ``with_std=False``.
+    scale_ : ndarray of shape (n_features,) or None
+        What rows are divided by: the root of the variance, or of its noise where that is larger;
+        1.0 for columns that are constant or too few rows. None with ``with_std=False``.
+    privacy_report_ : PrivacyReport
+        The bill and the guarantee.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, if X has names that are strings.
+
+    See Also
+    --------
+    PrivateRobustScaler : By quantiles; better with outliers.
+
+    Notes
+    -----
+    **Privacy**: (epsilon, delta)-differential privacy of the fitted parameters for adding or
+    removing one row, see :class:`skdp.PrivateMedian`. Not private: scaled rows, which are rows, and
+    parameters that were chosen by looking at the data.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp import PrivateStandardScaler
+    >>> X = np.random.default_rng(0).normal([5.0, -1e4], [0.1, 1e3], size=(20000, 2))
+    >>> scaled = PrivateStandardScaler().fit_transform(X)
+    >>> bool(np.abs(scaled.std(axis=0) - 1).max() < 0.2)
+    True
+    """
+
+    _parameter_constraints: dict = {
+        **Scaler._parameter_constraints,
+        "with_mean": ["boolean"],
+        "with_std": ["boolean"],
+    }
+
+    def __init__(
+        self,
+        *,
+        with_mean=True,
+        with_std=True,
+        epsilon=1.0,
+        delta=1e-6,
+        random_state=None,
+        ledger=None,
+    ):
+        self.with_mean = with_mean
+        self.with_std = with_std
+        self.epsilon = epsilon
+        self.delta = delta
+        self.random_state = random_state
+        self.ledger = ledger
+
+    def _check_public(self, n_features):
+        if not (self.with_mean or self.with_std):
+            raise ValueError(
+                "with_mean=False and with_std=False leave nothing to release. Set one of them."
+            )
+
+    def _statistics(self):
+        return ["mean"] * bool(self.with_mean) + ["variance"] * bool(self.with_std)
+
+    def _search(self, searcher):
+        return searcher.moments((1,) * bool(self.with_mean) + (2,) * bool(self.with_std))
+
+    def _without_rows(self, center):
+        return [center] * bool(self.with_mean) + [np.ones(len(center))] * bool(self.with_std)
+
+    def _fitted(self, values, sd, center):
+        fitted = {"mean_": values[0] if self.with_mean else None, "var_": None, "scale_": None}
+        if self.with_std:
+            fitted["var_"] = np.maximum(values[-1], 0.0)
+            floor = np.where(np.isfinite(sd[-1]), sd[-1], 0.0)
+            fitted["scale_"] = usable(np.sqrt(np.maximum(fitted["var_"], floor)), center)
+        return fitted
+
+    def _affine(self):
+        return (
+            0.0 if self.mean_ is None else self.mean_,
+            1.0 if self.scale_ is None else self.scale_,
+        )

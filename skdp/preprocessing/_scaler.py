@@ -1,0 +1,64 @@
+"""What the private scalers have in common: a row-wise map with released parameters."""
+
+import numpy as np
+from sklearn.base import OneToOneFeatureMixin, TransformerMixin
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+
+from skdp._estimator import PrivateEstimator
+from skdp.contracts import Contract, Rows
+from skdp.location._column_estimator import ColumnEstimator
+
+__all__ = ["Scaler"]
+
+
+class Scaler(OneToOneFeatureMixin, TransformerMixin, ColumnEstimator):
+    """Base of scalers. A subclass writes ``_affine()``, the released ``(offset, scale)``."""
+
+    _parameter_constraints: dict = PrivateEstimator._parameter_constraints
+    sensitivity = center = None
+
+    def transform(self, X):
+        """Scale every row by the released parameters.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        X_scaled : ndarray of shape (n_samples, n_features)
+            A local view of the rows: as private as X itself.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        offset, scale = self._of_type(X)
+        return (X - offset) / scale
+
+    def inverse_transform(self, X):
+        """Undo :meth:`transform`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        X_original : ndarray of shape (n_samples, n_features)
+        """
+        check_is_fitted(self)
+        X = check_array(X, dtype=[np.float64, np.float32])
+        offset, scale = self._of_type(X)
+        return X * scale + offset
+
+    def _of_type(self, X):
+        return (np.asarray(part).astype(X.dtype, copy=False) for part in self._affine())
+
+    def __skdp_contract__(self):
+        """Return what this step reads and yields: rows, by a row-wise map that was released."""
+        return Contract(consumes=(Rows,), yields=lambda kind: Rows(), spends=True)
+
+
+def usable(scale, center):
+    """Return scales to divide by: 1.0 where a column is constant, as far as floats can tell."""
+    constant = ~(scale > np.maximum(np.abs(center) * 2.0**-40, 2.0**-300))
+    return np.where(constant, 1.0, scale)

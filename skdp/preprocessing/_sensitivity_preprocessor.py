@@ -1,0 +1,200 @@
+"""SensitivityPreprocessor, the transformer."""
+
+from numbers import Real
+
+import numpy as np
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from skdp._compat import HasMethods, Interval, StrOptions, fit_context
+from skdp._local import Local
+from skdp._schema import validated_rows
+from skdp.chunks import ArrayRows
+from skdp.contracts import BoundedStatistic, Contract, Rows
+from skdp.location._public import column_vector
+from skdp.mechanisms import finite_rows
+from skdp.sensitivity import STATISTICS, bounded_column, statistic_map
+
+__all__ = ["BoundedValues", "SensitivityPreprocessor"]
+
+LOCAL = "_local"
+
+
+class SensitivityPreprocessor(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+    """Make a statistic of unbounded columns one that a single row moves by a bounded amount.
+
+    Of every column the statistic is replaced by the nearest one that adding or removing a row moves
+    by at most ``sensitivity`` [1]_. A mechanism then needs no bounds on the data::
+
+        bounded = SensitivityPreprocessor("median", sensitivity=30.0, center=30000.0).fit(X)
+        LaplaceMechanism(epsilon=0.5).fit(bounded.bounded_values()).value_
+
+    **Nothing is released here**: no budget is spent, and what :meth:`transform` and
+    :meth:`bounded_values` return is as private as the table, for the eyes of its owner. A chain of
+    steps must go on with a mechanism. Where the result is all that is wanted,
+    :class:`skdp.PrivateMedian` and its kin do both steps in one.
+
+    Parameters
+    ----------
+    statistic : str or object, default="mean"
+        ``"mean"``, ``"median"``, ``"min"``, ``"max"``, ``"midrange"``, ``"sum"``, ``"range"``,
+        ``"variance"``, ``"std"``, ``"sum_of_squares"``, or one of :mod:`skdp.sensitivity`, such as
+        ``Quantile(0.9)`` and ``TrimmedMean(0.1)``, or an ordered statistic of one's own with the
+        methods ``total`` and ``weight``, see the notes.
+    sensitivity : float or array-like of shape (n_features,)
+        Public, > 0: what one row may move the statistic of a column by. Must not be computed from
+        X.
+    center : float or array-like of shape (n_features,), default=0.0
+        Public: the value for no rows, which the statistic leaves by at most the number of rows
+        times the sensitivity. Must not be computed from X.
+
+    Attributes
+    ----------
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, if X has names that are strings.
+
+    See Also
+    --------
+    LaplaceMechanism : Releases the bounded statistic, with pure differential privacy.
+    GaussianMechanism : The same with Gaussian noise.
+    skdp.sensitivity.bounded_statistic : The statistic as a function.
+
+    Notes
+    -----
+    **Privacy**: none by itself; the bounded value moves by at most ``sensitivity``, exactly, in
+    integers on a public grid (:func:`skdp.sensitivity.bounded_statistic`). Of the rows that
+    :meth:`transform` returns the named statistic alone is bounded, and only up to rounding: every
+    other one, and a model that is fitted to them, has no guarantee. Maps and values are kept in
+    memory alone, and lost when the fitted step is pickled or copied.
+
+    A statistic of one's own must not fall when an entry grows or is exchanged for a larger one. It
+    has ``increasing`` (whether an entry above all others never lowers it), ``total(data, i, j)``,
+    an integer made of the sorted integers ``data.s[i:j]`` and their prefix sums ``data.P``, and
+    ``weight(m)``, the positive integer by which it is divided. Nothing checks that.
+
+    References
+    ----------
+    .. [1] Cummings, Durfee. "Individual sensitivity preprocessing for data privacy". SODA 2020.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.preprocessing import GaussianMechanism, SensitivityPreprocessor
+    >>> X = np.random.default_rng(0).normal(size=(1000, 1))
+    >>> X[0] = 1e12
+    >>> step = SensitivityPreprocessor("mean", sensitivity=0.01).fit(X)
+    >>> mechanism = GaussianMechanism(epsilon=1.0).fit(step.bounded_values())
+    >>> bool(abs(mechanism.value_[0]) < 0.5)
+    True
+    """
+
+    _parameter_constraints: dict = {
+        "statistic": [StrOptions(set(STATISTICS)), HasMethods(["total", "weight"])],
+        "sensitivity": [Interval(Real, 0, None, closed="neither"), "array-like"],
+        "center": [Real, "array-like"],
+    }
+
+    def __init__(self, statistic="mean", *, sensitivity, center=0.0):
+        self.statistic = statistic
+        self.sensitivity = sensitivity
+        self.center = center
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y=None):
+        """Learn the row-wise maps and the bounded values.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The private rows. Read, never stored.
+        y : Ignored
+            Present for API consistency by convention.
+
+        Returns
+        -------
+        self : object
+        """
+        X = validated_rows(self, X)
+        sensitivity, center = self._column_vectors(X.shape[1])
+        rows, finite = ArrayRows(X), finite_rows(X)
+        with np.errstate(all="ignore"):
+            values, maps = [], []
+            for j in range(rows.n_features):
+                given = {"sensitivity": sensitivity[j], "center": center[j]}
+                values.append(bounded_column(rows, j, self.statistic, **given))
+                maps.append(statistic_map(X[finite, j], self.statistic, **given))
+        setattr(self, LOCAL, BoundedValues(values, maps, getattr(self, "feature_names_in_", None)))
+        return self
+
+    def _column_vectors(self, n_features):
+        return (
+            column_vector("sensitivity", self.sensitivity, n_features, positive=True),
+            column_vector("center", self.center, n_features),
+        )
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "n_features_in_")
+
+    def __getstate__(self):
+        """Return what a pickle or a copy takes along: everything but what is local."""
+        state = super().__getstate__()
+        return {name: value for name, value in state.items() if not isinstance(value, Local)}
+
+    def transform(self, X):
+        """Map every row, so that the table of the fit gets the bounded statistic.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        X_bounded : ndarray of shape (n_samples, n_features)
+            **Local, not private**, and neither is the map: columns are shifted, or scaled around
+            their mean for measures of spread, by amounts that were computed from rows.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        columns = [m.apply(X[:, j]) for j, m in enumerate(self.bounded_values().maps)]
+        return np.column_stack(columns).astype(X.dtype, copy=False)
+
+    def bounded_values(self):
+        """Return the bounded statistics of the columns, for a mechanism to release.
+
+        Returns
+        -------
+        bounded : BoundedValues
+            **Local, not private.**
+        """
+        check_is_fitted(self)
+        local = getattr(self, LOCAL, None)
+        if local is None:
+            raise AttributeError(
+                f"this {type(self).__name__} was pickled or copied after its fit, and what it "
+                "learnt is private: it stays behind. Use it where it was fitted, or fit it again."
+            )
+        return local
+
+    def __skdp_contract__(self):
+        """Return what this step reads and yields: a private statistic that a mechanism may take."""
+        statistic = self.statistic
+        name = statistic if isinstance(statistic, str) else type(statistic).__name__
+        bounded = BoundedStatistic(name, float(np.max(self.sensitivity)))
+        return Contract(consumes=(Rows,), yields=lambda kind: bounded)
+
+
+class BoundedValues(Local):
+    """Bounded statistics of the columns of a table: local and private.
+
+    Attributes
+    ----------
+    values : tuple of d BoundedValue
+    maps : tuple of d StatisticMap
+    names : ndarray of shape (d,) or None
+        Names of the columns.
+    """
+
+    def __init__(self, values, maps, names):
+        self.values, self.maps, self.names = tuple(values), tuple(maps), names
