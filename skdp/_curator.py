@@ -8,11 +8,13 @@ from fractions import Fraction
 
 import numpy as np
 
+from skdp.accounting._matrix_noise import gdp_to_pure, smallest_noise
 from skdp.accounting._plan import Plan
 from skdp.accounting._report import Charge, PrivacyReport
 from skdp.exceptions import BudgetExceeded, PlanError
 from skdp.mechanisms import RowKeys, exponential_choice, rounded_gaussian, rounded_laplace
 from skdp.mechanisms._exact import sqrt_down, sqrt_up
+from skdp.mechanisms._matrices import DOUBT, LEAST_LOG, noisy_factor
 
 __all__ = ["Curator", "Release", "current_replacement", "make_curator", "replaced_curator"]
 
@@ -26,10 +28,10 @@ class Release:
     Parameters
     ----------
     value : ndarray of int64
-        Exact value plus noise, in grid units.
+        Exact value plus noise, in grid units. Of a matrix: its factor, float64.
     scale : float
-        Standard deviation (Gaussian) or scale (Laplace) of the noise in grid units.
-    law : {"gaussian", "laplace"}
+        Standard deviation (Gaussian) or scale (Laplace) of the noise in grid units; eta.
+    law : {"gaussian", "laplace", "matrix"}
     """
 
     value: np.ndarray
@@ -147,6 +149,23 @@ class Curator:
         )
         return self._choose(np.asarray(scores, dtype=np.int64), rate)
 
+    def matrix(self, value, *, distance, largest, share, label, event):
+        """Release a factor of a positive definite matrix with the least noise eta that suffices.
+
+        ``value`` as for ``mechanisms._matrices.noisy_factor``, ``distance`` (of neighbours) as in
+        the theorem of ``accounting._matrix_noise``. If eta > ``largest``: None, and nothing paid.
+        """
+        if self.budget.unit != "gdp":
+            raise PlanError("noise for a matrix is priced in mu^2: plan a Gaussian budget.")
+        log_p, mu = self.fails(event), sqrt_down(Fraction(share) * self.budget.amount)
+        bounds = {"distance": distance, "d": len(value), "largest": largest}
+        eta = smallest_noise(gdp_to_pure(mu), log_p - 2 * DOUBT, **bounds)
+        if eta is None or log_p < LEAST_LOG:
+            return None
+        self._pay(label, "matrix", share)
+        self._record(Charge(label, "matrix", Fraction(share), _stated(distance), eta))
+        return Release(self._perturb(value, eta, log_p), eta, "matrix")
+
     def fails(self, label):
         """Declare a planned failure event; return the logarithm of its probability, rounded down.
 
@@ -218,13 +237,16 @@ class Curator:
         value = np.asarray(value, dtype=np.int64)
         return Release(self._noisy(value, law, scale, owners), scale, law)
 
-    # The three methods below are what a test replaces by canned answers.
+    # The methods below are what a test replaces by canned answers.
     def _noisy(self, value, law, scale, owners=None):
         sample = rounded_gaussian if law == "gaussian" else rounded_laplace
         return value + sample(scale, value.shape, self._entropy)
 
     def _choose(self, scores, rate):
         return exponential_choice(scores, rate, self._entropy)
+
+    def _perturb(self, value, eta, log_p):
+        return noisy_factor(value, eta, log_p, self._entropy)
 
 
 def _stated(sensitivity):
@@ -251,7 +273,7 @@ class _Child(Curator):
         )
         super().__init__(Plan(budget, steps, events), parent._entropy)
         self._parent, self._prefix, self._part = parent, prefix, share
-        self._noisy, self._choose = parent._noisy, parent._choose
+        self._noisy, self._choose, self._perturb = parent._noisy, parent._choose, parent._perturb
         self.coins = _ChildKeys(parent.coins, prefix)
 
     def _book(self, label):

@@ -26,6 +26,7 @@ EXPENSIVE = [
     LloydKMeans(3, delta=0.0, epsilon=2.0, max_iter=3),
     PrivateGMM(2, max_iter=2, n_init=1),
     PrivateCovariance(epsilon=4.0),
+    PrivateCovariance(method="friendly", epsilon=40.0),
     PrivatePCA(epsilon=4.0),
     PrivateHistogram(bins=4, epsilon=2.0),
     PrivateMedian(),

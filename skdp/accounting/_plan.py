@@ -16,7 +16,7 @@ class Step:
     Parameters
     ----------
     label : str
-    mechanism : {"gaussian", "laplace", "select", "child"}
+    mechanism : {"gaussian", "laplace", "select", "matrix", "child"}
     at_most : float or Fraction, default=1
         Largest share of the budget for one such release; a float is taken exactly.
     times : int, default=1

@@ -8,6 +8,7 @@ from scipy.special import ndtri
 
 from skdp._curator import Curator
 from skdp.audit._draw import Draw
+from skdp.audit._matrices import matrix_distance, matrix_factor
 from skdp.exceptions import AuditFailure
 from skdp.mechanisms import RowKeys, make_entropy
 
@@ -26,7 +27,9 @@ class Record:
     """One release: what went in, under which declared sensitivity, and what came out.
 
     ``scale`` is the declared scale of the noise; for a choice it is 1 / rate. A release by rows or
-    by parts (``by_parts``) has ``owners``, the keys of its rows or the numbers of its parts.
+    by parts (``by_parts``) has ``owners``, the keys of its rows or the numbers of its parts. The
+    law "matrix" has a matrix of Fractions for its value, the distance of neighbours' matrices for
+    its sensitivity, eta for its scale and a factor of the noisy matrix for its answer.
     """
 
     label: str
@@ -130,6 +133,11 @@ class Script:
             old = None
         if law == "select":
             return draw.below(shape[0]) if old is None or self.shift else old.answer
+        if law == "matrix":
+            noise = np.tril(draw.normal(shape))
+            if old is None:
+                return noise * np.sign(np.diag(noise)) * scale * self.stretch ** draw.uniform()
+            return old.answer @ (np.eye(len(noise)) + scale * self.shift * noise)
         if old is None:
             return _integers(draw, shape, scale * self.stretch ** draw.uniform())
         return old.answer + _integers(draw, shape, scale * self.shift) if self.shift else old.answer
@@ -177,7 +185,8 @@ class CannedCurator(Curator):
         if owners is not None:
             owners = owners.numbers if by_parts else self._keys_of(owners.numbers)
         if isinstance(self.transcript, str):
-            answer = {"exact": lambda: value, "noise": real}[self.transcript]()
+            exact = matrix_factor if law == "matrix" else np.asarray
+            answer = {"exact": lambda: exact(value), "noise": real}[self.transcript]()
         elif isinstance(self.transcript, Script) and owners is not None:
             asked = charge.label, owners, by_parts
             answer = self.transcript.row_answer(k, asked, value, scale)
@@ -211,6 +220,10 @@ class CannedCurator(Curator):
         if answer.shape != value.shape:
             raise AuditFailure("an answer has another shape than its value.")
         return answer.copy()
+
+    def _perturb(self, value, eta, log_p):
+        real = lambda: Curator._perturb(self, value, eta, log_p)  # noqa: E731
+        return np.array(self._answer(value, "matrix", eta, real), dtype=np.float64)
 
     def _choose(self, scores, rate):
         # "exact": the best candidate, the limit of a choice without noise
@@ -283,7 +296,11 @@ def moves(run, replay):
         if a.strangers(b) > 1:
             raise AuditFailure(f"{a.label!r}: more than one row has an entry in one run only.")
         value, other = a.common(b)
-        yield a.label, squared_distance(value, other, a.law), a.sensitivity**2
+        if a.law == "matrix":
+            moved = Fraction(matrix_distance(value, other)) ** 2
+        else:
+            moved = squared_distance(value, other, a.law)
+        yield a.label, moved, a.sensitivity**2
     if len(run) != len(replay):
         raise AuditFailure("given the same answers, one run makes more releases than the other.")
 

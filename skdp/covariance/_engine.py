@@ -44,7 +44,7 @@ def covariance_plan(budget, *, assume_centered=False):
     return Plan(budget, tuple(steps), events)
 
 
-def private_covariance(rows, curator, *, assume_centered=False, denoise=True):
+def private_covariance(rows, curator, *, assume_centered=False, denoise=True, start=None):
     """Release the covariance matrix of the rows.
 
     Parameters
@@ -55,6 +55,8 @@ def private_covariance(rows, curator, *, assume_centered=False, denoise=True):
     assume_centered : bool, default=False
         Whether the rows vary around zero.
     denoise : bool, default=True
+    start : ndarray of shape (d, d), default=None
+        Released: a factor of a matrix near the covariance, which saves the scales of the columns.
 
     Returns
     -------
@@ -67,7 +69,7 @@ def private_covariance(rows, curator, *, assume_centered=False, denoise=True):
     may depend on earlier releases (user guide "Accounting", theorem 2). The failure events are
     those of the private mean that finds the centre with a part of the budget.
     """
-    run = CovarianceRun(rows, curator, assume_centered, denoise)
+    run = CovarianceRun(rows, curator, assume_centered, denoise, start)
     run.count()
     run.find_columns()
     run.whiten()

@@ -10,6 +10,7 @@ from skdp._compat import Interval, StrOptions
 from skdp._estimator import PrivateEstimator
 from skdp.accounting import Budget
 from skdp.covariance._engine import covariance_plan, private_covariance
+from skdp.covariance._friendly import friendly_covariance, friendly_covariance_plan
 from skdp.covariance._release import correlation_of, noise_bound, precision_of
 
 __all__ = ["PrivateCovariance"]
@@ -38,7 +39,12 @@ class PrivateCovariance(PrivateEstimator, EmpiricalCovariance):
         by the oracle approximating formula [2]_ from what was released.
     denoise : bool, default=True
         Shrink the released matrix, in its own coordinates, as the law of its noise suggests.
-    method : {"auto"}, default="auto"
+    method : {"auto", "friendly"}, default="auto"
+        Where the search for directions starts. ``"auto"``: from the scales of the columns.
+        ``"friendly"``: from a matrix on which random parts of the table agree, the published
+        algorithm [1]_. That takes hundreds of thousands of rows and time in proportion to the
+        square of the number of parts, and is never the better choice; with fewer rows, or if the
+        parts do not agree, it goes on like ``"auto"``, as ``privacy_report_`` tells.
     random_state : int, RandomState instance or None, default=None
         None draws noise from the operating system. Anything else makes the result reproducible
         and not private: for tests and documentation.
@@ -89,8 +95,10 @@ class PrivateCovariance(PrivateEstimator, EmpiricalCovariance):
     Notes
     -----
     **Privacy**: (epsilon, delta)-differential privacy for adding or removing one row; the number
-    of rows is private. Every release is Gaussian. Not private: ``score`` and ``mahalanobis`` of
-    private rows, and parameters that were chosen by looking at the data.
+    of rows is private. Every release is Gaussian, but for the one of ``method="friendly"`` whose
+    noise is multiplicative; it is charged as the Gaussian one that reveals no less. Not private:
+    ``score`` and ``mahalanobis`` of private rows, and parameters that were chosen by looking at
+    the data.
 
     ``score``, ``mahalanobis``, ``error_norm`` and ``get_precision`` are those of scikit-learn's
     :class:`~sklearn.covariance.EmpiricalCovariance`.
@@ -119,7 +127,7 @@ class PrivateCovariance(PrivateEstimator, EmpiricalCovariance):
         "store_precision": ["boolean"],
         "shrinkage": [Interval(Real, 0, 1, closed="both"), StrOptions({"oas"}), None],
         "denoise": ["boolean"],
-        "method": [StrOptions({"auto"})],
+        "method": [StrOptions({"auto", "friendly"})],
     }
 
     def __init__(
@@ -152,13 +160,12 @@ class PrivateCovariance(PrivateEstimator, EmpiricalCovariance):
         -------
         plan : Plan
         """
-        budget = self._budget(Budget.gaussian)
-        return covariance_plan(budget, assume_centered=self.assume_centered)
+        plan = friendly_covariance_plan if self.method == "friendly" else covariance_plan
+        return plan(self._budget(Budget.gaussian), assume_centered=self.assume_centered)
 
     def _release(self, rows, curator):
-        release = private_covariance(
-            rows, curator, assume_centered=self.assume_centered, denoise=self.denoise
-        )
+        engine = friendly_covariance if self.method == "friendly" else private_covariance
+        release = engine(rows, curator, assume_centered=self.assume_centered, denoise=self.denoise)
         covariance = shrunk(release.covariance, self.shrinkage, release.n_rows)
         return {
             "covariance_": covariance,

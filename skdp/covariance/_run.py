@@ -25,6 +25,7 @@ ROUNDS = 60
 CLEAR = 2.0  # largest noise eigenvalues above which a direction counts as resolved
 FINEST = 2.0**34  # directions thinner than this part of the columns' units are null
 CHEAP = 0.05  # share of a round that larger radii are not taken for
+THINNEST = 2.0**-60  # direction of a start, part of the columns' units
 STEP = 2.0**20  # largest factor of one round
 NOTHING = "nothing found: too few rows to tell how they vary"
 COLUMNS = "directions were not told apart: too few rows"
@@ -39,6 +40,7 @@ class CovarianceRun:
     curator: object
     assume_centered: bool = False
     denoise: bool = True
+    start: np.ndarray | None = None
     n: float = 0.0
     frame: Frame = field(default=None)
 
@@ -58,16 +60,19 @@ class CovarianceRun:
         self.n = max(float(release.value[0]), 4 * release.scale, 2.0)
 
     def find_columns(self):
-        """Find the scales of the columns and a centre."""
+        """Find the scales of the columns, unless they are known, and a centre."""
         ring = math.sqrt(5 * self.d) / self.mu
         wanted = max(1000.0, 2500 * ring)
         size = max(1000.0, min(wanted, MOST_ENTRIES / self.d))
         sample = draw_sample(self.rows, self.curator.coins, self.n, size)
-        share = max(
-            float(np.clip((26 * ring / sample.n) ** 2, 0.003, 0.1)),
-            float(np.clip((137 * ring / sample.n) ** 2, 0.003, 0.02)),
-        )
-        units = column_units(sample, self.curator, share=share, label="column scales")
+        if self.start is None:
+            share = max(
+                float(np.clip((26 * ring / sample.n) ** 2, 0.003, 0.1)),
+                float(np.clip((137 * ring / sample.n) ** 2, 0.003, 0.02)),
+            )
+            units = column_units(sample, self.curator, share=share, label="column scales")
+        else:
+            units = np.hypot.reduce(self.start, axis=1)
         self.found = units is not None
         units = np.ones(self.d) if units is None else units
         center = np.zeros(self.d)
@@ -76,6 +81,9 @@ class CovarianceRun:
             child = self.curator.child("centre", share)
             center = private_mean(self.rows, child, scale=units).location
         self.frame = Frame.identity(center, units)
+        if self.start is not None:
+            V, scales, _ = np.linalg.svd(self.start / units[:, None])
+            self.frame = self.frame.turned(V, np.maximum(scales, THINNEST))
         self.sample = DrawnRows(ArrayRows(sample.Z), sample.n)
 
     def whiten(self):

@@ -117,11 +117,20 @@ def output(path, tree):
             yield node, name
 
 
+DRAWN = (
+    "rounded_gaussian",
+    "rounded_laplace",
+    "exponential_choice",
+    "noisy_factor",
+    "fine_gaussian",
+)
+
+
 def books(path, tree):
     """Charges, reports, releases, draws and Curators outside the rooms that own them."""
     owners = {
         **dict.fromkeys(("Charge", "PrivacyReport", "Release"), BOOKS),
-        **dict.fromkeys(("rounded_gaussian", "rounded_laplace", "exponential_choice"), DRAWS),
+        **dict.fromkeys(DRAWN, DRAWS),
         "Curator": CURATORS,
     }
     for node, name in _calls(tree):
@@ -132,7 +141,7 @@ def books(path, tree):
     for node in ast.walk(tree):
         if not isinstance(node, ast.Attribute):
             continue
-        if node.attr in ("_noisy", "_choose") and not allowed(path, HOOKS):
+        if node.attr in ("_noisy", "_choose", "_perturb") and not allowed(path, HOOKS):
             yield node, node.attr
         private = node.attr in hidden and "curator" in ast.unparse(node.value).lower()
         if private and not allowed(path, BOOKKEEPING):

@@ -4,37 +4,14 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from skdp.covariance._matrix_noise import (
-    average_distance,
+from skdp.accounting import pure_to_gdp
+from skdp.accounting._matrix_noise import (
+    gdp_to_pure,
     noise_delta,
     noise_renyi,
     safe_distance,
     smallest_noise,
 )
-
-
-def _distance(A, B):
-    values = np.linalg.eigvals(np.linalg.solve(A, B)).real
-    return max(values.max(), 1 / values.min()) - 1
-
-
-def test_averages_of_friends_are_as_close_as_claimed(rng):
-    """Random and extreme matrices within the distance of friends of friends of one another."""
-    worst = 0.0
-    for _ in range(3000):
-        n, d, gamma = int(rng.integers(2, 6)), int(rng.integers(1, 4)), float(rng.uniform(0.1, 2))
-        g = (1 + gamma) ** 2
-        if rng.random() < 0.5:  # commuting: the common ones and one other at the same end
-            others, one, two = [np.eye(d)] * (n - 1), np.eye(d), np.diag(g ** rng.integers(0, 2, d))
-        else:
-            Q = [np.linalg.qr(rng.normal(size=(d, d)))[0] for _ in range(n + 1)]
-            made = [q @ np.diag(g ** rng.uniform(-0.5, 0.5, d)) @ q.T for q in Q]
-            others, (one, two) = made[:-2], made[-2:]
-        both = [sum([*others, last]) / n for last in (one, two)]
-        alone = sum(others) / (n - 1)
-        moved = max(_distance(*both), _distance(alone, both[0]), _distance(alone, both[1]))
-        worst = max(worst, moved / average_distance(gamma, n))
-    assert 0.999 < worst <= 1
 
 
 def test_the_divergence_is_that_of_its_integral():
@@ -83,3 +60,28 @@ def test_the_smallest_noise_just_suffices():
         assert noise_delta(1.0, distance=distance, eta=0.98 * eta, d=d) > 1e-8
     assert smallest_noise(0.1, math.log(1e-8), distance=0.5, d=5, largest=1.0) is None
     assert smallest_noise(1.0, math.log(1e-8), distance=2.0, d=5, largest=1.0) is None
+
+
+def test_epsilon_of_a_cost():
+    for mu in (1e-6, 0.01, 0.5, 3.0, 12.0):
+        epsilon = gdp_to_pure(mu)
+        assert pure_to_gdp(epsilon) <= mu < pure_to_gdp(epsilon * (1 + 1e-12)) * (1 + 1e-9)
+
+
+def test_delta_holds_for_one_column():
+    """(1 + eta Z)^2 S at S = 1 and S = 1 + s: hockey-stick divergences by integration."""
+    eta, s, epsilon = 0.3, 0.05, 0.4
+    delta = noise_delta(epsilon, distance=s, eta=eta, d=1)
+
+    def density(b, scale):  # of |1 + eta Z| scale, which B determines
+        return sum(
+            math.exp(-((sign * b / scale - 1) ** 2) / (2 * eta * eta)) for sign in (1, -1)
+        ) / (eta * scale * math.sqrt(2 * math.pi))
+
+    grid, root = np.linspace(0, 4, 40001), math.sqrt(1 + s)
+    p, q = (np.array([density(b, scale) for b in grid]) for scale in (1.0, root))
+    divergences = [
+        np.maximum(one - math.exp(epsilon) * two, 0).sum() * grid[1]
+        for one, two in ((p, q), (q, p))
+    ]
+    assert delta / 30 < max(divergences) <= delta

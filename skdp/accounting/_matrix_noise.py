@@ -2,37 +2,37 @@
 
 B(S) = S^1/2 (1 + eta G) (1 + eta G)^T S^1/2, G with independent standard normal entries. S enters
 relative to itself, so no scale and no conditioning has to be known.
+
+**Theorem.** Let the laws P, P' of B at two matrices be (epsilon, d)-indistinguishable in both
+directions, and let what is released be a function of B but for a total variation t. With the cost
+b = ``pure_to_gdp(epsilon)``^2 this is a step of theorem 2 of the user guide "Accounting", and one
+failure event of probability d + t of theorem 1.
+
+*Mixtures* (Kairouz, Oh and Viswanath 2015). There are laws R, R', U, U' with P = (1 - d) R + d U,
+P' = (1 - d) R' + d U' and a likelihood ratio of R and R' within e^-epsilon, e^epsilon. In
+densities, q = min(P, e^epsilon P') and q' = min(P', e^epsilon P) have that ratio; their masses are
+1 - a and 1 - a', where a and a', the integrals of (P - e^epsilon P')_+ and (P' - e^epsilon P)_+,
+are at most d. Let a >= a', else exchange the two. Move q' towards e^-epsilon q, which it is never
+below and whose mass is smaller, until its mass is 1 - a as well; the ratio stays in its bounds.
+Multiply both by (1 - d) / (1 - a): they are still at most P and P', and the rest is d U, d U'.
+
+*A step and an event.* Put "U was drawn" into the transcript, a symbol that nobody sees: a bad set
+that depends on the pair of tables alone and has, given any past, the probability d under both.
+The ideal run stops there. Its step draws from (1 - d) R + d [stop], for the neighbour from
+(1 - d) R' + d [stop]: likelihood ratios within e^-epsilon, e^epsilon, hence H_g <= G_b(g) for all
+g > 0, which is all that theorem 2 asks. Real and ideal runs differ with probability at most d + t
+a step, on either side, as in the proof of theorem 1.
 """
 
 import math
 from functools import lru_cache
 
 import numpy as np
+from scipy.special import log_ndtr
 
-__all__ = ["average_distance", "noise_delta", "noise_renyi", "safe_distance", "smallest_noise"]
+from skdp.accounting._composition import pure_to_gdp
 
-
-def average_distance(gamma, n):
-    """Return the largest distance of two averages of n matrices that differ in one of them.
-
-    Parameters
-    ----------
-    gamma : float
-        Any two of the matrices share a friend, see :class:`skdp.friendly.CovarianceDistance`.
-    n : int, >= 1
-        Number of matrices in the larger of the two sets.
-
-    Notes
-    -----
-    Let g = (1 + gamma)^2: any two satisfy M <= g M'. Let S be the average of the n - 1 in common,
-    A and A' the two others; A <= g A' and, averaged, A <= g S. For s = (g - 1) / n
-
-        A - (1 + s) A' <= (1 - (1 + s) / g) A <= (g - 1 - s) S = s (n - 1) S,
-
-    which says that the average with A is at most 1 + s times the one with A'; and the other way
-    round. If one set has no A', its average is S, which stands for A' as well.
-    """
-    return ((1 + gamma) ** 2 - 1) / n * (1 + 1e-12)
+__all__ = ["gdp_to_pure", "noise_delta", "noise_renyi", "safe_distance", "smallest_noise"]
 
 
 def noise_renyi(alphas, *, distance, eta, d):
@@ -47,7 +47,9 @@ def noise_renyi(alphas, *, distance, eta, d):
     means that differ in the diagonal one, by sqrt(l_i) - 1. For variances v1, v2 and a gap m of the
     means the divergence of order a is ln(v2 / v1) / 2 + ln(v2 / v) / (2 (a - 1)) + a m^2 / (2 v),
     v = a v2 + (1 - a) v1, infinite if v <= 0. It grows with |ln l|, so that the ends of the
-    interval decide, in both directions.
+    interval decide, in both directions: with l = e^(2t), for v1 = l, v2 = 1 the first two terms
+    have the derivative a (e^(2t) - 1) / v in t, for v1 = 1, v2 = l as well, and the square root of
+    the third over its constants, |e^t - 1| / sqrt(v), grows with |t| in both cases.
     """
     alphas, worst = np.asarray(alphas, dtype=float), -math.inf
     for ratio in (1 + distance, 1 / (1 + distance)):
@@ -115,3 +117,11 @@ def smallest_noise(epsilon, log_delta, *, distance, d, largest):
         else:
             low = middle
     return high
+
+
+def gdp_to_pure(mu):
+    """Return the largest epsilon, up to rounding, with ``pure_to_gdp(epsilon) <= mu``."""
+    epsilon, step = float(log_ndtr(mu / 2) - log_ndtr(-mu / 2)), 1e-15
+    while pure_to_gdp(epsilon) > mu:
+        epsilon, step = epsilon * (1 - step), min(2 * step, 0.5)
+    return epsilon

@@ -1,0 +1,211 @@
+"""The published road to a covariance: random parts of the table that agree, noise in proportion."""
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+from scipy.special import ndtri_exp
+
+from skdp.accounting import Plan, Step
+from skdp.accounting._matrix_noise import gdp_to_pure, noise_delta
+from skdp.covariance._engine import covariance_plan, private_covariance
+from skdp.covariance._part_matrices import average_distance, exact_average, part_matrices
+from skdp.friendly import CovarianceDistance, replace_one_filter
+from skdp.friendly._filters import tail_margin
+from skdp.mechanisms._matrices import LEAST_LOG
+from skdp.scales import count_rows
+
+__all__ = ["friendly_covariance", "friendly_covariance_plan", "friendly_factor", "parts_for"]
+
+ROAD = Fraction(3, 4)  # of the whole
+SHARES = {
+    "part filter": Fraction(70, 100),
+    "part count": Fraction(2, 100),
+    "part noise": Fraction(28, 100),
+}
+ROWS_PER_COLUMN = {1.0: 20, 2.0: 11}  # of a part, by gamma: nearly all parts are friends then
+MOST_PARTS, MOST_WORK, MOST_ENTRIES = 16_000, 2.0**41, 2**25
+AGREEING = 0.95  # part of the pairs that are expected to be friends
+TAKEN = "road: friendly (random parts of the table agreed on the covariance)"
+FAILED = "road: auto, after the random parts of the table did not agree"
+TOO_FEW = "road: auto (too few rows for parts that could agree)"
+
+
+def friendly_covariance_plan(budget, *, assume_centered=False):
+    """Return the plan of :func:`friendly_covariance`.
+
+    Parameters
+    ----------
+    budget : Budget
+        Gaussian. Half of its failure probability is that of the parts.
+    assume_centered : bool, default=False
+
+    Returns
+    -------
+    plan : Plan
+    """
+    main = covariance_plan(budget.with_failure(budget.failure / 2), assume_centered=assume_centered)
+    law = {"part noise": "matrix"}
+    steps = [Step("row count", at_most=0.01), Step("friendly", "child", ROAD)]
+    steps += [Step(f"friendly/{name}", law.get(name, "gaussian"), SHARES[name]) for name in SHARES]
+    steps += [Step("main", "child")]
+    steps += [replace(step, label=f"main/{step.label}") for step in main.steps]
+    events = [(f"friendly/{name}", budget.failure / 6) for name in SHARES]
+    events += [(f"main/{name}", p) for name, p in main.events]
+    return Plan(budget, tuple(steps), tuple(events))
+
+
+def friendly_covariance(rows, curator, *, assume_centered=False, denoise=True):
+    """Release the covariance matrix of the rows, in coordinates on which random parts agree.
+
+    Parameters
+    ----------
+    rows : ArrayRows of n rows of length d
+    curator : Curator
+        With the plan of :func:`friendly_covariance_plan`.
+    assume_centered : bool, default=False
+    denoise : bool, default=True
+
+    Returns
+    -------
+    release : CovarianceRelease
+
+    Notes
+    -----
+    **Privacy** (add or remove one row): a count, :func:`friendly_factor`, and
+    :func:`private_covariance` in a child with what is left; shares and roads are functions of
+    releases.
+    """
+    count = curator.gaussian([count_rows(rows)], sensitivity=1, share=0.01, label="row count")
+    factor, choice = None, parts_for(float(count.value[0]), curator.budget, rows.n_features)
+    if choice is None:
+        curator.decide(TOO_FEW)
+    else:
+        n_parts, gamma = choice
+        child = curator.child("friendly", ROAD)
+        factor = friendly_factor(
+            rows, child, n_parts=n_parts, gamma=gamma, assume_centered=assume_centered
+        )
+        curator.decide(FAILED if factor is None else TAKEN)
+    main = curator.child("main", curator.remaining)
+    return private_covariance(
+        rows, main, assume_centered=assume_centered, denoise=denoise, start=factor
+    )
+
+
+def friendly_factor(rows, curator, *, n_parts, gamma, assume_centered=False):
+    """Release a factor of a covariance matrix that most random parts of the table are near.
+
+    Parameters
+    ----------
+    rows : ArrayRows of rows of length d
+    curator : Curator
+        With the steps ``"part filter"``, ``"part count"`` and ``"part noise"``, and events of the
+        same names.
+    n_parts : int
+        Public or released.
+    gamma : float
+        See :class:`skdp.friendly.CovarianceDistance`.
+    assume_centered : bool, default=False
+
+    Returns
+    -------
+    factor : ndarray of shape (d, d) or None
+        Lower triangular; None if too few parts agree. Right up to a factor: for what follows.
+
+    Notes
+    -----
+    **Privacy** (add or remove one row). One of a public number of matrices is replaced
+    (:func:`part_matrices`). The filter keeps matrices of which any two share a friend
+    (:func:`skdp.friendly.replace_one_filter`); those that are not their own friends are left out,
+    a decision of each about itself. Given the noise of the others, the cores of two runs have
+    m and m' matrices, all but one of them in common. M, the larger number, is less than
+    low = count - margin with at most the planned probability, one bad set for both runs as
+    m, m' <= M. Outside, either low <= 1 and nothing follows, or M >= 2 and the averages are within
+    ``average_distance(gamma, M) <= average_distance(gamma, low)``, exactly: they are computed in
+    rational numbers of the very floats that the predicate saw. What the predicate subtracts for
+    rounding errors exceeds their bound by 220 2^-53 of the largest entry: a matrix A that is
+    its own friend has gamma A >= 2^-46 diag(A), so A >= 2^-48 diag(A), as averages have then and
+    the noise asks for (:func:`skdp.mechanisms._matrices.noisy_factor`).
+    """
+    predicate = CovarianceDistance(gamma)
+    matrices = part_matrices(
+        rows, curator.coins, n_parts, predicate, assume_centered=assume_centered
+    )
+    own = np.isfinite(matrices[:, 0, 0])
+    counts = np.zeros(n_parts, dtype=np.int64)
+    counts[own] = predicate.friends(matrices[own])
+    names = {name: {"label": name, "share": SHARES[name]} for name in SHARES}
+    core = own & replace_one_filter(
+        counts, size=n_parts, curator=curator, event="part filter", **names["part filter"]
+    )
+    log_p = curator.fails("part count")
+    count = curator.gaussian([np.count_nonzero(core)], sensitivity=1, **names["part count"])
+    low = int(count.value[0]) - tail_margin(log_p, count.scale)
+    if low <= 1:
+        return None
+    release = curator.matrix(
+        exact_average(matrices[core]),
+        distance=average_distance(gamma, low),
+        largest=_largest(rows.n_features),
+        event="part noise",
+        **names["part noise"],
+    )
+    return None if release is None else release.value
+
+
+def _largest(d):
+    return 0.5 / math.sqrt(d)
+
+
+def parts_for(n_rows, budget, d):
+    """Return (n_parts, gamma) with which the parts of a table may agree, or None.
+
+    Parameters
+    ----------
+    n_rows : float
+        Released.
+    budget : Budget
+        Of the whole.
+    d : int
+
+    Returns
+    -------
+    choice : (int, float) or None
+        As few parts as the budget can pay for.
+
+    Notes
+    -----
+    A part with g t friends among t parts is kept if (2 g - 1) t exceeds the quantile of failure / t
+    and two sds of the noise 2 sqrt(t) / mu: t = O(1 / mu^2). The noise for the average of what is
+    certainly kept must be bearable. The time grows as t^2 d^3, the memory as t d^2.
+    """
+    mu = math.sqrt(budget.amount * ROAD)
+    numerator, denominator = (budget.failure / 6).as_integer_ratio()
+    log_p = math.log(numerator) - math.log(denominator)
+    if log_p < LEAST_LOG + 1e-6:
+        return None
+    for n_parts in np.unique(np.geomspace(40, MOST_PARTS, 120).astype(int)).tolist():
+        if n_parts**2 * d**3 > MOST_WORK or n_parts * d**2 > MOST_ENTRIES:
+            return None
+        quantile = -float(ndtri_exp(log_p - math.log(n_parts)))
+        noise = 2 * math.sqrt(n_parts) / (mu * math.sqrt(SHARES["part filter"]))
+        if (2 * AGREEING - 1) * n_parts < (quantile + 2) * noise:
+            continue
+        for gamma in ROWS_PER_COLUMN:
+            if n_rows >= n_parts * (ROWS_PER_COLUMN[gamma] * d + 20) and _bearable(
+                n_parts, gamma, mu, log_p, d
+            ):
+                return n_parts, gamma
+    return None
+
+
+def _bearable(n_parts, gamma, mu, log_p, d):
+    margin = 2 - float(ndtri_exp(log_p))
+    low = AGREEING * n_parts - margin / (mu * math.sqrt(SHARES["part count"])) - 2
+    if low < 2 or average_distance(gamma, low) >= 1:
+        return False
+    epsilon = gdp_to_pure(mu * math.sqrt(SHARES["part noise"]))
+    law = {"distance": average_distance(gamma, low), "eta": _largest(d), "d": d}
+    return math.log(max(noise_delta(epsilon, **law), 1e-300)) < log_p - 1e-3
