@@ -9,6 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from skdp.accounting._matrix_noise import gdp_to_pure, smallest_noise
+from skdp.accounting._parts import worth
 from skdp.accounting._plan import Plan
 from skdp.accounting._report import Charge, PrivacyReport
 from skdp.exceptions import BudgetExceeded, PlanError
@@ -125,6 +126,7 @@ class Curator:
                 f"{label!r} asks for Gaussian noise, which has no pure guarantee, but the budget "
                 "is pure. Plan Laplace noise, or a budget with delta > 0."
             )
+        self._need_own_unit()
         variance = Fraction(sensitivity) ** 2 / (cost if self.budget.unit == "gdp" else 2 * cost)
         owners = None
         if rows is not None or parts is not None:
@@ -179,10 +181,18 @@ class Curator:
         numerator, denominator = self._events.pop(label).as_integer_ratio()
         return math.log(numerator) - math.log(denominator) - 1e-9
 
-    def child(self, label, share):
-        """Return a Curator for ``share`` of this budget; its steps are planned as ``label/...``."""
-        self._pay(label, "child", share)
-        return _Child(self, label, Fraction(share))
+    def child(self, label, share, *, budget=None):
+        """Return a Curator for ``share`` of this budget; its steps are planned as ``label/...``.
+
+        ``budget`` is that of the child, as :func:`skdp.accounting.part_of` makes it: by default of
+        the unit of this one. It must not be worth more than the share.
+        """
+        cost = self._pay(label, "child", share)
+        if budget is None:
+            budget = replace(self.budget, amount=cost)
+        if worth(budget, self.budget.unit) > cost:
+            raise PlanError(f"the budget of the child {label!r} is worth more than its share.")
+        return _Child(self, label, Fraction(share), budget)
 
     def decide(self, text):
         """Note a decision that was taken from released values only. ``text`` is constant."""
@@ -218,6 +228,10 @@ class Curator:
         self._used += share
         return share * self.budget.amount
 
+    def _need_own_unit(self):
+        if self.budget.unit == "mixed":
+            raise PlanError("a mixed budget is spent by children, which have units of their own.")
+
     def _book(self, label):
         self._steps[label][1] -= 1
 
@@ -228,6 +242,7 @@ class Curator:
         """Return the pure epsilon that ``cost`` buys (rho = epsilon^2/2, or /8 for a choice)."""
         if self.budget.unit == "gdp":
             raise PlanError("a GDP budget takes Gaussian noise only; plan a zCDP or pure budget.")
+        self._need_own_unit()
         if self.budget.unit == "pure":
             return cost
         return Fraction(sqrt_down((8 if bounded_range else 2) * cost))
@@ -258,9 +273,8 @@ def _stated(sensitivity):
 class _Child(Curator):
     """A Curator that spends a share of its parent's budget and writes into its books."""
 
-    def __init__(self, parent, label, share):
+    def __init__(self, parent, label, share, budget):
         prefix = f"{label}/"
-        budget = replace(parent.budget, amount=parent.budget.amount * share)
         steps = tuple(
             replace(step, label=step.label.removeprefix(prefix))
             for step, _ in parent._steps.values()

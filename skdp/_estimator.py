@@ -6,9 +6,10 @@ from numbers import Real
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from skdp._compat import Interval, fit_context
+from skdp._compat import Interval, VisualBlock, fit_context
 from skdp._config import get_config
 from skdp._curator import make_curator
+from skdp._grant import Grant
 from skdp._local import Local
 from skdp._schema import validated_rows
 from skdp.accounting import PrivacyLedger
@@ -17,7 +18,7 @@ from skdp.contracts import Contract, Released, Rows
 from skdp.exceptions import BudgetExceeded, PlanError, ReleaseError, SeededNoiseWarning
 from skdp.mechanisms import make_entropy
 
-__all__ = ["PrivateEstimator"]
+__all__ = ["PrivateEstimator", "guarantee"]
 
 
 class PrivateEstimator(BaseEstimator):
@@ -41,7 +42,7 @@ class PrivateEstimator(BaseEstimator):
         "epsilon": [Interval(Real, 0, None, closed="neither")],
         "delta": [Interval(Real, 0, 1, closed="left")],
         "random_state": ["random_state"],
-        "ledger": [PrivacyLedger, None],
+        "ledger": [PrivacyLedger, Grant, None],
     }
 
     @fit_context(prefer_skip_nested_validation=True)
@@ -71,19 +72,10 @@ class PrivateEstimator(BaseEstimator):
             If the private part fails; the message is constant and the budget stays spent.
         """
         plan = self.plan()
-        rows = ArrayRows(validated_rows(self, X))
-        self._check_public(rows.n_features)
-        entropy = make_entropy(self.random_state)
-        if entropy.seeded:
-            warnings.warn(
-                f"{type(self).__name__} draws its noise from a seed: the result is reproducible "
-                "and NOT private. Use random_state=None for anything that leaves your hands.",
-                SeededNoiseWarning,
-                stacklevel=3,
-            )
-        if self.ledger is not None:
-            self.ledger.charge(plan.budget, type(self).__name__, seeded=entropy.seeded)
-        curator = make_curator(plan, entropy)
+        if plan.problems:
+            raise PlanError("\n".join(["this fit cannot be carried out:", *plan.problems]))
+        rows = self._read(self.ledger.present(X) if self._is_granted() else X, y)
+        curator = self._curator(plan)
         released = _guarded(self._release, rows, curator)
         for name, value in released.items():
             setattr(self, name, value)
@@ -95,6 +87,40 @@ class PrivateEstimator(BaseEstimator):
         state = super().__getstate__()
         return {name: value for name, value in state.items() if not isinstance(value, Local)}
 
+    def _read(self, X, y):
+        """Check types and shapes, and public parameters against them; return what to release of.
+
+        What it raises, it raises before anything is charged.
+        """
+        rows = ArrayRows(validated_rows(self, X))
+        self._check_public(rows.n_features)
+        return rows
+
+    def _curator(self, plan):
+        """Charge for the plan; return the Curator of the fit."""
+        if self._is_granted():
+            return self.ledger.open()
+        entropy = make_entropy(self.random_state)
+        if entropy.seeded:
+            warnings.warn(
+                f"{type(self).__name__} draws its noise from a seed: the result is reproducible "
+                "and NOT private. Use random_state=None for anything that leaves your hands.",
+                SeededNoiseWarning,
+                stacklevel=4,
+            )
+        if self.ledger is not None:
+            self.ledger.charge(plan.budget, type(self).__name__, seeded=entropy.seeded)
+        return make_curator(plan, entropy)
+
+    def _sk_visual_block_(self):
+        return VisualBlock(
+            "single",
+            self,
+            names=type(self).__name__,
+            name_caption=guarantee(self),
+            name_details=str(self),
+        )
+
     def _check_public(self, n_features):
         """Raise ValueError for public parameters that do not fit the number of columns."""
 
@@ -103,9 +129,22 @@ class PrivateEstimator(BaseEstimator):
         budget = make(self.epsilon, self.delta)
         return budget if self.ledger is None else self.ledger.admit(budget)
 
+    def _given(self):
+        """Return the kind of data that a pipeline gives to this step."""
+        return self.ledger.given if self._is_granted() else Rows()
+
+    def _is_granted(self):
+        return isinstance(self.ledger, Grant)
+
     def __skdp_contract__(self):
         """Return what this step reads and yields."""
         return Contract(consumes=(Rows,), yields=lambda kind: Released(), spends=True)
+
+
+def guarantee(estimator):
+    """Return the epsilon and delta of an estimator as a text."""
+    given = ((name, getattr(estimator, name, None)) for name in ("epsilon", "delta"))
+    return ", ".join(f"{name}={value:g}" for name, value in given if isinstance(value, Real))
 
 
 def _guarded(release, rows, curator):

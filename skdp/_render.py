@@ -11,7 +11,7 @@ _STYLE = (
     "background:#3b7dd8;border-radius:2px}.skdp .warn{color:#b00;font-weight:600}</style>"
 )
 _WARN = " class=warn"
-_UNITS = {"gdp": "mu^2", "zcdp": "rho", "pure": "epsilon", "approx": "epsilon"}
+_UNITS = {"gdp": "mu^2", "zcdp": "rho", "pure": "epsilon", "mixed": "rho", "approx": "epsilon"}
 NOT_COVERED = (
     "Not covered: run time, local views of single rows (transform, predict on the training rows), "
     "parameters that were chosen by looking at the data."
@@ -77,10 +77,13 @@ def report_text(report):
     """Return a privacy report as text."""
     lines = [f"Privacy report of {report.estimator}"]
     lines += [f"  {name:<17} {text}" for name, text in _facts(report)]
-    lines.append(f"  {'release':<28} {'mechanism':<10} {'share':>7}  {'noise / sensitivity':>19}")
+    charges = list(_charges(report))
+    w = max([26, *(len(label) for label, *_ in charges)])
+    head = f"{'mechanism':<10} {'share':>7}  {'noise / sensitivity':>19}"
+    lines.append(f"  {'release':<{w + 2}} {head}")
     lines += [
-        f"    {label:<26} {mechanism:<10} {share:>7.4f}  {ratio:>19}"
-        for label, mechanism, share, ratio in _charges(report)
+        f"    {label:<{w}} {mechanism:<10} {share:>7.4f}  {ratio:>19}"
+        for label, mechanism, share, ratio in charges
     ]
     lines += [f"  may fail: {label} (probability {float(p):.2g})" for label, p in report.events]
     lines += [f"  decision: {text}" for text in report.decisions]
@@ -105,6 +108,14 @@ def report_html(report):
     return (
         f"{_STYLE}<div class='skdp'><b>Privacy report of {escape(report.estimator)}</b>"
         f"<table>{facts}</table><table>{head}{bars}</table>{_list(notes)}</div>"
+    )
+
+
+def table_html(title, head, rows, notes):
+    """Return a titled table as HTML; the last entry of a row is the length of its bar."""
+    body = _head((*head, "")) + "".join(_row(cells, bar=bar) for *cells, bar in rows)
+    return (
+        f"{_STYLE}<div class='skdp'><b>{escape(title)}</b><table>{body}</table>{_list(notes)}</div>"
     )
 
 

@@ -44,12 +44,19 @@ def _require_numbers(X):
     """Raise ValueError unless all types are those of real numbers."""
     X = X if hasattr(X, "dtype") or hasattr(X, "dtypes") else np.asarray(X)
     dtypes = [X.dtype] if hasattr(X, "dtype") else list(X.dtypes)
-    kinds = {getattr(dtype, "kind", None) or np.dtype(dtype.to_native()).kind for dtype in dtypes}
-    if not kinds <= set("fiub"):
+    if not {_kind(dtype) for dtype in dtypes} <= set("fiub"):
         names = ", ".join(sorted({str(dtype) for dtype in dtypes}))
         raise ValueError(
             f"X must be a table of real numbers. Got dtype {names}: convert it with astype(float)."
         )
+
+
+def _kind(dtype):
+    """Return the kind of a type of numpy, pandas or polars, as numpy names it."""
+    kind = getattr(dtype, "kind", None)
+    if kind is None and hasattr(dtype, "is_numeric"):  # polars
+        kind = "f" if dtype.is_numeric() or str(dtype) == "Boolean" else "O"
+    return kind
 
 
 def _without_entries(error):

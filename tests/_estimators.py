@@ -3,7 +3,9 @@
 from skdp import (
     FriendlyCoreFilter,
     FriendlyCoreKMeans,
+    JamesSteinDenoiser,
     LloydKMeans,
+    MarginalReleaser,
     PrivateCovariance,
     PrivateGMM,
     PrivateHistogram,
@@ -13,9 +15,11 @@ from skdp import (
     PrivatePCA,
     PrivateQuantile,
     PrivateRobustScaler,
+    PrivateSearchCV,
     PrivateStandardScaler,
     PrivateTrimmedMean,
     PrivateVariance,
+    make_private_pipeline,
 )
 
 # The two long layers see these on fewer tables; the whole of them is a slow test.
@@ -36,6 +40,12 @@ EXPENSIVE = [
     PrivateStandardScaler(epsilon=4.0),
     PrivateRobustScaler(epsilon=4.0),
     PrivateMinMaxScaler(epsilon=4.0),
+    MarginalReleaser(1, epsilon=4.0),
+    PrivateSearchCV(PrivateMean(), {"trim": [False, True]}, mean_trials=2, epsilon=4.0),
+    make_private_pipeline(PrivateStandardScaler(), PrivateMean(), epsilon=4.0),
+    make_private_pipeline(
+        FriendlyCoreFilter(), PrivateMean(method="friendly"), JamesSteinDenoiser(), epsilon=6.0
+    ),
 ]
 ESTIMATORS = [
     PrivateMean(),

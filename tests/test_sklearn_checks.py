@@ -11,6 +11,7 @@ from skdp import (
     FriendlyCoreFilter,
     FriendlyCoreKMeans,
     LloydKMeans,
+    MarginalReleaser,
     PrivateCovariance,
     PrivateGMM,
     PrivateHistogram,
@@ -21,10 +22,12 @@ from skdp import (
     PrivatePCA,
     PrivateQuantile,
     PrivateRobustScaler,
+    PrivateSearchCV,
     PrivateStandardScaler,
     PrivateTrimmedMean,
     PrivateVariance,
     SensitivityPreprocessor,
+    make_private_pipeline,
 )
 
 pytestmark = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")
@@ -58,6 +61,12 @@ ESTIMATORS = [
     PrivateRobustScaler(),
     PrivateMinMaxScaler(),
     SensitivityPreprocessor(sensitivity=1.0),
+    MarginalReleaser(epsilon=1e4),
+    MarginalReleaser(),
+    PrivateSearchCV(PrivateMean(), {"trim": [False, True]}, mean_trials=2),
+    PrivateSearchCV(FriendlyCoreKMeans(n_init=1), {"n_clusters": [2, 3]}, mean_trials=2),
+    make_private_pipeline(PrivateStandardScaler(), FriendlyCoreKMeans(n_init=2), epsilon=1e4),
+    make_private_pipeline(PrivateStandardScaler(), PrivatePCA()),
 ]
 LOCAL = "the core is private: pickles leave it behind, and transform asks for it"
 EXPECTED = {
@@ -110,7 +119,7 @@ OWN_OF_TRANSFORMERS = [
     [
         (name, estimator)
         for estimator in ESTIMATORS
-        for name in OWN + OWN_OF_TRANSFORMERS * hasattr(estimator, "transform")
+        for name in OWN + OWN_OF_TRANSFORMERS * hasattr(estimator, "get_feature_names_out")
     ],
     ids=str,
 )

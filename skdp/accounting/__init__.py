@@ -26,6 +26,7 @@ from skdp.accounting._gaussian import (
     gaussian_sigma,
 )
 from skdp.accounting._ledger import PrivacyLedger
+from skdp.accounting._parts import mixed_budget, part_of
 from skdp.accounting._plan import Plan, Step
 from skdp.accounting._report import Charge, PrivacyReport
 
@@ -48,6 +49,8 @@ __all__ = [
     "group_delta",
     "group_epsilon",
     "group_privacy",
+    "mixed_budget",
+    "part_of",
     "pure_gaussian_delta",
     "pure_gaussian_epsilon",
     "pure_to_gdp",

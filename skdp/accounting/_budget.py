@@ -12,7 +12,7 @@ __all__ = ["Budget"]
 
 FAILURE_PART = Fraction(1, 20)
 SMALLEST_MU = 2.0**-30
-UNITS = ("gdp", "zcdp", "pure", "approx")
+UNITS = ("gdp", "zcdp", "pure", "mixed", "approx")
 
 
 @dataclass(frozen=True)
@@ -21,9 +21,10 @@ class Budget:
 
     Parameters
     ----------
-    unit : {"gdp", "zcdp", "pure", "approx"}
+    unit : {"gdp", "zcdp", "pure", "mixed", "approx"}
         ``"gdp"``: every release is Gaussian and costs (sensitivity / sigma)^2; ``"zcdp"``: rho;
-        ``"pure"``: epsilon; ``"approx"``: a sum of fits of different kinds, (epsilon, delta).
+        ``"pure"``: epsilon; ``"mixed"``: steps of which some are Gaussian and some pure;
+        ``"approx"``: a sum of fits of different kinds, (epsilon, delta).
     amount : Fraction
         mu^2, rho or epsilon.
     failure : Fraction
@@ -69,13 +70,13 @@ class Budget:
         -------
         budget : Budget
         """
-        epsilon, delta = _epsilon(epsilon), _delta(delta)
+        epsilon, delta = as_epsilon(epsilon), as_delta(delta)
         if delta == 0:
             raise ValueError(
                 "delta=0 was given, but this estimator adds Gaussian noise, which needs "
                 "0 < delta < 1. Pass a delta well below 1 / (number of rows), for instance 1e-6."
             )
-        failure = FAILURE_PART * delta / (1 + _exp_up(epsilon))
+        failure = FAILURE_PART * delta / (1 + exp_up(epsilon))
         mu = gaussian_mu(float(epsilon), float((1 - FAILURE_PART) * delta))
         if mu < SMALLEST_MU:
             raise ValueError(
@@ -87,17 +88,17 @@ class Budget:
     @classmethod
     def zcdp(cls, epsilon, delta):
         """Calibrate rho at (epsilon, .95 delta), for plans that mix kinds of noise."""
-        epsilon, delta = _epsilon(epsilon), _delta(delta)
+        epsilon, delta = as_epsilon(epsilon), as_delta(delta)
         if delta == 0:
             raise ValueError("zCDP needs 0 < delta < 1, got delta=0. Pass for instance delta=1e-6.")
-        failure = FAILURE_PART * delta / (1 + _exp_up(epsilon))
+        failure = FAILURE_PART * delta / (1 + exp_up(epsilon))
         rho = zcdp_rho(float(epsilon), float((1 - FAILURE_PART) * delta))
         return cls("zcdp", Fraction(rho), failure, epsilon, delta)
 
     @classmethod
     def pure(cls, epsilon):
         """Pure differential privacy: the amount is epsilon itself."""
-        epsilon = _epsilon(epsilon)
+        epsilon = as_epsilon(epsilon)
         return cls("pure", epsilon, Fraction(0), epsilon, Fraction(0))
 
     def with_failure(self, failure):
@@ -115,7 +116,7 @@ class Budget:
         return sqrt_up(self.amount)
 
 
-def _epsilon(value):
+def as_epsilon(value):
     epsilon = as_fraction(value, name="epsilon")
     if not 0 < epsilon <= 10**6:
         raise ValueError(
@@ -125,7 +126,7 @@ def _epsilon(value):
     return epsilon
 
 
-def _delta(value):
+def as_delta(value):
     delta = as_fraction(value, name="delta")
     if not delta < 1:
         raise ValueError(
@@ -135,7 +136,7 @@ def _delta(value):
     return delta
 
 
-def _exp_up(x):
+def exp_up(x):
     """Return a rational >= e^x (a power of two beyond the range of floats)."""
     if x > 700:
         return Fraction(2) ** math.ceil(float(x) * 1.4427)

@@ -1,20 +1,42 @@
 """The ledger: one budget for many fits."""
 
 import math
+import os
 from fractions import Fraction
+from functools import wraps
 
 from skdp.accounting._budget import Budget
-from skdp.accounting._composition import group_epsilon, pure_to_gdp
+from skdp.accounting._composition import pure_to_gdp
 from skdp.accounting._ledger_file import LedgerFile, append, entries, latched, spent
-from skdp.accounting._ledger_report import LedgerReport, Spending
+from skdp.accounting._ledger_report import LedgerReport, part
 from skdp.exceptions import BudgetExceeded
-from skdp.mechanisms._exact import as_fraction, sqrt_down, sqrt_up
+from skdp.mechanisms._exact import as_fraction
 
 __all__ = ["PrivacyLedger"]
 
 
+def _path_may_come_first(init):
+    """Let ``(path, epsilon, delta)`` mean the same call: an epsilon is never a text or a path."""
+
+    @wraps(init)
+    def either(self, *args, **parameters):
+        if args and isinstance(args[0], str | os.PathLike):
+            path, *args = args
+            if not args and "epsilon" not in parameters:
+                raise TypeError("epsilon must be given. To open one: PrivacyLedger.open(path).")
+            return init(self, *args, path=path, **parameters)
+        return init(self, *args, **parameters)
+
+    return either
+
+
 class PrivacyLedger:
     """A budget that many fits share, whatever clones, threads or processes they run in.
+
+    ``PrivacyLedger("study.db", epsilon=3, delta=1e-6)`` is the same with the path in front. As a
+    context manager it lets no refusal pass unnoticed: leaving a ``with`` block raises
+    BudgetExceeded if the ledger is latched and nothing else was raised, as after a search that
+    turned refused fits into missing scores.
 
     Parameters
     ----------
@@ -51,6 +73,7 @@ class PrivacyLedger:
     network file systems without locks. A file of its own for every data set is the user's part.
     """
 
+    @_path_may_come_first
     def __init__(self, epsilon, delta=0.0, path=None, *, composition=None):
         capacity = _capacity(epsilon, delta, composition)
         self._file = (
@@ -116,7 +139,7 @@ class PrivacyLedger:
             If the budget exceeds what is left. The refusal latches: every charge is refused until
             :meth:`acknowledge`, so that no search that swallows exceptions can hide it.
         """
-        cost = self._cost(budget)
+        cost = self.price(budget)
         line = (str(what), budget.unit, (*cost, budget.epsilon, budget.delta), bool(seeded))
         with self._file.transaction("IMMEDIATE") as db:
             before, closed = spent(db), latched(db)
@@ -125,7 +148,8 @@ class PrivacyLedger:
             number = append(db, "charge" if granted else "refused", *line)
         if granted:
             return str(number)
-        reason = f"{self._part(cost):.6g} of the whole requested, {self._part(before):.6g} spent"
+        asked, gone = (part(self._file.first, amounts) for amounts in (cost, before))
+        reason = f"{asked:.6g} of the whole requested, {gone:.6g} spent"
         if fits == [True, False] and budget.unit == "gdp":
             reason += " of its failure probability (charge what ledger.admit returns)"
         raise BudgetExceeded(
@@ -152,27 +176,22 @@ class PrivacyLedger:
         return self.report().remaining
 
     def report(self):
-        """Return totals and entries at one instant, with ``str``, HTML and ``to_json()``."""
+        """Return totals and entries at one instant: text, HTML, JSON, a frame or a plot."""
         with self._file.transaction() as db:
             lines, used, closed = tuple(entries(db)), spent(db), latched(db)
-        left = [b - s for b, s in zip(self._capacity, used, strict=True)]
-        part = self._part(used)
-        parts = self._spending(used, part, sqrt_up), self._spending(left, 1 - part, sqrt_down)
-        return LedgerReport(repr(self), *parts, closed, lines)
+        return LedgerReport(repr(self), used, closed, lines)
 
-    def _part(self, cost):
-        return float(max(c / b for c, b in zip(cost, self._capacity, strict=True) if b))
+    def price(self, budget):
+        """Return what a budget takes from the two capacities, or raise ValueError.
 
-    def _spending(self, cost, part, root):
-        if self.composition == "basic":
-            return Spending(*cost, part, *map(float, cost), None)
-        mu, epsilon = root(cost[0]), 0.0 if cost[0] == 0 else self.epsilon
-        if 0 < part < 1:
-            epsilon = min(epsilon, group_epsilon(mu, cost[1], 1, self.delta))
-        return Spending(*cost, part, epsilon, self.delta, mu)
+        Parameters
+        ----------
+        budget : Budget
 
-    def _cost(self, budget):
-        """Return what a budget takes from the two capacities."""
+        Returns
+        -------
+        amount, failure : Fraction
+        """
         if not isinstance(budget, Budget):
             raise TypeError(f"budget must be a Budget. Got {type(budget).__name__} instead.")
         x = budget.amount, budget.epsilon, budget.failure, budget.delta
@@ -206,7 +225,10 @@ class PrivacyLedger:
     __deepcopy__ = __sklearn_clone__ = __enter__ = __copy__
 
     def __exit__(self, *exception):
-        return None
+        if exception == (None, None, None) and self.report().latched:
+            raise BudgetExceeded(
+                f"{self!r} has refused a fit. Look at its report(), then acknowledge()."
+            )
 
     def __reduce__(self):
         return _open, (self.path, self._file.session)

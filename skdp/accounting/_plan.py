@@ -41,12 +41,15 @@ class Plan:
         Failure events and their probabilities, which sum to at most ``budget.failure``.
     assumptions : tuple of str
         Public facts that a reader of the report must know.
+    problems : tuple of str
+        Why this plan cannot be carried out, with the ways out.
     """
 
     budget: Budget
     steps: tuple
     events: tuple = ()
     assumptions: tuple = ()
+    problems: tuple = ()
 
     def __post_init__(self):
         labels = [step.label for step in self.steps]

@@ -137,7 +137,7 @@ class PrivacyReport:
         if not isinstance(other, PrivacyReport):
             return NotImplemented
         a, b = self.budget, other.budget
-        same = a.unit == b.unit != "zcdp"
+        same = a.unit == b.unit and a.unit not in ("zcdp", "mixed")
         epsilon, delta = a.epsilon + b.epsilon, a.delta + b.delta  # basic composition
         if same:  # sums of mu^2, of epsilon, and of failure probabilities
             total = Budget(a.unit, a.amount + b.amount, a.failure + b.failure, epsilon, delta)

@@ -6,12 +6,12 @@ from numbers import Integral
 
 from skdp._compat import Interval, StrOptions
 from skdp._estimator import PrivateEstimator
+from skdp._public import public_seed
 from skdp.accounting import Budget, Plan
 from skdp.cluster._base import CentersMixin, LocalLabels
 from skdp.cluster._density import density_centers, density_steps
 from skdp.cluster._friendly_road import friendly_centers, friendly_road_steps, parts_for
 from skdp.cluster._locate import locate
-from skdp.cluster._public import public_seed
 from skdp.cluster._refine import refine
 
 __all__ = ["FriendlyCoreKMeans"]
@@ -96,6 +96,10 @@ class FriendlyCoreKMeans(CentersMixin, PrivateEstimator):
     of rows is private. Every release is Gaussian, so the costs add up in mu^2 exactly. Not private:
     labels, distances and scores of the training rows, and parameters that were chosen by looking at
     the data. Proofs: user guide "Accounting" and "Clustering".
+
+    Centres take no ``denoiser``: they are noisy sums over noisy counts, whose noise has no exact
+    law, and clusters that were told apart are far from one another in units of that noise, so that
+    shrinking them to each other gains next to nothing. User guide "Denoising".
 
     References
     ----------

@@ -7,11 +7,11 @@ import numpy as np
 
 from skdp._compat import Interval, StrOptions
 from skdp._estimator import PrivateEstimator
+from skdp._public import public_seed
 from skdp.accounting import Budget, Plan, Step
 from skdp.cluster._base import CentersMixin, LocalLabels
 from skdp.cluster._lloyd_run import lloyd_run
 from skdp.cluster._locate import LARGEST, SMALLEST, Located, locate, locate_steps
-from skdp.cluster._public import public_seed
 from skdp.cluster._pure_ball import locate_pure, locate_pure_steps
 
 __all__ = ["LloydKMeans"]

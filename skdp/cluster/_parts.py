@@ -4,8 +4,8 @@ import warnings
 
 import numpy as np
 
+from skdp._public import public_words
 from skdp.chunks import map_merge
-from skdp.cluster._public import public_words
 from skdp.mechanisms import row_norms
 
 __all__ = ["NEAR", "part_order", "part_tuples", "parts", "unit_rows"]

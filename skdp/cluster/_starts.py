@@ -5,7 +5,7 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import ndtri
 
-from skdp.cluster._public import public_words
+from skdp._public import public_words
 
 __all__ = ["ball_points", "spread_points"]
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtri
 
+from skdp._public import public_words
 from skdp.chunks import map_merge
 from skdp.cluster._lattice import BITS, UNIT, Lattice
 from skdp.cluster._locate import DROP
-from skdp.cluster._public import public_words
 from skdp.mechanisms import ball_rows
 from skdp.mechanisms._rows import Ball
 

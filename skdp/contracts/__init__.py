@@ -1,6 +1,6 @@
 """What a step reads and what it yields. A guarded room: an unknown step is refused."""
 
-from skdp.contracts._chain import chain_problems
+from skdp.contracts._chain import chain_problems, parts_of
 from skdp.contracts._contract import Contract, contract_of
 from skdp.contracts._kinds import BoundedStatistic, Core, Kind, Released, Rows
 
@@ -13,4 +13,5 @@ __all__ = [
     "Rows",
     "chain_problems",
     "contract_of",
+    "parts_of",
 ]

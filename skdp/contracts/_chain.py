@@ -1,9 +1,13 @@
 """The rules of a chain of steps: everything private must be released before it ends."""
 
 from skdp.contracts._contract import contract_of
-from skdp.contracts._kinds import Released, Rows
+from skdp.contracts._kinds import BoundedStatistic, Core, Released, Rows
+from skdp.contracts._row_wise import PARTS, qualified, row_wise_problem, way_out
 
-__all__ = ["chain_problems"]
+__all__ = ["chain_problems", "parts_of"]
+
+IDLE = ("passthrough", "drop", None)
+SELECTOR = "sklearn.compose._column_transformer.make_column_selector"  # reads names and types
 
 
 def chain_problems(steps):
@@ -12,34 +16,129 @@ def chain_problems(steps):
     Parameters
     ----------
     steps : list of (str, object)
-        Names and steps; the first is given private rows.
+        Names and steps; the first is given private rows. A ColumnTransformer, a FeatureUnion or a
+        Pipeline of scikit-learn may be a step, if every branch of it yields rows.
 
     Returns
     -------
     problems : list of str
         Empty for a valid chain.
     """
-    kind, problems = Rows(), []
-    for name, step in steps:
-        contract = contract_of(step)
-        what = f"{name!r} ({type(step).__name__})"
-        if contract is None:
-            problems.append(
-                f"{what} is unknown: fitted on private rows it could hand anything on. Use a step "
-                "of skdp in its place, or fit it on public data first."
-            )
-            continue
-        if not contract.accepts(kind):
-            wanted = " or ".join(k.__name__ for k in contract.consumes)
-            problems.append(
-                f"{what} reads {wanted}, but the step before it yields {type(kind).__name__}. "
-                "Change the order of the steps."
-            )
-        kind = contract.yields(kind)
-    if not isinstance(kind, Released):
-        last = f"{steps[-1][0]!r} yields" if steps else "a chain without steps yields"
+    problems = []
+    kind, released = _follow(steps, Rows(), problems, "")
+    if not steps:
+        problems.append("a chain without steps releases nothing. Add a private estimator.")
+    elif isinstance(kind, Core | BoundedStatistic) or not (released or isinstance(kind, Released)):
         problems.append(
-            f"{last} private {type(kind).__name__}: nothing is released. End with an estimator "
-            "that releases its result, for instance PrivateMean."
+            f"{steps[-1][0]!r} yields private {type(kind).__name__}: nothing is released of it. "
+            "End with an estimator that releases its result, for instance PrivateMean."
         )
     return problems
+
+
+def parts_of(step):
+    """Return the named steps of a container of scikit-learn and whether they follow one another.
+
+    Returns
+    -------
+    parts : list of (str, object) or None
+        None if the step is no container.
+    in_turn : bool
+        True for a Pipeline, False for branches side by side.
+    """
+    name = PARTS.get(qualified(step))
+    if name is None:
+        return None, False
+    parts = [(part[0], part[1]) for part in getattr(step, name)]
+    remainder = getattr(step, "remainder", None)
+    if not isinstance(remainder, str | None):
+        parts.append(("remainder", remainder))
+    return parts, name == "steps"
+
+
+def columns_by_rows(step):
+    """Return the names of the branches whose columns a function of the rows chooses."""
+    branches = getattr(step, "transformers", ())
+    return [
+        branch[0]
+        for branch in branches
+        if len(branch) == 3 and callable(branch[2]) and qualified(branch[2]) != SELECTOR
+    ]
+
+
+def _follow(steps, kind, problems, path):
+    """Return the kind that a chain yields, and whether its last step releases what it learns."""
+    spends = False
+    for name, step in steps:
+        if isinstance(step, str | None):
+            if step not in IDLE:
+                problems.append(f"{path + name!r} is {step!r}. Pass an estimator or 'passthrough'.")
+            continue
+        parts, in_turn = parts_of(step)
+        if parts is not None:
+            problems += [
+                f"{path + name + '__' + branch!r} chooses its columns by a function, which could "
+                "look at the rows. Name the columns, or use make_column_selector."
+                for branch in columns_by_rows(step)
+            ]
+            kind, spends = _inside(f"{path}{name}", parts, in_turn, kind, problems)
+            continue
+        contract = contract_of(step)
+        what = f"{path + name!r} ({type(step).__name__})"
+        if isinstance(step, type) or not hasattr(step, "get_params"):
+            out = "an instance of it" if isinstance(step, type) else "RowMap(func) for a function"
+            problems.append(f"{what} is no estimator. Pass {out}.")
+            kind, spends = Rows(), True
+            continue
+        if contract is None:
+            reason = row_wise_problem(step)
+            problems.append(
+                f"{what} {reason}."
+                if reason
+                else f"{what} would learn from private rows, and could hand anything on. "
+                + way_out(step)
+            )
+            kind, spends = Rows(), True
+            continue
+        if not contract.accepts(kind):
+            problems.append(_mismatch(what, contract, kind))
+        elif contract.problem(kind):
+            problems.append(f"{what} {contract.problem(kind)}")
+        kind, spends = contract.yields(kind), contract.spends
+    return kind, spends
+
+
+def _inside(path, parts, in_turn, kind, problems):
+    """Follow the branches of a container: each must yield rows, with one entry per row."""
+    if not isinstance(kind, Rows):
+        problems.append(
+            f"{path!r} reads Rows, but the step before it yields {type(kind).__name__}. Change the "
+            "order of the steps."
+        )
+    spends = False
+    for chain in [parts] if in_turn else [[part] for part in parts]:
+        out, spent = _follow(chain, Rows(), problems, path + "__")
+        spends |= spent
+        if not isinstance(out, Rows) or isinstance(out, Core):
+            problems.append(
+                f"{path + '__' + chain[-1][0]!r} yields {type(out).__name__}, but a branch must "
+                "map rows to rows. Move it out of the branch, to the end of the chain."
+            )
+    return Rows(), spends
+
+
+def _mismatch(what, contract, kind):
+    wanted = " or ".join(k.__name__ for k in contract.consumes)
+    hint = "Change the order of the steps."
+    if isinstance(kind, Released):
+        hint = (
+            "After a release only post-processing follows: denoisers. Put what reads rows before "
+            "it, or fit it on its own with a share of a PrivacyLedger."
+        )
+    elif isinstance(kind, BoundedStatistic):
+        hint = "Release it first, with LaplaceMechanism or GaussianMechanism."
+    elif BoundedStatistic in contract.consumes:
+        hint = "Put a SensitivityPreprocessor before it, which bounds a statistic of the rows."
+    elif Released in contract.consumes:
+        hint = "Put an estimator that releases a vector before it, for instance PrivateMean."
+    return f"{what} reads {wanted}, but the step before it yields {type(kind).__name__}. {hint}"

@@ -4,16 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from skdp.contracts._kinds import Kind, Rows
+from skdp.contracts._row_wise import row_wise_problem
 
 __all__ = ["Contract", "contract_of"]
-
-# scikit-learn transformers that map every row by itself and learn nothing from the table.
-_ROW_WISE = {
-    "sklearn.preprocessing._data.Binarizer",
-    "sklearn.preprocessing._data.Normalizer",
-    "sklearn.preprocessing._polynomial.PolynomialFeatures",
-    "sklearn.kernel_approximation.AdditiveChi2Sampler",
-}
 
 
 @dataclass(frozen=True)
@@ -28,11 +21,17 @@ class Contract:
         Maps the kind that came in to the kind that goes out.
     spends : bool, default=False
         Whether fitting releases something and so needs a share of the budget.
+    weight : float, default=1.0
+        Share of the budget, relative to other steps, where nobody says how to split it.
+    problem : callable
+        Maps an accepted kind to what is wrong with it, a text with the way out, or None.
     """
 
     consumes: tuple[type[Kind], ...]
     yields: Callable[[Kind], Kind] = field(default=lambda kind: kind)
     spends: bool = False
+    weight: float = 1.0
+    problem: Callable[[Kind], str | None] = field(default=lambda kind: None)
 
     def accepts(self, kind):
         """Return whether the step can be given data of this kind."""
@@ -57,7 +56,6 @@ def contract_of(step):
     declared = getattr(step, "__skdp_contract__", None)
     if callable(declared) and not isinstance(step, type):
         return declared()
-    name = f"{type(step).__module__}.{type(step).__qualname__}"
-    if name in _ROW_WISE:
+    if not isinstance(step, type) and row_wise_problem(step) is None:
         return Contract(consumes=(Rows,), yields=lambda kind: Rows())
     return None

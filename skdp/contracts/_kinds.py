@@ -34,7 +34,9 @@ class BoundedStatistic(Kind):
 class Released(Kind):
     """A value that has passed the Curator; everything computed from it is free.
 
-    ``law`` names its noise: "gaussian", "laplace" or "mixed".
+    ``law`` names its noise: "gaussian", "laplace" or "mixed". ``vector`` tells whether it is a
+    vector with independent noise of known size, which is what a denoiser takes.
     """
 
     law: str = "gaussian"
+    vector: bool = False

@@ -1,5 +1,6 @@
 """PrivateCovariance, the estimator."""
 
+from dataclasses import replace
 from numbers import Real
 
 import numpy as np
@@ -14,6 +15,11 @@ from skdp.covariance._friendly import friendly_covariance, friendly_covariance_p
 from skdp.covariance._release import correlation_of, noise_bound, precision_of
 
 __all__ = ["PrivateCovariance"]
+
+DENOISE = (
+    "denoise: free post-processing; of several shrunk matrices, and the released one, that of the "
+    "least unbiased risk; assumes nothing"
+)
 
 
 class PrivateCovariance(PrivateEstimator, EmpiricalCovariance):
@@ -38,7 +44,8 @@ class PrivateCovariance(PrivateEstimator, EmpiricalCovariance):
         Replace the covariance S by ``(1 - s) S + s tr(S) / d``, s public or, for ``"oas"``, chosen
         by the oracle approximating formula [2]_ from what was released.
     denoise : bool, default=True
-        Shrink the released matrix, in its own coordinates, as the law of its noise suggests.
+        Shrink the released matrix, in its own coordinates, as the law of its noise suggests: free
+        post-processing. This is the ``denoiser`` of a matrix, which moves eigenvalues together.
     method : {"auto", "friendly"}, default="auto"
         Where the search for directions starts. ``"auto"``: from the scales of the columns.
         ``"friendly"``: from a matrix on which random parts of the table agree, the published
@@ -161,7 +168,9 @@ class PrivateCovariance(PrivateEstimator, EmpiricalCovariance):
         plan : Plan
         """
         plan = friendly_covariance_plan if self.method == "friendly" else covariance_plan
-        return plan(self._budget(Budget.gaussian), assume_centered=self.assume_centered)
+        plan = plan(self._budget(Budget.gaussian), assume_centered=self.assume_centered)
+        notes = (DENOISE,) if self.denoise else ()
+        return replace(plan, assumptions=(*plan.assumptions, *notes))
 
     def _release(self, rows, curator):
         engine = friendly_covariance if self.method == "friendly" else private_covariance

@@ -9,9 +9,12 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 from skdp._compat import Interval, RealNotInt
 from skdp._estimator import PrivateEstimator
 from skdp.accounting import Budget
+from skdp.contracts import Contract, Rows
 from skdp.covariance._engine import covariance_plan, private_covariance
 
 __all__ = ["PrivatePCA"]
+
+ROWS = 8192  # per block of a product
 
 
 class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator):
@@ -169,7 +172,7 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstim
             A local view of the rows: as private as X itself.
         """
         X = self._rows(X)
-        projected = (X - self.mean_) @ self.components_.T
+        projected = row_products(X, self.mean_, self.components_)
         if self.whiten:
             projected /= self._lengths()
         return projected.astype(X.dtype, copy=False)
@@ -255,6 +258,35 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstim
     def _lengths(self):
         """Return the standard deviations of the components, 1 where there is no variance."""
         return np.sqrt(np.where(self.explained_variance_ > 0, self.explained_variance_, 1.0))
+
+    def __skdp_contract__(self):
+        """Return what this step reads and yields: rows, by a row-wise map that was released."""
+        return Contract((Rows,), yields=lambda kind: Rows(), spends=True, weight=0.5)
+
+
+def row_products(X, origin, components):
+    """Return ``(X - origin) @ components.T``, every row by itself to the last bit.
+
+    A matrix product of BLAS gives a row other last bits among other rows, which would break the
+    sensitivities of what follows; sums of elementwise products do not.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+    origin : ndarray of shape (d,)
+    components : ndarray of shape (k, d)
+
+    Returns
+    -------
+    products : ndarray of shape (n, k), float64
+    """
+    products = np.zeros((len(X), len(components)))
+    for start in range(0, len(X), ROWS):
+        block = (X[start : start + ROWS] - origin).T.copy()
+        part = products[start : start + ROWS]
+        for column, weights in zip(block, components.T, strict=True):
+            part += column[:, None] * weights
+    return products
 
 
 def principal_axes(factor):

@@ -1,17 +1,20 @@
-"""The denoiser that chooses a denoiser, and the hook that estimators call."""
+"""The denoiser that chooses a denoiser."""
+
+from dataclasses import replace
 
 import numpy as np
-from sklearn.base import clone
 
 from skdp._compat import StrOptions
 from skdp.denoising._base import Denoiser
+from skdp.denoising._graph import read_graph
+from skdp.denoising._graph_denoisers import GraphWaveletDenoiser, TrendFilterDenoiser
 from skdp.denoising._james_stein import james_stein
 from skdp.denoising._normal_prior import normal_prior
 from skdp.denoising._npmle import npmle_rule
-from skdp.denoising._rules import nonnegative, raw, slope_of, unbiased_risk
+from skdp.denoising._rules import LAWS, nonnegative, raw, slope_of, unbiased_risk
 from skdp.denoising._soft_threshold import shrunk
 
-__all__ = ["AutoDenoiser", "denoised", "resolve_denoiser"]
+__all__ = ["AutoDenoiser"]
 
 FEWEST = 20  # coordinates below which risks are too noisy to choose by
 
@@ -20,11 +23,15 @@ class AutoDenoiser(Denoiser):
     """Denoise by the rule with the least estimated risk.
 
     Candidates: James-Stein shrinkage to zero and to the mean, normal priors around both, the
-    soft threshold, the fitted prior, and the released vector itself. They are gone through in this
-    order, and a later one has to be better by more than one standard error of the difference.
+    soft threshold, the fitted prior, with a graph its wavelets and trend filters of both orders,
+    and the released vector itself. They are gone through in this order, and a later one has to be
+    better by more than one standard error of the difference.
 
     Parameters
     ----------
+    graph : sparse matrix, ndarray or networkx graph, default=None
+        Adjacency of the coordinates, if they live on a graph whose neighbours may be alike: see
+        :class:`TrendFilterDenoiser`. Public. Needs Gaussian noise.
     noise_scale : float or array-like of shape (n_features,), default=None
         Standard deviation of the noise, or scale b of Laplace noise. None needs a Release.
     support : {"nonnegative"} or None, default=None
@@ -53,6 +60,11 @@ class AutoDenoiser(Denoiser):
 
         4 sum v_i (g_i - h_i)^2 + v_i^2 (slope_g,i - slope_h,i)^2
 
+    The second term is the trace of the squared difference of derivatives, which are diagonal but
+    for graphs. There their eigenvalues are in [0, 1], so the trace of a square is at most
+    that of the derivative itself, and the trace of a product of two is not negative: with these
+    bounds the estimate is on the safe side.
+
     This is the noise of the choice: of the order of the square root of the number of coordinates,
     where the gain is of the order of that number. The first candidate is never worse than the
     released vector, so the loss exceeds that of the released vector by the noise of the choice
@@ -79,25 +91,50 @@ class AutoDenoiser(Denoiser):
 
     _parameter_constraints: dict = {
         **Denoiser._parameter_constraints,
+        "graph": "no_validation",
         "support": [StrOptions({"nonnegative"}), None],
     }
 
-    def __init__(self, *, noise_scale=None, support=None, law="gaussian"):
+    def __init__(self, graph=None, *, noise_scale=None, support=None, law="gaussian"):
+        self.graph = graph
         self.noise_scale = noise_scale
         self.support = support
         self.law = law
 
-    def _rule(self, y, noise):
-        rules = list(_candidates(y, noise, self.support))
+    @property
+    def laws(self):
+        """Laws of noise that can be treated: on a graph only the Gaussian one."""
+        return LAWS if self.graph is None else ("gaussian",)
+
+    def _check_public(self, n_features):
+        if self.graph is not None:
+            read_graph(self.graph, n_features)
+
+    def _prepare(self, n_features):
+        """Return the rules of the graph, each a function of a vector and its noise."""
+        if self.graph is None or n_features < FEWEST:
+            return ((),)
+        graph = read_graph(self.graph, n_features)
+        return (
+            (
+                _rule_of(GraphWaveletDenoiser(graph), n_features, "wavelets"),
+                _rule_of(TrendFilterDenoiser(graph), n_features, "constant pieces"),
+                _rule_of(TrendFilterDenoiser(graph, order=1), n_features, "linear pieces"),
+            ),
+        )
+
+    def _rule(self, y, noise, on_graph=()):
+        rules = list(_candidates(y, noise, self.support, on_graph))
         if self.support == "nonnegative":
             rules = [nonnegative(rule) for rule in rules]
-        v, slopes = noise.variance, [slope_of(noise, rule) for rule in rules]
+        slopes = [slope_of(noise, rule) for rule in rules]
         risks = [unbiased_risk(y, noise, rule) for rule in rules]
         best = 0
         for k in range(1, len(rules)):
             apart = np.square(rules[k].value - rules[best].value)
-            bend = v * np.square(slopes[k] - slopes[best])
-            if risks[k] < risks[best] - 2 * np.sqrt(v @ (apart + bend)):
+            bend = _bend(rules[k], slopes[k], rules[best], slopes[best])
+            v = noise.variance
+            if risks[k] < risks[best] - 2 * np.sqrt(v @ (apart + v * bend)):
                 best = k
         return rules[best]
 
@@ -105,7 +142,7 @@ class AutoDenoiser(Denoiser):
         return {"chosen_": [rule.name for rule in rules]}
 
 
-def _candidates(y, noise, support):
+def _candidates(y, noise, support, on_graph):
     """Yield rules, the safest first."""
     yield james_stein(y, noise)
     if y.size >= FEWEST:
@@ -114,44 +151,16 @@ def _candidates(y, noise, support):
         yield normal_prior(y, noise, to_mean=True)
         yield shrunk(y, noise)
         yield npmle_rule(y, noise, support=support)
+        yield from (rule(y, noise) for rule in on_graph)
         yield raw(y)
 
 
-def resolve_denoiser(denoiser, *, support=None):
-    """Return what a ``denoiser`` parameter stands for: a Denoiser or None; ``"auto"`` chooses."""
-    if isinstance(denoiser, str):
-        return AutoDenoiser(support=support)
-    return denoiser
+def _rule_of(denoiser, n_features, name):
+    prepared = denoiser._prepare(n_features)
+    return lambda y, noise: replace(denoiser._rule(y, noise, *prepared), name=name)
 
 
-def denoised(value, noise_scale, denoiser, *, law="gaussian", support=None):
-    """Denoise one released vector or array: what estimators do with their ``denoiser`` parameter.
-
-    Parameters
-    ----------
-    value : ndarray
-        Released values, of any shape.
-    noise_scale : float or ndarray of the shape of ``value``
-        Standard deviations of the noise, or scales b of Laplace noise.
-    denoiser : Denoiser, "auto" or None
-        Its own ``noise_scale`` and ``law`` are replaced.
-    law : {"gaussian", "laplace"}, default="gaussian"
-    support : {"nonnegative"} or None, default=None
-        What ``"auto"`` may know of the truth.
-
-    Returns
-    -------
-    value : ndarray
-        Of the shape of ``value``.
-    risk : float
-        Estimated summed squared error; without a denoiser the known one. Infinite noise leaves the
-        value as it is.
-    """
-    value = np.asarray(value, dtype=np.float64)
-    scale = np.broadcast_to(np.asarray(noise_scale, dtype=np.float64), value.shape).reshape(-1)
-    denoiser = resolve_denoiser(denoiser, support=support)
-    if denoiser is None or not np.isfinite(scale).all():
-        return value, float(np.sum(np.square(scale)) * (1 if law == "gaussian" else 2))
-    worker = clone(denoiser).set_params(noise_scale=scale, law=law)
-    row = worker.fit_transform(value.reshape(1, -1))[0]
-    return row.reshape(value.shape), float(worker.sure_[0])
+def _bend(g, slope_g, h, slope_h):
+    """Return the diagonal of the squared difference of two derivatives, or what it sums to."""
+    squares = (slope if rule.mixes else slope**2 for rule, slope in ((g, slope_g), (h, slope_h)))
+    return sum(squares) - (0 if g.mixes and h.mixes else 2 * slope_g * slope_h)

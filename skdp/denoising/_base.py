@@ -139,7 +139,21 @@ class Denoiser(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     def __skdp_contract__(self):
         """Return what this step reads and yields: it is free."""
-        return Contract(consumes=(Released,), yields=lambda kind: Released("mixed"), spends=False)
+        return Contract((Released,), yields=lambda kind: Released("mixed"), problem=self._no_vector)
+
+    def _no_vector(self, kind):
+        if not kind.vector:
+            return (
+                "needs a released vector whose noise is independent and known, and the step before "
+                "it hands none on. Put it after PrivateMean, PrivateMedian, PrivateHistogram or a "
+                "mechanism without a denoiser of their own."
+            )
+        if kind.law not in self.laws:
+            return (
+                "needs Gaussian noise, and the step before it adds Laplace noise. Use delta > 0 or "
+                'noise="gaussian" there, or JamesSteinDenoiser here.'
+            )
+        return None
 
 
 def known_noise(scale, law, n_features):

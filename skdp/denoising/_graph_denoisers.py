@@ -16,6 +16,7 @@ from skdp.mechanisms import make_entropy
 
 __all__ = ["GraphWaveletDenoiser", "TrendFilterDenoiser"]
 
+PATIENCE = 2  # penalties in turn that are worse than the best
 PENALTIES = ((0.3, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0), (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0))
 
 
@@ -120,7 +121,7 @@ class GraphWaveletDenoiser(Denoiser):
             moved, kept = self._shrunk(y, noise, basis, n_constant)
             value += moved / len(bases)
             slope += kept / len(bases)
-        return Rule(value, slope, None, "wavelets")
+        return Rule(value, slope, None, "wavelets", mixes=True)
 
     def _shrunk(self, y, noise, basis, n_constant):
         coefficient, squares = basis @ y, basis.power(2)
@@ -146,7 +147,7 @@ class TrendFilterDenoiser(Denoiser):
         0 fits pieces of constant value, 1 pieces that are linear along the graph.
     penalty : "sure", float or array-like, default="sure"
         In noise scales. Of several, the one with the least estimated risk is taken; ``"sure"``
-        tries eight, from 0.3 to 4 (order 0) or 0.5 to 64 (order 1).
+        tries eight, from 0.3 to 4 (order 0) or 0.5 to 64 (order 1), until two in turn are worse.
     law : {"gaussian"}, default="gaussian"
 
     Attributes
@@ -170,8 +171,9 @@ class TrendFilterDenoiser(Denoiser):
     -----
     Assumes that neighbours are alike but for a few edges, or that the vector bends at a few nodes
     only. The number of free pieces gives an unbiased estimate of the risk for each penalty [2]_, so
-    nothing is left to tune. With unequal noise the fit is weighted by the inverse variances (order
-    0 only). Laplace noise is refused: the estimate of the risk needs Gaussian noise.
+    nothing is left to tune. With unequal noise the fit is weighted by the inverse variances; for
+    order 1 ``sure_`` is an upper estimate then. Laplace noise is refused: the estimate of the risk
+    needs Gaussian noise.
 
     **Privacy**: post-processing of releases with a public graph; free.
 
@@ -221,22 +223,19 @@ class TrendFilterDenoiser(Denoiser):
         return (read_graph(self.graph, n_features),)
 
     def _rule(self, y, noise, adjacency):
-        if self.order == 1 and not noise.alike:
-            raise ValueError(
-                "order=1 needs the same noise_scale for all coordinates. Use order=0, or weight "
-                "nothing by passing the largest noise scale."
-            )
         v = noise.variance
         unit = float(np.sqrt(v.mean()))
         problem = TrendFilter(adjacency, self.order, v.mean() / v)
-        best, least, u = None, np.inf, None
+        best, least, u, worse = None, np.inf, None, 0
         for penalty in self._penalties():
             x, u = problem.solve(y / unit, penalty, u)
-            slope = problem.smooth(x, 1.0)
-            rule = Rule(x * unit, slope, None, f"{penalty:g}")
+            rule = Rule(x * unit, problem.slopes(x, u, penalty), None, f"{penalty:g}", mixes=True)
             risk = unbiased_risk(y, noise, rule)
-            if risk < least:
+            worse = 0 if risk < least else worse + 1
+            if worse == 0:
                 best, least = rule, risk
+            elif worse == PATIENCE and isinstance(self.penalty, str):
+                break
         return best
 
     def _more(self, rules):

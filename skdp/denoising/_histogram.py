@@ -10,15 +10,20 @@ from sklearn.utils.validation import check_is_fitted
 from skdp._compat import Interval, StrOptions
 from skdp._estimator import PrivateEstimator
 from skdp.accounting import Budget, Plan, Step
-from skdp.contracts import Contract, Released, Rows
-from skdp.denoising._auto import denoised, resolve_denoiser
 from skdp.denoising._axes import grid, range_is_public, read_axes
-from skdp.denoising._base import Denoiser
 from skdp.denoising._count_noise import quieter_law, released, resolution
 from skdp.denoising._display import HistogramDisplay
 from skdp.denoising._intervals import count_interval
+from skdp.denoising._parameter import (
+    DENOISER,
+    check_denoiser,
+    denoised,
+    resolve_denoiser,
+    with_denoiser,
+)
 from skdp.denoising._range import RANGE_SHARE, private_ranges, range_steps
 from skdp.denoising._users import capped_counts, capped_sensitivity
+from skdp.denoising._vector import VectorMixin
 
 __all__ = ["PrivateHistogram"]
 
@@ -28,7 +33,7 @@ USERS = (
 )
 
 
-class PrivateHistogram(PrivateEstimator):
+class PrivateHistogram(VectorMixin, PrivateEstimator):
     """Counts of the rows of a table in the cells of a grid, under differential privacy.
 
     Every column is cut into bins, or has public categories; cells are their combinations. The noise
@@ -138,7 +143,7 @@ class PrivateHistogram(PrivateEstimator):
         "rows_per_user": [Interval(Integral, 1, None, closed="left")],
         "rows_per_cell": [Interval(Integral, 1, None, closed="left"), None],
         "noise": [StrOptions({"auto", "laplace", "gaussian"})],
-        "denoiser": [Denoiser, StrOptions({"auto"}), None],
+        "denoiser": DENOISER,
         "nonnegative": ["boolean"],
         "integer": ["boolean"],
     }
@@ -188,11 +193,8 @@ class PrivateHistogram(PrivateEstimator):
         budget = self._budget((lambda e, _: Budget.pure(e)) if pure else Budget.gaussian)
         steps = () if self._public() else range_steps(Step, law)
         notes = () if self.user is None else (USERS,)
-        denoiser = resolve_denoiser(self.denoiser)
-        if denoiser is not None:
-            name = type(denoiser).__name__
-            notes += (f"{name}: free post-processing; assumes {denoiser.assumes}",)
-        return Plan(budget, (*steps, Step("counts", law)), assumptions=notes)
+        plan = Plan(budget, (*steps, Step("counts", law)), assumptions=notes)
+        return with_denoiser(plan, self.denoiser)
 
     def _release(self, rows, curator):
         law = "laplace" if curator.budget.unit == "pure" else "gaussian"
@@ -259,9 +261,7 @@ class PrivateHistogram(PrivateEstimator):
                 "with user the ranges of all other columns must be public: pass range, edges or "
                 "categories."
             )
-        denoiser = resolve_denoiser(self.denoiser)
-        if denoiser is not None:
-            denoiser.check(math.prod(axis.size for axis in axes.values()), self._law())
+        check_denoiser(self.denoiser, math.prod(axis.size for axis in axes.values()), self._law())
 
     def interval(self, confidence=0.95, *, simultaneous=False):
         """Return intervals for the exact counts, cell by cell.
@@ -307,6 +307,7 @@ class PrivateHistogram(PrivateEstimator):
         """
         return HistogramDisplay.from_estimator(self, ax=ax, confidence=confidence)
 
-    def __skdp_contract__(self):
-        """Return what this step reads and yields."""
-        return Contract(consumes=(Rows,), yields=lambda kind: Released(self._law()), spends=True)
+    _vector = "noisy_counts_"
+
+    def _law_scale(self, law):
+        return self.noise_scale_

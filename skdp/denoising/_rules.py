@@ -70,12 +70,16 @@ class Rule:
     along : callable
         ``along(z)`` returns ``g_i(y + z_i e_i)`` for every i, z of shape (d,).
     name : str, default=""
+    mixes : bool, default=False
+        Whether every coordinate depends on many others, as on a graph: then the derivative of g is
+        symmetric (for equal noise) with eigenvalues in [0, 1], and ``slope`` its diagonal.
     """
 
     value: np.ndarray
     slope: np.ndarray | None
-    along: Callable
+    along: Callable | None
     name: str = ""
+    mixes: bool = False
 
     def moved(self, origin):
         """Return the rule for ``y`` of a rule that was made for ``y - origin``."""
@@ -89,11 +93,11 @@ def raw(y):
 
 def nonnegative(rule):
     """Return the rule with negative values put to zero, which is never farther from a count."""
-    return Rule(
-        np.maximum(rule.value, 0.0),
-        None if rule.slope is None else rule.slope * (rule.value > 0),
-        lambda z: np.maximum(rule.along(z), 0.0),
-        rule.name,
+    return replace(
+        rule,
+        value=np.maximum(rule.value, 0.0),
+        slope=None if rule.slope is None else rule.slope * (rule.value > 0),
+        along=lambda z: np.maximum(rule.along(z), 0.0),
     )
 
 

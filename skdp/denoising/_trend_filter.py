@@ -7,10 +7,12 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from skdp.denoising._graph import edges_of
+from skdp.denoising._splitting import Splitting, is_thin
 
 __all__ = ["TrendFilter"]
 
 JOINED = 1e-3  # noise scales below which neighbours count as equal
+TOLERANCES = 1e-3, 1e-2  # of orders 0 and 1, whose pieces are told by x and by u
 CHECK = 25  # steps between two looks at the duality gap
 
 
@@ -30,22 +32,24 @@ class TrendFilter:
     The dual is a box problem, ``min |y - W^-1 D' u|^2_W`` over ``|u| <= lambda``, and ``x = y -
     W^-1 D' u``. It is solved by accelerated projected gradient steps (FISTA) that restart where
     momentum points uphill, of length 1 / ``|D W^-1 D'|``, which is at most 2 max degree / min w for
-    the incidence matrix and the square of the first factor for the Laplacian.
+    the incidence matrix and the square of the first factor for the Laplacian. For the Laplacian
+    these steps are small, so a graph that is thin enough is left to :class:`Splitting`.
     """
 
     def __init__(self, adjacency, order, weights):
         i, j = edges_of(adjacency)
         n, m = adjacency.shape[0], i.size
-        at, sign = np.repeat(np.arange(m), 2), np.tile([1.0, -1.0], m)
-        D = sparse.csr_array((sign, (at, np.stack([i, j], axis=1).ravel())), shape=(m, n))
+        ends, sign = np.stack([i, j], axis=1).ravel().astype(np.int32), np.tile([1.0, -1.0], m)
+        D = sparse.csr_array((sign, ends, np.arange(0, 2 * m + 1, 2, dtype=np.int32)), shape=(m, n))
         largest = 2.0 * np.diff(adjacency.indptr).max(initial=0)
         if order == 1:
             D, largest = (D.T @ D).tocsr(), largest**2
         self.order, self.weights = order, weights
         self._D, self._Dt, self._edges, self._n = D, D.T.tocsr(), (i, j), n
         self._step = weights.min() / max(largest, 1.0)
+        self._splitting = Splitting(D, weights) if order == 1 and is_thin(adjacency) else None
 
-    def solve(self, y, penalty, u=None, *, tolerance=1e-3, most=3000):
+    def solve(self, y, penalty, u=None, *, tolerance=None, most=None):
         """Return x and the dual vector u, which the next, larger or smaller penalty can start from.
 
         Parameters
@@ -54,28 +58,41 @@ class TrendFilter:
         penalty : float
         u : ndarray, default=None
             Where to start.
-        tolerance : float, default=1e-3
+        tolerance : float, default=None
             Root mean square distance to the minimum, in units of y: from the duality gap.
-        most : int, default=3000
-            Largest number of steps.
+        most : int, default=None
+            Largest number of steps: 3000, or 600 for a :class:`Splitting`.
 
         Returns
         -------
         x : ndarray of shape (n,)
         u : ndarray
         """
+        from threadpoolctl import threadpool_limits
+
+        tolerance = TOLERANCES[self.order] if tolerance is None else tolerance
+        u = np.zeros(self._D.shape[0]) if u is None else np.clip(u, -penalty, penalty)
+        with threadpool_limits(1):  # many short vector operations: threads only wait
+            if self._splitting is None:
+                return self._descend(y, penalty, u, tolerance, most or 3000)
+            return self._splitting.solve(y, penalty, u, tolerance, most or 600)
+
+    def _descend(self, y, penalty, u, tolerance, most):
         D, Dt, step, w = self._D, self._Dt, self._step, self.weights
-        u = np.zeros(D.shape[0]) if u is None else np.clip(u, -penalty, penalty)
-        v, t = u, 1.0
+        v, t = u.copy(), 1.0
         for k in range(most):
             x = y - (Dt @ v) / w
-            slope = D @ x
-            new = np.clip(v + step * slope, -penalty, penalty)
-            if (v - new) @ (new - u) > 0:  # momentum points uphill
+            new = D @ x
+            new *= step
+            new += v
+            np.clip(new, -penalty, penalty, out=new)
+            moved = new - u
+            v -= new
+            if v @ moved > 0:  # momentum points uphill
                 t = 1.0
             later = (1 + math.sqrt(1 + 4 * t * t)) / 2
-            v = new + (t - 1) / later * (new - u)
-            u, t = new, later
+            moved *= (t - 1) / later
+            u, v, t = new, np.add(new, moved, out=v), later
             if k % CHECK == CHECK - 1:
                 x = y - (Dt @ u) / w
                 slope = D @ x
@@ -84,15 +101,14 @@ class TrendFilter:
                     break
         return y - (Dt @ u) / w, u
 
-    def smooth(self, x, unit):
-        """Return x with nearly equal neighbours made equal, and D_i x_i at the minimum.
+    def slopes(self, x, u, penalty):
+        """Return D_i x_i at the minimum.
 
         Parameters
         ----------
-        x : ndarray of shape (n,)
-            Near a minimum.
-        unit : float
-            Typical noise scale.
+        x, u : ndarrays
+            As :meth:`solve` returns them, for ``y`` in noise scales.
+        penalty : float
 
         Returns
         -------
@@ -102,19 +118,25 @@ class TrendFilter:
         -----
         Tibshirani and Taylor (2012): x projects y on the null space of the rows of D that vanish.
         Incidence: means over the connected pieces of equal value, ``w_i / sum of w in the piece``.
-        Laplacian: functions harmonic at the nodes where it vanishes; their dimension is the number
-        of the other nodes, plus one for each component of the graph that has none. The trace
-        is all that is known then, and it is spread evenly.
+        Laplacian: functions harmonic at the nodes where it vanishes, which are those of ``|u| <
+        lambda``; their dimension is the number of the other nodes, plus one for each component of
+        the graph that has none. The trace is all that is known then. Every slope is at most
+        one (P is a projection in the metric of W), so the estimate of the risk is largest where the
+        noise is largest: there the trace goes. That is exact for equal noise, and no
+        underestimate otherwise.
         """
         i, j = self._edges
         if self.order == 0:
-            equal = np.abs(x[i] - x[j]) <= JOINED * unit
+            equal = np.abs(x[i] - x[j]) <= JOINED
             piece = _components(i[equal], j[equal], self._n)
             return self.weights / np.bincount(piece, weights=self.weights)[piece]
-        bent = np.abs(self._D @ x) > JOINED * unit
+        bent = np.abs(u) > (1 - 1e-9) * penalty
         component = _components(i, j, self._n)
         straight = np.bincount(component, weights=bent) == 0
-        return np.full(self._n, (bent.sum() + straight.sum()) / self._n)
+        trace = int(bent.sum() + straight.sum())
+        if self.weights.min() == self.weights.max():
+            return np.full(self._n, trace / self._n)
+        return np.bincount(np.argsort(self.weights)[:trace], minlength=self._n).astype(float)
 
 
 def _components(i, j, n):

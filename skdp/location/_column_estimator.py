@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from skdp._compat import Interval
 from skdp._estimator import PrivateEstimator
 from skdp.accounting import Plan
+from skdp.denoising._parameter import check_denoiser, denoised, with_denoiser
 from skdp.location._column_noise import ColumnNoise, column_budget, column_step
 from skdp.location._places import NOTHING, Place, Searcher, place_steps
 from skdp.location._public import column_vector
@@ -40,6 +41,7 @@ class ColumnEstimator(PrivateEstimator):
         "center": [Real, "array-like", None],
     }
     _reaches = True
+    denoiser = None  # a parameter of those who release one statistic
 
     def plan(self):
         """Return what a fit may release and what it costs, without any data.
@@ -50,13 +52,24 @@ class ColumnEstimator(PrivateEstimator):
         """
         budget = self._budget(column_budget)
         steps = () if self._is_placed() else place_steps(budget, reach=self._reaches)
-        return Plan(budget, (*steps, column_step(budget, "statistic")))
+        plan = Plan(budget, (*steps, column_step(budget, "statistic")))
+        return with_denoiser(plan, self.denoiser)
 
     def _is_placed(self):
         return self.sensitivity is not None and self.center is not None
 
     def _check_public(self, n_features):
         self._column_vectors(n_features)
+        check_denoiser(self.denoiser, n_features, self._law())
+
+    def _law(self):
+        return "laplace" if self.delta == 0 else "gaussian"
+
+    def _denoised(self, value, sd, support=None):
+        """Return a released vector after the denoiser, and its estimated squared error."""
+        law = self._law()
+        scale = sd if law == "gaussian" else sd / math.sqrt(2)
+        return denoised(value, scale, self.denoiser, law=law, support=support)
 
     def _column_vectors(self, n_features):
         return (
@@ -108,6 +121,6 @@ class ColumnEstimator(PrivateEstimator):
             raise ValueError(f"confidence must be in (0, 1). Got {confidence!r} instead.")
         if simultaneous:
             confidence = 1 - (1 - confidence) / sd.size
-        if self.delta == 0:
+        if self._law() == "laplace":
             return sd * (-math.log1p(-confidence) / math.sqrt(2))
         return sd * float(ndtri((1 + confidence) / 2))

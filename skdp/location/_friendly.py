@@ -10,6 +10,7 @@ from skdp.friendly import (
     core_and_average,
     diameter_tests,
     find_diameter,
+    friendly_average,
     friendly_core_plan,
     row_bound,
 )
@@ -17,6 +18,8 @@ from skdp.location._locate import draw_sample, ring_scale, scale_sample_size
 from skdp.location._run import NOTHING, MeanRelease
 
 __all__ = [
+    "core_location",
+    "core_location_plan",
     "find_friend_radius",
     "friend_radius_steps",
     "friendly_location",
@@ -25,7 +28,7 @@ __all__ = [
 
 BASE, BELOW, ABOVE = 1.5, 4, 3  # candidates for the diameter around the scale of the ring
 TESTED = 5000.0  # rows
-DIAMETER = Fraction(1, 10)  # share
+DIAMETER, SIZE = Fraction(1, 10), Fraction(3, 100)  # shares
 SMALLEST, LARGEST = 2.0**-390, 2.0**390
 
 
@@ -102,7 +105,55 @@ def friendly_location(rows, curator, *, diameter=None):
         radius = min(max(radius, SMALLEST), LARGEST)
         level = core_level(n_rows * float(curator.budget.amount))
         mean = core_and_average(rows, radius, curator, n_up=n_up, level=level)
-    d = rows.n_features
+    return _released(mean, rows.n_features, n_rows, curator)
+
+
+def core_location_plan(budget):
+    """Return the plan of :func:`core_location`."""
+    events = (("core size", budget.failure),)
+    return Plan(budget, (Step("core size"), Step("core average")), events)
+
+
+def core_location(rows, curator, *, core, radius):
+    """Release the mean of a core that a filter before has made.
+
+    Parameters
+    ----------
+    rows : ArrayRows
+        The table that the core is a core of; rows outside are not read.
+    curator : Curator
+        With the plan of :func:`core_location_plan`.
+    core : LocalCore
+    radius : float or None
+        Any two core rows have a common friend within it; None if there is no core.
+
+    Returns
+    -------
+    release : MeanRelease
+
+    Notes
+    -----
+    **Privacy**: :func:`skdp.friendly.friendly_average`, which is private for neighbours whose cores
+    are friends in their union: what the filter before has paid for.
+    """
+    mean, n_rows = None, max(float(core.n_up), 2.0)
+    if radius:
+        mean = friendly_average(
+            rows,
+            core.mask,
+            radius=min(max(radius, SMALLEST), LARGEST),
+            curator=curator,
+            count_share=SIZE,
+            share=curator.remaining - SIZE,
+            labels=("core size", "core average"),
+            event="core size",
+            n_up=core.n_up,
+            level=core.level,
+        )
+    return _released(mean, rows.n_features, n_rows, curator)
+
+
+def _released(mean, d, n_rows, curator):
     if mean is None:
         curator.decide(NOTHING)
         unknown = np.full(d, math.inf)

@@ -4,6 +4,8 @@ import numpy as np
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from skdp.denoising._parameter import DENOISER
+from skdp.denoising._vector import VectorMixin
 from skdp.location._column_estimator import ColumnEstimator
 
 __all__ = ["SLACK", "Location"]
@@ -11,11 +13,22 @@ __all__ = ["SLACK", "Location"]
 SLACK = 2.0  # sensitivities are so many times what even spacing asks for
 
 
-class Location(OneToOneFeatureMixin, TransformerMixin, ColumnEstimator):
+class Location(VectorMixin, OneToOneFeatureMixin, TransformerMixin, ColumnEstimator):
     """Base of estimators of one location per column."""
 
+    _parameter_constraints: dict = {
+        **ColumnEstimator._parameter_constraints,
+        "denoiser": DENOISER,
+    }
+
     def _fitted(self, values, sd, center):
-        return {"location_": values[0], "noise_scale_": sd[0]}
+        value, risk = self._denoised(values[0], sd[0])
+        return {
+            "location_": value,
+            "released_location_": values[0],
+            "sure_": risk,
+            "noise_scale_": sd[0],
+        }
 
     def _without_rows(self, center):
         return [center]
@@ -23,8 +36,9 @@ class Location(OneToOneFeatureMixin, TransformerMixin, ColumnEstimator):
     def interval(self, confidence=0.95, *, simultaneous=False):
         """Return intervals for the bounded statistic, column by column.
 
-        They account for the privacy noise, whose law is known exactly. The bounded statistic is
-        that of the table where no row is worth more than the sensitivity.
+        They lie around ``released_location_``: a denoised value is no middle of an interval. They
+        account for the privacy noise, whose law is known exactly. The bounded statistic is that of
+        the table where no row is worth more than the sensitivity.
 
         Parameters
         ----------
@@ -39,7 +53,7 @@ class Location(OneToOneFeatureMixin, TransformerMixin, ColumnEstimator):
         """
         check_is_fitted(self)
         half = self._half_width(self.noise_scale_, confidence, simultaneous)
-        return self.location_ - half, self.location_ + half
+        return self.released_location_ - half, self.released_location_ + half
 
     def transform(self, X):
         """Subtract the released location from every row.

@@ -1,5 +1,6 @@
 """PrivateMean, the estimator."""
 
+from dataclasses import replace
 from numbers import Real
 
 import numpy as np
@@ -7,17 +8,25 @@ from scipy.special import ndtri
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skdp._compat import HasMethods, Interval, StrOptions
+from skdp._compat import Interval, StrOptions
 from skdp._estimator import PrivateEstimator
 from skdp.accounting import Budget
-from skdp.denoising import denoised
-from skdp.location._friendly import friendly_location, friendly_location_plan
+from skdp.contracts import Core
+from skdp.denoising._parameter import DENOISER, check_denoiser, denoised, with_denoiser
+from skdp.denoising._vector import VectorMixin
+from skdp.friendly import DistancePredicate
+from skdp.location._friendly import (
+    core_location,
+    core_location_plan,
+    friendly_location,
+    friendly_location_plan,
+)
 from skdp.location._mean import mean_plan, private_mean
 
 __all__ = ["PrivateMean"]
 
 
-class PrivateMean(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator):
+class PrivateMean(VectorMixin, OneToOneFeatureMixin, TransformerMixin, PrivateEstimator):
     """Mean of a table under differential privacy, without bounds on the data.
 
     The rows may lie anywhere and have any scale. A ring of random differences tells how far two
@@ -50,9 +59,10 @@ class PrivateMean(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator):
         Public scales of the columns, in which their accuracies should be alike. ``"auto"`` finds
         scales privately when that costs at most 8 % of the budget and neither ``center`` nor
         ``radius`` is given; ``"none"`` treats all columns alike.
-    denoiser : denoiser, "auto" or None, default=None
+    denoiser : Denoiser, "auto" or None, default=None
         Shrinks the released mean by the law of its noise: free post-processing, for many columns
-        with means near one another or near zero. ``"auto"`` is :class:`skdp.AutoDenoiser`.
+        with means near one another or near zero. Its ``noise_scale`` and ``law`` are replaced.
+        ``"auto"`` is :class:`skdp.AutoDenoiser`.
     random_state : int, RandomState instance or None, default=None
         None draws noise from the operating system. Anything else makes the result reproducible
         and not private: for tests and documentation.
@@ -68,8 +78,8 @@ class PrivateMean(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator):
     sure_ : float
         Unbiased estimate of the squared error that the noise has left in ``location_``.
     noise_scale_ : ndarray of shape (n_features,)
-        Standard deviation of the privacy noise in ``location_``; infinite where the rows were too
-        few to find anything.
+        Standard deviation of the privacy noise in ``released_location_``; infinite where the rows
+        were too few to find anything.
     clipping_bound_ : ndarray of shape (n_features,)
         Released estimate of the most that clipping can have moved ``location_``, were it all in one
         direction; 0 with a public ``radius``, which the caller vouches for, and with
@@ -121,7 +131,7 @@ class PrivateMean(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator):
         "diameter": [Interval(Real, 0, None, closed="neither"), None],
         "trim": ["boolean"],
         "scale": [StrOptions({"auto", "none"}), "array-like"],
-        "denoiser": [HasMethods(["fit", "transform"]), StrOptions({"auto"}), None],
+        "denoiser": DENOISER,
     }
 
     def __init__(
@@ -159,10 +169,19 @@ class PrivateMean(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator):
         plan : Plan
         """
         plan = friendly_location_plan if self.method == "friendly" else mean_plan
-        return plan(self._budget(Budget.gaussian))
+        if self._on_core():
+            plan = core_location_plan
+        return with_denoiser(plan(self._budget(Budget.gaussian)), self.denoiser)
+
+    def _on_core(self):
+        """Whether a filter before, in a pipeline, hands its core on with what it knows of it."""
+        return self.method == "friendly" and isinstance(self._given(), Core)
 
     def _release(self, rows, curator):
-        if self.method == "friendly":
+        if self._on_core():
+            certificate = self.ledger.certificate
+            mean = core_location(rows, curator, core=certificate.core, radius=certificate.radius)
+        elif self.method == "friendly":
             mean = friendly_location(rows, curator, diameter=self._diameter())
         else:
             scaled = not isinstance(self.scale, str)
@@ -188,6 +207,7 @@ class PrivateMean(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator):
         return 2 * self.radius if self.diameter is None and self.radius else self.diameter
 
     def _check_public(self, n_features):
+        check_denoiser(self.denoiser, n_features)
         if self.method == "friendly" and (
             self.center is not None or not isinstance(self.scale, str)
         ):
@@ -267,3 +287,21 @@ class PrivateMean(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator):
         check_is_fitted(self)
         X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
         return X - self.location_.astype(X.dtype, copy=False)
+
+    def _law(self):
+        return "gaussian"
+
+    def __skdp_contract__(self):
+        """Return what this step reads and yields: a released vector."""
+        return replace(super().__skdp_contract__(), problem=self._wrong_core)
+
+    def _wrong_core(self, kind):
+        near = getattr(kind, "predicate", None)
+        by_distance = near is DistancePredicate or isinstance(near, DistancePredicate)
+        if self.method == "friendly" and isinstance(kind, Core) and not by_distance:
+            return (
+                f"averages rows that are friends by distance, and the filter before it calls rows "
+                f"friends by {type(near).__name__}: its core bounds no distance. Use a filter with "
+                'a radius, or method="auto", which takes any rows.'
+            )
+        return None

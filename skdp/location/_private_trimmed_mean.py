@@ -31,6 +31,10 @@ class PrivateTrimmedMean(Location):
     center : float or array-like of shape (n_features,), default=None
         A public point near the rows. With ``sensitivity``, saves the search for both; alone, starts
         it. Must not be computed from X.
+    denoiser : Denoiser, "auto" or None, default=None
+        Shrinks the released means by the law of their noise: free post-processing, for many
+        columns of one unit. Its ``noise_scale`` and ``law`` are replaced. ``"auto"`` is
+        :class:`skdp.AutoDenoiser`.
     random_state : int, RandomState instance or None, default=None
         None draws noise from the operating system. Anything else makes the result reproducible
         and not private: for tests and documentation.
@@ -41,9 +45,13 @@ class PrivateTrimmedMean(Location):
     ----------
     location_ : ndarray of shape (n_features,)
         The released trimmed means. Always finite.
+    released_location_ : ndarray of shape (n_features,)
+        The trimmed means before a ``denoiser``; equal to ``location_`` without one.
+    sure_ : float
+        Unbiased estimate of the squared error that the noise has left in ``location_``.
     noise_scale_ : ndarray of shape (n_features,)
-        Standard deviation of the privacy noise in ``location_``; infinite where the rows were too
-        few to find anything.
+        Standard deviation of the privacy noise in ``released_location_``; infinite where the rows
+        were too few to find anything.
     privacy_report_ : PrivacyReport
         The bill and the guarantee.
     n_features_in_ : int
@@ -87,6 +95,7 @@ class PrivateTrimmedMean(Location):
         delta=1e-6,
         sensitivity=None,
         center=None,
+        denoiser=None,
         random_state=None,
         ledger=None,
     ):
@@ -95,6 +104,7 @@ class PrivateTrimmedMean(Location):
         self.delta = delta
         self.sensitivity = sensitivity
         self.center = center
+        self.denoiser = denoiser
         self.random_state = random_state
         self.ledger = ledger
 

@@ -3,12 +3,14 @@
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from skdp.denoising._parameter import DENOISER
+from skdp.denoising._vector import VectorMixin
 from skdp.location._column_estimator import ColumnEstimator
 
 __all__ = ["PrivateVariance"]
 
 
-class PrivateVariance(ColumnEstimator):
+class PrivateVariance(VectorMixin, ColumnEstimator):
     """Variances of the columns under differential privacy, without bounds on the data.
 
     Parameters
@@ -24,6 +26,10 @@ class PrivateVariance(ColumnEstimator):
     center : float or array-like of shape (n_features,), default=None
         A public point near the rows, which need not be near their mean. With ``sensitivity``, saves
         the search for both; alone, starts it. Must not be computed from X.
+    denoiser : Denoiser, "auto" or None, default=None
+        Shrinks the released variances by the law of their noise: free post-processing, for many
+        columns of one unit. Its ``noise_scale`` and ``law`` are replaced. ``"auto"`` is
+        :class:`skdp.AutoDenoiser`. It knows that variances have a sign.
     random_state : int, RandomState instance or None, default=None
         None draws noise from the operating system. Anything else makes the result reproducible
         and not private: for tests and documentation.
@@ -37,8 +43,14 @@ class PrivateVariance(ColumnEstimator):
         the rows were too few to find anything.
     scale_ : ndarray of shape (n_features,)
         Their square roots.
+    released_var_ : ndarray of shape (n_features,)
+        The variances as released, before a ``denoiser`` and possibly negative.
+    sure_ : float
+        Unbiased estimate of the squared error of the variances, before negative ones are put to
+        zero, which only lowers it.
     noise_scale_ : ndarray of shape (n_features,)
-        Standard deviation of the privacy noise in ``var_``; infinite where the rows were too few.
+        Standard deviation of the privacy noise in ``released_var_``; infinite where the rows were
+        too few.
     privacy_report_ : PrivacyReport
         The bill and the guarantee.
     n_features_in_ : int
@@ -66,6 +78,11 @@ class PrivateVariance(ColumnEstimator):
     True
     """
 
+    _parameter_constraints: dict = {
+        **ColumnEstimator._parameter_constraints,
+        "denoiser": DENOISER,
+    }
+
     def __init__(
         self,
         *,
@@ -73,6 +90,7 @@ class PrivateVariance(ColumnEstimator):
         delta=1e-6,
         sensitivity=None,
         center=None,
+        denoiser=None,
         random_state=None,
         ledger=None,
     ):
@@ -80,8 +98,11 @@ class PrivateVariance(ColumnEstimator):
         self.delta = delta
         self.sensitivity = sensitivity
         self.center = center
+        self.denoiser = denoiser
         self.random_state = random_state
         self.ledger = ledger
+
+    _vector = "released_var_"
 
     def _statistics(self):
         return ["variance"]
@@ -93,11 +114,20 @@ class PrivateVariance(ColumnEstimator):
         return [np.ones(len(center))]
 
     def _fitted(self, values, sd, center):
-        var = np.maximum(values[0], 0.0)
-        return {"var_": var, "scale_": np.sqrt(var), "noise_scale_": sd[0]}
+        var, risk = self._denoised(values[0], sd[0], support="nonnegative")
+        var = np.maximum(var, 0.0)
+        return {
+            "var_": var,
+            "scale_": np.sqrt(var),
+            "released_var_": values[0],
+            "sure_": risk,
+            "noise_scale_": sd[0],
+        }
 
     def interval(self, confidence=0.95, *, simultaneous=False):
         """Return intervals for the bounded variance, column by column.
+
+        They lie around ``released_var_``: a denoised value is no middle of an interval.
 
         Parameters
         ----------
@@ -109,8 +139,9 @@ class PrivateVariance(ColumnEstimator):
         Returns
         -------
         lower, upper : ndarrays of shape (n_features,)
-            ``lower`` is not negative.
+            Not negative.
         """
         check_is_fitted(self)
         half = self._half_width(self.noise_scale_, confidence, simultaneous)
-        return np.maximum(self.var_ - half, 0.0), self.var_ + half
+        lower, upper = self.released_var_ - half, self.released_var_ + half
+        return np.maximum(lower, 0.0), np.maximum(upper, 0.0)

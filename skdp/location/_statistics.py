@@ -31,6 +31,9 @@ class _Quantile(Location):
     def _search(self, searcher):
         return searcher.quantile(float(self._p()), SLACK)
 
+    def _is_vector(self):
+        return self.method == "bounded"
+
     def plan(self):
         """Return what a fit may release and what it costs, without any data.
 
@@ -38,8 +41,14 @@ class _Quantile(Location):
         -------
         plan : Plan
         """
-        if self.method == "bounded":
+        if self._is_vector():
             return super().plan()
+        if self.denoiser is not None:
+            raise ValueError(
+                'method="exponential" takes no denoiser: it chooses a point near the quantile in '
+                "rank, and how far that is from it follows no known law. Use "
+                'method="bounded", or denoiser=None.'
+            )
         budget = self._budget(lambda epsilon, delta: column_budget(epsilon, delta, choice=True))
         steps = () if self._is_placed() else place_steps(budget)
         return Plan(budget, (*steps, choice_step("statistic")))
@@ -101,6 +110,11 @@ class PrivateMedian(_Quantile):
         ``"bounded"`` adds noise to the bounded median. ``"exponential"`` chooses one of many points
         that are near it in rank [2]_: about as good where rows lie smoothly, better for a bad
         ``center``, worse where rows are alike.
+    denoiser : Denoiser, "auto" or None, default=None
+        Shrinks the released medians by the law of their noise: free post-processing, for many
+        columns of one unit. Its ``noise_scale`` and ``law`` are replaced. ``"auto"`` is
+        :class:`skdp.AutoDenoiser`.
+        Needs ``method="bounded"``.
     random_state : int, RandomState instance or None, default=None
         None draws noise from the operating system. Anything else makes the result reproducible
         and not private: for tests and documentation.
@@ -111,9 +125,14 @@ class PrivateMedian(_Quantile):
     ----------
     location_ : ndarray of shape (n_features,)
         The released medians. Always finite.
+    released_location_ : ndarray of shape (n_features,)
+        The medians before a ``denoiser``; equal to ``location_`` without one.
+    sure_ : float
+        Unbiased estimate of the squared error that the noise has left in ``location_``;
+        for ``method="exponential"`` that of the estimate below.
     noise_scale_ : ndarray of shape (n_features,)
-        Standard deviation of the privacy noise in ``location_``, for ``method="exponential"`` an
-        estimate; infinite where the rows were too few to find anything.
+        Standard deviation of the privacy noise in ``released_location_``, for
+        ``method="exponential"`` an estimate; infinite where the rows were too few to find anything.
     privacy_report_ : PrivacyReport
         The bill and the guarantee.
     n_features_in_ : int
@@ -159,6 +178,7 @@ class PrivateMedian(_Quantile):
         sensitivity=None,
         center=None,
         method="bounded",
+        denoiser=None,
         random_state=None,
         ledger=None,
     ):
@@ -167,6 +187,7 @@ class PrivateMedian(_Quantile):
         self.sensitivity = sensitivity
         self.center = center
         self.method = method
+        self.denoiser = denoiser
         self.random_state = random_state
         self.ledger = ledger
 
@@ -194,6 +215,11 @@ class PrivateQuantile(_Quantile):
         starts it. Must not be computed from X.
     method : {"bounded", "exponential"}, default="bounded"
         As for :class:`PrivateMedian`.
+    denoiser : Denoiser, "auto" or None, default=None
+        Shrinks the released quantiles by the law of their noise: free post-processing, for many
+        columns of one unit. Its ``noise_scale`` and ``law`` are replaced. ``"auto"`` is
+        :class:`skdp.AutoDenoiser`.
+        Needs ``method="bounded"``.
     random_state : int, RandomState instance or None, default=None
         None draws noise from the operating system. Anything else makes the result reproducible
         and not private: for tests and documentation.
@@ -204,9 +230,14 @@ class PrivateQuantile(_Quantile):
     ----------
     location_ : ndarray of shape (n_features,)
         The released quantiles. Always finite.
+    released_location_ : ndarray of shape (n_features,)
+        The quantiles before a ``denoiser``; equal to ``location_`` without one.
+    sure_ : float
+        Unbiased estimate of the squared error that the noise has left in ``location_``;
+        for ``method="exponential"`` that of the estimate below.
     noise_scale_ : ndarray of shape (n_features,)
-        Standard deviation of the privacy noise in ``location_``, for ``method="exponential"`` an
-        estimate; infinite where the rows were too few to find anything.
+        Standard deviation of the privacy noise in ``released_location_``, for
+        ``method="exponential"`` an estimate; infinite where the rows were too few to find anything.
     privacy_report_ : PrivacyReport
         The bill and the guarantee.
     n_features_in_ : int
@@ -247,6 +278,7 @@ class PrivateQuantile(_Quantile):
         sensitivity=None,
         center=None,
         method="bounded",
+        denoiser=None,
         random_state=None,
         ledger=None,
     ):
@@ -256,6 +288,7 @@ class PrivateQuantile(_Quantile):
         self.sensitivity = sensitivity
         self.center = center
         self.method = method
+        self.denoiser = denoiser
         self.random_state = random_state
         self.ledger = ledger
 

@@ -5,6 +5,8 @@ from skdp.preprocessing._mechanism_steps import GaussianMechanism, LaplaceMechan
 from skdp.preprocessing._private_min_max_scaler import PrivateMinMaxScaler
 from skdp.preprocessing._private_robust_scaler import PrivateRobustScaler
 from skdp.preprocessing._private_standard_scaler import PrivateStandardScaler
+from skdp.preprocessing._public_fit import PublicFit
+from skdp.preprocessing._row_map import RowMap
 from skdp.preprocessing._sensitivity_preprocessor import SensitivityPreprocessor
 
 __all__ = [
@@ -14,5 +16,7 @@ __all__ = [
     "PrivateMinMaxScaler",
     "PrivateRobustScaler",
     "PrivateStandardScaler",
+    "PublicFit",
+    "RowMap",
     "SensitivityPreprocessor",
 ]

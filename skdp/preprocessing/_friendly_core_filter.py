@@ -1,5 +1,6 @@
 """FriendlyCoreFilter, the transformer."""
 
+from fractions import Fraction
 from numbers import Real
 
 import numpy as np
@@ -11,7 +12,13 @@ from skdp._estimator import PrivateEstimator
 from skdp._local import Local
 from skdp.accounting import Budget, Plan
 from skdp.contracts import Contract, Core, Rows
-from skdp.friendly import DistancePredicate, friendly_core, friendly_core_plan, row_bound
+from skdp.friendly import (
+    DistancePredicate,
+    LocalCore,
+    friendly_core,
+    friendly_core_plan,
+    row_bound,
+)
 from skdp.location._friendly import find_friend_radius, friend_radius_steps
 from skdp.preprocessing._row_set import RowSet
 
@@ -143,7 +150,8 @@ class FriendlyCoreFilter(OneToOneFeatureMixin, TransformerMixin, PrivateEstimato
 
     def _release(self, rows, curator):
         n_up = row_bound(rows, curator)
-        predicate, radius, mask = self.predicate, self.radius, np.zeros(len(rows), dtype=bool)
+        predicate, radius = self.predicate, self.radius
+        core = LocalCore(np.zeros(len(rows), dtype=bool), n_up, Fraction(self.level))
         if self._searches():
             radius = find_friend_radius(rows, curator, n_rows=max(float(n_up), 2.0))
         if predicate is None and radius is not None:
@@ -151,11 +159,11 @@ class FriendlyCoreFilter(OneToOneFeatureMixin, TransformerMixin, PrivateEstimato
         if predicate is None:
             curator.decide(NO_RADIUS)
         else:
-            mask = friendly_core(
+            core = friendly_core(
                 rows, predicate, curator, share=curator.remaining, n_up=n_up, level=self.level
-            ).mask
+            )
         salts = curator.coins.keys(0, rows.n_features, use="digests")
-        fitted = {"_core": _LocalView(mask, RowSet(rows, mask, salts))}
+        fitted = {"_core": _LocalView(core, RowSet(rows, core.mask, salts), radius)}
         return fitted if self.predicate is not None else {"radius_": radius or 0.0, **fitted}
 
     def _view(self):
@@ -223,16 +231,27 @@ class FriendlyCoreFilter(OneToOneFeatureMixin, TransformerMixin, PrivateEstimato
                 "the support of a core is as private as the rows, no noise protects it. Call "
                 "get_support(local=True) where the rows may be seen, and do not publish the result."
             )
-        return self._view().mask.copy()
+        return self._view().core.mask.copy()
+
+    def certificate(self):
+        """Return the core with what is proved of it, for a friendly step after the filter.
+
+        Returns
+        -------
+        core : Local
+            **Local, not private**: ``core``, a :class:`skdp.friendly.LocalCore`, and ``radius``,
+            within which any two of its rows share a friend, None with a ``predicate``.
+        """
+        return self._view()
 
     def __skdp_contract__(self):
         """Return what this step reads and yields: private rows that are friends."""
         near = self.predicate
         if near is None:
             near = DistancePredicate if self.radius is None else DistancePredicate(self.radius)
-        return Contract(consumes=(Rows,), yields=lambda kind: Core(near), spends=True)
+        return Contract((Rows,), yields=lambda kind: Core(near), spends=True, weight=0.5)
 
 
 class _LocalView(Local):
-    def __init__(self, mask, members):
-        self.mask, self.members = mask, members
+    def __init__(self, core, members, radius):
+        self.core, self.members, self.radius = core, members, radius

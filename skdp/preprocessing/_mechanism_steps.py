@@ -1,23 +1,22 @@
 """LaplaceMechanism and GaussianMechanism: steps that release bounded statistics."""
 
-from contextvars import ContextVar
-
 import numpy as np
 
-from skdp._config import config_context
 from skdp._estimator import PrivateEstimator
 from skdp.accounting import Budget, Plan, Step
-from skdp.contracts import BoundedStatistic, Contract, Released
+from skdp.contracts import BoundedStatistic
+from skdp.denoising._parameter import DENOISER, check_denoiser, denoised, with_denoiser
+from skdp.denoising._vector import VectorMixin
 from skdp.preprocessing._sensitivity_preprocessor import BoundedValues
 from skdp.sensitivity import release_bounded
 
 __all__ = ["GaussianMechanism", "LaplaceMechanism"]
 
-_given = ContextVar("skdp_bounded")  # for the time of one fit
 
-
-class Mechanism(PrivateEstimator):
+class Mechanism(VectorMixin, PrivateEstimator):
     """Base of mechanisms: noise on bounded statistics, in proportion to their sensitivities."""
+
+    _vector, _consumes = "released_value_", (BoundedStatistic,)
 
     def plan(self):
         """Return what a fit may release and what it costs, without any data.
@@ -26,10 +25,10 @@ class Mechanism(PrivateEstimator):
         -------
         plan : Plan
         """
-        budget = Budget.pure(self.epsilon) if self._law == "laplace" else None
+        budget = Budget.pure(self.epsilon) if self._law() == "laplace" else None
         budget = budget or Budget.gaussian(self.epsilon, self.delta)
         budget = budget if self.ledger is None else self.ledger.admit(budget)
-        return Plan(budget, (Step("statistic", self._law),))
+        return with_denoiser(Plan(budget, (Step("statistic", self._law()),)), self.denoiser)
 
     def fit(self, bounded, y=None):
         """Release bounded statistics.
@@ -54,24 +53,26 @@ class Mechanism(PrivateEstimator):
                 "through a plain pipeline. Call fit(preprocessor.bounded_values()), or use "
                 "PrivateMedian, PrivateTrimmedMean or PrivateVariance, which do both steps."
             )
-        token = _given.set(bounded)
-        try:
-            with config_context(invalid_rows="ignore"):  # the values stand for rows, none are read
-                return super().fit(np.empty((0, len(bounded.values))))
-        finally:
-            _given.reset(token)
+        return super().fit(bounded)
 
-    def _release(self, rows, curator):
-        given, share = _given.get(), curator.remaining
+    def _read(self, bounded, y):
+        self._check_public(len(bounded.values))
+        return bounded
+
+    def _check_public(self, n_features):
+        check_denoiser(self.denoiser, n_features, self._law())
+
+    def _release(self, given, curator):
+        share = curator.remaining
         release = release_bounded(given.values, curator, share=share, label="statistic")
-        sd = release.scales * (np.sqrt(2) if self._law == "laplace" else 1)
-        fitted = {"value_": np.nan_to_num(release.values), "noise_scale_": sd}
-        return fitted if given.names is None else {"feature_names_in_": given.names, **fitted}
-
-    def __skdp_contract__(self):
-        """Return what this step reads and yields."""
-        law = self._law
-        return Contract((BoundedStatistic,), yields=lambda kind: Released(law), spends=True)
+        sd = release.scales * (np.sqrt(2) if self._law() == "laplace" else 1)
+        raw = np.nan_to_num(release.values)
+        value, risk = denoised(raw, release.scales, self.denoiser, law=self._law())
+        fitted = {"value_": value, "released_value_": raw, "sure_": risk, "noise_scale_": sd}
+        columns = {"n_features_in_": len(given.values)}
+        if given.names is not None:
+            columns["feature_names_in_"] = given.names
+        return {**columns, **fitted}
 
 
 class LaplaceMechanism(Mechanism):
@@ -81,6 +82,10 @@ class LaplaceMechanism(Mechanism):
     ----------
     epsilon : float, default=1.0
         Privacy parameter, > 0, of the statistics of all columns together.
+    denoiser : Denoiser, "auto" or None, default=None
+        Shrinks the released statistics by the law of their noise: free post-processing, for many
+        columns of one unit. Its ``noise_scale`` and ``law`` are replaced. ``"auto"`` is
+        :class:`skdp.AutoDenoiser`.
     random_state : int, RandomState instance or None, default=None
         None draws noise from the operating system. Anything else makes the result reproducible
         and not private: for tests and documentation.
@@ -91,8 +96,12 @@ class LaplaceMechanism(Mechanism):
     ----------
     value_ : ndarray of shape (n_features,)
         The released statistics.
+    released_value_ : ndarray of shape (n_features,)
+        The statistics before a ``denoiser``; equal to ``value_`` without one.
+    sure_ : float
+        Unbiased estimate of the squared error that the noise has left in ``value_``.
     noise_scale_ : ndarray of shape (n_features,)
-        Standard deviation of the noise in them.
+        Standard deviation of the noise in ``released_value_``.
     privacy_report_ : PrivacyReport
         The bill and the guarantee.
     n_features_in_ : int
@@ -123,11 +132,14 @@ class LaplaceMechanism(Mechanism):
     _parameter_constraints: dict = {
         name: PrivateEstimator._parameter_constraints[name]
         for name in ("epsilon", "random_state", "ledger")
-    }
-    _law = "laplace"
+    } | {"denoiser": DENOISER}
 
-    def __init__(self, *, epsilon=1.0, random_state=None, ledger=None):
+    def _law(self):
+        return "laplace"
+
+    def __init__(self, *, epsilon=1.0, denoiser=None, random_state=None, ledger=None):
         self.epsilon = epsilon
+        self.denoiser = denoiser
         self.random_state = random_state
         self.ledger = ledger
 
@@ -141,6 +153,10 @@ class GaussianMechanism(Mechanism):
         Privacy parameter, > 0, of the statistics of all columns together.
     delta : float, default=1e-6
         Privacy parameter in (0, 1); choose it well below one over the number of rows.
+    denoiser : Denoiser, "auto" or None, default=None
+        Shrinks the released statistics by the law of their noise: free post-processing, for many
+        columns of one unit. Its ``noise_scale`` and ``law`` are replaced. ``"auto"`` is
+        :class:`skdp.AutoDenoiser`.
     random_state : int, RandomState instance or None, default=None
         None draws noise from the operating system. Anything else makes the result reproducible
         and not private: for tests and documentation.
@@ -151,8 +167,12 @@ class GaussianMechanism(Mechanism):
     ----------
     value_ : ndarray of shape (n_features,)
         The released statistics.
+    released_value_ : ndarray of shape (n_features,)
+        The statistics before a ``denoiser``; equal to ``value_`` without one.
+    sure_ : float
+        Unbiased estimate of the squared error that the noise has left in ``value_``.
     noise_scale_ : ndarray of shape (n_features,)
-        Standard deviation of the noise in them.
+        Standard deviation of the noise in ``released_value_``.
     privacy_report_ : PrivacyReport
         The bill and the guarantee.
     n_features_in_ : int
@@ -180,10 +200,17 @@ class GaussianMechanism(Mechanism):
     (1,)
     """
 
-    _law = "gaussian"
+    _parameter_constraints: dict = {
+        **PrivateEstimator._parameter_constraints,
+        "denoiser": DENOISER,
+    }
 
-    def __init__(self, *, epsilon=1.0, delta=1e-6, random_state=None, ledger=None):
+    def _law(self):
+        return "gaussian"
+
+    def __init__(self, *, epsilon=1.0, delta=1e-6, denoiser=None, random_state=None, ledger=None):
         self.epsilon = epsilon
         self.delta = delta
+        self.denoiser = denoiser
         self.random_state = random_state
         self.ledger = ledger

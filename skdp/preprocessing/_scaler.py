@@ -55,7 +55,7 @@ class Scaler(OneToOneFeatureMixin, TransformerMixin, ColumnEstimator):
 
     def __skdp_contract__(self):
         """Return what this step reads and yields: rows, by a row-wise map that was released."""
-        return Contract(consumes=(Rows,), yields=lambda kind: Rows(), spends=True)
+        return Contract((Rows,), yields=lambda kind: Rows(), spends=True, weight=0.25)
 
 
 def usable(scale, center):

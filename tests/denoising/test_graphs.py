@@ -7,10 +7,17 @@ import pytest
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
-from skdp.denoising import GraphWaveletDenoiser, TrendFilterDenoiser
+from skdp.denoising import (
+    AutoDenoiser,
+    GraphWaveletDenoiser,
+    PrivateHistogram,
+    TrendFilterDenoiser,
+)
+from skdp.denoising._auto import _bend
 from skdp.denoising._graph import edges_of, read_graph
 from skdp.denoising._rules import Noise, Rule, unbiased_risk
 from skdp.denoising._spanning_tree import _least_tree, spanning_forest
+from skdp.denoising._splitting import is_thin
 from skdp.denoising._trend_filter import TrendFilter
 from skdp.denoising._wavelets import tree_wavelets
 from skdp.mechanisms import make_entropy
@@ -117,7 +124,7 @@ def test_the_fit_is_a_minimum(order, rng):
     D = D if order == 0 else D.T @ D
     for penalty in (0.5, 2.0):
         x, u = problem.solve(y, penalty, tolerance=1e-7, most=100_000)
-        np.testing.assert_allclose(w * (y - x), D.T @ u, atol=1e-9)
+        np.testing.assert_allclose(w * (y - x), D.T @ u, atol=1e-9 if order == 0 else 1e-4)
         assert np.abs(u).max() <= penalty
         bent = np.abs(D @ x) > 1e-3
         np.testing.assert_allclose(u[bent], penalty * np.sign(D @ x)[bent], atol=1e-6)
@@ -133,8 +140,8 @@ def test_the_risk_of_a_fixed_penalty_is_unbiased(order, alike, rng):
     unit, found = np.sqrt(v.mean()), []
     for _ in range(150):
         y = theta + scale * rng.normal(size=n)
-        x, _ = problem.solve(y / unit, 1.0, tolerance=1e-5, most=20_000)
-        risk = unbiased_risk(y, noise, Rule(unit * x, problem.smooth(x, 1.0), None))
+        x, u = problem.solve(y / unit, 1.0, tolerance=1e-4, most=20_000)
+        risk = unbiased_risk(y, noise, Rule(unit * x, problem.slopes(x, u, 1.0), None))
         found.append(risk - np.sum(np.square(unit * x - theta)))
     assert abs(np.mean(found)) < 4.5 * np.std(found) / np.sqrt(150)
 
@@ -161,9 +168,33 @@ def test_pieces_are_found(rng):
         assert abs(fit.sure_[0] - loss) < 4 * np.sqrt(2 * 400)
 
 
-def test_unequal_noise_needs_pieces(rng):
-    with pytest.raises(ValueError, match="order=1"):
-        TrendFilterDenoiser(noise_scale=[1.0, 2.0, 1.0], order=1).fit(rng.normal(size=(1, 3)))
+def test_both_solvers_of_order_one_agree(rng):
+    graph, y, w = read_graph(grid(6, 7), 42), 3 * rng.normal(size=42), rng.uniform(0.5, 2, 42)
+    split, steps = TrendFilter(graph, 1, w), TrendFilter(graph, 1, w)
+    assert split._splitting is not None
+    steps._splitting = None
+    for penalty in (0.5, 4.0):
+        fits = [s.solve(y, penalty, tolerance=1e-6, most=50_000) for s in (split, steps)]
+        np.testing.assert_allclose(fits[0][0], fits[1][0], atol=1e-4)
+        assert split.slopes(*fits[0], penalty).sum() == steps.slopes(*fits[1], penalty).sum()
+
+
+def test_graphs_without_a_thin_order_are_left_to_gradient_steps(rng):
+    ends = rng.integers(20_000, size=(2, 60_000))
+    knot = sparse.coo_array((np.ones(60_000), ends), shape=(20_000,) * 2)
+    assert not is_thin(read_graph(knot, 20_000))
+    assert is_thin(read_graph(grid(320, 320), 320**2))
+
+
+def test_unequal_noise_of_order_one(rng):
+    """The estimate is an upper one: on average at least the loss, at 4.5 standard errors."""
+    theta, scale = np.linspace(0, 9, 48), np.exp(rng.uniform(-0.7, 0.7, 48))
+    noisy = theta + scale * rng.normal(size=(60, 48))
+    fit = TrendFilterDenoiser(noise_scale=scale, order=1, penalty=4.0).fit(noisy)
+    loss = np.square(fit.transform(noisy) - theta).sum(axis=1)
+    found = fit.sure_ - loss
+    assert found.mean() > -4.5 * found.std() / np.sqrt(60)
+    assert loss.mean() < 0.4 * np.square(noisy - theta).sum(axis=1).mean()
 
 
 def test_one_coordinate():
@@ -171,16 +202,63 @@ def test_one_coordinate():
         assert cls(noise_scale=1.0).fit_transform([[3.0]]) == pytest.approx(3.0)
 
 
+def test_auto_takes_the_graph_where_it_helps(rng):
+    """Sixteen blocks of values from a wide normal law: nothing but the graph tells them."""
+    theta = np.kron(4 * rng.normal(size=(4, 4)), np.ones((5, 5))).ravel()
+    noise = rng.normal(size=(2, 400))
+    on_graph = AutoDenoiser(grid(20, 20), noise_scale=1.0)
+    assert on_graph.fit(theta + noise).chosen_ == ["constant pieces"] * 2
+    shuffled = rng.permutation(theta)
+    without, its = (AutoDenoiser(noise_scale=1.0, **more) for more in ({}, {"graph": grid(20, 20)}))
+    np.testing.assert_array_equal(
+        its.fit_transform(shuffled + noise), without.fit_transform(shuffled + noise)
+    )
+    counts = AutoDenoiser(grid(20, 20), noise_scale=1.0, support="nonnegative")
+    assert counts.fit_transform(theta + noise).min() >= 0
+
+
+def test_auto_on_a_graph_needs_gaussian_noise():
+    auto = AutoDenoiser(grid(2, 2), noise_scale=1.0)
+    with pytest.raises(ValueError, match="Gaussian"):
+        auto.set_params(law="laplace").fit(np.ones((1, 4)))
+    with pytest.raises(ValueError, match="one node per coordinate"):
+        auto.set_params(law="gaussian").fit(np.ones((1, 5)))
+    assert PrivateHistogram(denoiser=auto, epsilon=1.0)._law() == "gaussian"
+
+
+@pytest.mark.parametrize("order", [0, 1])
+def test_the_noise_of_a_choice_is_bounded(order, rng):
+    """tr (J_g - J_h)^2 with J_h = s I, from derivatives by differences, is at most the bound."""
+    graph, y = grid(5, 6), 2 * rng.normal(size=30)
+    problem = TrendFilter(read_graph(graph, 30), order, np.ones(30))
+
+    def fit(y):
+        return problem.solve(y, 1.0, tolerance=1e-6, most=20_000)
+
+    x, u = fit(y)
+    J = np.stack([fit(y + 1e-3 * e)[0] - x for e in np.eye(30)], axis=1) / 1e-3
+    slope = problem.slopes(x, u, 1.0)
+    assert np.trace(J) == pytest.approx(slope.sum(), abs=0.03)
+    g, h = Rule(x, slope, None, mixes=True), Rule(y, np.full(30, 0.7), None)
+    bound = _bend(g, slope, h, h.slope).sum()
+    assert np.sum(np.square(J - 0.7 * np.eye(30))) <= bound + 0.03
+
+
 @pytest.mark.slow
 def test_a_city_takes_seconds(rng):
-    """3784 nodes: a basis in 2 s, trend filtering with 8 penalties in 5 s; 100,000 nodes work."""
+    """3784 nodes: a basis in 2 s, eight penalties in 5 s; 100,000 nodes: eight in a minute."""
     start = time.perf_counter()
     tree_wavelets(spanning_forest(read_graph(grid(88, 43), 3784), make_entropy(0)))
     assert time.perf_counter() - start < 2
-    start = time.perf_counter()
-    TrendFilterDenoiser(grid(88, 43), noise_scale=1.0).fit(rng.normal(size=(1, 3784)))
-    assert time.perf_counter() - start < 5
+    theta = 5.0 * (np.add.outer(np.arange(88), np.arange(43)).ravel() > 60)
+    for order in (0, 1):
+        start = time.perf_counter()
+        fit = TrendFilterDenoiser(grid(88, 43), noise_scale=1.0, order=order)
+        fit.fit(theta + rng.normal(size=(1, 3784)))
+        assert time.perf_counter() - start < 5
     large = GraphWaveletDenoiser(grid(320, 320), noise_scale=1.0, n_trees=1)
     assert large.fit(rng.normal(size=(1, 320**2))).sure_[0] < 0.1 * 320**2
-    fused = TrendFilterDenoiser(grid(320, 320), noise_scale=1.0, penalty=1.0)
+    start = time.perf_counter()
+    fused = TrendFilterDenoiser(grid(320, 320), noise_scale=1.0)
     assert fused.fit(rng.normal(size=(1, 320**2))).sure_[0] < 0.1 * 320**2
+    assert time.perf_counter() - start < 60

@@ -5,11 +5,15 @@ RANDOMNESS = {
     "mechanisms/_entropy.py": "the one source of random words",
     "audit/_empirical.py": "a seed of its own for every fit of an audit, from a hash",
     "cluster/_parts.py": "public seeds of oracles, from a hash",
-    "cluster/_public.py": "public choices, functions of public numbers",
+    "_public.py": "public choices, functions of public numbers",
 }
 CLOCKS = {"accounting/_ledger_file.py": "lines of a ledger carry their time"}
 LOGS = {"audit/_observe.py": "listens to what a fit logs"}
-STDOUT = {"_show_versions.py": "prints versions for a bug report"}
+STDOUT = {
+    "__main__.py": "the command line",
+    "_show_versions.py": "prints versions for a bug report",
+    "pipeline/_run.py": "tells names and shares of steps, if asked to",
+}
 BOOKS = {
     "accounting/": "defines charges and reports, and adds reports up",
     "_curator.py": "writes a charge when it draws, a report when it closes",
@@ -24,6 +28,10 @@ HOOKS = {"_curator.py": "defines them", "audit/": "answers in their place"}
 BOOKKEEPING = {
     "_curator.py": "its own state, and that of children",
     "audit/": "stands in for the Curator",
+}
+STORES = {
+    "preprocessing/_public_fit.py": "is fitted on public rows",
+    "preprocessing/_row_map.py": "learns from made-up rows whether a function mixes rows",
 }
 SETATTR = {
     "denoising/_base.py": "denoisers are fitted on released vectors",
@@ -55,6 +63,10 @@ PUBLIC = {
         "failure": "a probability in a plan",
         "value": "of epsilon or delta",
     },
+    "_estimator.py": {"plan": "its problems, made from parameters"},
+    "_grant.py": {"granted": "a unit", "budget": "its unit"},
+    "_ledger_display.py": {"x": "a public option"},
+    "accounting/_parts.py": {"whole": "unit of a budget", "unit": ""},
     "accounting/_plan.py": {"twice": "labels of steps", "total": "of the failure probabilities"},
     "accounting/_composition.py": {"name": "of a parameter", "value": "of a count of releases"},
     "accounting/_gaussian.py": {
@@ -124,6 +136,57 @@ PUBLIC = {
         "n_features": "",
         "confidence": "",
     },
+    "marginals/_answers.py": {"names": "of columns"},
+    "marginals/_boosted_release.py": {
+        "n_queries": "number of sets of the workload",
+        "postprocess": "a parameter",
+        "nonnegative": "a parameter",
+    },
+    "marginals/_boosting.py": {"plan": "a public parameter"},
+    "marginals/_counts.py": {"n_features": "", "n_attributes": "of the layout"},
+    "marginals/_domain.py": {
+        "column": "a public parameter",
+        "columns": "names of columns",
+        "domain": "a public parameter",
+        "key": "of the domain",
+        "known": "names of columns",
+        "n_features": "",
+        "place": "of a column",
+        "wanted": "a public parameter",
+    },
+    "marginals/_estimates.py": {"confidence": "a parameter"},
+    "marginals/_frames.py": {"wrong": "names of columns"},
+    "marginals/_frank_wolfe.py": {"m": "number of queries"},
+    "marginals/_levels.py": {"key": "of the domain", "labels": "of the domain"},
+    "marginals/_marginal_releaser.py": {
+        "outside": "names of columns, told to a caller who holds the data",
+        "possible": "names of ways",
+    },
+    "marginals/_mixing.py": {"method": ""},
+    "marginals/_postprocess.py": {
+        "how": "a parameter",
+        "candidates": "names of ways",
+    },
+    "marginals/_relaxation.py": {"k": "", "d": "number of attributes"},
+    "marginals/_synopsis.py": {"gamma": "", "beta": ""},
+    "marginals/_tables.py": {"k": "", "d": "number of attributes"},
+    "marginals/_workload.py": {
+        "k": "",
+        "d": "number of attributes",
+        "sets": "their number",
+        "attributes": "a set of the workload",
+        "width": "of a table",
+        "size": "of the workload",
+    },
+    "model_selection/_budgets.py": {"epsilon": "", "delta": ""},
+    "model_selection/_candidates.py": {
+        "refused": "names of parameters",
+        "problems": "of a plan",
+        "budget": "its unit",
+        "planned": "its unit",
+    },
+    "pipeline/_predict.py": {"name": "of a method"},
+    "pipeline/_preview.py": {"name": "of a step", "error": "told to a caller who holds the data"},
     "sensitivity/_bounded.py": {"statistic": "public", "sensitivity": "public or released"},
     "sensitivity/_extremes.py": {"center": "public or released"},
     "sensitivity/_groups.py": {"D": "number of groups", "groups": "their number"},
@@ -156,7 +219,16 @@ PRIVATE = {
 SCHEMA = {"shape", "dtype", "ndim", "itemsize", "__name__", "__qualname__"}
 
 # Who may import whom: task rooms -> engines -> Curator -> guarded rooms.
-BASE = {"_schema", "exceptions", "_compat", "_config", "_local", "_render", "_show_versions"}
+BASE = {
+    "_schema",
+    "exceptions",
+    "_compat",
+    "_config",
+    "_local",
+    "_public",
+    "_render",
+    "_show_versions",
+}
 ENGINE = {
     "mechanisms",
     "accounting",
@@ -169,27 +241,59 @@ ENGINE = {
 IMPORTS = {
     "exceptions": set(),
     "_compat": set(),
+    "_grant": {"_compat", "exceptions"},
+    "_ledger_display": set(),
+    "_ledger_view": {"_ledger_display"},
+    "__main__": {"accounting"},
     "_config": set(),
     "_local": set(),
+    "_public": set(),
     "_render": set(),
     "_schema": {"_config"},
     "_show_versions": set(),
     "mechanisms": {"mechanisms"},
     "contracts": {"contracts"},
-    "accounting": {"accounting", "mechanisms", "exceptions", "_render"},
+    "accounting": {"accounting", "mechanisms", "exceptions", "_render", "_ledger_view"},
     "_curator": {"accounting", "mechanisms", "exceptions"},
     "chunks": {"chunks", "mechanisms"},
     "scales": {"scales", "chunks", "mechanisms"},
     "friendly": {"friendly", "chunks", "mechanisms", "accounting", "_local"},
     "sensitivity": {"sensitivity", "chunks", "mechanisms", "accounting", "scales", "_local"},
     "location/engine": ENGINE,
-    "_estimator": BASE | {"_curator", "accounting", "chunks", "contracts", "mechanisms"},
+    "_estimator": BASE | {"_curator", "_grant", "accounting", "chunks", "contracts", "mechanisms"},
+    "inspection": {"inspection", "_ledger_display", "exceptions"},
+    "marginals": BASE | ENGINE | {"marginals", "denoising", "_estimator", "contracts"},
+    "model_selection": BASE
+    | {
+        "model_selection",
+        "_curator",
+        "_estimator",
+        "accounting",
+        "chunks",
+        "contracts",
+        "mechanisms",
+        "scales",
+    },
+    "pipeline": BASE
+    | {
+        "pipeline",
+        "__init__",
+        "_curator",
+        "_estimator",
+        "_grant",
+        "accounting",
+        "contracts",
+        "denoising",
+        "preprocessing",
+    },
     "location": BASE | ENGINE | {"location", "denoising", "_estimator", "contracts"},
     "cluster": BASE | ENGINE | {"cluster", "_estimator", "contracts"},
     "covariance": BASE | ENGINE | {"cluster", "covariance", "_estimator", "contracts"},
     "denoising": BASE | ENGINE | {"denoising", "_curator", "_estimator", "contracts"},
     "mixture": BASE | ENGINE | {"cluster", "mixture", "_estimator", "contracts"},
-    "preprocessing": BASE | ENGINE | {"preprocessing", "location", "_estimator", "contracts"},
+    "preprocessing": BASE
+    | ENGINE
+    | {"preprocessing", "location", "denoising", "_estimator", "contracts"},
     "audit": BASE | ENGINE | {"audit", "_curator", "_estimator", "contracts", "location"},
     "base": ENGINE - {"location/engine"} | {"_curator", "_estimator", "_local", "contracts"},
     "__init__": {"_config", "_show_versions", "accounting"},
@@ -216,17 +320,22 @@ WITHOUT_SKLEARN = set(IMPORTS) - {
     "__init__",
     "_compat",
     "_estimator",
+    "_public",
     "_schema",
     "audit",
     "base",
     "cluster",
     "covariance",
     "denoising",
+    "inspection",
     "location",
+    "marginals",
     "mixture",
+    "model_selection",
+    "pipeline",
     "preprocessing",
 }
 SKLEARN = {"mechanisms/_entropy.py": "check_random_state reads a random_state parameter"}
 
-CODE_LINES = {"mechanisms": 600, "accounting": 900, "contracts": 350}
+CODE_LINES = {"mechanisms": 600, "accounting": 1000, "contracts": 350}
 MODULE_LINES = 500

@@ -10,7 +10,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from skdp import FriendlyCoreKMeans, PrivateCovariance, PrivateGMM, PrivateMean
+from skdp import (
+    FriendlyCoreKMeans,
+    MarginalReleaser,
+    PrivateCovariance,
+    PrivateGMM,
+    PrivateMean,
+    PrivateStandardScaler,
+    make_private_pipeline,
+)
 from tests.privacy._ball_mean import BallMean
 
 __all__ = ["CLEAN", "MUTANTS", "Mutant"]
@@ -27,6 +35,8 @@ OTHERS = {  # who runs through a file, PrivateMean through all others
     "skdp/cluster/": lambda: FriendlyCoreKMeans(3, n_init=1, **DEEP),
     "skdp/mixture/": lambda: PrivateGMM(2, n_init=1, max_iter=2, **DEEP),
     "skdp/covariance/": lambda: PrivateCovariance(**DEEP),
+    "skdp/marginals/": lambda: MarginalReleaser(**DEEP),
+    "skdp/pipeline/": lambda: make_private_pipeline(PrivateStandardScaler(), PrivateMean(), **DEEP),
 }
 
 

@@ -18,9 +18,10 @@ import skdp
 
 ROOT = os.path.dirname(skdp.__file__)
 # the noise, and libraries that are handed public seeds or name their threads
-PUBLIC_SEEDS = ("_oracles.py", "_parts.py", "_public.py", "_starts.py", "_synopsis.py")
+PUBLIC_SEEDS = ("_oracles.py", "_parts.py", "_starts.py", "_synopsis.py")
 RANDOMNESS = (
     os.path.join(ROOT, "mechanisms", ""),
+    os.path.join(ROOT, "_public.py"),
     *(os.path.join(ROOT, "cluster", name) for name in PUBLIC_SEEDS),
 )
 CLOCKS = (

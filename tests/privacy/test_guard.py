@@ -37,6 +37,7 @@ def test_no_exception_to_a_rule_is_idle():
         *places,
         *house.MESSAGES,
         *house.SETATTR,
+        *house.STORES,
         *house.SKLEARN,
         *house.PUBLIC,
         *house.ENGINE_FILES,

@@ -1,0 +1,84 @@
+"""The command line: ``python -m skdp ledger study.db``. It looks, and changes nothing."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from skdp.accounting import PrivacyLedger
+
+__all__ = ["main"]
+
+HEAD = "<!doctype html><meta charset=utf-8><title>Privacy ledger</title>"
+MAGIC, ID = b"SQLite format 3\x00", b"skdp"  # bytes 0 and 68 of the file of a ledger
+EXIT = "exit codes: 0 shown; 1 shown, and latched by a refusal; 2 no ledger could be read"
+
+
+def main(arguments=None):
+    """Run the command line.
+
+    Parameters
+    ----------
+    arguments : list of str, default=None
+        By default those of the process.
+
+    Returns
+    -------
+    code : int
+        0; 1 if the ledger is latched.
+
+    Raises
+    ------
+    SystemExit
+        After help (0), or with a message on standard error (2).
+    """
+    parser, ledger = _parsers()
+    given = parser.parse_args(arguments)
+    if given.command is None:
+        parser.print_help()
+        return 0
+    if problem := _problem(given.file):
+        ledger.error(problem)
+    try:
+        report = PrivacyLedger.open(given.file).report()
+        if given.html is not None:
+            _write(given.html, HEAD + report._repr_html_(), given.file)
+    except (OSError, ValueError) as error:  # a busy or damaged file, a page that exists
+        ledger.error(str(error))
+    if given.json or given.html is None:
+        sys.stdout.write((report.to_json() if given.json else str(report)) + "\n")
+    return int(report.latched)
+
+
+def _parsers():
+    parser = argparse.ArgumentParser(prog="python -m skdp", description="Tools of skdp.")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    text = "Show what a privacy ledger has granted, what is left, and whether it is latched."
+    ledger = commands.add_parser("ledger", help=text, description=text, epilog=EXIT)
+    ledger.add_argument("file", metavar="FILE", type=Path, help="file of the ledger")
+    ledger.add_argument("--json", action="store_true", help="print JSON instead of text")
+    ledger.add_argument("--html", metavar="PAGE", type=Path, help="write a page instead")
+    return parser, ledger
+
+
+def _problem(path):
+    """Return what is wrong with a file, read as plain bytes: SQLite may write to what it opens."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(72)
+    except FileNotFoundError:
+        return f"there is no file {str(path)!r}. PrivacyLedger(path, epsilon=...) creates a ledger."
+    except OSError as error:
+        return f"{str(path)!r} cannot be read: {error.strerror}."
+    if head[:16] != MAGIC or head[68:] != ID:
+        return f"{str(path)!r} is not a ledger of skdp. Pass the path that PrivacyLedger was given."
+    return None
+
+
+def _write(page, text, ledger):
+    if page.exists() and page.samefile(ledger):
+        raise ValueError("--html would overwrite the ledger. Pass the name of another file.")
+    page.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,96 @@
+"""What stands in the place of a step's ledger inside a pipeline: its part of one budget."""
+
+from fractions import Fraction
+
+import numpy as np
+
+from skdp._compat import safe_indexing
+from skdp.exceptions import PlanError
+
+__all__ = ["Grant", "without"]
+
+
+class Grant:
+    """A part of the budget of a pipeline, given to one step.
+
+    It is the ``ledger`` parameter of that step while the pipeline plans and fits, so that copies
+    of the step, which containers of scikit-learn make, hold the same grant.
+
+    Parameters
+    ----------
+    label : str
+        Of the step, in the plan of the pipeline.
+    given : Kind
+        What the step before it hands on.
+
+    Attributes
+    ----------
+    certificate : Local or None
+        What a filter before the step knows of the rows it hands on. Private.
+    absent : ndarray of shape (n_samples,), bool or None
+        Rows outside a core, which are none to this step, whatever the steps between make of them.
+        Private.
+    empty : bool
+        Whether the rows handed on are made up, because the table has none. Private.
+    """
+
+    composition = "gaussian"
+
+    def __init__(self, label, given):
+        self.label = label
+        self.given = given
+        self.certificate = self._budget = self._curator = None
+        self.absent, self.empty = None, False
+        self._share = Fraction(0)
+
+    def admit(self, budget):
+        """Return the budget of this step: of the unit that it asks for, of the amount granted."""
+        if self._budget is None:
+            return budget
+        granted = self._budget.unit
+        if budget.unit != granted:
+            raise PlanError(
+                f"{self.label!r} was granted a {granted} budget and asks for {budget.unit}: its "
+                "plan must not depend on the amount."
+            )
+        return self._budget
+
+    def set_budget(self, budget, share):
+        """Fix what :meth:`admit` returns, and its share of the pipeline's budget."""
+        self._budget, self._share = budget, share
+
+    def set_curator(self, curator):
+        """Let :meth:`open` give children of this Curator out; None closes the grant."""
+        self._curator = curator
+
+    def present(self, X):
+        """Return the rows of X that are rows of the table, with NaN in those that are absent."""
+        if not hasattr(X, "shape"):
+            return X
+        X = safe_indexing(X, slice(0, 0)) if self.empty else X
+        return X if self.absent is None else without(X, self.absent)
+
+    def open(self):
+        """Return the Curator of this step, once."""
+        if self._curator is None:
+            raise PlanError(
+                f"the grant of {self.label!r} is not open: the step was fitted outside its "
+                "pipeline. Fit the pipeline, or set the ledger of the step to None."
+            )
+        return self._curator.child(self.label, self._share, budget=self._budget)
+
+    def __copy__(self, memo=None):
+        return self
+
+    __deepcopy__ = __sklearn_clone__ = __copy__
+
+
+def without(X, absent):
+    """Return a table of numbers with NaN in the rows that are absent."""
+    if hasattr(X, "iloc"):
+        X = X.astype(np.float64)
+        X.loc[absent] = np.nan
+        return X
+    X = np.array(X, dtype=np.float64, ndmin=2)
+    X[absent] = np.nan
+    return X

@@ -1,0 +1,110 @@
+"""Parts of a budget, for steps of different kinds under one total."""
+
+from fractions import Fraction
+
+from skdp.accounting._budget import FAILURE_PART, Budget, as_delta, as_epsilon, exp_up
+from skdp.accounting._composition import group_epsilon, pure_gaussian_delta, zcdp_epsilon
+from skdp.exceptions import PlanError
+from skdp.mechanisms._exact import sqrt_down, sqrt_up
+
+__all__ = ["mixed_budget", "part_of", "worth"]
+
+
+def mixed_budget(epsilon, delta, *, gaussian, pure):
+    """Return the budget of steps some of which are Gaussian and some pure.
+
+    Parameters
+    ----------
+    epsilon : float, > 0
+    delta : float, in (0, 1)
+    gaussian : Fraction
+        Share of all Gaussian steps together.
+    pure : sequence of Fraction
+        Shares of the pure steps.
+
+    Returns
+    -------
+    budget : Budget
+        Of unit ``"mixed"`` and amount R: a share s stands for ``mu^2 = 2 s R`` of a Gaussian step
+        and for ``epsilon = sqrt(2 s R)`` of a pure one, as in zCDP, which has no part in the proof.
+
+    Notes
+    -----
+    **Privacy**: shares are public and fixed before the fit. The Gaussian steps together are
+    mu-GDP, the pure ones together epsilon_0-DP, whatever the order and however each depends on
+    earlier releases; R is the largest at which the curve of that pair,
+    :func:`pure_gaussian_delta`, stays below .95 delta, up to 2^-40.
+    """
+    epsilon, delta = as_epsilon(epsilon), as_delta(delta)
+    if delta == 0:
+        raise ValueError("mixed plans need 0 < delta < 1, got delta=0. Pass for instance 1e-6.")
+    goal = float((1 - FAILURE_PART) * delta)
+
+    def fits(amount):
+        mu = sqrt_up(2 * gaussian * amount)
+        total = sum(sqrt_up(2 * share * amount) for share in pure) * (1 + 1e-14)
+        return pure_gaussian_delta(total, mu, float(epsilon)) <= goal
+
+    low, high = Fraction(0), Fraction(1)
+    while fits(high):
+        low, high = high, 4 * high
+    while high - low > high / 2**40:
+        middle = (low + high) / 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    failure = FAILURE_PART * delta / (1 + exp_up(epsilon))
+    return Budget("mixed", low, failure, epsilon, delta)
+
+
+def part_of(whole, share, unit):
+    """Return the budget in ``unit`` that a share of ``whole`` pays for.
+
+    Parameters
+    ----------
+    whole : Budget
+    share : Fraction
+    unit : {"gdp", "zcdp", "pure"}
+        That of ``whole``, or any if ``whole`` is zCDP, or gdp or pure if it is mixed.
+
+    Returns
+    -------
+    budget : Budget
+        With the (epsilon, delta) that it stands for by itself, delta in proportion to the share.
+
+    Notes
+    -----
+    mu-GDP implies mu^2/2-zCDP, and pure epsilon-DP implies epsilon^2/2-zCDP (Bun, Steinke 2016,
+    Propositions 1.4 and 1.6), so rho pays for mu^2 = 2 rho and for epsilon = sqrt(2 rho).
+    """
+    amount = whole.amount * share
+    if unit != whole.unit:
+        amount = Fraction(sqrt_down(2 * amount)) if unit == "pure" else 2 * amount
+    failure, delta = whole.failure * share, whole.delta * share
+    if unit == "pure":
+        failure, delta, epsilon = Fraction(0), Fraction(0), amount
+    elif unit == "gdp":
+        epsilon = group_epsilon(sqrt_up(amount), failure, 1, float(delta))
+    else:
+        epsilon = zcdp_epsilon(float(amount), float((1 - FAILURE_PART) * delta))
+    part = Budget(unit, amount, failure, Fraction(epsilon), delta)
+    if worth(part, whole.unit) > whole.amount * share:
+        raise PlanError(f"a share of a {whole.unit} budget cannot pay for a {unit} budget.")
+    return part
+
+
+def worth(budget, unit):
+    """Return what a budget costs in another unit; infinity where there is no price.
+
+    Parameters
+    ----------
+    budget : Budget
+    unit : str
+        Of the budget that pays.
+    """
+    if budget.unit == unit:
+        return budget.amount
+    if unit in ("zcdp", "mixed"):
+        if budget.unit == "gdp":
+            return budget.amount / 2
+        if budget.unit == "pure":
+            return budget.amount**2 / 2
+    return float("inf")

@@ -1,0 +1,94 @@
+"""What is known about scikit-learn: steps that map every row by itself, and steps that do not."""
+
+__all__ = ["PARTS", "qualified", "row_wise_problem", "way_out"]
+
+PARTS = {  # of which parameter holds the named steps of a container
+    "sklearn.compose._column_transformer.ColumnTransformer": "transformers",
+    "sklearn.pipeline.FeatureUnion": "transformer_list",
+    "sklearn.pipeline.Pipeline": "steps",
+}
+
+
+def _anything(step):
+    return None
+
+
+def _public_categories(step):
+    if isinstance(step.categories, str):
+        return "takes its categories from the rows. Pass categories, one public list per column"
+    if step.handle_unknown == "error":
+        return (
+            "raises an error for a row with an unknown category, which tells that it is there. "
+            'Set handle_unknown="ignore" (OneHotEncoder) or "use_encoded_value" (OrdinalEncoder)'
+        )
+    if step.min_frequency is not None or step.max_categories is not None:
+        return "counts categories in the rows. Set min_frequency=None and max_categories=None"
+    return None
+
+
+def _constant_fill(step):
+    if step.strategy != "constant":
+        return 'computes what it fills in from the rows. Set strategy="constant" and fill_value'
+    if step.add_indicator or not step.keep_empty_features:
+        return (
+            "lets the rows decide on its columns. Set add_indicator=False and "
+            "keep_empty_features=True"
+        )
+    return None
+
+
+# Class -> what is wrong with an instance as a row-wise map, or None. None of them multiplies
+# matrices, which gives a row other bits in other tables, and none fails on a row of numbers.
+ROW_WISE = {
+    "sklearn.preprocessing._data.Binarizer": _anything,
+    "sklearn.preprocessing._data.Normalizer": _anything,
+    "sklearn.preprocessing._polynomial.PolynomialFeatures": _anything,
+    "sklearn.preprocessing._encoders.OneHotEncoder": _public_categories,
+    "sklearn.preprocessing._encoders.OrdinalEncoder": _public_categories,
+    "sklearn.impute._base.SimpleImputer": _constant_fill,
+}
+
+PUBLIC_FIT = "fit it on public data, PublicFit({name}(...), X_public)"
+
+WAYS_OUT = {
+    "StandardScaler": "Use PrivateStandardScaler, or " + PUBLIC_FIT,
+    "MinMaxScaler": "Use PrivateMinMaxScaler, or " + PUBLIC_FIT,
+    "RobustScaler": "Use PrivateRobustScaler, or " + PUBLIC_FIT,
+    "PCA": "Use PrivatePCA, or " + PUBLIC_FIT,
+    "KMeans": "Use FriendlyCoreKMeans",
+    "MiniBatchKMeans": "Use FriendlyCoreKMeans",
+    "GaussianMixture": "Use PrivateGMM",
+    "BayesianGaussianMixture": "Use PrivateGMM",
+    "EmpiricalCovariance": "Use PrivateCovariance",
+    "LedoitWolf": "Use PrivateCovariance",
+    "OAS": "Use PrivateCovariance",
+    "ShrunkCovariance": "Use PrivateCovariance",
+    "FunctionTransformer": "Use RowMap(func), for a function of each row by itself",
+    "KBinsDiscretizer": "Use PrivateHistogram, or " + PUBLIC_FIT,
+}
+
+
+def qualified(step):
+    """Return the full name of the class of a step."""
+    return f"{type(step).__module__}.{type(step).__qualname__}"
+
+
+def row_wise_problem(step):
+    """Return what is wrong with a scikit-learn step as a map of single rows.
+
+    Returns
+    -------
+    problem : str, None or False
+        None if it is one; False if nothing is known about its class.
+    """
+    judge = ROW_WISE.get(qualified(step))
+    return False if judge is None else judge(step)
+
+
+def way_out(step):
+    """Return what to use in the place of a step that learns from raw rows."""
+    name = type(step).__name__
+    text = "Use a step of skdp in its place"
+    if hasattr(step, "transform"):
+        text += ", or " + PUBLIC_FIT
+    return WAYS_OUT.get(name, text).format(name=name) + "."

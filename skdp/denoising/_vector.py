@@ -1,0 +1,47 @@
+"""Estimators whose release is one vector: what a denoiser after them takes."""
+
+import math
+
+from sklearn.utils.validation import check_is_fitted
+
+from skdp.contracts import Contract, Released, Rows
+
+__all__ = ["VectorMixin"]
+
+
+class VectorMixin:
+    """Mixin of estimators that release one vector with independent noise of known scale.
+
+    A subclass has ``_law()``, "gaussian" or "laplace", and may have another ``_vector``, the name
+    of the attribute with the vector as released.
+    """
+
+    _vector = "released_location_"
+    _consumes = (Rows,)
+
+    def released_vector(self):
+        """Return the released vector and its noise, for a denoiser.
+
+        Returns
+        -------
+        value : ndarray
+            Before any denoiser.
+        scale : ndarray or float
+            Standard deviations of Gaussian noise, or scales b of Laplace noise.
+        law : {"gaussian", "laplace"}
+        """
+        check_is_fitted(self)
+        law = self._law()
+        return getattr(self, self._vector), self._law_scale(law), law
+
+    def _law_scale(self, law):
+        return self.noise_scale_ if law == "gaussian" else self.noise_scale_ / math.sqrt(2)
+
+    def _is_vector(self):
+        """Whether the noise of the release is independent and known."""
+        return True
+
+    def __skdp_contract__(self):
+        """Return what this step reads and yields: a released vector."""
+        released = Released(self._law(), vector=self._is_vector())
+        return Contract(self._consumes, yields=lambda kind: released, spends=True)

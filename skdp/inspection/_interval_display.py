@@ -1,0 +1,113 @@
+"""Released values with the intervals that account for their noise."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+__all__ = ["IntervalDisplay"]
+
+VALUES = ("location_", "var_", "counts_")  # what estimators with intervals release
+MOST_NAMES = 40
+ENDLESS = 1e100  # an end as far as this says that nothing is known; such intervals are dotted
+
+
+@dataclass(frozen=True)
+class IntervalDisplay:
+    """Plot of the intervals of a fitted estimator, with the values that it released.
+
+    Make one with :meth:`from_estimator`.
+
+    Parameters
+    ----------
+    lower, upper : ndarray of shape (n_values,)
+        Ends of the intervals.
+    values : ndarray of shape (n_values,)
+        What was released; a denoised value need not be the middle of its interval.
+    names : list of str
+        Of the values.
+    title : str, default=""
+        Title.
+    figure_ : matplotlib Figure or None, default=None
+        Set by :meth:`plot`.
+    ax_ : matplotlib Axes or None, default=None
+        Set by :meth:`plot`.
+    """
+
+    lower: np.ndarray
+    upper: np.ndarray
+    values: np.ndarray
+    names: list
+    title: str = ""
+    figure_: Any = None
+    ax_: Any = None
+
+    @classmethod
+    def from_estimator(cls, estimator, confidence=0.95, *, ax=None, **parameters):
+        """Plot the intervals of a fitted estimator.
+
+        Parameters
+        ----------
+        estimator : estimator with a method ``interval``
+        confidence : float, default=0.95
+            Probability with which an interval covers.
+        ax : matplotlib Axes, default=None
+            A new figure by default.
+        **parameters : dict
+            Further parameters of ``interval``, for instance ``simultaneous=True``.
+
+        Returns
+        -------
+        display : IntervalDisplay
+        """
+        lower, upper = map(np.asarray, estimator.interval(confidence=confidence, **parameters))
+        found = (np.asarray(getattr(estimator, name, None)) for name in VALUES)
+        values = next((x for x in found if x.shape == lower.shape), (lower + upper) / 2)
+        together = "all together" if parameters.get("simultaneous") else "each"
+        return cls(
+            *(x.ravel() for x in (lower, upper, values)),
+            names=_names(estimator, lower.shape),
+            title=f"{type(estimator).__name__}: {confidence:.0%} intervals, {together}",
+        ).plot(ax)
+
+    def plot(self, ax=None):
+        """Draw on ``ax`` or a new figure.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+
+        Returns
+        -------
+        display : IntervalDisplay
+            With ``ax_`` and ``figure_``.
+        """
+        import matplotlib.pyplot as plt
+
+        n = len(self.values)
+        if ax is None:
+            height = 1.2 + 0.26 * min(n, MOST_NAMES)
+            ax = plt.subplots(figsize=(6.4, height), layout="constrained")[1]
+        style = {"color": "C0", "alpha": 0.5, "lw": 4 if n < 100 else 1}
+        bounded = np.maximum(np.abs(self.lower), np.abs(self.upper)) < ENDLESS
+        places = np.flatnonzero(bounded)
+        ax.hlines(places, self.lower[bounded], self.upper[bounded], **style)
+        for place in np.flatnonzero(~bounded):
+            ax.axhline(place, **style | {"lw": 1, "ls": ":"})
+        ax.plot(self.values, range(n), "o", color="C0", ms=5 if n < 100 else 2)
+        if n <= MOST_NAMES:
+            ax.set_yticks(range(n), self.names)
+            right = ax.secondary_yaxis("right")
+            ends = zip(self.lower, self.upper, strict=True)
+            right.set_yticks(range(n), [f"[{low:.4g}, {high:.4g}]" for low, high in ends])
+        ax.set(ylim=(n - 0.5, -0.5), xlabel="released value", title=self.title)
+        return replace(self, ax_=ax, figure_=ax.figure)
+
+
+def _names(estimator, shape):
+    """Return a name for each value: that of its column, or its place."""
+    names = getattr(estimator, "feature_names_in_", None)
+    if names is not None and shape == (len(names),):
+        return [str(name) for name in names]
+    word = "column" if shape == (getattr(estimator, "n_features_in_", None),) else "cell"
+    return [f"{word} {', '.join(map(str, place))}" for place in np.ndindex(shape)]

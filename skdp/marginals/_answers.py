@@ -1,0 +1,271 @@
+"""What a fitted MarginalReleaser answers: tables, counts, intervals, rows."""
+
+from numbers import Integral
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from skdp.marginals._display import MarginalDisplay
+from skdp.marginals._estimates import CountEstimate, count_interval
+from skdp.marginals._frames import tidy_frame, wants_frame
+from skdp.marginals._noise_scale import noise_scale
+from skdp.marginals._parities import set_numbers, table_of, tables_of
+from skdp.marginals._sample import systematic_rows
+from skdp.marginals._tables import by_shape
+
+__all__ = ["MarginalAnswers"]
+
+
+class MarginalAnswers:
+    """Methods of a fitted MarginalReleaser. All of them are free post-processing."""
+
+    def marginal(self, columns, *, as_frame="auto"):
+        """Return the table of some columns: the estimated number of rows with every combination.
+
+        Parameters
+        ----------
+        columns : str, int or list of them
+            Names or numbers of columns that are together in a table of the workload.
+        as_frame : bool or "auto", default="auto"
+            Whether to return a frame. ``"auto"``: if X was a frame, or scikit-learn is configured
+            with ``set_config(transform_output="pandas")`` (or ``"polars"``).
+
+        Returns
+        -------
+        table : ndarray with one axis per column, or DataFrame
+            A frame is tidy: one row per cell, its levels, and ``count`` (``estimated_count``, if a
+            column has that name).
+
+        Notes
+        -----
+        Tables agree: what two of them say of the same columns is the same, to rounding errors.
+        Counts are no integers, and may be negative; round at the end.
+        """
+        check_is_fitted(self)
+        places = self._places(columns)
+        table = table_of(self.measurement_.layout, self.residuals_, places)
+        library = self._library(as_frame)
+        if library is None:
+            return table
+        grids = np.meshgrid(*[self._labels(place) for place in places], indexing="ij")
+        names = [str(self.domain_.names[place]) for place in places]
+        cells = {name: grid.ravel() for name, grid in zip(names, grids, strict=True)}
+        count = "count" if "count" not in names else "estimated_count"
+        return tidy_frame({**cells, count: table.ravel()}, library)
+
+    def to_frame(self):
+        """Return all tables of the workload as one tidy frame.
+
+        Returns
+        -------
+        frame : DataFrame
+            One row per cell: ``column_1``, ``level_1``, ``column_2``, ... and ``count``. Smaller
+            tables leave the last columns empty. Of pandas, or of polars if X was a frame of it.
+        """
+        check_is_fitted(self)
+        layout, names = self.measurement_.layout, np.array(self.domain_.names, dtype=object)
+        most, parts, order = max(sets.shape[1] for sets in self.workload_), [], []
+        for shape, members in by_shape(layout.levels, self.workload_):
+            tables = tables_of(layout, self.residuals_, members)
+            cells, rows = tables[0].size, tables.size
+            level = np.indices(shape).reshape(len(shape), 1, cells)
+            part = {}
+            for i in range(most):
+                column = np.full((len(members), cells), None, dtype=object)
+                label = column.copy()
+                if i < len(shape):
+                    column[:] = names[members[:, i], None]
+                    known = {place: self._labels(place) for place in np.unique(members[:, i])}
+                    label[:] = [known[place][level[i, 0]] for place in members[:, i]]
+                part |= {f"column_{i + 1}": column.ravel(), f"level_{i + 1}": label.ravel()}
+            parts.append({**part, "count": tables.ravel()})
+            order.append(np.repeat(set_numbers(layout, members), rows // max(len(members), 1)))
+        order = np.argsort(np.concatenate(order), kind="stable")
+        whole = {name: np.concatenate([part[name] for part in parts])[order] for name in parts[0]}
+        return tidy_frame(whole, self._library(True))
+
+    def query(self, levels, *, confidence=0.95):
+        """Estimate the number of rows with certain levels.
+
+        Parameters
+        ----------
+        levels : dict
+            ``{column: level or list of levels}`` for columns that are together in a table. Levels
+            as in the domain, or as they are called in tables; None is missing, ... is other.
+        confidence : float, default=0.95
+            Probability with which the interval covers the exact number.
+
+        Returns
+        -------
+        estimate : CountEstimate
+
+        Examples
+        --------
+        >>> from skdp import MarginalReleaser
+        >>> X = [["AA", "JFK"], ["UA", "EWR"], ["UA", "LGA"]] * 1000
+        >>> domain = {0: ["AA", "UA"], 1: ["EWR", "JFK", "LGA"]}
+        >>> fit = MarginalReleaser(domain=domain).fit(X)
+        >>> abs(fit.query({0: "UA", 1: ["EWR", "LGA"]}).count - 2000) < 100
+        True
+        """
+        check_is_fitted(self)
+        places = self._places(list(levels))
+        chosen = [
+            self._chosen(c, wanted) for c, wanted in zip(places, levels.values(), strict=True)
+        ]
+        processed, raw = (
+            float(table_of(self.measurement_.layout, values, places)[np.ix_(*chosen)].sum())
+            for values in (self.residuals_, self.measurement_.values)
+        )
+        sd, *ends = count_interval(self, raw, places, [len(c) for c in chosen], confidence)
+        low, high = np.maximum(ends, 0.0)
+        return CountEstimate(processed, sd, (float(low), float(high)))
+
+    def cell_scale(self, columns):
+        """Return the standard deviation of a count in a table, before post-processing.
+
+        Parameters
+        ----------
+        columns : str, int or list of them
+
+        Returns
+        -------
+        sd : float
+            In rows, the same for all cells.
+
+        Raises
+        ------
+        ValueError
+            With ``error="boosting"``, where it is not known.
+        """
+        check_is_fitted(self)
+        if self.measurement_.sd is None:
+            raise ValueError(
+                "the noise of boosted answers has no known law: error_bound_ is what is promised."
+            )
+        return noise_scale(self.measurement_, self._places(columns))
+
+    def interval(self, columns, confidence=0.95, *, simultaneous=False):
+        """Return intervals for the exact counts of a table.
+
+        They are made from the residuals as released, whose noise is known exactly, not from tables
+        after post-processing, which have no such intervals and may be outside of them.
+
+        Parameters
+        ----------
+        columns : str, int or list of them
+        confidence : float, default=0.95
+            Probability with which an interval covers.
+        simultaneous : bool, default=False
+            Whether all intervals of this table together shall cover with this probability.
+
+        Returns
+        -------
+        lower, upper : ndarrays with one axis per column
+
+        Notes
+        -----
+        The errors of the cells are jointly normal but not independent. Together, d intervals of
+        level ``confidence^(1/d)`` still cover with ``confidence`` at least (Sidak's inequality).
+        They cover the counts of this table of rows, not those of a population behind it.
+
+        With ``error="boosting"`` they are ``error_bound_`` to either side: together, of all tables,
+        with confidence 0.95, and far too wide for any of them.
+        """
+        check_is_fitted(self)
+        places = self._places(columns)
+        raw = table_of(self.measurement_.layout, self.measurement_.values, places)
+        _, *ends = count_interval(self, raw, places, None, confidence, simultaneous)
+        return tuple(np.maximum(end, 0.0) for end in ends)
+
+    def sample(self, n_rows=None):
+        """Return synthetic rows with the released distribution.
+
+        Parameters
+        ----------
+        n_rows : int, default=None
+            None is the estimated number of rows.
+
+        Returns
+        -------
+        rows : DataFrame, or ndarray of shape (n_rows, n_columns)
+            Levels as they are called in tables; a frame in the cases of :meth:`marginal`.
+
+        Raises
+        ------
+        ValueError
+            If no distribution was released.
+
+        Notes
+        -----
+        No chance is involved: every cell has its expected number of rows to within one, and every
+        call returns the same rows. Only tables of the workload are told by the release; what the
+        rows say of other combinations is an extrapolation.
+        """
+        check_is_fitted(self)
+        if not self.joint_.size:
+            raise ValueError(
+                f"no rows can be made from postprocess={self.postprocess_!r}: its tables are near "
+                "the truth one by one, and need not come from any set of rows. Fit with "
+                'postprocess="exact" or "spectral" and a domain of at most 4096 combinations of '
+                "levels."
+            )
+        n_rows = max(round(self.n_rows_), 0) if n_rows is None else n_rows
+        if not isinstance(n_rows, Integral) or n_rows < 0:
+            raise ValueError("n_rows must be an integer, not negative.")
+        codes = systematic_rows(self.joint_, n_rows)
+        labels = [self._labels(place)[column] for place, column in enumerate(codes.T)]
+        library = self._library("auto")
+        if library is None:
+            return np.column_stack(labels)
+        names = [str(name) for name in self.domain_.names]
+        return tidy_frame(dict(zip(names, labels, strict=True)), library)
+
+    def plot(self, columns, ax=None, **plot_params):
+        """Plot the table of one column or two: bars or a map.
+
+        Parameters
+        ----------
+        columns : str, int or list of them
+        ax : matplotlib Axes, default=None
+            A new figure by default.
+        **plot_params : dict
+            Further arguments of :meth:`MarginalDisplay.plot`.
+
+        Returns
+        -------
+        display : MarginalDisplay
+        """
+        return MarginalDisplay.from_estimator(self, columns, ax=ax, **plot_params)
+
+    def _places(self, columns):
+        """Return the places of columns that are together in a table of the workload."""
+        places = self.domain_.place(columns)
+        try:
+            set_numbers(self.measurement_.layout, [sorted(places)])
+        except KeyError:
+            names = [self.domain_.names[place] for place in places]
+        else:
+            return places
+        raise ValueError(
+            f"no table of the workload has all of the columns {names}: fit with a workload that "
+            "has one. Tables of some of its columns come with it."
+        )
+
+    def _labels(self, place):
+        """Return the labels of a column, an array of objects unless they are numbers."""
+        labels = self.domain_.labels[place]
+        numbers = all(isinstance(label, int) and not isinstance(label, bool) for label in labels)
+        return np.array(labels, dtype=np.int64) if numbers else np.array(labels, dtype=object)
+
+    def _chosen(self, place, wanted):
+        """Return the numbers of one level or of several, without repetition."""
+        several = isinstance(wanted, list | tuple | set | range | np.ndarray)
+        numbers = [self.domain_.level(place, w) for w in (wanted if several else [wanted])]
+        return sorted(set(numbers))
+
+    def _library(self, as_frame):
+        library = wants_frame(self.table_type_)
+        if as_frame == "auto":
+            return library
+        return (library or "pandas") if as_frame else None

@@ -1,0 +1,194 @@
+"""Public levels of one column: from what a user writes to an object that encodes entries."""
+
+from dataclasses import dataclass
+from itertools import pairwise
+from numbers import Integral, Real
+
+import numpy as np
+
+__all__ = ["MISSING", "OTHER", "Bins", "Signs", "read_levels"]
+
+MISSING, OTHER = "missing", "other"
+
+
+@dataclass(frozen=True)
+class Bins:
+    """Public bins of a numeric column, for the domain of :class:`MarginalReleaser`.
+
+    Parameters
+    ----------
+    edges : array-like of shape (n_bins + 1,)
+        Increasing; the outer ones may be infinite. Bins are closed on the left, and the last one on
+        both sides. They must be public: round numbers, or edges that a private histogram released.
+    missing : bool, default=False
+        Whether NaN is a level of its own. Without it a row with NaN is invalid.
+
+    Examples
+    --------
+    >>> from skdp.marginals import Bins
+    >>> domain = {"hour": Bins([0, 6, 12, 18, 24]), "delay": Bins([-float("inf"), 0, 15, 1500])}
+    """
+
+    edges: object
+    missing: bool = False
+
+
+@dataclass(frozen=True)
+class Signs:
+    """Entries above zero are level 1, others level 0."""
+
+    labels: tuple = (0, 1)
+    numeric = True
+
+    def codes(self, column):
+        """Return the level number of every entry of a column, NaN where there is none."""
+        x = _numbers(column)
+        return np.where(np.isfinite(x), x > 0, np.nan)
+
+
+@dataclass(frozen=True)
+class Codes:
+    """Entries are level numbers, 0 to n - 1."""
+
+    n: int
+    numeric = True
+
+    @property
+    def labels(self):
+        """What the levels are called in tables."""
+        return tuple(range(self.n))
+
+    def codes(self, column):
+        """Return the level number of every entry of a column, NaN where there is none."""
+        x = _numbers(column)
+        return np.where((x >= 0) & (x < self.n) & (x == np.floor(x)), x, np.nan)
+
+
+@dataclass(frozen=True)
+class Values:
+    """Entries are equal to one of the values, or missing, or other."""
+
+    values: tuple
+    missing: bool
+    other: bool
+
+    @property
+    def numeric(self):
+        """Whether entries of other types than numbers are out of place."""
+        return not self.other and all(isinstance(value, Real) for value in self.values)
+
+    @property
+    def labels(self):
+        """What the levels are called in tables."""
+        return (*self.values, *[MISSING] * self.missing, *[OTHER] * self.other)
+
+    def codes(self, column):
+        """Return the level number of every entry of a column, NaN where there is none."""
+        last = len(self.labels) - 1
+        absent = float(last) if self.other else np.nan
+        missing = float(len(self.values)) if self.missing else absent
+        if column.dtype.kind != "f":
+            known = {value: float(number) for number, value in enumerate(self.values)}
+            return np.array([_code(known, x, missing, absent) for x in column.tolist()], float)
+        code = np.full(column.shape, absent)
+        for number, value in enumerate(self.values):
+            if isinstance(value, Real):
+                code[column == value] = number
+        code[np.isnan(column)] = missing
+        return code
+
+
+@dataclass(frozen=True)
+class Intervals:
+    """Entries are in one of the bins between increasing edges, or missing."""
+
+    edges: tuple
+    missing: bool
+    numeric = True
+
+    @property
+    def labels(self):
+        """What the levels are called in tables."""
+        ends = [f"{edge:g}" for edge in self.edges]
+        ends = ends if len(set(ends)) == len(ends) else [repr(edge) for edge in self.edges]
+        pairs = list(pairwise(ends))
+        names = [f"[{low}, {high})" for low, high in pairs[:-1]]
+        return (*names, "[{}, {}]".format(*pairs[-1]), *[MISSING] * self.missing)
+
+    def codes(self, column):
+        """Return the level number of every entry of a column, NaN where there is none."""
+        x, edges = _numbers(column), np.array(self.edges)
+        bins = np.searchsorted(edges, x, side="right") - 1.0
+        bins[x == edges[-1]] = edges.size - 2
+        inside = np.isfinite(x) & (x >= edges[0]) & (x <= edges[-1])
+        absent = np.where(np.isnan(x), edges.size - 1.0, np.nan) if self.missing else np.nan
+        return np.where(inside, bins, absent)
+
+
+def read_levels(key, levels):
+    """Return the levels of the column ``key`` as an object that encodes it, or raise ValueError."""
+    if isinstance(levels, Integral) and not isinstance(levels, bool):
+        kind = Codes(int(levels))
+    elif isinstance(levels, Bins):
+        kind = _intervals(key, levels)
+    elif isinstance(levels, list | tuple | range | np.ndarray):
+        kind = _values(key, list(levels))
+    else:
+        raise ValueError(
+            f"the levels of column {key!r} must be a number of codes, a list of values or Bins. "
+            f"Got {type(levels).__name__}."
+        )
+    labels = kind.labels
+    if len(labels) < 2 or len(set(labels)) < len(labels):
+        raise ValueError(
+            f"column {key!r} must have at least two levels, all different. Got {len(labels)}, "
+            f"{len(set(labels))} of them different ({MISSING!r} and {OTHER!r} are taken where None "
+            "and ... are levels)."
+        )
+    return kind
+
+
+def _intervals(key, bins):
+    edges = np.asarray(bins.edges, dtype=np.float64)
+    if edges.ndim != 1 or edges.size < 2 or not np.all(np.diff(edges) > 0):
+        raise ValueError(
+            f"edges of column {key!r} must be increasing, at least two. Got shape {edges.shape}."
+        )
+    return Intervals(tuple(edges.tolist()), bool(bins.missing))
+
+
+def _values(key, levels):
+    levels = [level.item() if isinstance(level, np.generic) else level for level in levels]
+    missing = [level is None or (isinstance(level, float) and level != level) for level in levels]
+    other = [level is ... for level in levels]
+    values = [x for x, a, b in zip(levels, missing, other, strict=True) if not (a or b)]
+    fine = all(isinstance(x, str | Real) for x in values)
+    if not fine or any(isinstance(x, float) and np.isinf(x) for x in values):
+        raise ValueError(
+            f"the levels of column {key!r} must be strings or finite numbers, None for missing "
+            "entries, and ... for all others. Convert other types with astype(str)."
+        )
+    if sum(missing) > 1 or sum(other) > 1 or len(set(values)) < len(values):
+        raise ValueError(f"the levels of column {key!r} must differ: one of them is there twice.")
+    return Values(tuple(values), any(missing), any(other))
+
+
+def _code(known, entry, missing, absent):
+    """Return the code of an entry of any type; ``1 == 1.0 == True``, and no string is a number."""
+    if entry is None or (isinstance(entry, float) and entry != entry):
+        return missing
+    return known.get(entry, absent) if isinstance(entry, str | Real | np.bool_) else absent
+
+
+def _numbers(column):
+    """Return a column as float64, NaN where an entry is no number."""
+    if column.dtype.kind == "f":
+        return column
+    return np.array([_number(entry) for entry in column.tolist()], dtype=np.float64)
+
+
+def _number(entry):
+    try:
+        return float(entry) if isinstance(entry, Real | np.bool_) else np.nan
+    except OverflowError:
+        return np.nan

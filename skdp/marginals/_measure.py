@@ -1,0 +1,76 @@
+"""The one release: all residuals of a workload with Gaussian noise."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+
+from skdp.marginals._allocation import optimal_shares
+from skdp.marginals._counts import integer_residuals
+from skdp.marginals._grid import residual_grid
+from skdp.marginals._layout import Measurement
+from skdp.mechanisms._exact import sqrt_up
+
+__all__ = ["measure"]
+
+
+def measure(rows, layout, weights, curator, share, label="residuals", *, shares=None):
+    """Release the residuals of rows of codes.
+
+    Parameters
+    ----------
+    rows : ArrayRows
+        One column per attribute, with codes 0..L - 1. Rows that hold anything else, as NaN, do not
+        count.
+    layout : Layout
+    weights : ndarray of shape (n_sets,)
+        v_T, see ``workload_layout``.
+    curator : Curator
+    share : int, float or Fraction
+        Part of the budget.
+    label : str, default="residuals"
+        Label of a planned Gaussian step.
+    shares : ndarray of shape (n_sets,), default=None
+        Parts of this release for each set, positive, sum 1. By default the optimal ones, with at
+        least a twentieth for the number of rows, which is the residual of the empty set.
+
+    Returns
+    -------
+    measurement : Measurement
+        Unbiased; ``sd`` is rounded up, by less than a part in 2^48. With more than two levels the
+        gains are rounded for each coordinate, and ``sd`` is that of the noisiest of the set.
+
+    Notes
+    -----
+    **Privacy**, for adding or removing one row. A row adds one vector of integers to the sums,
+    or nothing: multiplied by the gains of the grid its squared length is at most the integer
+    ``squared_sensitivity`` (proof: :func:`residual_grid`). The vector gets independent noise of
+    one standard deviation ``sigma >= sqrt(squared_sensitivity / mu^2)`` in a single release that
+    costs ``mu^2 = share * budget``. The number of rows is a coordinate as all others.
+
+    What is stated is what is paid: a row of codes x has in T the squared length
+    ``u_T(x) = sum of g^2 q^2``. As ``sd_T >= sigma / (g sqrt(P))`` in each of its coordinates,
+
+        c_T = sum of q^2 / P <= sum of g^2 q^2 sd_T^2 / sigma^2 = u_T(x) sd_T^2 / sigma^2
+
+    so that ``sum over T of c_T / sd_T^2 <= sum of u_T(x) / sigma^2 <= mu^2``, in exact numbers.
+
+    Beyond 2^32 rows integers may wrap around. Addition modulo 2^64 is then a post-processing of the
+    same release: accuracy is lost, privacy is not.
+    """
+    parts = optimal_shares(layout, weights) if shares is None else shares
+    cost = Fraction(share) * curator.budget.amount * (1 if curator.budget.unit == "gdp" else 2)
+    grid = residual_grid(layout, parts, math.sqrt(cost))
+    release = curator.gaussian(
+        grid.gains * integer_residuals(rows, layout),
+        sensitivity=sqrt_up(grid.squared_sensitivity),
+        share=share,
+        label=label,
+    )
+    sd = release.scale / grid.units * (1 + 2.0**-50)  # outweighs the roundings
+    return Measurement(
+        layout=layout,
+        values=release.value / grid.units,
+        sd=np.maximum.reduceat(sd, layout.starts[:-1]),
+        weights=weights,
+    )

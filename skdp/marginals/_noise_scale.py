@@ -1,0 +1,84 @@
+"""Standard deviations of what is computed from noisy residuals, before any post-processing."""
+
+from itertools import product
+from math import prod, sqrt
+
+import numpy as np
+
+from skdp.marginals._parities import coordinates, helmert, set_numbers
+from skdp.marginals._tables import by_shape
+
+__all__ = ["largest_scale", "noise_scale", "workload_scale"]
+
+CELLS = 2**22  # at a time
+
+
+def noise_scale(measurement, places, chosen=None):
+    """Return the standard deviation of a count in a raw table.
+
+    Parameters
+    ----------
+    measurement : Measurement
+    places : sequence of int
+        Attributes S of the table.
+    chosen : sequence of int, default=None
+        Number m_i of levels of every attribute that are counted together; 1 each.
+
+    Returns
+    -------
+    sd : float
+        In rows.
+
+    Notes
+    -----
+    The table is ``sum over T in S of (H_i^T for i in T, 1 / L_i for others) r_T`` with independent
+    noise of variance ``sd_T^2`` in the coordinates of r_T. The count of the rows whose levels are
+    in given sets is its scalar product with the tensor product of their indicators a_i, and
+
+        |H_i a_i|^2 = |a_i|^2 - (1 . a_i)^2 / L_i = m_i - m_i^2 / L_i
+
+    because the rows of H_i and ``1 / sqrt(L_i)`` are orthonormal. So the variance is the sum over T
+    of ``sd_T^2``, times ``m_i - m_i^2 / L_i`` for i in T, times ``(m_i / L_i)^2`` for i not in T.
+    """
+    layout = measurement.layout
+    levels = [layout.levels[place] for place in places]
+    chosen = [1] * len(levels) if chosen is None else chosen
+    variance = 0.0
+    for inside in product((False, True), repeat=len(levels)):
+        subset = sorted(place for place, i in zip(places, inside, strict=True) if i)
+        sd = measurement.sd[set_numbers(layout, [subset])[0]]
+        pairs = zip(chosen, levels, inside, strict=True)
+        variance += sd**2 * prod(m - m * m / n if i else (m / n) ** 2 for m, n, i in pairs)
+    return sqrt(variance)
+
+
+def largest_scale(layout, workload, sd):
+    """Return the largest standard deviation of a cell of the raw tables of a workload.
+
+    Parameters
+    ----------
+    layout : Layout
+    workload : tuple of ndarray
+        The tables, an array of shape (m_j, j) for every number j of attributes.
+    sd : ndarray of shape (n_sets,)
+        Of the residuals.
+
+    Notes
+    -----
+    The formula of :func:`noise_scale`, axis by axis: a cell has the weights ``1 / L_i`` and, in the
+    coordinates of the residual, the entries of a column of H_i, here the first one.
+    """
+    variance, largest = layout.spread(np.square(sd)), 0.0
+    for shape, sets in by_shape(layout.levels, workload):
+        for part in np.array_split(sets, 1 + sets.shape[0] * prod(shape) // CELLS):
+            cells = variance[coordinates(layout, part)]
+            for levels in reversed(shape):
+                cells = cells @ np.square(np.append(1 / levels, helmert(levels)[:, 0]))
+            largest = max(largest, float(cells.max(initial=0.0)))
+    return sqrt(largest)
+
+
+def workload_scale(measurement, cells):
+    """Return the root mean square of the noise of all cells of a workload of so many cells."""
+    lengths = measurement.layout.lengths
+    return float(np.sqrt(np.sum(measurement.weights * lengths * measurement.sd**2) / cells))

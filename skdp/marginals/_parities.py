@@ -1,0 +1,219 @@
+"""Exact maps between tables and their parities or residuals.
+
+Everything is a tensor product. Of a table with k axes, :func:`residuals_of` multiplies every axis
+by the square matrix (ones; H_i), and :func:`table_of` by its inverse (1 / L_i, H_i transposed). For
+two levels these are Walsh-Hadamard transforms up to scale.
+"""
+
+from itertools import product
+
+import numpy as np
+
+from skdp.marginals._workload import set_keys
+
+__all__ = [
+    "coordinates",
+    "from_parities",
+    "helmert",
+    "residuals_of",
+    "set_numbers",
+    "table_of",
+    "tables_of",
+    "to_parities",
+    "transform",
+    "values_of",
+    "walsh_hadamard",
+]
+
+
+def integer_helmert(levels):
+    """Return Helmert rows as integers: j ones, then -j, then zeros, for j = 1..levels - 1.
+
+    Row j has the squared length j (j + 1); all rows are orthogonal to each other and to ones.
+    """
+    j = np.arange(1, levels)[:, None]
+    column = np.arange(levels)
+    return np.where(column < j, 1, np.where(column == j, -j, 0))
+
+
+def squared_lengths(levels):
+    """Return j (j + 1), the squared lengths of the integer Helmert rows."""
+    j = np.arange(1, levels)
+    return j * (j + 1)
+
+
+def helmert(levels):
+    """Return the matrix H, shape (levels - 1, levels), of orthonormal Helmert rows."""
+    return integer_helmert(levels) / np.sqrt(squared_lengths(levels))[:, None]
+
+
+def transform(arrays, matrices):
+    """Apply one matrix to each axis but the first: the tensor product, table by table."""
+    for axis, matrix in enumerate(matrices, start=1):
+        arrays = np.moveaxis(np.tensordot(arrays, matrix, axes=(axis, 1)), -1, axis)
+    return arrays
+
+
+def analysis(levels):
+    """Return the square matrix of a sum (row 0) and the Helmert rows."""
+    return np.vstack([np.ones(levels), helmert(levels)])
+
+
+def synthesis(levels):
+    """Return the inverse of :func:`analysis`: a column 1 / L and H transposed."""
+    return np.column_stack([np.full(levels, 1 / levels), helmert(levels).T])
+
+
+def residuals_of(table):
+    """Return the residuals of a table and of all its margins, in an array of its shape.
+
+    Parameters
+    ----------
+    table : ndarray of shape (L_1, ..., L_k)
+
+    Returns
+    -------
+    residuals : ndarray of shape (L_1, ..., L_k)
+        Index 0 along an axis stands for the sum over that attribute, 1..L - 1 for the rows of H:
+        the residual of a set T of axes is the block of indices 1.. along T, 0 elsewhere.
+    """
+    table = np.asarray(table, dtype=float)
+    return transform(table[None], [analysis(number) for number in table.shape])[0]
+
+
+def integer_residuals_of(tables):
+    """Return the same for tables of counts, shape (m, L_1, ..., L_k), by integer Helmert rows."""
+    for axis in range(1, tables.ndim):
+        tables = np.moveaxis(tables, axis, -1)
+        sums = np.cumsum(tables, axis=-1)
+        rows = sums[..., :-1] - np.arange(1, tables.shape[-1]) * tables[..., 1:]
+        tables = np.moveaxis(np.concatenate([sums[..., -1:], rows], axis=-1), -1, axis)
+    return tables
+
+
+def set_numbers(layout, sets):
+    """Return the numbers in the layout of sets of one size, given as an array of shape (m, j).
+
+    Attributes must increase along a row. A set that is not in the layout raises a KeyError.
+    """
+    sets = np.asarray(sets, dtype=np.int64)
+    j, d = sets.shape[1], len(layout.levels)
+    if j >= len(layout.subsets):
+        raise KeyError("sets of so many attributes are not in the layout.")
+    keys, wanted = set_keys(layout.subsets[j], d), set_keys(sets, d)
+    number = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    if not np.all(keys[number] == wanted):
+        raise KeyError("a set of attributes is not in the layout.")
+    return number + sum(len(smaller) for smaller in layout.subsets[:j])
+
+
+def coordinates(layout, sets):
+    """Return where the residuals of tables of one shape, and of their margins, stand.
+
+    Parameters
+    ----------
+    layout : Layout
+    sets : ndarray of shape (m, k)
+        Sets whose attributes have the same levels (L_1, ..., L_k), increasing.
+
+    Returns
+    -------
+    index : ndarray of shape (m, L_1, ..., L_k)
+        ``values[index]`` are arrays like those of :func:`residuals_of`.
+    """
+    sets = np.asarray(sets, dtype=np.int64)
+    m, k = sets.shape
+    shape = tuple(layout.levels[i] for i in sets[0]) if m else (2,) * k
+    index = np.empty((m, *shape), dtype=np.int64)
+    for inside in product((False, True), repeat=k):
+        number = set_numbers(layout, sets[:, np.flatnonzero(inside)])
+        free = tuple(levels - 1 for levels, i in zip(shape, inside, strict=True) if i)
+        offset = np.arange(int(np.prod(free))).reshape(free)
+        block = tuple(slice(1, None) if i else 0 for i in inside)
+        start = layout.starts[number].reshape(-1, *(1,) * len(free))
+        index[(slice(None), *block)] = start + offset
+    return index
+
+
+def tables_of(layout, values, sets):
+    """Return the tables of sets of one shape from the flat vector of residuals.
+
+    Parameters
+    ----------
+    layout : Layout
+    values : ndarray of shape (n_coordinates,)
+    sets : ndarray of shape (m, k)
+        Sets whose attributes have the same levels (L_1, ..., L_k), increasing.
+
+    Returns
+    -------
+    tables : ndarray of shape (m, L_1, ..., L_k)
+        ``sum over T in S of (H_i^T for i in T, 1 / L_i for others, tensor product) r_T``.
+    """
+    index = coordinates(layout, sets)
+    return transform(np.asarray(values)[index], [synthesis(n) for n in index.shape[1:]])
+
+
+def table_of(layout, values, columns):
+    """Return the table of some attributes from the flat vector of residuals.
+
+    Parameters
+    ----------
+    layout : Layout
+        Has the set of these attributes.
+    values : ndarray of shape (n_coordinates,)
+    columns : sequence of int
+        Distinct attributes, in the order of the axes of the table.
+
+    Returns
+    -------
+    table : ndarray of shape (L_i for i in columns)
+    """
+    columns = np.array(columns, dtype=np.int64)
+    order = np.argsort(columns)
+    table = tables_of(layout, values, columns[order][None])[0]
+    return np.transpose(table, np.argsort(order))
+
+
+def values_of(layout, joint):
+    """Return the flat vector of residuals of a table of all attributes.
+
+    Parameters
+    ----------
+    layout : Layout
+    joint : ndarray of shape ``layout.levels``
+
+    Returns
+    -------
+    values : ndarray of shape (n_coordinates,)
+    """
+    residuals, values = residuals_of(joint).ravel(), np.empty(layout.starts[-1])
+    strides = np.cumprod((1, *layout.levels[:0:-1]), dtype=np.int64)[::-1]
+    for shape, sets, numbers in layout.groups:
+        at = np.zeros((len(sets), 1), dtype=np.int64)
+        for levels, column in zip(shape, sets.T, strict=True):
+            step = strides[column][:, None, None] * np.arange(1, levels)
+            at = (at[:, :, None] + step).reshape(len(sets), -1)
+        values[layout.places(numbers)] = residuals[at]
+    return values
+
+
+def walsh_hadamard(arrays):
+    """Return sums of entries with the signs of parities, over all axes but the first.
+
+    Of tables of shape (m, 2, ..., 2) these are the parities of all subsets of the axes (index 1:
+    in the set), for x = 1 - 2 bit; of parities, 2^k times the tables. Exact for integers, and for
+    arrays of Python integers or Fractions.
+    """
+    signs = np.array([[1, 1], [1, -1]], dtype=arrays.dtype)
+    return transform(arrays, [signs] * (arrays.ndim - 1))
+
+
+def to_parities(layout, values):
+    """Return the parities of a binary ``layout`` from residuals: ``values`` times 2^(|T| / 2)."""
+    return values * np.sqrt(2.0**layout.orders)
+
+
+def from_parities(layout, parities):
+    """Return the residuals of a binary ``layout`` from ``parities``, by :func:`to_parities`."""
+    return parities / np.sqrt(2.0**layout.orders)

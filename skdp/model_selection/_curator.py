@@ -1,0 +1,90 @@
+"""The Curator of a search, and the Curators of its runs."""
+
+from contextlib import contextmanager
+from dataclasses import replace
+
+import numpy as np
+
+from skdp._curator import Curator, make_curator, replaced_curator
+from skdp.accounting._selection import search_charge
+from skdp.mechanisms._repeats import draw_candidates
+
+__all__ = ["SearchCurator"]
+
+BEYOND = 2**60  # numbers of no row
+NOTE = "one run of a search: the guarantee of what was published is that of the search"
+
+
+class SearchCurator(Curator):
+    """Books a search as one release, and lends every run a Curator and the keys of its rows.
+
+    Parameters
+    ----------
+    plan : Plan
+    entropy : SystemEntropy or SeededEntropy
+    make : callable or None
+        What stands in for the Curator in this context, if anything.
+    target : ndarray of shape (n_samples,) or None
+        The targets of the rows. Private.
+    """
+
+    def __init__(self, plan, entropy, make, target=None):
+        super().__init__(plan, entropy)
+        self._make, self.target = make, target
+        self.coins = self._made(plan).coins
+
+    def draw(self, trials, n_candidates, *, mu, label):
+        """Draw the number of runs, and the number of a candidate for each. Never published.
+
+        Notes
+        -----
+        **Privacy**: nothing of it depends on rows. The whole search is charged here; the number of
+        runs tells how good the winner had to be, and stays inside the fit.
+        """
+        self._pay(label, "repeat", 1)
+        self._record(search_charge(label, mu))
+        return draw_candidates(n_candidates, trials.draw(self._entropy), self._entropy)
+
+    def seed(self):
+        """Return the ``random_state`` of a run: None, or of a seeded search another seed."""
+        return int(self._entropy.words(1)[0] >> np.uint64(33)) if self._entropy.seeded else None
+
+    @contextmanager
+    def lent(self, numbers):
+        """Let Curators that are made in this context deal the keys of the rows at ``numbers``."""
+
+        def make(plan, entropy):
+            noted = replace(plan, assumptions=(*plan.assumptions, NOTE))
+            curator = self._made(noted, entropy)
+            curator.coins = _KeysOf(curator.coins, numbers)
+            return curator
+
+        with replaced_curator(make):
+            yield
+
+    def for_score(self, plan, numbers):
+        """Return a Curator for releases about the rows at ``numbers``."""
+        with self.lent(numbers):
+            return make_curator(plan, self._entropy)
+
+    def _made(self, plan, entropy=None):
+        with replaced_curator(self._make):
+            return make_curator(plan, entropy or self._entropy)
+
+
+class _KeysOf:
+    """The keys of some rows of a table, numbered anew: a row keeps its key in every part."""
+
+    def __init__(self, coins, numbers):
+        self._coins, self._numbers = coins, numbers
+
+    def keys(self, start, stop, use=""):
+        """Return keys, as :meth:`skdp.mechanisms.RowKeys.keys`."""
+        numbers, first = self._numbers[start:stop], max(start, len(self._numbers))
+        parts = []
+        if len(numbers):
+            low, high = int(numbers[0]), int(numbers[-1]) + 1
+            parts.append(self._coins.keys(low, high, use=use)[numbers - low])
+        if first < stop:  # numbers of no row
+            parts.append(self._coins.keys(BEYOND + first, BEYOND + stop, use=use))
+        return np.concatenate(parts) if parts else self._coins.keys(0, 0, use=use)

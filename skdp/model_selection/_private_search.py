@@ -1,0 +1,289 @@
+"""PrivateSearchCV, the estimator."""
+
+import math
+from numbers import Real
+
+import numpy as np
+from sklearn.base import MetaEstimatorMixin
+from sklearn.utils import get_tags
+
+from skdp._compat import HasMethods, Interval, StrOptions
+from skdp._curator import current_replacement, replaced_curator
+from skdp._estimator import PrivateEstimator
+from skdp.accounting import Plan, Step
+from skdp.exceptions import PlanError
+from skdp.mechanisms._repeats import trials_of
+from skdp.model_selection._budgets import search_budgets
+from skdp.model_selection._candidates import candidates_of, check_run, model_of
+from skdp.model_selection._curator import SearchCurator
+from skdp.model_selection._runs import Runs
+from skdp.model_selection._scorers import scorer_of
+from skdp.model_selection._winner import WinnerMixin
+
+__all__ = ["PrivateSearchCV"]
+
+LAWS = {"geometric": 1.0, "logarithmic": 0.0, "poisson": math.inf}
+
+
+class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, PrivateEstimator):
+    """Choose parameters privately, at a cost that hardly grows with the number of candidates.
+
+    Candidates are drawn at random, with replacement, a random number of times. Each is fitted on
+    the training rows and scored, with noise, on the held-out rows; only the best one is published:
+    neither the others, nor how many there were. So the guarantee is close to that of a single run
+    [1]_ [2]_, where a grid search pays for every candidate.
+
+    Parameters
+    ----------
+    estimator : PrivateEstimator
+        Cloned for every run; its ``epsilon``, ``delta``, ``random_state`` and ``ledger`` are
+        replaced by those of the run.
+    param_distributions : dict of str to list, or list of such dicts
+        Candidates, as for :class:`sklearn.model_selection.GridSearchCV`. They must not be chosen by
+        looking at the rows, and may be many. The four parameters above are refused.
+    scoring : {"accuracy", "distance", "log_density"} or scorer, default=None
+        What is best: a scorer of :mod:`skdp.model_selection`. By default accuracy for classifiers,
+        log-density for estimators with ``score_samples``, distance for all others.
+    n_trials : {"geometric", "logarithmic", "poisson"} or float >= 0, default="geometric"
+        The law of the number of runs: truncated negative binomial with this eta (1 and 0 have
+        names), or Poisson. A smaller eta costs less and varies more; Poisson varies least and may
+        come to no run: then the first candidate is fitted to no rows.
+    mean_trials : float, default=10
+        Mean number of runs, in (1, 1000].
+    holdout : float in (0, 1), default=0.3
+        Part of the rows that scores are taken of, a coin for each row.
+    reference_share : float in (0, 1), default=0.1
+        Part of the budget for what scores are compared with, where the scorer needs it: the first
+        candidate, fitted once before the runs, and the scale of its distances.
+    epsilon : float, default=1.0
+        Privacy parameter of the whole search, > 0.
+    delta : float, default=1e-6
+        Privacy parameter of the whole search in [0, 1). With 0 all runs are pure, where the
+        estimator has a pure variant.
+    random_state : int, RandomState instance or None, default=None
+        None draws noise from the operating system. Anything else makes the result reproducible
+        and not private: for tests and documentation.
+    ledger : PrivacyLedger, default=None
+        A budget that all fits share. The whole search is charged before the rows are read; with
+        ``delta > 0`` that takes a ledger with ``composition="basic"``.
+
+    Attributes
+    ----------
+    best_estimator_ : estimator
+        The winner, fitted on the training rows. Its own ``privacy_report_`` speaks of one run.
+    best_params_ : dict
+        Its candidate.
+    best_index_ : int
+        Its number in ``ParameterGrid(param_distributions)``.
+    best_score_ : float
+        Its noisy score, in the units of the scorer. As the best of several it is optimistic.
+    privacy_report_ : PrivacyReport
+        The bill and the guarantee.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, if X has names that are strings.
+
+    See Also
+    --------
+    skdp.PrivacyLedger : Counts what an ordinary grid search costs.
+
+    Notes
+    -----
+    **Privacy**: (epsilon, delta)-differential privacy for adding or removing one row, the search
+    included; the number of rows is private. A row is either a training row, and moves the model,
+    or held out, and moves the score: a run costs as much as the dearer of the two. The cost of the
+    best of a random number of runs is computed from the exact privacy curve of the Gaussian
+    releases of a run, and is less than that of the Rényi accounting of [2]_; proofs: user guide
+    "Private search". There is no ``cv_results_``: it would have to be paid for.
+
+    Not private: the run time, which tells the number of runs; predictions for given rows; and
+    candidates that were chosen by looking at the data.
+
+    References
+    ----------
+    .. [1] Liu, Talwar. "Private selection from private candidates". STOC 2019.
+    .. [2] Papernot, Steinke. "Hyperparameter tuning with Rényi differential privacy". ICLR 2022.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp import PrivateGMM
+    >>> from skdp.model_selection import PrivateSearchCV
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(3000, 2)) + rng.choice([-50.0, 50.0], size=(3000, 1))
+    >>> candidates = {"n_components": [1, 2, 3], "covariance_type": ["diag", "spherical"]}
+    >>> search = PrivateSearchCV(PrivateGMM(n_init=1), candidates, epsilon=2.0, mean_trials=5)
+    >>> search.plan().assumptions[2]
+    'number of runs: geometric, 5 on average, at most 161'
+    >>> sorted(search.fit(X).best_params_)
+    ['covariance_type', 'n_components']
+    """
+
+    _parameter_constraints: dict = {
+        **PrivateEstimator._parameter_constraints,
+        "estimator": [HasMethods(["fit", "plan", "get_params", "set_params"])],
+        "param_distributions": [dict, list, tuple],
+        "scoring": [
+            StrOptions({"accuracy", "distance", "log_density"}),
+            HasMethods(["prepare", "value"]),
+            None,
+        ],
+        "n_trials": [StrOptions(set(LAWS)), Interval(Real, 0, 100, closed="both")],
+        "mean_trials": [Interval(Real, 1, 1000, closed="right")],
+        "holdout": [Interval(Real, 0, 1, closed="neither")],
+        "reference_share": [Interval(Real, 0, 1, closed="neither")],
+    }
+
+    def __init__(
+        self,
+        estimator,
+        param_distributions,
+        *,
+        scoring=None,
+        n_trials="geometric",
+        mean_trials=10,
+        holdout=0.3,
+        reference_share=0.1,
+        epsilon=1.0,
+        delta=1e-6,
+        random_state=None,
+        ledger=None,
+    ):
+        self.estimator = estimator
+        self.param_distributions = param_distributions
+        self.scoring = scoring
+        self.n_trials = n_trials
+        self.mean_trials = mean_trials
+        self.holdout = holdout
+        self.reference_share = reference_share
+        self.epsilon = epsilon
+        self.delta = delta
+        self.random_state = random_state
+        self.ledger = ledger
+
+    def fit(self, X, y=None):
+        """Search on private rows and release the winner.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The private rows. Read, never stored.
+        y : array-like of shape (n_samples,), default=None
+            Private targets, for scorers and estimators that use them; ignored by others.
+
+        Returns
+        -------
+        self : object
+            Fitted estimator; ``privacy_report_`` is the bill.
+
+        Raises
+        ------
+        ValueError
+            For impossible candidates or budgets, and for a table of the wrong shape or type; before
+            anything is charged.
+        BudgetExceeded
+            If the ledger cannot grant the search; before the release reads anything.
+        ReleaseError
+            If the private part fails; the message is constant and the budget stays spent.
+        """
+        self._validate_params()
+        make, target = current_replacement(), self._target(X, y)
+        with replaced_curator(lambda plan, entropy: SearchCurator(plan, entropy, make, target)):
+            return super().fit(X)
+
+    def plan(self):
+        """Return what a search costs, and why, without any data.
+
+        Returns
+        -------
+        plan : Plan
+            Its notes tell the budget of a run and the law of the number of runs.
+        """
+        if self.ledger is None and getattr(self.estimator, "ledger", None) is not None:
+            raise ValueError(
+                "the estimator of a search has a ledger, which its runs do not charge. Pass "
+                "ledger= to the search, which is charged as a whole."
+            )
+        candidates, budgets = candidates_of(self.param_distributions), self._budgets()
+        for params in candidates:
+            check_run(self.estimator, params, budgets.run)
+        if budgets.reference is not None:
+            check_run(self.estimator, candidates[0], budgets.reference)
+        if self._is_granted():
+            raise PlanError(
+                "a search cannot be a step of a pipeline: its cost does not add up with that of "
+                "other steps. Search over the whole pipeline instead."
+            )
+        return Plan(
+            self._budget(lambda epsilon, delta: budgets.total),
+            (Step("search", "repeat"),),
+            assumptions=budgets.notes(len(candidates), self._trials(), self.holdout),
+        )
+
+    def _release(self, rows, curator):
+        candidates, budgets = candidates_of(self.param_distributions), self._budgets()
+        scorer = scorer_of(self.scoring, self.estimator)
+        runs, seed = Runs(rows, curator, self.holdout), curator.seed
+        numbers = curator.draw(self._trials(), len(candidates), mu=budgets.mu, label="search")
+        reference = None
+        if budgets.reference is not None:
+            reference = runs.fitted(
+                model_of(self.estimator, candidates[0], budgets.reference, seed())
+            )
+        runs.prepare(scorer, reference, budgets.reference)
+        best, index, winner = -math.inf, 0, None
+        for i in numbers:
+            model = runs.fitted(model_of(self.estimator, candidates[i], budgets.run, seed()))
+            score = runs.score(model, budgets.run)
+            if score > best:
+                best, index, winner = score, i, model
+        if winner is None:  # no run: an answer that knows no row
+            model = model_of(self.estimator, candidates[0], budgets.run, seed())
+            best, winner = 0.0, runs.fitted(model, nobody=True)
+        return {
+            "best_estimator_": winner,
+            "best_params_": dict(candidates[index]),
+            "best_index_": index,
+            "best_score_": float(scorer.value(best)),
+        }
+
+    def _trials(self):
+        return trials_of(float(LAWS.get(self.n_trials, self.n_trials)), float(self.mean_trials))
+
+    def _budgets(self):
+        needed = scorer_of(self.scoring, self.estimator).needs_reference
+        share = float(self.reference_share) if needed else 0.0
+        n = len(candidates_of(self.param_distributions))
+        return search_budgets(self.epsilon, self.delta, self._trials(), n, share)
+
+    def _check_public(self, n_features):
+        budgets = self._budgets()
+        for params in candidates_of(self.param_distributions):
+            model = model_of(self.estimator, params, budgets.run, None)
+            if hasattr(model, "_check_public"):
+                model._check_public(n_features)
+
+    def _target(self, X, y):
+        """Return the targets, if they are used, an array with one entry per row."""
+        tags = get_tags(self.estimator)
+        scorer = scorer_of(self.scoring, self.estimator)
+        if not (scorer.uses_target or tags.target_tags.required):
+            return None
+        if y is None:
+            raise ValueError("this search requires y to be passed, but the target y is None.")
+        y = np.asarray(y)
+        if y.ndim != 1 or len(y) != (X.shape[0] if hasattr(X, "shape") else len(X)):
+            raise ValueError("y must be one-dimensional, with one entry for every row of X.")
+        return y
+
+    def __sklearn_tags__(self):
+        """Return the tags of scikit-learn: the kind of estimator is that of the winner."""
+        tags = super().__sklearn_tags__()
+        if not hasattr(self.estimator, "__sklearn_tags__"):
+            return tags  # what is wrong with it is told by fit
+        inner = get_tags(self.estimator)
+        tags.estimator_type, tags.target_tags = inner.estimator_type, inner.target_tags
+        tags.classifier_tags, tags.regressor_tags = inner.classifier_tags, inner.regressor_tags
+        tags.transformer_tags = inner.transformer_tags
+        return tags

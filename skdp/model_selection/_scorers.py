@@ -1,0 +1,280 @@
+"""Scores of held-out rows, each row by itself and bounded: what a private mean can be taken of."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.utils import get_tags
+
+from skdp.accounting import Plan, Step
+from skdp.exceptions import PlanError
+from skdp.mechanisms import row_norms
+from skdp.mechanisms._exact import sqrt_up
+from skdp.model_selection._densities import is_mixture, mixture_log_density
+from skdp.scales import LogBins, top_scale
+
+__all__ = [
+    "AccuracyScorer",
+    "DistanceScorer",
+    "LogDensityScorer",
+    "RowScorer",
+    "release_score",
+    "scorer_of",
+]
+
+BINS = LogBins(2)
+HALF = 2**12  # grid units of half the range of a score
+
+
+@dataclass(frozen=True)
+class RowScorer:
+    """The mean of a function of a model and one row.
+
+    Parameters
+    ----------
+    function : callable
+        ``function(model, x, y)`` -> float, large for a good model; ``x`` has shape (1, n_features),
+        ``y`` is the row's target or None.
+    low, high : float
+        Public range; what lies outside is clipped, and NaN counts as ``low``.
+    uses_target : bool, default=False
+        Whether ``fit`` needs y.
+
+    Notes
+    -----
+    **Privacy**: the function gets one row at a time, so its value cannot depend on other rows, and
+    it is clipped and rounded to a grid: whatever it computes, adding or removing a row moves the
+    sum by at most the range. Assumed: it has no memory of earlier calls, does not reach for data
+    by another way, publishes nothing, and works alike in every call.
+    """
+
+    function: Callable
+    low: float
+    high: float
+    uses_target: bool = False
+
+    needs_reference = False
+
+    def __post_init__(self):
+        if not -math.inf < self.low < self.high < math.inf:
+            raise ValueError(
+                f"a score needs a public range low < high. Got {self.low!r} and {self.high!r}."
+            )
+
+    def prepare(self, reference, X, y, curator):
+        """Return ``score(model)`` -> array of shape (n,), the scores of the rows in [0, 1]."""
+
+        def score(model):
+            raw = by_row(lambda x, target: self.function(model, x, target), X, y)
+            return (np.clip(raw, self.low, self.high) - self.low) / (self.high - self.low)
+
+        return score
+
+    def value(self, mean):
+        """Return a mean of scores in [0, 1] in the units of this scorer."""
+        return self.low + mean * (self.high - self.low)
+
+
+def _correct(model, x, y):
+    return float(model.predict(x)[0] == y)
+
+
+@dataclass(frozen=True)
+class AccuracyScorer(RowScorer):
+    """The part of the rows whose target is predicted.
+
+    A :class:`RowScorer` whose ``function`` compares prediction and target, with ``low`` 0,
+    ``high`` 1 and ``uses_target`` True.
+    """
+
+    function: Callable = _correct
+    low: float = 0.0
+    high: float = 1.0
+    uses_target: bool = True
+
+
+@dataclass(frozen=True)
+class DistanceScorer:
+    """One minus the mean squared distance to the nearest centre, in units of ``scale``, up to 1.
+
+    For models with ``cluster_centers_``, or ``location_`` for one centre. As inertia does, it
+    prefers more clusters to fewer: compare methods, not numbers of clusters.
+
+    Parameters
+    ----------
+    scale : float, default=None
+        Public distance from which on a row counts as not represented. By default it is found
+        privately, once, before the runs: nine rows in ten are nearer to a centre of a reference
+        model, the first candidate.
+    """
+
+    scale: float | None = None
+
+    uses_target = False
+
+    def __post_init__(self):
+        if self.scale is not None and not 0 < self.scale < math.inf:
+            raise ValueError(f"scale must be positive, or None. Got {self.scale!r} instead.")
+
+    @property
+    def needs_reference(self):
+        """Whether a reference model is fitted before the runs."""
+        return self.scale is None
+
+    def prepare(self, reference, X, y, curator):
+        """Return ``score(model)``; the scale is released if it is not public."""
+        scale = self.scale
+        if scale is None:
+            scale = _released_scale(_distances(reference, X), curator)
+
+        def score(model):
+            return 1 - np.square(np.minimum(_distances(model, X) / scale, 1))
+
+        return score
+
+    def value(self, mean):
+        """Return the mean itself."""
+        return mean
+
+
+@dataclass(frozen=True)
+class LogDensityScorer:
+    """The mean log-density of the rows beyond that of a reference model, in nats.
+
+    For models with ``score_samples``. Differences of log-densities have no unit, so that a range
+    for them can be public. The reference is the first candidate, fitted once before the runs.
+
+    Parameters
+    ----------
+    span : float, default=5.0
+        The log-density of a row counts from ``-span`` to ``span`` beyond that of the reference.
+    """
+
+    span: float = 5.0
+
+    uses_target = False
+    needs_reference = True
+
+    def __post_init__(self):
+        if not 0 < self.span < math.inf:
+            raise ValueError(f"span must be positive. Got {self.span!r} instead.")
+
+    def prepare(self, reference, X, y, curator):
+        """Return ``score(model)``; the reference is released, what it says of rows is not."""
+
+        def log_density(model):
+            if is_mixture(model):
+                return mixture_log_density(model, X)
+            return by_row(lambda x, _: model.score_samples(x)[0], X, None)
+
+        usual = log_density(reference)
+
+        def score(model):
+            return np.clip((log_density(model) - usual) / (2 * self.span) + 0.5, 0, 1)
+
+        return score
+
+    def value(self, mean):
+        """Return a mean of scores in [0, 1] in nats beyond the reference."""
+        return (2 * mean - 1) * self.span
+
+
+def scorer_of(scoring, estimator):
+    """Return the scorer that a ``scoring`` parameter stands for."""
+    if scoring is None:
+        scoring = "log_density" if hasattr(estimator, "score_samples") else "distance"
+        if get_tags(estimator).estimator_type == "classifier":
+            scoring = "accuracy"
+    if isinstance(scoring, str):
+        return {
+            "accuracy": AccuracyScorer,
+            "distance": DistanceScorer,
+            "log_density": LogDensityScorer,
+        }[scoring]()
+    return scoring
+
+
+def release_score(scores, curator):
+    """Release the mean of scores in [0, 1].
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n,)
+        One per row; NaN counts as 0.
+    curator : Curator
+
+    Returns
+    -------
+    mean : float
+        In [-1, 2]: the noise is not hidden from the comparison.
+
+    Notes
+    -----
+    **Privacy** (add or remove one row): with ``q`` in {-h, ..., h} the score of a row on a grid,
+    seen from 1/2, the row contributes (q, h) to the released pair: at most ``sqrt(2) h`` in l2 and
+    ``2 h`` in l1.
+    """
+    q = np.rint(2 * HALF * np.clip(np.nan_to_num(scores, nan=0.0), 0, 1)).astype(np.int64) - HALF
+    value = [int(q.sum()), HALF * len(q)]
+    if curator.budget.unit == "pure":
+        release = curator.laplace(value, sensitivity=2 * HALF, share=1, label="score")
+    else:
+        norm = sqrt_up(2 * HALF**2)
+        release = curator.gaussian(value, sensitivity=norm, share=1, label="score")
+    total, count = (float(entry) for entry in release.value)
+    return min(max(0.5 + total / max(count, HALF) / 2, -1.0), 2.0)
+
+
+def score_plan(budget):
+    """Return the plan of :func:`release_score`."""
+    kind = "laplace" if budget.unit == "pure" else "gaussian"
+    return Plan(budget, (Step("score", kind),))
+
+
+def scale_plan(budget):
+    """Return the plan of what a scorer may release before the runs."""
+    kind = "laplace" if budget.unit == "pure" else "gaussian"
+    return Plan(budget, (Step("distances", kind),))
+
+
+def by_row(function, X, y):
+    """Return ``function(x, target)`` of every row alone: a row's result knows no other row.
+
+    A call with many rows would not do: the last bits of a matrix product depend on its shape.
+    """
+    values = np.full(len(X), np.nan)
+    for i in range(len(X)):
+        values[i] = function(X[i : i + 1].copy(), None if y is None else y[i])
+    return values
+
+
+def _released_scale(distances, curator):
+    """Release the distance below which nine in ten lie; 1 if nothing stands out of the noise.
+
+    **Privacy**: a distance is a function of its row and falls into one bin: sensitivity 1.
+    """
+    bins = BINS.index(distances)
+    counts = np.bincount(bins[bins >= 0], minlength=BINS.n_bins)
+    draw = curator.laplace if curator.budget.unit == "pure" else curator.gaussian
+    release = draw(counts, sensitivity=1, share=1, label="distances")
+    seen = release.value[release.value > 3 * release.scale]
+    scale = top_scale(release.value, release.scale, max(float(seen.sum()), 1.0), BINS)
+    return 1.0 if scale is None else min(max(scale, 2.0**-1000), 2.0**1000)
+
+
+def _distances(model, X):
+    """Return the distance of every row from the nearest centre, each row by itself."""
+    last = model.steps_[-1][1] if hasattr(model, "steps_") else model
+    if last is not model and hasattr(last, "cluster_centers_"):
+        return by_row(lambda x, _: np.min(model.transform(x)), X, None)
+    centers = getattr(model, "cluster_centers_", getattr(model, "location_", None))
+    if centers is None or last is not model:
+        raise PlanError(
+            'scoring="distance" needs a model with cluster_centers_ or location_. Pass another '
+            "scoring, for instance a RowScorer."
+        )
+    nearest = np.full(len(X), np.inf)
+    for center in np.atleast_2d(centers):
+        np.minimum(nearest, row_norms(X, center=center), out=nearest)
+    return nearest

@@ -1,0 +1,371 @@
+"""PrivatePipeline: a chain of steps under one budget."""
+
+import numpy as np
+import sklearn
+from sklearn.utils import Bunch, get_tags
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from skdp._compat import BaseComposition, StrOptions, VisualBlock
+from skdp._config import config_context, get_config
+from skdp._estimator import PrivateEstimator, guarantee
+from skdp._schema import validated_rows
+from skdp.contracts import Contract, Rows, contract_of
+from skdp.pipeline._plan import granted, settle
+from skdp.pipeline._predict import PredictMixin
+from skdp.pipeline._preview import preview
+from skdp.pipeline._run import run
+
+__all__ = ["PrivatePipeline", "make_private_pipeline"]
+
+
+class PrivatePipeline(PredictMixin, PrivateEstimator, BaseComposition):
+    """A chain of steps with one total (epsilon, delta), whatever its steps release.
+
+    Steps that spend get shares of one budget, and the guarantee is computed from all of their
+    draws together, not from a sum of epsilons. Steps of scikit-learn may take part if they map each
+    row by itself and learn nothing, inside a ColumnTransformer or a FeatureUnion too; a step that
+    would learn from private rows is refused, with the way out, before any row is read.
+
+    Parameters
+    ----------
+    steps : list of (str, estimator)
+        Names and steps. The ``epsilon``, ``delta``, ``random_state`` and ``ledger`` of a step are
+        not used: the pipeline has its own. ``delta=0`` of a step chooses its pure variant.
+    epsilon : float, default=1.0
+        Privacy parameter, > 0, of all steps together.
+    delta : float, default=1e-6
+        Privacy parameter in [0, 1); 0 if every step has a pure variant.
+    split : "auto" or dict, default="auto"
+        Shares of the budget: ``{name: share}``, names of steps inside a container as in
+        ``set_params``. Steps without a share divide what is left: scalers and filters get less
+        than estimators.
+    random_state : int, RandomState instance or None, default=None
+        None draws noise from the operating system. Anything else makes the result reproducible
+        and not private: for tests and documentation.
+    ledger : PrivacyLedger, default=None
+        A budget that all fits share. The whole plan is charged before the rows are read.
+    verbose : bool, default=False
+        Print the name and the share of every step when it starts.
+
+    Attributes
+    ----------
+    steps_ : list of (str, estimator)
+        The fitted steps; their ``epsilon``, ``delta`` and ``privacy_report_`` tell their shares.
+    named_steps : Bunch
+        The steps by name, fitted if the pipeline is.
+    value_ : ndarray
+        Released vector after all denoisers, if the pipeline ends with one.
+    privacy_report_ : PrivacyReport
+        The bill and the guarantee of all steps together.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, if X has names that are strings.
+
+    See Also
+    --------
+    make_private_pipeline : Names the steps by their classes.
+    skdp.pipeline.check_pipeline : What is wrong with a pipeline of scikit-learn.
+    RowMap : A function of each row as a step.
+    PublicFit : Any transformer, fitted on public rows.
+
+    Notes
+    -----
+    **Privacy**: (epsilon, delta)-differential privacy for adding or removing one row, of everything
+    that the steps release, together. If all noise is Gaussian the steps add up in mu^2, exactly;
+    Gaussian and pure steps together by the privacy curve of the pair; steps that mix kinds inside
+    in zCDP (user guide "Pipelines"). Rows that hold NaN after a step count as absent in the next
+    one. Between two steps every row is mapped by itself to the last bit. Not private: what
+    ``transform`` and ``predict`` return for the training rows; functions and parameters that were
+    chosen by looking at the data; public rows of a PublicFit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp import FriendlyCoreKMeans, PrivatePipeline, PrivateStandardScaler, RowMap
+    >>> pipe = PrivatePipeline([
+    ...     ("log", RowMap(np.log1p)),
+    ...     ("scale", PrivateStandardScaler()),
+    ...     ("kmeans", FriendlyCoreKMeans(3)),
+    ... ], epsilon=2.0)
+    >>> pipe.plan().problems
+    ()
+    >>> X = np.random.default_rng(0).lognormal(size=(5000, 2))
+    >>> pipe.fit(X).predict(X).shape
+    (5000,)
+    """
+
+    _parameter_constraints: dict = {
+        **PrivateEstimator._parameter_constraints,
+        "steps": [list],
+        "split": [StrOptions({"auto"}), dict],
+        "verbose": ["boolean"],
+    }
+    _required_parameters = ["steps"]
+
+    def __init__(
+        self,
+        steps,
+        *,
+        epsilon=1.0,
+        delta=1e-6,
+        split="auto",
+        random_state=None,
+        ledger=None,
+        verbose=False,
+    ):
+        self.steps = steps
+        self.epsilon = epsilon
+        self.delta = delta
+        self.split = split
+        self.random_state = random_state
+        self.ledger = ledger
+        self.verbose = verbose
+
+    @classmethod
+    def from_sklearn(cls, pipeline, **parameters):
+        """Return a private pipeline like a pipeline of scikit-learn.
+
+        Parameters
+        ----------
+        pipeline : Pipeline
+            Steps that have a private counterpart in skdp are replaced by it, with the parameters
+            that both have; others stay, and ``plan().problems`` says which must go.
+        **parameters
+            Of the private pipeline, for instance ``epsilon``.
+
+        Returns
+        -------
+        private : PrivatePipeline
+        """
+        from skdp.pipeline._from_sklearn import private_steps
+
+        return cls(private_steps(pipeline), **parameters)
+
+    def get_params(self, deep=True):
+        """Return the parameters of the pipeline and of its steps.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+
+        Returns
+        -------
+        params : dict
+        """
+        return self._get_params("steps", deep=deep)
+
+    def set_params(self, **params):
+        """Set parameters of the pipeline or, as ``step__parameter``, of a step.
+
+        Returns
+        -------
+        self : object
+        """
+        self._set_params("steps", **params)
+        return self
+
+    def set_output(self, *, transform=None):
+        """Set what ``transform`` of the steps returns.
+
+        Parameters
+        ----------
+        transform : {"default", "pandas", "polars"}, default=None
+
+        Returns
+        -------
+        self : object
+        """
+        for _, step in self._all_steps():
+            if hasattr(step, "set_output"):
+                step.set_output(transform=transform)
+        return self
+
+    def plan(self):
+        """Return who spends what, and every problem of the pipeline, without any data.
+
+        Returns
+        -------
+        plan : PipelinePlan
+            ``str`` and HTML show it; ``problems`` is empty if it can be fitted.
+        """
+        self._validate_params()
+        self._check_steps()
+        return granted(self)[0]
+
+    def _check_steps(self):
+        steps = self.steps
+        if not isinstance(steps, list) or not all(
+            isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], str)
+            for pair in steps
+        ):
+            raise ValueError(
+                'steps must be a list of pairs (name, step), for instance [("mean", '
+                "PrivateMean())]. make_private_pipeline(PrivateMean()) finds the names itself."
+            )
+        self._validate_names([name for name, _ in steps])
+
+    def _read(self, X, y):
+        if self._begins_with_numbers():
+            checked = validated_rows(self, X)
+            X = X if hasattr(X, "columns") else checked  # steps read the names themselves
+        elif hasattr(X, "columns"):
+            validate_data(self, X, skip_check_array=True)
+        else:
+            least = 0 if get_config()["invalid_rows"] == "ignore" else 1
+            X = validate_data(
+                self, X, dtype=None, ensure_all_finite=False, ensure_min_samples=least
+            )
+        if get_config()["invalid_rows"] == "error":
+            preview(granted(self)[1], X)
+        return X, y
+
+    def _begins_with_numbers(self):
+        steps = [step for _, step in self.steps if not isinstance(step, str | None)]
+        return bool(steps) and isinstance(steps[0], PrivateEstimator)
+
+    def _release(self, table, curator):
+        plan, steps, grants = granted(self)
+        for grant in grants.values():
+            grant.set_curator(curator)
+        shares = {split.path: float(split.share) for split in plan.splits} if self.verbose else None
+        with config_context(invalid_rows="ignore"), sklearn.config_context(assume_finite=True):
+            value = run(steps, *table, curator, shares)
+        settle(steps, plan)
+        fitted = {"steps_": steps}
+        return fitted if value is None else {**fitted, "value_": value}
+
+    def _all_steps(self):
+        return getattr(self, "steps_", self.steps)
+
+    @property
+    def named_steps(self):
+        """The steps by name, fitted if the pipeline is."""
+        return Bunch(**dict(self._all_steps()))
+
+    def __len__(self):
+        return len(self.steps)
+
+    def __getitem__(self, index):
+        steps = self._all_steps()
+        if isinstance(index, slice):
+            raise TypeError(
+                "a part of a private pipeline has no budget of its own. Index one step, by number "
+                "or by name, or make a new PrivatePipeline."
+            )
+        return dict(steps)[index] if isinstance(index, str) else steps[index][1]
+
+    def get_feature_names_out(self, input_features=None):
+        """Return the names of the columns that ``transform`` returns.
+
+        Parameters
+        ----------
+        input_features : array-like of str, default=None
+
+        Returns
+        -------
+        names : ndarray of str
+        """
+        check_is_fitted(self)
+        names = input_features
+        if names is None:
+            names = getattr(self, "feature_names_in_", None)
+        for _, step in self.steps_:
+            if not isinstance(step, str | None):
+                names = step.get_feature_names_out(names)
+        return np.asarray(names, dtype=object)
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "steps_")
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        steps = [step for _, step in self.steps or () if not isinstance(step, str | None)]
+        if steps and all(hasattr(step, "get_params") for step in steps):
+            first, last = get_tags(steps[0]), get_tags(steps[-1])
+            tags.input_tags.pairwise = first.input_tags.pairwise
+            tags.input_tags.allow_nan = first.input_tags.allow_nan
+            tags.estimator_type = last.estimator_type
+            tags.classifier_tags = last.classifier_tags
+            tags.regressor_tags = last.regressor_tags
+            tags.transformer_tags = last.transformer_tags
+        return tags
+
+    def _sk_visual_block_(self):
+        steps, shares = self._all_steps(), {}
+        try:
+            plan, granted_steps, _ = granted(self)
+            shares = {split.path: split.share for split in plan.splits}
+            if not hasattr(self, "steps_"):
+                settle(granted_steps, plan)
+                steps = granted_steps
+        except ValueError:
+            pass  # a diagram shows invalid parameters too
+        budget = VisualBlock(
+            "single", None, names="one budget", name_caption=guarantee(self), name_details=""
+        )
+        return VisualBlock(
+            "serial",
+            [budget, *(_block(step, _inside(shares, name)) for name, step in steps)],
+            names=["budget", *(f"{name}: {_class_name(step)}" for name, step in steps)],
+            name_details=[guarantee(self), *(str(step) for _, step in steps)],
+            dash_wrapped=False,
+        )
+
+    def __skdp_contract__(self):
+        """Return what this pipeline reads and yields: as its last step."""
+        contract = contract_of(self._last())
+        yields = (lambda kind: Rows()) if contract is None else contract.yields
+        return Contract(consumes=(Rows,), yields=yields, spends=True)
+
+
+def make_private_pipeline(*steps, **parameters):
+    """Return a PrivatePipeline whose steps are named by their classes.
+
+    Parameters
+    ----------
+    *steps : estimators
+    **parameters
+        Of :class:`PrivatePipeline`: ``epsilon``, ``delta``, ``split``, ``random_state``,
+        ``ledger``, ``verbose``.
+
+    Returns
+    -------
+    pipeline : PrivatePipeline
+
+    Examples
+    --------
+    >>> from skdp import FriendlyCoreFilter, JamesSteinDenoiser, PrivateMean, make_private_pipeline
+    >>> pipe = make_private_pipeline(FriendlyCoreFilter(), PrivateMean(), JamesSteinDenoiser())
+    >>> [name for name, _ in pipe.steps]
+    ['friendlycorefilter', 'privatemean', 'jamessteindenoiser']
+    """
+    names = [step if isinstance(step, str) else type(step).__name__.lower() for step in steps]
+    numbered = [
+        f"{name}-{names[: i + 1].count(name)}" if names.count(name) > 1 else name
+        for i, name in enumerate(names)
+    ]
+    return PrivatePipeline(list(zip(numbered, steps, strict=True)), **parameters)
+
+
+def _class_name(step):
+    return step if isinstance(step, str | None) else type(step).__name__
+
+
+def _inside(shares, name):
+    """Return the share of a step with all that is inside it."""
+    return float(sum(s for path, s in shares.items() if f"{path}__".startswith(f"{name}__")))
+
+
+def _block(step, share):
+    """Return how a step is drawn: one that spends by itself tells its share."""
+    if not isinstance(step, PrivateEstimator) or not share:
+        return step
+    caption = f"{share:.0%} of the budget"
+    return VisualBlock(
+        "single",
+        step,
+        names=type(step).__name__,
+        name_caption=caption,
+        name_details=f"{step}, {caption}",
+    )

@@ -1,0 +1,101 @@
+"""The private part of a pipeline: fit the steps in turn, each under its part of the budget."""
+
+import sys
+
+import numpy as np
+from scipy import sparse
+
+from skdp._compat import safe_indexing
+from skdp._estimator import PrivateEstimator
+from skdp._grant import without
+from skdp.contracts import BoundedStatistic, Core, Released, contract_of, parts_of
+from skdp.denoising._parameter import fit_denoiser
+from skdp.pipeline._tree import spending
+from skdp.preprocessing._by_itself import made_up_rows
+from skdp.preprocessing._sensitivity_preprocessor import BoundedValues, SensitivityPreprocessor
+
+__all__ = ["mapped", "run"]
+
+UNKNOWN = "nothing was found to denoise"
+
+
+def run(steps, X, y, curator, shares=None):
+    """Fit the steps, each on what the step before it hands on; return the last denoised vector."""
+    value = before = absent = None
+    steps = [(name, step) for name, step in steps if not isinstance(step, str | None)]
+    for number, (name, step) in enumerate(steps):
+        if shares is not None:
+            _tell(name, shares)
+        last = number == len(steps) - 1
+        contract = contract_of(step) if parts_of(step)[0] is None else None
+        if contract is not None and Released in contract.consumes:
+            value, scale, law = before
+            value, _ = fit_denoiser(value, scale, step, law=law)
+            if not hasattr(step, "sure_"):
+                curator.decide(UNKNOWN)
+            continue
+        kind = None if contract is None else contract.yields(None)
+        fitted = _fit(step, X, y if last else None, absent)
+        if last:
+            return value
+        if isinstance(kind, Core):
+            mask = fitted.get_support(local=True)  # of rows, not of values
+            absent = ~mask if absent is None else absent | ~mask
+            X = without(X, absent)
+            _leave_out(absent, steps[number + 1 :])
+            _hand_on(fitted.certificate(), steps[number + 1][1])
+        elif isinstance(kind, BoundedStatistic):
+            X = fitted.bounded_values()
+        elif isinstance(kind, Released):
+            before = fitted.released_vector()
+        else:
+            X = mapped(fitted, X)
+    return value
+
+
+def _fit(step, X, y, absent):
+    """Fit one step; steps of scikit-learn, which take no table without rows, on a made-up row."""
+    if isinstance(X, BoundedValues) or isinstance(step, PrivateEstimator):
+        return step.fit(X) if y is None else step.fit(X, y)
+    if isinstance(step, SensitivityPreprocessor):
+        return step.fit(X if absent is None else without(X, absent))
+    if X.shape[0] == 0:
+        for _, leaf in spending([("", step)]):
+            leaf.ledger.empty = True
+    return step.fit(_some_rows(X))
+
+
+def mapped(step, X):
+    """Return the rows that a fitted step makes of rows; a filter keeps all rows."""
+    if isinstance(step, str | None):
+        return X
+    if parts_of(step)[0] is None and isinstance(contract_of(step).yields(None), Core):
+        return X
+    given = _some_rows(X)
+    Z = step.transform(np.ascontiguousarray(given) if isinstance(given, np.ndarray) else given)
+    Z = Z.toarray() if sparse.issparse(Z) else Z
+    return Z if given is X else safe_indexing(Z, slice(0, 0))
+
+
+def _some_rows(X):
+    """Return X, or one made-up row of its kind if it has none."""
+    return X if X.shape[0] else safe_indexing(made_up_rows(X), [0])
+
+
+def _leave_out(absent, steps):
+    """Tell the steps that spend which rows are none."""
+    for _, leaf in spending(steps):
+        leaf.ledger.absent = absent
+
+
+def _hand_on(certificate, step):
+    """Tell a step that spends what the filter before it knows of the core."""
+    grant = getattr(step, "ledger", None)
+    if grant is not None:
+        grant.certificate = certificate
+
+
+def _tell(name, shares):
+    """Print which step starts, with its public share."""
+    inside = sum(s for path, s in shares.items() if path == name or path.startswith(f"{name}__"))
+    sys.stdout.write(f"[PrivatePipeline] {name}: share {inside:.1%}\n")

@@ -1,0 +1,51 @@
+"""The steps of a pipeline as a tree: containers of scikit-learn, and the steps that spend."""
+
+from sklearn.base import clone
+
+from skdp._estimator import PrivateEstimator
+from skdp.contracts import parts_of
+
+__all__ = ["prepared", "spending", "unfold"]
+
+# One thread, in memory, silent, and dense: scikit-learn decides by the entries between sparse and
+# dense, writes intermediate rows to disk, and prints times.
+PLAIN = {"n_jobs": None, "verbose": False, "sparse_threshold": 0.0, "memory": None}
+
+
+def prepared(step):
+    """Return a clone of a step as the pipeline may use it."""
+    if isinstance(step, str | type | None) or not hasattr(step, "get_params"):
+        return step
+    step = clone(step)
+    for _, part in unfold("", step):
+        if parts_of(part)[0] is not None:
+            names = part.get_params(deep=False)
+            part.set_params(**{name: value for name, value in PLAIN.items() if name in names})
+    return step
+
+
+def unfold(path, step):
+    """Yield (path, step) for a step and all steps inside it; paths as for ``set_params``."""
+    if isinstance(step, str | None):
+        return
+    yield path, step
+    parts, _ = parts_of(step)
+    for name, part in parts or ():
+        yield from unfold(f"{path}__{name}" if path else name, part)
+    for name, part in _fitted_parts(step):
+        yield from unfold(f"{path}__{name}" if path else name, part)
+
+
+def spending(steps):
+    """Return the steps that spend, as a list of (path, estimator)."""
+    return [
+        (path, part)
+        for name, step in steps
+        for path, part in unfold(name, step)
+        if isinstance(part, PrivateEstimator)
+    ]
+
+
+def _fitted_parts(step):
+    """Return the fitted copies that a ColumnTransformer makes of its parts."""
+    return [part[:2] for part in getattr(step, "transformers_", ())]

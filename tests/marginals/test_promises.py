@@ -1,0 +1,159 @@
+"""Promises of the largest error: of plain noise, of boosting, and which of them is smaller."""
+
+from dataclasses import replace
+from itertools import combinations
+from math import exp, log, prod, sqrt
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from scipy.special import ndtr, ndtri
+
+from skdp.accounting import Budget
+from skdp.marginals._allocation import noise_sd
+from skdp.marginals._boosting import Base, _draw
+from skdp.marginals._boosting_plan import ANSWERS, COUNT, boosting_plan, boosting_rounds
+from skdp.marginals._domain import read_domain
+from skdp.marginals._layout import Measurement
+from skdp.marginals._noise_scale import largest_scale, noise_scale
+from skdp.marginals._parities import tables_of
+from skdp.marginals._promises import ETA, noise_promise, promises, sure_boosting_plan
+from skdp.marginals._tables import read_workload
+
+GDP = Budget.gaussian(1.0, 1e-6)
+ZCDP = replace(GDP, unit="zcdp", amount=GDP.amount / 2)
+MIXED = {0: 2, 1: 3, 2: 2, 3: 4, 4: 3}
+
+
+def _tables(k, d, workload="all"):
+    return read_workload(k, workload, None, "worst", read_domain(None, d))
+
+
+def _mixed():
+    return read_workload(2, [[0, 1], 2, [1, 3, 4], [0, 2]], None, "worst", read_domain(MIXED, None))
+
+
+def test_the_largest_noise_is_that_of_the_noisiest_table():
+    tables = _mixed()
+    sd = np.random.default_rng(0).uniform(1, 9, size=len(tables.layout.lengths))
+    m = Measurement(tables.layout, None, sd, tables.loss)
+    want = max(noise_scale(m, row) for sets in tables.sets for row in sets.tolist())
+    assert largest_scale(tables.layout, tables.sets, sd) == pytest.approx(want)
+
+
+def test_plain_noise_keeps_its_promise():
+    """4000 draws. A union bound over 43 cells: at most .05, five standard errors are .017.
+
+    Nor is the promise idle: the lower end is four standard errors below what is seen.
+    """
+    tables, rng = _mixed(), np.random.default_rng(1)
+    sd = noise_sd(tables.layout, tables.shares("worst"), 0.2)
+    bound = noise_promise(tables, sd)
+    noise = tables.layout.spread(sd) * rng.normal(size=(4000, tables.layout.starts[-1]))
+    units = np.eye(noise.shape[1])
+    largest = np.zeros(4000)
+    for row in (row for sets in tables.sets for row in sets):
+        to_table = np.array([tables_of(tables.layout, u, row[None]).ravel() for u in units])
+        largest = np.maximum(largest, np.abs(noise @ to_table).max(axis=1))
+    assert 0.02 < np.mean(largest > bound) < 0.05 + 0.017
+
+
+def test_a_table_that_is_listed_twice_is_promised_once():
+    once, twice = (_tables(2, 4, [[0, 1], [2, 3]] + [[0, 1]] * n) for n in (0, 9))
+    sd = np.ones(len(once.layout.lengths))
+    assert noise_promise(once, sd) == noise_promise(twice, sd)
+
+
+@pytest.mark.parametrize("miss", [0.05, 1e-6])
+@pytest.mark.parametrize("n_queries", [1, 3, 55, 1000])
+def test_the_parts_of_the_promise_fail_rarely_enough(n_queries, miss):
+    plan, rho = sure_boosting_plan(n_queries, ZCDP, miss=miss), float(ZCDP.amount)
+    unseen = n_queries * log(2) - plan.sampled * (0.5 - ETA) + log(plan.rounds - 1)
+    assert exp(unseen) <= miss / 2
+    sd = sqrt(plan.rounds * n_queries / (2 * ANSWERS * rho))
+    measured = 2 * plan.rounds * n_queries * ndtr(-(plan.reach - 1) / sd)
+    count = 2 * ndtr(-(plan.bound - 1) / sqrt(1 / (2 * COUNT * rho)))
+    assert measured + count <= miss / 2
+    assert plan.tolerance == 2 * plan.reach
+    assert plan.bound >= plan.tolerance + plan.margin
+    alpha = log((1 + 2 * ETA) / (1 - 2 * ETA)) / 2
+    assert plan.rounds == boosting_rounds(n_queries, alpha, ETA)
+
+
+def test_what_is_left_out_by_the_draws_is_light():
+    """Exactly, by inclusion and exclusion over the sets that were drawn, for the worst of 200 D."""
+    rng, n, worst = np.random.default_rng(2), 4, 0.0
+    plan = sure_boosting_plan(n, ZCDP)
+    subsets = [s for r in range(n + 1) for s in combinations(range(n), r)]
+    heavy = [np.array([1 - 3 * x, x, x, x]) for x in np.linspace(0.01, 0.25, 100)]
+    for D in [*heavy, *rng.dirichlet(np.full(n, 0.3), size=100)]:
+        within = {s: D[list(s)].sum() ** plan.sampled for s in subsets}  # all draws are in s
+        missed = 0.0
+        for drawn in subsets:
+            if 1 - D[list(drawn)].sum() > 0.5 - ETA:
+                inside = [s for s in subsets if set(s) <= set(drawn)]
+                missed += sum((-1) ** (len(drawn) - len(s)) * within[s] for s in inside)
+        worst = max(worst, missed)
+    assert 1e-12 < worst <= 0.025 / (plan.rounds - 1)
+
+
+def test_the_first_round_draws_all():
+    for n_queries, sampled in ((7, 7), (7, 30), (1000, 7000)):
+        plan = boosting_plan(n_queries, ZCDP, sampled=sampled)
+        drawn = _draw(np.zeros(n_queries), 1, plan, None)
+        times = np.bincount(drawn, minlength=n_queries)
+        assert len(drawn) == sampled and np.ptp(times) <= 1 and times.min() >= 1
+    few = _draw(np.zeros(50), 1, boosting_plan(50, ZCDP, sampled=10), None)
+    assert len(few) == 10 and len(set(few.tolist())) > 5
+
+
+def test_answers_stay_within_reach_of_what_was_measured():
+    sets = [*combinations(range(5), 2), (0, 1, 2), (2, 3, 4)]
+    picked, y = np.array([0, 1, 2, 7, 11]), np.array([400, -300, 2, 90, -80])
+    noisy = SimpleNamespace(value=y, scale=1e9)
+    free, held = (
+        Base(sets, 5, 50, 20, *reach).answers(picked, noisy, np.ones(5)) for reach in ((), (30,))
+    )
+    assert np.abs(free).max() <= 50 < np.abs(held).max()
+    assert np.abs(held[picked] - y).max() == 30
+    others = np.setdiff1d(np.arange(len(sets)), picked)
+    assert np.array_equal(held[others], free[others])
+    kept = Base(sets, 5, 50, 1, 30).answers(picked, SimpleNamespace(value=y, scale=0), np.ones(5))
+    assert np.array_equal(kept[picked], y)
+
+
+WORKLOADS = [(1, 1), (3, 1), (2, 2), (10, 2), (100, 2), (3, 3), (20, 3), (10, 5), (8, 8), (11, 10)]
+
+
+@pytest.mark.parametrize(("d", "k"), WORKLOADS)
+@pytest.mark.parametrize("miss", [0.9, 0.05, 1e-9])
+def test_plain_noise_promises_less(d, k, miss):
+    tables = _tables(k, d)
+    sd = noise_sd(tables.layout, tables.shares("worst"), float(GDP.mu))
+    plan = sure_boosting_plan(len(sd) - 1, ZCDP, miss=miss)
+    assert noise_promise(tables, sd, miss=miss) < plan.tolerance < plan.bound
+
+
+def test_the_inequalities_of_that_proof():
+    alpha = log((1 + 2 * ETA) / (1 - 2 * ETA)) / 2
+    for k in range(1, 17):
+        rounds = boosting_rounds(2**k - 1, alpha, ETA)
+        assert rounds >= max(2, k)
+        assert 1.03 * (1 + 0.37 * max(k - 2, 0)) < 2 * sqrt(2 * max(2, k))
+    assert ndtri(1 / 12) ** 2 > 1.9  # miss = 1, one query, two rounds
+    assert log(2) / 1.9 < 0.37
+    assert sqrt(2 / 1.9) <= 1.03
+    x, y = np.meshgrid(np.linspace(0, 8, 50), np.linspace(0, 8, 50))
+    assert np.all(ndtr(-x - y) <= np.exp(-x * y) * ndtr(-x))
+
+
+def test_both_promises_are_told_at_one_price():
+    tables = _tables(2, 6)
+    sd = noise_sd(tables.layout, tables.shares("worst"))
+    assert promises(tables, sd, GDP) == promises(tables, sd, ZCDP)
+    plain, boosted = promises(tables, sd, GDP)
+    assert f"{noise_promise(tables, sd / float(GDP.mu)):,.0f}" in plain
+    assert f"{sure_boosting_plan(21, ZCDP).bound:,.0f}" in boosted
+    mixed = _mixed()
+    assert len(promises(mixed, noise_sd(mixed.layout, mixed.shares("worst")), GDP)) == 1
+    assert prod(mixed.layout.levels) > 2**5

@@ -1,0 +1,190 @@
+import numpy as np
+import pytest
+from sklearn import config_context
+from sklearn.decomposition import PCA
+from sklearn.impute import SimpleImputer
+from sklearn.kernel_approximation import RBFSampler
+from sklearn.preprocessing import (
+    Binarizer,
+    Normalizer,
+    OneHotEncoder,
+    OrdinalEncoder,
+    PolynomialFeatures,
+    StandardScaler,
+)
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from skdp import PrivatePCA, PublicFit, RowMap
+from skdp import config_context as skdp_config
+from skdp.contracts import Rows, contract_of
+from skdp.preprocessing._by_itself import SAME, made_up_rows, probe
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(300, 7))
+W = RNG.normal(size=(7, 3))
+
+
+@parametrize_with_checks([RowMap(), RowMap(np.abs)])
+def test_sklearn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize(
+    ("func", "together"),
+    [(np.log1p, True), (lambda X: X**2 + X[:, :1], True), (lambda X: X @ W, False)],
+)
+def test_functions_of_single_rows(func, together):
+    step = RowMap(func).fit(X)
+    assert step.vectorized_ is together
+    with np.errstate(all="ignore"):
+        np.testing.assert_allclose(step.transform(X), func(X))
+
+
+def test_a_matrix_product_loses_what_rows_tell_one_another():
+    """The bits of a row are the same in every table it is in."""
+    step = RowMap(lambda X: X @ W).fit(X)
+    for table in (X[:1], X[:2], X[:100], np.repeat(X, 3, axis=0)):
+        np.testing.assert_array_equal(step.transform(table)[0], step.transform(X)[0])
+
+
+@pytest.mark.parametrize(
+    "func",
+    [
+        lambda X: X - X.mean(axis=0),
+        lambda X: X / np.abs(X).max(),
+        lambda X: np.cumsum(X, axis=0),
+        lambda X: np.sort(X, axis=0),
+        lambda X: X + len(X),
+        lambda X: np.where(np.isnan(X), np.nanmean(X, axis=0), X),
+        lambda X: np.nan_to_num(X) + np.isinf(X).any(),
+    ],
+)
+def test_functions_that_mix_rows_are_refused(func):
+    with pytest.raises(ValueError, match="mixes rows"):
+        RowMap(func).fit(X)
+    alone = RowMap(func, vectorized=False).fit(X).transform(X)
+    np.testing.assert_array_equal(alone[0], func(X[:1])[0])
+
+
+def test_vectorized_true_wants_proof():
+    with pytest.raises(ValueError, match="vectorized='auto'"):
+        RowMap(lambda X: X @ W, vectorized=True).fit(X)
+
+
+def test_rows_that_get_lost_are_an_error_without_numbers():
+    with pytest.raises(ValueError, match="one row for every row") as error:
+        RowMap(lambda X: X[X[:, 0] > 0], vectorized=False).fit(X).transform(X)
+    assert "300" not in str(error.value)
+
+
+def test_frames_stay_frames():
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame({"a": X[:, 0], "b": ["x"] * 300})
+    step = RowMap(lambda t: t[["a"]] * 2).fit(table)
+    assert list(step.transform(table).columns) == ["a"]
+    assert list(
+        RowMap(np.abs, feature_names_out="one-to-one").fit(table[["a"]]).get_feature_names_out()
+    ) == ["a"]
+    with pytest.raises(AttributeError, match="feature_names_out"):
+        step.get_feature_names_out()
+
+
+def test_public_rows_teach_and_private_rows_are_mapped_one_by_one():
+    step = PublicFit(PCA(2), X[:100]).fit(X[200:])
+    assert not step.vectorized_
+    known = PCA(2).fit(X[:100])
+    np.testing.assert_allclose(step.transform(X), known.transform(X), atol=1e-12)
+    np.testing.assert_array_equal(step.transform(X)[:1], step.transform(X[:1]))
+    assert PublicFit(StandardScaler(), X[:100]).fit(X).vectorized_
+
+
+def test_a_public_fit_that_mixes_rows_is_refused():
+    class Centre(StandardScaler):
+        def transform(self, X):
+            return X - X.mean(axis=0)
+
+    with pytest.raises(ValueError, match="mixes rows"):
+        PublicFit(Centre(), X).fit(X)
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        Binarizer(),
+        Normalizer(),
+        Normalizer("max"),
+        PolynomialFeatures(3),
+        SimpleImputer(strategy="constant", fill_value=0.0, keep_empty_features=True),
+        OneHotEncoder(categories=[[0, 1]] * 7, handle_unknown="ignore"),
+        OrdinalEncoder(
+            categories=[[0, 1]] * 7, handle_unknown="use_encoded_value", unknown_value=-1
+        ),
+    ],
+    ids=lambda step: type(step).__name__,
+)
+def test_steps_known_as_row_wise_are_so_to_the_last_bit(step):
+    assert contract_of(step).accepts(Rows())
+    with config_context(assume_finite=True):
+        rows = made_up_rows(X)
+        assert probe(step.fit(rows).transform, rows) == SAME
+
+
+@pytest.mark.parametrize(
+    ("step", "text"),
+    [
+        (OneHotEncoder(), "categories"),
+        (OneHotEncoder(categories=[[0]]), "handle_unknown"),
+        (OneHotEncoder(categories=[[0]], handle_unknown="ignore", min_frequency=2), "min_freq"),
+        (SimpleImputer(), "strategy"),
+        (RBFSampler(), "PublicFit"),
+        (SimpleImputer(strategy="constant"), "keep_empty_features"),
+    ],
+)
+def test_steps_that_look_at_rows_are_not(step, text):
+    from skdp.contracts import chain_problems
+
+    assert contract_of(step) is None
+    assert text in chain_problems([("step", step)])[0]
+
+
+def test_projections_of_rows_do_not_depend_on_other_rows():
+    pca = PrivatePCA(2, epsilon=50.0, random_state=0)
+    with pytest.warns(UserWarning):
+        pca.fit(X)
+    for table in (X[:1], X[:2], X[3:100], X[::-1]):
+        np.testing.assert_array_equal(
+            pca.transform(table), [pca.transform(r[None])[0] for r in table]
+        )
+    exact = (X - pca.mean_) @ pca.components_.T
+    np.testing.assert_allclose(pca.transform(X), exact, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "func",
+    [
+        lambda t: t[["a"]].fillna(t["a"].mean()),
+        lambda t: t[["a"]].ffill(),
+        lambda t: __import__("pandas").get_dummies(t, columns=["b"]),
+        lambda t: t.assign(b=t["b"].astype("category").cat.codes),
+        lambda t: t.assign(b=t["b"].map(t["b"].value_counts())),
+    ],
+)
+def test_habits_of_pandas_that_mix_rows_are_refused(func):
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame({"a": X[:, 0], "b": ["x", "y", "z"] * 100})
+    with pytest.raises(ValueError, match="mixes rows"):
+        RowMap(func).fit(table)
+
+
+def test_a_row_that_fails_is_absent_where_nothing_may_be_told():
+    def root(X):
+        if (X < 0).any():
+            raise ValueError("negative")
+        return np.sqrt(X)
+
+    step = RowMap(root).fit(X)
+    with pytest.raises(ValueError, match="negative"):
+        step.transform(X)
+    with skdp_config(invalid_rows="ignore"):
+        Z = step.transform(X)
+    np.testing.assert_array_equal(np.isnan(Z).any(axis=1), (X < 0).any(axis=1))
