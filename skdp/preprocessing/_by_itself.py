@@ -80,18 +80,28 @@ def map_rows(func, X, *, together):
     rows = [_alone(func, _take(X, [i]), ignore) for i in range(n)]
     known = next((row for row in rows if row is not None), None)
     if known is None:
-        known = as_table(func(_take(made_up_rows(X), [0])), 1)
-    absent = np.full(known.shape, np.nan)
-    return np.concatenate([absent if row is None else row for row in rows])
+        known = func(_take(made_up_rows(X), [0]))
+    width = as_table(known, 1).shape[1]
+    table = [np.full((1, width), np.nan) if row is None else as_table(row, 1) for row in rows]
+    return _framed(np.concatenate(table), known) if together else np.concatenate(table)
 
 
 def _alone(func, row, ignore):
     try:
-        return as_table(func(row), 1)
+        found = func(row)
+        as_table(found, 1)
+        return found
     except Exception:
         if not ignore:
             raise
         return None
+
+
+def _framed(table, known):
+    """Return a frame if ``known`` is one: a row that fails must not change the type of all."""
+    if not hasattr(known, "columns"):
+        return table
+    return type(known)({name: table[:, j] for j, name in enumerate(known.columns)})
 
 
 def as_table(Z, n_rows):

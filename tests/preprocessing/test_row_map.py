@@ -188,3 +188,22 @@ def test_a_row_that_fails_is_absent_where_nothing_may_be_told():
     with skdp_config(invalid_rows="ignore"):
         Z = step.transform(X)
     np.testing.assert_array_equal(np.isnan(Z).any(axis=1), (X < 0).any(axis=1))
+
+
+def test_a_row_that_fails_does_not_change_the_type_of_what_is_handed_on():
+    """Names of columns, which the next step keeps, would tell that there is such a row."""
+    pandas = pytest.importorskip("pandas")
+
+    def root(table):
+        if (table["a"] < 0).any():
+            raise ValueError("negative")
+        return np.sqrt(table)
+
+    rows = pandas.DataFrame({"a": np.arange(1.0, 9.0)})
+    step = RowMap(root).fit(rows)
+    step.vectorized_ = True  # as for a function that fails on no made-up row
+    with skdp_config(invalid_rows="ignore"):
+        whole, failing = step.transform(rows), step.transform(rows.replace(3.0, -3.0))
+    assert type(whole) is type(failing) and list(whole.columns) == list(failing.columns)
+    assert list(whole.dtypes) == list(failing.dtypes)
+    np.testing.assert_array_equal(failing["a"].isna(), rows["a"] == 3.0)
