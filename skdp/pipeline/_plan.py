@@ -9,7 +9,7 @@ from skdp._render import table_html
 from skdp.accounting import Budget, Plan, PrivacyLedger, Step, mixed_budget, part_of
 from skdp.contracts import Rows, chain_problems, contract_of, parts_of
 from skdp.exceptions import PlanError
-from skdp.pipeline._tree import prepared, spending, unfold
+from skdp.pipeline._tree import is_inside, prepared, spending, unfold
 
 __all__ = ["PipelinePlan", "Split", "granted", "settle"]
 
@@ -147,7 +147,7 @@ def _shares(leaves, split):
     shares, problems = dict.fromkeys(weights, Fraction(0)), []
     left, open_ = Fraction(1), dict(weights)
     for name, share in ({} if isinstance(split, str) else dict(split)).items():
-        mine = [p for p in open_ if p == name or p.startswith(f"{name}__")]
+        mine = [p for p in open_ if is_inside(p, name)]
         if not mine:
             problems.append(
                 f"split names {name!r}, which is no step that spends. Name some of {list(weights)}."

@@ -4,7 +4,7 @@ from sklearn.base import OneToOneFeatureMixin, clone
 
 from skdp._compat import safe_indexing
 from skdp._estimator import PrivateEstimator
-from skdp.contracts import contract_of, parts_of
+from skdp.contracts import BoundedStatistic, contract_of, parts_of
 from skdp.denoising import Denoiser
 from skdp.pipeline._run import mapped
 
@@ -91,4 +91,4 @@ def _spends(step):
 def _bounds(step):
     """Whether the step learns from rows without spending: it hands on a bounded statistic."""
     contract = contract_of(step)
-    return contract is not None and type(contract.yields(None)).__name__ == "BoundedStatistic"
+    return contract is not None and isinstance(contract.yields(None), BoundedStatistic)

@@ -14,6 +14,7 @@ from skdp.pipeline._plan import granted, settle
 from skdp.pipeline._predict import PredictMixin
 from skdp.pipeline._preview import preview
 from skdp.pipeline._run import run
+from skdp.pipeline._tree import is_inside
 
 __all__ = ["PrivatePipeline", "make_private_pipeline"]
 
@@ -354,7 +355,7 @@ def _class_name(step):
 
 def _inside(shares, name):
     """Return the share of a step with all that is inside it."""
-    return float(sum(s for path, s in shares.items() if f"{path}__".startswith(f"{name}__")))
+    return float(sum(s for path, s in shares.items() if is_inside(path, name)))
 
 
 def _block(step, share):

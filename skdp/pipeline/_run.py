@@ -10,7 +10,7 @@ from skdp._estimator import PrivateEstimator
 from skdp._grant import without
 from skdp.contracts import BoundedStatistic, Core, Released, contract_of, parts_of
 from skdp.denoising._parameter import fit_denoiser
-from skdp.pipeline._tree import spending
+from skdp.pipeline._tree import is_inside, spending
 from skdp.preprocessing._by_itself import made_up_rows
 from skdp.preprocessing._sensitivity_preprocessor import BoundedValues, SensitivityPreprocessor
 
@@ -97,5 +97,5 @@ def _hand_on(certificate, step):
 
 def _tell(name, shares):
     """Print which step starts, with its public share."""
-    inside = sum(s for path, s in shares.items() if path == name or path.startswith(f"{name}__"))
+    inside = sum(share for path, share in shares.items() if is_inside(path, name))
     sys.stdout.write(f"[PrivatePipeline] {name}: share {inside:.1%}\n")

@@ -5,7 +5,7 @@ from sklearn.base import clone
 from skdp._estimator import PrivateEstimator
 from skdp.contracts import parts_of
 
-__all__ = ["prepared", "spending", "unfold"]
+__all__ = ["is_inside", "prepared", "spending", "unfold"]
 
 # One thread, in memory, silent, and dense: scikit-learn decides by the entries between sparse and
 # dense, writes intermediate rows to disk, and prints times.
@@ -34,6 +34,11 @@ def unfold(path, step):
         yield from unfold(f"{path}__{name}" if path else name, part)
     for name, part in _fitted_parts(step):
         yield from unfold(f"{path}__{name}" if path else name, part)
+
+
+def is_inside(path, name):
+    """Return whether a path is that of the step ``name``, or of a step inside it."""
+    return f"{path}__".startswith(f"{name}__")
 
 
 def spending(steps):
