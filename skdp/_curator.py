@@ -13,11 +13,24 @@ from skdp.accounting._parts import worth
 from skdp.accounting._plan import Plan
 from skdp.accounting._report import Charge, PrivacyReport
 from skdp.exceptions import BudgetExceeded, PlanError
-from skdp.mechanisms import RowKeys, exponential_choice, rounded_gaussian, rounded_laplace
+from skdp.mechanisms import (
+    RowKeys,
+    SeededEntropy,
+    exponential_choice,
+    rounded_gaussian,
+    rounded_laplace,
+)
 from skdp.mechanisms._exact import sqrt_down, sqrt_up
 from skdp.mechanisms._matrices import DOUBT, LEAST_LOG, noisy_factor
 
-__all__ = ["Curator", "Release", "current_replacement", "make_curator", "replaced_curator"]
+__all__ = [
+    "Curator",
+    "Release",
+    "current_replacement",
+    "make_curator",
+    "rehearsal_curator",
+    "replaced_curator",
+]
 
 _replacement = ContextVar("skdp_curator", default=None)
 
@@ -323,6 +336,11 @@ class _ChildKeys:
 def make_curator(plan, entropy):
     """Return the Curator of a fit."""
     return (_replacement.get() or Curator)(plan, entropy)
+
+
+def rehearsal_curator(plan):
+    """Return a Curator for a rehearsal on made-up rows: nobody is protected, nothing is charged."""
+    return Curator(plan, SeededEntropy(0))
 
 
 def current_replacement():

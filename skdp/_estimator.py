@@ -96,6 +96,15 @@ class PrivateEstimator(BaseEstimator):
         self._check_public(rows.n_features)
         return rows
 
+    def _look(self, X):
+        """Raise what ``fit`` would raise for X before anything is charged, and do nothing else.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        """
+        self._read(self.ledger.present(X) if self._is_granted() else X, None)
+
     def _curator(self, plan):
         """Charge for the plan; return the Curator of the fit."""
         if self._is_granted():

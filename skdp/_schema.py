@@ -5,7 +5,7 @@ from sklearn.utils.validation import validate_data
 
 from skdp._config import get_config
 
-__all__ = ["validated_rows"]
+__all__ = ["validated_rows", "validated_table"]
 
 TEXT = (
     "X must be a table of real numbers. Got entries that are not numbers: encode categories first, "
@@ -37,6 +37,29 @@ def validated_rows(estimator, X):
             )
     except (ValueError, TypeError, OverflowError) as error:
         refusal = _without_entries(error)
+    raise refusal
+
+
+def validated_table(estimator, X):
+    """Return X, a table of any types, as an array or a frame, and set the feature names.
+
+    A frame stays as it is. No message quotes an entry.
+
+    Raises
+    ------
+    ValueError, TypeError
+    """
+    if hasattr(X, "columns"):
+        options = {"skip_check_array": True}
+    else:
+        least = 0 if get_config()["invalid_rows"] == "ignore" else 1
+        options = {"dtype": None, "ensure_all_finite": False, "ensure_min_samples": least}
+    try:
+        checked = validate_data(estimator, X, **options)
+    except (ValueError, TypeError, OverflowError) as error:
+        refusal = _without_entries(error)
+    else:
+        return X if hasattr(X, "columns") else checked
     raise refusal
 
 

@@ -105,6 +105,12 @@ def _follow(steps, kind, problems, path):
         elif contract.problem(kind):
             problems.append(f"{what} {contract.problem(kind)}")
         kind, spends = contract.yields(kind), contract.spends
+        if path and isinstance(kind, Core):
+            problems.append(
+                f"{what} filters rows inside a container, which hands on what equals a row of the "
+                "core, without its certificate. Make the filter a step of the pipeline itself."
+            )
+            kind = Rows()
     return kind, spends
 
 
@@ -119,7 +125,7 @@ def _inside(path, parts, in_turn, kind, problems):
     for chain in [parts] if in_turn else [[part] for part in parts]:
         out, spent = _follow(chain, Rows(), problems, path + "__")
         spends |= spent
-        if not isinstance(out, Rows) or isinstance(out, Core):
+        if not isinstance(out, Rows):
             problems.append(
                 f"{path + '__' + chain[-1][0]!r} yields {type(out).__name__}, but a branch must "
                 "map rows to rows. Move it out of the branch, to the end of the chain."

@@ -27,14 +27,17 @@ def _public_categories(step):
 
 
 def _constant_fill(step):
+    problems = []
     if step.strategy != "constant":
-        return 'computes what it fills in from the rows. Set strategy="constant" and fill_value'
+        problems.append(
+            'computes what it fills in from the rows. Set strategy="constant" and fill_value'
+        )
     if step.add_indicator or not step.keep_empty_features:
-        return (
+        problems.append(
             "lets the rows decide on its columns. Set add_indicator=False and "
             "keep_empty_features=True"
         )
-    return None
+    return "; and ".join(problems) or None
 
 
 # Class -> what is wrong with an instance as a row-wise map, or None. None of them multiplies
@@ -65,12 +68,17 @@ WAYS_OUT = {
     "ShrunkCovariance": "Use PrivateCovariance",
     "FunctionTransformer": "Use RowMap(func), for a function of each row by itself",
     "KBinsDiscretizer": "Use PrivateHistogram, or " + PUBLIC_FIT,
+    "FrozenEstimator": (
+        "Nothing says that what it has learnt is public: if it is, say so, "
+        "PublicFit(FrozenEstimator(...)) without X_public"
+    ),
 }
 
 
 def qualified(step):
-    """Return the full name of the class of a step."""
-    return f"{type(step).__module__}.{type(step).__qualname__}"
+    """Return the full name of the class of a step, of scikit-learn's if it stands for one."""
+    cls = getattr(step, "row_wise_of", None) or type(step)
+    return f"{cls.__module__}.{cls.__qualname__}"
 
 
 def row_wise_problem(step):

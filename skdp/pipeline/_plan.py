@@ -65,7 +65,9 @@ def granted(pipeline):
         epsilon = {"epsilon": pipeline.epsilon}
         leaf.set_params(ledger=grants[path], **epsilon, **delta)
         try:
-            units[path] = leaf.plan().budget.unit
+            plan = leaf.plan()
+            units[path] = plan.budget.unit
+            problems += [f"{path!r}: {problem}" for problem in plan.problems]
         except (PlanError, ValueError) as error:
             problems.append(f"{path!r} ({type(leaf).__name__}) has no plan: {error}")
             broken.add(path)
@@ -99,11 +101,11 @@ def granted(pipeline):
     return plan, steps, grants
 
 
-def settle(steps, plan):
-    """Let steps tell their parts of the budget, and take their grants away."""
+def settle(steps, plan, ledger=None):
+    """Let steps tell their parts of the budget; a ledger takes the place of their grants."""
     alone = {split.path: split.budget for split in plan.splits}
     for path, leaf in spending(steps):
-        given = {"ledger": None}
+        given = {"ledger": ledger}
         if path in alone:
             given |= {"epsilon": float(alone[path].epsilon), "delta": float(alone[path].delta)}
         names = leaf.get_params(deep=False)
@@ -200,8 +202,14 @@ def _notes(steps, leaves, used):
         assumes = getattr(step, "assumes", None)
         if assumes is not None:
             notes.append(f"{name}: free post-processing of a release; assumes {assumes}")
-        if hasattr(step, "X_public"):
-            notes.append(f"{name}: fitted on public rows, which the guarantee does not cover")
+        for path, part in unfold(name, step):
+            if hasattr(part, "X_public"):
+                notes.append(f"{path}: fitted on public rows, which the guarantee does not cover")
+            if getattr(part, "vectorized", None) is True:
+                notes.append(
+                    f"{path}: called for many rows at once, on your promise (vectorized=True) that "
+                    "it maps every row by itself, to the last bit"
+                )
     return notes
 
 

@@ -1,21 +1,62 @@
 """What is wrong with a table, found before anything is charged."""
 
-from sklearn.base import OneToOneFeatureMixin, clone
+import sklearn
+from sklearn.base import clone
 
 from skdp._compat import safe_indexing
+from skdp._config import config_context
+from skdp._curator import rehearsal_curator
 from skdp._estimator import PrivateEstimator
+from skdp._threads import quiet
 from skdp.contracts import BoundedStatistic, contract_of, parts_of
 from skdp.denoising import Denoiser
-from skdp.pipeline._run import mapped
+from skdp.pipeline._run import mapped, run
+from skdp.rowwise import made_up_rows
 
-__all__ = ["preview"]
+__all__ = ["preview", "rehearse"]
+
+
+def rehearse(plan, steps, grants, X):
+    """Fit the steps on made-up rows with the columns and types of X: what fails there costs nothing.
+
+    Parameters
+    ----------
+    plan : PipelinePlan
+    steps : list of (str, step)
+        With their grants; used up.
+    grants : dict of str to Grant
+    X : array or DataFrame
+        Only its schema is looked at.
+
+    Raises
+    ------
+    ValueError
+        With what the step says, which can quote made-up rows only.
+    """
+    curator, started = rehearsal_curator(plan), []
+    for grant in grants.values():
+        grant.set_curator(curator)
+    try:
+        with (
+            config_context(invalid_rows="ignore", debug=True),
+            sklearn.config_context(assume_finite=True),
+            quiet(),
+        ):
+            run(steps, made_up_rows(X), None, curator, started=started.append, rehearsal=True)
+        return
+    except Exception as error:
+        failure = f"{error}"
+    raise ValueError(
+        f"the step {started[-1]!r} cannot work on what the steps before it make of a table with the "
+        f"columns and types of X: {failure}"
+    )
 
 
 def preview(steps, X):
     """Follow the rows up to the first step that spends, in every branch.
 
     What is raised here costs nothing: a row-wise step that fails on a row, NaN and infinity before
-    the first release, parameters that do not fit the number of columns. The caller holds the data.
+    the first release. The caller holds the data.
 
     Parameters
     ----------
@@ -26,23 +67,13 @@ def preview(steps, X):
         if isinstance(step, str | None):
             continue
         if isinstance(step, PrivateEstimator):
-            _check(name, step, X, number)
-            return _check_widths(steps[number:], X.shape[1])
+            return _check(name, step, X, number)
         parts, in_turn = parts_of(step)
         if parts is None:
-            if isinstance(step, Denoiser):
+            if isinstance(step, Denoiser) or _bounds(step):
                 return None
-            fitted = clone(step).fit(X)
-            if not callable(getattr(fitted, "transform", None)):
-                return None
-            if _bounds(step):
-                return None
-            X = mapped(fitted, X)
         elif in_turn:
             preview(parts, X)
-            if any(_spends(part) for _, part in parts):
-                return None
-            X = mapped(clone(step).fit(X), X)
         elif any(_spends(part) for _, part in parts):
             for branch in getattr(step, "transformers", None) or parts:
                 columns = X
@@ -50,35 +81,27 @@ def preview(steps, X):
                     chosen = branch[2](X) if callable(branch[2]) else branch[2]
                     columns = safe_indexing(X, chosen, axis=1)
                 preview([branch[:2]], columns)
+        if _spends(step):
             return None
-        else:
-            X = mapped(clone(step).fit(X), X)
+        X = mapped(clone(step).fit(X), X)
     return None
 
 
 def _check(name, step, X, number):
     """Read the rows as the step will, without fitting it."""
-    twin = clone(step).set_params(ledger=None)
     try:
-        twin._read(X, None)
+        clone(step).set_params(ledger=None)._look(X)
     except ValueError as error:
         if number == 0:
             raise
-        raise ValueError(
-            f"the step {name!r} cannot read what the steps before it make of X: {error} Let them "
-            "return numbers for every row, or set "
-            'skdp.config_context(invalid_rows="ignore"), where such rows count as absent.'
-        ) from None
-
-
-def _check_widths(steps, n_features):
-    """Check public parameters of the steps that keep the number of columns, and of the next."""
-    for _, step in steps:
-        if not isinstance(step, PrivateEstimator):
-            return
-        step._check_public(n_features)
-        if not isinstance(step, OneToOneFeatureMixin):
-            return
+        failure = error
+    else:
+        return
+    raise ValueError(
+        f"the step {name!r} cannot read what the steps before it make of X: {failure} Let them "
+        "return numbers for every row, or set "
+        'skdp.config_context(invalid_rows="ignore"), where such rows count as absent.'
+    )
 
 
 def _spends(step):

@@ -1,18 +1,21 @@
 """PrivatePipeline: a chain of steps under one budget."""
 
+import sys
+
 import numpy as np
 import sklearn
 from sklearn.utils import Bunch, get_tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from skdp._compat import BaseComposition, StrOptions, VisualBlock
 from skdp._config import config_context, get_config
 from skdp._estimator import PrivateEstimator, guarantee
-from skdp._schema import validated_rows
+from skdp._schema import validated_rows, validated_table
+from skdp._threads import quiet
 from skdp.contracts import Contract, Rows, contract_of
 from skdp.pipeline._plan import granted, settle
 from skdp.pipeline._predict import PredictMixin
-from skdp.pipeline._preview import preview
+from skdp.pipeline._preview import preview, rehearse
 from skdp.pipeline._run import run
 from skdp.pipeline._tree import is_inside
 
@@ -210,15 +213,13 @@ class PrivatePipeline(PredictMixin, PrivateEstimator, BaseComposition):
         if self._begins_with_numbers():
             checked = validated_rows(self, X)
             X = X if hasattr(X, "columns") else checked  # steps read the names themselves
-        elif hasattr(X, "columns"):
-            validate_data(self, X, skip_check_array=True)
         else:
-            least = 0 if get_config()["invalid_rows"] == "ignore" else 1
-            X = validate_data(
-                self, X, dtype=None, ensure_all_finite=False, ensure_min_samples=least
-            )
-        if get_config()["invalid_rows"] == "error":
-            preview(granted(self)[1], X)
+            X = validated_table(self, X)
+        if not self._is_granted():  # a pipeline inside a pipeline is rehearsed with it
+            rehearse(*granted(self), X)
+            if get_config()["invalid_rows"] == "error":
+                with quiet():  # a function of the user could warn with its row
+                    preview(granted(self)[1], X)
         return X, y
 
     def _begins_with_numbers(self):
@@ -229,12 +230,22 @@ class PrivatePipeline(PredictMixin, PrivateEstimator, BaseComposition):
         plan, steps, grants = granted(self)
         for grant in grants.values():
             grant.set_curator(curator)
-        shares = {split.path: float(split.share) for split in plan.splits} if self.verbose else None
         with config_context(invalid_rows="ignore"), sklearn.config_context(assume_finite=True):
-            value = run(steps, *table, curator, shares)
-        settle(steps, plan)
+            value = run(steps, *table, curator, started=self._teller(plan))
+        settle(steps, plan, None if self._is_granted() else self.ledger)
         fitted = {"steps_": steps}
         return fitted if value is None else {**fitted, "value_": value}
+
+    def _teller(self, plan):
+        """Return what prints the name and the public share of a step that starts."""
+        if not self.verbose:
+            return None
+
+        def tell(name):
+            inside = sum(float(s.share) for s in plan.splits if is_inside(s.path, name))
+            sys.stdout.write(f"[PrivatePipeline] {name}: share {inside:.1%}\n")
+
+        return tell
 
     def _all_steps(self):
         return getattr(self, "steps_", self.steps)

@@ -1,7 +1,5 @@
 """The private part of a pipeline: fit the steps in turn, each under its part of the budget."""
 
-import sys
-
 import numpy as np
 from scipy import sparse
 
@@ -10,22 +8,26 @@ from skdp._estimator import PrivateEstimator
 from skdp._grant import without
 from skdp.contracts import BoundedStatistic, Core, Released, contract_of, parts_of
 from skdp.denoising._parameter import fit_denoiser
-from skdp.pipeline._tree import is_inside, spending
-from skdp.preprocessing._by_itself import made_up_rows
+from skdp.pipeline._tree import spending
 from skdp.preprocessing._sensitivity_preprocessor import BoundedValues, SensitivityPreprocessor
+from skdp.rowwise import made_up_rows
 
 __all__ = ["mapped", "run"]
 
 UNKNOWN = "nothing was found to denoise"
 
 
-def run(steps, X, y, curator, shares=None):
-    """Fit the steps, each on what the step before it hands on; return the last denoised vector."""
+def run(steps, X, y, curator, *, started=None, rehearsal=False):
+    """Fit the steps, each on what the step before it hands on; return the last denoised vector.
+
+    ``started`` is called with the name of every step. In a rehearsal, on made-up rows, the last
+    step only looks at what it would be fitted on.
+    """
     value = before = absent = None
     steps = [(name, step) for name, step in steps if not isinstance(step, str | None)]
     for number, (name, step) in enumerate(steps):
-        if shares is not None:
-            _tell(name, shares)
+        if started is not None:
+            started(name)
         last = number == len(steps) - 1
         contract = contract_of(step) if parts_of(step)[0] is None else None
         if contract is not None and Released in contract.consumes:
@@ -35,6 +37,8 @@ def run(steps, X, y, curator, shares=None):
                 curator.decide(UNKNOWN)
             continue
         kind = None if contract is None else contract.yields(None)
+        if last and rehearsal and isinstance(step, PrivateEstimator):
+            return step._look(X)
         fitted = _fit(step, X, y if last else None, absent)
         if last:
             return value
@@ -93,9 +97,3 @@ def _hand_on(certificate, step):
     grant = getattr(step, "ledger", None)
     if grant is not None:
         grant.certificate = certificate
-
-
-def _tell(name, shares):
-    """Print which step starts, with its public share."""
-    inside = sum(share for path, share in shares.items() if is_inside(path, name))
-    sys.stdout.write(f"[PrivatePipeline] {name}: share {inside:.1%}\n")

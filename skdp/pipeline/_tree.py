@@ -4,12 +4,13 @@ from sklearn.base import clone
 
 from skdp._estimator import PrivateEstimator
 from skdp.contracts import parts_of
+from skdp.rowwise import by_rows
 
 __all__ = ["is_inside", "prepared", "spending", "unfold"]
 
-# One thread, in memory, silent, and dense: scikit-learn decides by the entries between sparse and
-# dense, writes intermediate rows to disk, and prints times.
-PLAIN = {"n_jobs": None, "verbose": False, "sparse_threshold": 0.0, "memory": None}
+# In this thread whatever joblib.parallel_config says, in memory, silent, and dense: scikit-learn
+# decides by the entries between sparse and dense, writes intermediate rows to disk, and prints times.
+PLAIN = {"n_jobs": 1, "verbose": False, "sparse_threshold": 0.0, "memory": None}
 
 
 def prepared(step):
@@ -21,6 +22,7 @@ def prepared(step):
         if parts_of(part)[0] is not None:
             names = part.get_params(deep=False)
             part.set_params(**{name: value for name, value in PLAIN.items() if name in names})
+        by_rows(part)
     return step
 
 

@@ -1,15 +1,26 @@
 """PublicFit: a transformer of scikit-learn, fitted on public rows."""
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skdp._compat import HasMethods, fit_context, safe_indexing
+from skdp._compat import HasMethods, StrOptions, fit_context, safe_indexing
 from skdp.contracts import Contract, Rows
-from skdp.preprocessing._by_itself import MIXES, PROBE_ROWS, SAME, as_table, map_rows, probe
+from skdp.rowwise import (
+    MIXES,
+    SAME,
+    form_of,
+    made_up_rows,
+    map_rows,
+    maps_rows_at_once,
+    probe,
+)
 
 __all__ = ["PublicFit"]
+
+N_TRIAL = 67
 
 
 class PublicFit(TransformerMixin, BaseEstimator):
@@ -21,18 +32,25 @@ class PublicFit(TransformerMixin, BaseEstimator):
     Parameters
     ----------
     estimator : transformer
-        Is cloned and fitted on ``X_public``.
-    X_public : array-like of shape (n_public, n_features)
-        Public rows with the columns of the private ones. The guarantee does not cover them.
+        Is cloned and fitted on ``X_public``; without ``X_public``, a fitted transformer, used as it
+        is.
+    X_public : array-like of shape (n_public, n_features), default=None
+        Public rows with the columns of the private ones. The guarantee does not cover them. None:
+        ``estimator`` is fitted, and what it has learnt is taken to be public.
     y_public : array-like of shape (n_public,), default=None
+    vectorized : {"auto"} or bool, default="auto"
+        Whether many rows are transformed at once. ``"auto"``: only by transformers of scikit-learn
+        that work entry by entry, such as scalers and encoders; others are given one row at a time,
+        some 50 microseconds each, because a row has other last bits among other rows in a matrix
+        product. True: on **your promise** that every row is mapped by itself to the last bit; the
+        plan of a pipeline lists it. False: never.
 
     Attributes
     ----------
     estimator_ : transformer
         Fitted on the public rows.
     vectorized_ : bool
-        Whether it transforms all rows at once. If that gives a row other last bits than the row
-        would have by itself, as matrix products do, the rows are transformed one by one.
+        Whether it transforms many rows at once.
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -44,8 +62,9 @@ class PublicFit(TransformerMixin, BaseEstimator):
 
     Notes
     -----
-    **Privacy**: spends nothing; :meth:`fit` reads no private row but the names of its columns. What
-    :meth:`transform` returns is as private as the rows.
+    **Privacy**: spends nothing; :meth:`fit` reads no private row but the names and types of the
+    columns. What :meth:`transform` returns is as private as the rows; row i of it is a function of
+    row i alone, as for :class:`RowMap`, and a row that cannot be transformed is missing.
 
     Examples
     --------
@@ -61,12 +80,19 @@ class PublicFit(TransformerMixin, BaseEstimator):
         "estimator": [HasMethods(["fit", "transform"])],
         "X_public": "no_validation",
         "y_public": "no_validation",
+        "vectorized": ["boolean", StrOptions({"auto"})],
     }
 
-    def __init__(self, estimator, X_public, y_public=None):
+    def __init__(self, estimator, X_public=None, y_public=None, *, vectorized="auto"):
         self.estimator = estimator
         self.X_public = X_public
         self.y_public = y_public
+        self.vectorized = vectorized
+
+    def __sklearn_clone__(self):
+        if self.X_public is not None:
+            return super().__sklearn_clone__()
+        return type(self)(self.estimator, vectorized=self.vectorized)  # what it knows is public
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y=None):
@@ -89,24 +115,35 @@ class PublicFit(TransformerMixin, BaseEstimator):
             If the fitted transformer mixes rows.
         """
         validate_data(self, X, skip_check_array=True)
-        self.estimator_ = clone(self.estimator).fit(self.X_public, self.y_public)
-        n = min(PROBE_ROWS, len(self.X_public))
-        rows = safe_indexing(self.X_public, list(range(n)))
-        rows = rows if hasattr(rows, "shape") else np.asarray(rows)
-        verdicts = [probe(self.estimator_.transform, table) for table in self._trials(rows)]
-        if MIXES in verdicts:
+        if self.X_public is None:
+            check_is_fitted(self.estimator)
+            self.estimator_ = self.estimator
+            rows = made_up_rows(X if hasattr(X, "shape") else np.asarray(X))
+        else:
+            self.estimator_ = clone(self.estimator).fit(self.X_public, self.y_public)
+            rows = _some_rows(self.X_public)
+        self._form = form_of(self.estimator_.transform, rows)
+        known = self.vectorized == "auto" and maps_rows_at_once(self.estimator_)
+        self.vectorized_ = known or self.vectorized is True
+        verdicts = {probe(self.estimator_.transform, table) for table in self._trials(rows)}
+        if MIXES in verdicts and self.vectorized is not False:
             raise ValueError(
                 f"the transform of {type(self.estimator).__name__} mixes rows: what it makes of a "
                 "row depends on the rows beside it. Use a transformer that maps each row by itself."
             )
-        self.vectorized_ = all(verdict == SAME for verdict in verdicts)
+        if self.vectorized is True and not verdicts <= {None, SAME}:
+            raise ValueError(
+                f"{type(self.estimator).__name__} does not keep what vectorized=True promises: it "
+                "gives a row other last bits among other rows. Use vectorized='auto'."
+            )
         return self
 
     def _trials(self, rows):
         """Yield public tables to try the transform on."""
         yield rows
-        if get_tags(self.estimator_).input_tags.allow_nan and not hasattr(rows, "columns"):
-            gaps = np.array(rows, dtype=np.float64)
+        numbers = getattr(rows, "dtype", None) is not None and rows.dtype.kind == "f"
+        if numbers and get_tags(self.estimator_).input_tags.allow_nan:
+            gaps = rows.copy()
             gaps[::3] = np.nan  # what is filled in must not come from the rows beside
             yield gaps
 
@@ -125,8 +162,7 @@ class PublicFit(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         validate_data(self, X, reset=False, skip_check_array=True)
         X = X if hasattr(X, "shape") else np.asarray(X)
-        Z = map_rows(self.estimator_.transform, X, together=self.vectorized_)
-        return Z if hasattr(Z, "columns") else as_table(Z, X.shape[0])
+        return map_rows(self.estimator_.transform, X, self._form, at_once=self.vectorized_)
 
     def get_feature_names_out(self, input_features=None):
         """Return the names of the columns, as the fitted transformer tells them.
@@ -145,3 +181,10 @@ class PublicFit(TransformerMixin, BaseEstimator):
     def __skdp_contract__(self):
         """Return what this step reads and yields: rows, each by itself."""
         return Contract(consumes=(Rows,), yields=lambda kind: Rows())
+
+
+def _some_rows(X):
+    """Return up to ``N_TRIAL`` public rows, dense."""
+    X = X if hasattr(X, "shape") else np.asarray(X)
+    X = X[:N_TRIAL].toarray() if sparse.issparse(X) else X
+    return safe_indexing(X, list(range(min(N_TRIAL, X.shape[0]))))

@@ -6,7 +6,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdp._compat import StrOptions, fit_context
 from skdp.contracts import Contract, Rows
-from skdp.preprocessing._by_itself import MIXES, SAME, as_table, made_up_rows, map_rows, probe
+from skdp.rowwise import MIXES, SAME, form_of, made_up_rows, map_rows, probe
 
 __all__ = ["RowMap"]
 
@@ -14,27 +14,30 @@ __all__ = ["RowMap"]
 class RowMap(TransformerMixin, BaseEstimator):
     """Map every row by a function of that row alone.
 
-    In a private pipeline a row may have no influence on what becomes of the other rows. RowMap
-    makes sure of that: it tries the function on public made-up rows, together and one by one, and
-    calls it for each row by itself unless that makes no difference, to the last bit.
+    In a private pipeline a row may have no influence on what becomes of the other rows. So the
+    function is called for each row by itself: it is given tables of one row.
 
     Parameters
     ----------
     func : callable, default=None
         Maps a table of shape (n, d) to one of shape (n, k), row by row. None returns the table.
-        It is given what ``transform`` is given: a DataFrame stays one.
+        It is given copies, of the class of X: an array, or a DataFrame with the columns of X.
     vectorized : {"auto"} or bool, default="auto"
-        Whether ``func`` is called for all rows at once. ``"auto"`` tries; True refuses a function
-        that fails the trial; False calls it for every row by itself, which takes some
-        microseconds per row and is row-wise whatever the function does.
+        Whether ``func`` is called for many rows at once. ``"auto"``: only if it is a
+        :class:`numpy.ufunc`, as ``np.log1p``, which works entry by entry; else for every row by
+        itself, some microseconds a row of an array, some 50 of a DataFrame. True: on **your
+        promise** that it maps every row by itself, to the last bit, whatever the other rows (a
+        matrix product does not); the guarantee of a pipeline then rests on it, and its plan says
+        so. False: as "auto", without the trial of :meth:`fit`.
     feature_names_out : {"one-to-one"}, callable or None, default=None
         Names of the columns returned, as for :class:`sklearn.preprocessing.FunctionTransformer`:
-        the callable is given the RowMap and the names that came in.
+        the callable is given the RowMap and the names that came in. None: those of the DataFrame
+        that ``func`` returns, if it does.
 
     Attributes
     ----------
     vectorized_ : bool
-        Whether the function is called for all rows at once.
+        Whether the function is called for many rows at once.
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -47,8 +50,13 @@ class RowMap(TransformerMixin, BaseEstimator):
     Notes
     -----
     **Privacy**: spends nothing and releases nothing; what :meth:`transform` returns is as private
-    as the rows. The trial cannot see all that a function may do: one that keeps a state
-    between calls, or reads a file with private rows, is beyond it.
+    as the rows. Row i of it is a function of row i alone, by construction, unless
+    ``vectorized=True``: proof in :func:`skdp.rowwise.map_rows`. How many columns there are, and of
+    which types, is learnt from made-up rows with the columns and types of X: numbers come back as
+    floats, and a row on which ``func`` raises an exception, or returns anything else, is missing
+    (NaN), which decides on no other row. Assumed: ``func`` keeps no memory of earlier calls and
+    reaches for no other data. The trial of :meth:`fit`, on made-up rows, is a help against habits,
+    such as subtracting a mean, and no proof.
 
     Examples
     --------
@@ -75,7 +83,7 @@ class RowMap(TransformerMixin, BaseEstimator):
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None):
-        """Try the function on made-up rows with the columns of X.
+        """Try the function on made-up rows with the columns and types of X.
 
         Parameters
         ----------
@@ -90,23 +98,28 @@ class RowMap(TransformerMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If ``func`` mixes rows.
+            If ``func`` mixes made-up rows, fails on all of them, or returns another number of
+            columns for some.
         """
         X = self._table(X, reset=True)
-        verdict = SAME if self.func is None else probe(self.func, made_up_rows(X))
-        if verdict == MIXES and self.vectorized is not False:
+        self.vectorized_ = isinstance(self.func, np.ufunc) or self.vectorized is True
+        if self.func is None:
+            return self
+        rows = made_up_rows(X)
+        verdict = None if self.vectorized is False else probe(self.func, rows)
+        if verdict == MIXES:
             raise ValueError(
                 "func mixes rows: what it makes of a row depends on the rows beside it, so it "
                 "would carry private values from one row to all others. Use a private estimator "
                 "for what it computes from the table, or public numbers in its place. "
                 "vectorized=False calls it for every row by itself."
             )
-        if verdict != SAME and self.vectorized is True:
+        if self.vectorized is True and verdict not in (None, SAME):
             raise ValueError(
-                "func could not be shown to treat every row by itself, to the last bit (matrix "
-                "products do not), so vectorized=True is refused. Use vectorized='auto'."
+                "func does not keep what vectorized=True promises: it gives a row other last bits "
+                "among other rows, as matrix products do. Use vectorized='auto'."
             )
-        self.vectorized_ = bool(verdict == SAME and self.vectorized is not False)
+        self._form = form_of(self.func, rows)
         return self
 
     def transform(self, X):
@@ -118,16 +131,19 @@ class RowMap(TransformerMixin, BaseEstimator):
 
         Returns
         -------
-        X_mapped : ndarray of shape (n_samples, n_columns) or what ``func`` returns
-            **Local, not private**: as private as X.
+        X_mapped : ndarray or DataFrame of shape (n_samples, n_columns)
+            A DataFrame if ``func`` returns one. **Local, not private**: as private as X.
+
+        Raises
+        ------
+        ValueError
+            If ``func`` fails on a row, unless under ``invalid_rows="ignore"``.
         """
         check_is_fitted(self)
         X = self._table(X, reset=False)
-        if self.func is None:
-            return X
-        Z = map_rows(self.func, X, together=self.vectorized_)
-        table = as_table(Z, X.shape[0])
-        return Z if hasattr(Z, "columns") else table
+        return (
+            X if self.func is None else map_rows(self.func, X, self._form, at_once=self.vectorized_)
+        )
 
     def get_feature_names_out(self, input_features=None):
         """Return the names of the columns.
@@ -147,6 +163,8 @@ class RowMap(TransformerMixin, BaseEstimator):
         names = np.asarray(input_features, dtype=object)
         if self.func is None or self.feature_names_out == "one-to-one":
             return names
+        if self.feature_names_out is None and self._form.names is not None:
+            return np.asarray(self._form.names, dtype=object)
         if self.feature_names_out is None:
             raise AttributeError(
                 "the names of the columns are unknown. Set feature_names_out of the RowMap."

@@ -17,7 +17,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from skdp import PrivatePCA, PublicFit, RowMap
 from skdp import config_context as skdp_config
 from skdp.contracts import Rows, contract_of
-from skdp.preprocessing._by_itself import SAME, made_up_rows, probe
+from skdp.rowwise import SAME, by_rows, made_up_rows, probe
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(300, 7))
@@ -31,7 +31,7 @@ def test_sklearn_checks(estimator, check):
 
 @pytest.mark.parametrize(
     ("func", "together"),
-    [(np.log1p, True), (lambda X: X**2 + X[:, :1], True), (lambda X: X @ W, False)],
+    [(np.log1p, True), (lambda X: X**2 + X[:, :1], False), (lambda X: X @ W, False)],
 )
 def test_functions_of_single_rows(func, together):
     step = RowMap(func).fit(X)
@@ -73,7 +73,7 @@ def test_vectorized_true_wants_proof():
 
 def test_rows_that_get_lost_are_an_error_without_numbers():
     with pytest.raises(ValueError, match="one row for every row") as error:
-        RowMap(lambda X: X[X[:, 0] > 0], vectorized=False).fit(X).transform(X)
+        RowMap(lambda X: X[:0], vectorized=False).fit(X)
     assert "300" not in str(error.value)
 
 
@@ -85,8 +85,9 @@ def test_frames_stay_frames():
     assert list(
         RowMap(np.abs, feature_names_out="one-to-one").fit(table[["a"]]).get_feature_names_out()
     ) == ["a"]
+    assert list(step.get_feature_names_out()) == ["a"]
     with pytest.raises(AttributeError, match="feature_names_out"):
-        step.get_feature_names_out()
+        RowMap(lambda t: t[["a"]].to_numpy()).fit(table).get_feature_names_out()
 
 
 def test_public_rows_teach_and_private_rows_are_mapped_one_by_one():
@@ -183,14 +184,18 @@ def test_a_row_that_fails_is_absent_where_nothing_may_be_told():
         return np.sqrt(X)
 
     step = RowMap(root).fit(X)
-    with pytest.raises(ValueError, match="negative"):
+    with pytest.raises(ValueError, match="failed on a row with ValueError") as told:
+        step.transform(X)
+    assert told.value.__cause__ is None and "negative" not in str(told.value)
+    with skdp_config(debug=True), pytest.raises(ValueError, match="negative"):
         step.transform(X)
     with skdp_config(invalid_rows="ignore"):
         Z = step.transform(X)
     np.testing.assert_array_equal(np.isnan(Z).any(axis=1), (X < 0).any(axis=1))
 
 
-def test_a_row_that_fails_does_not_change_the_type_of_what_is_handed_on():
+@pytest.mark.parametrize("together", [False, True])
+def test_a_row_that_fails_does_not_change_the_type_of_what_is_handed_on(together):
     """Names of columns, which the next step keeps, would tell that there is such a row."""
     pandas = pytest.importorskip("pandas")
 
@@ -200,8 +205,7 @@ def test_a_row_that_fails_does_not_change_the_type_of_what_is_handed_on():
         return np.sqrt(table)
 
     rows = pandas.DataFrame({"a": np.arange(1.0, 9.0)})
-    step = RowMap(root).fit(rows)
-    step.vectorized_ = True  # as for a function that fails on no made-up row
+    step = RowMap(root, vectorized=together).fit(rows)
     with skdp_config(invalid_rows="ignore"):
         whole, failing = step.transform(rows), step.transform(rows.replace(3.0, -3.0))
     assert type(whole) is type(failing) and list(whole.columns) == list(failing.columns)

@@ -12,7 +12,7 @@ LOGS = {"audit/_observe.py": "listens to what a fit logs"}
 STDOUT = {
     "__main__.py": "the command line",
     "_show_versions.py": "prints versions for a bug report",
-    "pipeline/_run.py": "tells names and shares of steps, if asked to",
+    "pipeline/_private_pipeline.py": "tells names and shares of steps, if asked to",
 }
 BOOKS = {
     "accounting/": "defines charges and reports, and adds reports up",
@@ -186,7 +186,12 @@ PUBLIC = {
         "planned": "its unit",
     },
     "pipeline/_predict.py": {"name": "of a method"},
-    "pipeline/_preview.py": {"name": "of a step", "error": "told to a caller who holds the data"},
+    "pipeline/_preview.py": {
+        "started": "names of steps",
+        "failure": "about made-up rows, or without entries",
+        "name": "of a step",
+    },
+    "rowwise/_form.py": {"failure": "about made-up rows"},
     "sensitivity/_bounded.py": {"statistic": "public", "sensitivity": "public or released"},
     "sensitivity/_extremes.py": {"center": "public or released"},
     "sensitivity/_groups.py": {"D": "number of groups", "groups": "their number"},
@@ -253,6 +258,8 @@ IMPORTS = {
     "_show_versions": set(),
     "mechanisms": {"mechanisms"},
     "contracts": {"contracts"},
+    "_threads": set(),
+    "rowwise": {"rowwise", "_compat", "_config", "_threads"},
     "accounting": {"accounting", "mechanisms", "exceptions", "_render", "_ledger_view"},
     "_curator": {"accounting", "mechanisms", "exceptions"},
     "chunks": {"chunks", "mechanisms"},
@@ -285,6 +292,8 @@ IMPORTS = {
         "contracts",
         "denoising",
         "preprocessing",
+        "rowwise",
+        "_threads",
     },
     "location": BASE | ENGINE | {"location", "denoising", "_estimator", "contracts"},
     "cluster": BASE | ENGINE | {"cluster", "_estimator", "contracts"},
@@ -293,7 +302,7 @@ IMPORTS = {
     "mixture": BASE | ENGINE | {"cluster", "mixture", "_estimator", "contracts"},
     "preprocessing": BASE
     | ENGINE
-    | {"preprocessing", "location", "denoising", "_estimator", "contracts"},
+    | {"preprocessing", "location", "denoising", "rowwise", "_estimator", "contracts"},
     "audit": BASE | ENGINE | {"audit", "_curator", "_estimator", "contracts", "location"},
     "base": ENGINE - {"location/engine"} | {"_curator", "_estimator", "_local", "contracts"},
     "__init__": {"_config", "_show_versions", "accounting"},
@@ -334,6 +343,7 @@ WITHOUT_SKLEARN = set(IMPORTS) - {
     "model_selection",
     "pipeline",
     "preprocessing",
+    "rowwise",
 }
 SKLEARN = {"mechanisms/_entropy.py": "check_random_state reads a random_state parameter"}
 

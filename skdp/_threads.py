@@ -1,0 +1,126 @@
+"""What a fit does to the threads of its process, and takes back: warnings, BLAS, OpenMP."""
+
+import sys
+import threading
+import warnings
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from functools import lru_cache
+
+__all__ = ["one_thread", "quiet"]
+
+_silent = ContextVar("skdp_silent", default=False)
+
+
+class _Here:
+    """Stands in a filter of warnings in the place of a compiled pattern."""
+
+    # Parallel of scikit-learn compiles the filters anew for its workers: there it matches all.
+    pattern = "(a private part of skdp)?"
+
+    def match(self, text):
+        """Return whether this thread, or task, is in a private part."""
+        return _silent.get()
+
+
+_FILTER = ("ignore", _Here(), Warning, None, 0)
+
+
+class _Shared:
+    """Something of the process that is changed while anybody needs it."""
+
+    def __init__(self, change):
+        self._change, self._lock = change, threading.Lock()
+        self._users, self._undo = 0, None
+
+    def __enter__(self):
+        with self._lock:
+            self._undo = self._change(self._undo)
+            self._users += 1
+
+    def __exit__(self, *exception):
+        with self._lock:
+            self._users -= 1
+            if not self._users:
+                undo, self._undo = self._undo, None
+                undo()
+
+
+def _filtered(undo):
+    """Put the filter in front; return what takes it away, wherever it was put."""
+    filters = warnings.filters
+    if undo is not None and any(entry is _FILTER for entry in filters):
+        return undo
+    filters.insert(0, _FILTER)  # as "ignore" leaves no traces, no registry need be told
+
+    def take_away():
+        if undo is not None:
+            undo()
+        for changed in (filters, warnings.filters):
+            for entry in [entry for entry in changed if _is_ours(entry)]:
+                with suppress(ValueError):
+                    changed.remove(entry)
+
+    return take_away
+
+
+def _is_ours(entry):
+    return entry is _FILTER or getattr(entry[1], "pattern", None) == _Here.pattern
+
+
+def _limited(undo):
+    """Let BLAS run on one thread; return what gives the others back."""
+    if undo is not None:
+        return undo
+    return _controller(len(sys.modules)).limit(limits=1, user_api="blas").restore_original_limits
+
+
+@lru_cache(maxsize=1)
+def _controller(n_modules):
+    """Return the libraries that are loaded; they change with the modules of Python."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
+
+
+_filters, _blas = _Shared(_filtered), _Shared(_limited)
+
+
+@contextmanager
+def quiet():
+    """Drop the warnings of this thread, whatever the filters say; those of others pass.
+
+    Notes
+    -----
+    ``warnings.catch_warnings`` changes the filters of all threads, and threads that leave it in
+    another order than they entered make the change last. Here one filter is put in front, whose
+    pattern matches in a private part only, and is taken away when the last of them ends. Where
+    Python keeps filters by context (``sys.flags.context_aware_warnings``, Python 3.14),
+    ``catch_warnings`` does what is wanted.
+
+    A thread that is started in a private part is one of the others until it calls this itself.
+    """
+    if getattr(sys.flags, "context_aware_warnings", False):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+        return
+    token = _silent.set(True)
+    try:
+        with _filters:
+            yield
+    finally:
+        _silent.reset(token)
+
+
+@contextmanager
+def one_thread():
+    """Compute on one thread, so that the bits of a result do not hang on their number.
+
+    Notes
+    -----
+    OpenMP counts threads for every thread that asks, so each worker must call this itself. BLAS has
+    one number for the process: it is set when the first comes and restored when the last has gone.
+    """
+    with _blas, _controller(len(sys.modules)).limit(limits=1, user_api="openmp"):
+        yield

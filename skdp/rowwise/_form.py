@@ -1,0 +1,157 @@
+"""What a map of rows returns: how many columns, of which types and names, whatever the rows."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from skdp.rowwise._made_up import column_kind
+
+__all__ = ["Form", "as_table", "form_of"]
+
+NUMBERS = "fiub"
+
+
+@dataclass(frozen=True)
+class Form:
+    """The form of the table that a map returns, known from public rows.
+
+    Numbers are floats, so that every row can be missing; everything else is an object. Were it the
+    rows that decide, one of them could change the type or the width of a table.
+
+    Parameters
+    ----------
+    dtypes : tuple of dtype
+        float32, float64 or object, of every column.
+    names : tuple or None
+        Of the columns, if the map returns a DataFrame.
+    frame : type or None
+        The class of the DataFrame.
+    """
+
+    dtypes: tuple
+    names: tuple | None = None
+    frame: type | None = None
+
+    @property
+    def dtype(self):
+        """The type of an array that can hold the table."""
+        kinds = set(self.dtypes)
+        return kinds.pop() if len(kinds) == 1 else np.dtype(object if object in kinds else float)
+
+    def missing(self, n_rows):
+        """Return an array of ``n_rows`` rows that are absent."""
+        empty = np.nan if self.dtype.kind == "f" else None
+        return np.full((n_rows, len(self.dtypes)), empty, dtype=self.dtype)
+
+    def array(self, Z, n_rows):
+        """Return a result for ``n_rows`` rows as an array of this form.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If it has another number of rows or columns, or entries that are not numbers.
+        """
+        numeric = self.dtype.kind == "f"
+        if hasattr(Z, "to_numpy") and hasattr(Z, "iloc"):  # pandas: its NA is no number
+            given = {"dtype": self.dtype, **({"na_value": np.nan} if numeric else {})}
+            Z = Z.to_numpy(**given)
+        A = as_table(Z, n_rows)
+        if A.shape[1] != len(self.dtypes):
+            raise ValueError("a row-wise map must return the same number of columns for all rows.")
+        if numeric and A.dtype.kind not in NUMBERS + "O":
+            raise TypeError("a row-wise map returned text or complex numbers in place of numbers.")
+        return A if A.dtype == self.dtype else _finite_type(A, self.dtype)
+
+    def table(self, A, like):
+        """Return an array of this form as what the map returns; ``like`` has the index."""
+        if self.frame is None:
+            return A
+        if hasattr(self.frame, "iloc"):
+            Z = self.frame(A, index=getattr(like, "index", None), columns=list(self.names))
+            if self.dtype.kind != "f":
+                floats = [j for j, dtype in enumerate(self.dtypes) if dtype != object]
+                for j in floats:
+                    Z.isetitem(j, _finite_type(A[:, j], self.dtypes[j]))
+            return Z
+        columns = [_finite_type(A[:, j], dtype) for j, dtype in enumerate(self.dtypes)]
+        return self.frame(dict(zip(self.names, columns, strict=True)), strict=False)
+
+
+def form_of(func, rows):
+    """Return the form of what ``func`` returns for public rows, given one by one.
+
+    Parameters
+    ----------
+    func : callable
+    rows : array or DataFrame
+        Public.
+
+    Returns
+    -------
+    form : Form
+
+    Raises
+    ------
+    ValueError
+        If it fails on all of them, or returns another number of columns for some.
+    """
+    forms, failure = [], None
+    for i in range(rows.shape[0]):
+        row = rows.iloc[i : i + 1] if hasattr(rows, "iloc") else rows[i : i + 1]
+        try:
+            with np.errstate(all="ignore"):
+                forms.append(_form(func(row.copy() if hasattr(row, "copy") else row)))
+        except Exception as error:
+            failure = failure or error
+    if not forms:
+        raise ValueError(
+            "func fails on every made-up row with the columns and the types of X, so that nobody "
+            f"can tell what it returns. The first time: {type(failure).__name__}: {failure} Let it "
+            "return NaN for what it does not know. Columns of dtype object do not tell what they "
+            "hold: convert them, for instance to numbers or to categories."
+        )
+    if len({len(form.dtypes) for form in forms}) > 1:
+        raise ValueError(
+            "func returns another number of columns for some rows. It must return the same number "
+            "for all rows, with NaN where there is nothing to return."
+        )
+    return forms[0]
+
+
+def as_table(Z, n_rows):
+    """Return a result as an array with ``n_rows`` rows."""
+    Z = Z.toarray() if sparse.issparse(Z) else np.asarray(Z)
+    Z = Z.reshape(-1, 1) if Z.ndim == 1 else Z
+    if Z.ndim != 2 or Z.shape[0] != n_rows:
+        raise ValueError(
+            "a row-wise map must return a table with one row for every row that it is given. Got "
+            f"{Z.ndim} dimensions{'' if Z.ndim != 2 else ' and another number of rows'}."
+        )
+    return Z
+
+
+def _form(Z):
+    """Return the form that the result for one row has."""
+    if hasattr(Z, "columns"):
+        as_table(Z, 1)
+        dtypes = (
+            Z.dtypes if not hasattr(Z, "iloc") else [Z.dtypes.iloc[j] for j in range(Z.shape[1])]
+        )
+        return Form(tuple(map(_kept, dtypes)), tuple(Z.columns), type(Z))
+    A = as_table(Z, 1)
+    if A.dtype.kind == "c":
+        raise TypeError("complex numbers are no numbers of a table.")
+    return Form((_kept(A.dtype),) * A.shape[1])
+
+
+def _kept(dtype):
+    """Return the type in which a column is handed on."""
+    if column_kind(dtype) not in NUMBERS:
+        return np.dtype(object)
+    return np.dtype(np.float32 if str(dtype).lower() == "float32" else np.float64)
+
+
+def _finite_type(A, dtype):
+    with np.errstate(all="ignore"):
+        return A.astype(dtype)

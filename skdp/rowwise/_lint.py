@@ -1,0 +1,80 @@
+"""A trial of functions of rows on made-up rows: it finds habits, and proves nothing."""
+
+import numpy as np
+
+from skdp._compat import safe_indexing
+from skdp._threads import quiet
+from skdp.rowwise._form import as_table
+
+__all__ = ["MIXES", "SAME", "probe"]
+
+MANY = 3001
+MIXES, ROUNDS, SAME = "mixes rows", "same up to rounding", "same"
+
+
+def probe(func, X):
+    """Compare what ``func`` makes of public rows together, by themselves, and in another order.
+
+    Bits matter: a matrix product gives a row other last bits among other rows, and rows are
+    rounded to a grid before they are counted; a row whose bits depend on another row breaks the
+    proof of every sensitivity after it.
+
+    Parameters
+    ----------
+    func : callable
+        Maps a table to a table with one row per row.
+    X : array or DataFrame of shape (n, d)
+        Public.
+
+    Returns
+    -------
+    verdict : {"mixes rows", "same up to rounding", "same"} or None
+        None if ``func`` raises an exception for these rows.
+    """
+    n = X.shape[0]
+    order = np.resize(np.concatenate([np.arange(1, n), [0, 0]]), MANY)
+    try:
+        with np.errstate(all="ignore"), quiet():
+            whole = as_table(func(_take(X, range(n))), n)
+            alone = [as_table(func(_take(X, [i])), 1) for i in range(n)]
+            if {row.shape for row in alone} != {(1, whole.shape[1])}:
+                return MIXES
+            alone = np.concatenate(alone)
+            parts = [as_table(func(_take(X, range(k))), k) for k in (2, 3, 5, 17)]
+            moved = as_table(func(_take(X, order)), len(order))
+    except Exception:
+        return None
+    pairs = [(alone, whole), (moved, whole[order]), *((part, whole[: len(part)]) for part in parts)]
+    if all(_same(a, b) for a, b in pairs):
+        return SAME
+    return ROUNDS if all(_near(a, b) for a, b in pairs) else MIXES
+
+
+def _take(X, index):
+    return safe_indexing(X, list(index))
+
+
+def _same(a, b):
+    if a.dtype.kind == "O" or b.dtype.kind == "O":
+        return _alike(a, b)
+    if a.dtype.kind == "f":
+        a, b = (np.where(np.isnan(Z), np.nan, Z) + 0.0 for Z in (a, b))  # one NaN, one zero
+    return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
+
+
+def _near(a, b):
+    if a.dtype.kind != "f" or b.dtype.kind != "f":
+        return a.dtype.kind in "fiub" and b.dtype.kind in "fiub" and np.array_equal(a, b)
+    return bool(np.allclose(a, b, rtol=1e-5, atol=1e-8, equal_nan=True))
+
+
+def _alike(a, b):
+    """Compare objects; one that does not equal itself, as NaN, is like any other such."""
+    return a.shape == b.shape and all(
+        _missing(x) and _missing(y) if _missing(x) or _missing(y) else x == y
+        for x, y in zip(a.ravel().tolist(), b.ravel().tolist(), strict=True)
+    )
+
+
+def _missing(x):
+    return x is None or (x == x) is not True

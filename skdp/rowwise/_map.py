@@ -1,0 +1,159 @@
+"""One way of mapping rows: a row that fails is absent, and nothing of it decides on another."""
+
+import numpy as np
+
+from skdp._config import get_config
+
+__all__ = ["each_row", "map_rows"]
+
+BLOCK_ROWS = 2**14
+ALIGNED = 64  # bytes: every row lies alike in memory, whatever is beside it
+
+
+def map_rows(func, X, form, *, at_once=False):
+    """Return what ``func`` makes of every row.
+
+    Parameters
+    ----------
+    func : callable
+        Maps a table to a table with one row for every row.
+    X : array or DataFrame of shape (n, d)
+        ``func`` is given copies.
+    form : Form
+        Of what it returns.
+    at_once : bool, default=False
+        Give many rows to a call. For functions that are known to map every row by itself, to the
+        last bit, and for those of which somebody promises it. Otherwise a call sees one row.
+
+    Returns
+    -------
+    Z : array or DataFrame of the form
+
+    Raises
+    ------
+    ValueError
+        If ``func`` fails on a row, unless under ``invalid_rows="ignore"``.
+
+    Notes
+    -----
+    **Privacy**: row i of the result is a function of row i of X and of ``form``, which is public:
+    the call for it sees a copy of it, at the same place of memory modulo 64 bytes, without its
+    number and without its index. A row on which ``func`` raises an exception, or returns what is
+    not of the form, is missing in the result (NaN), and decides on nothing else. In the private
+    part of a fit, under ``invalid_rows="ignore"``, this holds silently; else the caller holds the
+    data, and is told by an exception that quotes nothing. With ``at_once``, halves of a block that
+    fails are tried by themselves, which changes nothing for the rows of a row-wise function.
+    Assumed of functions of the user: they keep no memory of earlier calls, and reach for no other
+    data.
+    """
+    A = form.missing(X.shape[0])
+    with np.errstate(all="ignore"):
+        for start in range(0, len(A), BLOCK_ROWS):
+            block, out = _rows(X, start, start + BLOCK_ROWS), A[start : start + BLOCK_ROWS]
+            if at_once:
+                _fill(func, block, form, out)
+            else:
+                _fill_each(func, block, form, out)
+    return form.table(A, X)
+
+
+def each_row(func, X, *others):
+    """Return ``func(row, *entries)``, a number, for every row with its entries; NaN if it fails.
+
+    As for :func:`map_rows`, a row decides on its own number only.
+    """
+    values = np.full(X.shape[0], np.nan)
+    with np.errstate(all="ignore"):
+        for start in range(0, len(values), BLOCK_ROWS):
+            block = _rows(X, start, start + BLOCK_ROWS)
+            for i, row in enumerate(_each(block), start):
+                try:
+                    values[i] = func(row, *(other[i] for other in others))
+                except Exception as error:
+                    _refuse(error)
+    return values
+
+
+def _fill(func, block, form, out):
+    try:
+        if (
+            isinstance(func, np.ufunc)
+            and isinstance(block, np.ndarray)
+            and block.dtype == out.dtype
+        ):
+            func(np.ascontiguousarray(block), out=out, casting="unsafe")
+        else:
+            out[:] = form.array(func(_copy(block)), len(out))
+    except Exception as error:
+        _refuse(error)
+        if len(out) == 1:
+            out[:] = form.missing(1)
+            return
+        half = len(out) // 2
+        _fill(func, _rows(block, 0, half), form, out[:half])
+        _fill(func, _rows(block, half, len(out)), form, out[half:])
+
+
+def _fill_each(func, block, form, out):
+    shape, dtype = (1, out.shape[1]), out.dtype
+    for i, row in enumerate(_each(block)):
+        try:
+            Z = func(row)
+            plain = type(Z) is np.ndarray and Z.dtype is dtype and Z.shape == shape
+            out[i] = Z if plain else form.array(Z, 1)
+        except Exception as error:
+            _refuse(error)
+
+
+def _refuse(error):
+    """Pass over the failure of a row in silence, or tell a caller who holds the data."""
+    config = get_config()
+    if config["invalid_rows"] == "ignore":
+        return
+    if config["debug"]:
+        raise error
+    raise ValueError(
+        f"a function of rows failed on a row with {type(error).__name__}. What it says could quote "
+        "the row and is not shown; skdp.config_context(debug=True) shows it. Let the function "
+        'return NaN for such rows, or set skdp.config_context(invalid_rows="ignore"), where they '
+        "count as absent."
+    ) from None
+
+
+def _rows(X, start, stop):
+    if hasattr(X, "iloc"):
+        return X.iloc[start:stop]
+    return X[start:stop]
+
+
+def _copy(block):
+    if hasattr(block, "clear"):  # polars frames cannot be written to
+        return block
+    return block.copy() if hasattr(block, "iloc") else np.array(block, order="C")
+
+
+def _each(block):
+    """Yield the rows of a block, tables of one row, each a copy that nothing else uses."""
+    n = block.shape[0]
+    if hasattr(block, "iloc"):
+        for i in range(n):
+            yield block.iloc[i : i + 1].reset_index(drop=True)
+    elif hasattr(block, "columns"):
+        for i in range(n):
+            yield block[i : i + 1]
+    else:
+        rows = _apart(block)
+        yield from (rows[i : i + 1] for i in range(n))
+
+
+def _apart(block):
+    """Return a copy whose rows begin at multiples of 64 bytes."""
+    n, d = block.shape
+    if block.dtype.itemsize not in (1, 2, 4, 8) or block.dtype.hasobject:
+        return np.array(block, order="C")
+    per_row = -(-max(d, 1) * block.dtype.itemsize // ALIGNED) * ALIGNED // block.dtype.itemsize
+    room = np.empty(n * per_row + ALIGNED // block.dtype.itemsize, dtype=block.dtype)
+    first = -room.ctypes.data % ALIGNED // block.dtype.itemsize
+    rows = room[first : first + n * per_row].reshape(n, per_row)[:, :d]
+    rows[:] = block
+    return rows
