@@ -92,12 +92,7 @@ def _follow(steps, kind, problems, path):
             continue
         if contract is None:
             reason = row_wise_problem(step)
-            problems.append(
-                f"{what} {reason}."
-                if reason
-                else f"{what} would learn from private rows, and could hand anything on. "
-                + way_out(step)
-            )
+            problems.append(f"{what} {reason}." if reason else f"{what} {way_out(step)}")
             kind, spends = Rows(), True
             continue
         if not contract.accepts(kind):

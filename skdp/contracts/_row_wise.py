@@ -68,10 +68,6 @@ WAYS_OUT = {
     "ShrunkCovariance": "Use PrivateCovariance",
     "FunctionTransformer": "Use RowMap(func), for a function of each row by itself",
     "KBinsDiscretizer": "Use PrivateHistogram, or " + PUBLIC_FIT,
-    "FrozenEstimator": (
-        "Nothing says that what it has learnt is public: if it is, say so, "
-        "PublicFit(FrozenEstimator(...)) without X_public"
-    ),
 }
 
 
@@ -94,9 +90,15 @@ def row_wise_problem(step):
 
 
 def way_out(step):
-    """Return what to use in the place of a step that learns from raw rows."""
+    """Return what is wrong with a step that nothing is known about, and what to use in its place."""
     name = type(step).__name__
+    if name == "FrozenEstimator":
+        return (
+            "learns nothing here, but could have learnt from private rows. If what it knows is "
+            "public, say so: PublicFit(FrozenEstimator(...)), without X_public."
+        )
     text = "Use a step of skdp in its place"
     if hasattr(step, "transform"):
         text += ", or " + PUBLIC_FIT
-    return WAYS_OUT.get(name, text).format(name=name) + "."
+    text = WAYS_OUT.get(name, text).format(name=name)
+    return f"would learn from private rows, and could hand anything on. {text}."

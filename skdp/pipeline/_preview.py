@@ -17,7 +17,7 @@ __all__ = ["preview", "rehearse"]
 
 
 def rehearse(plan, steps, grants, X):
-    """Fit the steps on made-up rows with the columns and types of X: what fails there costs nothing.
+    """Fit the steps on made-up rows with the columns and types of X, where a failure costs nothing.
 
     Parameters
     ----------
@@ -47,8 +47,8 @@ def rehearse(plan, steps, grants, X):
     except Exception as error:
         failure = f"{error}"
     raise ValueError(
-        f"the step {started[-1]!r} cannot work on what the steps before it make of a table with the "
-        f"columns and types of X: {failure}"
+        f"the step {started[-1]!r} cannot work on what the steps before it make of a table with "
+        f"the columns and types of X: {failure}"
     )
 
 

@@ -9,7 +9,7 @@ from skdp.rowwise import by_rows
 __all__ = ["is_inside", "prepared", "spending", "unfold"]
 
 # In this thread whatever joblib.parallel_config says, in memory, silent, and dense: scikit-learn
-# decides by the entries between sparse and dense, writes intermediate rows to disk, and prints times.
+# decides by the entries between sparse and dense, writes intermediate rows to disk, prints times.
 PLAIN = {"n_jobs": 1, "verbose": False, "sparse_threshold": 0.0, "memory": None}
 
 

@@ -70,7 +70,7 @@ class Form:
         if hasattr(self.frame, "iloc"):
             Z = self.frame(A, index=getattr(like, "index", None), columns=list(self.names))
             if self.dtype.kind != "f":
-                floats = [j for j, dtype in enumerate(self.dtypes) if dtype != object]
+                floats = [j for j, dtype in enumerate(self.dtypes) if dtype.kind == "f"]
                 for j in floats:
                     Z.isetitem(j, _finite_type(A[:, j], self.dtypes[j]))
             return Z
@@ -135,9 +135,7 @@ def _form(Z):
     """Return the form that the result for one row has."""
     if hasattr(Z, "columns"):
         as_table(Z, 1)
-        dtypes = (
-            Z.dtypes if not hasattr(Z, "iloc") else [Z.dtypes.iloc[j] for j in range(Z.shape[1])]
-        )
+        dtypes = list(Z.dtypes)
         return Form(tuple(map(_kept, dtypes)), tuple(Z.columns), type(Z))
     A = as_table(Z, 1)
     if A.dtype.kind == "c":

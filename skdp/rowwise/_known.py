@@ -48,8 +48,10 @@ def _by_rows(cls):
 
 
 class _Rows(preprocessing.Normalizer):
-    """Divides rows by norms of numbers that lie side by side: a sum over a column-major table, as
-    frames give it, has other last bits for a single row."""
+    """Divides rows by norms of numbers that lie side by side.
+
+    A sum over a column-major table, as frames give it, has other last bits for a single row.
+    """
 
     def transform(self, X):
         """Scale every row to unit norm."""

@@ -39,7 +39,7 @@ def made_up_rows(X):
 
 
 def column_kind(dtype):
-    """Return the kind of a type of numpy, pandas or polars as numpy names it, "O" if it has none."""
+    """Return the kind of a type of numpy, pandas or polars as numpy names it, or "O"."""
     kind = getattr(dtype, "kind", None)
     if kind is None and hasattr(dtype, "is_numeric"):  # polars
         kind = "f" if dtype.is_float() else "i" if dtype.is_integer() else "O"
@@ -96,7 +96,7 @@ def _array(numbers, dtype):
 def _pandas_column(empty, x, j):
     """Return a column of the type of ``empty``, of missing values where nothing else is known."""
     dtype, kind = empty.dtype, column_kind(empty.dtype)
-    if kind == "O" and dtype == object:
+    if kind == "O" and isinstance(dtype, np.dtype):
         return np.array([*_objects(x, j), None], dtype=object)[:-1]
     categories = getattr(dtype, "categories", None)
     if categories is not None:

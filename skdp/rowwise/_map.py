@@ -76,11 +76,8 @@ def each_row(func, X, *others):
 
 def _fill(func, block, form, out):
     try:
-        if (
-            isinstance(func, np.ufunc)
-            and isinstance(block, np.ndarray)
-            and block.dtype == out.dtype
-        ):
+        array = isinstance(block, np.ndarray) and block.dtype == out.dtype
+        if array and isinstance(func, np.ufunc):
             func(np.ascontiguousarray(block), out=out, casting="unsafe")
         else:
             out[:] = form.array(func(_copy(block)), len(out))

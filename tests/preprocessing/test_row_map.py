@@ -17,7 +17,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from skdp import PrivatePCA, PublicFit, RowMap
 from skdp import config_context as skdp_config
 from skdp.contracts import Rows, contract_of
-from skdp.rowwise import SAME, by_rows, made_up_rows, probe
+from skdp.rowwise import SAME, made_up_rows, probe
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(300, 7))
