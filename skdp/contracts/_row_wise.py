@@ -90,7 +90,7 @@ def row_wise_problem(step):
 
 
 def way_out(step):
-    """Return what is wrong with a step that nothing is known about, and what to use in its place."""
+    """Return what is wrong with a step of an unknown class, and what to use in its place."""
     name = type(step).__name__
     if name == "FrozenEstimator":
         return (

@@ -122,6 +122,12 @@ class PublicFit(TransformerMixin, BaseEstimator):
         else:
             self.estimator_ = clone(self.estimator).fit(self.X_public, self.y_public)
             rows = _some_rows(self.X_public)
+        known = getattr(self.estimator_, "n_features_in_", self.n_features_in_)
+        if known != self.n_features_in_:
+            raise ValueError(
+                f"X has {self.n_features_in_} features, but {type(self.estimator).__name__} was "
+                f"fitted on public rows with {known}. Pass rows with the same columns."
+            )
         self._form = form_of(self.estimator_.transform, rows)
         known = self.vectorized == "auto" and maps_rows_at_once(self.estimator_)
         self.vectorized_ = known or self.vectorized is True

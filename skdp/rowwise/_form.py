@@ -36,8 +36,9 @@ class Form:
     @property
     def dtype(self):
         """The type of an array that can hold the table."""
-        kinds = set(self.dtypes)
-        return kinds.pop() if len(kinds) == 1 else np.dtype(object if object in kinds else float)
+        if any(dtype.kind == "O" for dtype in self.dtypes):
+            return np.dtype(object)
+        return np.result_type(*self.dtypes) if self.dtypes else np.dtype(float)
 
     def missing(self, n_rows):
         """Return an array of ``n_rows`` rows that are absent."""

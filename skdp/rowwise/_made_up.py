@@ -2,10 +2,10 @@
 
 import numpy as np
 
-__all__ = ["column_kind", "made_up_rows"]
+__all__ = ["N_TAME", "column_kind", "made_up_rows"]
 
 TAME = (1.0, 0.5, 2.0, 0.0, -1.0)  # rows of one number, before numbers of many sizes
-N_WILD = 67
+N_TAME, N_WILD = len(TAME), 67
 WORDS = ("a", "b", "bb", "word", "", "Zebra", "0")
 EPOCH = np.datetime64("2000-01-01T00:00:00", "us")
 

@@ -191,6 +191,7 @@ PUBLIC = {
         "failure": "about made-up rows, or without entries",
         "name": "of a step",
     },
+    "preprocessing/_public_fit.py": {"known": "number of columns of public rows"},
     "rowwise/_form.py": {"failure": "about made-up rows"},
     "sensitivity/_bounded.py": {"statistic": "public", "sensitivity": "public or released"},
     "sensitivity/_extremes.py": {"center": "public or released"},

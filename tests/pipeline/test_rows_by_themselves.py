@@ -1,0 +1,459 @@
+"""What becomes of a row is decided by that row: exact comparisons of what meets noise."""
+
+import pickle
+import warnings
+
+import joblib
+import numpy as np
+import pytest
+import sklearn
+from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
+from sklearn.decomposition import PCA
+from sklearn.frozen import FrozenEstimator
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import FeatureUnion, Pipeline
+from sklearn.preprocessing import (
+    Binarizer,
+    FunctionTransformer,
+    MaxAbsScaler,
+    Normalizer,
+    OneHotEncoder,
+    OrdinalEncoder,
+    PolynomialFeatures,
+    StandardScaler,
+)
+
+from skdp import (
+    FriendlyCoreFilter,
+    PrivacyLedger,
+    PrivateMean,
+    PrivateMedian,
+    PrivatePipeline,
+    PrivateStandardScaler,
+    PublicFit,
+    RowMap,
+    config_context,
+    make_private_pipeline,
+)
+from skdp.audit._observe import audited_clone, recorded_fit
+from skdp.audit._transcript import FixedKeys, Script, moves
+
+pytestmark = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")
+
+N = 40
+RNG = np.random.default_rng(5)
+X = RNG.normal(size=(N, 3))
+
+
+def records(pipe, table, answers, keys):
+    with config_context(invalid_rows="ignore", debug=True):
+        found, _, error = recorded_fit(audited_clone(pipe), table, answers, coins=FixedKeys(keys))
+    assert error is None, f"{error!r}"
+    return found
+
+
+def largest_move(pipe, table, row):
+    """Return the largest change of what meets noise, in units of what was declared."""
+    keys = np.random.default_rng(0).integers(2**63, size=len(table) + 1).astype(np.uint64)
+    first = records(pipe, table, "noise", keys[:-1])
+    second = records(pipe, with_row(table, row), Script(first), keys)
+    ratios = [(squared, allowed) for _, squared, allowed in moves(first, second)]
+    assert ratios
+    return max(float(squared) / max(float(allowed), 1e-300) for squared, allowed in ratios) ** 0.5
+
+
+def with_row(table, row):
+    if hasattr(table, "iloc"):
+        import pandas
+
+        more = pandas.DataFrame([row], columns=table.columns).astype(table.dtypes.to_dict())
+        return pandas.concat([table, more], ignore_index=True).astype(table.dtypes.to_dict())
+    if hasattr(table, "vstack"):
+        return table.vstack(type(table)([row], schema=table.schema, orient="row"))
+    return np.concatenate([table, np.array([row], dtype=table.dtype)])
+
+
+def mean_of(*steps):
+    return make_private_pipeline(*steps, PrivateMean(center=0.0, radius=8.0), epsilon=20.0)
+
+
+def outlier_rule(X):
+    norms = np.linalg.norm(np.nan_to_num(X), axis=1)
+    return np.where((norms > norms.mean() + 3 * norms.std())[:, None], 0.0, X)
+
+
+def interquartile_rule(X):
+    low, high = np.nanquantile(X, [0.25, 0.75], axis=0)
+    return np.clip(X, low - 2 * (high - low), high + 2 * (high - low))
+
+
+HOSTILE = {
+    "three sigma of norms": outlier_rule,
+    "first row decides on the type": np.vectorize(lambda x: 1 if x > 1 else x),
+    "interquartile rule": interquartile_rule,
+    "unit by the largest": lambda X: X / (1000.0 if np.nanmax(X) > 100 else 1.0),
+    "unit by far rows": lambda X: X / (1e3 if np.nanmax(np.abs(X)) > 1e6 else 1.0),
+    "order": lambda X: X * (1 + np.arange(len(X))[:, None]),
+    "product": lambda X: X @ np.ones((X.shape[1], 2)),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.parametrize("d", [1, 3, 16])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64])
+def test_a_function_that_mixes_rows_is_given_no_others(name, d, dtype):
+    """Whatever the trial on made-up rows thinks of it."""
+    table = (3 * np.random.default_rng(1).normal(size=(N, d))).astype(dtype)
+    for step in (
+        RowMap(HOSTILE[name], vectorized=False),
+        PublicFit(FunctionTransformer(HOSTILE[name]), table[:9] * 0 + 1, vectorized=False),
+    ):
+        for far in (200.0, 1e7):
+            assert largest_move(mean_of(step), table, np.full(d, far)) <= 1
+
+
+def test_what_the_trial_misses_is_harmless_by_default():
+    """These pass the trial: their thresholds lie beyond what made-up rows hold."""
+
+    def branch(X):
+        return X / (1e3 if np.nanmax(np.where(np.isinf(X), 0, np.abs(X))) > 1e9 else 1.0)
+
+    assert RowMap(branch).fit(X).vectorized_ is False
+    assert largest_move(mean_of(RowMap(branch)), X, np.full(3, 1e10)) <= 1
+    public = PublicFit(FunctionTransformer(branch), X[:9])
+    assert largest_move(mean_of(public), X, np.full(3, 1e10)) <= 1
+
+
+def test_a_promise_is_listed_and_believed():
+    step = RowMap(lambda X: X * 2, vectorized=True)
+    pipe = mean_of(("deep", step)[1])
+    assert any("your promise (vectorized=True)" in text for text in pipe.plan().assumptions)
+    union = FeatureUnion([("twice", step)])
+    assert any("union" in t and "promise" in t for t in mean_of(union).plan().assumptions)
+    assert step.fit(X).vectorized_ and not RowMap(lambda X: X * 2).fit(X).vectorized_
+    assert RowMap(np.log1p).fit(X).vectorized_
+    assert not any("promise" in text for text in mean_of(RowMap(np.log1p)).plan().assumptions)
+
+
+def test_a_function_is_told_neither_the_number_nor_the_index_of_a_row():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(X, columns=list("abc"), index=np.arange(N) * 7)
+    step = RowMap(lambda row: row.assign(a=row.index[0]), vectorized=False).fit(frame)
+    np.testing.assert_array_equal(step.transform(frame)["a"], 0)
+    assert list(step.transform(frame).index) == list(frame.index)
+    places = RowMap(lambda row: [[row.ctypes.data % 64]], vectorized=False).fit(X)
+    np.testing.assert_array_equal(places.transform(X), 0)
+
+
+def test_nothing_is_written_into_the_table_of_the_user():
+    def double(X):
+        X *= 2
+        return X
+
+    table = X.copy()
+    steps = [RowMap(double), RowMap(double, vectorized=True), Binarizer(copy=False)]
+    for step in [
+        *steps,
+        Normalizer(),
+        SimpleImputer(strategy="constant", keep_empty_features=True),
+    ]:
+        branches = FeatureUnion([("one", step), ("raw", RowMap())])
+        for pipe in (mean_of(clone(step)), mean_of(branches)):
+            pipe.set_params(random_state=0).fit(table)
+            np.testing.assert_array_equal(table, X)
+
+
+# A row that fails is absent.
+
+
+def fails_on(test, result):
+    def func(row):
+        return result(row) if test(row) else row
+
+    return func
+
+
+def far(row):
+    row = np.asarray(row, dtype=float)
+    return bool(np.any((row > 1e8) & np.isfinite(row)))
+
+
+def broken(row):
+    raise KeyError("Smith")
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        broken,
+        lambda row: None,
+        lambda row: row[:, :1],
+        lambda row: np.hstack([row, row]),
+        lambda row: row + 1j,
+        lambda row: row[0],
+        lambda row: np.full((1, 3), "n/a"),
+        lambda row: np.full((1, 3), None),
+        lambda row: [[object()] * 3],
+        lambda row: row[:0],
+        lambda row: np.repeat(row, 2, axis=0),
+    ],
+)
+@pytest.mark.parametrize("vectorized", ["auto", True])
+def test_a_row_that_fails_is_absent_and_decides_on_nothing(result, vectorized):
+    step = RowMap(fails_on(far, result), vectorized=vectorized)
+    assert largest_move(mean_of(step), X, np.full(3, 1e9)) <= 1
+
+
+def objects(*cells):
+    table = np.empty((N + 1, 3), dtype=object)
+    table[:-1] = X.tolist()
+    table[-1] = cells
+    return table
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        Normalizer(),
+        Binarizer(),
+        PolynomialFeatures(2),
+        SimpleImputer(strategy="constant", fill_value=0.0, keep_empty_features=True),
+        OneHotEncoder(categories=[[0.0, 1.0]] * 3, handle_unknown="ignore"),
+        OrdinalEncoder(
+            categories=[[0.0, 1.0]] * 3, handle_unknown="use_encoded_value", unknown_value=-1
+        ),
+    ],
+    ids=lambda step: type(step).__name__,
+)
+def test_an_odd_entry_does_not_stop_a_step_of_scikit_learn(step):
+    pandas = pytest.importorskip("pandas")
+    numbers = RowMap(lambda row: np.asarray(row, dtype=float))
+    for cells in (("n/a", 1.0, 2.0), (pandas.NA, 1.0, 2.0), (None, {}, 1j), (b"x", "1", np.nan)):
+        table = objects(*cells)
+        keys = np.arange(1, N + 2, dtype=np.uint64) * np.uint64(2**50)
+        pipe = mean_of(step, numbers)
+        first = records(pipe, table[:-1], "noise", keys[:-1])
+        second = records(pipe, table, Script(first), keys)
+        assert all(squared <= allowed for _, squared, allowed in moves(first, second))
+
+
+@pytest.mark.parametrize("dtype", ["Float64", "double[pyarrow]", "float32"])
+def test_frames_of_any_type_are_mapped(dtype):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(X, columns=list("abc")).astype(dtype)
+    pipe = mean_of(RowMap(lambda row: row * 2))
+    assert largest_move(pipe, frame, [1.0, 2.0, None if "6" in dtype else 1.0]) <= 1
+    fitted = pipe.set_params(epsilon=1e5, random_state=0).fit(frame)
+    np.testing.assert_allclose(fitted[-1].location_, 2 * X.mean(axis=0), atol=0.1)
+
+
+def test_types_of_columns_are_made_up_faithfully():
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    from skdp.rowwise import made_up_rows
+
+    columns = {
+        "f": pandas.array([1.0], dtype="Float32"),
+        "i": pandas.array([1], dtype="Int8"),
+        "u": np.array([1], dtype=np.uint16),
+        "b": pandas.array([True], dtype="boolean"),
+        "s": pandas.array(["x"], dtype="string"),
+        "c": pandas.Categorical(["u"], categories=["u", "v"]),
+        "t": pandas.to_datetime(["2020-01-01"]).tz_localize("Europe/Berlin"),
+        "d": pandas.to_timedelta([1], "h"),
+        "o": np.array(["x"], dtype=object),
+    }
+    frame = pandas.DataFrame(columns)
+    rows = made_up_rows(frame)
+    assert (rows.dtypes == frame.dtypes).all() and not rows.isna().all().any()
+    assert set(rows["c"].dropna()) == {"u", "v"}
+    schema = {"a": polars.Float32, "i": polars.Int8, "s": polars.String, "b": polars.Boolean}
+    schema |= {"t": polars.Datetime("us", "UTC"), "e": polars.Enum(["x", "y"])}
+    table = polars.DataFrame(schema=schema)
+    assert made_up_rows(table).schema == table.schema
+    assert not any(made_up_rows(table)[name].is_null().all() for name in schema)
+    for dtype in ("f4", "i1", "u8", "?", "U3", "S3", "M8[s]", "O"):
+        assert made_up_rows(np.zeros((0, 2), dtype=dtype)).dtype == np.dtype(dtype)
+    twice = pandas.DataFrame(X[:, :2], columns=["a", "a"])
+    assert list(made_up_rows(twice).columns) == ["a", "a"]
+
+
+def test_polars_columns_of_numbers_are_tried_with_numbers():
+    """So a habit is found; and rows are mapped one by one anyway."""
+    polars = pytest.importorskip("polars")
+    table = polars.DataFrame(X, schema=["a", "b", "c"])
+
+    def standardise(rows):
+        return rows.select((polars.all() - polars.all().mean()) / polars.all().std())
+
+    with pytest.raises(ValueError, match="mixes rows"):
+        RowMap(standardise).fit(table)
+    twice = mean_of(RowMap(lambda rows: rows.select(polars.all() * 2)))
+    assert largest_move(twice, table, (1e7, 0.0, 0.0)) <= 1
+    assert largest_move(mean_of(RowMap(standardise, vectorized=False)), table, (9e9, 0.0, 0.0)) <= 1
+
+
+@pytest.mark.parametrize(
+    "func",
+    [
+        lambda t: t,
+        lambda t: t.assign(c=1.0),
+        lambda t: t.assign(b=t["b"].map({"x": 1.0, "y": 2.0, "z": 3.0})),
+    ],
+)
+def test_habits_of_pandas_that_mix_no_rows_pass(func):
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame({"a": X[:, 0], "b": list("xyzx") * (N // 4)})
+    assert len(RowMap(func).fit(table).transform(table)) == N
+    columns = ColumnTransformer([("a", MaxAbsScaler(), ["a"])], remainder="passthrough")
+    gaps = table.assign(b=np.nan)
+    assert PublicFit(columns, gaps).fit(gaps).transform(gaps).shape == (N, 2)
+
+
+def test_rows_of_a_normaliser_have_the_same_bits_in_every_table():
+    pandas = pytest.importorskip("pandas")
+    from skdp.rowwise import by_rows
+
+    table = np.random.default_rng(3).normal(size=(50, 11))
+    for norm in ("l1", "l2", "max"):
+        for make in (np.asarray, np.asfortranarray, lambda A: pandas.DataFrame(A)):
+            step = by_rows(Normalizer(norm)).fit(make(table))
+            whole = np.asarray(step.transform(make(table)))
+            for n in (1, 2, 3, 17):
+                np.testing.assert_array_equal(
+                    np.asarray(step.transform(make(table[:n]))), whole[:n]
+                )
+
+
+# What can be known before the charge is told before the charge.
+
+
+def refused(pipe, table, match):
+    ledger = PrivacyLedger(100.0, 1e-3)
+    for mode in ("error", "ignore"):
+        with config_context(invalid_rows=mode), pytest.raises((ValueError, TypeError)) as told:
+            clone(pipe).set_params(ledger=ledger).fit(table)
+        assert match in str(told.value)
+        assert told.value.__cause__ is None
+    assert ledger.spent().fraction == 0
+
+
+def test_a_filter_inside_a_container_is_refused():
+    for inside in (
+        Pipeline([("filter", FriendlyCoreFilter()), ("map", RowMap(np.abs))]),
+        FeatureUnion([("filter", FriendlyCoreFilter())]),
+        ColumnTransformer([("filter", FriendlyCoreFilter(), [0])]),
+    ):
+        problems = make_private_pipeline(inside, PrivateMean()).plan().problems
+        assert len(problems) == 1 and "a step of the pipeline itself" in problems[0]
+        refused(make_private_pipeline(inside, PrivateMean()), X, "inside a container")
+
+
+def test_problems_of_an_inner_pipeline_are_those_of_the_outer():
+    for inner, text in (
+        (PrivatePipeline([("scale", StandardScaler()), ("mean", PrivateMean())]), "StandardScaler"),
+        (PrivatePipeline([("map", RowMap(np.abs))]), "nothing is released"),
+        (PrivatePipeline([("axes", PCA(1))]), "PrivatePCA"),
+    ):
+        problems = PrivatePipeline([("inner", inner)]).plan().problems
+        assert any("'inner'" in problem and text in problem for problem in problems)
+        refused(PrivatePipeline([("inner", inner)]), X, text)
+
+
+def test_an_inner_pipeline_may_have_steps_of_both_kinds():
+    inner = [("scale", PrivateStandardScaler()), ("median", PrivateMedian(delta=0.0))]
+    pipe = PrivatePipeline([("inner", PrivatePipeline(inner))], random_state=0)
+    assert pipe.plan().problems == ()
+    report = pipe.fit(X).privacy_report_
+    assert sum(charge.share for charge in report.charges) <= 1
+
+
+@pytest.mark.parametrize(
+    ("steps", "text"),
+    [
+        ([RowMap(lambda X: X - X.mean(axis=0)), PrivateMean()], "mixes rows"),
+        ([RowMap(lambda X: X[:, :1]), PrivateMean(center=[0.0, 1.0])], "center"),
+        ([RowMap(lambda X: X.astype(str)), PrivateMean()], "real numbers"),
+        ([PrivateStandardScaler(), RowMap(broken), PrivateMean()], "every made-up row"),
+        ([PrivateStandardScaler(), RowMap(lambda X: X[:, : 1 + int(X[0, 0] > 0)])], "columns"),
+        ([PublicFit(StandardScaler(), X[:, :2]), PrivateMean()], "features"),
+    ],
+)
+def test_what_the_schema_forbids_costs_nothing(steps, text):
+    ends = isinstance(steps[-1], PrivateMean)
+    refused(make_private_pipeline(*steps, *([] if ends else [PrivateMean()])), X, text)
+
+
+def test_tables_that_are_none_are_refused_without_their_entries():
+    secret = 777.125
+    pipe = mean_of(RowMap(np.abs))
+    tables = [np.full(9, secret), np.full((2, 2, 2), secret), np.full((3, 2), secret + 1j)]
+    for table in tables:
+        for mode in ("error", "ignore"):
+            with config_context(invalid_rows=mode), pytest.raises(ValueError) as told:
+                pipe.fit(table)
+            assert (
+                "777" not in f"{told.value}{told.value.__context__}" and len(str(told.value)) < 999
+            )
+
+
+def test_functions_do_not_warn_with_a_row():
+    def tell(row):
+        warnings.warn(f"seen {row}", UserWarning, stacklevel=2)
+        return row
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.simplefilter("ignore", category=sklearn.exceptions.DataConversionWarning)
+        mean_of(RowMap(tell)).set_params(random_state=None).fit(X)
+
+
+def test_joblib_settings_of_the_caller_do_not_reach_the_branches():
+    columns = ColumnTransformer(
+        [("a", PrivateStandardScaler(), [0]), ("b", PrivateStandardScaler(), [1])]
+    )
+    with_nan = np.where(np.arange(N)[:, None] == 3, np.nan, X)
+    with joblib.parallel_config(backend="loky", n_jobs=2), config_context(invalid_rows="ignore"):
+        fitted = mean_of(columns).set_params(random_state=0).fit(with_nan)
+    alone = mean_of(columns).set_params(random_state=0)
+    with config_context(invalid_rows="ignore"):
+        alone.fit(with_nan)
+    np.testing.assert_array_equal(fitted[-1].location_, alone[-1].location_)
+
+
+def test_frames_of_scikit_learn_settings_pass():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(X, columns=list("abc"))
+    with sklearn.config_context(transform_output="pandas"):
+        mean_of(RowMap(lambda row: row**2), Normalizer()).set_params(random_state=0).fit(frame)
+
+
+def test_what_is_known_elsewhere_can_be_said_to_be_public():
+    known = StandardScaler().fit(X)
+    for step in (PublicFit(known), PublicFit(FrozenEstimator(known))):
+        twin = clone(clone(step)).fit(X)
+        np.testing.assert_allclose(twin.transform(X), known.transform(X))
+        pipe = mean_of(step)
+        assert any("public rows" in text for text in pipe.plan().assumptions)
+        pipe.set_params(random_state=0).fit(X)
+    refused(mean_of(PublicFit(StandardScaler())), X, "not fitted")
+    problem = mean_of(FrozenEstimator(known)).plan().problems[0]
+    assert "PublicFit(FrozenEstimator(...))" in problem
+    sparse = pytest.importorskip("scipy.sparse")
+    assert PublicFit(MaxAbsScaler(), sparse.csr_matrix(X)).fit(X).transform(X).shape == X.shape
+
+
+def test_a_fitted_step_has_the_ledger_of_its_pipeline():
+    ledger = PrivacyLedger(2.0, 1e-4)
+    pipe = make_private_pipeline(PrivateStandardScaler(), PrivateMean(), ledger=ledger).fit(X)
+    before = ledger.spent().fraction
+    pipe[0].fit(X)
+    assert ledger.spent().fraction > before
+    inner = PrivatePipeline([("inner", make_private_pipeline(PrivateMean()))], ledger=ledger).fit(X)
+    assert inner[0].ledger is ledger and inner[0][0].ledger is None
+    pickle.dumps(inner)
+
+
+def test_all_that_an_imputer_lacks_is_told_at_once():
+    problem = mean_of(SimpleImputer(add_indicator=True)).plan().problems[0]
+    assert "strategy=" in problem and "add_indicator=" in problem
