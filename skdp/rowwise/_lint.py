@@ -59,7 +59,7 @@ def _probe(func, X):
 
 
 def _take(X, index):
-    return safe_indexing(X, list(index))
+    return safe_indexing(X, [int(i) for i in index])
 
 
 def _same(a, b):
