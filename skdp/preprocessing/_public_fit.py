@@ -41,7 +41,7 @@ class PublicFit(TransformerMixin, BaseEstimator):
     vectorized : {"auto"} or bool, default="auto"
         Whether many rows are transformed at once. ``"auto"``: only by transformers of scikit-learn
         that work entry by entry, such as scalers and encoders; others are given one row at a time,
-        some 50 microseconds each, because a row has other last bits among other rows in a matrix
+        about a hundred microseconds each, because a row has other last bits among other rows in a matrix
         product. True: on **your promise** that every row is mapped by itself to the last bit; the
         plan of a pipeline lists it. False: never.
 
