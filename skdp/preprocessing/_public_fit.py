@@ -41,9 +41,9 @@ class PublicFit(TransformerMixin, BaseEstimator):
     vectorized : {"auto"} or bool, default="auto"
         Whether many rows are transformed at once. ``"auto"``: only by transformers of scikit-learn
         that work entry by entry, such as scalers and encoders; others are given one row at a time,
-        about a hundred microseconds each, because a row has other last bits among other rows in a matrix
-        product. True: on **your promise** that every row is mapped by itself to the last bit; the
-        plan of a pipeline lists it. False: never.
+        a hundred microseconds each, because a row has other last bits among other rows in a
+        matrix product. True: on **your promise** that every row is mapped by itself to the last
+        bit; the plan of a pipeline lists it. False: never.
 
     Attributes
     ----------

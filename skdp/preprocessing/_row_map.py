@@ -25,9 +25,9 @@ class RowMap(TransformerMixin, BaseEstimator):
     vectorized : {"auto"} or bool, default="auto"
         Whether ``func`` is called for many rows at once. ``"auto"``: only if it is a
         :class:`numpy.ufunc`, as ``np.log1p``, which works entry by entry; else for every row by
-        itself, some microseconds for a row of an array, a hundred for one of a DataFrame. True: on **your
-        promise** that it maps every row by itself, to the last bit, whatever the other rows (a
-        matrix product does not); the guarantee of a pipeline then rests on it, and its plan says
+        itself: some microseconds for a row of an array, a hundred for one of a DataFrame. True: on
+        **your promise** that it maps every row by itself, to the last bit, whatever the other rows
+        (a matrix product does not); the guarantee of a pipeline then rests on it, and its plan says
         so. False: as "auto", without the trial of :meth:`fit`.
     feature_names_out : {"one-to-one"}, callable or None, default=None
         Names of the columns returned, as for :class:`sklearn.preprocessing.FunctionTransformer`:

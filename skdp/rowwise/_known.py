@@ -43,7 +43,7 @@ class ByRows:
 
 
 def _by_rows(cls):
-    space = {"__module__": __name__, "__doc__": cls.__doc__, "row_wise_of": cls}
+    space = {"__module__": __name__, "__doc__": ByRows.__doc__, "row_wise_of": cls}
     return type(cls.__name__, (ByRows, cls), space)
 
 
