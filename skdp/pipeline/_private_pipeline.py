@@ -222,6 +222,12 @@ class PrivatePipeline(PredictMixin, PrivateEstimator, BaseComposition):
                     preview(granted(self)[1], X)
         return X, y
 
+    def _look(self, X):
+        if self._is_granted():  # in the rehearsal of the pipeline that it is a step of
+            self.fit(X)
+        else:
+            self._read(X, None)
+
     def _begins_with_numbers(self):
         steps = [step for _, step in self.steps if not isinstance(step, str | None)]
         return bool(steps) and isinstance(steps[0], PrivateEstimator)

@@ -3,6 +3,7 @@
 import numpy as np
 
 from skdp._config import get_config
+from skdp._threads import quiet
 
 __all__ = ["each_row", "map_rows"]
 
@@ -47,7 +48,7 @@ def map_rows(func, X, form, *, at_once=False):
     data.
     """
     A = form.missing(X.shape[0])
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"), quiet():
         for start in range(0, len(A), BLOCK_ROWS):
             block, out = _rows(X, start, start + BLOCK_ROWS), A[start : start + BLOCK_ROWS]
             if at_once:
@@ -63,18 +64,22 @@ def each_row(func, X, *others):
     As for :func:`map_rows`, a row decides on its own number only.
     """
     values = np.full(X.shape[0], np.nan)
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"), quiet():
         for start in range(0, len(values), BLOCK_ROWS):
             block = _rows(X, start, start + BLOCK_ROWS)
             for i, row in enumerate(_each(block), start):
+                failure = None
                 try:
                     values[i] = func(row, *(other[i] for other in others))
                 except Exception as error:
-                    _refuse(error)
+                    failure = error
+                if failure is not None:
+                    _refuse(failure)
     return values
 
 
 def _fill(func, block, form, out):
+    failure = None
     try:
         array = isinstance(block, np.ndarray) and block.dtype == out.dtype
         if array and isinstance(func, np.ufunc):
@@ -82,28 +87,37 @@ def _fill(func, block, form, out):
         else:
             out[:] = form.array(func(_copy(block)), len(out))
     except Exception as error:
-        _refuse(error)
-        if len(out) == 1:
-            out[:] = form.missing(1)
-            return
-        half = len(out) // 2
-        _fill(func, _rows(block, 0, half), form, out[:half])
-        _fill(func, _rows(block, half, len(out)), form, out[half:])
+        failure = error
+    if failure is None:
+        return
+    _refuse(failure)
+    if len(out) == 1:
+        out[:] = form.missing(1)
+        return
+    half = len(out) // 2
+    _fill(func, _rows(block, 0, half), form, out[:half])
+    _fill(func, _rows(block, half, len(out)), form, out[half:])
 
 
 def _fill_each(func, block, form, out):
     shape, dtype = (1, out.shape[1]), out.dtype
     for i, row in enumerate(_each(block)):
+        failure = None
         try:
             Z = func(row)
             plain = type(Z) is np.ndarray and Z.dtype is dtype and Z.shape == shape
             out[i] = Z if plain else form.array(Z, 1)
         except Exception as error:
-            _refuse(error)
+            failure = error
+        if failure is not None:
+            _refuse(failure)
 
 
 def _refuse(error):
-    """Pass over the failure of a row in silence, or tell a caller who holds the data."""
+    """Pass over the failure of a row in silence, or tell a caller who holds the data.
+
+    Called after the ``except`` block: what is raised inside it would carry the error along.
+    """
     config = get_config()
     if config["invalid_rows"] == "ignore":
         return
@@ -114,7 +128,7 @@ def _refuse(error):
         "the row and is not shown; skdp.config_context(debug=True) shows it. Let the function "
         'return NaN for such rows, or set skdp.config_context(invalid_rows="ignore"), where they '
         "count as absent."
-    ) from None
+    )
 
 
 def _rows(X, start, stop):

@@ -397,6 +397,34 @@ def test_tables_that_are_none_are_refused_without_their_entries():
             )
 
 
+def test_an_inner_pipeline_is_rehearsed_with_the_outer():
+    encoder = OneHotEncoder(categories=[[0, 1, 2]] * 2, handle_unknown="ignore")
+    inner = make_private_pipeline(encoder, PrivateMean())
+    for outer in (PrivatePipeline([("in", inner)]), make_private_pipeline(RowMap(np.abs), inner)):
+        refused(outer, X.astype(np.int8), "Shape mismatch")
+
+
+def test_an_exception_leaves_no_trace_of_a_row():
+    def tell(row):
+        if row[0, 0] == 777.0:
+            raise ValueError(f"what is {row}?")
+        return row
+
+    table = np.concatenate([X, np.full((1, 3), 777.0)])
+    pandas = pytest.importorskip("pandas")
+    words = pandas.DataFrame({"a": ["Smith777"]})
+    for step, rows in (
+        (RowMap(tell), table),
+        (RowMap(tell, vectorized=True), table),
+        (PublicFit(FunctionTransformer(tell), X), table),
+        (Binarizer(), objects("Smith777", 1.0, 2.0)),
+        (Binarizer(), words),
+    ):
+        with pytest.raises(ValueError) as told:
+            make_private_pipeline(step, PrivateMean()).fit(rows)
+        assert told.value.__context__ is None and "777" not in str(told.value)
+
+
 def test_functions_do_not_warn_with_a_row():
     def tell(row):
         warnings.warn(f"seen {row}", UserWarning, stacklevel=2)
