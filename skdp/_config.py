@@ -1,27 +1,28 @@
-"""Configuration of skdp, per thread, in the manner of :func:`sklearn.config_context`."""
+"""Configuration of skdp, of the process and within contexts."""
 
 from contextlib import contextmanager
-from threading import local
+from contextvars import ContextVar
 
 __all__ = ["config_context", "get_config", "set_config"]
 
 _ALLOWED = {"invalid_rows": ("error", "ignore"), "debug": (False, True)}
-_state = local()
+_process = {name: values[0] for name, values in _ALLOWED.items()}
+_context = ContextVar("skdp_config", default=None)
 
 
 def get_config():
-    """Return a copy of the configuration of this thread.
+    """Return a copy of the configuration that holds here.
 
     Returns
     -------
     config : dict
         Keys ``invalid_rows`` and ``debug``, see :func:`set_config`.
     """
-    return {name: getattr(_state, name, values[0]) for name, values in _ALLOWED.items()}
+    return {**_process, **(_context.get() or {})}
 
 
 def set_config(*, invalid_rows=None, debug=None):
-    """Set the configuration of this thread.
+    """Set the configuration of the process: of all threads, those that run already included.
 
     Parameters
     ----------
@@ -33,24 +34,35 @@ def set_config(*, invalid_rows=None, debug=None):
     debug : bool, default=None
         Let exceptions of the private part of a fit through with their traceback. Not private.
 
-    None leaves a value as it is.
+    Notes
+    -----
+    None leaves a value as it is. Within a :func:`config_context` that sets the same value, that one
+    holds until its end. A process that is started anew, as some backends of joblib do, has the
+    initial configuration; the workers of a fit have that of the fit.
     """
-    for name, value in (("invalid_rows", invalid_rows), ("debug", debug)):
-        if value is None:
-            continue
-        if value not in _ALLOWED[name]:
-            raise ValueError(
-                f"{name} must be one of {list(_ALLOWED[name])}. Got {value!r} instead."
-            )
-        setattr(_state, name, value)
+    _process.update(_checked(invalid_rows=invalid_rows, debug=debug))
 
 
 @contextmanager
 def config_context(*, invalid_rows=None, debug=None):
-    """Set the configuration within a ``with`` block; parameters as in :func:`set_config`."""
-    before = get_config()
-    set_config(invalid_rows=invalid_rows, debug=debug)
+    """Set the configuration within a ``with`` block, for this thread or task only.
+
+    Parameters as in :func:`set_config`.
+    """
+    given = _checked(invalid_rows=invalid_rows, debug=debug)
+    token = _context.set({**(_context.get() or {}), **given})
     try:
         yield
     finally:
-        set_config(**before)
+        _context.reset(token)
+
+
+def _checked(**given):
+    """Return the options that are given, or raise ValueError."""
+    given = {name: value for name, value in given.items() if value is not None}
+    for name, value in given.items():
+        if value not in _ALLOWED[name]:
+            raise ValueError(
+                f"{name} must be one of {list(_ALLOWED[name])}. Got {value!r} instead."
+            )
+    return given

@@ -1,6 +1,7 @@
 """The fit that every estimator shares: validate the schema, plan, charge, release, report."""
 
 import warnings
+from contextlib import contextmanager
 from numbers import Real
 
 import numpy as np
@@ -11,7 +12,9 @@ from skdp._config import get_config
 from skdp._curator import make_curator
 from skdp._grant import Grant
 from skdp._local import Local
+from skdp._numbers import PlainNumbers
 from skdp._schema import validated_rows
+from skdp._threads import quiet
 from skdp.accounting import PrivacyLedger
 from skdp.chunks import ArrayRows
 from skdp.contracts import Contract, Released, Rows
@@ -21,7 +24,15 @@ from skdp.mechanisms import make_entropy
 __all__ = ["PrivateEstimator", "guarantee"]
 
 
-class PrivateEstimator(BaseEstimator):
+SCHEMA = ("n_features_in_", "feature_names_in_")  # set by validation
+WITHHELD = (
+    "The private part of this fit failed. The details are withheld because they could depend "
+    "on single rows, and the budget stays spent. Please report this as a bug; a data holder "
+    "can see the details under skdp.config_context(debug=True)."
+)
+
+
+class PrivateEstimator(PlainNumbers, BaseEstimator):
     """Base of all private estimators.
 
     A subclass has the parameters ``epsilon``, ``delta``, ``random_state`` and ``ledger`` and
@@ -33,9 +44,10 @@ class PrivateEstimator(BaseEstimator):
         Returns a dict of fitted attributes, every one of them computed from releases of the
         curator and public values only.
 
-    ``fit`` sets nothing else: what is not in that dict does not survive. A value of the class
-    :class:`skdp.base.Local` is the exception to what may be in it: private, for the owner of the
-    rows, shown by no ``repr``, and left behind by pickles and copies.
+    ``fit`` sets nothing else: what is not in that dict does not survive, be it set by ``_release``
+    or by an earlier fit. A value of the class :class:`skdp.base.Local` is the exception to what may
+    be in it: private, for the owner of the rows, shown by no ``repr``, and left behind by pickles
+    and copies. Parameters are kept as Python's own numbers.
     """
 
     _parameter_constraints: dict = {
@@ -76,7 +88,8 @@ class PrivateEstimator(BaseEstimator):
             raise PlanError("\n".join(["this fit cannot be carried out:", *plan.problems]))
         rows = self._read(self.ledger.present(X) if self._is_granted() else X, y)
         curator = self._curator(plan)
-        released = _guarded(self._release, rows, curator)
+        with _unchanged(self):
+            released = _guarded(self._release, rows, curator)
         for name, value in released.items():
             setattr(self, name, value)
         self.privacy_report_ = curator.close(type(self).__name__)
@@ -153,22 +166,42 @@ class PrivateEstimator(BaseEstimator):
 def guarantee(estimator):
     """Return the epsilon and delta of an estimator as a text."""
     given = ((name, getattr(estimator, name, None)) for name in ("epsilon", "delta"))
-    return ", ".join(f"{name}={value:g}" for name, value in given if isinstance(value, Real))
+    return ", ".join(f"{name}={float(value):g}" for name, value in given if isinstance(value, Real))
+
+
+@contextmanager
+def _unchanged(estimator):
+    """Let nothing survive that the block sets, nor what an earlier fit has released."""
+    stays = {*estimator.get_params(deep=False), *SCHEMA}
+    kept = {
+        name: value
+        for name, value in vars(estimator).items()
+        if name in stays or not (name.endswith("_") or isinstance(value, Local))
+    }
+    _set_back(estimator, kept)
+    try:
+        yield
+    finally:
+        _set_back(estimator, kept)
+
+
+def _set_back(estimator, kept):
+    attributes = vars(estimator)
+    for name in attributes.keys() - kept.keys():
+        del attributes[name]
+    attributes.update(kept)
 
 
 def _guarded(release, rows, curator):
     """Run the private part: no warning, no exception of its own reaches the caller."""
     try:
-        with np.errstate(all="ignore"), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with np.errstate(all="ignore"), quiet():
             return release(rows, curator)
-    except (BudgetExceeded, PlanError):
-        raise
+    except (BudgetExceeded, PlanError) as error:
+        kind = BudgetExceeded if isinstance(error, BudgetExceeded) else PlanError
+        failure = kind(*error.args)  # of itself: its context may quote rows
     except Exception:
         if get_config()["debug"]:
             raise
-    raise ReleaseError(
-        "The private part of this fit failed. The details are withheld because they could depend "
-        "on single rows, and the budget stays spent. Please report this as a bug; a data holder "
-        "can see the details under skdp.config_context(debug=True)."
-    )
+        failure = ReleaseError(WITHHELD)
+    raise failure

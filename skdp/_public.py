@@ -5,6 +5,8 @@ from hashlib import shake_128
 import numpy as np
 from sklearn.utils import check_random_state
 
+from skdp._numbers import plain
+
 __all__ = ["public_seed", "public_words"]
 
 
@@ -17,4 +19,5 @@ def public_seed(random_state):
 
 def public_words(n, *key):
     """Return n words, an array of uint64: a function of ``key``, numbers and texts, alone."""
-    return np.frombuffer(shake_128(repr(key).encode()).digest(8 * n), dtype=np.uint64)
+    text = repr(plain(key)).encode()  # of Python's numbers: those of numpy show their type
+    return np.frombuffer(shake_128(text).digest(8 * int(n)), dtype=np.uint64)

@@ -13,11 +13,24 @@ TEXT = (
 )
 
 
+NO_TABLE = (
+    'X must be a table of two dimensions, with columns. Under invalid_rows="ignore" pass an array '
+    "or a frame, which has dtypes of its own: those of lists hang on their entries."
+)
+UNREADABLE = (
+    'X could not be read as a table of real numbers. Under invalid_rows="ignore" nothing more is '
+    "told: pass a dense array or frame of float64, whose columns, if named, have text for names."
+)
+DATES = "X must be a table of real numbers. Got dates or durations: subtract a date and divide."
+
+
 def validated_rows(estimator, X):
     """Return X as a float array of shape (n_samples, n_features) and set the feature names.
 
-    Under ``invalid_rows="ignore"`` everything is decided from types and shapes; else scikit-learn
-    looks at the entries too, for a caller who holds the data. No message quotes an entry.
+    Under ``invalid_rows="ignore"`` everything is decided from types, dtypes and the number of
+    dimensions and columns, which are public, so that no row decides for others whether there is an
+    exception, or which; messages are constant but for the names of dtypes. Else scikit-learn looks
+    at the entries too, for a caller who holds the data. No message quotes an entry.
 
     Raises
     ------
@@ -26,6 +39,8 @@ def validated_rows(estimator, X):
     ignore = get_config()["invalid_rows"] == "ignore"
     if ignore:
         _require_numbers(X)
+    elif {_kind(dtype) for dtype in _dtypes(X)} & set("mM"):
+        raise ValueError(DATES)
     try:
         with np.errstate(all="ignore"):
             return validate_data(
@@ -36,7 +51,7 @@ def validated_rows(estimator, X):
                 ensure_min_samples=0 if ignore else 1,
             )
     except (ValueError, TypeError, OverflowError) as error:
-        refusal = _without_entries(error)
+        refusal = ValueError(UNREADABLE) if ignore else _without_entries(error)
     raise refusal
 
 
@@ -64,14 +79,22 @@ def validated_table(estimator, X):
 
 
 def _require_numbers(X):
-    """Raise ValueError unless all types are those of real numbers."""
-    X = X if hasattr(X, "dtype") or hasattr(X, "dtypes") else np.asarray(X)
-    dtypes = [X.dtype] if hasattr(X, "dtype") else list(X.dtypes)
+    """Raise ValueError unless X has two dimensions, and all types are those of real numbers."""
+    dtypes, shape = _dtypes(X), getattr(X, "shape", ())
+    if not dtypes or len(shape) != 2 or shape[1] == 0:
+        raise ValueError(NO_TABLE)
     if not {_kind(dtype) for dtype in dtypes} <= set("fiub"):
         names = ", ".join(sorted({str(dtype) for dtype in dtypes}))
         raise ValueError(
             f"X must be a table of real numbers. Got dtype {names}: convert it with astype(float)."
         )
+
+
+def _dtypes(X):
+    """Return the types of the columns of X, none for what has no types of its own."""
+    if hasattr(X, "dtype"):
+        return [X.dtype]
+    return list(getattr(X, "dtypes", ()))
 
 
 def _kind(dtype):

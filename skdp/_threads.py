@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from functools import lru_cache
 
-__all__ = ["one_thread", "quiet"]
+__all__ = ["one_blas_thread", "one_thread", "quiet"]
 
 _silent = ContextVar("skdp_silent", default=False)
 
@@ -72,18 +72,40 @@ def _limited(undo):
     """Let BLAS run on one thread; return what gives the others back."""
     if undo is not None:
         return undo
-    return _controller(len(sys.modules)).limit(limits=1, user_api="blas").restore_original_limits
+    return _on_one_thread(lib for lib in _libraries(len(sys.modules)) if not _counts_by_thread(lib))
+
+
+def _on_one_thread(libraries):
+    """Set libraries to one thread; return what sets them back."""
+    # threadpoolctl >= 3.7 lets one thread alone set what the process shares: here a lock does that
+    pairs = [
+        (getattr(lib, "_real_set_num_threads", lib.set_num_threads), lib.get_num_threads())
+        for lib in libraries
+    ]
+    for set_number, _ in pairs:
+        set_number(1)
+
+    def restore():
+        for set_number, number in pairs:
+            set_number(number)
+
+    return restore
+
+
+def _counts_by_thread(library):
+    return "openmp" in (library.user_api, getattr(library, "threading_layer", ""))
 
 
 @lru_cache(maxsize=1)
-def _controller(n_modules):
-    """Return the libraries that are loaded; they change with the modules of Python."""
+def _libraries(n_modules):
+    """Return the libraries with threads that are loaded; they change with the modules of Python."""
     from threadpoolctl import ThreadpoolController
 
-    return ThreadpoolController()
+    return tuple(ThreadpoolController().lib_controllers)
 
 
-_filters, _blas = _Shared(_filtered), _Shared(_limited)
+_filters = _Shared(_filtered)
+one_blas_thread = _Shared(_limited)  # for what limits BLAS by itself, and races to restore it
 
 
 @contextmanager
@@ -122,5 +144,11 @@ def one_thread():
     OpenMP counts threads for every thread that asks, so each worker must call this itself. BLAS has
     one number for the process: it is set when the first comes and restored when the last has gone.
     """
-    with _blas, _controller(len(sys.modules)).limit(limits=1, user_api="openmp"):
-        yield
+    with one_blas_thread:
+        restore = _on_one_thread(
+            lib for lib in _libraries(len(sys.modules)) if _counts_by_thread(lib)
+        )
+        try:
+            yield
+        finally:
+            restore()

@@ -5,6 +5,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdp._local import Local
+from skdp._threads import one_blas_thread
 from skdp.chunks import map_merge
 from skdp.mechanisms import finite_rows
 
@@ -30,7 +31,8 @@ def _labels(block, centers):
     labels = np.full(len(block), -1, dtype=np.int32)
     finite = finite_rows(block)
     if finite.any():
-        labels[finite] = pairwise_distances_argmin(*_centred(block[finite], centers))
+        with one_blas_thread:
+            labels[finite] = pairwise_distances_argmin(*_centred(block[finite], centers))
     return labels
 
 

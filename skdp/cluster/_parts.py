@@ -1,10 +1,10 @@
 """Random parts of a table, and what an oracle makes of each of them."""
 
-import warnings
-
 import numpy as np
 
+from skdp._config import config_context, get_config
 from skdp._public import public_words
+from skdp._threads import one_thread, quiet
 from skdp.chunks import map_merge
 from skdp.mechanisms import row_norms
 
@@ -44,7 +44,7 @@ def part_order(rows, coins, n_parts):
     )
     keys = np.concatenate(keys)
     order = np.argsort(keys, kind="stable")
-    edges = [-(-(p << 64) // n_parts) for p in range(1, n_parts)]  # ceil(p 2^64 / n_parts)
+    edges = [-(-(p << 64) // int(n_parts)) for p in range(1, n_parts)]  # ceil(p 2^64 / n_parts)
     stops = np.searchsorted(keys[order], np.array(edges, dtype=np.uint64))
     return order, np.append(stops, len(order))
 
@@ -105,29 +105,38 @@ def part_tuples(rows, coins, oracle, n_clusters, *, n_parts, center, radius, see
     Notes
     -----
     **Privacy.** Add or remove a row: one tuple is replaced, that of its part. An oracle sees its
-    part and a public seed. An exception is an answer like any other; warnings are dropped. BLAS and
-    OpenMP run on one thread so that answers do not hang on the number of threads.
+    part and a public seed. An exception is an answer like any other; warnings are dropped. Every
+    worker lets BLAS and OpenMP run on one thread, so that the bits of an answer hang neither on the
+    number of threads nor on what runs beside it, and has the configuration of the fit.
     """
-    from sklearn.utils.parallel import Parallel, delayed
-    from threadpoolctl import threadpool_limits
+    from joblib import Parallel, delayed
+    from sklearn import get_config as sklearn_config
 
+    configs = get_config(), sklearn_config()
     garbage = np.full((n_clusters, rows.n_features), np.nan)
     seeds = public_words(n_parts, "parts", seed) >> np.uint64(32)
     whole = parts(rows, coins, n_parts, center=center, radius=radius)
-    with threadpool_limits(1), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        answers = Parallel(n_jobs=n_jobs, prefer="threads")(
-            delayed(_answer)(oracle, part, n_clusters, int(own), garbage)
-            for own, part in zip(seeds, whole, strict=True)
-        )
+    answers = Parallel(n_jobs=n_jobs, prefer="threads")(
+        delayed(_answer)(configs, oracle, part, n_clusters, int(own), garbage)
+        for own, part in zip(seeds, whole, strict=True)
+    )
     return np.stack(answers)
 
 
-def _answer(oracle, part, n_clusters, seed, garbage):
+def _answer(configs, oracle, part, n_clusters, seed, garbage):
+    import sklearn
+
     if len(part) < 2 * n_clusters:
         return garbage
+    ours, theirs = configs
     try:
-        with np.errstate(all="ignore"):
+        with (
+            config_context(**ours),
+            sklearn.config_context(**theirs),
+            np.errstate(all="ignore"),
+            quiet(),
+            one_thread(),
+        ):
             points = np.array(oracle(part, n_clusters, seed), dtype=np.float64)
     except Exception:
         return garbage

@@ -6,6 +6,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from skdp._public import public_words
+from skdp._threads import one_thread
 
 __all__ = ["ball_points", "spread_points"]
 
@@ -35,8 +36,7 @@ def spread_points(k, d, seed=0):
     points : ndarray of shape (k, d)
     """
     from sklearn.cluster import KMeans
-    from threadpoolctl import threadpool_limits
 
     sample = ball_points(k * SAMPLE, d, "ball", seed)
-    with threadpool_limits(1):
+    with one_thread():
         return KMeans(k, n_init=1, random_state=seed).fit(sample).cluster_centers_

@@ -4,6 +4,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from skdp._threads import one_thread
+
 __all__ = ["Synopsis", "weighted_kmeans"]
 
 DOUBT = 2.0  # noise sds
@@ -59,5 +61,6 @@ def weighted_kmeans(synopsis, n_clusters, *, n_init, seed, box):
         shift = np.where(copies[:, None] < m, 0, 0.01 * turn * box)
         return points[copies % m] + shift, 0.0
     model = KMeans(n_clusters, n_init=n_init, random_state=seed)
-    model.fit(points, sample_weight=weights)
+    with one_thread():
+        model.fit(points, sample_weight=weights)
     return model.cluster_centers_, float(model.inertia_)

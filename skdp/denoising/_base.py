@@ -8,13 +8,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdp._compat import Interval, StrOptions, fit_context
 from skdp._curator import Release
+from skdp._numbers import PlainNumbers
 from skdp.contracts import Contract, Released
 from skdp.denoising._rules import LAWS, Noise, unbiased_risk
 
 __all__ = ["Denoiser", "known_noise"]
 
 
-class Denoiser(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+class Denoiser(PlainNumbers, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Base of the denoisers: post-processing of released vectors whose noise is known.
 
     A subclass has the parameters ``noise_scale`` and ``law`` and writes ``_rule(y, noise)``, which

@@ -6,6 +6,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
+from skdp._threads import one_thread
 from skdp.denoising._graph import edges_of
 from skdp.denoising._splitting import Splitting, is_thin
 
@@ -68,11 +69,9 @@ class TrendFilter:
         x : ndarray of shape (n,)
         u : ndarray
         """
-        from threadpoolctl import threadpool_limits
-
         tolerance = TOLERANCES[self.order] if tolerance is None else tolerance
         u = np.zeros(self._D.shape[0]) if u is None else np.clip(u, -penalty, penalty)
-        with threadpool_limits(1):  # many short vector operations: threads only wait
+        with one_thread():  # many short vector operations: threads only wait
             if self._splitting is None:
                 return self._descend(y, penalty, u, tolerance, most or 3000)
             return self._splitting.solve(y, penalty, u, tolerance, most or 600)

@@ -122,12 +122,13 @@ def soft_core_sensitivity(*, n_up, h_low, radius, grid, d):
         t = 1 + (n_up - 1 - h)_+ / (h - n_up / 2), rho = certified radius / grid + sqrt(d).
         About 1.5 radius / n when all are friends.
     """
+    n_up, h_low = int(n_up), int(h_low)
     if not 1 <= n_up < 2 * h_low <= 2 * MOST_ROWS:
         raise ValueError(
             f"a soft core needs 1 <= n_up < 2 h_low <= 2**29. Got n_up={n_up}, h_low={h_low}: "
             "take a larger radius, or more rows."
         )
-    n_up, h = int(n_up), Fraction(int(h_low))
+    h = Fraction(h_low)
     root = Fraction(sqrt_up(d))
     rho = Fraction(DistancePredicate(radius).certified_radius(d)) / Fraction(grid) + root
     t = 1 + max(0, n_up - 1 - h) / (h - Fraction(n_up, 2))

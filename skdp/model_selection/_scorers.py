@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.utils import get_tags
 
+from skdp._numbers import plain_fields
 from skdp.accounting import Plan, Step
 from skdp.exceptions import PlanError
 from skdp.mechanisms import row_norms
@@ -57,6 +58,7 @@ class RowScorer:
     needs_reference = False
 
     def __post_init__(self):
+        plain_fields(self, "low", "high", "uses_target")
         if not -math.inf < self.low < self.high < math.inf:
             raise ValueError(
                 f"a score needs a public range low < high. Got {self.low!r} and {self.high!r}."
@@ -114,6 +116,7 @@ class DistanceScorer:
     uses_target = False
 
     def __post_init__(self):
+        plain_fields(self, "scale")
         if self.scale is not None and not 0 < self.scale < math.inf:
             raise ValueError(f"scale must be positive, or None. Got {self.scale!r} instead.")
 
@@ -157,6 +160,7 @@ class LogDensityScorer:
     needs_reference = True
 
     def __post_init__(self):
+        plain_fields(self, "span")
         if not 0 < self.span < math.inf:
             raise ValueError(f"span must be positive. Got {self.span!r} instead.")
 

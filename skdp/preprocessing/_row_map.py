@@ -5,13 +5,14 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdp._compat import StrOptions, fit_context
+from skdp._numbers import PlainNumbers
 from skdp.contracts import Contract, Rows
 from skdp.rowwise import MIXES, SAME, form_of, made_up_rows, map_rows, probe
 
 __all__ = ["RowMap"]
 
 
-class RowMap(TransformerMixin, BaseEstimator):
+class RowMap(PlainNumbers, TransformerMixin, BaseEstimator):
     """Map every row by a function of that row alone.
 
     In a private pipeline a row may have no influence on what becomes of the other rows. So the

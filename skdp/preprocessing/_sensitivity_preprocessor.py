@@ -8,6 +8,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdp._compat import HasMethods, Interval, StrOptions, fit_context
 from skdp._local import Local
+from skdp._numbers import PlainNumbers
 from skdp._schema import validated_rows
 from skdp.chunks import ArrayRows
 from skdp.contracts import BoundedStatistic, Contract, Rows
@@ -20,7 +21,7 @@ __all__ = ["BoundedValues", "SensitivityPreprocessor"]
 LOCAL = "_local"
 
 
-class SensitivityPreprocessor(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+class SensitivityPreprocessor(PlainNumbers, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Make a statistic of unbounded columns one that a single row moves by a bounded amount.
 
     Of every column the statistic is replaced by the nearest one that adding or removing a row moves

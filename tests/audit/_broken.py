@@ -58,8 +58,7 @@ class KeepsRows(SoundMean):
     """The rows themselves, under a name that does not look like it."""
 
     def _release(self, rows, curator):
-        self._cache = table(rows)
-        return super()._release(rows, curator)
+        return super()._release(rows, curator) | {"_cache": table(rows)}
 
 
 class BoundsFromData(SoundMean):

@@ -1,0 +1,120 @@
+"""Public parameters as Python's own numbers, whatever kind of number a caller has."""
+
+import math
+from fractions import Fraction
+from numbers import Integral, Rational, Real
+
+import numpy as np
+
+from skdp._compat import Interval
+
+__all__ = ["PlainNumbers", "plain", "plain_fields"]
+
+AMOUNTS = ("epsilon", "delta", "split", "param_distributions")  # a third of a budget is a third
+LEVELS = ("bins", "categories", "domain", "param_distributions")  # may hold entries of a table
+
+NARROW = (np.float16, np.float32)
+
+
+class PlainNumbers:
+    """Mixin of everything with parameters: keeps them as Python's own numbers.
+
+    Notes
+    -----
+    **Privacy.** Parameters enter sensitivities. A numpy integer has a width, beyond which products
+    wrap silently, and stays one in every sum, product and Fraction that it enters; a narrow float
+    rounds. Python's integers do neither, so a proof may speak of integers. Every parameter, by
+    ``__init__`` and by ``set_params``, passes here and nowhere else.
+    """
+
+    def __setattr__(self, name, value):
+        if not name.endswith("_"):
+            value = _parameter(name, value)
+            allowed = getattr(type(self), "_parameter_constraints", {}).get(name, ())
+            if type(value) is bool and any(_is_numeric(kind) for kind in allowed):
+                value = int(value)
+        super().__setattr__(name, value)
+
+
+def plain(value, *, levels=False, exact=True):
+    """Return a number as a Python bool, int, float or Fraction, anything else as it is.
+
+    Parameters
+    ----------
+    value : object
+        A scalar of numpy, of any width, or an array without dimensions becomes Python's number; so
+        do those in lists, tuples and dicts. A narrow or long float stands for its shortest decimal
+        text, as in :func:`skdp.mechanisms._exact.as_fraction`: ``np.float32(0.1)`` is 0.1.
+    levels : bool, default=False
+        Leave narrow floats as they are: they may be entries of a column of their type, which the
+        text would miss.
+    exact : bool, default=True
+        Keep Fractions, with terms that are Python's; else the nearest floats replace them.
+
+    Returns
+    -------
+    value : object
+        The same object, if nothing is to be replaced.
+    """
+    if isinstance(value, dict):
+        entries = {key: plain(item, levels=levels, exact=exact) for key, item in value.items()}
+        return value if _alike(value.values(), entries.values()) else entries
+    if isinstance(value, list | tuple):
+        entries = [plain(item, levels=levels, exact=exact) for item in value]
+        if _alike(value, entries):
+            return value
+        return entries if isinstance(value, list) else tuple(entries)
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
+    if levels and isinstance(value, NARROW):
+        return value
+    value = _scalar(value)
+    return value if exact or not isinstance(value, Fraction) else _nearest_float(value)
+
+
+def plain_fields(record, *names):
+    """Replace fields of a frozen dataclass by Python's own numbers."""
+    for name in names:
+        object.__setattr__(record, name, _parameter(name, getattr(record, name)))
+
+
+def _parameter(name, value):
+    return plain(value, levels=name in LEVELS, exact=name in AMOUNTS)
+
+
+def _is_numeric(constraint):
+    return isinstance(constraint, Interval) or constraint in (Integral, Real, "random_state")
+
+
+def _alike(old, new):
+    return all(a is b for a, b in zip(old, new, strict=True))
+
+
+def _scalar(value):
+    if type(value) in (bool, int, float) or isinstance(value, np.timedelta64):
+        return value
+    if isinstance(value, np.bool_):
+        return bool(value)
+    if isinstance(value, Integral):
+        return int(value)
+    if isinstance(value, float):
+        return float(value)
+    if isinstance(value, np.floating):
+        return float(np.format_float_scientific(value, unique=True, trim="-"))
+    if isinstance(value, Rational):
+        return _plain_fraction(value)
+    return value
+
+
+def _plain_fraction(value):
+    terms = value.numerator, value.denominator
+    if type(value) is Fraction and all(type(term) is int for term in terms):
+        return value
+    return Fraction(*map(int, terms))
+
+
+def _nearest_float(fraction):
+    try:
+        return float(fraction)
+    except OverflowError:
+        return math.inf if fraction > 0 else -math.inf
