@@ -28,7 +28,10 @@ def mixture_log_density(model, X):
     with np.errstate(all="ignore"):
         for j in range(k):
             root = _root(model, j, d)
-            constant = math.log(model.weights_[j]) - d / 2 * math.log(2 * math.pi)
+            weight = model.weights_[j]
+            constant = (math.log(weight) if weight > 0 else -math.inf) - d / 2 * math.log(
+                2 * math.pi
+            )
             constant += math.fsum(math.log(x) for x in np.diag(root))
             logs[j] = constant - _squares(X - model.means_[j], root) / 2
         top = logs.max(axis=0)

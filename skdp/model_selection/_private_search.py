@@ -1,22 +1,28 @@
 """PrivateSearchCV, the estimator."""
 
 import math
-from numbers import Real
+from numbers import Integral, Real
 
 import numpy as np
+from joblib import parallel_config
 from sklearn.base import MetaEstimatorMixin
 from sklearn.utils import get_tags
+from sklearn.utils.validation import validate_data
 
 from skdp._compat import HasMethods, Interval, StrOptions
+from skdp._config import config_context
 from skdp._curator import current_replacement, replaced_curator
 from skdp._estimator import PrivateEstimator
+from skdp._schema import validated_rows
 from skdp.accounting import Plan, Step
+from skdp.chunks import ArrayRows
 from skdp.exceptions import PlanError
 from skdp.mechanisms._repeats import trials_of
 from skdp.model_selection._budgets import search_budgets
-from skdp.model_selection._candidates import candidates_of, check_run, model_of
+from skdp.model_selection._candidates import candidates_of, check_runs, model_of, refuse_frozen
 from skdp.model_selection._curator import SearchCurator
-from skdp.model_selection._runs import Runs
+from skdp.model_selection._dry_run import dry_run
+from skdp.model_selection._runs import Runs, Table, split
 from skdp.model_selection._scorers import scorer_of
 from skdp.model_selection._winner import WinnerMixin
 
@@ -26,7 +32,7 @@ LAWS = {"geometric": 1.0, "logarithmic": 0.0, "poisson": math.inf}
 
 
 class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, PrivateEstimator):
-    """Choose parameters privately, at a cost that hardly grows with the number of candidates.
+    """Choose parameters privately, by their scores on rows held out (no cross-validation).
 
     Candidates are drawn at random, with replacement, a random number of times. Each is fitted on
     the training rows and scored, with noise, on the held-out rows; only the best one is published:
@@ -37,10 +43,15 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, PrivateEstimator):
     ----------
     estimator : PrivateEstimator
         Cloned for every run; its ``epsilon``, ``delta``, ``random_state`` and ``ledger`` are
-        replaced by those of the run.
-    param_distributions : dict of str to list, or list of such dicts
-        Candidates, as for :class:`sklearn.model_selection.GridSearchCV`. They must not be chosen by
-        looking at the rows, and may be many. The four parameters above are refused.
+        replaced by those of the run. Runs are silent, in one thread and in memory: in all that is
+        inside it ``verbose`` is False, ``n_jobs`` 1 and ``memory`` None.
+    param_distributions : dict of str to list or distribution, or list of such dicts
+        Candidates, as for :class:`sklearn.model_selection.RandomizedSearchCV`: lists of values,
+        and distributions with a method ``rvs``. They must not be chosen by looking at the rows,
+        and may be many. The first four parameters above are refused.
+    n_candidates : int, default=100
+        Number of candidates that are drawn beforehand, publicly and from a fixed seed, if there
+        are distributions. Lists alone are a grid, which is taken whole.
     scoring : {"accuracy", "distance", "log_density"} or scorer, default=None
         What is best: a scorer of :mod:`skdp.model_selection`. By default accuracy for classifiers,
         log-density for estimators with ``score_samples``, distance for all others.
@@ -74,11 +85,14 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, PrivateEstimator):
     best_params_ : dict
         Its candidate.
     best_index_ : int
-        Its number in ``ParameterGrid(param_distributions)``.
+        Its number in ``ParameterGrid(param_distributions)``, or with distributions in
+        ``ParameterSampler(param_distributions, n_candidates, random_state=0)``.
     best_score_ : float
         Its noisy score, in the units of the scorer. As the best of several it is optimistic.
     privacy_report_ : PrivacyReport
         The bill and the guarantee.
+    classes_ : ndarray of shape (n_classes,)
+        The classes that the winner knows, of a classifier.
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -97,8 +111,13 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, PrivateEstimator):
     releases of a run, and is less than that of the Rényi accounting of [2]_; proofs: user guide
     "Private search". There is no ``cv_results_``: it would have to be paid for.
 
-    Not private: the run time, which tells the number of runs; predictions for given rows; and
-    candidates that were chosen by looking at the data.
+    Before anything is charged the candidates are fitted and scored on made-up rows with the columns
+    and types of X; of those that differ in numbers only, the ones with the least and largest
+    numbers.
+
+    Not private: the run time, which tells the number of runs, and whatever functions of the user
+    (of a RowMap, of a RowScorer) do besides returning a result, as they are called in every run;
+    predictions for given rows; and candidates that were chosen by looking at the data.
 
     References
     ----------
@@ -129,6 +148,7 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, PrivateEstimator):
             HasMethods(["prepare", "value"]),
             None,
         ],
+        "n_candidates": [Interval(Integral, 1, None, closed="left")],
         "n_trials": [StrOptions(set(LAWS)), Interval(Real, 0, 100, closed="both")],
         "mean_trials": [Interval(Real, 1, 1000, closed="right")],
         "holdout": [Interval(Real, 0, 1, closed="neither")],
@@ -140,6 +160,7 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, PrivateEstimator):
         estimator,
         param_distributions,
         *,
+        n_candidates=100,
         scoring=None,
         n_trials="geometric",
         mean_trials=10,
@@ -152,6 +173,7 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, PrivateEstimator):
     ):
         self.estimator = estimator
         self.param_distributions = param_distributions
+        self.n_candidates = n_candidates
         self.scoring = scoring
         self.n_trials = n_trials
         self.mean_trials = mean_trials
@@ -168,7 +190,7 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, PrivateEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The private rows. Read, never stored.
+            The private rows. Read, never stored. A DataFrame stays one in every run.
         y : array-like of shape (n_samples,), default=None
             Private targets, for scorers and estimators that use them; ignored by others.
 
@@ -180,17 +202,17 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, PrivateEstimator):
         Raises
         ------
         ValueError
-            For impossible candidates or budgets, and for a table of the wrong shape or type; before
-            anything is charged.
+            For impossible candidates or budgets, for a table of the wrong shape or type, and for
+            candidates that cannot be fitted and scored on such columns; before anything is charged.
         BudgetExceeded
             If the ledger cannot grant the search; before the release reads anything.
         ReleaseError
             If the private part fails; the message is constant and the budget stays spent.
         """
         self._validate_params()
-        make, target = current_replacement(), self._target(X, y)
-        with replaced_curator(lambda plan, entropy: SearchCurator(plan, entropy, make, target)):
-            return super().fit(X)
+        make = current_replacement()
+        with replaced_curator(lambda plan, entropy: SearchCurator(plan, entropy, make)):
+            return super().fit(X, y)
 
     def plan(self):
         """Return what a search costs, and why, without any data.
@@ -205,11 +227,12 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, PrivateEstimator):
                 "the estimator of a search has a ledger, which its runs do not charge. Pass "
                 "ledger= to the search, which is charged as a whole."
             )
-        candidates, budgets = candidates_of(self.param_distributions), self._budgets()
-        for params in candidates:
-            check_run(self.estimator, params, budgets.run)
+        refuse_frozen(self.estimator)
+        candidates = self._candidates()
+        budgets = self._budgets(len(candidates))
+        check_runs(self.estimator, candidates, budgets.run)
         if budgets.reference is not None:
-            check_run(self.estimator, candidates[0], budgets.reference)
+            check_runs(self.estimator, candidates[:1], budgets.reference)
         if self._is_granted():
             raise PlanError(
                 "a search cannot be a step of a pipeline: its cost does not add up with that of "
@@ -221,10 +244,36 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, PrivateEstimator):
             assumptions=budgets.notes(len(candidates), self._trials(), self.holdout),
         )
 
-    def _release(self, rows, curator):
-        candidates, budgets = candidates_of(self.param_distributions), self._budgets()
+    def _read(self, X, y):
+        candidates = self._candidates()
+        budgets = self._budgets(len(candidates))
         scorer = scorer_of(self.scoring, self.estimator)
-        runs, seed = Runs(rows, curator, self.holdout), curator.seed
+        first = model_of(self.estimator, candidates[0], budgets.run, None)
+        target, numbers = self._target(X, y, scorer), _reads_numbers(first, X)
+        table = Table(self._table(X, numbers), target, numbers=numbers)
+        dry_run(table, budgets, scorer, self.estimator, candidates)
+        return table
+
+    def _table(self, X, numbers):
+        """Return X as runs are given parts of it: a frame stays one."""
+        if not numbers:
+            frame = {"skip_check_array": True} if hasattr(X, "columns") else {"dtype": None}
+            return validate_data(self, X, **frame, ensure_all_finite=False, ensure_min_samples=0)
+        if not hasattr(X, "columns"):
+            return validated_rows(self, X)
+        with config_context(invalid_rows="ignore"):  # as runs will read it: by its types
+            validated_rows(self, X)
+        return X
+
+    def _release(self, rows, curator):
+        with config_context(invalid_rows="ignore"), parallel_config(n_jobs=1, verbose=0):
+            return self._search(rows, curator)
+
+    def _search(self, table, curator):
+        candidates = self._candidates()
+        budgets = self._budgets(len(candidates))
+        scorer, seed = scorer_of(self.scoring, self.estimator), curator.seed
+        runs = Runs(table, curator, *split(table, curator.coins, self.holdout))
         numbers = curator.draw(self._trials(), len(candidates), mu=budgets.mu, label="search")
         reference = None
         if budgets.reference is not None:
@@ -248,26 +297,20 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, PrivateEstimator):
             "best_score_": float(scorer.value(best)),
         }
 
+    def _candidates(self):
+        return candidates_of(self.param_distributions, self.n_candidates)
+
     def _trials(self):
         return trials_of(float(LAWS.get(self.n_trials, self.n_trials)), float(self.mean_trials))
 
-    def _budgets(self):
+    def _budgets(self, n_candidates):
         needed = scorer_of(self.scoring, self.estimator).needs_reference
         share = float(self.reference_share) if needed else 0.0
-        n = len(candidates_of(self.param_distributions))
-        return search_budgets(self.epsilon, self.delta, self._trials(), n, share)
+        return search_budgets(self.epsilon, self.delta, self._trials(), n_candidates, share)
 
-    def _check_public(self, n_features):
-        budgets = self._budgets()
-        for params in candidates_of(self.param_distributions):
-            model = model_of(self.estimator, params, budgets.run, None)
-            if hasattr(model, "_check_public"):
-                model._check_public(n_features)
-
-    def _target(self, X, y):
+    def _target(self, X, y, scorer):
         """Return the targets, if they are used, an array with one entry per row."""
         tags = get_tags(self.estimator)
-        scorer = scorer_of(self.scoring, self.estimator)
         if not (scorer.uses_target or tags.target_tags.required):
             return None
         if y is None:
@@ -285,5 +328,14 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, PrivateEstimator):
         inner = get_tags(self.estimator)
         tags.estimator_type, tags.target_tags = inner.estimator_type, inner.target_tags
         tags.classifier_tags, tags.regressor_tags = inner.classifier_tags, inner.regressor_tags
-        tags.transformer_tags = inner.transformer_tags
+        tags.transformer_tags, tags.input_tags = inner.transformer_tags, inner.input_tags
         return tags
+
+
+def _reads_numbers(model, X):
+    """Let a model read X as its fit would; return whether that is a table of numbers."""
+    if not isinstance(model, PrivateEstimator):
+        return True
+    rows = model._read(X, None)
+    begins = getattr(model, "_begins_with_numbers", lambda: isinstance(rows, ArrayRows))
+    return begins()

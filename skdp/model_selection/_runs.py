@@ -2,22 +2,50 @@
 
 import numpy as np
 
-from skdp._config import config_context
+from skdp._compat import safe_indexing
 from skdp.mechanisms import finite_rows
-from skdp.model_selection._scorers import release_score, scale_plan, score_plan
+from skdp.model_selection._scorers import as_numbers, release_score, scale_plan, score_plan
 
-__all__ = ["Runs"]
+__all__ = ["Runs", "Table", "split"]
 
 
-class Runs:
-    """The rows of a search, split once, and how its scorer sees the held-out ones.
+class Table:
+    """The rows of a search, and their targets if there are any.
 
     Parameters
     ----------
-    rows : ArrayRows
-    curator : SearchCurator
-    holdout : float
-        Part of the rows that is held out.
+    X : array or DataFrame
+        A frame stays one: runs see its names and types.
+    y : ndarray of shape (n_samples,) or None
+    numbers : bool
+        Whether the estimator reads X as a table of numbers, so that a row which holds NaN or
+        infinity is none.
+    """
+
+    def __init__(self, X, y=None, *, numbers=True):
+        self._X, self._y, self.numbers = X, y, numbers
+
+    def __len__(self):
+        return self._X.shape[0]
+
+    def take(self, numbers):
+        """Return a copy of the rows with these numbers."""
+        X = safe_indexing(self._X, numbers)
+        return X.astype(np.float64) if getattr(X, "dtype", None) == np.float32 else X
+
+    def targets(self, numbers):
+        """Return the targets of the rows with these numbers, or None."""
+        return None if self._y is None else self._y[numbers]
+
+    def present(self, numbers):
+        """Return those of these numbers whose rows the estimator does not read as absent."""
+        if not self.numbers:
+            return numbers
+        return numbers[finite_rows(as_numbers(self.take(numbers)))]
+
+
+def split(table, coins, holdout):
+    """Return the numbers of the training rows, and of those that are held out.
 
     Notes
     -----
@@ -27,15 +55,25 @@ class Runs:
     run costs the larger of the costs of its fit and its score; hockey-stick divergence is jointly
     convex, so that this holds without the coins.
     """
+    held = coins.keys(0, len(table), use="holdout") < np.uint64(int(holdout * 2.0**64))
+    return np.flatnonzero(~held), np.flatnonzero(held)
 
-    def __init__(self, rows, curator, holdout):
-        coins = curator.coins.keys(0, len(rows), use="holdout")
-        held = coins < np.uint64(int(holdout * 2.0**64))
-        self._curator, self._rows = curator, rows
-        self._train = np.flatnonzero(~held)
-        held = np.flatnonzero(held)
-        self._held = held[finite_rows(rows.take(held))]
-        self._X = rows.take(self._held)
+
+class Runs:
+    """Fits on the training rows of a table, and scores on those held out.
+
+    Parameters
+    ----------
+    table : Table
+    curator : SearchCurator
+    train, held : ndarray of int
+        Numbers of rows, increasing; of private rows as :func:`split` returns them.
+    """
+
+    def __init__(self, table, curator, train, held):
+        self._curator, self._table = curator, table
+        self._train, self._held = train, table.present(held)
+        self._X, self._y = table.take(self._held), table.targets(self._held)
         self._scores = None
 
     def prepare(self, scorer, reference, budget):
@@ -43,21 +81,20 @@ class Runs:
         curator = None
         if reference is not None:
             curator = self._curator.for_score(scale_plan(budget), self._held)
-        self._scores = scorer.prepare(reference, self._X, self._targets(self._held), curator)
+        self._scores = scorer.prepare(reference, self._X, self._y, curator)
 
     def fitted(self, model, *, nobody=False):
         """Return ``model`` fitted on the training rows, or on no rows."""
         numbers = self._train[:0] if nobody else self._train
-        y = self._targets(numbers)
-        with self._curator.lent(numbers), config_context(invalid_rows="ignore"):
-            X = self._rows.take(numbers)
+        X, y = self._table.take(numbers), self._table.targets(numbers)
+        with self._curator.lent(numbers):
             return model.fit(X) if y is None else model.fit(X, y)
+
+    def scores(self, model):
+        """Return the scores of the held-out rows, in [0, 1] or NaN. Private."""
+        return self._scores(model)
 
     def score(self, model, budget):
         """Release the score of a model on the held-out rows."""
         curator = self._curator.for_score(score_plan(budget), self._held)
-        return release_score(self._scores(model), curator)
-
-    def _targets(self, numbers):
-        y = self._curator.target
-        return None if y is None else y[numbers]
+        return release_score(self.scores(model), curator)

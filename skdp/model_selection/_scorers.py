@@ -5,14 +5,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.utils import get_tags
+from sklearn.utils import check_array, get_tags
 
+from skdp._config import get_config
 from skdp._numbers import plain_fields
 from skdp.accounting import Plan, Step
 from skdp.exceptions import PlanError
 from skdp.mechanisms import row_norms
 from skdp.mechanisms._exact import sqrt_up
 from skdp.model_selection._densities import is_mixture, mixture_log_density
+from skdp.rowwise import each_row
 from skdp.scales import LogBins, top_scale
 
 __all__ = [
@@ -25,6 +27,7 @@ __all__ = [
 ]
 
 BINS = LogBins(2)
+OF_ENTRIES = (ValueError, ArithmeticError)  # what entries of a row may bring about
 HALF = 2**12  # grid units of half the range of a score
 
 
@@ -35,10 +38,11 @@ class RowScorer:
     Parameters
     ----------
     function : callable
-        ``function(model, x, y)`` -> float, large for a good model; ``x`` has shape (1, n_features),
-        ``y`` is the row's target or None.
+        ``function(model, x, y)`` -> float, large for a good model; ``x`` is a table of one row, a
+        DataFrame if ``fit`` was given one, ``y`` is the row's target or None.
     low, high : float
-        Public range; what lies outside is clipped, and NaN counts as ``low``.
+        Public range; what lies outside is clipped. NaN, and a row on which the function raises an
+        exception, count as ``low``.
     uses_target : bool, default=False
         Whether ``fit`` needs y.
 
@@ -47,7 +51,8 @@ class RowScorer:
     **Privacy**: the function gets one row at a time, so its value cannot depend on other rows, and
     it is clipped and rounded to a grid: whatever it computes, adding or removing a row moves the
     sum by at most the range. Assumed: it has no memory of earlier calls, does not reach for data
-    by another way, publishes nothing, and works alike in every call.
+    by another way, publishes nothing (it is called in every run: one line printed per call tells
+    the number of runs, and of held-out rows), and works alike in every call.
     """
 
     function: Callable
@@ -169,7 +174,7 @@ class LogDensityScorer:
 
         def log_density(model):
             if is_mixture(model):
-                return mixture_log_density(model, X)
+                return mixture_log_density(model, as_numbers(X))
             return by_row(lambda x, _: model.score_samples(x)[0], X, None)
 
         usual = log_density(reference)
@@ -245,12 +250,21 @@ def scale_plan(budget):
 def by_row(function, X, y):
     """Return ``function(x, target)`` of every row alone: a row's result knows no other row.
 
-    A call with many rows would not do: the last bits of a matrix product depend on its shape.
+    A row on which it fails has NaN, and decides on nothing else. A call with many rows would not
+    do: the last bits of a matrix product depend on its shape.
     """
-    values = np.full(len(X), np.nan)
-    for i in range(len(X)):
-        values[i] = function(X[i : i + 1].copy(), None if y is None else y[i])
+    failures = []
+    targets = np.full(X.shape[0], None) if y is None else y
+    values = each_row(function, X, targets, failures=failures)
+    faults = [error for error in failures if not isinstance(error, OF_ENTRIES)]
+    if get_config()["debug"] and 0 < len(values) == len(faults):
+        raise faults[0]
     return values
+
+
+def as_numbers(X):
+    """Return a table of numbers, a frame or an array, as an array of float64."""
+    return check_array(X, dtype=np.float64, ensure_all_finite=False, ensure_min_samples=0)
 
 
 def _released_scale(distances, curator):
@@ -271,13 +285,14 @@ def _distances(model, X):
     """Return the distance of every row from the nearest centre, each row by itself."""
     last = model.steps_[-1][1] if hasattr(model, "steps_") else model
     if last is not model and hasattr(last, "cluster_centers_"):
-        return by_row(lambda x, _: np.min(model.transform(x)), X, None)
+        return by_row(lambda x, _: np.min(np.asarray(model.transform(x))), X, None)
     centers = getattr(model, "cluster_centers_", getattr(model, "location_", None))
     if centers is None or last is not model:
         raise PlanError(
             'scoring="distance" needs a model with cluster_centers_ or location_. Pass another '
             "scoring, for instance a RowScorer."
         )
+    X = as_numbers(X)
     nearest = np.full(len(X), np.inf)
     for center in np.atleast_2d(centers):
         np.minimum(nearest, row_norms(X, center=center), out=nearest)

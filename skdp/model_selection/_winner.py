@@ -1,10 +1,21 @@
 """What can be done with the winner of a search."""
 
-import numpy as np
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 __all__ = ["WinnerMixin"]
+
+DOC = """{what}, by the winner.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_{columns})
+
+        Returns
+        -------
+        {returns}
+            Local: as private as X.
+        """
 
 
 def _winner_has(name):
@@ -15,61 +26,47 @@ def _winner_has(name):
     return available_if(check)
 
 
+def _by_winner(name, what, returns, *, columns="features"):
+    """Return a method of the winner as one of the search."""
+
+    def method(self, X):
+        check_is_fitted(self, "best_estimator_")
+        return getattr(self.best_estimator_, name)(X)
+
+    method.__name__, method.__qualname__ = name, f"WinnerMixin.{name}"
+    method.__doc__ = DOC.format(what=what, returns=returns, columns=columns)
+    return _winner_has(name)(method)
+
+
 class WinnerMixin:
     """Methods that ``best_estimator_`` has. Their results are local: as private as X."""
 
-    def _winner(self, X):
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
-        return self.best_estimator_, X
-
-    @_winner_has("predict")
-    def predict(self, X):
-        """Return the predictions of the winner.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            Local: as private as X.
-        """
-        winner, X = self._winner(X)
-        return winner.predict(X)
-
-    @_winner_has("predict_proba")
-    def predict_proba(self, X):
-        """Return the probabilities that the winner predicts.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n_samples, n_classes)
-            Local: as private as X.
-        """
-        winner, X = self._winner(X)
-        return winner.predict_proba(X)
-
-    @_winner_has("transform")
-    def transform(self, X):
-        """Return the rows as the winner transforms them.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        X_new : ndarray
-            Local: as private as X.
-        """
-        winner, X = self._winner(X)
-        return winner.transform(X)
+    predict = _by_winner("predict", "Predict", "y : ndarray of shape (n_samples,)")
+    predict_proba = _by_winner(
+        "predict_proba",
+        "Predict probabilities",
+        "probabilities : ndarray of shape (n_samples, n_classes)",
+    )
+    predict_log_proba = _by_winner(
+        "predict_log_proba",
+        "Predict logarithms of probabilities",
+        "logs : ndarray of shape (n_samples, n_classes)",
+    )
+    decision_function = _by_winner(
+        "decision_function",
+        "Compute decision values",
+        "values : ndarray of shape (n_samples,) or (n_samples, n_classes)",
+    )
+    score_samples = _by_winner(
+        "score_samples", "Score every row", "scores : ndarray of shape (n_samples,)"
+    )
+    transform = _by_winner("transform", "Transform the rows", "X_new : ndarray or DataFrame")
+    inverse_transform = _by_winner(
+        "inverse_transform",
+        "Undo :meth:`transform`",
+        "X_original : ndarray of shape (n_samples, n_features)",
+        columns="columns",
+    )
 
     @_winner_has("transform")
     def fit_transform(self, X, y=None):
@@ -82,26 +79,10 @@ class WinnerMixin:
 
         Returns
         -------
-        X_new : ndarray
+        X_new : ndarray or DataFrame
             Local: as private as X.
         """
         return self.fit(X, y).transform(X)
-
-    @_winner_has("score_samples")
-    def score_samples(self, X):
-        """Return the scores of the rows by the winner.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples,)
-            Local: as private as X.
-        """
-        winner, X = self._winner(X)
-        return winner.score_samples(X)
 
     @_winner_has("score")
     def score(self, X, y=None):
@@ -117,5 +98,42 @@ class WinnerMixin:
         score : float
             Not private for the rows of X.
         """
-        winner, X = self._winner(X)
-        return winner.score(X, y)
+        check_is_fitted(self, "best_estimator_")
+        return self.best_estimator_.score(X, y)
+
+    @_winner_has("get_feature_names_out")
+    def get_feature_names_out(self, input_features=None):
+        """Return the names of the columns that ``transform`` of the winner returns.
+
+        Parameters
+        ----------
+        input_features : array-like of str, default=None
+
+        Returns
+        -------
+        names : ndarray of str
+        """
+        check_is_fitted(self, "best_estimator_")
+        return self.best_estimator_.get_feature_names_out(input_features)
+
+    @_winner_has("set_output")
+    def set_output(self, *, transform=None):
+        """Set what ``transform`` of the estimator, and of the winner if there is one, returns.
+
+        Parameters
+        ----------
+        transform : {"default", "pandas", "polars"}, default=None
+
+        Returns
+        -------
+        self : object
+        """
+        for model in (self.estimator, getattr(self, "best_estimator_", None)):
+            if model is not None:
+                model.set_output(transform=transform)
+        return self
+
+    @property
+    def classes_(self):
+        """The classes that the winner knows, an array."""
+        return self.best_estimator_.classes_

@@ -58,23 +58,22 @@ def map_rows(func, X, form, *, at_once=False):
     return form.table(A, X)
 
 
-def each_row(func, X, *others):
+def each_row(func, X, *others, failures=None):
     """Return ``func(row, *entries)``, a number, for every row with its entries; NaN if it fails.
 
-    As for :func:`map_rows`, a row decides on its own number only.
+    As for :func:`map_rows`, a row decides on its own number only; a failure is silent. The
+    exceptions are added to the list ``failures``, if given, which is as private as the rows.
     """
     values = np.full(X.shape[0], np.nan)
     with np.errstate(all="ignore"), quiet():
         for start in range(0, len(values), BLOCK_ROWS):
             block = _rows(X, start, start + BLOCK_ROWS)
             for i, row in enumerate(_each(block), start):
-                failure = None
                 try:
                     values[i] = func(row, *(other[i] for other in others))
                 except Exception as error:
-                    failure = error
-                if failure is not None:
-                    _refuse(failure)
+                    if failures is not None:
+                        failures.append(error)
     return values
 
 

@@ -185,6 +185,7 @@ PUBLIC = {
         "budget": "its unit",
         "planned": "its unit",
     },
+    "model_selection/_dry_run.py": {"tried": "a candidate", "error": "about made-up rows"},
     "pipeline/_predict.py": {"name": "of a method"},
     "pipeline/_preview.py": {
         "started": "names of steps",
@@ -283,6 +284,7 @@ IMPORTS = {
         "chunks",
         "contracts",
         "mechanisms",
+        "rowwise",
         "scales",
     },
     "pipeline": BASE

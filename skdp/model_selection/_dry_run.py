@@ -1,0 +1,70 @@
+"""Every candidate on public rows: what is wrong with it is told before anything is charged."""
+
+import numpy as np
+
+from skdp._compat import safe_indexing
+from skdp._config import config_context
+from skdp._threads import quiet
+from skdp.accounting import Plan, Step
+from skdp.mechanisms import make_entropy
+from skdp.model_selection._candidates import corners, kinds_of, model_of
+from skdp.model_selection._curator import SearchCurator
+from skdp.model_selection._runs import Runs, Table
+from skdp.model_selection._scorers import as_numbers
+from skdp.rowwise import made_up_rows
+
+__all__ = ["dry_run"]
+
+N_ROWS = 12
+
+
+def dry_run(table, budgets, scorer, estimator, candidates):
+    """Fit and score the candidates on made-up rows with the columns of a table.
+
+    Of candidates that differ in numbers only, those with the least and the largest numbers.
+
+    Parameters
+    ----------
+    table : Table
+        Its names, types and numbers of columns are looked at; no row is.
+    budgets : SearchBudgets
+    scorer : scorer
+    estimator : PrivateEstimator
+    candidates : list of dict
+
+    Raises
+    ------
+    ValueError
+        If a candidate cannot be fitted, or the score of every row fails.
+    """
+    public, everybody = _public_table(table), np.arange(N_ROWS)
+    with (
+        config_context(invalid_rows="ignore", debug=True),
+        np.errstate(all="ignore"),
+        quiet(),
+    ):
+        plan = Plan(budgets.total, (Step("search", "repeat"),))
+        curator = SearchCurator(plan, make_entropy(), None)
+        runs, tried = Runs(public, curator, everybody, everybody), candidates[0]
+        try:
+            reference = None
+            if budgets.reference is not None:
+                reference = runs.fitted(model_of(estimator, tried, budgets.reference, None))
+            runs.prepare(scorer, reference, budgets.reference)
+            for tried in (params for kind in kinds_of(candidates) for params in corners(kind)):
+                runs.scores(runs.fitted(model_of(estimator, tried, budgets.run, None)))
+        except Exception as error:
+            raise ValueError(
+                f"the candidate {tried} cannot be fitted and scored on such columns: {error}"
+            ) from error
+
+
+def _public_table(table):
+    """Return made-up rows of the columns and types of a table, and targets of two kinds."""
+    nobody = np.arange(0)
+    given, y = table.take(nobody), table.targets(nobody)
+    X = made_up_rows(as_numbers(given) if table.numbers else given)
+    if table.numbers and hasattr(given, "columns"):
+        X = type(given)({name: X[:, j] for j, name in enumerate(given.columns)})
+    y = None if y is None else np.resize([0, 1], N_ROWS).astype(y.dtype)
+    return Table(safe_indexing(X, np.arange(N_ROWS)), y, numbers=table.numbers)
