@@ -1,10 +1,13 @@
 """The Curator: the only object through which a private value becomes a released one."""
 
 import math
+import os
+import threading
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import wraps
 
 import numpy as np
 
@@ -20,7 +23,7 @@ from skdp.mechanisms import (
     rounded_gaussian,
     rounded_laplace,
 )
-from skdp.mechanisms._exact import sqrt_down, sqrt_up
+from skdp.mechanisms._exact import exact, sqrt_down, sqrt_up
 from skdp.mechanisms._matrices import DOUBT, LEAST_LOG, noisy_factor
 
 __all__ = [
@@ -33,6 +36,52 @@ __all__ = [
 ]
 
 _replacement = ContextVar("skdp_curator", default=None)
+
+ROUNDING = Fraction(1, 2**40)  # of a share that is cut to what is left
+
+
+def _whole(cost):
+    return cost
+
+
+def _half(cost):
+    return 2 * cost
+
+
+def _root(factor):
+    return lambda cost: Fraction(sqrt_down(factor * cost))
+
+
+# What a cost buys: mu^2 of Gaussian noise (of the runs of a search, of noise for a matrix), epsilon
+# of Laplace noise or of a choice. There is nothing else that a budget pays for.
+PRICES = {
+    "gdp": {"gaussian": _whole, "matrix": _whole, "repeat": _whole, "child": _whole},
+    "zcdp": {  # rho is mu^2 / 2, epsilon^2 / 2, and epsilon^2 / 8 of a choice
+        "gaussian": _half,
+        "laplace": _root(2),
+        "select": _root(8),
+        "child": _whole,
+    },
+    "pure": {"laplace": _whole, "select": _whole, "repeat": _whole, "child": _whole},
+    "mixed": {"child": _whole},
+    "approx": {"repeat": _whole},  # a search, which has a theorem of its own
+}
+
+
+def _alone(method):
+    """Let one thread at a time into the books that a Curator shares with its children."""
+
+    @wraps(method)
+    def locked(self, *args, **kwargs):
+        if os.getpid() != self._process:
+            raise PlanError(
+                "a Curator was taken along to a forked process, where it would spend its budget "
+                "again. Make the releases in the process that made the Curator."
+            )
+        with self._lock:
+            return method(self, *args, **kwargs)
+
+    return locked
 
 
 @dataclass(frozen=True)
@@ -80,16 +129,24 @@ class Curator:
     engine does; a share may depend on earlier releases (user guide "Accounting", theorem 2). The
     caller proves that, given the earlier releases and outside the declared failure events, adding
     or removing one row moves the integer value by at most ``sensitivity``.
+
+    **Numbers** are exact, floats too; numpy's become integers of Python before they are multiplied.
+    Ten shares of the float 0.1, which is above 1/10, are more than one: a share that exceeds what
+    is left by less than a part 2^-40 of it *is* what is left, and the noise is for that share.
+
+    **Copies** would spend the budget twice: there are none, neither in this process nor in another.
+    Threads and children share one lock.
     """
 
     def __init__(self, plan, entropy):
         self._plan = plan
         self._steps = {step.label: [step, step.times] for step in plan.steps}
-        self._events = dict(plan.events)
+        self._events = {label: exact(p) for label, p in plan.events}
         self._entropy = entropy
         self._charges = []
         self._decisions = []
         self._used = Fraction(0)
+        self._lock, self._process = threading.RLock(), os.getpid()
         self.coins = RowKeys(entropy)
 
     @property
@@ -102,6 +159,7 @@ class Curator:
         """Share that has not been spent, an exact rational."""
         return 1 - self._used
 
+    @_alone
     def gaussian(self, value, *, sensitivity, share, label, rows=None, parts=None):
         """Release ``value`` plus Gaussian noise rounded to the integer grid.
 
@@ -133,54 +191,53 @@ class Curator:
         each of them holds for the mixture (user guide "Accounting"). So neither the vector, nor its
         length, nor any other function of several entries leaves the engine.
         """
-        cost = self._pay(label, "gaussian", share)
-        if self.budget.unit == "pure":
-            raise PlanError(
-                f"{label!r} asks for Gaussian noise, which has no pure guarantee, but the budget "
-                "is pure. Plan Laplace noise, or a budget with delta > 0."
-            )
-        self._need_own_unit()
-        variance = Fraction(sensitivity) ** 2 / (cost if self.budget.unit == "gdp" else 2 * cost)
+        value, sensitivity = _integers(value), _positive(sensitivity, "sensitivity")
+        share, mu_squared = self._pay(label, "gaussian", share)
+        variance = sensitivity**2 / mu_squared
         owners = None
         if rows is not None or parts is not None:
             owners = Owners(rows is None, np.asarray(parts if rows is None else rows))
         return self._draw(value, "gaussian", sqrt_up(variance), sensitivity, share, label, owners)
 
+    @_alone
     def laplace(self, value, *, sensitivity, share, label):
         """Release ``value`` plus Laplace noise rounded to the grid; ``sensitivity`` is in l1."""
-        epsilon = self._epsilon(self._pay(label, "laplace", share), bounded_range=False)
-        scale = np.nextafter(float(Fraction(sensitivity) / epsilon), np.inf)
-        return self._draw(value, "laplace", float(scale), sensitivity, share, label)
+        value, sensitivity = _integers(value), _positive(sensitivity, "sensitivity")
+        share, epsilon = self._pay(label, "laplace", share)
+        scale = math.nextafter(float(sensitivity / epsilon), math.inf)
+        return self._draw(value, "laplace", scale, sensitivity, share, label)
 
+    @_alone
     def select(self, scores, *, sensitivity, share, label):
         """Return an index drawn by the exponential mechanism (large scores are likely).
 
         ``sensitivity`` bounds the change of every single score.
         """
-        epsilon = self._epsilon(self._pay(label, "select", share), bounded_range=True)
-        rate = epsilon / (2 * Fraction(sensitivity))
-        self._record(
-            Charge(label, "select", Fraction(share), _stated(sensitivity), float(1 / rate))
-        )
-        return self._choose(np.asarray(scores, dtype=np.int64), rate)
+        scores, sensitivity = _integers(scores), _positive(sensitivity, "sensitivity")
+        share, epsilon = self._pay(label, "select", share)
+        rate = epsilon / (2 * sensitivity)
+        self._record(Charge(label, "select", share, _stated(sensitivity), float(1 / rate)))
+        return self._choose(scores, rate)
 
+    @_alone
     def matrix(self, value, *, distance, largest, share, label, event):
         """Release a factor of a positive definite matrix with the least noise eta that suffices.
 
         ``value`` as for ``mechanisms._matrices.noisy_factor``, ``distance`` (of neighbours) as in
         the theorem of ``accounting._matrix_noise``. If eta > ``largest``: None, and nothing paid.
         """
-        if self.budget.unit != "gdp":
-            raise PlanError("noise for a matrix is priced in mu^2: plan a Gaussian budget.")
-        log_p, mu = self.fails(event), sqrt_down(Fraction(share) * self.budget.amount)
-        bounds = {"distance": distance, "d": len(value), "largest": largest}
+        distance = _positive(distance, "distance")
+        share, mu_squared = self._price(label, "matrix", share)
+        log_p, mu = self.fails(event), sqrt_down(mu_squared)
+        bounds = {"distance": -_stated(-distance), "d": len(value), "largest": float(largest)}
         eta = smallest_noise(gdp_to_pure(mu), log_p - 2 * DOUBT, **bounds)
         if eta is None or log_p < LEAST_LOG:
             return None
         self._pay(label, "matrix", share)
-        self._record(Charge(label, "matrix", Fraction(share), _stated(distance), eta))
+        self._record(Charge(label, "matrix", share, _stated(distance), eta))
         return Release(self._perturb(value, eta, log_p), eta, "matrix")
 
+    @_alone
     def fails(self, label):
         """Declare a planned failure event; return the logarithm of its probability, rounded down.
 
@@ -194,18 +251,28 @@ class Curator:
         numerator, denominator = self._events.pop(label).as_integer_ratio()
         return math.log(numerator) - math.log(denominator) - 1e-9
 
+    @_alone
     def child(self, label, share, *, budget=None):
         """Return a Curator for ``share`` of this budget; its steps are planned as ``label/...``.
 
-        ``budget`` is that of the child, as :func:`skdp.accounting.part_of` makes it: by default of
-        the unit of this one. It must not be worth more than the share.
+        ``budget`` is that of the child, of the unit that its Step names, as
+        :func:`skdp.accounting.part_of` makes it: by default of the unit of this one. It must not be
+        worth more than the share.
         """
-        cost = self._pay(label, "child", share)
+        granted, cost = self._price(label, "child", share)
         if budget is None:
             budget = replace(self.budget, amount=cost)
+        step, _ = self._steps[label]
+        mixed = budget.unit == "mixed" and self.budget.unit != "zcdp"
+        if budget.unit != (step.unit or self.budget.unit) or mixed:
+            raise PlanError(
+                f"the child {label!r} has a budget of another unit than planned. Name its unit in "
+                "its Step, and make its budget with part_of; a mixed one is a part of zCDP only."
+            )
         if worth(budget, self.budget.unit) > cost:
             raise PlanError(f"the budget of the child {label!r} is worth more than its share.")
-        return _Child(self, label, Fraction(share), budget)
+        self._pay(label, "child", granted)
+        return _Child(self, label, granted, budget)
 
     def decide(self, text):
         """Note a decision that was taken from released values only. ``text`` is constant."""
@@ -223,15 +290,16 @@ class Curator:
             seeded=self._entropy.seeded,
         )
 
+    def __reduce_ex__(self, protocol):
+        raise TypeError(
+            "a Curator cannot be copied or pickled: the copy would spend the same budget again. "
+            "Plan a step for every part of the work, and pass child(label, share) to it."
+        )
+
+    @_alone
     def _pay(self, label, mechanism, share):
-        """Book a share exactly; return its cost in the unit of the budget."""
-        share = Fraction(share)
-        step, left = self._steps.get(label, (None, 0))
-        if left < 1 or step.mechanism != mechanism or not 0 < share <= step.at_most:
-            raise PlanError(
-                f"the plan has no room for a {mechanism} release of {label!r} with a share of "
-                f"{float(share):.4g}. Raise times or at_most of its Step, or add a Step."
-            )
+        """Book a share exactly; return it, and what it buys of the mechanism."""
+        share, bought = self._price(label, mechanism, share)
         if share > self.remaining:
             raise BudgetExceeded(
                 f"{label!r} asks for a share of {float(share):.4g} of the budget, "
@@ -239,30 +307,38 @@ class Curator:
             )
         self._book(label)
         self._used += share
-        return share * self.budget.amount
+        return share, bought
 
-    def _need_own_unit(self):
-        if self.budget.unit == "mixed":
-            raise PlanError("a mixed budget is spent by children, which have units of their own.")
+    def _price(self, label, mechanism, share):
+        """Return a planned share, at most what is left but for rounding, and what it buys."""
+        share = exact(share, name="share")
+        step, left = self._steps.get(label, (None, 0))
+        most = exact(step.at_most) if left > 0 and step.mechanism == mechanism else 0
+        share = _cut(share, most)
+        if not 0 < share <= most:
+            raise PlanError(
+                f"the plan has no room for a {mechanism} release of {label!r} with a share of "
+                f"{float(share):.4g}. Raise times or at_most of its Step, or add a Step."
+            )
+        if mechanism not in PRICES.get(self.budget.unit, ()):
+            raise PlanError(
+                f"a {self.budget.unit} budget does not pay for {label!r}, a {mechanism} release. "
+                "Plan a Gaussian budget for Gaussian noise, a pure one for Laplace noise and "
+                "choices, zCDP for all of them, a mixed one for children of several units."
+            )
+        share = _cut(share, self.remaining)
+        return share, PRICES[self.budget.unit][mechanism](share * self.budget.amount)
 
     def _book(self, label):
+        if self._steps[label][1] < 1:
+            raise PlanError(f"the plan has no release of {label!r} left. Raise times of its Step.")
         self._steps[label][1] -= 1
 
     def _record(self, charge):
         self._charges.append(charge)
 
-    def _epsilon(self, cost, *, bounded_range):
-        """Return the pure epsilon that ``cost`` buys (rho = epsilon^2/2, or /8 for a choice)."""
-        if self.budget.unit == "gdp":
-            raise PlanError("a GDP budget takes Gaussian noise only; plan a zCDP or pure budget.")
-        self._need_own_unit()
-        if self.budget.unit == "pure":
-            return cost
-        return Fraction(sqrt_down((8 if bounded_range else 2) * cost))
-
     def _draw(self, value, law, scale, sensitivity, share, label, owners=None):
-        self._record(Charge(label, law, Fraction(share), _stated(sensitivity), scale))
-        value = np.asarray(value, dtype=np.int64)
+        self._record(Charge(label, law, share, _stated(sensitivity), scale))
         return Release(self._noisy(value, law, scale, owners), scale, law)
 
     # The methods below are what a test replaces by canned answers.
@@ -277,10 +353,32 @@ class Curator:
         return noisy_factor(value, eta, log_p, self._entropy)
 
 
+def _cut(share, room):
+    return room if room < share <= room * (1 + ROUNDING) else share
+
+
+def _positive(number, name):
+    number = exact(number, name=name)
+    if not number > 0:
+        raise ValueError("what neighbours can change by is positive. Declare a larger sensitivity.")
+    return number
+
+
+def _integers(value):
+    """Return exact integers as int64; anything else would be cut to integers silently."""
+    value = np.asarray(value)
+    if value.size and not np.can_cast(value.dtype, np.int64):
+        raise TypeError(
+            "what meets noise must be integers of at most 64 bits: put rows on a grid, each by "
+            "itself, before they are summed."
+        )
+    return value.astype(np.int64, copy=False)
+
+
 def _stated(sensitivity):
     """Return the float for the report, rounded down: what is paid for is never overstated."""
     stated = float(sensitivity)
-    return stated if Fraction(stated) <= sensitivity else math.nextafter(stated, 0.0)
+    return stated if Fraction(stated) <= sensitivity else math.nextafter(stated, -math.inf)
 
 
 class _Child(Curator):
@@ -289,29 +387,36 @@ class _Child(Curator):
     def __init__(self, parent, label, share, budget):
         prefix = f"{label}/"
         steps = tuple(
-            replace(step, label=step.label.removeprefix(prefix))
-            for step, _ in parent._steps.values()
-            if step.label.startswith(prefix)
+            replace(step, label=step.label.removeprefix(prefix), times=left)
+            for step, left in parent._steps.values()
+            if step.label.startswith(prefix) and left > 0
         )
         events = tuple(
             (name.removeprefix(prefix), p)
             for name, p in parent._events.items()
             if name.startswith(prefix)
         )
-        super().__init__(Plan(budget, steps, events), parent._entropy)
+        assumptions = tuple(
+            text.removeprefix(f"{label}: ")
+            for text in parent._plan.assumptions
+            if text.startswith(f"{label}: ")
+        )
+        super().__init__(Plan(budget, steps, events, assumptions), parent._entropy)
+        self._lock, self._process = parent._lock, parent._process
         self._parent, self._prefix, self._part = parent, prefix, share
         self._noisy, self._choose, self._perturb = parent._noisy, parent._choose, parent._perturb
         self.coins = _ChildKeys(parent.coins, prefix)
 
     def _book(self, label):
-        super()._book(label)
         self._parent._book(self._prefix + label)
+        super()._book(label)
 
     def _record(self, charge):
         super()._record(charge)
         whole = replace(charge, label=self._prefix + charge.label, share=charge.share * self._part)
         self._parent._record(whole)
 
+    @_alone
     def fails(self, label):
         """Declare a planned failure event, as :meth:`Curator.fails`."""
         self._parent.fails(self._prefix + label)
@@ -319,6 +424,7 @@ class _Child(Curator):
 
     def decide(self, text):
         """Note a decision, as :meth:`Curator.decide`."""
+        super().decide(text)
         self._parent.decide(text)
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from skdp._ledger_display import LedgerDisplay
 
-__all__ = ["LedgerView", "Line", "Spending"]
+__all__ = ["Entry", "LedgerView", "Line", "Spending"]
 
 COLUMNS = ["time", "kind", "what", "epsilon", "delta", "takes", "left"]
 COLUMNS += ["epsilon_left", "delta_left", "unit", "amount", "failure", "seeded", "pid"]
@@ -27,6 +27,33 @@ _STYLE = (
     ".skdp-ledger .acknowledged td{color:#888}.skdp-ledger .rows{max-height:36em;overflow:auto}"
     "</style>"
 )
+
+
+class Entry(NamedTuple):
+    """One line of a ledger: the first holds the capacity, and only kind "charge" costs.
+
+    ``amount`` and ``failure`` are what it takes from the two capacities, ``epsilon`` and
+    ``delta`` the guarantee of the fit by itself. ``kind`` is "opened", "charge", "refused" or
+    "acknowledged".
+    """
+
+    id: int
+    kind: str
+    what: str
+    unit: str
+    amount: Fraction
+    failure: Fraction
+    epsilon: Fraction
+    delta: Fraction
+    seeded: bool
+    pid: int
+    time: str
+
+    def __repr__(self):
+        seeded = " (seeded: not private)" if self.seeded else ""
+        cost = f"epsilon={float(self.epsilon):.4g}, delta={float(self.delta):.3g}{seeded}"
+        line = f"{self.id:>5}  {self.time}  {self.kind:<12} {self.what}"
+        return f"{line}  {cost}" if self.epsilon else line
 
 
 class Spending(NamedTuple):
@@ -51,7 +78,7 @@ class Line(NamedTuple):
     been granted then, but for a latch.
     """
 
-    entry: tuple
+    entry: Entry
     takes: float
     left: Spending
 

@@ -91,6 +91,26 @@ def report_text(report):
     return "\n".join([*lines, f"  {NOT_COVERED}"])
 
 
+def report_dict(report):
+    """Return a report as plain numbers and text."""
+    budget = report.budget
+    return {
+        "estimator": report.estimator,
+        "neighbours": "add or remove one row",
+        "seeded": report.seeded,
+        "epsilon": float(budget.epsilon),
+        "delta": float(budget.delta),
+        "unit": budget.unit,
+        "amount": float(budget.amount),
+        "failure_probability": float(budget.failure),
+        "replace_one_epsilon": report.epsilon(group_size=2),
+        "charges": [vars(charge) | {"share": float(charge.share)} for charge in report.charges],
+        "failure_events": {label: float(p) for label, p in report.events},
+        "decisions": list(report.decisions),
+        "assumptions": list(report.assumptions),
+    }
+
+
 def report_html(report):
     """Return a privacy report as HTML."""
     facts = "".join(

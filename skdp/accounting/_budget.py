@@ -6,12 +6,13 @@ from fractions import Fraction
 
 from skdp.accounting._composition import zcdp_rho
 from skdp.accounting._gaussian import gaussian_mu
-from skdp.mechanisms._exact import as_fraction, sqrt_up
+from skdp.mechanisms._exact import as_fraction, exact, is_exact, sqrt_up
 
 __all__ = ["Budget"]
 
 FAILURE_PART = Fraction(1, 20)
 SMALLEST_MU = 2.0**-30
+EPSILONS = Fraction(1, 10**60), 10**6
 UNITS = ("gdp", "zcdp", "pure", "mixed", "approx")
 
 
@@ -48,10 +49,11 @@ class Budget:
     def __post_init__(self):
         if self.unit not in UNITS:
             raise ValueError(f"unit must be one of {UNITS}. Got {self.unit!r} instead.")
-        if not self.amount > 0 or self.failure < 0:
+        numbers = self.amount, self.failure, self.epsilon, self.delta
+        if not all(map(is_exact, numbers)) or min(numbers) < 0 or not self.amount > 0:
             raise ValueError(
-                f"a budget needs a positive amount and a failure probability >= 0. Got "
-                f"{float(self.amount):g} and {float(self.failure):g}."
+                "a budget needs a positive Fraction amount, and a Fraction failure, epsilon and "
+                "delta >= 0. Make it with Budget.gaussian, Budget.zcdp or Budget.pure."
             )
 
     def __repr__(self):
@@ -103,6 +105,7 @@ class Budget:
 
     def with_failure(self, failure):
         """Return the same budget with a smaller failure probability."""
+        failure = exact(failure, name="failure")
         if not 0 <= failure <= self.failure:
             raise ValueError(
                 "the failure probability of a budget can only be lowered. Got "
@@ -118,9 +121,9 @@ class Budget:
 
 def as_epsilon(value):
     epsilon = as_fraction(value, name="epsilon")
-    if not 0 < epsilon <= 10**6:
+    if not EPSILONS[0] <= epsilon <= EPSILONS[1]:
         raise ValueError(
-            f"epsilon must be positive and at most 1e6. Got {float(value)!r} instead. "
+            f"epsilon must be positive, from 1e-60 to 1e6. Got {float(value)!r} instead. "
             "Pass for instance epsilon=1.0."
         )
     return epsilon

@@ -194,12 +194,8 @@ class PrivacyLedger:
         """
         if not isinstance(budget, Budget):
             raise TypeError(f"budget must be a Budget. Got {type(budget).__name__} instead.")
-        x = budget.amount, budget.epsilon, budget.failure, budget.delta
-        if {*map(type, x)} != {Fraction} or min(x[:2]) <= 0 or min(x) < 0:
-            raise ValueError(
-                "a budget needs a positive Fraction amount and epsilon, and Fraction failure and "
-                "delta >= 0. Make it with Budget.gaussian, Budget.zcdp or Budget.pure."
-            )
+        if not budget.epsilon > 0:
+            raise ValueError("a charge needs a positive Fraction epsilon. Ask for a larger budget.")
         if self.composition == "basic":
             return budget.epsilon, budget.delta
         if budget.unit == "gdp":

@@ -6,13 +6,22 @@ import shutil
 import sqlite3
 import tempfile
 import threading
+import time
 from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
-from typing import NamedTuple
 
-__all__ = ["Entry", "LedgerFile", "append", "entries", "latched", "spent"]
+from skdp._ledger_view import Entry
+from skdp.mechanisms import SystemEntropy
+from skdp.mechanisms._exact import exact
+
+try:
+    import fcntl
+except ImportError:  # Windows, whose locks belong to a handle and not to a process
+    fcntl = None
+
+__all__ = ["LedgerFile", "append", "entries", "latched", "spent"]
 
 FORMAT = 0x736B6470  # "skdp"
 REFUSE = "BEGIN SELECT RAISE(ABORT, 'a ledger is append-only'); END;"
@@ -25,7 +34,7 @@ CREATE TRIGGER no_delete BEFORE DELETE ON entries {REFUSE}
 CREATE TRIGGER no_replace BEFORE INSERT ON entries
     WHEN NEW.id IN (SELECT id FROM entries) {REFUSE}
 """
-BUSY_SECONDS = 60
+BUSY_SECONDS, POLL_SECONDS = 60, 0.001
 
 # Between calls no connection is open; while one is, this process does not fork.
 _lock = threading.RLock()
@@ -35,40 +44,13 @@ if hasattr(os, "register_at_fork"):
     )
 
 
-class Entry(NamedTuple):
-    """One line of a ledger: the first holds the capacity, and only kind "charge" costs.
-
-    ``amount`` and ``failure`` are what it takes from the two capacities, ``epsilon`` and
-    ``delta`` the guarantee of the fit by itself. ``kind`` is "opened", "charge", "refused" or
-    "acknowledged".
-    """
-
-    id: int
-    kind: str
-    what: str
-    unit: str
-    amount: Fraction
-    failure: Fraction
-    epsilon: Fraction
-    delta: Fraction
-    seeded: bool
-    pid: int
-    time: str
-
-    def __repr__(self):
-        seeded = " (seeded: not private)" if self.seeded else ""
-        cost = f"epsilon={float(self.epsilon):.4g}, delta={float(self.delta):.3g}{seeded}"
-        line = f"{self.id:>5}  {self.time}  {self.kind:<12} {self.what}"
-        return f"{line}  {cost}" if self.epsilon else line
-
-
 class LedgerFile:
     """An existing ledger file; ``session`` waives the fsync for one that nobody will reopen."""
 
     def __init__(self, path, session=False):
         self.path, self.session, self.first = os.path.realpath(path), session, None
         with self.transaction() as db:
-            self.first = _first(db)
+            self.first, self._mark = _first(db)
 
     @classmethod
     def temporary(cls, *capacity):
@@ -100,23 +82,23 @@ class LedgerFile:
         power cut could bring the journal back and undo a charge.
         """
         try:
-            with _lock, closing(_connect(self.path, "rw")) as db:
+            with _lock, _alone(self.path), closing(_connect(self.path, "rw")) as db:
                 db.execute(f"PRAGMA synchronous = {'OFF' if self.session else 'EXTRA'}")
                 db.execute("PRAGMA fullfsync = ON")
                 if db.execute("PRAGMA application_id").fetchone() != (FORMAT,):
                     raise ValueError(f"{self.path!r} is not a ledger. Pass the path of a new file.")
                 db.execute(f"BEGIN {mode}")
-                if self.first not in (None, _first(db)):
+                if self.first and (self.first, self._mark) != _first(db):
                     raise ValueError(f"the ledger {self.path!r} was replaced. Open the new one.")
                 yield db
                 db.execute("COMMIT")
-        except sqlite3.Error as error:
+        except (sqlite3.Error, OSError) as error:
             raise _explained(error, self.path) from error
 
 
 def append(db, kind, what="", unit="", numbers=(0, 0, 0, 0), seeded=False):
     """Add a line; return its number. ``numbers``: amount, failure, epsilon, delta."""
-    texts = (_text(Fraction(number)) for number in numbers)
+    texts = (_text(exact(number)) for number in numbers)
     now = datetime.now(UTC).isoformat(timespec="seconds")
     row = (None, kind, what, unit, *texts, seeded, os.getpid(), now)
     return db.execute(f"INSERT INTO entries VALUES ({','.join('?' * len(row))})", row).lastrowid
@@ -124,14 +106,15 @@ def append(db, kind, what="", unit="", numbers=(0, 0, 0, 0), seeded=False):
 
 def entries(db, where="TRUE"):
     """Return the lines in order, as a list of :class:`Entry`."""
-    rows = db.execute(f"SELECT * FROM entries WHERE {where} ORDER BY id")
-    return [Entry(*r[:4], *map(_number, r[4:8]), bool(r[8]), *r[9:]) for r in rows]
+    rows = db.execute(f"SELECT {', '.join(Entry._fields)} FROM entries WHERE {where} ORDER BY id")
+    return [_entry(row) for row in rows]
 
 
 def spent(db):
-    """Return the exact sums (amount, failure) of all charges."""
+    """Return the exact sums (amount, failure) of all charges; a damaged kind counts as one."""
     total = [Fraction(0), Fraction(0)]
-    groups = "SELECT amount, failure, COUNT(*) FROM entries WHERE kind = 'charge' GROUP BY 1, 2"
+    costs = "id > 1 AND COALESCE(kind, '') NOT IN ('refused', 'acknowledged')"
+    groups = f"SELECT amount, failure, COUNT(*) FROM entries WHERE {costs} GROUP BY 1, 2"
     for amount, failure, times in db.execute(groups):
         total[0] += times * _number(amount)
         total[1] += times * _number(failure)
@@ -145,12 +128,22 @@ def latched(db):
 
 
 def _first(db):
-    return entries(db, "id = 1")[0]
+    """Return the first line, and the random number of the file, which tells it from another one."""
+    lines = entries(db, "id = 1")
+    if not lines or lines[0].kind != "opened" or not lines[0].amount:
+        raise sqlite3.DataError("its first line is damaged")
+    return lines[0], db.execute("PRAGMA user_version").fetchone()
+
+
+def _entry(row):
+    if {*map(type, (*row[1:8], row[10]))} != {str}:
+        raise sqlite3.DataError("a line of it is damaged")
+    return Entry(*row[:4], *map(_number, row[4:8]), bool(row[8]), *row[9:])
 
 
 def _write(path, capacity):
     with closing(_connect(path, "rwc")) as db:
-        db.executescript(SCHEMA)
+        db.executescript(f"{SCHEMA} PRAGMA user_version = {SystemEntropy().words(1)[0] >> 33};")
         append(db, "opened", *capacity)
 
 
@@ -158,6 +151,36 @@ def _connect(path, mode):
     """Open a file, which is created in mode "rwc" only; no transaction begins by itself."""
     uri = f"{Path(path).as_uri()}?mode={mode}"
     return sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None)
+
+
+@contextmanager
+def _alone(path):
+    """Hold the lock of the directory of a file, in which SQLite keeps its journal beside it.
+
+    SQLite's own locks, of the POSIX kind, belong to the process: they are gone as soon as any of
+    its code closes any descriptor of the file, as that of a backup. This one belongs to the
+    descriptor opened here, which nobody else has. It is not on the file, so that it neither meets
+    SQLite's locks, where the system makes no difference, nor drops them when it is closed.
+    """
+    if fcntl is None:
+        yield
+        return
+    place = os.open(os.path.dirname(path), os.O_RDONLY)
+    try:
+        _wait_for(place)
+        yield
+    finally:
+        fcntl.flock(place, fcntl.LOCK_UN)  # also for a child that has inherited it
+        os.close(place)
+
+
+def _wait_for(place):
+    last = time.monotonic() + BUSY_SECONDS
+    while time.monotonic() < last:
+        with suppress(BlockingIOError):
+            return fcntl.flock(place, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        time.sleep(POLL_SECONDS)
+    raise TimeoutError
 
 
 def _remove(folder, pid):
@@ -169,7 +192,7 @@ def _explained(error, path):
     name = getattr(error, "sqlite_errorname", "")
     if name.startswith("SQLITE_NOTADB"):
         return ValueError(f"{path!r} is not a ledger. Pass the path of a new file.")
-    if name.startswith("SQLITE_BUSY"):
+    if name.startswith("SQLITE_BUSY") or isinstance(error, TimeoutError):
         return TimeoutError(f"{path!r} was locked for {BUSY_SECONDS} s. Nothing was granted.")
     if not os.path.exists(path):
         return FileNotFoundError(f"there is no ledger at {path!r}. Nothing was granted.")
@@ -183,4 +206,8 @@ def _text(number):
 
 
 def _number(text):
-    return Fraction(*(int(part, 0) for part in text.split("/")))
+    with suppress(AttributeError, TypeError, ValueError, ZeroDivisionError):
+        number = Fraction(*(int(part, 0) for part in text.split("/")))
+        if number >= 0:
+            return number
+    raise sqlite3.DataError("a number of it is damaged")

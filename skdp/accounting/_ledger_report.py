@@ -1,10 +1,14 @@
 """What a ledger tells its reader: how much of its capacity is spent, and what that leaves."""
 
+import math
+from contextlib import suppress
 from fractions import Fraction
 
 from skdp._ledger_view import LedgerView, Line, Spending
+from skdp.accounting._budget import FAILURE_PART, Budget
 from skdp.accounting._composition import group_epsilon
-from skdp.mechanisms._exact import sqrt_down, sqrt_up
+from skdp.accounting._gaussian import gaussian_epsilon
+from skdp.mechanisms._exact import SMALLEST_NORMAL, as_fraction, sqrt_down, sqrt_up
 
 __all__ = ["LedgerReport", "part"]
 
@@ -28,7 +32,7 @@ class LedgerReport(LedgerView):
     def spent(self):
         """The running total, a :class:`Spending`."""
         first = self.entries[0]
-        return _spending(first, self.used, part(first, self.used), sqrt_up)
+        return _spent(first, self.used, part(first, self.used))
 
     @property
     def remaining(self):
@@ -53,14 +57,45 @@ def part(first, cost):
 
 
 def _remaining(first, used):
-    left = first.amount - used[0], first.failure - used[1]
-    return _spending(first, left, 1 - part(first, used), sqrt_down)
+    left = max(first.amount - used[0], 0), max(first.failure - used[1], 0)
+    told = Spending(*left, 1 - part(first, used), *map(_float_down, left), None)
+    if first.what == "basic":
+        return told
+    delta, mu = float(first.delta), sqrt_down(left[0])
+    return told._replace(epsilon=_granted(first, left, delta), delta=delta, mu=mu)
 
 
-def _spending(first, cost, fraction, root):
+def _float_down(q):
+    """Return the largest float whose decimal text is at most q, or zero."""
+    x = float(q)
+    while x >= SMALLEST_NORMAL and as_fraction(x) > q:
+        x = math.nextafter(x, 0)
+    return x if x >= SMALLEST_NORMAL else 0.0
+
+
+def _granted(first, left, delta):
+    """Return the largest epsilon, but for rounding, of a Gaussian fit that would be granted."""
+    mu = sqrt_down(min(left[0], left[1] * first.amount / first.failure))
+    with suppress(ValueError):  # less than any fit can ask for
+        epsilon, step = float(first.epsilon), 1e-15
+        if not _fits(first, left, epsilon, delta):
+            epsilon = min(epsilon, gaussian_epsilon(1, float((1 - FAILURE_PART) * first.delta), mu))
+        while not _fits(first, left, epsilon, delta):
+            epsilon, step = epsilon * (1 - step), min(2 * step, 0.5)
+        return epsilon
+    return 0.0
+
+
+def _fits(first, left, epsilon, delta):
+    budget = Budget.gaussian(epsilon, delta)
+    failure = min(budget.failure, first.failure * budget.amount / first.amount)
+    return budget.amount <= left[0] and failure <= left[1]
+
+
+def _spent(first, cost, fraction):
     if first.what == "basic":
         return Spending(*cost, fraction, *map(float, cost), None)
-    mu, epsilon, delta = root(cost[0]), float(first.epsilon), float(first.delta)
+    mu, epsilon, delta = sqrt_up(cost[0]), float(first.epsilon), float(first.delta)
     if 0 < fraction < 1:
         epsilon = min(epsilon, group_epsilon(mu, cost[1], 1, delta))
     return Spending(*cost, fraction, epsilon if cost[0] else 0.0, delta, mu)

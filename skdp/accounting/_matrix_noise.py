@@ -32,7 +32,7 @@ from scipy.special import log_ndtr
 
 from skdp.accounting._composition import pure_to_gdp
 
-__all__ = ["gdp_to_pure", "noise_delta", "noise_renyi", "safe_distance", "smallest_noise"]
+__all__ = ["gdp_to_pure", "noise_delta", "noise_renyi", "smallest_noise"]
 
 
 def noise_renyi(alphas, *, distance, eta, d):
@@ -74,20 +74,6 @@ def _log_delta(epsilon, distance, eta, d):
     # every alpha gives a bound (Canonne, Kamath, Steinke 2020, proposition 12)
     logs = (alphas - 1) * (divergence - epsilon) + (alphas - 1) * np.log1p(-1 / alphas)
     return float(np.min(logs - np.log(alphas)))
-
-
-def safe_distance(epsilon, delta, *, eta, d):
-    """Return the closed bound of Ashtiani and Liaw (lemma 9.1): smaller, and independent of ours.
-
-    A distance at which B is (epsilon, delta)-indistinguishable.
-    """
-    log = math.log(2 / delta)
-    return min(
-        math.sqrt(epsilon / (2 * d * (d + 1 / eta**2))),
-        epsilon / (8 * d * math.sqrt(log)),
-        epsilon / (8 * log),
-        epsilon * eta / (12 * math.sqrt(d) * math.sqrt(log)),
-    )
 
 
 @lru_cache(maxsize=64)

@@ -5,9 +5,11 @@ from fractions import Fraction
 from skdp.accounting._budget import FAILURE_PART, Budget, as_delta, as_epsilon, exp_up
 from skdp.accounting._composition import group_epsilon, pure_gaussian_delta, zcdp_epsilon
 from skdp.exceptions import PlanError
-from skdp.mechanisms._exact import sqrt_down, sqrt_up
+from skdp.mechanisms._exact import exact, sqrt_down, sqrt_up
 
-__all__ = ["mixed_budget", "part_of", "worth"]
+SMALLEST = Fraction(1, 10**240)  # noise for less would leave the range of floats
+
+__all__ = ["mixed_budget", "part_of", "pays_for", "worth"]
 
 
 def mixed_budget(epsilon, delta, *, gaussian, pure):
@@ -38,13 +40,7 @@ def mixed_budget(epsilon, delta, *, gaussian, pure):
     epsilon, delta = as_epsilon(epsilon), as_delta(delta)
     if delta == 0:
         raise ValueError("mixed plans need 0 < delta < 1, got delta=0. Pass for instance 1e-6.")
-    goal = float((1 - FAILURE_PART) * delta)
-
-    def fits(amount):
-        mu = sqrt_up(2 * gaussian * amount)
-        total = sum(sqrt_up(2 * share * amount) for share in pure) * (1 + 1e-14)
-        return pure_gaussian_delta(total, mu, float(epsilon)) <= goal
-
+    fits = lambda amount: _fits(amount, gaussian, pure, epsilon, delta)  # noqa: E731
     low, high = Fraction(0), Fraction(1)
     while fits(high):
         low, high = high, 4 * high
@@ -55,6 +51,22 @@ def mixed_budget(epsilon, delta, *, gaussian, pure):
     return Budget("mixed", low, failure, epsilon, delta)
 
 
+def _fits(amount, gaussian, pure, epsilon, delta):
+    """Return whether the curve of such steps stays below .95 delta at the amount R."""
+    total = sum(sqrt_up(2 * exact(share) * amount) for share in pure) * (1 + 1e-14)
+    curve = pure_gaussian_delta(total, sqrt_up(2 * exact(gaussian) * amount), float(epsilon))
+    return curve <= float((1 - FAILURE_PART) * delta)
+
+
+def pays_for(budget, steps):
+    """Return whether a mixed budget was made for shares as large as those of a plan's children."""
+    named = [s for s in steps if s.unit]
+    tops = [s for s in named if not any(s.label.startswith(f"{c.label}/") for c in named)]
+    gaussian = sum(exact(s.at_most) * int(s.times) for s in tops if s.unit == "gdp")
+    pure = [exact(s.at_most) for s in tops if s.unit != "gdp" for _ in range(int(s.times))]
+    return _fits(budget.amount, gaussian, pure, budget.epsilon, budget.delta)
+
+
 def part_of(whole, share, unit):
     """Return the budget in ``unit`` that a share of ``whole`` pays for.
 
@@ -62,7 +74,7 @@ def part_of(whole, share, unit):
     ----------
     whole : Budget
     share : Fraction
-    unit : {"gdp", "zcdp", "pure"}
+    unit : {"gdp", "zcdp", "pure", "mixed"}
         That of ``whole``, or any if ``whole`` is zCDP, or gdp or pure if it is mixed.
 
     Returns
@@ -73,10 +85,12 @@ def part_of(whole, share, unit):
     Notes
     -----
     mu-GDP implies mu^2/2-zCDP, and pure epsilon-DP implies epsilon^2/2-zCDP (Bun, Steinke 2016,
-    Propositions 1.4 and 1.6), so rho pays for mu^2 = 2 rho and for epsilon = sqrt(2 rho).
+    Propositions 1.4 and 1.6), so rho pays for mu^2 = 2 rho and for epsilon = sqrt(2 rho). A mixed
+    budget of amount R, whose share s stands for either of these with rho = s R, is R-zCDP.
     """
+    share = exact(share, name="share")
     amount = whole.amount * share
-    if unit != whole.unit:
+    if unit not in (whole.unit, "mixed"):
         amount = Fraction(sqrt_down(2 * amount)) if unit == "pure" else 2 * amount
     failure, delta = whole.failure * share, whole.delta * share
     if unit == "pure":
@@ -86,7 +100,7 @@ def part_of(whole, share, unit):
     else:
         epsilon = zcdp_epsilon(float(amount), float((1 - FAILURE_PART) * delta))
     part = Budget(unit, amount, failure, Fraction(epsilon), delta)
-    if worth(part, whole.unit) > whole.amount * share:
+    if amount < SMALLEST or worth(part, whole.unit) > whole.amount * share:
         raise PlanError(f"a share of a {whole.unit} budget cannot pay for a {unit} budget.")
     return part
 
@@ -100,7 +114,7 @@ def worth(budget, unit):
     unit : str
         Of the budget that pays.
     """
-    if budget.unit == unit:
+    if budget.unit == unit or (budget.unit, unit) == ("mixed", "zcdp"):
         return budget.amount
     if unit in ("zcdp", "mixed"):
         if budget.unit == "gdp":

@@ -5,6 +5,9 @@ from fractions import Fraction
 
 from skdp._render import plan_html, plan_text
 from skdp.accounting._budget import Budget
+from skdp.accounting._parts import pays_for
+from skdp.exceptions import PlanError
+from skdp.mechanisms._exact import exact
 
 __all__ = ["Plan", "Step"]
 
@@ -16,17 +19,25 @@ class Step:
     Parameters
     ----------
     label : str
-    mechanism : {"gaussian", "laplace", "select", "matrix", "child"}
+    mechanism : {"gaussian", "laplace", "select", "matrix", "child", "repeat"}
     at_most : float or Fraction, default=1
-        Largest share of the budget for one such release; a float is taken exactly.
+        Largest share of the budget for one such release, > 0; a float is taken exactly.
     times : int, default=1
         Largest number of such releases.
+    unit : {"gdp", "zcdp", "pure"}, default=None
+        Of the budget of a child. None is that of the plan; a mixed plan needs one that it names.
     """
 
     label: str
     mechanism: str = "gaussian"
     at_most: float | Fraction = 1
     times: int = 1
+    unit: str | None = None
+
+    def __post_init__(self):
+        most, times = exact(self.at_most, name="at_most"), exact(self.times, name="times")
+        if not most > 0 or times < 0 or times.denominator != 1:
+            raise ValueError("a step has at_most > 0 and an integer times >= 0. Correct its plan.")
 
 
 @dataclass(frozen=True)
@@ -52,16 +63,25 @@ class Plan:
     problems: tuple = ()
 
     def __post_init__(self):
-        labels = [step.label for step in self.steps]
-        twice = sorted({label for label in labels if labels.count(label) > 1})
-        if twice:
-            raise ValueError(f"the labels of a plan must be distinct. Got {twice} more than once.")
-        total = sum((p for _, p in self.events), Fraction(0))
+        for labels in ([step.label for step in self.steps], [label for label, _ in self.events]):
+            twice = sorted({label for label in labels if labels.count(label) > 1})
+            if twice:
+                raise ValueError(f"the labels of a plan must differ. Got {twice} more than once.")
+        chances = [exact(p, name="a probability") for _, p in self.events]
+        if not all(p > 0 for p in chances):
+            raise ValueError("the failure events of a plan must have positive probabilities.")
+        total = sum(chances, Fraction(0))
         if total > self.budget.failure:
             raise ValueError(
                 f"the failure events of a plan may have a probability of "
                 f"{float(self.budget.failure):.3g} together, that of the budget. They exceed it "
                 f"with {float(total):.3g}: lower them."
+            )
+        mixed = self.budget.unit == "mixed" and not self.problems
+        if mixed and not pays_for(self.budget, self.steps):
+            raise PlanError(
+                "a mixed budget was made for other shares than those of this plan: mixed_budget "
+                "takes the shares of its Gaussian and of its pure children."
             )
 
     def __str__(self):

@@ -5,7 +5,7 @@ import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from skdp._render import report_html, report_text
+from skdp._render import report_dict, report_html, report_text
 from skdp.accounting._budget import Budget
 from skdp.accounting._composition import group_delta, group_epsilon, group_privacy
 
@@ -112,22 +112,7 @@ class PrivacyReport:
 
     def to_dict(self):
         """Return the report as plain numbers and text."""
-        budget = self.budget
-        return {
-            "estimator": self.estimator,
-            "neighbours": "add or remove one row",
-            "seeded": self.seeded,
-            "epsilon": float(budget.epsilon),
-            "delta": float(budget.delta),
-            "unit": budget.unit,
-            "amount": float(budget.amount),
-            "failure_probability": float(budget.failure),
-            "replace_one_epsilon": self.epsilon(group_size=2),
-            "charges": [vars(charge) | {"share": float(charge.share)} for charge in self.charges],
-            "failure_events": {label: float(p) for label, p in self.events},
-            "decisions": list(self.decisions),
-            "assumptions": list(self.assumptions),
-        }
+        return report_dict(self)
 
     def to_json(self):
         """Return the report as a JSON text."""

@@ -25,6 +25,7 @@ from skdp.accounting._gaussian import LOG_SQRT_2PI, _largest_mu, exp_up, real, s
 from skdp.accounting._report import Charge
 
 STEP, FARTHEST = 1e-3, 5.0  # grid of z = Phi^-1(u)
+TINY = 1e-100  # of E[K]: abscissae that are left out
 MARGIN = 1e-11  # of the law of K, of ndtr, and of the hull
 
 
@@ -72,24 +73,6 @@ def selection_mu(trials, epsilon, delta, *, before=0.0):
     return low if low > 1e-9 else 0.0
 
 
-def renyi_selection_epsilon(trials, mu, delta):
-    """Return epsilon at ``delta`` by Rényi orders (Papernot & Steinke 2022, Theorems 2 and 6).
-
-    What the literature knows, for comparison: never below :func:`selection_epsilon` where tried.
-    """
-    x = np.concatenate([np.arange(1.01, 64, 0.01), np.geomspace(64, 1e6, 4000)])
-    rdp = x * mu * mu / 2
-    if trials.eta == math.inf:  # Theorem 6, with the delta of a Gaussian
-        small = np.log1p(1 / (x - 1))
-        rdp = rdp + trials.mean * np.exp(log_profile(small, mu))
-    else:  # Theorem 2
-        constant = (1 - 1 / x) * rdp - math.log1p(-trials.decay) / x
-        rdp = rdp + (1 + trials.eta) * constant.min()
-    rdp = rdp + math.log(trials.mean) / (x - 1)
-    # Canonne, Kamath & Steinke 2020, Proposition 12
-    return float((rdp + np.log1p(-1 / x) - np.log(delta * x) / (x - 1)).min())
-
-
 def log_profile(epsilon, mu):
     """Return upper bounds of ``log delta_gauss`` for an array of epsilons of any sign."""
     a = epsilon / mu - mu / 2
@@ -121,7 +104,8 @@ def _mixture(trials, mu):
     ``D >= |d log a / dz|``, ``|a''| <= (2 D + |z|) |a'|`` in each cell of ``z = Phi^-1(u)``, and so
     for ``a(h(u))`` at ``z + mu``. A chord then lies above the curve by at most
     ``step^2 / 4 (2 D + |z| + mu) D`` of its height, times ``e^(3 (2 D + |z| + mu) step) < 4`` for
-    the changes within a cell.
+    the changes within a cell. Points below 1e-100 E[K] make room for one with the least height of
+    all, which is below them: the hull sinks, and delta grows by at most 1e-100 E[K].
     """
     steep = trials.steepness(FARTHEST)
     step = min(STEP, 0.02 / steep)
@@ -131,6 +115,8 @@ def _mixture(trials, mu):
     first, last = trials.slope(np.array([1.0, 0.0]))  # u beyond the grid: the safe ends
     a = np.concatenate([a[-1:], a[::-1], [last]]) * (1 + MARGIN)
     b = np.concatenate([[first], b[::-1], b[:1]]) * (1 - MARGIN - bend)
+    seen, least = a > TINY * last, TINY * last  # products of smaller numbers would be zero
+    a, b = np.concatenate([[least], a[seen]]), np.concatenate([b[:1], b[seen]])
     x, y = [0.0], [0.0]
     for p, q in zip(a.tolist(), b.tolist(), strict=True):
         while len(x) > 1 and (y[-1] - y[-2]) * (p - x[-1]) >= (q - y[-1]) * (x[-1] - x[-2]):
@@ -141,7 +127,7 @@ def _mixture(trials, mu):
     steps, rises = np.diff(x), np.diff(y)
     with np.errstate(all="ignore"):
         shifts = np.log(np.maximum(rises - MARGIN * b[0], 0) / steps)
-    shifts = np.maximum(shifts, math.log(rises[0] / steps[0])) - MARGIN  # convex: none is smaller
+        shifts = np.maximum(shifts, np.log(rises[0] / steps[0])) - MARGIN  # convex: none is smaller
     return np.append(steps, trials.none), np.append(shifts, 0.0)
 
 

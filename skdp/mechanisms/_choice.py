@@ -4,6 +4,8 @@ from fractions import Fraction
 
 import numpy as np
 
+from skdp.mechanisms._exact import exact
+
 
 def exponential_choice(scores, rate, entropy):
     """Draw an index i with probability exactly proportional to ``exp(rate * scores[i])``.
@@ -31,7 +33,7 @@ def exponential_choice(scores, rate, entropy):
         raise TypeError(f"scores must be integers, got dtype {scores.dtype}; put them on a grid.")
     if not 0 <= rate < float("inf"):
         raise ValueError(f"rate must be non-negative and finite, got {rate}.")
-    rate, best = Fraction(rate), int(scores.max())
+    rate, best = exact(rate), int(scores.max())
     while True:
         index = _randbelow(scores.size, entropy)
         if _bernoulli_exp(rate * (best - int(scores[index])), entropy):

@@ -76,6 +76,7 @@ class RowKeys(_Unpicklable):
 
         Every ``use``, a constant text, has keys of its own, independent of those of other uses.
         """
+        start, stop = int(start), int(stop)
         if not 0 <= start <= stop:
             raise ValueError(f"keys needs 0 <= start <= stop; got start={start}, stop={stop}.")
         first, last = start // self._BLOCK, -(-stop // self._BLOCK)

@@ -6,10 +6,46 @@ from numbers import Rational
 
 import numpy as np
 
-__all__ = ["as_fraction", "sqrt_down", "sqrt_up"]
+__all__ = ["as_fraction", "exact", "is_exact", "sqrt_down", "sqrt_up"]
 
 LARGEST = math.nextafter(math.inf, 0)
 SMALLEST_NORMAL = 2.0**-1022
+
+
+def exact(x, *, name="value"):
+    """Return a number as the fraction of Python integers that it is exactly.
+
+    Parameters
+    ----------
+    x : int, float, Fraction, or a numpy scalar of any width
+        numpy's integers wrap without a word, also as the numerator of a Fraction: whatever enters
+        a price or the scale of a noise comes through here, or through :func:`as_fraction`.
+    name : str, default="value"
+        Name of the parameter, for error messages.
+
+    Returns
+    -------
+    fraction : Fraction
+
+    Raises
+    ------
+    TypeError
+        If x is not a real number (text, bool and arrays included).
+    ValueError
+        If x is NaN or infinite.
+    """
+    if isinstance(x, (bool, np.bool_)) or not isinstance(x, (Rational, float, np.floating)):
+        raise TypeError(f"{name} must be a real number. Got {type(x).__name__} instead.")
+    if isinstance(x, Rational):
+        return Fraction(int(x.numerator), int(x.denominator))
+    if not np.isfinite(x):
+        raise ValueError(f"{name} must be finite. Got {x!r} instead.")
+    return Fraction(*map(int, x.as_integer_ratio()))
+
+
+def is_exact(x):
+    """Return whether x is a Fraction of Python integers, as :func:`exact` makes them."""
+    return type(x) is Fraction and {type(x.numerator), type(x.denominator)} == {int}
 
 
 def as_fraction(x, *, name="value"):
@@ -33,17 +69,14 @@ def as_fraction(x, *, name="value"):
     ValueError
         If x is NaN, infinite, negative or a subnormal float.
     """
-    if isinstance(x, (bool, np.bool_)) or not isinstance(x, (Rational, float, np.floating)):
-        raise TypeError(f"{name} must be a real number. Got {type(x).__name__} instead.")
-    if isinstance(x, Rational):
-        fraction = Fraction(int(x.numerator), int(x.denominator))
-    elif not math.isfinite(x) or 0 < abs(x) < SMALLEST_NORMAL:
-        raise ValueError(f"{name} must be finite and zero or at least 2.3e-308. Got {x!r} instead.")
-    else:
-        fraction = Fraction(np.format_float_scientific(x, unique=True, trim="-"))
+    fraction = exact(x, name=name)
     if fraction < 0:
         raise ValueError(f"{name} must not be negative. Got {x!r} instead.")
-    return fraction
+    if isinstance(x, Rational):
+        return fraction
+    if 0 < fraction < SMALLEST_NORMAL:
+        raise ValueError(f"{name} must be zero or at least 2.3e-308. Got {x!r} instead.")
+    return Fraction(np.format_float_scientific(x, unique=True, trim="-"))
 
 
 def sqrt_up(q):
@@ -54,6 +87,7 @@ def sqrt_up(q):
     q : int or Fraction, >= 0
         At most the square of the largest float64, else OverflowError.
     """
+    q = exact(q)
     root = _near_sqrt(q)
     while Fraction(root) ** 2 < q:
         root = math.nextafter(root, math.inf)
@@ -65,11 +99,10 @@ def sqrt_up(q):
 def sqrt_down(q):
     """Return the largest float64 whose exact square is at most q (see :func:`sqrt_up`)."""
     root = sqrt_up(q)
-    return root if Fraction(root) ** 2 == q else math.nextafter(root, 0)
+    return root if Fraction(root) ** 2 == exact(q) else math.nextafter(root, 0)
 
 
 def _near_sqrt(q):
-    q = Fraction(q)
     if q < 0:
         raise ValueError("a square root needs a number >= 0.")
     if q > Fraction(LARGEST) ** 2:

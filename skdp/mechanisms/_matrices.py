@@ -13,6 +13,7 @@ from fractions import Fraction
 import numpy as np
 
 from skdp.mechanisms._choice import _bernoulli_exp
+from skdp.mechanisms._exact import exact
 from skdp.mechanisms._noise import rounded_gaussian
 
 LEAST_LOG, MOST_ROWS, LEAST_ETA = -240.0, 1024, 2.0**-32
@@ -95,11 +96,13 @@ def noisy_factor(S, eta, log_p, entropy):
     w = 47 + bits + denominator.bit_length() - 1
     X = numerator * fine_gaussian((d, d), bits, entropy)  # eta G in units of 2^-w
     X[np.diag_indices(d)] += 1 << w
-    halves = [_half_log2(S[i, i]) for i in range(d)]
+    halves = [_half_log2(exact(S[i, i])) for i in range(d)]
     scaled = np.empty((d, d), dtype=object)
     for i in range(d):
         for j in range(d):
-            scaled[i, j] = math.floor(S[i, j] * Fraction(2) ** (2 * w - halves[i] - halves[j]))
+            scaled[i, j] = math.floor(
+                exact(S[i, j]) * Fraction(2) ** (2 * w - halves[i] - halves[j])
+            )
     C = _cholesky(scaled) @ _cholesky(X @ X.T)
     rounded = np.array([[entry / (1 << 2 * w) for entry in row] for row in C])
     return np.ldexp(rounded, np.array(halves)[:, None])

@@ -13,6 +13,11 @@ e <= 2^-42 + 2^-53; the float q adds a relative error below 2^-45 (the tests mea
 product 2^-53. So |X| lies strictly within 2^-40 (x + scale) of the computed x = scale q. If that
 interval rounds to one integer, it is the answer; else, and for k < 2^42, U is compared with the
 tail probability at half-integers in exact arithmetic, to as many bits of U as it takes.
+
+No noise is too large. Integers are taken modulo 2^64, as those of int64 are: (v + round(sigma Z))
+mod 2^64 is a function of v + round(sigma Z), again a post-processing. (For |v| <= 2^62 and scales
+up to 2^55 it is another number with probability below 2^-180.) So a budget that is too small ends
+in a useless answer, and never in an error after it was charged.
 """
 
 from fractions import Fraction
@@ -22,7 +27,8 @@ from scipy.special import ndtri
 
 from skdp.mechanisms._tails import exponential_tail, gaussian_tail
 
-MAX_SCALE, _MARGIN, _DEEP, _BLOCK = 2.0**46, 2.0**-40, 2.0**42, 8192
+_MARGIN, _DEEP, _BLOCK = 2.0**-40, 2.0**42, 8192
+_MAX_SCALE, _WRAP, _TOP = 2.0**1000, 2**64, 2**63  # products with a quantile are finite
 
 
 def rounded_gaussian(sigma, size, entropy):
@@ -31,9 +37,9 @@ def rounded_gaussian(sigma, size, entropy):
     Parameters
     ----------
     sigma : float or array-like broadcastable to ``size``
-        Standard deviation in grid units; as a float64 in (0, 2**46], else ValueError.
+        Standard deviation in grid units; as a float64 in (0, 2**1000], else ValueError.
     size : int or tuple of int
-        Shape of the result, an int64 array.
+        Shape of the result, an int64 array; integers are modulo 2^64.
     entropy : SystemEntropy or SeededEntropy
         Source of random words, see `make_entropy`.
 
@@ -41,7 +47,8 @@ def rounded_gaussian(sigma, size, entropy):
     -----
     **Privacy.** Added to an integer vector of l2 sensitivity D (add or remove one row), this is a
     post-processing of the Gaussian mechanism with mu = D / sigma: v + round(sigma Z) =
-    round(v + sigma Z). About sigma 2^-39 of the draws need exact arithmetic (20-60 us each).
+    round(v + sigma Z). About sigma 2^-39 of the draws need exact arithmetic (20-60 us each, and
+    all of them, with log2 sigma - 38 comparisons, beyond 2^39).
     """
     return _rounded(sigma, "sigma", size, entropy, _gaussian_quantile, gaussian_tail)
 
@@ -66,9 +73,9 @@ def _exponential_quantile(k):
 
 def _rounded(scale, name, size, entropy, quantile, tail):
     scale = np.asarray(scale, dtype=np.float64)
-    if not np.all((scale > 0) & (scale <= MAX_SCALE)):
+    if not np.all((scale > 0) & (scale <= _MAX_SCALE)):
         raise ValueError(
-            f"{name} must be positive and at most 2**46 grid units; got {scale}. "
+            f"{name} must be positive and at most 2**1000 grid units; got {scale}. "
             "Use a coarser grid if it is larger, a finer one if it rounds to zero."
         )
     noise = np.empty(size, dtype=np.int64)
@@ -86,12 +93,14 @@ def _fill(out, scale, entropy, quantile, tail):
     k = leading.astype(np.float64)
     x = quantile(np.maximum(k, _DEEP)) * scale
     margin = _MARGIN * (x + scale)
-    out[:] = nearest = np.rint(x)
-    undecided = (np.abs(x - nearest) + margin >= 0.5) | (k < _DEEP)
+    nearest = np.rint(x)
+    undecided = (np.abs(x - nearest) + margin >= 0.5) | (k < _DEEP)  # all that is above 2^40
+    out[:] = np.where(undecided, 0, nearest)
     for i in np.flatnonzero(undecided):
         low, high = (int(np.rint(end)) for end in (x[i] - margin[i], x[i] + margin[i]))
         unit = Fraction(float(scale[i] if scale.ndim else scale))
-        out[i] = _settle(int(leading[i]), max(low, 0), high, unit, tail, entropy)
+        settled = _settle(int(leading[i]), max(low, 0), high, unit, tail, entropy)
+        out[i] = (settled + _TOP) % _WRAP - _TOP
     np.negative(out, out=out, where=(words & np.uint64(1)).astype(bool))
 
 

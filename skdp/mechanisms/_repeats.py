@@ -3,13 +3,13 @@
 import math
 from bisect import bisect_right
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import accumulate
 
 import numpy as np
 
 from skdp.mechanisms._choice import _randbelow
+from skdp.mechanisms._exact import exact
 
 __all__ = ["Trials", "draw_candidates", "trials_of"]
 
@@ -92,8 +92,8 @@ class Trials:
     def _sums(self):
         """Sums of the weights of the smallest k, k + 1, ..., most."""
         poisson = self.eta == math.inf
-        p, q = Fraction(self.mean if poisson else self.decay).as_integer_ratio()
-        r, s = Fraction(0 if poisson else self.eta).as_integer_ratio()
+        p, q = exact(self.mean if poisson else self.decay).as_integer_ratio()
+        r, s = exact(0 if poisson else self.eta).as_integer_ratio()
         k = 0 if poisson else 1
         weights, ratio = [1 << BITS], 2.0  # ratio: of (k + 1) P(k + 1) to k P(k)
         while (
@@ -121,9 +121,9 @@ class Trials:
 @lru_cache(maxsize=64)
 def trials_of(eta, mean):
     """Return ``Trials(eta, mean)``, whose weights are computed once."""
-    return Trials(eta, mean)
+    return Trials(float(eta), float(mean))
 
 
 def draw_candidates(n_candidates, n_trials, entropy):
     """Draw ``n_trials`` independent uniform integers in {0, ..., n_candidates - 1}, a list."""
-    return [_randbelow(n_candidates, entropy) for _ in range(n_trials)]
+    return [_randbelow(int(n_candidates), entropy) for _ in range(n_trials)]

@@ -93,6 +93,7 @@ def gram_sum(X, *, center, radius, bits, scale=None, n_max=N_MAX):
 
 def _step(X, bits, n_max, rows):
     """Return at most `rows`, and so few that a block of entries up to 2^bits has an exact sum."""
+    n_max = int(n_max)  # numpy's integers wrap
     if not n_max * 2**bits <= 2**62:
         raise ValueError(
             f"sums of {n_max=} rows of up to 2^{bits} do not fit into 64 bits. "
@@ -100,4 +101,4 @@ def _step(X, bits, n_max, rows):
         )
     if len(X) > n_max:
         raise ValueError(f"the table has more than the public bound of {n_max} rows. Raise n_max.")
-    return max(1, min(rows, len(X), int(EXACT) >> bits))
+    return max(1, min(int(rows), len(X), int(EXACT) >> bits))

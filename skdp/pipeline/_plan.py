@@ -1,6 +1,6 @@
 """Who spends what in a pipeline, and everything that is wrong with it, before any data."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from numbers import Real
 
@@ -87,7 +87,7 @@ def granted(pipeline):
         except (PlanError, ValueError) as error:
             problems.append(f"{path!r} ({type(leaf).__name__}) has no plan: {error}")
             continue
-        planned.append(Step(path, "child", at_most=shares[path]))
+        planned.append(Step(path, "child", at_most=shares[path], unit=units[path]))
         planned += [_inside(path, step) for step in plan.steps]
         events += [(f"{path}/{name}", p) for name, p in plan.events]
         notes += [f"{path}: {text}" for text in plan.assumptions]
@@ -113,7 +113,7 @@ def settle(steps, plan, ledger=None):
 
 
 def _inside(path, step):
-    return Step(f"{path}/{step.label}", step.mechanism, step.at_most, step.times)
+    return replace(step, label=f"{path}/{step.label}")
 
 
 def _kinds(steps):

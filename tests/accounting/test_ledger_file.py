@@ -4,6 +4,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+from datetime import datetime
 from fractions import Fraction
 
 import pytest
@@ -282,3 +283,146 @@ def test_an_interrupted_charge_leaves_no_half_line(tmp_path, monkeypatch):
             ledger.charge(Budget.pure(0.1), "fit")
     assert len(ledger.entries()) == 1
     ledger.charge(Budget.pure(1.0), "fit")
+
+
+COPIES = """
+import os, shutil, sys, tempfile, threading, time
+from fractions import Fraction
+from skdp.accounting import Budget, PrivacyLedger
+from skdp.exceptions import BudgetExceeded
+
+path, budget, stop = sys.argv[1], Budget.pure(Fraction(1, 10**6)), threading.Event()
+
+def back_up(copy):
+    while not stop.is_set():
+        shutil.copy(path, copy)  # opens the file and closes it again
+        time.sleep(0.01)
+
+for _ in range(3):
+    if os.fork() == 0:
+        with tempfile.TemporaryDirectory() as folder:
+            thread = threading.Thread(target=back_up, args=(os.path.join(folder, "copy.db"),))
+            thread.start()
+            ledger = PrivacyLedger.open(path)
+            for _ in range(int(sys.argv[2])):
+                try:
+                    os.write(1, f"{ledger.charge(budget, 'fit')}\\n".encode())
+                except BudgetExceeded:
+                    os.write(1, b"latched\\n")
+                except Exception as error:
+                    os.write(1, f"{type(error).__name__}\\n".encode())
+            stop.set()
+            thread.join()
+        os._exit(0)
+for _ in range(3):
+    assert os.wait()[1] == 0
+"""
+
+
+@needs_fork
+@pytest.mark.parametrize("each", [15, pytest.param(150, marks=pytest.mark.slow)])
+def test_backups_by_the_processes_that_charge_lose_nothing(tmp_path, each):
+    """POSIX locks are gone when any code of the process closes any descriptor of the file."""
+    ledger = PrivacyLedger(1.0, path=tmp_path / "a.db")
+    granted = run(COPIES, ledger.path, each)
+    held = [str(e.id) for e in ledger.entries()[1:]]
+    assert len(granted) == 3 * each and sorted(granted) == sorted(held)
+    assert {e.kind for e in ledger.entries()[1:]} == {"charge"} and not ledger.report().latched
+    assert ledger.spent().amount == Fraction(3 * each, 10**6)
+    assert os.listdir(tmp_path) == ["a.db"]
+
+
+HOLDS = """
+import sys, time
+from skdp.accounting import PrivacyLedger
+
+with PrivacyLedger.open(sys.argv[1])._file.transaction():
+    print("held", flush=True)
+    time.sleep(60)
+"""
+
+
+def test_a_ledger_that_another_process_holds_is_told_as_locked(tmp_path, monkeypatch):
+    pytest.importorskip("fcntl")
+    ledger = PrivacyLedger(1.0, path=tmp_path / "a.db")
+    other = subprocess.Popen([sys.executable, "-c", HOLDS, ledger.path], stdout=subprocess.PIPE)
+    try:
+        assert other.stdout.readline() == b"held\n"
+        with monkeypatch.context() as patch:
+            patch.setattr(_ledger_file, "BUSY_SECONDS", 0.05)
+            with pytest.raises(TimeoutError, match=r"locked for 0\.05 s\. Nothing was granted"):
+                ledger.charge(Budget.pure(0.1), "fit")
+    finally:
+        other.kill()
+        other.communicate()
+    ledger.charge(Budget.pure(1.0), "fit")  # the lock has gone with the process
+
+
+def test_without_fcntl_there_are_sqlites_locks(tmp_path, monkeypatch):
+    monkeypatch.setattr(_ledger_file, "fcntl", None)
+    ledger = PrivacyLedger(1.0, path=tmp_path / "a.db")
+    assert race(ledger, Budget.pure(Fraction(1, 20)), threads=4) == 20
+
+
+def test_a_file_made_again_in_the_same_second_is_another_ledger(tmp_path, monkeypatch):
+    class Clock:
+        @staticmethod
+        def now(zone):
+            return datetime(2026, 1, 1, tzinfo=zone)
+
+    monkeypatch.setattr(_ledger_file, "datetime", Clock)
+    ledger = PrivacyLedger(1.0, path=tmp_path / "a.db")
+    ledger.charge(Budget.pure(1.0), "fit")
+    os.remove(ledger.path)
+    again = PrivacyLedger(1.0, path=tmp_path / "a.db")
+    with pytest.raises(ValueError, match="was replaced"):
+        ledger.charge(Budget.pure(0.1), "fit")
+    again.charge(Budget.pure(1.0), "fit")
+    assert PrivacyLedger(1.0, path=tmp_path / "a.db").spent().amount == 1
+
+
+@pytest.mark.parametrize(
+    "column, value, row",
+    [
+        ("amount", "1/0", 2),
+        ("amount", "1/x", 2),
+        ("amount", "-1/2", 2),
+        ("amount", "1/2/3", 2),
+        ("failure", None, 2),
+        ("failure", b"0/1", 2),
+        ("amount", "0/1", 1),
+        ("amount", "", 1),
+        ("kind", "charge", 1),
+        ("what", None, 1),
+        ("id", 99, 1),
+    ],
+)
+def test_a_damaged_ledger_is_told_in_one_way(tmp_path, column, value, row):
+    ledger = PrivacyLedger(1.0, path=tmp_path / "a.db")
+    ledger.charge(Budget.pure(0.25), "fit")
+    db = sqlite3.connect(ledger.path)
+    db.execute("DROP TRIGGER no_update")
+    db.execute(f"UPDATE entries SET {column} = ? WHERE id = ?", (value, row))
+    db.commit()
+    db.close()
+    for use in (
+        ledger.report,
+        ledger.spent,
+        lambda: ledger.charge(Budget.pure(0.1), "fit"),
+        lambda: PrivacyLedger.open(ledger.path).entries(),
+        lambda: PrivacyLedger(1.0, path=ledger.path).remaining(),
+    ):
+        with pytest.raises(OSError, match=r"cannot be used \(.* damaged\)\. Nothing was granted"):
+            use()
+
+
+def test_a_charge_whose_kind_is_damaged_still_counts(tmp_path):
+    ledger = PrivacyLedger(1.0, path=tmp_path / "a.db")
+    ledger.charge(Budget.pure(0.75), "fit")
+    db = sqlite3.connect(ledger.path)
+    db.execute("DROP TRIGGER no_update")
+    db.execute("UPDATE entries SET kind = 'chbrge' WHERE id = 2")
+    db.commit()
+    db.close()
+    with pytest.raises(BudgetExceeded):
+        ledger.charge(Budget.pure(0.5), "fit")

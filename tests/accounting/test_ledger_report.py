@@ -1,4 +1,5 @@
 import builtins
+import contextlib
 import json
 import os
 import pickle
@@ -138,6 +139,52 @@ def test_the_fit_that_was_left_after_a_line_would_have_been_granted(composition)
         assert twin.spent().fraction > 0.99
 
 
+@pytest.mark.parametrize("n", [50, pytest.param(400, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("composition", ["gaussian", "basic"])
+def test_what_remains_is_granted_on_hundreds_of_ledgers(composition, n):
+    """Whatever was charged before: floats are rounded down to something that fits."""
+    rng = np.random.default_rng(0)
+    whole = (3.0, 1e-6), (0.7, 1e-9), (1e-3, 1e-5), (20.0, 1e-3), (1.1, 3.3e-7)
+    promised = 0
+    for i in range(n):
+        epsilon, delta = whole[i % len(whole)]
+        ledger = PrivacyLedger(epsilon, delta, composition=composition)
+        for _ in range(rng.integers(0, 5)):
+            part, kind = float(rng.uniform(0.01, 0.3)), rng.integers(4)
+            budget = Budget.gaussian(epsilon * part, delta * part)
+            if kind == 0:
+                budget = Budget.pure(epsilon * part / 20)
+            elif kind > 1:  # or as it is, with more failure than its part
+                budget = ledger.admit(budget)
+            with contextlib.suppress(BudgetExceeded):
+                ledger.charge(budget, "fit")
+        if ledger.report().latched:
+            ledger.acknowledge()
+        left = ledger.remaining()
+        if left.epsilon == 0 or left.delta == 0:
+            continue
+        promised += 1
+        ledger.charge(ledger.admit(Budget.gaussian(left.epsilon, left.delta)), "what remains")
+        if composition == "gaussian":
+            used = ledger.spent()
+            capacity = ledger.entries()[0].amount, ledger.entries()[0].failure
+            assert max(used.amount / capacity[0], used.failure / capacity[1]) > 0.999
+        else:
+            assert ledger.remaining().fraction < 1e-12 or ledger.remaining().delta < 1e-12 * delta
+    assert promised > 0.8 * n
+
+
+def test_a_basic_ledger_promises_pure_fits_that_it_grants():
+    rng = np.random.default_rng(1)
+    for _ in range(40):
+        ledger = PrivacyLedger(Fraction(int(rng.integers(1, 10**6)), int(rng.integers(1, 10**6))))
+        ledger.charge(
+            Budget.pure(ledger.remaining().amount * Fraction(int(rng.integers(1, 9)), 9)), "a"
+        )
+        ledger.charge(Budget.pure(ledger.remaining().epsilon), "b")
+        assert ledger.remaining().fraction < 1e-15
+
+
 def test_text_has_aligned_columns_and_readable_times(ledger):
     lines = str(ledger.report()).splitlines()
     table = lines[next(i for i, line in enumerate(lines) if "time (UTC)" in line) :]
@@ -148,7 +195,7 @@ def test_text_has_aligned_columns_and_readable_times(ledger):
     time = ledger.entries()[1].time
     assert f"{time[:10]} {time[11:19]}" in table[1] and "T" not in table[1]
     assert "seeded (seeded: not private)" in table[-1]
-    assert table[1].split()[-5:] == ["1", "1e-07", "10.89%", "89.11%", "2.813"]
+    assert table[1].split()[-5:] == ["1", "1e-07", "10.89%", "89.11%", "2.814"]
     assert not ledger.report().latched and "LATCHED" not in str(ledger.report())
     with pytest.raises(BudgetExceeded):
         ledger.charge(Budget.pure(9.0), "x")

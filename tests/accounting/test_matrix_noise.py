@@ -9,9 +9,9 @@ from skdp.accounting._matrix_noise import (
     gdp_to_pure,
     noise_delta,
     noise_renyi,
-    safe_distance,
     smallest_noise,
 )
+from tests.accounting._literature import safe_distance
 
 
 def test_the_divergence_is_that_of_its_integral():

@@ -93,7 +93,8 @@ def curator(whole, *steps):
 
 def test_a_child_spends_in_its_own_unit_and_no_more_than_its_share():
     whole = WHOLES[3]
-    steps = Step("a", "child", HALF), Step("a/noise"), Step("b", "child", HALF)
+    steps = Step("a", "child", HALF, unit="gdp"), Step("a/noise")
+    steps += (Step("b", "child", HALF, unit="pure"),)
     steps += (Step("b/noise", "laplace"),)
     parent = curator(whole, *steps)
     gaussian = parent.child("a", HALF, budget=part_of(whole, HALF, "gdp"))
@@ -110,7 +111,7 @@ def test_a_child_spends_in_its_own_unit_and_no_more_than_its_share():
 def test_a_child_cannot_be_worth_more_than_its_share():
     for whole in WHOLES:
         unit = units(whole)[0]
-        parent = curator(whole, Step("a", "child"))
+        parent = curator(whole, Step("a", "child", HALF, unit=unit))
         with pytest.raises(PlanError, match="worth more"):
             parent.child("a", HALF, budget=part_of(whole, Fraction(3, 4), unit))
     with pytest.raises(PlanError):
@@ -122,3 +123,27 @@ def test_a_mixed_budget_is_not_spent_directly():
         with pytest.raises(PlanError, match="children"):
             draw = getattr(curator(WHOLES[3], Step("x", mechanism)), mechanism)
             draw([0], sensitivity=1, share=HALF, label="x")
+
+
+def test_a_mixed_budget_ties_every_share_to_the_kind_it_was_made_for():
+    """A Gaussian child in the place of 99/100 of pure noise has delta .043, not 1e-6."""
+    part = Fraction(99, 100)
+    whole = mixed_budget(1.0, 1e-6, gaussian=1 - part, pure=[part])
+    steps = Step("a", "child", part, unit="pure"), Step("a/noise", times=1)
+    parent = curator(whole, *steps)
+    with pytest.raises(PlanError, match="another unit than planned"):
+        parent.child("a", part, budget=part_of(whole, part, "gdp"))
+    assert parent.remaining == 1  # nothing was paid for what was refused
+    assert parent.child("a", part, budget=part_of(whole, part, "pure")).budget.unit == "pure"
+    with pytest.raises(PlanError, match="made for other shares"):
+        curator(whole, Step("a", "child", part, unit="gdp"), Step("a/noise"))
+    for unit in (None, "mixed"):
+        parent = curator(whole, Step("a", "child", part, unit=unit), Step("a/noise"))
+        for budget in (None, part_of(whole, part, "gdp"), part_of(whole, part, "pure")):
+            with pytest.raises(PlanError, match="another unit than planned"):
+                parent.child("a", part, budget=budget)
+    with pytest.raises(PlanError, match="made for other shares"):  # more, smaller pure steps
+        curator(whole, Step("a", "child", part / 3, times=3, unit="pure"))
+    with pytest.raises(PlanError, match="another unit"):
+        parent = curator(Budget.zcdp(1.0, 1e-6), Step("a", "child"))
+        parent.child("a", HALF, budget=part_of(Budget.zcdp(1.0, 1e-6), HALF, "pure"))

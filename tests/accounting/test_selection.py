@@ -14,12 +14,12 @@ from skdp.accounting._gaussian import log_delta, log_delta_up
 from skdp.accounting._selection import (
     _mixture,
     log_profile,
-    renyi_selection_epsilon,
     selection_delta,
     selection_epsilon,
     selection_mu,
 )
 from skdp.mechanisms._repeats import trials_of
+from tests.accounting._literature import renyi_selection_epsilon
 
 POISSON = math.inf
 GRID = list(itertools.product((0.0, 0.5, 1.0, POISSON), (2.0, 10.0, 30.0), (0.1, 0.3, 1.0)))
@@ -256,3 +256,36 @@ def test_small_deltas_and_impossible_parameters():
     for wrong in ((0.0, 1.0), (math.nan, 1.0), (1.0, -1.0)):
         with pytest.raises(ValueError, match=r"mu|epsilon"):
             selection_delta(trials, *wrong)
+
+
+def test_a_poisson_law_of_a_thousand_runs_has_a_price():
+    """Its abscissae go down to e^-1000: products of them are zero."""
+    trials = trials_of(POISSON, 1000.0)
+    mu = selection_mu(trials, 1.0, 1e-6)
+    assert 0.02 < mu < selection_mu(trials_of(POISSON, 30.0), 1.0, 1e-6)
+    assert selection_delta(trials, mu, 1.0) <= 1e-6
+    # one slope for all runs, e^r >= sup a(u) / a(h(u)), in logarithms
+    z = np.linspace(-12, 12, 20001)
+    r = float(np.max(1000 * (ndtr(z + mu) - ndtr(z))))
+    single = math.log(1000) + log_delta(max(1.0 - r, 0), mu)
+    assert math.log(selection_delta(trials, mu, 1.0)) <= max(single, 0) + 1e-9
+
+
+@pytest.mark.parametrize("eta, mean", [(1.0, 1000.0), (POISSON, 300.0), (POISSON, 1000.0)])
+def test_the_hull_is_below_its_points_in_the_far_tail(eta, mean):
+    """Every point (a(u), a(h(u))) lies above the lines of the slopes, in 60 digits."""
+    trials, mu = trials_of(eta, mean), 0.3
+    weights, shifts = _mixture(trials, mu)
+    assert np.all(np.diff(shifts[:-1]) >= -1e-9) and np.all(weights >= 0)
+    x = np.concatenate([[0.0], np.cumsum(weights[:-1])])
+    y = np.concatenate([[0.0], np.cumsum(weights[:-1] * np.exp(shifts[:-1]))])
+    for z in np.linspace(-4.9, 4.9, 99):
+        with mpmath.workdps(60):
+            u, h = mpmath.ncdf(z), mpmath.ncdf(z + mu)
+            if eta == POISSON:
+                a, b = (mean * mpmath.exp(-mean * v) for v in (u, h))
+            else:
+                gamma = 1 - mpmath.mpf(trials.decay)
+                scale = trials.slope(np.array([0.0]))[0]
+                a, b = (scale * (1 + v * (1 - gamma) / gamma) ** -2 for v in (u, h))
+        assert np.interp(float(a), x, y) <= float(b) * (1 + 1e-9) + 1e-300

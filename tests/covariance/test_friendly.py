@@ -8,7 +8,7 @@ import pytest
 
 from skdp._curator import Curator
 from skdp.accounting import Budget, Plan, Step, pure_to_gdp
-from skdp.accounting._matrix_noise import gdp_to_pure, noise_delta, safe_distance
+from skdp.accounting._matrix_noise import gdp_to_pure, noise_delta
 from skdp.audit import conditional_sensitivity, non_interference
 from skdp.audit._matrices import matrix_distance, matrix_factor
 from skdp.chunks import ArrayRows
@@ -28,6 +28,7 @@ from skdp.exceptions import AuditFailure, PlanError, SeededNoiseWarning
 from skdp.friendly import CovarianceDistance
 from skdp.mechanisms import RowKeys, make_entropy
 from tests._curators import CannedCurator, FixedKeys, check_replay
+from tests.accounting._literature import safe_distance
 
 pytestmark = pytest.mark.filterwarnings(
     f"ignore::{SeededNoiseWarning.__module__}.SeededNoiseWarning"

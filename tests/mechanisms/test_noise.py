@@ -1,7 +1,7 @@
 import mpmath
 import numpy as np
 import pytest
-from scipy.stats import chi2, chi2_contingency, laplace, norm
+from scipy.stats import chi2, chi2_contingency, kstest, laplace, norm
 
 from skdp.mechanisms import (
     SeededEntropy,
@@ -270,13 +270,36 @@ def test_seeded_is_reproducible_and_unseeded_is_not(sampler, law):
 def test_extreme_scales(sampler, law):
     assert np.all(sampler(5e-324, 100, SeededEntropy(0)) == 0)
     assert sampler(1e-300, 1, ChosenWords([0, 1]))[0] == 0
-    largest = sampler(2.0**46, 100, SeededEntropy(0))
-    assert 2.0**45 < np.abs(largest).max() < 2.0**52
+    large = sampler(2.0**46, 100, SeededEntropy(0))
+    assert 2.0**45 < np.abs(large).max() < 2.0**52
 
 
 @LAWS
-@pytest.mark.parametrize("bad", [0, -1.0, np.nan, np.inf, 2.0**46 * 1.001, [1.0, np.nan], None])
+@pytest.mark.parametrize("bad", [0, -1.0, np.nan, np.inf, 2.0**1000 * 1.001, [1.0, np.nan], None])
 def test_scale_refused(sampler, law, bad):
     name = "sigma" if sampler is rounded_gaussian else "scale"
     with pytest.raises(ValueError, match=rf"{name} must be positive.*coarser grid"):
         sampler(bad, 2, SeededEntropy(0))
+
+
+@LAWS
+@pytest.mark.parametrize("bits", [44, 47, 57, 62, 63, 64, 90])
+def test_large_noise_is_exact_modulo_the_integers_of_64_bits(sampler, law, bits):
+    """The variate itself may be beyond int64: it wraps, a function of value plus noise."""
+    beyond = 0
+    for first in (0, 2**43 + 2, 2**52 + 12345, 2**62 + 7, 2**63 + 2**61, 2**64 - 1):
+        words = [first, 2**63 + 99, 5, 17]
+        drawn = sampler(1.25 * 2.0**bits, 1, ChosenWords(words))
+        whole = _oracle(law, 1.25 * 2.0**bits, words)
+        assert drawn.dtype == np.int64 and (int(drawn[0]) - whole) % 2**64 == 0
+        beyond += abs(whole) > 2**63
+    assert bool(beyond) == (bits > 57)
+
+
+@LAWS
+def test_large_noise_has_its_law(sampler, law):
+    # a correct sampler fails with probability 1e-9
+    scale = 1.3 * 2.0**57
+    noise = sampler(scale, 2000, SeededEntropy(11)).astype(float)
+    assert kstest(noise / scale, law.cdf).pvalue > 1e-9
+    assert kstest(noise / scale * 1.5, law.cdf).pvalue < 1e-9
