@@ -25,8 +25,8 @@ class Grant:
 
     Attributes
     ----------
-    certificate : Local or None
-        What a filter before the step knows of the rows it hands on. Private.
+    certificate : skdp.friendly.LocalCore or None
+        The core of a filter before the step, with what is proved of it. Private.
     absent : ndarray of shape (n_samples,), bool or None
         Rows outside a core, which are none to this step, whatever the steps between make of them.
         Private.

@@ -34,11 +34,9 @@ class Grid:
         """For every axis, the bits of all its positions at their places in a code."""
         tables = []
         for axis in range(len(self.half)):
-            places = [self.depth - 1 - i for i, a in enumerate(self.axes) if a == axis]
-            position = np.arange(2 ** len(places))
-            table = np.zeros(len(position), dtype=np.int64)
-            for i, place in enumerate(reversed(places)):
-                table |= ((position >> i) & 1) << place
+            table = np.zeros(1, dtype=np.int64)
+            for place in (self.depth - 1 - i for i, a in enumerate(self.axes) if a == axis):
+                table = np.add.outer(table, [0, 1 << place]).ravel()
             tables.append(table)
         return tables
 

@@ -168,6 +168,13 @@ class FriendlyCoreKMeans(CentersMixin, PrivateEstimator):
         )
         return Plan(budget, (*density_steps(), *steps), events)
 
+    def _check_public(self, n_features):
+        if self.method == "density" and self.n_parts != "auto":
+            raise ValueError(
+                'n_parts is for the friendly road, which method="density" does not take. Leave it '
+                'out, or use method="friendly".'
+            )
+
     def _release(self, rows, curator):
         located, seed = locate(rows, curator), public_seed(self.random_state)
         centers, known = self._friendly(rows, curator, located, seed), {}

@@ -16,6 +16,8 @@ from skdp.cluster._pure_ball import locate_pure, locate_pure_steps
 
 __all__ = ["LloydKMeans"]
 
+FAINTEST = Fraction(1, 2**30)  # of epsilon, for every step and column
+
 
 class LloydKMeans(CentersMixin, PrivateEstimator):
     """K-means by noisy steps of Lloyd: the classical private algorithm.
@@ -136,9 +138,7 @@ class LloydKMeans(CentersMixin, PrivateEstimator):
         plan : Plan
         """
         pure = self.delta == 0
-        budget = self._budget(
-            (lambda epsilon, _: Budget.pure(epsilon)) if pure else Budget.gaussian
-        )
+        budget = self._budget(_pure if pure else Budget.gaussian)
         step = Step("step", "laplace" if pure else "gaussian", Fraction(1, self.max_iter))
         step = Step(step.label, step.mechanism, step.at_most, self.max_iter)
         if self.radius is not None:
@@ -180,6 +180,11 @@ class LloydKMeans(CentersMixin, PrivateEstimator):
                 )
         if not isinstance(self.init, str):
             self._array("init", (self.n_clusters, n_features))
+        if self.delta == 0 and self._budget(_pure).amount < FAINTEST * self.max_iter * n_features:
+            raise ValueError(
+                "epsilon is too small to answer anything: the noise in every step would exceed "
+                "2^30 times a row. Pass a larger epsilon, or a smaller max_iter."
+            )
 
     def _array(self, name, shape):
         """Return a public parameter as finite floats of a shape."""
@@ -193,3 +198,7 @@ class LloydKMeans(CentersMixin, PrivateEstimator):
                 f"{np.count_nonzero(~np.isfinite(array))} entries that are not finite."
             )
         return np.broadcast_to(array, shape)
+
+
+def _pure(epsilon, delta):
+    return Budget.pure(epsilon)

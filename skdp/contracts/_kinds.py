@@ -17,7 +17,11 @@ class Rows(Kind):
 
 @dataclass(frozen=True)
 class Core(Rows):
-    """Private rows of which every two share a friend under ``predicate``."""
+    """Private rows of which every two share a friend under ``predicate``.
+
+    The predicate, or its class where the fit finds it, is what a plan can tell of the core; a fit
+    hands on the core together with the very predicate that certified it.
+    """
 
     predicate: object = None
 

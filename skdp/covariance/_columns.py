@@ -6,11 +6,11 @@ from skdp.mechanisms._exact import sqrt_up
 from skdp.scales import (
     RING_SENSITIVITY_SQUARED,
     LogBins,
+    clear_levels,
     highest_window,
     ring_blocks,
     top_scale,
 )
-from skdp.scales._log_histogram import _clear_of_noise as clear_of_noise
 
 __all__ = ["column_units"]
 
@@ -62,7 +62,7 @@ def _scale(counts, sd, n, bins):
     if top is None or top > 0:
         return None if top is None else max(top / TYPICAL, bins.upper_edge(1))
     # Differences that are not zero: the highest bin that stands out, and how many there are.
-    at = highest_window(counts[1:], 1, clear_of_noise(bins, 1)[1:] * sd)
+    at = highest_window(counts[1:], 1, clear_levels(bins, [1], sd)[0][1:])
     if at < 0:
         return 0.0
     part = float(np.clip((n - counts[0]) / n, sd / n, 1.0))

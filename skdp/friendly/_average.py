@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from skdp.chunks import ArrayRows
-from skdp.friendly._distance import DistancePredicate
+from skdp.friendly._distance import bounds_distance
 from skdp.friendly._filters import tail_margin
 from skdp.friendly._soft_core import CELLS, GRID_BITS, SPREAD, _grid_rows
 from skdp.mechanisms._exact import sqrt_up
@@ -41,14 +41,11 @@ def friendly_average(
     X,
     core,
     *,
-    radius,
     curator,
     count_share,
     share,
     labels,
     event,
-    n_up=None,
-    level=Fraction(1, 2),
     law="gaussian",
 ):
     """Release the average of the core rows, or None.
@@ -56,10 +53,8 @@ def friendly_average(
     Parameters
     ----------
     X : array of shape (n, d) or ArrayRows
-    core : array of shape (n,), bool
-        Private: any two core rows share a friend (friends are at most `radius` apart).
-    radius : float
-        Public or released.
+    core : LocalCore
+        A core of the rows of X under a :class:`DistancePredicate`.
     curator : Curator
     count_share, share : float or Fraction
         Of the count and of the average.
@@ -67,8 +62,6 @@ def friendly_average(
         Their planned steps.
     event : str
         Planned failure event: the count is too high.
-    n_up, level
-        As for the filter that made the core; None for cores of other origin.
     law : {"gaussian", "laplace"}
         Noise of the count. Laplace needs a zCDP budget; it is the (epsilon, delta) variant, to
         follow a BasicFilter.
@@ -78,11 +71,17 @@ def friendly_average(
     average : NoisyVector or None
         None if too few rows are in the core: a released fact. It costs the count alone.
 
+    Raises
+    ------
+    ValueError
+        For a core under another predicate, or of a table with another number of rows.
+
     Notes
     -----
     **Privacy** (add or remove a core row x; m rows with it). Rows become integers
     q = floor(x / grid), clipped by a bound known from released numbers. Core rows share a
-    friend: their q are at most 2 r / grid + sqrt(d) apart. A - A' = (q_x - A') / m. With ``n_up``,
+    friend: their q are at most 2 r / grid + sqrt(d) apart, r the certified radius of the predicate
+    that the core carries. A - A' = (q_x - A') / m. With its ``n_up``,
     x has at most level * n_up non-friends, others are at most r / grid + sqrt(d) from q_x:
     |q_x - A'| <= (r / grid + sqrt(d)) (1 + min(1, level n_up / (m - 1))). The noisy count lowered
     by its margin is at most m outside the planned failure, on either side: low <= m - 1 + noise.
@@ -92,34 +91,42 @@ def friendly_average(
     The sum is exact: see :func:`soft_core_average`. Rows outside the core are never read.
     """
     rows = X if isinstance(X, ArrayRows) else ArrayRows(as_table(X))
-    core = np.asarray(core, dtype=bool)
+    near, n_up = core.predicate, core.n_up
+    if not bounds_distance(near):
+        raise ValueError(
+            "an average needs a core of rows that are friends by distance, under a "
+            f"DistancePredicate. Got one under {type(near).__name__}."
+        )
+    if len(core.mask) != len(rows):
+        raise ValueError("the core is one of another table: it has another number of rows.")
     log_p = curator.fails(event)
     draw = curator.gaussian if law == "gaussian" else curator.laplace
-    count = draw([np.count_nonzero(core)], sensitivity=1, share=count_share, label=labels[0])
+    count = draw([np.count_nonzero(core.mask)], sensitivity=1, share=count_share, label=labels[0])
     low = int(count.value[0]) - _margin(law, log_p, count.scale)
     if low <= 1:
         curator.decide("too few rows have friends: no average")
         return None
-    near, d = DistancePredicate(radius), rows.n_features
+    d = rows.n_features
     grid, root = near.unit * 2.0**-GRID_BITS, Fraction(sqrt_up(d))
     r = Fraction(near.certified_radius(d)) / Fraction(grid)
     reach = 2 * r + root
     if n_up is not None:
-        reach = min(reach, (r + root) * (1 + Fraction(level) * max(0, n_up) / (low - 1)))
+        reach = min(reach, (r + root) * (1 + core.level * max(0, n_up) / (low - 1)))
     fine = min(max(0, low.bit_length() - FINE_BITS), FINE_BITS)
     release = curator.gaussian(
-        core_mean(rows, core, near, fine),
+        core_mean(rows, core.mask, near, fine),
         sensitivity=reach / low * 2**fine + root,
         share=share,
         label=labels[1],
     )
     unit = grid * 2.0**-fine
-    return NoisyVector(release.value * unit, release.scale * unit)
+    with np.errstate(over="ignore"):
+        return NoisyVector(release.value * unit, release.scale * unit)
 
 
-def core_mean(rows, core, near, fine):
+def core_mean(rows, mask, near, fine):
     """Return floor(2^fine mean of the core rows on the grid), int64; zero for an empty core."""
-    index, d = np.flatnonzero(core), rows.n_features
+    index, d = np.flatnonzero(mask), rows.n_features
     if index.size == 0:
         return np.zeros(d, dtype=np.int64)
     longest = LONGEST * 2.0**-fine

@@ -5,6 +5,8 @@ from fractions import Fraction
 
 import numpy as np
 
+from skdp.friendly._plain import exact, real, whole
+
 __all__ = [
     "basic_filter",
     "basic_filter_gamma",
@@ -26,6 +28,7 @@ def basic_filter_probabilities(counts, n, alpha):
     alpha : float or Fraction, 0 <= alpha < 1/2
         Rows with at least (1 - alpha) n friends are kept for sure, with n / 2 or fewer never.
     """
+    n = whole(n)
     width = (1 - 2 * _alpha(alpha)) * n
     return [min(max(Fraction(2 * int(c) - n) / width, Fraction(0)), Fraction(1)) for c in counts]
 
@@ -99,6 +102,7 @@ def paradigm(epsilon, delta, alpha):
     E e^(epsilon H) <= e^(g1 (e^epsilon - 1)) and E e^(-epsilon H') >= e^(-g2 epsilon) with
     g1 + g2 <= gamma; group privacy both ways.
     """
+    epsilon, delta = real(epsilon), real(delta)
     outer = float(basic_filter_gamma(alpha) + ROUNDING) * math.expm1(epsilon) * (1 + 1e-12)
     return outer, delta * math.expm1(outer) / math.expm1(epsilon) * (1 + 1e-12)
 
@@ -113,13 +117,14 @@ def paradigm_inverse(epsilon, delta, alpha):
     alpha : float or Fraction, 0 <= alpha < 1/2
         Of the filter.
     """
+    epsilon, delta = real(epsilon), real(delta)
     gamma = float(basic_filter_gamma(alpha) + ROUNDING)
     inner = math.log1p(epsilon / gamma) * (1 - 1e-11)
     return inner, delta * math.expm1(inner) / math.expm1(epsilon) * (1 - 1e-11)
 
 
 def _alpha(alpha):
-    alpha = Fraction(alpha)
+    alpha = exact(alpha)
     if not 0 <= alpha < Fraction(1, 2):
         raise ValueError(f"alpha must be in [0, 1/2). Got {float(alpha)!r}.")
     return alpha

@@ -1,7 +1,6 @@
 """The core of a table: rows any two of which have a common friend."""
 
 import math
-from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
@@ -9,8 +8,10 @@ import numpy as np
 from skdp._local import Local
 from skdp.accounting import Step
 from skdp.chunks import ArrayRows, map_merge
+from skdp.friendly._distance import bounds_distance
 from skdp.friendly._filters import group_size, noisy_filter, tail_margin
 from skdp.friendly._groups import group_bits, group_friends
+from skdp.friendly._plain import exact, whole
 from skdp.mechanisms import finite_rows
 from skdp.mechanisms._tables import as_table
 
@@ -20,23 +21,61 @@ MOST_UNSAMPLED = 20_000  # rows; above, friends are counted in random groups
 COUNT = Fraction(1, 100)  # share
 
 
-@dataclass(frozen=True, repr=False)
 class LocalCore(Local):
-    """The core of a table. **Local and private**: not for publication, in whole or in part.
+    """The core of a table with what is proved of it: the certificate that friendly steps ask for.
 
-    Attributes
+    **Local and private**: not for publication, in whole or in part. Mask, predicate and bounds
+    travel together and cannot be changed: noise for a core is calibrated to the very predicate that
+    decided who is a friend in it.
+
+    Parameters
     ----------
-    mask : ndarray of shape (n,), bool
-        Private; so are its sum and everything computed from it, unless a Curator released it.
-    n_up : int
-        Released; at least the number of finite rows outside the planned failure.
-    level : Fraction
+    mask : array of shape (n,), bool
+        Private; so are its sum and everything computed from it, unless a Curator released it. Any
+        two rows in it share a friend in the table.
+    predicate : Predicate or None
+        Who is whose friend. Public or released. None if no row is in the core.
+    n_up : int, default=None
+        Released; at least the number of finite rows outside the planned failure. None for a core
+        that certifies no number.
+    level : float or Fraction, default=1/2
         A core row has fewer than level * n_up non-friends.
     """
 
-    mask: np.ndarray = field(repr=False)
-    n_up: int
-    level: Fraction
+    def __init__(self, mask, predicate, n_up=None, level=Fraction(1, 2)):
+        mask = np.array(mask, dtype=bool)
+        if predicate is None and mask.any():
+            raise ValueError("a core with rows needs the predicate under which they are friends.")
+        mask.flags.writeable = False
+        self._proved = mask, predicate, None if n_up is None else whole(n_up), exact(level)
+
+    @property
+    def mask(self):
+        """Which rows are in the core. Private."""
+        return self._proved[0]
+
+    @property
+    def predicate(self):
+        """Who is whose friend: what the rows of the core were certified under."""
+        return self._proved[1]
+
+    @property
+    def n_up(self):
+        """Released bound on the number of rows, or None."""
+        return self._proved[2]
+
+    @property
+    def level(self):
+        """Part of the rows, n_up of them, that a core row has fewer non-friends than."""
+        return self._proved[3]
+
+    @property
+    def radius(self):
+        """The radius within which any two core rows have a common friend.
+
+        None where the predicate bounds no distance.
+        """
+        return self.predicate.radius if bounds_distance(self.predicate) else None
 
 
 def friendly_core_plan(label="core"):
@@ -134,8 +173,8 @@ def friendly_core(
     >>> curator = make_curator(plan, make_entropy(0))
     >>> core = friendly_core(X, DistancePredicate(r), curator, share=0.3)
     >>> centre = friendly_average(
-    ...     X, core.mask, radius=r, curator=curator, count_share=0.05, share=0.3,
-    ...     labels=("size", "centre"), event="size", n_up=core.n_up, level=core.level)
+    ...     X, core, curator=curator, count_share=0.05, share=0.3,
+    ...     labels=("size", "centre"), event="size")
     >>> cells = np.clip((X[core.mask] - centre.value) / (r / 4), -16, 15)  # each row by itself
     >>> cells = np.floor(cells).astype(int) + 16
     >>> counts = [np.bincount(column, minlength=32) for column in cells.T]
@@ -147,14 +186,13 @@ def friendly_core(
     >>> bool(np.all(np.abs(median - 1e6) < 2))
     True
     """
-    rows = _rows(X)
-    if n_up is None:
-        n_up = row_bound(rows, curator, label=label)
+    rows, level, most = _rows(X), exact(level), whole(most)
+    n_up = row_bound(rows, curator, label=label) if n_up is None else whole(n_up)
     index = map_merge(rows, _finite_index, lambda a, b: np.concatenate([a, b]))
     kept = np.zeros(len(rows), dtype=bool)
     if n_up < 1:
         curator.decide("too few rows: the core is empty")
-        return LocalCore(kept, 0, Fraction(level))
+        return LocalCore(kept, predicate, 0, level)
     strength = float(curator.budget.amount) * (1 if curator.budget.unit == "gdp" else 2)  # mu^2
     if share is None:
         counted = min(n_up, most / 2)
@@ -180,7 +218,7 @@ def friendly_core(
         level=level,
         q=2.0**-bits,
     )
-    return LocalCore(kept, n_up, Fraction(level))
+    return LocalCore(kept, predicate, n_up, level)
 
 
 def _rows(X):

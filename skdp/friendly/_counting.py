@@ -1,8 +1,9 @@
 """Counting friends by matrix products that decide nearly all pairs with a proof.
 
-Rows within T = r 2^14 / sqrt(d + 8) of a pivot row p are its *core*, rows within T + 2r are *near*.
+Rows within T = r 2^b / sqrt(d + 8) of a pivot row p are its *core*, rows within T + 2r are *near*.
 All friends of a core row are near, so products of core rows and near rows count them. Rows that are
-left take another pivot from among themselves; a pivot is in its own core, hence this ends.
+left take another pivot from among themselves; a pivot is in its own core, hence this ends. The
+first pivots have b = 14; if rows are left, they are far apart, and b = 22 follows.
 
 Write a = fl(x - p), b = fl(y - p), D = |x - y|, S for the sum that the rule compares with
 R = fl(r r), 1 <= r < 2; u = 2^-53, g_k = k u / (1 - k u), (z) for z as computed, N = |a| + |b|.
@@ -21,9 +22,14 @@ products in any order, with or without fused operations:
                                  if S > R, D^2 >= R (1 - g_(d+2))
 
 Together less than 1.01 (d + 8) u (N^2 + R), where N^2 <= 4.1 (T + 2r)^2 <= 8.2 T^2 + 33 r^2: less
-than R (1.05 2^-22 + 35 (d + 8) 2^-53) < R (2^-21 + (d + 8) 2^-47), the margin. Underflow (2^-1022
-an operation) and the roundings of T and of the margin vanish in that gap. So E > margin proves
-S <= R, E < -margin proves S > R, and the rule itself decides the other pairs.
+than R (1.05 2^(2b-50) + 35 (d + 8) 2^-53) < R (2^(2b-49) + (d + 8) 2^-47), the margin. Underflow
+(2^-1022 an operation) and the roundings of T and of the margin vanish in that gap. So E > margin
+proves S <= R, E < -margin proves S > R, and the rule itself decides the other pairs.
+
+*Groups.* Rows that are farther than T from one another would take a pivot each, so rows are first
+divided at gaps: columns in turn, where sorted entries of a group are more than 5/2 apart in units.
+Rounding is monotone: all pairs across a gap have |fl(x_k - y_k)| >= fl(gap) > 5/2, S >= 25/4 > R,
+and are no friends. Groups of a few rows are decided together, by the rule itself.
 """
 
 import numpy as np
@@ -35,12 +41,66 @@ __all__ = ["count_between", "count_within"]
 PANEL = 2**17  # pairs decided together: they stay in the second-level cache
 COLUMNS = 2**10  # of a panel; below 2^16, for sums in 16 bits
 CELLS = 2**18  # cells of a block of rows
+NARROW, WIDE = 14, 22  # b of the reach of a pivot
+PIVOTS = 8  # of narrow reach
+GAP = 2.5  # in units, between the entries of rows that are no friends
+FEW = 16  # rows of a group that is decided together with others
 
 
 def count_within(X, predicate):
     """Count the friends of every row among all rows."""
     counts = np.zeros(len(X), dtype=np.int64)
-    left = _finite(X, predicate)
+    index = _finite(X, predicate)
+    if index.size == 0:
+        return counts
+    near = _Near(X, index, X[index[:1]], predicate)
+    if near.core.all() and len(near.index) == len(index):
+        counts[index] = near.count_within()
+        return counts
+    Z = predicate.rows(X[index])
+    order, starts, sizes = _groups(Z)
+    for size in range(1, FEW + 1):
+        members = order[starts[sizes == size][:, None] + np.arange(size)]
+        counts[index[members]] = _count_few(Z, members, predicate.limit)
+    del Z
+    for start, size in zip(starts[sizes > FEW], sizes[sizes > FEW], strict=True):
+        _count_group(X, index[np.sort(order[start : start + size])], predicate, counts)
+    return counts
+
+
+def _groups(Z):
+    """Divide rows in units into groups without friends in other groups.
+
+    Returns the rows in the order of their groups, where groups start in it, and their sizes.
+    """
+    labels = np.zeros(len(Z), dtype=np.int64)
+    for column in Z.T:
+        order = np.lexsort((column, labels))
+        new = (np.diff(labels[order]) > 0) | (np.diff(column[order]) > GAP)
+        labels[order[1:]] = np.cumsum(new)
+        labels[order[0]] = 0
+        if np.bincount(labels).max() <= FEW:
+            break
+    sizes = np.bincount(labels)
+    return np.argsort(labels, kind="stable"), np.cumsum(sizes) - sizes, sizes
+
+
+def _count_few(Z, members, limit):
+    """Count friends in groups of equal sizes, rows of numbers in Z, by the rule itself."""
+    counts, size = np.empty(members.shape, dtype=np.int64), members.shape[1]
+    for part in _slices(0, len(members), max(1, PANEL // size**2)):
+        group = Z[members[part]]
+        total = np.zeros((len(group), size, size))
+        for column in np.moveaxis(group, 2, 0):
+            squares = column[:, :, None] - column[:, None, :]
+            squares *= squares
+            total += squares
+        counts[part] = np.count_nonzero(total <= limit, axis=2)
+    return counts
+
+
+def _count_group(X, left, predicate, counts):
+    """Write the numbers of friends among the rows X[left] into their counts."""
     while left.size:
         near = _Near(X, left, X[left[:1]], predicate)
         if not near.core.all():  # not a group without friends outside
@@ -48,18 +108,19 @@ def count_within(X, predicate):
             break
         counts[near.index] = near.count_within()
         left = np.setdiff1d(left, near.index, assume_unique=True)
-    return counts
 
 
 def count_between(A, B, predicate):
     """Count the friends of every row of A among the rows of B."""
     counts = np.zeros(len(A), dtype=np.int64)
-    everyone, near = np.arange(len(B)), None
+    everyone, near, pivots = np.arange(len(B)), None, 0
     finite = _finite(A, predicate)
     for part in _slices(0, len(finite), max(1, CELLS // A.shape[1])):
         left = finite[part]
         while left.size:
-            near = near or _Near(B, everyone, A[left[:1]], predicate)
+            if near is None:
+                bits, pivots = NARROW if pivots < PIVOTS else WIDE, pivots + 1
+                near = _Near(B, everyone, A[left[:1]], predicate, bits)
             core, counts[left[core]] = near.count(predicate.rows(A[left]))
             left = left[~core]
             near = None if left.size else near  # kept for the next part
@@ -69,11 +130,11 @@ def count_between(A, B, predicate):
 class _Near:
     """The rows of X[index] near a pivot, ready for products."""
 
-    def __init__(self, X, index, pivot, predicate):
+    def __init__(self, X, index, pivot, predicate, bits=NARROW):
         self.X, self.predicate, self.pivot = X, predicate, predicate.rows(pivot)
         d, r = X.shape[1], np.sqrt(predicate.limit)
-        self.margin = predicate.limit * (2.0**-21 + (d + 8) * 2.0**-47)
-        core = r * 2.0**14 / np.sqrt(d + 8)
+        self.margin = predicate.limit * (2.0 ** (2 * bits - 49) + (d + 8) * 2.0**-47)
+        core = r * 2.0**bits / np.sqrt(d + 8)
         self.core_square = core**2
         right = np.empty((len(index), d + 2))
         predicate.rows(X if len(index) == len(X) else X[index], out=right[:, :d])

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from skdp.friendly._plain import real
+
 __all__ = ["CovarianceDistance"]
 
 CELLS = 2**18  # entries of the matrices eliminated together
@@ -51,9 +53,9 @@ class CovarianceDistance:
     gamma: float = 1.0
 
     def __post_init__(self):
+        object.__setattr__(self, "gamma", real(self.gamma))
         if not 2.0**-20 <= self.gamma <= 4:
             raise ValueError(f"gamma must be between 2**-20 and 4. Got {self.gamma!r}.")
-        object.__setattr__(self, "gamma", float(self.gamma))
 
     def implies(self, d):
         """Return the distance that friends do not exceed."""

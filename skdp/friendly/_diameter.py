@@ -6,6 +6,7 @@ import numpy as np
 
 from skdp.chunks import ArrayRows, map_merge
 from skdp.friendly._distance import DistancePredicate
+from skdp.friendly._plain import exact, real
 from skdp.mechanisms import finite_rows
 from skdp.mechanisms._tables import as_table
 
@@ -16,12 +17,13 @@ FINE = 2**10  # grid of the statistic
 
 def diameter_radii(r_min, r_max, base=1.5):
     """Return the public candidates r_min base^i, i = 0..T, the last at least r_max."""
+    r_min, r_max, base = real(r_min), real(r_max), real(base)
     if not (2.0**-400 <= r_min <= r_max <= 2.0**400 and 1.01 <= base <= 2.0**100):
         raise ValueError(
             "radii need 2**-400 <= r_min <= r_max <= 2**400 and 1.01 <= base <= 2**100. "
             f"Got r_min={r_min!r}, r_max={r_max!r}, base={base!r}."
         )
-    radii = [float(r_min)]
+    radii = [r_min]
     while radii[-1] < r_max:
         radii.append(radii[-1] * base)
     return tuple(radii)
@@ -43,7 +45,7 @@ def check_diameter_statistic(counts, n, slack):
     x_j is not, 2 c_j replaces 2 c_j - 1, c_j <= n - 1, with the same range; n = 1 moves a by at
     most 1. So |a - a'| <= 2 - slack for slack <= 1/2, and rounding down adds less than 1.
     """
-    total, slack = sum(int(c) for c in np.asarray(counts)), Fraction(slack)
+    total, n, slack = sum(int(c) for c in np.asarray(counts)), int(n), exact(slack)
     return 0 if n == 0 else int((Fraction(total, n) - (1 - slack) * n) * FINE // 1)
 
 
@@ -79,7 +81,8 @@ def find_diameter(X, radii, curator, *, share, label, slack=Fraction(1, 10), fam
     next depends on earlier answers only. A wrong radius costs accuracy, never privacy. Common rows
     keep their coins, so the parts of neighbouring tables are equal or neighbours.
     """
-    rows, slack = X if isinstance(X, ArrayRows) else ArrayRows(as_table(X)), Fraction(slack)
+    rows = X if isinstance(X, ArrayRows) else ArrayRows(as_table(X))
+    slack = exact(slack)
     if not 0 <= slack <= Fraction(1, 2):
         raise ValueError(f"slack must be in [0, 1/2]. Got {float(slack)!r}.")
     family = family or DistancePredicate
@@ -94,7 +97,7 @@ def find_diameter(X, radii, curator, *, share, label, slack=Fraction(1, 10), fam
         release = curator.gaussian(
             [known[middle]],
             sensitivity=(2 - slack) * FINE + 1,
-            share=Fraction(share) / tests,
+            share=exact(share) / tests,
             label=label,
         )
         if low < high:

@@ -6,9 +6,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from skdp.friendly._counting import count_between, count_within
+from skdp.friendly._plain import real
 from skdp.mechanisms._tables import as_table
 
-__all__ = ["DistancePredicate"]
+__all__ = ["DistancePredicate", "bounds_distance"]
+
+
+def bounds_distance(predicate):
+    """Tell whether a core under a predicate, or under one of a class, bounds a distance.
+
+    :class:`DistancePredicate` does. A subclass could call other rows friends, and proofs read the
+    rule: so it does not.
+    """
+    return predicate is DistancePredicate or type(predicate) is DistancePredicate
 
 
 @dataclass(frozen=True)
@@ -42,12 +52,12 @@ class DistancePredicate:
     radius: float
 
     def __post_init__(self):
+        object.__setattr__(self, "radius", real(self.radius))
         if not 2.0**-1000 <= self.radius <= 2.0**1000:
             raise ValueError(
                 f"radius must be between 2**-1000 and 2**1000. Got {self.radius!r}: "
                 "change the unit of the rows."
             )
-        object.__setattr__(self, "radius", float(self.radius))
 
     @property
     def unit(self):

@@ -7,6 +7,7 @@ import numpy as np
 from scipy.special import ndtri_exp
 
 from skdp.friendly._groups import binomial_bound
+from skdp.friendly._plain import exact, real, whole
 from skdp.mechanisms._exact import sqrt_up
 
 __all__ = [
@@ -70,6 +71,7 @@ def noisy_filter(
     sample of the table for all rows would be wrong with the sensitivity of groups: with
     probability q a row moves all counts.)
     """
+    n_up, q = whole(n_up), real(q)
     if n_up < 1:
         return np.zeros(len(counts), dtype=bool)
     level, grouped = _level(level), q < 1
@@ -97,7 +99,8 @@ def filter_threshold(log_p, scale, n_up, level, q=1):
     n_up, level, q
         As for :func:`noisy_filter`.
     """
-    log_p -= math.log(n_up) + 1e-9
+    n_up, q, scale = whole(n_up), real(q), real(scale)
+    log_p = real(log_p) - math.log(n_up) - 1e-9
     if q >= 1:
         return math.floor((1 - 2 * _level(level)) * n_up) + 1 + tail_margin(log_p, scale)
     return _chernoff(log_p, n_up * q, float(level), scale) + 1
@@ -120,7 +123,7 @@ def group_size(n_up, cost, log_p, *, level=Fraction(1, 2), least=1000, most):
     least, most : int
         Bounds on the answer.
     """
-    size = least
+    n_up, cost, size = whole(n_up), real(cost), whole(least)
     while size < most:
         scale = math.sqrt(binomial_bound(n_up, min(1.0, size / n_up), log_p) / cost)
         top = filter_threshold(log_p, scale, n_up, level, min(size / n_up, 0.5))
@@ -158,10 +161,15 @@ def replace_one_filter(counts, *, size, curator, share, label, event, least=Frac
     the added 1 of a judgement in one of the two tables.) Each is kept with at most the planned
     probability / size; all others are certified in U, whichever run keeps them.
     """
-    least, counts = Fraction(least), np.asarray(counts, dtype=np.int64)
-    a, b = least.numerator, least.denominator
+    least, counts = exact(least), np.asarray(counts, dtype=np.int64)
+    a, b, size = least.numerator, least.denominator, whole(size)
     if not Fraction(1, 2) <= least < 1 or not len(counts) <= size:
         raise ValueError("replace_one_filter needs 1/2 <= least < 1 and at most `size` counts.")
+    if b * (size + 1) >= 2**62:
+        raise ValueError(
+            "replace_one_filter computes with the denominator of `least`, which must be small. "
+            "Pass a Fraction: Fraction(2, 3) for two thirds."
+        )
     log_p = curator.fails(event) - math.log(max(1, size)) - 1e-9
     release = curator.gaussian(
         b * counts - a * (len(counts) + 1),
@@ -174,7 +182,7 @@ def replace_one_filter(counts, *, size, curator, share, label, event, least=Frac
 
 
 def _level(level):
-    level = Fraction(level)
+    level = exact(level)
     if not 0 < level <= Fraction(1, 2):
         raise ValueError(f"level must be in (0, 1/2]. Got {float(level)!r}.")
     return level

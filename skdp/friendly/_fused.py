@@ -7,6 +7,7 @@ from skdp.accounting import Plan, Step
 from skdp.friendly._filters import replace_one_filter
 from skdp.friendly._match import FusedMatch
 from skdp.friendly._matching import as_tuples
+from skdp.friendly._plain import real, whole
 from skdp.friendly._tuples import (
     find_tuple_diameter,
     friendly_tuple_average,
@@ -22,9 +23,10 @@ BASE = 1.5
 
 def radius_grid(r_min, r_max):
     """Return the public candidates r_min 1.5^i, the last at least r_max."""
+    r_min, r_max = real(r_min), real(r_max)
     if not 2.0**-400 <= r_min <= r_max <= 2.0**399:
         raise ValueError(f"radii need 2**-400 <= r_min <= r_max <= 2**399. Got {r_min}, {r_max}.")
-    radii = [float(r_min)]
+    radii = [r_min]
     while radii[-1] < r_max:
         radii.append(radii[-1] * BASE)
     return tuple(radii)
@@ -46,6 +48,7 @@ def friendly_tuples_plan(budget, *, k, r_min, r_max):
     -------
     plan : Plan
     """
+    k = whole(k)
     times = {"tuple diameter": (len(radius_grid(r_min, r_max)) - 1).bit_length(), "tuple points": k}
     steps = (Step(label, times=times.get(label, 1)) for label in PARTS)
     steps = (replace(s, at_most=Fraction(PARTS[s.label], 100) / max(1, s.times)) for s in steps)

@@ -4,12 +4,14 @@ import math
 
 import numpy as np
 
+from skdp.friendly._plain import real, whole
+
 __all__ = ["binomial_bound", "group_bits", "group_friends"]
 
 
 def group_bits(n_rows, size):
     """Return b such that 2^b groups of n_rows rows have at least ``size`` rows on average."""
-    return max(0, math.floor(math.log2(max(1.0, n_rows / size))))
+    return max(0, math.floor(math.log2(max(1.0, real(n_rows) / real(size)))))
 
 
 def group_friends(rows, index, keys, bits, predicate):
@@ -37,6 +39,7 @@ def group_friends(rows, index, keys, bits, predicate):
     number Bin(n - 1, 2^-bits). Given the key of a row, each other row is in its group with
     probability 2^-bits, independently: the group is a Poisson sample of the table.
     """
+    bits = whole(bits)
     counts, sizes = np.empty((2, len(index)), dtype=np.int64)
     if bits == 0:
         counts[:], sizes[:] = predicate.friends(rows.take(index)), len(index)

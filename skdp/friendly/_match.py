@@ -6,6 +6,7 @@ from fractions import Fraction
 import numpy as np
 
 from skdp.friendly._matching import aligned_squares, as_tuples, count_aligned
+from skdp.friendly._plain import real
 
 __all__ = ["FusedMatch", "MatchPredicate"]
 
@@ -59,12 +60,12 @@ class MatchPredicate:
     gamma: float = 1 / 7
 
     def __post_init__(self):
+        object.__setattr__(self, "gamma", real(self.gamma))
         if not 2.0**-20 <= self.gamma <= 1 / 3:
             raise ValueError(
                 f"gamma must be between 2**-20 and 1/3. Got {self.gamma!r}: beyond 1/3 the order "
                 "of the points is not determined."
             )
-        object.__setattr__(self, "gamma", float(self.gamma))
 
     @property
     def least(self):
@@ -158,9 +159,9 @@ class FusedMatch(MatchPredicate):
 
     def __post_init__(self):
         super().__post_init__()
+        object.__setattr__(self, "radius", real(self.radius))
         if not 2.0**-400 <= self.radius <= 2.0**400:
             raise ValueError(f"radius must be between 2**-400 and 2**400. Got {self.radius!r}.")
-        object.__setattr__(self, "radius", float(self.radius))
 
     @property
     def limit(self):

@@ -108,13 +108,10 @@ def core_and_average(X, radius, curator, *, n_up, level=Fraction(1, 2), most=MOS
     core = friendly_core(X, DistancePredicate(radius), curator, n_up=n_up, level=level, most=most)
     return friendly_average(
         X,
-        core.mask,
-        radius=radius,
+        core,
         curator=curator,
         count_share=SIZE,
         share=curator.remaining - SIZE,
         labels=("core size", "core average"),
         event="core size",
-        n_up=core.n_up,
-        level=level,
     )

@@ -7,6 +7,7 @@ import numpy as np
 
 from skdp.friendly._distance import DistancePredicate
 from skdp.friendly._matching import as_tuples
+from skdp.friendly._plain import real
 
 __all__ = ["PairwisePredicate", "Predicate", "TupleDistance"]
 
@@ -65,7 +66,7 @@ class TupleDistance:
     radii: tuple
 
     def __post_init__(self):
-        radii = tuple(float(r) for r in self.radii)
+        radii = tuple(real(r) for r in self.radii)
         if not radii:
             raise ValueError("radii must name at least one radius. Got none.")
         for radius in radii:

@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from skdp.friendly._distance import DistancePredicate
+from skdp.friendly._plain import real, whole
 from skdp.mechanisms._exact import sqrt_up
 from skdp.mechanisms._tables import as_table
 
@@ -86,6 +87,7 @@ def soft_core_average(X, counts, *, n_up, h_low, radius):
     integers in float64 are exact; blocks of rows keep the sums of products of integers below
     2^53 in any order, and Python's integers add the blocks. Rows without weight are never read.
     """
+    n_up, h_low = whole(n_up), whole(h_low)
     X, predicate = as_table(X), DistancePredicate(radius)
     d, grid = X.shape[1], predicate.unit * 2.0**-GRID_BITS
     sensitivity = soft_core_sensitivity(n_up=n_up, h_low=h_low, radius=radius, grid=grid, d=d)
@@ -122,13 +124,13 @@ def soft_core_sensitivity(*, n_up, h_low, radius, grid, d):
         t = 1 + (n_up - 1 - h)_+ / (h - n_up / 2), rho = certified radius / grid + sqrt(d).
         About 1.5 radius / n when all are friends.
     """
-    n_up, h_low = int(n_up), int(h_low)
+    n_up, h_low, d = whole(n_up), whole(h_low), whole(d)
     if not 1 <= n_up < 2 * h_low <= 2 * MOST_ROWS:
         raise ValueError(
             f"a soft core needs 1 <= n_up < 2 h_low <= 2**29. Got n_up={n_up}, h_low={h_low}: "
             "take a larger radius, or more rows."
         )
-    h = Fraction(h_low)
+    h, grid = Fraction(h_low), real(grid)
     root = Fraction(sqrt_up(d))
     rho = Fraction(DistancePredicate(radius).certified_radius(d)) / Fraction(grid) + root
     t = 1 + max(0, n_up - 1 - h) / (h - Fraction(n_up, 2))

@@ -8,6 +8,7 @@ from scipy.special import ndtri_exp
 
 from skdp.friendly._distance import DistancePredicate
 from skdp.friendly._matching import as_tuples
+from skdp.friendly._plain import exact, whole
 from skdp.friendly._soft_core import GRID_BITS, SPREAD, _grid_rows
 from skdp.mechanisms._exact import sqrt_up
 
@@ -40,6 +41,7 @@ def secret_permutation(coins, k, *, use=0):
     It is independent of the keys of the rows, of the rows and of all noise. Each call of
     :func:`reorder` in a fit needs another: ``use`` numbers them.
     """
+    k = whole(k)
     keys = coins.keys(BEYOND, BEYOND + 2 * k, use=f"permutation {use}")
     return np.lexsort(np.asarray(keys, dtype=np.uint64).reshape(2, k))
 
@@ -69,6 +71,7 @@ def find_tuple_diameter(counts, radii, curator, *, share, label, slack=Fraction(
     **Privacy** (t public, one tuple replaced). What is released is the number of ordered pairs of
     friends. A tuple is in 2 (t - 1) + 1 of them, the pair with itself included: sensitivity 2t - 1.
     """
+    slack = exact(slack)
     totals, t = np.asarray(counts, dtype=np.int64).sum(axis=0), len(counts)
     tests, low, high = (len(radii) - 1).bit_length(), 0, len(radii) - 1
     while low < high:
@@ -76,10 +79,10 @@ def find_tuple_diameter(counts, radii, curator, *, share, label, slack=Fraction(
         release = curator.gaussian(
             totals[middle : middle + 1],
             sensitivity=max(1, 2 * t - 1),
-            share=Fraction(share) / tests,
+            share=exact(share) / tests,
             label=label,
         )
-        if int(release.value[0]) >= (1 - Fraction(slack)) * t * t:
+        if int(release.value[0]) >= (1 - slack) * t * t:
             high = middle
         else:
             low = middle + 1
@@ -167,7 +170,7 @@ def friendly_tuple_average(ordered, radii, curator, *, count_share, share, label
         release = curator.gaussian(
             _grid_average(ordered[:, i], near),
             sensitivity=reach / low + root,
-            share=Fraction(share) / k,
+            share=exact(share) / k,
             label=labels[1],
         )
         points[i] = release.value * grid

@@ -12,6 +12,7 @@ __all__ = ["choice_step", "choose_quantile"]
 LINEAR, PER_OCTAVE, OCTAVES = 256, 64, 20
 MOST_COLUMNS = 2**16
 STEPS = 8  # of the grid, per distance that the noise moves a rank by
+FALL = 2.0  # of the prior weight of an octave of far candidates, from one to the next
 
 
 def choice_step(label):
@@ -46,8 +47,10 @@ def choose_quantile(rows, curator, column, p, *, center, sensitivity, share, lab
     -----
     **Privacy** (add or remove one row): with p = num / den the score of a candidate r is
     ``-|num #{x > r} - (den - num) #{x < r}|``, which a row moves by at most max(num, den - num).
-    The candidates do not depend on rows. Which pure epsilon a share buys is told by
-    :meth:`Curator.select`.
+    The candidates do not depend on rows. From every score a public number is taken, which moves
+    nothing: the far octaves have half the prior weight of the ones before them, so where no rank
+    tells candidates apart, as beyond the outermost row, none is chosen for being far away. Which
+    pure epsilon a share buys is told by :meth:`Curator.select`.
     """
     num, den = Quantile(p).p.as_integer_ratio()
     sensitive = max(num, den - num)
@@ -60,7 +63,7 @@ def choose_quantile(rows, curator, column, p, *, center, sensitivity, share, lab
         below, upto = (np.searchsorted(x, grid, side=side) for side in ("left", "right"))
         return num * (len(x) - upto) - (den - num) * below
 
-    scores = -np.abs(map_merge(rows, statistic, np.add))
+    scores = -np.abs(map_merge(rows, statistic, np.add)) - _handicaps(2 * sensitive / epsilon)
     index = curator.select(scores, sensitivity=sensitive, share=share, label=label)
     return float(grid[index]), float(np.sqrt(8) * sensitivity / epsilon)
 
@@ -71,3 +74,11 @@ def _grid(center, step):
     far = LINEAR * np.exp2(np.arange(1, PER_OCTAVE * OCTAVES + 1) / PER_OCTAVE)
     away = np.concatenate([near, far]) * step
     return np.nan_to_num(np.concatenate([center - away[::-1], [center], center + away]))
+
+
+def _handicaps(unit):
+    """Return what is taken from the scores of the candidates; ``unit`` is worth a factor of e."""
+    octaves = np.arange(1, PER_OCTAVE * OCTAVES + 1) // PER_OCTAVE
+    away = np.concatenate([np.zeros(LINEAR), octaves * np.log(FALL)])
+    nats = np.concatenate([away[::-1], [0.0], away])
+    return np.rint(np.minimum(nats * unit, 2.0**60)).astype(np.int64)

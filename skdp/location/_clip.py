@@ -8,28 +8,30 @@ import numpy as np
 
 from skdp.chunks import map_merge
 from skdp.mechanisms import row_norms
-from skdp.scales import LogBins, highest_window
+from skdp.scales import LogBins, clear_of_noise, highest_window, noise_level
 
 __all__ = ["Clip", "Distances", "Tail", "release_distances"]
 
 OCTAVES_BELOW, OCTAVES_FINE, OCTAVES_ABOVE = 5, 1, 12
-# Standard deviations above which a window counts as rows. Noise alone passes with probability 1e-3
-# for some narrow window, at the cost of a factor of 2, and 1e-6 for a wide one, at up to 2^12.
-CLEAR, CLEAR_FAR = 4.5, 5.5
-UNSEEN = 3.5  # standard deviations of the number of rows that may hide beyond
+# Probabilities with which noise alone in a window passes for rows: 1e-3 for some narrow window, at
+# the cost of a factor of 2, and 1e-6 for a wide one, at up to 2^12.
+FALSE_NEAR, FALSE_FAR = 3.4e-6, 1.9e-8
+UNSEEN = 2.3e-4  # and with which more rows than that hide beyond
 
 
 @dataclass(frozen=True)
 class Distances:
-    """Released histogram of distances: ``counts`` in cells with upper ``edges``, noise ``sd``.
+    """Released histogram of distances: ``counts`` in cells with upper ``edges``.
 
-    The first ``fine`` cells are narrow.
+    The first ``fine`` cells are narrow. ``sd`` is the scale of the noise of a ``law``: the standard
+    deviation, or b of Laplace noise.
     """
 
     counts: np.ndarray
     edges: np.ndarray
     sd: float
     fine: int
+    law: str = "gaussian"
 
 
 def release_distances(rows, curator, *, center, scale, around, share):
@@ -86,11 +88,12 @@ class Tail:
 
     def __init__(self, distances, n_rows, *, near=False):
         size = distances.fine if near else len(distances.counts)
-        counts, sd = distances.counts[:size], distances.sd
+        counts, noise = distances.counts[:size], {"scale": distances.sd, "law": distances.law}
         top = -1
         for width in (1, 2, 4, 8):
-            level = np.where(np.arange(width - 1, size) < distances.fine, CLEAR, CLEAR_FAR)
-            top = max(top, highest_window(counts, width, level * sd * math.sqrt(width)))
+            narrow = np.arange(width - 1, size) < distances.fine
+            near, far = (clear_of_noise(p, width, **noise) for p in (FALSE_NEAR, FALSE_FAR))
+            top = max(top, highest_window(counts, width, np.where(narrow, near, far)))
         self.empty = top < 0
         if self.empty:
             return
@@ -98,7 +101,7 @@ class Tail:
         self._counts = np.maximum(counts[: top + 1], 0.0)
         self._edges = distances.edges[: top + 1]
         self._lower = np.append(0.0, self._edges[:-1])
-        self._unseen = UNSEEN * sd
+        self._unseen = float(noise_level(UNSEEN, 1, **noise))
         self._power = self._tail_power()
 
     def _tail_power(self):

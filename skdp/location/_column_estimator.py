@@ -11,8 +11,8 @@ from skdp._compat import Interval
 from skdp._estimator import PrivateEstimator
 from skdp.accounting import Plan
 from skdp.denoising._parameter import check_denoiser, denoised, with_denoiser
-from skdp.location._column_noise import ColumnNoise, column_budget, column_step
-from skdp.location._places import NOTHING, Place, Searcher, place_steps
+from skdp.location._column_noise import ColumnNoise, check_strength, column_budget, column_step
+from skdp.location._places import NOTHING, TOO_WIDE, Place, Searcher, place_steps
 from skdp.location._public import column_vector
 from skdp.sensitivity import bounded_column, release_bounded
 
@@ -61,6 +61,7 @@ class ColumnEstimator(PrivateEstimator):
     def _check_public(self, n_features):
         self._column_vectors(n_features)
         check_denoiser(self.denoiser, n_features, self._law())
+        check_strength(self._budget(column_budget), n_features * len(self._statistics()))
 
     def _law(self):
         return "laplace" if self.delta == 0 else "gaussian"
@@ -80,13 +81,14 @@ class ColumnEstimator(PrivateEstimator):
     def _release(self, rows, curator):
         noise, d = ColumnNoise(curator), rows.n_features
         center, sensitivity = self._column_vectors(d)
-        times, place = len(self._statistics()), None
+        times, place, lost = len(self._statistics()), None, False
         if self._is_placed():
             place = Place(np.tile(center, times), np.tile(sensitivity, times))
         else:
             searcher = Searcher(rows, noise, center)
             if not searcher.few:
                 place = self._search(searcher)
+                lost = place.lost & (sensitivity is None)
                 if sensitivity is not None:
                     place.sensitivity = np.tile(sensitivity, times)
         if place is None:
@@ -95,7 +97,9 @@ class ColumnEstimator(PrivateEstimator):
             values = np.asarray(self._without_rows(start))
             return self._fitted(values, np.full(values.shape, math.inf), start)
         values, sd = self._draw(rows, curator, noise, place)
-        values = np.nan_to_num(values).reshape(times, d)
+        if np.any(lost):
+            curator.decide(TOO_WIDE)
+        values, sd = np.nan_to_num(values).reshape(times, d), np.where(lost, math.inf, sd)
         return self._fitted(values, sd.reshape(times, d), place.center[:d])
 
     def _draw(self, rows, curator, noise, place):

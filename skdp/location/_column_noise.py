@@ -6,9 +6,9 @@ from skdp.accounting import Budget, Step
 from skdp.mechanisms._exact import sqrt_up
 from skdp.sensitivity import release_mechanism
 
-__all__ = ["ColumnNoise", "column_budget", "column_step"]
+__all__ = ["ColumnNoise", "check_strength", "column_budget", "column_step"]
 
-TAILS = 2.2  # a Laplace scale has the tails of so many normal standard deviations, to 5e-5
+FAINTEST = 2.0**20
 
 
 def column_budget(epsilon, delta, *, choice=False):
@@ -16,6 +16,19 @@ def column_budget(epsilon, delta, *, choice=False):
     if delta == 0:
         return Budget.pure(epsilon)
     return Budget.zcdp(epsilon, delta) if choice else Budget.gaussian(epsilon, delta)
+
+
+def check_strength(budget, k):
+    """Raise ValueError if the noise in k numbers of step 1 would leave the grids they are on.
+
+    Statistics have sensitivities of at most 2^20 grid units and at least a quarter of the budget,
+    and noise is drawn up to 2^46 grid units.
+    """
+    if _scale(budget, 1, k) > FAINTEST:
+        raise ValueError(
+            "epsilon is too small to answer anything: the noise in every statistic would exceed "
+            "2^20 times what a row can move it by. Pass a larger epsilon, or fewer columns."
+        )
 
 
 def column_step(budget, label, at_most=1, times=1):
@@ -37,14 +50,12 @@ class ColumnNoise:
     """
 
     def __init__(self, curator):
-        budget = curator.budget
-        self.curator, self.pure = curator, budget.unit == "pure"
-        doubled = budget.amount * (2 if budget.unit == "zcdp" else 1)
-        self.strength = float(doubled) if self.pure else math.sqrt(doubled)
+        self.curator, self.pure = curator, curator.budget.unit == "pure"
+        self.strength = _strength(curator.budget)
 
     def scale(self, share, k):
         """Return the scale of the noise in k numbers of step 1."""
-        return k / (share * self.strength) if self.pure else math.sqrt(k / share) / self.strength
+        return _scale(self.curator.budget, share, k)
 
     def share(self, scale, k):
         """Undo :meth:`scale`."""
@@ -54,9 +65,10 @@ class ColumnNoise:
         """Return the standard deviation of noise of a scale."""
         return math.sqrt(2) * scale if self.pure else scale
 
-    def tails(self, scale):
-        """Return the standard deviation of normal noise with such tails."""
-        return TAILS * scale if self.pure else scale
+    @property
+    def law(self):
+        """Of the noise: "laplace" for a pure budget, else "gaussian"."""
+        return "laplace" if self.pure else "gaussian"
 
     def release(self, values, *, step=1, share, label):
         """Release integers, each moved by at most ``step`` by one row.
@@ -81,3 +93,16 @@ class ColumnNoise:
         else:
             draw, sensitivity = self.curator.gaussian, sqrt_up(columns * step * step)
         return draw(values, sensitivity=sensitivity, share=share, label=label)
+
+
+def _strength(budget):
+    """Return epsilon of a pure budget, else mu."""
+    if budget.unit == "pure":
+        return float(budget.amount)
+    return math.sqrt(budget.amount * (2 if budget.unit == "zcdp" else 1))
+
+
+def _scale(budget, share, k):
+    if budget.unit == "pure":
+        return k / (share * _strength(budget))
+    return math.sqrt(k / share) / _strength(budget)

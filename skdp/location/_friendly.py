@@ -29,7 +29,7 @@ __all__ = [
 BASE, BELOW, ABOVE = 1.5, 4, 3  # candidates for the diameter around the scale of the ring
 TESTED = 5000.0  # rows
 DIAMETER, SIZE = Fraction(1, 10), Fraction(3, 100)  # shares
-SMALLEST, LARGEST = 2.0**-390, 2.0**390
+SMALLEST, LARGEST = 2.0**-990, 2.0**990  # candidates around it are radii of a predicate
 
 
 def friend_radius_steps():
@@ -102,7 +102,6 @@ def friendly_location(rows, curator, *, diameter=None):
     radius = diameter or find_friend_radius(rows, curator, n_rows=n_rows)
     mean = None
     if radius is not None:
-        radius = min(max(radius, SMALLEST), LARGEST)
         level = core_level(n_rows * float(curator.budget.amount))
         mean = core_and_average(rows, radius, curator, n_up=n_up, level=level)
     return _released(mean, rows.n_features, n_rows, curator)
@@ -114,7 +113,7 @@ def core_location_plan(budget):
     return Plan(budget, (Step("core size"), Step("core average")), events)
 
 
-def core_location(rows, curator, *, core, radius):
+def core_location(rows, curator, *, core):
     """Release the mean of a core that a filter before has made.
 
     Parameters
@@ -124,8 +123,7 @@ def core_location(rows, curator, *, core, radius):
     curator : Curator
         With the plan of :func:`core_location_plan`.
     core : LocalCore
-    radius : float or None
-        Any two core rows have a common friend within it; None if there is no core.
+        Noise is calibrated to the predicate under which it was certified.
 
     Returns
     -------
@@ -137,18 +135,15 @@ def core_location(rows, curator, *, core, radius):
     are friends in their union: what the filter before has paid for.
     """
     mean, n_rows = None, max(float(core.n_up), 2.0)
-    if radius:
+    if core.predicate is not None:
         mean = friendly_average(
             rows,
-            core.mask,
-            radius=min(max(radius, SMALLEST), LARGEST),
+            core,
             curator=curator,
             count_share=SIZE,
             share=curator.remaining - SIZE,
             labels=("core size", "core average"),
             event="core size",
-            n_up=core.n_up,
-            level=core.level,
         )
     return _released(mean, rows.n_features, n_rows, curator)
 
@@ -158,7 +153,8 @@ def _released(mean, d, n_rows, curator):
         curator.decide(NOTHING)
         unknown = np.full(d, math.inf)
         return MeanRelease(np.zeros(d), unknown, unknown, n_rows)
-    return MeanRelease(mean.value, np.full(d, mean.noise_scale), np.zeros(d), n_rows)
+    location = np.nan_to_num(mean.value)  # at the largest radii noise may leave the floats
+    return MeanRelease(location, np.full(d, mean.noise_scale), np.zeros(d), n_rows)
 
 
 def core_level(strength):

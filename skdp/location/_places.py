@@ -8,17 +8,19 @@ import numpy as np
 from skdp.location._column_noise import column_step
 from skdp.location._descent import LARGEST, MOST_LEVELS, TYPICAL_LEVELS, View, descend
 from skdp.location._reach import release_reach
-from skdp.scales import count_rows
+from skdp.scales import count_rows, noise_level
 
-__all__ = ["NOTHING", "Place", "Searcher", "bounded", "middle", "place_steps"]
+__all__ = ["NOTHING", "TOO_WIDE", "Place", "Searcher", "bounded", "middle", "place_steps"]
 
 PURE_COUNT, COUNT = 0.03, 0.01
 SEARCH, RADIUS = 0.35, 0.15  # of the budget, at most
 REACH = 0.04, 0.15  # of the budget, at least and at most
 EXTREMES = 0.5  # for the search of minimum and maximum
 ACCURACY = 1 / 32  # of the rows: scale of the noise in a rank
+OUTERMOST = 1.35e-3  # probability that noise alone passes for the rank of the outermost rows
 NEAREST, FARTHEST = 2.0**-16, 2.0**128  # radii, in units of the interval of a quantile
 NOTHING = "nothing found: too few rows to tell where they lie; the result is no more than a start"
+TOO_WIDE = "a column is too wide to be told: the result is no more than a start; change its unit"
 SMALLEST_SENSITIVITY, LARGEST_SENSITIVITY = 2.0**-400, 2.0**800
 
 
@@ -33,6 +35,11 @@ class Place:
 
     center: np.ndarray
     sensitivity: np.ndarray
+
+    @property
+    def lost(self):
+        """Which sensitivities are too large for the grids of statistics, and were cut."""
+        return self.sensitivity >= LARGEST_SENSITIVITY
 
 
 def place_steps(budget, *, reach=False):
@@ -122,7 +129,8 @@ class Searcher:
             label="radius",
         )
         rows = np.clip(near.rank_high + part * self.n, part * self.n / 2, self.n)
-        return 2 * near.high * unit / rows
+        # a search that ends at its outer end has found nothing
+        return np.where(near.high < FARTHEST, 2 * near.high * unit / rows, math.inf)
 
     def quantile(self, p, slack):
         """Return the place of a quantile.
@@ -191,7 +199,8 @@ class Searcher:
         but at least what keeps half of the rows from counting as such a tail.
         """
         rank = self._noise.scale(EXTREMES / TYPICAL_LEVELS, 2 * self.d)
-        part = min(max(self._noise.tails(3 * rank) / self.n, 1 / 1000), 1 / 4)
+        clear = noise_level(OUTERMOST, 1, scale=rank, law=self._noise.law)
+        part = float(np.clip(clear / self.n, 1 / 1000, 1 / 4))
         found = self.quantiles([part, 1 - part], share=EXTREMES)
         inner = np.append(found.rank_high[: self.d], -found.rank_low[self.d :])
         outer = np.append(found.rank_low[: self.d], -found.rank_high[self.d :])

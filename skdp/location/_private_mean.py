@@ -15,6 +15,7 @@ from skdp.contracts import Core
 from skdp.denoising._parameter import DENOISER, check_denoiser, denoised, with_denoiser
 from skdp.denoising._vector import VectorMixin
 from skdp.friendly import DistancePredicate
+from skdp.friendly._distance import bounds_distance
 from skdp.location._friendly import (
     core_location,
     core_location_plan,
@@ -44,21 +45,23 @@ class PrivateMean(VectorMixin, OneToOneFeatureMixin, TransformerMixin, PrivateEs
         A public point near the rows. Saves the search for one. Must not be computed from X.
     radius : float, default=None
         A public radius: most rows lie within it from their mean, the others are clipped to it.
-        Saves the search for a scale. Must not be computed from X.
+        Saves the search for a scale. For ``method="friendly"`` half of the ``diameter``. Must not
+        be computed from X.
     method : {"auto", "friendly"}, default="auto"
         ``"friendly"`` is the averaging algorithm of FriendlyCore [1]_: a filter keeps rows that are
         friends of most others, and the core is averaged with noise in proportion to the diameter.
         ``"auto"`` needs fewer rows and adds about half of that noise.
     diameter : float, default=None
         A public diameter: most pairs of rows are at most this far apart. Saves the search for it.
-        Must not be computed from X.
+        Needless beside ``center``. Must not be computed from X.
     trim : bool, default=False
         Leave rows out that lie far beyond the bulk, more than 6 clip radii. The result then is
-        the mean of the bulk; recommended when outliers are errors.
+        the mean of the bulk; recommended when outliers are errors. Needs ``method="auto"``: a core
+        leaves such rows out anyway.
     scale : {"auto", "none"} or array-like of shape (n_features,), default="auto"
         Public scales of the columns, in which their accuracies should be alike. ``"auto"`` finds
-        scales privately when that costs at most 8 % of the budget and neither ``center`` nor
-        ``radius`` is given; ``"none"`` treats all columns alike.
+        scales privately when that costs at most 8 % of the budget and none of ``center``,
+        ``radius`` and ``diameter`` is given; ``"none"`` treats all columns alike.
     denoiser : Denoiser, "auto" or None, default=None
         Shrinks the released mean by the law of its noise: free post-processing, for many columns
         with means near one another or near zero. Its ``noise_scale`` and ``law`` are replaced.
@@ -179,8 +182,7 @@ class PrivateMean(VectorMixin, OneToOneFeatureMixin, TransformerMixin, PrivateEs
 
     def _release(self, rows, curator):
         if self._on_core():
-            certificate = self.ledger.certificate
-            mean = core_location(rows, curator, core=certificate.core, radius=certificate.radius)
+            mean = core_location(rows, curator, core=self.ledger.certificate)
         elif self.method == "friendly":
             mean = friendly_location(rows, curator, diameter=self._diameter())
         else:
@@ -204,16 +206,18 @@ class PrivateMean(VectorMixin, OneToOneFeatureMixin, TransformerMixin, PrivateEs
         }
 
     def _diameter(self):
-        return 2 * self.radius if self.diameter is None and self.radius else self.diameter
+        if self.diameter is None and self.radius is not None:
+            return 2 * float(self.radius)
+        return self.diameter
 
     def _check_public(self, n_features):
         check_denoiser(self.denoiser, n_features)
-        if self.method == "friendly" and (
-            self.center is not None or not isinstance(self.scale, str)
-        ):
+        if self.method == "friendly":
+            self._check_friendly()
+        elif self.center is not None and self.diameter is not None:
             raise ValueError(
-                'method="friendly" takes neither center nor scale: it finds the rows by their '
-                "distances. Leave them out, or divide the columns by public scales first."
+                "diameter saves a search that center saves as well, and has no use beside it. Give "
+                "center and radius, or diameter."
             )
         self._column_vector("center", n_features)
         if not isinstance(self.scale, str) and np.any(
@@ -222,6 +226,26 @@ class PrivateMean(VectorMixin, OneToOneFeatureMixin, TransformerMixin, PrivateEs
             raise ValueError(
                 "scale must be positive in every column. Give constant columns any positive scale."
             )
+
+    def _check_friendly(self):
+        """Raise ValueError for parameters that the average of a core cannot honour."""
+        if self.center is not None or not isinstance(self.scale, str):
+            raise ValueError(
+                'method="friendly" takes neither center nor scale: it finds the rows by their '
+                "distances. Leave them out, or divide the columns by public scales first."
+            )
+        if self.trim:
+            raise ValueError(
+                'method="friendly" takes no trim: its core leaves out the rows that are far from '
+                'most others as it is. Leave trim out, or use method="auto".'
+            )
+        if self.radius is not None and self.diameter is not None:
+            raise ValueError(
+                'method="friendly" takes a diameter, or a radius, which stands for half of it, and '
+                "both were given. Give one."
+            )
+        if self._diameter() is not None:
+            DistancePredicate(self._diameter())
 
     def _column_vector(self, name, n_features):
         """Return a public parameter as a vector of finite floats with one entry per column."""
@@ -296,12 +320,18 @@ class PrivateMean(VectorMixin, OneToOneFeatureMixin, TransformerMixin, PrivateEs
         return replace(super().__skdp_contract__(), problem=self._wrong_core)
 
     def _wrong_core(self, kind):
-        near = getattr(kind, "predicate", None)
-        by_distance = near is DistancePredicate or isinstance(near, DistancePredicate)
-        if self.method == "friendly" and isinstance(kind, Core) and not by_distance:
+        if self.method != "friendly" or not isinstance(kind, Core):
+            return None
+        near = kind.predicate
+        if not bounds_distance(near):
             return (
                 f"averages rows that are friends by distance, and the filter before it calls rows "
                 f"friends by {type(near).__name__}: its core bounds no distance. Use a filter with "
                 'a radius, or method="auto", which takes any rows.'
+            )
+        if self.radius is not None or self.diameter is not None:
+            return (
+                "takes the radius of the filter before it, under which its core is certified. "
+                "Leave out radius and diameter, and give the filter a radius."
             )
         return None

@@ -20,20 +20,24 @@ class Reach:
     ----------
     counts : ndarray of shape (BINS.n_bins,)
         Released, of distances in units of ``unit``.
-    sd : float
-        Standard deviation of normal noise with tails like those in the counts.
+    scale : float
+        Of the noise in the counts.
+    law : {"gaussian", "laplace"}
     n_rows : float
         Released number of rows.
     unit : float
     """
 
-    def __init__(self, counts, sd, n_rows, unit):
-        self._counts, self._sd, self._n = np.asarray(counts, dtype=np.float64), sd, n_rows
-        self._unit = unit
+    def __init__(self, counts, scale, law, n_rows, unit):
+        self._counts, self._scale, self._law = np.asarray(counts, dtype=np.float64), scale, law
+        self._n, self._unit = n_rows, unit
 
     def beyond(self, tail):
         """Return the radius beyond which a part ``tail`` of the rows lies; 0.0 if none is seen."""
-        return self._unit * (top_scale(self._counts, self._sd, self._n, BINS, tail=tail) or 0.0)
+        return self._unit * (self._top(self._n, tail=tail) or 0.0)
+
+    def _top(self, n, **options):
+        return top_scale(self._counts, self._scale, n, BINS, law=self._law, **options)
 
     def best(self, noise, power=1):
         """Return the radius at which noise and bias of a mean of clipped powers balance.
@@ -49,7 +53,7 @@ class Reach:
         radius : float
             0.0 if nothing but zeros is seen.
         """
-        bulk = top_scale(self._counts, self._sd, 1.0, BINS)  # the farthest rows that are seen
+        bulk = self._top(1.0)  # the farthest rows that are seen
         if not bulk:
             return 0.0
         top = int(BINS.index(np.array([bulk]))[0])
@@ -59,7 +63,8 @@ class Reach:
         )
         octaves = (np.arange(part.start, part.stop) + 1 - top) / BINS.per_octave
         counts = self._counts[part]
-        tail = Tail(Distances(counts, np.exp2(power * octaves), self._sd, counts.size), self._n)
+        edges = np.exp2(power * octaves)
+        tail = Tail(Distances(counts, edges, self._scale, counts.size, self._law), self._n)
         radius = 1.0 if tail.empty else tail.best(noise, 1.0).radius
         return min(self._unit * bulk * radius ** (1 / power), 2.0**1000)
 
@@ -94,5 +99,5 @@ def release_reach(rows, noise, *, center, unit, n_rows, share, label):
 
     counts = map_merge(rows, statistic, np.add)
     release = noise.spread(counts, columns=rows.n_features, share=share, label=label)
-    sd = noise.tails(release.scale)
-    return [Reach(c, sd, n_rows, u) for c, u in zip(release.value, unit, strict=True)]
+    law = release.scale, noise.law
+    return [Reach(c, *law, n_rows, u) for c, u in zip(release.value, unit, strict=True)]

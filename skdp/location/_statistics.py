@@ -49,6 +49,12 @@ class _Quantile(Location):
                 "rank, and how far that is from it follows no known law. Use "
                 'method="bounded", or denoiser=None.'
             )
+        if self._statistics()[0] != "median" and self._statistics()[0].p in (0, 1):
+            raise ValueError(
+                f'method="exponential" takes no extremes, and q={self.q!r} is one: all points '
+                "beyond the rows are as good as the extreme itself, however far they lie. Use "
+                'PrivateMinMax, method="bounded", or a q between.'
+            )
         budget = self._budget(lambda epsilon, delta: column_budget(epsilon, delta, choice=True))
         steps = () if self._is_placed() else place_steps(budget)
         return Plan(budget, (*steps, choice_step("statistic")))
@@ -214,7 +220,9 @@ class PrivateQuantile(_Quantile):
         A public point near the quantile. With ``sensitivity``, saves the search for both; alone,
         starts it. Must not be computed from X.
     method : {"bounded", "exponential"}, default="bounded"
-        As for :class:`PrivateMedian`.
+        As for :class:`PrivateMedian`. ``"exponential"`` takes no q of 0 or 1, and is no good for a
+        q with less than some 30 / epsilon rows beyond: of points beyond all rows it knows no more
+        than which are nearer to where the search, or ``center``, has told it to look.
     denoiser : Denoiser, "auto" or None, default=None
         Shrinks the released quantiles by the law of their noise: free post-processing, for many
         columns of one unit. Its ``noise_scale`` and ``law`` are replaced. ``"auto"`` is

@@ -16,7 +16,7 @@ from skdp.mixture._update import Estimate, updated
 __all__ = ["MixtureRelease", "em_steps", "private_em"]
 
 SPREAD_SHARE = 0.04
-GROWTH = 1.2  # of the shares from round to round
+GROWTH, GROWING = 1.2, 20  # of the shares from round to round, at the end
 
 
 @dataclass(frozen=True)
@@ -86,6 +86,6 @@ def private_em(rows, curator, located, centers, *, covariance_type="full", n_rou
 
 
 def _parts(n_rounds):
-    """Return shares that grow from round to round and sum to one."""
-    parts = [Fraction(GROWTH) ** t for t in range(n_rounds)]
+    """Return shares that sum to one and grow over the last rounds, up to 32 times the first."""
+    parts = [Fraction(GROWTH) ** max(0, t - n_rounds + GROWING) for t in range(n_rounds)]
     return [part / sum(parts) for part in parts]

@@ -13,7 +13,7 @@ from skdp.mechanisms._norms import fold
 __all__ = ["FirstWeight", "Grid", "Moments", "grid_bits", "release_moments"]
 
 SHRINK = 1 - 2.0**-40  # outweighs every rounding of a norm, a root and a product
-MOST_BITS, LEAST_BITS, COARSER = 15, 5, 4  # sums of 2^32 rows fit into 64 bits
+MOST_BITS, LEAST_BITS, COARSER = 15, 5, 4
 LOG2E = 1 / math.log(2)
 TAYLOR = tuple(math.log(2) ** i / math.factorial(i) for i in range(9))
 
@@ -119,6 +119,13 @@ def release_moments(rows, curator, located, frame, *, reach, weight, share, labe
     as ``sum s_k^2 <= (sum s_k)^2``: no factor k. "tied" releases the one matrix
     ``sum_k g_k g_k^T``, whose norm is at most ``sum_k |g_k|^2 <= 2^b sum_k s_k <= 4^b``: the same
     bound. A row that belongs to one component and is clipped attains it.
+
+    *Range.* Shares stay below ``2^b (1 - 2^-40)``, so they are at most 2^15 - 1 and entries of
+    one row, with weights of at most 2^(b+1) and 2^5, at most 2^31 - 2^16. Sums of 2^31 rows are
+    below 2^62, noise stays below 2^45 grid units as a rule: everything fits into 64 bits. With
+    more rows sums may wrap. That costs accuracy alone: from the sums of blocks, which are exact, to
+    the noise there are but sums and products of int64, so what is released is the remainder modulo
+    2^64 of the exact sum with its noise, a function of it.
     """
     k, d = frame.means.shape
     grid = weight.on_grid(grid_bits(curator.budget.mu, share))

@@ -1,6 +1,5 @@
 """FriendlyCoreFilter, the transformer."""
 
-from fractions import Fraction
 from numbers import Real
 
 import numpy as np
@@ -40,10 +39,11 @@ class FriendlyCoreFilter(OneToOneFeatureMixin, TransformerMixin, PrivateEstimato
     Parameters
     ----------
     radius : float, default=None
-        Two rows are friends if they are at most this far apart. None finds, privately, a radius
-        within which most pairs of rows are. Must not be computed from X.
+        Two rows are friends if they are at most this far apart, between 2^-1000 and 2^1000. None
+        finds, privately, a radius within which most pairs of rows are. Must not be computed from X.
     predicate : Predicate, default=None
-        Another notion of friends, see :class:`skdp.friendly.Predicate`, in place of a radius.
+        Another notion of friends, see :class:`skdp.friendly.Predicate`, in place of a radius:
+        ``DistancePredicate(6.0)`` is the same as ``radius=6.0``.
     level : float, default=0.5
         In (0, 1/2]: rows of the core have fewer than ``level * n`` non-friends.
     epsilon : float, default=1.0
@@ -60,7 +60,7 @@ class FriendlyCoreFilter(OneToOneFeatureMixin, TransformerMixin, PrivateEstimato
     ----------
     radius_ : float
         The radius that was found or given, 0 if the rows were too few to find one. Absent with a
-        ``predicate``.
+        ``predicate`` other than :class:`skdp.friendly.DistancePredicate`.
     privacy_report_ : PrivacyReport
         The bill of the filter, and the guarantee for what later steps release of the core.
     n_features_in_ : int
@@ -141,30 +141,43 @@ class FriendlyCoreFilter(OneToOneFeatureMixin, TransformerMixin, PrivateEstimato
     def _searches(self):
         return self.radius is None and self.predicate is None
 
-    def _check_public(self, n_features):
+    def _public_predicate(self):
+        """Return who is whose friend, or None where a radius is searched for."""
         if self.radius is not None and self.predicate is not None:
             raise ValueError(
                 "radius and predicate were both given. Give one: a radius is the predicate "
                 "skdp.friendly.DistancePredicate(radius)."
             )
+        return self.predicate if self.radius is None else DistancePredicate(self.radius)
+
+    def _problem(self, kind=None):
+        """Return what is wrong with the parameters, or None."""
+        try:
+            self._public_predicate()
+        except ValueError as error:
+            return f"cannot tell who is whose friend: {error}"
+        return None
+
+    def _check_public(self, n_features):
+        self._public_predicate()
 
     def _release(self, rows, curator):
-        n_up = row_bound(rows, curator)
-        predicate, radius = self.predicate, self.radius
-        core = LocalCore(np.zeros(len(rows), dtype=bool), n_up, Fraction(self.level))
-        if self._searches():
+        n_up, predicate = row_bound(rows, curator), self._public_predicate()
+        if predicate is None:
             radius = find_friend_radius(rows, curator, n_rows=max(float(n_up), 2.0))
-        if predicate is None and radius is not None:
-            predicate = DistancePredicate(radius)
+            predicate = None if radius is None else DistancePredicate(radius)
         if predicate is None:
             curator.decide(NO_RADIUS)
+            core = LocalCore(np.zeros(len(rows), dtype=bool), None, n_up, self.level)
         else:
             core = friendly_core(
                 rows, predicate, curator, share=curator.remaining, n_up=n_up, level=self.level
             )
         salts = curator.coins.keys(0, rows.n_features, use="digests")
-        fitted = {"_core": _LocalView(core, RowSet(rows, core.mask, salts), radius)}
-        return fitted if self.predicate is not None else {"radius_": radius or 0.0, **fitted}
+        fitted = {"_core": _LocalView(core, RowSet(rows, core.mask, salts))}
+        if core.radius is None and predicate is not None:
+            return fitted
+        return {"radius_": core.radius or 0.0, **fitted}
 
     def _view(self):
         check_is_fitted(self)
@@ -238,20 +251,25 @@ class FriendlyCoreFilter(OneToOneFeatureMixin, TransformerMixin, PrivateEstimato
 
         Returns
         -------
-        core : Local
-            **Local, not private**: ``core``, a :class:`skdp.friendly.LocalCore`, and ``radius``,
-            within which any two of its rows share a friend, None with a ``predicate``.
+        core : LocalCore
+            **Local, not private**: the core, and with it the predicate under which any two of its
+            rows share a friend; see :class:`skdp.friendly.LocalCore`.
         """
-        return self._view()
+        return self._view().core
 
     def __skdp_contract__(self):
         """Return what this step reads and yields: private rows that are friends."""
-        near = self.predicate
-        if near is None:
-            near = DistancePredicate if self.radius is None else DistancePredicate(self.radius)
-        return Contract((Rows,), yields=lambda kind: Core(near), spends=True, weight=0.5)
+        near = DistancePredicate if self._problem() else self._public_predicate()
+        near = DistancePredicate if near is None else near
+        return Contract(
+            (Rows,),
+            yields=lambda kind: Core(near),
+            spends=True,
+            weight=0.5,
+            problem=self._problem,
+        )
 
 
 class _LocalView(Local):
-    def __init__(self, core, members, radius):
-        self.core, self.members, self.radius = core, members, radius
+    def __init__(self, core, members):
+        self.core, self.members = core, members

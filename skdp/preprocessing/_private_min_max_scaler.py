@@ -92,6 +92,7 @@ class PrivateMinMaxScaler(Scaler):
         ends = self.feature_range
         if len(ends) != 2 or not ends[0] < ends[1]:
             raise ValueError(f"feature_range must hold two numbers that rise. Got {ends!r}.")
+        super()._check_public(n_features)
 
     def _statistics(self):
         return ["min", "max"]

@@ -115,6 +115,7 @@ class PrivateRobustScaler(Scaler):
                 "with_centering=False and with_scaling=False leave nothing to release. Set one of "
                 "them."
             )
+        super()._check_public(n_features)
 
     def _quantiles(self):
         ends = [q / 100 for q in self.quantile_range]

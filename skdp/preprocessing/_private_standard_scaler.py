@@ -94,6 +94,7 @@ class PrivateStandardScaler(Scaler):
             raise ValueError(
                 "with_mean=False and with_std=False leave nothing to release. Set one of them."
             )
+        super()._check_public(n_features)
 
     def _statistics(self):
         return ["mean"] * bool(self.with_mean) + ["variance"] * bool(self.with_std)

@@ -5,7 +5,8 @@ Engines: functions of rows, public parameters and a Curator.
 
 from skdp.scales._bisection import private_median
 from skdp.scales._clipped import clipped_sum, count_rows
-from skdp.scales._log_histogram import LogBins, highest_window, top_scale
+from skdp.scales._log_histogram import LogBins, clear_levels, highest_window, top_scale
+from skdp.scales._noise_level import clear_of_noise, noise_level
 from skdp.scales._ring import (
     RING_SENSITIVITY_SQUARED,
     ring_blocks,
@@ -16,9 +17,12 @@ from skdp.scales._ring import (
 __all__ = [
     "RING_SENSITIVITY_SQUARED",
     "LogBins",
+    "clear_levels",
+    "clear_of_noise",
     "clipped_sum",
     "count_rows",
     "highest_window",
+    "noise_level",
     "private_median",
     "ring_blocks",
     "ring_differences",

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from scipy.special import ndtri
 
-__all__ = ["LogBins", "highest_window", "top_scale"]
+from skdp.scales._noise_level import noise_level, rounded_level
+
+__all__ = ["LogBins", "clear_levels", "highest_window", "top_scale"]
 
 LOWEST_OCTAVE, HIGHEST_OCTAVE = -1074, 1024  # all positive float64 lie in [2^-1074, 2^1024)
 LARGEST = float(np.finfo(np.float64).max)
@@ -92,7 +93,7 @@ class LogBins:
         return LARGEST if exponent >= HIGHEST_OCTAVE else 2.0**exponent
 
 
-def top_scale(counts, sd, n_rows, bins, *, tail=0.1):
+def top_scale(counts, scale, n_rows, bins, *, tail=0.1, law="gaussian"):
     """Read off a noisy log histogram the scale below which all but a tail of the values lie.
 
     The anchor is the highest window of 1, 2, 4... bins that holds a good part of the rows, or, if
@@ -103,25 +104,28 @@ def top_scale(counts, sd, n_rows, bins, *, tail=0.1):
     ----------
     counts : ndarray of shape (n_bins,)
         Released counts.
-    sd : float
-        Standard deviation of their noise.
+    scale : float
+        Of their noise: the standard deviation, or b of Laplace noise.
     n_rows : float
         Released number of values.
     bins : LogBins
     tail : float, default=0.1
         Part of the values that may lie above the answer.
+    law : {"gaussian", "laplace"}, default="gaussian"
+        Of the noise.
 
     Returns
     -------
-    scale : float or None
-        None if nothing stands out of the noise. 0.0 if the values are zeros.
+    top : float or None
+        None if nothing stands out of the noise: where there are no values, with a probability of
+        at least 1 - 2e-4, whatever the law. 0.0 if the values are zeros.
     """
     counts = np.asarray(counts, dtype=np.float64)
     widths = [2**i for i in range(3 if bins.per_octave < 4 else bins.per_octave.bit_length() + 1)]
-    z = _clear_of_noise(bins, len(widths))
+    sd = scale * (math.sqrt(2) if law == "laplace" else 1)
     heavy = seen = -1
-    for width in widths:
-        clear = z[: counts.size - width + 1] * math.sqrt(width) * sd
+    for width, clear in zip(widths, clear_levels(bins, widths, scale, law=law), strict=True):
+        clear = clear[: counts.size - width + 1]
         heavy = max(heavy, highest_window(counts, width, np.maximum(clear, 0.3 * n_rows)))
         seen = max(seen, highest_window(counts, width, clear))
     anchor = heavy if heavy >= 0 else seen
@@ -134,17 +138,40 @@ def top_scale(counts, sd, n_rows, bins, *, tail=0.1):
     return bins.upper_edge(start - stop)
 
 
-@lru_cache(maxsize=64)
-def _clear_of_noise(bins, n_widths):
-    """Return per bin the level that noise alone exceeds with a probability falling as 1/octave^2.
+def clear_levels(bins, widths, scale, *, law="gaussian"):
+    """Return for every width, per first bin of a window, what noise alone rarely exceeds.
 
-    Scales near 1 are likelier than 2^900: a public prior. The probabilities of all bins and widths
-    sum to less than FALSE_ANCHOR, and beyond 2^+-60 to less than a fiftieth of it.
+    Parameters
+    ----------
+    bins : LogBins
+    widths : sequence of int
+        Of all windows that are looked at.
+    scale, law
+        As for :func:`top_scale`.
+
+    Returns
+    -------
+    levels : list of ndarray of shape (n_bins,)
+        Exceeded by noise alone, in any window of any width, with a probability of at most 2e-4.
+    """
+    levels = _levels(bins, tuple(widths), law)
+    return [rounded_level(x * scale, w) for x, w in zip(levels, widths, strict=True)]
+
+
+@lru_cache(maxsize=64)
+def _levels(bins, widths, law):
+    """Return for every width, per bin, the level that noise alone in a window rarely exceeds.
+
+    In units of the scale of the noise. The probability falls as 1/octave^2: scales near 1 are
+    likelier than 2^900, a public prior. Over all bins and widths the probabilities sum to less than
+    FALSE_ANCHOR, and beyond 2^+-60 to less than a fiftieth of it: with p bins per octave the sum of
+    1/(1 + |octave|)^2 is at most 2 p + 2.
     """
     octave = bins.low + np.maximum(np.arange(bins.n_bins) - 1, 0) / bins.per_octave
     octave[0] = 0.0
-    share = 1 / (np.square(1 + np.abs(octave)) * (4.3 * bins.per_octave * n_widths))
-    return -ndtri(FALSE_ANCHOR * share)
+    share = 1 / (np.square(1 + np.abs(octave)) * (4.3 * bins.per_octave * len(widths)))
+    share *= FALSE_ANCHOR
+    return [noise_level(share, width, law=law) for width in widths]
 
 
 def highest_window(counts, width, threshold):

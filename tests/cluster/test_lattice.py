@@ -3,6 +3,7 @@
 from fractions import Fraction
 
 import numpy as np
+import pytest
 
 from skdp.chunks import ArrayRows
 from skdp.cluster._grid import Grid, count_cells
@@ -106,3 +107,17 @@ def test_a_row_is_counted_in_one_cell_and_blocks_do_not_matter():
     assert counts[0].sum() == inside
     assert np.array_equal(counts[0], counts[1])
     assert np.array_equal(counts[0], counts[2])
+
+
+@pytest.mark.parametrize(
+    ("half", "depth"), [([1.0], 14), ([1.0, 0.5, 0.1], 12), ([3.0, 1e-3], 11), ([1.0] * 6, 4)]
+)
+def test_the_bits_of_positions_are_spread_as_places_say(half, depth):
+    grid = Grid(np.array(half), depth)
+    for axis, table in enumerate(grid._spread):
+        places = [depth - 1 - i for i, a in enumerate(grid.axes) if a == axis][::-1]
+        expected = [
+            sum((position >> i & 1) << place for i, place in enumerate(places))
+            for position in range(2 ** len(places))
+        ]
+        assert table.dtype == np.int64 and table.tolist() == expected

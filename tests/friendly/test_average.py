@@ -7,7 +7,7 @@ import pytest
 from skdp.accounting import Budget, Plan, Step
 from skdp.audit._transcript import CannedCurator, check_replay
 from skdp.chunks import ArrayRows
-from skdp.friendly import DistancePredicate
+from skdp.friendly import DistancePredicate, LocalCore
 from skdp.friendly._average import _margin, core_mean, friendly_average
 from skdp.friendly._soft_core import GRID_BITS
 
@@ -20,11 +20,10 @@ def canned(transcript="exact", *, budget=None, law="gaussian", seed=0):
     return CannedCurator(plan, transcript, seed=seed)
 
 
-def average(X, core, radius, curator, **options):
+def average(X, core, radius, curator, *, n_up=None, level=Fraction(1, 2), **options):
     return friendly_average(
         X,
-        np.asarray(core, bool),
-        radius=radius,
+        LocalCore(core, DistancePredicate(radius), n_up, level),
         curator=curator,
         count_share=Fraction(1, 10),
         share=Fraction(9, 10),

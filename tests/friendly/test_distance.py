@@ -244,3 +244,66 @@ def test_memory_is_that_of_the_second_table(rng):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 8 * (4 * len(X) + 8 * 2000 * 10) + 16e6  # all pairs would take 40e6 to 320e6
+
+
+def spread_out(rng, n, d):
+    """Draw rows with tiny groups, ties in columns, and radii far below, at and above spacings."""
+    X = rng.normal(size=(n, d)) * 10.0 ** rng.integers(0, 9)
+    X = X[rng.integers(n, size=n)] if rng.random() < 0.5 else X
+    X = X + rng.normal(size=(n, d)) * 10.0 ** rng.integers(-9, 1)
+    ties = rng.random(d) < 0.5
+    X[:, ties] = np.rint(X[:, ties] / 10.0 ** rng.integers(0, 5))
+    with np.errstate(all="ignore"):
+        return X * 10.0 ** rng.choice([0, 0, -200, 200])
+
+
+@pytest.mark.parametrize("d", [1, 2, 5, 30])
+def test_tiny_groups_are_counted_as_the_rule_counts(d, monkeypatch):
+    rng = np.random.default_rng(d)
+    for few in (1, 2, 3, 16):
+        monkeypatch.setattr(_counting, "FEW", few)
+        monkeypatch.setattr(_counting, "PIVOTS", int(rng.integers(0, 4)))
+        for _ in range(12):
+            shrink_blocks(rng, monkeypatch)
+            X = spread_out(rng, int(rng.integers(1, 70)), d)
+            gaps = np.abs(X - X[rng.integers(len(X))]).ravel()
+            radius = float(np.clip(rng.choice(gaps) * rng.choice([0.4, 1, 2.5, 7]), 1e-250, 1e250))
+            near = DistancePredicate(radius)
+            with np.errstate(all="ignore"):
+                Z = near.rows(X)
+                pairs = near.rule_for_all(Z, Z)
+            expected = np.where(np.isfinite(Z).all(axis=1), pairs.sum(axis=1), 0)
+            assert np.array_equal(near.friends(X), expected)
+            assert np.array_equal(near.friends(X, X), expected)
+
+
+def test_groups_have_no_friends_in_other_groups(rng):
+    for _ in range(50):
+        X = spread_out(rng, 60, 3)
+        near = DistancePredicate(float(np.clip(np.abs(X[0] - X[1]).min(), 1e-250, 1e250)))
+        with np.errstate(all="ignore"):
+            Z = near.rows(X)
+            Z = Z[np.isfinite(Z).all(axis=1)]
+            if len(Z) == 0:
+                continue
+            order, starts, sizes = _counting._groups(Z)
+            pairs = near.rule_for_all(Z, Z)
+        label = np.empty(len(Z), dtype=int)
+        label[order] = np.repeat(np.arange(len(sizes)), sizes)
+        assert sorted(order) == list(range(len(Z))) and sizes.sum() == len(Z)
+        assert np.array_equal(starts, np.cumsum(sizes) - sizes)
+        assert (label[:, None] == label)[pairs].all()
+
+
+def test_rows_far_beyond_the_radius_take_no_pivot_each(monkeypatch):
+    made, original = [], _counting._Near.__init__
+
+    def counted(self, *args):
+        made.append(1)
+        original(self, *args)
+
+    monkeypatch.setattr(_counting._Near, "__init__", counted)
+    rng = np.random.default_rng(0)
+    for X, radius in ((rng.normal(size=(3000, 3)), 1e-9), (rng.normal(size=(600, 50)), 2e-3)):
+        assert (DistancePredicate(radius).friends(X) == 1).all()
+    assert len(made) < 20

@@ -11,6 +11,7 @@ from skdp.accounting import Budget, Plan, Step
 from skdp.audit import CannedCurator, FixedKeys, check_replay
 from skdp.friendly import (
     DistancePredicate,
+    LocalCore,
     _core,
     basic_filter,
     friendly_average,
@@ -116,14 +117,14 @@ def test_the_epsilon_delta_road_ends_in_an_average():
     core = basic_filter(near.friends(X), len(X), 0, curator.coins)
     assert not core[:100].any() and core[100:].mean() > 0.9
     options = {"count_share": 0.25, "share": 0.75, "labels": ("size", "mean"), "event": "size"}
-    mean = friendly_average(X, core, radius=8.0, curator=curator, law="laplace", **options)
+    mean = friendly_average(X, LocalCore(core, near), curator=curator, law="laplace", **options)
     assert np.linalg.norm(mean.value - 50) < 0.5
     run = CannedCurator(plan, "noise")
-    friendly_average(X, core, radius=8.0, curator=run, law="laplace", **options)
+    friendly_average(X, LocalCore(core, near), curator=run, law="laplace", **options)
     gone = int(np.flatnonzero(core)[7])
     replay = CannedCurator(plan, run.answers)
-    without = np.delete(X, gone, axis=0), np.delete(core, gone)
-    friendly_average(*without, radius=8.0, curator=replay, law="laplace", **options)
+    without = np.delete(X, gone, axis=0), LocalCore(np.delete(core, gone), near)
+    friendly_average(*without, curator=replay, law="laplace", **options)
     assert check_replay(run, replay) <= 1
 
 
