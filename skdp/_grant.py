@@ -22,6 +22,10 @@ class Grant:
         Of the step, in the plan of the pipeline.
     given : Kind
         What the step before it hands on.
+    composition : {"gaussian", "basic"} or None, default="gaussian"
+        Of the ledger that the step shares, as of :class:`skdp.accounting.PrivacyLedger`: Gaussian
+        beside other steps, that of the pipeline's ledger for a step that spends alone, None if the
+        pipeline has none either.
 
     Attributes
     ----------
@@ -34,11 +38,10 @@ class Grant:
         Whether the rows handed on are made up, because the table has none. Private.
     """
 
-    composition = "gaussian"
-
-    def __init__(self, label, given):
+    def __init__(self, label, given, composition="gaussian"):
         self.label = label
         self.given = given
+        self.composition = composition
         self.certificate = self._budget = self._curator = None
         self.absent, self.empty = None, False
         self._share = Fraction(0)

@@ -41,8 +41,9 @@ class AutoDenoiser(Denoiser):
     Attributes
     ----------
     sure_ : ndarray of shape (n_releases,)
-        Estimated summed squared error of every row that was fitted. A little optimistic, as the
-        least of several estimates: no error bar.
+        Estimated summed squared error of every row that was fitted. Optimistic, as the least of
+        several estimates: with 100 coordinates the mean error was 1.05 to 1.1 times it where little
+        can be gained, 1.6 to 2 times with a graph or where most noise goes away. No error bar.
     chosen_ : list of str
         What was chosen for every row that was fitted.
     noise_scale_ : float or ndarray of shape (n_features,)

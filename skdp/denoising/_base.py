@@ -14,6 +14,13 @@ from skdp.denoising._rules import LAWS, Noise, unbiased_risk
 
 __all__ = ["Denoiser", "known_noise"]
 
+PLACES = ("target", "center", "prior_scale", "threshold", "penalty")  # parameters that are squared
+LARGEST = 1e75
+TOO_LARGE = (
+    "target, center, prior_scale, threshold and penalty of a denoiser must be finite and of size "
+    "at most 1e75: squares beyond are no numbers."
+)
+
 
 class Denoiser(PlainNumbers, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Base of the denoisers: post-processing of released vectors whose noise is known.
@@ -129,6 +136,10 @@ class Denoiser(PlainNumbers, OneToOneFeatureMixin, TransformerMixin, BaseEstimat
                 "or take JamesSteinDenoiser, SoftThresholdDenoiser or BayesDenoiser."
             )
         self._check_public(n_features)
+        for name in PLACES:
+            value = getattr(self, name, None)
+            if isinstance(value, Real | np.ndarray | list | tuple) and not _ordinary(value):
+                raise ValueError(TOO_LARGE)
 
     def _noise(self, scale, law, n_features):
         if scale is None:
@@ -155,6 +166,11 @@ class Denoiser(PlainNumbers, OneToOneFeatureMixin, TransformerMixin, BaseEstimat
                 'noise="gaussian" there, or JamesSteinDenoiser here.'
             )
         return None
+
+
+def _ordinary(value):
+    """Return whether the squares of public numbers are ordinary floats."""
+    return bool(np.all(np.abs(np.asarray(value, dtype=np.float64)) <= LARGEST))
 
 
 def known_noise(scale, law, n_features):

@@ -27,7 +27,8 @@ class BayesDenoiser(Denoiser):
     support : {"nonnegative"} or None, default=None
         Where the fitted prior lives: ``"nonnegative"`` for counts.
     n_atoms : int, default=300
-        Points of the grid for the fitted prior.
+        Points of the fitted prior that are fitted together, at most. They lie within a quarter of
+        the noise of every coordinate; where that takes more, coordinates are fitted in stretches.
     law : {"gaussian", "laplace"}, default="gaussian"
 
     Attributes

@@ -8,7 +8,13 @@ import numpy as np
 from skdp.accounting import Budget
 from skdp.mechanisms._exact import sqrt_up
 
-__all__ = ["quieter_law", "released", "resolution"]
+__all__ = ["TOO_LOUD", "is_too_loud", "quieter_law", "released", "resolution"]
+
+LOUDEST = 2**45  # scale of noise, in grid units
+TOO_LOUD = (
+    "the noise would exceed 2^45 units and tell nothing. Pass a larger epsilon, or let single rows "
+    "and users matter less."
+)
 
 
 def quieter_law(epsilon, delta, l1, squared_l2):
@@ -19,6 +25,12 @@ def quieter_law(epsilon, delta, l1, squared_l2):
     return (
         "laplace" if laplace <= squared_l2 / Budget.gaussian(epsilon, delta).amount else "gaussian"
     )
+
+
+def is_too_loud(budget, law, l1, squared_l2, share=1):
+    """Return whether noise for these sensitivities is beyond what is drawn: a public fact."""
+    amount = Fraction(share) * budget.amount
+    return l1 > LOUDEST * amount if law == "laplace" else squared_l2 > LOUDEST**2 * amount
 
 
 def released(curator, law, counts, *, l1, squared_l2, share, label, bits=0):

@@ -41,7 +41,8 @@ class GraphWaveletDenoiser(Denoiser):
     Attributes
     ----------
     sure_ : ndarray of shape (n_releases,)
-        Estimate of the summed squared error of every row that was fitted.
+        Estimate of the summed squared error of every row that was fitted: unbiased for a given
+        threshold. With ``"sure"``, on paths of 100 nodes, the mean error was 1.1 to 1.3 times it.
     noise_scale_ : float or ndarray of shape (n_features,)
     law_ : str
     n_features_in_ : int
@@ -153,7 +154,9 @@ class TrendFilterDenoiser(Denoiser):
     Attributes
     ----------
     sure_ : ndarray of shape (n_releases,)
-        Estimate of the summed squared error of every row that was fitted.
+        Estimate of the summed squared error of every row that was fitted: unbiased for one penalty,
+        optimistic as the least of several. With ``"sure"``, on paths of 100 nodes, the mean error
+        was 1.0 to 1.6 times it, and more where all is noise. No error bar.
     penalty_ : ndarray of shape (n_releases,)
         The penalties taken, in noise scales.
     noise_scale_ : float or ndarray of shape (n_features,)

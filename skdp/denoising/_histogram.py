@@ -11,7 +11,7 @@ from skdp._compat import Interval, StrOptions
 from skdp._estimator import PrivateEstimator
 from skdp.accounting import Budget, Plan, Step
 from skdp.denoising._axes import grid, range_is_public, read_axes
-from skdp.denoising._count_noise import quieter_law, released, resolution
+from skdp.denoising._count_noise import TOO_LOUD, is_too_loud, quieter_law, released, resolution
 from skdp.denoising._display import HistogramDisplay
 from skdp.denoising._intervals import count_interval
 from skdp.denoising._parameter import (
@@ -22,6 +22,7 @@ from skdp.denoising._parameter import (
     with_denoiser,
 )
 from skdp.denoising._range import RANGE_SHARE, private_ranges, range_steps
+from skdp.denoising._user_ids import with_exact_users
 from skdp.denoising._users import capped_counts, capped_sensitivity
 from skdp.denoising._vector import VectorMixin
 
@@ -54,7 +55,11 @@ class PrivateHistogram(VectorMixin, PrivateEstimator):
         place of bins. Rows with other values are not counted.
     user : int, default=None
         Column that tells whose row it is. With it the guarantee holds for **all rows of one user**,
-        every user counts with at most ``rows_per_user`` rows, and ranges must be public.
+        every user counts with at most ``rows_per_user`` rows, and ranges must be public. Users are
+        told apart exactly: in a frame the column may hold whole numbers, text, dates or categories;
+        floats must be whole numbers below 2^53, since larger ones may have been rounded. Rows
+        whose user is missing, or no such id, are refused, or absent under
+        ``skdp.config_context(invalid_rows="ignore")``. Two spellings of one user are two users.
     rows_per_user : int, default=1
         Rows of a user beyond this number are left out, at random.
     rows_per_cell : int, default=None
@@ -193,8 +198,15 @@ class PrivateHistogram(VectorMixin, PrivateEstimator):
         budget = self._budget((lambda e, _: Budget.pure(e)) if pure else Budget.gaussian)
         steps = () if self._public() else range_steps(Step, law)
         notes = () if self.user is None else (USERS,)
-        plan = Plan(budget, (*steps, Step("counts", law)), assumptions=notes)
+        share = 1 - RANGE_SHARE if steps else Fraction(1)
+        loud = is_too_loud(budget, law, *self._sensitivity(), share)
+        plan = Plan(
+            budget, (*steps, Step("counts", law)), assumptions=notes, problems=(TOO_LOUD,) * loud
+        )
         return with_denoiser(plan, self.denoiser)
+
+    def _read(self, X, y):
+        return super()._read(X if self.user is None else with_exact_users(X, self.user), y)
 
     def _release(self, rows, curator):
         law = "laplace" if curator.budget.unit == "pure" else "gaussian"
@@ -204,7 +216,7 @@ class PrivateHistogram(VectorMixin, PrivateEstimator):
             low, high = private_ranges(rows, search, curator, law)
         cells = grid(axes, dict(zip(search, zip(low, high, strict=True), strict=True)))
         l1, squared_l2 = self._sensitivity()
-        cap = {"per_user": self.rows_per_user, "per_cell": self._per_cell()}
+        cap = {"per_user": int(self.rows_per_user), "per_cell": self._per_cell()}
         exact = capped_counts(rows, cells, curator.coins, user=self.user, **cap)
         share = 1 - RANGE_SHARE if search else Fraction(1)
         noisy, scale = released(
@@ -235,13 +247,13 @@ class PrivateHistogram(VectorMixin, PrivateEstimator):
 
     def _per_cell(self):
         k = self.rows_per_user if self.rows_per_cell is None else self.rows_per_cell
-        return min(k, self.rows_per_user)
+        return int(min(k, self.rows_per_user))
 
     def _sensitivity(self):
         """Return the l1 and the squared l2 sensitivity of the counts."""
         if self.user is None:
             return Fraction(1), Fraction(1)
-        return capped_sensitivity(self.rows_per_user, self._per_cell())
+        return capped_sensitivity(int(self.rows_per_user), self._per_cell())
 
     def _law(self):
         """Return the law of less variance, a public choice."""
@@ -261,7 +273,14 @@ class PrivateHistogram(VectorMixin, PrivateEstimator):
                 "with user the ranges of all other columns must be public: pass range, edges or "
                 "categories."
             )
+        self._check_range_noise(sum(axis.searched for axis in axes.values()))
         check_denoiser(self.denoiser, math.prod(axis.size for axis in axes.values()), self._law())
+
+    def _check_range_noise(self, n_searched):
+        plan = self.plan()
+        for step in plan.steps[:-1]:
+            if is_too_loud(plan.budget, step.mechanism, n_searched, n_searched, step.at_most):
+                raise ValueError(TOO_LOUD)
 
     def interval(self, confidence=0.95, *, simultaneous=False):
         """Return intervals for the exact counts, cell by cell.

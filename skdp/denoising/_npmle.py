@@ -4,14 +4,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skdp.denoising._rules import Rule
+from skdp.denoising._rules import Noise, Rule, nonnegative, slope_of
 
-__all__ = ["Prior", "npmle", "npmle_rule"]
+__all__ = ["Prior", "npmle_rule"]
 
 SWEEPS = 300
 BLOCK = 2**22  # likelihoods worked on together
 FINE = 16  # points per noise scale that like coordinates are gathered on
 GATHERED = 2000
+REACH = {
+    "gaussian": 6.0,
+    "laplace": 20.0,
+}  # noise scales beyond which likelihoods are of no account
 
 
 @dataclass(frozen=True)
@@ -34,8 +38,8 @@ class Prior:
         return mean, np.maximum(variance, 0.0)
 
 
-def npmle(y, noise, *, support=None, n_atoms=300):
-    """Fit the prior: EM on a grid of atoms.
+def npmle_rule(y, noise, *, support=None, n_atoms=300):
+    """Return posterior means under the prior of greatest likelihood.
 
     Parameters
     ----------
@@ -44,34 +48,7 @@ def npmle(y, noise, *, support=None, n_atoms=300):
     support : {None, "nonnegative"}, default=None
         Where the prior lives: for counts the nonnegative numbers.
     n_atoms : int, default=300
-
-    Returns
-    -------
-    prior : Prior
-
-    Notes
-    -----
-    The nonparametric maximum likelihood estimate (Kiefer & Wolfowitz 1956; Jiang & Zhang 2009). The
-    problem is convex, and a fixed number of sweeps gets close: ``w_j <- w_j mean_i L_ij / f_i``.
-    """
-    atoms = _atoms(y, noise, support, n_atoms)[0]
-    y, scale, times = _gathered(y, noise)
-    L = _likelihood(y, scale, noise.law, atoms)
-    weights = np.full(atoms.size, 1 / atoms.size)
-    for _ in range(SWEEPS):
-        weights = weights * (L.T @ (times / (L @ weights))) / times.sum()
-    return Prior(atoms, weights / weights.sum())
-
-
-def npmle_rule(y, noise, *, support=None, n_atoms=300):
-    """Return posterior means under the fitted prior.
-
-    Parameters
-    ----------
-    y : ndarray of shape (d,)
-    noise : Noise
-    support : {None, "nonnegative"}, default=None
-    n_atoms : int, default=300
+        Atoms that are fitted together, at most.
 
     Returns
     -------
@@ -79,6 +56,47 @@ def npmle_rule(y, noise, *, support=None, n_atoms=300):
 
     Notes
     -----
+    The nonparametric maximum likelihood estimate (Kiefer & Wolfowitz 1956; Jiang & Zhang 2009) on
+    atoms near all coordinates. The problem is convex, and a fixed number of sweeps of EM gets
+    close: ``w_j <- w_j mean_i L_ij / f_i``. Coordinates do not touch if they are further apart than
+    the noise reaches: where there are more than ``n_atoms`` atoms, they are fitted in stretches,
+    each with all that is near enough to its ends. Coordinates without others nearby, and stretches
+    whose estimated risk is not below that of the released ones, stay what they are.
+    """
+    stretches = _stretches(y, noise, n_atoms)
+    if stretches[:1] and stretches[0][0].size == y.size:
+        return _fitted(y, noise, support)
+    value, slope, parts = y.copy(), np.ones_like(y), []
+    for core, near in stretches:
+        inner = np.searchsorted(near, core)
+        rule = _fitted(y[near], _part(noise, near), support)
+        if _lowers_risk(y[near], _part(noise, near), rule, inner):
+            value[core], slope[core] = rule.value[inner], rule.slope[inner]
+            parts.append((core, near, inner, rule))
+
+    def along(z):
+        moved = y + z
+        for core, near, inner, rule in parts:
+            moved[core] = rule.along(z[near])[inner]
+        return moved
+
+    rule = Rule(value, slope, along, "empirical Bayes")
+    return nonnegative(rule) if support == "nonnegative" else rule
+
+
+def _part(noise, chosen):
+    return Noise(noise.scale[chosen], noise.law)
+
+
+def _lowers_risk(y, noise, rule, chosen):
+    """Return whether the estimated risk of some coordinates is below that of the released ones."""
+    gain = 2 * noise.variance * (1 - slope_of(noise, rule)) - np.square(rule.value - y)
+    return bool(gain[chosen].sum() > 0)
+
+
+def _fitted(y, noise, support):
+    """Return the rule of coordinates that are fitted together.
+
     Slope: ``posterior variance / v`` (Gaussian noise) for a fixed prior, plus what the prior moves
     with y. Linearised at its end, a sweep of EM maps ``dw`` to ``(I - W H) dw + W r_i dy_i / d``,
     with ``l_i = L_i / f_i``, ``H = mean l_i l_i'``, ``r_i = D_i l_i``. So s sweeps move w by
@@ -87,9 +105,9 @@ def npmle_rule(y, noise, *, support=None, n_atoms=300):
     ``l_i (atoms - g_i)``. The atom ``a`` that y_i shares with m - 1 others moves by 1 / m, and the
     value by ``p_ia (1 + (a - g_i) D_a log L_ia) / m``, p the posterior.
     """
-    prior = npmle(y, noise, support=support, n_atoms=n_atoms)
+    atoms, own, sharing = _atoms(y, noise, support)
+    prior = _prior(y, noise, atoms)
     mean, variance = prior.posterior(y, noise)
-    _, own, sharing = _atoms(y, noise, support, n_atoms)
     moves = _weights_move(y, noise, prior, mean, own, sharing)
     moves += _atoms_move(y, noise, prior, mean, own, sharing)
 
@@ -99,23 +117,63 @@ def npmle_rule(y, noise, *, support=None, n_atoms=300):
     return Rule(mean, variance / noise.variance + moves, along, "empirical Bayes")
 
 
-def _atoms(y, noise, support, n_atoms):
-    """Return atoms near every coordinate, some more at quantiles, and zero; for counts none below.
+def _prior(y, noise, atoms):
+    y, scale, times = _gathered(y, noise)
+    L = _likelihood(y, scale, noise.law, atoms)
+    weights = np.full(atoms.size, 1 / atoms.size)
+    for _ in range(SWEEPS):
+        weights = weights * (L.T @ (times / (L @ weights))) / times.sum()
+    return Prior(atoms, weights / weights.sum())
 
-    Coordinates closer together than a quarter of the noise share an atom at their mean; if that
-    makes too many atoms, the distance is doubled until it does not. Also returns the atom of
-    every coordinate and how many share it, infinitely many where it cannot move.
+
+def _cells(y, noise):
+    """Return the cell of every coordinate, and the means and sizes of the cells.
+
+    Coordinates of one cell have noise of one octave and lie within a quarter of it.
     """
     unit = float(np.median(noise.scale))
-    width, number = unit / 4, n_atoms + 1
-    while number > n_atoms:
-        _, cell, times = np.unique(np.rint(y / width), return_inverse=True, return_counts=True)
-        number, width = times.size, 2 * width
-    means = np.bincount(cell, weights=y) / times
-    atoms = [[0.0], means, np.quantile(y, np.linspace(0, 1, n_atoms // 3))]
-    sharing = times.astype(float)
+    octave = np.floor(np.log2(noise.scale / unit))
+    width = unit / 4 * np.exp2(octave)
+    pairs = np.stack([octave, np.rint(y / width)])
+    _, cell, times = np.unique(pairs, axis=1, return_inverse=True, return_counts=True)
+    cell = cell.reshape(-1)
+    return cell, np.bincount(cell, weights=y) / times, times
+
+
+def _stretches(y, noise, n_atoms):
+    """Return the coordinates of stretches of cells, and the same with all that is near.
+
+    Both come in increasing order. Lone coordinates, out of reach of all others, are in none.
+    """
+    cell, means, times = _cells(y, noise)
+    if means.size <= n_atoms:
+        return [(np.arange(y.size), np.arange(y.size))]
+    reach = REACH[noise.law] * noise.scale.max()
+    order = np.argsort(means)
+    far = np.diff(means[order], prepend=-np.inf, append=np.inf) > reach
+    kept = order[~(far[:-1] & far[1:] & (times[order] == 1))]
+    means, place = means[kept], np.full(order.size, -1)
+    place[kept] = np.arange(kept.size)
+    at, stretches = place[cell], []
+    for first in range(0, kept.size, n_atoms // 2):
+        last = min(first + n_atoms // 2, kept.size) - 1
+        left = max(first - n_atoms // 4, np.searchsorted(means, means[first] - reach))
+        right = min(last + n_atoms // 4, np.searchsorted(means, means[last] + reach))
+        near = np.flatnonzero((at >= left) & (at <= right))
+        stretches.append((near[(at[near] >= first) & (at[near] <= last)], near))
+    return stretches
+
+
+def _atoms(y, noise, support):
+    """Return the mean of every cell and zero as atoms; for counts some near zero, none below.
+
+    Also returns the atom of every coordinate and how many share it, infinitely many where it
+    cannot move. Other atoms that move with the coordinates would make slopes too small.
+    """
+    cell, means, times = _cells(y, noise)
+    atoms, sharing = [np.zeros(1), means], times.astype(float)
     if support == "nonnegative":
-        atoms.append(np.geomspace(unit / 20, 2 * unit, 20))
+        atoms.append(np.median(noise.scale) * np.geomspace(0.05, 2, 20))
         atoms = [np.maximum(part, 0.0) for part in atoms]
         sharing = np.where(means > 0, sharing, np.inf)
         means = atoms[1]

@@ -73,20 +73,15 @@ def _step(label):
 
 def _centres(rows, columns, curator, law):
     """Release a value near the median of every column, by bisection on the order of all floats."""
-    c = len(columns)
+    c, order = len(columns), _orders(rows, columns)
     low, high = np.zeros(c, np.uint64), np.full(c, 2**64 - 1, np.uint64)
     for _ in range(LEVELS):
         middle = low + (high - low) // np.uint64(2)
-
-        def balance(start, block, middle=middle):
-            x = np.asarray(block[finite_rows(block)][:, columns], np.float64) + 0.0  # no -0.0
-            x = order_of_floats(x)
-            return 2 * np.count_nonzero(x <= middle, axis=0) - len(x)
-
+        upto = [np.searchsorted(x, t, side="right") for x, t in zip(order, middle, strict=True)]
         value, _ = released(
             curator,
             law,
-            map_merge(rows, balance, np.add),
+            2 * np.array(upto) - len(order[0]),
             l1=c,
             squared_l2=c,
             share=SHARES["centre"] / LEVELS,
@@ -96,8 +91,21 @@ def _centres(rows, columns, curator, law):
     return float_of_order(low + (high - low) // np.uint64(2))
 
 
+def _orders(rows, columns):
+    """Return the entries of columns as integers of their order, sorted, to be counted often."""
+
+    def statistic(start, block):
+        x = np.asarray(block[finite_rows(block)][:, columns], np.float64) + 0.0  # no -0.0
+        return [order_of_floats(x).T]
+
+    order = np.concatenate(map_merge(rows, statistic, list.__add__), axis=1)
+    order.sort(axis=1)
+    return order
+
+
 def _reach(block, columns, centre, bins):
     """Return histograms of the distances below and above the centres, shape (c, 2, n_bins)."""
     x = np.asarray(block[finite_rows(block)][:, columns], dtype=np.float64) - centre
-    sides = [np.where(x < 0, -x, np.nan), np.where(x >= 0, x, np.nan)]
-    return np.stack([bins.column_counts(side) for side in sides], axis=1)
+    at, side = bins.index(np.abs(x)), 2 * np.arange(len(columns)) + (x >= 0)
+    counts = np.bincount((at + side * bins.n_bins).ravel(), minlength=2 * x.shape[1] * bins.n_bins)
+    return counts.reshape(x.shape[1], 2, bins.n_bins)

@@ -33,8 +33,9 @@ def capped_sensitivity(per_user, per_cell):
     0, e_a or e_a - e_b, of lengths at most 2 (l1) and sqrt(2) (l2). The larger of the two bounds is
     used, so the guarantee holds for both kinds of neighbours. It makes a difference for m = 1 only.
     """
-    squared = per_user // per_cell * per_cell**2 + (per_user % per_cell) ** 2
-    return Fraction(max(per_user, 2)), Fraction(max(squared, 2))
+    m, k = int(per_user), int(per_cell)  # whose products cannot overflow
+    squared = m // k * k**2 + (m % k) ** 2
+    return Fraction(max(m, 2)), Fraction(max(squared, 2))
 
 
 def capped_counts(rows, cells, coins, *, user, per_user, per_cell):
@@ -47,7 +48,8 @@ def capped_counts(rows, cells, coins, *, user, per_user, per_cell):
     coins : RowKeys
         Secret keys, one per row: a user with too many rows keeps a random selection.
     user : int or None
-        The column that tells whose row it is; equal numbers are one user.
+        The column that tells whose row it is; equal numbers are one user
+        (:func:`skdp.denoising._user_ids.with_exact_users`).
     per_user, per_cell : int
 
     Returns

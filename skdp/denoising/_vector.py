@@ -5,8 +5,17 @@ import math
 from sklearn.utils.validation import check_is_fitted
 
 from skdp.contracts import Contract, Released, Rows
+from skdp.sensitivity import release_mechanism
 
-__all__ = ["VectorMixin"]
+__all__ = ["VectorMixin", "fitted_law"]
+
+
+def fitted_law(estimator):
+    """Return the law of the noise that a fit has drawn, "gaussian" or "laplace".
+
+    It is told by the bill, since parameters may have been set anew after the fit.
+    """
+    return release_mechanism(estimator.privacy_report_.budget)
 
 
 class VectorMixin:
@@ -31,7 +40,7 @@ class VectorMixin:
         law : {"gaussian", "laplace"}
         """
         check_is_fitted(self)
-        law = self._law()
+        law = fitted_law(self)
         return getattr(self, self._vector), self._law_scale(law), law
 
     def _law_scale(self, law):

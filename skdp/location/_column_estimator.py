@@ -11,6 +11,7 @@ from skdp._compat import Interval
 from skdp._estimator import PrivateEstimator
 from skdp.accounting import Plan
 from skdp.denoising._parameter import check_denoiser, denoised, with_denoiser
+from skdp.denoising._vector import fitted_law
 from skdp.location._column_noise import ColumnNoise, check_strength, column_budget, column_step
 from skdp.location._places import NOTHING, TOO_WIDE, Place, Searcher, place_steps
 from skdp.location._public import column_vector
@@ -125,6 +126,6 @@ class ColumnEstimator(PrivateEstimator):
             raise ValueError(f"confidence must be in (0, 1). Got {confidence!r} instead.")
         if simultaneous:
             confidence = 1 - (1 - confidence) / sd.size
-        if self._law() == "laplace":
+        if fitted_law(self) == "laplace":
             return sd * (-math.log1p(-confidence) / math.sqrt(2))
         return sd * float(ndtri((1 + confidence) / 2))

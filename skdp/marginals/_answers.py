@@ -10,6 +10,7 @@ from skdp.marginals._estimates import CountEstimate, count_interval
 from skdp.marginals._frames import tidy_frame, wants_frame
 from skdp.marginals._noise_scale import noise_scale
 from skdp.marginals._parities import set_numbers, table_of, tables_of
+from skdp.marginals._postprocess import has_small_domain, nearest_joint
 from skdp.marginals._sample import systematic_rows
 from skdp.marginals._tables import by_shape
 
@@ -194,26 +195,21 @@ class MarginalAnswers:
         Raises
         ------
         ValueError
-            If no distribution was released.
+            If the domain has more than 4096 combinations of levels.
 
         Notes
         -----
-        No chance is involved: every cell has its expected number of rows to within one, and every
-        call returns the same rows. Only tables of the workload are told by the release; what the
-        rows say of other combinations is an extrapolation.
+        Rows are those of ``joint_``, or, where post-processing has made no table of all columns, of
+        the distribution whose tables are nearest to the released ones. No chance is involved: every
+        cell has its expected number of rows to within one, and every call returns the same rows.
+        Only tables of the workload are told by the release; what the rows say of other combinations
+        is an extrapolation.
         """
         check_is_fitted(self)
-        if not self.joint_.size:
-            raise ValueError(
-                f"no rows can be made from postprocess={self.postprocess_!r}: its tables are near "
-                "the truth one by one, and need not come from any set of rows. Fit with "
-                'postprocess="exact" or "spectral" and a domain of at most 4096 combinations of '
-                "levels."
-            )
         n_rows = max(round(self.n_rows_), 0) if n_rows is None else n_rows
         if not isinstance(n_rows, Integral) or n_rows < 0:
             raise ValueError("n_rows must be an integer, not negative.")
-        codes = systematic_rows(self.joint_, n_rows)
+        codes = systematic_rows(self._joint(), n_rows)
         labels = [self._labels(place)[column] for place, column in enumerate(codes.T)]
         library = self._library("auto")
         if library is None:
@@ -263,6 +259,17 @@ class MarginalAnswers:
         several = isinstance(wanted, list | tuple | set | range | np.ndarray)
         numbers = [self.domain_.level(place, w) for w in (wanted if several else [wanted])]
         return sorted(set(numbers))
+
+    def _joint(self):
+        """Return a table of all columns with nonnegative cells, as near as can be to the tables."""
+        if self.joint_.size:
+            return self.joint_
+        if not has_small_domain(self.measurement_.layout):
+            raise ValueError(
+                "rows are made for domains of at most 4096 combinations of levels. Fit with fewer "
+                "columns, or fewer levels."
+            )
+        return nearest_joint(self.measurement_, self.residuals_)
 
     def _library(self, as_frame):
         library = wants_frame(self.table_type_)

@@ -13,7 +13,15 @@ from skdp.marginals._published import PublishedProjection
 from skdp.marginals._shrink import shrunk
 from skdp.marginals._spectral import PairSpectrum, spiked, unrepelled
 
-__all__ = ["HOW", "REASONS", "Processed", "possible_ways", "postprocess"]
+__all__ = [
+    "HOW",
+    "REASONS",
+    "Processed",
+    "has_small_domain",
+    "nearest_joint",
+    "possible_ways",
+    "postprocess",
+]
 
 HOW = ("auto", "none", "james-stein", "projection", "spectral", "spiked", "exact", "frank-wolfe")
 STEP = 0.05  # of the difference quotient, in standard deviations
@@ -132,21 +140,40 @@ def possible_ways(m):
         found["spectral"] = lambda: _judged(m, _Spectral(m, unrepelled), "spectral")
         if layout.binary and len(layout.subsets) == 3:
             found["spiked"] = lambda: _judged(m, _Spectral(m, spiked), "spiked")
-    if _small(layout):
+    if has_small_domain(layout):
         found["exact"] = lambda: _judged(m, Polytope(m), "exact")
     if PublishedProjection.fits(layout):
         found["frank-wolfe"] = lambda: _judged(m, PublishedProjection(m), "frank-wolfe")
     return found
 
 
-def _small(layout):
+def has_small_domain(layout):
+    """Return whether all combinations of levels fit into one table."""
     return math.prod(layout.levels) <= SMALL_DOMAIN
+
+
+def nearest_joint(m, values):
+    """Return the table of a small domain, nonnegative, whose residuals are nearest to given ones.
+
+    Parameters
+    ----------
+    m : Measurement
+        Without known noise all errors count by their weights.
+    values : ndarray of shape (n_coordinates,)
+
+    Returns
+    -------
+    joint : ndarray of shape levels
+    """
+    body = Polytope(m if m.sd is not None else replace(m, sd=np.ones_like(m.weights)))
+    body(values)
+    return body.joint
 
 
 def _left_out(layout, name):
     """Whether "auto" passes over a candidate: where it takes long and hardly ever wins."""
     slow = len(layout.subsets) > 3 and len(layout.subsets[1]) > FAST
-    return name == "frank-wolfe" or (name == "projection" and (slow or _small(layout)))
+    return name == "frank-wolfe" or (name == "projection" and (slow or has_small_domain(layout)))
 
 
 def _body(m):
@@ -166,7 +193,7 @@ class _Spectral:
 
     def __init__(self, m, rule):
         self.m, self.pairs = m, PairSpectrum(m.layout, m.sd, rule)
-        self.body = Polytope(m) if _small(m.layout) else _body(m)
+        self.body = Polytope(m) if has_small_domain(m.layout) else _body(m)
 
     def __call__(self, values):
         known = self.pairs(values)

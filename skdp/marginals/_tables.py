@@ -13,6 +13,8 @@ from skdp.marginals._worst_case import minimax_shares
 
 __all__ = ["Tables", "by_shape", "read_workload"]
 
+LIGHTEST = 1e-12  # part of the largest weight
+
 
 @dataclass(frozen=True)
 class Tables:
@@ -57,7 +59,7 @@ def read_workload(k, workload, weights, error, domain):
         As in MarginalReleaser.
     domain : Domain
     """
-    d = len(domain.levels)
+    k, d = int(k), len(domain.levels)
     if weights is not None and error != "mean":
         raise ValueError("weights are for error='mean': the worst error has none. Leave them out.")
     if isinstance(workload, str) and k > d:
@@ -66,7 +68,7 @@ def read_workload(k, workload, weights, error, domain):
             f"n_features = {d}."
         )
     if isinstance(workload, str) and weights is None:
-        layout, loss = workload_layout(domain.levels, int(k))
+        layout, loss = workload_layout(domain.levels, k)
         sets = (layout.subsets[k],)
         return Tables(layout, loss, sets, float(_cells(domain, sets[0]).sum()))
     if isinstance(workload, str):
@@ -75,8 +77,8 @@ def read_workload(k, workload, weights, error, domain):
         listed = [tuple(sorted(domain.place(columns))) for columns in workload]
         if not listed or not all(listed):
             raise ValueError("the workload must list tables of at least one column each.")
+    weights = np.ones(len(listed)) if weights is None else _scaled(weights, len(listed))
     layout, loss = workload_layout(domain.levels, listed, weights)
-    weights = np.ones(len(listed)) if weights is None else np.asarray(weights, dtype=float)
     sizes = np.array([len(columns) for columns in listed])
     sets, cells = [], 0.0
     for size in np.unique(sizes):
@@ -92,6 +94,20 @@ def by_shape(levels, workload):
         shapes, which = np.unique(levels[sets], axis=0, return_inverse=True)
         for number, shape in enumerate(shapes.tolist()):
             yield tuple(shape), sets[which.reshape(-1) == number]
+
+
+def _scaled(weights, n_tables):
+    """Return weights of which the largest lies in [1/2, 1): only their ratios count."""
+    weights = np.asarray(weights, dtype=float)
+    fits = weights.shape == (n_tables,) and np.all((weights > 0) & (weights < np.inf))
+    if fits:
+        weights = np.ldexp(weights, -np.frexp(weights.max())[1])
+    if not fits or weights.min() < LIGHTEST:
+        raise ValueError(
+            "weights must be positive and finite, one for each table, the largest at most 1e12 "
+            "times the smallest. Leave out tables that do not matter."
+        )
+    return weights
 
 
 def _cells(domain, sets):

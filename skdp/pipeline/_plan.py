@@ -59,8 +59,10 @@ def granted(pipeline):
     leaves = spending(steps)
     kinds = _kinds(steps)
     grants, units, broken = {}, {}, set()
+    alone = len(leaves) == 1
+    composition = getattr(pipeline.ledger, "composition", None) if alone else "gaussian"
     for path, leaf in leaves:
-        grants[path] = Grant(path, kinds.get(path, Rows()))
+        grants[path] = Grant(path, kinds.get(path, Rows()), composition)
         delta = {"delta": pipeline.delta} if getattr(leaf, "delta", 0) else {}
         epsilon = {"epsilon": pipeline.epsilon}
         leaf.set_params(ledger=grants[path], **epsilon, **delta)

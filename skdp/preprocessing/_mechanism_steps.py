@@ -5,6 +5,7 @@ import numpy as np
 from skdp._estimator import PrivateEstimator
 from skdp.accounting import Budget, Plan, Step
 from skdp.contracts import BoundedStatistic
+from skdp.denoising._count_noise import TOO_LOUD, is_too_loud
 from skdp.denoising._parameter import DENOISER, check_denoiser, denoised, with_denoiser
 from skdp.denoising._vector import VectorMixin
 from skdp.preprocessing._sensitivity_preprocessor import BoundedValues
@@ -57,6 +58,9 @@ class Mechanism(VectorMixin, PrivateEstimator):
 
     def _read(self, bounded, y):
         self._check_public(len(bounded.values))
+        k, D = len(bounded.values), max(value.sensitivity for value in bounded.values)
+        if is_too_loud(self.plan().budget, self._law(), k * D, k * D**2):
+            raise ValueError(TOO_LOUD)
         return bounded
 
     def _check_public(self, n_features):

@@ -36,6 +36,11 @@ class PersonalBudgets:
     parts : tuple of K ints
         The epsilons in proportion to one another, in lowest terms; where that takes more than 1000
         parts, thousandths of the largest, rounded down.
+
+    Raises
+    ------
+    ValueError
+        If an epsilon is below a thousandth of the largest: its rows would count for nothing.
     """
 
     epsilons: tuple
@@ -44,6 +49,11 @@ class PersonalBudgets:
         epsilons = tuple(as_fraction(e, name="epsilon") for e in self.epsilons)
         if not epsilons or not min(epsilons) > 0:
             raise ValueError("every group needs an epsilon > 0. Leave groups without one out.")
+        if MOST_PARTS * min(epsilons) < max(epsilons):
+            raise ValueError(
+                f"every epsilon must be at least 1/{MOST_PARTS} of the largest: below, the rows of "
+                "its group would count for nothing. Leave it out, or promise the others less."
+            )
         object.__setattr__(self, "epsilons", epsilons)
 
     @cached_property

@@ -73,6 +73,7 @@ def personal_statistic(
     radius / sum(sizes[k] parts[k]) / 2^10.
     """
     parts, sizes = budgets.parts, [int(size) for size in sizes]
+    radius, center = float(radius), float(center)
     if not len(groups) == len(sizes) == len(parts) or min(sizes) < 1:
         raise ValueError(
             f"groups, sizes and epsilons must be of one number, sizes positive. Got {len(groups)} "

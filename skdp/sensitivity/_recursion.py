@@ -17,8 +17,8 @@ def bounded_function(records, function, *, sensitivities, center, unit=1):
     ----------
     records : sequence of n <= 20 objects
     function : callable
-        Maps a tuple of records to a number, for every subset of the records. It must not depend on
-        their order. Infinity is clipped; NaN, or an error, counts as the centre.
+        Maps a tuple of records to a number of Python or numpy, for every subset of the records. It
+        must not depend on their order. Infinity is clipped; NaN, or an error, counts as the centre.
     sensitivities : int or sequence of n ints, >= 0
         In units. One of its own for every record, a function of that record alone.
     center : int
@@ -59,8 +59,9 @@ def bounded_function(records, function, *, sensitivities, center, unit=1):
             "sensitivities must be one number >= 0, or one per record. Got another number of them, "
             "or one below 0."
         )
+    unit, center = exact_number(unit), int(center)
     values = [_floor(function, members, unit, center) for members in _subsets(records)]
-    return bounded_subsets(values, [int(d) for d in each], int(center))[-1]
+    return bounded_subsets(values, [int(d) for d in each], center)[-1]
 
 
 def bounded_subsets(values, sensitivities, center):
@@ -91,7 +92,16 @@ def _floor(function, members, unit, center):
     try:
         value = function(members)
         if value in (math.inf, -math.inf):
-            return value
-        return math.floor(Fraction(value) / Fraction(unit))
+            return float(value)
+        return math.floor(exact_number(value) / unit)
     except Exception:  # an error would tell about the records
         return center
+
+
+def exact_number(x):
+    """Return a real number of Python or numpy as a Fraction, exactly."""
+    if isinstance(x, np.ndarray) and x.ndim == 0:
+        x = x[()]
+    if isinstance(x, np.bool_ | np.integer):
+        x = int(x)
+    return Fraction(*x.as_integer_ratio())

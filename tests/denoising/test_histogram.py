@@ -1,20 +1,32 @@
 """PrivateHistogram: counts, laws, ranges, users, options, and the two layers of the audit."""
 
+import math
 from fractions import Fraction
 from itertools import product
 
 import numpy as np
 import pytest
 
-from skdp import PrivacyLedger
+from skdp import PrivacyLedger, config_context
+from skdp.accounting import Budget, Plan, Step
 from skdp.audit import conditional_sensitivity, non_interference
 from skdp.chunks import ArrayRows
-from skdp.denoising import AutoDenoiser, PrivateHistogram, TrendFilterDenoiser
+from skdp.denoising import (
+    AutoDenoiser,
+    BayesDenoiser,
+    JamesSteinDenoiser,
+    PrivateHistogram,
+    SoftThresholdDenoiser,
+    TrendFilterDenoiser,
+)
 from skdp.denoising._cells import Cells, Edges, Levels
 from skdp.denoising._count_noise import released
+from skdp.denoising._range import private_ranges, range_steps
 from skdp.denoising._users import capped_counts, capped_sensitivity
 from skdp.exceptions import AuditFailure
-from tests._curators import FixedKeys, canned, check_replay
+from skdp.scales import LogBins
+from skdp.scales._bisection import _float, _ordered
+from tests._curators import CannedCurator, FixedKeys, canned, check_replay
 
 pytestmark = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")
 
@@ -263,7 +275,9 @@ def test_conditional_sensitivity(name):
 @pytest.mark.parametrize("name", AUDITED)
 def test_non_interference(name):
     estimator, X = AUDITED[name]
-    non_interference(estimator, X, n_transcripts=1 if name == "denoised" else 2)
+    invalid = "ignore" if estimator.user is not None else None  # users that are no whole numbers
+    with config_context(invalid_rows=invalid):
+        non_interference(estimator, X, n_transcripts=1 if name == "denoised" else 2)
 
 
 def test_a_user_who_is_not_capped_is_found():
@@ -280,3 +294,79 @@ def test_a_user_who_is_not_capped_is_found():
         curators.append(curator)
     with pytest.raises(AuditFailure):
         check_replay(*curators)
+
+
+def test_a_private_range_takes_few_looks_at_the_rows():
+    """Exact counts below every threshold and around the centres, whatever the blocks."""
+
+    class Counted(ArrayRows):
+        passes = 0
+
+        def blocks(self):
+            self.passes += 1
+            return super().blocks()
+
+    X = np.random.default_rng(0).normal(size=(50, 2)) * [1, 1e9]
+    X[::5, 0], X[1::5, 0], X[7, 1] = 0.0, -0.0, np.nan
+    kept = X[np.isfinite(X).all(axis=1)] + 0.0
+    plan = Plan(Budget.pure(1.0), range_steps(Step, "laplace"))
+    for block_rows in (7, 100):
+        rows, curator = Counted(X, block_rows=block_rows), CannedCurator(plan, "noise", seed=3)
+        private_ranges(rows, [0, 1], curator, "laplace")
+        assert rows.passes <= 4
+        low, high = np.zeros(2, np.uint64), np.full(2, 2**64 - 1, np.uint64)
+        centres = [record for record in curator.records if record.label == "centre"]
+        for record in centres:
+            middle = low + (high - low) // np.uint64(2)
+            below = [_ordered(kept[:, j]) <= middle[j] for j in (0, 1)]
+            assert np.array_equal(record.value, 2 * np.sum(below, axis=1) - len(kept))
+            left = np.asarray(record.answer) > 0
+            high, low = np.where(left, middle, high), np.where(left, low, middle)
+        distance = kept - _float(low + (high - low) // np.uint64(2))
+        reach = curator.records[-1].value
+        for j, column in enumerate(distance.T):
+            sides = LogBins(2).counts(-column[column < 0]), LogBins(2).counts(column[column >= 0])
+            assert np.array_equal(reach[j], sides)
+
+
+# --- parameters at the ends of what is allowed
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"epsilon": 1e-15, "range": (0, 1), "noise": "laplace"},
+        {"epsilon": 1e-300, "delta": 0.0},
+        {"epsilon": 1e-13, "noise": "laplace"},
+        {"user": 0, "range": (0, 1), "rows_per_user": 10**30},
+        {"user": 0, "range": (0, 1), "rows_per_user": 10**300, "noise": "gaussian"},
+        {"user": 0, "range": (0, 1), "rows_per_user": np.int64(2**62)},
+    ],
+)
+def test_noise_that_cannot_be_drawn_is_refused_before_the_charge(params):
+    ledger = PrivacyLedger(1.0, composition="basic")
+    estimator = PrivateHistogram(bins=2, ledger=ledger, **params)
+    with pytest.raises(ValueError, match="noise would exceed"):
+        estimator.fit(np.zeros((4, 2)))
+    assert len(ledger.entries()) == 1  # its opening
+
+
+@pytest.mark.parametrize(
+    "denoiser",
+    [
+        BayesDenoiser(prior="normal", prior_scale=1e300),
+        BayesDenoiser(prior="normal", center=1e300),
+        BayesDenoiser(prior="normal", center=math.nan),
+        JamesSteinDenoiser(target=-1e300),
+        SoftThresholdDenoiser(threshold=1e300),
+        TrendFilterDenoiser(penalty=[1.0, 1e300]),
+    ],
+)
+def test_denoisers_whose_squares_overflow_are_refused_before_the_charge(denoiser):
+    ledger = PrivacyLedger(1.0, 1e-5, composition="basic")
+    estimator = PrivateHistogram(bins=5, range=(0, 1), denoiser=denoiser, ledger=ledger)
+    with pytest.raises(ValueError, match="of size at most"):
+        estimator.fit(np.zeros((4, 1)))
+    assert len(ledger.entries()) == 1  # its opening
+    with pytest.raises(ValueError, match="of size at most"):
+        denoiser.set_params(noise_scale=1.0).fit(np.zeros((1, 5)))

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
+from skdp.denoising import AutoDenoiser
 from skdp.denoising._james_stein import james_stein
 from skdp.denoising._normal_prior import normal_prior
 from skdp.denoising._npmle import npmle_rule
@@ -251,3 +252,52 @@ def test_the_fitted_prior_of_many_is_that_of_all(rng):
 def test_support_is_kept(rng):
     y = rng.normal(size=50)
     assert npmle_rule(y, Noise(np.ones(50)), support="nonnegative").value.min() >= 0
+
+
+def spread_loss(d, spread, seed, **params):
+    """Return the loss of a vector of normal coordinates far apart, and that of the released one."""
+    rng = np.random.default_rng([d, seed])
+    truth, z = spread * rng.normal(size=d), rng.normal(size=d)
+    value = npmle_rule(truth + z, Noise(np.ones(d)), **params).value
+    return np.square(value - truth).sum(), np.square(z).sum()
+
+
+@pytest.mark.parametrize(("d", "spread"), [(400, 1000), (1000, 300), (3000, 1000), (3000, 1e6)])
+def test_coordinates_far_apart_stay_what_they_are(d, spread):
+    """Atoms lie within half of the noise of every coordinate, however many there are."""
+    loss, known = np.sum([spread_loss(d, spread, seed) for seed in range(3)], axis=0)
+    assert loss <= 1.02 * known
+
+
+def test_stretches_of_coordinates_are_as_good_as_one_fit():
+    """Half of the coordinates at zero, half in a wide range: the first are found."""
+    rng = np.random.default_rng(0)
+    truth = np.where(np.arange(2000) < 1000, 0.0, rng.uniform(50, 1e5, size=2000))
+    y = truth + rng.normal(size=2000)
+    value = npmle_rule(y, Noise(np.ones(2000))).value
+    assert np.square(value[:1000]).sum() < 30
+    assert np.square(value - truth)[1000:].sum() < 1.05 * np.square(y - truth)[1000:].sum()
+    assert npmle_rule(y, Noise(np.ones(2000)), support="nonnegative").value.min() >= 0
+
+
+def test_a_stretch_does_not_depend_on_those_far_away():
+    rng = np.random.default_rng(1)
+    near, far = rng.normal(size=200), 1e4 + 50 * rng.normal(size=900)
+    alone = npmle_rule(near, Noise(np.ones(200)))
+    both = npmle_rule(np.append(near, far), Noise(np.ones(1100)))
+    np.testing.assert_allclose(both.value[:200], alone.value, atol=0.3)
+
+
+@pytest.mark.parametrize("d", [34, 60, 100])
+def test_auto_on_spread_coordinates_is_as_good_as_the_release(d):
+    """Atoms that move with the coordinates and are not counted made risks too small."""
+    loss = known = estimated = 0.0
+    for seed in range(20):
+        rng = np.random.default_rng([d, seed])
+        truth, z = 1000 * rng.normal(size=d), rng.normal(size=d)
+        auto = AutoDenoiser(noise_scale=1.0)
+        loss += np.square(auto.fit_transform((truth + z)[None])[0] - truth).sum()
+        known += np.square(z).sum()
+        estimated += float(auto.sure_[0])
+    assert loss <= 1.013 * known
+    assert estimated > 0.9 * loss

@@ -346,8 +346,7 @@ def test_intervals_of_boosted_answers_are_its_promise(bits):
             ask([0, 1], 0.99)
     with pytest.raises(ValueError, match="no known law"):
         fit.cell_scale([0, 1])
-    with pytest.raises(ValueError, match="need not come from any set of rows"):
-        fit.sample()
+    assert fit.sample(7).shape == (7, 5)
 
 
 def test_what_is_known_of_boosted_answers(bits):
@@ -393,10 +392,29 @@ def test_plans_compare_both_promises(error, bits):
 # --- synthetic rows
 
 
-def test_rows_are_made_from_a_distribution_only(flights):
-    with pytest.raises(ValueError, match="need not come from any set of rows"):
-        MarginalReleaser(domain=DOMAIN, postprocess="none").fit(flights).sample(5)
+@pytest.mark.parametrize("n_rows", [0, 1, 300])
+@pytest.mark.parametrize("how", ["auto", "none", "james-stein", "projection", "spectral", "exact"])
+def test_rows_are_made_after_every_postprocessing(how, n_rows):
+    """Where it makes no distribution, the rows are those of the nearest one."""
+    rng = np.random.default_rng(n_rows)
+    for seed in range(2):
+        X = rng.integers(0, [3, 4, 5, 10], size=(n_rows, 4))
+        with skdp.config_context(invalid_rows="ignore"):
+            fit = MarginalReleaser(
+                domain=dict(enumerate([3, 4, 5, 10])), postprocess=how, random_state=seed
+            ).fit(X)
+        assert fit.sample().shape == (max(round(fit.n_rows_), 0), 4)
+        assert np.array_equal(fit.sample(20), fit.sample(20))
+        codes = fit.sample(20000)
+        table = np.histogram2d(codes[:, 0], codes[:, 1], bins=[range(4), range(5)])[0] / 20000
+        if n_rows == 300 and how != "none":
+            assert np.abs(table - fit.marginal([0, 1]) / fit.n_rows_).max() < 0.1
+
+
+def test_rows_are_made_of_small_domains_only():
     X = np.zeros((100, 13))  # 8192 cells
+    with pytest.raises(ValueError, match="at most 4096"):
+        MarginalReleaser(epsilon=SHARP).fit(X).sample()
     with pytest.raises(ValueError, match="exact"):
         MarginalReleaser(postprocess="exact").fit(X)
 
@@ -583,3 +601,26 @@ def test_all_checks(name):
     for twin, check in private_estimator_checks(estimator):
         if check.func.__name__ not in ("check_non_interference", "check_conditional_sensitivity"):
             check(twin)
+
+
+# --- weights
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1.0, np.float32(1e38), 2**60, 5e307])
+def test_only_the_ratios_of_weights_count(scale, flights):
+    """Sums of huge weights would overflow, and the estimated risk would be no number."""
+    given = {"workload": [["origin", "night"], ["carrier"]], "random_state": 0}
+    fits = [
+        MarginalReleaser(domain=DOMAIN, weights=weights, **given).fit(flights)
+        for weights in ([2 * scale, scale], [2, 1])
+    ]
+    assert fits[0].risk_ == pytest.approx(fits[1].risk_) and np.isfinite(fits[0].risk_)
+    assert fits[0].noise_scale_ == pytest.approx(fits[1].noise_scale_)
+    assert np.allclose(fits[0].residuals_, fits[1].residuals_, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("weights", [[1.0, 1e-300], [1e308, 1.0], [0, 1], [1, np.inf], [1, 1, 1]])
+def test_weights_that_leave_a_table_to_noise_are_refused(weights, flights):
+    estimator = MarginalReleaser(domain=DOMAIN, workload=[["origin"], ["night"]], weights=weights)
+    with pytest.raises(ValueError, match="weights must be positive and finite"):
+        estimator.fit(flights)

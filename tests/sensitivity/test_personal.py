@@ -29,8 +29,8 @@ def test_parts_are_in_proportion_and_never_too_large():
     assert TWO.parts == (1, 10)
     assert PersonalBudgets((0.5, 2, 1.5)).parts == (1, 4, 3)
     assert PersonalBudgets((3,)).parts == (1,)
-    odd = PersonalBudgets((0.123456789, 0.987654321, 1e-7))
-    assert odd.parts == (124, 1000, 0)
+    odd = PersonalBudgets((0.123456789, 0.987654321, 0.0017))
+    assert odd.parts == (124, 1000, 1)
     for budgets in (TWO, odd):
         assert budgets.budget() == Budget.pure(max(budgets.epsilons))
         spent = budgets.guarantees(budgets.budget().amount)
