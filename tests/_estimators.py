@@ -1,5 +1,11 @@
 """Every public estimator, to be examined by being listed here."""
 
+import numpy as np
+import pandas as pd
+import polars
+from sklearn.compose import ColumnTransformer
+from sklearn.preprocessing import Normalizer, OneHotEncoder, StandardScaler
+
 from skdp import (
     FriendlyCoreFilter,
     FriendlyCoreKMeans,
@@ -13,14 +19,20 @@ from skdp import (
     PrivateMedian,
     PrivateMinMaxScaler,
     PrivatePCA,
+    PrivatePipeline,
     PrivateQuantile,
     PrivateRobustScaler,
     PrivateSearchCV,
     PrivateStandardScaler,
     PrivateTrimmedMean,
     PrivateVariance,
+    PublicFit,
+    RowMap,
+    SensitivityPreprocessor,
     make_private_pipeline,
 )
+from skdp.model_selection import RowScorer
+from skdp.preprocessing import LaplaceMechanism
 
 # The two long layers see these on fewer tables; the whole of them is a slow test.
 EXPENSIVE = [
@@ -54,3 +66,107 @@ ESTIMATORS = [
     FriendlyCoreFilter(epsilon=4.0),
     *EXPENSIVE,
 ]
+
+
+TOWNS = ["north", "south", "east"]
+LEVELS = ["low", "middle", "high"]
+
+
+def _frame():
+    """Return rows with numbers, whole numbers, texts and categories."""
+    rng = np.random.default_rng(0)
+    n = 300
+    return pd.DataFrame(
+        {
+            "wage": rng.lognormal(3, 1, size=n).round(2),
+            "age": rng.integers(18, 90, size=n),
+            "town": rng.choice(TOWNS, size=n),
+            "level": pd.Categorical(rng.choice(["low", "high"], size=n), categories=LEVELS),
+        }
+    )
+
+
+def _polars():
+    frame = _frame().astype({"level": "object"})
+    return polars.DataFrame({name: frame[name].tolist() for name in frame})
+
+
+def _rows():
+    return np.random.default_rng(0).normal(size=(300, 3)) * [1, 10, 100] + 5
+
+
+def _closeness(model, x, y):
+    return -np.abs(np.arctan(x) - model.named_steps["privatemean"].location_).sum()
+
+
+ENCODER = OneHotEncoder(categories=[TOWNS], handle_unknown="ignore", sparse_output=False)
+MEAN = PrivateMean(center=0.0, radius=100.0)
+BOUNDED = SensitivityPreprocessor("mean", sensitivity=1.0)
+
+# Name -> (estimator, its table): what is made of parts, and tables of other kinds.
+COMPOSED = {
+    "map first": (make_private_pipeline(RowMap(np.arctan), MEAN), _rows),
+    "map of scikit-learn first": (make_private_pipeline(Normalizer(), PrivateMean()), _rows),
+    "columns": (
+        make_private_pipeline(
+            ColumnTransformer(
+                [("scale", PrivateStandardScaler(), [0, 1]), ("mean", RowMap(np.arctan), [2])]
+            ),
+            PrivateMean(),
+            epsilon=4.0,
+        ),
+        _rows,
+    ),
+    "nested": (
+        make_private_pipeline(
+            PrivateStandardScaler(), PrivatePipeline([("mean", PrivateMean())]), epsilon=4.0
+        ),
+        _rows,
+    ),
+    "search over a pipeline": (
+        PrivateSearchCV(
+            make_private_pipeline(RowMap(np.arctan), PrivateMean()),
+            {"privatemean__trim": [False, True]},
+            scoring=RowScorer(_closeness, -10.0, 0.0),
+            mean_trials=2,
+        ),
+        _rows,
+    ),
+    "bounded": (make_private_pipeline(BOUNDED, LaplaceMechanism()), _rows),
+    "public first": (
+        make_private_pipeline(PublicFit(StandardScaler(), _rows()[:20]), PrivateMean()),
+        _rows,
+    ),
+    "numbers of numpy": (
+        PrivateHistogram(
+            bins=np.int8(4),
+            range=[(-5, 15), (-50, 60), (0, 1)],
+            user=np.int32(2),
+            rows_per_user=np.int16(200),
+            noise="gaussian",
+            epsilon=np.float32(1.0),
+        ),
+        _rows,
+    ),
+    "marginals of a frame": (
+        MarginalReleaser(1, domain={"town": TOWNS, "level": LEVELS}),
+        lambda: _frame()[["town", "level"]],
+    ),
+    "marginals of polars": (
+        MarginalReleaser(1, domain={"town": TOWNS, "level": LEVELS}),
+        lambda: _polars()[["town", "level"]],
+    ),
+    "texts first": (
+        make_private_pipeline(
+            ColumnTransformer(
+                [
+                    ("town", PublicFit(ENCODER, _frame()[["town"]][:20]), ["town"]),
+                    ("wage", "passthrough", ["wage"]),
+                ]
+            ),
+            PrivateMean(),
+            epsilon=4.0,
+        ),
+        _frame,
+    ),
+}

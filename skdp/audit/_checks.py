@@ -2,32 +2,64 @@
 
 from functools import partial
 
+import numpy as np
 from sklearn.base import clone
 
+from skdp.audit import _checks_bill as bill
 from skdp.audit import _checks_budget as budget
 from skdp.audit import _checks_noise as noise
 from skdp.audit import _checks_rows as rows
 from skdp.audit import _checks_schema as schema
-from skdp.audit._checks_common import table
+from skdp.audit._checks_common import answers
+from skdp.audit._draw import Draw
 from skdp.audit._interference import non_interference
-from skdp.audit._sensitivity import conditional_sensitivity
+from skdp.audit._pairs import long_pairs
+from skdp.audit._sensitivity import conditional_sensitivity, examine_pairs
+from skdp.audit._tables import example, small_blocks, wider
 
 __all__ = ["LEAK_CHECKLIST", "check_private_estimator", "private_estimator_checks"]
 
+N_PAIRS = 300
+N_LONG, N_WIDE = 12, 20  # pairs of long tables, and of tables of every other width
+LONG = 5000
+WIDTHS = (8, 40)
 
-def check_non_interference(name, estimator, X=None):
+
+def check_non_interference(name, estimator, data):
     """Check that all that is seen is a function of the Curator's answers (rows 1 to 25)."""
-    non_interference(estimator, table(X))
+    non_interference(estimator, data)
 
 
-def check_conditional_sensitivity(name, estimator, X=None):
+def check_conditional_sensitivity(name, estimator, data):
     """Check that, given the same answers, no value moves more than it declares (1 to 25)."""
-    conditional_sensitivity(estimator, table(X))
+    conditional_sensitivity(estimator, data, n_pairs=N_PAIRS)
+
+
+def check_long_tables(name, estimator, data):
+    """Check the sensitivities of tables of thousands of rows, in several blocks too (8, 12)."""
+    draw = Draw("long tables")
+    with small_blocks():
+        examine_pairs(estimator, lambda worst: long_pairs(data, LONG, N_LONG, draw))
+
+
+def check_wide_tables(name, estimator, data):
+    """Check both layers on tables of more columns, where the parameters allow it (rows 1 to 25)."""
+    for d in WIDTHS:
+        rows = wider(data, d) if data.n_features < d else data
+        if rows is not data and answers(estimator, rows):
+            few = rows.take(np.arange(min(len(rows), 200)))
+            non_interference(estimator, few, n_transcripts=1)
+            conditional_sensitivity(estimator, rows, n_pairs=N_WIDE)
 
 
 CHECKS = (
     check_non_interference,
     check_conditional_sensitivity,
+    check_long_tables,
+    check_wide_tables,
+    bill.check_every_release_billed,
+    bill.check_prices,
+    bill.check_numpy_parameters,
     budget.check_plan_without_data,
     budget.check_report_within_budget,
     budget.check_budget_parameters_validated,
@@ -48,7 +80,7 @@ CHECKS = (
     schema.check_attributes_are_agreed,
 )
 
-_LAYERS = (check_non_interference, check_conditional_sensitivity)
+_LAYERS = (check_non_interference, check_conditional_sensitivity, check_wide_tables)
 
 # Number -> (what could leak, checks that cover it, why there is no check or what is left).
 LEAK_CHECKLIST = {
@@ -61,27 +93,59 @@ LEAK_CHECKLIST = {
     7: ("nullable columns", (rows.check_frame_index_not_stored,), "needs pandas"),
     8: (
         "layouts, memory maps, references",
-        (rows.check_types_and_layouts, rows.check_rows_left_alone, check_non_interference),
+        (
+            rows.check_types_and_layouts,
+            rows.check_rows_left_alone,
+            check_long_tables,
+            check_non_interference,
+        ),
         "",
     ),
     9: (
         "bounds and budgets are parameters",
-        (budget.check_plan_without_data, budget.check_budget_parameters_validated, *_LAYERS),
+        (
+            budget.check_plan_without_data,
+            budget.check_budget_parameters_validated,
+            bill.check_every_release_billed,
+            bill.check_prices,
+            bill.check_numpy_parameters,
+            *_LAYERS,
+        ),
         "",
     ),
-    10: ("invalid targets", (), "y is ignored: there are no supervised estimators"),
+    10: (
+        "invalid targets",
+        _LAYERS,
+        "of estimators that use y, if it is passed or required",
+    ),
     11: ("weights of rows", (schema.check_weights_refused, check_conditional_sensitivity), ""),
-    12: ("number of rows", (schema.check_no_private_internals, check_non_interference), ""),
+    12: (
+        "number of rows",
+        (schema.check_no_private_internals, check_long_tables, check_non_interference),
+        "",
+    ),
     13: (
         "labels, inertia, ranges, iterations",
         (schema.check_no_private_internals, schema.check_attributes_are_agreed, _LAYERS[0]),
         "",
     ),
-    14: ("transform and predict on the rows", (), "local computations, documented as not private"),
-    15: ("scores on private rows", (), "local computations, documented as not private"),
+    14: (
+        "transform and predict",
+        (check_non_interference,),
+        "what they say of the private rows is local, documented as not private",
+    ),
+    15: (
+        "scores",
+        (check_non_interference,),
+        "of the private rows they are local, documented as not private",
+    ),
     16: (
         "early stopping, restarts",
-        (budget.check_report_within_budget, check_non_interference),
+        (
+            budget.check_report_within_budget,
+            bill.check_every_release_billed,
+            check_non_interference,
+        ),
         "",
     ),
     17: (
@@ -105,7 +169,7 @@ LEAK_CHECKLIST = {
             budget.check_ledger_survives_copies,
             check_non_interference,
         ),
-        "temporary files of joblib are not searched",
+        "files are not searched",
     ),
     22: ("repr, HTML, parameters", (rows.check_no_row_is_stored, check_non_interference), ""),
     23: (
@@ -118,21 +182,25 @@ LEAK_CHECKLIST = {
     26: ("index of a frame", (rows.check_frame_index_not_stored,), "needs pandas"),
     27: (
         "functions of the user on rows",
-        (schema.check_weights_refused,),
-        "no parameter takes a function",
+        (check_conditional_sensitivity, schema.check_weights_refused),
+        "of pipelines: a row map is assumed to treat rows one by one, the audit looks for pairs "
+        "where it does not",
     ),
     28: ("time and memory", (), "outside the threat model, documented"),
 }
 
 
-def private_estimator_checks(estimator, X=None):
+def private_estimator_checks(estimator, X=None, y=None):
     """Yield every check of a private estimator, for ``pytest.mark.parametrize``.
 
     Parameters
     ----------
     estimator : PrivateEstimator
-    X : array-like of shape (n_samples, n_features), default=None
-        A table that the estimator is at home with, of some hundred rows. Made up by default.
+    X : array-like or DataFrame of shape (n_samples, n_features), default=None
+        A table that the estimator is at home with, of some hundred rows, with strings and
+        categories if it takes them. Made up by default.
+    y : array-like of shape (n_samples,), default=None
+        Targets, for estimators that use them. Made up if they are required and X is numeric.
 
     Yields
     ------
@@ -152,19 +220,23 @@ def private_estimator_checks(estimator, X=None):
     ...     check(estimator)
     """
     name = type(estimator).__name__
+    data = example(estimator, X, y)
     for check in CHECKS:
-        yield clone(estimator), partial(check, name, X=X)
+        yield clone(estimator), partial(check, name, data=data)
 
 
-def check_private_estimator(estimator, X=None):
+def check_private_estimator(estimator, X=None, y=None):
     """Run every check of a private estimator.
 
     Parameters
     ----------
     estimator : PrivateEstimator
         Unfitted. It is cloned; nothing is charged to its ledger.
-    X : array-like of shape (n_samples, n_features), default=None
-        A table that the estimator is at home with, of some hundred rows. Made up by default.
+    X : array-like or DataFrame of shape (n_samples, n_features), default=None
+        A table that the estimator is at home with, of some hundred rows, with strings and
+        categories if it takes them. Made up by default.
+    y : array-like of shape (n_samples,), default=None
+        Targets, for estimators that use them. Made up if they are required and X is numeric.
 
     Raises
     ------
@@ -179,5 +251,5 @@ def check_private_estimator(estimator, X=None):
     proof. The other checks go through the usual ways in which estimators leak
     (``skdp.audit.LEAK_CHECKLIST``).
     """
-    for twin, check in private_estimator_checks(estimator, X):
+    for twin, check in private_estimator_checks(estimator, X, y):
         check(twin)

@@ -10,13 +10,13 @@ from sklearn.base import clone
 from skdp._config import config_context
 from skdp._curator import Curator, replaced_curator
 from skdp.accounting import PrivacyLedger
-from skdp.audit._checks_common import fitted, refusal, require, secure, small_table, table
+from skdp.audit._checks_common import fitted, refusal, require, secure, small
 from skdp.exceptions import BudgetExceeded, ReleaseError
 
 SECRET = "86243.015625"
 
 
-def check_plan_without_data(name, estimator, X=None):
+def check_plan_without_data(name, estimator, data):
     """Check that the plan is known and within its budget before there are data (row 9)."""
     plan = clone(estimator).plan()
     for parameter in ("epsilon", "delta"):
@@ -28,9 +28,9 @@ def check_plan_without_data(name, estimator, X=None):
     require(plan == clone(estimator).plan(), f"{name}: two plans differ.")
 
 
-def check_report_within_budget(name, estimator, X=None):
+def check_report_within_budget(name, estimator, data):
     """Check that the bill stays within the plan, and the plan within its claim (rows 9, 16)."""
-    fit = fitted(estimator, table(X))
+    fit = fitted(estimator, data)
     plan, report = fit.plan(), fit.privacy_report_
     steps = {step.label: step for step in plan.steps}
     require(report.budget == plan.budget, f"{name}: the report has another budget than the plan.")
@@ -47,7 +47,7 @@ def check_report_within_budget(name, estimator, X=None):
     )
 
 
-def check_budget_parameters_validated(name, estimator, X=None):
+def check_budget_parameters_validated(name, estimator, data):
     """Check that impossible budgets are refused, without scikit-learn's validation too (row 9)."""
     wrong = {
         "epsilon": (0, 0.0, -1.0, float("nan"), float("inf"), None, "1"),
@@ -62,7 +62,7 @@ def check_budget_parameters_validated(name, estimator, X=None):
                     sklearn.config_context(skip_parameter_validation=skip),
                     refusal((ValueError, TypeError), name, what),
                 ):
-                    twin.fit(small_table(X))
+                    small(data).fit(twin)
 
 
 class _Untouchable(np.ndarray):
@@ -75,7 +75,7 @@ class _Untouchable(np.ndarray):
     sum = mean = min = max = std = var = tolist = tobytes = _touched
 
 
-def check_over_budget_refused_first(name, estimator, X=None):
+def check_over_budget_refused_first(name, estimator, data):
     """Check that a ledger refuses before rows are read, and latches (rows 17, 23)."""
     budget = clone(estimator).plan().budget
     epsilon, delta = float(budget.epsilon), float(budget.delta)
@@ -86,7 +86,9 @@ def check_over_budget_refused_first(name, estimator, X=None):
         began.append("curator")
         return Curator(plan, entropy)
 
-    rows = small_table(X).view(_Untouchable)
+    rows = small(data)
+    if rows.is_numeric:
+        rows = rows.having(rows.X.view(_Untouchable))
     for share in (1, 1 / 8):  # the second would fit, were it not for the latch
         twin = secure(estimator, ledger=ledger, epsilon=epsilon * share)
         twin._release = lambda rows, curator: began.append("release") or {}
@@ -95,23 +97,23 @@ def check_over_budget_refused_first(name, estimator, X=None):
             replaced_curator(make),
             refusal(BudgetExceeded, name, "a fit that the ledger cannot pay"),
         ):
-            twin.fit(rows)
+            rows.fit(twin)
         require(not began, f"{name}: a refused fit got as far as the {began[:1]}.")
         require(not hasattr(twin, "privacy_report_"), f"{name}: a refused fit is fitted.")
 
 
-def check_charged_once_and_kept(name, estimator, X=None):
+def check_charged_once_and_kept(name, estimator, data):
     """Check that a fit is charged its plan once, also if its private part fails (17, 23)."""
     budget = clone(estimator).plan().budget
     capacity = 8 * float(budget.epsilon), min(0.9, 8 * float(budget.delta))
     ledger = PrivacyLedger(*capacity, composition="basic")
-    twin, rows = secure(estimator, ledger=ledger), small_table(X)
+    twin, rows = secure(estimator, ledger=ledger), small(data)
 
     def charges():
         return [entry for entry in ledger.entries() if entry.kind == "charge"]
 
     for n in (1, 2):  # a second fit is a second charge
-        twin.fit(rows)
+        rows.fit(twin)
         require(len(charges()) == n, f"{name}: {len(charges())} charges after {n} fits.")
     require(
         all((c.epsilon, c.delta) == (budget.epsilon, budget.delta) for c in charges()),
@@ -124,7 +126,7 @@ def check_charged_once_and_kept(name, estimator, X=None):
 
     broken._release = fail
     with refusal(ReleaseError, name, "to hide a failure of its private part") as texts:
-        broken.fit(rows)
+        rows.fit(broken)
     require(SECRET not in texts[0], f"{name}: the message of a failure quotes the original.")
     require(len(charges()) == 3, f"{name}: a fit that failed was not charged.")
     with suppress(AttributeError):
@@ -132,7 +134,7 @@ def check_charged_once_and_kept(name, estimator, X=None):
         require(False, f"{name}: a fit that failed is fitted.")
 
 
-def check_ledger_survives_copies(name, estimator, X=None):
+def check_ledger_survives_copies(name, estimator, data):
     """Check that clones hold the same ledger, and pickles one on the same file (row 21)."""
     budget = clone(estimator).plan().budget
     ledger = PrivacyLedger(float(budget.epsilon), float(budget.delta), composition="basic")

@@ -6,9 +6,9 @@ from contextlib import contextmanager
 import numpy as np
 from sklearn.base import clone
 
+from skdp._estimator import PrivateEstimator
 from skdp._local import Local
 from skdp.audit._observe import audited_clone, recorded_fit
-from skdp.audit._tables import example_table
 from skdp.exceptions import AuditFailure, SeededNoiseWarning
 
 
@@ -18,14 +18,9 @@ def require(condition, text):
         raise AuditFailure(text)
 
 
-def table(X):
-    """Return X as floats, or an example."""
-    return example_table() if X is None else np.array(X, dtype=np.float64)
-
-
-def small_table(X, n=60):
-    """Return the first rows of :func:`table`."""
-    return table(X)[:n].copy()
+def small(data, n=60):
+    """Return the first rows of a sample."""
+    return data.take(np.arange(min(n, len(data))))
 
 
 @contextmanager
@@ -36,10 +31,10 @@ def unflagged():
         yield
 
 
-def fitted(estimator, X, **params):
+def fitted(estimator, data, **params):
     """Return a fit with seeded noise."""
     with unflagged():
-        return audited_clone(estimator, **params).fit(X)
+        return data.fit(audited_clone(estimator, **params))
 
 
 def secure(estimator, **params):
@@ -47,9 +42,9 @@ def secure(estimator, **params):
     return clone(estimator).set_params(random_state=None, **params)
 
 
-def values(estimator, X, coins=None):
+def values(estimator, data, coins=None):
     """Return the exact values that meet noise in a fit with seeded noise."""
-    records, _, error = recorded_fit(audited_clone(estimator), X, "noise", coins=coins)
+    records, _, error = recorded_fit(audited_clone(estimator), data, "noise", coins=coins)
     require(error is None, f"a fit failed with {type(error).__name__}.")
     return [(record.request, _in_order(record)) for record in records]
 
@@ -71,6 +66,25 @@ def released(estimator):
         for name, value in vars(estimator).items()
         if name not in params and not isinstance(value, Local)
     }
+
+
+def answers(estimator, data):
+    """Tell whether an estimator takes a table of this width: one that refuses it, does so first."""
+    _, curators, error = recorded_fit(audited_clone(estimator), small(data), "noise")
+    return bool(curators) or not isinstance(error, (ValueError, TypeError))
+
+
+def reads_numbers(estimator):
+    """Tell whether an estimator reads its table itself, and no map of rows is before it.
+
+    To a map, types and missing entries of any table mean what they mean to its function.
+    """
+    inner, steps = getattr(estimator, "estimator", None), getattr(estimator, "steps", None)
+    if hasattr(inner, "get_params") and not isinstance(inner, type):
+        return reads_numbers(inner)
+    if not isinstance(steps, list):
+        return isinstance(estimator, PrivateEstimator)
+    return bool(steps) and reads_numbers(steps[0][1])
 
 
 @contextmanager

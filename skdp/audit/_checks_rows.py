@@ -11,16 +11,18 @@ from sklearn.utils import get_tags
 
 from skdp._config import config_context
 from skdp.audit._checks_common import (
+    answers,
     fitted,
+    reads_numbers,
     released,
     require,
-    small_table,
-    table,
+    small,
     unflagged,
     values,
 )
 from skdp.audit._draw import Draw
 from skdp.audit._observe import audited_clone
+from skdp.audit._samples import Sample
 from skdp.audit._transcript import FixedKeys
 
 MAY_BE_INFINITE = (
@@ -30,19 +32,22 @@ MAY_BE_INFINITE = (
     "sure_",
 )  # "nothing is known" is an answer
 
+SHORT = 2**20  # whole numbers below it are found by chance
 
-def check_invalid_rows_are_absent(name, estimator, X=None):
+
+def check_invalid_rows_are_absent(name, estimator, data):
     """Check that a row with NaN or infinity is no row, under every switch (row 1)."""
-    if get_tags(estimator).input_tags.allow_nan:
+    if get_tags(estimator).input_tags.allow_nan or not reads_numbers(estimator):
         return  # NaN is a value to it
-    rows = small_table(X)
-    bad, keys = rows, Draw("keys").words(len(rows) + 3)
-    where = [0, len(rows) // 2, len(rows)]
-    for i, x in zip(where, (np.nan, np.inf, -np.inf), strict=True):
-        bad = np.insert(bad, i, rows[0], axis=0)
-        bad[i, -1] = x
-    valid = np.isfinite(bad).all(axis=1)
-    want = values(estimator, bad[valid], FixedKeys(keys[valid]))
+    rows = small(data)
+    floats = [j for j in range(rows.n_features) if rows.kind(j) == "f"]
+    if not floats:
+        return
+    bad, keys, valid = rows, Draw("keys").words(len(rows) + 3), np.ones(len(rows) + 3, dtype=bool)
+    for i, x in zip((0, len(rows) // 2, len(rows)), (np.nan, np.inf, -np.inf), strict=True):
+        bad = bad.inserted(i, rows.take([0]).replaced(floats[-1], [x]))
+        valid[i] = False
+    want = values(estimator, bad.take(np.flatnonzero(valid)), FixedKeys(keys[valid]))
     with config_context(invalid_rows="ignore"):
         got = values(estimator, bad, FixedKeys(keys))
     require(got == want, f"{name}: a row with NaN counts under invalid_rows='ignore'.")
@@ -51,13 +56,19 @@ def check_invalid_rows_are_absent(name, estimator, X=None):
     require(got == want, f"{name}: a row with NaN counts under assume_finite.")
 
 
-def hostile_tables(X):
-    """Yield (name, table): few rows, many columns, degenerate columns, the ends of float64."""
+def hostile_tables(data):
+    """Yield (name, sample): few rows, many columns, degenerate columns, the ends of float64."""
+    yield "no rows", data.take([])
+    yield "one row", data.take([0])
+    yield "two rows", data.take([0, 1])
+    yield "rows all alike", data.take(np.zeros(50))
+    for kind, X in _hostile_numbers(data.X) if data.is_numeric else ():
+        n = len(X)
+        yield kind, Sample(X, None if data.y is None else np.resize(data.y, n))
+
+
+def _hostile_numbers(X):
     d = X.shape[1]
-    yield "no rows", X[:0]
-    yield "one row", X[:1]
-    yield "two rows", X[:2]
-    yield "rows all alike", np.repeat(X[:1], 50, axis=0)
     yield "zeros", np.zeros((50, d))
     yield "constant columns", np.where(np.arange(d) == d - 1, X, 7.0)
     yield "collinear columns", X[:, :1] * np.arange(1.0, d + 1)
@@ -68,15 +79,15 @@ def hostile_tables(X):
     yield "more columns than rows", np.tile(X[:3], 5)
 
 
-def check_always_answers(name, estimator, X=None):
+def check_always_answers(name, estimator, data):
     """Check that degenerate tables give finite answers without a word (2, 3, 4, 19, 20)."""
-    for kind, rows in hostile_tables(small_table(X)):
-        if not _fits(estimator, rows.shape[1]):
-            continue
+    for kind, rows in hostile_tables(small(data)):
+        if rows.n_features != data.n_features and not answers(estimator, rows):
+            continue  # 10 bins in 15 columns are too many
         with unflagged(), config_context(invalid_rows="ignore"):
             warnings.filterwarnings("error", category=RuntimeWarning)
             try:
-                fit = audited_clone(estimator).fit(rows)
+                fit = rows.fit(audited_clone(estimator))
             except Exception as error:
                 text = f"{name}: {kind}: the fit raises {type(error).__name__}."
             else:
@@ -93,85 +104,106 @@ def check_always_answers(name, estimator, X=None):
             require(fine, f"{name}: {kind}: {attribute} is not finite.")
 
 
-def _fits(estimator, n_features):
-    """Tell whether public parameters fit a number of columns: 10 bins in 15 columns do not."""
-    try:
-        estimator._check_public(n_features)
-    except ValueError:
-        return False
-    return True
-
-
-def check_types_and_layouts(name, estimator, X=None):
+def check_types_and_layouts(name, estimator, data):
     """Check that equal rows give equal values in any type, layout and order (6, 8, 25)."""
-    rows = np.rint(np.clip(small_table(X), -100, 100))
-    keys = Draw("keys").words(len(rows))
-    want = values(estimator, rows, FixedKeys(keys))
-    frozen = rows.copy()
-    frozen.flags.writeable = False
-    same = {
-        "int64": rows.astype(np.int64),
-        "float32": rows.astype(np.float32),
-        "float16": rows.astype(np.float16),
-        "column-major": np.asfortranarray(rows),
-        "strided": np.repeat(rows, 2, axis=0)[::2],
-        "read-only": frozen,
-        "big-endian": rows.astype(">f8"),
-    }
-    for kind, twin in same.items():
-        require(
-            values(estimator, twin, FixedKeys(keys)) == want, f"{name}: {kind} changes a value."
-        )
-    order = Draw("order").sample(len(rows), len(rows))
-    got = values(estimator, rows[order], FixedKeys(keys[order]))
+    data = small(data)
+    keys = Draw("keys").words(len(data))
+    if data.is_numeric:
+        data = data.having(np.rint(np.clip(data.X, -100, 100)))
+    want = values(estimator, data, FixedKeys(keys))
+    types = reads_numbers(estimator)
+    for kind, twin in _same_numbers(data.X, types) if data.is_numeric else ():
+        got = values(estimator, data.having(twin), FixedKeys(keys))
+        require(got == want, f"{name}: {kind} changes a value.")
+    order = Draw("order").sample(len(data), len(data))
+    got = values(estimator, data.take(order), FixedKeys(keys[order]))
     require(got == want, f"{name}: the order of the rows changes a value.")
 
 
-def check_no_row_is_stored(name, estimator, X=None):
+def _same_numbers(X, types):
+    frozen = X.copy()
+    frozen.flags.writeable = False
+    for dtype in ("int64", "float32", "float16") if types else ():
+        yield dtype, X.astype(dtype)
+    yield "column-major", np.asfortranarray(X)
+    yield "strided", np.repeat(X, 2, axis=0)[::2]
+    yield "read-only", frozen
+    yield "big-endian", X.astype(">f8")
+
+
+def check_no_row_is_stored(name, estimator, data):
     """Check that no entry is in pickle, repr or HTML, in any usual form (rows 21, 22)."""
-    draw, shape = Draw("canary"), small_table(X).shape
-    floats = np.ldexp(1 + draw.uniform(shape), 3)
-    whole = 2**40 + draw.below(2**40, shape).astype(np.int64)
-    for rows in (floats, floats.astype(np.float32), whole):
+    for rows in _canaries(small(data)):
         fit = fitted(estimator, rows)
         blob = pickle.dumps(fit)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             text = repr(fit) + fit._repr_html_() + str(fit.privacy_report_)
-        for x in rows.ravel():
-            forms = {np.float64(c * x).tobytes() for c in (1.0, -1.0, 0.5, 2.0)}
-            forms |= {np.float32(x).tobytes(), x.tobytes()}
-            found = any(form in blob for form in forms) or repr(x.item()) in text
-            require(not found, f"{name}: an entry of the table survives the fit.")
+        for j in range(rows.n_features):
+            for x in rows.column(j) if rows.kind(j) in "fi" else ():
+                if isinstance(x, float) or abs(x) >= SHORT:
+                    found = any(form in blob for form in _forms(x)) or repr(x) in text
+                    require(not found, f"{name}: an entry of the table survives the fit.")
 
 
-def check_rows_left_alone(name, estimator, X=None):
+def _canaries(data):
+    """Yield samples with entries that are found again."""
+    draw, shape = Draw("canary"), (len(data), data.n_features)
+    floats = np.ldexp(1 + draw.uniform(shape), 3)
+    if data.is_numeric:
+        yield data.having(floats)
+        yield data.having(floats.astype(np.float32))
+        yield data.having(2**40 + draw.below(2**40, shape).astype(np.int64))
+        return
+    for j in range(data.n_features):
+        data = data.replaced(j, floats[:, j]) if data.kind(j) == "f" else data
+    if any(data.kind(j) == "f" for j in range(data.n_features)):
+        yield data
+
+
+def _forms(x):
+    """Yield the bytes of a number as arrays and pickles hold it."""
+    yield from (np.float64(c * x).tobytes() for c in (1.0, -1.0, 0.5, 2.0))
+    yield from (np.float32(x).tobytes(), np.array(x).tobytes())
+
+
+def check_rows_left_alone(name, estimator, data):
     """Check that a fit neither writes to its table nor keeps it alive (rows 8, 21)."""
-    rows = table(X)
-    before = rows.copy()
+    before = data.take(np.arange(len(data)))
+    rows = before.take(np.arange(len(data)))
     fit = fitted(estimator, rows)
-    require(np.array_equal(rows, before), f"{name}: a fit changes its table.")
-    reference = weakref.ref(rows)
+    for j in range(data.n_features):
+        same = repr(rows.column(j)) == repr(before.column(j))
+        require(same, f"{name}: a fit changes its table.")
+    require(np.array_equal(rows.y, before.y), f"{name}: a fit changes its targets.")
+    reference = weakref.ref(rows.X)
     del rows
     gc.collect()
     require(reference() is None, f"{name}: a fit keeps its table alive.")
     require(hasattr(fit, "privacy_report_"), f"{name}: there is no report.")
 
 
-def check_frame_index_not_stored(name, estimator, X=None):
+def check_frame_index_not_stored(name, estimator, data):
     """Check that column names are kept, and the index of a frame is not (rows 7, 26)."""
     try:
         import pandas as pd
     except ImportError:
         return
-    rows = small_table(X)
-    index = [f"person-{i}-86243" for i in range(len(rows))]
-    columns = [f"column {j}" for j in range(rows.shape[1])]
-    fit = fitted(estimator, pd.DataFrame(rows, index=index, columns=columns))
+    data = small(data)
+    if not (data.is_numeric or hasattr(data.X, "iloc")):
+        return
+    columns = [f"column {j}" for j in range(data.n_features)]
+    frame = pd.DataFrame(data.X, columns=columns) if data.is_numeric else data.X.copy()
+    frame.index = [f"person-{i}-86243" for i in range(len(data))]
+    fit = fitted(estimator, data.having(frame))
     require(b"-86243" not in pickle.dumps(fit), f"{name}: the index of a frame survives the fit.")
-    require(list(fit.feature_names_in_) == columns, f"{name}: column names are lost.")
-    frame = pd.DataFrame(np.concatenate([rows, rows[:1]]), columns=columns).astype("Float64")
-    frame.iloc[-1, 0] = pd.NA
+    names = list(fit.feature_names_in_)
+    require(names == list(frame.columns), f"{name}: column names are lost.")
+    if not (data.is_numeric and reads_numbers(estimator)):
+        return
+    frame = data.joined(data.take([0])).having(np.concatenate([data.X, data.X[:1]]))
+    nullable = pd.DataFrame(frame.X, columns=columns).astype("Float64")
+    nullable.iloc[-1, 0] = pd.NA
     with config_context(invalid_rows="ignore"):
-        got = values(estimator, frame)
-    require(got == values(estimator, rows), f"{name}: a row with NA counts.")
+        got = values(estimator, frame.having(nullable))
+    require(got == values(estimator, data), f"{name}: a row with NA counts.")

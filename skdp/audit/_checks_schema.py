@@ -10,7 +10,7 @@ from skdp.audit._checks_common import (
     released,
     require,
     secure,
-    small_table,
+    small,
 )
 from skdp.audit._interference import script
 from skdp.audit._observe import audited_clone, recorded_fit
@@ -34,57 +34,60 @@ PRIVATE = (
 )
 
 
-def wrong_tables(X):
+def wrong_tables(data):
     """Yield (what, table) with a recognisable value in every table."""
-    planted = X.copy()
+    planted = small(data).X.copy() if data.is_numeric else np.ones((60, data.n_features))
     planted[0, 0] = float(SECRET)
     yield "a one-dimensional array", planted[:, 0]
     yield "a three-dimensional array", planted[None]
     yield "a number", float(SECRET)
-    yield "strings", np.where(X == X, f"name {SECRET}", "")
-    objects = planted.astype(object)
-    objects[1, 0] = f"name {SECRET}"
-    yield "objects", objects
     yield "complex numbers", planted + 1j
     yield "a sparse matrix", sparse.csr_matrix(planted)
     yield "a list of unequal rows", [[float(SECRET)], [1.0, 2.0]]
     yield "no columns", planted[:, :0]
+    if not data.is_numeric:
+        return
+    yield "strings", np.where(planted == planted, f"name {SECRET}", "")
+    objects = planted.astype(object)
+    objects[1, 0] = f"name {SECRET}"
+    yield "objects", objects
 
 
-def check_wrong_tables_refused(name, estimator, X=None):
+def check_wrong_tables_refused(name, estimator, data):
     """Check that tables of another schema are refused without quoting them (rows 5, 17)."""
+    y = () if data.y is None else (small(data).y,)
     for invalid_rows in ("error", "ignore"):
-        for what, wrong in wrong_tables(small_table(X)):
+        for what, wrong in wrong_tables(data):
             with (
                 config_context(invalid_rows=invalid_rows),
                 refusal((ValueError, TypeError), name, what) as texts,
             ):
-                secure(estimator, ledger=None).fit(wrong)
+                secure(estimator, ledger=None).fit(wrong, *y)
             require(SECRET not in texts[0], f"{name}: the message about {what} quotes a value.")
 
 
-def check_weights_refused(name, estimator, X=None):
+def check_weights_refused(name, estimator, data):
     """Check that weights of rows are refused: they would scale sensitivities (11, 27)."""
-    rows = small_table(X)
+    rows = small(data)
     with refusal(TypeError, name, "sample_weight"):
-        secure(estimator, ledger=None).fit(rows, sample_weight=np.ones(len(rows)))
+        rows.fit(secure(estimator, ledger=None), sample_weight=np.ones(len(rows)))
 
 
-def check_no_private_internals(name, estimator, X=None):
+def check_no_private_internals(name, estimator, data):
     """Check that what scikit-learn's estimators keep of rows is absent (rows 12, 13)."""
-    fit = fitted(estimator, small_table(X))
+    fit = fitted(estimator, small(data))
     found = [attribute for attribute in PRIVATE if hasattr(fit, attribute)]
     require(not found, f"{name} has {found}: neither public nor released.")
 
 
-def check_attributes_are_agreed(name, estimator, X=None):
+def check_attributes_are_agreed(name, estimator, data):
     """Check that the names of attributes are schema, and none is hidden (rows 12, 13)."""
-    X = single_precision(small_table(X))
+    data = single_precision(small(data))
     names = []
     for t in (0, 2):
-        for rows in (X, X[1:]):
+        for rows in (data, data.take(np.arange(1, len(data)))):
             twin = audited_clone(estimator)
-            recorded_fit(twin, rows, script(estimator, X, t, 0))
+            recorded_fit(twin, rows, script(estimator, data, t, 0))
             names.append(set(released(twin)))
     require(all(n == names[0] for n in names), f"{name}: attributes come and go with the rows.")
     hidden = [attribute for attribute in names[0] if not attribute.endswith("_")]

@@ -35,6 +35,8 @@ def audit(
     n_runs=1000,
     statistic=None,
     *,
+    y=None,
+    y_neighbour=None,
     confidence=0.999,
     random_state=None,
     n_jobs=None,
@@ -52,7 +54,9 @@ def audit(
         Fits per table, at least 20.
     statistic : callable, default=None
         ``statistic(fitted)`` returns numbers that may depend on released attributes only; by
-        default all of them.
+        default all of them, of steps and winners too.
+    y, y_neighbour : array-like, default=None
+        Targets of the two tables, for estimators that use them.
     confidence : float, default=0.999
         All bounds of the report hold together with this probability: a correct estimator fails with
         probability ``1 - confidence`` at most.
@@ -71,7 +75,8 @@ def audit(
     Raises
     ------
     ValueError
-        For an estimator with a ledger, and for one whose fit sets no ``privacy_report_``.
+        For an estimator with a ledger, for one whose fit sets no ``privacy_report_``, and for one
+        that releases no number as an attribute, without a ``statistic``.
 
     Notes
     -----
@@ -98,7 +103,7 @@ def audit(
         raise ValueError(f"n_runs must be at least {SMALLEST_RUNS}. Got {n_runs!r} instead.")
     sides = [
         _fit_many(estimator, table, statistic, n_runs, n_jobs, random_state, side)
-        for side, table in enumerate((X, X_neighbour))
+        for side, table in enumerate(((X, y), (X_neighbour, y_neighbour)))
     ]
     claim = next((claim for claim, _ in sides if claim is not None), None)
     if claim is None:
@@ -116,19 +121,67 @@ def audit(
 def released_numbers(fitted):
     """Return all numbers that a fit has released, as one vector.
 
-    Numeric attributes with a trailing underscore, and how many releases and decisions the privacy
-    report lists.
+    Numeric attributes with a trailing underscore, those of the steps, the winner and all other
+    estimators inside too, and how many releases and decisions the privacy report lists.
+
+    Raises
+    ------
+    ValueError
+        If there is no numeric attribute: then there is nothing to look at by default.
     """
-    parts = []
-    for name, value in sorted(vars(fitted).items()):
-        if name.endswith("_") and not name.startswith("_") and name != "n_features_in_":
-            array = np.asarray(value) if isinstance(value, (int, float, list, tuple)) else value
-            if isinstance(array, (np.ndarray, np.generic)) and array.dtype.kind in "fiub":
-                parts.append(np.ravel(array).astype(np.float64))
+    parts = list(_numbers_of(fitted))
+    if not parts:
+        raise ValueError(
+            f"{type(fitted).__name__} has no fitted attribute that is a number, and its steps "
+            "have none. Pass statistic=, a function of the fitted estimator that returns numbers."
+        )
     report = getattr(fitted, "privacy_report_", None)
     if report is not None:
         parts.append(np.array([len(report.charges), len(report.decisions)], dtype=np.float64))
-    return np.concatenate(parts) if parts else np.empty(0)
+    return np.concatenate(parts)
+
+
+def _numbers_of(estimator):
+    """Yield the numbers of an estimator and of all estimators that it holds, as vectors."""
+    parameters = estimator.get_params(deep=False)
+    for name, value in sorted(vars(estimator).items()):
+        if name.endswith("_") and not name.startswith("_") and name != "n_features_in_":
+            yield from _numbers_in(value)
+        elif name in parameters:  # containers of scikit-learn fit the steps that they were given
+            yield from (vector for part in _estimators_in(value) for vector in _numbers_of(part))
+
+
+def _numbers_in(value):
+    if hasattr(value, "get_params"):
+        yield from _numbers_of(value)
+    elif isinstance(value, (list, tuple)) and not _is_array(value):
+        for item in value:
+            yield from _numbers_in(item)
+    elif isinstance(value, dict):
+        for key in sorted(value, key=str):
+            yield from _numbers_in(value[key])
+    elif isinstance(value, (bool, int, float, list, tuple, np.ndarray, np.generic)):
+        array = np.asarray(value)
+        if array.dtype.kind in "fiub":
+            yield np.ravel(array).astype(np.float64)
+
+
+def _is_array(value):
+    """Tell whether a list or tuple holds numbers alone, all of one length."""
+    try:
+        return np.asarray(value).dtype.kind in "fiub"
+    except ValueError:
+        return False
+
+
+def _estimators_in(value):
+    if isinstance(value, type):
+        return
+    if hasattr(value, "get_params"):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _estimators_in(item)
 
 
 def fresh_clone(estimator, *key):
@@ -159,28 +212,28 @@ def check_estimator_for_audit(estimator, confidence):
         raise ValueError(f"confidence must be in (0.5, 1). Got {confidence!r} instead.")
 
 
-def _fit_many(estimator, X, statistic, n_runs, n_jobs, *key):
+def _fit_many(estimator, table, statistic, n_runs, n_jobs, *key):
     """Return the claim and the list of what ``n_runs`` fits on one table have released."""
     n_jobs = effective_n_jobs(n_jobs)
     blocks = np.array_split(np.arange(n_runs), 1 if n_jobs == 1 else min(4 * n_jobs, n_runs))
     context = get_config(), current_replacement()  # workers do not inherit them
     fit = delayed(_fit_block)
     results = Parallel(n_jobs=n_jobs)(
-        fit(estimator, X, statistic or released_numbers, runs.tolist(), context, key)
+        fit(estimator, table, statistic or released_numbers, runs.tolist(), context, key)
         for runs in blocks
     )
     claim = next((claim for claim, _ in results if claim is not None), None)
     return claim, [value for _, values in results for value in values]
 
 
-def _fit_block(estimator, X, statistic, runs, context, key):
+def _fit_block(estimator, table, statistic, runs, context, key):
     claim, values, (config, make_curator) = None, [], context
     with config_context(**config), replaced_curator(make_curator), warnings.catch_warnings():
         warnings.simplefilter("ignore", SeededNoiseWarning)
         for run in runs:
             try:
-                fitted = fresh_clone(estimator, *key, run).fit(X)
-            except ReleaseError:
+                fitted = fresh_clone(estimator, *key, run).fit(*table)
+            except ReleaseError:  # no number at all
                 values.append(np.empty(0))
                 continue
             claim = claim_of(fitted)

@@ -5,11 +5,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from skdp.audit._observe import audited_clone, observe, recorded_fit
-from skdp.audit._tables import Table, memory_mapped, single_precision, tables_like
+from skdp.audit._samples import Sample
+from skdp.audit._tables import Table, example, memory_mapped, single_precision, tables_like
 from skdp.audit._transcript import Script
 from skdp.exceptions import AuditFailure
 
 __all__ = ["Interference", "InterferenceReport", "non_interference"]
+
+N_PUBLIC = 10  # rows of which fitted estimators are asked
 
 
 @dataclass(frozen=True)
@@ -70,7 +73,7 @@ class InterferenceReport:
 
 
 def non_interference(
-    estimator, X, *, n_transcripts=5, random_state=0, datasets=None, raise_on_failure=True
+    estimator, X, y=None, *, n_transcripts=5, random_state=0, datasets=None, raise_on_failure=True
 ):
     """Fit on tables that have only the schema in common, with the same answers of the Curator.
 
@@ -80,16 +83,19 @@ def non_interference(
     ----------
     estimator : PrivateEstimator
         Is cloned; the clones are seeded, so that public random choices repeat, and without ledger.
-    X : array-like of shape (n_samples, n_features)
+    X : array-like or DataFrame of shape (n_samples, n_features)
         A table that the estimator is at home with. Made or chosen for the audit.
+    y : array-like of shape (n_samples,), default=None
+        Targets, for estimators that use them.
     n_transcripts : int, default=5
         In turn: a run on X, the same answers moved by noise, runs on a small table and on one whose
         rows are all alike, and wild answers.
     random_state : int, default=0
-    datasets : list of array-likes or dict of name to array-like, default=None
-        Other tables of the schema of X. By default fifteen made from X: a row more, a row less, a
-        far row, a row with NaN, no rows, one row, rows all alike, in another order, all far away,
-        huge, constant columns, column-major, float32 and a memory map.
+    datasets : list of tables or dict of name to table, default=None
+        Other tables of the schema of X, or pairs (X, y). By default fifteen made from X: a row
+        more, a row less, a far row, a row with NaN, no rows, one row, rows all alike, in another
+        order, all far away, huge, constant columns, column-major, float32 and a memory map. For
+        frames and targets some of these, and others.
     raise_on_failure : bool, default=True
 
     Returns
@@ -99,34 +105,45 @@ def non_interference(
     Raises
     ------
     AuditFailure
-        If a channel differs.
+        If a channel differs, with the first transcript for which one does.
 
     Notes
     -----
-    Channels: every attribute, the pickle, ``repr`` and HTML, requests to the Curator (label, law,
-    shape, sensitivity, scale, order), charges and their shares, decisions, what Python prints,
-    warns and logs, and exceptions. Row keys differ from fit to fit, as they do between real fits.
-    Not seen: output of compiled code, time and memory.
+    Channels: every attribute, with all that it reaches (what a closure holds and what pickles leave
+    out included), the pickle, ``repr`` and HTML, the tags, properties, and what methods say of
+    public rows, the first ones of X, and without arguments; what is kept on the classes and in
+    their modules; requests to the Curator (label, law, shape, sensitivity, scale, order), charges
+    and their shares, decisions, what Python prints, warns and logs, and exceptions. Row keys differ
+    from fit to fit, as they do between real fits. Not seen: output of compiled code, files, time
+    and memory.
+
+    Only ``random_state`` makes public random choices repeat. A sound estimator that takes them from
+    elsewhere, numpy's global generator or the system, raises an alarm: no audit can tell such
+    choices from rows.
     """
-    X = single_precision(np.asarray(X, dtype=np.float64))
-    findings, labels = [], {}
-    with memory_mapped(X) as mapped:
-        tables = [*tables_like(X), mapped] if datasets is None else _named(X, datasets)
+    data = single_precision(example(estimator, X, y))
+    findings, labels, public = [], {}, data.take(np.arange(min(len(data), N_PUBLIC)))
+    with memory_mapped(data) as mapped:
+        tables = [*tables_like(data), *mapped] if datasets is None else _named(data, datasets)
         for t in range(n_transcripts):
-            answers, first = script(estimator, X, t, random_state), None
+            answers, first = script(estimator, data, t, random_state), None
             for i, table in enumerate(tables):
                 with table.config():
-                    seen = observe(audited_clone(estimator), table.X, answers, seed=i + 1)
+                    seen = observe(
+                        audited_clone(estimator), table.data, answers, seed=i + 1, public=public
+                    )
                 labels.update(dict.fromkeys(request[0] for request in seen["requests"]))
                 first = first or seen
                 channels = [c for c in first | seen if first.get(c) != seen.get(c)]
                 if seen["exception"] and "exception" not in channels:
                     channels.append("exception")  # a fit always answers
                 findings += [Interference(t, table.name, channel) for channel in channels]
+            if findings and raise_on_failure:
+                break
     report = InterferenceReport(
         type(estimator).__name__,
         tuple(table.name for table in tables),
-        n_transcripts,
+        t + 1,
         tuple(labels),
         tuple(findings),
     )
@@ -135,19 +152,25 @@ def non_interference(
     return report
 
 
-def script(estimator, X, t, seed):
+def script(estimator, data, t, seed):
     """Return the t-th script; they lead into different branches."""
     kind = t % 5
     if kind == 4:
         return Script(seed=seed + t, stretch=1e6)
-    few, alike = X[: min(len(X), 8)], np.repeat(X[:1], len(X), axis=0)
+    few, alike = data.take(np.arange(min(len(data), 8))), data.take(np.zeros(len(data)))
     records, _, _ = recorded_fit(
-        audited_clone(estimator), (X, X, few, alike)[kind], "noise", seed=seed + t - (kind == 1)
+        audited_clone(estimator),
+        (data, data, few, alike)[kind],
+        "noise",
+        seed=seed + t - (kind == 1),
     )
     return Script(records, seed=seed + t, shift=float(kind == 1))
 
 
-def _named(X, datasets):
+def _named(data, datasets):
     items = datasets.items() if isinstance(datasets, dict) else enumerate(datasets)
-    tables = [Table(str(name), np.asarray(table)) for name, table in items]
-    return [Table("the table", X), *tables]
+    tables = [
+        Table(str(name), Sample.of(*(table if isinstance(table, tuple) else (table, None))))
+        for name, table in items
+    ]
+    return [Table("the table", data), *tables]

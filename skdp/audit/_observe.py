@@ -1,5 +1,6 @@
 """A fit with a scripted Curator, and everything that anybody can see of it."""
 
+import inspect
 import io
 import logging
 import pickle
@@ -7,15 +8,20 @@ import re
 import warnings
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 
+import numpy as np
 from sklearn.base import clone
+from sklearn.utils import get_tags
 
 from skdp._curator import replaced_curator
 from skdp._local import Local
+from skdp.audit._fingerprint import fingerprint, kept_elsewhere, state
+from skdp.audit._samples import Sample
 from skdp.audit._transcript import CannedCurator
 from skdp.exceptions import SeededNoiseWarning
 
 __all__ = ["audited_clone", "observe", "recorded_fit"]
 
+UNASKED = ("fit", "partial_fit", "plan", "plot", "set_")  # methods that are no view of a fit
 _ELEMENT_ID = re.compile(r"sk-[a-z-]*id-\d+")  # scikit-learn numbers the diagrams that it has drawn
 
 
@@ -34,8 +40,8 @@ def audited_clone(estimator, **params):
     return twin.set_params(**params)
 
 
-def recorded_fit(estimator, X, transcript, *, seed=0, coins=None, entropy=None):
-    """Fit ``estimator`` with answers from ``transcript``.
+def recorded_fit(estimator, data, transcript, *, seed=0, coins=None, entropy=None):
+    """Fit ``estimator`` on a table or a Sample, with answers from ``transcript``.
 
     Returns
     -------
@@ -58,31 +64,69 @@ def recorded_fit(estimator, X, transcript, *, seed=0, coins=None, entropy=None):
     with replaced_curator(make), warnings.catch_warnings():
         warnings.simplefilter("ignore", SeededNoiseWarning)
         try:
-            estimator.fit(X)
+            Sample.of(data).fit(estimator) if isinstance(data, Sample) else estimator.fit(data)
         except Exception as caught:
             error = caught
     return records, curators, error
 
 
-def observe(estimator, X, transcript, *, seed=0):
+def observe(estimator, data, transcript, *, seed=0, public=None):
     """Fit ``estimator`` and return what can be seen: a dict of channel -> comparable value."""
     seen = {}
     with _overheard(seen):
-        records, curators, error = recorded_fit(estimator, X, transcript, seed=seed)
+        records, curators, error = recorded_fit(estimator, data, transcript, seed=seed)
     seen["exception"] = error and (type(error).__name__, str(error))
     seen["requests"] = [record.request for record in records]
     reports = [curator.close("audit") for curator in curators]
     seen["charges"] = [report.charges for report in reports]
     seen["decisions"] = [report.decisions for report in reports]
-    with _overheard({}):
+    for name, value in state(estimator).items():
+        if not isinstance(value, Local):  # for the owner of the rows; no pickle takes it along
+            seen[f"attribute {name}"] = fingerprint(value)
+    with _overheard({}), np.errstate(all="ignore"):
         seen["pickle"] = _attempt(pickle.dumps, estimator)
         seen["repr"] = _attempt(repr, estimator)
         seen["html"] = _attempt(_html, estimator)
-    for name, value in vars(estimator).items():
-        if isinstance(value, Local):  # for the owner of the rows; no pickle takes it along
-            continue
-        seen[f"attribute {name}"] = _attempt(pickle.dumps, value)
+        seen["tags"] = _attempt(lambda: fingerprint(get_tags(estimator)))
+        for name, value in kept_elsewhere(estimator).items():
+            seen[f"kept in {name}"] = value
+        if public is not None and error is None:
+            seen.update(_behaviour(estimator, public))
     return seen
+
+
+def _behaviour(estimator, public):
+    """Yield (channel, value) of properties, of methods of public rows and of none.
+
+    What is local is taken away meanwhile: it may answer about the rows of its owner.
+    """
+    own = vars(estimator)
+    local = {name: own.pop(name) for name in list(own) if isinstance(own[name], Local)}
+    for name in dir(type(estimator)):
+        if name.startswith(("_", *UNASKED)):
+            continue
+        member = inspect.getattr_static(type(estimator), name)
+        if isinstance(member, property):
+            value = _attempt(lambda name=name: fingerprint(getattr(estimator, name)))
+            yield f"property {name}", value
+        elif callable(member) or hasattr(member, "__get__"):
+            yield f"method {name}", _attempt(_answer, estimator, name, public)
+    own.update(local)
+
+
+def _answer(estimator, name, public):
+    """Return the fingerprint of what a method says, None if it asks for more than a table."""
+    method = getattr(estimator, name)
+    given = {"X": public.X, "y": public.y}
+    arguments = []
+    for parameter in inspect.signature(method).parameters.values() if callable(method) else ():
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            continue
+        if parameter.default is parameter.empty:
+            if given.get(parameter.name) is None:
+                return None
+            arguments.append(given[parameter.name])
+    return fingerprint(method(*arguments) if callable(method) else method)
 
 
 def _attempt(function, *args):

@@ -5,8 +5,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from skdp.audit._draw import Draw
+from skdp.audit._frame_rows import hostile_frame, hostile_frame_row
+from skdp.audit._samples import Sample
 
-__all__ = ["Pair", "draw_pair", "mutated"]
+__all__ = ["Pair", "draw_pair", "long_pairs", "mutated"]
 
 EPSILONS = (None, None, 10.0, 100.0)  # large ones lead a small table into the deep branches
 EXTREMES = (0.0, 1e300, -1e300, 1e-300, 5e-324, 1.7e308, np.nan, np.inf, -np.inf)
@@ -18,9 +20,9 @@ class Pair:
 
     Parameters
     ----------
-    table : ndarray of shape (n, d)
+    table : ndarray of shape (n, d) or DataFrame
         The smaller of the two.
-    row : ndarray of shape (d,)
+    row : ndarray of shape (d,) or DataFrame of one row
         What the larger one has in addition.
     position : int
         Index of that row.
@@ -30,26 +32,37 @@ class Pair:
         Whether the first run is on the larger table, and the replay on the smaller.
     epsilon : float, default=None
         Epsilon for the two runs, None for the estimator's own.
+    y : ndarray of shape (n,), default=None
+        The targets of the rows of ``table``.
+    target : object, default=None
+        The target of ``row``.
     """
 
-    table: np.ndarray
-    row: np.ndarray
+    table: object
+    row: object
     position: int
     seed: int = 0
     remove: bool = False
     epsilon: float | None = None
+    y: np.ndarray | None = None
+    target: object = None
 
     def sides(self):
-        """Return (table, keys) of the first run and of the replay; common rows share keys."""
-        keys = Draw("keys", self.seed).words(len(self.table) + 1)
-        smaller = self.table, np.delete(keys, self.position)
-        larger = np.insert(self.table, self.position, self.row, axis=0), keys
+        """Return (sample, keys) of the first run and of the replay; common rows share keys."""
+        data = Sample(self.table, self.y)
+        keys = Draw("keys", self.seed).words(len(data) + 1)
+        row = self.row if hasattr(self.row, "columns") else np.asarray(self.row)[None]
+        added = Sample(row, None if self.y is None else np.array([self.target], self.y.dtype))
+        smaller = data, np.delete(keys, self.position)
+        larger = data.inserted(self.position, added), keys
         return (larger, smaller) if self.remove else (smaller, larger)
 
     def __str__(self):
-        entries = ", ".join(f"{x:.6g}" for x in self.row[:6]) + (
-            ", ..." if len(self.row) > 6 else ""
-        )
+        row = self.row.to_numpy()[0] if hasattr(self.row, "columns") else self.row
+        entries = [f"{x:.6g}" if isinstance(x, float) else str(x) for x in row[:6]]
+        entries += ["..."] if len(row) > 6 else []
+        entries += [] if self.y is None else [f"target {self.target}"]
+        entries = ", ".join(entries)
         own = "" if self.epsilon is None else f", epsilon={self.epsilon:g}"
         verb = "remove" if self.remove else "add"
         return (
@@ -60,64 +73,89 @@ class Pair:
 
 def draw_pair(X, draw, rows=None, *, other_epsilon=True):
     """Return a pair with a table of 0 to 60 rows of X, now and then repeated ten times."""
-    table = _table(X, draw)
-    row = _row(X, table, draw, rows)
+    data = Sample.of(X)
+    table = _table(data, draw) if data.is_numeric else hostile_frame(data, draw)
+    row, target = _row(data, table.X, draw, rows), _target(data, draw)
     return Pair(
-        table,
+        table.X,
         row,
         draw.below(len(table) + 1),
         seed=draw.below(2**31),
         remove=draw.chance(0.5),
         epsilon=draw.choice(EPSILONS) if other_epsilon else None,
+        y=table.y,
+        target=target,
     )
+
+
+def long_pairs(X, n_rows, n_pairs, draw, rows=None):
+    """Yield pairs of tables of many rows: all rows behind a new one move on by one."""
+    data = Sample.of(X)
+    table = data.take(draw.below(len(data), n_rows))
+    places = 0, n_rows // 2, n_rows, n_rows - 1
+    for i in range(n_pairs):
+        yield Pair(
+            table.X,
+            _row(data, table.X, draw, rows),
+            places[i % 4],
+            seed=draw.below(2**31),
+            remove=draw.chance(0.5),
+            y=table.y,
+            target=_target(data, draw),
+        )
 
 
 def mutated(pair, X, draw, rows=None):
     """Return a pair that differs from ``pair`` in one respect."""
-    kind = draw.below(5)
-    table = pair.table
+    kind, data, table = draw.below(5), Sample.of(X), pair.table
     if kind == 0:
-        return replace(pair, row=_row(X, table, draw, rows))
-    if kind == 1:
+        return replace(pair, row=_row(data, table, draw, rows), target=_target(data, draw))
+    if kind == 1 and data.is_numeric:
         with np.errstate(all="ignore"):
             return replace(pair, row=pair.row * 2.0 ** (4 * draw.uniform() - 2))
-    if kind == 2:
+    if kind <= 2:
         return replace(pair, seed=draw.below(2**31))
-    if kind == 3 and len(table):
+    if kind == 3 and len(table) and data.is_numeric:
         table = table.copy()
-        table[draw.below(len(table))] = _row(X, table, draw, rows)
+        table[draw.below(len(table))] = _row(data, table, draw, rows)
         return replace(pair, table=table)
     return replace(pair, position=draw.below(len(table) + 1), remove=not pair.remove)
 
 
-def _table(X, draw):
+def _table(data, draw):
     n = draw.choice((0, 1, 2, 3, 60, 60)) if draw.chance(0.3) else draw.below(61)
     repeated = draw.chance(0.5)
-    table = X[draw.below(len(X), n) if repeated else draw.sample(len(X), n)]
+    table = data.take(draw.below(len(data), n) if repeated else draw.sample(len(data), n))
     if n and draw.chance(0.1):
-        table = np.repeat(table[:1], n, axis=0)
+        table = table.take(np.zeros(n))
+    X = table.X
     with np.errstate(all="ignore"):
         if draw.chance(0.3):
-            table = table * 10.0 ** draw.choice((-200, -3, -1, 1, 3, 200))
+            X = X * 10.0 ** draw.choice((-200, -3, -1, 1, 3, 200))
         if draw.chance(0.1):
-            table = table + 1e8
+            X = X + 1e8
     for _ in range(draw.below(4) if n and draw.chance(0.3) else 0):
-        table[draw.below(n)] = _row(X, table, draw, None)
-    return np.repeat(table, 10, axis=0) if draw.chance(0.05) else table
+        X[draw.below(n)] = _row(data, X, draw, None)
+    table = table.having(X)
+    return table.take(np.repeat(np.arange(n), 10)) if draw.chance(0.05) else table
 
 
-def _row(X, table, draw, rows):
+def _row(data, table, draw, rows):
     """Return a hostile row."""
-    d = X.shape[1]
+    if not data.is_numeric:
+        return hostile_frame_row(data, draw, rows).X
+    X, d = data.X, data.n_features
     if rows is not None and len(rows) and draw.chance(0.3):
         return np.asarray(rows[draw.below(len(rows))], dtype=np.float64)
     low, high = X.min(axis=0), X.max(axis=0)
-    kind = draw.below(6)
+    kind = draw.below(7)
     with np.errstate(all="ignore"):
-        if kind == 0:  # a corner of the box, scaled
-            return np.where(draw.uniform(d) < 0.5, low, high) * 10.0 ** draw.choice(
-                (-3, 0, 1, 3, 6)
-            )
+        if kind in (0, 6):  # a corner of the box, scaled, at times with an extreme
+            factor = 10.0 ** draw.choice((-3, 0, 1, 3, 6))
+            row = np.where(draw.uniform(d) < 0.5, low, high) * factor
+            if kind == 6:
+                row[draw.below(d)] = draw.choice(EXTREMES)
+            return row
         if kind == 1 and len(table):  # a duplicate
             return table[draw.below(len(table))].copy()
         if kind == 2 and len(table):  # nearly one: half-way ties, the last bit
@@ -129,3 +167,14 @@ def _row(X, table, draw, rows):
             row[draw.below(d)] = draw.choice(EXTREMES)
             return row
     return X[draw.below(len(X))].copy()
+
+
+def _target(data, draw):
+    """Return a hostile target, None if there are none."""
+    y = data.y
+    if y is None:
+        return None
+    own = y[draw.below(len(y))]
+    if y.dtype.kind == "f":
+        return draw.choice((own, y.min(), y.max(), 1e3 * own, *EXTREMES))
+    return y.max() + 1 if y.dtype.kind in "iu" and draw.chance(0.1) else own  # an unknown class

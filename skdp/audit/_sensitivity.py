@@ -9,6 +9,7 @@ from skdp._config import config_context
 from skdp.audit._draw import Draw
 from skdp.audit._observe import audited_clone, recorded_fit
 from skdp.audit._pairs import draw_pair, mutated
+from skdp.audit._tables import example
 from skdp.audit._transcript import FixedKeys, Script, moves
 from skdp.exceptions import AuditFailure
 
@@ -101,7 +102,7 @@ def _fit(estimator, params, X, transcript, keys, seed):
 
 
 def conditional_sensitivity(
-    estimator, X, *, n_pairs=500, random_state=0, rows=None, raise_on_failure=True
+    estimator, X, y=None, *, n_pairs=500, random_state=0, rows=None, raise_on_failure=True
 ):
     """Search neighbouring tables on which a value moves by more than its declared sensitivity.
 
@@ -110,14 +111,16 @@ def conditional_sensitivity(
     estimator : PrivateEstimator
         Is cloned; the clones have no ledger. Every second pair is run at another epsilon than its
         own, where that is a parameter: a large one leads small tables into the deep branches.
-    X : array-like of shape (n_samples, n_features)
+    X : array-like or DataFrame of shape (n_samples, n_features)
         Where tables are taken from. Made or chosen for the audit: the report quotes it.
+    y : array-like of shape (n_samples,), default=None
+        Targets, for estimators that use them: a row has its target with it.
     n_pairs : int, default=500
         A quarter of them are changes of the worst pairs so far, of releases with a ratio below one.
     random_state : int, default=0
     rows : array-like of shape (n_rows, n_features), default=None
         More rows to add. Corners of the box of X, zero, duplicates, ties, 1e300, 1e-300, NaN and
-        infinity are tried anyway.
+        infinity are tried anyway; of frames, missing entries and unknown categories.
     raise_on_failure : bool, default=True
 
     Returns
@@ -127,7 +130,8 @@ def conditional_sensitivity(
     Raises
     ------
     AuditFailure
-        If a value moved too far, or the path of a run depends on more than the answers.
+        At the first pair where a value moved too far, or the path of a run depends on more than
+        the answers.
 
     Notes
     -----
@@ -138,16 +142,30 @@ def conditional_sensitivity(
     one. Their probability is part of delta / 20 a run, below 1e-5 for 500 runs at delta = 1e-6, and
     to hit one is not yet to exceed: a failure is a failure.
     """
-    X = np.asarray(X, dtype=np.float64)
-    X = X[np.isfinite(X).all(axis=1)]
+    data = example(estimator, X, y)
+    if data.is_numeric:
+        data = data.take(np.flatnonzero(np.isfinite(data.X).all(axis=1)))
     other_epsilon = "epsilon" in estimator.get_params()
-    draw, worst, problems = Draw("pairs", random_state), {}, []
-    for i in range(n_pairs):
-        below = [w.pair for w in worst.values() if w.ratio < 1]
-        if i % 4 == 3 and below:
-            pair = mutated(draw.choice(below), X, draw, rows)
-        else:
-            pair = draw_pair(X, draw, rows, other_epsilon=other_epsilon)
+    draw = Draw("pairs", random_state)
+
+    def pairs(worst):
+        for i in range(n_pairs):
+            below = [w.pair for w in worst.values() if w.ratio < 1]
+            if i % 4 == 3 and below:
+                yield mutated(draw.choice(below), data, draw, rows)
+            else:
+                yield draw_pair(data, draw, rows, other_epsilon=other_epsilon)
+
+    return examine_pairs(estimator, pairs, raise_on_failure=raise_on_failure)
+
+
+def examine_pairs(estimator, pairs, *, raise_on_failure=True):
+    """Examine the pairs that ``pairs(worst)`` yields, who may look at the worst so far."""
+    worst, problems, n_pairs = {}, [], 0
+    for pair in pairs(worst):
+        if raise_on_failure and (problems or any(w.exceeds for w in worst.values())):
+            break
+        n_pairs += 1
         try:
             moved = examine_pair(estimator, pair)
         except AuditFailure as failure:

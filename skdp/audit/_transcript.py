@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
+from numbers import Rational
 
 import numpy as np
 from scipy.special import ndtri
@@ -170,6 +171,8 @@ class CannedCurator(Curator):
     def __init__(self, plan, transcript="exact", *, seed=0, coins=None, records=None, entropy=None):
         super().__init__(plan, entropy or make_entropy(seed))
         self.transcript = transcript
+        self._declared = None
+        _overhear(self, self)
         self.records = [] if records is None else records
         if coins is not None:
             self.coins = coins
@@ -203,9 +206,9 @@ class CannedCurator(Curator):
         given = answer
         if owners is not None:
             given = RowAnswer(owners, value.copy(), np.asarray(answer, dtype=np.int64).copy())
-        sensitivity = Fraction(charge.sensitivity)
+        declared = self._declared  # exactly: what the charge states is rounded
         self.records.append(
-            Record(charge.label, law, value.copy(), sensitivity, scale, given, owners, by_parts)
+            Record(charge.label, law, value.copy(), declared, scale, given, owners, by_parts)
         )
         return answer
 
@@ -230,6 +233,33 @@ class CannedCurator(Curator):
         real = lambda: Curator._choose(self, scores, rate)  # noqa: E731
         answer = self._answer(scores, "select", float(1 / rate), real)
         return int(np.argmax(scores)) if isinstance(answer, np.ndarray) else int(answer)
+
+
+def _overhear(curator, root):
+    """Let ``root`` know each sensitivity as it is declared to a Curator or to its children."""
+
+    def knowing(ask, word):
+        def asked(*args, **given):
+            root._declared = exactly(given[word])
+            return ask(*args, **given)
+
+        return asked
+
+    def child(*args, _child=curator.child, **given):
+        return _overhear(_child(*args, **given), root)
+
+    for law in ("gaussian", "laplace", "select"):
+        setattr(curator, law, knowing(getattr(curator, law), "sensitivity"))
+    curator.matrix = knowing(curator.matrix, "distance")
+    curator.child = child
+    return curator
+
+
+def exactly(number):
+    """Return a number of Python or numpy as a Fraction of Python's integers."""
+    if isinstance(number, Rational):
+        return Fraction(int(number.numerator), int(number.denominator))
+    return Fraction(*(int(part) for part in number.as_integer_ratio()))
 
 
 class FixedKeys:

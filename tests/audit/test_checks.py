@@ -16,8 +16,15 @@ from skdp.audit._tables import example_table
 from skdp.exceptions import AuditFailure
 from tests._estimators import ESTIMATORS, EXPENSIVE
 from tests.audit._broken import BROKEN, SoundMean
+from tests.audit._broken_too import BROKEN_TOO
 
-LAYERS = ("check_non_interference", "check_conditional_sensitivity")
+LAYERS = (
+    "check_non_interference",
+    "check_conditional_sensitivity",
+    "check_long_tables",
+    "check_wide_tables",
+)
+FAULTS = BROKEN | BROKEN_TOO
 
 
 def identify(value):
@@ -25,7 +32,7 @@ def identify(value):
 
 
 def pairs(estimator):
-    """Yield every check of an estimator; where fits take long, the two layers are slow tests."""
+    """Yield every check of an estimator; where fits take long, the layers are slow tests."""
     for twin, check in private_estimator_checks(estimator):
         late = estimator in EXPENSIVE and check.func.__name__ in LAYERS
         yield pytest.param(twin, check, marks=[pytest.mark.slow] if late else [])
@@ -51,12 +58,12 @@ def test_a_sound_estimator_of_a_user(rng):
     check_private_estimator(SoundMean(), rng.normal(size=(300, 2)))
 
 
-@pytest.mark.parametrize("broken", BROKEN, ids=lambda cls: cls.__name__)
+@pytest.mark.parametrize("broken", FAULTS, ids=lambda cls: cls.__name__)
 def test_broken_estimators(broken, capsys):
     (found,) = [
         check
         for _, check in private_estimator_checks(broken())
-        if check.func.__name__ == BROKEN[broken]
+        if check.func.__name__ == FAULTS[broken]
     ]
     with pytest.raises(AuditFailure):
         found(broken())

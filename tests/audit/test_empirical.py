@@ -9,14 +9,25 @@ import json
 
 import numpy as np
 import pytest
+from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
 
 import skdp
-from skdp import PrivacyLedger, PrivateMean
+from skdp import (
+    PrivacyLedger,
+    PrivateMean,
+    PrivatePipeline,
+    PrivateSearchCV,
+    PrivateStandardScaler,
+    RowMap,
+    make_private_pipeline,
+)
 from skdp._curator import Curator, replaced_curator
 from skdp._estimator import PrivateEstimator
 from skdp.accounting import Budget, Plan, Step
 from skdp.audit._empirical import audit, released_numbers
 from skdp.audit._events import find_evidence
+from skdp.exceptions import SeededNoiseWarning
 
 ALARM = 1e-3 / 30
 SURE = {"confidence": 1 - ALARM, "random_state": 0}
@@ -228,6 +239,53 @@ def test_default_statistic_takes_numbers_and_the_shape_of_the_report():
     numbers = released_numbers(fitted)
     assert numbers.shape == (4 * 2 + 1 + 2,)
     assert numbers[-2] == 2  # releases
+
+
+MEAN = PrivateMean(center=0.0, radius=1.0)
+NESTED = {
+    "pipeline": make_private_pipeline(MEAN, epsilon=1.0, delta=0.05),
+    "map first": make_private_pipeline(RowMap(np.abs), MEAN, epsilon=1.0, delta=0.05),
+    "nested": make_private_pipeline(PrivatePipeline([("mean", MEAN)]), epsilon=1.0, delta=0.05),
+    "container": make_private_pipeline(
+        ColumnTransformer([("scale", PrivateStandardScaler(), [0])]), MEAN, epsilon=1.0, delta=0.05
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NESTED)
+def test_the_default_statistic_looks_into_steps(name):
+    fitted = clone(NESTED[name]).fit(np.ones((9, 2)))
+    assert len(released_numbers(fitted)) >= 2 + 2
+
+    class Tenth(Curator):
+        def _noisy(self, value, law, scale, owners=None):
+            return super()._noisy(value, law, scale / 10)
+
+    if name == "container":
+        return  # its scaler hides the row
+    with replaced_curator(Tenth):
+        report = audit(NESTED[name], *PAIR, n_runs=100, random_state=0)
+    assert not report.passed, report
+
+
+def test_the_default_statistic_looks_at_the_winner_of_a_search():
+    search = PrivateSearchCV(PrivateMean(), {"trim": [False, True]}, mean_trials=2, random_state=0)
+    with pytest.warns(SeededNoiseWarning):
+        fitted = search.fit(np.random.default_rng(0).normal(size=(50, 2)))
+    numbers = released_numbers(fitted)
+    assert set(fitted.best_estimator_.location_) <= set(numbers)
+
+
+def test_a_fit_that_shows_no_number_needs_a_statistic():
+    class Silent(Toy):
+        def _release(self, rows, curator):
+            return {"text_": str(super()._release(rows, curator)["sum_"])}
+
+    with pytest.raises(ValueError, match="no fitted attribute that is a number"):
+        audit(Silent(delta=0.05), *PAIR, n_runs=20)
+    assert audit(
+        Silent(delta=0.05), *PAIR, n_runs=20, statistic=lambda fitted: [len(fitted.text_)]
+    ).passed
 
 
 def test_a_statistic_of_the_user():

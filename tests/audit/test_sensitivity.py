@@ -6,16 +6,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skdp import PrivateMean
+from skdp.accounting import Plan, Step
 from skdp.audit import (
     CannedCurator,
     Pair,
+    Script,
     check_replay,
     conditional_sensitivity,
     examine_pair,
     squared_distance,
 )
+from skdp.audit._transcript import exactly
 from skdp.exceptions import AuditFailure
-from tests._curators import canned
+from tests._curators import GAUSSIAN, canned
 from tests._estimators import ESTIMATORS, EXPENSIVE
 from tests.audit._broken import BoxForBall, ExactCentre, NoClip, SoundMean, StopsEarly
 
@@ -118,6 +121,27 @@ def test_distances_are_exact():
     assert squared_distance(big, small, "laplace") == 2**128
     assert squared_distance(big, small, "select") == 2**126
     assert squared_distance(big, big, "select") == 0
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_declared_sensitivities_are_compared_exactly(nested):
+    """A fraction that no float holds: what is stated is rounded down, what is compared is not."""
+    declared, label = Fraction(2**60 + 1), "inner/x" if nested else "x"
+    steps = (Step("inner", "child"), Step(label)) if nested else (Step("x"),)
+    runs = [CannedCurator(Plan(GAUSSIAN, steps), how) for how in ("exact", Script())]
+    for run, value in zip(runs, (0, 2**60 + 1), strict=True):
+        curator = run.child("inner", 1) if nested else run
+        curator.gaussian([value], sensitivity=declared, share=1, label="x")
+        assert run.records[0].sensitivity == declared > run.close("").charges[0].sensitivity
+    assert check_replay(*runs) == 1.0
+
+
+@pytest.mark.parametrize(
+    "number", [np.int64(3), np.uint8(3), np.float32(3), 3, 3.0, Fraction(3)], ids=type
+)
+def test_numbers_of_numpy_are_taken_exactly(number):
+    exact = exactly(number)
+    assert exact == 3 and {type(exact.numerator), type(exact.denominator)} == {int}
 
 
 def test_a_replay_of_another_run_is_refused():

@@ -4,6 +4,7 @@
 RANDOMNESS = {
     "mechanisms/_entropy.py": "the one source of random words",
     "audit/_empirical.py": "a seed of its own for every fit of an audit, from a hash",
+    "audit/_fingerprint.py": "compares what fits keep by a hash",
     "cluster/_parts.py": "public seeds of oracles, from a hash",
     "_public.py": "public choices, functions of public numbers",
 }
@@ -309,7 +310,9 @@ IMPORTS = {
     "preprocessing": BASE
     | ENGINE
     | {"preprocessing", "location", "denoising", "rowwise", "_estimator", "contracts"},
-    "audit": BASE | ENGINE | {"audit", "_curator", "_estimator", "contracts", "location"},
+    "audit": BASE
+    | ENGINE
+    | {"audit", "_curator", "_estimator", "contracts", "location", "model_selection"},
     "base": ENGINE - {"location/engine"} | {"_curator", "_estimator", "_local", "contracts"},
     "__init__": {"_config", "_show_versions", "accounting"},
 }

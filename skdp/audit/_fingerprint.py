@@ -1,0 +1,207 @@
+"""Values compared by everything that can be reached from them, pickled or not."""
+
+import functools
+import inspect
+import sys
+import types
+from contextlib import suppress
+from fractions import Fraction
+from hashlib import blake2b
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from skdp._local import Local
+from skdp.accounting import PrivacyLedger
+
+__all__ = ["fingerprint", "kept_elsewhere", "state"]
+
+ATOMS = (type(None), bool, int, float, complex, str, bytes, Fraction, type(Ellipsis))
+NAMED = (types.ModuleType, types.BuiltinFunctionType, np.ufunc, np.dtype, PrivacyLedger)
+FOREIGN = ("sklearn", "builtins", "abc", "numpy", "scipy", "typing")
+
+
+def fingerprint(value):
+    """Return bytes that are alike for values that are alike, down to what hides from pickles.
+
+    Cells of functions, slots and the arrays behind views count; memory addresses do not, and
+    neither does what is marked as local.
+    """
+    return _Walk().of(value)
+
+
+def state(thing):
+    """Return the attributes of an object, in its ``__dict__`` and in slots, a dict."""
+    found = {}
+    for cls in type(thing).__mro__:
+        slots = vars(cls).get("__slots__", ())
+        for name in (slots,) if isinstance(slots, str) else slots:
+            member = vars(cls).get(name)
+            if inspect.ismemberdescriptor(member):
+                try:
+                    found[name] = member.__get__(thing)
+                except AttributeError:
+                    continue
+    with suppress(AttributeError):
+        found |= object.__getattribute__(thing, "__dict__")
+    return found
+
+
+def kept_elsewhere(estimator):
+    """Return fingerprints of what lives on the classes of an estimator and in their modules.
+
+    Classes of its parts and all parent classes count, those of scikit-learn do not.
+    """
+    parts = [estimator, *(p for p in estimator.get_params().values() if hasattr(p, "get_params"))]
+    classes = {
+        cls: None
+        for part in parts
+        if not isinstance(part, type)
+        for cls in type(part).__mro__
+        if cls.__module__.partition(".")[0] not in FOREIGN
+    }
+    walk, kept = _Walk(), {}
+    for cls in classes:
+        for name, value in _own(vars(cls)):
+            kept[f"{cls.__module__}.{cls.__qualname__}.{name}"] = walk.of(value)
+    for module in dict.fromkeys(cls.__module__ for cls in classes):
+        for name, value in _own(vars(sys.modules.get(module, types))):
+            kept[f"{module}.{name}"] = walk.of(value)
+    return kept
+
+
+def _own(space):
+    return [(name, value) for name, value in space.items() if not name.startswith("__")]
+
+
+class _Walk:
+    def __init__(self):
+        self._done, self._alive = {}, []
+
+    def of(self, value):
+        """Return the fingerprint of a value; in a cycle, where it closes."""
+        if isinstance(value, ATOMS) and type(value).__module__ in ("builtins", "fractions"):
+            return repr((type(value).__name__, value)).encode()
+        if id(value) not in self._done:
+            self._done[id(value)] = b"a cycle"
+            self._alive.append(value)  # or its id could be that of another
+            digest = blake2b(digest_size=16)
+            for part in _parts(value, self):
+                text = part if isinstance(part, bytes) else self.of(part.value)
+                digest.update(b"%d:" % len(text) + text)
+            self._done[id(value)] = digest.digest()
+        return self._done[id(value)]
+
+
+class _Part:
+    """Something to walk into."""
+
+    def __init__(self, value):
+        self.value = value
+
+
+def _parts(value, walk):
+    """Yield bytes, and parts to walk into."""
+    kind = type(value)
+    yield f"{kind.__module__}.{kind.__qualname__}".encode()
+    if isinstance(value, Local):
+        return
+    if isinstance(value, NAMED):
+        yield repr(getattr(value, "__qualname__", getattr(value, "__name__", ""))).encode()
+        return
+    if isinstance(value, type):
+        yield from _of_class(value)
+    elif isinstance(value, types.FunctionType):
+        yield from _of_function(value)
+    elif isinstance(value, types.CodeType):
+        yield value.co_code
+        yield from map(_Part, value.co_consts)
+    elif isinstance(value, types.MethodType):
+        yield from map(_Part, (value.__func__, value.__self__))
+    elif isinstance(value, functools.partial):
+        yield from map(_Part, (value.func, value.args, value.keywords))
+    elif isinstance(value, (staticmethod, classmethod)):
+        yield _Part(value.__func__)
+    elif isinstance(value, property):
+        yield from map(_Part, (value.fget, value.fset, value.fdel))
+    elif isinstance(value, types.GeneratorType):
+        yield _Part(value.gi_frame and value.gi_frame.f_locals)
+    elif isinstance(value, (types.MemberDescriptorType, types.GetSetDescriptorType)):
+        yield value.__name__.encode()
+    elif hasattr(value, "cache_info"):
+        yield _Part(value.cache_info().currsize)
+        yield _Part(value.__wrapped__)
+    else:
+        yield from _of_object(value, walk)
+
+
+def _of_class(cls):
+    yield f"{cls.__module__}.{cls.__qualname__}".encode()
+    found = sys.modules.get(cls.__module__)
+    for name in cls.__qualname__.split("."):
+        found = getattr(found, name, None)
+    if found is not cls:  # made on the way: whoever made it may have put something in
+        for name, value in _own(vars(cls)):
+            yield name.encode()
+            yield _Part(value)
+
+
+def _of_function(function):
+    yield function.__qualname__.encode()
+    yield from map(
+        _Part,
+        (function.__code__, function.__defaults__, function.__kwdefaults__, function.__dict__),
+    )
+    for cell in function.__closure__ or ():
+        try:
+            yield _Part(cell.cell_contents)
+        except ValueError:
+            yield b"empty"
+
+
+def _of_object(value, walk):
+    """Yield what an array, a container or any other object is made of."""
+    known = False
+    if isinstance(value, (np.ndarray, np.generic)):
+        known = True
+        yield f"{value.dtype.str} {value.shape}".encode()
+        if value.dtype.hasobject:
+            yield _Part(value.tolist())
+        else:
+            yield value.tobytes()
+        if isinstance(value, np.ndarray) and isinstance(value.base, np.ndarray):
+            yield _Part(value.base)  # a view keeps what it is a view of
+    elif isinstance(value, dict):
+        known = True
+        for key, item in value.items():
+            yield from map(_Part, (key, item))
+    elif isinstance(value, (list, tuple)):
+        known = True
+        yield from map(_Part, tuple(value))
+    elif isinstance(value, (set, frozenset)):
+        known = True
+        yield from sorted(walk.of(item) for item in value)
+    elif isinstance(value, (bytearray, memoryview)):
+        known = True
+        yield bytes(value)
+    attributes = state(value)
+    for name, item in attributes.items():
+        yield name.encode()
+        yield _Part(item)
+    if not known and not attributes and not isinstance(value, BaseEstimator):
+        yield from _of_reduced(value)
+
+
+def _of_reduced(value):
+    """Yield what a pickle would hold of an object of compiled code, if it can be pickled."""
+    try:
+        reduced = value.__reduce_ex__(4)
+    except Exception:
+        return
+    if isinstance(reduced, str):
+        yield reduced.encode()
+        return
+    for part in reduced[1:3]:
+        yield _Part(part)
+    for items in reduced[3:5]:
+        yield _Part(None if items is None else list(items))

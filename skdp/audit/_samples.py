@@ -1,0 +1,129 @@
+"""Rows with their targets: arrays of numbers, and frames of any columns."""
+
+import sys
+from dataclasses import dataclass
+
+import numpy as np
+
+from skdp._compat import safe_indexing
+
+__all__ = ["Sample"]
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """A table and its targets.
+
+    Parameters
+    ----------
+    X : ndarray, or DataFrame of pandas or polars
+    y : ndarray of shape (n_samples,), default=None
+    """
+
+    X: object
+    y: object = None
+
+    @classmethod
+    def of(cls, X, y=None):
+        """Return X and y as a sample: numbers as float64, frames and other entries as they are."""
+        if isinstance(X, cls):
+            return X
+        if not hasattr(X, "columns"):
+            X = np.asarray(X)
+            X = X.astype(np.float64) if X.dtype.kind in "fiub" else X.astype(object)
+        return cls(X, None if y is None else np.asarray(y))
+
+    def __len__(self):
+        return self.X.shape[0]
+
+    @property
+    def n_features(self):
+        """Number of columns."""
+        return self.X.shape[1]
+
+    @property
+    def is_numeric(self):
+        """Whether X is an array of numbers."""
+        return not hasattr(self.X, "columns") and self.X.dtype != object
+
+    def fit(self, estimator, **parameters):
+        """Fit an estimator on it."""
+        y = () if self.y is None else (self.y,)
+        return estimator.fit(self.X, *y, **parameters)
+
+    def having(self, X):
+        """Return another table with the same targets."""
+        return Sample(X, self.y)
+
+    def take(self, indices):
+        """Return the rows at ``indices``."""
+        indices = np.asarray(indices, dtype=np.intp)
+        X = self.X[indices] if not hasattr(self.X, "columns") else safe_indexing(self.X, indices)
+        X = X.reset_index(drop=True) if hasattr(X, "iloc") else X
+        return Sample(X, None if self.y is None else self.y[indices])
+
+    def joined(self, other):
+        """Return these rows and those of ``other``."""
+        y = None if self.y is None else np.concatenate([self.y, other.y])
+        if not hasattr(self.X, "columns"):
+            return Sample(np.concatenate([self.X, other.X]), y)
+        if not hasattr(self.X, "iloc"):
+            return Sample(self.X.vstack(other.X), y)
+        if not (len(self) and len(other)):
+            return Sample((self if len(self) else other).X, y)
+        return Sample(sys.modules["pandas"].concat([self.X, other.X], ignore_index=True), y)
+
+    def inserted(self, position, row):
+        """Return these rows with one more at ``position``, a sample of one row."""
+        order = np.insert(np.arange(len(self)), position, len(self))
+        return self.joined(row).take(order)
+
+    def kind(self, j):
+        """Return the kind of column j, as numpy names it: "f", "i", "u", "b", or "O"."""
+        if not hasattr(self.X, "columns"):
+            return self.X.dtype.kind
+        dtype = self.X.dtypes.iloc[j] if hasattr(self.X, "iloc") else self.X.dtypes[j]
+        if hasattr(dtype, "is_numeric"):  # polars
+            signs = dtype.is_float(), dtype.is_integer(), str(dtype) == "Boolean"
+            return next((k for k, is_it in zip("fib", signs, strict=True) if is_it), "O")
+        return dtype.kind if getattr(dtype, "kind", "O") in "fiub" else "O"
+
+    def column(self, j):
+        """Return the entries of column j, a list."""
+        if not hasattr(self.X, "columns"):
+            return self.X[:, j].tolist()
+        column = self.X.iloc[:, j] if hasattr(self.X, "iloc") else self.X.to_series(j)
+        return column.tolist() if hasattr(self.X, "iloc") else column.to_list()
+
+    def replaced(self, j, entries):
+        """Return it with other entries in column j, of the same type; itself if that is too narrow.
+
+        Entries of integers that are none, categories that are unknown to an Enum.
+        """
+        try:
+            return self.having(self._with_column(j, list(entries)))
+        except Exception:
+            return self
+
+    def _with_column(self, j, entries):
+        X = self.X
+        if not hasattr(X, "columns"):
+            X = X.copy()
+            X[:, j] = entries
+            return X
+        if hasattr(X, "iloc"):
+            X = X.copy()
+            dtype = X.dtypes.iloc[j]
+            column = sys.modules["pandas"].Series(entries, index=X.index, dtype=dtype)
+            X.isetitem(j, column)
+            return X
+        name = X.columns[j]
+        return X.with_columns(sys.modules["polars"].Series(name, entries, dtype=X.dtypes[j]))
+
+    def renamed(self, names):
+        """Return it with other names of its columns, if it has names."""
+        if not hasattr(self.X, "columns"):
+            return self
+        X = self.X.clone() if hasattr(self.X, "clone") else self.X.copy()
+        X.columns = names
+        return self.having(X)

@@ -1,0 +1,243 @@
+"""The layers of what users bring: numbers, functions of rows, threads, tables, searches."""
+
+import contextlib
+import io
+import logging
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.preprocessing import Binarizer, Normalizer, StandardScaler
+
+import skdp
+from skdp import (
+    FriendlyCoreKMeans,
+    LloydKMeans,
+    PrivacyLedger,
+    PrivateHistogram,
+    PrivateMean,
+    PrivatePipeline,
+    PrivateSearchCV,
+    RowMap,
+    make_private_pipeline,
+)
+from skdp._curator import Curator, replaced_curator
+from skdp.audit._checks_bill import check_numpy_parameters, check_prices
+from skdp.audit._pairs import Pair
+from skdp.audit._samples import Sample
+from skdp.audit._sensitivity import examine_pair
+from skdp.exceptions import AuditFailure, BudgetExceeded, ReleaseError
+from skdp.model_selection import RowScorer
+from tests.privacy._fits import alarms, expect, table
+
+CLEAR = {"epsilon": 4.0, "delta": 1e-6}
+BOX = {"range": [(-1, 1), (-1, 1)], "bins": 4, "noise": "gaussian"}
+MEAN = PrivateMean(center=0.0, radius=1.0)
+
+
+# --- numbers
+
+
+def numbers(subject):
+    """S5: numpy's numbers as parameters ask for what Python's ask for, or are refused first."""
+    data = Sample.of(table(n=60))
+    users = {"user": 1, "rows_per_user": np.int16(200), **BOX}
+    for estimator in (
+        subject.estimator,
+        PrivateHistogram(user=np.int8(1), rows_per_user=np.int16(200), rows_per_cell=None, **BOX),
+        PrivateHistogram(**users | {"rows_per_user": 12, "rows_per_cell": 12}),
+        LloydKMeans(3),
+    ):
+        with alarms(AuditFailure, ReleaseError):
+            check_prices("it", estimator, data)
+            check_numpy_parameters("it", estimator, data)
+
+
+# --- rows by themselves
+
+
+def _norms(X):
+    length = np.linalg.norm(X, axis=1)
+    return np.where((length > length.mean() + 3 * length.std())[:, None], 0.0, X)
+
+
+def _by_the_largest(X):
+    return X / (1000.0 if X.max() > 100 else 1.0)
+
+
+def _by_the_first(X):
+    return np.vectorize(lambda x: 1 if x > 1 else x)(X)
+
+
+def _centred(X):
+    return X - X.mean(axis=0)
+
+
+def _in_place(X):
+    X *= 2.0
+    return X
+
+
+def _nothing_of_far_rows(X):
+    if np.any(np.abs(X) > 1e6):
+        raise ValueError("far")
+    return X
+
+
+def rows_by_themselves(subject):
+    """S8: whatever a function does, one row moves nothing by more than it declares.
+
+    Whether a fit fails depends on no row, and the table of the user is left alone.
+    """
+    X = table(n=40)
+    rows = [[1e3, 1e3], [0.2, 3.0], [1e9, 0.0], [np.nan, 0.0], [2.0, 2.0]]
+    for step in (
+        *map(RowMap, (_norms, _by_the_largest, _by_the_first, _centred)),
+        RowMap(_nothing_of_far_rows),
+        RowMap(_in_place),
+        Normalizer(),
+        Binarizer(threshold=0.1),
+    ):
+        pipeline = make_private_pipeline(step, clone(MEAN), **CLEAR)
+        for i, row in enumerate(rows):
+            pair = Pair(X, np.array(row), (0, 20, 40)[i % 3], seed=i, remove=i % 2 == 1)
+            with alarms(AuditFailure):
+                moved = examine_pair(pipeline, pair)
+            for squared, allowed in moved.values():
+                expect(squared <= allowed, f"{step}: a row moves more than itself")
+        before = X.copy()
+        with contextlib.suppress(ValueError, ReleaseError):
+            clone(pipeline).fit(X)
+        expect(np.array_equal(X, before), f"{step}: the table of the user is changed")
+
+
+# --- threads
+
+
+def threads(subject):
+    """S6 and S7: fits at once share no budget and no noise, and silence nobody else."""
+    book = PrivacyLedger(4.5 * subject.estimator.epsilon, 0.5, composition="basic")
+    X = table(n=200)
+
+    def fit(i):
+        twin = clone(subject.estimator).set_params(ledger=book)
+        try:
+            twin.fit(X)
+        except BudgetExceeded:
+            return None
+        return sorted((k, repr(v)) for k, v in vars(twin).items() if k.endswith("_"))
+
+    filters = list(warnings.filters)
+    with ThreadPoolExecutor(4) as pool:
+        results = [result for result in pool.map(fit, range(8)) if result is not None]
+    granted = sum(entry.kind == "charge" for entry in book.entries())
+    expect(granted == len(results), "fits that are not charged, or charges without a fit")
+    expect(book.spent().amount <= book._capacity[0], "threads overspend")
+    expect(len({str(result) for result in results}) == len(results), "threads share noise")
+    expect(warnings.filters == filters, "warnings stay silenced after fits in threads")
+    with skdp.config_context(invalid_rows="ignore"), ThreadPoolExecutor(1) as pool:
+        bad = np.concatenate([X, [[np.nan, 0.0]]])
+        error = pool.submit(lambda: _error(clone(subject.estimator), bad)).result()
+        expect(error is None or "NaN" not in str(error), "a thread forgets the configuration")
+
+
+def _error(estimator, X):
+    try:
+        estimator.fit(X)
+    except Exception as error:
+        return error
+    return None
+
+
+# --- refusals
+
+
+def refusals(subject):
+    """S6: what is wrong with parameters and schema is told first: uncharged, without an entry."""
+    secret = 86243.5
+    X = table(n=60)
+    X[0, 0] = secret
+    filtering = make_private_pipeline(skdp.FriendlyCoreFilter(), RowMap(np.abs))
+    cases = [
+        (make_private_pipeline(RowMap(np.abs), clone(MEAN), **CLEAR), X[:, 0]),
+        (make_private_pipeline(StandardScaler(), clone(MEAN), **CLEAR), X),
+        (PrivatePipeline([("a", make_private_pipeline(StandardScaler(), MEAN))], **CLEAR), X),
+        (make_private_pipeline(filtering, clone(MEAN), **CLEAR), X),
+        (_search(make_private_pipeline(RowMap(np.abs), skdp.PrivateStandardScaler())), X),
+        (_search(FriendlyCoreKMeans(2), n_clusters=["many"]), X),
+    ]
+    for estimator, rows in cases:
+        for mode in ("error", "ignore"):
+            book = PrivacyLedger(1e3, 0.5, composition="basic")
+            with skdp.config_context(invalid_rows=mode):
+                error = _error(clone(estimator).set_params(ledger=book), rows)
+            expect(error is not None, f"{estimator}: is not refused")
+            charged = any(entry.kind == "charge" for entry in book.entries())
+            expect(not charged, f"{estimator}: is refused after the charge")
+            chain = f"{error} {error.__cause__} {error.__context__}"
+            expect(str(secret) not in chain, f"{estimator}: the message quotes an entry")
+
+
+# --- searches
+
+
+def _search(estimator, scoring=None, **candidates):
+    candidates = candidates or {"random_state": [None]}
+    return PrivateSearchCV(estimator, candidates, scoring=scoring, mean_trials=2, **CLEAR)
+
+
+def _noisy_score(model, x, y):
+    if np.any(np.abs(x) > 1e6):
+        raise ValueError("far")
+    return 0.0
+
+
+def output_of_a_search(subject):
+    """S7: neither the number of runs nor a held-out row shows: in no line, warning or failure."""
+    inner = make_private_pipeline(RowMap(np.abs), clone(MEAN)).set_params(verbose=True)
+    search = _search(inner, RowScorer(_noisy_score, -1.0, 0.0), verbose=[True])
+    seen = {_said(search, seed) for seed in range(8)}
+    expect(len(seen) == 1, "what a search prints, warns or logs tells how many runs there were")
+    X = np.concatenate([table(n=60), np.full((40, 2), 1e7)])  # some are held out
+    errors = {type(_error(clone(search), rows)).__name__ for rows in (X[:60], X)}
+    expect(len(errors) == 1, "a held-out row decides whether a search ends")
+
+
+def _said(search, seed):
+    """Return what a search prints, warns and logs, and what it leaves of numpy's generator."""
+    out, logs = io.StringIO(), io.StringIO()
+    handler = logging.StreamHandler(logs)
+    logging.getLogger().addHandler(handler)
+    np.random.seed(0)  # noqa: NPY002
+    try:
+        with (
+            contextlib.redirect_stdout(out),
+            contextlib.redirect_stderr(out),
+            warnings.catch_warnings(record=True) as caught,
+            skdp.config_context(invalid_rows="ignore"),
+        ):
+            warnings.simplefilter("always")
+            clone(search).set_params(random_state=seed).fit(table(n=80))
+    finally:
+        logging.getLogger().removeHandler(handler)
+    left = np.random.get_state()[1][:3].tolist()  # noqa: NPY002
+    return out.getvalue(), logs.getvalue(), tuple(str(w.message) for w in caught), str(left)
+
+
+def prices(subject):
+    """S5: every release of the estimators with choices and Laplace noise is paid for."""
+    data = Sample.of(table(n=60))
+    for estimator in (subject.estimator, LloydKMeans(3, delta=0.0), PrivateHistogram(**BOX)):
+        with alarms(AuditFailure), replaced_curator(Curator):
+            check_prices("it", estimator, data)
+
+
+LAYERS_OF_USERS = {
+    "numbers": numbers,
+    "prices": prices,
+    "rows by themselves": rows_by_themselves,
+    "threads": threads,
+    "refusals": refusals,
+    "output of a search": output_of_a_search,
+}
