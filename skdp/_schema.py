@@ -58,16 +58,20 @@ def validated_rows(estimator, X):
 def validated_table(estimator, X):
     """Return X, a table of any types, as an array or a frame, and set the feature names.
 
-    A frame stays as it is. No message quotes an entry.
+    A frame stays as it is. Under ``invalid_rows="ignore"`` a list is refused: its type hangs on its
+    entries. No message quotes an entry.
 
     Raises
     ------
     ValueError, TypeError
     """
+    ignore = get_config()["invalid_rows"] == "ignore"
+    if ignore and not _dtypes(X):
+        raise ValueError(NO_TABLE)
     if hasattr(X, "columns"):
         options = {"skip_check_array": True}
     else:
-        least = 0 if get_config()["invalid_rows"] == "ignore" else 1
+        least = 0 if ignore else 1
         options = {"dtype": None, "ensure_all_finite": False, "ensure_min_samples": least}
     try:
         checked = validate_data(estimator, X, **options)

@@ -24,13 +24,11 @@ class SearchCurator(Curator):
     entropy : SystemEntropy or SeededEntropy
     make : callable or None
         What stands in for the Curator in this context, if anything.
-    target : ndarray of shape (n_samples,) or None
-        The targets of the rows. Private.
     """
 
-    def __init__(self, plan, entropy, make, target=None):
+    def __init__(self, plan, entropy, make):
         super().__init__(plan, entropy)
-        self._make, self.target = make, target
+        self._make = make
         self.coins = self._made(plan).coins
 
     def draw(self, trials, n_candidates, *, mu, label):

@@ -63,7 +63,7 @@ def _take(X, index):
 
 
 def _same(a, b):
-    if a.dtype.kind == "O" or b.dtype.kind == "O":
+    if a.dtype.kind == "O" or a.dtype.kind != b.dtype.kind:
         return _alike(a, b)
     if a.dtype.kind == "f":
         a, b = (np.where(np.isnan(Z), np.nan, Z) + 0.0 for Z in (a, b))  # one NaN, one zero

@@ -31,7 +31,16 @@ def _even(model, x, y):
     return 0.5
 
 
-EVEN = RowScorer(_even, 0.0, 1.0)
+class Even:
+    """A function without an address in its name, which would name the tests."""
+
+    __call__ = staticmethod(_even)
+
+    def __repr__(self):
+        return "even"
+
+
+EVEN = RowScorer(Even(), 0.0, 1.0)
 
 
 def scaler_search(**params):

@@ -425,6 +425,20 @@ def test_an_exception_leaves_no_trace_of_a_row():
         assert told.value.__context__ is None and "777" not in str(told.value)
 
 
+def test_lists_have_no_types_of_their_own():
+    pipe = mean_of(RowMap(np.abs))
+    for rows in ([], X.tolist(), [["a", 1.0]]):
+        with config_context(invalid_rows="ignore"), pytest.raises(ValueError, match="of lists"):
+            pipe.fit(rows)
+
+
+def test_words_for_some_numbers_do_not_stop_the_trial():
+    def words(row):
+        return row.astype(str) if row[0, 0] > 1 else row
+
+    assert not RowMap(words).fit(X).vectorized_
+
+
 def test_functions_do_not_warn_with_a_row():
     def tell(row):
         warnings.warn(f"seen {row}", UserWarning, stacklevel=2)
