@@ -140,9 +140,7 @@ COMPOSED = {
     "numbers of numpy": (
         PrivateHistogram(
             bins=np.int8(4),
-            range=[(-5, 15), (-50, 60), (0, 1)],
-            user=np.int32(2),
-            rows_per_user=np.int16(200),
+            range=[(-5, np.int8(15)), (np.int16(-50), 60), (0, np.float32(1))],
             noise="gaussian",
             epsilon=np.float32(1.0),
         ),

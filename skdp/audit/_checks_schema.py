@@ -54,16 +54,20 @@ def wrong_tables(data):
 
 
 def check_wrong_tables_refused(name, estimator, data):
-    """Check that tables of another schema are refused without quoting them (rows 5, 17)."""
+    """Check that tables of another schema are refused without quoting them (rows 5, 17).
+
+    Where rows may be absent, a map may leave out those of a table of objects that it cannot read.
+    """
     y = () if data.y is None else (small(data).y,)
     for invalid_rows in ("error", "ignore"):
         for what, wrong in wrong_tables(data):
+            needed = (what, invalid_rows) != ("objects", "ignore")
             with (
                 config_context(invalid_rows=invalid_rows),
-                refusal((ValueError, TypeError), name, what) as texts,
+                refusal((ValueError, TypeError), name, what, needed=needed) as texts,
             ):
                 secure(estimator, ledger=None).fit(wrong, *y)
-            require(SECRET not in texts[0], f"{name}: the message about {what} quotes a value.")
+            require(SECRET not in str(texts), f"{name}: the message about {what} quotes a value.")
 
 
 def check_weights_refused(name, estimator, data):

@@ -11,6 +11,7 @@ from skdp.contracts import Contract, Rows
 from skdp.rowwise import (
     MIXES,
     SAME,
+    column_kind,
     form_of,
     made_up_rows,
     map_rows,
@@ -128,6 +129,11 @@ class PublicFit(TransformerMixin, BaseEstimator):
                 f"X has {self.n_features_in_} features, but {type(self.estimator).__name__} was "
                 f"fitted on public rows with {known}. Pass rows with the same columns."
             )
+        if _numeric(rows) and not _numeric(X, "fiubO"):
+            raise ValueError(
+                f"X has columns that are no numbers, but {type(self.estimator).__name__} was "
+                "fitted on public rows of numbers. Convert X first, with astype(float)."
+            )
         self._form = form_of(self.estimator_.transform, rows)
         known = self.vectorized == "auto" and maps_rows_at_once(self.estimator_)
         self.vectorized_ = known or self.vectorized is True
@@ -187,6 +193,13 @@ class PublicFit(TransformerMixin, BaseEstimator):
     def __skdp_contract__(self):
         """Return what this step reads and yields: rows, each by itself."""
         return Contract(consumes=(Rows,), yields=lambda kind: Rows())
+
+
+def _numeric(X, kinds="fiub"):
+    """Return whether all columns have types of these kinds."""
+    X = X if hasattr(X, "dtype") or hasattr(X, "columns") else np.asarray(X)
+    dtypes = [X.dtype] if hasattr(X, "dtype") else list(X.dtypes)
+    return {column_kind(dtype) for dtype in dtypes} <= set(kinds)
 
 
 def _some_rows(X):

@@ -16,13 +16,13 @@ NUMBERS = "fiub"
 class Form:
     """The form of the table that a map returns, known from public rows.
 
-    Numbers are floats, so that every row can be missing; everything else is an object. Were it the
+    Numbers are float64, so that every row can be missing; everything else is an object. Were it the
     rows that decide, one of them could change the type or the width of a table.
 
     Parameters
     ----------
     dtypes : tuple of dtype
-        float32, float64 or object, of every column.
+        float64 or object, of every column.
     names : tuple or None
         Of the columns, if the map returns a DataFrame.
     frame : type or None
@@ -146,9 +146,7 @@ def _form(Z):
 
 def _kept(dtype):
     """Return the type in which a column is handed on."""
-    if column_kind(dtype) not in NUMBERS:
-        return np.dtype(object)
-    return np.dtype(np.float32 if str(dtype).lower() == "float32" else np.float64)
+    return np.dtype(np.float64 if column_kind(dtype) in NUMBERS else object)
 
 
 def _finite_type(A, dtype):
