@@ -1,5 +1,6 @@
 """Everything skdp takes from scikit-learn's underscore modules, in one place."""
 
+import math
 from fractions import Fraction
 
 from sklearn.base import _fit_context as fit_context
@@ -15,10 +16,15 @@ except ImportError:
 
 
 class Interval(_Interval):
-    """An interval of numbers, Fractions included."""
+    """An interval of numbers, Fractions and those beyond the range of floats included."""
 
     def __contains__(self, value):
-        return super().__contains__(float(value) if isinstance(value, Fraction) else value)
+        if not isinstance(value, Fraction):
+            return super().__contains__(value)
+        try:
+            return super().__contains__(float(value))
+        except OverflowError:
+            return super().__contains__(math.inf if value > 0 else -math.inf)
 
 
 __all__ = [

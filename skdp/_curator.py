@@ -269,6 +269,12 @@ class Curator:
                 f"the child {label!r} has a budget of another unit than planned. Name its unit in "
                 "its Step, and make its budget with part_of; a mixed one is a part of zCDP only."
             )
+        outer = (other.label for other in self._plan.steps if other.unit)
+        if self.budget.unit == "mixed" and any(label.startswith(f"{other}/") for other in outer):
+            raise PlanError(
+                f"{label!r} lies in another child of a mixed budget, whose share pays for it. Ask "
+                "that child for it."
+            )
         if worth(budget, self.budget.unit) > cost:
             raise PlanError(f"the budget of the child {label!r} is worth more than its share.")
         self._pay(label, "child", granted)

@@ -24,7 +24,7 @@ class PlainNumbers:
     **Privacy.** Parameters enter sensitivities. A numpy integer has a width, beyond which products
     wrap silently, and stays one in every sum, product and Fraction that it enters; a narrow float
     rounds. Python's integers do neither, so a proof may speak of integers. Every parameter, by
-    ``__init__`` and by ``set_params``, passes here and nowhere else.
+    ``__init__``, by ``set_params`` and out of a pickle, passes here and nowhere else.
     """
 
     def __setattr__(self, name, value):
@@ -34,6 +34,11 @@ class PlainNumbers:
             if type(value) is bool and any(_is_numeric(kind) for kind in allowed):
                 value = int(value)
         super().__setattr__(name, value)
+
+    def __setstate__(self, state):
+        super().__setstate__(state)
+        for name, value in [*vars(self).items()]:
+            setattr(self, name, value)
 
 
 def plain(value, *, levels=False, exact=True):
@@ -63,7 +68,9 @@ def plain(value, *, levels=False, exact=True):
         entries = [plain(item, levels=levels, exact=exact) for item in value]
         if _alike(value, entries):
             return value
-        return entries if isinstance(value, list) else tuple(entries)
+        if isinstance(value, list):
+            return entries
+        return value._make(entries) if hasattr(value, "_make") else tuple(entries)
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
     if levels and isinstance(value, NARROW):

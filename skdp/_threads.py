@@ -64,6 +64,28 @@ def _filtered(undo):
     return take_away
 
 
+def _muffled(undo):
+    """Show no warnings of private parts; return what shows all again.
+
+    The filter goes for a while if another thread leaves ``catch_warnings`` meanwhile, which knows
+    nothing of this.
+    """
+    show = getattr(warnings, "_showwarnmsg", None)
+    if undo is not None or show is None:
+        return undo or (lambda: None)
+
+    def heard(message):
+        if not _silent.get():
+            show(message)
+
+    def show_again():
+        if warnings._showwarnmsg is heard:
+            warnings._showwarnmsg = show
+
+    warnings._showwarnmsg = heard
+    return show_again
+
+
 def _is_ours(entry):
     return entry is _FILTER or getattr(entry[1], "pattern", None) == _Here.pattern
 
@@ -104,7 +126,7 @@ def _libraries(n_modules):
     return tuple(ThreadpoolController().lib_controllers)
 
 
-_filters = _Shared(_filtered)
+_filters, _shown = _Shared(_filtered), _Shared(_muffled)
 one_blas_thread = _Shared(_limited)  # for what limits BLAS by itself, and races to restore it
 
 
@@ -129,7 +151,7 @@ def quiet():
         return
     token = _silent.set(True)
     try:
-        with _filters:
+        with _filters, _shown:
             yield
     finally:
         _silent.reset(token)

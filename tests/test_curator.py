@@ -388,7 +388,7 @@ def test_plans_are_checked():
         pytest.param(PrivateGMM(2, max_iter=250, random_state=0), marks=pytest.mark.slow),
         PrivateMean(epsilon=1e-5, delta=1e-9, random_state=0),
         PrivateCovariance(epsilon=1e-4, delta=1e-9, random_state=0),
-        LloydKMeans(2, radius=1.0, epsilon=1e-15, delta=0.0, random_state=0),
+        LloydKMeans(2, radius=1.0, epsilon=1e-6, delta=0.0, random_state=0),
         FriendlyCoreKMeans(2, epsilon=1e-7, delta=1e-9, random_state=0),
     ],
     ids=lambda estimator: type(estimator).__name__,

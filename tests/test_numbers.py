@@ -1,7 +1,9 @@
 """Whatever kind of number a parameter is, the plan, the noise and the result are the same."""
 
+import copy
 import pickle
 import warnings
+from collections import namedtuple
 from fractions import Fraction
 from numbers import Real
 
@@ -453,3 +455,29 @@ def test_a_search_clones_and_shows_numbers_of_any_kind():
     twin = clone(PrivateMean(radius=np.float16(2), center=[np.int8(1), 2.0, Fraction(1, 2)]))
     assert twin.get_params()["center"] == [1, 2.0, 0.5]
     assert "PrivateMean" in twin._repr_html_() and "np." not in repr(twin)
+
+
+@pytest.mark.parametrize("again", [lambda e: pickle.loads(pickle.dumps(e)), copy.deepcopy])
+def test_what_is_unpickled_has_plain_numbers_and_can_be_cloned(again):
+    """As in pickles of a version that kept numbers as they were given."""
+    old = PrivateHistogram(user=0)
+    vars(old).update(epsilon=np.float64(0.5), rows_per_user=np.int16(200), range=[np.int8(-100)])
+    new = again(old)
+    kinds = [type(new.epsilon), type(new.rows_per_user), type(new.range[0])]
+    assert kinds == [float, int, int]
+    assert clone(new).get_params() == new.get_params()
+
+
+@pytest.mark.parametrize("amount", [10**400, Fraction(10**400), Fraction(10**400, 3)])
+@pytest.mark.parametrize("name", ["epsilon", "delta"])
+def test_numbers_beyond_the_range_of_floats_are_refused_like_others(name, amount):
+    estimator = PrivateMean(**{name: amount})
+    for refused in (estimator.plan, lambda: estimator.fit(np.zeros((3, 1)))):
+        with pytest.raises(ValueError, match=name):
+            refused()
+
+
+def test_named_tuples_keep_their_names():
+    pair = namedtuple("pair", "low high")
+    given = plain(pair(np.int8(1), np.float64(2)))
+    assert given == (1, 2) and type(given) is pair and {*map(type, given)} == {int, float}

@@ -120,6 +120,35 @@ def test_another_context_that_ends_meanwhile_leaves_no_filter_behind():
         assert warnings.filters == before
 
 
+@pytest.mark.parametrize("recording", [False, True])
+def test_a_private_part_is_silent_while_another_context_ends(recording):
+    """That context puts back filters from before, without the one that is ours."""
+    entered, inside, left = (threading.Event() for _ in range(3))
+    shown = []
+
+    def private():
+        entered.wait(20)
+        with quiet():
+            inside.set()
+            left.wait(20)
+            warnings.warn("an entry: Smith", UserWarning, stacklevel=1)
+
+    def other():
+        with warnings.catch_warnings(record=recording):
+            entered.set()
+            inside.wait(20)
+        left.set()
+
+    before = warnings._showwarnmsg
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        warnings.showwarning = lambda message, *args, **kwargs: shown.append(str(message))
+        together(private, other)
+        assert warnings._showwarnmsg is before
+        warnings.warn("after", UserWarning, stacklevel=1)
+    assert shown == ["after"]
+
+
 def test_parallel_of_scikit_learn_is_silent_in_a_private_part():
     from sklearn.utils.parallel import Parallel, delayed
 

@@ -123,7 +123,7 @@ def as_epsilon(value):
     epsilon = as_fraction(value, name="epsilon")
     if not EPSILONS[0] <= epsilon <= EPSILONS[1]:
         raise ValueError(
-            f"epsilon must be positive, from 1e-60 to 1e6. Got {float(value)!r} instead. "
+            f"epsilon must be positive, from 1e-60 to 1e6. Got {value!r} instead. "
             "Pass for instance epsilon=1.0."
         )
     return epsilon
@@ -133,7 +133,7 @@ def as_delta(value):
     delta = as_fraction(value, name="delta")
     if not delta < 1:
         raise ValueError(
-            f"delta must be in [0, 1). Got {float(value)!r} instead. Pass a delta well below "
+            f"delta must be in [0, 1). Got {value!r} instead. Pass a delta well below "
             "1 / (number of rows), for instance 1e-6."
         )
     return delta

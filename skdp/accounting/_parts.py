@@ -28,14 +28,15 @@ def mixed_budget(epsilon, delta, *, gaussian, pure):
     -------
     budget : Budget
         Of unit ``"mixed"`` and amount R: a share s stands for ``mu^2 = 2 s R`` of a Gaussian step
-        and for ``epsilon = sqrt(2 s R)`` of a pure one, as in zCDP, which has no part in the proof.
+        and for ``epsilon = sqrt(2 s R)`` of a pure one, as in zCDP.
 
     Notes
     -----
     **Privacy**: shares are public and fixed before the fit. The Gaussian steps together are
     mu-GDP, the pure ones together epsilon_0-DP, whatever the order and however each depends on
-    earlier releases; R is the largest at which the curve of that pair,
-    :func:`pure_gaussian_delta`, stays below .95 delta, up to 2^-40.
+    earlier releases. All together are R-zCDP too, whatever their shares, as those sum to at most
+    one. R is the largest at which the curve of the pair, :func:`pure_gaussian_delta`, or zCDP,
+    which is better for many pure steps, stays below .95 delta, up to 2^-40.
     """
     epsilon, delta = as_epsilon(epsilon), as_delta(delta)
     if delta == 0:
@@ -47,19 +48,22 @@ def mixed_budget(epsilon, delta, *, gaussian, pure):
     while high - low > high / 2**40:
         middle = (low + high) / 2
         low, high = (middle, high) if fits(middle) else (low, middle)
-    failure = FAILURE_PART * delta / (1 + exp_up(epsilon))
-    return Budget("mixed", low, failure, epsilon, delta)
+    return Budget("mixed", low, FAILURE_PART * delta / (1 + exp_up(epsilon)), epsilon, delta)
 
 
 def _fits(amount, gaussian, pure, epsilon, delta):
-    """Return whether the curve of such steps stays below .95 delta at the amount R."""
+    """Return whether such steps stay below .95 delta at the amount R: their curve, or R-zCDP."""
     total = sum(sqrt_up(2 * exact(share) * amount) for share in pure) * (1 + 1e-14)
     curve = pure_gaussian_delta(total, sqrt_up(2 * exact(gaussian) * amount), float(epsilon))
-    return curve <= float((1 - FAILURE_PART) * delta)
+    goal = float((1 - FAILURE_PART) * delta)
+    return curve <= goal or zcdp_epsilon(float(amount), goal) <= epsilon
 
 
 def pays_for(budget, steps):
-    """Return whether a mixed budget was made for shares as large as those of a plan's children."""
+    """Return whether a mixed budget pays for shares as large as those of a plan's children.
+
+    One that is a part of zCDP pays for all: its claim is that of R-zCDP.
+    """
     named = [s for s in steps if s.unit]
     tops = [s for s in named if not any(s.label.startswith(f"{c.label}/") for c in named)]
     gaussian = sum(exact(s.at_most) * int(s.times) for s in tops if s.unit == "gdp")

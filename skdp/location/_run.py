@@ -26,6 +26,7 @@ LARGEST = float(np.finfo(np.float64).max)
 NOTHING = "nothing found: too few rows to tell where they lie; location_ is no more than a start"
 NORMS = "no core found: approached the rows from the scale of their norms"
 MEDIAN = "no core found: started from a private median of every column"
+FEW = "the number of rows does not stand out of its noise: their mean may be anywhere in the ball"
 COLUMNS = "columns were divided by scales that were found privately"
 
 
@@ -53,6 +54,7 @@ class MeanRun:
     trim: bool
     n: float = 0.0
     n_sd: float = 0.0
+    few: bool = False
     scale: np.ndarray = None
     center: np.ndarray = None
     noise: float = math.inf
@@ -85,7 +87,7 @@ class MeanRun:
         exact = [count_rows(self.rows)]
         release = self.curator.gaussian(exact, sensitivity=1, share=0.01, label="row count")
         self.n_sd = release.scale
-        self.n = max(float(release.value[0]), 4 * release.scale, 2.0)
+        self.n, self.few = _number(release)
 
     def locate(self, radius, diameter, *, find_scales):
         """Find the centre from a soft core; return whether that was possible."""
@@ -193,12 +195,12 @@ class MeanRun:
             "final sum",
             drop=6.0 if self.trim else None,
         )
-        n = self.n
+        n, few = self.n, self.few
         if self.trim:
             release = self.curator.gaussian(
                 [kept], sensitivity=1, share=kept_share, label="rows kept"
             )
-            n = max(float(release.value[0]), 4 * release.scale, 2.0)
+            n, few = _number(release)
         noise = sd / n
         ratio = np.nan_to_num(np.divide(noise, self.noise))  # both releases estimate the centre
         weight = float(1 / (1 + ratio * ratio))
@@ -206,6 +208,9 @@ class MeanRun:
         # the step is off by the relative error of the count as well
         noise = np.hypot(noise * math.sqrt(weight), step * self.n_sd / n)
         self.center = self.center + step
+        if few:  # no more is known than the ball
+            self.curator.decide(FEW)
+            noise = np.hypot(noise, clip.radius)
         noise, excess = (np.nan_to_num(x * self.scale) for x in (noise, clip.excess))
         return MeanRelease(self.origin, noise, excess, n)
 
@@ -255,6 +260,12 @@ class MeanRun:
     def _length(self, noise):
         """Return a length that the noise vector rarely exceeds."""
         return noise * (math.sqrt(self.d) + 2)
+
+
+def _number(release):
+    """Return a number of rows to divide by, and whether it is not told from noise."""
+    told, least = float(release.value[0]), 4 * release.scale
+    return max(told, least, 2.0), told < least
 
 
 def _bounded(length):

@@ -82,6 +82,11 @@ def test_one_pure_step_beside_gaussian_ones_beats_zcdp():
     assert WHOLES[3].amount > 1.05 * WHOLES[1].amount
 
 
+def test_many_pure_steps_beside_gaussian_ones_do_not_lose_to_zcdp():
+    many = mixed_budget(1.0, 1e-6, gaussian=HALF, pure=[HALF / 40] * 40)
+    assert WHOLES[1].amount * (1 - Fraction(1, 10**9)) < many.amount <= WHOLES[1].amount
+
+
 def test_mixed_budgets_need_a_delta():
     with pytest.raises(ValueError, match="delta"):
         mixed_budget(1.0, 0.0, gaussian=HALF, pure=[HALF])
@@ -147,3 +152,34 @@ def test_a_mixed_budget_ties_every_share_to_the_kind_it_was_made_for():
     with pytest.raises(PlanError, match="another unit"):
         parent = curator(Budget.zcdp(1.0, 1e-6), Step("a", "child"))
         parent.child("a", HALF, budget=part_of(Budget.zcdp(1.0, 1e-6), HALF, "pure"))
+
+
+def test_a_mixed_budget_pays_for_a_child_of_a_child_once():
+    """Both of these children together have delta 3e-5 at epsilon 1."""
+    whole = mixed_budget(1.0, 1e-6, gaussian=HALF, pure=[])
+    steps = Step("a", "child", HALF, unit="gdp"), Step("a/b", "child", HALF, unit="pure")
+    parent = curator(whole, *steps, Step("a/b/noise", "laplace"))
+    parent.child("a", HALF, budget=part_of(whole, HALF, "gdp"))
+    with pytest.raises(PlanError, match="lies in another child"):
+        parent.child("a/b", HALF, budget=part_of(whole, HALF, "pure"))
+    assert parent.remaining == HALF
+
+
+@pytest.mark.parametrize("pure", [1, 10])
+def test_a_mixed_part_of_zcdp_has_any_shares(pure):
+    """Ten pure steps: a sum of epsilons beyond that of zCDP, which is what pays."""
+    whole = Budget.zcdp(1.0, 1e-6)
+    steps = [Step("m", "child", unit="mixed"), Step("m/g", "child", HALF, unit="gdp")]
+    steps += [Step(f"m/{i}", "child", HALF / pure, unit="pure") for i in range(pure)]
+    steps += [Step(f"m/{i}/noise", "laplace") for i in range(pure)]
+    parent = curator(whole, *steps)
+    mixed = parent.child("m", 1, budget=part_of(whole, 1, "mixed"))
+    mixed.child("g", HALF, budget=part_of(mixed.budget, HALF, "gdp"))
+    rho = HALF * whole.amount
+    for i in range(pure):
+        part = part_of(mixed.budget, HALF / pure, "pure")
+        noise = mixed.child(str(i), HALF / pure, budget=part)
+        scale = noise.laplace([0], sensitivity=1, share=1, label="noise").scale
+        rho += Fraction(1 / scale) ** 2 / 2
+    assert whole.amount * (1 - Fraction(1, 10**12)) < rho <= whole.amount
+    assert mixed.remaining == parent.remaining == 0

@@ -283,3 +283,17 @@ def test_one_fit_may_spend_a_whole_ledger(rng):
     PrivateMean(epsilon=1.0, delta=1e-6, ledger=ledger).fit(X)
     with pytest.raises(BudgetExceeded):
         PrivateMean(epsilon=0.01, delta=1e-7, ledger=ledger).fit(X)
+
+
+@pytest.mark.parametrize("n", [20, 100, 400])
+@pytest.mark.parametrize("trim", [False, True])
+def test_interval_covers_when_the_number_of_rows_drowns_in_noise(rng, n, trim):
+    """A sum divided by a number that is noise is near the public centre, with little noise."""
+    X = rng.uniform(4, 6, size=(n, 1))
+    covered, told = [], 0
+    for _ in range(40):
+        mean = PrivateMean(epsilon=0.1, center=0, radius=10, trim=trim).fit(X)
+        low, high = mean.interval(0.95)
+        covered.append(low[0] <= X.mean() <= high[0])
+        told += any("stand out of its noise" in text for text in mean.privacy_report_.decisions)
+    assert np.mean(covered) > 0.8 and told > 30

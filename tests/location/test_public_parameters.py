@@ -57,7 +57,7 @@ def test_a_trimmed_mean_of_nothing(alpha):
     refused(PrivateTrimmedMean(alpha), "alpha")
 
 
-@pytest.mark.parametrize("epsilon", [1e-7, 1e-9, 1e-12, 1e-300])
+@pytest.mark.parametrize("epsilon", [1e-7, 1e-9, 1e-12, 1e-60])
 @pytest.mark.parametrize("delta", [0.0, 1e-15])
 @pytest.mark.parametrize(
     "make",
@@ -72,7 +72,7 @@ def test_an_epsilon_that_answers_nothing(make, epsilon, delta):
         refused(make(epsilon=epsilon, delta=delta, **PLACED), "too small to answer")
 
 
-@pytest.mark.parametrize("epsilon", [1e-12, 1e-300])
+@pytest.mark.parametrize("epsilon", [1e-12, 1e-60])
 @pytest.mark.parametrize("params", [{}, {"radius": 1.0}])
 def test_an_epsilon_that_moves_no_centre(epsilon, params):
     refused(LloydKMeans(2, epsilon=epsilon, delta=0.0, **params), "too small to answer")
