@@ -17,6 +17,10 @@ NO_TABLE = (
     'X must be a table of two dimensions, with columns. Under invalid_rows="ignore" pass an array '
     "or a frame, which has dtypes of its own: those of lists hang on their entries."
 )
+NO_NUMBERS = (
+    "a list that is a table must hold numbers alone, since one entry would decide how all others "
+    "are read. If X holds text or categories, pass it as an array or a frame, which has dtypes."
+)
 UNREADABLE = (
     'X could not be read as a table of real numbers. Under invalid_rows="ignore" nothing more is '
     "told: pass a dense array or frame of float64, whose columns, if named, have text for names."
@@ -58,8 +62,9 @@ def validated_rows(estimator, X):
 def validated_table(estimator, X):
     """Return X, a table of any types, as an array or a frame, and set the feature names.
 
-    A frame stays as it is. Under ``invalid_rows="ignore"`` a list is refused: its type hangs on its
-    entries. No message quotes an entry.
+    A frame stays as it is. A list becomes an array of float64, or is refused under
+    ``invalid_rows="ignore"``: the type that numpy gives it hangs on its entries, so that one row
+    could change what a function of rows makes of all others. No message quotes an entry.
 
     Raises
     ------
@@ -71,12 +76,17 @@ def validated_table(estimator, X):
     if hasattr(X, "columns"):
         options = {"skip_check_array": True}
     else:
-        least = 0 if ignore else 1
-        options = {"dtype": None, "ensure_all_finite": False, "ensure_min_samples": least}
+        ignore, listed = get_config()["invalid_rows"] == "ignore", not hasattr(X, "dtype")
+        if ignore and listed:
+            raise ValueError(NO_TABLE)
+        options = {"dtype": np.float64 if listed else None, "ensure_all_finite": False}
+        options["ensure_min_samples"] = 0 if ignore else 1
     try:
         checked = validate_data(estimator, X, **options)
     except (ValueError, TypeError, OverflowError) as error:
         refusal = _without_entries(error)
+        if str(refusal) == TEXT:
+            refusal = ValueError(NO_NUMBERS)
     else:
         return X if hasattr(X, "columns") else checked
     raise refusal

@@ -1,6 +1,5 @@
 """A private range of every column: a rough centre, then how far rows lie below and above it."""
 
-import math
 from fractions import Fraction
 
 import numpy as np
@@ -18,7 +17,6 @@ __all__ = ["RANGE_SHARE", "private_ranges", "range_steps"]
 SHARES = {"row count": Fraction(1, 100), "centre": Fraction(12, 100), "reach": Fraction(7, 100)}
 RANGE_SHARE = sum(SHARES.values())
 TAIL = 0.002  # part of the rows that may lie beyond each end
-LAPLACE_TAILS = 2.0  # top_scale is made for Gaussian noise; Laplace noise has longer tails
 
 
 def range_steps(step, law):
@@ -55,13 +53,11 @@ def private_ranges(rows, columns, curator, law):
     bins = LogBins(2)
     counts = map_merge(rows, lambda start, block: _reach(block, columns, centre, bins), np.add)
     noisy, scale = released(curator, law, counts, l1=c, squared_l2=c, **_step("reach"))
-    sd = scale if law == "gaussian" else LAPLACE_TAILS * math.sqrt(2) * scale
-    reach = np.array(
-        [
-            [top_scale(side, sd, max(n, 1.0), bins, tail=TAIL) or 0.0 for side in pair]
-            for pair in noisy
-        ]
-    )
+
+    def top(side):
+        return top_scale(side, scale, max(n, 1.0), bins, tail=TAIL, law=law) or 0.0
+
+    reach = np.array([[top(side) for side in pair] for pair in noisy])
     if not reach.any(axis=1).all():
         curator.decide("too few rows, or rows all alike: a range is one unit wide")
     return centre - reach[:, 0], centre + reach[:, 1]

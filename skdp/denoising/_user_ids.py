@@ -6,7 +6,8 @@ the other in, and counts move by up to twice ``rows_per_user``. If one user were
 halves would count. So an entry is an id of its own only if nothing can have been lost before:
 
 * whole numbers of an integer type: themselves, up to the last digit;
-* floats: whole numbers below 2^53 (2^24 in float32); others may have been rounded from several;
+* floats: whole numbers below 2^53 (2^24 in float32); others may have been rounded from several,
+  or would be when floats of 64 bits are made of those that are longer;
 * text and bytes: themselves; beside text a whole number reads as its decimal text, so that 1, 1.0
   and "1" are one user;
 * truth values, dates and times in a column of that type: themselves.
@@ -81,7 +82,8 @@ def _polars(X, user):
 
 
 def _array(X, user):
-    if hasattr(X, "tocsr"):
+    listed = not hasattr(X, "dtype")  # what an entry is read as would hang on the other entries
+    if hasattr(X, "tocsr") or (listed and get_config()["invalid_rows"] == "ignore"):
         return X
     try:
         table = np.asarray(X)
@@ -94,8 +96,8 @@ def _array(X, user):
     numbers = _checked(*_array_numbers(table[:, user]))
     if table.dtype.kind == "f" and np.array_equal(numbers, table[:, user]):
         return table
-    target = np.float64 if table.dtype.kind in "fiub" else object
-    table = np.array(table, dtype=np.promote_types(table.dtype, target))
+    target = np.float64 if table.dtype.kind in "iub" else object
+    table = np.array(table, dtype=table.dtype if table.dtype.kind == "f" else target)
     table[:, user] = numbers
     return table
 
@@ -111,7 +113,7 @@ def _array_numbers(x):
     """Return floats that are equal where entries are, NaN for no id; and whether types differ."""
     kind = x.dtype.kind
     if kind == "f":
-        exact = (np.abs(x) < 2.0 ** (np.finfo(x.dtype).nmant + 1)) & (x == np.trunc(x))
+        exact = (np.abs(x) < _first_rounded(x.dtype)) & (x == np.trunc(x))
         return (np.where(exact, x, np.nan).astype(np.float64),)
     if kind in "mM":
         return (np.where(np.isnat(x), np.nan, _numbered(x.view(np.int64))),)
@@ -172,15 +174,20 @@ def _list_numbers(entries):
 def _read(entry):
     """Return the kind of an entry and the text that it reads as, None for no id."""
     if isinstance(entry, str):
-        return "text", str(entry)
+        return "text", str.__str__(entry)  # a class derived from it could say anything
     if isinstance(entry, bytes):
-        return "bytes", entry.decode("latin-1")
+        return "bytes", bytes.decode(entry, "latin-1")
     if isinstance(entry, bool | np.bool_):
         return None, None
     if isinstance(entry, Integral):
         entry = int(entry)
         return "number", str(entry) if abs(entry) < LONGEST else None
     if isinstance(entry, float | np.floating):
-        most = 2.0 ** (np.finfo(type(entry)).nmant + 1)
+        most = WHOLE if isinstance(entry, float) else _first_rounded(type(entry))
         return "number", str(int(entry)) if abs(entry) < most and entry == int(entry) else None
     return None, None
+
+
+def _first_rounded(dtype):
+    """Return the least whole number that floats of a type, or of 64 bits, make of several."""
+    return 2.0 ** min(np.finfo(dtype).nmant + 1, 53)

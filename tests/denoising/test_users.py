@@ -158,6 +158,51 @@ def test_entries_of_other_types_are_no_users(entry):
         assert np.isnan(with_exact_users(X, 0)["user"].tolist()).tolist() == [True, False]
 
 
+@pytest.mark.parametrize("row", [[5, 1], [5, 0.5], ["a", 1], [None, 1], [2**70, 1], [True, 1]])
+def test_a_row_of_a_list_does_not_decide_how_the_ids_of_others_are_read(row):
+    """One fraction in a list makes floats of all whole numbers, one text makes objects."""
+    X = [[2**53 + 2 * i, 1] for i in range(9)] + [row]
+    refused = pytest.raises(ValueError, match="those of lists hang on their entries")
+    with config_context(invalid_rows="ignore"), refused:
+        PrivateHistogram(2, range=(-1, 1), user=0).fit(X)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, np.longdouble])
+def test_ids_do_not_decide_the_type_of_an_array_of_floats(dtype):
+    for users in ([1, 2], [1, 0.5], [1, np.nan]):
+        X = np.column_stack([users, [0, 0]]).astype(dtype)
+        with config_context(invalid_rows="ignore"):
+            assert with_exact_users(X, 0).dtype == dtype
+
+
+def test_long_floats_that_floats_cannot_tell_apart_are_no_users():
+    X = np.zeros((3, 2), dtype=np.longdouble)
+    X[:, 0] = 2.0**53
+    X[0, 0] += 1
+    X[2, 0] = 7
+    with pytest.raises(ValueError, match="column of users"):
+        PrivateHistogram(2, range=(-1, 1), user=0).fit(X)
+    with config_context(invalid_rows="ignore"):
+        for table in (X, pd.DataFrame(X)):
+            seen = np.asarray(with_exact_users(table, 0), dtype=float)[:, 0]
+            assert np.isnan(seen).tolist() == [True, True, False]
+
+
+def test_a_class_of_text_or_floats_is_read_as_what_it_equals():
+    class Same(str):
+        def __str__(self):
+            return "same"
+
+    class Number(float):
+        pass
+
+    column = pd.Series(["ann", Same("ann"), Same("bob"), Same("eve"), "eve"], dtype=object)
+    X = pd.DataFrame({"user": column, "x": 0.0})
+    assert with_exact_users(X, 0)["user"].tolist() == [0.0, 0.0, 1.0, 2.0, 2.0]
+    X = pd.DataFrame({"user": pd.Series([Number(3), 3, Number(4)], dtype=object), "x": 0.0})
+    assert with_exact_users(X, 0)["user"].tolist() == [0.0, 0.0, 1.0]
+
+
 def test_the_table_is_left_alone():
     X = pd.DataFrame({"user": ["a", "b"], "x": [0.0, 1.0]})
     before, array = X.copy(), np.array([[BIG, 1], [BIG + 1, 1]])

@@ -499,3 +499,20 @@ def test_a_fitted_step_has_the_ledger_of_its_pipeline():
 def test_all_that_an_imputer_lacks_is_told_at_once():
     problem = mean_of(SimpleImputer(add_indicator=True)).plan().problems[0]
     assert "strategy=" in problem and "add_indicator=" in problem
+
+
+def test_a_row_of_a_list_does_not_decide_on_the_types_of_others():
+    """A fraction would make floats, a text would make texts, of the integers of all other rows."""
+    whole = [[2**53 + 1, 1]] * 50
+    told = []
+    for row in ([5, 1], [5, 0.5]):
+        steps = [("map", RowMap(lambda x: [len(repr(x[0]))])), ("mean", PrivateMedian())]
+        pipe = PrivatePipeline(steps, epsilon=1e3, random_state=0).fit([*whole, row])
+        told.append(pipe[-1].location_[0])
+    assert told[0] == pytest.approx(told[1], abs=0.1)
+    with pytest.raises(ValueError, match="pass it as an array or a frame"):
+        PrivatePipeline(steps, epsilon=1e3).fit([*whole, ["a", 1]])
+    for row in ([5, 1], [5, 0.5], ["a", 1]):
+        refused = pytest.raises(ValueError, match="those of lists hang on their entries")
+        with config_context(invalid_rows="ignore"), refused:
+            PrivatePipeline(steps, epsilon=1e3).fit([*whole, row])
