@@ -25,6 +25,10 @@ UNREADABLE = (
     'X could not be read as a table of real numbers. Under invalid_rows="ignore" nothing more is '
     "told: pass a dense array or frame of float64, whose columns, if named, have text for names."
 )
+INVALID = (
+    "Fill in public values, for instance with a RowMap, or set "
+    'skdp.config_context(invalid_rows="ignore"), where such rows count as absent.'
+)
 DATES = "X must be a table of real numbers. Got dates or durations: subtract a date and divide."
 
 
@@ -76,11 +80,9 @@ def validated_table(estimator, X):
     if hasattr(X, "columns"):
         options = {"skip_check_array": True}
     else:
-        ignore, listed = get_config()["invalid_rows"] == "ignore", not hasattr(X, "dtype")
-        if ignore and listed:
-            raise ValueError(NO_TABLE)
-        options = {"dtype": np.float64 if listed else None, "ensure_all_finite": False}
-        options["ensure_min_samples"] = 0 if ignore else 1
+        dtype = None if hasattr(X, "dtype") else np.float64
+        least = 0 if ignore else 1
+        options = {"dtype": dtype, "ensure_all_finite": False, "ensure_min_samples": least}
     try:
         checked = validate_data(estimator, X, **options)
     except (ValueError, TypeError, OverflowError) as error:
@@ -125,4 +127,6 @@ def _without_entries(error):
     if "could not convert" in lines[0] or isinstance(error, OverflowError):
         return ValueError(TEXT)
     kept = [line for line in lines[1:] if line.startswith("Reshape your data")]
-    return type(error)(" ".join([lines[0].rstrip(":"), *kept]))
+    if "contains NaN" in lines[0] or "contains infinity" in lines[0]:
+        kept.append(INVALID)
+    return type(error)(" ".join([lines[0].rstrip(":.") + ".", *kept]))

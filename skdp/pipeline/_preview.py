@@ -99,8 +99,7 @@ def _check(name, step, X, number):
         return
     raise ValueError(
         f"the step {name!r} cannot read what the steps before it make of X: {failure} Let them "
-        "return numbers for every row, or set "
-        'skdp.config_context(invalid_rows="ignore"), where such rows count as absent.'
+        "return numbers for every row."
     )
 
 

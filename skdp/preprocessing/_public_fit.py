@@ -22,6 +22,10 @@ from skdp.rowwise import (
 __all__ = ["PublicFit"]
 
 N_TRIAL = 67
+UNFITTED = (
+    "this %(name)s is not fitted, and PublicFit never fits it on private rows. Pass public rows to "
+    "fit it on, PublicFit(%(name)s(...), X_public), or one that was fitted on public rows."
+)
 
 
 class PublicFit(TransformerMixin, BaseEstimator):
@@ -42,7 +46,7 @@ class PublicFit(TransformerMixin, BaseEstimator):
     vectorized : {"auto"} or bool, default="auto"
         Whether many rows are transformed at once. ``"auto"``: only by transformers of scikit-learn
         that work entry by entry, such as scalers and encoders; others are given one row at a time,
-        a hundred microseconds each, because a row has other last bits among other rows in a
+        some hundred microseconds each, because a row has other last bits among other rows in a
         matrix product. True: on **your promise** that every row is mapped by itself to the last
         bit; the plan of a pipeline lists it. False: never.
 
@@ -117,7 +121,7 @@ class PublicFit(TransformerMixin, BaseEstimator):
         """
         validate_data(self, X, skip_check_array=True)
         if self.X_public is None:
-            check_is_fitted(self.estimator)
+            check_is_fitted(self.estimator, msg=UNFITTED)
             self.estimator_ = self.estimator
             rows = made_up_rows(X if hasattr(X, "shape") else np.asarray(X))
         else:
@@ -134,6 +138,7 @@ class PublicFit(TransformerMixin, BaseEstimator):
                 f"X has columns that are no numbers, but {type(self.estimator).__name__} was "
                 "fitted on public rows of numbers. Convert X first, with astype(float)."
             )
+        rows = self._named_as_private(rows)
         self._form = form_of(self.estimator_.transform, rows)
         known = self.vectorized == "auto" and maps_rows_at_once(self.estimator_)
         self.vectorized_ = known or self.vectorized is True
@@ -149,6 +154,19 @@ class PublicFit(TransformerMixin, BaseEstimator):
                 "gives a row other last bits among other rows. Use vectorized='auto'."
             )
         return self
+
+    def _named_as_private(self, rows):
+        """Return public rows with their columns in the order of the private ones."""
+        names = getattr(self, "feature_names_in_", None)
+        known = getattr(self.estimator_, "feature_names_in_", None)
+        if names is None or known is None or not hasattr(rows, "columns"):
+            return rows
+        if not set(names) <= set(rows.columns):
+            raise ValueError(
+                "X has columns whose names the public rows lack. Pass public rows with columns of "
+                "the same names."
+            )
+        return rows[list(names)]
 
     def _trials(self, rows):
         """Yield public tables to try the transform on."""

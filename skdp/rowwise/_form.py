@@ -1,23 +1,30 @@
 """What a map of rows returns: how many columns, of which types and names, whatever the rows."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import sparse
 
+from skdp.rowwise._column import pandas_column, polars_column
 from skdp.rowwise._made_up import column_kind
 
-__all__ = ["Form", "as_table", "form_of"]
+__all__ = ["Form", "FormError", "as_table", "form_of"]
 
 NUMBERS = "fiub"
+
+
+class FormError(ValueError):
+    """A result that is not of the form; what it says quotes nothing."""
 
 
 @dataclass(frozen=True)
 class Form:
     """The form of the table that a map returns, known from public rows.
 
-    Numbers are float64, so that every row can be missing; everything else is an object. Were it the
-    rows that decide, one of them could change the type or the width of a table.
+    Numbers are float64, so that every row can be missing; columns of frames keep types of text,
+    dates and categories; everything else is an object. Were it the rows that decide, as where
+    pandas infers a type from what it finds, one of them could change the type or the width of a
+    table.
 
     Parameters
     ----------
@@ -27,11 +34,14 @@ class Form:
         Of the columns, if the map returns a DataFrame.
     frame : type or None
         The class of the DataFrame.
+    given : tuple
+        The types that the columns of the DataFrame have.
     """
 
     dtypes: tuple
     names: tuple | None = None
     frame: type | None = None
+    given: tuple = ()
 
     @property
     def dtype(self):
@@ -50,33 +60,50 @@ class Form:
 
         Raises
         ------
-        ValueError, TypeError
+        FormError, ValueError, TypeError
             If it has another number of rows or columns, or entries that are not numbers.
         """
         numeric = self.dtype.kind == "f"
         if hasattr(Z, "to_numpy") and hasattr(Z, "iloc"):  # pandas: its NA is no number
-            given = {"dtype": self.dtype, **({"na_value": np.nan} if numeric else {})}
-            Z = Z.to_numpy(**given)
+            Z = Z.to_numpy(dtype=self.dtype, na_value=np.nan if numeric else None)
+        elif not numeric and hasattr(Z, "rows"):  # polars: as an array dates would be numbers
+            Z = np.array([*Z.rows(), (None,) * Z.shape[1]], dtype=object)[:-1]
         A = as_table(Z, n_rows)
         if A.shape[1] != len(self.dtypes):
-            raise ValueError("a row-wise map must return the same number of columns for all rows.")
+            raise FormError("a row-wise map must return the same number of columns for all rows.")
         if numeric and A.dtype.kind not in NUMBERS + "O":
-            raise TypeError("a row-wise map returned text or complex numbers in place of numbers.")
-        return A if A.dtype == self.dtype else _finite_type(A, self.dtype)
+            raise FormError("a row-wise map returned text or complex numbers in place of numbers.")
+        A = A if A.dtype == self.dtype else _finite_type(A, self.dtype)
+        return A if numeric else self._with_floats(A)
 
     def table(self, A, like):
         """Return an array of this form as what the map returns; ``like`` has the index."""
         if self.frame is None:
             return A
-        if hasattr(self.frame, "iloc"):
-            Z = self.frame(A, index=getattr(like, "index", None), columns=list(self.names))
-            if self.dtype.kind != "f":
-                floats = [j for j, dtype in enumerate(self.dtypes) if dtype.kind == "f"]
-                for j in floats:
-                    Z.isetitem(j, _finite_type(A[:, j], self.dtypes[j]))
-            return Z
-        columns = [_finite_type(A[:, j], dtype) for j, dtype in enumerate(self.dtypes)]
-        return self.frame(dict(zip(self.names, columns, strict=True)), strict=False)
+        if not hasattr(self.frame, "iloc"):
+            columns = [self._column(A, j, polars_column, self.frame) for j in range(A.shape[1])]
+            return self.frame(dict(zip(self.names, columns, strict=True)))
+        index = getattr(like, "index", None)
+        Z = self.frame(A, index=index, columns=list(self.names), dtype=self.dtype)
+        if self.dtype.kind != "f":
+            columns = [self._column(A, j, pandas_column) for j in range(A.shape[1])]
+            for j, column in enumerate(columns):
+                if column.dtype != object:
+                    Z.isetitem(j, column)
+        return Z
+
+    def _with_floats(self, A):
+        """Return an array of objects with floats in the columns of numbers."""
+        A = A.copy()
+        for j, dtype in enumerate(self.dtypes):
+            if dtype.kind == "f":
+                A[:, j] = _finite_type(A[:, j], dtype)
+        return A
+
+    def _column(self, A, j, typed, *others):
+        if self.dtypes[j].kind == "f":
+            return _finite_type(A[:, j], self.dtypes[j])
+        return typed(A[:, j].tolist(), self.given[j], *others)
 
 
 def form_of(func, rows):
@@ -106,10 +133,12 @@ def form_of(func, rows):
         except Exception as error:
             failure = failure or error
     if not forms:
+        failure = f"{type(failure).__name__}: {failure}".strip().rstrip(".")
         raise ValueError(
             "func fails on every made-up row with the columns and the types of X, so that nobody "
-            f"can tell what it returns. The first time: {type(failure).__name__}: {failure} Let it "
-            "return NaN for what it does not know. Columns of dtype object do not tell what they "
+            f"can tell what it returns. The first time: {failure}. It is "
+            "given tables of one row, with the columns of X, and must return a table of one row, "
+            "with NaN for what it does not know. Columns of dtype object do not tell what they "
             "hold: convert them, for instance to numbers or to categories."
         )
     if len({len(form.dtypes) for form in forms}) > 1:
@@ -117,7 +146,15 @@ def form_of(func, rows):
             "func returns another number of columns for some rows. It must return the same number "
             "for all rows, with NaN where there is nothing to return."
         )
-    return forms[0]
+    return replace(
+        forms[0], given=tuple(map(_common, zip(*(form.given for form in forms), strict=False)))
+    )
+
+
+def _common(types):
+    """Return the type that a column has for all rows, or that of the first; no row's categories."""
+    own = getattr(types[0], "categories", None) is not None and len(set(types)) > 1
+    return np.dtype(object) if own and not hasattr(types[0], "is_numeric") else types[0]
 
 
 def as_table(Z, n_rows):
@@ -125,7 +162,7 @@ def as_table(Z, n_rows):
     Z = Z.toarray() if sparse.issparse(Z) else np.asarray(Z)
     Z = Z.reshape(-1, 1) if Z.ndim == 1 else Z
     if Z.ndim != 2 or Z.shape[0] != n_rows:
-        raise ValueError(
+        raise FormError(
             "a row-wise map must return a table with one row for every row that it is given. Got "
             f"{Z.ndim} dimensions{'' if Z.ndim != 2 else ' and another number of rows'}."
         )
@@ -137,7 +174,7 @@ def _form(Z):
     if hasattr(Z, "columns"):
         as_table(Z, 1)
         dtypes = list(Z.dtypes)
-        return Form(tuple(map(_kept, dtypes)), tuple(Z.columns), type(Z))
+        return Form(tuple(map(_kept, dtypes)), tuple(Z.columns), type(Z), tuple(dtypes))
     A = as_table(Z, 1)
     if A.dtype.kind == "c":
         raise TypeError("complex numbers are no numbers of a table.")

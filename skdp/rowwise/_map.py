@@ -4,6 +4,7 @@ import numpy as np
 
 from skdp._config import get_config
 from skdp._threads import quiet
+from skdp.rowwise._form import FormError
 
 __all__ = ["each_row", "map_rows"]
 
@@ -122,11 +123,18 @@ def _refuse(error):
         return
     if config["debug"]:
         raise error
+    if isinstance(error, FormError):
+        raise ValueError(
+            "a function of rows returned something else for a row than for made-up rows: another "
+            "number of rows or columns, or text in place of numbers. For every table of one row it "
+            "must return a table of one row, with NaN where there is nothing to return. Under "
+            'skdp.config_context(invalid_rows="ignore") such rows count as absent.'
+        )
     raise ValueError(
         f"a function of rows failed on a row with {type(error).__name__}. What it says could quote "
         "the row and is not shown; skdp.config_context(debug=True) shows it. Let the function "
-        'return NaN for such rows, or set skdp.config_context(invalid_rows="ignore"), where they '
-        "count as absent."
+        "return NaN for such rows (an encoder: handle_unknown), or set "
+        'skdp.config_context(invalid_rows="ignore"), where they count as absent.'
     )
 
 
@@ -146,14 +154,35 @@ def _each(block):
     """Yield the rows of a block, tables of one row, each a copy that nothing else uses."""
     n = block.shape[0]
     if hasattr(block, "iloc"):
-        for i in range(n):
-            yield block.iloc[i : i + 1].reset_index(drop=True)
+        yield from _each_of_frame(block)
     elif hasattr(block, "columns"):
         for i in range(n):
             yield block[i : i + 1]
     else:
         rows = _apart(block)
         yield from (rows[i : i + 1] for i in range(n))
+
+
+def _each_of_frame(block):
+    """Yield the rows of a block of pandas, each in memory of its own, with index 0."""
+    n, columns, frame = len(block), block.columns, type(block)
+    if _one_type(block):
+        rows = _apart(block.to_numpy())
+        for i in range(n):
+            yield frame(rows[i : i + 1], columns=columns.view(), copy=False)
+        return
+    block.attrs = {}
+    first = block.iloc[:1].reset_index(drop=True).index
+    for i in range(n):
+        row = block.iloc[i : i + 1].copy()
+        row.index = first.view()
+        yield row
+
+
+def _one_type(block):
+    """Return whether all columns are numbers of one type of numpy."""
+    types = set(block.dtypes)
+    return len(types) == 1 and all(isinstance(t, np.dtype) and t.kind in "fiub" for t in types)
 
 
 def _apart(block):

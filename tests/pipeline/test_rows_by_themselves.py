@@ -2,6 +2,7 @@
 
 import pickle
 import warnings
+from datetime import datetime
 
 import joblib
 import numpy as np
@@ -248,6 +249,74 @@ def test_frames_of_any_type_are_mapped(dtype):
     np.testing.assert_allclose(fitted[-1].location_, 2 * X.mean(axis=0), atol=0.1)
 
 
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+@pytest.mark.parametrize("cell", ["a", datetime(2020, 1, 1)])
+def test_a_row_decides_on_the_type_of_no_column(library, cell):
+    """Which the next step could ask for, and treat all rows by."""
+    frames = pytest.importorskip(library)
+    cell = frames.Series([cell])[0]
+
+    def odd(row):
+        odd = row["a"][0] > 1e6
+        return frames.DataFrame({"a": [row["a"][0]], "b": [5 if odd else cell]})
+
+    def by_type(row):
+        return np.array([[1.0 if "obj" in str(row["b"].dtype).lower() else -1.0]])
+
+    def text_of(table):
+        with config_context(invalid_rows="ignore"):
+            return RowMap(odd).fit(table).transform(table)["b"]
+
+    table = frames.DataFrame({"a": X[:, 0]})
+    before, after = text_of(table), text_of(with_row(table, (1e9,)))
+    assert before.dtype == after.dtype and "obj" not in str(before.dtype).lower()
+    assert len(after) == N + 1 and list(after)[:N] == list(before) == [cell] * N
+    assert largest_move(mean_of(RowMap(odd), RowMap(by_type)), table, (1e9,)) <= 1
+
+
+def test_categories_that_a_function_makes_of_a_row_are_no_type():
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame({"b": list("uvwx") * 10})
+    made = RowMap(lambda row: row.astype("category")).fit(table).transform(table)
+    assert list(made["b"]) == list(table["b"]) and made["b"].dtype == object
+    known = table.astype("category")
+    assert RowMap(lambda row: row).fit(known).transform(known)["b"].dtype == known["b"].dtype
+
+
+def test_rows_of_frames_lie_in_memory_of_their_own():
+    """At like places with like strides, however many there are, and not in the table."""
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame(X, columns=list("abc"))
+    seen = []
+
+    def look(row):
+        A = row.to_numpy()
+        seen.append((A.strides, A.ctypes.data % 64, row.shape, list(row.index), dict(row.dtypes)))
+        assert not np.shares_memory(A, table["a"].to_numpy())
+        return row
+
+    step = RowMap(look).fit(table)
+    for rows in (table, table[:1], table[5:]):
+        seen.clear()
+        pandas.testing.assert_frame_equal(step.transform(rows), rows)
+        float64 = np.dtype(float)
+        expected = ((64, 8), 0, (1, 3), [0], dict.fromkeys("abc", float64))
+        assert seen == [expected] * len(rows)
+    mixed = table.assign(d=np.arange(N), e="x")
+    mixed.attrs["rows"] = N
+    kept = mixed["d"].to_numpy()
+
+    def change(row):
+        assert dict(row.dtypes) == dict(mixed.dtypes) and list(row.index) == [0] and not row.attrs
+        assert not np.shares_memory(row["d"].to_numpy(), kept)
+        row["d"] += 1
+        return row
+
+    together = RowMap(change, vectorized=False).fit(mixed).transform(mixed)
+    np.testing.assert_array_equal(together["d"], np.arange(1, N + 1))
+    np.testing.assert_array_equal(mixed["d"], np.arange(N))
+
+
 def test_types_of_columns_are_made_up_faithfully():
     pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
     from skdp.rowwise import made_up_rows
@@ -432,11 +501,13 @@ def test_lists_have_no_types_of_their_own():
             pipe.fit(rows)
 
 
-def test_words_for_some_numbers_do_not_stop_the_trial():
+def test_words_for_some_numbers_are_told_by_the_trial():
     def words(row):
-        return row.astype(str) if row[0, 0] > 1 else row
+        return row.astype(str) if (row > 1).any() else row
 
-    assert not RowMap(words).fit(X).vectorized_
+    with pytest.raises(ValueError, match="mixes rows"):  # together, numpy makes words of all
+        RowMap(words).fit(X)
+    assert not RowMap(words, vectorized=False).fit(X).vectorized_
 
 
 def test_functions_do_not_warn_with_a_row():
@@ -516,3 +587,23 @@ def test_a_row_of_a_list_does_not_decide_on_the_types_of_others():
         refused = pytest.raises(ValueError, match="those of lists hang on their entries")
         with config_context(invalid_rows="ignore"), refused:
             PrivatePipeline(steps, epsilon=1e3).fit([*whole, row])
+
+
+@pytest.mark.parametrize("odd", ["n/a", 1j, object(), [1.0]])
+def test_an_odd_number_beside_words_is_a_row_that_fails(odd):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"a": X[:, 0], "b": ["x"] * N})
+    frame.loc[3, "a"] = 1e9
+
+    def func(row):
+        number = odd if row["a"].iloc[0] == 1e9 else 1.0
+        return pandas.DataFrame({"a": pandas.Series([number], dtype=object), "b": ["y"]})
+
+    def honest(row):
+        return pandas.DataFrame({"a": [1.0], "b": ["y"]})
+
+    step = RowMap(lambda row: func(row) if row["a"].iloc[0] == 1e9 else honest(row)).fit(frame)
+    with config_context(invalid_rows="ignore"):
+        found = step.transform(frame)
+    assert found["a"].dtype == np.float64
+    assert list(np.flatnonzero(found["a"].isna())) == [3] == list(np.flatnonzero(found["b"].isna()))

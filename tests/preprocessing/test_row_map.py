@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 from sklearn import config_context
+from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import PCA
 from sklearn.impute import SimpleImputer
 from sklearn.kernel_approximation import RBFSampler
@@ -211,3 +212,23 @@ def test_a_row_that_fails_does_not_change_the_type_of_what_is_handed_on(together
     assert type(whole) is type(failing) and list(whole.columns) == list(failing.columns)
     assert list(whole.dtypes) == list(failing.dtypes)
     np.testing.assert_array_equal(failing["a"].isna(), rows["a"] == 3.0)
+
+
+def test_public_rows_that_do_not_fit_are_told_of_with_a_way_out():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(X[:, :2], columns=["a", "b"])
+    with pytest.raises(ValueError, match=r"PublicFit\(StandardScaler\(...\), X_public\)"):
+        PublicFit(StandardScaler()).fit(frame)
+    with pytest.raises(ValueError, match="names the public rows lack"):
+        PublicFit(StandardScaler(), frame.rename(columns={"b": "c"})).fit(frame)
+    with pytest.raises(ValueError, match="same order"):
+        PublicFit(StandardScaler(), frame[["b", "a"]]).fit(frame)
+    chosen = ColumnTransformer([("a", StandardScaler(), ["a"])])
+    assert PublicFit(chosen, frame[["b", "a"]]).fit(frame).transform(frame).shape == (len(X), 1)
+
+
+def test_what_a_function_returned_in_place_of_a_row_is_told_without_the_row():
+    step = RowMap(lambda row: row[row[:, 0] > 0]).fit(X)
+    with pytest.raises(ValueError, match="something else for a row") as told:
+        step.transform(-np.abs(X))
+    assert "table of one row" in str(told.value) and told.value.__context__ is None
