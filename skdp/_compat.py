@@ -7,6 +7,7 @@ from sklearn.base import _fit_context as fit_context
 from sklearn.utils import _safe_indexing as safe_indexing
 from sklearn.utils._param_validation import HasMethods, RealNotInt, StrOptions
 from sklearn.utils._param_validation import Interval as _Interval
+from sklearn.utils._set_output import _get_output_config as output_config
 from sklearn.utils.metaestimators import _BaseComposition as BaseComposition
 
 try:  # scikit-learn >= 1.7
@@ -35,5 +36,6 @@ __all__ = [
     "StrOptions",
     "VisualBlock",
     "fit_context",
+    "output_config",
     "safe_indexing",
 ]

@@ -200,7 +200,9 @@ def _guarded(release, rows, curator):
     except (BudgetExceeded, PlanError) as error:
         kind = BudgetExceeded if isinstance(error, BudgetExceeded) else PlanError
         failure = kind(*error.args)  # of itself: its context may quote rows
-    except Exception:
+    except KeyboardInterrupt:  # of the user
+        raise
+    except BaseException:
         if get_config()["debug"]:
             raise
         failure = ReleaseError(WITHHELD)

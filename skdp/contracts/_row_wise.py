@@ -1,5 +1,7 @@
 """What is known about scikit-learn: steps that map every row by itself, and steps that do not."""
 
+from numbers import Real
+
 __all__ = ["PARTS", "qualified", "row_wise_problem", "way_out"]
 
 PARTS = {  # of which parameter holds the named steps of a container
@@ -16,6 +18,11 @@ def _anything(step):
 def _public_categories(step):
     if isinstance(step.categories, str):
         return "takes its categories from the rows. Pass categories, one public list per column"
+    if any(isinstance(c, Real) and abs(c) >= 2**53 for column in step.categories for c in column):
+        return (
+            "has categories of 2^53 and more, which a missing value in another row would round. "
+            "Pass them as text"
+        )
     if step.handle_unknown == "error":
         return (
             "raises an error for a row with an unknown category, which tells that it is there. "

@@ -10,7 +10,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import validate_data
 
 from skdp._compat import HasMethods, Interval, StrOptions
-from skdp._config import config_context
+from skdp._config import config_context, get_config
 from skdp._curator import current_replacement, replaced_curator
 from skdp._estimator import PrivateEstimator
 from skdp._schema import validated_rows
@@ -28,6 +28,10 @@ from skdp.model_selection._winner import WinnerMixin
 
 __all__ = ["PrivateSearchCV"]
 
+UNTYPED = (
+    "y has no dtype of its own, and its entries must not choose one: one row could turn the "
+    "targets of all others into text. {} an array or a Series."
+)
 LAWS = {"geometric": 1.0, "logarithmic": 0.0, "poisson": math.inf}
 
 
@@ -315,7 +319,7 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, PrivateEstimator):
             return None
         if y is None:
             raise ValueError("this search requires y to be passed, but the target y is None.")
-        y = np.asarray(y)
+        y = _typed(y)
         if y.ndim != 1 or len(y) != (X.shape[0] if hasattr(X, "shape") else len(X)):
             raise ValueError("y must be one-dimensional, with one entry for every row of X.")
         return y
@@ -330,6 +334,31 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, PrivateEstimator):
         tags.classifier_tags, tags.regressor_tags = inner.classifier_tags, inner.regressor_tags
         tags.transformer_tags, tags.input_tags = inner.transformer_tags, inner.input_tags
         return tags
+
+
+def _typed(y):
+    """Return targets as an array whose type no single target chooses.
+
+    Of what has no type of its own, as lists, numbers become float64 and texts objects; so do
+    entries of types that numpy does not know, which it would choose by whether one is missing.
+    """
+    if hasattr(y, "dtype"):
+        return np.asarray(y) if isinstance(y.dtype, np.dtype) else _objects(y)
+    if get_config()["invalid_rows"] == "ignore":
+        raise ValueError(UNTYPED.format('Under invalid_rows="ignore" pass'))
+    if isinstance(y, list | tuple) and all(isinstance(target, str) for target in y):
+        return _objects(y)
+    try:
+        return np.asarray(y, dtype=np.float64)
+    except (ValueError, TypeError, OverflowError):
+        refusal = ValueError(UNTYPED.format("Pass numbers, texts, or"))
+    raise refusal
+
+
+def _objects(y):
+    targets = np.empty(len(y), dtype=object)
+    targets[:] = list(y)
+    return targets
 
 
 def _reads_numbers(model, X):

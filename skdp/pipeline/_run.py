@@ -3,12 +3,12 @@
 import numpy as np
 from scipy import sparse
 
-from skdp._compat import safe_indexing
+from skdp._compat import output_config, safe_indexing
 from skdp._estimator import PrivateEstimator
 from skdp._grant import without
 from skdp.contracts import BoundedStatistic, Core, Released, contract_of, parts_of
 from skdp.denoising._parameter import fit_denoiser
-from skdp.pipeline._tree import spending
+from skdp.pipeline._tree import spending, unfold
 from skdp.preprocessing._sensitivity_preprocessor import BoundedValues, SensitivityPreprocessor
 from skdp.rowwise import made_up_rows
 
@@ -76,9 +76,26 @@ def mapped(step, X):
     if parts_of(step)[0] is None and isinstance(contract_of(step).yields(None), Core):
         return X
     given = _some_rows(X)
+    _refuse_objects(step, given)
     Z = step.transform(np.ascontiguousarray(given) if isinstance(given, np.ndarray) else given)
     Z = Z.toarray() if sparse.issparse(Z) else Z
     return Z if given is X else safe_indexing(Z, slice(0, 0))
+
+
+def _refuse_objects(step, X):
+    """Raise ValueError where scikit-learn would make frames of arrays of objects.
+
+    Their types would be chosen by all entries, so that one row decides on the type of others.
+    """
+    objects = getattr(getattr(X, "dtype", None), "kind", "") == "O"
+    for _, part in unfold("", step):
+        form = getattr(part, "_form", None)
+        makes = form is not None and form.frame is None and form.dtype.kind == "O"
+        if (objects or makes) and output_config("transform", part)["dense"] != "default":
+            raise ValueError(
+                "set_output would make frames of arrays of objects, whose entries choose the types "
+                'of columns. Pass a DataFrame, or use set_output(transform="default").'
+            )
 
 
 def _some_rows(X):

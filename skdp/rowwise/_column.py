@@ -48,7 +48,9 @@ def polars_column(entries, dtype, frame):
 def _converted(v, dtype, frame):
     try:
         return frame({"": [v]}, schema={"": dtype}, strict=False)[""].to_list()[0]
-    except Exception:
+    except KeyboardInterrupt:  # of the user
+        raise
+    except BaseException:  # polars panics
         return None
 
 

@@ -77,7 +77,10 @@ class Form:
         return A if numeric else self._with_floats(A)
 
     def table(self, A, like):
-        """Return an array of this form as what the map returns; ``like`` has the index."""
+        """Return an array of this form as what the map returns; ``like`` has the index.
+
+        No library may choose the type of a column: it would look at all entries.
+        """
         if self.frame is None:
             return A
         if not hasattr(self.frame, "iloc"):
@@ -130,7 +133,9 @@ def form_of(func, rows):
         try:
             with np.errstate(all="ignore"):
                 forms.append(_form(func(row.copy() if hasattr(row, "copy") else row)))
-        except Exception as error:
+        except KeyboardInterrupt:  # of the user
+            raise
+        except BaseException as error:
             failure = failure or error
     if not forms:
         failure = f"{type(failure).__name__}: {failure}".strip().rstrip(".")
@@ -174,11 +179,21 @@ def _form(Z):
     if hasattr(Z, "columns"):
         as_table(Z, 1)
         dtypes = list(Z.dtypes)
-        return Form(tuple(map(_kept, dtypes)), tuple(Z.columns), type(Z), tuple(dtypes))
+        given = tuple(map(_without_codes, dtypes))
+        return Form(tuple(map(_kept, dtypes)), tuple(Z.columns), type(Z), given)
     A = as_table(Z, 1)
     if A.dtype.kind == "c":
         raise TypeError("complex numbers are no numbers of a table.")
     return Form((_kept(A.dtype),) * A.shape[1])
+
+
+def _without_codes(dtype):
+    """Return a type; of polars String for a Categorical, whose codes hang on what came before."""
+    if str(dtype) != "Categorical":
+        return dtype
+    import polars
+
+    return polars.String
 
 
 def _kept(dtype):

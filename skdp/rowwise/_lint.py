@@ -50,7 +50,9 @@ def _probe(func, X):
             alone = np.concatenate(alone)
             parts = [as_table(func(_take(X, range(k))), k) for k in (2, 3, 5, 17) if k <= n]
             moved = as_table(func(_take(X, order)), len(order))
-    except Exception:
+    except KeyboardInterrupt:  # of the user
+        raise
+    except BaseException:
         return None
     pairs = [(alone, whole), (moved, whole[order]), *((part, whole[: len(part)]) for part in parts)]
     if all(_same(a, b) for a, b in pairs):

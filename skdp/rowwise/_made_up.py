@@ -123,6 +123,11 @@ def _pandas_column(empty, x, j):
 def _polars_column(column, x):
     dtype, kind = column.dtype, column_kind(column.dtype)
     name, missing = str(dtype).split("(")[0], column.clear(len(x))
+    if name == "Categorical":
+        raise ValueError(
+            "a column is a Categorical of polars: the numbers of its categories hang on the rows "
+            "before. Cast it to Enum with public categories, or to String."
+        )
     if kind in "ib":
         values = (_small(x) > 2 if kind == "b" else _small(x).astype(np.int64)).tolist()
     elif kind == "f":

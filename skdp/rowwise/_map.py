@@ -41,7 +41,8 @@ def map_rows(func, X, form, *, at_once=False):
     **Privacy**: row i of the result is a function of row i of X and of ``form``, which is public:
     the call for it sees a copy of it, at the same place of memory modulo 64 bytes, without its
     number and without its index. A row on which ``func`` raises an exception, or returns what is
-    not of the form, is missing in the result (NaN), and decides on nothing else. In the private
+    not of the form, is missing in the result (NaN), and decides on nothing else: be it an exit or
+    a panic of foreign code, all but KeyboardInterrupt, which is the user's. In the private
     part of a fit, under ``invalid_rows="ignore"``, this holds silently; else the caller holds the
     data, and is told by an exception that quotes nothing. With ``at_once``, halves of a block that
     fails are tried by themselves, which changes nothing for the rows of a row-wise function.
@@ -72,7 +73,9 @@ def each_row(func, X, *others, failures=None):
             for i, row in enumerate(_each(block), start):
                 try:
                     values[i] = func(row, *(other[i] for other in others))
-                except Exception as error:
+                except KeyboardInterrupt:  # of the user
+                    raise
+                except BaseException as error:
                     if failures is not None:
                         failures.append(error)
     return values
@@ -86,7 +89,9 @@ def _fill(func, block, form, out):
             func(np.ascontiguousarray(block), out=out, casting="unsafe")
         else:
             out[:] = form.array(func(_copy(block)), len(out))
-    except Exception as error:
+    except KeyboardInterrupt:  # of the user
+        raise
+    except BaseException as error:
         failure = error
     if failure is None:
         return
@@ -107,7 +112,9 @@ def _fill_each(func, block, form, out):
             Z = func(row)
             plain = type(Z) is np.ndarray and Z.dtype is dtype and Z.shape == shape
             out[i] = Z if plain else form.array(Z, 1)
-        except Exception as error:
+        except KeyboardInterrupt:  # of the user
+            raise
+        except BaseException as error:
             failure = error
         if failure is not None:
             _refuse(failure)

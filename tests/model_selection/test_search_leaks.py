@@ -207,3 +207,31 @@ def test_accuracy_of_a_row_that_cannot_be_predicted_is_none():
     rows, y = np.array([[0.0], [30.0], [1e9]]), np.array([False, True, True])
     scores = AccuracyScorer().prepare(None, rows, y, None)(Model())
     assert scores[:2].tolist() == [1.0, 1.0] and np.isnan(scores[2])
+
+
+def test_no_target_chooses_the_type_of_all_targets():
+    X, seen = np.random.default_rng(0).normal(size=(60, 1)), set()
+
+    def look(model, x, y):
+        seen.add(type(y))
+        return 0.5
+
+    scoring = RowScorer(look, 0, 1, uses_target=True)
+    search = PrivateSearchCV(PrivateMean(), {"method": ["auto"]}, scoring=scoring, mean_trials=2)
+
+    def types(y):
+        seen.clear()
+        search.fit(X, y)
+        return set(seen)
+
+    assert types([1] * 60) == types([1] * 59 + [0.5]) == {np.float64}
+    assert types(["a"] * 60) == types(["a"] * 59 + ["Zebra"]) == {str, int}  # int: made up
+    with pytest.raises(ValueError, match="of its own") as told:
+        search.fit(X, [1] * 59 + ["Smith"])
+    assert "Smith" not in str(told.value)
+    for y in ([1] * 60, [1] * 59 + ["Smith"]):
+        with config_context(invalid_rows="ignore"), pytest.raises(ValueError, match="of its own"):
+            search.fit(X, y)
+    pandas = pytest.importorskip("pandas")
+    assert int in types(pandas.Series([1] * 60, dtype="Int64"))
+    assert int in types(pandas.Series([1] * 59 + [None], dtype="Int64"))

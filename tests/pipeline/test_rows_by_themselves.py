@@ -607,3 +607,47 @@ def test_an_odd_number_beside_words_is_a_row_that_fails(odd):
         found = step.transform(frame)
     assert found["a"].dtype == np.float64
     assert list(np.flatnonzero(found["a"].isna())) == [3] == list(np.flatnonzero(found["b"].isna()))
+
+
+def test_no_entry_of_a_list_chooses_the_type_of_all_rows():
+    """One word among numbers would turn all of them into text, one fraction into floats."""
+    is_text = RowMap(lambda row: np.array([[float(row.dtype.kind != "f")]]))
+    pipe = PrivatePipeline([("kind", is_text), ("mean", PrivateMean())], random_state=0)
+    rows = [[i] for i in range(300)]
+    assert pipe.fit(rows).steps_[-1][1].location_ == pytest.approx([0.0], abs=1e-3)
+    with pytest.raises(ValueError, match="hold numbers alone") as told:
+        pipe.fit([*rows, ["Smith"]])
+    assert "Smith" not in str(told.value)
+    for table in (rows, [*rows, ["Smith"]], [*rows, [1.0, 2.0]]):
+        with config_context(invalid_rows="ignore"), pytest.raises(ValueError, match="lists hang"):
+            pipe.fit(table)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+@pytest.mark.parametrize("branch", ["passthrough", RowMap(), RowMap(lambda row: row + 0)])
+def test_no_entry_of_objects_chooses_the_types_of_a_frame(library, branch):
+    pytest.importorskip(library)
+    if branch != "passthrough":
+        branch = clone(branch).set_params(feature_names_out="one-to-one")
+    steps = [
+        ("columns", ColumnTransformer([("part", branch, [0])])),
+        ("one", RowMap(lambda row: np.ones((1, 1)), feature_names_out=lambda step, names: ["one"])),
+        ("mean", PrivateMean()),
+    ]
+    table, ledger = np.array([[1], ["a"]] * 30, dtype=object), PrivacyLedger(2.0, 1e-5)
+    pipe = PrivatePipeline(steps, ledger=ledger).set_output(transform=library)
+    with config_context(invalid_rows="ignore"):
+        with pytest.raises(ValueError, match="entries choose the types"):
+            pipe.fit(table)
+        assert not [entry for entry in ledger.entries() if entry.kind == "charge"]
+        pipe.set_output(transform="default").fit(table)
+
+
+@pytest.mark.parametrize("number", [2**53, np.int64(2**60), -(2.0**53)])
+def test_categories_that_a_missing_value_would_round_are_refused(number):
+    """A column of integers with a gap is given to an encoder as floats."""
+    encoder = OneHotEncoder(categories=[[number]], handle_unknown="ignore")
+    problems = make_private_pipeline(encoder, PrivateMean()).plan().problems
+    assert len(problems) == 1 and "would round" in problems[0]
+    encoder.set_params(categories=[[2**53 - 1, np.nan]])
+    assert not make_private_pipeline(encoder, PrivateMean()).plan().problems

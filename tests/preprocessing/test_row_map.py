@@ -232,3 +232,65 @@ def test_what_a_function_returned_in_place_of_a_row_is_told_without_the_row():
     with pytest.raises(ValueError, match="something else for a row") as told:
         step.transform(-np.abs(X))
     assert "table of one row" in str(told.value) and told.value.__context__ is None
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_no_entry_chooses_the_type_of_a_column_of_objects(library):
+    """pandas takes text that stands alone for ``str``, polars what comes first for the type."""
+    frames = pytest.importorskip(library)
+
+    def answer(table):
+        word = table["a"].to_list()[0]
+        return frames.DataFrame({"a": [7 if word == "odd" else word]})
+
+    step = RowMap(answer, vectorized=False).fit(frames.DataFrame({"a": ["x", "y"]}))
+    with skdp_config(invalid_rows="ignore"):
+        found = [
+            step.transform(frames.DataFrame({"a": words}))
+            for words in (["x", "y"], ["x", "y", "odd"], ["odd", "x", "y"][::-1])
+        ]
+        odd_first = step.transform(frames.DataFrame({"a": ["odd", "x", "y"]}))
+    assert len({str(list(Z.dtypes)) for Z in (*found, odd_first)}) == 1
+    assert [Z["a"].to_list()[0] for Z in found] == ["x", "x", "y"]
+    assert odd_first["a"].to_list()[1:] == ["x", "y"]
+
+
+@pytest.mark.parametrize(
+    "failure", [SystemExit, GeneratorExit, type("Panic", (BaseException,), {})]
+)
+@pytest.mark.parametrize("together", [False, True])
+def test_a_row_on_which_foreign_code_panics_is_absent(failure, together):
+    def panics(X):
+        if (X > 6).any():
+            raise failure(f"row {X}")
+        return X
+
+    step = RowMap(panics, vectorized=together).fit([[1.0]])
+    with skdp_config(invalid_rows="ignore"):
+        np.testing.assert_array_equal(step.transform([[1.0], [7.0], [2.0]]), [[1], [np.nan], [2]])
+
+
+def test_the_user_can_stop_a_map():
+    def stopped(X):
+        if (X > 6).any():
+            raise KeyboardInterrupt
+        return X
+
+    with skdp_config(invalid_rows="ignore"), pytest.raises(KeyboardInterrupt):
+        RowMap(stopped, vectorized=False).fit([[1.0]]).transform([[7.0]])
+
+
+def test_categories_numbered_by_the_rows_before_are_refused():
+    polars = pytest.importorskip("polars")
+    codes = lambda table: table.select(polars.col("a").to_physical().cast(polars.Float64))  # noqa: E731
+    words = polars.DataFrame({"a": ["york", "bath", "hull"]})
+    with pytest.raises(ValueError, match="hang on the rows before"):
+        RowMap(codes).fit(words.cast(polars.Categorical))
+    step = RowMap(codes).fit(words.cast(polars.Enum(["bath", "hull", "york"])))
+    assert step.transform(words.cast(polars.Enum(["bath", "hull", "york"]))).rows() == [
+        (2.0,),
+        (0.0,),
+        (1.0,),
+    ]
+    as_categories = RowMap(lambda table: table.cast(polars.Categorical), vectorized=False)
+    assert as_categories.fit(words).transform(words).dtypes == [polars.String]
