@@ -119,4 +119,10 @@ def maps_rows_at_once(transformer):
         return all(maps_rows_at_once(part[1]) for part in parts)
     if type(transformer) is preprocessing.FunctionTransformer:
         return transformer.func is None
+    if any(map(_beyond_floats, getattr(transformer, "categories_", ()))):
+        return False  # a column of integers with a gap is read as floats, which would merge them
     return type(transformer) in ENTRY_BY_ENTRY or isinstance(transformer, ByRows)
+
+
+def _beyond_floats(categories):
+    return categories.dtype.kind in "iu" and bool(np.any(np.abs(categories.astype(float)) >= 2**53))

@@ -651,3 +651,10 @@ def test_categories_that_a_missing_value_would_round_are_refused(number):
     assert len(problems) == 1 and "would round" in problems[0]
     encoder.set_params(categories=[[2**53 - 1, np.nan]])
     assert not make_private_pipeline(encoder, PrivateMean()).plan().problems
+
+
+def test_categories_that_floats_would_merge_are_looked_up_row_by_row():
+    public = np.array([[2**53], [2**53 + 1], [3]])
+    encoder = OneHotEncoder(handle_unknown="ignore")
+    assert not PublicFit(encoder, public).fit(public).vectorized_
+    assert PublicFit(encoder, public[2:]).fit(public).vectorized_
