@@ -1,8 +1,10 @@
 """What the layers of evidence have in common: the alarm, tables, fits with canned answers."""
 
+import warnings
 from contextlib import contextmanager
 
 import numpy as np
+import pytest
 from sklearn.base import clone
 
 import skdp
@@ -25,6 +27,16 @@ def alarms(*kinds):
         yield
     except kinds as error:
         raise Alarm(str(error)) from error
+
+
+def passes(test, *args):
+    """Run a test of the suite; what it finds is an alarm."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            test(*args)
+        except (Exception, pytest.fail.Exception) as error:
+            raise Alarm(f"{test.__name__}: {error}") from error
 
 
 def table(seed=0, n=300, d=2):

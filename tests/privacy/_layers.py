@@ -19,6 +19,8 @@ from tests._attacks import precision_attack
 from tests.privacy._fits import Alarm, alarms, expect, replayed, row_keys, table
 from tests.privacy._guard import findings
 from tests.privacy._layers_books import bill, errors, ledger
+from tests.privacy._layers_tests import LAYERS_OF_TESTS
+from tests.privacy._layers_users import LAYERS_OF_USERS
 from tests.privacy._tripwire import Tripped, tripwire
 
 __all__ = ["LAYERS", "Alarm"]
@@ -193,4 +195,6 @@ LAYERS = {
     "end-to-end audit": end_to_end,
     "guard": lint,
     "tripwire": wire,
+    **LAYERS_OF_USERS,
+    **LAYERS_OF_TESTS,
 }

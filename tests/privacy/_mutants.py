@@ -5,9 +5,10 @@ They are kept as diffs in ``planted_faults.diff``: ``@ fault | layer | file``, t
 
 import importlib
 import inspect
+import sys
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 from skdp import (
@@ -25,6 +26,7 @@ __all__ = ["CLEAN", "MUTANTS", "Mutant"]
 
 HOME = Path(__file__).parents[2]
 DIFFS = Path(__file__).with_name("planted_faults.diff")
+CACHE = type(lru_cache(int))
 DEEP = {"epsilon": 20.0, "delta": 1e-6}  # some hundred rows reach every part of the algorithm
 CLEAR = {"epsilon": 4.377, "delta": 1e-5}  # mu = 1, where an audit sees most
 OTHERS = {  # who runs through a file, PrivateMean through all others
@@ -87,10 +89,20 @@ class Mutant:
         try:
             for f in changed:
                 f.__code__ = edited[f.__qualname__]
+            _forget()
             yield
         finally:
             for f in changed:
                 f.__code__ = clean[f]
+            _forget()
+
+
+def _forget():
+    """Clear the caches of skdp, which know what functions returned before an edit."""
+    modules = [module for name, module in sys.modules.items() if name.startswith("skdp.")]
+    for value in [value for module in modules for value in vars(module).values()]:
+        if isinstance(value, CACHE):
+            value.cache_clear()
 
 
 def _codes(code):
@@ -128,7 +140,11 @@ CLEAN = tuple(
     Mutant(name, "", file, line, line)
     for name, file, line in (
         ("PrivateMean", "skdp/location/_private_mean.py", "    def plan(self):"),
-        ("friendly PrivateMean", "skdp/friendly/_core.py", "    rows = _rows(X)"),
+        (
+            "friendly PrivateMean",
+            "skdp/friendly/_core.py",
+            "    rows, level, most = _rows(X), exact(level), whole(most)",
+        ),
         ("BallMean", "tests/privacy/_ball_mean.py", "    def plan(self):"),
     )
 )

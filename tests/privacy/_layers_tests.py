@@ -1,0 +1,94 @@
+"""The layers that put tests of the suite to work on a fault, each one kind of evidence."""
+
+import shutil
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+from scipy.stats import norm
+
+from skdp import PrivacyLedger
+from skdp.mechanisms import rounded_gaussian
+from tests import test_curator
+from tests.accounting import test_ledger_file, test_parts
+from tests.audit import test_empirical
+from tests.denoising import test_rules, test_users
+from tests.friendly import test_certified_core, test_plain_numbers
+from tests.marginals import test_marginal_releaser
+from tests.mechanisms import test_noise
+from tests.privacy._fits import expect, passes
+from tests.scales import test_noise_level
+
+TABLES_OF_USERS = ("pandas int64", "array int64", "array object")
+CHARGES = """
+import sys
+from skdp.accounting import Budget, PrivacyLedger, _ledger_file
+
+_ledger_file.BUSY_SECONDS = 0.1
+try:
+    PrivacyLedger.open(sys.argv[1]).charge(Budget.pure(0.1), "fit")
+except TimeoutError:
+    print("locked")
+"""
+
+
+def users_apart(subject):
+    """S8: all rows of a user move no value by more than its sensitivity, whatever tells users."""
+    for name in TABLES_OF_USERS:
+        passes(test_users.test_a_user_moves_counts_by_at_most_the_sensitivity, name, "laplace")
+    passes(test_users.test_users_that_may_have_been_rounded_are_none)
+    passes(test_users.test_large_integers_beside_floats_in_one_array_are_refused)
+    passes(test_users.test_the_cap_may_be_of_any_type_of_integers, np.int16, "gaussian")
+
+
+def certified_cores(subject):
+    """S8: noise is calibrated to the predicate under which a core was made, at any size."""
+    for radius in (6.0, 1e200):
+        passes(
+            test_certified_core.test_noise_is_calibrated_to_the_radius_under_which_the_core_was_made,
+            radius,
+            {"level": 0.5},
+        )
+    passes(test_certified_core.test_a_distance_predicate_is_a_radius, 6.0)
+    predicate = test_certified_core.Looser(1.0)
+    passes(test_certified_core.test_other_predicates_bound_no_distance, predicate)
+    weights = (
+        test_plain_numbers.test_weights_of_a_soft_core_are_those_that_the_sensitivity_speaks_of
+    )
+    passes(weights, np.uint8)
+
+
+def one_budget(subject):
+    """S6: neither copies, nor parts of another unit, nor backups let a budget be spent twice."""
+    passes(test_curator.test_a_curator_has_no_copies)
+    passes(test_parts.test_a_mixed_budget_ties_every_share_to_the_kind_it_was_made_for)
+    with TemporaryDirectory() as folder:
+        book = PrivacyLedger(1.0, path=Path(folder) / "book.db")
+        with book._file.transaction("IMMEDIATE"):
+            shutil.copy(book.path, Path(folder) / "copy.db")  # drops the POSIX locks of the process
+            told = test_ledger_file.run(CHARGES, book.path)
+        expect(told == ["locked"], "a ledger is charged in the middle of another charge")
+
+
+def answers(subject):
+    """What was charged for ends in an answer, and in one that is better than the noise."""
+    passes(test_noise.test_large_noise_has_its_law, rounded_gaussian, norm)
+    passes(test_marginal_releaser.test_rows_are_made_after_every_postprocessing, "auto", 300)
+    passes(test_rules.test_coordinates_far_apart_stay_what_they_are, 400, 1000)
+    for scale in (0.15, 0.3, 5.0):
+        passes(test_noise_level.test_noise_alone_is_no_scale_under_either_law, "laplace", scale)
+
+
+def audits(subject):
+    """S9: an audit sees what the steps of a pipeline and the winner of a search release."""
+    passes(test_empirical.test_the_default_statistic_looks_into_steps, "pipeline")
+    passes(test_empirical.test_the_default_statistic_looks_at_the_winner_of_a_search)
+
+
+LAYERS_OF_TESTS = {
+    "users apart": users_apart,
+    "certified cores": certified_cores,
+    "one budget": one_budget,
+    "answers": answers,
+    "audits": audits,
+}
