@@ -54,13 +54,11 @@ def wrong_tables(data):
 
 
 def check_wrong_tables_refused(name, estimator, data):
-    """Check that tables of another schema are refused without quoting them (rows 5, 17).
-
-    Where rows may be absent, a map may leave out those of a table of objects that it cannot read.
-    """
+    """Check that tables of another schema are refused without quoting them (rows 5, 17)."""
     y = () if data.y is None else (small(data).y,)
     for invalid_rows in ("error", "ignore"):
         for what, wrong in wrong_tables(data):
+            # where rows may be absent, a map may leave out the objects that it cannot read
             needed = (what, invalid_rows) != ("objects", "ignore")
             with (
                 config_context(invalid_rows=invalid_rows),

@@ -42,6 +42,7 @@ class PublicFit(TransformerMixin, BaseEstimator):
     X_public : array-like of shape (n_public, n_features), default=None
         Public rows with the columns of the private ones. The guarantee does not cover them. None:
         ``estimator`` is fitted, and what it has learnt is taken to be public.
+        Every fit learns the same: a ``random_state`` that is None is 0.
     y_public : array-like of shape (n_public,), default=None
     vectorized : {"auto"} or bool, default="auto"
         Whether many rows are transformed at once. ``"auto"``: only by transformers of scikit-learn
@@ -125,7 +126,7 @@ class PublicFit(TransformerMixin, BaseEstimator):
             self.estimator_ = self.estimator
             rows = made_up_rows(X if hasattr(X, "shape") else np.asarray(X))
         else:
-            self.estimator_ = clone(self.estimator).fit(self.X_public, self.y_public)
+            self.estimator_ = _seeded(clone(self.estimator)).fit(self.X_public, self.y_public)
             rows = _some_rows(self.X_public)
         known = getattr(self.estimator_, "n_features_in_", self.n_features_in_)
         if known != self.n_features_in_:
@@ -211,6 +212,14 @@ class PublicFit(TransformerMixin, BaseEstimator):
     def __skdp_contract__(self):
         """Return what this step reads and yields: rows, each by itself."""
         return Contract(consumes=(Rows,), yields=lambda kind: Rows())
+
+
+def _seeded(estimator):
+    """Give a public seed to what has none, so that it learns the same in every fit."""
+    for name, value in estimator.get_params().items():
+        if name.rpartition("__")[2] == "random_state" and value is None:
+            estimator.set_params(**{name: 0})
+    return estimator
 
 
 def _numeric(X, kinds="fiub"):

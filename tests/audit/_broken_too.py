@@ -66,11 +66,10 @@ class HiddenCallable(SoundMean):
 
     def _release(self, rows, curator):
         X = table(rows)
-        self.peek = lambda: X
-        return super()._release(rows, curator)
+        return super()._release(rows, curator) | {"peek_": lambda: X}
 
     def __getstate__(self):
-        return {k: v for k, v in super().__getstate__().items() if k != "peek"}
+        return {k: v for k, v in super().__getstate__().items() if k != "peek_"}
 
 
 class DefaultKnows(SoundMean):
@@ -293,6 +292,8 @@ class PoolOfNoise(SoundMean):
 
 class NarrowSides(SoundMean):
     """The sensitivity is a product of parameters, which overflows for numpy's narrow integers."""
+
+    __setattr__ = object.__setattr__  # numbers stay what they were given as
 
     def __init__(
         self,

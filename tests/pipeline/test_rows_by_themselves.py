@@ -658,3 +658,11 @@ def test_categories_that_floats_would_merge_are_looked_up_row_by_row():
     encoder = OneHotEncoder(handle_unknown="ignore")
     assert not PublicFit(encoder, public).fit(public).vectorized_
     assert PublicFit(encoder, public[2:]).fit(public).vectorized_
+
+
+def test_a_public_fit_learns_the_same_in_every_fit():
+    from sklearn.cluster import KMeans
+
+    step = PublicFit(KMeans(4, n_init=1), X)
+    first, second = (clone(step).fit(X).transform(X) for _ in range(2))
+    np.testing.assert_array_equal(first, second)
