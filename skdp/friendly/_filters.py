@@ -77,7 +77,7 @@ def noisy_filter(
     level, grouped = _level(level), q < 1
     log_p = curator.fails(event) - (math.log(2) + 1e-9) * grouped
     moved = binomial_bound(n_up - 1, q, log_p)
-    values = 2 * np.asarray(counts, dtype=np.int64) - sizes
+    values = 2 * np.asarray(counts, dtype=np.int64) - np.asarray(sizes, dtype=np.int64)
     release = curator.gaussian(
         values,
         sensitivity=sqrt_up(max(1, moved)),
