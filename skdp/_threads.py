@@ -46,22 +46,30 @@ class _Shared:
                 undo()
 
 
-def _filtered(undo):
-    """Put the filter in front; return what takes it away, wherever it was put."""
-    filters = warnings.filters
-    if undo is not None and any(entry is _FILTER for entry in filters):
-        return undo
-    filters.insert(0, _FILTER)  # as "ignore" leaves no traces, no registry need be told
+class _Filtered:
+    """Takes the filter away, from every list of filters that it was seen in."""
 
-    def take_away():
-        if undo is not None:
-            undo()
-        for changed in (filters, warnings.filters):
-            for entry in [entry for entry in changed if _is_ours(entry)]:
+    def __init__(self):
+        self._lists = {}
+
+    def put(self, filters):
+        """Put the filter in front of a list, unless it is in it."""
+        self._lists[id(filters)] = filters
+        if not any(map(_is_ours, filters)):
+            filters.insert(0, _FILTER)  # as "ignore" leaves no traces, no registry need be told
+
+    def __call__(self):
+        for changed in (*self._lists.values(), warnings.filters):
+            for entry in filter(_is_ours, list(changed)):
                 with suppress(ValueError):
                     changed.remove(entry)
 
-    return take_away
+
+def _filtered(undo):
+    """Put the filter in front; return what takes it away, wherever it was put."""
+    undo = undo or _Filtered()
+    undo.put(warnings.filters)
+    return undo
 
 
 def _muffled(undo):

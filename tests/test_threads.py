@@ -382,3 +382,15 @@ def test_no_exception_of_a_private_part_has_a_context(kind):
 def test_filters_by_context():
     with quiet(), ExitStack():
         warnings.warn("an entry: Smith", UserWarning, stacklevel=1)
+
+
+def test_many_quiet_parts_in_filters_of_others_are_taken_back():
+    """Workers of scikit-learn set filters of their own for every task."""
+    before = list(warnings.filters)
+    with quiet():
+        for _ in range(2000):
+            with warnings.catch_warnings():
+                warnings.resetwarnings()
+                with quiet():
+                    warnings.warn("private", stacklevel=1)
+    assert warnings.filters == before

@@ -41,8 +41,8 @@ WIRES = [
 LIBRARIES = tuple(os.path.realpath(sysconfig.get_path(p)) for p in ("stdlib", "purelib", "platlib"))
 
 
-class Tripped(BaseException):
-    """A forbidden call. No ``except Exception`` swallows it."""
+class Tripped(KeyboardInterrupt):
+    """A forbidden call. No guard swallows what only a user at the keyboard sends."""
 
 
 def _check(name, owner):
