@@ -140,9 +140,11 @@ class PublicFit(TransformerMixin, BaseEstimator):
                 "fitted on public rows of numbers. Convert X first, with astype(float)."
             )
         rows = self._named_as_private(rows)
-        self._form = form_of(self.estimator_.transform, rows)
-        known = self.vectorized == "auto" and maps_rows_at_once(self.estimator_)
-        self.vectorized_ = known or self.vectorized is True
+        known = maps_rows_at_once(self.estimator_)
+        self._form = form_of(self.estimator_.transform, rows, trusted=known)
+        self.vectorized_ = self.vectorized is True or (known and self.vectorized == "auto")
+        if known:
+            return self
         verdicts = {probe(self.estimator_.transform, table) for table in self._trials(rows)}
         if MIXES in verdicts and self.vectorized is not False:
             raise ValueError(

@@ -4,6 +4,7 @@ from functools import partial
 
 import pytest
 
+from skdp import PrivatePipeline, PrivateSearchCV
 from skdp.audit import (
     LEAK_CHECKLIST,
     check_private_estimator,
@@ -47,7 +48,14 @@ def test_public_estimators(estimator, check):
     check(estimator)
 
 
-@pytest.mark.parametrize("estimator", EXPENSIVE, ids=repr)
+LATE = [e for e in EXPENSIVE if isinstance(e, PrivateSearchCV | PrivatePipeline)]
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [pytest.param(e, marks=[pytest.mark.slow] if e in LATE else []) for e in EXPENSIVE],
+    ids=repr,
+)
 def test_the_layers_on_few_tables(estimator):
     X = example_table()
     non_interference(estimator, X, n_transcripts=2, random_state=1)

@@ -35,7 +35,13 @@ def case(name):
     return estimator, make()
 
 
-@pytest.mark.parametrize("name", COMPOSED)
+LATE = ("search over a pipeline", "texts first", "nested")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(n, marks=[pytest.mark.slow] if n in LATE else []) for n in COMPOSED],
+)
 def test_the_layers_on_few_tables(name):
     estimator, X = case(name)
     non_interference(estimator, X, n_transcripts=1)
