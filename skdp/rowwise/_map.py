@@ -106,12 +106,13 @@ def _fill(func, block, form, out):
 
 def _fill_each(func, block, form, out):
     shape, dtype = (1, out.shape[1]), out.dtype
+    mixed = dtype.kind == "O" and form.frame is not None
     for i, row in enumerate(_each(block)):
         failure = None
         try:
             Z = func(row)
             plain = type(Z) is np.ndarray and Z.dtype is dtype and Z.shape == shape
-            out[i] = Z if plain else form.array(Z, 1)
+            out[i] = Z if plain and not mixed else form.array(Z, 1)
         except KeyboardInterrupt:  # of the user
             raise
         except BaseException as error:

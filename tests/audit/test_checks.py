@@ -24,6 +24,7 @@ LAYERS = (
     "check_conditional_sensitivity",
     "check_long_tables",
     "check_wide_tables",
+    "check_numpy_parameters",
 )
 FAULTS = BROKEN | BROKEN_TOO
 

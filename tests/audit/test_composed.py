@@ -50,7 +50,7 @@ def test_the_layers_on_few_tables(name):
 
 @pytest.mark.filterwarnings("ignore:X has feature names")
 @pytest.mark.parametrize("check", [c.__name__ for c in CHECKS if c.__name__ not in LONG])
-@pytest.mark.parametrize("name", COMPOSED)
+@pytest.mark.parametrize("name", [name for name in COMPOSED if name not in LATE])
 def test_short_checks(name, check):
     for twin, found in private_estimator_checks(*case(name)):
         if found.func.__name__ == check:
