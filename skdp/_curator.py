@@ -27,6 +27,7 @@ from skdp.mechanisms._exact import exact, sqrt_down, sqrt_up
 from skdp.mechanisms._matrices import DOUBT, LEAST_LOG, noisy_factor
 
 __all__ = [
+    "WORTH_LITTLE",
     "Curator",
     "Release",
     "current_replacement",
@@ -37,6 +38,8 @@ __all__ = [
 
 _replacement = ContextVar("skdp_curator", default=None)
 
+WORTH_LITTLE = "worth little: "  # begins a decision that a fit warns of
+MOST_NAMED = 10  # columns in a doubt
 ROUNDING = Fraction(1, 2**40)  # of a share that is cut to what is left
 
 
@@ -283,6 +286,26 @@ class Curator:
     def decide(self, text):
         """Note a decision that was taken from released values only. ``text`` is constant."""
         self._decisions.append(text)
+
+    def doubt(self, text, columns=None):
+        """Note that something released is worth little: a decision, and a warning of the fit.
+
+        Parameters
+        ----------
+        text : str
+            Constant.
+        columns : ndarray of bool of shape (d,), default=None
+            Public or from releases: which columns are meant.
+        """
+        if columns is not None:
+            numbers = np.flatnonzero(columns)
+            if not numbers.size:
+                return
+            if numbers.size < len(columns):
+                few = ", ".join(str(j) for j in numbers[:MOST_NAMED])
+                more = f" and {numbers.size - MOST_NAMED} more" if numbers.size > MOST_NAMED else ""
+                text = f"{text} (columns {few}{more}, from 0)"
+        self.decide(WORTH_LITTLE + text)
 
     def close(self, estimator):
         """Return the report of everything released."""

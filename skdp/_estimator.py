@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator
 
 from skdp._compat import Interval, VisualBlock, fit_context
 from skdp._config import get_config
-from skdp._curator import make_curator
+from skdp._curator import WORTH_LITTLE, make_curator
 from skdp._grant import Grant
 from skdp._local import Local
 from skdp._numbers import PlainNumbers
@@ -18,7 +18,13 @@ from skdp._threads import quiet
 from skdp.accounting import PrivacyLedger
 from skdp.chunks import ArrayRows
 from skdp.contracts import Contract, Released, Rows
-from skdp.exceptions import BudgetExceeded, PlanError, ReleaseError, SeededNoiseWarning
+from skdp.exceptions import (
+    BudgetExceeded,
+    PlanError,
+    ReleaseError,
+    SeededNoiseWarning,
+    UselessReleaseWarning,
+)
 from skdp.mechanisms import make_entropy
 
 __all__ = ["PrivateEstimator", "guarantee"]
@@ -93,6 +99,8 @@ class PrivateEstimator(PlainNumbers, BaseEstimator):
         for name, value in released.items():
             setattr(self, name, value)
         self.privacy_report_ = curator.close(type(self).__name__)
+        if not self._is_granted():
+            _warn_of_doubts(self)
         return self
 
     def __getstate__(self):
@@ -167,6 +175,19 @@ def guarantee(estimator):
     """Return the epsilon and delta of an estimator as a text."""
     given = ((name, getattr(estimator, name, None)) for name in ("epsilon", "delta"))
     return ", ".join(f"{name}={float(value):g}" for name, value in given if isinstance(value, Real))
+
+
+def _warn_of_doubts(estimator):
+    """Warn once of everything that the report of a fit doubts: released values, constant texts."""
+    doubts = dict.fromkeys(
+        text.removeprefix(WORTH_LITTLE)
+        for text in estimator.privacy_report_.decisions
+        if text.startswith(WORTH_LITTLE)
+    )
+    if doubts:
+        first = f"{type(estimator).__name__} has released what is worth little:"
+        told = "\n".join([first, *doubts])
+        warnings.warn(told, UselessReleaseWarning, stacklevel=4)
 
 
 @contextmanager

@@ -6,6 +6,7 @@ __all__ = [
     "PlanError",
     "ReleaseError",
     "SeededNoiseWarning",
+    "UselessReleaseWarning",
 ]
 
 
@@ -39,3 +40,11 @@ class ReleaseError(RuntimeError):
 
 class SeededNoiseWarning(UserWarning):
     """The noise comes from a seeded stream: reproducible, hence not private."""
+
+
+class UselessReleaseWarning(UserWarning):
+    """Something that was released is worth little or nothing: too few rows, or none to be seen.
+
+    Decided and told from released values and public parameters alone; ``privacy_report_`` lists the
+    same doubts among its decisions.
+    """

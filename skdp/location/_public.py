@@ -2,7 +2,7 @@
 
 import numpy as np
 
-__all__ = ["column_vector"]
+__all__ = ["bounds_vectors", "column_vector"]
 
 
 def column_vector(name, value, n_features, *, positive=False):
@@ -38,3 +38,36 @@ def column_vector(name, value, n_features, *, positive=False):
             "it found privately."
         )
     return np.broadcast_to(vector, (n_features,))
+
+
+def bounds_vectors(bounds, n_features):
+    """Return public bounds as two vectors of finite floats, the lower below the upper.
+
+    Parameters
+    ----------
+    bounds : (low, high) or None
+        Each a number, or an array-like of shape (n_features,).
+    n_features : int
+
+    Returns
+    -------
+    low, high : ndarrays of shape (n_features,), or None
+    """
+    if bounds is None:
+        return None
+    try:
+        low, high = bounds
+    except (TypeError, ValueError):
+        raise ValueError(
+            "bounds must be a pair (low, high), each a number or one number per column of X. Got "
+            "something that is no pair."
+        ) from None
+    low, high = (
+        column_vector(f"bounds[{i}]", end, n_features) for i, end in enumerate((low, high))
+    )
+    if low is None or high is None or not np.all((low < high) & (high / 2 - low / 2 < 2.0**1000)):
+        raise ValueError(
+            "bounds must be a pair (low, high) with low below high in every column, and less than "
+            "2**1000 apart. Leave bounds out to have the entries found privately."
+        )
+    return low, high

@@ -1,0 +1,63 @@
+"""Which cells of a noisy histogram over all floats hold rows, and which hold noise."""
+
+from functools import lru_cache
+
+import numpy as np
+
+from skdp.scales import noise_level, rounded_level
+
+__all__ = ["RARE", "WIDTHS", "stands_out"]
+
+WIDTHS = (1, 2, 4, 8, 16)
+RARE = 3e-5  # probability that noise alone stands out anywhere in the histogram of a column
+
+
+def stands_out(counts, octave, scale, *, law="gaussian", false=RARE):
+    """Return which cells lie in a window that stands clear of the noise.
+
+    Windows of 1, 2, 4, 8 and 16 cells are looked at; a wide one counts only where no narrower one
+    inside does, so that it holds rows that are spread, and no more cells than need be.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (n_cells,)
+        Released counts.
+    octave : ndarray of int of shape (n_cells,)
+        Exponents of the sizes of the cells: sizes near 1 are likelier than 2^900, a public prior.
+    scale, law
+        Of the noise: the standard deviation, or b of Laplace noise.
+    false : float, default=3e-5
+        Probability with which noise alone passes for rows anywhere, at most.
+
+    Returns
+    -------
+    seen : ndarray of bool of shape (n_cells,)
+    """
+    counts = np.asarray(counts, dtype=np.float64)
+    seen = np.zeros(counts.size, dtype=bool)
+    total = np.concatenate([[0.0], np.cumsum(counts)])
+    for width, level in zip(WIDTHS, _levels(octave.tobytes(), law, false), strict=True):
+        if counts.size < width:
+            break
+        mass = total[width:] - total[:-width]
+        for i in np.flatnonzero(mass > rounded_level(level * scale, width)):
+            if not seen[i : i + width].any():
+                seen[i : i + width] = True
+    return seen
+
+
+@lru_cache(maxsize=64)
+def _levels(octave, law, false):
+    """Return for every width, per window, what noise of scale 1 exceeds with its probability.
+
+    A window has the weight 1 / (1 + |octave| / 4)^2 of its middle cell. Over all windows and widths
+    the probabilities sum to at most ``false``.
+    """
+    octave = np.frombuffer(octave, dtype=np.int64)
+    weight = 1 / np.square(1 + np.abs(octave) / 4)
+    share = np.minimum(false / len(WIDTHS) * weight / weight.sum(), 0.4)
+    levels = []
+    for width in WIDTHS:
+        middle = share[width // 2 :][: max(len(share) - width + 1, 0)]
+        levels.append(noise_level(middle, width, law=law))
+    return levels
