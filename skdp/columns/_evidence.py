@@ -4,11 +4,12 @@ from functools import lru_cache
 
 import numpy as np
 
-from skdp.scales import noise_level, rounded_level
+from skdp.scales._noise_level import noise_level, rounded_level
 
 __all__ = ["RARE", "WIDTHS", "stands_out"]
 
 WIDTHS = (1, 2, 4, 8, 16)
+NEAR, FAINT = 6, 3e-4  # cells near others, and the probability that noise passes for rows there
 RARE = 3e-5  # probability that noise alone stands out anywhere in the histogram of a column
 
 
@@ -16,12 +17,13 @@ def stands_out(counts, octave, scale, *, law="gaussian", false=RARE):
     """Return which cells lie in a window that stands clear of the noise.
 
     Windows of 1, 2, 4, 8 and 16 cells are looked at; a wide one counts only where no narrower one
-    inside does, so that it holds rows that are spread, and no more cells than need be.
+    inside does, so that it holds rows that are spread, and no more cells than need be. Up to six
+    cells from what has been seen less is asked of a cell.
 
     Parameters
     ----------
     counts : ndarray of shape (n_cells,)
-        Released counts.
+        Released counts; the cell in the middle holds zeros.
     octave : ndarray of int of shape (n_cells,)
         Exponents of the sizes of the cells: sizes near 1 are likelier than 2^900, a public prior.
     scale, law
@@ -43,7 +45,9 @@ def stands_out(counts, octave, scale, *, law="gaussian", false=RARE):
         for i in np.flatnonzero(mass > rounded_level(level * scale, width)):
             if not seen[i : i + width].any():
                 seen[i : i + width] = True
-    return seen
+    sized = seen & (np.arange(counts.size) != counts.size // 2)  # zero is near to no octave
+    near = np.convolve(sized, np.ones(2 * NEAR + 1), "same") > 0
+    return seen | (near & (counts > rounded_level(noise_level(FAINT, 1, law=law) * scale, 1)))
 
 
 @lru_cache(maxsize=64)

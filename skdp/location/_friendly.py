@@ -152,9 +152,9 @@ def _released(mean, d, n_rows, curator):
     if mean is None:
         curator.decide(NOTHING)
         unknown = np.full(d, math.inf)
-        return MeanRelease(np.zeros(d), unknown, unknown, n_rows)
+        return MeanRelease(np.zeros(d), unknown, np.tile(unknown, (2, 1)), n_rows)
     location = np.nan_to_num(mean.value)  # at the largest radii noise may leave the floats
-    return MeanRelease(location, np.full(d, mean.noise_scale), np.zeros(d), n_rows)
+    return MeanRelease(location, np.full(d, mean.noise_scale), np.zeros((2, d)), n_rows)
 
 
 def core_level(strength):

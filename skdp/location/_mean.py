@@ -3,6 +3,7 @@
 import numpy as np
 
 from skdp.accounting import Budget, Plan, Step
+from skdp.location._column_roads import box_is_better, boxed, column_mean, column_steps, unboxed
 from skdp.location._run import MeanRun
 from skdp.scales._bisection import LEVELS
 
@@ -23,6 +24,7 @@ def mean_plan(budget: Budget) -> Plan:
     """
     steps = (
         Step("row count", at_most=0.01),
+        *column_steps(),
         Step("ring", at_most=0.12, times=2),
         Step("column scales", at_most=0.08),
         Step("norms", at_most=0.25, times=2),
@@ -74,6 +76,13 @@ def private_mean(
     """
     run = MeanRun(rows, curator, trim)
     run.count()
+    known = center is not None or radius or diameter or trim
+    if not known and isinstance(scale, str) and scale == "auto":
+        if run.d == 1:
+            return column_mean(run)
+        surveys = box_is_better(run)
+        if surveys is not None:
+            return _boxed_mean(run, surveys)
     if isinstance(scale, np.ndarray):
         run.scale = scale
     if center is not None:
@@ -85,3 +94,13 @@ def private_mean(
     if not found and not run.approach(radius):
         return run.nothing()
     return run.measure(radius)
+
+
+def _boxed_mean(run, surveys):
+    """Release the mean of rows whose columns are clipped one by one, from the middle of the box."""
+    rows, clips = boxed(run, surveys)
+    inner = MeanRun(rows, run.curator, trim=False)
+    inner.n, inner.n_sd, inner.few = run.n, run.n_sd, run.few
+    inner.center = np.zeros(run.d)
+    release = inner.measure(None) if inner.approach(None) else inner.nothing()
+    return unboxed(release, clips)

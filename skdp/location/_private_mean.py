@@ -292,9 +292,8 @@ class PrivateMean(VectorMixin, OneToOneFeatureMixin, TransformerMixin, PrivateEs
         if simultaneous:
             confidence = confidence ** (1 / len(self.location_))
         half = ndtri((1 + confidence) / 2) * self.noise_scale_
-        if clipping:
-            half = half + self.clipping_bound_
-        return self.released_location_ - half, self.released_location_ + half
+        below, above = self.clipping_bound_ if clipping else np.zeros((2, len(half)))
+        return self.released_location_ - half - below, self.released_location_ + half + above
 
     def transform(self, X):
         """Subtract the private mean from every row.

@@ -16,11 +16,12 @@ from skdp.location._locate import (
     scale_sample_size,
     soft_core_centre,
 )
+from skdp.location._release import MeanRelease, bounded, told_number
 from skdp.location._schedule import approach_schedule, geometry
 from skdp.mechanisms import row_norms
 from skdp.scales import LogBins, clipped_sum, count_rows, private_median, top_scale
 
-__all__ = ["MeanRelease", "MeanRun"]
+__all__ = ["MeanRun"]
 
 LARGEST = float(np.finfo(np.float64).max)
 NOTHING = "nothing found: too few rows to tell where they lie; location_ is no more than a start"
@@ -31,27 +32,13 @@ COLUMNS = "columns were divided by scales that were found privately"
 
 
 @dataclass
-class MeanRelease:
-    """A released mean.
-
-    ``location`` (d,), ``noise_scale`` (d,): standard deviation of the noise per coordinate,
-    ``clipping_bound`` (d,): estimated bound on what clipping has moved the mean by. ``n_rows``:
-    released number of rows.
-    """
-
-    location: np.ndarray
-    noise_scale: np.ndarray
-    clipping_bound: np.ndarray
-    n_rows: float
-
-
-@dataclass
 class MeanRun:
     """The state of one run. Lengths are in units of ``scale``; everything but rows is released."""
 
     rows: object
     curator: object
     trim: bool
+    told: float = 0.0
     n: float = 0.0
     n_sd: float = 0.0
     few: bool = False
@@ -86,14 +73,14 @@ class MeanRun:
     def count(self):
         exact = [count_rows(self.rows)]
         release = self.curator.gaussian(exact, sensitivity=1, share=0.01, label="row count")
-        self.n_sd = release.scale
-        self.n, self.few = _number(release)
+        self.told, self.n_sd = float(release.value[0]), release.scale
+        self.n, self.few = told_number(self.told, self.n_sd)
 
     def locate(self, radius, diameter, *, find_scales):
         """Find the centre from a soft core; return whether that was possible."""
         self._draw_sample()
         if diameter:
-            self.distance = _bounded(diameter)
+            self.distance = bounded(diameter)
         else:
             self.distance = ring_scale(self.sample, self.curator)
             if self.distance and find_scales:
@@ -114,7 +101,7 @@ class MeanRun:
             return False
         self.center, self.noise, steps = found
         self.error = self._length(self.noise)
-        self.spread = _bounded(radius or self.distance / geometry(self.d).distances)
+        self.spread = bounded(radius or self.distance / geometry(self.d).distances)
         self.step_all(steps)
         return True
 
@@ -164,11 +151,11 @@ class MeanRun:
             norms = self._release_norms(self.center, at_most=min(0.25, self.left / 4))
             reach = top_scale(*norms, tail=0.05)
         if reach is None:
-            self.curator.decide(NOTHING)
+            self.curator.doubt(NOTHING)
             return False
-        self.error = reach = _bounded(reach)
+        self.error = reach = bounded(reach)
         typical = radius or (self.distance / geometry(self.d).distances if self.distance else reach)
-        self.spread = _bounded(min(typical, reach))
+        self.spread = bounded(min(typical, reach))
         left = max(self.left - 0.05, self.left / 2)
         plan = approach_schedule(reach, self.spread, self.c, left)
         self.step_all((plan.step,) * plan.n_steps)
@@ -200,7 +187,7 @@ class MeanRun:
             release = self.curator.gaussian(
                 [kept], sensitivity=1, share=kept_share, label="rows kept"
             )
-            n, few = _number(release)
+            n, few = told_number(float(release.value[0]), release.scale)
         noise = sd / n
         ratio = np.nan_to_num(np.divide(noise, self.noise))  # both releases estimate the centre
         weight = float(1 / (1 + ratio * ratio))
@@ -208,17 +195,22 @@ class MeanRun:
         # the step is off by the relative error of the count as well
         noise = np.hypot(noise * math.sqrt(weight), step * self.n_sd / n)
         self.center = self.center + step
-        if few:  # no more is known than the ball
-            self.curator.decide(FEW)
-            noise = np.hypot(noise, clip.radius)
-        noise, excess = (np.nan_to_num(x * self.scale) for x in (noise, clip.excess))
-        return MeanRelease(self.origin, noise, excess, n)
+        self.few = few
+        noise, excess = noise * self.scale, np.tile(clip.excess * self.scale, (2, 1))
+        return self.checked(MeanRelease(self.origin, noise, excess, n), clip.radius * self.scale)
+
+    def checked(self, release, radius):
+        """Return a release whose noise says so where no more is known than the ball."""
+        if self.few:
+            self.curator.doubt(FEW)
+            release.noise_scale = np.hypot(release.noise_scale, radius)
+        return release
 
     def _clip(self, radius):
         if radius:
             error = self.error if math.isfinite(self.error) else 0.0
             return Clip(radius + error, 0.0)
-        around = _bounded(math.hypot(self.spread, self.error))
+        around = bounded(math.hypot(self.spread, self.error))
         low, high = (0.02, 0.02) if self.d >= 20 else (0.05, 0.1)
         share = float(np.clip((120 / (self.n * self.mu)) ** 2, low, high))
         distances = release_distances(
@@ -243,14 +235,14 @@ class MeanRun:
     def nothing(self):
         """Answer with the centre that we have: finite, and said to be worth nothing."""
         unknown = np.full(self.d, math.inf)
-        return MeanRelease(self.origin, unknown, unknown, self.n)
+        return MeanRelease(self.origin, unknown, np.tile(unknown, (2, 1)), self.n)
 
     def _sum(self, radius, share, label, drop=None):
         return clipped_sum(
             self.rows,
             self.curator,
             center=self.origin,
-            radius=_bounded(radius),
+            radius=bounded(radius),
             scale=None if np.all(self.scale == 1) else self.scale,
             share=share,
             label=label,
@@ -260,14 +252,3 @@ class MeanRun:
     def _length(self, noise):
         """Return a length that the noise vector rarely exceeds."""
         return noise * (math.sqrt(self.d) + 2)
-
-
-def _number(release):
-    """Return a number of rows to divide by, and whether it is not told from noise."""
-    told, least = float(release.value[0]), 4 * release.scale
-    return max(told, least, 2.0), told < least
-
-
-def _bounded(length):
-    """Keep a length where squares and quotients of lengths are ordinary numbers."""
-    return min(max(length, 2.0**-900), 2.0**900)

@@ -1,0 +1,72 @@
+"""Where to clip a column: the centre and the radius at which noise and bias balance."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+__all__ = ["Clipping", "best_clipping"]
+
+WEIGHT = 0.7  # of an expected bias beside noise
+TOWARDS = np.array([0.05, 0.1, 0.2, 0.35])
+
+
+@dataclass(frozen=True)
+class Clipping:
+    """Entries are clipped to ``center`` +- ``radius``; ``below``, ``above``: bounds of the bias.
+
+    As a rule the mean of the entries lies at most ``below`` under that of the clipped ones, and at
+    most ``above`` over it.
+    """
+
+    center: float
+    radius: float
+    below: float
+    above: float
+
+
+def best_clipping(center, up, down, *, n, noise, sd, count_sd):
+    """Return the Clipping of the least expected error of a mean.
+
+    Parameters
+    ----------
+    center : float
+        Released: what the tails are distances from.
+    up, down : Tail
+        Above and below the centre.
+    n : float
+        Released number of rows.
+    noise : float
+        Standard deviation of the noise of the mean per unit of the radius.
+    sd : float
+        Of the noise in the counts that the tails were read from.
+    count_sd : float
+        Standard deviation of n: a mean far from the centre is off by its relative error.
+    """
+    offset = (up.expected[0] - down.expected[0]) / n
+    mean = np.clip(offset, -down.top, up.top)
+    error = 0.6 * sd * np.hypot(up.top, down.top) / n
+    even = np.linspace(-down.top, up.top, 33)
+    middle = (up.top - down.top) / 2
+    centers = np.unique(np.concatenate([[0.0, mean], even, mean + (middle - mean) * TOWARDS]))
+    ends = np.concatenate([up.cuts, -down.cuts])
+    radii = np.abs(ends - centers[:, None])
+    bias = np.maximum(
+        _bias(up, "likely", centers[:, None] + radii, n),
+        _bias(down, "likely", radii - centers[:, None], n),
+    )
+    loss = np.square(noise * radii) + np.square(WEIGHT * bias)
+    loss += np.square((np.abs(mean - centers) + error) * count_sd / n)[:, None]
+    loss[~(radii > 0)] = np.inf
+    i, j = np.unravel_index(np.argmin(loss), loss.shape)
+    c, radius = centers[i], radii[i, j]
+    return Clipping(
+        center=float(center + c),
+        radius=float(radius),
+        below=float(_bias(down, "most", radius - c, n)),
+        above=float(_bias(up, "most", c + radius, n)),
+    )
+
+
+def _bias(tail, what, distances, n):
+    """Return what clipping at distances takes from a mean; short of the centre half of all rows."""
+    return tail.at(what, np.maximum(distances, 0.0)) / n + np.maximum(-distances, 0.0) / 2

@@ -1,0 +1,124 @@
+"""Columns located: where to clip each of them, found privately without bounds."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from skdp.accounting import Step
+from skdp.columns._cells import OctaveCells
+from skdp.columns._clipping import Clipping, best_clipping
+from skdp.columns._survey import column_counts, survey_columns
+from skdp.columns._tail import read_tail
+from skdp.columns._zoom import Bulk, zoom_columns
+
+__all__ = ["Located", "locate_columns", "locating_steps", "survey_share"]
+
+HALVINGS = 1
+BELOW, ABOVE = 4, 14  # octaves of the tails, around the bulk
+PRIOR = 1.0  # scale of a column of which only zeros are seen
+FINAL = 0.4  # share that is left over for what follows, at least
+
+
+def locating_steps(mechanism="gaussian"):
+    """Return the planned steps of :func:`locate_columns`."""
+    return (
+        Step("columns", mechanism, 0.25, 2),
+        Step("zoom", mechanism, 0.12, 12),
+        Step("tails", mechanism, 0.15),
+    )
+
+
+def survey_share(noise, n, d):
+    """Return the share of the first histograms of d columns of n rows."""
+    return float(np.clip(noise.share(n / 30, d), 0.02, 0.25))
+
+
+@dataclass(frozen=True)
+class Located:
+    """A column: "nothing" or "zeros" seen of it, or "rows", and where to clip it.
+
+    Attributes
+    ----------
+    kind : {"nothing", "zeros", "rows"}
+    clipping : Clipping
+        Of "nothing" the interval from -1 to 1, with infinite bounds.
+    """
+
+    kind: str
+    clipping: Clipping
+
+
+def locate_columns(rows, noise, *, n, count_sd, surveys=None):
+    """Find where to clip every column so that noise and bias of its mean balance.
+
+    Parameters
+    ----------
+    rows : ArrayRows of length d
+    noise : ColumnNoise
+        With the steps of :func:`locating_steps`.
+    n, count_sd : float
+        Released number of rows, and the standard deviation of its noise.
+    surveys : list of Survey, default=None
+        What :func:`survey_columns` has released of the columns.
+
+    Returns
+    -------
+    located : list of d Located
+
+    Notes
+    -----
+    **Privacy**: every release is one histogram of every column, with at most one cell for an entry,
+    which depends on that entry and on earlier releases (:func:`survey_columns`,
+    :func:`zoom_columns`): d numbers move, by 1 each. All else is made of what they release; what is
+    released next, and with which share, is told by them too.
+    """
+    d = rows.n_features
+    if surveys is None:
+        surveys = survey_columns(rows, noise, share=survey_share(noise, n, d))
+    there = [one if one.kind == "rows" else None for one in surveys]
+    if not any(there):
+        return [_unseen(one) for one in surveys]
+    bulks = zoom_columns(rows, noise, there, n=n, least=FINAL + 0.15)
+    at = np.array([j for j, bulk in enumerate(bulks) if bulk is not None])
+    cells = [_tail_cells(bulks[j], surveys[j]) for j in at]
+    share = float(np.clip(noise.share(n / 60, at.size), 0.10, 0.15))
+    centers = np.array([bulks[j].center for j in at])
+    exact = column_counts(rows, cells, columns=at, center=centers)
+    release = noise.spread(exact, columns=at.size, share=share, label="tails")
+    sd = noise.deviation(release.scale)
+    final = noise.deviation(noise.scale(float(noise.curator.remaining), d)) / n
+    located = [None if there[j] else _unseen(surveys[j]) for j in range(d)]
+    for j, one, counts in zip(at, cells, release.value.astype(float), strict=True):
+        up, down = _sides(one, counts[: one.n_cells], sd, bulks[j], n)
+        clipping = best_clipping(
+            bulks[j].center, up, down, n=n, noise=final, sd=sd, count_sd=count_sd
+        )
+        located[j] = Located("rows", clipping)
+    return located
+
+
+def _tail_cells(bulk: Bulk, survey):
+    """Return cells around the bulk, as far as anything was seen."""
+    far = survey.farthest / 2 + abs(bulk.center) / 2
+    octaves = np.log2(max(far, bulk.width)) - np.log2(bulk.width) + 2
+    above = ABOVE if bulk.center else max(ABOVE, int(octaves))
+    return OctaveCells.around(bulk.width, below=BELOW, above=above, halvings=HALVINGS)
+
+
+def _sides(cells, counts, sd, bulk, n):
+    """Return the Tails above and below the centre; entries near it count half for each."""
+    edges = np.concatenate([[0.0], cells.edges]) if cells.edges[0] > 0 else cells.edges
+    middle, size = counts[cells.n_side], len(edges) - 1
+    first = [middle / 2] if cells.edges[0] > 0 else []
+    up = np.concatenate([first, counts[cells.n_side + 1 :]])
+    down = np.concatenate([first, counts[: cells.n_side][::-1]])
+    width = max(bulk.width, edges[1])
+    return (
+        read_tail(edges, side[:size], sd, width, n=n, per_octave=1 << HALVINGS)
+        for side in (up, down)
+    )
+
+
+def _unseen(survey):
+    """Return what is known of a column without rows, or with nothing but zeros that are seen."""
+    return Located(survey.kind, Clipping(0.0, PRIOR, np.inf, np.inf))

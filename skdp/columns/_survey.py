@@ -1,0 +1,148 @@
+"""The first look at columns: histograms over all floats, read as nothing, zeros or rows."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from skdp.chunks import map_merge
+from skdp.columns._cells import OctaveCells
+from skdp.columns._evidence import stands_out
+from skdp.mechanisms import finite_rows
+
+__all__ = ["CELLS", "Survey", "column_counts", "survey_columns"]
+
+CELLS = OctaveCells()
+# False alarms of the second look, and the octaves around 1 in which they are believed: far ones
+# cost as much as they are far.
+AGAIN = {"nothing": ((0.001, 50),), "zeros": ((0.001, 50), (0.02, 3))}
+MOST_AGAIN = {"nothing": 0.25, "zeros": 0.10}  # its share
+LABEL = "columns"
+
+
+@dataclass
+class Survey:
+    """What a released histogram over all floats has shown of one column.
+
+    Attributes
+    ----------
+    counts : ndarray of shape (CELLS.n_cells,)
+    scale : float
+        Of their noise, of a ``law``.
+    seen : ndarray of bool of the same shape
+        Cells that hold rows.
+    """
+
+    counts: np.ndarray
+    scale: float
+    law: str
+    seen: np.ndarray = None
+
+    def __post_init__(self):
+        self.seen = self._stands_out()
+
+    def _stands_out(self, **options):
+        return stands_out(self.counts, CELLS.octave, self.scale, law=self.law, **options)
+
+    @property
+    def kind(self):
+        """What is seen: "nothing", "zeros" (nothing else) or "rows"."""
+        if not self.seen.any():
+            return "nothing"
+        return "zeros" if not np.delete(self.seen, CELLS.n_side).any() else "rows"
+
+    def pooled(self, counts, scale):
+        """Return the reading of this histogram and of another release of it, together.
+
+        Less is asked of rows of ordinary size then.
+        """
+        weight = scale**2 / (scale**2 + self.scale**2)
+        both = Survey(
+            weight * self.counts + (1 - weight) * counts,
+            self.scale * scale / np.hypot(self.scale, scale),
+            self.law,
+        )
+        kind = both.kind
+        if kind != "rows":
+            for false, octaves in AGAIN[kind]:
+                both.seen |= both._stands_out(false=false) & (np.abs(CELLS.octave) <= octaves)
+        return both
+
+    @property
+    def masses(self):
+        """Released numbers of rows in the seen cells, zero elsewhere."""
+        return np.where(self.seen, np.maximum(self.counts, 0.0), 0.0)
+
+    @property
+    def farthest(self):
+        """The farthest edge of the seen cells from zero."""
+        ends = np.maximum(np.abs(CELLS.low), np.abs(CELLS.high))[self.seen]
+        return float(ends.max(initial=0.0))
+
+
+def survey_columns(rows, noise, *, share, again=True):
+    """Release a histogram of every column over all floats, twice where too little was seen.
+
+    Parameters
+    ----------
+    rows : ArrayRows of length d
+    noise : ColumnNoise
+        Its plan holds "columns" for two releases.
+    share : float
+    again : bool, default=True
+        Whether to look at columns without rows again, with a share of up to a quarter.
+
+    Returns
+    -------
+    surveys : list of d Survey
+
+    Notes
+    -----
+    **Privacy** (add or remove one row): an entry is in one cell of its column's histogram, as a
+    function of itself, so d of all numbers move, by 1 each; of a row with NaN or infinity none.
+    Which columns are looked at again is told by releases.
+    """
+
+    def released(columns, share):
+        exact = column_counts(rows, [CELLS] * len(columns), columns=columns)
+        release = noise.spread(exact, columns=len(columns), share=share, label=LABEL)
+        return release.value.astype(float), release.scale
+
+    counts, scale = released(np.arange(rows.n_features), share)
+    surveys = [Survey(c, scale, noise.law) for c in counts]
+    lost = np.array([j for j, one in enumerate(surveys) if one.kind != "rows"])
+    if again and lost.size:
+        share = max(MOST_AGAIN[surveys[j].kind] for j in lost)
+        counts, scale = released(lost, share)
+        for j, c in zip(lost, counts, strict=True):
+            surveys[j] = surveys[j].pooled(c, scale)
+    return surveys
+
+
+def column_counts(rows, cells, *, columns, center=None):
+    """Return the exact histograms of columns, shape (k, n_cells) of the largest. Not for release.
+
+    Parameters
+    ----------
+    rows : ArrayRows
+    cells : list of k cells
+        With ``n_cells`` and ``index(x)``.
+    columns : ndarray of int of shape (k,)
+    center : ndarray of shape (k,), default=None
+        Public or released: what is subtracted first.
+    """
+    size = max(one.n_cells for one in cells) + 1
+
+    def statistic(start, block):
+        finite = finite_rows(block)
+        whole, counts = finite.all(), np.zeros((len(cells), size), dtype=np.int64)
+        for i, (one, j) in enumerate(zip(cells, columns, strict=True)):
+            x = np.asarray(block[:, j] if whole else block[finite, j], dtype=np.float64)
+            if center is not None and center[i] != 0:
+                x = x - center[i]
+                np.nan_to_num(x, copy=False)  # differences beyond all floats
+            index = one.index(x)
+            counts[i] += np.bincount(index, minlength=size)
+            counts[i, one.n_cells :] = 0
+        return counts
+
+    return map_merge(rows, statistic, np.add)[:, : size - 1]

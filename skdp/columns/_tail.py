@@ -1,0 +1,181 @@
+"""One side of a released histogram of distances: how far rows go, and what clipping takes."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import ndtri
+
+__all__ = ["Tail", "read_tail"]
+
+FALSE_TOP = 0.05  # probability that noise alone, an octave above the bulk, passes for rows, times 4
+POWERS = np.concatenate([np.linspace(0.8, 4, 33), np.geomspace(4.2, 60, 24)])
+AMOUNTS = np.array([-1.5, -0.75, 0.0, 0.75, 1.5])  # of the noise, in the number of rows
+FREE = 3.0  # nats: price of a count that the law leaves free
+PRIOR = np.minimum(1.0, (POWERS / 3) ** 3) * np.gradient(np.log(POWERS))
+BEYOND = np.exp2(np.arange(1, 9) / 4)  # candidates beyond the top
+MANY = 100  # rows, in noise of a count, from which on the law is trusted for two octaves, not one
+DOUBT, MOST = 0.7, 0.985  # noise in a bias that is weighed, and quantile of one that is bounded
+KNOWN, HIDDEN, TOLD = 2.0, 1.0, 1.0
+
+
+@dataclass(frozen=True)
+class Tail:
+    """What clipping one side of a column takes from its sum, by what was released.
+
+    Attributes
+    ----------
+    top : float
+        Distance of the last edge below which rows were seen.
+    cuts : ndarray of shape (k,)
+        Distances, increasing; the first is 0.
+    expected, likely, most : ndarrays of shape (k,)
+        Number of rows times length that lies beyond each cut: as the counts tell, with the weight
+        of what they do not tell, and an upper bound that holds as a rule.
+    """
+
+    top: float
+    cuts: np.ndarray
+    expected: np.ndarray
+    likely: np.ndarray
+    most: np.ndarray
+
+    def at(self, what, distances):
+        """Return one of the attributes at distances; negative ones reach into the other side."""
+        t = np.asarray(distances)
+        return np.interp(t, self.cuts, getattr(self, what))
+
+
+def read_tail(edges, counts, sd, bulk, *, n, per_octave):
+    """Return the Tail of one side.
+
+    Parameters
+    ----------
+    edges : ndarray of shape (k + 1,)
+        Distances; the first is 0.
+    counts : ndarray of shape (k,)
+        Released numbers of rows between them.
+    sd : float
+        Standard deviation of the noise in each.
+    bulk : float
+        Distance that most rows keep.
+    n : float
+        Released number of rows.
+    per_octave : int
+        Cells in an octave.
+    """
+    middle = (edges[:-1] + edges[1:]) / 2
+    top = _top_cell(edges, counts, sd, bulk, per_octave)
+    T = edges[top + 1]
+    beyond = BEYOND if n > MANY * sd else BEYOND[: len(BEYOND) // 2]
+    cuts = np.concatenate([edges[: top + 2], T * beyond])
+    law = _PowerLaw(edges, counts, sd, top, per_octave)
+    mean, size, high = law.excess(cuts)
+    likely = 0.7 * mean + 0.3 * size
+    beyond = law.rows(T)
+    # below the top the counts tell, raw and unbiased; what lies beyond comes on top
+    gap = np.maximum(T - cuts, 0.0)
+    over = np.maximum(middle[: top + 1] - cuts[:, None], 0.0)
+    seen = np.maximum(over @ counts[: top + 1], 0.0)
+    noise = sd * np.sqrt(np.square(over).sum(axis=1))
+    below = cuts < T
+    at = top + 1
+    sure = sd * np.hypot(KNOWN * np.sqrt(np.square(over).sum(axis=1)), HIDDEN * T)
+    told = np.where(below, seen + high[at] + 2 * beyond * gap, high) + TOLD * noise
+    return Tail(
+        top=float(T),
+        cuts=cuts,
+        expected=np.where(below, seen + mean[at] + beyond * gap, mean),
+        likely=np.where(below, np.hypot(seen, DOUBT * noise) + likely[at] + beyond * gap, likely),
+        most=np.maximum(sure, told),
+    )
+
+
+def _top_cell(edges, counts, sd, bulk, per_octave):
+    """Return the farthest cell that stands out; a false one costs 2^j in noise, j octaves up."""
+    with np.errstate(divide="ignore"):
+        octaves = np.maximum(np.log2(edges[1:] / bulk), 0.0)
+    clear = -ndtri(FALSE_TOP * 4.0**-octaves / (1 + octaves))
+    top = int(np.flatnonzero(counts > (clear + 0.1) * sd)[-1:].max(initial=0))
+    total = np.concatenate([[0.0], np.cumsum(counts)])
+    for width in (per_octave, 2 * per_octave):
+        mass = total[width:] - total[:-width]
+        hits = np.flatnonzero(mass > (clear[width - 1 :] + 0.2) * sd * np.sqrt(width))
+        for i in hits[-width:]:
+            top = max(top, int(i + np.argmax(counts[i : i + width])))
+    return top
+
+
+def _hidden(middle, counts, sd, top, per_octave, T):
+    """Return the largest excess that faint counts in one of three octaves beyond would be."""
+    most = 0.0
+    for octave in range(3):
+        cells = np.arange(top + 1 + octave * per_octave, top + 1 + (octave + 1) * per_octave)
+        cells = cells[cells < len(counts)]
+        if cells.size:
+            rows = counts[cells].sum() + 0.5 * sd * np.sqrt(cells.size)
+            most = max(most, max(rows, 0.0) * (middle[cells].mean() - T))
+    return most
+
+
+class _PowerLaw:
+    """N (t / t0)^-a rows beyond t, for t > t0: the posterior of t0, N and a by released counts.
+
+    Below t0 the counts are free, at the price of a factor for each of them, so that the law need
+    not hold for the bulk. It ends where less than half a row is left, and so has a mean for a <= 1
+    as well. Lengths are in units of t0.
+    """
+
+    def __init__(self, edges, counts, sd, top, per_octave):
+        starts = np.arange(_start(counts, sd, top), top + 1)
+        mass = np.cumsum(counts[top::-1])[::-1][starts]
+        spread = sd * np.sqrt(top + 1 - starts)
+        amounts = np.maximum(mass[:, None] + spread[:, None] * AMOUNTS, sd / 2)
+        self.unit = np.where(starts > 0, edges[starts], edges[1] / 2)[:, None, None]
+        self.amounts = amounts[:, :, None]
+        end = min(len(counts), top + 1 + 3 * per_octave)
+        low, high = np.maximum(edges[:-1], self.unit[..., None]), edges[1:]
+        with np.errstate(divide="ignore", over="ignore"):
+            shares = (low / self.unit[..., None]) ** -POWERS[:, None]
+            shares -= np.maximum(high / self.unit[..., None], 1.0) ** -POWERS[:, None]
+        cells = np.arange(len(counts))
+        used = ((cells >= starts[:, None]) & (cells < end))[:, None, None, :]
+        misfit = (counts - self.amounts[..., None] * shares) / sd
+        misfit = (np.square(misfit) * used).sum(axis=-1) + 2 * FREE * (starts - starts[0])[
+            :, None, None
+        ]
+        weight = np.exp((misfit.min() - misfit) / 2) * PRIOR
+        self.weight = (weight / weight.sum()).ravel()
+        self.last = np.maximum(2 * self.amounts, 1.0) ** (1 / POWERS)
+
+    def _excess(self, cuts):
+        """Return the excess for every cut, and every start, amount and power."""
+        t = np.maximum(np.asarray(cuts)[:, None, None, None] / self.unit, 1.0)
+        t = np.minimum(t, self.last)
+        slope = POWERS - 1
+        near = np.abs(slope) < 1e-6
+        safe = np.where(near, 1.0, slope)
+        length = np.where(near, np.log(self.last / t), (t**-slope - self.last**-slope) / safe)
+        return (self.amounts * self.unit * length).reshape(len(cuts), -1)
+
+    def excess(self, cuts):
+        """Return mean, root mean square and upper quantile of the excess beyond cuts."""
+        excess = self._excess(cuts)
+        order = np.argsort(excess, axis=1)
+        part = np.cumsum(self.weight[order], axis=1)
+        at = np.minimum((part < MOST).sum(axis=1), part.shape[1] - 1)
+        rows = np.arange(len(cuts))
+        high = excess[rows, order[rows, at]]
+        return excess @ self.weight, np.sqrt(np.square(excess) @ self.weight), high
+
+    def rows(self, t):
+        """Return the mean number of rows beyond a cut."""
+        left = self.amounts * np.maximum(t / self.unit, 1.0) ** -POWERS
+        return float(self.weight @ left.ravel())
+
+
+def _start(counts, sd, top):
+    """Return the farthest cell from which on so many rows are seen that their law can be told."""
+    mass = np.cumsum(counts[top::-1])
+    cells = np.arange(1, mass.size + 1)
+    enough = np.flatnonzero(mass > 12 * sd * np.sqrt(cells / 2 + 0.5))
+    return top - int(enough[0]) if enough.size else 0

@@ -1,0 +1,161 @@
+"""Coming closer to columns whose entries are alike in size: years, dates, 1e6 + N(0, 1)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from skdp.columns._survey import CELLS, column_counts
+
+__all__ = ["Bulk", "zoom_columns"]
+
+N_CELLS, ACROSS = 120, 48  # cells of a look, and how many of them the interval takes
+ALIKE = 0.93  # part of the rows in the octave of the median and its neighbours
+MOST_LOOKS, FINEST = 12, 2.0**-44  # finest cells, part of the entries
+LABEL = "zoom"
+
+
+@dataclass
+class Bulk:
+    """Where most entries of a column lie: about ``width`` around ``center``. Released."""
+
+    center: float
+    width: float
+
+
+class _UniformCells:
+    """Cells of one width; what is outside of them is in none."""
+
+    n_cells = N_CELLS
+
+    def __init__(self, start, width):
+        self.start, self.width = start, width
+
+    def index(self, x):
+        """Return the cell of every number, a function of that number alone."""
+        i = np.ceil((x - self.start) / self.width) - 1
+        return np.where((i >= 0) & (i < N_CELLS), i, N_CELLS).astype(np.int64)
+
+    def upper_edge(self, i):
+        return self.start + self.width * (i + 1)
+
+
+class _Zoom:
+    """The state of one column: an interval that holds most rows."""
+
+    def __init__(self, low, high):
+        self.low, self.high = low, high
+        self.bulk = None
+
+    def cells(self):
+        """Return cells for the interval, with edges at multiples of a power of two."""
+        width = 2.0 ** np.floor(np.log2(self.high / ACROSS - self.low / ACROSS))
+        return _UniformCells((np.floor(self.low / width) - 4) * width, width)
+
+    def read(self, cells, counts, sd, n, last):
+        """Come closer, or be content with the bulk."""
+        width = cells.width
+        pairs = counts[:-1] + counts[1:]
+        k = int(np.argmax(pairs))
+        fine = width <= FINEST * abs(self.low)
+        if pairs[k] > max(0.85 * n - 2.8 * sd, 7 * sd):  # two cells hold nearly all rows
+            edge = cells.upper_edge(k)
+            if last or fine:
+                self.bulk = Bulk(edge, width)
+            else:
+                self.low, self.high = edge - 1.5 * width, edge + 1.5 * width
+            return
+        mass = np.where(_clear(counts, sd), np.maximum(counts, 0.0), 0.0)
+        if not mass.any():
+            self.bulk = Bulk(self.low / 2 + self.high / 2, self.high / 2 - self.low / 2)
+            return
+        # rows that no cell shows are spread over all of them
+        rest = max(0.8 * n - mass.sum() - 2 * sd * np.sqrt(np.count_nonzero(mass)), 0.0)
+        inside = (cells.upper_edge(np.arange(N_CELLS)) > self.low) & (
+            cells.upper_edge(np.arange(N_CELLS) - 1) < self.high
+        )
+        part = np.cumsum(mass + rest * inside / inside.sum())
+        part /= part[-1]
+        q10, q50, q90 = (cells.upper_edge(np.searchsorted(part, q) - 0.5) for q in (0.1, 0.5, 0.9))
+        reach = max(q90 - q50, q50 - q10, width)
+        if reach > 3 * width or last or fine:
+            self.bulk = Bulk(float(np.rint(q50 / width) * width), float(reach))
+        else:
+            self.low, self.high = q10 - 2 * width, q90 + 2 * width
+
+
+def zoom_columns(rows, noise, surveys, *, n, least):
+    """Return the Bulk of every column: of those whose entries are alike by coming closer.
+
+    Parameters
+    ----------
+    rows : ArrayRows
+    noise : ColumnNoise
+        Its plan holds "zoom" for twelve releases.
+    surveys : list of Survey
+        All of kind "rows", for the columns of ``rows`` in their order, or None.
+    n : float
+        Released number of rows.
+    least : float
+        Share that is left over for what follows.
+
+    Returns
+    -------
+    bulks : list of Bulk or None
+
+    Notes
+    -----
+    **Privacy** (add or remove one row): an entry is in at most one cell of its column's histogram,
+    whose edges are released, as a function of itself: k numbers move, by 1 each, for k columns.
+    """
+    bulks = [None if one is None else _start(one, n, noise.deviation(one.scale)) for one in surveys]
+    for look in range(MOST_LOOKS):
+        active = np.array([j for j, one in enumerate(bulks) if isinstance(one, _Zoom)])
+        if not active.size:
+            break
+        share = float(np.clip(noise.share(n / 22, active.size), 0.005, 0.12))
+        cells = [bulks[j].cells() for j in active]
+        exact = column_counts(rows, cells, columns=active)
+        release = noise.spread(exact, columns=active.size, share=share, label=LABEL)
+        sd = noise.deviation(release.scale)
+        left = float(noise.curator.remaining)
+        last = look == MOST_LOOKS - 1 or left - 0.12 < least
+        for j, one, counts in zip(active, cells, release.value.astype(float), strict=True):
+            bulks[j].read(one, counts, sd, n, last)
+            if bulks[j].bulk is not None:
+                bulks[j] = bulks[j].bulk
+    return bulks
+
+
+def _clear(counts, sd):
+    """Return which cells lie in a window above the noise, narrow windows first."""
+    clear = np.zeros(len(counts), dtype=bool)
+    total = np.concatenate([[0.0], np.cumsum(counts)])
+    for width in (1, 2, 4, 8):
+        mass = total[width:] - total[:-width]
+        for i in np.flatnonzero(mass > 3.5 * sd * np.sqrt(width)):
+            if not clear[i : i + width].any():
+                clear[i : i + width] = True
+    return clear
+
+
+def _start(survey, n, sd):
+    """Return a Zoom if nearly all entries are alike, else the Bulk around zero."""
+    mass = survey.masses
+    whole = max(mass.sum(), n - 2 * sd)
+    part = np.cumsum(mass) / mass.sum()
+    k = int(np.searchsorted(part, 0.5))
+    near = [i for i in (k - 1, k, k + 1) if 0 <= i < mass.size and i != CELLS.n_side]
+    if k != CELLS.n_side and mass[near].sum() > ALIKE * whole:
+        near = [i for i in near if mass[i] > 0.02 * mass.sum()]
+        return _Zoom(CELLS.low[near].min(), CELLS.high[near].max())
+    size = np.maximum(np.abs(CELLS.low), np.abs(CELLS.high))
+    order = np.argsort(size, kind="stable")
+    width = _quantile(size[order], mass[order], 0.75)
+    if width == 0:  # most are zeros: the bulk of the others
+        width = _quantile(size[order], np.where(size[order] > 0, mass[order], 0.0), 0.25)
+    return Bulk(0.0, width)
+
+
+def _quantile(sizes, mass, q):
+    part = np.cumsum(mass) / mass.sum()
+    return float(sizes[np.searchsorted(part, q)])
