@@ -335,6 +335,8 @@ ENGINE_FILES = {
         "reach",
         "places",
         "choice",
+        "column_roads",
+        "release",
         "public",
     )
 }
