@@ -1,0 +1,163 @@
+"""Tables of what was measured on real columns, for the screen and for the documentation."""
+
+import math
+
+import numpy as np
+
+__all__ = ["by_kind", "by_table", "document", "worst"]
+
+
+def by_kind(rows):
+    """Return one line per list, n, epsilon and kind of column; kind "all" first."""
+    cells = sorted({(r["list"], r["epsilon"], r["n"]) for r in rows})
+    kinds = ["all", *dict.fromkeys(r["kind"] for r in rows)]
+    lines = []
+    for which, epsilon, n in cells:
+        here = [r for r in rows if (r["list"], r["epsilon"], r["n"]) == (which, epsilon, n)]
+        for kind in kinds:
+            chosen = [r for r in here if kind in ("all", r["kind"])]
+            if chosen:
+                head = {"list": which, "kind": kind, "n": n, "epsilon": epsilon}
+                lines.append(head | _line(chosen))
+    return lines
+
+
+def _line(rows):
+    R = _values(rows, "R")
+    least = min(rows, key=lambda r: r["covered"])
+    fits = sum(r["scales"] for r in rows)
+    return {
+        "columns": len(rows),
+        "R": _part(R, 0.5),
+        "q90": _part(R, 0.9),
+        "q95": _part(R, 0.95),
+        "worst": _part(R, 1.0),
+        "covered": float(np.mean([r["covered"] for r in rows])),
+        "least": least["covered"],
+        "least of": least["column"],
+        "infinite": float(np.mean([r["infinite"] for r in rows])),
+        "warned": float(np.mean([r["warned"] for r in rows])),
+        "unequal pairs": float(np.mean([r["unequal pairs"] for r in rows])),
+        "absurd std": sum(r["standard absurd"] for r in rows) / fits,
+        "absurd iqr": sum(r["robust absurd"] for r in rows) / fits,
+        "rank": _part(_values(rows, "rank near"), 0.5),
+        "rank q95": _part(_values(rows, "rank near"), 0.95),
+        "rank worst": _part(_values(rows, "rank near"), 1.0),
+        "rank exact, worst": _part(_values(rows, "rank"), 1.0),
+        "rank covered": float(np.mean([r["rank covered"] for r in rows])),
+        "deciles": _part(_values(rows, "deciles near"), 0.5),
+        "deciles worst": _part(_values(rows, "deciles near"), 1.0),
+        "bounds / floor": _part(_values(rows, "bounds / floor"), 0.5),
+        "covered bounds": _mean(_values(rows, "covered bounds")),
+        "R bounds": _part(_values(rows, "R bounds"), 0.5),
+        "R diffprivlib": _part(_values(rows, "R diffprivlib"), 0.5),
+        "rank bounds": _part(_values(rows, "rank bounds"), 0.5),
+        "rank diffprivlib": _part(_values(rows, "rank diffprivlib"), 0.5),
+    }
+
+
+def _values(rows, key):
+    return [r[key] for r in rows if r.get(key) is not None]
+
+
+def _mean(values):
+    return float(np.mean(values)) if values else None
+
+
+def _part(values, part):
+    """Return a quantile that is one of the values; infinite ones are values too."""
+    return float(np.quantile(values, part, method="higher")) if values else None
+
+
+def worst(rows, number=10):
+    """Return the columns with the largest R, over all n."""
+    judged = [r for r in rows if r.get("R") is not None]
+    return sorted(judged, key=lambda r: -r["R"])[:number]
+
+
+def by_table(rows):
+    """Return one line per joint fit: geometric means, extremes and coverage over its columns."""
+    lines = []
+    for key in dict.fromkeys((r["list"], r["table"], r["n"], r["epsilon"]) for r in rows):
+        here = [r for r in rows if (r["list"], r["table"], r["n"], r["epsilon"]) == key]
+        least = min(here, key=lambda r: r["covered"])
+        alone = max(here, key=lambda r: r["of alone"] or 0.0)
+        head = dict(zip(("list", "table", "n", "epsilon"), key, strict=True))
+        lines.append(
+            head
+            | {
+                "d": len(here),
+                "sqrt d": math.sqrt(len(here)),
+                "R": _geometric(_values(here, "R")),
+                "R worst": _part(_values(here, "R"), 1.0),
+                "R alone": _geometric(_values(here, "R alone")),
+                "of alone": _geometric(_values(here, "of alone")),
+                "of alone, worst": alone["of alone"],
+                "worst of": alone["column"],
+                "covered": float(np.mean([r["covered"] for r in here])),
+                "least": least["covered"],
+                "least of": least["column"],
+            }
+        )
+    return lines
+
+
+def _geometric(values):
+    return float(np.exp(np.mean(np.log(np.maximum(values, 1e-300))))) if values else None
+
+
+SHOWN = {
+    "n": "n",
+    "kind": "columns",
+    "columns": "number",
+    "R": "R, median",
+    "q95": "95th percentile",
+    "worst": "worst",
+    "covered": "coverage",
+    "least": "least",
+    "absurd std": "absurd scales",
+    "rank worst": "rank error, worst",
+}
+
+
+def document(rows, tables):
+    """Return a page part in reStructuredText: a table per n and kind, joint fits, the worst ten."""
+    parts = []
+    for which, told in (("aside", "not used for tuning"), ("tuned", "used for tuning")):
+        for epsilon in sorted({r["epsilon"] for r in rows}):
+            chosen = [r for r in rows if (r["list"], r["epsilon"]) == (which, epsilon)]
+            if not chosen:
+                continue
+            reps = max(r["reps"] for r in chosen)
+            names = len({r["column"] for r in chosen})
+            title = f"{names} columns {told}, epsilon {epsilon:g}, {reps} fits of each"
+            parts.append(_list_table(title, by_kind(chosen), SHOWN))
+            if which == "aside":
+                title = f"The ten worst of them, epsilon {epsilon:g}"
+                shown = {
+                    "column": "column",
+                    "kind": "kind",
+                    "n": "n",
+                    "R": "R",
+                    "covered": "coverage",
+                }
+                parts.append(_list_table(title, worst(chosen), shown))
+    if tables:
+        shown = {"table": "table", "list": "list", "d": "d", "n": "n", "epsilon": "epsilon"}
+        shown |= {"R": "R, geometric mean", "R worst": "worst", "of alone": "over alone"}
+        shown |= {"covered": "coverage"}
+        parts.append(_list_table("Joint fits", by_table(tables), shown))
+    return "\n".join([".. written by benchmarks/columns.py --doc", "", *parts])
+
+
+def _list_table(title, lines, shown):
+    text = [f".. list-table:: {title}", "   :header-rows: 1", ""]
+    for cells in (list(shown.values()), *([_cell(x[key]) for key in shown] for x in lines)):
+        text += [f"   {'* -' if j == 0 else '  -'} {cell}" for j, cell in enumerate(cells)]
+    return "\n".join([*text, ""])
+
+
+def _cell(value):
+    if value is None:
+        return "none"
+    return f"{value:.3g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,97 @@
+import math
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+MU = 0.2367
+BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
+
+
+@pytest.fixture
+def yardstick(monkeypatch):
+    monkeypatch.syspath_prepend(BENCHMARKS)
+    yield import_module("_columns_yardstick")
+    del sys.modules["_columns_yardstick"]
+
+
+def rate(p, n=1000):
+    return (np.arange(n) < p * n).astype(float)
+
+
+@pytest.mark.parametrize("shift", [0.0, 1e6])
+@pytest.mark.parametrize("p", [0.002, 0.03, 0.4])
+def test_the_oracle_of_a_rate_has_a_closed_form(yardstick, p, shift):
+    # hypot(C / (n mu), p (1 - C)) is smallest at C = p^2 / (p^2 + 1 / (n mu)^2)
+    best = p / math.hypot(1, p * 1000 * MU)
+    assert yardstick.oracle(rate(p) + shift, MU) == pytest.approx(best, rel=1e-6)
+
+
+def test_the_oracle_counts_one_side_only_and_never_cancels_two(yardstick):
+    x = np.repeat([-1.0, 1.0], 500)
+    assert yardstick.oracle(x, MU) == pytest.approx(0.5 / math.hypot(1, 0.5 * 1000 * MU), rel=1e-6)
+
+
+def test_the_oracle_is_no_worse_than_any_radius_that_is_tried(yardstick):
+    x = np.random.default_rng(0).lognormal(0, 2, size=1000)
+    for radius in np.geomspace(0.01, x.max(), 50):
+        bias = np.maximum(x - radius, 0).mean()
+        noise = radius / (1000 * MU)
+        assert yardstick.oracle(x, MU) <= math.hypot(bias, noise) * (1 + 1e-9)
+
+
+def test_a_constant_column_has_no_yardstick(yardstick):
+    assert yardstick.oracle(np.full(100, 2013.0), MU) == 0
+    assert yardstick.ratio([1.0, 2.0], 0.0) is None
+
+
+def test_a_rank_error_is_the_distance_from_all_ranks_of_an_atom(yardstick):
+    x = np.sort(rate(0.3, 10))  # seven zeros, three ones
+    errors = [yardstick.rank_error(x, v, 0.5) for v in (0.0, 1.0, -1.0, 0.5, math.inf)]
+    np.testing.assert_allclose(errors, [0.0, 0.2, 0.5, 0.2, 1.0])
+    assert yardstick.rank_error(x, 1e-9, 0.5) > 0.1
+    assert yardstick.rank_error(x, 1e-9, 0.5, slack=1e-6) == 0
+
+
+def test_an_interval_holds_a_quantile_or_not(yardstick):
+    x = np.arange(10.0)  # its medians: [4, 5]
+    held = [yardstick.contains_quantile(x, *ends, 0.5) for ends in [(4, 4), (5, 9), (6, 9), (0, 3)]]
+    assert held == [True, True, False, False]
+
+
+def test_pairs_of_widths_are_unequal_beyond_a_factor(yardstick):
+    share = yardstick.share_of_unequal_pairs
+    assert share([1.0, 1.4, 1.5]) == 0
+    assert share([1.0, 1.4, 1.6]) == pytest.approx(1 / 3)
+    assert share([0.0, 0.0, math.inf, math.inf]) == pytest.approx(4 / 6)
+
+
+@pytest.mark.parametrize(
+    ("scale", "truth", "spread", "expected"),
+    [
+        (31.0, 1.0, 1.0, True),
+        (29.0, 1.0, 1.0, False),
+        (1e-59, 0.1, 0.1, True),
+        (1.0, 1e-9, 1e-9, False),
+        (0.2, 0.0, 0.1, False),
+        (1e-9, 0.0, 0.0, True),
+        (math.nan, 1.0, 1.0, True),
+    ],
+)
+def test_a_scale_is_absurd_beyond_thirty(yardstick, scale, truth, spread, expected):
+    assert yardstick.absurd(scale, truth, spread) == expected
+
+
+def test_no_table_is_both_tuned_on_and_kept_aside(monkeypatch):
+    monkeypatch.syspath_prepend(BENCHMARKS)
+    data = import_module("_columns_data")
+    del sys.modules["_columns_data"]
+    tables = {name: {c.table for c in columns} for name, columns in data.LISTS.items()}
+    assert not tables["tuned"] & tables["aside"]
+    assert not tables["aside"] & {"randhie", "fair", "affairs"}  # tuned on, by other names
+    for name, columns in data.LISTS.items():
+        assert len({c.name for c in columns}) == len(columns) >= 55
+        assert {c.kind for c in columns} == set(data.KINDS)
+        assert {t.name for t in data.TABLES if t.list == name} <= tables[name] | {"adult"}
