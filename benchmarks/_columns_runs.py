@@ -28,7 +28,7 @@ from _mean_cells import MeanBudget
 
 import skdp
 
-__all__ = ["Sample", "means", "peer", "quantiles", "scales", "together"]
+__all__ = ["Sample", "means", "peer", "quantiles", "scales", "spreads", "together"]
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 DECILES = tuple(k / 10 for k in range(1, 10))
@@ -71,7 +71,8 @@ class Sample:
         for rep in range(reps or self.reps):
             label = f"{estimator.__name__} {params}"
             seed = int(_stream(0, self.name, len(self.X), rep, label).integers(2**31))
-            made = estimator(epsilon=self.epsilon, delta=self.delta, random_state=seed, **params)
+            budget = {"epsilon": self.epsilon, "delta": self.delta}
+            made = estimator(random_state=seed, **{**budget, **params})
             with warnings.catch_warnings(record=True) as told:
                 warnings.simplefilter("always")
                 try:
@@ -111,6 +112,7 @@ def means(sample):
             given = _mean(sample, unit, bounds=(low, high))
             found |= {
                 "R bounds": given["R"],
+                "R bounds, pure": _mean(sample, unit, bounds=(low, high), delta=0.0)["R"],
                 "bounds / floor": _times(given["rmse"], floor),
                 "covered bounds": given["covered"],
             }
@@ -186,6 +188,25 @@ def scales(sample):
             f"{name} high": max(over, default=None),
         }
     return {"scales": sample.reps, **found}
+
+
+def spreads(sample):
+    """Return the relative error of PrivateVariance's root, the median of the fits."""
+    low, high = float(sample.x.min()), float(sample.x.max())
+    if low == high:
+        return {}
+    found = {"std error": _spread(sample)}
+    if _takes(skdp.PrivateVariance, "bounds"):
+        found["std error bounds"] = _spread(sample, bounds=(low, high))
+        found["std error bounds, pure"] = _spread(sample, bounds=(low, high), delta=0.0)
+    return found
+
+
+def _spread(sample, **params):
+    runs = [fitted for fitted, _ in sample.fits(skdp.PrivateVariance, **params)]
+    variances = np.array([math.inf if run is None else float(run.var_[0]) for run in runs])
+    stds = np.sqrt(np.maximum(variances, 0.0))
+    return float(np.median(np.abs(stds / sample.x.std() - 1)))
 
 
 def quantiles(sample):
@@ -264,13 +285,13 @@ def peer(sample):
         seed = int(_stream(0, sample.name, len(x), rep, "diffprivlib").integers(2**31))
         given = {"epsilon": sample.epsilon, "bounds": bounds, "random_state": seed}
         errors.append(tools.mean(x, **given) - _mean_of(x))
-        stds.append(float(tools.std(x, **given)) / float(x.std()))
+        stds.append(abs(float(tools.std(x, **given)) / float(x.std()) - 1))
         found = [_peer_quantile(tools, x, q, given) for q in QUANTILES]
         pairs = zip(found, QUANTILES, strict=True)
         ranks.append([rank_error(ordered, v, q, _slack(x)) for v, q in pairs])
     return {
         "R diffprivlib": ratio(errors, oracle(x, sample.mu)),
-        "std diffprivlib": float(np.median(stds)),
+        "std error diffprivlib": float(np.median(stds)),
         "rank diffprivlib": float(np.mean(ranks, axis=0).max()),
     }
 

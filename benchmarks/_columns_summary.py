@@ -50,7 +50,12 @@ def _line(rows):
         "bounds / floor": _part(_values(rows, "bounds / floor"), 0.5),
         "covered bounds": _mean(_values(rows, "covered bounds")),
         "R bounds": _part(_values(rows, "R bounds"), 0.5),
+        "R bounds, pure": _part(_values(rows, "R bounds, pure"), 0.5),
         "R diffprivlib": _part(_values(rows, "R diffprivlib"), 0.5),
+        "std error": _part(_values(rows, "std error"), 0.5),
+        "std error bounds": _part(_values(rows, "std error bounds"), 0.5),
+        "std error bounds, pure": _part(_values(rows, "std error bounds, pure"), 0.5),
+        "std error diffprivlib": _part(_values(rows, "std error diffprivlib"), 0.5),
         "rank bounds": _part(_values(rows, "rank bounds"), 0.5),
         "rank diffprivlib": _part(_values(rows, "rank diffprivlib"), 0.5),
     }

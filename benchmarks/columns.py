@@ -21,8 +21,9 @@ largest of the mean errors of the quantiles .05, .25, .5, .75 and .95, each of a
 A value within 1e-6 standard deviations of another has its ranks as well, but for "rank exact".
 "deciles" is the mean of the largest error in rows of nine in one fit. diffprivlib is given the
 exact minimum and maximum, which nobody has, and the number of rows; it spends epsilon without
-delta. "bounds" is skdp with the same minimum and maximum; "/ floor" over the noise of two sums of
-distances to them.
+delta, which in one column needs a third of the noise at epsilon 1. "bounds" is skdp with the same
+minimum and maximum, "pure" without delta as well; "/ floor" is over the noise of two sums of
+distances to the bounds.
 """
 
 import argparse
@@ -31,7 +32,7 @@ from pathlib import Path
 
 import numpy as np
 from _columns_data import LISTS, TABLES, sample
-from _columns_runs import Sample, means, peer, quantiles, scales, together
+from _columns_runs import Sample, means, peer, quantiles, scales, spreads, together
 from _columns_summary import by_kind, by_table, document, worst
 from _harness import _stream, print_table, write_json
 
@@ -47,7 +48,7 @@ def measure_column(which, column, n, epsilon, reps):
     x = sample(column.load(), n, _stream(0, column.name, n))[:, None]
     several, few = (Sample(column.name, x, epsilon, DELTA, times) for times in reps)
     head = {"list": which, "column": column.name, "kind": column.kind, "n": n, "epsilon": epsilon}
-    return head | means(several) | scales(few) | quantiles(few) | peer(few)
+    return head | means(several) | scales(few) | spreads(few) | quantiles(few) | peer(few)
 
 
 def measure_table(table, n, epsilon, reps):
@@ -65,8 +66,10 @@ def show(rows, tables):
         "Means": "kind n epsilon columns R q90 q95 worst covered least least_of infinite warned",
         "Scales and quantiles": "kind n epsilon unequal_pairs absurd_std absurd_iqr rank "
         "rank_q95 rank_worst rank_exact,_worst rank_covered deciles deciles_worst",
-        "With bounds": "kind n epsilon R_bounds bounds_/_floor covered_bounds R_diffprivlib "
-        "rank_bounds rank_diffprivlib",
+        "With bounds": "kind n epsilon R_bounds bounds_/_floor covered_bounds R_bounds,_pure "
+        "R_diffprivlib",
+        "Spreads and quantiles with bounds": "kind n epsilon std_error std_error_bounds "
+        "std_error_bounds,_pure std_error_diffprivlib rank rank_bounds rank_diffprivlib",
     }
     for title, keys in shown.items():
         if lines:
