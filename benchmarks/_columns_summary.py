@@ -111,48 +111,47 @@ def _geometric(values):
     return float(np.exp(np.mean(np.log(np.maximum(values, 1e-300))))) if values else None
 
 
-SHOWN = {
-    "n": "n",
-    "kind": "columns",
+LISTS = {"aside": "not used for tuning", "tuned": "used for tuning"}
+FIGURES = {
     "columns": "number",
     "R": "R, median",
     "q95": "95th percentile",
     "worst": "worst",
     "covered": "coverage",
     "least": "least",
+    "unequal pairs": "unequal pairs",
     "absurd std": "absurd scales",
-    "rank worst": "rank error, worst",
+    "rank": "rank error",
+    "rank worst": "worst",
 }
+NAMED = {"column": "column", "kind": "kind", "epsilon": "epsilon", "n": "n", "R": "R"}
+NAMED |= {"covered": "coverage", "warned": "warned"}
+JOINT = {"table": "table", "told": "columns", "d": "d", "epsilon": "epsilon", "n": "n"}
+JOINT |= {"R": "R, geometric mean", "R worst": "worst", "of alone": "over alone"}
+JOINT |= {"of alone, worst": "worst", "covered": "coverage"}
 
 
 def document(rows, tables):
-    """Return a page part in reStructuredText: a table per n and kind, joint fits, the worst ten."""
-    parts = []
-    for which, told in (("aside", "not used for tuning"), ("tuned", "used for tuning")):
-        for epsilon in sorted({r["epsilon"] for r in rows}):
-            chosen = [r for r in rows if (r["list"], r["epsilon"]) == (which, epsilon)]
-            if not chosen:
-                continue
-            reps = max(r["reps"] for r in chosen)
-            names = len({r["column"] for r in chosen})
-            title = f"{names} columns {told}, epsilon {epsilon:g}, {reps} fits of each"
-            parts.append(_list_table(title, by_kind(chosen), SHOWN))
-            if which == "aside":
-                title = f"The ten worst of them, epsilon {epsilon:g}"
-                shown = {
-                    "column": "column",
-                    "kind": "kind",
-                    "n": "n",
-                    "R": "R",
-                    "covered": "coverage",
-                }
-                parts.append(_list_table(title, worst(chosen), shown))
+    """Return a part of a page in reStructuredText: by n, by kind, the worst columns, joint fits."""
+    parts = [".. written by benchmarks/columns.py --doc", ""]
+    lines = [line | {"told": LISTS[line["list"]]} for line in by_kind(rows)]
+    overall = [line for line in lines if line["kind"] == "all"]
+    if overall:
+        head = {"told": "columns", "epsilon": "epsilon", "n": "n"}
+        parts.append(_list_table("All columns", overall, head | FIGURES))
+    kinds = [line for line in lines if line["list"] == "aside" and line["kind"] != "all"]
+    if kinds:
+        head = {"kind": "columns", "epsilon": "epsilon", "n": "n"}
+        parts.append(_list_table(f"Columns {LISTS['aside']}, by kind", kinds, head | FIGURES))
+    judged = [r for r in rows if r["list"] == "aside"]
+    if judged:
+        parts.append(_list_table("The ten largest R of them", worst(judged), NAMED))
+        least = sorted(judged, key=lambda r: r["covered"])[:10]
+        parts.append(_list_table("The ten lowest coverages of them", least, NAMED))
     if tables:
-        shown = {"table": "table", "list": "list", "d": "d", "n": "n", "epsilon": "epsilon"}
-        shown |= {"R": "R, geometric mean", "R worst": "worst", "of alone": "over alone"}
-        shown |= {"covered": "coverage"}
-        parts.append(_list_table("Joint fits", by_table(tables), shown))
-    return "\n".join([".. written by benchmarks/columns.py --doc", "", *parts])
+        joint = [line | {"told": LISTS[line["list"]]} for line in by_table(tables)]
+        parts.append(_list_table("Joint fits", joint, JOINT))
+    return "\n".join(parts)
 
 
 def _list_table(title, lines, shown):

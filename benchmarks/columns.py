@@ -34,6 +34,7 @@ import numpy as np
 from _columns_data import LISTS, TABLES, sample
 from _columns_runs import Sample, means, peer, quantiles, scales, spreads, together
 from _columns_summary import by_kind, by_table, document, worst
+from _columns_targets import targets
 from _harness import _stream, print_table, write_json
 
 DELTA = 1e-6
@@ -83,6 +84,11 @@ def show(rows, tables):
     if tables:
         print("\nJoint fits")
         print_table(by_table(tables))
+    judged = targets(rows, tables)
+    if judged:
+        print("\nTargets, at epsilon 1")
+        print_table(judged)
+        print(f"\n{sum(t['met'] for t in judged)} of {len(judged)} targets met")
 
 
 def main():
@@ -126,9 +132,8 @@ def main():
             for epsilon in options.epsilon:
                 tables += measure_table(table, n, epsilon, reps)
     show(rows, tables)
-    write_json(
-        options.json, rows, summary=by_kind(rows), joint=tables, joint_summary=by_table(tables)
-    )
+    summary = {"summary": by_kind(rows), "joint": tables, "joint_summary": by_table(tables)}
+    write_json(options.json, rows, **summary, targets=targets(rows, tables))
     if options.doc:
         options.doc.write_text(document(rows, tables), encoding="utf-8")
 

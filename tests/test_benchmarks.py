@@ -11,10 +11,19 @@ BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 
 
 @pytest.fixture
-def yardstick(monkeypatch):
+def bench(monkeypatch):
+    """Import scripts of the benchmarks by name, and forget them."""
+    before = set(sys.modules)
     monkeypatch.syspath_prepend(BENCHMARKS)
-    yield import_module("_columns_yardstick")
-    del sys.modules["_columns_yardstick"]
+    yield import_module
+    for name in set(sys.modules) - before:
+        if getattr(sys.modules[name], "__file__", None) == str(BENCHMARKS / f"{name}.py"):
+            del sys.modules[name]
+
+
+@pytest.fixture
+def yardstick(bench):
+    return bench("_columns_yardstick")
 
 
 def rate(p, n=1000):
@@ -84,10 +93,8 @@ def test_a_scale_is_absurd_beyond_thirty(yardstick, scale, truth, spread, expect
     assert yardstick.absurd(scale, truth, spread) == expected
 
 
-def test_no_table_is_both_tuned_on_and_kept_aside(monkeypatch):
-    monkeypatch.syspath_prepend(BENCHMARKS)
-    data = import_module("_columns_data")
-    del sys.modules["_columns_data"]
+def test_no_table_is_both_tuned_on_and_kept_aside(bench):
+    data = bench("_columns_data")
     tables = {name: {c.table for c in columns} for name, columns in data.LISTS.items()}
     assert not tables["tuned"] & tables["aside"]
     assert not tables["aside"] & {"randhie", "fair", "affairs"}  # tuned on, by other names
@@ -95,3 +102,16 @@ def test_no_table_is_both_tuned_on_and_kept_aside(monkeypatch):
         assert len({c.name for c in columns}) == len(columns) >= 55
         assert {c.kind for c in columns} == set(data.KINDS)
         assert {t.name for t in data.TABLES if t.list == name} <= tables[name] | {"adult"}
+
+
+def test_a_column_is_measured_and_told_of(bench, rng):
+    runs, summary = bench("_columns_runs"), bench("_columns_summary")
+    sample = runs.Sample("normal", rng.normal(50, 10, size=(3000, 1)), 8.0, 1e-6, 2)
+    row = {"list": "aside", "column": "t/x", "kind": "smooth", "n": 3000, "epsilon": 8.0}
+    row |= runs.means(sample) | runs.scales(sample) | runs.spreads(sample) | runs.quantiles(sample)
+    assert 0 < row["R"] < 10
+    assert row["standard absurd"] == row["robust absurd"] == 0
+    assert 0.8 < row["standard low"] <= row["standard high"] < 1.25
+    assert row["rank near"] <= row["rank"] < 0.2
+    page = summary.document([row], [])
+    assert "t/x" in page and "not used for tuning" in page
