@@ -28,6 +28,7 @@ distances to the bounds.
 
 import argparse
 import re
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -41,6 +42,7 @@ DELTA = 1e-6
 SIZES = (150, 500, 3000, 30000)
 JOINT_SIZES = (3000, 30000)
 REPS = (10, 3)  # fits of a mean, fits of anything else
+PROGRESS = ["column", "kind", "n", "epsilon", "R", "covered", "rank near", "standard median"]
 QUICK_REPS, QUICK_SIZES, QUICK_JOINT = (3, 1), (500, 3000), (3000,)
 
 
@@ -115,22 +117,17 @@ def main():
     lists = [name for name in LISTS if options.tables in (name, "all")]
 
     rows, tables = [], []
-    for which in lists:
-        for column in LISTS[which][:: 2 if options.quick else 1]:
-            if not wanted(f"{column.kind} {column.name}"):
-                continue
-            for n in sizes:
-                rows += [measure_column(which, column, n, e, reps) for e in options.epsilon]
-                keys = ["column", "kind", "n", "R", "covered", "rank near", "standard median"]
-                print_table(
-                    [{**rows[-1], "column": column.name.ljust(28)}], keys, header=len(rows) == 1
-                )
-    for table in TABLES:
-        if options.no_joint or table.list not in lists or not wanted(f"joint {table.name}"):
-            continue
-        for n in joint_sizes:
-            for epsilon in options.epsilon:
-                tables += measure_table(table, n, epsilon, reps)
+    columns = [(name, column) for name in lists for column in LISTS[name]]
+    columns = [c for c in columns if wanted(f"{c[1].kind} {c[1].name}")]
+    for which, column in columns[:: 2 if options.quick else 1]:
+        for n, epsilon in product(sizes, options.epsilon):
+            rows.append(measure_column(which, column, n, epsilon, reps))
+            line = rows[-1] | {"column": column.name.ljust(28)}
+            print_table([line], PROGRESS, header=len(rows) == 1)
+    joint = [t for t in TABLES if t.list in lists and wanted(f"joint {t.name}")]
+    for table in [] if options.no_joint else joint:
+        for n, epsilon in product(joint_sizes, options.epsilon):
+            tables += measure_table(table, n, epsilon, reps)
     show(rows, tables)
     summary = {"summary": by_kind(rows), "joint": tables, "joint_summary": by_table(tables)}
     write_json(options.json, rows, **summary, targets=targets(rows, tables))
