@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-__all__ = ["by_kind", "by_table", "document", "worst"]
+__all__ = ["against", "by_kind", "by_table", "document", "worst"]
 
 
 def by_kind(rows):
@@ -109,6 +109,33 @@ def by_table(rows):
 
 def _geometric(values):
     return float(np.exp(np.mean(np.log(np.maximum(values, 1e-300))))) if values else None
+
+
+def against(rows, tables, before):
+    """Return R over that of an earlier run of the same cells, by kind and by table.
+
+    Parameters
+    ----------
+    rows, tables : list of dict
+    before : dict
+        What an earlier run wrote as JSON.
+    """
+    keys = ("list", "table", "column", "n", "epsilon")
+    earlier = {tuple(r.get(k) for k in keys): r for r in before["rows"] + before["joint"]}
+    groups = {}
+    for row in rows + tables:
+        old = earlier.get(tuple(row.get(k) for k in keys))
+        if old is not None and row["R"] is not None:
+            name = row.get("kind") or f"joint {row['table']}"
+            times = row["R"] / max(float(old["R"]), 1e-300)  # infinities are written as words
+            head = (row["list"], name, row["n"], row["epsilon"])
+            groups.setdefault(head, []).append((times, row["column"]))
+    return [
+        dict(zip(("list", "kind", "n", "epsilon"), head, strict=True))
+        | {"R / before": _geometric([times for times, _ in pairs])}
+        | {"worst": max(pairs)[0], "worst of": max(pairs)[1]}
+        for head, pairs in groups.items()
+    ]
 
 
 LISTS = {"aside": "not used for tuning", "tuned": "used for tuning"}

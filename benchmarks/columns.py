@@ -2,6 +2,7 @@
 
     python benchmarks/columns.py [--quick] [--tables aside|tuned|all] [--epsilon E ...] [--n N ...]
         [--cells PATTERN] [--reps N] [--no-joint] [--json PATH] [--doc PATH]
+        [--against PATH]
 
 The columns come out of packages that ship data:
 
@@ -27,6 +28,7 @@ distances to the bounds.
 """
 
 import argparse
+import json
 import re
 from itertools import product
 from pathlib import Path
@@ -34,7 +36,7 @@ from pathlib import Path
 import numpy as np
 from _columns_data import LISTS, TABLES, sample
 from _columns_runs import Sample, means, peer, quantiles, scales, spreads, together
-from _columns_summary import by_kind, by_table, document, worst
+from _columns_summary import against, by_kind, by_table, document, worst
 from _columns_targets import targets
 from _harness import _stream, print_table, write_json
 
@@ -107,6 +109,7 @@ def main():
     results = Path(__file__).parent / "results"
     parser.add_argument("--json", type=Path, default=results / "columns.json")
     parser.add_argument("--doc", type=Path, help="write the summary as reStructuredText")
+    parser.add_argument("--against", type=Path, help="JSON of an earlier run to compare R with")
     options = parser.parse_args()
 
     reps = QUICK_REPS if options.quick else REPS
@@ -129,6 +132,9 @@ def main():
         for n, epsilon in product(joint_sizes, options.epsilon):
             tables += measure_table(table, n, epsilon, reps)
     show(rows, tables)
+    if options.against:
+        print("\nAgainst an earlier run")
+        print_table(against(rows, tables, json.loads(options.against.read_text(encoding="utf-8"))))
     summary = {"summary": by_kind(rows), "joint": tables, "joint_summary": by_table(tables)}
     write_json(options.json, rows, **summary, targets=targets(rows, tables))
     if options.doc:
