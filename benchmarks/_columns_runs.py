@@ -21,6 +21,7 @@ from _columns_yardstick import (
     oracle,
     rank_error,
     ratio,
+    rms,
     share_of_unequal_pairs,
 )
 from _harness import _stream
@@ -130,10 +131,9 @@ def _mean(sample, unit, **params):
     truth = _mean_of(sample.x)
     errors = np.abs(np.array(values) - truth)
     half = _half_widths(lows, highs)
-    rmse = float(np.sqrt(np.mean(np.square(errors))))
     return {
         "R": ratio(errors, unit),
-        "rmse": rmse,
+        "rmse": rms(errors),
         "bias": float(np.mean(values) - truth),
         "covered": float(np.mean(_contain(lows, highs, truth, sample.x))),
         "half": float(np.median(half)),
@@ -318,7 +318,7 @@ def together(sample, columns):
         values = np.array([math.inf if f is None else f.location_[j] for f, _ in joint])
         ends = [(math.nan,) * 2 if f is None else f.interval(CONFIDENCE) for f, _ in joint]
         lows, highs = ([np.broadcast_to(e[k], d)[j] for e in ends] for k in (0, 1))
-        rmse = float(np.sqrt(np.mean(np.square(values - truth))))
+        rmse = rms(values - truth)
         one = Sample(
             f"{sample.name}/{column}", x[:, None], sample.epsilon, sample.delta, sample.reps
         )

@@ -12,6 +12,7 @@ __all__ = [
     "oracle",
     "rank_error",
     "ratio",
+    "rms",
     "share_of_unequal_pairs",
 ]
 
@@ -63,16 +64,21 @@ def bounded_floor(x, low, high, mu):
     return (high - low) * math.hypot(p, 1 - p) / (len(x) * mu)
 
 
+def rms(errors):
+    """Return the root mean square; no square overflows."""
+    return math.hypot(*errors) / math.sqrt(len(errors))
+
+
 def ratio(errors, unit):
     """Return the root mean square error over its yardstick; None where that is 0."""
-    return None if unit == 0 else float(np.sqrt(np.mean(np.square(errors)))) / unit
+    return None if unit == 0 else rms(errors) / unit
 
 
 def share_of_unequal_pairs(widths):
     """Return the share of pairs of runs whose half widths differ by more than a factor 1.5."""
     widths = np.sort(widths)
     small, large = (widths[i] for i in np.triu_indices(len(widths), 1))
-    return float(np.mean(large > UNEQUAL * small)) if len(small) else 0.0
+    return float(np.mean(large / UNEQUAL > small)) if len(small) else 0.0
 
 
 def rank_error(x, value, q, slack=0.0):

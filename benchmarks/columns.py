@@ -33,7 +33,6 @@ import re
 from itertools import product
 from pathlib import Path
 
-import numpy as np
 from _columns_data import LISTS, TABLES, sample
 from _columns_runs import Sample, means, peer, quantiles, scales, spreads, together
 from _columns_summary import against, by_kind, by_table, document, worst
@@ -43,7 +42,7 @@ from _harness import _stream, print_table, write_json
 DELTA = 1e-6
 SIZES = (150, 500, 3000, 30000)
 JOINT_SIZES = (3000, 30000)
-REPS = (10, 3)  # fits of a mean, fits of anything else
+REPS = (10, 2)  # fits of a mean, fits of anything else
 PROGRESS = ["column", "kind", "n", "epsilon", "R", "covered", "rank near", "standard median"]
 QUICK_REPS, QUICK_SIZES, QUICK_JOINT = (3, 1), (500, 3000), (3000,)
 
@@ -100,7 +99,7 @@ def main():
     parser.add_argument(
         "--quick", action="store_true", help="every second column, two sizes, few fits"
     )
-    parser.add_argument("--reps", type=int, help="fits of a mean; a third of it of anything else")
+    parser.add_argument("--reps", type=int, help="fits of a mean; a third of them of anything else")
     parser.add_argument("--cells", default="", help="regular expression for kind table/column")
     parser.add_argument("--tables", choices=[*LISTS, "all"], default="aside")
     parser.add_argument("--epsilon", type=float, nargs="+", default=[1.0])
@@ -142,5 +141,4 @@ def main():
 
 
 if __name__ == "__main__":
-    np.seterr(over="ignore")
     main()
