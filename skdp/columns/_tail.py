@@ -68,7 +68,8 @@ def read_tail(edges, counts, sd, bulk, *, n, per_octave):
     T = edges[top + 1]
     beyond = BEYOND if n > MANY * sd else BEYOND[: len(BEYOND) // 2]
     cuts = np.concatenate([edges[: top + 2], T * beyond])
-    law = _PowerLaw(edges, counts, sd, top, per_octave)
+    first = min(int(np.searchsorted(edges, bulk / 2, side="right")) - 1, top)
+    law = _PowerLaw(edges, counts, sd, max(first, 0), top, per_octave)
     mean, size, high = law.excess(cuts)
     likely = 0.7 * mean + 0.3 * size
     beyond = law.rows(T)
@@ -125,8 +126,8 @@ class _PowerLaw:
     as well. Lengths are in units of t0.
     """
 
-    def __init__(self, edges, counts, sd, top, per_octave):
-        starts = np.arange(_start(counts, sd, top), top + 1)
+    def __init__(self, edges, counts, sd, first, top, per_octave):
+        starts = np.arange(max(first, _start(counts, sd, top)), top + 1)
         mass = np.cumsum(counts[top::-1])[::-1][starts]
         spread = sd * np.sqrt(top + 1 - starts)
         amounts = np.maximum(mass[:, None] + spread[:, None] * AMOUNTS, sd / 2)

@@ -10,7 +10,7 @@ from sklearn.model_selection import GridSearchCV
 
 import skdp
 from skdp import PrivacyLedger, PrivateMean
-from skdp.exceptions import BudgetExceeded, ReleaseError, SeededNoiseWarning
+from skdp.exceptions import BudgetExceeded, ReleaseError, SeededNoiseWarning, UselessReleaseWarning
 
 RHO_ONE = 7.30117  # epsilon at which delta = 1e-6 buys mu = sqrt 2
 seeded = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")
@@ -212,6 +212,7 @@ def test_invalid_rows(rng):
         warnings.simplefilter("ignore", SeededNoiseWarning)
         with_bad = PrivateMean(random_state=0).fit(bad)
         without = PrivateMean(random_state=0).fit(X)
+        warnings.simplefilter("ignore", UselessReleaseWarning)
         empty = PrivateMean(random_state=0).fit(np.empty((0, 2)))
     assert np.array_equal(with_bad.location_, without.location_)
     assert np.isfinite(empty.location_).all()
