@@ -454,7 +454,10 @@ class _Child(Curator):
     def decide(self, text):
         """Note a decision, as :meth:`Curator.decide`."""
         super().decide(text)
-        self._parent.decide(text)
+        doubt = text.removeprefix(WORTH_LITTLE)
+        self._parent.decide(
+            text if doubt == text else f"{WORTH_LITTLE}{self._prefix[:-1]}: {doubt}"
+        )
 
 
 class _ChildKeys:

@@ -1,5 +1,6 @@
 """The fit that every estimator shares: validate the schema, plan, charge, release, report."""
 
+import sys
 import warnings
 from contextlib import contextmanager
 from numbers import Real
@@ -14,7 +15,7 @@ from skdp._grant import Grant
 from skdp._local import Local
 from skdp._numbers import PlainNumbers
 from skdp._schema import validated_rows
-from skdp._threads import quiet
+from skdp._threads import is_quiet, quiet
 from skdp.accounting import PrivacyLedger
 from skdp.chunks import ArrayRows
 from skdp.contracts import Contract, Released, Rows
@@ -27,9 +28,10 @@ from skdp.exceptions import (
 )
 from skdp.mechanisms import make_entropy
 
-__all__ = ["PrivateEstimator", "guarantee"]
+__all__ = ["PrivateEstimator", "doubts_of", "guarantee"]
 
 
+BETWEEN = ("skdp", "sklearn", "joblib")  # the line of a user and a fit
 SCHEMA = ("n_features_in_", "feature_names_in_")  # set by validation
 WITHHELD = (
     "The private part of this fit failed. The details are withheld because they could depend "
@@ -99,7 +101,7 @@ class PrivateEstimator(PlainNumbers, BaseEstimator):
         for name, value in released.items():
             setattr(self, name, value)
         self.privacy_report_ = curator.close(type(self).__name__)
-        if not self._is_granted():
+        if not (self._is_granted() or is_quiet()):  # else it is told of by the fit around it
             _warn_of_doubts(self)
         return self
 
@@ -107,6 +109,10 @@ class PrivateEstimator(PlainNumbers, BaseEstimator):
         """Return what a pickle or a copy takes along: everything but what is local."""
         state = super().__getstate__()
         return {name: value for name, value in state.items() if not isinstance(value, Local)}
+
+    def _doubts(self):
+        """Return what of the released is worth little, and why: constant texts."""
+        return doubts_of(self.privacy_report_)
 
     def _read(self, X, y):
         """Check types and shapes, and public parameters against them; return what to release of.
@@ -136,7 +142,7 @@ class PrivateEstimator(PlainNumbers, BaseEstimator):
                 f"{type(self).__name__} draws its noise from a seed: the result is reproducible "
                 "and NOT private. Use random_state=None for anything that leaves your hands.",
                 SeededNoiseWarning,
-                stacklevel=4,
+                stacklevel=_users_level(),
             )
         if self.ledger is not None:
             self.ledger.charge(plan.budget, type(self).__name__, seeded=entropy.seeded)
@@ -177,17 +183,27 @@ def guarantee(estimator):
     return ", ".join(f"{name}={float(value):g}" for name, value in given if isinstance(value, Real))
 
 
+def doubts_of(report):
+    """Return what a report says is worth little, every text once."""
+    texts = (text for text in report.decisions if text.startswith(WORTH_LITTLE))
+    return tuple(dict.fromkeys(text.removeprefix(WORTH_LITTLE) for text in texts))
+
+
 def _warn_of_doubts(estimator):
-    """Warn once of everything that the report of a fit doubts: released values, constant texts."""
-    doubts = dict.fromkeys(
-        text.removeprefix(WORTH_LITTLE)
-        for text in estimator.privacy_report_.decisions
-        if text.startswith(WORTH_LITTLE)
-    )
+    """Warn once of all that a fit doubts, after everything that is released has been set."""
+    doubts = estimator._doubts()
     if doubts:
         first = f"{type(estimator).__name__} has released what is worth little:"
         told = "\n".join([first, *doubts])
-        warnings.warn(told, UselessReleaseWarning, stacklevel=4)
+        warnings.warn(told, UselessReleaseWarning, stacklevel=_users_level())
+
+
+def _users_level():
+    """Return the stack level of the line that called a fit, for the function that asks."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in BETWEEN:
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 @contextmanager

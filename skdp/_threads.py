@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from functools import lru_cache
 
-__all__ = ["one_blas_thread", "one_thread", "quiet"]
+__all__ = ["is_quiet", "one_blas_thread", "one_thread", "quiet"]
 
 _silent = ContextVar("skdp_silent", default=False)
 
@@ -138,6 +138,11 @@ _filters, _shown = _Shared(_filtered), _Shared(_muffled)
 one_blas_thread = _Shared(_limited)  # for what limits BLAS by itself, and races to restore it
 
 
+def is_quiet():
+    """Return whether this thread is in a private part, whose warnings are dropped."""
+    return _silent.get()
+
+
 @contextmanager
 def quiet():
     """Drop the warnings of this thread, whatever the filters say; those of others pass.
@@ -152,15 +157,15 @@ def quiet():
 
     A thread that is started in a private part is one of the others until it calls this itself.
     """
-    if getattr(sys.flags, "context_aware_warnings", False):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-        return
     token = _silent.set(True)
     try:
-        with _filters, _shown:
-            yield
+        if getattr(sys.flags, "context_aware_warnings", False):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                yield
+        else:
+            with _filters, _shown:
+                yield
     finally:
         _silent.reset(token)
 

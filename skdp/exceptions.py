@@ -45,6 +45,10 @@ class SeededNoiseWarning(UserWarning):
 class UselessReleaseWarning(UserWarning):
     """Something that was released is worth little or nothing: too few rows, or none to be seen.
 
-    Decided and told from released values and public parameters alone; ``privacy_report_`` lists the
-    same doubts among its decisions.
+    A fit warns at most once, whatever it is made of: a pipeline for all of its steps, a search for
+    its winner alone. Decided and told from released values and public parameters; the same doubts
+    are among the decisions of ``privacy_report_``, of a search in that of ``best_estimator_``.
+
+    It is told when everything that was released has been set. Where warnings are errors, a fit that
+    raises it is complete: the budget is spent, and the estimator holds the result.
     """

@@ -9,7 +9,7 @@ from sklearn.base import clone
 from skdp._estimator import PrivateEstimator
 from skdp._local import Local
 from skdp.audit._observe import audited_clone, recorded_fit
-from skdp.exceptions import AuditFailure, SeededNoiseWarning
+from skdp.exceptions import AuditFailure, SeededNoiseWarning, UselessReleaseWarning
 
 
 def require(condition, text):
@@ -25,9 +25,10 @@ def small(data, n=60):
 
 @contextmanager
 def unflagged():
-    """Ignore the warning of a seed, which audits set on purpose."""
+    """Ignore the warnings of a seed, and of small tables, which audits choose on purpose."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SeededNoiseWarning)
+        warnings.simplefilter("ignore", UselessReleaseWarning)
         yield
 
 

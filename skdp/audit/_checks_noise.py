@@ -27,7 +27,7 @@ def check_seed_is_flagged(name, estimator, data):
         warnings.simplefilter("ignore", SeededNoiseWarning)
         require(rows.fit(seeded).privacy_report_.seeded, f"{name}: the report hides the seed.")
     with warnings.catch_warnings():
-        warnings.simplefilter("error")
+        warnings.simplefilter("error", SeededNoiseWarning)
         report = rows.fit(secure(estimator, ledger=None)).privacy_report_
     require(not report.seeded, f"{name}: a fit with fresh noise is reported as seeded.")
 

@@ -13,7 +13,7 @@ from skdp._curator import current_replacement, replaced_curator
 from skdp.accounting import PrivacyLedger, PrivacyReport
 from skdp.audit._audit_report import AuditReport
 from skdp.audit._events import find_evidence
-from skdp.exceptions import ReleaseError, SeededNoiseWarning
+from skdp.exceptions import ReleaseError, SeededNoiseWarning, UselessReleaseWarning
 
 __all__ = [
     "audit",
@@ -230,6 +230,7 @@ def _fit_block(estimator, table, statistic, runs, context, key):
     claim, values, (config, make_curator) = None, [], context
     with config_context(**config), replaced_curator(make_curator), warnings.catch_warnings():
         warnings.simplefilter("ignore", SeededNoiseWarning)
+        warnings.simplefilter("ignore", UselessReleaseWarning)
         for run in runs:
             try:
                 fitted = fresh_clone(estimator, *key, run).fit(*table)

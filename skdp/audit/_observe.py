@@ -17,7 +17,7 @@ from skdp._local import Local
 from skdp.audit._fingerprint import fingerprint, kept_elsewhere, state
 from skdp.audit._samples import Sample
 from skdp.audit._transcript import CannedCurator
-from skdp.exceptions import SeededNoiseWarning
+from skdp.exceptions import SeededNoiseWarning, UselessReleaseWarning
 
 __all__ = ["audited_clone", "observe", "recorded_fit"]
 
@@ -40,8 +40,10 @@ def audited_clone(estimator, **params):
     return twin.set_params(**params)
 
 
-def recorded_fit(estimator, data, transcript, *, seed=0, coins=None, entropy=None):
+def recorded_fit(estimator, data, transcript, *, seed=0, coins=None, entropy=None, doubts="ignore"):
     """Fit ``estimator`` on a table or a Sample, with answers from ``transcript``.
+
+    ``doubts`` is what is done about the warning of useless releases, of which audits make many.
 
     Returns
     -------
@@ -63,6 +65,7 @@ def recorded_fit(estimator, data, transcript, *, seed=0, coins=None, entropy=Non
     error = None
     with replaced_curator(make), warnings.catch_warnings():
         warnings.simplefilter("ignore", SeededNoiseWarning)
+        warnings.simplefilter(doubts, UselessReleaseWarning)
         try:
             Sample.of(data).fit(estimator) if isinstance(data, Sample) else estimator.fit(data)
         except Exception as caught:
@@ -74,7 +77,9 @@ def observe(estimator, data, transcript, *, seed=0, public=None):
     """Fit ``estimator`` and return what can be seen: a dict of channel -> comparable value."""
     seen = {}
     with _overheard(seen):
-        records, curators, error = recorded_fit(estimator, data, transcript, seed=seed)
+        records, curators, error = recorded_fit(
+            estimator, data, transcript, seed=seed, doubts="always"
+        )
     seen["exception"] = error and (type(error).__name__, str(error))
     seen["requests"] = [record.request for record in records]
     reports = [curator.close("audit") for curator in curators]

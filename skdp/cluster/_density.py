@@ -25,8 +25,9 @@ __all__ = [
 ]
 
 GRAM_SHARE, TREE_SHARE, LIFT_PART = 0.12, 0.40, 0.2
-STRONG = 300.0  # noise sds of a cluster that a few cells of noise cannot outweigh
 FLAT = 3  # columns up to which the tree grows in all coordinates
+STRONG = 300.0  # noise sds of a cluster that a few cells of noise cannot outweigh
+WORTHLESS = 15.0, 30.0  # noise sds of a cluster, in few and many columns: below, centres are off
 WEAK = "weak signal: a cluster of mean size hardly stands out of the noise"
 
 
@@ -129,15 +130,15 @@ def density_centers(rows, curator, located, n_clusters, *, n_init=30, seed=0, sh
     share = curator.remaining if share is None else min(Fraction(share), curator.remaining)
     before = curator.remaining
     signal = located.n_rows * curator.budget.mu * math.sqrt(share) / n_clusters
-    if signal < 30:
-        curator.decide(WEAK)
+    if signal < WORTHLESS[rows.n_features > FLAT]:
+        curator.doubt(WEAK)
     if rows.n_features <= FLAT:
-        subspace = whole_space(rows.n_features, located.reach)
+        subspace = whole_space(located.half)
     else:
         most = min(max(n_clusters - 1, 2), 2 if signal < 30 else 3 if signal < 100 else 6)
         gram_share = Fraction(GRAM_SHARE) * share
         subspace = find_subspace(rows, curator, located, most=most, share=gram_share)
-    plan = schedule(signal, flat=subspace.W is None)
+    plan = schedule(signal, n_clusters, flat=subspace.W is None)
     grid = Grid(subspace.half, plan.depth)
     synopsis = grow(
         count_cells(rows, located, subspace, grid),
@@ -157,7 +158,7 @@ def density_centers(rows, curator, located, n_clusters, *, n_init=30, seed=0, sh
         left = share - (before - curator.remaining)
     else:
         y = subspace.lift(points)
-    return Start(located.to_data(y), synopsis, subspace, left)
+    return Start(located.inside(located.to_data(y)), synopsis, subspace, left)
 
 
 def _lifted(rows, curator, located, subspace, points, *, share):

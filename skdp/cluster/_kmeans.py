@@ -12,6 +12,7 @@ from skdp.cluster._base import CentersMixin, LocalLabels
 from skdp.cluster._density import density_centers, density_steps
 from skdp.cluster._friendly_road import friendly_centers, friendly_road_steps, parts_for
 from skdp.cluster._locate import locate
+from skdp.cluster._place import PublicPlace
 from skdp.cluster._refine import refine
 
 __all__ = ["FriendlyCoreKMeans"]
@@ -23,7 +24,7 @@ DENSITY = "road: density (a noisy tree of counts)"
 PARTS = 400  # for a friendly road that is forced although nothing speaks for it
 
 
-class FriendlyCoreKMeans(CentersMixin, PrivateEstimator):
+class FriendlyCoreKMeans(CentersMixin, PublicPlace, PrivateEstimator):
     """K-means clustering under differential privacy, without bounds on the data.
 
     A drop-in for :class:`sklearn.cluster.KMeans`. It finds where the rows lie, finds clusters by
@@ -44,6 +45,10 @@ class FriendlyCoreKMeans(CentersMixin, PrivateEstimator):
         by more than a factor e^epsilon, up to ``delta``.
     delta : float, default=1e-6
         Privacy parameter in (0, 1); choose it well below one over the number of rows.
+    bounds : tuple (low, high), default=None
+        Public bounds of the entries, numbers or one per column: entries beyond are clipped to
+        them, and the centres lie between them. The search for the rows begins there, so that fewer
+        of them do. Must not be computed from X.
     method : {"auto", "density", "friendly"}, default="auto"
         The road to the centres. ``"auto"`` decides from the released number of rows and public
         parameters. If the parts do not agree, the friendly road ends on the density road with
@@ -57,6 +62,11 @@ class FriendlyCoreKMeans(CentersMixin, PrivateEstimator):
         the estimator is pickled or copied.
     n_jobs : int, default=None
         Threads for the parts of the friendly road.
+    center : float or array-like of shape (n_features,), default=None
+        A public point; together with ``radius`` only. None takes 0.
+    radius : float, default=None
+        Instead of ``bounds``, a public radius: rows farther than twice that from ``center`` are
+        left out. Must not be computed from X.
     random_state : int, RandomState instance or None, default=None
         None draws noise from the operating system. Anything else makes the result reproducible
         and not private: for tests and documentation.
@@ -120,6 +130,7 @@ class FriendlyCoreKMeans(CentersMixin, PrivateEstimator):
 
     _parameter_constraints: dict = {
         **PrivateEstimator._parameter_constraints,
+        **PublicPlace._place_constraints,
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
         "method": [StrOptions({"auto", "density", "friendly"})],
         "n_parts": [Interval(Integral, 2, None, closed="left"), StrOptions({"auto"})],
@@ -134,22 +145,28 @@ class FriendlyCoreKMeans(CentersMixin, PrivateEstimator):
         *,
         epsilon=1.0,
         delta=1e-6,
+        bounds=None,
         method="auto",
         n_parts="auto",
         n_init=30,
         store_labels=False,
         n_jobs=None,
+        center=None,
+        radius=None,
         random_state=None,
         ledger=None,
     ):
         self.n_clusters = n_clusters
         self.epsilon = epsilon
         self.delta = delta
+        self.bounds = bounds
         self.method = method
         self.n_parts = n_parts
         self.n_init = n_init
         self.store_labels = store_labels
         self.n_jobs = n_jobs
+        self.center = center
+        self.radius = radius
         self.random_state = random_state
         self.ledger = ledger
 
@@ -169,6 +186,7 @@ class FriendlyCoreKMeans(CentersMixin, PrivateEstimator):
         return Plan(budget, (*density_steps(), *steps), events)
 
     def _check_public(self, n_features):
+        self._place(n_features)
         if self.method == "density" and self.n_parts != "auto":
             raise ValueError(
                 'n_parts is for the friendly road, which method="density" does not take. Leave it '
@@ -176,7 +194,9 @@ class FriendlyCoreKMeans(CentersMixin, PrivateEstimator):
             )
 
     def _release(self, rows, curator):
-        located, seed = locate(rows, curator), public_seed(self.random_state)
+        given, seed = rows, public_seed(self.random_state)
+        place, rows = self._placed(given)
+        located = locate(rows, curator, place=place)
         centers, known = self._friendly(rows, curator, located, seed), {}
         if centers is None:
             start = density_centers(
@@ -192,7 +212,7 @@ class FriendlyCoreKMeans(CentersMixin, PrivateEstimator):
             "n_iter_": done.n_steps,
         }
         if self.store_labels:
-            fitted["_labels"] = LocalLabels.of(rows, done.centers)
+            fitted["_labels"] = LocalLabels.of(given, done.centers)
         return fitted
 
     def _friendly(self, rows, curator, located, seed):

@@ -1,7 +1,7 @@
 """LloydKMeans, the estimator."""
 
 from fractions import Fraction
-from numbers import Integral, Real
+from numbers import Integral
 
 import numpy as np
 
@@ -11,7 +11,8 @@ from skdp._public import public_seed
 from skdp.accounting import Budget, Plan, Step
 from skdp.cluster._base import CentersMixin, LocalLabels
 from skdp.cluster._lloyd_run import lloyd_run
-from skdp.cluster._locate import LARGEST, SMALLEST, Located, locate, locate_steps
+from skdp.cluster._locate import locate, locate_steps
+from skdp.cluster._place import PublicPlace
 from skdp.cluster._pure_ball import locate_pure, locate_pure_steps
 
 __all__ = ["LloydKMeans"]
@@ -19,7 +20,7 @@ __all__ = ["LloydKMeans"]
 FAINTEST = Fraction(1, 2**30)  # of epsilon, for every step and column
 
 
-class LloydKMeans(CentersMixin, PrivateEstimator):
+class LloydKMeans(CentersMixin, PublicPlace, PrivateEstimator):
     """K-means by noisy steps of Lloyd: the classical private algorithm.
 
     Every step assigns rows to centres and releases noisy counts and sums of all clusters. Simple,
@@ -34,6 +35,10 @@ class LloydKMeans(CentersMixin, PrivateEstimator):
         Privacy parameter, > 0.
     delta : float, default=1e-6
         Privacy parameter in [0, 1). With 0 the noise is Laplace and the guarantee pure.
+    bounds : tuple (low, high), default=None
+        Public bounds of the entries, numbers or one per column: entries beyond are clipped to
+        them, and the centres lie between them. The budget of the search for the rows goes to the
+        steps. Must not be computed from X.
     init : {"spread", "random"} or array-like of shape (n_clusters, n_features), default="spread"
         Centres to start from, never computed from X: spread evenly over the ball of the rows,
         uniform points of that ball, or public points.
@@ -42,8 +47,9 @@ class LloydKMeans(CentersMixin, PrivateEstimator):
     center : float or array-like of shape (n_features,), default=None
         A public point; together with ``radius`` only. None takes 0.
     radius : float, default=None
-        A public radius: rows farther than twice that from ``center`` are left out. None finds a
-        ball privately, which takes 2 to 26 % of the budget. Must not be computed from X.
+        Instead of ``bounds``, a public radius: rows farther than twice that from ``center`` are
+        left out. Without either a ball is found privately, which takes 2 to 26 % of the budget.
+        Must not be computed from X.
     store_labels : bool, default=False
         Keep ``labels_`` of the training rows in memory. They are not private, and are lost when
         the estimator is pickled or copied.
@@ -97,11 +103,10 @@ class LloydKMeans(CentersMixin, PrivateEstimator):
 
     _parameter_constraints: dict = {
         **PrivateEstimator._parameter_constraints,
+        **PublicPlace._place_constraints,
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
         "init": [StrOptions({"spread", "random"}), "array-like"],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "center": [Real, "array-like", None],
-        "radius": [Interval(Real, 0, None, closed="neither"), None],
         "store_labels": ["boolean"],
     }
 
@@ -111,6 +116,7 @@ class LloydKMeans(CentersMixin, PrivateEstimator):
         *,
         epsilon=1.0,
         delta=1e-6,
+        bounds=None,
         init="spread",
         max_iter=6,
         center=None,
@@ -122,6 +128,7 @@ class LloydKMeans(CentersMixin, PrivateEstimator):
         self.n_clusters = n_clusters
         self.epsilon = epsilon
         self.delta = delta
+        self.bounds = bounds
         self.init = init
         self.max_iter = max_iter
         self.center = center
@@ -141,16 +148,15 @@ class LloydKMeans(CentersMixin, PrivateEstimator):
         budget = self._budget(_pure if pure else Budget.gaussian)
         step = Step("step", "laplace" if pure else "gaussian", Fraction(1, self.max_iter))
         step = Step(step.label, step.mechanism, step.at_most, self.max_iter)
-        if self.radius is not None:
+        if self._is_placed():
             return Plan(budget, (step,))
         return Plan(budget, (*(locate_pure_steps() if pure else locate_steps()), step))
 
     def _release(self, rows, curator):
-        d = rows.n_features
-        if self.radius is not None:
-            center = np.zeros(d) if self.center is None else self._array("center", (d,))
-            radius = min(max(float(self.radius), SMALLEST), LARGEST)
-            located = Located(1.0, 0.0, center, radius, radius)
+        given, d = rows, rows.n_features
+        place, rows = self._placed(given)
+        if place is not None:
+            located = place.located()
         else:
             located = (locate_pure if curator.budget.unit == "pure" else locate)(rows, curator)
         init = self.init
@@ -167,17 +173,11 @@ class LloydKMeans(CentersMixin, PrivateEstimator):
         )
         fitted = {"cluster_centers_": centers, "n_iter_": self.max_iter}
         if self.store_labels:
-            fitted["_labels"] = LocalLabels.of(rows, centers)
+            fitted["_labels"] = LocalLabels.of(given, centers)
         return fitted
 
     def _check_public(self, n_features):
-        if self.center is not None:
-            self._array("center", (n_features,))
-            if self.radius is None:
-                raise ValueError(
-                    "center was given without radius. Pass both, or neither to find a ball "
-                    "privately."
-                )
+        self._place(n_features)
         if not isinstance(self.init, str):
             self._array("init", (self.n_clusters, n_features))
         if self.delta == 0 and self._budget(_pure).amount < FAINTEST * self.max_iter * n_features:

@@ -47,7 +47,7 @@ def lloyd_run(rows, curator, located, n_clusters, init, *, n_steps, seed=0):
         moved = sums.moved(centers, radii)
         if i < n_steps - 2:
             moved = _revived(moved, sums, radii, "revival", i, seed)
-        centers = located.to_data(located.to_units(moved))
+        centers = located.inside(located.to_data(located.to_units(moved)))
     return centers
 
 

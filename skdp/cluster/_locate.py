@@ -22,6 +22,7 @@ FARTHEST = 8.0  # largest reach, in radii
 FALSE_REACH = 0.01, 0.0005  # probability that noise passes for rows within 2 radii, beyond them
 LIMIT = DROP * FARTHEST  # radii from the centre within which all kept rows and all centres lie
 SMALLEST, LARGEST = 2.0**-1000, 2.0**1000
+THINNEST = 2.0**-20  # half width of a box, in radii
 UNSEEN = "the scale of the rows did not stand out of the noise: its likeliest value was taken"
 
 
@@ -33,7 +34,7 @@ class Located:
     ``center`` (d,) and ``radius``: a ball that holds the bulk; ``typical``: about the median
     distance from the centre; ``seen``: whether the radius stood out of the noise; ``reach``, from
     1 to 8 radii: how far out rows still stand out of the noise. Beyond twice the reach they count
-    as outliers and are left out.
+    as outliers and are left out. ``box``: public bounds (low, high) to which rows are clipped.
     """
 
     n_rows: float
@@ -43,6 +44,7 @@ class Located:
     typical: float
     seen: bool = True
     reach: float = 1.0
+    box: tuple | None = None
 
     def to_units(self, points):
         """Return points in units of the radius, seen from the centre, inside the ball of 16."""
@@ -54,6 +56,20 @@ class Located:
     def to_data(self, y):
         """Undo :meth:`to_units`."""
         return bounded(y * self.radius + self.center)
+
+    def inside(self, points):
+        """Return points of the table clipped to the box, if there is one: post-processing."""
+        return points if self.box is None else np.clip(points, *self.box)
+
+    @property
+    def half(self):
+        """Half widths of what holds the rows, in radii: the reach, or less where the box ends."""
+        if self.box is None:
+            return np.full(len(self.center), self.reach)
+        low, high = self.box
+        with np.errstate(over="ignore"):
+            far = np.maximum(self.center - low, high - self.center) / self.radius
+        return np.clip(far, THINNEST, self.reach)
 
 
 def _lengths(y):
@@ -74,7 +90,7 @@ def locate_steps():
     )
 
 
-def locate(rows, curator, *, share=1.0):
+def locate(rows, curator, *, share=1.0, place=None):
     """Find a ball that holds the bulk of the rows, wherever on the axis of floats it lies.
 
     The radius is read off a histogram of the logarithms of all distances from the present centre,
@@ -88,6 +104,9 @@ def locate(rows, curator, *, share=1.0):
         With the steps of :func:`locate_steps`.
     share : float, default=1.0
         The part of the budget that the fit may use; .02 to .17 of it are spent here.
+    place : Place, default=None
+        A public ball that holds the rows. The search begins there, and ends there if nothing
+        smaller is seen: bounds can be far wider than the rows, and to find that out costs little.
 
     Returns
     -------
@@ -110,6 +129,10 @@ def locate(rows, curator, *, share=1.0):
     scale_share = share * float(np.clip((30 / need) ** 2, *SCALE_SHARES))
     centre_share = share * float(np.clip(d * (20 / need) ** 2, *CENTRE_SHARES))
     left, center, radius, all_seen = LOCATE_SHARE * share, np.zeros(d), math.inf, True
+    typical, box = 1.0, None
+    if place is not None:
+        center, radius, box = place.center, place.radius, place.box
+        typical = radius / 2
     before, reach = center, 1.0
     for _ in range(ROUNDS):
         if scale_share > left:
@@ -135,11 +158,11 @@ def locate(rows, curator, *, share=1.0):
         with np.errstate(over="ignore"):
             center = bounded(center + total / n)
     if not all_seen:
-        curator.decide(UNSEEN)
+        curator.doubt(UNSEEN)
     smallest = max(SMALLEST, 1e-9 * float(np.abs(center).max()))
     radius = min(max(radius, smallest if radius == 0 else SMALLEST), LARGEST)
     typical = min(max(typical, radius / 64), radius)
-    return Located(n, n_sd, center, radius, typical, all_seen, reach)
+    return Located(n, n_sd, center, radius, typical, all_seen, reach, box)
 
 
 def _release_scale(rows, curator, center, share):

@@ -69,7 +69,7 @@ def locate_pure(rows, curator):
             center = np.nan_to_num(center + step)
             shift = float(np.sqrt(np.square(step).sum()))
     if not found:
-        curator.decide(UNSEEN)
+        curator.doubt(UNSEEN)
     smallest = max(SMALLEST, 1e-9 * float(np.abs(center).max()))
     radius = min(max(radius, smallest if radius == 0 else SMALLEST), LARGEST)
     typical = min(max(typical, radius / 64), radius)

@@ -25,6 +25,8 @@ SUM_BITS = 20
 RADII_SHARE = 0.06
 GROWTH = 1.85  # of the shares from step to step
 PULLED, WIDER = 0.6, 4.0  # a mean residual so long, in radii: the rows lie beyond the ball
+CERTAIN = 3.0  # noise sds of the number of rows, below which centres are guesses
+FEW = "the number of rows does not stand out of its noise: the centres are guesses"
 TINY = 2.0**-20  # smallest clip radius, in located radii
 
 
@@ -101,8 +103,11 @@ def refine(
         for part in _parts(n_steps):
             run.step(part * left)
     scale = np.sqrt(run.variance) * located.radius
+    if located.n_rows < CERTAIN * located.n_sd:
+        curator.doubt(FEW)
+        scale = np.full(k, math.inf)
     radii = run.radii * located.radius
-    centers = located.to_data(run.y)
+    centers = located.inside(located.to_data(run.y))
     return Refined(centers, run.counts, scale, radii, run.n_refused, run.n_steps)
 
 

@@ -51,9 +51,9 @@ class Subspace:
         return points if self.W is None else points @ self.W.T
 
 
-def whole_space(d, reach=1.0):
-    """Return the coordinates themselves with the box [-reach, reach]^d: no release."""
-    return Subspace(None, np.full(d, reach))
+def whole_space(half):
+    """Return the coordinates themselves with the box [-half, half]: no release."""
+    return Subspace(None, np.asarray(half, dtype=np.float64))
 
 
 def find_subspace(rows, curator, located, *, most, share):

@@ -13,6 +13,8 @@ __all__ = ["Schedule", "grow", "onto_simplex", "schedule"]
 
 KEEP = 2.5  # noise sds above which a cell is kept
 MOST_OPEN = 20000
+FAINTEST, FAINT = 25.0, 60.0  # noise sds of a cluster that a fine grid would cut into noise
+MANY = 8  # clusters, which tend to be small
 
 
 @dataclass(frozen=True)
@@ -35,11 +37,13 @@ class Schedule:
         return self.first + self.bits * self.stages
 
 
-def schedule(signal, *, flat):
-    """Return the schedule for clusters of ``signal`` noise sds.
+def schedule(signal, n_clusters, *, flat):
+    """Return the schedule for clusters of ``signal`` noise sds: many tend to be small.
 
     ``flat`` tells that the cells are those of all coordinates, not of a subspace.
     """
+    if flat and signal < (FAINT if n_clusters < MANY else FAINTEST):
+        return Schedule(6 if signal < FAINTEST else 8, 0.7, 2, 3, 0.03)
     if signal < 100:
         return Schedule(10, 0.7, 2, 2, 0.03) if flat else Schedule(8, 0.6, 2, 3, 0.03)
     if signal < 300:

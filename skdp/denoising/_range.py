@@ -59,7 +59,7 @@ def private_ranges(rows, columns, curator, law):
 
     reach = np.array([[top(side) for side in pair] for pair in noisy])
     if not reach.any(axis=1).all():
-        curator.decide("too few rows, or rows all alike: a range is one unit wide")
+        curator.doubt("too few rows, or rows all alike: a range is one unit wide")
     return centre - reach[:, 0], centre + reach[:, 1]
 
 

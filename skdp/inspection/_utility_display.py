@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from skdp.exceptions import SeededNoiseWarning
+from skdp.exceptions import SeededNoiseWarning, UselessReleaseWarning
 
 __all__ = ["UtilityDisplay"]
 
@@ -152,4 +152,5 @@ def _fitted(estimator, X, y, param_name, epsilon, seed):
     copy.set_params(**given | {param_name: epsilon})
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SeededNoiseWarning)
+        warnings.simplefilter("ignore", UselessReleaseWarning)
         return copy.fit(X, y)

@@ -93,13 +93,13 @@ class ColumnEstimator(PrivateEstimator):
                 if sensitivity is not None:
                     place.sensitivity = np.tile(sensitivity, times)
         if place is None:
-            curator.decide(NOTHING)
+            curator.doubt(NOTHING)
             start = np.zeros(d) if center is None else center
             values = np.asarray(self._without_rows(start))
             return self._fitted(values, np.full(values.shape, math.inf), start)
         values, sd = self._draw(rows, curator, noise, place)
         if np.any(lost):
-            curator.decide(TOO_WIDE)
+            curator.doubt(TOO_WIDE)
         values, sd = np.nan_to_num(values).reshape(times, d), np.where(lost, math.inf, sd)
         return self._fitted(values, sd.reshape(times, d), place.center[:d])
 

@@ -150,7 +150,7 @@ def core_location(rows, curator, *, core):
 
 def _released(mean, d, n_rows, curator):
     if mean is None:
-        curator.decide(NOTHING)
+        curator.doubt(NOTHING)
         unknown = np.full(d, math.inf)
         return MeanRelease(np.zeros(d), unknown, np.tile(unknown, (2, 1)), n_rows)
     location = np.nan_to_num(mean.value)  # at the largest radii noise may leave the floats

@@ -35,7 +35,7 @@ USELESS = (
     "useless at this number of rows and this budget: the estimated error of a count is above a "
     "tenth of all rows. Ask for fewer or smaller tables, merge levels, or spend more"
 )
-USEFUL = 0.1
+USEFUL, CLEAR = 0.1, 3.0  # of all rows; noise sds of the number of rows
 
 
 class MarginalReleaser(MarginalAnswers, PrivateEstimator):
@@ -278,9 +278,9 @@ class MarginalReleaser(MarginalAnswers, PrivateEstimator):
         processed = postprocess(measurement, how, nonnegative=self.nonnegative)
         n_rows = float(processed.values[0])
         risk = np.sqrt(max(processed.risk, 0.0) / tables.cells) / max(n_rows, 1.0)
-        useful = bool(risk <= USEFUL)
+        useful = bool(risk <= USEFUL and n_rows > CLEAR * measurement.sd[0])
         if not useful:
-            curator.decide(USELESS)
+            curator.doubt(USELESS)
         return {
             "n_rows_": n_rows,
             "noise_scale_": workload_scale(measurement, tables.cells),

@@ -22,7 +22,7 @@ def parameters(mixture, located):
     pick = {"tied": (0,), "spherical": (slice(None), 0)}.get(kind, ())
     return {
         "weights_": mixture.weights,
-        "means_": located.to_data(mixture.means),
+        "means_": located.inside(located.to_data(mixture.means)),
         "covariances_": covariances[pick],
         "precisions_": precisions[pick],
         "precisions_cholesky_": roots[pick],

@@ -13,6 +13,7 @@ from skdp.cluster._density import density_centers, density_steps
 from skdp.cluster._friendly_road import friendly_centers, friendly_road_steps, parts_for
 from skdp.cluster._locate import locate
 from skdp.cluster._oracles import pca_oracle
+from skdp.cluster._place import PublicPlace
 from skdp.mixture._base import MixtureMixin
 from skdp.mixture._em import em_steps, private_em
 from skdp.mixture._parameters import parameters
@@ -27,7 +28,7 @@ COUNTS = "start: density (a noisy tree of counts)"
 FEWEST_PARTS = 100
 
 
-class PrivateGMM(MixtureMixin, PrivateEstimator):
+class PrivateGMM(MixtureMixin, PublicPlace, PrivateEstimator):
     """Gaussian mixture under differential privacy, without bounds on the data.
 
     A drop-in for :class:`sklearn.mixture.GaussianMixture`. It finds where the rows lie and where
@@ -48,6 +49,10 @@ class PrivateGMM(MixtureMixin, PrivateEstimator):
         by more than a factor e^epsilon, up to ``delta``.
     delta : float, default=1e-6
         Privacy parameter in (0, 1); choose it well below one over the number of rows.
+    bounds : tuple (low, high), default=None
+        Public bounds of the entries, numbers or one per column: entries beyond are clipped to
+        them, and the means lie between them. The search for the rows begins there, so that fewer
+        of them do. Must not be computed from X.
     method : {"auto", "density", "friendly"}, default="auto"
         Where EM starts. ``"density"``: a noisy tree of counts. ``"friendly"`` [1]_: means on which
         most of many random parts of the table agree; for well separated components, and several
@@ -59,6 +64,11 @@ class PrivateGMM(MixtureMixin, PrivateEstimator):
         Starts of k-means on released cells. Costs time, and no budget.
     n_jobs : int, default=None
         Threads for the parts of the friendly start.
+    center : float or array-like of shape (n_features,), default=None
+        A public point; together with ``radius`` only. None takes 0.
+    radius : float, default=None
+        Instead of ``bounds``, a public radius: rows farther than twice that from ``center`` are
+        left out. Must not be computed from X.
     random_state : int, RandomState instance or None, default=None
         None draws noise from the operating system. Anything else makes the result reproducible
         and not private: for tests and documentation.
@@ -121,6 +131,7 @@ class PrivateGMM(MixtureMixin, PrivateEstimator):
 
     _parameter_constraints: dict = {
         **PrivateEstimator._parameter_constraints,
+        **PublicPlace._place_constraints,
         "n_components": [Interval(Integral, 1, None, closed="left")],
         "covariance_type": [StrOptions({"full", "tied", "diag", "spherical"})],
         "method": [StrOptions({"auto", "density", "friendly"})],
@@ -136,10 +147,13 @@ class PrivateGMM(MixtureMixin, PrivateEstimator):
         covariance_type="full",
         epsilon=1.0,
         delta=1e-6,
+        bounds=None,
         method="auto",
         max_iter=5,
         n_init=30,
         n_jobs=None,
+        center=None,
+        radius=None,
         random_state=None,
         ledger=None,
     ):
@@ -147,10 +161,13 @@ class PrivateGMM(MixtureMixin, PrivateEstimator):
         self.covariance_type = covariance_type
         self.epsilon = epsilon
         self.delta = delta
+        self.bounds = bounds
         self.method = method
         self.max_iter = max_iter
         self.n_init = n_init
         self.n_jobs = n_jobs
+        self.center = center
+        self.radius = radius
         self.random_state = random_state
         self.ledger = ledger
 
@@ -171,9 +188,13 @@ class PrivateGMM(MixtureMixin, PrivateEstimator):
         )
         return Plan(budget, (*steps, *friendly), events)
 
+    def _check_public(self, n_features):
+        self._place(n_features)
+
     def _release(self, rows, curator):
         seed = int(self.random_state) if isinstance(self.random_state, Integral) else 0
-        located = locate(rows, curator)
+        place, rows = self._placed(rows)
+        located = locate(rows, curator, place=place)
         centers = self._friendly(rows, curator, located, seed)
         if centers is None:
             centers = density_centers(

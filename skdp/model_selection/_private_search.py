@@ -12,7 +12,7 @@ from sklearn.utils.validation import validate_data
 from skdp._compat import HasMethods, Interval, StrOptions
 from skdp._config import config_context, get_config
 from skdp._curator import current_replacement, replaced_curator
-from skdp._estimator import PrivateEstimator
+from skdp._estimator import PrivateEstimator, doubts_of
 from skdp._schema import validated_rows
 from skdp.accounting import Plan, Step
 from skdp.chunks import ArrayRows
@@ -300,6 +300,11 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, PrivateEstimator):
             "best_index_": index,
             "best_score_": float(scorer.value(best)),
         }
+
+    def _doubts(self):
+        """Return the doubts of the winner, whose report is released; others never tell theirs."""
+        report = getattr(self.best_estimator_, "privacy_report_", None)
+        return () if report is None else doubts_of(report)
 
     def _candidates(self):
         return candidates_of(self.param_distributions, self.n_candidates)

@@ -34,7 +34,7 @@ def run(steps, X, y, curator, *, started=None, rehearsal=False):
             value, scale, law = before
             value, _ = fit_denoiser(value, scale, step, law=law)
             if not hasattr(step, "sure_"):
-                curator.decide(UNKNOWN)
+                curator.doubt(UNKNOWN)
             continue
         kind = None if contract is None else contract.yields(None)
         if last and rehearsal and isinstance(step, PrivateEstimator):

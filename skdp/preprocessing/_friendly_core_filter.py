@@ -167,7 +167,7 @@ class FriendlyCoreFilter(OneToOneFeatureMixin, TransformerMixin, PrivateEstimato
             radius = find_friend_radius(rows, curator, n_rows=max(float(n_up), 2.0))
             predicate = None if radius is None else DistancePredicate(radius)
         if predicate is None:
-            curator.decide(NO_RADIUS)
+            curator.doubt(NO_RADIUS)
             core = LocalCore(np.zeros(len(rows), dtype=bool), None, n_up, self.level)
         else:
             core = friendly_core(

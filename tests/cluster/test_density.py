@@ -7,6 +7,7 @@ those of fresh seeds, measured over 60 runs or more.
 import numpy as np
 import pytest
 
+from skdp import FriendlyCoreKMeans
 from skdp._curator import Curator
 from skdp.accounting import Budget
 from skdp.chunks import ArrayRows
@@ -186,3 +187,14 @@ def test_the_steps_that_are_shared_have_labels_of_their_own():
     labels = [step.label for step in density_plan(BUDGET).steps]
     assert len(set(labels)) == len(labels)
     assert {step.label for step in locate_steps()} <= set(labels)
+
+
+@pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")
+@pytest.mark.parametrize("k", [1, 3])
+def test_pure_noise_has_no_finite_noise_scale(k):
+    # the released number of rows is beyond 3 noise sds in .13 % of the fits
+    for i in range(30):
+        X = np.random.default_rng(i).normal(size=(50, 2))
+        fit = FriendlyCoreKMeans(k, epsilon=3e-9, n_init=1, random_state=i).fit(X)
+        assert np.all(np.isinf(fit.noise_scale_)) and np.isfinite(fit.cluster_centers_).all()
+        assert any("does not stand out" in text for text in fit.privacy_report_.decisions)

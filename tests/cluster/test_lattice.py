@@ -100,7 +100,7 @@ def test_a_row_is_counted_in_one_cell_and_blocks_do_not_matter():
     grid, located = Grid(np.ones(2), 8), _located(2)
     with np.errstate(all="ignore"):
         counts = [
-            count_cells(ArrayRows(X, block_rows=b), located, whole_space(2), grid)
+            count_cells(ArrayRows(X, block_rows=b), located, whole_space(np.ones(2)), grid)
             for b in (None, 1, 37)
         ]
     inside = sum(Fraction(a) ** 2 + Fraction(b) ** 2 <= 4 for a, b in X[np.isfinite(X).all(1)])

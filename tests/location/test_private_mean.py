@@ -210,6 +210,7 @@ def test_invalid_rows(rng):
     with skdp.config_context(invalid_rows="ignore"), warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.simplefilter("ignore", SeededNoiseWarning)
+        warnings.simplefilter("ignore", UselessReleaseWarning)  # of no rows
         with_bad = PrivateMean(random_state=0).fit(bad)
         without = PrivateMean(random_state=0).fit(X)
         warnings.simplefilter("ignore", UselessReleaseWarning)

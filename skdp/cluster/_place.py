@@ -1,0 +1,83 @@
+"""Where the rows lie by public knowledge: a box to which they are clipped, or a ball."""
+
+from dataclasses import dataclass
+from numbers import Real
+
+import numpy as np
+
+from skdp._compat import Interval
+from skdp.chunks import ClippedRows
+from skdp.cluster._locate import LARGEST, SMALLEST, Located
+from skdp.location._public import bounds_vectors, column_vector
+
+__all__ = ["Place", "PublicPlace"]
+
+
+@dataclass(frozen=True)
+class Place:
+    """A public ball, and the ``box`` (low, high) that it is drawn around, if there is one."""
+
+    center: np.ndarray
+    radius: float
+    box: tuple | None = None
+
+    @classmethod
+    def of_box(cls, low, high):
+        """Return a box with the ball through its corners."""
+        half = high / 2 - low / 2
+        longest = half.max()
+        radius = longest * float(np.sqrt(np.square(half / longest).sum()))
+        return cls(low + half, min(max(radius, SMALLEST), LARGEST), (low, high))
+
+    def located(self, n_rows=1.0, n_sd=0.0):
+        """Return the Located of this place; half the radius is taken for the median distance."""
+        return Located(n_rows, n_sd, self.center, self.radius, self.radius / 2, box=self.box)
+
+    def rows(self, rows):
+        """Return the rows clipped to the box: each by itself."""
+        return rows if self.box is None else ClippedRows(rows, *self.box)
+
+
+class PublicPlace:
+    """Parameters of estimators of clusters: ``bounds``, or ``center`` and ``radius``."""
+
+    _place_constraints: dict = {
+        "bounds": ["array-like", None],
+        "center": [Real, "array-like", None],
+        "radius": [Interval(Real, 0, None, closed="neither"), None],
+    }
+
+    def _is_placed(self):
+        return self.bounds is not None or self.radius is not None
+
+    def _place(self, n_features):
+        """Return the public Place, or None.
+
+        Raises
+        ------
+        ValueError
+            For parameters that do not fit each other or the columns.
+        """
+        box = bounds_vectors(self.bounds, n_features)
+        center = column_vector("center", self.center, n_features)
+        if box is not None:
+            if self.radius is not None or center is not None:
+                raise ValueError(
+                    "bounds and a ball were given. Pass bounds, or center and radius, or neither "
+                    "to find where the rows lie privately."
+                )
+            return Place.of_box(*box)
+        if self.radius is None:
+            if center is not None:
+                raise ValueError(
+                    "center was given without radius. Pass both, or neither to find a ball "
+                    "privately."
+                )
+            return None
+        center = np.zeros(n_features) if center is None else center
+        return Place(center, min(max(float(self.radius), SMALLEST), LARGEST))
+
+    def _placed(self, rows):
+        """Return the public Place or None, and the rows as the release reads them."""
+        place = self._place(rows.n_features)
+        return place, rows if place is None else place.rows(rows)

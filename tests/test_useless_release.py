@@ -1,0 +1,174 @@
+"""One warning tells that what a fit has released is worth little, from released values alone."""
+
+import inspect
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from skdp import (
+    FriendlyCoreKMeans,
+    JamesSteinDenoiser,
+    PrivateMean,
+    PrivateMedian,
+    PrivatePipeline,
+    PrivateSearchCV,
+    PrivateStandardScaler,
+    RowMap,
+    make_private_pipeline,
+)
+from skdp.exceptions import UselessReleaseWarning
+from tests._estimators import COMPOSED, ESTIMATORS
+
+pytestmark = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")
+ODD = 0.7351924  # in every entry of a table: no message may hold it
+
+BINARY = ("MarginalReleaser",)
+NAMED = [(type(e).__name__, e) for e in ESTIMATORS]
+NAMED += [(name, COMPOSED[name][0]) for name in ("columns", "nested", "search over a pipeline")]
+each = pytest.mark.parametrize("name, estimator", NAMED, ids=[name for name, _ in NAMED])
+
+
+def doubts(fit):
+    """Return the UselessReleaseWarnings of a call."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        fit()
+    return [w for w in caught if issubclass(w.category, UselessReleaseWarning)]
+
+
+def rows_for(name, n):
+    rng = np.random.default_rng(0)
+    if name in BINARY:
+        return (rng.random((n, 3)) < 0.5).astype(float)
+    return rng.normal(size=(n, 3)) + ODD
+
+
+@each
+def test_a_handful_of_rows_warns_once_and_a_good_table_never(name, estimator):
+    few, many = rows_for(name, 5), rows_for(name, 6000)
+    model = clone(estimator).set_params(epsilon=0.1, random_state=0)
+    (warning,) = doubts(lambda: model.fit(few))
+    text = str(warning.message)
+    assert text.startswith(f"{type(model).__name__} has released what is worth little:\n")
+    assert not any(f"{value:.3g}" in text for value in few.ravel() if name not in BINARY)
+    assert not doubts(lambda: clone(estimator).set_params(epsilon=8.0, random_state=0).fit(many))
+
+
+def test_the_warning_points_at_the_line_of_the_user():
+    X = rows_for("", 5)
+    search = PrivateSearchCV(PrivateMean(), {"trim": [False, True]}, random_state=0)
+    scaler = PrivateStandardScaler(epsilon=0.1, random_state=0)
+    kmeans = FriendlyCoreKMeans(2, epsilon=0.1, random_state=0)
+    for call in (
+        lambda: search.set_params(epsilon=0.1, mean_trials=2).fit(X),
+        lambda: PrivateMean(epsilon=0.1, random_state=0).fit(X),
+        lambda: make_private_pipeline(PrivateMean(), epsilon=0.1, random_state=0).fit(X),
+        lambda: scaler.fit_transform(X),
+        lambda: kmeans.fit_predict(X),
+        lambda: kmeans.fit_transform(X),
+    ):
+        (warning,) = doubts(call)
+        assert warning.filename == __file__
+        assert warning.lineno == inspect.getsourcelines(call)[1]
+
+
+def test_a_pipeline_names_its_steps():
+    inner = PrivatePipeline([("mean", PrivateMean())])
+    steps = [("map", RowMap(np.arctan)), ("scale", PrivateStandardScaler()), ("inner", inner)]
+    pipe = PrivatePipeline(steps, epsilon=0.1, random_state=0)
+    (warning,) = doubts(lambda: pipe.fit(rows_for("", 5)))
+    lines = str(warning.message).splitlines()
+    assert lines[0].startswith("PrivatePipeline has")
+    assert any(line.startswith("scale: nothing found") for line in lines)
+    assert any(line.startswith("inner: mean: nothing found") for line in lines)
+    told = [t.removeprefix("worth little: ") for t in pipe.privacy_report_.decisions]
+    assert set(lines[1:]) <= set(told)
+
+
+def test_a_denoiser_without_a_signal_is_told_of():
+    steps = [("mean", PrivateMean()), ("shrink", JamesSteinDenoiser())]
+    pipe = PrivatePipeline(steps, epsilon=0.1, random_state=0)
+    (warning,) = doubts(lambda: pipe.fit(rows_for("", 5)))
+    assert "nothing was found to denoise" in str(warning.message)
+
+
+def test_an_error_for_a_warning_finds_a_complete_fit():
+    mean = PrivateMean(epsilon=0.1, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UselessReleaseWarning)
+        with pytest.raises(UselessReleaseWarning):
+            mean.fit(rows_for("", 5))
+    assert mean.location_.shape == (3,) and mean.privacy_report_.decisions
+
+
+class Hollow(PrivateMedian):
+    """A candidate whose runs doubt their release if ``center`` is 1."""
+
+    def _release(self, rows, curator):
+        released = super()._release(rows, curator)
+        if self.center == 1.0:
+            curator.doubt("hollow")
+        return released
+
+
+def _search(seed, score):
+    from skdp.model_selection import RowScorer
+
+    return PrivateSearchCV(
+        Hollow(sensitivity=1.0),
+        {"center": [0.0, 1.0]},
+        scoring=RowScorer(score, 0.0, 1.0),
+        epsilon=2000.0,
+        mean_trials=8,
+        random_state=seed,
+    )
+
+
+def _prefers_solid(model, x, y):
+    return np.full(len(x), float(model.center == 0.0))
+
+
+def _prefers_hollow(model, x, y):
+    return np.full(len(x), float(model.center == 1.0))
+
+
+def test_a_search_tells_the_doubts_of_its_winner_and_of_nobody_else():
+    X, told = rows_for("", 400), []
+    for seed in range(8):
+        for score in (_prefers_solid, _prefers_hollow):
+            search = _search(seed, score)
+            found = doubts(lambda search=search: search.fit(X))
+            hollow = search.best_params_["center"] == 1.0
+            assert len(found) == hollow and all("hollow" in str(w.message) for w in found)
+            told.append(hollow)
+    assert 4 < sum(told) < 12  # of both kinds
+
+
+def test_runs_leave_no_trace_of_their_doubts():
+    """Neither where warnings are kept, nor as errors that would end a run."""
+    import skdp.model_selection._runs as runs
+
+    for action in ("error", "always", "default"):
+        vars(runs).pop("__warningregistry__", None)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter(action, UselessReleaseWarning)
+            for seed in range(4):
+                search = _search(seed, _prefers_solid)
+                try:
+                    search.fit(rows_for("", 400))
+                except UselessReleaseWarning:
+                    assert search.best_params_["center"] == 1.0
+        assert "hollow" not in str(getattr(runs, "__warningregistry__", ""))
+        assert len(caught) <= 4
+
+
+def test_a_fit_inside_another_private_part_is_silent():
+    from skdp._threads import quiet
+
+    def fit():
+        with quiet():
+            PrivateMean(epsilon=0.1, random_state=0).fit(rows_for("", 5))
+
+    assert not doubts(fit)
