@@ -7,6 +7,7 @@ import numpy as np
 __all__ = ["Clipping", "best_clipping"]
 
 WEIGHT = 0.7  # of an expected bias beside noise
+ROUNDING = 2.0**-40  # of sums on a grid, and of floats
 TOWARDS = np.array([0.05, 0.1, 0.2, 0.35])
 
 
@@ -24,13 +25,15 @@ class Clipping:
     above: float
 
 
-def best_clipping(center, up, down, *, n, noise, sd, count_sd):
+def best_clipping(center, unit, up, down, *, n, noise, sd, count_sd):
     """Return the Clipping of the least expected error of a mean.
 
     Parameters
     ----------
     center : float
         Released: what the tails are distances from.
+    unit : float
+        Of the lengths in the tails, which then have squares among the floats.
     up, down : Tail
         Above and below the centre.
     n : float
@@ -46,8 +49,8 @@ def best_clipping(center, up, down, *, n, noise, sd, count_sd):
     mean = np.clip(offset, -down.top, up.top)
     error = 0.6 * sd * np.hypot(up.top, down.top) / n
     even = np.linspace(-down.top, up.top, 33)
-    middle = (up.top - down.top) / 2
-    centers = np.unique(np.concatenate([[0.0, mean], even, mean + (middle - mean) * TOWARDS]))
+    towards = mean + ((up.top - down.top) / 2 - mean) * TOWARDS
+    centers = np.unique(np.concatenate([[0.0, mean], even, towards]))
     ends = np.concatenate([up.cuts, -down.cuts])
     radii = np.abs(ends - centers[:, None])
     bias = np.maximum(
@@ -59,11 +62,13 @@ def best_clipping(center, up, down, *, n, noise, sd, count_sd):
     loss[~(radii > 0)] = np.inf
     i, j = np.unravel_index(np.argmin(loss), loss.shape)
     c, radius = centers[i], radii[i, j]
+    middle, reach = float(center + c * unit), float(radius * unit)
+    rounding = ROUNDING * (abs(middle) + reach)
     return Clipping(
-        center=float(center + c),
-        radius=float(radius),
-        below=float(_bias(down, "most", radius - c, n)),
-        above=float(_bias(up, "most", c + radius, n)),
+        center=middle,
+        radius=reach,
+        below=float(_bias(down, "most", radius - c, n)) * unit + rounding,
+        above=float(_bias(up, "most", c + radius, n)) * unit + rounding,
     )
 
 

@@ -89,9 +89,10 @@ def locate_columns(rows, noise, *, n, count_sd, surveys=None):
     final = noise.deviation(noise.scale(float(noise.curator.remaining), d)) / n
     located = [None if there[j] else _unseen(surveys[j]) for j in range(d)]
     for j, one, counts in zip(at, cells, release.value.astype(float), strict=True):
-        up, down = _sides(one, counts[: one.n_cells], sd, bulks[j], n)
+        unit = 2.0 ** np.floor(np.log2(max(bulks[j].width, one.edges[1])))
+        up, down = _sides(one, counts[: one.n_cells], sd, bulks[j].width, unit, n)
         clipping = best_clipping(
-            bulks[j].center, up, down, n=n, noise=final, sd=sd, count_sd=count_sd
+            bulks[j].center, unit, up, down, n=n, noise=final, sd=sd, count_sd=count_sd
         )
         located[j] = Located("rows", clipping)
     return located
@@ -105,14 +106,15 @@ def _tail_cells(bulk: Bulk, survey):
     return OctaveCells.around(bulk.width, below=BELOW, above=above, halvings=HALVINGS)
 
 
-def _sides(cells, counts, sd, bulk, n):
+def _sides(cells, counts, sd, bulk, unit, n):
     """Return the Tails above and below the centre; entries near it count half for each."""
-    edges = np.concatenate([[0.0], cells.edges]) if cells.edges[0] > 0 else cells.edges
+    edges = cells.edges / unit
+    edges = np.concatenate([[0.0], edges]) if edges[0] > 0 else edges
     middle, size = counts[cells.n_side], len(edges) - 1
     first = [middle / 2] if cells.edges[0] > 0 else []
     up = np.concatenate([first, counts[cells.n_side + 1 :]])
     down = np.concatenate([first, counts[: cells.n_side][::-1]])
-    width = max(bulk.width, edges[1])
+    width = max(bulk / unit, edges[1])
     return (
         read_tail(edges, side[:size], sd, width, n=n, per_octave=1 << HALVINGS)
         for side in (up, down)
