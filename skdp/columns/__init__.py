@@ -1,4 +1,4 @@
-"""Columns without bounds: where their entries lie, how far they reach, and what ranks they have.
+"""Columns: where their entries lie without bounds, how far they reach, and moments between bounds.
 
 Engines: functions of rows, public parameters and noise.
 """
@@ -8,6 +8,7 @@ from skdp.columns._cells import OctaveCells, magnitude_cells
 from skdp.columns._clipping import Clipping, best_clipping
 from skdp.columns._evidence import stands_out
 from skdp.columns._locate import Located, locate_columns, locating_steps, survey_share
+from skdp.columns._pair import Moments, bounded_moments, bounded_sums
 from skdp.columns._survey import CELLS, Survey, column_counts, survey_columns
 from skdp.columns._tail import Tail, read_tail
 from skdp.columns._zoom import Bulk, zoom_columns
@@ -18,10 +19,13 @@ __all__ = [
     "Bulk",
     "Clipping",
     "Located",
+    "Moments",
     "OctaveCells",
     "Survey",
     "Tail",
     "best_clipping",
+    "bounded_moments",
+    "bounded_sums",
     "column_counts",
     "locate_columns",
     "locating_steps",

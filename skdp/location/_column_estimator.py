@@ -4,7 +4,6 @@ import math
 from numbers import Real
 
 import numpy as np
-from scipy.special import ndtri
 from sklearn.utils.validation import check_is_fitted
 
 from skdp._compat import Interval
@@ -12,9 +11,17 @@ from skdp._estimator import PrivateEstimator
 from skdp.accounting import Plan
 from skdp.denoising._parameter import check_denoiser, denoised, with_denoiser
 from skdp.denoising._vector import fitted_law
-from skdp.location._column_noise import ColumnNoise, check_strength, column_budget, column_step
+from skdp.location._bounded_moments import check_bounds, moment_plan, release_columns
+from skdp.location._column_noise import (
+    ColumnNoise,
+    check_strength,
+    column_budget,
+    column_step,
+    noise_quantile,
+)
+from skdp.location._descent import LARGEST
 from skdp.location._places import NOTHING, TOO_WIDE, Place, Searcher, place_steps
-from skdp.location._public import column_vector
+from skdp.location._public import bounds_vectors, column_vector
 from skdp.sensitivity import bounded_column, release_bounded
 
 __all__ = ["ColumnEstimator"]
@@ -34,6 +41,9 @@ class ColumnEstimator(PrivateEstimator):
         of shape (number of statistics, d), and points near the columns;
     ``_without_rows(center)``
         the values (number of statistics, d) where nothing is found.
+
+    One whose ``bounds`` need no search has a ``_degree()`` of moments, and writes
+    ``_fitted_between(columns, curator)``, the fitted attributes, from :class:`BoundedColumns`.
     """
 
     _parameter_constraints: dict = {
@@ -42,7 +52,7 @@ class ColumnEstimator(PrivateEstimator):
         "center": [Real, "array-like", None],
     }
     _reaches = True
-    denoiser = None  # a parameter of those who release one statistic
+    denoiser = bounds = None  # parameters of some
 
     def plan(self):
         """Return what a fit may release and what it costs, without any data.
@@ -52,9 +62,17 @@ class ColumnEstimator(PrivateEstimator):
         plan : Plan
         """
         budget = self._budget(column_budget)
+        if self._tells_moments():
+            return with_denoiser(moment_plan(budget), self.denoiser)
         steps = () if self._is_placed() else place_steps(budget, reach=self._reaches)
         plan = Plan(budget, (*steps, column_step(budget, "statistic")))
         return with_denoiser(plan, self.denoiser)
+
+    def _degree(self):
+        return None
+
+    def _tells_moments(self):
+        return self.bounds is not None and self._degree() is not None
 
     def _is_placed(self):
         return self.sensitivity is not None and self.center is not None
@@ -62,6 +80,14 @@ class ColumnEstimator(PrivateEstimator):
     def _check_public(self, n_features):
         self._column_vectors(n_features)
         check_denoiser(self.denoiser, n_features, self._law())
+        if self.bounds is not None:
+            check_bounds(
+                self.bounds,
+                self._budget(column_budget),
+                n_features,
+                center=self.center is not None,
+                sensitivity=self.sensitivity is not None,
+            )
         check_strength(self._budget(column_budget), n_features * len(self._statistics()))
 
     def _law(self):
@@ -80,13 +106,20 @@ class ColumnEstimator(PrivateEstimator):
         )
 
     def _release(self, rows, curator):
+        if self._tells_moments():
+            columns = release_columns(rows, curator, self.bounds, self._degree())
+            return {**self._fitted_between(columns, curator), **columns.attributes()}
         noise, d = ColumnNoise(curator), rows.n_features
         center, sensitivity = self._column_vectors(d)
+        reach = LARGEST
+        if self.bounds is not None:
+            low, high = bounds_vectors(self.bounds, d)
+            center, reach = low / 2 + high / 2, high / 2 - low / 2
         times, place, lost = len(self._statistics()), None, False
         if self._is_placed():
             place = Place(np.tile(center, times), np.tile(sensitivity, times))
         else:
-            searcher = Searcher(rows, noise, center)
+            searcher = Searcher(rows, noise, center, reach)
             if not searcher.few:
                 place = self._search(searcher)
                 lost = place.lost & (sensitivity is None)
@@ -122,10 +155,5 @@ class ColumnEstimator(PrivateEstimator):
     def _half_width(self, sd, confidence, simultaneous):
         """Return half the length of intervals for noise of standard deviations ``sd``."""
         check_is_fitted(self)
-        if not 0 < confidence < 1:
-            raise ValueError(f"confidence must be in (0, 1). Got {confidence!r} instead.")
-        if simultaneous:
-            confidence = 1 - (1 - confidence) / sd.size
-        if fitted_law(self) == "laplace":
-            return sd * (-math.log1p(-confidence) / math.sqrt(2))
-        return sd * float(ndtri((1 + confidence) / 2))
+        columns = sd.size if simultaneous else 1
+        return sd * noise_quantile(confidence, fitted_law(self), columns)

@@ -2,11 +2,20 @@
 
 import math
 
+from scipy.special import ndtri
+
 from skdp.accounting import Budget, Step
 from skdp.mechanisms._exact import sqrt_up
 from skdp.sensitivity import release_mechanism
 
-__all__ = ["ColumnNoise", "check_strength", "column_budget", "column_step"]
+__all__ = [
+    "ColumnNoise",
+    "check_confidence",
+    "check_strength",
+    "column_budget",
+    "column_step",
+    "noise_quantile",
+]
 
 FAINTEST = 2.0**20
 
@@ -29,6 +38,33 @@ def check_strength(budget, k):
             "epsilon is too small to answer anything: the noise in every statistic would exceed "
             "2^20 times what a row can move it by. Pass a larger epsilon, or fewer columns."
         )
+
+
+def check_confidence(confidence):
+    """Raise ValueError unless a confidence is in (0, 1)."""
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence must be in (0, 1). Got {confidence!r} instead.")
+
+
+def noise_quantile(confidence, law, columns=1):
+    """Return how many standard deviations the noise stays within, with a probability.
+
+    Parameters
+    ----------
+    confidence : float
+    law : {"gaussian", "laplace"}
+    columns : int, default=1
+        That do so together, with at least this probability.
+
+    Returns
+    -------
+    z : float
+    """
+    check_confidence(confidence)
+    missed = (1 - confidence) / columns
+    if law == "laplace":
+        return -math.log(missed) / math.sqrt(2)
+    return -float(ndtri(missed / 2))
 
 
 def column_step(budget, label, at_most=1, times=1):

@@ -79,7 +79,7 @@ def descend(rows, noise, view, p, *, low, high, small, n_rows, accuracy, share, 
     view : View
     p : ndarray of shape (k,)
         Quantiles, taken to thousandths, and not beyond the first and the last of them.
-    low, high : float
+    low, high : float or ndarray of shape (k,)
         Where to begin.
     small : callable
         Takes Brackets; returns which of them are small enough.
@@ -106,7 +106,8 @@ def descend(rows, noise, view, p, *, low, high, small, n_rows, accuracy, share, 
     unit = step / PARTS  # ranks per unit of noise
     scale = max(accuracy / unit, noise.scale(share / TYPICAL_LEVELS, k))
     ranks = -num / PARTS * n_rows, (1 - num / PARTS) * n_rows
-    found = Brackets(np.full(k, low), np.full(k, high), *ranks, scale * unit)
+    low, high = (np.full(k, end, dtype=np.float64) for end in (low, high))
+    found = Brackets(low, high, *ranks, scale * unit)
     for _ in range(MOST_LEVELS):
         t = np.array([middle(*ends) for ends in zip(found.low, found.high, strict=True)])
         active = np.flatnonzero((found.low < t) & (t < found.high) & ~small(found))

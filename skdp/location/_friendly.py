@@ -15,7 +15,8 @@ from skdp.friendly import (
     row_bound,
 )
 from skdp.location._locate import draw_sample, ring_scale, scale_sample_size
-from skdp.location._run import NOTHING, MeanRelease
+from skdp.location._release import MeanRelease
+from skdp.location._run import NOTHING
 
 __all__ = [
     "core_location",

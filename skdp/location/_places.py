@@ -61,6 +61,8 @@ class Searcher:
     noise : ColumnNoise
     center : ndarray of shape (d,), default=None
         Public points to start from, zero by default.
+    reach : float or ndarray of shape (d,), default=LARGEST
+        Public: the columns are looked for within it from there.
 
     Attributes
     ----------
@@ -75,9 +77,10 @@ class Searcher:
     the row count release.
     """
 
-    def __init__(self, rows, noise, center=None):
+    def __init__(self, rows, noise, center=None, reach=LARGEST):
         self._rows, self._noise, self.d = rows, noise, rows.n_features
         self._start = np.zeros(self.d) if center is None else np.asarray(center, dtype=np.float64)
+        self._reach = np.broadcast_to(reach, (self.d,))
         share = PURE_COUNT if noise.pure else COUNT
         exact = np.array([count_rows(rows)])
         release = noise.release(exact, share=share, label="row count")
@@ -95,8 +98,8 @@ class Searcher:
             self._noise,
             View(columns, self._start[columns]),
             p,
-            low=-LARGEST,
-            high=LARGEST,
+            low=-self._reach[columns],
+            high=self._reach[columns],
             # an interval that is open to infinity holds all rows beyond, and is not small
             small=lambda found: found.inside <= np.clip(4 * found.noise, beyond / 2, beyond * 0.8),
             n_rows=self.n,

@@ -1,5 +1,6 @@
 """PrivateMean, the estimator."""
 
+import math
 from dataclasses import replace
 from numbers import Real
 
@@ -16,6 +17,13 @@ from skdp.denoising._parameter import DENOISER, check_denoiser, denoised, with_d
 from skdp.denoising._vector import VectorMixin
 from skdp.friendly import DistancePredicate
 from skdp.friendly._distance import bounds_distance
+from skdp.location._bounded_moments import (
+    BoundedColumns,
+    check_bounds,
+    moment_plan,
+    release_columns,
+)
+from skdp.location._column_noise import column_budget
 from skdp.location._friendly import (
     core_location,
     core_location_plan,
@@ -23,6 +31,7 @@ from skdp.location._friendly import (
     friendly_location_plan,
 )
 from skdp.location._mean import mean_plan, private_mean
+from skdp.location._release import MeanRelease
 
 __all__ = ["PrivateMean"]
 
@@ -30,9 +39,11 @@ __all__ = ["PrivateMean"]
 class PrivateMean(VectorMixin, OneToOneFeatureMixin, TransformerMixin, PrivateEstimator):
     """Mean of a table under differential privacy, without bounds on the data.
 
-    The rows may lie anywhere and have any scale. A ring of random differences tells how far two
-    rows are apart, a soft core of rows with many friends tells where they are, one or two clipped
-    sums come closer, and one final clipped sum takes most of the budget.
+    The rows may lie anywhere and have any scale. Histograms over all floats tell where the entries
+    of a column lie and how far they reach, its rare and its far ones too; the column is clipped
+    where noise and bias balance, and one sum takes most of the budget. Columns of one kind are
+    found together instead: by a ring of random differences and a soft core of rows with many
+    friends; one or two clipped sums come closer before the last one.
 
     Parameters
     ----------
@@ -40,7 +51,13 @@ class PrivateMean(VectorMixin, OneToOneFeatureMixin, TransformerMixin, PrivateEs
         Privacy parameter, > 0: adding or removing one row changes the probability of no outcome
         by more than a factor e^epsilon, up to ``delta``.
     delta : float, default=1e-6
-        Privacy parameter in (0, 1); choose it well below one over the number of rows.
+        Privacy parameter in (0, 1); choose it well below one over the number of rows. With
+        ``bounds`` it may be 0: pure differential privacy, by Laplace noise, which for up to about
+        five columns is less noise.
+    bounds : tuple (low, high), default=None
+        Public: numbers, or one per column, that the entries lie between; others are clipped to
+        them. Saves every search, and takes no other parameter about the rows. Must not be computed
+        from X.
     center : float or array-like of shape (n_features,), default=None
         A public point near the rows. Saves the search for one. Must not be computed from X.
     radius : float, default=None
@@ -83,10 +100,14 @@ class PrivateMean(VectorMixin, OneToOneFeatureMixin, TransformerMixin, PrivateEs
     noise_scale_ : ndarray of shape (n_features,)
         Standard deviation of the privacy noise in ``released_location_``; infinite where the rows
         were too few to find anything.
-    clipping_bound_ : ndarray of shape (n_features,)
-        Released estimate of the most that clipping can have moved ``location_``, were it all in one
-        direction; 0 with a public ``radius``, which the caller vouches for, and with
-        ``method="friendly"``, which clips nothing and takes the mean of the core.
+    clipping_bound_ : ndarray of shape (2, n_features)
+        Released estimates of how far clipping has moved the mean, at most as a rule: how far the
+        mean of the rows may lie below ``released_location_``, and how far above. Infinite where
+        nothing, or nothing but zeros, stands out of the noise; 0 with ``bounds`` and with a public
+        ``radius``, which the caller vouches for, and with ``method="friendly"``, which clips
+        nothing and takes the mean of the core.
+    bounds_, moments_, moments_covariance_ : ndarrays
+        With ``bounds`` only: the bounds, and what was released, see :class:`skdp.columns.Moments`.
     privacy_report_ : PrivacyReport
         The bill and the guarantee.
     n_features_in_ : int
@@ -128,6 +149,7 @@ class PrivateMean(VectorMixin, OneToOneFeatureMixin, TransformerMixin, PrivateEs
 
     _parameter_constraints: dict = {
         **PrivateEstimator._parameter_constraints,
+        "bounds": ["array-like", None],
         "center": [Real, "array-like", None],
         "radius": [Interval(Real, 0, None, closed="neither"), None],
         "method": [StrOptions({"auto", "friendly"})],
@@ -142,6 +164,7 @@ class PrivateMean(VectorMixin, OneToOneFeatureMixin, TransformerMixin, PrivateEs
         *,
         epsilon=1.0,
         delta=1e-6,
+        bounds=None,
         center=None,
         radius=None,
         method="auto",
@@ -154,6 +177,7 @@ class PrivateMean(VectorMixin, OneToOneFeatureMixin, TransformerMixin, PrivateEs
     ):
         self.epsilon = epsilon
         self.delta = delta
+        self.bounds = bounds
         self.center = center
         self.radius = radius
         self.method = method
@@ -171,6 +195,13 @@ class PrivateMean(VectorMixin, OneToOneFeatureMixin, TransformerMixin, PrivateEs
         -------
         plan : Plan
         """
+        if self.bounds is not None:
+            return with_denoiser(moment_plan(self._budget(column_budget)), self.denoiser)
+        if self.delta == 0:
+            raise ValueError(
+                "delta=0 needs bounds: the search for what they tell needs 0 < delta < 1. Pass "
+                "bounds=(low, high), or delta > 0."
+            )
         plan = friendly_location_plan if self.method == "friendly" else mean_plan
         if self._on_core():
             plan = core_location_plan
@@ -181,7 +212,12 @@ class PrivateMean(VectorMixin, OneToOneFeatureMixin, TransformerMixin, PrivateEs
         return self.method == "friendly" and isinstance(self._given(), Core)
 
     def _release(self, rows, curator):
-        if self._on_core():
+        more = {}
+        if self.bounds is not None:
+            columns = release_columns(rows, curator, self.bounds, 1)
+            mean = MeanRelease(*columns.mean(), np.zeros((2, rows.n_features)), columns.n_rows[0])
+            more = columns.attributes()
+        elif self._on_core():
             mean = core_location(rows, curator, core=self.ledger.certificate)
         elif self.method == "friendly":
             mean = friendly_location(rows, curator, diameter=self._diameter())
@@ -196,14 +232,20 @@ class PrivateMean(VectorMixin, OneToOneFeatureMixin, TransformerMixin, PrivateEs
                 trim=self.trim,
                 scale=self._column_vector("scale", rows.n_features) if scaled else self.scale,
             )
-        value, risk = denoised(mean.location, mean.noise_scale, self.denoiser)
+        value, risk = self._denoised(mean)
         return {
             "location_": value,
             "released_location_": mean.location,
             "sure_": risk,
             "noise_scale_": mean.noise_scale,
             "clipping_bound_": mean.clipping_bound,
+            **more,
         }
+
+    def _denoised(self, mean):
+        law = self._law()
+        scale = mean.noise_scale / (1 if law == "gaussian" else math.sqrt(2))
+        return denoised(mean.location, scale, self.denoiser, law=law)
 
     def _diameter(self):
         if self.diameter is None and self.radius is not None:
@@ -211,8 +253,19 @@ class PrivateMean(VectorMixin, OneToOneFeatureMixin, TransformerMixin, PrivateEs
         return self.diameter
 
     def _check_public(self, n_features):
-        check_denoiser(self.denoiser, n_features)
-        if self.method == "friendly":
+        check_denoiser(self.denoiser, n_features, self._law())
+        if self.bounds is not None:
+            given = ("center", "radius", "diameter")
+            check_bounds(
+                self.bounds,
+                self._budget(column_budget),
+                n_features,
+                **{name: getattr(self, name) is not None for name in given},
+                trim=bool(self.trim),
+                scale=not (isinstance(self.scale, str) and self.scale == "auto"),
+                method=self.method != "auto",
+            )
+        elif self.method == "friendly":
             self._check_friendly()
         elif self.center is not None and self.diameter is not None:
             raise ValueError(
@@ -265,11 +318,15 @@ class PrivateMean(VectorMixin, OneToOneFeatureMixin, TransformerMixin, PrivateEs
         return np.broadcast_to(vector, (n_features,))
 
     def interval(self, confidence=0.95, *, simultaneous=False, clipping=True):
-        """Return intervals for the mean of the rows, column by column.
+        """Return intervals for the mean of these rows, with bounds: clipped to the bounds.
 
-        They lie around ``released_location_``: a denoised value is no middle of an interval. They
-        account for the privacy noise, whose law is known exactly, and for clipping; they cover
-        the mean of this table, not the mean of a population behind it.
+        With ``bounds`` they hold for any number of rows, lie between the bounds, and need not lie
+        evenly around the mean. Without, they lie around ``released_location_``: a denoised value is
+        no middle of an interval. They account for the privacy noise, whose law is known exactly,
+        and for clipping, which may reach further to one side than to the other; they are infinite
+        where nothing is known. They cover the mean of this table, not the mean of a population
+        behind it. Rows that are too few to be seen and far away may escape them: with fewer than
+        some 3000 / epsilon rows, columns that are mostly zeros do so (user guide "Private mean").
 
         Parameters
         ----------
@@ -280,7 +337,7 @@ class PrivateMean(VectorMixin, OneToOneFeatureMixin, TransformerMixin, PrivateEs
         clipping : bool, default=True
             Widen the intervals by ``clipping_bound_``. That is more than is needed where the rows
             lie evenly around their mean, above all with many columns; False covers the mean of the
-            clipped rows.
+            clipped rows, as a rate among which nothing but zeros stands out.
 
         Returns
         -------
@@ -289,6 +346,9 @@ class PrivateMean(VectorMixin, OneToOneFeatureMixin, TransformerMixin, PrivateEs
         check_is_fitted(self)
         if not 0 < confidence < 1:
             raise ValueError(f"confidence must be in (0, 1). Got {confidence!r} instead.")
+        columns = BoundedColumns.of(self)
+        if columns is not None:
+            return columns.mean_interval(confidence, simultaneous=simultaneous)
         if simultaneous:
             confidence = confidence ** (1 / len(self.location_))
         half = ndtri((1 + confidence) / 2) * self.noise_scale_
@@ -312,7 +372,7 @@ class PrivateMean(VectorMixin, OneToOneFeatureMixin, TransformerMixin, PrivateEs
         return X - self.location_.astype(X.dtype, copy=False)
 
     def _law(self):
-        return "gaussian"
+        return "laplace" if self.delta == 0 else "gaussian"
 
     def __skdp_contract__(self):
         """Return what this step reads and yields: a released vector."""

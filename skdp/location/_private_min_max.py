@@ -5,6 +5,7 @@ from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdp.location._column_estimator import ColumnEstimator
+from skdp.location._public import bounds_vectors
 
 __all__ = ["PrivateMinMax"]
 
@@ -22,6 +23,9 @@ class PrivateMinMax(OneToOneFeatureMixin, TransformerMixin, ColumnEstimator):
         Privacy parameter, > 0.
     delta : float, default=1e-6
         Privacy parameter in [0, 1); 0 is pure differential privacy, by Laplace noise.
+    bounds : tuple (low, high), default=None
+        Public: numbers, or one per column, that the extremes lie between. They are looked for, and
+        lie, inside. Takes the place of ``center`` and ``sensitivity``. Must not be computed from X.
     sensitivity : float or array-like of shape (n_features,), default=None
         Public: what one row may move an extreme of a column by, about the distance of the outermost
         rows. Small ones pull extremes inwards. None finds one privately. Must not be computed from
@@ -38,7 +42,8 @@ class PrivateMinMax(OneToOneFeatureMixin, TransformerMixin, ColumnEstimator):
     Attributes
     ----------
     min_, max_ : ndarrays of shape (n_features,)
-        The released extremes, finite, ``min_ <= max_``.
+        The released extremes, finite, ``min_ <= max_``. The ``bounds``, if given, where the rows
+        were too few to find anything.
     noise_scale_ : ndarray of shape (2, n_features)
         Standard deviations of the privacy noise in minima and maxima; infinite where the rows were
         too few to find anything.
@@ -68,6 +73,10 @@ class PrivateMinMax(OneToOneFeatureMixin, TransformerMixin, ColumnEstimator):
     True
     """
 
+    _parameter_constraints: dict = {
+        **ColumnEstimator._parameter_constraints,
+        "bounds": ["array-like", None],
+    }
     _reaches = False
 
     def __init__(
@@ -75,6 +84,7 @@ class PrivateMinMax(OneToOneFeatureMixin, TransformerMixin, ColumnEstimator):
         *,
         epsilon=1.0,
         delta=1e-6,
+        bounds=None,
         sensitivity=None,
         center=None,
         random_state=None,
@@ -82,6 +92,7 @@ class PrivateMinMax(OneToOneFeatureMixin, TransformerMixin, ColumnEstimator):
     ):
         self.epsilon = epsilon
         self.delta = delta
+        self.bounds = bounds
         self.sensitivity = sensitivity
         self.center = center
         self.random_state = random_state
@@ -94,9 +105,13 @@ class PrivateMinMax(OneToOneFeatureMixin, TransformerMixin, ColumnEstimator):
         return searcher.extremes()
 
     def _without_rows(self, center):
-        return [center, center]
+        ends = bounds_vectors(self.bounds, len(center))
+        return [center, center] if ends is None else list(ends)
 
     def _fitted(self, values, sd, center):
+        ends = bounds_vectors(self.bounds, len(center))
+        if ends is not None:
+            values = np.clip(values, *ends)
         return {"min_": values.min(axis=0), "max_": values.max(axis=0), "noise_scale_": sd}
 
     def transform(self, X):

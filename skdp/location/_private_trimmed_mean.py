@@ -14,7 +14,9 @@ class PrivateTrimmedMean(Location):
 
     Of every column the ``floor(alpha n)`` smallest and as many largest entries are left out. With
     ``alpha=0`` it is the mean, a bounded one: with a public ``sensitivity`` and ``center`` it needs
-    neither the number of rows nor a range, and it offers pure differential privacy.
+    neither the number of rows nor a range, and it offers pure differential privacy. It takes no
+    ``bounds``: what lies far out is left out anyway; where bounds are known, the mean between them,
+    :class:`PrivateMean` with ``bounds``, has less noise.
 
     Parameters
     ----------

@@ -14,6 +14,9 @@ class PrivateMinMaxScaler(Scaler):
     extremes cannot be told well: rows may lie outside the range (see ``clip``), or fill a part of
     it. :class:`PrivateRobustScaler` needs less.
 
+    It takes no ``bounds``: a scaler between public bounds is public, and costs nothing as
+    ``PublicFit(MinMaxScaler(), [low, high])``, see :class:`skdp.PublicFit`.
+
     Parameters
     ----------
     feature_range : tuple of (float, float), default=(0, 1)

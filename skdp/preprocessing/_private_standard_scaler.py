@@ -6,6 +6,8 @@ from skdp.preprocessing._scaler import Scaler, usable
 
 __all__ = ["PrivateStandardScaler"]
 
+UNCLEAR = "the scale of a column is not told from the noise: it is not scaled"
+
 
 class PrivateStandardScaler(Scaler):
     """Subtract means and divide by standard deviations that were released with noise.
@@ -24,6 +26,10 @@ class PrivateStandardScaler(Scaler):
         Privacy parameter, > 0.
     delta : float, default=1e-6
         Privacy parameter in [0, 1); 0 is pure differential privacy, by Laplace noise.
+    bounds : tuple (low, high), default=None
+        Public: numbers, or one per column, that the entries lie between; others are clipped to
+        them. Saves every search: one release tells means and variances.
+        Must not be computed from X.
     random_state : int, RandomState instance or None, default=None
         None draws noise from the operating system. Anything else makes the result reproducible
         and not private: for tests and documentation.
@@ -38,7 +44,10 @@ class PrivateStandardScaler(Scaler):
         The released variances; None with ``with_std=False``.
     scale_ : ndarray of shape (n_features,) or None
         What rows are divided by: the root of the variance, or of its noise where that is larger;
-        1.0 for columns that are constant or too few rows. None with ``with_std=False``.
+        1.0 for columns that are constant or too few rows, and with ``bounds`` for all whose
+        variance is below its noise. None with ``with_std=False``.
+    bounds_, moments_, moments_covariance_ : ndarrays
+        With ``bounds`` only: the bounds, and what was released, see :class:`skdp.columns.Moments`.
     privacy_report_ : PrivacyReport
         The bill and the guarantee.
     n_features_in_ : int
@@ -68,6 +77,7 @@ class PrivateStandardScaler(Scaler):
 
     _parameter_constraints: dict = {
         **Scaler._parameter_constraints,
+        "bounds": ["array-like", None],
         "with_mean": ["boolean"],
         "with_std": ["boolean"],
     }
@@ -79,6 +89,7 @@ class PrivateStandardScaler(Scaler):
         with_std=True,
         epsilon=1.0,
         delta=1e-6,
+        bounds=None,
         random_state=None,
         ledger=None,
     ):
@@ -86,6 +97,7 @@ class PrivateStandardScaler(Scaler):
         self.with_std = with_std
         self.epsilon = epsilon
         self.delta = delta
+        self.bounds = bounds
         self.random_state = random_state
         self.ledger = ledger
 
@@ -104,6 +116,18 @@ class PrivateStandardScaler(Scaler):
 
     def _without_rows(self, center):
         return [center] * bool(self.with_mean) + [np.ones(len(center))] * bool(self.with_std)
+
+    def _degree(self):
+        return 2 if self.with_std else 1
+
+    def _fitted_between(self, columns, curator):
+        fitted = {"mean_": columns.mean()[0] if self.with_mean else None}
+        if not self.with_std:
+            return {**fitted, "var_": None, "scale_": None}
+        var, (scale, noise) = columns.variance()[0], columns.deviation()
+        unclear = ~(scale > noise)
+        curator.doubt(UNCLEAR, columns=unclear)
+        return {**fitted, "var_": var, "scale_": np.where(unclear, 1.0, scale)}
 
     def _fitted(self, values, sd, center):
         fitted = {"mean_": values[0] if self.with_mean else None, "var_": None, "scale_": None}

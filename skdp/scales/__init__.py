@@ -6,7 +6,7 @@ Engines: functions of rows, public parameters and a Curator.
 from skdp.scales._bisection import private_median
 from skdp.scales._clipped import clipped_sum, count_rows
 from skdp.scales._log_histogram import LogBins, clear_levels, highest_window, top_scale
-from skdp.scales._noise_level import clear_of_noise, noise_level
+from skdp.scales._noise_level import clear_of_noise, noise_level, rounded_level
 from skdp.scales._ring import (
     RING_SENSITIVITY_SQUARED,
     ring_blocks,
@@ -27,5 +27,6 @@ __all__ = [
     "ring_blocks",
     "ring_differences",
     "ring_norms",
+    "rounded_level",
     "top_scale",
 ]

@@ -18,7 +18,19 @@ def clear_of_noise(p, width, *, scale, law="gaussian"):
 
 
 def rounded_level(level, width):
-    """Return what the sum of rounded noises exceeds only if that of the noises exceeds a level."""
+    """Return what the sum of rounded noises exceeds only if that of the noises exceeds a level.
+
+    Parameters
+    ----------
+    level : float or ndarray
+        Of the sum of the noises, see :func:`noise_level`.
+    width : int
+        Number of the noises, each rounded to an integer.
+
+    Returns
+    -------
+    level : float or ndarray
+    """
     return np.ceil(level + width / 2) - 1
 
 

@@ -124,7 +124,8 @@ PUBLIC = {
     "friendly/_filters.py": {"level": "public"},
     "friendly/_fused.py": {"r_min": "public", "r_max": "public"},
     "friendly/_soft_core.py": {"n_up": "released", "h_low": "released"},
-    "location/_column_estimator.py": {"confidence": ""},
+    "location/_bounded_moments.py": {"given": "names of parameters"},
+    "location/_column_noise.py": {"confidence": ""},
     "location/_public.py": {
         "name": "of a parameter",
         "vector": "its value",
@@ -338,6 +339,7 @@ ENGINE_FILES = {
         "column_roads",
         "release",
         "public",
+        "bounded_moments",
     )
 }
 # Rooms that import nothing of scikit-learn; for exceptions the reason.

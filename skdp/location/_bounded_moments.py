@@ -1,0 +1,257 @@
+"""What released moments of columns between public bounds tell: means, variances, intervals."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from skdp.accounting import Plan
+from skdp.columns import bounded_moments
+from skdp.location._column_noise import (
+    check_confidence,
+    check_strength,
+    column_step,
+    noise_quantile,
+)
+from skdp.location._public import bounds_vectors
+from skdp.sensitivity import release_mechanism
+
+__all__ = ["BoundedColumns", "check_bounds", "moment_plan", "release_columns", "sum_plan"]
+
+FEW = "too few rows to be told from the noise: the results are little more than the bounds"
+MEAN_PART = 0.1  # of what intervals of variances may miss, for the mean that they rest on
+GRID = 33  # values of that mean that are looked at
+
+
+def moment_plan(budget):
+    """Return the plan of :func:`release_columns`."""
+    return Plan(budget, (column_step(budget, "moments"),))
+
+
+def sum_plan(budget):
+    """Return the plan of :func:`skdp.columns.bounded_sums`."""
+    return Plan(budget, (column_step(budget, "sums"),))
+
+
+def check_bounds(bounds, budget, n_features, **others):
+    """Raise ValueError for bounds that are none, or beside parameters that they make needless.
+
+    Parameters
+    ----------
+    bounds : (low, high)
+    budget : Budget
+    n_features : int
+    **others : bool
+        Which other parameters are given.
+    """
+    given = [name for name, is_given in others.items() if is_given]
+    if given:
+        raise ValueError(
+            f"bounds say all that is asked about the columns, and have no use beside "
+            f"{' and '.join(given)}. Leave out bounds, or the other."
+        )
+    bounds_vectors(bounds, n_features)
+    check_strength(budget, n_features)
+
+
+def release_columns(rows, curator, bounds, degree):
+    """Release :class:`BoundedColumns` with all that is left of the budget.
+
+    Parameters
+    ----------
+    rows : ArrayRows of length d
+    curator : Curator
+    bounds : (low, high)
+        Public: numbers, or one per column.
+    degree : {1, 2}
+
+    Returns
+    -------
+    columns : BoundedColumns
+    """
+    low, high = bounds_vectors(bounds, rows.n_features)
+    moments = bounded_moments(
+        rows,
+        curator,
+        low=low,
+        high=high,
+        degree=degree,
+        share=curator.remaining,
+        label="moments",
+    )
+    columns = BoundedColumns(np.array([low, high]), moments.values, moments.covariance, moments.law)
+    if columns.few:
+        curator.doubt(FEW)
+    return columns
+
+
+@dataclass(frozen=True)
+class BoundedColumns:
+    """Columns between public bounds, as far as a release tells.
+
+    Everything is worked out for t, the entries mapped from the bounds to [-1, 1].
+
+    Parameters
+    ----------
+    bounds : ndarray of shape (2, d)
+    moments : ndarray of shape (2 or 3, d)
+        Released number of rows, sum t and sum t^2.
+    covariance : ndarray of shape (2, 2) or (3, 3)
+        Of the noise in a column of ``moments``.
+    law : {"gaussian", "laplace"}
+    """
+
+    bounds: np.ndarray
+    moments: np.ndarray
+    covariance: np.ndarray
+    law: str
+
+    @classmethod
+    def of(cls, estimator):
+        """Return what an estimator has released, None if it was fitted without bounds."""
+        if not hasattr(estimator, "moments_"):
+            return None
+        law = release_mechanism(estimator.privacy_report_.budget)
+        return cls(estimator.bounds_, estimator.moments_, estimator.moments_covariance_, law)
+
+    def attributes(self):
+        """Return the fitted attributes that hold the release."""
+        return {
+            "bounds_": self.bounds,
+            "moments_": self.moments,
+            "moments_covariance_": self.covariance,
+        }
+
+    @property
+    def few(self):
+        """Whether the number of rows does not stand clear of its noise."""
+        return bool(self.moments[0, 0] < 4 * math.sqrt(self.covariance[0, 0]))
+
+    @property
+    def n_rows(self):
+        """The number of rows to divide by."""
+        return np.maximum(self.moments[0], max(math.sqrt(2 * self.covariance[0, 0]), 1.0))
+
+    @property
+    def _half(self):
+        return self.bounds[1] / 2 - self.bounds[0] / 2
+
+    @property
+    def _t(self):
+        return np.clip(self.moments[1] / self.n_rows, -1, 1)
+
+    def _t_noise(self):
+        var_n, var_t = np.diag(self.covariance)[:2]
+        return np.sqrt(var_t + np.square(self._t) * var_n) / self.n_rows
+
+    def mean(self):
+        """Return means (d,) between the bounds, and the standard deviations of their noise."""
+        return self._entries(self._t), self._half * self._t_noise()
+
+    def _v(self):
+        return np.clip(self.moments[2] / self.n_rows - np.square(self._t), 0, 1)
+
+    def _v_noise(self):
+        C, t = self.covariance, self._t
+        w = np.square(t) - self._v()
+        var = C[2, 2] + 4 * t * t * C[1, 1] + w * w * C[0, 0] + 2 * w * C[0, 2]
+        return np.sqrt(var) / self.n_rows
+
+    def variance(self):
+        """Return variances (d,) and the standard deviations of their noise."""
+        var = np.minimum(self._squares(self._v()), np.finfo(float).max)
+        return var, self._squares(self._v_noise())
+
+    def deviation(self):
+        """Return the square roots of the variances, and of their noise."""
+        return self._half * np.sqrt(self._v()), self._half * np.sqrt(self._v_noise())
+
+    def mean_interval(self, confidence, *, simultaneous=False):
+        """Return intervals for the means of the clipped entries.
+
+        Parameters
+        ----------
+        confidence : float
+        simultaneous : bool, default=False
+            Of all columns together.
+
+        Notes
+        -----
+        If T is the mean of t, ``sum t - T n`` is 0, and its released value is noise of the known
+        variance ``var_t + T^2 var_n``. The T for which it is less than z times its deviation are a
+        set of confidence for any number of rows (Fieller 1954); where it is no interval there is
+        nothing told. What is added so that no interval is empty only widens.
+        """
+        low, high = self._t_interval(self._each(confidence, simultaneous))
+        return self._entries(low), self._entries(high)
+
+    def _t_interval(self, confidence):
+        z = self._quantile(confidence)
+        n, t = self.moments[:2]
+        var_n, var_t = np.diag(self.covariance)[:2]
+        low, high = _between_roots(n * n - z * z * var_n, t * n, t * t - z * z * var_t)
+        low, high = np.where(n > 0, low, -1), np.where(n > 0, high, 1)
+        near = z * self._t_noise()
+        return _within(low, high, self._t, near, -1)
+
+    def variance_interval(self, confidence, *, simultaneous=False):
+        """Return intervals for the variances of the clipped entries.
+
+        Parameters are those of :meth:`mean_interval`.
+
+        Notes
+        -----
+        With T and V the mean and the variance of t, ``sum t^2 - 2 T sum t + (T^2 - V) n`` is 0. As
+        for the mean, the V that its released value allows are a set of confidence if T is known,
+        and T itself is in an interval; it moves the set in second order only.
+        """
+        missed = 1 - self._each(confidence, simultaneous)
+        low, high = self._t_interval(1 - MEAN_PART * missed)
+        z = self._quantile(1 - (1 - MEAN_PART) * missed)
+        T = low + (high - low) * np.linspace(0, 1, GRID)[:, None]
+        C, (n, t, s) = self.covariance, self.moments
+        s = s - 2 * T * t
+        var = C[2, 2] + 4 * T * T * C[1, 1]
+        lowest, highest = _between_roots(
+            n * n - z * z * C[0, 0] + 0 * s, s * n - z * z * C[0, 2], s * s - z * z * var
+        )
+        told = n > 0
+        lowest = np.where(told, np.fmin.reduce(lowest + T * T), 0)
+        highest = np.where(told, np.fmax.reduce(highest + T * T), 1)
+        near = z * self._v_noise()
+        low, high = _within(lowest, highest, self._v(), near, 0)
+        return self._squares(low), self._squares(high)
+
+    def _each(self, confidence, simultaneous):
+        """Return the confidence of every interval."""
+        check_confidence(confidence)
+        return 1 - (1 - confidence) / self.bounds.shape[1] if simultaneous else confidence
+
+    def _quantile(self, confidence):
+        """Return z such that the noise is below z deviations with this probability.
+
+        A sum of Laplace noises is between one of them and a normal variate.
+        """
+        return max(noise_quantile(confidence, law) for law in {self.law, "gaussian"})
+
+    def _entries(self, t):
+        (low, high), w = self.bounds, (1 + t) / 2
+        return np.clip(low * (1 - w) + high * w, low, high)
+
+    def _squares(self, v):
+        with np.errstate(over="ignore"):
+            return np.square(self._half * np.sqrt(v))
+
+
+def _between_roots(a, b, c):
+    """Return where a x^2 - 2 b x + c <= 0: between two roots if a > 0, else anywhere."""
+    with np.errstate(all="ignore"):
+        root = np.sqrt(b * b - a * c)  # NaN for nowhere
+        low, high = (b - root) / a, (b + root) / a
+    return np.where(a > 0, low, -np.inf), np.where(a > 0, high, np.inf)
+
+
+def _within(low, high, middle, near, least):
+    """Return intervals widened to hold what is ``near`` to their middles, cut to [least, 1]."""
+    low, high = np.fmin(low, middle - near), np.fmax(high, middle + near)
+    return np.clip(low, least, 1), np.clip(high, least, 1)

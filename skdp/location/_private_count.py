@@ -1,0 +1,113 @@
+"""PrivateCount, the estimator."""
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from skdp._estimator import PrivateEstimator
+from skdp.accounting import Plan
+from skdp.denoising._vector import fitted_law
+from skdp.location._column_noise import (
+    ColumnNoise,
+    check_strength,
+    column_budget,
+    column_step,
+    noise_quantile,
+)
+from skdp.scales import count_rows
+
+__all__ = ["PrivateCount"]
+
+
+class PrivateCount(PrivateEstimator):
+    """Number of rows under differential privacy.
+
+    Parameters
+    ----------
+    epsilon : float, default=1.0
+        Privacy parameter, > 0.
+    delta : float, default=1e-6
+        Privacy parameter in [0, 1); 0 is pure differential privacy, by Laplace noise.
+        That is less noise.
+    random_state : int, RandomState instance or None, default=None
+        None draws noise from the operating system. Anything else makes the result reproducible
+        and not private: for tests and documentation.
+    ledger : PrivacyLedger, default=None
+        A budget that all fits share. The whole plan is charged before the rows are read.
+
+    Attributes
+    ----------
+    count_ : int
+        The released number of rows, not negative. Rows with NaN or infinity are not counted.
+    noise_scale_ : float
+        Standard deviation of the privacy noise.
+    privacy_report_ : PrivacyReport
+        The bill and the guarantee.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, if X has names that are strings.
+
+    See Also
+    --------
+    PrivateSum : Sums of columns.
+    skdp.PrivateHistogram : Numbers of rows cell by cell.
+
+    Notes
+    -----
+    **Privacy**: (epsilon, delta)-differential privacy for adding or removing one row, which moves
+    the number by 1. Not private: the number of columns and their names.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp import PrivateCount
+    >>> bool(abs(PrivateCount().fit(np.zeros((5000, 1))).count_ - 5000) < 50)
+    True
+    """
+
+    _parameter_constraints: dict = PrivateEstimator._parameter_constraints
+
+    def __init__(self, *, epsilon=1.0, delta=1e-6, random_state=None, ledger=None):
+        self.epsilon = epsilon
+        self.delta = delta
+        self.random_state = random_state
+        self.ledger = ledger
+
+    def plan(self):
+        """Return what a fit may release and what it costs, without any data.
+
+        Returns
+        -------
+        plan : Plan
+        """
+        budget = self._budget(column_budget)
+        return Plan(budget, (column_step(budget, "row count"),))
+
+    def _check_public(self, n_features):
+        check_strength(self._budget(column_budget), 1)
+
+    def _release(self, rows, curator):
+        noise = ColumnNoise(curator)
+        exact = np.array([count_rows(rows)])
+        release = noise.release(exact, share=curator.remaining, label="row count")
+        return {
+            "count_": max(int(release.value[0]), 0),
+            "noise_scale_": float(noise.deviation(release.scale)),
+        }
+
+    def interval(self, confidence=0.95):
+        """Return an interval for the number of these rows.
+
+        Parameters
+        ----------
+        confidence : float, default=0.95
+            Probability with which it covers; the law of the noise is known exactly.
+
+        Returns
+        -------
+        lower, upper : float
+            Not negative.
+        """
+        check_is_fitted(self)
+        half = noise_quantile(confidence, fitted_law(self)) * self.noise_scale_ + 0.5
+        return max(self.count_ - half, 0.0), self.count_ + half

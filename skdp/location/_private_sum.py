@@ -1,0 +1,125 @@
+"""PrivateSum, the estimator."""
+
+import math
+
+from sklearn.utils.validation import check_is_fitted
+
+from skdp._estimator import PrivateEstimator
+from skdp.columns import bounded_sums
+from skdp.denoising._vector import VectorMixin, fitted_law
+from skdp.location._bounded_moments import check_bounds, sum_plan
+from skdp.location._column_noise import column_budget, noise_quantile
+from skdp.location._public import bounds_vectors
+
+__all__ = ["PrivateSum"]
+
+
+class PrivateSum(VectorMixin, PrivateEstimator):
+    """Sums of columns between public bounds under differential privacy.
+
+    The noise has the size of the largest entry that the bounds allow. A mean is not told by a sum
+    and a count so well as by :class:`PrivateMean` with the same bounds.
+
+    Parameters
+    ----------
+    bounds : tuple (low, high)
+        Public: numbers, or one per column, that the entries lie between; others are clipped to
+        them. Must not be computed from X.
+    epsilon : float, default=1.0
+        Privacy parameter, > 0.
+    delta : float, default=1e-6
+        Privacy parameter in [0, 1); 0 is pure differential privacy, by Laplace noise.
+        For up to about five columns that is less noise.
+    random_state : int, RandomState instance or None, default=None
+        None draws noise from the operating system. Anything else makes the result reproducible
+        and not private: for tests and documentation.
+    ledger : PrivacyLedger, default=None
+        A budget that all fits share. The whole plan is charged before the rows are read.
+
+    Attributes
+    ----------
+    sum_ : ndarray of shape (n_features,)
+        The released sums. Always finite.
+    noise_scale_ : ndarray of shape (n_features,)
+        Standard deviation of the privacy noise in ``sum_``.
+    privacy_report_ : PrivacyReport
+        The bill and the guarantee.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, if X has names that are strings.
+
+    See Also
+    --------
+    PrivateMean : Means, which need no bounds and are better with them.
+    PrivateCount : The number of rows.
+
+    Notes
+    -----
+    **Privacy**: (epsilon, delta)-differential privacy for adding or removing one row; the number
+    of rows is private. Proof: :func:`skdp.columns.bounded_sums`. Not private: bounds that were
+    chosen by looking at the data.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp import PrivateSum
+    >>> hours = np.random.default_rng(0).integers(0, 60, size=(5000, 1))
+    >>> total = PrivateSum(bounds=(0, 60)).fit(hours)
+    >>> bool(abs(total.sum_[0] - hours.sum()) < 2000)
+    True
+    """
+
+    _parameter_constraints: dict = {
+        **PrivateEstimator._parameter_constraints,
+        "bounds": ["array-like"],
+    }
+    _vector = "sum_"
+
+    def __init__(self, bounds, *, epsilon=1.0, delta=1e-6, random_state=None, ledger=None):
+        self.bounds = bounds
+        self.epsilon = epsilon
+        self.delta = delta
+        self.random_state = random_state
+        self.ledger = ledger
+
+    def plan(self):
+        """Return what a fit may release and what it costs, without any data.
+
+        Returns
+        -------
+        plan : Plan
+        """
+        return sum_plan(self._budget(column_budget))
+
+    def _check_public(self, n_features):
+        check_bounds(self.bounds, self._budget(column_budget), n_features)
+
+    def _release(self, rows, curator):
+        low, high = bounds_vectors(self.bounds, rows.n_features)
+        sums, scale, law = bounded_sums(
+            rows, curator, low=low, high=high, share=curator.remaining, label="sums"
+        )
+        return {"sum_": sums, "noise_scale_": scale * (math.sqrt(2) if law == "laplace" else 1)}
+
+    def _law(self):
+        return "laplace" if self.delta == 0 else "gaussian"
+
+    def interval(self, confidence=0.95, *, simultaneous=False):
+        """Return intervals for the sums of these rows clipped to the bounds, column by column.
+
+        Parameters
+        ----------
+        confidence : float, default=0.95
+            Probability with which an interval covers; the law of the noise is known exactly.
+        simultaneous : bool, default=False
+            Whether all intervals together shall cover with this probability.
+
+        Returns
+        -------
+        lower, upper : ndarrays of shape (n_features,)
+        """
+        check_is_fitted(self)
+        columns = len(self.sum_) if simultaneous else 1
+        half = noise_quantile(confidence, fitted_law(self), columns) * self.noise_scale_
+        return self.sum_ - half, self.sum_ + half

@@ -1,0 +1,251 @@
+"""Moments and sums between public bounds: sensitivities in exact integers, and true intervals."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from skdp import (
+    PrivateCount,
+    PrivateMean,
+    PrivateMinMax,
+    PrivateStandardScaler,
+    PrivateSum,
+    PrivateVariance,
+    config_context,
+)
+from skdp.accounting import Budget, Plan, Step
+from skdp.chunks import ArrayRows
+from skdp.columns import bounded_moments, bounded_sums
+from skdp.columns._pair import _Bernstein, _Powers
+from skdp.exceptions import UselessReleaseWarning
+from skdp.location._bounded_moments import BoundedColumns
+from tests._curators import CannedCurator, check_replay
+
+pytestmark = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")
+
+BUDGETS = {"gaussian": Budget.gaussian(1.0, 1e-6), "laplace": Budget.pure(1.0)}
+HOSTILE = [0.0, -0.0, 1e308, -1e308, 5e-324, 1.0, 0.3, np.nan, np.inf, -np.inf, 2.0**-40]
+
+
+def curator(law, transcript="exact", **options):
+    return CannedCurator(Plan(BUDGETS[law], (Step("x", law),)), transcript, **options)
+
+
+def every_place(bits):
+    """Places between bounds, all halves of grid steps and their neighbours among the floats."""
+    w = np.arange(2 ** (bits + 2) + 1) / 2 ** (bits + 2)
+    w = np.concatenate([w, np.nextafter(w, 0), np.nextafter(w, 1), 2.0 ** -np.arange(1.0, 1075)])
+    return w[:, None]
+
+
+@pytest.mark.parametrize("bits", range(1, 9))
+@pytest.mark.parametrize("degree", [1, 2])
+def test_bernstein_columns_sum_to_the_grid_exactly(bits, degree):
+    columns = np.concatenate(_Bernstein(1, degree, True, bits).columns(every_place(bits)), axis=1)
+    assert columns.min() >= 0 and np.array_equal(columns, np.rint(columns))
+    assert np.all(columns.sum(axis=1) == 2**bits)
+
+
+@pytest.mark.parametrize("bits", range(1, 9))
+@pytest.mark.parametrize("degree", [1, 2])
+@pytest.mark.parametrize("pure", [False, True])
+@pytest.mark.parametrize("d", [1, 7])
+def test_powers_stay_within_their_sensitivity(bits, degree, pure, d):
+    sketch = _Powers(d, degree, pure, bits)
+    row = np.concatenate(sketch.columns(every_place(bits)), axis=1).astype(np.int64)
+    longest = int(np.square(row).sum(axis=1).max())
+    if pure and degree == 1:
+        assert d * int(np.abs(row).max()) + sketch.constant == sketch.sensitivity
+    elif not pure:
+        allowed = Fraction(sketch.sensitivity) ** 2
+        assert d * longest + sketch.constant**2 <= allowed
+        assert degree == 2 or d * longest + sketch.constant**2 > allowed * (1 - Fraction(1, 2**50))
+
+
+@pytest.mark.parametrize("sketch", [_Powers, _Bernstein])
+@pytest.mark.parametrize("degree", [1, 2])
+@pytest.mark.parametrize("d", [1, 2, 5, 9])
+def test_moments_are_unbiased_and_their_covariance_is_that_of_the_noise(sketch, degree, d):
+    """Moments are linear in the sums: the covariance is J J^T of independent noises."""
+    sketch = sketch(d, degree, False, 20)
+    n, w = 40, np.random.default_rng(d).random((40, d))
+    sums = np.concatenate([*(c.sum(axis=0) for c in sketch.columns(w)), sketch.count(n)])
+    values, covariance = sketch.moments(sums / sketch.grid)
+    t = 2 * w - 1
+    truth = [np.full(d, n), t.sum(axis=0), np.square(t).sum(axis=0)][: degree + 1]
+    assert np.allclose(values, truth, atol=4 * n / sketch.grid)
+    J = np.array([sketch.moments(unit)[0] for unit in np.eye(len(sums))])
+    for j in range(d):
+        assert np.allclose(J[:, :, j].T @ J[:, :, j], covariance, atol=1e-6)
+
+
+def release(engine, X, run, low, high, degree):
+    more = {} if engine is bounded_sums else {"degree": degree}
+    with np.errstate(all="ignore"):
+        out = engine(ArrayRows(X), run, low=low, high=high, share=1, label="x", **more)
+    return [out.values, out.covariance] if more else list(out[:2])
+
+
+def replay(seed, law, engine, degree):
+    rng = np.random.default_rng(seed)
+    n, d = int(rng.choice([0, 1, 2, 40])), int(rng.choice([1, 2, 3, 6, 20]))
+    low = rng.choice([-1.0, 0.0, -1e300, 20.0, 1e16], size=d)
+    high = low + np.maximum(np.abs(low) * 2.0**-50, rng.choice([1.0, 100.0, 2.0**900], size=d))
+    X = rng.choice([0.0, 1.0, 1e308, -1e308, 30.0, 5e-324], size=(n, d))
+    row = np.where(rng.random(d) < 0.5, rng.choice([high, low]), rng.choice(HOSTILE, size=d))
+    Y = np.insert(X, int(rng.integers(n + 1)), row, axis=0)
+    if rng.random() < 0.3:
+        X, Y = X.astype(np.float32), Y.astype(np.float32)
+    run = curator(law, "noise", seed=seed)
+    one = release(engine, X, run, low, high, degree)
+    again = curator(law, run.answers)
+    two = release(engine, Y, again, low, high, degree)
+    assert all(map(np.array_equal, one, two))
+    assert np.isfinite(one[0]).all()
+    return check_replay(run, again)
+
+
+@pytest.mark.filterwarnings("ignore:overflow encountered in cast")
+@pytest.mark.parametrize("law", list(BUDGETS))
+@pytest.mark.parametrize(
+    "engine, degree", [(bounded_moments, 1), (bounded_moments, 2), (bounded_sums, 1)]
+)
+def test_replayed_releases_move_by_at_most_their_sensitivity(law, engine, degree):
+    worst = max(replay(seed, law, engine, degree) for seed in range(80))
+    assert 0.999 < worst <= 1  # exact rationals; the bound is attained
+
+
+@pytest.mark.parametrize("law", list(BUDGETS))
+def test_moments_of_a_table_without_noise(law):
+    X = np.array([[0.0, 1e308], [50.0, -7.0], [np.nan, 3.0], [200.0, 5.0]])
+    low, high = np.array([0.0, 0.0]), np.array([100.0, 10.0])
+    public = {"low": low, "high": high, "share": 1, "label": "x"}
+    clipped = np.clip(X[[0, 1, 3]], low, high)
+    for degree in (1, 2):
+        moments = bounded_moments(ArrayRows(X), curator(law), degree=degree, **public)
+        little = 1e-12 * moments.covariance  # no number of rows is said to be few
+        exact = BoundedColumns(np.array([low, high]), moments.values, little, law)
+        assert np.allclose(exact.mean()[0], clipped.mean(axis=0), rtol=1e-6)
+    assert np.allclose(exact.variance()[0], clipped.var(axis=0), rtol=1e-6)
+    sums, _, _ = bounded_sums(ArrayRows(X), curator(law), **public)
+    assert np.allclose(sums, clipped.sum(axis=0), rtol=1e-6)
+
+
+def simulated(rng, n, p, strength, law, degree, reps=2000):
+    """Return ``reps`` independent releases of a 0/1 column, as if they were columns, and p."""
+    pure = law == "laplace"
+    sketch = (_Bernstein if pure else _Powers)(1, degree, pure, 26)
+    ones = round(n * p)
+    row = [np.array(sketch.columns(np.array([[w]]))).reshape(-1) for w in (0.0, 1.0)]
+    sums = np.concatenate([(n - ones) * row[0] + ones * row[1], sketch.count(n)]) / sketch.grid
+    scale = float(sketch.sensitivity) / sketch.grid / strength
+    draw = rng.laplace if pure else rng.normal
+    moments = [sketch.moments(sums + draw(0, scale, size=sums.shape))[0][:, 0] for _ in range(reps)]
+    covariance = sketch.moments(sums)[1] * scale**2 * (2 if pure else 1)
+    bounds = np.tile([[0.0], [1.0]], reps)
+    return BoundedColumns(bounds, np.array(moments).T, covariance, law), ones / n
+
+
+@pytest.mark.parametrize("law", list(BUDGETS))
+@pytest.mark.parametrize("n", [50, 500, 3000])
+@pytest.mark.parametrize("epsilon", [0.1, 1.0])
+def test_intervals_cover(law, n, epsilon, rng):
+    """Nominal .95 and 2000 runs: a true interval fails this once in 1e4 tests."""
+    strength = epsilon if law == "laplace" else Budget.gaussian(epsilon, 1e-6).mu
+    for p in (0.0, 0.02, 0.5, 1.0):
+        columns, p = simulated(rng, n, p, strength, law, 2)
+        for truth, (low, high) in (
+            (p, columns.mean_interval(0.95)),
+            (p - p * p, columns.variance_interval(0.95)),
+        ):
+            assert np.mean((low <= truth + 1e-12) & (truth - 1e-12 <= high)) > 0.932
+            assert np.all(high > low) and low.min() >= 0 and high.max() <= 1
+
+
+@pytest.mark.parametrize("law, factor", [("gaussian", 1.0), ("laplace", np.sqrt(2))])
+def test_one_column_is_at_the_floor(law, factor, rng):
+    """The noise is (high - low) hypot(p, 1 - p) / (n M), with M = epsilon / sqrt(2) if pure."""
+    strength = 1.0 if law == "laplace" else BUDGETS[law].mu
+    for p in (0.05, 0.5):
+        columns, p = simulated(rng, 20000, p, strength, law, 1, reps=4000)
+        floor = factor * np.hypot(p, 1 - p) / (20000 * strength)
+        error, noise = np.sqrt(np.mean(np.square(columns.mean()[0] - p))), columns.mean()[1]
+        assert abs(error / floor - 1) < 0.05 and np.all(np.abs(noise / floor - 1) < 0.01)
+
+
+@pytest.mark.parametrize("n", [0, 1])
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+@pytest.mark.parametrize("make", [PrivateMean, PrivateVariance, PrivateStandardScaler, PrivateSum])
+def test_next_to_no_rows_between_any_bounds(make, n, delta):
+    X = np.full((max(n, 1), 2), 1e308)
+    if not n:
+        X[:] = np.nan
+    for bounds in ((0, 1), ([-1e300, 0], [1e300, 5e-324]), (-(2.0**899), 2.0**899)):
+        with config_context(invalid_rows="ignore"), np.errstate(all="ignore"):
+            fitted = make(bounds=bounds, delta=delta, random_state=0)
+            if make is PrivateSum:
+                fitted.fit(X)
+            else:
+                with pytest.warns(UselessReleaseWarning):
+                    fitted.fit(X)
+        for name in ("location_", "var_", "scale_", "mean_", "sum_"):
+            assert np.isfinite(getattr(fitted, name, 0.0)).all(), name
+        if make is PrivateMean:
+            low, high = fitted.interval()
+            assert np.all(fitted.bounds_[0] <= low) and np.all(high <= fitted.bounds_[1])
+            assert np.all(low < high)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"diameter": 1.0},
+        {"center": 0.0},
+        {"radius": 1.0},
+        {"trim": True},
+        {"scale": "none"},
+        {"method": "friendly"},
+    ],
+)
+def test_bounds_stand_alone(more, rng):
+    with pytest.raises(ValueError, match=f"no use beside {next(iter(more))}.*Leave out"):
+        PrivateMean(bounds=(0, 1), **more).fit(rng.random((50, 1)))
+
+
+def test_extremes_lie_between_their_bounds(rng):
+    X = rng.uniform(20, 80, size=(3000, 2))
+    for seed in range(5):
+        ends = PrivateMinMax(epsilon=2.0, bounds=(0, [90, 100]), random_state=seed).fit(X)
+        assert np.all((ends.min_ >= 0) & (ends.min_ < 40) & (ends.max_ > 60))
+        assert np.all(ends.max_ <= [90, 100])
+    ends = PrivateMinMax(bounds=(0, 90), random_state=0).fit(X[:3])
+    assert np.all(ends.min_ == 0) and np.all(ends.max_ == 90)
+
+
+def test_pure_means_need_bounds(rng):
+    with pytest.raises(ValueError, match="delta=0 needs bounds"):
+        PrivateMean(delta=0.0).fit(rng.random((50, 1)))
+    mean = PrivateMean(delta=0.0, bounds=(0, 1), random_state=0).fit(rng.random((5000, 1)))
+    assert mean.privacy_report_.budget.unit == "pure" and abs(mean.location_[0] - 0.5) < 0.02
+
+
+def test_scaler_leaves_columns_alone_that_it_cannot_tell(rng):
+    X = np.column_stack([rng.normal(50, 5, size=3000), np.full(3000, 50.0)])
+    scaler = PrivateStandardScaler(bounds=(0, 100), random_state=0)
+    with pytest.warns(UselessReleaseWarning, match=r"not scaled \(columns 1, from 0\)"):
+        scaler.fit(X)
+    assert abs(scaler.scale_[0] - 5) < 1.5 and scaler.scale_[1] == 1
+    assert np.all(np.abs(scaler.mean_ - 50) < 1)
+
+
+def test_sums_and_counts_are_told_with_their_noise(rng):
+    X = rng.integers(0, 60, size=(2000, 2))
+    for delta in (0.0, 1e-6):
+        total = PrivateSum((0, [60, 100]), delta=delta, random_state=1).fit(X)
+        low, high = total.interval(0.999, simultaneous=True)
+        assert np.all((low < X.sum(axis=0)) & (X.sum(axis=0) < high))
+        assert np.allclose(total.noise_scale_[1] / total.noise_scale_[0], 100 / 60)
+        count = PrivateCount(delta=delta, random_state=1).fit(X)
+        low, high = count.interval(0.999)
+        assert isinstance(count.count_, int) and low < 2000 < high < low + 70
