@@ -2,98 +2,17 @@
 
 from numbers import Real
 
-import numpy as np
-
-from skdp._compat import Interval, StrOptions
-from skdp.accounting import Plan
-from skdp.location._choice import choice_step, choose_quantile
-from skdp.location._column_noise import column_budget
-from skdp.location._location import SLACK, Location
-from skdp.location._places import place_steps
-from skdp.sensitivity import Quantile
+from skdp._compat import Interval
+from skdp.location._quantiles import QuantileEstimator
 
 __all__ = ["PrivateMedian", "PrivateQuantile"]
 
 
-class _Quantile(Location):
-    """Base of quantiles, by noise on the bounded statistic or by the exponential mechanism."""
-
-    _parameter_constraints: dict = {
-        **Location._parameter_constraints,
-        "method": [StrOptions({"bounded", "exponential"})],
-    }
-    _reaches = False
-
-    def _statistics(self):
-        p = self._p()
-        return ["median" if p == 0.5 else Quantile(p)]
-
-    def _search(self, searcher):
-        return searcher.quantile(float(self._p()), SLACK)
-
-    def _is_vector(self):
-        return self.method == "bounded"
-
-    def plan(self):
-        """Return what a fit may release and what it costs, without any data.
-
-        Returns
-        -------
-        plan : Plan
-        """
-        if self._is_vector():
-            return super().plan()
-        if self.denoiser is not None:
-            raise ValueError(
-                'method="exponential" takes no denoiser: it chooses a point near the quantile in '
-                "rank, and how far that is from it follows no known law. Use "
-                'method="bounded", or denoiser=None.'
-            )
-        if self._statistics()[0] != "median" and self._statistics()[0].p in (0, 1):
-            raise ValueError(
-                f'method="exponential" takes no extremes, and q={self.q!r} is one: all points '
-                "beyond the rows are as good as the extreme itself, however far they lie. Use "
-                'PrivateMinMax, method="bounded", or a q between.'
-            )
-        budget = self._budget(lambda epsilon, delta: column_budget(epsilon, delta, choice=True))
-        steps = () if self._is_placed() else place_steps(budget)
-        return Plan(budget, (*steps, choice_step("statistic")))
-
-    def _draw(self, rows, curator, noise, place):
-        if self.method == "bounded":
-            return super()._draw(rows, curator, noise, place)
-        found = [
-            choose_quantile(
-                rows,
-                curator,
-                j,
-                self._p(),
-                center=place.center[j],
-                sensitivity=place.sensitivity[j],
-                share=curator.remaining / (rows.n_features - j),
-                label="statistic",
-            )
-            for j in range(rows.n_features)
-        ]
-        values, sd = zip(*found, strict=True)
-        return np.array(values), np.array(sd)
-
-    def interval(self, confidence=0.95, *, simultaneous=False):
-        if self.method == "exponential":
-            raise ValueError(
-                'method="exponential" has no interval: its noise is not of a known law around the '
-                'quantile. Use method="bounded", or noise_scale_ as a hint.'
-            )
-        return super().interval(confidence, simultaneous=simultaneous)
-
-    interval.__doc__ = Location.interval.__doc__
-
-
-class PrivateMedian(_Quantile):
+class PrivateMedian(QuantileEstimator):
     """Medians of the columns under differential privacy, without bounds on the data.
 
-    The median is replaced by one that a single row moves by at most ``sensitivity``, and is the
-    median itself where the rows lie no less densely around it [1]_.
+    Noisy numbers of rows between points, of which one row changes one, by 1, close in on the median
+    in a few rounds, on whatever kind of column: the result is near the median in rank.
 
     Parameters
     ----------
@@ -104,6 +23,10 @@ class PrivateMedian(_Quantile):
         Privacy parameter in [0, 1); 0 is pure differential privacy, by Laplace noise, which suits
         few columns. Otherwise noise is Gaussian; choose delta well below one over the number of
         rows.
+    bounds : (low, high), default=None
+        Public: each a number or one per column; entries beyond count as the nearer bound. Saves a
+        part of the search, and keeps the result inside. For ``method="ranks"``. Must not be
+        computed from X.
     sensitivity : float or array-like of shape (n_features,), default=None
         Public: what one row may move the median of a column by. A good one is between one and two
         distances of neighbours in the middle, about 2.5 standard deviations over the number of
@@ -112,10 +35,13 @@ class PrivateMedian(_Quantile):
     center : float or array-like of shape (n_features,), default=None
         A public point near the median. With ``sensitivity``, saves the search for both; alone,
         starts it. Must not be computed from X.
-    method : {"bounded", "exponential"}, default="bounded"
-        ``"bounded"`` adds noise to the bounded median. ``"exponential"`` chooses one of many points
-        that are near it in rank [2]_: about as good where rows lie smoothly, better for a bad
-        ``center``, worse where rows are alike.
+    method : {"ranks", "bounded", "exponential"}, default="ranks"
+        ``"ranks"`` closes in on the median by noisy ranks, whatever the column is like; a good
+        choice on any column. ``"bounded"`` adds noise to a median that one row moves by at most
+        ``sensitivity``, and which is the median itself where the rows lie no less densely around it
+        [1]_: for smooth columns whose ``sensitivity`` and ``center`` are known, or a denoiser.
+        ``"exponential"`` chooses one of many points that are near it in rank [2]_: for few rows
+        with ``delta=0``, and a good ``center``.
     denoiser : Denoiser, "auto" or None, default=None
         Shrinks the released medians by the law of their noise: free post-processing, for many
         columns of one unit. Its ``noise_scale`` and ``law`` are replaced. ``"auto"`` is
@@ -131,14 +57,18 @@ class PrivateMedian(_Quantile):
     ----------
     location_ : ndarray of shape (n_features,)
         The released medians. Always finite.
-    released_location_ : ndarray of shape (n_features,)
+    released_location_ : ndarray of the shape of ``location_``
         The medians before a ``denoiser``; equal to ``location_`` without one.
     sure_ : float
-        Unbiased estimate of the squared error that the noise has left in ``location_``;
-        for ``method="exponential"`` that of the estimate below.
-    noise_scale_ : ndarray of shape (n_features,)
-        Standard deviation of the privacy noise in ``released_location_``, for
-        ``method="exponential"`` an estimate; infinite where the rows were too few to find anything.
+        Unbiased estimate of the squared error that the noise has left in ``location_``; that of the
+        estimates below unless ``method="bounded"``.
+    noise_scale_ : ndarray of the shape of ``location_``
+        Standard deviation of the privacy noise in ``released_location_``; an estimate, half the
+        length of the interval of one deviation in rank, unless ``method="bounded"``. Infinite where
+        the rows were too few to tell.
+    rank_curves_ : RankCurves
+        By ``method="ranks"``: every point whose rank was released, and how far it is from the
+        quantiles in rank, which is what :meth:`interval` reads.
     privacy_report_ : PrivacyReport
         The bill and the guarantee.
     n_features_in_ : int
@@ -154,12 +84,15 @@ class PrivateMedian(_Quantile):
     Notes
     -----
     **Privacy**: (epsilon, delta)-differential privacy for adding or removing one row, pure with
-    ``delta=0``; the number of rows is private. Without ``sensitivity`` and ``center`` a part of the
-    budget that falls with the number of rows, at most half of it, finds them: a noisy count, noisy
-    ranks of thresholds that close in on the median, and of distances from it. The time a fit takes
-    is not protected. Not private: ``transform`` of the training rows, and parameters that were
-    chosen by looking at the data. Proofs: :func:`skdp.sensitivity.bounded_statistic`, user guide
-    "Bounded statistics".
+    ``delta=0``; the number of rows is private. By ``method="ranks"`` every release is a histogram
+    of cells that are public or made of releases, and which divide the line: one row is in one
+    cell, whatever the number of quantiles; d columns move by sqrt(d) in l2 (user guide
+    "Quantiles"). By the other methods, without ``sensitivity`` and ``center`` a part of the budget
+    that falls with the number of rows, at most half of it, finds them: a noisy count, noisy ranks
+    of thresholds that close in on the median, and of distances from it. The time a fit takes is not
+    protected. Not private: ``transform`` of the training rows, and parameters that were chosen by
+    looking at the data. Proofs: :func:`skdp.sensitivity.bounded_statistic`, user guide "Bounded
+    statistics".
 
     References
     ----------
@@ -181,15 +114,17 @@ class PrivateMedian(_Quantile):
         *,
         epsilon=1.0,
         delta=1e-6,
+        bounds=None,
         sensitivity=None,
         center=None,
-        method="bounded",
+        method="ranks",
         denoiser=None,
         random_state=None,
         ledger=None,
     ):
         self.epsilon = epsilon
         self.delta = delta
+        self.bounds = bounds
         self.sensitivity = sensitivity
         self.center = center
         self.method = method
@@ -197,32 +132,38 @@ class PrivateMedian(_Quantile):
         self.random_state = random_state
         self.ledger = ledger
 
-    def _p(self):
+    def _q(self):
         return 0.5
 
 
-class PrivateQuantile(_Quantile):
+class PrivateQuantile(QuantileEstimator):
     """Quantiles of the columns under differential privacy, without bounds on the data.
 
     Parameters
     ----------
-    q : float, default=0.5
-        In [0, 1]. Quantiles interpolate linearly, as :func:`numpy.quantile` does. Quantiles with
-        fewer than some 100 / epsilon rows beyond them are hardly found.
+    q : float or sequence of float of shape (n_q,), default=0.5
+        In (0, 1), and 0 and 1 for ``method="bounded"``. Any number of quantiles cost what one
+        costs, with more noise in each: some 5 ranks for one and 10 for nine, over epsilon, at the
+        default delta. Quantiles with fewer than 50 / epsilon rows beyond them are hardly found.
     epsilon : float, default=1.0
         Privacy parameter, > 0.
     delta : float, default=1e-6
         Privacy parameter in [0, 1); 0 is pure differential privacy, by Laplace noise.
+    bounds : (low, high), default=None
+        Public: each a number or one per column; entries beyond count as the nearer bound. Saves a
+        part of the search, and keeps the result inside. For ``method="ranks"``. Must not be
+        computed from X.
     sensitivity : float or array-like of shape (n_features,), default=None
         Public: what one row may move the quantile of a column by; about twice the distance of
         neighbours there is good. None finds one privately. Must not be computed from X.
     center : float or array-like of shape (n_features,), default=None
         A public point near the quantile. With ``sensitivity``, saves the search for both; alone,
         starts it. Must not be computed from X.
-    method : {"bounded", "exponential"}, default="bounded"
-        As for :class:`PrivateMedian`. ``"exponential"`` takes no q of 0 or 1, and is no good for a
-        q with less than some 30 / epsilon rows beyond: of points beyond all rows it knows no more
-        than which are nearer to where the search, or ``center``, has told it to look.
+    method : {"ranks", "bounded", "exponential"}, default="ranks"
+        As for :class:`PrivateMedian`; only ``"ranks"`` takes several quantiles. ``"bounded"`` takes
+        q of 0 and 1 too. ``"exponential"`` is no good for a q with less than some 30 / epsilon rows
+        beyond: of points beyond all rows it knows no more than which are nearer to where the
+        search, or ``center``, has told it to look.
     denoiser : Denoiser, "auto" or None, default=None
         Shrinks the released quantiles by the law of their noise: free post-processing, for many
         columns of one unit. Its ``noise_scale`` and ``law`` are replaced. ``"auto"`` is
@@ -236,16 +177,20 @@ class PrivateQuantile(_Quantile):
 
     Attributes
     ----------
-    location_ : ndarray of shape (n_features,)
-        The released quantiles. Always finite.
-    released_location_ : ndarray of shape (n_features,)
+    location_ : ndarray of shape (n_features,), or (n_q, n_features) if q is a sequence
+        The released quantiles. Always finite; a greater q has no smaller one.
+    released_location_ : ndarray of the shape of ``location_``
         The quantiles before a ``denoiser``; equal to ``location_`` without one.
     sure_ : float
-        Unbiased estimate of the squared error that the noise has left in ``location_``;
-        for ``method="exponential"`` that of the estimate below.
-    noise_scale_ : ndarray of shape (n_features,)
-        Standard deviation of the privacy noise in ``released_location_``, for
-        ``method="exponential"`` an estimate; infinite where the rows were too few to find anything.
+        Unbiased estimate of the squared error that the noise has left in ``location_``; that of the
+        estimates below unless ``method="bounded"``.
+    noise_scale_ : ndarray of the shape of ``location_``
+        Standard deviation of the privacy noise in ``released_location_``; an estimate, half the
+        length of the interval of one deviation in rank, unless ``method="bounded"``. Infinite where
+        the rows were too few to tell.
+    rank_curves_ : RankCurves
+        By ``method="ranks"``: every point whose rank was released, and how far it is from the
+        quantiles in rank, which is what :meth:`interval` reads.
     privacy_report_ : PrivacyReport
         The bill and the guarantee.
     n_features_in_ : int
@@ -267,14 +212,16 @@ class PrivateQuantile(_Quantile):
     >>> import numpy as np
     >>> from skdp import PrivateQuantile
     >>> X = np.random.default_rng(0).normal(size=(5000, 1))
-    >>> upper = PrivateQuantile(0.9).fit(X)
-    >>> bool(abs(upper.location_[0] - 1.28) < 0.2)
+    >>> quartiles = PrivateQuantile([0.25, 0.5, 0.75]).fit(X)
+    >>> quartiles.location_.shape
+    (3, 1)
+    >>> bool(abs(quartiles.location_[:, 0] - [-0.67, 0.0, 0.67]).max() < 0.2)
     True
     """
 
     _parameter_constraints: dict = {
-        **_Quantile._parameter_constraints,
-        "q": [Interval(Real, 0, 1, closed="both")],
+        **QuantileEstimator._parameter_constraints,
+        "q": [Interval(Real, 0, 1, closed="both"), "array-like"],
     }
 
     def __init__(
@@ -283,9 +230,10 @@ class PrivateQuantile(_Quantile):
         *,
         epsilon=1.0,
         delta=1e-6,
+        bounds=None,
         sensitivity=None,
         center=None,
-        method="bounded",
+        method="ranks",
         denoiser=None,
         random_state=None,
         ledger=None,
@@ -293,6 +241,7 @@ class PrivateQuantile(_Quantile):
         self.q = q
         self.epsilon = epsilon
         self.delta = delta
+        self.bounds = bounds
         self.sensitivity = sensitivity
         self.center = center
         self.method = method
@@ -300,5 +249,5 @@ class PrivateQuantile(_Quantile):
         self.random_state = random_state
         self.ledger = ledger
 
-    def _p(self):
+    def _q(self):
         return self.q

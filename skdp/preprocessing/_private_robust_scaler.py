@@ -5,12 +5,18 @@ from numbers import Real
 import numpy as np
 from scipy.special import ndtri
 
-from skdp.preprocessing._scaler import Scaler, usable
-from skdp.sensitivity import Quantile
+from skdp.accounting import Plan
+from skdp.location._column_noise import check_strength, column_budget
+from skdp.location._public import bounds_vectors
+from skdp.location._rank_release import rank_plan_steps, release_quantiles
+from skdp.preprocessing._scaler import Scaler
 
 __all__ = ["PrivateRobustScaler"]
 
-SLACK = 3.0  # rows lie less densely at the quartiles than at the median, where that was measured
+LARGEST = float(np.finfo(np.float64).max)
+FINEST, SMALLEST = 2.0**-40, 2.0**-1000  # of a scale, per location; of all
+SURE = 0.8  # that the upper quantile is above the lower one
+EQUAL = "quartiles are equal within the noise, or not told: the scale is 1"
 
 
 class PrivateRobustScaler(Scaler):
@@ -27,13 +33,16 @@ class PrivateRobustScaler(Scaler):
         Release two quantiles and divide by their difference. What is not asked for saves its part
         of the budget.
     quantile_range : tuple of (float, float), default=(25.0, 75.0)
-        Per cent, 0 <= lower < upper <= 100.
+        Per cent, 0 < lower < upper < 100.
     unit_variance : bool, default=False
         Scale so that normal columns have a variance of 1.
     epsilon : float, default=1.0
         Privacy parameter, > 0.
     delta : float, default=1e-6
         Privacy parameter in [0, 1); 0 is pure differential privacy, by Laplace noise.
+    bounds : (low, high), default=None
+        Public: each a number or one per column; entries beyond count as the nearer bound, and
+        quantiles are inside. Must not be computed from X.
     random_state : int, RandomState instance or None, default=None
         None draws noise from the operating system. Anything else makes the result reproducible
         and not private: for tests and documentation.
@@ -45,8 +54,9 @@ class PrivateRobustScaler(Scaler):
     center_ : ndarray of shape (n_features,) or None
         The released medians; None with ``with_centering=False``.
     scale_ : ndarray of shape (n_features,) or None
-        The released ranges, or their noise where that is larger; 1.0 for columns that are constant
-        in the middle or too few rows. None with ``with_scaling=False``.
+        The released ranges; 1.0, and a :class:`skdp.exceptions.UselessReleaseWarning`, where both
+        quantiles are one value that many rows share, or too near each other for the noise. None
+        with ``with_scaling=False``.
     privacy_report_ : PrivacyReport
         The bill and the guarantee.
     n_features_in_ : int
@@ -61,7 +71,8 @@ class PrivateRobustScaler(Scaler):
     Notes
     -----
     **Privacy**: (epsilon, delta)-differential privacy of the fitted parameters for adding or
-    removing one row, see :class:`skdp.PrivateMedian`. Not private: scaled rows, which are rows, and
+    removing one row: all quantiles by noisy ranks in one search, see :class:`skdp.PrivateQuantile`.
+    Not private: scaled rows, which are rows, and
     parameters that were chosen by looking at the data.
 
     Examples
@@ -80,8 +91,8 @@ class PrivateRobustScaler(Scaler):
         "with_scaling": ["boolean"],
         "quantile_range": [tuple],
         "unit_variance": ["boolean"],
+        "bounds": ["array-like", None],
     }
-    _reaches = False
 
     def __init__(
         self,
@@ -92,6 +103,7 @@ class PrivateRobustScaler(Scaler):
         unit_variance=False,
         epsilon=1.0,
         delta=1e-6,
+        bounds=None,
         random_state=None,
         ledger=None,
     ):
@@ -101,6 +113,7 @@ class PrivateRobustScaler(Scaler):
         self.unit_variance = unit_variance
         self.epsilon = epsilon
         self.delta = delta
+        self.bounds = bounds
         self.random_state = random_state
         self.ledger = ledger
 
@@ -108,37 +121,43 @@ class PrivateRobustScaler(Scaler):
         ends = self.quantile_range
         if len(ends) != 2 or not all(isinstance(q, Real) for q in ends):
             raise ValueError(f"quantile_range must hold two numbers. Got {ends!r}.")
-        if not 0 <= ends[0] < ends[1] <= 100:
-            raise ValueError(f"quantile_range must rise, within [0, 100]. Got {ends!r}.")
+        if not 0 < ends[0] < ends[1] < 100:
+            raise ValueError(
+                f"quantile_range must rise, between 0 and 100. Got {ends!r}. For minimum and "
+                "maximum use PrivateMinMaxScaler."
+            )
         if not (self.with_centering or self.with_scaling):
             raise ValueError(
                 "with_centering=False and with_scaling=False leave nothing to release. Set one of "
                 "them."
             )
-        super()._check_public(n_features)
+        bounds_vectors(self.bounds, n_features)
+        check_strength(self._budget(column_budget), n_features)
 
-    def _quantiles(self):
+    def plan(self):
+        """Return what a fit may release and what it costs, without any data.
+
+        Returns
+        -------
+        plan : Plan
+        """
+        budget = self._budget(column_budget)
+        return Plan(budget, rank_plan_steps(budget, self.bounds))
+
+    def _release(self, rows, curator):
         ends = [q / 100 for q in self.quantile_range]
-        return [0.5] * bool(self.with_centering) + ends * bool(self.with_scaling)
-
-    def _statistics(self):
-        return ["median" if p == 0.5 else Quantile(p) for p in self._quantiles()]
-
-    def _search(self, searcher):
-        return searcher.around_the_median(self._quantiles(), SLACK)
-
-    def _without_rows(self, center):
-        ends = [center - 0.5, center + 0.5]
-        return [center] * bool(self.with_centering) + ends * bool(self.with_scaling)
-
-    def _fitted(self, values, sd, center):
-        fitted = {"center_": values[0] if self.with_centering else None, "scale_": None}
+        q = ends * bool(self.with_scaling) + [0.5] * bool(self.with_centering)
+        bounds = bounds_vectors(self.bounds, rows.n_features)
+        value, sd, curves = release_quantiles(rows, curator, q, bounds)
+        fitted = {"center_": value[-1] if self.with_centering else None, "scale_": None}
         if self.with_scaling:
-            floor = np.where(np.isfinite(sd[-1]), np.hypot(sd[-1], sd[-2]), 0.0)
-            scale = usable(np.maximum(values[-1] - values[-2], floor), center)
-            low, high = (q / 100 for q in self.quantile_range)
-            unit = ndtri(high) - ndtri(low) if self.unit_variance and 0 < low < high < 1 else 1.0
-            fitted["scale_"] = np.nan_to_num(scale / unit)
+            low, high = curves.interval(value, SURE, self._law())
+            told = (low[1] > high[0]) & np.isfinite(sd[:2]).all(axis=0)
+            unit = ndtri(ends[1]) - ndtri(ends[0]) if self.unit_variance else 1.0
+            scale = np.minimum((value[1] / 2 - value[0] / 2) / unit, LARGEST / 2) * 2
+            told &= scale > np.maximum(np.abs(value[-1]) * FINEST, SMALLEST)
+            curator.doubt(EQUAL, ~told)
+            fitted["scale_"] = np.where(told, scale, 1.0)
         return fitted
 
     def _affine(self):

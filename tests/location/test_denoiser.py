@@ -29,9 +29,9 @@ PUBLIC = {"sensitivity": 0.02, "center": 0.0, "random_state": 0}
 NAMES = {"PrivateVariance": ("var_", "released_var_")}
 ESTIMATORS = [
     PrivateMean(center=0.0, radius=8.0, random_state=0),
-    PrivateMedian(**PUBLIC),
-    PrivateMedian(**PUBLIC, delta=0.0, epsilon=8.0),
-    PrivateQuantile(0.4, **PUBLIC),
+    PrivateMedian(**PUBLIC, method="bounded"),
+    PrivateMedian(**PUBLIC, method="bounded", delta=0.0, epsilon=8.0),
+    PrivateQuantile(0.4, **PUBLIC, method="bounded"),
     PrivateTrimmedMean(0.1, **PUBLIC),
     PrivateTrimmedMean(0.0, **PUBLIC, delta=0.0, epsilon=8.0),
     PrivateVariance(**PUBLIC),
@@ -107,15 +107,18 @@ def test_what_does_not_fit_is_said_before_anything_is_charged():
             clone(estimator).set_params(denoiser=BayesDenoiser(n_atoms=1)).fit(data)
         with pytest.raises(ValueError, match="denoiser"):
             clone(estimator).set_params(denoiser="best").fit(data)
-    pure = PrivateMedian(delta=0.0, denoiser=TrendFilterDenoiser(), random_state=0)
+    pure = PrivateMedian(
+        delta=0.0, method="bounded", denoiser=TrendFilterDenoiser(), random_state=0
+    )
     with pytest.raises(ValueError, match="needs Gaussian noise"):
         pure.fit(X)
     for q in (PrivateMedian, PrivateQuantile):
-        chosen = q(method="exponential", denoiser="auto")
-        with pytest.raises(ValueError, match='Use method="bounded"'):
-            chosen.plan()
-        with pytest.raises(ValueError, match='Use method="bounded"'):
-            chosen.fit(X)
+        for method in ("ranks", "exponential"):
+            chosen = q(method=method, denoiser="auto")
+            with pytest.raises(ValueError, match='Use method="bounded"'):
+                chosen.plan()
+            with pytest.raises(ValueError, match='Use method="bounded"'):
+                chosen.fit(X)
 
 
 @pytest.mark.parametrize("law", ["laplace", "gaussian"])
@@ -148,7 +151,8 @@ def test_there_is_always_an_answer(size, denoiser):
 
 
 @pytest.mark.parametrize(
-    "estimator", [PrivateMedian(denoiser="auto"), PrivateVariance(denoiser="auto", delta=0.0)]
+    "estimator",
+    [PrivateMedian(method="bounded", denoiser="auto"), PrivateVariance(denoiser="auto", delta=0.0)],
 )
 def test_layers_of_the_audit(estimator):
     X = table(2)[:60]
@@ -158,4 +162,4 @@ def test_layers_of_the_audit(estimator):
 
 def test_seeds_still_warn():
     with pytest.warns(SeededNoiseWarning):
-        PrivateMedian(denoiser="auto", random_state=0).fit(table(2))
+        PrivateMedian(method="bounded", denoiser="auto", random_state=0).fit(table(2))

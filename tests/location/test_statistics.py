@@ -23,7 +23,9 @@ pytestmark = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarn
 
 ESTIMATORS = [
     PrivateMedian(),
-    PrivateMedian(epsilon=2.0, delta=0.0),
+    PrivateQuantile([0.9, 0.25], epsilon=4.0, delta=0.0),
+    PrivateMedian(method="bounded"),
+    PrivateMedian(epsilon=2.0, delta=0.0, method="bounded"),
     PrivateMedian(epsilon=4.0, method="exponential"),
     PrivateQuantile(0.9, epsilon=2.0, delta=0.0, method="exponential"),
     PrivateTrimmedMean(epsilon=2.0),
@@ -50,7 +52,7 @@ def test_median_of_incomes_is_as_accurate_as_the_reference():
     """Laplace noise of scale 60: median error 42, 95 % 177. 600 fits: 6 sd are 18 % and 20 %."""
     X = incomes()
     public = {"sensitivity": 60000 / 2001, "center": 30000.0}
-    estimator = PrivateMedian(epsilon=0.5, delta=0.0, **public)
+    estimator = PrivateMedian(epsilon=0.5, delta=0.0, method="bounded", **public)
     errors = [abs(fit.location_[0] - np.median(X)) for fit in fits(estimator, X, 600)]
     assert np.median(errors) == pytest.approx(42, rel=0.2)
     assert np.quantile(errors, 0.95) == pytest.approx(177, rel=0.2)
@@ -81,11 +83,13 @@ def test_mean_is_as_accurate_as_the_reference(draw, center, radius, rmse):
 @pytest.mark.parametrize(
     ("estimator", "limit"),  # of the median error of 20 fits: about twice what was measured
     [
-        (PrivateMedian(epsilon=0.5, delta=0.0), 160),
+        (PrivateMedian(epsilon=0.5, delta=0.0, method="bounded"), 160),
+        (PrivateMedian(epsilon=0.5, delta=0.0), 1200),
+        (PrivateMedian(), 500),
         (PrivateMedian(epsilon=0.5, delta=0.0, method="exponential"), 200),
-        (PrivateMedian(), 320),
+        (PrivateMedian(method="bounded"), 320),
         (PrivateMedian(method="exponential"), 500),
-        (PrivateQuantile(0.75, delta=0.0), 400),
+        (PrivateQuantile(0.75, delta=0.0, method="bounded"), 400),
     ],
     ids=str,
 )
@@ -141,7 +145,9 @@ def test_extremes(debug):
 def test_too_small_a_sensitivity_pulls_extremes_inwards_and_saturates_locations():
     X = np.random.default_rng(0).normal(10, 1, size=(1000, 1))
     public = {"epsilon": 1e4, "sensitivity": 1e-3, "random_state": 0}
-    assert 8.9 < PrivateMedian(center=8.0, **public).fit(X).location_[0] < 9.01  # 8 + n D
+    assert (
+        8.9 < PrivateMedian(center=8.0, method="bounded", **public).fit(X).location_[0] < 9.01
+    )  # 8 + n D
     tight = PrivateMinMax(center=10.0, **public).fit(X)
     assert tight.max_[0] < X.max() - 0.5 and tight.min_[0] > X.min() + 0.5
 
@@ -175,7 +181,8 @@ def test_always_finite(estimator, name, debug):
 
 
 def test_few_rows_are_told_from_nothing(debug):
-    fit = PrivateMedian(epsilon=0.1, center=[3.0, 4.0], random_state=0).fit(np.ones((5, 2)))
+    fit = PrivateMedian(epsilon=0.1, center=[3.0, 4.0], method="bounded", random_state=0)
+    fit.fit(np.ones((5, 2)))
     assert fit.location_.tolist() == [3.0, 4.0] and np.isinf(fit.noise_scale_).all()
     assert any("too few" in text for text in fit.privacy_report_.decisions)
     assert PrivateVariance(epsilon=0.1, random_state=0).fit(np.ones((5, 2))).var_[0] == 1
@@ -187,7 +194,8 @@ def test_few_rows_are_told_from_nothing(debug):
 def test_public_sensitivity_and_centre_buy_one_release():
     X = np.random.default_rng(0).normal(size=(200, 2))
     for estimator in (PrivateMedian, PrivateTrimmedMean, PrivateVariance, PrivateMinMax):
-        fit = estimator(sensitivity=0.1, center=0.0, random_state=0).fit(X)
+        method = {"method": "bounded"} if estimator is PrivateMedian else {}
+        fit = estimator(sensitivity=0.1, center=0.0, random_state=0, **method).fit(X)
         (charge,) = fit.privacy_report_.charges
         assert charge.label == "statistic" and charge.share == 1 and charge.mechanism == "gaussian"
     choices = PrivateMedian(sensitivity=0.1, center=0.0, method="exponential", random_state=0)
@@ -235,8 +243,9 @@ def test_intervals_cover():
     for estimator in (PrivateMedian, PrivateTrimmedMean):
         for delta in (0.0, 1e-6):
             covered = 0
-            for fit in fits(estimator(delta=delta, sensitivity=0.02, center=0.5), X, 60):
-                exact = np.median(X, axis=0) if estimator is PrivateMedian else trim_mean(X, 0.1)
+            exact = np.median(X, axis=0) if estimator is PrivateMedian else trim_mean(X, 0.1)
+            method = {"method": "bounded"} if estimator is PrivateMedian else {}
+            for fit in fits(estimator(delta=delta, sensitivity=0.02, center=0.5, **method), X, 60):
                 low, high = fit.interval(0.9)
                 covered += int(((low <= exact) & (exact <= high)).sum())
             assert 90 <= covered < 120
@@ -281,7 +290,7 @@ def test_parameters_are_refused_before_the_rows_are_read():
         {"center": "zero"},
     ):
         with pytest.raises(ValueError, match=next(iter(wrong))):
-            PrivateMedian(**wrong).fit(X)
+            PrivateMedian(method="bounded", **wrong).fit(X)
     for estimator, name in ((PrivateQuantile(1.5), "q"), (PrivateTrimmedMean(0.5), "alpha")):
         with pytest.raises(ValueError, match=name):
             estimator.fit(X)

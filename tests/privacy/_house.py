@@ -340,6 +340,7 @@ ENGINE_FILES = {
         "release",
         "public",
         "bounded_moments",
+        "rank_release",
     )
 }
 # Rooms that import nothing of scikit-learn; for exceptions the reason.

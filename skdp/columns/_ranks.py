@@ -1,0 +1,166 @@
+"""Ranks of cuts of a column, by least squares from noisy histograms of its rows between cuts."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from skdp.chunks import map_merge
+from skdp.mechanisms import finite_rows
+
+__all__ = ["Ranks", "before", "cell_counts"]
+
+STRIP = 2**15  # rows compared at once: they stay in the cache
+ALONE = 2.0  # noises: fewer rows in the cell of one single value count as none
+
+
+def before(cuts):
+    """Return the largest floats below finite ones."""
+    return np.nextafter(cuts, -math.inf)
+
+
+def cell_counts(rows, columns, cuts):
+    """Count the rows between cuts, column by column.
+
+    Parameters
+    ----------
+    rows : ArrayRows
+    columns : sequence of int
+    cuts : list of ndarrays
+        For each of these columns m rising finite cuts; they divide the line into m + 1 cells, which
+        are closed above.
+
+    Returns
+    -------
+    counts : list of ndarrays of int64 of shape (m + 1,)
+
+    Notes
+    -----
+    **Privacy** (add or remove one row): the cuts are public or released. An entry is in one cell of
+    its column, as comparisons of floats tell from it alone, so the histogram of a column moves by 1
+    in l1 and l2, and those of d columns, side by side, by d in l1 and sqrt(d) in l2. How many cuts
+    there are, and for how many quantiles, does not matter. A row that holds NaN or infinity is in
+    no cell.
+    """
+
+    def statistic(start, block):
+        finite = finite_rows(block)
+        every = finite.all()
+        below = []
+        for j, of_column in zip(columns, cuts, strict=True):
+            x = np.ascontiguousarray(block[:, j] if every else block[finite, j], dtype=np.float64)
+            below.append(np.append(_ranks(x, of_column), len(x)))
+        return np.concatenate(below)
+
+    ranks = map_merge(rows, statistic, np.add)
+    ends = np.cumsum([len(of_column) + 1 for of_column in cuts])[:-1]
+    return [np.diff(part, prepend=0) for part in np.split(ranks, ends)]
+
+
+def _ranks(x, cuts):
+    """Return the number of entries at or below every cut."""
+    ranks = np.zeros(len(cuts), dtype=np.int64)
+    for start in range(0, len(x), STRIP):
+        strip = x[start : start + STRIP]
+        ranks += np.array([np.count_nonzero(strip <= cut) for cut in cuts], dtype=np.int64)
+    return ranks
+
+
+@dataclass
+class Fit:
+    """Estimated ranks of the cuts of a column, and of both ends of the line.
+
+    Attributes
+    ----------
+    x : ndarray of shape (m,)
+        The lower end, where the rank is 0, the cuts, and the upper end, where it is ``n``.
+    rank : ndarray of shape (m,)
+        Estimated number of rows at or below; never falls.
+    raw : ndarray of shape (m,)
+        The same before it was made to rise.
+    covariance : ndarray of shape (m, m)
+    """
+
+    x: np.ndarray
+    rank: np.ndarray
+    raw: np.ndarray
+    covariance: np.ndarray
+
+    @property
+    def n(self):
+        """Estimated number of rows."""
+        return self.rank[-1]
+
+    def excess(self, q):
+        """Return how many ranks every point is above the quantile q, and the standard deviation."""
+        c = self.covariance
+        variance = np.diag(c) - 2 * q * c[-1] + q * q * c[-1, -1]
+        sd = np.sqrt(np.maximum(variance, 0.25))  # ranks are whole numbers
+        rising = _rising(self.raw - q * self.raw[-1], 1 / sd**2)
+        return rising, sd
+
+
+class Ranks:
+    """The released histograms of one column.
+
+    Parameters
+    ----------
+    ends : tuple of (float, float)
+        No row is at or below the first, none above the second; infinite if unknown.
+
+    Notes
+    -----
+    The unknowns are the ranks of all cuts, and the number of rows. A cell is the difference of two
+    of them, and its noise is independent of all others: weighted least squares are the best linear
+    estimate, and know the covariance. A cell that holds a single value and shows fewer rows than
+    two standard deviations is taken for empty, so that looking for values that many rows share
+    costs no accuracy where there are none.
+    """
+
+    def __init__(self, ends=(-math.inf, math.inf)):
+        self.ends, self._histograms = ends, []
+
+    def add(self, cuts, counts, sd):
+        """Add a released histogram: rising cuts, counts of one cell more, the noise in each."""
+        counts = np.asarray(counts, dtype=np.float64).copy()
+        variance = np.full(len(counts), float(sd) ** 2)
+        alone = np.flatnonzero(before(cuts[1:]) == cuts[:-1]) + 1
+        empty = alone[counts[alone] < ALONE * sd]
+        counts[empty], variance[empty] = 0.0, min(1.0, sd**2)
+        self._histograms.append((np.asarray(cuts, dtype=np.float64), counts, variance))
+
+    def fit(self):
+        """Return the :class:`Fit` of everything released."""
+        cuts = np.unique(np.concatenate([cuts for cuts, _, _ in self._histograms]))
+        m = len(cuts)
+        normal, right = np.zeros((m + 1, m + 1)), np.zeros(m + 1)
+        for of_one, counts, variance in self._histograms:
+            at, weight = np.append(np.searchsorted(cuts, of_one), m), 1 / variance
+            low, high = at[:-1], at[1:]
+            np.add.at(normal, (at, at), weight)
+            np.add.at(normal, (low, low), weight[1:])
+            np.add.at(normal, (low, high), -weight[1:])
+            np.add.at(normal, (high, low), -weight[1:])
+            np.add.at(right, at, weight * counts)
+            np.add.at(right, low, -(weight * counts)[1:])
+        covariance = np.zeros((m + 2, m + 2))
+        covariance[1:, 1:] = np.linalg.inv(normal)
+        raw = covariance[:, 1:] @ right
+        weight = 1 / np.maximum(np.diag(covariance), 1e-6 * covariance[-1, -1])
+        rank = np.clip(_rising(raw, weight), 0.0, max(raw[-1], 1.0))
+        rank[0], rank[-1] = 0.0, max(raw[-1], 1.0)
+        return Fit(np.concatenate([self.ends[:1], cuts, self.ends[1:]]), rank, raw, covariance)
+
+
+def _rising(y, weight):
+    """Return the weighted least-squares fit of y that never falls: pools of adjacent violators."""
+    pools = []  # of mean, weight, length
+    for mean, w in zip(y.tolist(), weight.tolist(), strict=True):
+        length = 1
+        while pools and pools[-1][0] >= mean:
+            before_mean, before_w, before_length = pools.pop()
+            total = w + before_w
+            mean = (mean * w + before_mean * before_w) / total
+            w, length = total, length + before_length
+        pools.append((mean, w, length))
+    return np.repeat([mean for mean, _, _ in pools], [length for _, _, length in pools])

@@ -1,0 +1,356 @@
+"""Any number of quantiles of every column at once: cuts that close in on them, round by round."""
+
+import math
+import sys
+from dataclasses import dataclass
+
+import numpy as np
+
+from skdp.chunks import map_merge
+from skdp.columns._cells import OctaveCells
+from skdp.columns._evidence import stands_out
+from skdp.columns._ranks import Ranks, before, cell_counts
+from skdp.columns._ranks_read import estimate, invert, is_one, plain_decimal, spread
+from skdp.mechanisms import finite_rows
+
+__all__ = ["Quantiles", "find_quantiles", "rank_steps"]
+
+COUNT, PURE_COUNT = 0.01, 0.03  # shares
+OCTAVES, AGAIN = (0.02, 0.1), 0.25
+SEARCH = 0.003, 0.05  # of a round, at least and at most
+DEEP, SPIKE = 6, 2.0  # from this round on one part holds all, and shows by itself
+ROUNDS, SEARCH_AT_MOST, LEFT = 16, 0.3, 0.2
+BRACKETS = 0.22  # of what is left after the search
+IN_OCTAVES, IN_GAP = 1 / 60, 1 / 6  # noise, as a part of all rows, of the rows in a bracket
+SMALL = 6.0  # noises: few enough ranks in a bracket
+BESIDE = 2.0  # noises: where the cuts beside a quantile are
+REPAIRS = 3  # rounds for brackets that turn out to hold many ranks after all
+NEWTON = 3  # rounds that trust the ranks between cuts
+PARTS = 24, 8, 8, 6, 6, 6, 16  # of a bracket, round by round
+OUTWARDS = 1, 8, 64, 4096, 2**24
+LARGEST = sys.float_info.max
+PLAUSIBLE = 0.005, 50  # of noise to be taken for rows, and up to which octave, in a second look
+NEAR = 5  # octaves
+FEW = 2.0  # noises in a rank: so few rows within bounds tell nothing
+
+
+@dataclass
+class Quantiles:
+    """Released quantiles of d columns, and what is known of the ranks around them.
+
+    Attributes
+    ----------
+    location, noise_scale : ndarrays of shape (n_q, d)
+    points : list of ndarrays of shape (m,)
+        For every column, cuts between its lower and its upper end.
+    excess, sd : list of ndarrays of shape (n_q, m)
+        How many ranks each of them is above each quantile, and the standard deviations of these.
+    found : ndarray of bool of shape (d,)
+    """
+
+    location: np.ndarray
+    noise_scale: np.ndarray
+    points: list
+    excess: list
+    sd: list
+    found: np.ndarray
+
+
+def rank_steps(step, *, pure, bounded):
+    """Return the planned steps of :func:`find_quantiles`.
+
+    Parameters
+    ----------
+    step : callable
+        ``step(label, at_most, times)`` makes a step of the right mechanism.
+    pure, bounded : bool
+        Whether noise is Laplace; whether there are bounds.
+    """
+    return (
+        step("row count", PURE_COUNT if pure else COUNT, 1),
+        *(() if bounded else (step("octaves", AGAIN, 2),)),
+        step("search", SEARCH[1], ROUNDS + REPAIRS),
+        step("brackets", BRACKETS, 1),
+        step("statistic", 1, 1),
+    )
+
+
+def find_quantiles(rows, noise, q, bounds=None):
+    """Release quantiles of every column, with all that is left of the budget.
+
+    Parameters
+    ----------
+    rows : ArrayRows
+    noise : ColumnNoise
+    q : sequence of float
+        Rising, in (0, 1).
+    bounds : tuple of ndarrays of shape (d,), default=None
+        Public: what lies outside counts as being at the nearer bound.
+
+    Returns
+    -------
+    quantiles : Quantiles
+
+    Notes
+    -----
+    **Privacy** (add or remove one row): a noisy row count, of sensitivity 1; for every column, one
+    histogram after the other, of cells that are public or made of what was released before
+    (:class:`OctaveCells`, :func:`cell_counts`). One row is in one cell of each. All else, shares
+    and the end of the search among it, is made of released values.
+    """
+    return _Search(rows, noise, q, bounds).run()
+
+
+class _Search:
+    def __init__(self, rows, noise, q, bounds):
+        self.rows, self.noise, self.d = rows, noise, rows.n_features
+        self.q, self.bounds = np.asarray(q, dtype=np.float64), bounds
+        self.columns = []
+
+    def run(self):
+        self._count()
+        if self.bounds is None:
+            self._octaves()
+        elif self.n > FEW * self._rank_sd(BRACKETS, self.d).max():
+            self.columns = [
+                _Column.within(j, float(low), float(high), self.n)
+                for j, (low, high) in enumerate(zip(*self.bounds, strict=True))
+            ]
+        if self.columns:
+            for column in self.columns:
+                column.ranks.add(np.empty(0), *self.count)
+            self._close_in(range(ROUNDS), SEARCH_AT_MOST)
+            share = BRACKETS * float(self.noise.curator.remaining)
+            sd = self._rank_sd(share, len(self.columns))
+            self._histograms([c.beside(self.q, sd) for c in self.columns], share, "brackets")
+            self._close_in(range(NEWTON, NEWTON + REPAIRS), REPAIRS * SEARCH[1])
+            cuts = [c.estimates(self.q) for c in self.columns]
+            self._histograms(cuts, self.noise.curator.remaining, "statistic")
+        return self._result()
+
+    def _count(self):
+        def statistic(start, block):
+            return np.array([np.count_nonzero(finite_rows(block))])
+
+        exact = map_merge(self.rows, statistic, np.add)
+        share = PURE_COUNT if self.noise.pure else COUNT
+        release = self.noise.release(exact, share=share, label="row count")
+        self.count = release.value, self.noise.deviation(release.scale)
+        self.n = max(float(release.value[0]), 2 * self.count[1])
+
+    def _octaves(self):
+        """Look for the rows among all floats; make a _Column of every column that is seen."""
+        cells = OctaveCells()
+
+        def statistic(start, block):
+            finite = np.asarray(block[finite_rows(block)], dtype=np.float64)
+            return np.array([cells.counts(column) for column in finite.T])
+
+        exact = map_merge(self.rows, statistic, np.add)
+        share = self._share(self.n * IN_OCTAVES, self.d, OCTAVES)
+        looked = self._look(exact, share)
+        seen, counts, sd = [], looked.value.astype(np.float64), self._sd(looked)
+        for of_column in counts:
+            seen.append(stands_out(of_column, cells.octave, looked.scale, law=self.noise.law))
+        if not all(of_column.any() for of_column in seen):
+            again = self._look(exact, AGAIN)
+            weight = sd**2 / (sd**2 + self._sd(again) ** 2)
+            counts += weight * (again.value - counts)
+            scale = looked.scale * math.sqrt(1 - weight)
+            sd, likely = self._sd(again) * math.sqrt(weight), np.abs(cells.octave) <= PLAUSIBLE[1]
+            for j in range(self.d):
+                if not seen[j].any():
+                    options = {"law": self.noise.law, "false": PLAUSIBLE[0]}
+                    seen[j] = stands_out(counts[j], cells.octave, scale, **options) & likely
+        self.columns = [
+            _Column.among(j, cells, counts[j], seen[j], sd, self.n)
+            for j in range(self.d)
+            if seen[j].any()
+        ]
+
+    def _look(self, exact, share):
+        return self.noise.spread(exact, columns=self.d, share=share, label="octaves")
+
+    def _close_in(self, rounds, most):
+        """Cut brackets of quantiles until they hold few ranks, or a single float."""
+        sd, left = (
+            self._rank_sd(BRACKETS * (1 - LEFT), len(self.columns)),
+            self.noise.curator.remaining,
+        )
+        for round_ in rounds:
+            cuts = [c.closer(self.q, sd, round_) for c in self.columns]
+            needs = [c.need for c, of in zip(self.columns, cuts, strict=True) if of is not None]
+            if not needs or left - self.noise.curator.remaining > most - SEARCH[1]:
+                return
+            share = self._share(min(needs) * IN_GAP, len(needs), SEARCH)
+            self._histograms(cuts, share, "search")
+
+    def _histograms(self, cuts, share, label):
+        """Release a histogram of every column for which there are cuts, be it none of them."""
+        columns = [c for c, of in zip(self.columns, cuts, strict=True) if of is not None]
+        cuts = [of for of in cuts if of is not None]
+        exact = cell_counts(self.rows, [c.number for c in columns], cuts)
+        release = self.noise.spread(
+            np.concatenate(exact), columns=len(columns), share=share, label=label
+        )
+        parts = np.split(release.value, np.cumsum([len(part) for part in exact])[:-1])
+        for column, of, part in zip(columns, cuts, parts, strict=True):
+            column.add(of, part, self._sd(release))
+
+    def _share(self, sd, columns, limits):
+        """Return the share, within limits, that buys noise of a standard deviation."""
+        scale = sd / self.noise.deviation(1.0)
+        return float(np.clip(self.noise.share(max(scale, 1e-9), columns), *limits))
+
+    def _sd(self, release):
+        return self.noise.deviation(release.scale)
+
+    def _rank_sd(self, share, columns):
+        """Return the noise in the ranks of quantiles, by two cuts for each, in one histogram."""
+        cell = self.noise.deviation(self.noise.scale(share, columns))
+        return cell * np.sqrt((2 * len(self.q) + 2) * self.q * (1 - self.q) + 1)
+
+    def _result(self):
+        shape = len(self.q), self.d
+        ends = self.bounds or (np.full(self.d, -math.inf), np.full(self.d, math.inf))
+        start = np.zeros(self.d) if self.bounds is None else ends[0] / 2 + ends[1] / 2
+        result = Quantiles(
+            np.tile(start, (shape[0], 1)),
+            np.full(shape, math.inf),
+            [np.array(pair) for pair in zip(*ends, strict=True)],
+            [np.zeros((len(self.q), 2)) for _ in range(self.d)],
+            [np.full((len(self.q), 2), math.inf) for _ in range(self.d)],
+            np.zeros(self.d, dtype=bool),
+        )
+        for c in self.columns:
+            j, fit = c.number, c.fit
+            value = np.maximum.accumulate([estimate(fit, q) for q in self.q])
+            result.location[:, j] = np.clip(value, *c.limits)
+            result.noise_scale[:, j] = [spread(fit, q) for q in self.q]
+            result.points[j] = np.clip(fit.x, *c.limits)
+            pairs = [fit.excess(q) for q in self.q]
+            result.excess[j], result.sd[j] = (np.array(part) for part in zip(*pairs, strict=True))
+            result.found[j] = True
+        return result
+
+
+class _Column:
+    """A column in the search: its released ranks, and where to cut next.
+
+    Before the first histogram ``x`` and ``rank`` are a guess, afterwards the points of ``fit``.
+    """
+
+    def __init__(self, number, x, rank, ends, limits):
+        self.number, self.x, self.rank, self.limits = number, x, rank, limits
+        self.ranks, self.fit, self.need = Ranks(ends), None, math.inf
+
+    @classmethod
+    def within(cls, number, low, high, n):
+        """Return a column with public bounds; nothing is known of what is between."""
+        ends = float(before(low)), high
+        return cls(number, np.array(ends), np.array([0.0, n]), ends, (low, high))
+
+    @classmethod
+    def among(cls, number, cells, counts, seen, sd, n):
+        """Return a column of which a histogram of octaves has been released."""
+        near = np.zeros(len(seen), dtype=bool)
+        for i in np.flatnonzero(seen):
+            if i != cells.n_side:
+                near[max(i - NEAR, 0) : i + NEAR + 1] = True
+        at = np.flatnonzero(seen | (near & (counts > 2 * sd)))
+        low, high, rows = cells.low[at], cells.high[at], np.maximum(counts[at], 1e-9)
+        low[at == cells.n_side], high[at == cells.n_side] = before(0.0), 0.0
+        upto = np.cumsum(rows)
+        x, first = np.unique(np.stack([low, high], axis=1), return_index=True)
+        rank = np.stack([upto - rows, upto], axis=1).ravel()[first] * (n / upto[-1])
+        ends = -math.inf, math.inf
+        return cls(number, x, rank, ends, ends)
+
+    def add(self, cuts, counts, sd):
+        self.ranks.add(cuts, counts, sd)
+        self.fit = self.ranks.fit()
+        self.x, self.rank = self.fit.x, self.fit.rank
+
+    def closer(self, q, sd, round_):
+        """Return cuts inside the brackets that hold too many ranks; None if there are none."""
+        windows, values, needs = [], [], []
+        for p, noise in zip(q, sd, strict=True):
+            target = p * self.rank[-1]
+            low, high, gap = self._bracket(target)
+            enough = gap <= (2 if round_ < NEWTON else SMALL) * noise
+            if is_one(low, high) or (enough and self.fit is not None):
+                continue
+            parts = 4
+            if self.fit is None:
+                windows += [(low, low), (high, high)]
+            if not (math.isfinite(low) and math.isfinite(high)):
+                windows += self._outwards(low, high)
+            elif round_ < NEWTON and (self.fit is not None or math.isinf(self.limits[0])):
+                step = max(0.3 * gap, 1.3 * noise)
+                windows += [self._around(target + s, (high - low) / 8) for s in (-step, step)]
+            else:
+                parts = PARTS[min(round_, len(PARTS) - 1)]
+                windows += _inwards(low, high, parts)
+                windows += [
+                    self._around(target + s, (high - low) / 8) for s in (-2 * noise, 2 * noise)
+                ]
+                values.append(plain_decimal(low, high)[0])
+            needs.append(gap / (math.sqrt(parts) if round_ < DEEP else SPIKE))
+        self.need = min(needs, default=math.inf)
+        return self._cuts(windows, values) if needs else None
+
+    def beside(self, q, sd):
+        """Return cuts on both sides of every quantile, so many ranks away."""
+        windows, values = [], []
+        for p, noise in zip(q, sd, strict=True):
+            target = p * self.rank[-1]
+            low, high, _ = self._bracket(target)
+            if is_one(low, high):
+                values.append(high)
+                continue
+            low, high = (self._invert(target + s * BESIDE * noise) for s in (-1, 1))
+            if low < high:
+                windows += [(x - (high - low) / 32, x + (high - low) / 32) for x in (low, high)]
+                low, high = (self._invert(target + s * noise) for s in (-1, 1))
+                values.append(plain_decimal(low, high)[0] if low < high else high)
+        return self._cuts(windows, values)
+
+    def estimates(self, q):
+        """Return the estimates as cuts."""
+        return self._cuts([], [estimate(self.fit, p) for p in q])
+
+    def _bracket(self, target):
+        """Return the last point below a rank, the first at or above it, and the ranks between."""
+        i = int(np.clip(np.searchsorted(self.rank, target), 1, len(self.x) - 1))
+        return float(self.x[i - 1]), float(self.x[i]), float(self.rank[i] - self.rank[i - 1])
+
+    def _invert(self, target):
+        """Return where the ranks reach a target, between the outermost finite points."""
+        return invert(self.x, self.rank, target)
+
+    def _around(self, target, width):
+        x = self._invert(target)
+        return x - width / 2, x + width / 2
+
+    def _outwards(self, low, high):
+        """Return windows beyond the outermost finite point, ever farther away."""
+        inner = self.x[np.isfinite(self.x)]
+        sign, end = (1, low) if math.isfinite(low) else (-1, high)
+        size = max(abs(end), inner[-1] - inner[0], 2.0**-1000)
+        with np.errstate(over="ignore"):
+            points = np.clip(end + sign * size * np.array(OUTWARDS), -LARGEST, LARGEST)
+        return [(point, point) for point in points]
+
+    def _cuts(self, windows, values):
+        """Return cuts: the shortest decimals of windows, and values, each alone in its cell."""
+        chosen = [low if low >= high else plain_decimal(low, high)[0] for low, high in windows]
+        cuts = np.unique(np.concatenate([chosen, before(values), values]))
+        low, high = self.ranks.ends
+        return cuts[(cuts > low) & (cuts < high) & np.isfinite(cuts)]
+
+
+def _inwards(low, high, parts):
+    """Return windows in an interval, evenly, and the interval itself."""
+    step = (high / 2 - low / 2) / parts * 2
+    points = low + step * np.arange(1, parts)
+    return [(x - step / 5, x + step / 5) for x in points]

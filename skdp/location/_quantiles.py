@@ -1,0 +1,237 @@
+"""What the estimators of quantiles have in common: by ranks, bounded, or by a choice."""
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from skdp._compat import StrOptions
+from skdp.accounting import Plan
+from skdp.denoising._vector import fitted_law
+from skdp.location._choice import choice_step, choose_quantile
+from skdp.location._column_noise import check_strength, column_budget
+from skdp.location._location import SLACK, Location
+from skdp.location._places import place_steps
+from skdp.location._public import bounds_vectors
+from skdp.location._rank_release import rank_plan_steps, release_quantiles
+from skdp.sensitivity import Quantile
+
+__all__ = ["QuantileEstimator"]
+
+
+class QuantileEstimator(Location):
+    """Base of quantiles. A subclass writes ``_q()``, the quantile or the quantiles as given."""
+
+    _parameter_constraints: dict = {
+        **Location._parameter_constraints,
+        "bounds": ["array-like", None],
+        "method": [StrOptions({"ranks", "bounded", "exponential"})],
+    }
+    _reaches = False
+
+    def _levels(self):
+        """Return the quantiles as an array of shape () or (n_q,)."""
+        try:
+            q = np.asarray(self._q(), dtype=np.float64)
+        except (TypeError, ValueError):
+            q = np.empty((0, 0))
+        inside = (q >= 0) & (q <= 1)
+        if q.ndim > 1 or not q.size or not inside.all():
+            raise ValueError("q must be a number, or a sequence of numbers, in [0, 1].")
+        return q
+
+    def _statistics(self):
+        p = self._q()
+        return ["median" if p == 0.5 else Quantile(p)]
+
+    def _search(self, searcher):
+        return searcher.quantile(float(self._q()), SLACK)
+
+    def _is_vector(self):
+        return self.method == "bounded"
+
+    def plan(self):
+        """Return what a fit may release and what it costs, without any data.
+
+        Returns
+        -------
+        plan : Plan
+        """
+        q = self._levels()
+        self._check_method(q)
+        if self._is_vector():
+            return super().plan()
+        if self.denoiser is not None:
+            raise ValueError(
+                f"method={self.method!r} takes no denoiser: its result is near the quantile in "
+                "rank, and how far that is from it follows no known law. Use "
+                'method="bounded", or denoiser=None.'
+            )
+        if np.any((q == 0) | (q == 1)) or (self.method == "exponential" and self._is_extreme()):
+            raise ValueError(
+                f"method={self.method!r} takes no extremes: all points beyond the rows are as good "
+                "as the extreme itself, however far they lie. Use PrivateMinMax, "
+                'method="bounded", or a q between 0 and 1.'
+            )
+        if self.method == "ranks":
+            budget = self._budget(column_budget)
+            return Plan(budget, rank_plan_steps(budget, self.bounds))
+        budget = self._budget(lambda epsilon, delta: column_budget(epsilon, delta, choice=True))
+        steps = () if self._is_placed() else place_steps(budget)
+        return Plan(budget, (*steps, choice_step("statistic")))
+
+    def _is_extreme(self):
+        statistic = self._statistics()[0]
+        return statistic != "median" and statistic.p in (0, 1)
+
+    def _check_method(self, q):
+        """Raise ValueError for parameters that the method has no use for."""
+        if self.method == "ranks":
+            if self.sensitivity is not None or self.center is not None:
+                raise ValueError(
+                    'method="ranks" takes neither sensitivity nor center: it counts rows between '
+                    "points that it finds, and nothing moves them by more than one row. Leave them "
+                    'out, give bounds=(low, high) if you know them, or use method="bounded".'
+                )
+            return
+        if self.bounds is not None:
+            raise ValueError(
+                f"method={self.method!r} takes no bounds: it works from center and sensitivity. "
+                'Leave bounds out, or use method="ranks".'
+            )
+        if q.ndim:
+            raise ValueError(
+                f'method={self.method!r} takes one q, a number. Use method="ranks", which '
+                "releases any number of quantiles at the price of one, or one fit for each."
+            )
+
+    def _check_public(self, n_features):
+        if self.method != "ranks":
+            return super()._check_public(n_features)
+        bounds_vectors(self.bounds, n_features)
+        return check_strength(self._budget(column_budget), n_features)
+
+    def _release(self, rows, curator):
+        if self.method != "ranks":
+            return super()._release(rows, curator)
+        q, bounds = self._levels(), bounds_vectors(self.bounds, rows.n_features)
+        value, sd, curves = release_quantiles(rows, curator, np.atleast_1d(q), bounds)
+        if not q.ndim:
+            value, sd = value[0], sd[0]
+        return {
+            "location_": value,
+            "released_location_": value,
+            "sure_": float(np.sum(np.square(sd))),
+            "noise_scale_": sd,
+            "rank_curves_": curves,
+        }
+
+    def _draw(self, rows, curator, noise, place):
+        if self.method == "bounded":
+            return super()._draw(rows, curator, noise, place)
+        found = [
+            choose_quantile(
+                rows,
+                curator,
+                j,
+                self._q(),
+                center=place.center[j],
+                sensitivity=place.sensitivity[j],
+                share=curator.remaining / (rows.n_features - j),
+                label="statistic",
+            )
+            for j in range(rows.n_features)
+        ]
+        values, sd = zip(*found, strict=True)
+        return np.array(values), np.array(sd)
+
+    def interval(self, confidence=0.95, *, simultaneous=False):
+        """Return intervals for the quantiles of the rows of this table, not of a population.
+
+        By ``method="ranks"`` the ends are points whose noisy ranks are clear of the quantile: it
+        lies above the lower one, and not above the upper one. A value that many rows share is
+        within. Where no point is clear the end is infinite, or the bound. With
+        ``method="bounded"`` they are intervals for the bounded quantile, that of the table where no
+        row is worth more than the sensitivity, around ``released_location_``. They account for the
+        privacy noise.
+
+        Parameters
+        ----------
+        confidence : float, default=0.95
+            Probability with which an interval covers.
+        simultaneous : bool, default=False
+            Whether all intervals together shall cover with this probability.
+
+        Returns
+        -------
+        lower, upper : ndarrays of the shape of ``location_``
+
+        Raises
+        ------
+        ValueError
+            For ``method="exponential"``, whose noise has no known law around the quantile.
+        """
+        check_is_fitted(self)
+        if hasattr(self, "rank_curves_"):
+            return self._rank_interval(confidence, simultaneous)
+        if self.method == "exponential":
+            raise ValueError(
+                'method="exponential" has no interval: its noise is not of a known law around the '
+                'quantile. Use method="ranks", or noise_scale_ as a hint.'
+            )
+        return super().interval(confidence, simultaneous=simultaneous)
+
+    def _rank_interval(self, confidence, simultaneous):
+        if not 0 < confidence < 1:
+            raise ValueError("confidence must be in (0, 1).")
+        value = self.location_
+        if simultaneous:
+            confidence = 1 - (1 - confidence) / value.size
+        table = np.atleast_2d(value)
+        ends = self.rank_curves_.interval(table, confidence, fitted_law(self))
+        return tuple(end.reshape(value.shape) for end in ends)
+
+    def released_vector(self):
+        """Return the released vector and its noise, for a denoiser.
+
+        Returns
+        -------
+        value : ndarray
+        scale : ndarray
+        law : {"gaussian", "laplace"}
+
+        Raises
+        ------
+        ValueError
+            Unless the fit was by ``method="bounded"``: other noise has no known law.
+        """
+        check_is_fitted(self)
+        if hasattr(self, "rank_curves_") or self.method == "exponential":
+            raise ValueError(
+                "quantiles by ranks or by a choice have no noise of a known law, which a denoiser "
+                'needs. Fit with method="bounded".'
+            )
+        return super().released_vector()
+
+    def transform(self, X):
+        """Subtract the released location from every row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        X_centred : ndarray of shape (n_samples, n_features)
+            A local view of the rows: as private as X itself.
+
+        Raises
+        ------
+        ValueError
+            If several quantiles were fitted.
+        """
+        check_is_fitted(self)
+        if self.location_.ndim > 1:
+            raise ValueError(
+                "transform subtracts one quantile of each column, and several were fitted. Pass a "
+                "number as q."
+            )
+        return super().transform(X)

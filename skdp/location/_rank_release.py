@@ -1,0 +1,81 @@
+"""Quantiles by noisy ranks, as estimators release them: the plan, the release, the intervals."""
+
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from skdp.columns import find_quantiles, limits, rank_steps, two_sided
+from skdp.location._column_noise import ColumnNoise, column_step
+
+__all__ = ["RankCurves", "rank_plan_steps", "release_quantiles"]
+
+NOTHING = "nothing found: too few rows to tell where they lie; the result is no more than a start"
+OPEN = "nothing clear beyond a quantile: too few rows on one of its sides"
+
+
+@dataclass(frozen=True)
+class RankCurves:
+    """What a fit has released of ranks, quantile by quantile and column by column.
+
+    Attributes
+    ----------
+    q : ndarray of shape (n_q,)
+        Rising.
+    points : list of d ndarrays of shape (m,)
+        The cuts of a column between its two ends; rows are above the first and not above the last.
+    excess, sd : list of d ndarrays of shape (n_q, m)
+        How many ranks a point is above the quantile, and the standard deviation of that.
+    """
+
+    q: np.ndarray
+    points: list
+    excess: list
+    sd: list
+
+    def interval(self, value, confidence, law):
+        """Return the nearest points around values (n_q, d) that are clear of the quantiles."""
+        z = two_sided(confidence, law)
+        low, high = np.empty_like(value), np.empty_like(value)
+        for i, j in np.ndindex(value.shape):
+            ranks = self.excess[j][i], self.sd[j][i]
+            low[i, j], high[i, j] = limits(self.points[j], *ranks, value[i, j], z)
+        return low, high
+
+
+def rank_plan_steps(budget, bounds):
+    """Return the planned steps of :func:`release_quantiles`."""
+    step = partial(column_step, budget)
+    return rank_steps(step, pure=budget.unit == "pure", bounded=bounds is not None)
+
+
+def release_quantiles(rows, curator, q, bounds=None):
+    """Release quantiles of all columns with all that is left of the budget.
+
+    Parameters
+    ----------
+    rows : ArrayRows
+    curator : Curator
+    q : sequence of float
+        In (0, 1), in any order.
+    bounds : tuple of ndarrays of shape (d,), default=None
+        Public.
+
+    Returns
+    -------
+    location, noise_scale : ndarrays of shape (n_q, d)
+        In the order of ``q``.
+    curves : RankCurves
+
+    Notes
+    -----
+    **Privacy**: see :func:`skdp.columns.find_quantiles`. What is doubted is told by releases.
+    """
+    q = np.asarray(q, dtype=np.float64)
+    rising, place = np.unique(q, return_inverse=True)
+    found = find_quantiles(rows, ColumnNoise(curator), rising, bounds)
+    curator.doubt(NOTHING, ~found.found)
+    curator.doubt(OPEN, found.found & np.isinf(found.noise_scale).any(axis=0))
+    excess, sd = ([part[place] for part in parts] for parts in (found.excess, found.sd))
+    curves = RankCurves(q, found.points, excess, sd)
+    return found.location[place], found.noise_scale[place], curves
