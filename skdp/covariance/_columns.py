@@ -1,29 +1,33 @@
-"""Scales of the columns from random differences, sparse columns included."""
+"""Scales of the columns from random differences, sparse and heavy columns included."""
+
+import math
 
 import numpy as np
 
+from skdp.columns import stands_out
 from skdp.mechanisms._exact import sqrt_up
-from skdp.scales import (
-    RING_SENSITIVITY_SQUARED,
-    LogBins,
-    clear_levels,
-    highest_window,
-    ring_blocks,
-    top_scale,
-)
+from skdp.scales import RING_SENSITIVITY_SQUARED, LogBins, ring_blocks, top_scale
 
-__all__ = ["column_units"]
+__all__ = ["BINS", "EVEN", "SPARSE", "column_units", "seen_cells", "seen_square"]
 
+BINS = LogBins(1)
 TYPICAL = 2.5  # upper edge of nine tenths of the differences, in standard deviations
+EVEN = 7 / 12  # mean square of what is spread evenly over an octave, the upper edge is 1
+FAR = 5  # octaves above the bulk of a column: what lies beyond are outliers
+CROWDED = 0.05  # part of the differences that may have more entries than are counted
+SPARSE = 0.002, 0.05  # least and largest share of the look at sparse columns
 
 
 def column_units(sample, curator, *, share, label):
     """Release a scale for every column, near its standard deviation.
 
-    A column most of whose differences are zero is sparse, or constant. Of a sparse one the size of
-    the other differences and their number tell the scale. A constant column takes the smallest
-    scale that was found; a column that shows nothing takes the largest: dividing by a scale that
-    is too small would let it drown all others.
+    Where the bulk of the differences of a column varies, its scale is that of the bulk or the root
+    mean square of everything that is seen up to five octaves above it, the larger one. A column
+    most of whose differences are zero is sparse, or constant: :func:`sparse_squares` looks at these
+    more closely. One in which nothing is seen but a point takes the smallest scale of the sparse
+    columns, or of all: its entries, if it has others, are fewer than can be seen, and clipped with
+    their rows. A column that shows nothing takes the largest: dividing by a scale that is too small
+    would let it drown all others.
 
     Parameters
     ----------
@@ -42,28 +46,112 @@ def column_units(sample, curator, *, share, label):
     **Privacy** (add or remove one row): d histograms of ring differences side by side have
     sensitivity sqrt(5 d), see :func:`skdp.scales.ring_differences`.
     """
-    d, bins = sample.Z.shape[1], LogBins(1)
-    counts = np.zeros((d, bins.n_bins), dtype=np.int64)
+    d = sample.Z.shape[1]
+    counts = np.zeros((d, BINS.n_bins), dtype=np.int64)
     for differences in ring_blocks(sample.Z, sample.keys):
-        counts += bins.column_counts(np.abs(differences))
+        counts += BINS.column_counts(np.abs(differences))
     sensitivity = sqrt_up(RING_SENSITIVITY_SQUARED * d)
     release = curator.gaussian(counts, sensitivity=sensitivity, share=share, label=label)
-    found = [_scale(row.astype(float), release.scale, sample.n, bins) for row in release.value]
-    positive = [scale for scale in found if scale]
-    if not positive:
+    tops = [top_scale(row, release.scale, sample.n, BINS) for row in release.value]
+    points = np.array([top == 0 for top in tops])
+    units = np.zeros(d)
+    for j in np.flatnonzero(~points):
+        units[j] = math.nan if tops[j] is None else _unit(release, j, tops[j], sample.n)
+    if points.any():
+        squares = sparse_squares(sample, curator, points)
+        units[points] = np.sqrt(squares)
+    found = units[units > 0]
+    if not found.size:
         return None
-    smallest, largest = min(positive), max(positive)
-    return np.array([largest if s is None else s or smallest for s in found])
+    sparse = units[points & (units > 0)]
+    units[np.isnan(units)] = found.max()
+    units[units == 0] = (sparse if sparse.size else found).min()
+    return np.maximum(units, BINS.upper_edge(1))
 
 
-def _scale(counts, sd, n, bins):
-    """Return the scale of a column, 0.0 if it is constant, None if nothing stands out."""
-    top = top_scale(counts, sd, n, bins)
-    if top is None or top > 0:
-        return None if top is None else max(top / TYPICAL, bins.upper_edge(1))
-    # Differences that are not zero: the highest bin that stands out, and how many there are.
-    at = highest_window(counts[1:], 1, clear_levels(bins, [1], sd)[0][1:])
-    if at < 0:
+def _unit(release, j, top, n):
+    """Return the scale of a column from the top of the bulk of its differences and all it shows."""
+    row = release.value[j].astype(float)
+    near = int(BINS.index(np.array([top]))[0]) + FAR
+    square = seen_square(row[:near], release.scale, n) / 2
+    return max(top / TYPICAL, math.sqrt(square))
+
+
+def sparse_squares(sample, curator, points):
+    """Release half the mean squared difference of columns most of whose differences are zero.
+
+    A difference of two rows has few entries other than zero in such columns. Those with more than
+    a released number L of them are left out.
+
+    Returns
+    -------
+    squares : ndarray of shape (number of ``points``,)
+        0.0 where nothing stands out.
+
+    Notes
+    -----
+    **Privacy** (add or remove one row; ``points`` and L are released). The numbers of entries are
+    one histogram of ring differences: sensitivity sqrt(5). Then a difference adds its vector h(w)
+    to the histograms, one 1 for each of its entries other than zero, at most L of them; or it adds
+    nothing. Common rows share their keys, so one difference w goes and two, u and v, come:
+
+        |h(u) + h(v) - h(w)|^2 <= |h(u)|^2 + |h(v)|^2 + |h(w)|^2 + 2 h(u).h(v) <= 5 L,
+
+    as no entry of h is negative. From one row to two, two differences come: at most 4 L.
+    """
+    m = int(points.sum())
+    numbers = np.zeros(m + 1, dtype=np.int64)
+    for differences in ring_blocks(sample.Z, sample.keys):
+        numbers += np.bincount(_entries(differences[:, points]), minlength=m + 1)
+    sensitivity = sqrt_up(RING_SENSITIVITY_SQUARED)
+    release = curator.gaussian(numbers, sensitivity=sensitivity, share=0.002, label="sparse rows")
+    L = _most_entries(release.value, release.scale, sample.n)
+    counts = np.zeros((m, BINS.n_bins), dtype=np.int64)
+    for differences in ring_blocks(sample.Z, sample.keys):
+        few = np.abs(differences[:, points])
+        counts += BINS.column_counts(few[_entries(few) <= L])
+    counts[:, 0] = 0
+    wanted = 450 * math.sqrt(RING_SENSITIVITY_SQUARED * L) / (sample.n * curator.budget.mu)
+    sensitivity = sqrt_up(RING_SENSITIVITY_SQUARED * L)
+    share = float(np.clip(wanted**2, *SPARSE))
+    release = curator.gaussian(counts, sensitivity=sensitivity, share=share, label="sparse scales")
+    return np.array(
+        [seen_square(row.astype(float), release.scale, sample.n) / 2 for row in release.value]
+    )
+
+
+def _entries(differences):
+    return np.count_nonzero(differences, axis=1)
+
+
+def _most_entries(numbers, sd, n):
+    """Return a number >= 1 of entries that few of the differences exceed."""
+    above = np.cumsum(numbers[::-1])[::-1]
+    clear = np.maximum(CROWDED * n, 2 * sd * np.sqrt(np.arange(len(numbers), 0, -1)))
+    crowded = np.flatnonzero(above > clear)
+    return max(int(crowded[-1]) if crowded.size else 0, 1)
+
+
+def seen_cells(counts, sd):
+    """Return the numbers of the bins that hold rows, by released counts.
+
+    The highest is one with three standard deviations of its own: of a wide window that stands out
+    the outer bins hold noise, which squares of lengths would make much of.
+    """
+    octave = BINS.low + np.arange(len(counts))
+    octave[0] = 0
+    at = np.flatnonzero(stands_out(counts, octave, sd))
+    full = np.flatnonzero(counts[at] > 3 * sd)
+    return at[: full[-1] + 1] if full.size else at[:0]
+
+
+def seen_square(counts, sd, n):
+    """Return the mean square of all that stands out of the noise in released bins."""
+    at = seen_cells(counts, sd)
+    at = at[at > 0]
+    parts = np.clip(counts[at] / n, 0.0, 1.0)
+    roots = np.array([BINS.upper_edge(i) for i in at])
+    top = float(roots.max(initial=0.0))
+    if top == 0:
         return 0.0
-    part = float(np.clip((n - counts[0]) / n, sd / n, 1.0))
-    return max(bins.upper_edge(at + 1) * np.sqrt(part) / TYPICAL, bins.upper_edge(1))
+    return float(min(top * top, 1e300) * EVEN * (parts @ np.square(roots / top)))

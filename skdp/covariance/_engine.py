@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from skdp.accounting import Plan, Step
+from skdp.covariance._columns import SPARSE
 from skdp.covariance._run import CENTRE, ROUNDS, CovarianceRun
 from skdp.location._mean import mean_plan
 
@@ -25,9 +26,11 @@ def covariance_plan(budget, *, assume_centered=False):
     steps = [
         Step("row count", at_most=0.01),
         Step("column scales", at_most=0.1),
+        Step("sparse rows", at_most=0.002),
+        Step("sparse scales", at_most=SPARSE[1]),
         Step("spread", at_most=0.02, times=ROUNDS),
         Step("shape", at_most=0.15, times=ROUNDS),
-        Step("rest", at_most=0.02, times=ROUNDS),
+        Step("rest", at_most=0.02, times=2 * ROUNDS),
         Step("final spread", at_most=0.05),
         Step("final Gram"),
     ]

@@ -4,15 +4,18 @@ from dataclasses import replace
 from numbers import Real
 
 import numpy as np
+from scipy.special import ndtri
 from sklearn.covariance import EmpiricalCovariance
 from sklearn.utils.validation import check_is_fitted
 
 from skdp._compat import Interval, StrOptions
 from skdp._estimator import PrivateEstimator
 from skdp.accounting import Budget
+from skdp.covariance._bounded import bounded_covariance, bounded_plan, checked_bounds
 from skdp.covariance._engine import covariance_plan, private_covariance
 from skdp.covariance._friendly import friendly_covariance, friendly_covariance_plan
 from skdp.covariance._release import correlation_of, noise_bound, precision_of
+from skdp.location._public import bounds_vectors
 
 __all__ = ["PrivateCovariance"]
 
@@ -36,6 +39,10 @@ class PrivateCovariance(PrivateEstimator, EmpiricalCovariance):
         Privacy parameter, > 0.
     delta : float, default=1e-6
         Privacy parameter in (0, 1); choose it well below one over the number of rows.
+    bounds : (low, high), default=None
+        Public bounds of the entries, each a number or array-like of shape (n_features,): entries
+        beyond are moved to them. Nothing is searched for then; one release takes the whole budget.
+        Must not be computed from X. Not together with ``method="friendly"``.
     assume_centered : bool, default=False
         Whether the rows vary around zero, which saves the search for their centre.
     store_precision : bool, default=True
@@ -78,15 +85,20 @@ class PrivateCovariance(PrivateEstimator, EmpiricalCovariance):
     location_noise_scale_ : ndarray of shape (n_features,)
         Standard deviation of the privacy noise of ``location_``.
     basis_ : ndarray of shape (n_features, k)
-        Vectors in whose coordinates the noise was added.
+        Vectors in whose coordinates the noise was added; with ``bounds`` one more than there are
+        columns, the first of which is what an error of the number of rows does.
     root_ : ndarray of shape (k, k)
         ``covariance_`` is, before ``shrinkage``, ``basis_ @ root_ @ root_.T @ basis_.T``.
     core_noise_ : float
         Standard deviation of the noise on the diagonal of ``root_ @ root_.T``, where it is about 1.
     clipping_bound_ : float
-        Released estimate of the trace of what clipping has taken from ``root_ @ root_.T``.
+        What clipping may have taken from ``root_ @ root_.T``, at most, in any norm: an upper end
+        from released counts, if beyond what is seen the rows thin out no slower than before.
+        Infinite where even that bounds nothing. 0.0 with ``bounds``: it speaks of clipped entries.
     n_rows_ : float
         Released number of rows.
+    n_rows_noise_ : float
+        Standard deviation of its noise.
     privacy_report_ : PrivacyReport
         The bill and the guarantee.
     n_features_in_ : int
@@ -130,6 +142,7 @@ class PrivateCovariance(PrivateEstimator, EmpiricalCovariance):
 
     _parameter_constraints: dict = {
         **PrivateEstimator._parameter_constraints,
+        "bounds": ["array-like", tuple, None],
         "assume_centered": ["boolean"],
         "store_precision": ["boolean"],
         "shrinkage": [Interval(Real, 0, 1, closed="both"), StrOptions({"oas"}), None],
@@ -142,6 +155,7 @@ class PrivateCovariance(PrivateEstimator, EmpiricalCovariance):
         *,
         epsilon=1.0,
         delta=1e-6,
+        bounds=None,
         assume_centered=False,
         store_precision=True,
         shrinkage=None,
@@ -152,6 +166,7 @@ class PrivateCovariance(PrivateEstimator, EmpiricalCovariance):
     ):
         self.epsilon = epsilon
         self.delta = delta
+        self.bounds = bounds
         self.assume_centered = assume_centered
         self.store_precision = store_precision
         self.shrinkage = shrinkage
@@ -167,14 +182,31 @@ class PrivateCovariance(PrivateEstimator, EmpiricalCovariance):
         -------
         plan : Plan
         """
-        plan = friendly_covariance_plan if self.method == "friendly" else covariance_plan
-        plan = plan(self._budget(Budget.gaussian), assume_centered=self.assume_centered)
+        budget = self._budget(Budget.gaussian)
+        if self.bounds is not None:
+            plan = bounded_plan(budget)
+        else:
+            plan = friendly_covariance_plan if self.method == "friendly" else covariance_plan
+            plan = plan(budget, assume_centered=self.assume_centered)
         notes = (DENOISE,) if self.denoise else ()
         return replace(plan, assumptions=(*plan.assumptions, *notes))
 
+    def _check_public(self, n_features):
+        checked_bounds(self.bounds, n_features)
+        if self.bounds is not None and self.method == "friendly":
+            raise ValueError(
+                'bounds leave nothing to search for, and method="friendly" is a search. Give '
+                'bounds with method="auto", or method="friendly" without bounds.'
+            )
+
     def _release(self, rows, curator):
-        engine = friendly_covariance if self.method == "friendly" else private_covariance
-        release = engine(rows, curator, assume_centered=self.assume_centered, denoise=self.denoise)
+        options = {"assume_centered": self.assume_centered, "denoise": self.denoise}
+        if self.bounds is not None:
+            engine, (low, high) = bounded_covariance, bounds_vectors(self.bounds, rows.n_features)
+            options |= {"low": low, "high": high}
+        else:
+            engine = friendly_covariance if self.method == "friendly" else private_covariance
+        release = engine(rows, curator, **options)
         covariance = shrunk(release.covariance, self.shrinkage, release.n_rows)
         return {
             "covariance_": covariance,
@@ -189,6 +221,7 @@ class PrivateCovariance(PrivateEstimator, EmpiricalCovariance):
             "core_noise_": release.noise,
             "clipping_bound_": release.clipping,
             "n_rows_": release.n_rows,
+            "n_rows_noise_": release.count_noise,
         }
 
     def get_precision(self):
@@ -204,6 +237,8 @@ class PrivateCovariance(PrivateEstimator, EmpiricalCovariance):
     def error_bound(self, confidence=0.95, *, norm="operator", relative=True, clipping=True):
         """Return a bound on what privacy has done to the covariance matrix of these rows.
 
+        Of noise, the error of the number of rows, and clipping.
+
         Parameters
         ----------
         confidence : float, default=0.95
@@ -214,13 +249,15 @@ class PrivateCovariance(PrivateEstimator, EmpiricalCovariance):
             the norm of E itself: then a bound b says that no variance of any combination of
             columns is off by more than b times itself, as released.
         clipping : bool, default=True
-            Add the released estimate of what clipping may have taken, all in one direction.
+            Add ``clipping_bound_``, all in one direction. That holds under the assumption stated
+            there: no release can tell how far rows reach that are too few to be seen.
 
         Returns
         -------
         bound : float
             For the matrix before ``denoise``, which as a rule brings it closer, and ``shrinkage``.
-            It does not contain sampling error. Infinite if nothing was found.
+            It does not contain sampling error. Infinite if nothing was found, or if nothing bounds
+            what clipping has taken.
         """
         check_is_fitted(self)
         if not 0 < confidence < 1:
@@ -229,9 +266,21 @@ class PrivateCovariance(PrivateEstimator, EmpiricalCovariance):
             raise ValueError(f'norm must be "operator" or "frobenius". Got {norm!r} instead.')
         if not np.isfinite(self.core_noise_):
             return np.inf
-        B = np.linalg.pinv(self.root_) if relative else self.basis_
-        bound = noise_bound(B, self.core_noise_, 1 - confidence, operator=norm == "operator")
-        return bound + np.linalg.norm(B, 2) ** 2 * self.clipping_bound_ * bool(clipping)
+        B = self.basis_
+        factor = B @ self.root_
+        if relative:
+            B = B / np.maximum(np.abs(B).max(axis=1), 1e-300)[:, None]
+            factor = B @ self.root_
+            B = np.linalg.pinv(factor) @ B
+            factor = np.linalg.pinv(factor) @ factor
+        operator = norm == "operator"
+        bound = noise_bound(B, self.core_noise_, (1 - confidence) / 2, operator=operator)
+        count = float(ndtri((1 + confidence) / 2 + (1 - confidence) / 4)) * self.n_rows_noise_
+        size = np.linalg.norm(factor @ factor.T, 2 if operator else "fro")
+        bound += count / self.n_rows_ * size
+        if clipping and self.clipping_bound_:
+            bound += np.linalg.norm(B, 2) ** 2 * self.clipping_bound_
+        return float(bound)
 
 
 def shrunk(S, shrinkage, n):

@@ -10,7 +10,9 @@ from skdp._compat import Interval, RealNotInt
 from skdp._estimator import PrivateEstimator
 from skdp.accounting import Budget
 from skdp.contracts import Contract, Rows
+from skdp.covariance._bounded import bounded_covariance, bounded_plan, checked_bounds
 from skdp.covariance._engine import covariance_plan, private_covariance
+from skdp.location._public import bounds_vectors
 
 __all__ = ["PrivatePCA"]
 
@@ -33,6 +35,9 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstim
         Privacy parameter, > 0.
     delta : float, default=1e-6
         Privacy parameter in (0, 1); choose it well below one over the number of rows.
+    bounds : (low, high), default=None
+        Public bounds of the entries, as for :class:`PrivateCovariance`. Must not be computed from
+        X.
     random_state : int, RandomState instance or None, default=None
         None draws noise from the operating system. Anything else makes the result reproducible
         and not private: for tests and documentation.
@@ -94,6 +99,7 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstim
             None,
         ],
         "whiten": ["boolean"],
+        "bounds": ["array-like", tuple, None],
     }
 
     def __init__(
@@ -103,6 +109,7 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstim
         whiten=False,
         epsilon=1.0,
         delta=1e-6,
+        bounds=None,
         random_state=None,
         ledger=None,
     ):
@@ -110,6 +117,7 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstim
         self.whiten = whiten
         self.epsilon = epsilon
         self.delta = delta
+        self.bounds = bounds
         self.random_state = random_state
         self.ledger = ledger
 
@@ -120,9 +128,11 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstim
         -------
         plan : Plan
         """
-        return covariance_plan(self._budget(Budget.gaussian))
+        budget = self._budget(Budget.gaussian)
+        return covariance_plan(budget) if self.bounds is None else bounded_plan(budget)
 
     def _check_public(self, n_features):
+        checked_bounds(self.bounds, n_features)
         if isinstance(self.n_components, Integral) and self.n_components > n_features:
             raise ValueError(
                 f"n_components={self.n_components!r} must be between 0 and "
@@ -130,7 +140,11 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstim
             )
 
     def _release(self, rows, curator):
-        release = private_covariance(rows, curator)
+        if self.bounds is None:
+            release = private_covariance(rows, curator)
+        else:
+            low, high = bounds_vectors(self.bounds, rows.n_features)
+            release = bounded_covariance(rows, curator, low=low, high=high)
         components, variances = principal_axes(release.factor)
         total = float(variances.sum())
         ratios = variances / total if total > 0 else np.zeros_like(variances)

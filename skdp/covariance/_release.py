@@ -6,8 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import pinvh
 
-__all__ = ["CovarianceRelease", "correlation_of", "noise_bound", "precision_of"]
+__all__ = ["CLEAR", "CovarianceRelease", "correlation_of", "noise_bound", "precision_of"]
 
+CLEAR = 2.0  # largest noise eigenvalues above which a direction counts as resolved
 LARGEST_ROOT = 1e150  # standard deviations beyond have no variance among the floats
 
 
@@ -27,10 +28,14 @@ class CovarianceRelease:
     mean_noise : float
         Standard deviation of the noise of the location, per coordinate.
     clipping : float
-        Estimated trace of what clipping has taken from that matrix.
+        Upper end of the trace of what clipping has taken from that matrix; may be infinite.
     rank : int
         Coordinates in which the rows stand clear of the noise.
     n_rows : float
+    count_noise : float
+        Standard deviation of the noise of the number of rows that the matrix was divided by.
+    dropped : ndarray of shape (d, m), default=None
+        Vectors in whose directions nothing was seen to vary, as long as the columns' units.
     """
 
     location: np.ndarray
@@ -41,6 +46,8 @@ class CovarianceRelease:
     clipping: float
     rank: int
     n_rows: float
+    count_noise: float = math.inf
+    dropped: np.ndarray | None = None
 
     @property
     def factor(self):
@@ -62,9 +69,13 @@ class CovarianceRelease:
         """The standard deviation of the noise of every entry of the covariance matrix.
 
         Of (b_i^T M b_j + b_j^T M b_i) / 2, with M independent noise and b_i the rows of the basis.
+        What was dropped counts as if it had been kept: rows too few to be seen may vary there.
         """
-        size = np.maximum(np.abs(self.basis).max(axis=1), 1e-300)[:, None]
-        product = (self.basis / size) @ (self.basis / size).T
+        basis = self.basis
+        if self.dropped is not None:
+            basis = np.hstack([basis, self.dropped])
+        size = np.maximum(np.abs(basis).max(axis=1), 1e-300)[:, None]
+        product = (basis / size) @ (basis / size).T
         squares = np.diag(product)
         spread = np.sqrt((np.outer(squares, squares) + np.square(product)) / 2)
         size = np.minimum(size, LARGEST_ROOT)

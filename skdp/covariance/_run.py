@@ -11,7 +11,7 @@ from skdp.covariance._columns import column_units
 from skdp.covariance._denoise import denoised, floored
 from skdp.covariance._frame import Frame
 from skdp.covariance._moments import release_moments
-from skdp.covariance._release import CovarianceRelease
+from skdp.covariance._release import CLEAR, CovarianceRelease
 from skdp.covariance._sampled import MOST_ENTRIES, DrawnRows, draw_rows
 from skdp.covariance._spread import release_size, release_spread
 from skdp.location._locate import draw_sample
@@ -22,14 +22,19 @@ __all__ = ["CENTRE", "ROUNDS", "CovarianceRun"]
 
 CENTRE = 0.04, 0.25  # least and largest share
 ROUNDS = 60
-CLEAR = 2.0  # largest noise eigenvalues above which a direction counts as resolved
 FINEST = 2.0**34  # directions thinner than this part of the columns' units are null
 CHEAP = 0.05  # share of a round that larger radii are not taken for
 THINNEST = 2.0**-60  # direction of a start, part of the columns' units
 STEP = 2.0**20  # largest factor of one round
+POINT, HELD = 1 / 3, 0.2  # of the length that scales of columns tell, and of the squares
+DROWNING = 0.5  # noise of the final matrix, in units of that of the bulk, which no row is worth
+SPARSE = 3.0  # times what most rows tell: few rows make the variance
 NOTHING = "nothing found: too few rows to tell how they vary"
 COLUMNS = "directions were not told apart: too few rows"
 NULL = "directions in which nothing varies were dropped"
+DROWNED = "no direction stands clear of the noise: too few rows"
+FAR = "rows far beyond the others were clipped: the matrix is that of the bulk"
+TAIL = "nothing bounds what clipping may have taken: the rows reach far beyond what is seen"
 
 
 @dataclass
@@ -42,7 +47,9 @@ class CovarianceRun:
     denoise: bool = True
     start: np.ndarray | None = None
     n: float = 0.0
+    n_sd: float = 0.0
     frame: Frame = field(default=None)
+    dropped: np.ndarray | None = None
 
     def __post_init__(self):
         self.d = self.rows.n_features
@@ -58,6 +65,7 @@ class CovarianceRun:
         exact = [count_rows(self.rows)]
         release = self.curator.gaussian(exact, sensitivity=1, share=0.01, label="row count")
         self.n = max(float(release.value[0]), 4 * release.scale, 2.0)
+        self.n_sd = release.scale
 
     def find_columns(self):
         """Find the scales of the columns, unless they are known, and a centre."""
@@ -107,9 +115,9 @@ class CovarianceRun:
         )
         if spread.empty:
             return None
-        radius, share = self._clip(spread, n)
+        radius, share = self._clip(spread, n, first=first)
         if first and share > 1.2 * CHEAP:
-            self.curator.decide(COLUMNS)
+            self.curator.doubt(COLUMNS)
             return None
         share = float(np.clip(share, 0.001, 0.15))
         return (radius, share) if self.left - 1.2 * share > 0.4 else None
@@ -118,11 +126,18 @@ class CovarianceRun:
         """Return the share of a histogram in which a part 1 / units of the rows is one sd."""
         return float(np.clip((units / (self.sample.n * self.mu)) ** 2, least, at_most))
 
-    def _clip(self, spread, n):
-        """Return a clip radius and the share that resolves a typical direction with it."""
+    def _clip(self, spread, n, *, first):
+        """Return a clip radius and the share that resolves a typical direction with it.
+
+        Most rows lie within. But if half of them are far nearer than the scales of the columns
+        say, all columns are sparse, and the radius must hold a good part of the squares seen.
+        """
         k = self.frame.dims
         edges = spread.distances.edges
         low, high = max(spread.quantile(0.5), edges[0] or edges[1]), spread.quantile(0.1)
+        if first and low < POINT * math.sqrt(k):
+            squares = spread.mean_square(np.minimum(edges, self._most(k)))
+            low = max(low, float(edges[np.argmax(squares >= HELD * squares[-1])]))
         radii = edges[(edges >= low) & (edges <= max(low, high))]
         trace = np.maximum(spread.mean_square(radii), 1e-300)
         shares = np.square(4 * k * math.sqrt(2 * k) * np.square(radii) / (trace * n * self.mu))
@@ -145,22 +160,15 @@ class CovarianceRun:
         tau = moments.largest_noise(n)
         values, V = np.linalg.eigh(C)
         resolved = values > CLEAR * tau
-        frame = self.frame.moved(mean)
+        frame = self.frame.moved(self._clear(mean, moments.total_sd / n, V[:, ~resolved]))
         scales = np.sqrt(np.where(resolved, values, 1.0))
         rest = np.flatnonzero(~resolved)
-        null = False
+        null = sparse = False
         if rest.size:
-            directions = frame.turned(V[:, rest], np.ones(rest.size))
-            size = release_size(
-                self.sample,
-                self.curator,
-                directions,
-                share=self._size_share(60, 0.0005),
-                label="rest",
-            )
+            size, sparse = self._size(frame.turned(V, scales), rest, tau)
             typical = math.sqrt(tau)
             if size is not None:
-                typical = min(size / math.sqrt(rest.size), typical)
+                typical = size if sparse else min(size, typical)
             null = size == 0.0
             scales[rest] = typical
         scales = np.clip(scales, 1 / STEP, STEP)
@@ -169,29 +177,74 @@ class CovarianceRun:
             thin = np.linalg.norm(turned.A[rest], axis=1) > FINEST
             if null or thin.all():
                 self.curator.decide(NULL)
+                self._drop(frame, V[:, rest])
                 turned = frame.without(V[:, rest], V[:, resolved], scales[resolved])
         if turned.ordinary:
             self.frame = turned
-        return not rest.size or not turned.ordinary
+        return not rest.size or sparse or not turned.ordinary
+
+    def _size(self, frame, rest, tau):
+        """Return the root mean square of the coordinates ``rest``, and if few rows make it.
+
+        They are not resolved: with clipped rows, their variances are at most CLEAR tau. If much
+        more is seen, few rows reach far, and to scale up what most rows do there would lose those
+        few. If far less is seen, all rows are looked at, with more of the budget.
+        """
+
+        def look(rows, share):
+            size = release_size(rows, self.curator, frame, among=rest, share=share, label="rest")
+            return size and size / math.sqrt(rest.size)
+
+        size = look(self.sample, self._size_share(60, 0.0005))
+        if size is None:
+            return None, False
+        if size * size > SPARSE * CLEAR * tau:
+            return size, rest.size < frame.dims
+        if 4 * size * size > tau:
+            return size, False
+        share = float(np.clip((2000 / (self.n * self.mu)) ** 2, 0.0005, 0.005))
+        closer = look(DrawnRows(self.rows, self.n), share)
+        return (size, False) if closer is None else (closer, closer > SPARSE * size)
+
+    @staticmethod
+    def _clear(mean, sd, rest):
+        """Return a released mean without what is noise in directions that are not resolved."""
+        parts = rest.T @ mean
+        return mean - rest @ np.where(np.abs(parts) < CLEAR * sd, parts, 0.0)
+
+    def _most(self, k):
+        """Return the clip radius beyond which the noise of k coordinates would drown the bulk."""
+        noise = math.sqrt(k * (k + 1) / 2 / self.left) / (self.n * self.mu)
+        return math.sqrt(DROWNING * math.sqrt(k) / noise)
+
+    def _drop(self, frame, null):
+        """Keep the vectors of directions that are dropped, as long as the columns' units."""
+        rows = null.T @ frame.A
+        N = np.linalg.qr((rows / np.linalg.norm(rows, axis=1)[:, None]).T)[0]
+        vectors = frame.unit[:, None] * N
+        earlier = () if self.dropped is None else (self.dropped,)
+        self.dropped = np.hstack([*earlier, vectors])
 
     def measure(self):
         """Release the moments once more with everything that is left."""
         curator, k, n = self.curator, self.frame.dims, self.n
+        rows = DrawnRows(self.rows, n)
         spread = release_spread(
-            self.sample,
+            rows,
             curator,
             self.frame,
             per_octave=16 if n * self.mu > 3000 else 8 if n * self.mu > 1000 else 4,
-            share=self._size_share(120, 0.002, at_most=0.05),
+            share=self._size_share(120, 0.01, at_most=0.05),
             label="final spread",
         )
         if spread.empty:
             return self.nothing()
         noise = math.sqrt(k * (k + 1) / 2 / self.left) / (n * self.mu)
-        clip = spread.best_radius(noise, k**-0.25)
+        most = self._most(k)
+        clip = spread.best_radius(noise, k**-0.25, most)
         sum_share = 0 if self.assume_centered else Fraction(3, 100) * curator.remaining
         moments = release_moments(
-            DrawnRows(self.rows, n),
+            rows,
             curator,
             self.frame,
             radius=clip.radius,
@@ -202,21 +255,46 @@ class CovarianceRun:
         C, mean = moments.covariance(n)
         noise = moments.noise(n)
         values = np.linalg.eigvalsh(C)
+        rank = int(np.count_nonzero(values > CLEAR * moments.largest_noise(n)))
+        loss = spread.largest_loss(clip.radius)
+        self._doubt(spread, max(most, clip.radius), rank, loss)
         return CovarianceRelease(
             location=self.frame.moved(mean).center,
             basis=self.frame.basis,
             root=floored(denoised(C, noise) if self.denoise else C),
             noise=noise,
             mean_noise=moments.total_sd / n,
-            clipping=clip.excess,
-            rank=int(np.count_nonzero(values > CLEAR * moments.largest_noise(n))),
+            clipping=_of_covariance(loss, clip.radius, float(np.linalg.norm(mean))),
+            rank=rank,
             n_rows=n,
+            count_noise=self.n_sd,
+            dropped=self.dropped,
         )
+
+    def _doubt(self, spread, most, rank, loss):
+        """Note what is worth little in the final matrix."""
+        if not rank:
+            self.curator.doubt(DROWNED)
+        if spread.reaches(most):
+            self.curator.doubt(FAR)
+        if math.isinf(loss):
+            self.curator.doubt(TAIL)
 
     def nothing(self):
         """Answer with the scales of the columns, if any: finite, and said to be worth nothing."""
-        self.curator.decide(NOTHING)
+        self.curator.doubt(NOTHING)
         frame = Frame.identity(self.frame.center, self.frame.unit)
         root = np.eye(self.d) * float(self.found)
         unknown = dict.fromkeys(("noise", "mean_noise", "clipping"), math.inf)
         return CovarianceRelease(frame.center, frame.basis, root, rank=0, n_rows=self.n, **unknown)
+
+
+def _of_covariance(loss, radius, length):
+    """Return what a loss of the mean squared distance can do to the covariance, in any norm.
+
+    The second moments lose a positive matrix of that trace. The mean moves by delta <= loss / (2
+    radius), as x^2 - r^2 >= 2 r (x - r); its square, of length ``length`` as released, moves by
+    delta^2 + 2 delta ``length`` at most.
+    """
+    delta = loss / (2 * radius)
+    return loss + delta * (delta + 2 * length)

@@ -4,14 +4,18 @@ import math
 
 import numpy as np
 
+from skdp.covariance._beyond import TailLoss
+from skdp.covariance._columns import BINS, EVEN, seen_cells
 from skdp.location._clip import Clip, Distances, Tail
 from skdp.mechanisms import row_norms
-from skdp.scales import LogBins, top_scale
+from skdp.scales import LogBins
 
 __all__ = ["Spread", "release_size", "release_spread"]
 
-BELOW, FINE, ABOVE = 6, 2, 12  # octaves around the square root of the number of coordinates
-FAR = 2.5  # rows beyond that many times the distance that a twentieth exceed are outliers
+BELOW, FINE, ABOVE = 6, 1, 13  # octaves around the square root of the number of coordinates
+GUESS = 0.7  # standard deviations of what noise hides, to choose a radius
+NEAR = 8.0  # root mean square of the coordinates of a row beyond which it is an outlier
+FAR = 2.5  # a radius that many times the distance that a twentieth exceed is always looked at
 
 
 class Spread(Tail):
@@ -20,13 +24,13 @@ class Spread(Tail):
     Notes
     -----
     Nothing here is more than post-processing. The histogram ends at the highest cells that stand
-    out of the noise.
+    out of the noise. ``beyond`` is the released number of rows beyond all cells.
     """
 
-    def __init__(self, distances, n_rows):
+    def __init__(self, distances, n_rows, beyond=0.0):
         super().__init__(distances, n_rows)
         self._sd, self._raw = distances.sd, distances.counts
-        self.distances = distances
+        self.distances, self.beyond = distances, beyond
 
     def quantile(self, part):
         """Return a distance that about ``part`` of the rows exceed."""
@@ -42,20 +46,46 @@ class Spread(Tail):
         low = np.minimum(self._lower, reach)
         return (reach * reach + low * low) / 2 @ self._counts / self._n
 
-    def best_radius(self, noise, alignment):
+    def best_radius(self, noise, alignment, most):
         """Return the Clip whose noise and bias balance, its excess that of the squared lengths.
 
         ``noise`` is the Frobenius norm of the noise of the covariance per squared radius. Clipping
         takes the excess from its trace: ``alignment`` times that from its Frobenius norm as a rule.
+        With a radius beyond ``most`` the noise would drown the bulk: rows beyond are outliers, left
+        out of the balance, unless a twentieth of all rows are not much nearer.
         """
         d = self.distances
-        tail = Tail(Distances(d.counts, d.edges**2, d.sd, d.fine), self._n)
-        squares = tail.candidates()
-        squares = squares[squares <= (FAR * self.quantile(0.05)) ** 2]
-        excess = tail.excess(squares)
-        loss = np.square(noise * squares) + np.square(alignment * excess)
-        best = int(np.argmin(np.nan_to_num(loss, nan=math.inf)))
-        return Clip(math.sqrt(squares[best]), float(excess[best]))
+        most = max(FAR * self.quantile(0.05), most)
+        cells = max(int(np.searchsorted(d.edges, most, side="right")), 2)
+        near = Distances(d.counts[:cells], d.edges[:cells], d.sd, min(d.fine, cells))
+        tail = Tail(near, self._n)
+        if tail.empty:
+            return Clip(most, math.inf)
+        radii = tail.candidates()
+        radii = radii[radii <= most]
+        squared = Tail(Distances(near.counts, near.edges**2, near.sd, near.fine), self._n)
+        excess = np.minimum(
+            TailLoss(near, self._n, len(tail._edges), sure=GUESS)(radii),
+            squared.excess(np.square(radii)),
+        )
+        loss = np.square(noise * np.square(radii)) + np.square(alignment * excess)
+        best = int(np.argmin(np.nan_to_num(loss, nan=math.inf, posinf=math.inf)))
+        return Clip(float(radii[best]), float(excess[best]))
+
+    def largest_loss(self, radius):
+        """Return what clipping to a radius takes from the mean squared distance at most.
+
+        Infinite where rows are seen beyond all cells, or where the tail may hold anything.
+        """
+        if self.beyond > 4 * self._sd:
+            return math.inf
+        loss = TailLoss(self.distances, self._n, len(self._edges), sure=2.0)
+        return float(loss(np.array([radius]))[0])
+
+    def reaches(self, radius):
+        """Return whether rows are seen beyond a radius, each cell at four standard deviations."""
+        far = self.distances.counts[self.distances.edges > 2 * radius]
+        return bool(max(self.beyond, far.max(initial=0.0)) > 4 * self._sd)
 
 
 def release_spread(rows, curator, frame, *, per_octave, share, label):
@@ -74,7 +104,7 @@ def release_spread(rows, curator, frame, *, per_octave, share, label):
     )
     fine = 1 + per_octave * (BELOW + FINE)
     last = bins.n_bins - 1
-    starts = np.append(np.arange(fine), np.arange(fine, last, per_octave))
+    starts = np.append(np.arange(fine), np.arange(fine, last, per_octave // 2))
     edges = np.array([bins.upper_edge(i) for i in np.append(starts[1:], last) - 1])
 
     def statistic(block):
@@ -83,35 +113,51 @@ def release_spread(rows, curator, frame, *, per_octave, share, label):
             total += bins.counts(row_norms(y))
         return total
 
-    counts = np.add.reduceat(rows.total(statistic)[:last], starts)
+    counts = np.add.reduceat(rows.total(statistic), np.append(starts, last))
     release = curator.gaussian(counts, sensitivity=1, share=share, label=label)
-    return Spread(Distances(release.value.astype(float), edges, release.scale, fine), rows.n)
+    told = release.value.astype(float)
+    return Spread(Distances(told[:-1], edges, release.scale, fine), rows.n, float(told[-1]))
 
 
-def release_size(rows, curator, frame, *, share, label):
-    """Release the root mean square of the lengths of the rows in a frame, over all floats.
+def release_size(rows, curator, frame, *, among, share, label):
+    """Release the root mean square length of some coordinates of the rows, over all floats.
 
-    It leaves out the longest hundredth. 0.0 if the others are zeros, None if nothing is seen.
+    Of everything that stands out of the noise; of rows that lie near the others in the other
+    coordinates. 0.0 if only zeros are seen, None if nothing is.
+
+    Parameters
+    ----------
+    rows : DrawnRows
+    curator : Curator
+    frame : Frame
+        Released.
+    among : ndarray of int
+        Released numbers of the coordinates. The others have variance 1.
+    share : float
+    label : str
 
     Notes
     -----
     **Privacy** (add or remove one row): one row falls into at most one bin: sensitivity 1.
     """
-    bins = LogBins(1)
+    others = np.setdiff1d(np.arange(frame.dims), among)
+    most = NEAR * math.sqrt(others.size)
 
     def statistic(block):
-        total = np.zeros(bins.n_bins, dtype=np.int64)
+        total = np.zeros(BINS.n_bins, dtype=np.int64)
         for y in frame.parts(block):
-            total += bins.counts(row_norms(y))
+            lengths = row_norms(y[:, among])
+            if others.size:
+                lengths = lengths[row_norms(y[:, others]) <= most]
+            total += BINS.counts(lengths)
         return total
 
     release = curator.gaussian(rows.total(statistic), sensitivity=1, share=share, label=label)
-    top = top_scale(release.value, release.scale, rows.n, bins, tail=0.01)
-    if not top:
-        return top
-    at = int(bins.index(np.array([top / 2]))[0])  # the bin below this edge
-    cells = np.arange(max(at - 7, 1), at + 1)
-    parts = np.maximum(release.value[cells], 0) / rows.n
-    ratios = np.exp2(cells - at) ** 2
-    mean_square = parts @ ratios * (7 / 12)  # evenly spread over an octave
-    return top * math.sqrt(float(np.clip(mean_square, 1e-4, 1.0)))
+    at = seen_cells(release.value, release.scale)
+    tops = np.array([BINS.upper_edge(i) for i in at])
+    top = float(tops.max(initial=0.0))
+    if top == 0:
+        return 0.0 if at.size else None
+    parts = np.clip(release.value[at] / rows.n, 0.0, 1.0)
+    mean_square = EVEN * (parts @ np.square(tops / top))
+    return top * math.sqrt(float(np.clip(mean_square, 1e-12, 1.0)))

@@ -3,14 +3,12 @@ import math
 import numpy as np
 
 from skdp.chunks import ArrayRows
-from skdp.covariance._columns import column_units
 from skdp.covariance._denoise import denoised, denoisers, floored
 from skdp.covariance._frame import Frame
 from skdp.covariance._moments import release_moments
 from skdp.covariance._release import noise_bound
 from skdp.covariance._sampled import DrawnRows, draw_rows
 from skdp.covariance._spread import release_size, release_spread
-from skdp.location._locate import Sample
 from skdp.mechanisms import RowKeys, ball_rows, make_entropy
 from tests._curators import canned
 
@@ -87,28 +85,15 @@ def test_spread_tells_quantiles_and_squares(rng):
     for part in (0.5, 0.1, 0.05):
         assert abs(spread.quantile(part) / np.quantile(lengths, 1 - part) - 1) < 0.08
     assert abs(spread.mean_square([100.0])[0] / 5 - 1) < 0.05
-    clip = spread.best_radius(1e-5, 0.6)
+    clip = spread.best_radius(1e-5, 0.6, 20.0)
     assert np.quantile(lengths, 0.99) < clip.radius < 2.5 * np.quantile(lengths, 0.96)
-    size = release_size(rows, canned(), frame, share=0.1, label="x")
+    every = np.arange(5)
+    size = release_size(rows, canned(), frame, among=every, share=0.1, label="x")
     assert abs(size / math.sqrt(5) - 1) < 0.3
     zeros = DrawnRows(ArrayRows(np.zeros((20000, 5))), 20000.0)
-    assert release_size(zeros, canned(), frame, share=0.1, label="x") == 0.0
+    assert release_size(zeros, canned(), frame, among=every, share=0.1, label="x") == 0.0
     none = DrawnRows(ArrayRows(np.zeros((0, 5))), 20000.0)
-    assert release_size(none, canned(), frame, share=0.1, label="x") is None
-
-
-def test_units_of_dense_sparse_and_constant_columns(rng):
-    n = 20000
-    sparse = (rng.random(n) < 0.02) * 1e6
-    Z = np.column_stack(
-        [1e-200 * rng.normal(size=n), sparse, np.full(n, 5.0), 7 * rng.normal(size=n)]
-    )
-    keys = rng.integers(0, 2**63, size=n).astype(np.uint64)
-    units = column_units(Sample(Z, keys, 1.0, n), canned(), share=0.02, label="x")
-    sd = np.array([1e-200, 1e6 * math.sqrt(0.02 * 0.98), 1e-200, 7.0])
-    assert np.all((units / sd > 0.4) & (units / sd < 2.5))
-    constant = Sample(np.ones((n, 2)), keys, 1.0, n)
-    assert column_units(constant, canned(), share=0.02, label="x") is None
+    assert release_size(none, canned(), frame, among=every, share=0.1, label="x") is None
 
 
 def test_the_estimated_risk_of_every_denoiser_is_unbiased(rng):

@@ -1,0 +1,105 @@
+import numpy as np
+import pytest
+
+from skdp.accounting import Budget
+from skdp.audit import conditional_sensitivity, non_interference
+from skdp.chunks import ArrayRows
+from skdp.covariance import PrivateCovariance, PrivatePCA
+from skdp.covariance._bounded import bounded_covariance, bounded_moments, bounded_plan
+from skdp.exceptions import SeededNoiseWarning, UselessReleaseWarning
+from tests._curators import CannedCurator, check_replay
+
+pytestmark = pytest.mark.filterwarnings(
+    f"ignore::{SeededNoiseWarning.__module__}.SeededNoiseWarning"
+)
+
+
+def _table(seed, n, d):
+    rng = np.random.default_rng(seed)
+    X = np.clip(rng.normal(0.5, 0.2, (n, d)), 0, 1)
+    X[:, 0] = rng.random(n) < 0.05
+    return X
+
+
+def test_moments_are_exact_integers_for_every_blocking():
+    X = np.array([[0.0, 1.0], [1.0, 0.5], [7.0, -7.0], [np.nan, 0.0], [1e308, np.inf]])
+    low, high = np.zeros(2), np.ones(2)
+    whole = bounded_moments(ArrayRows(X), low, high, 3)
+    W = 8 * np.array([[1, -1, 1], [1, 1, 0], [1, 1, -1]])
+    assert np.array_equal(whole, W.T @ W)
+    assert np.array_equal(whole, bounded_moments(ArrayRows(X, block_rows=1), low, high, 3))
+
+
+def test_neighbours_move_by_at_most_the_sensitivity_and_a_corner_attains_it():
+    worst = 0.0
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        n, d = int(rng.choice([0, 1, 40])), int(rng.choice([1, 2, 7]))
+        X = rng.normal(size=(n, d)) * 10.0 ** rng.choice([-3, 0, 3])
+        row = rng.choice([0.0, 1e300, -1e300, np.nan, 0.3, 1.0]) * np.ones(d)
+        Y = np.insert(X, int(rng.integers(n + 1)), row, axis=0)
+        ends = {"low": -np.ones(d), "high": np.ones(d)}
+        plan = bounded_plan(Budget.gaussian(1.0, 1e-6))
+        run = CannedCurator(plan, "noise", seed=seed)
+        one = bounded_covariance(ArrayRows(X), run, **ends)
+        again = CannedCurator(plan, run.answers)
+        two = bounded_covariance(ArrayRows(Y, block_rows=7), again, **ends)
+        assert np.array_equal(one.covariance, two.covariance)
+        worst = max(worst, check_replay(run, again))
+    assert 0.999 < worst <= 1
+
+
+@pytest.mark.parametrize("d", [1, 6])
+def test_noise_is_that_of_one_release_and_the_bound_holds(d, debug):
+    """30 fits: no miss of a bound of 95 %; the noise scale is right off the diagonal."""
+    X = _table(0, 5000, d)
+    exact = np.cov(X, rowvar=False, bias=True).reshape(d, d)
+    misses, scores = 0, []
+    for seed in range(30):
+        fit = PrivateCovariance(bounds=(0, 1), denoise=False, random_state=seed).fit(X)
+        gap = fit.covariance_ - exact
+        scores.append((gap / fit.noise_scale_)[np.triu_indices(d, min(1, d - 1))])
+        half = np.linalg.inv(np.linalg.cholesky(fit.covariance_))
+        misses += np.linalg.norm(half @ gap @ half.T, 2) > fit.error_bound()
+        misses += np.linalg.norm(gap) > fit.error_bound(norm="frobenius", relative=False)
+    assert misses == 0
+    assert 0.5 < np.sqrt(np.mean(np.square(scores))) < 1.2
+    assert fit.clipping_bound_ == 0 and [c.label for c in fit.privacy_report_.charges] == [
+        "moments"
+    ]
+
+
+def test_bounds_per_column_and_second_moments_around_zero(debug):
+    X = _table(1, 20000, 3) * [1.0, 100.0, 1e-6] + [0.0, 50.0, 0.0]
+    bounds = ([0, 50, 0], [1, 150, 1e-6])
+    fit = PrivateCovariance(bounds=bounds, random_state=0).fit(X)
+    assert np.allclose(np.diag(fit.covariance_) / X.var(axis=0), 1, atol=0.1)
+    assert np.all(np.abs(fit.location_ - X.mean(axis=0)) < 5 * fit.location_noise_scale_)
+    Z = X[:, [0]]
+    fit = PrivateCovariance(bounds=(-1, 1), assume_centered=True, random_state=0).fit(Z)
+    assert abs(fit.covariance_[0, 0] - 0.05) < 0.01 and fit.location_[0] == 0
+    pca = PrivatePCA(1, bounds=bounds, random_state=0).fit(X)
+    assert abs(pca.components_[0, 1]) > 0.999
+    assert abs(pca.explained_variance_[0] / X[:, 1].var() - 1) < 0.1
+
+
+@pytest.mark.parametrize("make", [PrivateCovariance, PrivatePCA])
+def test_what_bounds_refuse(make):
+    X = np.zeros((5, 2))
+    for bounds in ((1, 1), (0, np.inf), ([0, 0, 0], 1), (0, 5e-324)):
+        with pytest.raises(ValueError, match=r"bounds|low"):
+            make(bounds=bounds).fit(X)
+    with pytest.raises(ValueError, match="method"):
+        PrivateCovariance(bounds=(0, 1), method="friendly").fit(X)
+
+
+def test_few_rows_are_told():
+    with pytest.warns(UselessReleaseWarning, match="few rows"):
+        PrivateCovariance(bounds=(0, 1), random_state=0).fit(np.zeros((2, 3)))
+
+
+@pytest.mark.parametrize("make", [PrivateCovariance, PrivatePCA])
+def test_audits_of_answers(make):
+    X = _table(2, 40, 2)
+    assert non_interference(make(bounds=(0, 1)), X).ok
+    assert conditional_sensitivity(make(bounds=(0, 1)), X, n_pairs=5).ok
