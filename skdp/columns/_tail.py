@@ -13,7 +13,7 @@ AMOUNTS = np.array([-1.5, -0.75, 0.0, 0.75, 1.5])  # of the noise, in the number
 FREE = 3.0  # nats: price of a count that the law leaves free
 PRIOR = np.minimum(1.0, (POWERS / 3) ** 3) * np.gradient(np.log(POWERS))
 BEYOND = np.exp2(np.arange(1, 9) / 4)  # candidates beyond the top
-MANY = 100  # rows, in noise of a count, from which on the law is trusted for two octaves, not one
+MANY = 200  # rows, in noise of a count, from which on the law is trusted for two octaves, not one
 DOUBT, MOST = 0.7, 0.985  # noise in a bias that is weighed, and quantile of one that is bounded
 KNOWN, HIDDEN, TOLD = 2.0, 1.0, 1.0
 

@@ -19,12 +19,15 @@ from skdp.scales import clipped_sum, count_rows
 
 __all__ = ["box_is_better", "boxed", "column_mean", "column_steps", "unboxed"]
 
-COUNT_AGAIN, FEW_ROWS = 0.04, 150  # in noise units of a sum
+COUNT_AGAIN, FEW_ROWS, COARSE = 0.04, 150, 30  # rows in noise units of a sum
 MOST_COLUMNS = 100  # a histogram over all floats for each
 FEW_FOR_BOX, MANY_FOR_BOX = 60, 450  # rows in noise units of one of d sums
 UNITS_ARE_FOUND = 200  # so many suffice to find the units of columns that are clipped together
 NOTHING = "nothing found: too few rows to tell where a column lies; its location_ is a start"
 ZEROS = "nothing but zeros stands out in a column: larger entries, if any, are clipped to [-1, 1]"
+FEW_ROWS_TOLD = (
+    "so few rows for this epsilon that the mean is coarse: pass bounds=(low, high) if known"
+)
 BOXED = "every column was clipped to an interval of its own"
 
 
@@ -55,6 +58,8 @@ def column_mean(run):
         _count_again(run)
     located = locate_columns(run.rows, ColumnNoise(curator), n=run.n, count_sd=run.n_sd)[0]
     _tell(curator, [located])
+    if located.kind == "rows" and run.n * run.mu < COARSE:
+        curator.doubt(FEW_ROWS_TOLD)
     clip = located.clipping
     if located.kind == "nothing":
         unknown = np.full(1, np.inf)
