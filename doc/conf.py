@@ -38,7 +38,9 @@ default_role = "literal"
 
 html_theme = "pydata_sphinx_theme" if find_spec("pydata_sphinx_theme") else "alabaster"
 html_title = f"skdp {release}"
-exclude_patterns = ["_build"] if find_spec("sphinx_gallery") else ["_build", "auto_examples"]
+exclude_patterns = ["_build", "_*.rst"]  # and tables that pages include
+if not find_spec("sphinx_gallery"):
+    exclude_patterns.append("auto_examples")
 
 
 def escaped(line):

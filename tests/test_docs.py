@@ -27,6 +27,7 @@ PACKAGES = [
         "skdp.audit",
         "skdp.base",
         "skdp.chunks",
+        "skdp.columns",
         "skdp.contracts",
         "skdp.denoising",
         "skdp.exceptions",

@@ -20,7 +20,12 @@ FINAL = 0.4  # share that is left over for what follows, at least
 
 
 def locating_steps(mechanism="gaussian"):
-    """Return the planned steps of :func:`locate_columns`."""
+    """Return the planned steps of :func:`locate_columns`, of a mechanism "gaussian" or "laplace".
+
+    Parameters
+    ----------
+    mechanism : str, default="gaussian"
+    """
     return (
         Step("columns", mechanism, 0.25, 2),
         Step("zoom", mechanism, 0.12, 12),
@@ -29,7 +34,16 @@ def locating_steps(mechanism="gaussian"):
 
 
 def survey_share(noise, n, d):
-    """Return the share of the first histograms of d columns of n rows."""
+    """Return the share of the first histograms of columns.
+
+    Parameters
+    ----------
+    noise : ColumnNoise
+    n : float
+        Released number of rows.
+    d : int
+        Number of columns.
+    """
     return float(np.clip(noise.share(n / 30, d), 0.02, 0.25))
 
 

@@ -19,6 +19,11 @@ def two_sided(confidence, law):
     """Return how many standard deviations hold noise with this probability, at least.
 
     A sum of Laplace noises lies between one of them and a Gaussian one.
+
+    Parameters
+    ----------
+    confidence : float
+    law : {"gaussian", "laplace"}
     """
     normal = float(ndtri((1 + confidence) / 2))
     return normal if law == "gaussian" else max(normal, -math.log1p(-confidence) / math.sqrt(2))
