@@ -7,7 +7,7 @@ import numpy as np
 from skdp.chunks import map_merge
 from skdp.denoising._count_noise import released
 from skdp.mechanisms import finite_rows
-from skdp.scales import LogBins, count_rows, top_scale
+from skdp.scales import LogBins, count_rows, read_scale
 from skdp.scales._bisection import LEVELS
 from skdp.scales._bisection import _float as float_of_order
 from skdp.scales._bisection import _ordered as order_of_floats
@@ -55,7 +55,7 @@ def private_ranges(rows, columns, curator, law):
     noisy, scale = released(curator, law, counts, l1=c, squared_l2=c, **_step("reach"))
 
     def top(side):
-        return top_scale(side, scale, max(n, 1.0), bins, tail=TAIL, law=law) or 0.0
+        return read_scale(side, scale, max(n, 1.0), bins, tail=TAIL, law=law).scale
 
     reach = np.array([[top(side) for side in pair] for pair in noisy])
     if not reach.any(axis=1).all():

@@ -24,7 +24,8 @@ class Distances:
     """Released histogram of distances: ``counts`` in cells with upper ``edges``.
 
     The first ``fine`` cells are narrow. ``sd`` is the scale of the noise of a ``law``: the standard
-    deviation, or b of Laplace noise.
+    deviation, or b of Laplace noise. ``beyond`` is the released count of what lies farther than the
+    last edge.
     """
 
     counts: np.ndarray
@@ -32,13 +33,14 @@ class Distances:
     sd: float
     fine: int
     law: str = "gaussian"
+    beyond: float = 0.0
 
 
 def release_distances(rows, curator, *, center, scale, around, share):
     """Release how many rows lie at which distance from a released centre.
 
     Cells are fine up to twice ``around`` and an octave wide above, so that a few distant rows stand
-    out of the noise of few cells. What lies beyond 12 octaves is left out.
+    out of the noise of few cells. What lies beyond 12 octaves is in one cell.
 
     Notes
     -----
@@ -51,17 +53,17 @@ def release_distances(rows, curator, *, center, scale, around, share):
     )
     first_coarse = 1 + per_octave * (OCTAVES_BELOW + OCTAVES_FINE)
     last = fine.n_bins - 1  # the range is shorter at the ends of float64
-    starts = np.append(
-        np.arange(min(first_coarse, last)), np.arange(first_coarse, last, per_octave)
-    )
-    edges = np.array([fine.upper_edge(i) for i in np.append(starts[1:], last) - 1])
+    narrow, wide = np.arange(min(first_coarse, last)), np.arange(first_coarse, last, per_octave)
+    starts = np.concatenate([narrow, wide, [last]])
+    edges = np.array([fine.upper_edge(i) for i in starts[1:] - 1])
 
     def statistic(start, block):
-        return fine.counts(row_norms(block, center=center, scale=scale))[:last]
+        return fine.counts(row_norms(block, center=center, scale=scale))
 
     counts = np.add.reduceat(map_merge(rows, statistic, np.add), starts)
     release = curator.gaussian(counts, sensitivity=1, share=share, label="distances")
-    return Distances(release.value.astype(float), edges, release.scale, first_coarse)
+    *within, beyond = release.value.astype(float)
+    return Distances(np.array(within), edges, release.scale, first_coarse, beyond=beyond)
 
 
 class Clip(NamedTuple):
@@ -75,7 +77,8 @@ class Tail:
     """What a released histogram of distances tells about the rows beyond a radius.
 
     Rows are taken to be spread evenly over a cell. Those beyond the last cell that stands out of
-    the noise are extrapolated by a power law that goes on as the rows before.
+    the noise are extrapolated by a power law that goes on as the rows before. If rows stand out
+    beyond the histogram, nobody knows how far they are: every excess is infinite.
 
     Parameters
     ----------
@@ -84,6 +87,11 @@ class Tail:
         Released number of rows.
     near : bool, default=False
         Look at the finely resolved cells only: rows far away are outliers.
+
+    Attributes
+    ----------
+    empty : bool
+        Whether no cell stands out of the noise.
     """
 
     def __init__(self, distances, n_rows, *, near=False):
@@ -92,12 +100,13 @@ class Tail:
         top = -1
         for width in (1, 2, 4, 8):
             narrow = np.arange(width - 1, size) < distances.fine
-            near, far = (clear_of_noise(p, width, **noise) for p in (FALSE_NEAR, FALSE_FAR))
-            top = max(top, highest_window(counts, width, np.where(narrow, near, far)))
+            levels = (clear_of_noise(p, width, **noise) for p in (FALSE_NEAR, FALSE_FAR))
+            top = max(top, highest_window(counts, width, np.where(narrow, *levels)))
         self.empty = top < 0
         if self.empty:
             return
         self._n = n_rows
+        self._endless = distances.beyond > clear_of_noise(FALSE_FAR, 1, **noise) and not near
         self._counts = np.maximum(counts[: top + 1], 0.0)
         self._edges = distances.edges[: top + 1]
         self._lower = np.append(0.0, self._edges[:-1])
@@ -121,6 +130,8 @@ class Tail:
 
     def excess(self, radii):
         """Return the mean of ``(|x - c| - C)_+`` for every C in ``radii``."""
+        if self._endless:
+            return np.full(np.size(radii), math.inf)
         C, last = np.atleast_1d(radii)[:, None], self._edges[-1]
         reach = np.clip(C, self._lower, self._edges)
         width = np.where(self._edges > self._lower, self._edges - self._lower, 1)
@@ -134,8 +145,11 @@ class Tail:
 
         Clipping moves the mean by at most the excess, if all that is clipped off points in one
         direction (triangle inequality), and by ``alignment`` times the excess as a rule. ``noise``
-        is the length of the noise of the mean per unit of the clip radius.
+        is the length of the noise of the mean per unit of the clip radius. If every excess is
+        infinite, the radius is that of the farthest cell that is known.
         """
+        if self._endless:
+            return Clip(float(self._edges[-1]), math.inf)
         radii = self.candidates()
         excess = self.excess(radii)
         loss = np.square(noise * radii) + np.square(alignment * excess)

@@ -24,7 +24,14 @@ from skdp.location._places import NOTHING, TOO_WIDE, Place, Searcher, place_step
 from skdp.location._public import bounds_vectors, column_vector
 from skdp.sensitivity import bounded_column, release_bounded
 
-__all__ = ["ColumnEstimator"]
+__all__ = ["ColumnEstimator", "doubt_extremes", "doubt_variance"]
+
+ALIKE = "no two values were told apart in a column: all are taken to lie within 1 of a point"
+UNTOLD = "the scale of a column was not found: it is no larger than what noise or unseen rows make"
+THIN = "a column is spread so thinly that its scale may be many times larger"
+RANGE = "the range of a column was not found: nothing was seen besides one value, or nothing clear"
+LOOSE = 100  # times a variance: what it may lack
+CLEAR = 2  # standard deviations that a variance is told from its noise by
 
 
 class ColumnEstimator(PrivateEstimator):
@@ -35,12 +42,18 @@ class ColumnEstimator(PrivateEstimator):
     ``_statistics()``
         the statistics, as :func:`skdp.sensitivity.bounded_column` takes them;
     ``_search(searcher)``
-        where they are: a Place with as many entries as there are statistics and columns;
+        where they are: a Place with as many entries as there are statistics and columns, or None
+        for nowhere;
     ``_fitted(values, sd, center)``
         the fitted attributes, from released values and the standard deviations of their noise, both
         of shape (number of statistics, d), and points near the columns;
     ``_without_rows(center)``
         the values (number of statistics, d) where nothing is found.
+
+    It may write
+
+    ``_weighed(fitted, sd, place, curator)``
+        the fitted attributes once more, after a look at the Place, with doubts told to the curator.
 
     One whose ``bounds`` need no search has a ``_degree()`` of moments, and writes
     ``_fitted_between(columns, curator)``, the fitted attributes, from :class:`BoundedColumns`.
@@ -122,9 +135,10 @@ class ColumnEstimator(PrivateEstimator):
             searcher = Searcher(rows, noise, center, reach)
             if not searcher.few:
                 place = self._search(searcher)
-                lost = place.lost & (sensitivity is None)
-                if sensitivity is not None:
-                    place.sensitivity = np.tile(sensitivity, times)
+            if place is not None and sensitivity is not None:
+                place = Place(place.center, np.tile(sensitivity, times))
+            elif place is not None:
+                lost = place.lost
         if place is None:
             curator.doubt(NOTHING)
             start = np.zeros(d) if center is None else center
@@ -132,9 +146,16 @@ class ColumnEstimator(PrivateEstimator):
             return self._fitted(values, np.full(values.shape, math.inf), start)
         values, sd = self._draw(rows, curator, noise, place)
         if np.any(lost):
-            curator.doubt(TOO_WIDE)
-        values, sd = np.nan_to_num(values).reshape(times, d), np.where(lost, math.inf, sd)
-        return self._fitted(values, sd.reshape(times, d), place.center[:d])
+            curator.doubt(TOO_WIDE, columns=np.reshape(lost, (times, d)).any(axis=0))
+        values = np.nan_to_num(values).reshape(times, d)
+        sd = np.where(lost | place.nothing, math.inf, sd)
+        sd = sd.reshape(times, d)
+        fitted = self._fitted(values, sd, place.center[:d])
+        return self._weighed(fitted, sd, place, curator)
+
+    def _weighed(self, fitted, sd, place, curator):
+        curator.doubt(ALIKE, columns=~place.found.reshape(len(self._statistics()), -1)[0])
+        return fitted
 
     def _draw(self, rows, curator, noise, place):
         """Release the statistics; return values and the standard deviations of their noise."""
@@ -157,3 +178,25 @@ class ColumnEstimator(PrivateEstimator):
         check_is_fitted(self)
         columns = sd.size if simultaneous else 1
         return sd * noise_quantile(confidence, fitted_law(self), columns)
+
+
+def doubt_variance(var, sd, place, curator):
+    """Return which variances are told from their noise, and from what unseen rows make.
+
+    One row moves a bounded variance by at most its sensitivity. So many rows that hide far beyond
+    an interval with all that was seen in it make a variance in units of that interval.
+    """
+    hidden = (place.unseen * place.sensitivity)[-len(var) :]
+    told = var > CLEAR * sd + hidden
+    found = told & place.found[-len(var) :]
+    curator.doubt(UNTOLD, columns=~found)
+    loose = place.thin[-len(var) :] | (place.excess[-len(var) :] > LOOSE * var)
+    curator.doubt(THIN, columns=found & loose)
+    return told
+
+
+def doubt_extremes(low, high, place, curator):
+    """Return where a range was found."""
+    told = place.found[: len(low)] & (low < high)
+    curator.doubt(RANGE, columns=~told)
+    return told

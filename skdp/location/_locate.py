@@ -11,7 +11,7 @@ from skdp.friendly import DistancePredicate, h_index, soft_core_average
 from skdp.location._schedule import geometry, locating_schedule
 from skdp.mechanisms import finite_rows
 from skdp.mechanisms._exact import sqrt_up
-from skdp.scales import RING_SENSITIVITY_SQUARED, LogBins, ring_blocks, ring_norms, top_scale
+from skdp.scales import RING_SENSITIVITY_SQUARED, LogBins, read_scale, ring_blocks, ring_norms
 
 __all__ = [
     "Sample",
@@ -115,7 +115,8 @@ def ring_scale(sample, curator):
     release = curator.gaussian(
         counts, sensitivity=sqrt_up(RING_SENSITIVITY_SQUARED), share=share, label="ring"
     )
-    return top_scale(release.value, release.scale, sample.n, bins)
+    told = read_scale(release.value, release.scale, sample.n, bins)
+    return None if told.nothing else told.scale
 
 
 def column_scales(sample, curator, *, share, largest):
@@ -131,7 +132,8 @@ def column_scales(sample, curator, *, share, largest):
         counts += bins.column_counts(np.abs(differences))
     sensitivity = sqrt_up(RING_SENSITIVITY_SQUARED * d)
     release = curator.gaussian(counts, sensitivity=sensitivity, share=share, label="column scales")
-    found = [top_scale(row, release.scale, sample.n, bins) for row in release.value]
+    found = [read_scale(row, release.scale, sample.n, bins) for row in release.value]
+    found = [None if told.nothing else told.scale for told in found]
     positive = [s for s in found if s is not None and s > bins.upper_edge(0)]
     if not positive:
         return None

@@ -7,20 +7,31 @@ import numpy as np
 
 from skdp.location._column_noise import column_step
 from skdp.location._descent import LARGEST, MOST_LEVELS, TYPICAL_LEVELS, View, descend
-from skdp.location._reach import release_reach
+from skdp.location._reach import Reach, release_reach
 from skdp.scales import count_rows, noise_level
 
-__all__ = ["NOTHING", "TOO_WIDE", "Place", "Searcher", "bounded", "middle", "place_steps"]
+__all__ = [
+    "NOTHING",
+    "TOO_WIDE",
+    "Place",
+    "Searcher",
+    "bounded",
+    "middle",
+    "place_steps",
+    "plain",
+]
 
 PURE_COUNT, COUNT = 0.03, 0.01
 SEARCH, RADIUS = 0.35, 0.15  # of the budget, at most
-REACH = 0.04, 0.15  # of the budget, at least and at most
+REACH = 0.1, 0.15  # of the budget, at least and at most
 EXTREMES = 0.5  # for the search of minimum and maximum
 ACCURACY = 1 / 32  # of the rows: scale of the noise in a rank
 OUTERMOST = 1.35e-3  # probability that noise alone passes for the rank of the outermost rows
 NEAREST, FARTHEST = 2.0**-16, 2.0**128  # radii, in units of the interval of a quantile
 NOTHING = "nothing found: too few rows to tell where they lie; the result is no more than a start"
 TOO_WIDE = "a column is too wide to be told: the result is no more than a start; change its unit"
+WIDE = 30  # times the distance of inner quantiles: an interval of an outer one that tells nothing
+ALIKE = 2.0**-20  # parts of a number that tell no numbers apart here
 SMALLEST_SENSITIVITY, LARGEST_SENSITIVITY = 2.0**-400, 2.0**800
 
 
@@ -30,11 +41,36 @@ class Place:
 
     Attributes
     ----------
-    center, sensitivity : ndarrays of shape (d,)
+    center, sensitivity : ndarrays of shape (k,)
+        One number per statistic and column.
+    found : ndarray of bool of shape (k,)
+        Where something besides a single value was seen, or all is public; everywhere by default.
+    nothing : ndarray of bool of shape (k,)
+        Where not even a single value was; nowhere by default.
+    excess : ndarray of shape (k,)
+        What statistics lose to the sensitivity, as a rule at most; 0 by default, where it is
+        public.
+    unseen : ndarray of shape (k,)
+        How many rows may hide far beyond an interval that holds all that was seen; else 0.
+    thin : ndarray of bool of shape (k,)
+        Where a good part of the rows may lie farther away than rows were seen; nowhere by default.
     """
 
     center: np.ndarray
     sensitivity: np.ndarray
+    found: np.ndarray = None
+    nothing: np.ndarray = None
+    excess: np.ndarray = None
+    unseen: np.ndarray = None
+    thin: np.ndarray = None
+
+    def __post_init__(self):
+        zero = np.zeros(len(self.center))
+        self.found = zero == 0 if self.found is None else self.found
+        self.nothing = zero > 0 if self.nothing is None else self.nothing
+        self.excess = zero if self.excess is None else self.excess
+        self.unseen = zero if self.unseen is None else self.unseen
+        self.thin = zero > 0 if self.thin is None else self.thin
 
     @property
     def lost(self):
@@ -152,13 +188,13 @@ class Searcher:
         worth = np.concatenate([slack * max(q, 1 - q) * spacing for q in p])
         return Place(np.tile(middle(found), len(p)), bounded(worth))
 
-    def reach(self, found):
-        """Return the :class:`Reach` of every column from the middles of intervals."""
+    def reach(self, found, center):
+        """Return the :class:`Reach` of every column from points in intervals."""
         return release_reach(
             self._rows,
             self._noise,
-            center=middle(found),
-            unit=_ordinary(found.high / 2 - found.low / 2),
+            center=center,
+            unit=_power_of_two(_ordinary(found.high / 2 - found.low / 2)),
             n_rows=self.n,
             share=float(np.clip(self._noise.share(self.n / 300, self.d), *REACH)),
             label="reach",
@@ -177,48 +213,94 @@ class Searcher:
 
         A row at the best clip radius moves a mean by radius / n, and a variance by radius^2 / n.
         """
-        found = self.quantiles([0.5])
-        reach = self.reach(found)
-        noise = self._final_sd(len(powers) * self.d)
-        radius = np.array([one.best(noise, power) for power in powers for one in reach])
-        worth = radius ** np.repeat(powers, self.d) / self.n
-        return Place(np.tile(middle(found), len(powers)), bounded(worth))
+        return self._clipped(powers, Reach.best)
 
     def trimmed_mean(self, alpha, slack):
         """Return the place of a trimmed mean: a row is worth the radius of those that are kept."""
+
+        def clip(one, noise, power):
+            best = one.best(noise, power)
+            kept = slack * one.beyond(alpha) / (1 - 2 * alpha)
+            return best._replace(radius=min(best.radius, kept or math.inf))
+
+        return self._clipped((1,), clip)
+
+    def _clipped(self, powers, clip):
+        """Return the places of means of powers of distances that are clipped."""
         found = self.quantiles([0.5])
-        reach = self.reach(found)
-        noise = self._final_sd(self.d)
-        radius = np.array(
-            [min(one.best(noise), slack * one.beyond(alpha) / (1 - 2 * alpha)) for one in reach]
+        center = np.array([plain(*ends) for ends in zip(found.low, found.high, strict=True)])
+        reach = self.reach(found, center)
+        noise = self._final_sd(len(powers) * self.d)
+        clips = [clip(one, noise, power) for power in powers for one in reach]
+        worth = np.array([c.radius for c in clips]) ** np.repeat(powers, self.d) / self.n
+        times = len(powers)
+        return Place(
+            np.tile(center, times),
+            bounded(worth),
+            found=np.tile([one.reading.scale > 0 for one in reach], times),
+            nothing=np.tile([one.reading.nothing for one in reach], times),
+            excess=np.array([c.excess for c in clips]),
+            unseen=np.tile([one.unseen * one.inside for one in reach], times),
+            thin=np.array(
+                [one.thin(c.radius) for one, c in zip(reach * times, clips, strict=True)]
+            ),
         )
-        return Place(middle(found), bounded(radius / self.n))
 
     def extremes(self):
         """Return the places of the minimum and the maximum, as one of 2 d statistics.
 
         Beyond the outermost rank that stands clear of the noise tails are taken to go on as
         exponentials do; a row is worth their scale, or a part of it where more noise would follow,
-        but at least what keeps half of the rows from counting as such a tail.
+        but at least what keeps half of the rows from counting as such a tail. None if hardly any
+        rank stands clear.
         """
         rank = self._noise.scale(EXTREMES / TYPICAL_LEVELS, 2 * self.d)
         clear = noise_level(OUTERMOST, 1, scale=rank, law=self._noise.law)
+        if self._noise.deviation(rank) > self.n / 4:
+            return None
         part = float(np.clip(clear / self.n, 1 / 1000, 1 / 4))
         found = self.quantiles([part, 1 - part], share=EXTREMES)
         inner = np.append(found.rank_high[: self.d], -found.rank_low[self.d :])
         outer = np.append(found.rank_low[: self.d], -found.rank_high[self.d :])
         inner, outer = (np.maximum(part * self.n + x, found.noise) for x in (inner, outer))
+        low, high = found.low.reshape(2, -1), found.high.reshape(2, -1)
         width = np.minimum(found.high / 2 - found.low / 2, LARGEST / 2) * 2
+        apart = np.minimum(low[1] / 2 - high[0] / 2, LARGEST / 2) * 2
+        # neighbouring intervals are as far apart as they are wide, unless rows are alike between
+        touch = (apart == 0) & (width.reshape(2, -1).min(axis=0) > np.abs(low[1]) * ALIKE)
+        apart = np.where(touch & (low[1] != 0), width.reshape(2, -1).max(axis=0), apart)
+        seen = (apart > 0) & (width.reshape(2, -1) <= WIDE * apart).all(axis=0)
         scale = width / np.log(np.maximum(inner / outer, 2.0))
         worth = scale * min(1.0, 1 / self._final(2 * self.d))
         center = middle(found)
+        # the ends that lie inwards, and a row worth what it is among rows that spread over 1
+        inwards = np.append(*np.sort(np.clip([high[0], low[1]], low[0], high[1]), axis=0))
         whole = np.abs(center[self.d :] / self.n - center[: self.d] / self.n)
-        return Place(center, bounded(np.maximum(worth, 2 * np.tile(whole, 2))))
+        worth = np.maximum(worth, 2 * np.tile(whole, 2))
+        found = np.tile(seen, 2)
+        return Place(
+            np.where(found, center, inwards),
+            bounded(np.where(found, worth, 1 / self.n)),
+            found=found,
+        )
 
 
 def middle(found):
     """Return the middles of intervals."""
     return found.low / 2 + found.high / 2
+
+
+def plain(low, high):
+    """Return a short decimal between two floats: where rows are alike, theirs as a rule."""
+    if low <= 0 <= high:
+        return 0.0
+    middle = low / 2 + high / 2
+    shorter = (float(f"{middle:.{digits}e}") for digits in range(17))
+    return next((x for x in shorter if low <= x <= high), middle)
+
+
+def _power_of_two(length):
+    return np.ldexp(1.0, np.frexp(length)[1])
 
 
 def _ordinary(length):

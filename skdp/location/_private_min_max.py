@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skdp.location._column_estimator import ColumnEstimator
+from skdp.location._column_estimator import ColumnEstimator, doubt_extremes
 from skdp.location._public import bounds_vectors
 
 __all__ = ["PrivateMinMax"]
@@ -45,8 +45,8 @@ class PrivateMinMax(OneToOneFeatureMixin, TransformerMixin, ColumnEstimator):
         The released extremes, finite, ``min_ <= max_``. The ``bounds``, if given, where the rows
         were too few to find anything.
     noise_scale_ : ndarray of shape (2, n_features)
-        Standard deviations of the privacy noise in minima and maxima; infinite where the rows were
-        too few to find anything.
+        Standard deviations of the privacy noise in minima and maxima; infinite where the range was
+        not found: for columns that are constant, nearly so, or too few rows.
     privacy_report_ : PrivacyReport
         The bill and the guarantee.
     n_features_in_ : int
@@ -113,6 +113,10 @@ class PrivateMinMax(OneToOneFeatureMixin, TransformerMixin, ColumnEstimator):
         if ends is not None:
             values = np.clip(values, *ends)
         return {"min_": values.min(axis=0), "max_": values.max(axis=0), "noise_scale_": sd}
+
+    def _weighed(self, fitted, sd, place, curator):
+        told = doubt_extremes(fitted["min_"], fitted["max_"], place, curator)
+        return fitted | {"noise_scale_": np.where(told, sd, np.inf)}
 
     def transform(self, X):
         """Clip every row to the released extremes.

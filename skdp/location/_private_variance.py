@@ -1,12 +1,14 @@
 """PrivateVariance, the estimator."""
 
+import math
+
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from skdp.denoising._parameter import DENOISER
 from skdp.denoising._vector import VectorMixin
 from skdp.location._bounded_moments import BoundedColumns
-from skdp.location._column_estimator import ColumnEstimator
+from skdp.location._column_estimator import ColumnEstimator, doubt_variance
 
 __all__ = ["PrivateVariance"]
 
@@ -58,6 +60,11 @@ class PrivateVariance(VectorMixin, ColumnEstimator):
     noise_scale_ : ndarray of shape (n_features,)
         Standard deviation of the privacy noise in ``released_var_``; infinite where the rows were
         too few.
+    clipping_bound_ : ndarray of shape (n_features,)
+        Released estimate of the most that the bounded variance lacks of the variance of the rows:
+        what far rows are worth beyond the sensitivity, and what rows that nobody can see may hold.
+        Infinite where no two different entries were seen; 0 with a public ``sensitivity`` or
+        ``bounds``, which the caller vouches for.
     bounds_, moments_, moments_covariance_ : ndarrays
         With ``bounds`` only: the bounds, and what was released, see :class:`skdp.columns.Moments`.
     privacy_report_ : PrivacyReport
@@ -146,13 +153,25 @@ class PrivateVariance(VectorMixin, ColumnEstimator):
             "released_var_": values[0],
             "sure_": risk,
             "noise_scale_": sd[0],
+            "clipping_bound_": np.where(np.isfinite(sd[0]), 0.0, math.inf),
         }
 
-    def interval(self, confidence=0.95, *, simultaneous=False):
-        """Return intervals for the bounded variance, with bounds: of these rows clipped to them.
+    def _weighed(self, fitted, sd, place, curator):
+        told = doubt_variance(fitted["released_var_"], sd[0], place, curator)
+        bound = fitted["clipping_bound_"] + place.excess
+        if self.sensitivity is None:
+            fitted["clipping_bound_"] = np.where(told, bound, math.inf)
+        return fitted
 
-        With ``bounds`` they hold for any number of rows, and need not lie evenly. Without, they lie
-        around ``released_var_``: a denoised value is no middle of an interval.
+    def interval(self, confidence=0.95, *, simultaneous=False):
+        """Return intervals for the variance of the rows, column by column.
+
+        They lie around ``released_var_``: a denoised value is no middle of an interval. They
+        account for the privacy noise, whose law is known exactly, and above for
+        ``clipping_bound_``: the bounded variance is never more than the variance. They cover the
+        variance of this table, with 1/n, not that of a population behind it. With ``bounds`` it is
+        that of the rows clipped to them; intervals then hold for any number of rows, and need not
+        lie evenly.
 
         Parameters
         ----------
@@ -164,12 +183,13 @@ class PrivateVariance(VectorMixin, ColumnEstimator):
         Returns
         -------
         lower, upper : ndarrays of shape (n_features,)
-            Not negative.
+            Not negative; 0 and infinity where nothing is known.
         """
         check_is_fitted(self)
         columns = BoundedColumns.of(self)
         if columns is not None:
             return columns.variance_interval(confidence, simultaneous=simultaneous)
         half = self._half_width(self.noise_scale_, confidence, simultaneous)
-        lower, upper = self.released_var_ - half, self.released_var_ + half
+        lower = self.released_var_ - half
+        upper = self.released_var_ + half + self.clipping_bound_
         return np.maximum(lower, 0.0), np.maximum(upper, 0.0)

@@ -1,16 +1,34 @@
 """How far the rows of every column reach from a centre."""
 
+import math
+from functools import cached_property
+
 import numpy as np
+from scipy.special import ndtri
 
 from skdp.chunks import map_merge
-from skdp.location._clip import Distances, Tail
+from skdp.columns import OctaveCells, read_tail, stands_out
+from skdp.columns._evidence import WIDTHS
+from skdp.location._clip import Clip
 from skdp.mechanisms import finite_rows
-from skdp.scales import LogBins, top_scale
+from skdp.scales import Reading
 
 __all__ = ["Reach", "release_reach"]
 
-BINS = LogBins(2)
-OCTAVES_BELOW, OCTAVES_ABOVE = 6, 10
+CELLS = OctaveCells(halvings=1)
+EDGES = CELLS.high[CELLS.n_side :]  # of the distances 0, then two to the octave, closed above
+OCTAVE = CELLS.octave[CELLS.n_side :]
+PER_OCTAVE = 2
+OCTAVES_BELOW, OCTAVES_ABOVE = 6, 18
+FINER = 4  # radii looked at between two edges
+WEIGHT = 0.7  # of a bias beside noise
+CERTAIN = 2.5  # standard deviations that rows are clear of
+FALSE = 0.02  # four times the probability that noise passes for rows an octave higher
+UNSEEN = 4.0  # standard deviations of the rows that one cell may hide
+FARTHER, FAINT = 5, 0.5  # octaves beyond those seen, and standard deviations of what may be there
+SLOW = 0.15  # part of its excess that a tail keeps over an octave, if much may lie beyond
+MISSING = 0.2  # part of the rows that makes a reach doubtful if it was not seen within
+LARGEST = float(np.finfo(np.float64).max)
 
 
 class Reach:
@@ -18,7 +36,7 @@ class Reach:
 
     Parameters
     ----------
-    counts : ndarray of shape (BINS.n_bins,)
+    counts : ndarray of shape (len(EDGES),)
         Released, of distances in units of ``unit``.
     scale : float
         Of the noise in the counts.
@@ -29,15 +47,84 @@ class Reach:
     """
 
     def __init__(self, counts, scale, law, n_rows, unit):
-        self._counts, self._scale, self._law = np.asarray(counts, dtype=np.float64), scale, law
+        self._counts = np.asarray(counts, dtype=np.float64)
+        self._sd = scale * (math.sqrt(2) if law == "laplace" else 1)
+        self._seen = stands_out(self._counts, OCTAVE, scale, law=law)
         self._n, self._unit = n_rows, unit
 
-    def beyond(self, tail):
-        """Return the radius beyond which a part ``tail`` of the rows lies; 0.0 if none is seen."""
-        return self._unit * (self._top(self._n, tail=tail) or 0.0)
+    @cached_property
+    def reading(self):
+        """What is seen: nothing, zeros only, or the farthest distance with many rows about it."""
+        far = np.flatnonzero(self._seen[1:])[::-1] + 1
+        if not far.size:
+            return Reading(bool(self._seen[0]))
+        return Reading(True, min(float(self._unit) * float(EDGES[self._climbed(far)]), LARGEST))
 
-    def _top(self, n, **options):
-        return top_scale(self._counts, self._scale, n, BINS, law=self._law, **options)
+    def _climbed(self, far):
+        """Return the cell from which on rows are many, those together that are thinly spread.
+
+        A false cell j octaves higher costs 2^j in noise and is to be as rare.
+        """
+        last = far[np.flatnonzero(np.diff(far, append=-1) < -1)[0]]
+        run = np.arange(far[0], last - 1, -1)
+        clear = self._clear(np.cumsum(self._counts[run]))
+        at, higher = run[np.argmax(clear)], 0
+        while at != higher:
+            higher, cells = at, np.arange(min(at + WIDTHS[-1], EDGES.size - 1), at, -1)
+            octaves = (cells - at) / PER_OCTAVE
+            level = -ndtri(FALSE * 4.0**-octaves / (1 + octaves))
+            clear = np.flatnonzero(self._clear(np.cumsum(self._counts[cells]), level))
+            at = cells[clear[0]] if clear.size else at
+        return at
+
+    def _clear(self, mass, level=CERTAIN):
+        """Return which sums of 1, 2, 3... counts are clear of their noise."""
+        return mass > level * self._sd * np.sqrt(np.arange(1, mass.size + 1))
+
+    @property
+    def inside(self):
+        """Whether nothing is seen farther away than the unit."""
+        return self.reading.scale <= self._unit
+
+    @property
+    def unseen(self):
+        """How many rows may be anywhere without being seen."""
+        return UNSEEN * self._sd
+
+    @cached_property
+    def _cells(self):
+        """The cells around the scale: their edges from 0 on, and their counts."""
+        at = int(np.searchsorted(EDGES, self.reading.scale / self._unit))
+        first = max(1, at - OCTAVES_BELOW * PER_OCTAVE)
+        part = slice(first, min(EDGES.size, at + OCTAVES_ABOVE * PER_OCTAVE + 1))
+        return np.append(0.0, EDGES[part]) / EDGES[at], self._counts[part]
+
+    def beyond(self, part):
+        """Return the distance beyond which a part of the rows lies, as far as can be told.
+
+        0.0 if nothing is seen, or where most rows are at the centre.
+        """
+        if not self.reading.scale:
+            return 0.0
+        top = self._size(self._tail(1).top * self.reading.scale)
+        mass = np.cumsum(self._counts[:top][::-1])
+        enough = np.flatnonzero(self._clear(mass) & (mass > part * self._n))
+        return float(self._unit * EDGES[top - 1 - enough[0]]) if enough.size else 0.0
+
+    def _size(self, radius):
+        """Return how many cells end within a radius."""
+        return int(np.searchsorted(EDGES, radius / self._unit, side="right"))
+
+    def thin(self, radius):
+        """Return whether a good part of the rows may be farther away than a radius."""
+        size = self._size(radius)
+        near = self._seen & (np.arange(EDGES.size) < size)
+        near[max(0, size - OCTAVES_BELOW * PER_OCTAVE) : size] = True
+        return self._n - self._counts[near].sum() > MISSING * self._n
+
+    def _tail(self, power):
+        edges, counts = self._cells
+        return read_tail(edges**power, counts, self._sd, 1.0, n=self._n, per_octave=PER_OCTAVE)
 
     def best(self, noise, power=1):
         """Return the radius at which noise and bias of a mean of clipped powers balance.
@@ -50,23 +137,38 @@ class Reach:
 
         Returns
         -------
-        radius : float
-            0.0 if nothing but zeros is seen.
+        clip : Clip
+            The radius, and what clipping takes from the mean of powers, as a rule at most. The
+            distance of 1 and infinity if nothing is seen, or zeros only.
         """
-        bulk = self._top(1.0)  # the farthest rows that are seen
-        if not bulk:
-            return 0.0
-        top = int(BINS.index(np.array([bulk]))[0])
-        part = slice(
-            max(1, top - OCTAVES_BELOW * BINS.per_octave),
-            min(BINS.n_bins - 1, top + OCTAVES_ABOVE * BINS.per_octave),
-        )
-        octaves = (np.arange(part.start, part.stop) + 1 - top) / BINS.per_octave
-        counts = self._counts[part]
-        edges = np.exp2(power * octaves)
-        tail = Tail(Distances(counts, edges, self._scale, counts.size, self._law), self._n)
-        radius = 1.0 if tail.empty else tail.best(noise, 1.0).radius
-        return min(self._unit * bulk * radius ** (1 / power), 2.0**1000)
+        scale = self.reading.scale
+        if not scale:
+            return Clip(1.0, math.inf)
+        tail = self._tail(power)
+        steps = np.arange((len(tail.cuts) - 1) * FINER + 1) / FINER
+        radii = np.interp(steps, np.arange(len(tail.cuts)), tail.cuts)[1:]
+        bias = tail.at("likely", radii) / self._n
+        best = radii[np.argmin(np.square(noise * radii) + np.square(WEIGHT * bias))]
+        excess = (float(tail.at("most", best)) + self._hidden(tail, power)) / self._n
+        with np.errstate(over="ignore"):
+            excess = float(excess * np.float64(scale) ** power) if excess else 0.0
+            return Clip(float(min(scale * best ** (1 / power), 2.0**1000)), excess)
+
+    def _hidden(self, tail, power):
+        """Return the sum of powers of the rows that may lie beyond the farthest that are seen.
+
+        As many rows as the counts do not rule out, in any octave, if the tail falls slowly.
+        """
+        edges, counts = self._cells
+        top, below = tail.at("likely", tail.top * 2.0 ** np.array([0, -power]))
+        slow = min(1.0, (top / max(below, 1e-300) / SLOW) ** 2)
+        top = np.flatnonzero(edges**power <= tail.top)[-1]
+        rows = np.zeros(FARTHER * PER_OCTAVE)
+        beyond = counts[top : top + rows.size]
+        rows[: beyond.size] = beyond
+        rows = rows.reshape(-1, PER_OCTAVE).sum(axis=1) + FAINT * self._sd * math.sqrt(PER_OCTAVE)
+        middle = edges[top] * 2.0 ** (np.arange(FARTHER) + 0.5)
+        return float(slow * np.max(np.maximum(rows, 0.0) * middle**power))
 
 
 def release_reach(rows, noise, *, center, unit, n_rows, share, label):
@@ -89,15 +191,19 @@ def release_reach(rows, noise, *, center, unit, n_rows, share, label):
 
     Notes
     -----
-    **Privacy** (add or remove one row): an entry falls into one bin of its column's histogram, as a
-    function of itself, so d of all numbers move, by 1 each; rows with NaN or infinity into none.
+    **Privacy** (add or remove one row): an entry falls into one cell of its column's histogram, as
+    a function of itself, so d of all numbers move, by 1 each; rows with NaN or infinity into none.
     """
+    d = rows.n_features
 
     def statistic(start, block):
         Z = np.asarray(block[finite_rows(block)], dtype=np.float64)
-        return BINS.column_counts(np.abs(Z - center) / unit)
+        with np.errstate(over="ignore"):
+            distances = np.minimum(np.abs(Z - center) / unit, LARGEST)
+        cells = CELLS.index(distances) - CELLS.n_side + np.arange(d) * EDGES.size
+        return np.bincount(cells.ravel(), minlength=d * EDGES.size).reshape(d, EDGES.size)
 
     counts = map_merge(rows, statistic, np.add)
-    release = noise.spread(counts, columns=rows.n_features, share=share, label=label)
+    release = noise.spread(counts, columns=d, share=share, label=label)
     law = release.scale, noise.law
     return [Reach(c, *law, n_rows, u) for c, u in zip(release.value, unit, strict=True)]

@@ -15,7 +15,7 @@ from skdp.mechanisms import row_norms
 from skdp.mechanisms._exact import sqrt_up
 from skdp.model_selection._densities import is_mixture, mixture_log_density
 from skdp.rowwise import each_row
-from skdp.scales import LogBins, top_scale
+from skdp.scales import LogBins, read_scale
 
 __all__ = [
     "AccuracyScorer",
@@ -277,8 +277,8 @@ def _released_scale(distances, curator):
     draw = curator.laplace if curator.budget.unit == "pure" else curator.gaussian
     release = draw(counts, sensitivity=1, share=1, label="distances")
     seen = release.value[release.value > 3 * release.scale]
-    scale = top_scale(release.value, release.scale, max(float(seen.sum()), 1.0), BINS)
-    return 1.0 if scale is None else min(max(scale, 2.0**-1000), 2.0**1000)
+    told = read_scale(release.value, release.scale, max(float(seen.sum()), 1.0), BINS)
+    return 1.0 if told.nothing else min(max(told.scale, 2.0**-1000), 2.0**1000)
 
 
 def _distances(model, X):

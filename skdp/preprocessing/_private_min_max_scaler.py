@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from skdp.location._column_estimator import doubt_extremes
 from skdp.preprocessing._scaler import Scaler, usable
 
 __all__ = ["PrivateMinMaxScaler"]
@@ -39,7 +40,9 @@ class PrivateMinMaxScaler(Scaler):
     data_range_ : ndarray of shape (n_features,)
         ``data_max_ - data_min_``.
     scale_, min_ : ndarrays of shape (n_features,)
-        Rows are mapped by ``X * scale_ + min_``.
+        Rows are mapped by ``X * scale_ + min_``. Where the range was not found, for columns that
+        are constant, nearly so, or too few rows, a range of 1 is taken, with a warning of class
+        :class:`skdp.exceptions.UselessReleaseWarning`.
     privacy_report_ : PrivacyReport
         The bill and the guarantee.
     n_features_in_ : int
@@ -107,10 +110,16 @@ class PrivateMinMaxScaler(Scaler):
         return [center, center + 1]
 
     def _fitted(self, values, sd, center):
+        return self._scaled(values.min(axis=0), values.max(axis=0), True)
+
+    def _weighed(self, fitted, sd, place, curator):
+        ends = fitted["data_min_"], fitted["data_max_"]
+        return self._scaled(*ends, doubt_extremes(*ends, place, curator))
+
+    def _scaled(self, data_min, data_max, told):
         low, high = self.feature_range
-        data_min, data_max = values.min(axis=0), values.max(axis=0)
         width = np.minimum(data_max - data_min, np.finfo(float).max)
-        scale = (high - low) / usable(width, center)
+        scale = (high - low) / np.where(told, usable(width, data_min), 1.0)
         return {
             "data_min_": data_min,
             "data_max_": data_max,

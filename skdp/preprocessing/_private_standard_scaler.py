@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from skdp.preprocessing._scaler import Scaler, usable
+from skdp.location._column_estimator import doubt_variance
+from skdp.preprocessing._scaler import Scaler
 
 __all__ = ["PrivateStandardScaler"]
 
@@ -43,9 +44,9 @@ class PrivateStandardScaler(Scaler):
     var_ : ndarray of shape (n_features,) or None
         The released variances; None with ``with_std=False``.
     scale_ : ndarray of shape (n_features,) or None
-        What rows are divided by: the root of the variance, or of its noise where that is larger;
-        1.0 for columns that are constant or too few rows, and with ``bounds`` for all whose
-        variance is below its noise. None with ``with_std=False``.
+        What rows are divided by: the root of the variance; 1.0 where the variance does not stand
+        clear of its noise: for columns that are constant, or too few rows, with a warning of class
+        :class:`skdp.exceptions.UselessReleaseWarning`. None with ``with_std=False``.
     bounds_, moments_, moments_covariance_ : ndarrays
         With ``bounds`` only: the bounds, and what was released, see :class:`skdp.columns.Moments`.
     privacy_report_ : PrivacyReport
@@ -133,8 +134,15 @@ class PrivateStandardScaler(Scaler):
         fitted = {"mean_": values[0] if self.with_mean else None, "var_": None, "scale_": None}
         if self.with_std:
             fitted["var_"] = np.maximum(values[-1], 0.0)
-            floor = np.where(np.isfinite(sd[-1]), sd[-1], 0.0)
-            fitted["scale_"] = usable(np.sqrt(np.maximum(fitted["var_"], floor)), center)
+            fitted["scale_"] = np.ones(len(center))
+        return fitted
+
+    def _weighed(self, fitted, sd, place, curator):
+        if not self.with_std:
+            return super()._weighed(fitted, sd, place, curator)
+        told = doubt_variance(fitted["var_"], sd[-1], place, curator)
+        with np.errstate(invalid="ignore"):
+            fitted["scale_"] = np.where(told, np.sqrt(fitted["var_"]), 1.0)
         return fitted
 
     def _affine(self):

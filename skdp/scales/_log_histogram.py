@@ -3,12 +3,13 @@
 import math
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
 from skdp.scales._noise_level import noise_level, rounded_level
 
-__all__ = ["LogBins", "clear_levels", "highest_window", "top_scale"]
+__all__ = ["LogBins", "Reading", "clear_levels", "highest_window", "read_scale", "top_scale"]
 
 LOWEST_OCTAVE, HIGHEST_OCTAVE = -1074, 1024  # all positive float64 lie in [2^-1074, 2^1024)
 LARGEST = float(np.finfo(np.float64).max)
@@ -93,12 +94,43 @@ class LogBins:
         return LARGEST if exponent >= HIGHEST_OCTAVE else 2.0**exponent
 
 
-def top_scale(counts, scale, n_rows, bins, *, tail=0.1, law="gaussian"):
+class Reading(NamedTuple):
+    """What a released histogram of lengths tells: nothing, that they are zeros, or a scale.
+
+    Attributes
+    ----------
+    seen : bool
+        Whether anything stands out of the noise.
+    scale : float
+        Below which all but a tail of the lengths lie; 0.0 if there is none. Where most are zeros,
+        below which all lie that stand out.
+    bulk : float
+        The same, but 0.0 where most are zeros.
+    """
+
+    seen: bool
+    scale: float = 0.0
+    bulk: float = 0.0
+
+    @property
+    def nothing(self):
+        """Whether nothing stands out of the noise."""
+        return not self.seen
+
+    @property
+    def zeros(self):
+        """Whether zeros stand out, and nothing else."""
+        return self.seen and self.scale == 0
+
+
+def read_scale(counts, scale, n_rows, bins, *, tail=0.1, law="gaussian"):
     """Read off a noisy log histogram the scale below which all but a tail of the values lie.
 
     The anchor is the highest window of 1, 2, 4... bins that holds a good part of the rows, or, if
     there is none, the highest that stands clear of the noise. From two bins above the anchor the
-    mass is summed downwards until it exceeds the tail and the noise of the sum.
+    mass is summed downwards until it exceeds the tail and the noise of the sum. Where that ends
+    among zeros, most values are alike; the scale then is that of the highest window that stands
+    clear, and zero only if there is none but theirs.
 
     Parameters
     ----------
@@ -116,26 +148,35 @@ def top_scale(counts, scale, n_rows, bins, *, tail=0.1, law="gaussian"):
 
     Returns
     -------
-    top : float or None
-        None if nothing stands out of the noise: where there are no values, with a probability of
-        at least 1 - 2e-4, whatever the law. 0.0 if the values are zeros.
+    reading : Reading
+        Nothing is seen where there are no values, and no scale where all of them are zeros, with a
+        probability of at least 1 - 2e-4, whatever the law.
     """
     counts = np.asarray(counts, dtype=np.float64)
     widths = [2**i for i in range(3 if bins.per_octave < 4 else bins.per_octave.bit_length() + 1)]
     sd = scale * (math.sqrt(2) if law == "laplace" else 1)
-    heavy = seen = -1
+    heavy = seen = beside = -1
     for width, clear in zip(widths, clear_levels(bins, widths, scale, law=law), strict=True):
         clear = clear[: counts.size - width + 1]
         heavy = max(heavy, highest_window(counts, width, np.maximum(clear, 0.3 * n_rows)))
         seen = max(seen, highest_window(counts, width, clear))
+        beside = max(beside, highest_window(counts[1:], width, clear[1:]))
     anchor = heavy if heavy >= 0 else seen
     if anchor < 0:
-        return None
+        return Reading(False)
     start = min(anchor + max(2, bins.per_octave // 2), counts.size - 1)
     mass = np.cumsum(counts[start::-1])
     enough = mass > np.maximum(tail * n_rows, 2.5 * sd * np.sqrt(np.arange(1, mass.size + 1)))
     stop = int(np.argmax(enough)) if enough.any() else start - anchor
-    return bins.upper_edge(start - stop)
+    top = start - stop
+    others = beside + 1 if top == 0 and beside >= 0 else top
+    return Reading(True, bins.upper_edge(others), bins.upper_edge(top))
+
+
+def top_scale(counts, scale, n_rows, bins, **options):
+    """Return the scale of the bulk, as :func:`read_scale` tells it, or None for nothing."""
+    told = read_scale(counts, scale, n_rows, bins, **options)
+    return None if told.nothing else told.bulk
 
 
 def clear_levels(bins, widths, scale, *, law="gaussian"):
@@ -147,7 +188,7 @@ def clear_levels(bins, widths, scale, *, law="gaussian"):
     widths : sequence of int
         Of all windows that are looked at.
     scale, law
-        As for :func:`top_scale`.
+        As for :func:`read_scale`.
 
     Returns
     -------

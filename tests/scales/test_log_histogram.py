@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skdp.scales import LogBins, top_scale
+from skdp.scales import LogBins, read_scale, top_scale
 from skdp.scales._log_histogram import FALSE_ANCHOR, LARGEST
 
 PER_OCTAVE = (1, 2, 4, 8, 16)
@@ -146,3 +146,37 @@ def test_a_few_rows_are_not_enough(rng):
     bins = LogBins(1)
     assert top_scale(noisy(np.ones(20), bins, 10.0, rng), 10.0, 40.0, bins) is None
     assert top_scale(noisy(np.array([]), bins, 10.0, rng), 10.0, 40.0, bins) is None
+
+
+@pytest.mark.parametrize("law", ["gaussian", "laplace"])
+def test_a_histogram_tells_nothing_zeros_or_a_scale(law, rng):
+    """Noise of scale 10; every group below is 12 sd or more, so a wrong answer has < 1e-3."""
+    bins, draw = LogBins(2), {"gaussian": rng.normal, "laplace": rng.laplace}[law]
+
+    def read(*groups):
+        values = np.concatenate([np.full(n, x) for x, n in groups] or [[]])
+        counts = bins.counts(values) + np.rint(draw(0, 10.0, bins.n_bins))
+        return read_scale(counts, 10.0, values.size, bins, law=law)
+
+    nothing, zeros = read(), read((0.0, 3000))
+    assert nothing.nothing and not nothing.zeros and nothing.scale == 0
+    assert zeros.zeros and not zeros.nothing and zeros.scale == 0
+    mixed = read((0.0, 1000), (3.0, 2000))
+    assert not mixed.zeros and not mixed.nothing and 3 <= mixed.scale <= 6
+
+
+@pytest.mark.parametrize("rate", [0.02, 0.05, 0.09])
+@pytest.mark.parametrize("size", [1e-200, 1.0, 1e5])
+def test_where_nearly_all_are_zeros_the_others_tell_the_scale(rate, size, rng):
+    bins, n = LogBins(2), 30000
+    values = np.where(np.arange(n) < rate * n, size, 0.0)
+    told = read_scale(noisy(values, bins, 10.0, rng), 10.0, n, bins)
+    assert size <= told.scale <= 1.5 * size and told.bulk == 0
+
+
+def test_the_number_for_a_reading(rng):
+    bins = LogBins(1)
+    for values, number in ((np.zeros(0), None), (np.zeros(900), 0.0), (np.full(900, 1.5), 2.0)):
+        counts = noisy(values, bins, 10.0, rng)
+        assert top_scale(counts, 10.0, 900.0, bins) == number
+        assert (number or 0.0) == read_scale(counts, 10.0, 900.0, bins).scale

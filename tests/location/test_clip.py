@@ -1,0 +1,65 @@
+"""The radius of a clipped sum, and what is known of the rows beyond it."""
+
+import numpy as np
+import pytest
+
+from skdp import PrivateMean
+from skdp.accounting import Budget, Plan, Step
+from skdp.chunks import ArrayRows
+from skdp.location._clip import Distances, Tail, release_distances
+from tests._curators import CannedCurator, canned, check_replay
+
+pytestmark = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")
+
+
+def _release(X, curator):
+    one = np.ones(X.shape[1])
+    return release_distances(
+        ArrayRows(X), curator, center=0 * one, scale=one, around=1.0, share=0.1
+    )
+
+
+def test_every_row_is_in_one_cell_the_farthest_in_the_last():
+    X = np.array([[0.0], [0.1], [1.0], [3.0], [1e3], [1e5], [1e300], [np.inf], [np.nan]])
+    told = _release(X, canned("distances"))
+    assert told.counts.sum() == 5 and told.beyond == 2
+    assert len(told.counts) == len(told.edges) and told.edges[-1] == 2.0**14
+
+
+@pytest.mark.parametrize("row", [0.0, 1e-300, 0.7, 3e3, 1e5, 1e300, -1e300, np.nan, np.inf])
+def test_a_row_moves_the_distances_by_one(row):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3))
+    Y = np.insert(X, 50, row, axis=0)
+    plan = Plan(Budget.gaussian(1.0, 1e-6), (Step("distances", "gaussian", 0.1),))
+    one = CannedCurator(plan, "noise", seed=0)
+    a = _release(X, one)
+    two = CannedCurator(plan, one.answers)
+    b = _release(Y, two)
+    assert np.array_equal(a.counts, b.counts) and a.beyond == b.beyond
+    assert check_replay(one, two) == (0 if row in (np.inf,) or np.isnan(row) else 1)
+
+
+def _distances(beyond):
+    edges = 2.0 ** np.arange(-8, 8)
+    return Distances(
+        np.where((edges > 1 / 16) & (edges <= 2), 1000.0, 0.0), edges, 10.0, 10, beyond=beyond
+    )
+
+
+def test_rows_beyond_the_histogram_have_no_bound():
+    seen, unseen = Tail(_distances(500.0), 5000.0), Tail(_distances(20.0), 5000.0)
+    assert np.isinf(seen.excess([1.0, 2.0, 1e9])).all()
+    assert seen.best(0.01, 1.0) == (2.0, np.inf)
+    assert np.isfinite(unseen.excess([1.0, 2.0, 1e9])).all()
+    assert np.isfinite(Tail(_distances(500.0), 5000.0, near=True).excess([1.0])).all()
+
+
+def test_far_rows_that_are_seen_make_an_interval_infinite_or_are_in_it():
+    """A twentieth of the rows 1e6 sd away: their mean is 5e4."""
+    x = np.random.default_rng(0).normal(size=(20000, 1))
+    x[:1000] = 1e6
+    for d in (1, 3):
+        fit = PrivateMean(random_state=0).fit(np.tile(x, d))
+        low, high = fit.interval(1 - 1e-4)
+        assert ((low <= x.mean()) & (x.mean() <= high)).all()
