@@ -8,10 +8,14 @@ import numpy as np
 from scipy.stats import norm
 
 from skdp import PrivacyLedger
+from skdp.columns import bounded_moments, bounded_sums
 from skdp.mechanisms import rounded_gaussian
 from tests import test_curator
 from tests.accounting import test_ledger_file, test_parts
 from tests.audit import test_empirical
+from tests.cluster import test_public_place
+from tests.columns import test_locate, test_pair, test_ranks
+from tests.covariance import test_bounded, test_sparse
 from tests.denoising import test_rules, test_users
 from tests.friendly import test_certified_core, test_plain_numbers
 from tests.marginals import test_marginal_releaser
@@ -85,7 +89,26 @@ def audits(subject):
     passes(test_empirical.test_the_default_statistic_looks_at_the_winner_of_a_search)
 
 
+def columns(subject):
+    """S8: histograms of columns, ranks and moments between bounds move by what is paid for."""
+    for d in (1, 4):
+        passes(test_locate.test_neighbours_move_no_release_too_far, d)
+    passes(test_locate.test_rows_in_a_box_are_functions_of_rows)
+    passes(test_ranks.test_on_neighbours_every_release_moves_by_at_most_its_sensitivity)
+    for law in test_pair.BUDGETS:
+        for engine, degree in ((bounded_moments, 1), (bounded_moments, 2), (bounded_sums, 1)):
+            moved = test_pair.test_replayed_releases_move_by_at_most_their_sensitivity
+            passes(moved, law, engine, degree)
+    passes(test_sparse.test_the_look_at_sparse_columns_moves_by_at_most_its_sensitivity)
+    passes(test_bounded.test_neighbours_move_by_at_most_the_sensitivity_and_a_corner_attains_it)
+    clipped = (
+        test_public_place.test_clipped_rows_are_functions_of_each_row_and_stay_absent_if_not_finite
+    )
+    passes(clipped)
+
+
 LAYERS_OF_TESTS = {
+    "columns": columns,
     "users apart": users_apart,
     "certified cores": certified_cores,
     "one budget": one_budget,
