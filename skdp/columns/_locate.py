@@ -29,7 +29,7 @@ def locating_steps(mechanism="gaussian"):
     return (
         Step("columns", mechanism, 0.25, 2),
         Step("zoom", mechanism, 0.12, 12),
-        Step("tails", mechanism, 0.15),
+        Step("tails", mechanism, 0.22),
     )
 
 
@@ -95,7 +95,7 @@ def locate_columns(rows, noise, *, n, count_sd, surveys=None):
     bulks = zoom_columns(rows, noise, there, n=n, least=FINAL + 0.15)
     at = np.array([j for j, bulk in enumerate(bulks) if bulk is not None])
     cells = [_tail_cells(bulks[j], surveys[j]) for j in at]
-    share = float(np.clip(noise.share(n / 60, at.size), 0.10, 0.15))
+    share = float(np.clip(noise.share(n / 60, at.size), 0.10 if d == 1 else 0.18, 0.22))
     centers = np.array([bulks[j].center for j in at])
     exact = column_counts(rows, cells, columns=at, center=centers)
     release = noise.spread(exact, columns=at.size, share=share, label="tails")

@@ -21,7 +21,7 @@ __all__ = ["box_is_better", "boxed", "column_mean", "column_steps", "unboxed"]
 
 COUNT_AGAIN, FEW_ROWS, COARSE = 0.04, 150, 30  # rows in noise units of a sum
 MOST_COLUMNS = 100  # a histogram over all floats for each
-FEW_FOR_BOX, MANY_FOR_BOX = 60, 450  # rows in noise units of one of d sums
+FEW_FOR_BOX, MANY_FOR_BOX = 30, 450  # rows in noise units of one of d sums
 UNITS_ARE_FOUND = 200  # so many suffice to find the units of columns that are clipped together
 NOTHING = "nothing found: too few rows to tell where a column lies; its location_ is a start"
 ZEROS = "nothing but zeros stands out in a column: larger entries, if any, are clipped to [-1, 1]"
