@@ -21,6 +21,10 @@ NO_NUMBERS = (
     "a list that is a table must hold numbers alone, since one entry would decide how all others "
     "are read. If X holds text or categories, pass it as an array or a frame, which has dtypes."
 )
+TWICE = (
+    "X must have columns whose names differ. Got a name twice: rename a column, or pass "
+    "X.to_numpy()."
+)
 UNREADABLE = (
     'X could not be read as a table of real numbers. Under invalid_rows="ignore" nothing more is '
     "told: pass a dense array or frame of float64, whose columns, if named, have text for names."
@@ -126,6 +130,8 @@ def _without_entries(error):
     lines = str(error).splitlines() or [""]
     if "could not convert" in lines[0] or isinstance(error, OverflowError):
         return ValueError(TEXT)
+    if "unique column names" in lines[0]:
+        return ValueError(TWICE)
     kept = [line for line in lines[1:] if line.startswith("Reshape your data")]
     if "contains NaN" in lines[0] or "contains infinity" in lines[0]:
         kept.append(INVALID)

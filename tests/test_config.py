@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from sklearn.preprocessing import StandardScaler
 
 import skdp
 from skdp import PrivateMean
@@ -127,6 +128,17 @@ def test_dates_are_no_numbers(X):
             pytest.raises(ValueError, match=r"must be a table of real numbers\. Got d"),
         ):
             PrivateMean().fit(X)
+
+
+def test_a_name_twice_is_refused_in_words():
+    X = pd.DataFrame(np.zeros((9, 2)), columns=["Smith", "Smith"])
+    try:
+        StandardScaler().fit(X)
+    except ValueError:
+        with pytest.raises(ValueError, match=r"names differ\. .* X\.to_numpy\(\)"):
+            PrivateMean().fit(X)
+    else:  # what scikit-learn reads is read
+        assert PrivateMean().fit(X).n_features_in_ == 2
 
 
 @pytest.mark.parametrize("X", [[["Smith"]], [[1j]], [1.0, 2.0], [[1.0], [1.0, 2.0]], [[10**400]]])

@@ -104,7 +104,7 @@ def locate_columns(rows, noise, *, n, count_sd, surveys=None):
     located = [None if there[j] else _unseen(surveys[j]) for j in range(d)]
     for j, one, counts in zip(at, cells, release.value.astype(float), strict=True):
         unit = 2.0 ** np.floor(np.log2(max(bulks[j].width, one.edges[1])))
-        up, down = _sides(one, counts[: one.n_cells], sd, bulks[j].width, unit, n)
+        up, down = _sides(one, counts[: one.n_cells], sd, bulks[j], unit, n)
         clipping = best_clipping(
             bulks[j].center, unit, up, down, n=n, noise=final, sd=sd, count_sd=count_sd
         )
@@ -116,7 +116,7 @@ def _tail_cells(bulk: Bulk, survey):
     """Return cells around the bulk, as far as anything was seen."""
     far = survey.farthest / 2 + abs(bulk.center) / 2
     octaves = np.log2(max(far, bulk.width)) - np.log2(bulk.width) + 2
-    above = ABOVE if bulk.center else max(ABOVE, int(octaves))
+    above = max(ABOVE, int(octaves))
     return OctaveCells.around(bulk.width, below=BELOW, above=above, halvings=HALVINGS)
 
 
@@ -128,9 +128,10 @@ def _sides(cells, counts, sd, bulk, unit, n):
     first = [middle / 2] if cells.edges[0] > 0 else []
     up = np.concatenate([first, counts[cells.n_side + 1 :]])
     down = np.concatenate([first, counts[: cells.n_side][::-1]])
-    width = max(bulk / unit, edges[1])
+    width = max(bulk.width / unit, edges[1])
+    equal = abs(bulk.center) / unit if bulk.equal else None
     return (
-        read_tail(edges, side[:size], sd, width, n=n, per_octave=1 << HALVINGS)
+        read_tail(edges, side[:size], sd, width, n=n, per_octave=1 << HALVINGS, entry=equal)
         for side in (up, down)
     )
 

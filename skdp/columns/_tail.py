@@ -16,6 +16,8 @@ BEYOND = np.exp2(np.arange(1, 9) / 4)  # candidates beyond the top
 MANY = 200  # rows, in noise of a count, from which on the law is trusted for two octaves, not one
 DOUBT, MOST = 0.7, 0.985  # noise in a bias that is weighed, and quantile of one that is bounded
 KNOWN, HIDDEN, TOLD = 2.0, 1.0, 1.0
+OTHER = 2  # octaves above the bulk that an entry of another size counts for, if all seem equal
+UNSEEN = 4.5  # rows at the distance of zero that may not stand out, in noise of a count
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,7 @@ class Tail:
         return np.interp(t, self.cuts, getattr(self, what))
 
 
-def read_tail(edges, counts, sd, bulk, *, n, per_octave):
+def read_tail(edges, counts, sd, bulk, *, n, per_octave, entry=None):
     """Return the Tail of one side.
 
     Parameters
@@ -62,13 +64,17 @@ def read_tail(edges, counts, sd, bulk, *, n, per_octave):
         Released number of rows.
     per_octave : int
         Cells in an octave.
+    entry : float, default=None
+        Size of nearly all entries, if these are equal, as in a rate of 99 %: the others are likely
+        zeros, or about as large, and the bulk tells nothing about how far they lie.
     """
     middle = (edges[:-1] + edges[1:]) / 2
-    top = _top_cell(edges, counts, sd, bulk, per_octave)
+    top = _top_cell(edges, counts, sd, bulk, per_octave, entry)
     T = edges[top + 1]
     beyond = BEYOND if n > MANY * sd else BEYOND[: len(BEYOND) // 2]
     cuts = np.concatenate([edges[: top + 2], T * beyond])
-    first = min(int(np.searchsorted(edges, bulk / 2, side="right")) - 1, top)
+    near = bulk if entry is None else max(bulk, entry / 8)
+    first = min(int(np.searchsorted(edges, near / 2, side="right")) - 1, top)
     law = _PowerLaw(edges, counts, sd, max(first, 0), top, per_octave)
     mean, size, high = law.excess(cuts)
     likely = 0.7 * mean + 0.3 * size
@@ -82,19 +88,24 @@ def read_tail(edges, counts, sd, bulk, *, n, per_octave):
     at = top + 1
     sure = sd * np.hypot(KNOWN * np.sqrt(np.square(over).sum(axis=1)), HIDDEN * T)
     told = np.where(below, seen + high[at] + 2 * beyond * gap, high) + TOLD * noise
+    most = np.maximum(sure, told)
+    if entry is not None:
+        most = np.maximum(most, UNSEEN * sd * np.maximum(entry - cuts, 0.0))
     return Tail(
         top=float(T),
         cuts=cuts,
         expected=np.where(below, seen + mean[at] + beyond * gap, mean),
         likely=np.where(below, np.hypot(seen, DOUBT * noise) + likely[at] + beyond * gap, likely),
-        most=np.maximum(sure, told),
+        most=most,
     )
 
 
-def _top_cell(edges, counts, sd, bulk, per_octave):
+def _top_cell(edges, counts, sd, bulk, per_octave, entry):
     """Return the farthest cell that stands out; a false one costs 2^j in noise, j octaves up."""
     with np.errstate(divide="ignore"):
         octaves = np.maximum(np.log2(edges[1:] / bulk), 0.0)
+        if entry is not None:
+            octaves = np.minimum(octaves, OTHER + np.abs(np.log2(edges[1:] / entry)))
     clear = -ndtri(FALSE_TOP * 4.0**-octaves / (1 + octaves))
     top = int(np.flatnonzero(counts > (clear + 0.1) * sd)[-1:].max(initial=0))
     total = np.concatenate([[0.0], np.cumsum(counts)])
@@ -104,18 +115,6 @@ def _top_cell(edges, counts, sd, bulk, per_octave):
         for i in hits[-width:]:
             top = max(top, int(i + np.argmax(counts[i : i + width])))
     return top
-
-
-def _hidden(middle, counts, sd, top, per_octave, T):
-    """Return the largest excess that faint counts in one of three octaves beyond would be."""
-    most = 0.0
-    for octave in range(3):
-        cells = np.arange(top + 1 + octave * per_octave, top + 1 + (octave + 1) * per_octave)
-        cells = cells[cells < len(counts)]
-        if cells.size:
-            rows = counts[cells].sum() + 0.5 * sd * np.sqrt(cells.size)
-            most = max(most, max(rows, 0.0) * (middle[cells].mean() - T))
-    return most
 
 
 class _PowerLaw:

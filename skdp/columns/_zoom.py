@@ -10,16 +10,21 @@ __all__ = ["Bulk", "zoom_columns"]
 
 N_CELLS, ACROSS = 120, 48  # cells of a look, and how many of them the interval takes
 ALIKE = 0.93  # part of the rows in the octave of the median and its neighbours
+NEARLY_ALL = 0.75  # part of the rows in two cells that are looked at alone, at least
 MOST_LOOKS, FINEST = 12, 2.0**-44  # finest cells, part of the entries
 LABEL = "zoom"
 
 
 @dataclass
 class Bulk:
-    """Where most entries of a column lie: about ``width`` around ``center``. Released."""
+    """Where most entries of a column lie: about ``width`` around ``center``. Released.
+
+    ``equal`` if they were not told apart, or not all of them were seen there.
+    """
 
     center: float
     width: float
+    equal: bool = False
 
 
 class _UniformCells:
@@ -44,7 +49,7 @@ class _Zoom:
 
     def __init__(self, low, high):
         self.low, self.high = low, high
-        self.bulk = None
+        self.narrowed, self.bulk = False, None
 
     def cells(self):
         """Return cells for the interval, with edges at multiples of a power of two."""
@@ -57,19 +62,25 @@ class _Zoom:
         pairs = counts[:-1] + counts[1:]
         k = int(np.argmax(pairs))
         fine = width <= FINEST * abs(self.low)
-        if pairs[k] > max(0.85 * n - 2.8 * sd, 7 * sd):  # two cells hold nearly all rows
+        if pairs[k] > max(
+            0.85 * n - 2.8 * sd, NEARLY_ALL * n, 7 * sd
+        ):  # two cells hold nearly all rows
             edge = cells.upper_edge(k)
             if last or fine:
-                self.bulk = Bulk(edge, width)
+                self.bulk = Bulk(edge, width, equal=True)
             else:
                 self.low, self.high = edge - 1.5 * width, edge + 1.5 * width
+                self.narrowed = True
             return
         mass = np.where(_clear(counts, sd), np.maximum(counts, 0.0), 0.0)
         if not mass.any():
-            self.bulk = Bulk(self.low / 2 + self.high / 2, self.high / 2 - self.low / 2)
+            middle, half = self.low / 2 + self.high / 2, self.high / 2 - self.low / 2
+            self.bulk = Bulk(middle, half, equal=self.narrowed)
             return
+        # what two cells of the look before seemed to hold may lie elsewhere
+        alike = self.narrowed and bool(mass.sum() < NEARLY_ALL * n)
         # rows that no cell shows are spread over all of them
-        rest = max(0.8 * n - mass.sum() - 2 * sd * np.sqrt(np.count_nonzero(mass)), 0.0)
+        rest = max(ALIKE * n - mass.sum() - sd * np.sqrt(np.count_nonzero(mass)), 0.0)
         inside = (cells.upper_edge(np.arange(N_CELLS)) > self.low) & (
             cells.upper_edge(np.arange(N_CELLS) - 1) < self.high
         )
@@ -78,7 +89,8 @@ class _Zoom:
         q10, q50, q90 = (cells.upper_edge(np.searchsorted(part, q) - 0.5) for q in (0.1, 0.5, 0.9))
         reach = max(q90 - q50, q50 - q10, width)
         if reach > 3 * width or last or fine:
-            self.bulk = Bulk(float(np.rint(q50 / width) * width), float(reach))
+            middle = float(np.rint(q50 / width) * width)
+            self.bulk = Bulk(middle, float(reach), equal=alike or bool(reach <= 3 * width))
         else:
             self.low, self.high = q10 - 2 * width, q90 + 2 * width
 

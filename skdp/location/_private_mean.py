@@ -326,7 +326,8 @@ class PrivateMean(VectorMixin, OneToOneFeatureMixin, TransformerMixin, PrivateEs
         and for clipping, which may reach further to one side than to the other; they are infinite
         where nothing is known. They cover the mean of this table, not the mean of a population
         behind it. Rows that are too few to be seen and far away may escape them: with fewer than
-        some 3000 / epsilon rows, columns that are mostly zeros do so (user guide "Private mean").
+        some 3000 sqrt(n_features) / epsilon rows, columns that are mostly zeros do so, and above
+        too those with a heavy tail (user guide "Means of real columns"); ``bounds`` cure that.
 
         Parameters
         ----------

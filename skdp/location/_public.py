@@ -4,6 +4,8 @@ import numpy as np
 
 __all__ = ["bounds_vectors", "column_vector"]
 
+NOT_PAIRS = "Not a pair for every column: pass ([low, low, ...], [high, high, ...])."
+
 
 def column_vector(name, value, n_features, *, positive=False):
     """Return a public parameter as a vector of finite floats with one entry per column.
@@ -23,14 +25,20 @@ def column_vector(name, value, n_features, *, positive=False):
     if value is None:
         return None
     try:
+        if np.asarray(value).dtype.kind in "USmM":
+            raise TypeError("text or dates")
         vector = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name} must hold numbers only. Got: {error}.") from error
-    if vector.shape not in ((), (n_features,)) or not np.isfinite(vector).all():
+    if vector.shape not in ((), (n_features,)):
         raise ValueError(
-            f"{name} must be a finite number or have shape ({n_features},), one finite number per "
-            f"column of X. Got shape {vector.shape} with {np.count_nonzero(~np.isfinite(vector))} "
-            "entries that are not finite."
+            f"{name} must be a number or have shape ({n_features},), one number per column of X. "
+            f"Got shape {vector.shape}."
+        )
+    if not np.isfinite(vector).all():
+        raise ValueError(
+            f"{name} must be finite in every column. Got {np.count_nonzero(~np.isfinite(vector))} "
+            "entries that are not."
         )
     if positive and not ((vector >= 2.0**-800) & (vector <= 2.0**800)).all():
         raise ValueError(
@@ -56,18 +64,23 @@ def bounds_vectors(bounds, n_features):
     if bounds is None:
         return None
     try:
-        low, high = bounds
+        low, high = () if isinstance(bounds, (set, frozenset, dict)) else bounds
     except (TypeError, ValueError):
         raise ValueError(
             "bounds must be a pair (low, high), each a number or one number per column of X. Got "
-            "something that is no pair."
+            f"something that is no pair. {NOT_PAIRS}"
         ) from None
     low, high = (
         column_vector(f"bounds[{i}]", end, n_features) for i, end in enumerate((low, high))
     )
-    if low is None or high is None or not np.all((low < high) & (high / 2 - low / 2 < 2.0**1000)):
+    if low is None or high is None:
+        raise ValueError(
+            "bounds must be a pair (low, high) of numbers, both of them known. Got None for one. "
+            "Leave bounds out to have the entries found privately."
+        )
+    if not np.all((low < high) & (high / 2 - low / 2 < 2.0**1000)):
         raise ValueError(
             "bounds must be a pair (low, high) with low below high in every column, and less than "
-            "2**1000 apart. Leave bounds out to have the entries found privately."
+            f"2**1000 apart. {NOT_PAIRS} Leave bounds out to have the entries found privately."
         )
     return low, high

@@ -8,6 +8,7 @@ import pytest
 from skdp import (
     FriendlyCoreKMeans,
     PrivacyLedger,
+    PrivateMean,
     PrivateMedian,
     PrivateMinMax,
     PrivateMinMaxScaler,
@@ -145,3 +146,25 @@ def test_columns_of_any_size_are_told_or_known_to_be_lost(size, offset, make):
     assert (near | np.isinf(sd)).all()
     lost = any("too wide" in text or "nothing" in text for text in fit.privacy_report_.decisions)
     assert lost == bool(np.isinf(sd).any())
+
+
+@pytest.mark.parametrize(
+    ("bounds", "what"),
+    [
+        ((1, 0), "low below high"),
+        ([(0, 1), (0, 1)], r"low below high.*\(\[low, low, \.\.\.\], \[high"),
+        ([(0, 1), (0, 1), (0, 1)], r"no pair.*pass \(\[low, low"),
+        ({0, 1}, "no pair"),
+        ((0, None), "None for one"),
+        (("0", "1"), r"bounds\[0\] must hold numbers only\. Got: text"),
+        ((np.datetime64("2020-01-01"), 5), "numbers only"),
+        (
+            (0, [1, 2, 3]),
+            r"bounds\[1\] .* shape \(2,\), one number per column of X\. Got shape \(3,\)\.$",
+        ),
+        ((0, [1, np.inf]), r"bounds\[1\] must be finite in every column\. Got 1 "),
+    ],
+)
+def test_bounds_that_are_none_are_told_what_they_lack(bounds, what):
+    refused(PrivateMean(bounds=bounds), what)
+    refused(PrivateVariance(bounds=bounds), what)
