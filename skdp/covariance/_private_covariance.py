@@ -97,7 +97,7 @@ class PrivateCovariance(PrivateEstimator, EmpiricalCovariance):
         Infinite where even that bounds nothing. 0.0 with ``bounds``: it speaks of clipped entries.
     n_rows_ : float
         Released number of rows.
-    n_rows_noise_ : float
+    n_rows_noise_scale_ : float
         Standard deviation of its noise.
     privacy_report_ : PrivacyReport
         The bill and the guarantee.
@@ -221,7 +221,7 @@ class PrivateCovariance(PrivateEstimator, EmpiricalCovariance):
             "core_noise_": release.noise,
             "clipping_bound_": release.clipping,
             "n_rows_": release.n_rows,
-            "n_rows_noise_": release.count_noise,
+            "n_rows_noise_scale_": release.count_noise,
         }
 
     def get_precision(self):
@@ -275,7 +275,7 @@ class PrivateCovariance(PrivateEstimator, EmpiricalCovariance):
             factor = np.linalg.pinv(factor) @ factor
         operator = norm == "operator"
         bound = noise_bound(B, self.core_noise_, (1 - confidence) / 2, operator=operator)
-        count = float(ndtri((1 + confidence) / 2 + (1 - confidence) / 4)) * self.n_rows_noise_
+        count = float(ndtri((1 + confidence) / 2 + (1 - confidence) / 4)) * self.n_rows_noise_scale_
         size = np.linalg.norm(factor @ factor.T, 2 if operator else "fro")
         bound += count / self.n_rows_ * size
         if clipping and self.clipping_bound_:

@@ -286,7 +286,8 @@ class CovarianceRun:
         frame = Frame.identity(self.frame.center, self.frame.unit)
         root = np.eye(self.d) * float(self.found)
         unknown = dict.fromkeys(("noise", "mean_noise", "clipping"), math.inf)
-        return CovarianceRelease(frame.center, frame.basis, root, rank=0, n_rows=self.n, **unknown)
+        told = {"rank": 0, "n_rows": self.n, "count_noise": self.n_sd}
+        return CovarianceRelease(frame.center, frame.basis, root, **told, **unknown)
 
 
 def _of_covariance(loss, radius, length):
