@@ -15,7 +15,7 @@ PRIOR = np.minimum(1.0, (POWERS / 3) ** 3) * np.gradient(np.log(POWERS))
 BEYOND = np.exp2(np.arange(1, 9) / 4)  # candidates beyond the top
 MANY = 200  # rows, in noise of a count, from which on the law is trusted for two octaves, not one
 DOUBT, MOST = 0.7, 0.985  # noise in a bias that is weighed, and quantile of one that is bounded
-KNOWN, HIDDEN, TOLD = 2.0, 1.0, 1.0
+KNOWN, HIDDEN, TOLD = 2.0, 1.4, 1.0
 OTHER = 2  # octaves above the bulk that an entry of another size counts for, if all seem equal
 UNSEEN = 4.5  # rows at the distance of zero that may not stand out, in noise of a count
 

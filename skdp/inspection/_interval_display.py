@@ -7,7 +7,7 @@ import numpy as np
 
 __all__ = ["IntervalDisplay"]
 
-VALUES = ("location_", "var_", "counts_")  # what estimators with intervals release
+VALUES = "location_", "var_", "counts_", "sum_", "count_"  # what estimators with intervals release
 MOST_NAMES = 40
 ENDLESS = 1e100  # an end as far as this says that nothing is known; such intervals are dotted
 
@@ -61,8 +61,10 @@ class IntervalDisplay:
         display : IntervalDisplay
         """
         lower, upper = map(np.asarray, estimator.interval(confidence=confidence, **parameters))
-        found = (np.asarray(getattr(estimator, name, None)) for name in VALUES)
-        values = next((x for x in found if x.shape == lower.shape), (lower + upper) / 2)
+        there = (getattr(estimator, name) for name in VALUES if hasattr(estimator, name))
+        values = next((x for x in map(np.asarray, there) if x.shape == lower.shape), None)
+        if values is None:
+            values = (lower + upper) / 2
         together = "all together" if parameters.get("simultaneous") else "each"
         return cls(
             *(x.ravel() for x in (lower, upper, values)),

@@ -14,6 +14,7 @@ from skdp import (  # noqa: E402
     PrivateMean,
     PrivateMedian,
     PrivateStandardScaler,
+    PrivateSum,
     PrivateVariance,
 )
 from skdp.accounting import Budget, Plan, Step  # noqa: E402
@@ -103,6 +104,7 @@ def test_a_plan_is_drawn_where_one_likes():
         (PrivateMedian(), "location_"),
         (PrivateVariance(), "var_"),
         (PrivateHistogram(bins=3), "counts_"),
+        (PrivateSum(bounds=(0, 100)), "sum_"),
     ],
     ids=str,
 )
@@ -137,10 +139,12 @@ def test_the_list_of_intervals_is_complete():
     have = {type(e).__name__ for e in ESTIMATORS if hasattr(e, "interval")}
     assert have <= {
         "MarginalReleaser",
+        "PrivateCount",  # of one number
         "PrivateHistogram",
         "PrivateMean",
         "PrivateMedian",
         "PrivateQuantile",
+        "PrivateSum",
         "PrivateTrimmedMean",
         "PrivateVariance",
     }
