@@ -22,7 +22,7 @@ from skdp import PrivateMean
 from skdp._curator import make_curator
 from skdp.accounting import Budget
 from skdp.exceptions import SeededNoiseWarning
-from skdp.friendly import friendly_mean, friendly_mean_plan
+from skdp.friendly import RadiusGrid, friendly_mean, friendly_mean_plan
 from skdp.mechanisms import make_entropy
 
 RHO = MeanBudget.zcdp(1.0)
@@ -44,19 +44,19 @@ def methods():
         mean = PrivateMean(epsilon=cell.budget.epsilon, delta=cell.budget.delta, random_state=seed)
         return mean.fit(X).location_
 
-    def friendly(X, cell, truth, rng, **radius):
+    def friendly(X, cell, truth, rng, radius):
         budget = Budget.gaussian(cell.budget.epsilon, cell.budget.delta)
         entropy = make_entropy(int(rng.integers(2**31)))
-        curator = make_curator(friendly_mean_plan(budget, **radius), entropy)
-        mean = friendly_mean(X, curator=curator, **radius)
+        curator = make_curator(friendly_mean_plan(budget, radius=radius), entropy)
+        mean = friendly_mean(X, curator=curator, radius=radius)
         return np.full(cell.d, np.inf) if mean is None else mean.value
 
     def known(X, cell, truth, rng):
         radius = math.sqrt(2) * (math.sqrt(cell.d) + math.sqrt(math.log(100 * cell.n)))
-        return friendly(X, cell, truth, rng, radius=radius)
+        return friendly(X, cell, truth, rng, radius)
 
     def unknown(X, cell, truth, rng):
-        return friendly(X, cell, truth, rng, r_min=0.1, r_max=1e6)
+        return friendly(X, cell, truth, rng, RadiusGrid(0.1, 1e6))
 
     def coinpress(steps):
         return lambda X, cell, truth, rng: coinpress_mean(

@@ -14,10 +14,10 @@ from skdp.friendly._covariances import CovarianceDistance
 from skdp.friendly._diameter import diameter_radii, diameter_tests, find_diameter
 from skdp.friendly._distance import DistancePredicate
 from skdp.friendly._filters import noisy_filter, replace_one_filter
-from skdp.friendly._fused import friendly_tuples, friendly_tuples_plan, radius_grid
+from skdp.friendly._fused import friendly_tuples, friendly_tuples_plan
 from skdp.friendly._groups import group_bits, group_friends
 from skdp.friendly._match import FusedMatch, MatchPredicate
-from skdp.friendly._points import core_and_average, friendly_mean, friendly_mean_plan
+from skdp.friendly._points import RadiusGrid, core_average, friendly_mean, friendly_mean_plan
 from skdp.friendly._predicates import PairwisePredicate, Predicate, TupleDistance
 from skdp.friendly._soft_core import GridVector, soft_core_average, soft_core_sensitivity
 from skdp.friendly._tuples import (
@@ -37,11 +37,12 @@ __all__ = [
     "NoisyVector",
     "PairwisePredicate",
     "Predicate",
+    "RadiusGrid",
     "TupleDistance",
     "basic_filter",
     "basic_filter_gamma",
     "basic_filter_probabilities",
-    "core_and_average",
+    "core_average",
     "diameter_radii",
     "diameter_tests",
     "find_diameter",
@@ -60,7 +61,6 @@ __all__ = [
     "noisy_filter",
     "paradigm",
     "paradigm_inverse",
-    "radius_grid",
     "reorder",
     "replace_one_filter",
     "row_bound",

@@ -10,7 +10,13 @@ from skdp.friendly._plain import exact, real
 from skdp.mechanisms import finite_rows
 from skdp.mechanisms._tables import as_table
 
-__all__ = ["check_diameter_statistic", "diameter_radii", "diameter_tests", "find_diameter"]
+__all__ = [
+    "bisect_radii",
+    "check_diameter_statistic",
+    "diameter_radii",
+    "diameter_tests",
+    "find_diameter",
+]
 
 FINE = 2**10  # grid of the statistic
 
@@ -18,9 +24,9 @@ FINE = 2**10  # grid of the statistic
 def diameter_radii(r_min, r_max, base=1.5):
     """Return the public candidates r_min base^i, i = 0..T, the last at least r_max."""
     r_min, r_max, base = real(r_min), real(r_max), real(base)
-    if not (2.0**-400 <= r_min <= r_max <= 2.0**400 and 1.01 <= base <= 2.0**100):
+    if not (2.0**-400 <= r_min <= r_max <= 2.0**399 and 1.01 <= base <= 2.0**100):
         raise ValueError(
-            "radii need 2**-400 <= r_min <= r_max <= 2**400 and 1.01 <= base <= 2**100. "
+            "radii need 2**-400 <= r_min <= r_max <= 2**399 and 1.01 <= base <= 2**100. "
             f"Got r_min={r_min!r}, r_max={r_max!r}, base={base!r}."
         )
     radii = [r_min]
@@ -49,6 +55,43 @@ def check_diameter_statistic(counts, n, slack):
     return 0 if n == 0 else int((Fraction(total, n) - (1 - slack) * n) * FINE // 1)
 
 
+def bisect_radii(radii, statistic, curator, *, sensitivity, share, label):
+    """Return the least radius at which a statistic is at least 0, by noisy bisection.
+
+    Parameters
+    ----------
+    radii : increasing sequence of floats
+        Public, see :func:`diameter_radii`. The last is returned untested.
+    statistic : callable
+        Maps the index of a radius to an integer, rising with it.
+    curator : Curator
+    sensitivity : int or Fraction
+        Of the statistic at every radius.
+    share : float or Fraction
+        For all tests together; without the last of them a part is left.
+    label : str
+        A planned step with ``times=diameter_tests(radii)``.
+
+    Returns
+    -------
+    radius : float
+
+    Notes
+    -----
+    **Privacy.** The tests are Gaussian steps; which one comes next, and whether, depends on earlier
+    answers only. A wrong radius costs accuracy, never privacy.
+    """
+    share_of_each = exact(share) / max(diameter_tests(radii), 1)
+    low, high = 0, len(radii) - 1
+    while low < high:
+        middle = (low + high) // 2
+        release = curator.gaussian(
+            [statistic(middle)], sensitivity=sensitivity, share=share_of_each, label=label
+        )
+        low, high = (low, middle) if release.value[0] >= 0 else (middle + 1, high)
+    return radii[high]
+
+
 def find_diameter(X, radii, curator, *, share, label, slack=Fraction(1, 10), family=None, bits=0):
     """Return a radius of the candidates within which most pairs of rows are friends.
 
@@ -60,7 +103,7 @@ def find_diameter(X, radii, curator, *, share, label, slack=Fraction(1, 10), fam
         Public, see :func:`diameter_radii`. The last is returned untested.
     curator : Curator
     share : float or Fraction
-        For all tests together; always spent in full.
+        For all tests together.
     label : str
         A planned step with ``times=diameter_tests(radii)``.
     slack : float or Fraction in [0, 1/2], default=1/10
@@ -77,9 +120,8 @@ def find_diameter(X, radii, curator, *, share, label, slack=Fraction(1, 10), fam
 
     Notes
     -----
-    **Privacy.** See :func:`check_diameter_statistic`; the tests are Gaussian steps, which one comes
-    next depends on earlier answers only. A wrong radius costs accuracy, never privacy. Common rows
-    keep their coins, so the parts of neighbouring tables are equal or neighbours.
+    **Privacy.** See :func:`check_diameter_statistic` and :func:`bisect_radii`. Common rows keep
+    their coins, so the parts of neighbouring tables are equal or neighbours.
     """
     rows = X if isinstance(X, ArrayRows) else ArrayRows(as_table(X))
     slack = exact(slack)
@@ -87,23 +129,18 @@ def find_diameter(X, radii, curator, *, share, label, slack=Fraction(1, 10), fam
         raise ValueError(f"slack must be in [0, 1/2]. Got {float(slack)!r}.")
     family = family or DistancePredicate
     X = _part(rows, curator.coins, f"{label} part", bits)
-    n, tests, known = len(X), diameter_tests(radii), {}
-    low, high = 0, len(radii) - 1
-    for _ in range(tests):
-        middle = min((low + high) // 2, len(radii) - 2)
-        if middle not in known:
-            counts = family(radii[middle]).friends(X)
-            known[middle] = check_diameter_statistic(counts, n, slack)
-        release = curator.gaussian(
-            [known[middle]],
-            sensitivity=(2 - slack) * FINE + 1,
-            share=exact(share) / tests,
-            label=label,
-        )
-        if low < high:
-            accepted = release.value[0] >= 0
-            low, high = (low, middle) if accepted else (middle + 1, high)
-    return radii[high]
+
+    def statistic(i):
+        return check_diameter_statistic(family(radii[i]).friends(X), len(X), slack)
+
+    return bisect_radii(
+        radii,
+        statistic,
+        curator,
+        sensitivity=(2 - slack) * FINE + 1,
+        share=share,
+        label=label,
+    )
 
 
 def _part(rows, coins, use, bits):

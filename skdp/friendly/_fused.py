@@ -4,10 +4,11 @@ from dataclasses import replace
 from fractions import Fraction
 
 from skdp.accounting import Plan, Step
+from skdp.friendly._diameter import diameter_radii, diameter_tests
 from skdp.friendly._filters import replace_one_filter
 from skdp.friendly._match import FusedMatch
 from skdp.friendly._matching import as_tuples
-from skdp.friendly._plain import real, whole
+from skdp.friendly._plain import whole
 from skdp.friendly._tuples import (
     find_tuple_diameter,
     friendly_tuple_average,
@@ -15,21 +16,9 @@ from skdp.friendly._tuples import (
     secret_permutation,
 )
 
-__all__ = ["friendly_tuples", "friendly_tuples_plan", "radius_grid"]
+__all__ = ["friendly_tuples", "friendly_tuples_plan"]
 
 PARTS = {"tuple diameter": 10, "tuple filter": 65, "tuple count": 3, "tuple points": 22}  # percent
-BASE = 1.5
-
-
-def radius_grid(r_min, r_max):
-    """Return the public candidates r_min 1.5^i, the last at least r_max."""
-    r_min, r_max = real(r_min), real(r_max)
-    if not 2.0**-400 <= r_min <= r_max <= 2.0**399:
-        raise ValueError(f"radii need 2**-400 <= r_min <= r_max <= 2**399. Got {r_min}, {r_max}.")
-    radii = [r_min]
-    while radii[-1] < r_max:
-        radii.append(radii[-1] * BASE)
-    return tuple(radii)
 
 
 def friendly_tuples_plan(budget, *, k, r_min, r_max):
@@ -42,14 +31,14 @@ def friendly_tuples_plan(budget, *, k, r_min, r_max):
     k : int
         Points of a tuple.
     r_min, r_max : float
-        As for :func:`radius_grid`.
+        As for :func:`diameter_radii`.
 
     Returns
     -------
     plan : Plan
     """
     k = whole(k)
-    times = {"tuple diameter": (len(radius_grid(r_min, r_max)) - 1).bit_length(), "tuple points": k}
+    times = {"tuple diameter": diameter_tests(diameter_radii(r_min, r_max)), "tuple points": k}
     steps = (Step(label, times=times.get(label, 1)) for label in PARTS)
     steps = (replace(s, at_most=Fraction(PARTS[s.label], 100) / max(1, s.times)) for s in steps)
     events = (("tuple filter", budget.failure / 2), ("tuple count", budget.failure / 2))
@@ -82,7 +71,7 @@ def friendly_tuples(tuples, curator, *, r_min, r_max, gamma=1 / 7):
     a table replaces one tuple if each row belongs to one of t parts by a coin of its own and
     each tuple is computed from its part alone: then what the plan claims holds for rows.
     """
-    radii, tuples = radius_grid(r_min, r_max), as_tuples(tuples)
+    radii, tuples = diameter_radii(r_min, r_max), as_tuples(tuples)
     share = {label: Fraction(percent, 100) for label, percent in PARTS.items()}
     predicates = [FusedMatch(gamma, r) for r in radii]
     counts = predicates[0].friends_within(tuples, [p.limit for p in predicates])

@@ -1,5 +1,6 @@
 """The mean of FriendlyCore, with the diameter known or searched for."""
 
+from dataclasses import dataclass
 from fractions import Fraction
 
 from skdp.accounting import Plan, Step
@@ -9,18 +10,54 @@ from skdp.friendly._diameter import diameter_radii, diameter_tests, find_diamete
 from skdp.friendly._distance import DistancePredicate
 from skdp.friendly._groups import group_bits
 
-__all__ = ["core_and_average", "friendly_mean", "friendly_mean_plan"]
+__all__ = ["RadiusGrid", "core_average", "friendly_mean", "friendly_mean_plan"]
 
 DIAMETER, SIZE = Fraction(1, 10), Fraction(3, 100)  # shares
+AVERAGE = Step("core size"), Step("core average")
 
 
-def friendly_mean_plan(budget, *, radius=None, r_min=None, r_max=None):
+@dataclass(frozen=True)
+class RadiusGrid:
+    """A search for the radius of friends among public candidates: see :func:`find_diameter`.
+
+    Attributes
+    ----------
+    r_min, r_max : float
+        Public: the first candidate, and what the last is not below.
+    slack : float or Fraction, default=1/10
+        About the part of pairs that need not be friends.
+    """
+
+    r_min: float
+    r_max: float
+    slack: Fraction = Fraction(1, 10)
+
+    @property
+    def steps(self):
+        """The planned steps of the search."""
+        tests = diameter_tests(diameter_radii(self.r_min, self.r_max))
+        return (Step("diameter", times=tests),) if tests else ()
+
+    def find(self, X, curator, *, n_up, most):
+        """Release a radius."""
+        return find_diameter(
+            X,
+            diameter_radii(self.r_min, self.r_max),
+            curator,
+            share=DIAMETER,
+            label="diameter",
+            slack=self.slack,
+            bits=group_bits(n_up, most / 2),
+        )
+
+
+def friendly_mean_plan(budget, *, radius):
     """Return the plan of :func:`friendly_mean` from public numbers; failure in equal parts.
 
     Parameters
     ----------
     budget : Budget
-    radius, r_min, r_max : float, default=None
+    radius : float or object
         As for :func:`friendly_mean`.
 
     Returns
@@ -29,24 +66,11 @@ def friendly_mean_plan(budget, *, radius=None, r_min=None, r_max=None):
     """
     steps, events = friendly_core_plan()
     events = (*events, "core size")
-    steps = (*steps, Step("core size"), Step("core average"))
-    if radius is None:
-        tests = diameter_tests(diameter_radii(r_min, r_max))
-        steps = (Step("diameter", times=tests), *steps) if tests else steps
+    steps = (*getattr(radius, "steps", ()), *steps, *AVERAGE)
     return Plan(budget, steps, tuple((name, budget.failure / len(events)) for name in events))
 
 
-def friendly_mean(
-    X,
-    *,
-    curator,
-    radius=None,
-    r_min=None,
-    r_max=None,
-    level=Fraction(1, 2),
-    slack=Fraction(1, 10),
-    most=MOST_UNSAMPLED,
-):
+def friendly_mean(X, *, curator, radius, level=Fraction(1, 2), most=MOST_UNSAMPLED):
     """Release the mean of rows most of which are within a radius of each other: FC_Avg.
 
     Parameters
@@ -54,22 +78,20 @@ def friendly_mean(
     X : array of shape (n, d) or ArrayRows
         Rows with NaN or infinity are as if absent.
     curator : Curator
-        With the plan of :func:`friendly_mean_plan` for the same public numbers.
-    radius : float, default=None
-        Public: two typical rows are at most this far apart. None searches between r_min and r_max.
-    r_min, r_max : float
-        Public, for ``radius=None``.
-    level : float or Fraction in (0, 1/2], default=1/2
-        Core rows have fewer than level * n non-friends.
-    slack : float or Fraction, default=1/10
-        See :func:`find_diameter`.
+        With the plan of :func:`friendly_mean_plan` for the same radius.
+    radius : float or object
+        Public: two typical rows are at most this far apart. Or a search for it with ``steps`` and
+        ``find(X, curator, n_up=, most=)``, which releases a radius or None: :class:`RadiusGrid`.
+    level : float, Fraction in (0, 1/2] or callable, default=1/2
+        Core rows have fewer than level * n non-friends. A callable is told the released bound on
+        the number of rows.
     most : int, default=20000
         See :func:`friendly_core`.
 
     Returns
     -------
     mean : NoisyVector or None
-        None if too few rows are friends of most others.
+        None if too few rows are friends of most others, or no radius was found.
 
     Notes
     -----
@@ -78,40 +100,36 @@ def friendly_mean(
     depend on earlier releases only.
     """
     n_up = row_bound(X, curator)
+    if hasattr(radius, "find"):
+        radius = radius.find(X, curator, n_up=n_up, most=most)
     if radius is None:
-        radius = find_diameter(
-            X,
-            diameter_radii(r_min, r_max),
-            curator,
-            share=DIAMETER,
-            label="diameter",
-            slack=slack,
-            bits=group_bits(n_up, most / 2),
-        )
-    return core_and_average(X, radius, curator, n_up=n_up, level=level, most=most)
+        return None
+    level = level(n_up) if callable(level) else level
+    near = DistancePredicate(radius)
+    core = friendly_core(X, near, curator, n_up=n_up, level=level, most=most)
+    return core_average(X, core, curator)
 
 
-def core_and_average(X, radius, curator, *, n_up, level=Fraction(1, 2), most=MOST_UNSAMPLED):
-    """Release the average of the core at a known radius: the end of :func:`friendly_mean`.
+def core_average(X, core, curator):
+    """Release the average of a core with all that is left: :func:`friendly_average`.
 
     Parameters
     ----------
-    X, radius, curator, level, most
-        As for :func:`friendly_mean`; the radius may have been released.
-    n_up : int
-        What :func:`row_bound` has released.
+    X : array of shape (n, d) or ArrayRows
+    core : LocalCore
+    curator : Curator
+        With the steps "core size" and "core average", and the failure event "core size".
 
     Returns
     -------
     mean : NoisyVector or None
     """
-    core = friendly_core(X, DistancePredicate(radius), curator, n_up=n_up, level=level, most=most)
     return friendly_average(
         X,
         core,
         curator=curator,
         count_share=SIZE,
         share=curator.remaining - SIZE,
-        labels=("core size", "core average"),
+        labels=tuple(step.label for step in AVERAGE),
         event="core size",
     )

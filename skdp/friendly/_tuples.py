@@ -6,6 +6,7 @@ from fractions import Fraction
 import numpy as np
 from scipy.special import ndtri_exp
 
+from skdp.friendly._diameter import bisect_radii
 from skdp.friendly._distance import DistancePredicate
 from skdp.friendly._matching import as_tuples
 from skdp.friendly._plain import exact, whole
@@ -57,7 +58,7 @@ def find_tuple_diameter(counts, radii, curator, *, share, label, slack=Fraction(
         Public candidates; the last is returned untested.
     curator : Curator
     share : Fraction
-        For all tests together: ``(len(radii) - 1).bit_length()`` of them, at most.
+        For all tests together.
     label : str
     slack : Fraction, default=1/5
         Part of the pairs that need not match.
@@ -69,24 +70,19 @@ def find_tuple_diameter(counts, radii, curator, *, share, label, slack=Fraction(
     Notes
     -----
     **Privacy** (t public, one tuple replaced). What is released is the number of ordered pairs of
-    friends. A tuple is in 2 (t - 1) + 1 of them, the pair with itself included: sensitivity 2t - 1.
+    friends less a public one. A tuple is in 2 (t - 1) + 1 of them, the pair with itself included:
+    sensitivity 2t - 1. See :func:`bisect_radii`.
     """
-    slack = exact(slack)
     totals, t = np.asarray(counts, dtype=np.int64).sum(axis=0), len(counts)
-    tests, low, high = (len(radii) - 1).bit_length(), 0, len(radii) - 1
-    while low < high:
-        middle = (low + high) // 2
-        release = curator.gaussian(
-            totals[middle : middle + 1],
-            sensitivity=max(1, 2 * t - 1),
-            share=exact(share) / tests,
-            label=label,
-        )
-        if int(release.value[0]) >= (1 - slack) * t * t:
-            high = middle
-        else:
-            low = middle + 1
-    return radii[high]
+    enough = math.ceil((1 - exact(slack)) * t * t)
+    return bisect_radii(
+        radii,
+        lambda i: totals[i] - enough,
+        curator,
+        sensitivity=max(1, 2 * t - 1),
+        share=share,
+        label=label,
+    )
 
 
 def reorder(tuples, core, predicate, permutation):

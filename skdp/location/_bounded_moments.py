@@ -6,13 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from skdp.accounting import Plan
-from skdp.columns import bounded_moments
-from skdp.location._column_noise import (
-    check_confidence,
-    check_strength,
-    column_step,
-    noise_quantile,
-)
+from skdp.columns import bounded_moments, two_sided
+from skdp.location._column_noise import check_strength, column_step, level_of_each
 from skdp.location._public import bounds_vectors
 from skdp.sensitivity import release_mechanism
 
@@ -186,7 +181,7 @@ class BoundedColumns:
         return self._entries(low), self._entries(high)
 
     def _t_interval(self, confidence):
-        z = self._quantile(confidence)
+        z = two_sided(confidence, self.law)
         n, t = self.moments[:2]
         var_n, var_t = np.diag(self.covariance)[:2]
         low, high = _between_roots(n * n - z * z * var_n, t * n, t * t - z * z * var_t)
@@ -207,7 +202,7 @@ class BoundedColumns:
         """
         missed = 1 - self._each(confidence, simultaneous)
         low, high = self._t_interval(1 - MEAN_PART * missed)
-        z = self._quantile(1 - (1 - MEAN_PART) * missed)
+        z = two_sided(1 - (1 - MEAN_PART) * missed, self.law)
         T = low + (high - low) * np.linspace(0, 1, GRID)[:, None]
         C, (n, t, s) = self.covariance, self.moments
         s = s - 2 * T * t
@@ -223,16 +218,12 @@ class BoundedColumns:
         return self._squares(low), self._squares(high)
 
     def _each(self, confidence, simultaneous):
-        """Return the confidence of every interval."""
-        check_confidence(confidence)
-        return 1 - (1 - confidence) / self.bounds.shape[1] if simultaneous else confidence
+        """Return the confidence of every interval.
 
-    def _quantile(self, confidence):
-        """Return z such that the noise is below z deviations with this probability.
-
-        A sum of Laplace noises is between one of them and a normal variate.
+        At the true mean and variance of t what they allow are limits to noises of known variance,
+        one or two a column, all of them linear in the noise of the moments.
         """
-        return max(noise_quantile(confidence, law) for law in {self.law, "gaussian"})
+        return level_of_each(confidence, self.bounds.shape[1] if simultaneous else 1, self.law)
 
     def _entries(self, t):
         (low, high), w = self.bounds, (1 + t) / 2

@@ -14,6 +14,7 @@ __all__ = [
     "check_strength",
     "column_budget",
     "column_step",
+    "level_of_each",
     "noise_quantile",
 ]
 
@@ -46,6 +47,32 @@ def check_confidence(confidence):
         raise ValueError(f"confidence must be in (0, 1). Got {confidence!r} instead.")
 
 
+def level_of_each(confidence, k, law=None):
+    """Return the confidence of each of k intervals that shall cover together.
+
+    Parameters
+    ----------
+    confidence : float
+    k : int
+    law : str, default=None
+        Of the errors: "gaussian" only if they are one centred Gaussian vector, correlated or not,
+        and every interval covers where its error is within limits that lie evenly around 0.
+
+    Returns
+    -------
+    level : float
+
+    Notes
+    -----
+    Entries of a centred Gaussian vector are within such limits together with no less than the
+    product of the probabilities of each (Sidak 1967): k intervals of level ``confidence^(1/k)``
+    do. Whatever the errors, probabilities to miss add up to no less than that of any miss
+    (Bonferroni): ``1 - (1 - confidence) / k``.
+    """
+    check_confidence(confidence)
+    return confidence ** (1 / k) if law == "gaussian" else 1 - (1 - confidence) / k
+
+
 def noise_quantile(confidence, law, columns=1):
     """Return how many standard deviations the noise stays within, with a probability.
 
@@ -60,8 +87,7 @@ def noise_quantile(confidence, law, columns=1):
     -------
     z : float
     """
-    check_confidence(confidence)
-    missed = (1 - confidence) / columns
+    missed = 1 - level_of_each(confidence, columns, law)
     if law == "laplace":
         return -math.log(missed) / math.sqrt(2)
     return -float(ndtri(missed / 2))

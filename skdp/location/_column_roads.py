@@ -14,8 +14,9 @@ from skdp.columns import (
     survey_share,
 )
 from skdp.location._column_noise import ColumnNoise
-from skdp.location._release import MeanRelease, bounded, told_number
-from skdp.scales import clipped_sum, count_rows
+from skdp.location._counted import release_count
+from skdp.location._release import MeanRelease, bounded
+from skdp.scales import clipped_sum
 
 __all__ = ["box_is_better", "boxed", "column_mean", "column_steps", "unboxed"]
 
@@ -36,13 +37,12 @@ def column_steps():
     return (Step("row count again", at_most=COUNT_AGAIN), *locating_steps())
 
 
-def column_mean(run):
+def column_mean(table):
     """Release the mean of one column: count, locate, and one clipped sum with all that is left.
 
     Parameters
     ----------
-    run : MeanRun
-        With the released number of rows.
+    table : CountedRows
 
     Returns
     -------
@@ -53,58 +53,55 @@ def column_mean(run):
     **Privacy**: the sum of entries clipped to ``center`` +- ``radius``, both released, has
     sensitivity ``radius``; the rest is that of :func:`skdp.columns.locate_columns`.
     """
-    curator = run.curator
-    if run.n * run.mu < FEW_ROWS:
-        _count_again(run)
-    located = locate_columns(run.rows, ColumnNoise(curator), n=run.n, count_sd=run.n_sd)[0]
-    _tell(curator, [located])
-    if located.kind == "rows" and run.n * run.mu < COARSE:
+    curator = table.curator
+    if table.n * table.mu < FEW_ROWS:
+        again = release_count(table.rows, curator, share=COUNT_AGAIN, label="row count again")
+        table = replace(table, count=table.count.pooled(again))
+    (located,) = _located(table)
+    clip, n = located.clipping, table.n
+    if located.kind == "rows" and n * table.mu < COARSE:
         curator.doubt(FEW_ROWS_TOLD)
-    clip = located.clipping
     if located.kind == "nothing":
-        unknown = np.full(1, np.inf)
-        return MeanRelease(np.zeros(1), unknown, np.full((2, 1), np.inf), run.n)
+        return MeanRelease.unknown(np.zeros(1), n)
     total, sd, _ = clipped_sum(
-        run.rows,
+        table.rows,
         curator,
         center=np.array([clip.center]),
         radius=bounded(clip.radius),
         share=curator.remaining,
         label="final sum",
     )
-    offset, noise = total / run.n, sd / run.n
-    noise = np.hypot(noise, (np.abs(offset) + noise) * run.n_sd / run.n)
+    offset, noise = total / n, sd / n
+    noise = np.hypot(noise, (np.abs(offset) + noise) * table.count.sd / n)
     bias = np.array([[clip.below], [clip.above]])
-    return run.checked(MeanRelease(clip.center + offset, noise, bias, run.n), clip.radius)
+    return table.checked(MeanRelease(clip.center + offset, noise, bias, n), clip.radius)
 
 
-def _count_again(run):
-    """Release the number of rows once more, and pool both counts by their variances."""
-    release = run.curator.gaussian(
-        [count_rows(run.rows)], sensitivity=1, share=COUNT_AGAIN, label="row count again"
-    )
-    weight = release.scale**2 / (release.scale**2 + run.n_sd**2)
-    told = weight * run.told + (1 - weight) * float(release.value[0])
-    sd = release.scale * run.n_sd / np.hypot(release.scale, run.n_sd)
-    run.told, run.n_sd = told, sd
-    run.n, run.few = told_number(told, sd)
+def _located(table, **known):
+    """Release where the columns lie, and say of which nothing was seen."""
+    noise, curator = ColumnNoise(table.curator), table.curator
+    located = locate_columns(table.rows, noise, n=table.n, count_sd=table.count.sd, **known)
+    kinds = np.array([one.kind for one in located])
+    curator.doubt(NOTHING, columns=kinds == "nothing")
+    curator.doubt(ZEROS, columns=kinds == "zeros")
+    return located
 
 
-def box_is_better(run):
+def box_is_better(table):
     """Return the Surveys of the columns if they should be clipped one by one, else None.
 
     They should if one of them is hard on others: if nothing, or nothing but zeros, is seen of it,
     if it is nearly always zero, or if many of its entries lie far above its bulk. With few rows
     different units are as hard.
     """
-    d, rows = run.d, run.n * run.mu / np.sqrt(run.d)
+    d, rows = table.d, table.n * table.mu / np.sqrt(table.d)
     if d > MOST_COLUMNS or rows < FEW_FOR_BOX:
         return None
-    noise = ColumnNoise(run.curator)
-    share = survey_share(noise, run.n, d) if rows > MANY_FOR_BOX else 0.05
-    share = max(share, survey_share(noise, run.n, d))
-    surveys = survey_columns(run.rows, noise, share=share, again=False)
-    bulks = [_bulk(one, run.n) for one in surveys]
+    noise = ColumnNoise(table.curator)
+    share = survey_share(noise, table.n, d) if rows > MANY_FOR_BOX else 0.05
+    share = max(share, survey_share(noise, table.n, d))
+    surveys = survey_columns(table.rows, noise, share=share, again=False)
+    bulks = [_bulk(one, table.n) for one in surveys]
     units = [bulk for bulk in bulks if bulk]
     apart = rows < UNITS_ARE_FOUND and max(units, default=1) > 4 * min(units, default=1)
     return surveys if apart or not all(bulks) else None
@@ -124,29 +121,21 @@ def _bulk(survey, n):
     return None if bulk == 0 or beyond > 0.03 * n else bulk
 
 
-def boxed(run, surveys):
-    """Return the table with every column clipped to its interval, and the Clippings.
+def boxed(table, surveys):
+    """Return the CountedRows with every column clipped to its interval, and the Clippings.
 
     Notes
     -----
     **Privacy**: what is released of the rows in the box is released of functions of the rows.
     """
-    curator = run.curator
-    located = locate_columns(
-        run.rows, ColumnNoise(curator), n=run.n, count_sd=run.n_sd, surveys=surveys
-    )
-    _tell(curator, located)
-    curator.decide(BOXED)
-    clips = [one.clipping for one in located]
-    center = np.array([clip.center for clip in clips])
-    radius = np.array([bounded(clip.radius) for clip in clips])
-    return BoxedRows(run.rows, center, radius), clips
+    clips = [one.clipping for one in _located(table, surveys=surveys)]
+    table.curator.decide(BOXED)
+    return replace(table, rows=BoxedRows(table.rows, *_box(clips))), clips
 
 
 def unboxed(release, clips):
     """Return a MeanRelease of boxed rows in units of the table, the bias of the box included."""
-    center = np.array([clip.center for clip in clips])
-    radius = np.array([bounded(clip.radius) for clip in clips])
+    center, radius = _box(clips)
     bias = np.array([[clip.below for clip in clips], [clip.above for clip in clips]])
     return replace(
         release,
@@ -156,7 +145,6 @@ def unboxed(release, clips):
     )
 
 
-def _tell(curator, located):
-    kinds = np.array([one.kind for one in located])
-    curator.doubt(NOTHING, columns=kinds == "nothing")
-    curator.doubt(ZEROS, columns=kinds == "zeros")
+def _box(clips):
+    center = np.array([clip.center for clip in clips])
+    return center, np.array([bounded(clip.radius) for clip in clips])

@@ -7,16 +7,15 @@ import numpy as np
 
 from skdp.accounting import Plan, Step
 from skdp.friendly import (
-    core_and_average,
+    core_average,
     diameter_tests,
     find_diameter,
-    friendly_average,
-    friendly_core_plan,
-    row_bound,
+    friendly_mean,
+    friendly_mean_plan,
 )
+from skdp.friendly._points import AVERAGE
 from skdp.location._locate import draw_sample, ring_scale, scale_sample_size
-from skdp.location._release import MeanRelease
-from skdp.location._run import NOTHING
+from skdp.location._release import NOTHING, MeanRelease
 
 __all__ = [
     "core_location",
@@ -29,7 +28,7 @@ __all__ = [
 
 BASE, BELOW, ABOVE = 1.5, 4, 3  # candidates for the diameter around the scale of the ring
 TESTED = 5000.0  # rows
-DIAMETER, SIZE = Fraction(1, 10), Fraction(3, 100)  # shares
+DIAMETER = Fraction(1, 10)  # share
 SMALLEST, LARGEST = 2.0**-990, 2.0**990  # candidates around it are radii of a predicate
 
 
@@ -70,12 +69,20 @@ def find_friend_radius(rows, curator, *, n_rows):
     return find_diameter(sample.thinned(TESTED).Z, radii, curator, share=DIAMETER, label="diameter")
 
 
+class RingSearch:
+    """The search of :func:`find_friend_radius`, for :func:`skdp.friendly.friendly_mean`."""
+
+    steps = friend_radius_steps()
+
+    @staticmethod
+    def find(rows, curator, *, n_up, most):
+        """Release a radius, or None."""
+        return find_friend_radius(rows, curator, n_rows=_at_least_two(n_up))
+
+
 def friendly_location_plan(budget):
     """Return the plan of :func:`friendly_location`."""
-    steps, events = friendly_core_plan()
-    events = (*events, "core size")
-    steps = (*friend_radius_steps(), *steps, Step("core size"), Step("core average"))
-    return Plan(budget, steps, tuple((name, budget.failure / 3) for name in events))
+    return friendly_mean_plan(budget, radius=RingSearch)
 
 
 def friendly_location(rows, curator, *, diameter=None):
@@ -95,23 +102,23 @@ def friendly_location(rows, curator, *, diameter=None):
 
     Notes
     -----
-    **Privacy**: as :func:`skdp.friendly.friendly_mean`, with the diameter as released by
+    **Privacy**: that of :func:`skdp.friendly.friendly_mean`, with the diameter as released by
     :func:`find_friend_radius`; the level of the core is a function of the released row bound.
     """
-    n_up = row_bound(rows, curator)
-    n_rows = max(float(n_up), 2.0)
-    radius = diameter or find_friend_radius(rows, curator, n_rows=n_rows)
-    mean = None
-    if radius is not None:
-        level = core_level(n_rows * float(curator.budget.amount))
-        mean = core_and_average(rows, radius, curator, n_up=n_up, level=level)
-    return _released(mean, rows.n_features, n_rows, curator)
+    amount = float(curator.budget.amount)
+    mean = friendly_mean(
+        rows,
+        curator=curator,
+        radius=diameter or RingSearch,
+        level=lambda n_up: core_level(_at_least_two(n_up) * amount),
+    )
+    return _released(mean, rows.n_features, curator)
 
 
 def core_location_plan(budget):
     """Return the plan of :func:`core_location`."""
     events = (("core size", budget.failure),)
-    return Plan(budget, (Step("core size"), Step("core average")), events)
+    return Plan(budget, AVERAGE, events)
 
 
 def core_location(rows, curator, *, core):
@@ -135,27 +142,22 @@ def core_location(rows, curator, *, core):
     **Privacy**: :func:`skdp.friendly.friendly_average`, which is private for neighbours whose cores
     are friends in their union: what the filter before has paid for.
     """
-    mean, n_rows = None, max(float(core.n_up), 2.0)
+    mean = None
     if core.predicate is not None:
-        mean = friendly_average(
-            rows,
-            core,
-            curator=curator,
-            count_share=SIZE,
-            share=curator.remaining - SIZE,
-            labels=("core size", "core average"),
-            event="core size",
-        )
-    return _released(mean, rows.n_features, n_rows, curator)
+        mean = core_average(rows, core, curator)
+    return _released(mean, rows.n_features, curator)
 
 
-def _released(mean, d, n_rows, curator):
+def _released(mean, d, curator):
     if mean is None:
         curator.doubt(NOTHING)
-        unknown = np.full(d, math.inf)
-        return MeanRelease(np.zeros(d), unknown, np.tile(unknown, (2, 1)), n_rows)
+        return MeanRelease.unknown(np.zeros(d))
     location = np.nan_to_num(mean.value)  # at the largest radii noise may leave the floats
-    return MeanRelease(location, np.full(d, mean.noise_scale), np.zeros((2, d)), n_rows)
+    return MeanRelease(location, np.full(d, mean.noise_scale), np.zeros((2, d)))
+
+
+def _at_least_two(n_up):
+    return max(float(n_up), 2.0)
 
 
 def core_level(strength):

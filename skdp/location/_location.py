@@ -1,11 +1,10 @@
 """What estimators of one location per column have in common."""
 
-import numpy as np
-from sklearn.base import OneToOneFeatureMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from skdp.denoising._parameter import DENOISER
 from skdp.denoising._vector import VectorMixin
+from skdp.location._centring import CentringMixin
 from skdp.location._column_estimator import ColumnEstimator
 
 __all__ = ["SLACK", "Location"]
@@ -13,7 +12,7 @@ __all__ = ["SLACK", "Location"]
 SLACK = 2.0  # sensitivities are so many times what even spacing asks for
 
 
-class Location(VectorMixin, OneToOneFeatureMixin, TransformerMixin, ColumnEstimator):
+class Location(VectorMixin, CentringMixin, ColumnEstimator):
     """Base of estimators of one location per column."""
 
     _parameter_constraints: dict = {
@@ -54,19 +53,3 @@ class Location(VectorMixin, OneToOneFeatureMixin, TransformerMixin, ColumnEstima
         check_is_fitted(self)
         half = self._half_width(self.noise_scale_, confidence, simultaneous)
         return self.released_location_ - half, self.released_location_ + half
-
-    def transform(self, X):
-        """Subtract the released location from every row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        X_centred : ndarray of shape (n_samples, n_features)
-            A local view of the rows: as private as X itself.
-        """
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
-        return X - self.location_.astype(X.dtype, copy=False)

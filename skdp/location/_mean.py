@@ -3,8 +3,13 @@
 import numpy as np
 
 from skdp.accounting import Budget, Plan, Step
+from skdp.location._approach import approach
 from skdp.location._column_roads import box_is_better, boxed, column_mean, column_steps, unboxed
-from skdp.location._run import MeanRun
+from skdp.location._core_road import draw_glimpse, find_core, look_around
+from skdp.location._counted import CountedRows, release_count
+from skdp.location._measure import measure
+from skdp.location._release import NOTHING, MeanRelease
+from skdp.location._whereabouts import Whereabouts
 from skdp.scales._bisection import LEVELS
 
 __all__ = ["mean_plan", "private_mean"]
@@ -74,33 +79,43 @@ def private_mean(
     Shares may depend on earlier releases (user guide "Accounting", theorem 2). Failure events: the
     count bounds and the h-index bound, which the soft core rests on.
     """
-    run = MeanRun(rows, curator, trim)
-    run.count()
+    count = release_count(rows, curator, share=0.01, label="row count")
+    table = CountedRows(rows, curator, count)
     known = center is not None or radius or diameter or trim
-    if not known and isinstance(scale, str) and scale == "auto":
-        if run.d == 1:
-            return column_mean(run)
-        surveys = box_is_better(run)
+    search = isinstance(scale, str) and scale == "auto"
+    if search and not known:
+        if table.d == 1:
+            return column_mean(table)
+        surveys = box_is_better(table)
         if surveys is not None:
-            return _boxed_mean(run, surveys)
-    if isinstance(scale, np.ndarray):
-        run.scale = scale
+            return _boxed_mean(table, surveys)
+    scale = np.ones(table.d) if isinstance(scale, str) else scale
     if center is not None:
-        run.center = center / run.scale
-        found = radius is not None
+        where = _around_known(table, center / scale, scale, radius)
     else:
-        find_scales = isinstance(scale, str) and scale == "auto"
-        found = run.locate(radius, diameter, find_scales=find_scales)
-    if not found and not run.approach(radius):
-        return run.nothing()
-    return run.measure(radius)
+        seen = look_around(table, scale, diameter=diameter, find_scales=search)
+        where = find_core(table, seen, radius=radius, diameter=diameter, trim=trim)
+        where = where or approach(table, seen, radius=radius)
+    return _measured(table, where, radius=radius, trim=trim)
 
 
-def _boxed_mean(run, surveys):
+def _around_known(table, center, scale, radius):
+    """Return a Whereabouts around a public centre, of a public radius if there is one."""
+    if radius is not None:
+        return Whereabouts(center, scale, error=0.0, spread=radius)
+    return approach(table, draw_glimpse(table, scale), center=center)
+
+
+def _boxed_mean(table, surveys):
     """Release the mean of rows whose columns are clipped one by one, from the middle of the box."""
-    rows, clips = boxed(run, surveys)
-    inner = MeanRun(rows, run.curator, trim=False)
-    inner.n, inner.n_sd, inner.few = run.n, run.n_sd, run.few
-    inner.center = np.zeros(run.d)
-    release = inner.measure(None) if inner.approach(None) else inner.nothing()
-    return unboxed(release, clips)
+    inner, clips = boxed(table, surveys)
+    where = _around_known(inner, np.zeros(table.d), np.ones(table.d), None)
+    return unboxed(_measured(inner, where), clips)
+
+
+def _measured(table, where, **known):
+    """Release the mean of rows that were found, or the centre that we have, worth nothing."""
+    if where.found:
+        return measure(table, where, **known)
+    table.curator.doubt(NOTHING)
+    return MeanRelease.unknown(where.origin, table.n)

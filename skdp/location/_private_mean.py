@@ -5,9 +5,7 @@ from dataclasses import replace
 from numbers import Real
 
 import numpy as np
-from scipy.special import ndtri
-from sklearn.base import OneToOneFeatureMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from skdp._compat import Interval, StrOptions
 from skdp._estimator import PrivateEstimator
@@ -23,7 +21,8 @@ from skdp.location._bounded_moments import (
     moment_plan,
     release_columns,
 )
-from skdp.location._column_noise import column_budget
+from skdp.location._centring import CentringMixin
+from skdp.location._column_noise import column_budget, noise_quantile
 from skdp.location._friendly import (
     core_location,
     core_location_plan,
@@ -31,12 +30,13 @@ from skdp.location._friendly import (
     friendly_location_plan,
 )
 from skdp.location._mean import mean_plan, private_mean
+from skdp.location._public import column_vector
 from skdp.location._release import MeanRelease
 
 __all__ = ["PrivateMean"]
 
 
-class PrivateMean(VectorMixin, OneToOneFeatureMixin, TransformerMixin, PrivateEstimator):
+class PrivateMean(VectorMixin, CentringMixin, PrivateEstimator):
     """Mean of a table under differential privacy, without bounds on the data.
 
     The rows may lie anywhere and have any scale. Histograms over all floats tell where the entries
@@ -226,11 +226,11 @@ class PrivateMean(VectorMixin, OneToOneFeatureMixin, TransformerMixin, PrivateEs
             mean = private_mean(
                 rows,
                 curator,
-                center=self._column_vector("center", rows.n_features),
+                center=column_vector("center", self.center, rows.n_features),
                 radius=self.radius,
                 diameter=self._diameter(),
                 trim=self.trim,
-                scale=self._column_vector("scale", rows.n_features) if scaled else self.scale,
+                scale=column_vector("scale", self.scale, rows.n_features) if scaled else self.scale,
             )
         value, risk = self._denoised(mean)
         return {
@@ -272,10 +272,9 @@ class PrivateMean(VectorMixin, OneToOneFeatureMixin, TransformerMixin, PrivateEs
                 "diameter saves a search that center saves as well, and has no use beside it. Give "
                 "center and radius, or diameter."
             )
-        self._column_vector("center", n_features)
-        if not isinstance(self.scale, str) and np.any(
-            self._column_vector("scale", n_features) <= 0
-        ):
+        column_vector("center", self.center, n_features)
+        scaled = not isinstance(self.scale, str)
+        if scaled and np.any(column_vector("scale", self.scale, n_features) <= 0):
             raise ValueError(
                 "scale must be positive in every column. Give constant columns any positive scale."
             )
@@ -299,23 +298,6 @@ class PrivateMean(VectorMixin, OneToOneFeatureMixin, TransformerMixin, PrivateEs
             )
         if self._diameter() is not None:
             DistancePredicate(self._diameter())
-
-    def _column_vector(self, name, n_features):
-        """Return a public parameter as a vector of finite floats with one entry per column."""
-        value = getattr(self, name)
-        if value is None:
-            return None
-        try:
-            vector = np.asarray(value, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"{name} must hold numbers only. Got: {error}.") from error
-        if vector.shape not in ((), (n_features,)) or not np.isfinite(vector).all():
-            raise ValueError(
-                f"{name} must be a finite number or have shape ({n_features},), one finite number "
-                f"per column of X. Got shape {vector.shape} with "
-                f"{np.count_nonzero(~np.isfinite(vector))} entries that are not finite."
-            )
-        return np.broadcast_to(vector, (n_features,))
 
     def interval(self, confidence=0.95, *, simultaneous=False, clipping=True):
         """Return intervals for the mean of these rows, with bounds: clipped to the bounds.
@@ -345,32 +327,13 @@ class PrivateMean(VectorMixin, OneToOneFeatureMixin, TransformerMixin, PrivateEs
         lower, upper : ndarrays of shape (n_features,)
         """
         check_is_fitted(self)
-        if not 0 < confidence < 1:
-            raise ValueError(f"confidence must be in (0, 1). Got {confidence!r} instead.")
         columns = BoundedColumns.of(self)
         if columns is not None:
             return columns.mean_interval(confidence, simultaneous=simultaneous)
-        if simultaneous:
-            confidence = confidence ** (1 / len(self.location_))
-        half = ndtri((1 + confidence) / 2) * self.noise_scale_
+        together = len(self.location_) if simultaneous else 1
+        half = noise_quantile(confidence, "gaussian", together) * self.noise_scale_
         below, above = self.clipping_bound_ if clipping else np.zeros((2, len(half)))
         return self.released_location_ - half - below, self.released_location_ + half + above
-
-    def transform(self, X):
-        """Subtract the private mean from every row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        X_centred : ndarray of shape (n_samples, n_features)
-            A local view of the rows: as private as X itself.
-        """
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
-        return X - self.location_.astype(X.dtype, copy=False)
 
     def _law(self):
         return "laplace" if self.delta == 0 else "gaussian"

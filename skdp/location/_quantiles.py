@@ -7,7 +7,7 @@ from skdp._compat import StrOptions
 from skdp.accounting import Plan
 from skdp.denoising._vector import fitted_law
 from skdp.location._choice import choice_step, choose_quantile
-from skdp.location._column_noise import check_strength, column_budget
+from skdp.location._column_noise import check_strength, column_budget, level_of_each
 from skdp.location._location import SLACK, Location
 from skdp.location._places import place_steps
 from skdp.location._public import bounds_vectors
@@ -180,11 +180,8 @@ class QuantileEstimator(Location):
         return super().interval(confidence, simultaneous=simultaneous)
 
     def _rank_interval(self, confidence, simultaneous):
-        if not 0 < confidence < 1:
-            raise ValueError("confidence must be in (0, 1).")
         value = self.location_
-        if simultaneous:
-            confidence = 1 - (1 - confidence) / value.size
+        confidence = level_of_each(confidence, value.size if simultaneous else 1)
         table = np.atleast_2d(value)
         ends = self.rank_curves_.interval(table, confidence, fitted_law(self))
         return tuple(end.reshape(value.shape) for end in ends)

@@ -1,10 +1,13 @@
 """A released mean, and the number of rows that it was divided by."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["MeanRelease", "bounded", "told_number"]
+__all__ = ["NOTHING", "MeanRelease", "bounded"]
+
+NOTHING = "nothing found: too few rows to tell where they lie; location_ is no more than a start"
 
 
 @dataclass
@@ -19,20 +22,20 @@ class MeanRelease:
     clipping_bound : ndarray of shape (2, d)
         Estimated bounds on how far clipping has moved the mean: how far the mean of the rows may
         lie below ``location``, and above.
-    n_rows : float
-        Released number of rows.
+    n_rows : float or None
+        Released number of rows, None where it was divided by another count.
     """
 
     location: np.ndarray
     noise_scale: np.ndarray
     clipping_bound: np.ndarray
-    n_rows: float
+    n_rows: float = None
 
-
-def told_number(told, sd):
-    """Return a number of rows to divide by, and whether it is not told from noise."""
-    least = 4 * sd
-    return max(told, least, 2.0), told < least
+    @classmethod
+    def unknown(cls, location, n_rows=None):
+        """Return a mean that is no more than a start: finite, and said to be worth nothing."""
+        d = len(location)
+        return cls(location, np.full(d, math.inf), np.full((2, d), math.inf), n_rows)
 
 
 def bounded(length):

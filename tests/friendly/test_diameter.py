@@ -48,12 +48,13 @@ def test_the_bound_is_approached_by_an_outlier():
 
 @pytest.mark.parametrize("n", [0, 1, 50])
 @pytest.mark.parametrize("answer", [-1, 0, 1])
-def test_every_test_is_charged_whatever_happens(n, answer):
+def test_all_tests_but_the_last_are_run_whatever_happens(n, answer):
     radii = diameter_radii(0.01, 50.0)
     curator = canned(radii, lambda label, value, scale: np.full_like(value, answer))
     radius = find_diameter(np.zeros((n, 2)), radii, curator, share=Fraction(1, 3), label="r")
-    assert len(curator.records) == diameter_tests(radii)
-    assert 1 - curator.remaining == Fraction(1, 3)
+    tests = diameter_tests(radii)
+    assert tests - 1 <= len(curator.records) <= tests
+    assert 1 - curator.remaining == Fraction(1, 3) * len(curator.records) / tests
     assert radius == (radii[0] if answer >= 0 else radii[-1])
 
 

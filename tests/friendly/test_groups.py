@@ -9,6 +9,7 @@ from skdp.accounting import Budget
 from skdp.chunks import ArrayRows
 from skdp.friendly import (
     DistancePredicate,
+    RadiusGrid,
     friendly_core,
     friendly_mean,
     friendly_mean_plan,
@@ -69,7 +70,7 @@ def test_a_core_found_in_groups(epsilon):
 
 def test_a_mean_with_a_search_in_groups():
     X = np.random.default_rng(0).normal(size=(30_000, 3)) + 1e6
-    public = {"r_min": 1e-3, "r_max": 1e3}
+    public = {"radius": RadiusGrid(1e-3, 1e3)}
     curator = make_curator(friendly_mean_plan(RHO_1, **public), make_entropy(1))
     mean = friendly_mean(X, curator=curator, most=4000, **public)
     assert np.linalg.norm(mean.value - 1e6) < 0.1

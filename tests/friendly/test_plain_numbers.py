@@ -21,7 +21,6 @@ from skdp.friendly import (
     noisy_filter,
     paradigm,
     paradigm_inverse,
-    radius_grid,
     replace_one_filter,
     secret_permutation,
     soft_core_average,
@@ -65,8 +64,6 @@ def test_what_is_out_of_range_is_so_at_any_width(kind):
                 make(kind(bad))
     with pytest.raises(ValueError, match="radii need"):
         diameter_radii(kind(1.0), kind(np.inf))
-    with pytest.raises(ValueError, match="radii need"):
-        radius_grid(kind(1.0), kind(np.inf))
 
 
 @pytest.mark.parametrize("bad", ["6", None, 1j, True, np.True_])

@@ -18,11 +18,11 @@ from skdp.friendly import (
     paradigm_inverse,
 )
 from skdp.friendly._core import friendly_core
-from skdp.friendly._points import friendly_mean, friendly_mean_plan
+from skdp.friendly._points import RadiusGrid, friendly_mean, friendly_mean_plan
 from skdp.mechanisms import make_entropy
 
 RHO_1 = Budget.gaussian(8.53, 1e-8)  # mu^2 = 1.993, that of rho = 1
-SEARCH = {"r_min": 0.1, "r_max": 1e6}
+SEARCH = {"radius": RadiusGrid(0.1, 1e6)}
 
 
 def run(X, budget=RHO_1, *, seed=0, options=None, **public):
@@ -83,7 +83,7 @@ def test_neighbours_ask_the_same_and_move_by_one_each(most):
 def test_neighbours_through_the_whole_mean(known):
     rng = np.random.default_rng(5)
     X = np.r_[rng.normal(size=(400, 2)), [[3.0, 0.0], [1e300, 0.0], [np.nan, 0.0]]]
-    public = {"radius": 5.0} if known else {"r_min": 0.5, "r_max": 100.0}
+    public = {"radius": 5.0} if known else {"radius": RadiusGrid(0.5, 100.0)}
     plan, keys = friendly_mean_plan(RHO_1, **public), rng.integers(2**64, size=403, dtype="u8")
     run = CannedCurator(plan, "noise", coins=FixedKeys(keys))
     mean = friendly_mean(X, curator=run, **public)

@@ -5,8 +5,9 @@ import numpy as np
 import pytest
 
 from skdp.accounting import Budget, Plan, Step
+from skdp.friendly._diameter import diameter_radii
 from skdp.friendly._filters import replace_one_filter
-from skdp.friendly._fused import friendly_tuples, friendly_tuples_plan, radius_grid
+from skdp.friendly._fused import friendly_tuples, friendly_tuples_plan
 from skdp.friendly._match import FusedMatch, MatchPredicate
 from skdp.friendly._predicates import TupleDistance
 from skdp.friendly._tuples import (
@@ -137,7 +138,7 @@ def test_the_average_is_exact_wherever_the_first_tuple_lies():
 def test_diameter_is_the_least_radius_within_slack_and_tests_are_as_planned():
     X = tuples_around(circle(3), 50, 0.05, 1)
     X[:2] = np.nan
-    radii = radius_grid(1e-3, 2.0)
+    radii = diameter_radii(1e-3, 2.0)
     assert radii[-1] >= 2 > radii[-2]
     counts = MatchPredicate().friends_within(X, [FusedMatch(1 / 7, r).limit for r in radii])
     plan = friendly_tuples_plan(BUDGET, k=3, r_min=1e-3, r_max=2.0)

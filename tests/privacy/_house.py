@@ -122,7 +122,6 @@ PUBLIC = {
     "friendly/_basic_filter.py": {"alpha": "public"},
     "friendly/_diameter.py": {"r_min": "", "r_max": "", "base": "", "slack": ""},
     "friendly/_filters.py": {"level": "public"},
-    "friendly/_fused.py": {"r_min": "public", "r_max": "public"},
     "friendly/_soft_core.py": {"n_up": "released", "h_low": "released"},
     "location/_bounded_moments.py": {"given": "names of parameters"},
     "location/_column_noise.py": {"confidence": ""},
@@ -134,13 +133,6 @@ PUBLIC = {
     },
     "preprocessing/_private_min_max_scaler.py": {"ends": "a public parameter"},
     "preprocessing/_private_robust_scaler.py": {"ends": "a public parameter"},
-    "location/_private_mean.py": {
-        "name": "of a parameter",
-        "vector": "its value",
-        "error": "about its value",
-        "n_features": "",
-        "confidence": "",
-    },
     "marginals/_answers.py": {"names": "of columns"},
     "marginals/_boosted_release.py": {
         "n_queries": "number of sets of the workload",
@@ -326,7 +318,11 @@ ENGINE_FILES = {
     f"location/_{name}.py"
     for name in (
         "mean",
-        "run",
+        "counted",
+        "whereabouts",
+        "core_road",
+        "approach",
+        "measure",
         "locate",
         "clip",
         "schedule",

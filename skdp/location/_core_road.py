@@ -1,0 +1,157 @@
+"""The road of rows of one kind: their scale from a ring, their centre from a soft core."""
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from skdp.location._locate import (
+    Sample,
+    column_scales,
+    core_sample_size,
+    draw_sample,
+    ring_scale,
+    scale_sample_size,
+    soft_core_centre,
+)
+from skdp.location._release import bounded
+from skdp.location._schedule import geometry
+from skdp.location._whereabouts import LARGEST, Whereabouts, come_closer, rare_length
+from skdp.mechanisms import row_norms
+from skdp.scales import LogBins, top_scale
+
+__all__ = ["Glimpse", "draw_glimpse", "find_core", "look_around", "release_norms"]
+
+COLUMNS = "columns were divided by scales that were found privately"
+
+
+@dataclass(frozen=True)
+class Glimpse:
+    """What is known of the rows before their place: their scales, and a sample to look at.
+
+    Attributes
+    ----------
+    sample : Sample
+        Private, in units of ``scale``.
+    scale : ndarray of shape (d,)
+        Public or released.
+    distance : float or None
+        Of two typical rows, None where it is not seen; in units of ``scale``.
+    norms : tuple or None
+        What :func:`release_norms` has told of the distances from zero.
+    """
+
+    sample: Sample
+    scale: np.ndarray
+    distance: float = None
+    norms: tuple = None
+
+    @property
+    def spread(self):
+        """How far a typical row is from the mean of all, None where that is not seen."""
+        d = len(self.scale)
+        return self.distance / geometry(d).distances if self.distance else None
+
+
+def draw_glimpse(table, scale):
+    """Return the Glimpse of a sample that has told nothing yet."""
+    size = scale_sample_size(table.mu, table.d)
+    sample = draw_sample(table.rows, table.curator.coins, table.n, size)
+    return Glimpse(sample.scaled(scale), scale)
+
+
+def look_around(table, scale, *, diameter, find_scales):
+    """Release how far apart two rows are, and how far from zero all of them.
+
+    Parameters
+    ----------
+    table : CountedRows
+    scale : ndarray of shape (d,)
+        Public.
+    diameter : float or None
+        Public: saves the search for the distance.
+    find_scales : bool
+        Look for scales of the columns as well.
+
+    Returns
+    -------
+    seen : Glimpse
+    """
+    seen = draw_glimpse(table, scale)
+    if diameter:
+        seen = replace(seen, distance=bounded(diameter))
+    else:
+        seen = replace(seen, distance=ring_scale(seen.sample, table.curator))
+        if seen.distance and find_scales:
+            seen = _rescaled(table, seen)
+    return replace(seen, norms=release_norms(table, seen, np.zeros(table.d), at_most=0.03))
+
+
+def _rescaled(table, seen):
+    """Return the Glimpse with columns divided by released scales, where these are cheap."""
+    share = (22 * math.sqrt(5 * table.d) / (seen.sample.n * table.mu)) ** 2
+    if table.d == 1 or share > 0.08:
+        return seen
+    curator, share = table.curator, max(share, 0.002)
+    scales = column_scales(seen.sample, curator, share=share, largest=seen.distance)
+    if scales is None:
+        return seen
+    curator.decide(COLUMNS)
+    sample = seen.sample.scaled(scales)
+    return Glimpse(sample, scales, ring_scale(sample, curator))
+
+
+def release_norms(table, seen, origin, *, at_most):
+    """Release the histogram of the distances from ``origin`` over all floats.
+
+    Returns
+    -------
+    norms : tuple
+        The first arguments of :func:`skdp.scales.top_scale`.
+
+    Notes
+    -----
+    **Privacy** (add or remove one row): it falls into one bin.
+    """
+    bins, n = LogBins(2 if table.d >= 20 else 1), seen.sample.n
+    origin = np.nan_to_num(origin, posinf=LARGEST, neginf=-LARGEST)
+    counts = bins.counts(row_norms(seen.sample.Z, center=origin))
+    share = min(max((30 / (n * table.mu)) ** 2, 0.002), at_most)
+    release = table.curator.gaussian(counts, sensitivity=1, share=share, label="norms")
+    return release.value, release.scale, n, bins
+
+
+def find_core(table, seen, *, radius, diameter, trim):
+    """Release where the rows of a soft core lie, and come closer.
+
+    Parameters
+    ----------
+    table : CountedRows
+    seen : Glimpse
+    radius, diameter : float or None
+        Public.
+    trim : bool
+        Whether a share is reserved for a second count.
+
+    Returns
+    -------
+    where : Whereabouts or None
+        None where no core was found.
+    """
+    if seen.distance is None:
+        return None
+    found = soft_core_centre(
+        seen.sample.thinned(core_sample_size(table.mu, table.d)),
+        table.curator,
+        friend_radius=seen.distance * (1 if diameter else geometry(table.d).friends),
+        reach=top_scale(*seen.norms) or 0.0,
+        n_rows=table.n,
+        n_sd=table.count.sd,
+        spent=1 - table.left + 0.02 + 0.01 * trim,
+    )
+    if found is None:
+        return None
+    center, noise, steps = found
+    spread = bounded(radius or seen.spread or 0.0)
+    where = Whereabouts(center, seen.scale, rare_length(noise, table.d), spread, noise)
+    return come_closer(table, where, steps)

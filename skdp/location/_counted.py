@@ -1,0 +1,97 @@
+"""A table whose rows have been counted: what every road of the mean starts from."""
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from skdp.scales import count_rows
+
+__all__ = ["CountedRows", "RowCount", "release_count"]
+
+FEW = "the number of rows does not stand out of its noise: their mean may be anywhere in the ball"
+
+
+@dataclass(frozen=True)
+class RowCount:
+    """A released number of rows.
+
+    Attributes
+    ----------
+    told : float
+        As released.
+    sd : float
+        Standard deviation of its noise.
+    """
+
+    told: float
+    sd: float
+
+    @property
+    def n(self):
+        """The number to divide by: it stands out of the noise."""
+        return max(self.told, 4 * self.sd, 2.0)
+
+    @property
+    def few(self):
+        """Whether the rows are not told from noise."""
+        return self.told < 4 * self.sd
+
+    def pooled(self, other):
+        """Return both counts in one, weighted by their variances."""
+        weight = other.sd**2 / (other.sd**2 + self.sd**2)
+        told = weight * self.told + (1 - weight) * other.told
+        return RowCount(told, other.sd * self.sd / float(np.hypot(other.sd, self.sd)))
+
+
+def release_count(rows, curator, *, share, label):
+    """Release the number of finite rows.
+
+    Notes
+    -----
+    **Privacy** (add or remove one row): it moves by at most 1.
+    """
+    exact = [count_rows(rows)]
+    release = curator.gaussian(exact, sensitivity=1, share=share, label=label)
+    return RowCount(float(release.value[0]), release.scale)
+
+
+@dataclass(frozen=True)
+class CountedRows:
+    """Rows, the Curator that releases functions of them, and their released number."""
+
+    rows: object
+    curator: object
+    count: RowCount
+
+    @property
+    def n(self):
+        """The released number of rows."""
+        return self.count.n
+
+    @property
+    def d(self):
+        """The number of columns."""
+        return self.rows.n_features
+
+    @property
+    def mu(self):
+        """The budget."""
+        return self.curator.budget.mu
+
+    @property
+    def left(self):
+        """The part of the budget that is left."""
+        return float(self.curator.remaining)
+
+    @property
+    def noise(self):
+        """Length of the noise of a mean bought with the whole budget, per unit of clip radius."""
+        return math.sqrt(self.d) / (self.n * self.mu)
+
+    def checked(self, release, radius):
+        """Return a MeanRelease whose noise says so where no more is known than the ball."""
+        if self.count.few:
+            self.curator.doubt(FEW)
+            return replace(release, noise_scale=np.hypot(release.noise_scale, radius))
+        return release

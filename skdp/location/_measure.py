@@ -1,0 +1,84 @@
+"""The last sum: a clip radius, and the mean of the rows around a centre that is known by then."""
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+
+from skdp.location._clip import Clip, Tail, release_distances
+from skdp.location._counted import RowCount
+from skdp.location._release import MeanRelease, bounded
+from skdp.location._whereabouts import sum_around
+
+__all__ = ["measure"]
+
+TRIMMED = 6.0  # clip radii, beyond which rows are left out
+
+
+def measure(table, where, *, radius=None, trim=False):
+    """Sum the rows around the centre with everything that is left.
+
+    Parameters
+    ----------
+    table : CountedRows
+    where : Whereabouts
+        Found.
+    radius : float or None
+        Public: where to clip.
+    trim : bool
+        Leave out rows that lie far beyond the clip radius, and count those kept.
+
+    Returns
+    -------
+    release : MeanRelease
+    """
+    kept_share = Fraction(0.01) if trim else 0
+    clip, where = _clip(table, where, radius, trim)
+    total, sd, kept = sum_around(
+        table,
+        where,
+        clip.radius,
+        share=table.curator.remaining - kept_share,
+        label="final sum",
+        drop=TRIMMED if trim else None,
+    )
+    if trim:
+        release = table.curator.gaussian([kept], sensitivity=1, share=kept_share, label="rows kept")
+        table = replace(table, count=RowCount(float(release.value[0]), release.scale))
+    n, noise = table.n, sd / table.n
+    ratio = np.nan_to_num(np.divide(noise, where.noise))  # both releases estimate the centre
+    weight = float(1 / (1 + ratio * ratio))
+    step = weight * total / n
+    # the step is off by the relative error of the count as well
+    noise = np.hypot(noise * math.sqrt(weight), step * table.count.sd / n) * where.scale
+    excess = np.tile(clip.excess * where.scale, (2, 1))
+    location = replace(where, center=where.center + step).origin
+    return table.checked(MeanRelease(location, noise, excess, n), clip.radius * where.scale)
+
+
+def _clip(table, where, radius, trim):
+    """Return the Clip, and the Whereabouts with what clipping may have moved the centre by."""
+    if radius:
+        return Clip(radius + where.error, 0.0), where
+    around, d = bounded(where.reach), table.d
+    low, high = (0.02, 0.02) if d >= 20 else (0.05, 0.1)
+    share = float(np.clip((120 / (table.n * table.mu)) ** 2, low, high))
+    distances = release_distances(
+        table.rows,
+        table.curator,
+        center=where.origin,
+        scale=where.scale,
+        around=around,
+        share=min(share, table.left / 4),
+    )
+    tail = Tail(distances, table.n, near=trim)
+    if tail.empty:
+        return Clip(around, math.inf), where
+    # what is clipped off points half-way (in logarithms) between one direction and all of
+    # them, but at least as much in one direction as the rows themselves
+    alignment = max(d**-0.25, min(2 * where.error / around, 1.0))
+    # the centre is off by what its own clipping has moved it as well
+    bias = alignment * float(tail.excess(where.clipped)[0]) if where.clipped else math.inf
+    noise = math.hypot(where.noise, bias / math.sqrt(d))
+    return tail.best(table.noise / math.sqrt(table.left), alignment), replace(where, noise=noise)

@@ -1,0 +1,101 @@
+"""What is known of the place of the rows, and the clipped sums that bring it closer."""
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from skdp.location._release import bounded
+from skdp.scales import clipped_sum
+
+__all__ = ["LARGEST", "Whereabouts", "come_closer", "rare_length", "sum_around"]
+
+LARGEST = float(np.finfo(np.float64).max)
+
+
+@dataclass(frozen=True)
+class Whereabouts:
+    """Where the rows lie, as far as it is released or public. Lengths are in units of ``scale``.
+
+    Attributes
+    ----------
+    center, scale : ndarrays of shape (d,)
+    error : float
+        What the centre is rarely farther from the mean of the rows; infinite where nothing is
+        known.
+    spread : float
+        How far a typical row is from the mean.
+    noise : float
+        Standard deviation of the noise in every entry of the centre, infinite for a centre that
+        estimates nothing.
+    clipped : float or None
+        The clip radius of the sum that the centre was moved by last.
+    """
+
+    center: np.ndarray
+    scale: np.ndarray
+    error: float = math.inf
+    spread: float = math.inf
+    noise: float = math.inf
+    clipped: float = None
+
+    @property
+    def found(self):
+        """Whether anything is known."""
+        return math.isfinite(self.error)
+
+    @property
+    def reach(self):
+        """How far a typical row is from the centre."""
+        return math.hypot(self.spread, self.error)
+
+    @property
+    def origin(self):
+        """The centre in units of the table."""
+        return np.nan_to_num(self.center * self.scale, posinf=LARGEST, neginf=-LARGEST)
+
+
+def sum_around(table, where, radius, *, share, label, drop=None):
+    """Release the sum of the rows' differences from the centre, clipped to a radius.
+
+    See :func:`skdp.scales.clipped_sum`, with the arguments and the proof.
+    """
+    return clipped_sum(
+        table.rows,
+        table.curator,
+        center=where.origin,
+        radius=bounded(radius),
+        scale=None if np.all(where.scale == 1) else where.scale,
+        share=share,
+        label=label,
+        drop=drop,
+    )
+
+
+def come_closer(table, where, shares):
+    """Move the centre by a clipped mean per share, while that makes its error smaller.
+
+    Parameters
+    ----------
+    table : CountedRows
+    where : Whereabouts
+    shares : sequence of float
+
+    Returns
+    -------
+    where : Whereabouts
+    """
+    for share in shares:
+        radius = 1.05 * where.reach
+        total, sd, _ = sum_around(table, where, radius, share=share, label="step")
+        noise = sd / table.n
+        error = rare_length(noise, table.d)
+        if error < where.error:
+            center = where.center + total / table.n
+            where = replace(where, center=center, error=error, noise=noise, clipped=radius)
+    return where
+
+
+def rare_length(noise, d):
+    """Return a length that a vector of d noises rarely exceeds."""
+    return noise * (math.sqrt(d) + 2)
