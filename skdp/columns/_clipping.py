@@ -8,6 +8,7 @@ __all__ = ["Clipping", "best_clipping"]
 
 WEIGHT = 0.7  # of an expected bias beside noise
 ROUNDING = 2.0**-40  # of sums on a grid, and of floats
+SHORTEST, LONGEST = 2.0**-900, 2.0**900  # radii whose squares and quotients are ordinary numbers
 TOWARDS = np.array([0.05, 0.1, 0.2, 0.35])
 
 
@@ -16,7 +17,8 @@ class Clipping:
     """Entries are clipped to ``center`` +- ``radius``; ``below``, ``above``: bounds of the bias.
 
     As a rule the mean of the entries lies at most ``below`` under that of the clipped ones, and at
-    most ``above`` over it.
+    most ``above`` over it; both are infinite for entries so far apart that the radius ends first.
+    Centre and radius are finite, the radius is in [2^-900, 2^900].
     """
 
     center: float
@@ -63,6 +65,9 @@ def best_clipping(center, unit, up, down, *, n, noise, sd, count_sd):
     i, j = np.unravel_index(np.argmin(loss), loss.shape)
     c, radius = centers[i], radii[i, j]
     middle, reach = float(center + c * unit), float(radius * unit)
+    if reach > LONGEST:
+        return Clipping(float(np.nan_to_num(middle)), LONGEST, np.inf, np.inf)
+    reach = max(reach, SHORTEST)
     rounding = ROUNDING * (abs(middle) + reach)
     return Clipping(
         center=middle,

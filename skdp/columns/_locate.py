@@ -1,5 +1,6 @@
 """Columns located: where to clip each of them, found privately without bounds."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +15,8 @@ from skdp.columns._zoom import Bulk, zoom_columns
 __all__ = ["Located", "locate_columns", "locating_steps", "survey_share"]
 
 HALVINGS = 1
-BELOW, ABOVE = 4, 14  # octaves of the tails, around the bulk
+BELOW, ABOVE = 4, 24  # octaves of the tails, around the bulk and beyond its entries
+LARGEST = float(np.finfo(np.float64).max)
 PRIOR = 1.0  # scale of a column of which only zeros are seen
 FINAL = 0.4  # share that is left over for what follows, at least
 
@@ -103,7 +105,7 @@ def locate_columns(rows, noise, *, n, count_sd, surveys=None):
     final = noise.deviation(noise.scale(float(noise.curator.remaining), d)) / n
     located = [None if there[j] else _unseen(surveys[j]) for j in range(d)]
     for j, one, counts in zip(at, cells, release.value.astype(float), strict=True):
-        unit = 2.0 ** np.floor(np.log2(max(bulks[j].width, one.edges[1])))
+        unit = _power(max(bulks[j].width, one.edges[1]))
         up, down = _sides(one, counts[: one.n_cells], sd, bulks[j], unit, n)
         clipping = best_clipping(
             bulks[j].center, unit, up, down, n=n, noise=final, sd=sd, count_sd=count_sd
@@ -113,11 +115,16 @@ def locate_columns(rows, noise, *, n, count_sd, surveys=None):
 
 
 def _tail_cells(bulk: Bulk, survey):
-    """Return cells around the bulk, as far as anything was seen."""
-    far = survey.farthest / 2 + abs(bulk.center) / 2
-    octaves = np.log2(max(far, bulk.width)) - np.log2(bulk.width) + 2
-    above = max(ABOVE, int(octaves))
+    """Return cells around the bulk, as far as anything was seen, and beyond what is likely."""
+    likely = max(bulk.width, abs(bulk.center)) * 2.0**ABOVE
+    far = max(survey.farthest / 2 + abs(bulk.center) / 2, min(likely, LARGEST / 2))
+    above = int(np.log2(far) - np.log2(bulk.width)) + 2
     return OctaveCells.around(bulk.width, below=BELOW, above=above, halvings=HALVINGS)
+
+
+def _power(length):
+    """Return the largest power of two that is not above a length: log2 rounds up to 1024."""
+    return math.ldexp(0.5, math.frexp(length)[1])
 
 
 def _sides(cells, counts, sd, bulk, unit, n):

@@ -46,9 +46,10 @@ class Survey:
     @property
     def kind(self):
         """What is seen: "nothing", "zeros" (nothing else) or "rows"."""
-        if not self.seen.any():
+        held = self.masses > 0  # of a wide window a part may be seen whose counts are noise alone
+        if not held.any():
             return "nothing"
-        return "zeros" if not np.delete(self.seen, CELLS.n_side).any() else "rows"
+        return "zeros" if not np.delete(held, CELLS.n_side).any() else "rows"
 
     def pooled(self, counts, scale):
         """Return the reading of this histogram and of another release of it, together.

@@ -8,14 +8,18 @@ from scipy.special import ndtri
 __all__ = ["Tail", "read_tail"]
 
 FALSE_TOP = 0.05  # probability that noise alone, an octave above the bulk, passes for rows, times 4
+DEAR = 8.0  # octaves above the bulk from which on a false top is so rare as not to count
 POWERS = np.concatenate([np.linspace(0.8, 4, 33), np.geomspace(4.2, 60, 24)])
 AMOUNTS = np.array([-1.5, -0.75, 0.0, 0.75, 1.5])  # of the noise, in the number of rows
 FREE = 3.0  # nats: price of a count that the law leaves free
 PRIOR = np.minimum(1.0, (POWERS / 3) ** 3) * np.gradient(np.log(POWERS))
+STARTS = 12  # of the law, at most
+GAP = 3  # octaves without rows: what lies beyond has a law of its own
 BEYOND = np.exp2(np.arange(1, 9) / 4)  # candidates beyond the top
 MANY = 200  # rows, in noise of a count, from which on the law is trusted for two octaves, not one
 DOUBT, MOST = 0.7, 0.985  # noise in a bias that is weighed, and quantile of one that is bounded
 KNOWN, HIDDEN, TOLD = 2.0, 1.4, 1.0
+SPREAD = 1.5  # standard deviations of what rows of one law have beyond a cut
 OTHER = 2  # octaves above the bulk that an entry of another size counts for, if all seem equal
 UNSEEN = 4.5  # rows at the distance of zero that may not stand out, in noise of a count
 
@@ -70,13 +74,17 @@ def read_tail(edges, counts, sd, bulk, *, n, per_octave, entry=None):
     """
     middle = (edges[:-1] + edges[1:]) / 2
     top = _top_cell(edges, counts, sd, bulk, per_octave, entry)
+    start = bulk if entry is None else max(bulk, entry / 8)
+    near = max(min(int(np.searchsorted(edges, start / 2, side="right")) - 1, top), 0)
+    first = _after_gap(counts, sd, near, top, GAP * per_octave)
+    if first > near:  # far rows are a bulk of their own
+        top = max(top, _top_cell(edges, counts, sd, edges[top], per_octave, entry))
     T = edges[top + 1]
     beyond = BEYOND if n > MANY * sd else BEYOND[: len(BEYOND) // 2]
     cuts = np.concatenate([edges[: top + 2], T * beyond])
-    near = bulk if entry is None else max(bulk, entry / 8)
-    first = min(int(np.searchsorted(edges, near / 2, side="right")) - 1, top)
-    law = _PowerLaw(edges, counts, sd, max(first, 0), top, per_octave)
-    mean, size, high = law.excess(cuts)
+    law = _PowerLaw(edges, counts, sd, first, top, per_octave)
+    at = top + 1  # the law speaks of what lies beyond the top
+    mean, size, high = (np.concatenate([[x[0]] * at, x]) for x in law.excess(cuts[at:]))
     likely = 0.7 * mean + 0.3 * size
     beyond = law.rows(T)
     # below the top the counts tell, raw and unbiased; what lies beyond comes on top
@@ -85,28 +93,30 @@ def read_tail(edges, counts, sd, bulk, *, n, per_octave, entry=None):
     seen = np.maximum(over @ counts[: top + 1], 0.0)
     noise = sd * np.sqrt(np.square(over).sum(axis=1))
     below = cuts < T
-    at = top + 1
     sure = sd * np.hypot(KNOWN * np.sqrt(np.square(over).sum(axis=1)), HIDDEN * T)
-    told = np.where(below, seen + high[at] + 2 * beyond * gap, high) + TOLD * noise
+    told = np.where(below, seen + high + 2 * beyond * gap, high) + TOLD * noise
     most = np.maximum(sure, told)
     if entry is not None:
         most = np.maximum(most, UNSEEN * sd * np.maximum(entry - cuts, 0.0))
     return Tail(
         top=float(T),
         cuts=cuts,
-        expected=np.where(below, seen + mean[at] + beyond * gap, mean),
-        likely=np.where(below, np.hypot(seen, DOUBT * noise) + likely[at] + beyond * gap, likely),
+        expected=np.where(below, seen + mean + beyond * gap, mean),
+        likely=np.where(below, np.hypot(seen, DOUBT * noise) + likely + beyond * gap, likely),
         most=most,
     )
 
 
 def _top_cell(edges, counts, sd, bulk, per_octave, entry):
-    """Return the farthest cell that stands out; a false one costs 2^j in noise, j octaves up."""
+    """Return the farthest cell that stands out; a false one costs 2^j in noise, j octaves up.
+
+    Beyond all octaves where its cost is weighed it has a probability of some 10^-5 together.
+    """
     with np.errstate(divide="ignore"):
         octaves = np.maximum(np.log2(edges[1:] / bulk), 0.0)
         if entry is not None:
             octaves = np.minimum(octaves, OTHER + np.abs(np.log2(edges[1:] / entry)))
-    clear = -ndtri(FALSE_TOP * 4.0**-octaves / (1 + octaves))
+    clear = -ndtri(FALSE_TOP * 4.0 ** -np.minimum(octaves, DEAR) / (1 + octaves))
     top = int(np.flatnonzero(counts > (clear + 0.1) * sd)[-1:].max(initial=0))
     total = np.concatenate([[0.0], np.cumsum(counts)])
     for width in (per_octave, 2 * per_octave):
@@ -115,6 +125,14 @@ def _top_cell(edges, counts, sd, bulk, per_octave, entry):
         for i in hits[-width:]:
             top = max(top, int(i + np.argmax(counts[i : i + width])))
     return top
+
+
+def _after_gap(counts, sd, first, top, width):
+    """Return the first cell of what lies beyond the last gap below the top, else ``first``."""
+    total = np.concatenate([[0.0], np.cumsum(counts[: top + 1])])
+    empty = np.flatnonzero(total[width:] - total[:-width] < 2 * sd * np.sqrt(width))
+    ends = empty[empty >= first] + width
+    return min(int(ends[-1]), top) if ends.size else first
 
 
 class _PowerLaw:
@@ -126,20 +144,21 @@ class _PowerLaw:
     """
 
     def __init__(self, edges, counts, sd, first, top, per_octave):
-        starts = np.arange(max(first, _start(counts, sd, top)), top + 1)
+        start = max(first, _start(counts, sd, top))
+        starts = np.unique(np.linspace(start, top, STARTS).round().astype(int))
         mass = np.cumsum(counts[top::-1])[::-1][starts]
         spread = sd * np.sqrt(top + 1 - starts)
         amounts = np.maximum(mass[:, None] + spread[:, None] * AMOUNTS, sd / 2)
         self.unit = np.where(starts > 0, edges[starts], edges[1] / 2)[:, None, None]
         self.amounts = amounts[:, :, None]
         end = min(len(counts), top + 1 + 3 * per_octave)
-        low, high = np.maximum(edges[:-1], self.unit[..., None]), edges[1:]
+        cells = np.arange(start, end)
+        low, high = np.maximum(edges[cells], self.unit[..., None]), edges[cells + 1]
         with np.errstate(divide="ignore", over="ignore"):
             shares = (low / self.unit[..., None]) ** -POWERS[:, None]
             shares -= np.maximum(high / self.unit[..., None], 1.0) ** -POWERS[:, None]
-        cells = np.arange(len(counts))
-        used = ((cells >= starts[:, None]) & (cells < end))[:, None, None, :]
-        misfit = (counts - self.amounts[..., None] * shares) / sd
+        used = (cells >= starts[:, None])[:, None, None, :]
+        misfit = (counts[cells] - self.amounts[..., None] * shares) / sd
         misfit = (np.square(misfit) * used).sum(axis=-1) + 2 * FREE * (starts - starts[0])[
             :, None, None
         ]
@@ -148,23 +167,31 @@ class _PowerLaw:
         self.last = np.maximum(2 * self.amounts, 1.0) ** (1 / POWERS)
 
     def _excess(self, cuts):
-        """Return the excess for every cut, and every start, amount and power."""
+        """Return mean and standard deviation of the excess for cuts, starts, amounts and powers."""
         t = np.maximum(np.asarray(cuts)[:, None, None, None] / self.unit, 1.0)
         t = np.minimum(t, self.last)
-        slope = POWERS - 1
+        length = self._integral(t, POWERS)
+        square = 2 * np.maximum(self._integral(t, POWERS - 1) - t * length, 0.0)
+        spread = np.sqrt(self.amounts * square)  # of rows that are drawn from the law
+        flat = len(cuts), -1
+        return (self.amounts * self.unit * length).reshape(flat), (self.unit * spread).reshape(flat)
+
+    def _integral(self, t, power):
+        """Return the integral of s^-power from t to the end."""
+        slope = power - 1
         near = np.abs(slope) < 1e-6
         safe = np.where(near, 1.0, slope)
-        length = np.where(near, np.log(self.last / t), (t**-slope - self.last**-slope) / safe)
-        return (self.amounts * self.unit * length).reshape(len(cuts), -1)
+        return np.where(near, np.log(self.last / t), (t**-slope - self.last**-slope) / safe)
 
     def excess(self, cuts):
         """Return mean, root mean square and upper quantile of the excess beyond cuts."""
-        excess = self._excess(cuts)
-        order = np.argsort(excess, axis=1)
+        excess, spread = self._excess(cuts)
+        upper = excess + SPREAD * spread
+        order = np.argsort(upper, axis=1)
         part = np.cumsum(self.weight[order], axis=1)
         at = np.minimum((part < MOST).sum(axis=1), part.shape[1] - 1)
         rows = np.arange(len(cuts))
-        high = excess[rows, order[rows, at]]
+        high = upper[rows, order[rows, at]]
         return excess @ self.weight, np.sqrt(np.square(excess) @ self.weight), high
 
     def rows(self, t):

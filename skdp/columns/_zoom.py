@@ -12,6 +12,7 @@ N_CELLS, ACROSS = 120, 48  # cells of a look, and how many of them the interval 
 ALIKE = 0.93  # part of the rows in the octave of the median and its neighbours
 NEARLY_ALL = 0.75  # part of the rows in two cells that are looked at alone, at least
 MOST_LOOKS, FINEST = 12, 2.0**-44  # finest cells, part of the entries
+FARTHEST = 1000  # octave of entries whose cells have edges among the floats
 LABEL = "zoom"
 
 
@@ -157,7 +158,8 @@ def _start(survey, n, sd):
     part = np.cumsum(mass) / mass.sum()
     k = int(np.searchsorted(part, 0.5))
     near = [i for i in (k - 1, k, k + 1) if 0 <= i < mass.size and i != CELLS.n_side]
-    if k != CELLS.n_side and mass[near].sum() > ALIKE * whole:
+    apart = k != CELLS.n_side and CELLS.octave[k] < FARTHEST
+    if apart and mass[near].sum() > ALIKE * whole:
         near = [i for i in near if mass[i] > 0.02 * mass.sum()]
         return _Zoom(CELLS.low[near].min(), CELLS.high[near].max())
     size = np.maximum(np.abs(CELLS.low), np.abs(CELLS.high))

@@ -178,7 +178,8 @@ class BoundedColumns:
         nothing told. What is added so that no interval is empty only widens.
         """
         low, high = self._t_interval(self._each(confidence, simultaneous))
-        return self._entries(low), self._entries(high)
+        ends = self._entries(low), self._entries(high)  # whose order roundings may turn
+        return np.minimum(*ends), np.maximum(*ends)
 
     def _t_interval(self, confidence):
         z = two_sided(confidence, self.law)

@@ -15,7 +15,7 @@ from skdp.columns import (
 )
 from skdp.location._column_noise import ColumnNoise
 from skdp.location._counted import release_count
-from skdp.location._release import MeanRelease, bounded
+from skdp.location._release import MeanRelease
 from skdp.scales import clipped_sum
 
 __all__ = ["box_is_better", "boxed", "column_mean", "column_steps", "unboxed"]
@@ -67,7 +67,7 @@ def column_mean(table):
         table.rows,
         curator,
         center=np.array([clip.center]),
-        radius=bounded(clip.radius),
+        radius=clip.radius,
         share=curator.remaining,
         label="final sum",
     )
@@ -147,4 +147,4 @@ def unboxed(release, clips):
 
 def _box(clips):
     center = np.array([clip.center for clip in clips])
-    return center, np.array([bounded(clip.radius) for clip in clips])
+    return center, np.array([clip.radius for clip in clips])

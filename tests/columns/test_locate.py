@@ -8,7 +8,7 @@ import pytest
 from skdp import PrivateMean
 from skdp.accounting import Budget
 from skdp.chunks import ArrayRows
-from skdp.columns import CELLS, BoxedRows, OctaveCells, stands_out
+from skdp.columns import CELLS, BoxedRows, OctaveCells, Survey, stands_out
 from skdp.exceptions import UselessReleaseWarning
 from skdp.location._mean import mean_plan, private_mean
 from tests._curators import CannedCurator, FixedKeys, check_replay
@@ -234,3 +234,63 @@ def test_good_columns_raise_no_warning():
         warnings.simplefilter("error", UselessReleaseWarning)
         for kind in ("rate", "half", "years", "counts", "prices", "constant"):
             PrivateMean(random_state=0).fit(columns[kind][:, None])
+
+
+@seeded
+@pytest.mark.filterwarnings("ignore::skdp.exceptions.UselessReleaseWarning")
+@pytest.mark.parametrize("far", [1e306, 1e308, 1.7976931348623157e308])
+def test_columns_that_reach_the_ends_of_all_floats(far):
+    """Means are finite; of such a column alone it is said that nothing is known."""
+    rng = np.random.default_rng(0)
+    for sign in (-1, 1):
+        mean = PrivateMean(random_state=0).fit(np.full((6000, 1), sign * far))
+        assert np.isfinite(mean.location_).all()
+        assert mean.interval()[0][0] <= sign * far <= mean.interval()[1][0]
+    wide = far * rng.choice([-1.0, 0.5, 1.0], 3000)
+    for others in ([], [rng.normal(5, 1, 3000)], [np.where(rng.random(3000) < 0.1, 1.0, 0.0)]):
+        mean = PrivateMean(random_state=0).fit(np.column_stack([wide, *others]))
+        lower, upper = mean.interval()
+        assert np.isfinite(mean.location_).all()
+        assert (lower < upper).all()
+        assert others or (lower[0], upper[0]) == (-np.inf, np.inf)
+
+
+@seeded
+@pytest.mark.parametrize("seed", range(3))
+def test_rows_that_are_far_from_a_narrow_bulk_are_not_overlooked(seed):
+    """Entries that are alike, and 300 to 600 of 30000 a million times as far as they are wide."""
+    rng = np.random.default_rng(seed)
+    few = rng.random(30000) < 0.02
+    columns = {
+        "coded": np.where(few, 1e6, rng.normal(3, 1, few.size)),
+        "constant": np.where(few & (rng.random(few.size) < 0.6), -5e4, 12.5),
+        "spread": np.where(few, 1e3 * rng.lognormal(0, 1, few.size), 7.0),
+    }
+    for name, x in columns.items():
+        mean = PrivateMean(random_state=seed).fit(x[:, None])
+        lower, upper = mean.interval()
+        assert abs(mean.location_[0] - x.mean()) < 0.25 * abs(x.mean()), name
+        assert name == "spread" or lower[0] < x.mean() < upper[0], name
+
+
+def test_a_part_of_a_window_without_rows_is_nothing():
+    """Three counts beyond the octaves that a second look believes, a fourth within that is none."""
+    counts = np.zeros(CELLS.n_cells)
+    at = CELLS.n_side + int(np.flatnonzero(CELLS.octave[CELLS.n_side + 1 :] == 50)[0]) + 1
+    counts[at : at + 4] = -1, 37, 37, 37
+    first = Survey(counts, 10.0 * np.sqrt(2), "gaussian")
+    both = first.pooled(counts, 10.0 * np.sqrt(2))
+    assert both.seen[at]
+    assert not both.seen[at + 1 : at + 4].any()
+    assert both.kind == "nothing"
+
+
+@seeded
+def test_intervals_of_heavy_tails_know_that_their_largest_rows_are_chance():
+    """Rows of a law without a variance: 11 of 60 means are missed, 18 without that."""
+    missed = 0
+    for seed in range(60):
+        x = -np.random.default_rng(500 + seed).pareto(1.5, 5000)
+        lower, upper = PrivateMean(random_state=seed).fit(x[:, None]).interval()
+        missed += not lower[0] <= x.mean() <= upper[0]
+    assert missed <= 13

@@ -249,3 +249,13 @@ def test_sums_and_counts_are_told_with_their_noise(rng):
         count = PrivateCount(delta=delta, random_state=1).fit(X)
         low, high = count.interval(0.999)
         assert isinstance(count.count_, int) and low < 2000 < high < low + 70
+
+
+def test_intervals_between_bounds_next_to_each_other_do_not_turn():
+    from skdp.location._bounded_moments import BoundedColumns
+
+    t = np.linspace(-1, 1, 41) * 1000
+    bounds = np.tile([[1.0], [np.nextafter(1.0, 2)]], t.size)
+    columns = BoundedColumns(bounds, np.array([np.full(41, 1000.0), t]), np.eye(2), "gaussian")
+    low, high = columns.mean_interval(0.95)
+    assert (low <= high).all()
