@@ -25,7 +25,8 @@ pytestmark = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarn
 ODD = 0.7351924  # in every entry of a table: no message may hold it
 
 BINARY = ("MarginalReleaser",)
-NAMED = [(type(e).__name__, e) for e in ESTIMATORS]
+SIMPLE = ("PrivateSum", "PrivateCount")  # whose noise is all there is to tell
+NAMED = [(type(e).__name__, e) for e in ESTIMATORS if type(e).__name__ not in SIMPLE]
 NAMED += [(name, COMPOSED[name][0]) for name in ("columns", "nested", "search over a pipeline")]
 each = pytest.mark.parametrize("name, estimator", NAMED, ids=[name for name, _ in NAMED])
 
@@ -53,7 +54,9 @@ def test_a_handful_of_rows_warns_once_and_a_good_table_never(name, estimator):
     text = str(warning.message)
     assert text.startswith(f"{type(model).__name__} has released what is worth little:\n")
     assert not any(f"{value:.3g}" in text for value in few.ravel() if name not in BINARY)
-    assert not doubts(lambda: clone(estimator).set_params(epsilon=8.0, random_state=0).fit(many))
+    if getattr(estimator, "bounds", None) is None:  # else they may be far too wide
+        good = clone(estimator).set_params(epsilon=8.0, random_state=0)
+        assert not doubts(lambda: good.fit(many))
 
 
 def test_the_warning_points_at_the_line_of_the_user():
@@ -117,7 +120,7 @@ def _search(seed, score):
     from skdp.model_selection import RowScorer
 
     return PrivateSearchCV(
-        Hollow(sensitivity=1.0),
+        Hollow(sensitivity=1.0, method="bounded"),
         {"center": [0.0, 1.0]},
         scoring=RowScorer(score, 0.0, 1.0),
         epsilon=2000.0,

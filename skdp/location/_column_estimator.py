@@ -24,7 +24,7 @@ from skdp.location._places import NOTHING, TOO_WIDE, Place, Searcher, place_step
 from skdp.location._public import bounds_vectors, column_vector
 from skdp.sensitivity import bounded_column, release_bounded
 
-__all__ = ["ColumnEstimator", "doubt_extremes", "doubt_variance"]
+__all__ = ["CLEAR", "UNTOLD", "ColumnEstimator", "doubt_extremes", "doubt_variance"]
 
 ALIKE = "no two values were told apart in a column: all are taken to lie within 1 of a point"
 UNTOLD = "the scale of a column was not found: it is no larger than what noise or unseen rows make"

@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 from skdp.denoising._parameter import DENOISER
 from skdp.denoising._vector import VectorMixin
 from skdp.location._bounded_moments import BoundedColumns
-from skdp.location._column_estimator import ColumnEstimator, doubt_variance
+from skdp.location._column_estimator import CLEAR, UNTOLD, ColumnEstimator, doubt_variance
 
 __all__ = ["PrivateVariance"]
 
@@ -139,6 +139,7 @@ class PrivateVariance(VectorMixin, ColumnEstimator):
 
     def _fitted_between(self, columns, curator):
         var, sd = columns.variance()
+        curator.doubt(UNTOLD, columns=~(var > CLEAR * sd))
         fitted = self._fitted([var], [sd], None)
         if self.denoiser is None:
             return {**fitted, "scale_": columns.deviation()[0]}
