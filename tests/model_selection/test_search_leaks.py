@@ -26,6 +26,7 @@ from skdp import (
     config_context,
 )
 from skdp._curator import replaced_curator
+from skdp.exceptions import UselessReleaseWarning
 from skdp.mechanisms._repeats import trials_of
 from skdp.model_selection import AccuracyScorer, PrivateSearchCV, RowScorer
 from skdp.model_selection._budgets import search_budgets
@@ -62,6 +63,7 @@ def traces(search, k, monkeypatch, capfd, caplog):
     capfd.readouterr()
     with warnings.catch_warnings(record=True) as seen, joblib.parallel_config(verbose=10):
         warnings.simplefilter("always")
+        warnings.simplefilter("ignore", UselessReleaseWarning)  # of the winner, which is released
         with caplog.at_level(logging.DEBUG):
             search.fit(X)
     out = capfd.readouterr()

@@ -67,7 +67,7 @@ def test_rows_are_mapped_scaled_and_clustered(X):
         RowMap(np.log1p), PrivateStandardScaler(), FriendlyCoreKMeans(3), **LOUD
     ).fit(X)
     logs = np.log1p(X)
-    np.testing.assert_allclose(pipe[1].mean_, logs.mean(axis=0), atol=0.05)
+    np.testing.assert_allclose(pipe[1].mean_, logs.mean(axis=0), atol=0.08)
     scaled = (logs - pipe[1].mean_) / pipe[1].scale_
     np.testing.assert_array_equal(pipe.predict(X), pipe[2].predict(scaled))
     best = KMeans(3, n_init=10, random_state=0).fit(scaled).inertia_

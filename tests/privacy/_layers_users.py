@@ -32,7 +32,7 @@ from skdp.audit._checks_bill import check_numpy_parameters, check_prices
 from skdp.audit._pairs import Pair
 from skdp.audit._samples import Sample
 from skdp.audit._sensitivity import examine_pair
-from skdp.exceptions import AuditFailure, BudgetExceeded, ReleaseError
+from skdp.exceptions import AuditFailure, BudgetExceeded, ReleaseError, UselessReleaseWarning
 from skdp.mechanisms._repeats import Trials
 from skdp.model_selection import RowScorer
 from tests import test_curator, test_numbers, test_threads
@@ -260,6 +260,7 @@ def _said(search, n_runs):
             parallel_config(verbose=10),
         ):
             warnings.simplefilter("always")
+            warnings.simplefilter("ignore", UselessReleaseWarning)  # of the winner: released
             clone(search).fit(test_leaks.X)
     finally:
         logging.getLogger().removeHandler(handler)
