@@ -46,7 +46,7 @@ def stands_out(counts, octave, scale, *, law="gaussian", false=RARE):
             if not seen[i : i + width].any():
                 seen[i : i + width] = True
     sized = seen & (np.arange(counts.size) != counts.size // 2)  # zero is near to no octave
-    near = np.convolve(sized, np.ones(2 * NEAR + 1), "same") > 0
+    near = np.convolve(sized, np.ones(2 * NEAR + 1))[NEAR : NEAR + counts.size] > 0
     return seen | (near & (counts > rounded_level(noise_level(FAINT, 1, law=law) * scale, 1)))
 
 

@@ -66,7 +66,7 @@ def audit_pair(params, X, **options):
         return audit(PrivateMean(delta=0.05, **params), X[:-1], X, **options)
 
 
-@pytest.mark.parametrize("epsilon", [1.0, 2.0])
+@pytest.mark.parametrize("epsilon", [1.0, pytest.param(2.0, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("pair", WORST_PAIRS)
 def test_private_mean_on_its_worst_pairs(pair, epsilon):
     params, X = WORST_PAIRS[pair]

@@ -71,6 +71,14 @@ def test_noise_rarely_stands_out(law):
     assert sum(seen.any() for seen in told) <= 0.05 * 400 + 4.7 * np.sqrt(0.05 * 400)
 
 
+@pytest.mark.parametrize("n_cells", [1, 2, 8, 12, 40])
+def test_short_histograms_are_read(n_cells):
+    counts = np.zeros(n_cells)
+    counts[-1] = 500.0
+    seen = stands_out(counts, np.arange(n_cells), 10.0)
+    assert seen.tolist() == [*[False] * (n_cells - 1), True]
+
+
 def test_what_stands_out_is_seen_and_narrow():
     counts = np.zeros(CELLS.n_cells)
     counts[[CELLS.n_side, CELLS.n_side + 1100]] = 900, 300
