@@ -74,7 +74,9 @@ def column_mean(table):
     offset, noise = total / n, sd / n
     noise = np.hypot(noise, (np.abs(offset) + noise) * table.count.sd / n)
     bias = np.array([[clip.below], [clip.above]])
-    return table.checked(MeanRelease(clip.center + offset, noise, bias, n), clip.radius)
+    return table.checked(
+        MeanRelease(np.nan_to_num(clip.center + offset), noise, bias, n), clip.radius
+    )
 
 
 def _located(table, **known):
@@ -139,7 +141,7 @@ def unboxed(release, clips):
     bias = np.array([[clip.below for clip in clips], [clip.above for clip in clips]])
     return replace(
         release,
-        location=center + radius * release.location,
+        location=np.nan_to_num(center + radius * release.location),
         noise_scale=radius * release.noise_scale,
         clipping_bound=radius * release.clipping_bound + bias,
     )

@@ -8,9 +8,11 @@ import pytest
 from skdp import PrivateMean
 from skdp.accounting import Budget
 from skdp.chunks import ArrayRows
-from skdp.columns import CELLS, BoxedRows, OctaveCells, Survey, stands_out
+from skdp.columns import CELLS, BoxedRows, Clipping, OctaveCells, Survey, stands_out
 from skdp.exceptions import UselessReleaseWarning
+from skdp.location._column_roads import unboxed
 from skdp.location._mean import mean_plan, private_mean
+from skdp.location._release import MeanRelease
 from tests._curators import CannedCurator, FixedKeys, check_replay
 
 seeded = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")
@@ -223,6 +225,14 @@ def test_nothing_found_is_told():
         mean = PrivateMean(epsilon=0.01, random_state=0).fit(np.full((20, 1), 5.0))
     assert np.isinf(mean.noise_scale_).all()
     assert np.isinf(np.abs(mean.interval())).all()
+
+
+def test_no_answer_makes_a_mean_infinite():
+    """Noise may be as large as it likes, and boxes as wide."""
+    far = MeanRelease(np.array([1e300, -1e300]), np.ones(2), np.zeros((2, 2)), 10.0)
+    clips = [Clipping(center, 2.0**900, 0.0, 0.0) for center in (0.0, -1.7e308)]
+    with np.errstate(over="ignore"):
+        assert np.isfinite(unboxed(far, clips).location).all()
 
 
 @seeded
