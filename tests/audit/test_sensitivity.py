@@ -95,7 +95,11 @@ def pairs(draw):
     )
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
+@pytest.mark.parametrize(
+    "estimator",
+    [pytest.param(one, marks=pytest.mark.slow if one in EXPENSIVE else ()) for one in ESTIMATORS],
+    ids=repr,
+)
 def test_searched_pairs(estimator):
     # a failure event has probability < 1e-6 in all examples together
     some = 40 if isinstance(estimator, PrivatePipeline | PrivateSearchCV) else 150
