@@ -18,13 +18,14 @@ class Clipping:
 
     As a rule the mean of the entries lies at most ``below`` under that of the clipped ones, and at
     most ``above`` over it; both are infinite for entries so far apart that the radius ends first.
-    Centre and radius are finite, the radius is in [2^-900, 2^900].
+    Centre and radius are finite, the radius is in [2^-900, 2^900]. ``heavy`` tails may hold more.
     """
 
     center: float
     radius: float
     below: float
     above: float
+    heavy: bool = False
 
 
 def best_clipping(center, unit, up, down, *, n, noise, sd, count_sd):
@@ -74,6 +75,7 @@ def best_clipping(center, unit, up, down, *, n, noise, sd, count_sd):
         radius=reach,
         below=float(_bias(down, "most", radius - c, n)) * unit + rounding,
         above=float(_bias(up, "most", c + radius, n)) * unit + rounding,
+        heavy=up.heavy or down.heavy,
     )
 
 

@@ -19,6 +19,7 @@ BEYOND = np.exp2(np.arange(1, 9) / 4)  # candidates beyond the top
 MANY = 200  # rows, in noise of a count, from which on the law is trusted for two octaves, not one
 DOUBT, MOST = 0.7, 0.985  # noise in a bias that is weighed, and quantile of one that is bounded
 KNOWN, HIDDEN, TOLD = 2.0, 1.4, 1.0
+NO_SURPRISE = 0.2  # posterior probability of a tail without a variance that is told of
 SPREAD = 1.5  # standard deviations of what rows of one law have beyond a cut
 OTHER = 2  # octaves above the bulk that an entry of another size counts for, if all seem equal
 UNSEEN = 4.5  # rows at the distance of zero that may not stand out, in noise of a count
@@ -37,6 +38,8 @@ class Tail:
     expected, likely, most : ndarrays of shape (k,)
         Number of rows times length that lies beyond each cut: as the counts tell, with the weight
         of what they do not tell, and an upper bound that holds as a rule.
+    heavy : bool
+        Whether what is seen may well be a tail without a variance.
     """
 
     top: float
@@ -44,6 +47,7 @@ class Tail:
     expected: np.ndarray
     likely: np.ndarray
     most: np.ndarray
+    heavy: bool
 
     def at(self, what, distances):
         """Return one of the attributes at distances; negative ones reach into the other side."""
@@ -80,8 +84,8 @@ def read_tail(edges, counts, sd, bulk, *, n, per_octave, entry=None):
     if first > near:  # far rows are a bulk of their own
         top = max(top, _top_cell(edges, counts, sd, edges[top], per_octave, entry))
     T = edges[top + 1]
-    beyond = BEYOND if n > MANY * sd else BEYOND[: len(BEYOND) // 2]
-    cuts = np.concatenate([edges[: top + 2], T * beyond])
+    candidates = BEYOND if n > MANY * sd else BEYOND[: len(BEYOND) // 2]
+    cuts = np.concatenate([edges[: top + 2], T * candidates])
     law = _PowerLaw(edges, counts, sd, first, top, per_octave)
     at = top + 1  # the law speaks of what lies beyond the top
     mean, size, high = (np.concatenate([[x[0]] * at, x]) for x in law.excess(cuts[at:]))
@@ -93,7 +97,7 @@ def read_tail(edges, counts, sd, bulk, *, n, per_octave, entry=None):
     seen = np.maximum(over @ counts[: top + 1], 0.0)
     noise = sd * np.sqrt(np.square(over).sum(axis=1))
     below = cuts < T
-    sure = sd * np.hypot(KNOWN * np.sqrt(np.square(over).sum(axis=1)), HIDDEN * T)
+    sure = np.hypot(KNOWN * noise, HIDDEN * sd * T)
     told = np.where(below, seen + high + 2 * beyond * gap, high) + TOLD * noise
     most = np.maximum(sure, told)
     if entry is not None:
@@ -104,6 +108,7 @@ def read_tail(edges, counts, sd, bulk, *, n, per_octave, entry=None):
         expected=np.where(below, seen + mean + beyond * gap, mean),
         likely=np.where(below, np.hypot(seen, DOUBT * noise) + likely + beyond * gap, likely),
         most=most,
+        heavy=law.heavy,
     )
 
 
@@ -165,6 +170,12 @@ class _PowerLaw:
         weight = np.exp((misfit.min() - misfit) / 2) * PRIOR
         self.weight = (weight / weight.sum()).ravel()
         self.last = np.maximum(2 * self.amounts, 1.0) ** (1 / POWERS)
+
+    @property
+    def heavy(self):
+        """Whether a power below 2 is no surprise."""
+        powers = self.weight.reshape(-1, len(POWERS)).sum(axis=0)
+        return bool(powers[POWERS < 2].sum() > NO_SURPRISE)
 
     def _excess(self, cuts):
         """Return mean and standard deviation of the excess for cuts, starts, amounts and powers."""

@@ -26,6 +26,10 @@ FEW_FOR_BOX, MANY_FOR_BOX = 30, 450  # rows in noise units of one of d sums
 UNITS_ARE_FOUND = 200  # so many suffice to find the units of columns that are clipped together
 NOTHING = "nothing found: too few rows to tell where a column lies; its location_ is a start"
 ZEROS = "nothing but zeros stands out in a column: larger entries, if any, are clipped to [-1, 1]"
+HEAVY = (
+    "a column has so heavy a tail that rows too few to be seen may carry its mean: its interval is "
+    "a guess; pass bounds=(low, high) if known"
+)
 FEW_ROWS_TOLD = (
     "so few rows for this epsilon that the mean is coarse: pass bounds=(low, high) if known"
 )
@@ -86,6 +90,7 @@ def _located(table, **known):
     kinds = np.array([one.kind for one in located])
     curator.doubt(NOTHING, columns=kinds == "nothing")
     curator.doubt(ZEROS, columns=kinds == "zeros")
+    curator.doubt(HEAVY, columns=np.array([one.clipping.heavy for one in located]))
     return located
 
 

@@ -246,6 +246,13 @@ def test_no_interval_is_of_zero_width():
 
 
 @seeded
+def test_a_tail_without_a_variance_is_told():
+    x = 1 + np.random.default_rng(6).pareto(1.2, 20000)
+    with pytest.warns(UselessReleaseWarning, match="so heavy a tail"):
+        PrivateMean(random_state=0).fit(x[:, None])
+
+
+@seeded
 def test_good_columns_raise_no_warning():
     columns = _columns(np.random.default_rng(5), 20000)
     with warnings.catch_warnings():
