@@ -6,26 +6,18 @@ from fractions import Fraction
 
 import numpy as np
 
-from skdp.accounting import Plan, Step
-from skdp.cluster._grid import Grid, count_cells
+from skdp.accounting import Step
 from skdp.cluster._lattice import Lattice
-from skdp.cluster._locate import Located, locate, locate_steps
-from skdp.cluster._refine import cluster_sums, refine, refine_steps
-from skdp.cluster._subspace import Subspace, find_subspace, whole_space
+from skdp.cluster._locate import locate_steps
+from skdp.cluster._lockstep import in_step
+from skdp.cluster._refine import cluster_sums, refine_steps
+from skdp.cluster._search import FLAT, search_cells, search_steps
+from skdp.cluster._subspace import Subspace
 from skdp.cluster._synopsis import Synopsis, weighted_kmeans
-from skdp.cluster._tree import grow, schedule
 
-__all__ = [
-    "KMeansRelease",
-    "Start",
-    "density_centers",
-    "density_kmeans",
-    "density_plan",
-    "density_steps",
-]
+__all__ = ["Start", "density_centers", "density_steps"]
 
-GRAM_SHARE, TREE_SHARE, LIFT_PART = 0.12, 0.40, 0.2
-FLAT = 3  # columns up to which the tree grows in all coordinates
+LIFT_PART = 0.2
 STRONG = 300.0  # noise sds of a cluster that a few cells of noise cannot outweigh
 WORTHLESS = 15.0, 30.0  # noise sds of a cluster, in few and many columns: below, centres are off
 WEAK = "weak signal: a cluster of mean size hardly stands out of the noise"
@@ -36,13 +28,12 @@ class Start:
     """Centres to refine. Everything is released.
 
     ``centers`` (k, d) in units of the table; ``synopsis``: cells in the coordinates of
-    ``subspace``, in units of the located radius; ``left``: share that is left of what was given.
+    ``subspace``, in units of the located radius.
     """
 
     centers: np.ndarray
     synopsis: Synopsis
     subspace: Subspace
-    left: Fraction
 
     @property
     def known(self):
@@ -51,65 +42,9 @@ class Start:
         return {"synopsis": self.synopsis} if flat else {"subspace": self.subspace}
 
 
-@dataclass(frozen=True)
-class KMeansRelease:
-    """Released clusters: see :class:`skdp.cluster._refine.Refined` and ``located``."""
-
-    centers: np.ndarray
-    n_rows: float
-    counts: np.ndarray
-    noise_scale: np.ndarray
-    radii: np.ndarray
-    n_refused: int
-    located: Located
-
-
 def density_steps():
     """Return every step that the density road may take, a tuple of Step."""
-    search = (
-        Step("gram", at_most=GRAM_SHARE),
-        Step("cells", at_most=TREE_SHARE, times=4),
-        Step("lift", at_most=LIFT_PART),
-    )
-    return (*locate_steps(), *search, *refine_steps())
-
-
-def density_plan(budget):
-    """Return the plan of :func:`density_kmeans`; ``budget`` is a Gaussian Budget."""
-    return Plan(budget, density_steps())
-
-
-def density_kmeans(rows, curator, n_clusters, *, n_init=30, seed=0):
-    """Release k centres of small mean squared distance, without bounds.
-
-    Parameters
-    ----------
-    rows : ArrayRows of n rows of length d
-    curator : Curator
-        With the steps of :func:`density_steps`.
-    n_clusters : int
-    n_init : int, default=30
-        Starts of the k-means on released cells; costs no budget.
-    seed : int, default=0
-        Public, for k-means on released cells.
-
-    Returns
-    -------
-    release : KMeansRelease
-
-    Notes
-    -----
-    **Privacy** (add or remove one row): every release is a function of the rows and of earlier
-    releases whose sensitivity is proved where it is made, plus Gaussian noise; shares depend on
-    earlier releases only (user guide "Accounting", theorem 2).
-    """
-    located = locate(rows, curator)
-    start = density_centers(rows, curator, located, n_clusters, n_init=n_init, seed=seed)
-    done = refine(rows, curator, located, start.centers, **start.known)
-    return KMeansRelease(
-        done.centers, located.n_rows, done.counts, done.noise_scale, done.radii, done.n_refused,
-        located,
-    )  # fmt: skip
+    return (*locate_steps(), *search_steps(), Step("lift", at_most=LIFT_PART), *refine_steps())
 
 
 def density_centers(rows, curator, located, n_clusters, *, n_init=30, seed=0, share=None):
@@ -117,48 +52,46 @@ def density_centers(rows, curator, located, n_clusters, *, n_init=30, seed=0, sh
 
     Parameters
     ----------
-    rows, curator, n_clusters, n_init, seed
-        As in :func:`density_kmeans`.
+    rows : ArrayRows of n rows of length d
+    curator : Curator
+        With the steps of :func:`density_steps`.
     located : Located
+    n_clusters : int
+    n_init : int, default=30
+        Starts of the k-means on released cells; costs no budget.
+    seed : int, default=0
+        Public, for k-means on released cells.
     share : float or Fraction, default=None
         For this search and the refinement after it; None is all that remains.
 
     Returns
     -------
     start : Start
+
+    Notes
+    -----
+    **Privacy** (add or remove one row): every release is a function of the rows and of earlier
+    releases whose sensitivity is proved where it is made, plus Gaussian noise; shares depend on
+    earlier releases only (user guide "Accounting", theorem 2).
     """
     share = curator.remaining if share is None else min(Fraction(share), curator.remaining)
-    before = curator.remaining
-    signal = located.n_rows * curator.budget.mu * math.sqrt(share) / n_clusters
+    before, mu = curator.remaining, curator.budget.mu
+    signal = located.n_rows * mu * math.sqrt(share) / n_clusters
     if signal < WORTHLESS[rows.n_features > FLAT]:
         curator.doubt(WEAK)
-    if rows.n_features <= FLAT:
-        subspace = whole_space(located.half)
-    else:
-        most = min(max(n_clusters - 1, 2), 2 if signal < 30 else 3 if signal < 100 else 6)
-        gram_share = Fraction(GRAM_SHARE) * share
-        subspace = find_subspace(rows, curator, located, most=most, share=gram_share)
-    plan = schedule(signal, n_clusters, flat=subspace.W is None)
-    grid = Grid(subspace.half, plan.depth)
-    synopsis = grow(
-        count_cells(rows, located, subspace, grid),
-        grid,
-        curator,
-        plan,
-        n_rows=located.n_rows,
-        n_clusters=n_clusters,
-        share=Fraction(TREE_SHARE) * share,
-        seed=seed,
+    search = search_cells(
+        located, n_clusters=n_clusters, signal=signal, share=share, mu=mu, seed=seed
     )
+    (found,) = in_step([search], rows, curator)
+    subspace, synopsis = found.subspace, found.synopsis
     cells = synopsis.cautious if signal < STRONG else synopsis
     points, _ = weighted_kmeans(cells, n_clusters, n_init=n_init, seed=seed, box=subspace.half)
-    left = share - (before - curator.remaining)
     if subspace.mapped:
-        y = _lifted(rows, curator, located, subspace, points, share=Fraction(LIFT_PART) * left)
         left = share - (before - curator.remaining)
+        y = _lifted(rows, curator, located, subspace, points, share=Fraction(LIFT_PART) * left)
     else:
         y = subspace.lift(points)
-    return Start(located.inside(located.to_data(y)), synopsis, subspace, left)
+    return Start(located.inside(located.to_data(y)), synopsis, subspace)
 
 
 def _lifted(rows, curator, located, subspace, points, *, share):
