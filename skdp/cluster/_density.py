@@ -7,13 +7,15 @@ from fractions import Fraction
 import numpy as np
 
 from skdp.accounting import Step
+from skdp.cluster._allocate import allocate
 from skdp.cluster._lattice import Lattice
-from skdp.cluster._locate import locate_steps
+from skdp.cluster._locate import Located, locate_steps
 from skdp.cluster._lockstep import in_step
+from skdp.cluster._peel import places_steps
+from skdp.cluster._places import Places
 from skdp.cluster._refine import cluster_sums, refine_steps
 from skdp.cluster._search import FLAT, search_cells, search_steps
-from skdp.cluster._subspace import Subspace
-from skdp.cluster._synopsis import Synopsis, weighted_kmeans
+from skdp.cluster._synopsis import weighted_kmeans
 
 __all__ = ["Start", "density_centers", "density_steps"]
 
@@ -27,24 +29,26 @@ WEAK = "weak signal: a cluster of mean size hardly stands out of the noise"
 class Start:
     """Centres to refine. Everything is released.
 
-    ``centers`` (k, d) in units of the table; ``synopsis``: cells in the coordinates of
-    ``subspace``, in units of the located radius.
+    ``places``: where they lie; ``centers`` (k, d) in units of the table; ``found``: the cells of
+    every place.
     """
 
+    places: Located | Places
     centers: np.ndarray
-    synopsis: Synopsis
-    subspace: Subspace
+    found: list
 
     @property
     def known(self):
-        """What :func:`refine` can use: the cells in few columns, else the subspace."""
-        flat = self.subspace.W is None
-        return {"synopsis": self.synopsis} if flat else {"subspace": self.subspace}
+        """What :func:`refine` can use: the cells in few columns, else the subspace of one place."""
+        if self.found[0].subspace.W is None:
+            return {"synopsis": self.places.joined([f.synopsis for f in self.found])}
+        return {"subspace": self.found[0].subspace} if len(self.found) == 1 else {}
 
 
 def density_steps():
     """Return every step that the density road may take, a tuple of Step."""
-    return (*locate_steps(), *search_steps(), Step("lift", at_most=LIFT_PART), *refine_steps())
+    places = (*locate_steps(), *places_steps())
+    return (*places, *search_steps(), Step("lift", at_most=LIFT_PART), *refine_steps())
 
 
 def density_centers(rows, curator, located, n_clusters, *, n_init=30, seed=0, share=None):
@@ -55,7 +59,7 @@ def density_centers(rows, curator, located, n_clusters, *, n_init=30, seed=0, sh
     rows : ArrayRows of n rows of length d
     curator : Curator
         With the steps of :func:`density_steps`.
-    located : Located
+    located : Located or Places
     n_clusters : int
     n_init : int, default=30
         Starts of the k-means on released cells; costs no budget.
@@ -79,42 +83,80 @@ def density_centers(rows, curator, located, n_clusters, *, n_init=30, seed=0, sh
     signal = located.n_rows * mu * math.sqrt(share) / n_clusters
     if signal < WORTHLESS[rows.n_features > FLAT]:
         curator.doubt(WEAK)
-    search = search_cells(
-        located, n_clusters=n_clusters, signal=signal, share=share, mu=mu, seed=seed
-    )
-    (found,) = in_step([search], rows, curator)
-    subspace, synopsis = found.subspace, found.synopsis
-    cells = synopsis.cautious if signal < STRONG else synopsis
-    points, _ = weighted_kmeans(cells, n_clusters, n_init=n_init, seed=seed, box=subspace.half)
-    if subspace.mapped:
+    searches = [
+        search_cells(ball, n_clusters=n_clusters, signal=signal, share=share, mu=mu, seed=seed)
+        for ball in located.balls
+    ]
+    alone = len(searches) == 1
+    found = in_step(searches, rows, curator, None if alone else Lattice(located).places)
+    numbers = [n_clusters]
+    if not alone:
+        numbers = allocate(located, found, n_clusters, seed=seed)
+        located, found, numbers = _with_centres(located, found, numbers, curator)
+    points = [
+        weighted_kmeans(
+            f.synopsis.cautious if signal < STRONG else f.synopsis, number,
+            n_init=n_init, seed=seed, box=f.subspace.half,
+        )[0]
+        for f, number in zip(found, numbers, strict=True)
+    ]  # fmt: skip
+    if found[0].subspace.mapped:
         left = share - (before - curator.remaining)
-        y = _lifted(rows, curator, located, subspace, points, share=Fraction(LIFT_PART) * left)
+        centers = _lifted(rows, curator, located, found, points, share=Fraction(LIFT_PART) * left)
     else:
-        y = subspace.lift(points)
-    return Start(located.inside(located.to_data(y)), synopsis, subspace)
+        centers = np.concatenate(
+            [f.located.to_data(f.subspace.lift(z)) for f, z in zip(found, points, strict=True)]
+        )
+    return Start(located, located.inside(centers), found)
 
 
-def _lifted(rows, curator, located, subspace, points, *, share):
-    """Release the means in all d coordinates of the clusters of a random projection.
+def _with_centres(places, found, numbers, curator):
+    """Return the places that got centres: one is a Located."""
+    stay = [p for p, number in enumerate(numbers) if number]
+    if len(stay) < len(numbers):
+        lost = sum(
+            ball.n_rows for ball, number in zip(places.balls, numbers, strict=True) if not number
+        )
+        curator.doubt(
+            f"about {lost:.2g} rows farther than {places.home.kept:.3g} from the bulk were left "
+            "out: they are scattered, no group"
+        )
+    kept = places.only(stay)
+    return kept, [found[p] for p in stay], [numbers[p] for p in stay]
+
+
+def _lifted(rows, curator, located, found, points, *, share):
+    """Release the means in all d coordinates of the clusters of random projections.
 
     Notes
     -----
-    **Privacy**: of :func:`skdp.cluster._refine.cluster_sums`, with one ball for all; the label of a
-    row comes from its coordinates in the subspace, rounded to integers one by one.
+    **Privacy**: of :func:`skdp.cluster._refine.cluster_sums`, with one ball for each place; the
+    label of a row comes from its coordinates in the subspace of its place, rounded to integers one
+    by one.
     """
 
-    def on_grid(Z):
-        return np.trunc(np.clip(Z, -subspace.half, subspace.half) * 2.0**22)
+    def on_grid(subspace):
+        return lambda Z: np.trunc(np.clip(Z, -subspace.half, subspace.half) * 2.0**22)
 
-    lattice, C = Lattice(located), on_grid(points)
+    sizes = [len(z) for z in points]
+    ends = np.cumsum(sizes)
+    C, through, centers, radii = [], [], [], []
+    for f, z, end in zip(found, points, ends, strict=True):
+        rounded = on_grid(f.subspace)
+        C.append((np.arange(end - len(z), end), rounded(z)))
+        through.append(lambda Q, f=f, rounded=rounded: rounded(f.subspace.coordinates(Q)))
+        centers += [f.located.center] * len(z)
+        radii += [f.located.radius] * len(z)
+    lattice = Lattice(located)
     counts, sums, _ = cluster_sums(
         rows,
         curator,
-        lambda block: lattice.labels(block, C, lambda Q: on_grid(subspace.coordinates(Q)))[0],
-        np.broadcast_to(located.center, (len(points), rows.n_features)),
-        radii=np.full(len(points), located.radius),
+        lambda block: lattice.labels(block, C, through)[0],
+        np.array(centers),
+        radii=np.array(radii),
         weight=0.15,
         share=share,
         label="lift",
     )
-    return sums / np.maximum(counts, 1.0)[:, None]
+    y = np.split(sums / np.maximum(counts, 1.0)[:, None], ends[:-1])
+    return np.concatenate([f.located.to_data(z) for f, z in zip(found, y, strict=True)])
