@@ -7,11 +7,13 @@ from fractions import Fraction
 import numpy as np
 
 from skdp.accounting import Plan, Step
+from skdp.cluster._few_rows import few_rows, few_rows_steps, is_few
 from skdp.cluster._grid import Grid, count_cells
 from skdp.cluster._lattice import Lattice
 from skdp.cluster._locate import Located, locate, locate_steps
-from skdp.cluster._refine import cluster_sums, refine, refine_steps
+from skdp.cluster._refine import refine, refine_steps
 from skdp.cluster._subspace import Subspace, find_subspace, whole_space
+from skdp.cluster._sums import cluster_sums
 from skdp.cluster._synopsis import Synopsis, weighted_kmeans
 from skdp.cluster._tree import grow, schedule
 
@@ -28,6 +30,10 @@ GRAM_SHARE, TREE_SHARE, LIFT_PART = 0.12, 0.40, 0.2
 FLAT = 3  # columns up to which the tree grows in all coordinates
 STRONG = 300.0  # noise sds of a cluster that a few cells of noise cannot outweigh
 WORTHLESS = 15.0, 30.0  # noise sds of a cluster, in few and many columns: below, centres are off
+FEW_ROWS = (
+    "few rows: moments and steps of Lloyd, as a cluster of mean size is {:.1f} noise standard "
+    "deviations"
+)
 WEAK = "weak signal: a cluster of mean size hardly stands out of the noise"
 
 
@@ -60,7 +66,6 @@ class KMeansRelease:
     counts: np.ndarray
     noise_scale: np.ndarray
     radii: np.ndarray
-    n_refused: int
     located: Located
 
 
@@ -71,7 +76,7 @@ def density_steps():
         Step("cells", at_most=TREE_SHARE, times=4),
         Step("lift", at_most=LIFT_PART),
     )
-    return (*locate_steps(), *search, *refine_steps())
+    return (*locate_steps(), *search, *few_rows_steps(), *refine_steps())
 
 
 def density_plan(budget):
@@ -104,12 +109,32 @@ def density_kmeans(rows, curator, n_clusters, *, n_init=30, seed=0):
     earlier releases only (user guide "Accounting", theorem 2).
     """
     located = locate(rows, curator)
-    start = density_centers(rows, curator, located, n_clusters, n_init=n_init, seed=seed)
-    done = refine(rows, curator, located, start.centers, **start.known)
+    done = density_road(rows, curator, located, n_clusters, n_init=n_init, seed=seed)
     return KMeansRelease(
-        done.centers, located.n_rows, done.counts, done.noise_scale, done.radii, done.n_refused,
+        done.centers, located.n_rows, done.counts, done.noise_scale, done.radii,
         located,
     )  # fmt: skip
+
+
+def density_road(rows, curator, located, n_clusters, *, n_init=30, seed=0):
+    """Release clusters by counts and sums, or by moments and steps of Lloyd where rows are few.
+
+    Parameters
+    ----------
+    rows, curator, n_clusters, n_init, seed
+        As in :func:`density_kmeans`.
+    located : Located
+
+    Returns
+    -------
+    refined : Refined
+    """
+    signal = located.n_rows * curator.budget.mu * math.sqrt(curator.remaining) / n_clusters
+    if is_few(signal, n_clusters, rows.n_features):
+        curator.decide(FEW_ROWS.format(signal))
+        return few_rows(rows, curator, located, n_clusters, seed=seed)
+    start = density_centers(rows, curator, located, n_clusters, n_init=n_init, seed=seed)
+    return refine(rows, curator, located, start.centers, **start.known)
 
 
 def density_centers(rows, curator, located, n_clusters, *, n_init=30, seed=0, share=None):
@@ -166,7 +191,7 @@ def _lifted(rows, curator, located, subspace, points, *, share):
 
     Notes
     -----
-    **Privacy**: of :func:`skdp.cluster._refine.cluster_sums`, with one ball for all; the label of a
+    **Privacy**: of :func:`skdp.cluster._sums.cluster_sums`, with one ball for all; the label of a
     row comes from its coordinates in the subspace, rounded to integers one by one.
     """
 
@@ -174,7 +199,7 @@ def _lifted(rows, curator, located, subspace, points, *, share):
         return np.trunc(np.clip(Z, -subspace.half, subspace.half) * 2.0**22)
 
     lattice, C = Lattice(located), on_grid(points)
-    counts, sums, _ = cluster_sums(
+    lifted = cluster_sums(
         rows,
         curator,
         lambda block: lattice.labels(block, C, lambda Q: on_grid(subspace.coordinates(Q)))[0],
@@ -183,5 +208,6 @@ def _lifted(rows, curator, located, subspace, points, *, share):
         weight=0.15,
         share=share,
         label="lift",
+        squares=False,
     )
-    return sums / np.maximum(counts, 1.0)[:, None]
+    return lifted.sums / np.maximum(lifted.counts, 1.0)[:, None]

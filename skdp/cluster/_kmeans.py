@@ -9,7 +9,7 @@ from skdp._estimator import PrivateEstimator
 from skdp._public import public_seed
 from skdp.accounting import Budget, Plan
 from skdp.cluster._base import CentersMixin, LocalLabels
-from skdp.cluster._density import density_centers, density_steps
+from skdp.cluster._density import density_road, density_steps
 from skdp.cluster._friendly_road import friendly_centers, friendly_road_steps, parts_for
 from skdp.cluster._locate import locate
 from skdp.cluster._place import PublicPlace
@@ -197,19 +197,21 @@ class FriendlyCoreKMeans(CentersMixin, PublicPlace, PrivateEstimator):
         given, seed = rows, public_seed(self.random_state)
         place, rows = self._placed(given)
         located = locate(rows, curator, place=place)
-        centers, known = self._friendly(rows, curator, located, seed), {}
+        centers = self._friendly(rows, curator, located, seed)
         if centers is None:
-            start = density_centers(
+            done = density_road(
                 rows, curator, located, self.n_clusters, n_init=self.n_init, seed=seed
             )
-            centers, known = start.centers, start.known
-        done = refine(rows, curator, located, centers, **known)
+        else:
+            done = refine(rows, curator, located, centers)
         fitted = {
             "cluster_centers_": done.centers,
             "cluster_sizes_": done.counts,
             "noise_scale_": done.noise_scale,
             "cluster_radii_": done.radii,
             "n_iter_": done.n_steps,
+            "inertia_": done.inertia,
+            "inertia_noise_": done.inertia_noise,
         }
         if self.store_labels:
             fitted["_labels"] = LocalLabels.of(given, done.centers)
