@@ -208,6 +208,6 @@ def _lifted(rows, curator, located, subspace, points, *, share):
         weight=0.15,
         share=share,
         label="lift",
-        squares=False,
+        squares=0.0,
     )
     return lifted.sums / np.maximum(lifted.counts, 1.0)[:, None]

@@ -67,7 +67,8 @@ class Prior:
     def of(cls, located):
         """Return the prior of the box that rows are clipped to, else of the located ball."""
         if located.box is not None:
-            return cls(located.half, True)
+            half = located.half
+            return cls(half, True)
         d = len(located.center)
         return cls(np.full(d, 1 / math.sqrt(d)), False)
 

@@ -15,6 +15,10 @@ __all__ = ["Located", "locate", "locate_steps", "read_reach", "read_scale"]
 
 COUNT_SHARE, LOCATE_SHARE, ROUNDS = 0.01, 0.16, 12
 SCALE_SHARES, CENTRE_SHARES = (0.0075, 0.08), (0.0075, 0.03)
+FEW = 150.0  # noise sds of all rows, below which to know where they lie is worth much
+FEW_LOCATE, FEW_CENTRE = 0.6, 0.12  # shares of few rows
+SHRUNK, FEW_SHRUNK = 0.6, 0.25  # of the radius: a ball so much smaller is worth another round
+HOPELESS = 10.0  # noise sds of all rows, below which no search inside a public ball can succeed
 BINS = LogBins(2)
 DROP = 2.0  # rows beyond twice the reach are outliers: dropped, not clipped into a ring
 ABOVE = 0.01  # part of the rows that may lie beyond the radius
@@ -86,7 +90,7 @@ def locate_steps():
     return (
         Step("row count", at_most=COUNT_SHARE),
         Step("scale", at_most=SCALE_SHARES[1], times=ROUNDS),
-        Step("location", at_most=CENTRE_SHARES[1], times=ROUNDS),
+        Step("location", at_most=FEW_CENTRE, times=ROUNDS),
     )
 
 
@@ -127,22 +131,27 @@ def locate(rows, curator, *, share=1.0, place=None):
     n, n_sd = max(float(release.value[0]), 1.0), release.scale
     need = n * curator.budget.mu * math.sqrt(share)
     scale_share = share * float(np.clip((30 / need) ** 2, *SCALE_SHARES))
-    centre_share = share * float(np.clip(d * (20 / need) ** 2, *CENTRE_SHARES))
+    few = need < FEW
+    most = FEW_CENTRE if few else CENTRE_SHARES[1]
+    centre_share = share * float(np.clip(d * (20 / need) ** 2, CENTRE_SHARES[0], most))
     left, center, radius, all_seen = LOCATE_SHARE * share, np.zeros(d), math.inf, True
+    left = FEW_LOCATE * share if few else left
     typical, box = 1.0, None
     if place is not None:
         center, radius, box = place.center, place.radius, place.box
         typical = radius / 2
     before, reach = center, 1.0
     for _ in range(ROUNDS):
-        if scale_share > left:
+        if scale_share > left or (place is not None and need < HOPELESS):
             break
         left -= scale_share
         release = _release_scale(rows, curator, center, scale_share)
         bulk, half, seen = read_scale(release.value, release.scale, n)
         if not seen and radius < math.inf:
             break
-        shrunk, all_seen, typical = bulk <= 0.6 * radius, seen, half
+        shrunk, all_seen, typical = bulk <= (FEW_SHRUNK if few else SHRUNK) * radius, seen, half
+        if few and place is not None and not shrunk:
+            break
         with np.errstate(over="ignore"):  # the earlier ball, seen from the present centre
             radius = min(bulk, radius + float(_lengths(center - before)))
         before = center
@@ -156,7 +165,7 @@ def locate(rows, curator, *, share=1.0, place=None):
             drop=DROP,
         )  # fmt: skip
         with np.errstate(over="ignore"):
-            center = bounded(center + total / n)
+            center = bounded(center + total * (n / (n * n + n_sd * n_sd)))
     if not all_seen:
         curator.doubt(UNSEEN)
     smallest = max(SMALLEST, 1e-9 * float(np.abs(center).max()))
@@ -207,7 +216,7 @@ def read_scale(counts, sd, n_rows):
     kept = np.flatnonzero(marked & (counts > 1.5 * sd))
     if not kept.size:
         sums = np.convolve(counts, np.ones(4), "valid") / (2 * sd)
-        score = sums * (0.4 * n_rows / sd) - 1.5 * np.log1p(np.abs(octave[: sums.size]))
+        score = sums * (0.4 * n_rows / sd) - 3 * np.log1p(np.abs(octave[: sums.size]))
         edge = BINS.upper_edge(int(np.argmax(score[1:])) + 4)
         return edge, edge / 2, False
     gaps = np.diff(kept) >= 8 * BINS.per_octave

@@ -22,6 +22,7 @@ SETTLED = 0.003  # of the radius: a centre that moved by less has arrived
 RADII_SHARE = 0.06
 GROWTH = 1.85  # of the shares from step to step
 PULLED, WIDER = 0.6, 4.0  # a mean residual so long, in radii: the rows lie beyond the ball
+FARTHER = 1.25, 2.0  # radii, in few and many columns, to which squared distances are clipped
 TINY = 2.0**-20  # smallest clip radius, in located radii
 
 
@@ -129,6 +130,7 @@ class _Run:
             weight=weight,
             share=share,
             label="clusters",
+            squares=FARTHER[d > 3],
         ).scaled(self.radii.max())
         counts = told.counts if known is None else (told.counts + known) / 2
         self._move(np.maximum(counts, 1.0), told)

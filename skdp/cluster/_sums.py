@@ -8,8 +8,8 @@ import numpy as np
 
 from skdp.chunks import map_merge
 from skdp.cluster._lattice import Lattice
-from skdp.mechanisms import ball_rows, finite_rows
 from skdp.mechanisms._exact import sqrt_up
+from skdp.mechanisms._rows import Ball
 
 __all__ = ["ClusterSums", "cluster_sums", "nearest_to"]
 
@@ -47,7 +47,7 @@ def nearest_to(located, y):
     return lambda block: lattice.labels(block, C)[0]
 
 
-def cluster_sums(rows, curator, assign, centers, *, radii, weight, share, label, squares=True):
+def cluster_sums(rows, curator, assign, centers, *, radii, weight, share, label, squares=1.0):
     """Release the size of every cluster, the sum of its rows around its centre, and all squares.
 
     Parameters
@@ -65,8 +65,9 @@ def cluster_sums(rows, curator, assign, centers, *, radii, weight, share, label,
         Weight a > 0 of a row in the count, against length 1 in the sum.
     share : float or Fraction
     label : str
-    squares : bool, default=True
-        Release the sum of the squared lengths of all differences as well.
+    squares : float, default=1.0
+        Release the sum of the squared lengths of all differences as well, clipped to so many
+        radii; 0 for not.
 
     Returns
     -------
@@ -77,8 +78,8 @@ def cluster_sums(rows, curator, assign, centers, *, radii, weight, share, label,
     **Privacy** (add or remove one row). A row belongs to one cluster j or to none, by its own exact
     arithmetic. It adds A to the count of j, an integer vector q with ``|q| <= 2^b``, checked in
     integers, to the sum of j (its radius r_j becomes 2^b), and to the one total of squares the
-    integer ``floor(|q|^2 M_j / 4^b)``, at most M_j, where ``M_j = floor(2^t (r_j / max r)^2)`` and
-    so ``M_j <= 2^t``, t = b - 2. Nothing else moves, so the l2 sensitivity is at most
+    integer ``floor(l^2 M_j)``, where l <= 1 is its distance, elementwise arithmetic, clipped to and
+    divided by ``squares * r_j``, and ``M_j = floor(2^t (r_j / max r)^2) <= 2^t``, t = b - 2. Nothing else moves, so the l2 sensitivity is at most
     ``sqrt(A^2 + 4^b + 4^t)`` and the l1 sensitivity ``A + sqrt(d) 2^b + 2^t``, as
     ``|q|_1 <= sqrt(d) |q|``: for every k and all radii. All sums are exact.
 
@@ -98,12 +99,15 @@ def cluster_sums(rows, curator, assign, centers, *, radii, weight, share, label,
         for j in range(k):
             mine = block[labels == j]
             if len(mine):
-                q = ball_rows(mine, center=centers[j], radius=float(radii[j]), bits=bits)
-                total[j, 0] = np.count_nonzero(finite_rows(mine))
+                q = np.empty(mine.shape)
+                ball = Ball(len(mine), d, center=centers[j], radius=float(radii[j]), bits=bits)
+                lengths = ball.map(mine, out=q)
+                total[j, 0] = np.count_nonzero(lengths >= 0)  # NaN for a row that is not finite
                 total[j, 1:-1] = q.sum(axis=0)  # integers below 2^53 in every order
                 if squares:
-                    lengths = np.einsum("ij,ij->i", q, q).astype(np.int64)
-                    total[j, -1] = ((lengths * parts[j]) >> (2 * bits)).sum()
+                    part = np.fmin(lengths / (squares * 2.0**bits), 1.0)
+                    part[~(lengths >= 0)] = 0.0
+                    total[j, -1] = np.floor(np.square(part) * parts[j]).astype(np.int64).sum()
         return total
 
     exact = map_merge(rows, statistic, np.add)
@@ -116,15 +120,16 @@ def cluster_sums(rows, curator, assign, centers, *, radii, weight, share, label,
         sensitivity, draw = sqrt_up(one**2 + 4**bits + square**2), curator.gaussian
     release = draw(value, sensitivity=sensitivity, share=share, label=label)
     sd = release.scale * (math.sqrt(2) if pure else 1)
+    area = squares**2 / square if squares else 0.0  # of a step of the squares
     cells = release.value[: k * (d + 1)].reshape(k, d + 1)
     lengths = np.asarray(radii) / unit / 2.0**bits
     return ClusterSums(
         counts=cells[:, 0] / one,
         sums=cells[:, 1:] * lengths[:, None],
-        squares=float(release.value[-1]) / square if squares else 0.0,
+        squares=float(release.value[-1]) * area,
         count_sd=sd / one,
         sum_sd=sd * lengths,
-        square_sd=sd / square if squares else 0.0,
+        square_sd=sd * area,
     )
 
 

@@ -16,7 +16,7 @@ from skdp.cluster._sums import ClusterSums
 __all__ = ["Moved", "Trusted", "posterior_counts", "trusted"]
 
 SURE = 1.0  # noise sds by which clusters must be better than one centre
-STANDS_OUT = 2.5  # noise sds of a count
+EMPTY, STANDS_OUT = 1.0, 2.0  # noise sds of a count: below, nothing, or no more than a guess
 
 
 @dataclass(frozen=True)
@@ -123,10 +123,10 @@ def trusted(moved, mean):
     """
     y, told = moved.y + moved.moves, moved.told
     worth, sd = moved.worth(mean)
-    guesses = told.counts < STANDS_OUT * told.count_sd
+    empty, guesses = (told.counts < z * told.count_sd for z in (EMPTY, STANDS_OUT))
     sure = float(worth.sum() / np.sqrt(np.square(sd).sum()))
-    if len(y) > 1 and (guesses.any() or sure < SURE):
-        worst = int(np.argmin(np.where(guesses, worth - np.abs(worth).max(), worth)))
+    if len(y) > 1 and (empty.any() or sure < SURE):
+        worst = int(np.argmin(np.where(empty, worth - 2 * np.abs(worth).max(), worth)))
         y, guesses = y.copy(), guesses.copy()
         y[worst], guesses[worst] = mean, True
         if sure < SURE:
