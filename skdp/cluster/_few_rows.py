@@ -33,7 +33,8 @@ WIDEST = 64  # columns whose moments are asked for
 SAMPLE = 128  # public points per centre
 SPREAD, UNSURE = 0.4, 0.15  # prior: sds of rows in half widths; variances are off by such a part
 MOST_SPREAD = 0.2  # of the squared half widths
-OFF, MEAN_OFF = 0.33, 0.2  # prior: by how much a centre, the mean of all rows, is off
+THIN = 1e-6  # of the squared half widths: the least variance of a start
+OFF, MEAN_OFF = 0.33, 0.15  # prior: by how much a centre, the mean of all rows, is off
 REACH = 2.0  # clip radius, in root mean squared distances
 FLAT, SMALL, SMALL_WIDE = 3, 36.0, 80.0
 FEW_CLUSTERS, MANY_SMALL = 4, 15.0
@@ -50,7 +51,7 @@ def is_few(signal, n_clusters, n_features):
 
 def few_rows_steps():
     """Return the planned steps of :func:`few_rows` beside "clusters", a tuple of Step."""
-    return (Step("moments", at_most=MOMENTS),)
+    return (Step("spread", at_most=MOMENTS),)
 
 
 @dataclass(frozen=True)
@@ -112,7 +113,7 @@ def few_rows(rows, curator, located, n_clusters, *, seed=0):
         rows, curator, located, share=MOMENTS * curator.remaining
     )
     first, first_variance = mean, (noise / n) ** 2
-    shrunk = _posterior(mean, first_variance, prior.variance(OFF))
+    shrunk = prior.inside(_posterior(mean, first_variance, prior.variance(OFF)))
     y, radius = _start(prior, shrunk, spread / n, noise / n, n_clusters, seed)
     steps = STEPS if n_clusters > 1 else 1
     shares = [Fraction(GROWTH) ** t for t in range(steps)]
@@ -170,8 +171,8 @@ def _start(prior, mean, spread, noise, k, seed):
     covariance = expected + gain * (spread - np.outer(mean, mean) - expected)
     values, vectors = np.linalg.eigh(covariance)
     edge = math.sqrt(d / 2) * noise * gain  # half of the spectral norm of the noise
-    part = np.maximum(1 - np.square(edge / np.maximum(values, 1e-300)), 0)
-    values = np.maximum(values, 0) * np.where(values > 0, part, 0)
+    values = np.where(values > edge, values - edge**2 / np.maximum(values, edge + 1e-300), 0)
+    values = np.maximum(values, THIN * total)
     values *= min(1.0, MOST_SPREAD * total / max(float(values.sum()), 1e-300))
     sample = ball_points(SAMPLE * k, d, "moments", seed) * math.sqrt(d + 2)
     points = prior.inside(mean + (sample * np.sqrt(values)) @ vectors.T)
@@ -218,7 +219,7 @@ def released_moments(rows, curator, located, *, share):
     exact = map_merge(rows, statistic, np.add)
     value = np.concatenate([exact[0], exact[1:, 1:].ravel()])
     release = curator.gaussian(
-        value, sensitivity=sqrt_up(one**2 + 2 * top**2), share=share, label="moments"
+        value, sensitivity=sqrt_up(one**2 + 2 * top**2), share=share, label="spread"
     )
     told = release.value / float(top)
     noise = release.scale / float(top)

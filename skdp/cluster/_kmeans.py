@@ -84,6 +84,13 @@ class FriendlyCoreKMeans(CentersMixin, PublicPlace, PrivateEstimator):
         that was never more than a guess.
     cluster_radii_ : ndarray of shape (n_clusters,)
         Radii to which rows were clipped around their centre in the last step.
+    inertia_ : float
+        Released estimate of the sum of squared distances of the rows to their centres: what
+        k-means minimises. Rows that were left out as outliers are not in it, and the longest
+        distances are clipped.
+    inertia_noise_ : float
+        Standard deviation of the noise of ``inertia_``. Where centres are guesses, in
+        ``noise_scale_``, the estimate is as rough as they are.
     labels_ : ndarray of shape (n_samples,), int32
         **Local, not private.** The nearest centre of every training row, -1 for a row with NaN
         that counts as absent. Only with ``store_labels=True``.

@@ -7,7 +7,7 @@ import numpy as np
 
 from skdp.cluster._trusted import trusted
 
-__all__ = ["Refined", "refined"]
+__all__ = ["Refined", "in_table", "refined"]
 
 CERTAIN = 3.0  # noise sds of the number of rows, below which everything is a guess
 FEW = "the number of rows does not stand out of its noise: the centres are guesses"
@@ -66,16 +66,20 @@ def refined(curator, located, moved, mean, *, noise, radii, n_steps):
             f"{float(told.counts.max()):.0f}, have noise of {told.count_sd:.0f}. More rows, a "
             "larger epsilon, fewer clusters or tighter bounds help"
         )
-    inertia, inertia_noise = moved.inertia(best.y)
+    inertia, inertia_noise = in_table(located, *moved.inertia(best.y))
+    return Refined(
+        centers=located.inside(located.to_data(best.y)),
+        counts=np.maximum(told.counts, 1.0),
+        noise_scale=np.where(guesses, math.inf, noise * located.radius),
+        radii=radii * located.radius,
+        n_steps=n_steps,
+        inertia=inertia,
+        inertia_noise=inertia_noise,
+    )
+
+
+def in_table(located, *squares):
+    """Return squared lengths in units of the table, as finite floats."""
     with np.errstate(over="ignore"):
-        unit = float(np.nan_to_num(np.square(located.radius)))
-        scaled = np.nan_to_num(np.array([inertia, inertia_noise]) * unit)
-        return Refined(
-            centers=located.inside(located.to_data(best.y)),
-            counts=np.maximum(told.counts, 1.0),
-            noise_scale=np.where(guesses, math.inf, noise * located.radius),
-            radii=radii * located.radius,
-            n_steps=n_steps,
-            inertia=float(scaled[0]),
-            inertia_noise=float(scaled[1]),
-        )
+        unit = np.nan_to_num(np.square(np.float64(located.radius)))
+        return tuple(float(np.nan_to_num(unit * value)) for value in squares)

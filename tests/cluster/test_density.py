@@ -135,7 +135,7 @@ def test_a_part_of_the_budget_is_kept():
     after = curator.remaining
     start = density_centers(rows, curator, located, 3, seed=1, share=0.25)
     assert 0.25 - float(start.left) == pytest.approx(float(after - curator.remaining))
-    refine(rows, curator, located, start.centers, share=start.left, n_steps=1)
+    refine(rows, curator, located, start.centers, share=start.left)
     assert float(after - curator.remaining) == pytest.approx(0.25)
 
 
