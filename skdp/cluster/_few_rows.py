@@ -26,7 +26,7 @@ from skdp.mechanisms._exact import sqrt_up
 __all__ = ["few_rows", "few_rows_steps", "is_few"]
 
 MOMENTS = Fraction(1, 5)  # share of the moments
-STEPS, GROWTH = 6, 1.3  # of the shares from step to step
+STEPS, GROWTH = 6, 1.7  # of the shares from step to step
 COUNT_WEIGHT = 0.5
 GRAM_BITS = 15  # sums of 2^32 rows fit into 64 bits
 WIDEST = 64  # columns whose moments are asked for
@@ -35,6 +35,7 @@ SPREAD, UNSURE = 0.4, 0.15  # prior: sds of rows in half widths; variances are o
 MOST_SPREAD = 0.2  # of the squared half widths
 THIN = 1e-6  # of the squared half widths: the least variance of a start
 OFF, MEAN_OFF = 0.33, 0.15  # prior: by how much a centre, the mean of all rows, is off
+UPPER = 0.5  # noise sds that are added to the squared distances
 REACH = 2.0  # clip radius, in root mean squared distances
 FLAT, SMALL, SMALL_WIDE = 3, 36.0, 80.0
 FEW_CLUSTERS, MANY_SMALL = 4, 15.0
@@ -123,8 +124,8 @@ def few_rows(rows, curator, located, n_clusters, *, seed=0):
         moved = _step(rows, curator, located, prior, y, radius, share * left)
         told, n = moved.told, max(float(moved.counts.sum()), 1.0)
         y = moved.y + moved.moves
-        if told.squares > 2 * told.square_sd:
-            radius = float(np.clip(REACH * math.sqrt(told.squares / n), radius / 2, radius))
+        most = max(told.squares, 0) + UPPER * told.square_sd
+        radius = float(np.clip(REACH * math.sqrt(most / n), radius / 2, radius))
     mean, variance = moved.mean()
     weight = 1 / variance + 1 / first_variance + 1 / prior.variance(MEAN_OFF)
     mean = prior.inside((mean / variance + first / first_variance) / weight)
@@ -147,6 +148,7 @@ def _step(rows, curator, located, prior, y, radius, share):
         weight=COUNT_WEIGHT,
         share=share,
         label="clusters",
+        halvings=1,
     ).scaled(radius)
     counts = posterior_counts(told.counts, told.count_sd)
     noise = np.square(told.sum_sd / counts)[:, None]

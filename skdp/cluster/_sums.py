@@ -15,7 +15,6 @@ __all__ = ["ClusterSums", "cluster_sums", "nearest_to"]
 
 MOST_BITS = 20  # a row of the length of its clip radius is 2^20 grid units long
 NOISE_BITS = 40  # noise stays below 2^40 grid units
-SQUARE = 2  # halvings of the weight of a squared length: it adds 3 % to the noise
 
 
 @dataclass(frozen=True)
@@ -47,7 +46,9 @@ def nearest_to(located, y):
     return lambda block: lattice.labels(block, C)[0]
 
 
-def cluster_sums(rows, curator, assign, centers, *, radii, weight, share, label, squares=1.0):
+def cluster_sums(
+    rows, curator, assign, centers, *, radii, weight, share, label, squares=1.0, halvings=2
+):
     """Release the size of every cluster, the sum of its rows around its centre, and all squares.
 
     Parameters
@@ -68,6 +69,8 @@ def cluster_sums(rows, curator, assign, centers, *, radii, weight, share, label,
     squares : float, default=1.0
         Release the sum of the squared lengths of all differences as well, clipped to so many
         radii; 0 for not.
+    halvings : int, default=2
+        A squared length weighs ``2^-halvings`` against length 1 in the sum.
 
     Returns
     -------
@@ -79,17 +82,17 @@ def cluster_sums(rows, curator, assign, centers, *, radii, weight, share, label,
     arithmetic. It adds A to the count of j, an integer vector q with ``|q| <= 2^b``, checked in
     integers, to the sum of j (its radius r_j becomes 2^b), and to the one total of squares the
     integer ``floor(l^2 M_j)``, where l <= 1 is its distance, elementwise arithmetic, clipped to and
-    divided by ``squares * r_j``, and ``M_j = floor(2^t (r_j / max r)^2) <= 2^t``, t = b - 2. Nothing else moves, so the l2 sensitivity is at most
+    divided by ``squares * r_j``, and ``M_j = floor(2^t (r_j / max r)^2) <= 2^t``, t = b - halvings. Nothing else moves, so the l2 sensitivity is at most
     ``sqrt(A^2 + 4^b + 4^t)`` and the l1 sensitivity ``A + sqrt(d) 2^b + 2^t``, as
     ``|q|_1 <= sqrt(d) |q|``: for every k and all radii. All sums are exact.
 
-    The squares cost ``sqrt(1 + 1/16)`` of noise at most, 3 %. They are one total, in units of the
+    With two halvings the squares cost ``sqrt(1 + 1/16)`` of noise at most, 3 %. They are one total, in units of the
     largest radius: k totals with noise ``r_j^2`` each would be worth less, added up.
     """
     k, d = centers.shape
     pure = curator.budget.unit == "pure"
     bits = _bits(float(curator.budget.amount) * float(share), d, pure)
-    one, top = max(1, round(weight * 2**bits)), max(bits - SQUARE, 0)
+    one, top = max(1, round(weight * 2**bits)), max(bits - halvings, 0)
     unit = float(np.max(radii))
     parts = np.floor(np.square(np.minimum(radii / unit, 1.0)) * 2.0**top).astype(np.int64)
 
