@@ -112,8 +112,8 @@ def _cost(X, centers):
 def friendly_tuples_and_lloyd(X, cell, truth, rng):
     """Run the paper's algorithm with a public ball; raise if the parts do not agree."""
     from skdp.cluster._friendly_road import friendly_centers, friendly_road_steps
+    from skdp.cluster._lloyd_run import lloyd_step
     from skdp.cluster._locate import Located
-    from skdp.cluster._noisy_lloyd import private_lloyd
     from skdp.cluster._oracles import kmeans_oracle, pca_oracle
 
     budget = Budget.gaussian(RHO.epsilon, RHO.delta)
@@ -133,9 +133,9 @@ def friendly_tuples_and_lloyd(X, cell, truth, rng):
     if centers is None:
         raise LookupError("the parts do not agree")
     located = Located(float(cell.n), 0.0, np.zeros(X.shape[1]), cell.radius, cell.radius)
-    radii = np.full(K, cell.radius)
-    left = curator.remaining
-    return private_lloyd(rows, curator, located, centers, share=left, label="Lloyd", radii=radii)
+    y, left = located.to_units(centers), curator.remaining
+    step = lloyd_step(rows, curator, located, y, np.ones(K), share=left, label="Lloyd")
+    return located.to_data(step.y + step.moves)
 
 
 def friendly_core_kmeans(method):

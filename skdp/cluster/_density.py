@@ -8,20 +8,26 @@ import numpy as np
 
 from skdp.accounting import Step
 from skdp.cluster._allocate import allocate
+from skdp.cluster._few_rows import few_rows, few_rows_steps, is_few
 from skdp.cluster._lattice import Lattice
-from skdp.cluster._locate import Located, locate_steps
+from skdp.cluster._locate import Located, bounded, locate_steps
 from skdp.cluster._lockstep import in_step
 from skdp.cluster._peel import places_steps
 from skdp.cluster._places import Places
-from skdp.cluster._refine import cluster_sums, refine_steps
+from skdp.cluster._refine import refine, refine_steps
 from skdp.cluster._search import FLAT, search_cells, search_steps
+from skdp.cluster._sums import cluster_sums
 from skdp.cluster._synopsis import weighted_kmeans
 
-__all__ = ["Start", "density_centers", "density_steps"]
+__all__ = ["Start", "density_centers", "density_road", "density_steps"]
 
 LIFT_PART = 0.2
 STRONG = 300.0  # noise sds of a cluster that a few cells of noise cannot outweigh
 WORTHLESS = 15.0, 30.0  # noise sds of a cluster, in few and many columns: below, centres are off
+FEW_ROWS = (
+    "few rows: moments and steps of Lloyd, as a cluster of mean size is {:.1f} noise standard "
+    "deviations"
+)
 WEAK = "weak signal: a cluster of mean size hardly stands out of the noise"
 FEW_CENTRES = (
     "about {:.2g} rows farther than {:.3g} from the bulk were left out: a centre lowers the sum of "
@@ -52,7 +58,29 @@ class Start:
 def density_steps():
     """Return every step that the density road may take, a tuple of Step."""
     places = (*locate_steps(), *places_steps())
-    return (*places, *search_steps(), Step("lift", at_most=LIFT_PART), *refine_steps())
+    search = (*search_steps(), Step("lift", at_most=LIFT_PART))
+    return (*places, *search, *few_rows_steps(), *refine_steps())
+
+
+def density_road(rows, curator, located, n_clusters, *, n_init=30, seed=0):
+    """Release clusters by counts and sums, or by moments and steps of Lloyd where rows are few.
+
+    Parameters
+    ----------
+    rows, curator, n_clusters, n_init, seed
+        As in :func:`density_centers`.
+    located : Located or Places
+
+    Returns
+    -------
+    refined : Refined
+    """
+    signal = located.n_rows * curator.budget.mu * math.sqrt(curator.remaining) / n_clusters
+    if len(located.balls) == 1 and is_few(signal, n_clusters, rows.n_features):
+        curator.decide(FEW_ROWS.format(signal))
+        return few_rows(rows, curator, located, n_clusters, seed=seed)
+    start = density_centers(rows, curator, located, n_clusters, n_init=n_init, seed=seed)
+    return refine(rows, curator, start.places, start.centers, **start.known)
 
 
 def density_centers(rows, curator, located, n_clusters, *, n_init=30, seed=0, share=None):
@@ -131,7 +159,7 @@ def _lifted(rows, curator, located, found, points, *, share):
 
     Notes
     -----
-    **Privacy**: of :func:`skdp.cluster._refine.cluster_sums`, with one ball for each place; the
+    **Privacy**: of :func:`skdp.cluster._sums.cluster_sums`, with one ball for each place; the
     label of a row comes from its coordinates in the subspace of its place, rounded to integers one
     by one.
     """
@@ -149,7 +177,7 @@ def _lifted(rows, curator, located, found, points, *, share):
         centers += [f.located.center] * len(z)
         radii += [f.located.radius] * len(z)
     lattice = Lattice(located)
-    counts, sums, _ = cluster_sums(
+    lifted = cluster_sums(
         rows,
         curator,
         lambda block: lattice.labels(block, C, through)[0],
@@ -158,6 +186,7 @@ def _lifted(rows, curator, located, found, points, *, share):
         weight=0.15,
         share=share,
         label="lift",
+        squares=0.0,
     )
-    y = np.split(sums / np.maximum(counts, 1.0)[:, None], ends[:-1])
-    return np.concatenate([f.located.to_data(z) for f, z in zip(found, y, strict=True)])
+    means = lifted.sums / np.maximum(lifted.counts, 1.0)[:, None]
+    return bounded(np.array(centers) + means * np.max(radii))

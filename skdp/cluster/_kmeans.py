@@ -9,7 +9,7 @@ from skdp._estimator import PrivateEstimator
 from skdp._public import public_seed
 from skdp.accounting import Budget, Plan
 from skdp.cluster._base import CentersMixin, LocalLabels
-from skdp.cluster._density import density_centers, density_steps
+from skdp.cluster._density import density_road, density_steps
 from skdp.cluster._friendly_road import friendly_centers, friendly_road_steps, parts_for
 from skdp.cluster._peel import find_places
 from skdp.cluster._place import PublicPlace
@@ -84,6 +84,13 @@ class FriendlyCoreKMeans(CentersMixin, PublicPlace, PrivateEstimator):
         that was never more than a guess.
     cluster_radii_ : ndarray of shape (n_clusters,)
         Radii to which rows were clipped around their centre in the last step.
+    inertia_ : float
+        Released estimate of the sum of squared distances of the rows to their centres: what
+        k-means minimises. Rows that were left out as outliers are not in it, and the longest
+        distances are clipped.
+    inertia_noise_ : float
+        Standard deviation of the noise of ``inertia_``. Where centres are guesses, in
+        ``noise_scale_``, the estimate is as rough as they are.
     labels_ : ndarray of shape (n_samples,), int32
         **Local, not private.** The nearest centre of every training row, -1 for a row with NaN
         that counts as absent. Only with ``store_labels=True``.
@@ -197,19 +204,21 @@ class FriendlyCoreKMeans(CentersMixin, PublicPlace, PrivateEstimator):
         given, seed = rows, public_seed(self.random_state)
         place, rows = self._placed(given)
         located = find_places(rows, curator, self.n_clusters, place=place)
-        centers, known = self._friendly(rows, curator, located, seed), {}
+        centers = self._friendly(rows, curator, located, seed)
         if centers is None:
-            start = density_centers(
+            done = density_road(
                 rows, curator, located, self.n_clusters, n_init=self.n_init, seed=seed
             )
-            located, centers, known = start.places, start.centers, start.known
-        done = refine(rows, curator, located, centers, **known)
+        else:
+            done = refine(rows, curator, located, centers)
         fitted = {
             "cluster_centers_": done.centers,
             "cluster_sizes_": done.counts,
             "noise_scale_": done.noise_scale,
             "cluster_radii_": done.radii,
             "n_iter_": done.n_steps,
+            "inertia_": done.inertia,
+            "inertia_noise_": done.inertia_noise,
         }
         if self.store_labels:
             fitted["_labels"] = LocalLabels.of(given, done.centers)

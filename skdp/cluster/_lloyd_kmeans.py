@@ -63,6 +63,11 @@ class LloydKMeans(CentersMixin, PublicPlace, PrivateEstimator):
     ----------
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
         The released centres. Always finite.
+    inertia_ : float
+        Released estimate of the sum of squared distances of the rows to their centres. Distances
+        beyond the radius of a cell of the ball count as that.
+    inertia_noise_ : float
+        Standard deviation of the noise of ``inertia_``.
     labels_ : ndarray of shape (n_samples,), int32
         **Local, not private.** The nearest centre of every training row, -1 for a row with NaN
         that counts as absent. Only with ``store_labels=True``.
@@ -162,7 +167,7 @@ class LloydKMeans(CentersMixin, PublicPlace, PrivateEstimator):
         init = self.init
         if not isinstance(init, str):
             init = self._array("init", (self.n_clusters, d))
-        centers = lloyd_run(
+        centers, inertia, noise = lloyd_run(
             rows,
             curator,
             located,
@@ -171,7 +176,12 @@ class LloydKMeans(CentersMixin, PublicPlace, PrivateEstimator):
             n_steps=self.max_iter,
             seed=public_seed(self.random_state),
         )
-        fitted = {"cluster_centers_": centers, "n_iter_": self.max_iter}
+        fitted = {
+            "cluster_centers_": centers,
+            "inertia_": inertia,
+            "inertia_noise_": noise,
+            "n_iter_": self.max_iter,
+        }
         if self.store_labels:
             fitted["_labels"] = LocalLabels.of(given, centers)
         return fitted

@@ -5,10 +5,15 @@ from fractions import Fraction
 
 import numpy as np
 
-from skdp.cluster._noisy_lloyd import noisy_cell_sums
+from skdp.cluster._refined import in_table
 from skdp.cluster._starts import ball_points, spread_points
+from skdp.cluster._sums import cluster_sums, nearest_to
+from skdp.cluster._trusted import Moved
 
-__all__ = ["lloyd_run"]
+__all__ = ["lloyd_run", "lloyd_step"]
+
+COUNT_WEIGHT = 0.5  # of a count beside a row of unit length
+SURE, ALIVE = 2.0, 3.0  # noise sds of a count: to move a centre, to have rows at all
 
 
 def lloyd_run(rows, curator, located, n_clusters, init, *, n_steps, seed=0):
@@ -30,25 +35,66 @@ def lloyd_run(rows, curator, located, n_clusters, init, *, n_steps, seed=0):
     Returns
     -------
     centers : ndarray of shape (n_clusters, d)
+    inertia, inertia_noise : float
+        The sum of squared distances of the rows to the centres, in units of the table, and the
+        standard deviation of its noise.
 
     Notes
     -----
-    **Privacy**: that of :func:`noisy_cell_sums`, step by step. What follows from a step, and where
-    a cluster without rows starts again, is computed from releases and public numbers.
+    **Privacy**: that of :func:`skdp.cluster._sums.cluster_sums`, step by step. What follows from a
+    step, and where a cluster without rows starts again, is computed from releases and public
+    numbers.
     """
-    d, share = rows.n_features, curator.remaining / n_steps
-    centers = _start(located, init, n_clusters, d, seed)
-    reach = max(0.25, n_clusters ** (-1 / d))  # radii of even cells of the ball
+    d, share = rows.n_features, Fraction(curator.remaining / n_steps)
+    y = located.to_units(_start(located, init, n_clusters, d, seed))
+    radii = np.full(n_clusters, max(0.25, n_clusters ** (-1 / d)))  # of even cells of the ball
     for i in range(n_steps):
-        radii = np.full(n_clusters, reach * located.radius)
-        sums = noisy_cell_sums(
-            rows, curator, located, centers, radii, share=Fraction(share), label="step"
-        )
-        moved = sums.moved(centers, radii)
+        step = lloyd_step(rows, curator, located, y, radii, share=share, label="step")
+        ends = step.y + step.moves
         if i < n_steps - 2:
-            moved = _revived(moved, sums, radii, "revival", i, seed)
-        centers = located.inside(located.to_data(located.to_units(moved)))
-    return centers
+            ends = _revived(ends, step.told, radii, "revival", i, seed)
+        centers = located.inside(located.to_data(ends))
+        y = located.to_units(centers)
+    return centers, *in_table(located, *step.inertia(y))
+
+
+def lloyd_step(rows, curator, located, y, radii, *, share, label):
+    """Take one private step of Lloyd: every centre moves to the noisy mean of its rows.
+
+    A centre stays if its rows do not stand out, or if noise would carry it beyond its radius.
+
+    Parameters
+    ----------
+    rows, curator, located
+        As for :func:`lloyd_run`.
+    y : ndarray of shape (k, d)
+        Centres in located units.
+    radii : ndarray of shape (k,)
+        In located units, to which differences to the centres are clipped.
+    share : Fraction
+    label : str
+
+    Returns
+    -------
+    moved : Moved
+    """
+    k, d = y.shape
+    pure = curator.budget.unit == "pure"
+    told = cluster_sums(
+        rows,
+        curator,
+        nearest_to(located, y),
+        located.to_data(y),
+        radii=radii * located.radius,
+        weight=COUNT_WEIGHT * (math.sqrt(d) if pure else 1),
+        share=share,
+        label=label,
+    ).scaled(radii.max())
+    counts = np.maximum(told.counts, 1.0)
+    sure = told.counts > SURE * told.count_sd
+    sure &= told.sum_sd * math.sqrt(d) < radii * counts
+    gains = sure.astype(np.float64)[:, None] * np.ones(d)
+    return Moved(y, gains * told.sums / counts[:, None], gains, counts, told)
 
 
 def _start(located, init, k, d, seed):
@@ -58,13 +104,12 @@ def _start(located, init, k, d, seed):
     return located.to_data(points)
 
 
-def _revived(centers, sums, radii, *key):
+def _revived(y, told, radii, *key):
     """Put a centre without rows beside that of a large cluster, the more the larger first."""
-    lost = np.flatnonzero(sums.counts < 3 * sums.count_sd)
-    large = np.argsort(-sums.counts, kind="stable")[: len(lost)]
-    centers = centers.copy()
-    offsets = ball_points(*centers.shape, *key)
+    lost = np.flatnonzero(told.counts < ALIVE * told.count_sd)
+    large = np.argsort(-told.counts, kind="stable")[: len(lost)]
+    y, offsets = y.copy(), ball_points(*y.shape, *key)
     for j, i in zip(lost, large, strict=True):
-        if sums.counts[i] >= 3 * sums.count_sd:
-            centers[j] = centers[i] + offsets[j] * radii[i] / math.sqrt(2)
-    return centers
+        if told.counts[i] >= ALIVE * told.count_sd:
+            y[j] = y[i] + offsets[j] * radii[i] / math.sqrt(2)
+    return y

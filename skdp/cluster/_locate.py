@@ -25,6 +25,10 @@ __all__ = [
 
 COUNT_SHARE, LOCATE_SHARE, ROUNDS = 0.01, 0.16, 12
 SCALE_SHARES, CENTRE_SHARES = (0.0075, 0.08), (0.0075, 0.03)
+FEW = 150.0  # noise sds of all rows, below which to know where they lie is worth much
+FEW_LOCATE, FEW_CENTRE = 0.6, 0.12  # shares of few rows
+SHRUNK, FEW_SHRUNK = 0.6, 0.25  # of the radius: a ball so much smaller is worth another round
+HOPELESS = 10.0  # noise sds of all rows, below which no search inside a public ball can succeed
 BINS = LogBins(2)
 DROP = 2.0  # rows beyond twice the reach are outliers: dropped, not clipped into a ring
 ABOVE = 0.01  # part of the rows that may lie beyond the radius
@@ -119,7 +123,7 @@ def locate_steps():
     return (
         Step("row count", at_most=COUNT_SHARE),
         Step("scale", at_most=SCALE_SHARES[1], times=ROUNDS),
-        Step("location", at_most=CENTRE_SHARES[1], times=ROUNDS),
+        Step("location", at_most=FEW_CENTRE, times=ROUNDS),
     )
 
 
@@ -172,17 +176,38 @@ def survey(rows, curator, *, place=None, gap):
         [count_rows(rows)], sensitivity=1, share=COUNT_SHARE, label="row count"
     )
     n, n_sd = max(float(release.value[0]), 1.0), release.scale
-    start = (np.zeros(rows.n_features), math.inf)
-    if place is not None:
+    start, public = (np.zeros(rows.n_features), math.inf), place is not None
+    if public:
         start = place.center, place.radius
-    located, distances = close_in(rows, curator, n, *start, left=LOCATE_SHARE, gap=gap)
+    few = n * curator.budget.mu < FEW
+    located, distances = close_in(
+        rows, curator, n, *start, left=FEW_LOCATE if few else LOCATE_SHARE, gap=gap,
+        n_sd=n_sd, few=few, public=public,
+    )  # fmt: skip
     if not located.seen:
         curator.doubt(UNSEEN)
-    return replace(located, n_sd=n_sd, box=None if place is None else place.box), distances
+    return replace(located, n_sd=n_sd, box=place.box if public else None), distances
 
 
-def close_in(rows, curator, n, center, radius, *, left, gap, labels=("scale", "location")):
+def close_in(
+    rows,
+    curator,
+    n,
+    center,
+    radius,
+    *,
+    left,
+    gap,
+    n_sd=0.0,
+    few=False,
+    public=False,
+    labels=("scale", "location"),
+):
     """Move a ball to the bulk of n rows and shrink it, for ``left`` of the budget at most.
+
+    ``n_sd`` is the noise of n. ``few`` tells that the rows are few: that the mean of all of them is
+    worth much, and another round little. ``public`` tells that the first ball is known to hold the
+    rows.
 
     Returns
     -------
@@ -193,11 +218,12 @@ def close_in(rows, curator, n, center, radius, *, left, gap, labels=("scale", "l
     """
     need = n * curator.budget.mu
     scale_share = float(np.clip((30 / need) ** 2, *SCALE_SHARES))
-    centre_share = float(np.clip(rows.n_features * (20 / need) ** 2, *CENTRE_SHARES))
+    most = FEW_CENTRE if few else CENTRE_SHARES[1]
+    centre_share = float(np.clip(rows.n_features * (20 / need) ** 2, CENTRE_SHARES[0], most))
     all_seen, distances, before, reach = True, None, center, 1.0
     typical = radius / 2 if radius < math.inf else 1.0
     for _ in range(ROUNDS):
-        if scale_share > left:
+        if scale_share > left or (public and need < HOPELESS):
             break
         left -= scale_share
         release = _release_scale(rows, curator, center, scale_share, labels[0])
@@ -205,7 +231,9 @@ def close_in(rows, curator, n, center, radius, *, left, gap, labels=("scale", "l
         bulk, half, seen = read_scale(release.value, release.scale, n, gap=gap)
         if not seen and radius < math.inf:
             break
-        shrunk, all_seen, typical = bulk <= 0.6 * radius, seen, half
+        shrunk, all_seen, typical = bulk <= (FEW_SHRUNK if few else SHRUNK) * radius, seen, half
+        if few and public and not shrunk:
+            break
         with np.errstate(over="ignore"):  # the earlier ball, seen from the present centre
             radius = min(bulk, radius + float(_lengths(center - before)))
         before = center
@@ -219,7 +247,7 @@ def close_in(rows, curator, n, center, radius, *, left, gap, labels=("scale", "l
             drop=DROP,
         )  # fmt: skip
         with np.errstate(over="ignore"):
-            center = bounded(center + total / n)
+            center = bounded(center + total * (n / (n * n + n_sd * n_sd)))
     smallest = max(SMALLEST, 1e-9 * float(np.abs(center).max()))
     radius = min(max(radius, smallest if radius == 0 else SMALLEST), LARGEST)
     typical = min(max(typical, radius / 64), radius)
@@ -263,7 +291,7 @@ def read_scale(counts, sd, n_rows, *, gap=WIDE_GAP):
     kept = np.flatnonzero(standing_out(counts, sd, np.abs(octave)))
     if not kept.size:
         sums = np.convolve(counts, np.ones(4), "valid") / (2 * sd)
-        score = sums * (0.4 * n_rows / sd) - 1.5 * np.log1p(np.abs(octave[: sums.size]))
+        score = sums * (0.4 * n_rows / sd) - 3 * np.log1p(np.abs(octave[: sums.size]))
         edge = BINS.upper_edge(int(np.argmax(score[1:])) + 4)
         return edge, edge / 2, False
     gaps = np.diff(kept) >= gap * BINS.per_octave

@@ -139,7 +139,7 @@ def test_a_part_of_the_budget_is_kept():
     start = density_centers(rows, curator, located, 3, seed=1, share=0.25)
     assert 0.1 * 0.25 < float(after - curator.remaining) < 0.52 * 0.25 + 1e-9
     left = Fraction(1, 4) - (after - curator.remaining)
-    refine(rows, curator, located, start.centers, share=left, n_steps=1)
+    refine(rows, curator, located, start.centers, share=left)
     assert float(after - curator.remaining) == pytest.approx(0.25)
 
 

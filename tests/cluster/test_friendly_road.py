@@ -8,7 +8,7 @@ from skdp.accounting import Budget, Plan, Step
 from skdp.chunks import ArrayRows
 from skdp.cluster._friendly_road import friendly_centers, friendly_road_steps, parts_for
 from skdp.cluster._locate import Located
-from skdp.cluster._noisy_lloyd import nearest_distances, noisy_cell_sums, private_lloyd
+from skdp.cluster._lloyd_run import lloyd_step
 from skdp.cluster._oracles import pca_oracle
 from skdp.friendly import MatchPredicate
 from skdp.mechanisms import make_entropy
@@ -135,41 +135,13 @@ def test_the_rule_asks_for_as_many_parts_as_the_budget_and_rows_for_stable_ones(
 LOCATED = Located(9000.0, 1.0, np.zeros(2), 2.0, 1.0)
 
 
-def test_sums_of_cells_are_exact_and_replay_on_neighbours():
-    for pure in (False, True):
-        budget = Budget.pure(1) if pure else Budget.gaussian(1.0, 1e-6)
-        plan = Plan(budget, (Step("step", "laplace" if pure else "gaussian"),))
-        radii, worst = np.array([0.5, 0.1, 3.0]), 0.0
-        for seed in range(12):
-            rng = np.random.default_rng(seed)
-            X = clusters(300, sd=0.3, seed=seed)
-            row = [[0.5, 0.0], [9.0, 9.0], [np.nan, 0], [1e300, 0], [-2.5, -2.5], [0.2, 0.1]]
-            row = np.array(row[seed % 6])
-            Y = np.insert(X, int(rng.integers(301)), row, axis=0)
-            run = CannedCurator(plan, "exact")
-            args = LOCATED, CENTERS, radii
-            sums = noisy_cell_sums(ArrayRows(X), run, *args, share=0.5, label="step")
-            replay = CannedCurator(plan, run.answers)
-            noisy_cell_sums(ArrayRows(Y, block_rows=17), replay, *args, share=0.5, label="step")
-            worst = max(worst, check_replay(run, replay))
-            labels = np.square(X[:, None] - CENTERS).sum(axis=2).argmin(axis=1)
-            u = X - CENTERS[labels]
-            length = np.linalg.norm(u, axis=1) / radii[labels]
-            u /= np.maximum(1, length)[:, None]
-            assert np.array_equal(sums.counts, np.bincount(labels, minlength=3))
-            expected = np.stack([u[labels == j].sum(axis=0) for j in range(3)])
-            assert np.abs(sums.sums - expected).max() < 300 * 4 * 2.0**-20 * 3
-        assert 0.5 < worst <= 1
-
-
 def test_a_private_step_moves_centers_to_their_means_and_leaves_empty_ones():
     X = clusters(9000)
     start = np.vstack([CENTERS + 0.05, [[-1.2, -1.2]]])
     plan = Plan(Budget.gaussian(1.0, 1e-6), (Step("step"),))
-    curator = CannedCurator(plan, "noise", seed=0)
-    moved = private_lloyd(ArrayRows(X), curator, LOCATED, start, share=1.0, label="step")
-    # noise: sd 1.1 / .2367 * .95 = 4.5 in a sum of 3000 rows
+    curator, y = CannedCurator(plan, "noise", seed=0), LOCATED.to_units(start)
+    step = lloyd_step(ArrayRows(X), curator, LOCATED, y, np.full(4, 0.5), share=1.0, label="step")
+    moved = LOCATED.to_data(step.y + step.moves)
+    # noise: sd 1.1 / .2367 * 1 = 4.9 in a sum of 3000 rows
     assert np.abs(moved[:3] - CENTERS).max() < 0.01
     assert np.array_equal(moved[3], start[3])
-    assert np.allclose(nearest_distances(CENTERS, LOCATED), 1)
-    assert np.allclose(nearest_distances(CENTERS[:1], LOCATED), 2)

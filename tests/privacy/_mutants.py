@@ -34,6 +34,7 @@ OTHERS = {  # who runs through a file, PrivateMean through all others
     "skdp/friendly/_filters": lambda: PrivateMean(method="friendly", **DEEP),
     "skdp/friendly/_average": lambda: PrivateMean(method="friendly", **DEEP),
     "skdp/friendly/_core.py": lambda: PrivateMean(method="friendly", **DEEP),
+    "skdp/cluster/_few_rows": lambda: FriendlyCoreKMeans(3, n_init=1, epsilon=0.5),
     "skdp/cluster/": lambda: FriendlyCoreKMeans(3, n_init=1, **DEEP),
     "skdp/mixture/": lambda: PrivateGMM(2, n_init=1, max_iter=2, **DEEP),
     "skdp/covariance/": lambda: PrivateCovariance(**DEEP),

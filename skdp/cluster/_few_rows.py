@@ -1,0 +1,234 @@
+"""The road of few rows: moments of all rows, then steps of Lloyd that noise holds back.
+
+Where a cluster is only a few noise standard deviations large, no search by counts finds it. What
+can be had is the mean of all rows and, with luck, the directions in which they spread: centres
+spread over that ellipsoid are better than any other start that few rows can pay for.
+"""
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+
+from skdp._threads import one_thread
+from skdp.accounting import Step
+from skdp.chunks import map_merge
+from skdp.cluster._lattice import Lattice
+from skdp.cluster._locate import LIMIT
+from skdp.cluster._refined import refined
+from skdp.cluster._starts import ball_points
+from skdp.cluster._sums import cluster_sums, nearest_to
+from skdp.cluster._trusted import Moved, posterior_counts
+from skdp.mechanisms import ball_rows
+from skdp.mechanisms._exact import sqrt_up
+
+__all__ = ["few_rows", "few_rows_steps", "is_few"]
+
+MOMENTS = Fraction(1, 5)  # share of the moments
+STEPS, GROWTH = 6, 1.7  # of the shares from step to step
+COUNT_WEIGHT = 0.5
+GRAM_BITS = 15  # sums of 2^32 rows fit into 64 bits
+WIDEST = 64  # columns whose moments are asked for
+SAMPLE = 128  # public points per centre
+SPREAD, UNSURE = 0.4, 0.15  # prior: sds of rows in half widths; variances are off by such a part
+MOST_SPREAD = 0.2  # of the squared half widths
+THIN = 1e-6  # of the squared half widths: the least variance of a start
+OFF, MEAN_OFF = 0.33, 0.15  # prior: by how much a centre, the mean of all rows, is off
+UPPER = 0.5  # noise sds that are added to the squared distances
+REACH = 2.0  # clip radius, in root mean squared distances
+FLAT, SMALL, SMALL_WIDE = 3, 36.0, 80.0
+FEW_CLUSTERS, MANY_SMALL = 4, 15.0
+
+
+def is_few(signal, n_clusters, n_features):
+    """Whether clusters of ``signal`` noise sds are too small to be searched for by counts."""
+    if n_features > WIDEST:
+        return False
+    if n_clusters > FEW_CLUSTERS:
+        return signal < MANY_SMALL
+    return signal < (SMALL if n_features <= FLAT else SMALL_WIDE)
+
+
+def few_rows_steps():
+    """Return the planned steps of :func:`few_rows` beside "clusters", a tuple of Step."""
+    return (Step("spread", at_most=MOMENTS),)
+
+
+@dataclass(frozen=True)
+class Prior:
+    """What is known of rows before they are read: they lie in a box or ball around 0.
+
+    ``half`` (d,): half widths of the box, or of the cube in the ball; in located units.
+    """
+
+    half: np.ndarray
+    boxed: bool
+
+    @classmethod
+    def of(cls, located):
+        """Return the prior of the box that rows are clipped to, else of the located ball."""
+        if located.box is not None:
+            half = located.half
+            return cls(half, True)
+        d = len(located.center)
+        return cls(np.full(d, 1 / math.sqrt(d)), False)
+
+    def inside(self, y):
+        """Return points brought back to where rows can be."""
+        if self.boxed:
+            return np.clip(y, -self.half, self.half)
+        length = np.sqrt(np.square(y).sum(axis=-1, keepdims=True))
+        return y * np.minimum(1, LIMIT / 8 / np.maximum(length, 1e-9))
+
+    def variance(self, part):
+        """Return the variance (d,) of what is off by a part of the half widths."""
+        part = part if self.boxed else 2 * part
+        return np.square(part * self.half)
+
+
+def few_rows(rows, curator, located, n_clusters, *, seed=0):
+    """Release centres by moments and six steps of Lloyd with all that is left of the budget.
+
+    Parameters
+    ----------
+    rows : ArrayRows of length d
+    curator : Curator
+        With the steps of :func:`few_rows_steps` and "clusters".
+    located : Located
+    n_clusters : int
+    seed : int, default=0
+        Public.
+
+    Returns
+    -------
+    refined : Refined
+
+    Notes
+    -----
+    **Privacy**: of :func:`released_moments` and :func:`skdp.cluster._sums.cluster_sums`; the rest
+    is post-processing.
+    """
+    prior = Prior.of(located)
+    n, mean, spread, noise = released_moments(
+        rows, curator, located, share=MOMENTS * curator.remaining
+    )
+    first, first_variance = mean, (noise / n) ** 2
+    shrunk = prior.inside(_posterior(mean, first_variance, prior.variance(OFF)))
+    y, radius = _start(prior, shrunk, spread / n, noise / n, n_clusters, seed)
+    steps = STEPS if n_clusters > 1 else 1
+    shares = [Fraction(GROWTH) ** t for t in range(steps)]
+    left = curator.remaining / sum(shares)
+    for share in shares:
+        radii = np.full(n_clusters, radius)
+        moved = _step(rows, curator, located, prior, y, radius, share * left)
+        told, n = moved.told, max(float(moved.counts.sum()), 1.0)
+        y = moved.y + moved.moves
+        most = max(told.squares, 0) + UPPER * told.square_sd
+        radius = float(np.clip(REACH * math.sqrt(most / n), radius / 2, radius))
+    mean, variance = moved.mean()
+    weight = 1 / variance + 1 / first_variance + 1 / prior.variance(MEAN_OFF)
+    mean = prior.inside((mean / variance + first / first_variance) / weight)
+    noise = np.sqrt((moved.gains * moved.variance).mean(axis=1))
+    if n_clusters == 1:
+        moved = replace(moved, moves=(mean - moved.y))
+    return refined(curator, located, moved, mean, noise=noise, radii=radii, n_steps=steps)
+
+
+def _step(rows, curator, located, prior, y, radius, share):
+    radii = np.full(len(y), radius)
+    told = cluster_sums(
+        rows,
+        curator,
+        nearest_to(located, y),
+        located.to_data(y),
+        radii=radii * located.radius,
+        weight=COUNT_WEIGHT,
+        share=share,
+        label="clusters",
+        halvings=1,
+    ).scaled(radius)
+    counts = posterior_counts(told.counts, told.count_sd)
+    noise = np.square(told.sum_sd / counts)[:, None]
+    known = prior.variance(OFF)
+    gains = known / (known + noise)
+    ends = prior.inside(y + gains * told.sums / counts[:, None])
+    return Moved(y, ends - y, gains, counts, told)
+
+
+def _posterior(value, noise, prior):
+    return value * prior / (prior + noise)
+
+
+def _start(prior, mean, spread, noise, k, seed):
+    """Return k centres of the ellipsoid of the moments, and a radius that holds a cluster."""
+    from sklearn.cluster import KMeans
+
+    half, d = prior.half, len(mean)
+    total = float(np.square(half).sum())
+    expected = np.diag(np.square(SPREAD * half))
+    gain = 1 / (1 + (noise / (UNSURE * total)) ** 2)
+    covariance = expected + gain * (spread - np.outer(mean, mean) - expected)
+    values, vectors = np.linalg.eigh(covariance)
+    edge = math.sqrt(d / 2) * noise * gain  # half of the spectral norm of the noise
+    values = np.where(values > edge, values - edge**2 / np.maximum(values, edge + 1e-300), 0)
+    values = np.maximum(values, THIN * total)
+    values *= min(1.0, MOST_SPREAD * total / max(float(values.sum()), 1e-300))
+    sample = ball_points(SAMPLE * k, d, "moments", seed) * math.sqrt(d + 2)
+    points = prior.inside(mean + (sample * np.sqrt(values)) @ vectors.T)
+    with one_thread():
+        y = KMeans(k, n_init=1, random_state=seed).fit(points).cluster_centers_
+    far = np.sqrt(np.square(points[:, None] - y).sum(axis=2).min(axis=1))
+    return y, max(float(np.quantile(far, 0.9)), 0.1)
+
+
+def released_moments(rows, curator, located, *, share):
+    """Release the number of rows, their sum and their second moments around the centre.
+
+    Returns
+    -------
+    n : float
+        > 0.
+    mean : ndarray of shape (d,)
+        In located units.
+    gram : ndarray of shape (d, d)
+    noise : float
+        Standard deviation of the noise of n times the mean, and of an entry of ``gram``.
+
+    Notes
+    -----
+    **Privacy** (add or remove one row). A row, clipped to the ball of the located radius, is an
+    integer vector g with ``|g| <= 2^b``, checked in integers; rows that are left out add nothing.
+    It adds ``A = 4^b / 2`` to the count, ``2^b g`` to the sum and ``g g^T`` to the matrix, of
+    Frobenius norm ``|g|^2 <= 4^b``. So the l2 sensitivity is at most ``sqrt(A^2 + 2 16^b)``.
+    """
+    d, bits = rows.n_features, _gram_bits(curator, share)
+    top = 4**bits
+    one = top // 2
+    lattice = Lattice(located)
+
+    def statistic(start, block):
+        total = np.zeros((d + 1, d + 1), dtype=np.int64)
+        for Q in lattice.parts(block):
+            g = ball_rows(Q, center=0.0, radius=2.0**24 / LIMIT, bits=bits)
+            total[0, 0] += one * len(Q)
+            total[0, 1:] += g.sum(axis=0).astype(np.int64) * 2**bits
+            total[1:, 1:] += (g.T @ g).astype(np.int64)
+        return total
+
+    exact = map_merge(rows, statistic, np.add)
+    value = np.concatenate([exact[0], exact[1:, 1:].ravel()])
+    release = curator.gaussian(
+        value, sensitivity=sqrt_up(one**2 + 2 * top**2), share=share, label="spread"
+    )
+    told = release.value / float(top)
+    noise = release.scale / float(top)
+    gram = told[d + 1 :].reshape(d, d)
+    n = float(posterior_counts(told[0] * top / one, noise * top / one))
+    return n, told[1 : d + 1] / n, (gram + gram.T) / 2, noise
+
+
+def _gram_bits(curator, share):
+    """Return a resolution at which the noise stays below 2^44 grid units, at most 15 bits."""
+    octaves = math.floor(math.log2(curator.budget.mu * math.sqrt(share)))
+    return min(GRAM_BITS, max(1, (44 + octaves) // 2))
