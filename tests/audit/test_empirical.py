@@ -60,7 +60,7 @@ MORE_PAIRS = {
 }
 
 
-SOME_PAIRS = "duplicates", "row on the boundary", "one row or none"  # by default
+SOME_PAIRS = ("one row or none",)  # by default
 
 
 def audit_pair(params, X, **options):
