@@ -59,9 +59,12 @@ def test_short_checks(name, check):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", COMPOSED)
 def test_all_checks(name):
-    """Those that are not among the short ones of the same name above."""
-    for twin, check in private_estimator_checks(*case(name)):
-        if name in LATE or check.func.__name__ in LONG:
+    """Those that are not among the short ones above; of pairs fewer, as the parts have theirs."""
+    estimator, X = case(name)
+    conditional_sensitivity(estimator, X, n_pairs=100)
+    for twin, check in private_estimator_checks(estimator, X):
+        found = check.func.__name__
+        if found != "check_conditional_sensitivity" and (name in LATE or found in LONG):
             check(twin)
 
 

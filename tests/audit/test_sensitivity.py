@@ -120,7 +120,7 @@ def test_many_pairs(estimator, X):
     if isinstance(estimator, PrivatePipeline | PrivateSearchCV):  # their steps are here themselves
         n_pairs = 100
     else:
-        n_pairs = 300 if estimator in EXPENSIVE else 1000
+        n_pairs = 150 if estimator in EXPENSIVE else 1000
     assert conditional_sensitivity(estimator, X, n_pairs=n_pairs, random_state=1).ok
 
 
