@@ -30,7 +30,7 @@ class Target:
         plain = asdict(Target())
         return {name: v for name, v in asdict(self).items() if v != plain[name]}
 
-    def met(self, ratios, one, accuracy):
+    def met(self, ratios, ones, accuracy):
         """Return whether cost ratios of methods (dict of lists) meet the target, None if none."""
         if not self.asked():
             return None
@@ -38,7 +38,8 @@ class Target:
         held = [
             np.median(ours) <= self.median,
             np.quantile(ours, 0.9) <= self.p90,
-            ours.max() <= min(self.worst, self.of_one * one),
+            ours.max() <= self.worst,
+            np.max(ours / ones) <= self.of_one,
             accuracy is None or accuracy >= self.accuracy,
         ]
         if self.beats:

@@ -138,10 +138,10 @@ def test_what_is_asked_of_clusters_is_told_and_judged(bench):
     target = bench("_clustering_cells").Target(median=1.1, of_one=1.5, beats="peer")
     assert target.asked() == {"median": 1.1, "of_one": 1.5, "beats": "peer"}
     good = {"skdp": [1.0, 1.05, 2.9], "ball": [1.0, 1.0], "peer": [1.0, 1.2]}
-    assert target.met(good, 2.0, None)
-    assert not target.met(good, 1.9, None)  # 2.9 is more than 1.5 times one centre
-    assert not target.met({**good, "ball": [1.2, 1.2]}, 2.0, None)
-    assert not target.met({**good, "skdp": [1.2, 1.2, 1.2]}, 2.0, None)
+    assert target.met(good, [2.0, 2.0, 2.0], None)
+    assert not target.met(good, [9.0, 9.0, 1.9], None)  # 2.9 is more than 1.5 times one centre
+    assert not target.met({**good, "ball": [1.2, 1.2]}, [2.0] * 3, None)
+    assert not target.met({**good, "skdp": [1.2, 1.2, 1.2]}, [2.0] * 3, None)
 
 
 def test_clusterings_of_the_benchmark_have_names_of_their_own(bench):
