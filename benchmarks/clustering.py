@@ -1,58 +1,79 @@
 """Private k-means against peers: cost divided by the best non-private cost, time, memory.
 
-skdp is given no bounds; diffprivlib and noisy Lloyd are given a ball that holds the rows. All
-methods of a repetition see the same rows. `--quick` takes 3 repetitions and leaves the large out.
+``skdp`` is given nothing. ``ball`` is the same estimator, given the ball around the exact box of
+the rows; so are noisy Lloyd (``lloyd``) and a Lloyd with relative updates (``FastLloyd``), which
+knows the number of rows too; ``diffprivlib`` is given the exact box. ``one`` is what one centre
+costs. All methods of a repetition see the same rows. ``warned`` counts fits of ``skdp`` that warn.
 """
 
 import argparse
-import json
-import subprocess
-import sys
 import time
 import warnings
 from pathlib import Path
 
 import numpy as np
-from _clustering_cells import cells, kmeans_cost
+from _clustering_costs import costs
+from _clustering_hard import hard_cells
+from _clustering_plain import plain_cells
+from _clustering_small import small_cells
+from _diffprivlib import diffprivlib_kmeans
+from _fast_lloyd import fast_lloyd
 from _harness import _stream, print_table, write_json
 from sklearn.metrics import pairwise_distances_argmin
 from threadpoolctl import threadpool_limits
 
 from skdp import FriendlyCoreKMeans, LloydKMeans
-from skdp.exceptions import SeededNoiseWarning
+from skdp.exceptions import UselessReleaseWarning
 
 DEFAULT_JSON = Path(__file__).parent / "results" / "clustering.json"
-EPSILON, DELTA = 1.0, 1e-6
-COLUMNS = ["cell", "method", "median", "p90", "max", "accuracy", "seconds", "target", "met"]
+DELTA = 1e-6
+PEERS = ["ball", "lloyd", "FastLloyd", "diffprivlib"]
+COLUMNS = [
+    *("cell", "epsilon", "median", "p90", "max", "one", *PEERS),
+    *("accuracy", "warned", "seconds", "target", "met"),
+]
 LARGE = 50_000_000  # entries of a table
 
 
-def skdp_kmeans(X, cell, seed):
-    kmeans = FriendlyCoreKMeans(cell.k, epsilon=EPSILON, delta=DELTA, random_state=seed)
-    return kmeans.fit(X).cluster_centers_
+def skdp_kmeans(drawn, k, epsilon, seed):
+    kmeans = FriendlyCoreKMeans(k, epsilon=epsilon, delta=DELTA, random_state=seed)
+    return kmeans.fit(drawn.X).cluster_centers_
 
 
-def skdp_lloyd(X, cell, seed):
-    lloyd = LloydKMeans(
-        cell.k, epsilon=EPSILON, delta=DELTA, radius=cell.radius, center=0.0, random_state=seed
+def skdp_ball(drawn, k, epsilon, seed):
+    center, radius = drawn.ball()
+    kmeans = FriendlyCoreKMeans(
+        k, epsilon=epsilon, delta=DELTA, center=center, radius=radius, random_state=seed
     )
-    return lloyd.fit(X).cluster_centers_
+    return kmeans.fit(drawn.X).cluster_centers_
 
 
-def diffprivlib_kmeans(X, cell, seed):
-    from diffprivlib.models import KMeans
+def skdp_lloyd(drawn, k, epsilon, seed):
+    center, radius = drawn.ball()
+    lloyd = LloydKMeans(
+        k, epsilon=epsilon, delta=DELTA, center=center, radius=radius, random_state=seed
+    )
+    return lloyd.fit(drawn.X).cluster_centers_
 
-    bounds = (-cell.radius, cell.radius)
-    return KMeans(cell.k, epsilon=EPSILON, bounds=bounds, random_state=seed).fit(X).cluster_centers_
+
+def relative_lloyd(drawn, k, epsilon, seed):
+    center, radius = drawn.ball()
+    rng = np.random.default_rng(seed)
+    return fast_lloyd(
+        drawn.X, k, center=center, radius=radius, epsilon=epsilon, delta=DELTA, rng=rng
+    )
+
+
+def laplace_lloyd(drawn, k, epsilon, seed):
+    bounds = drawn.X.min(axis=0), drawn.X.max(axis=0)
+    kmeans = diffprivlib_kmeans()(k, epsilon=epsilon, bounds=bounds, random_state=seed)
+    return kmeans.fit(drawn.X).cluster_centers_
 
 
 def methods():
-    found = {"skdp": skdp_kmeans, "LloydKMeans": skdp_lloyd}
-    try:
-        from diffprivlib.models import KMeans  # noqa: F401
-    except ImportError:  # not installed, or too old for this scikit-learn
-        return found
-    return {**found, "diffprivlib": diffprivlib_kmeans}
+    found = {"skdp": skdp_kmeans, "ball": skdp_ball, "lloyd": skdp_lloyd}
+    found["FastLloyd"] = relative_lloyd
+    return {**found, "diffprivlib": laplace_lloyd} if diffprivlib_kmeans() else found
 
 
 def accuracy(X, centers, truth):
@@ -68,91 +89,56 @@ def accuracy(X, centers, truth):
     return float(table[linear_sum_assignment(-table)].sum() / len(X))
 
 
-def measure(chosen, quick=False, reps=None):
-    for cell in chosen:
-        ratios, hits, seconds = ({name: [] for name in methods()} for _ in range(3))
-        for rep in range(3 if quick else reps or cell.reps):
-            X, (best, truth) = cell.draw(_stream(0, cell.name, rep))
-            for name, method in methods().items():
-                if name == "diffprivlib" and X.size > LARGE / 5:
-                    continue  # minutes a fit
-                seed = int(_stream(0, cell.name, rep, name).integers(2**31))
-                start = time.perf_counter()
-                centers = method(X, cell, seed)
-                seconds[name].append(time.perf_counter() - start)
-                ratios[name].append(kmeans_cost(X, centers) / best)
-                hits[name].append(accuracy(X, centers, truth))
-        for name, values in ratios.items():
-            if values:
-                yield row(cell, name, values, hits[name], seconds[name])
+def cells():
+    return [*plain_cells(), *hard_cells(), *small_cells()]
 
 
-def row(cell, name, ratios, hits, seconds):
-    median, p90 = np.quantile(ratios, [0.5, 0.9])
+def measure(cell, reps, seed=0, epsilon=None):
+    """Return the row of a cell; at another epsilon than its own it has no target."""
+    ratios, ones, hits, warned, seconds = {}, [], [], 0, []
+    for rep in range(reps):
+        drawn = cell.draw(_stream(seed, cell.name, rep))
+        ones.append(drawn.ratio(drawn.inner.mean(axis=0, keepdims=True)))
+        for name, method in methods().items():
+            if name == "diffprivlib" and drawn.X.size > LARGE / 5:
+                continue  # minutes a fit
+            noise = int(_stream(seed, cell.name, rep, name).integers(2**31))
+            start = time.perf_counter()
+            with warnings.catch_warnings(record=True) as told:
+                warnings.simplefilter("always")
+                centers = method(drawn, cell.k, epsilon or cell.epsilon, noise)
+            spent = time.perf_counter() - start
+            ratios.setdefault(name, []).append(drawn.ratio(centers))
+            if name == "skdp":
+                seconds.append(spent)
+                hits.append(accuracy(drawn.X, centers, drawn.truth))
+                warned += any(issubclass(t.category, UselessReleaseWarning) for t in told)
     hit = None if hits[0] is None else float(np.median(hits))
-    met = median <= cell.median and p90 <= cell.tail and (hit is None or hit >= cell.accuracy)
+    ours = np.asarray(ratios["skdp"])
     return {
         "cell": cell.name,
-        "method": name,
-        "median": round(float(median), 5),
-        "p90": round(float(p90), 5),
-        "max": float(max(ratios)),
+        "epsilon": epsilon or cell.epsilon,
+        "median": round(float(np.median(ours)), 5),
+        "p90": round(float(np.quantile(ours, 0.9)), 5),
+        "max": float(ours.max()),
+        "one": float(np.median(ones)),
+        **{name: float(np.median(ratios[name])) for name in PEERS if name in ratios},
+        **{f"{name}_max": float(max(ratios[name])) for name in PEERS if name in ratios},
         "accuracy": hit,
+        "warned": f"{warned}/{reps}",
         "seconds": float(np.median(seconds)),
-        "target": [cell.median, cell.tail],
-        "met": bool(met) if name == "skdp" and np.isfinite(cell.median) else None,
-        "reps": len(ratios),
+        "target": [f"{name}={limit}" for name, limit in cell.target.asked().items()],
+        "met": None if epsilon else cell.target.met(ratios, ones, hit),
     }
 
 
-_COST = """
-import json, sys, time
-import numpy as np
-n, d, k, ours = json.loads(sys.argv[1])
-from sklearn.cluster import KMeans
-from skdp import FriendlyCoreKMeans
-
-
-def memory(field):
-    with open("/proc/self/status") as status:
-        return next(int(line.split()[1]) for line in status if line.startswith(field)) / 1024
-
-
-rng = np.random.default_rng(0)
-centres = rng.normal(size=(k, d)) * 4
-X = np.empty((n, d))
-rng.standard_normal(out=X)
-for start in range(0, n, 1000):
-    X[start:start + 1000] += centres[rng.integers(k, size=len(X[start:start + 1000]))]
-model = FriendlyCoreKMeans(k) if ours else KMeans(k, n_init=1, random_state=0)
-model.fit(X[:2000])
-with open("/proc/self/clear_refs", "w") as peak:
-    peak.write("5")
-before = memory("VmRSS")
-start = time.perf_counter()
-model.fit(X)
-print(json.dumps([time.perf_counter() - start, memory("VmHWM") - before, memory("VmHWM")]))
-"""
-
-
-def costs():
-    """Yield time and peak memory beside scikit-learn's, each fit in a process of its own."""
-    for n, d, k in ((10**6, 2, 8), (20_000, 1000, 8)):
-        for name, ours in (("skdp", True), ("sklearn n_init=1", False)):
-            case = json.dumps([n, d, k, ours])
-            command = [sys.executable, "-c", _COST, case]
-            runs = [
-                json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
-                for _ in range(3)
-            ]
-            seconds, above, peak = min(runs)
-            yield {
-                "cell": f"n={n:.0e} d={d} k={k}",
-                "method": name,
-                "seconds": seconds,
-                "mb_above_data": above,
-                "mb_peak": peak,
-            }
+def left_out(chosen):
+    """Yield what is not measured, and why."""
+    for cell in chosen:
+        if cell.missing():
+            yield f"{cell.name}: {cell.package} is not installed"
+    if diffprivlib_kmeans() is None:
+        yield "diffprivlib: not installed"
 
 
 def main():
@@ -161,21 +147,26 @@ def main():
     parser.add_argument("--quick", action="store_true", help="3 repetitions, no large tables")
     parser.add_argument("--only", default="", help="cells whose name begins with this")
     parser.add_argument("--reps", type=int, help="repetitions of every cell")
+    parser.add_argument("--epsilon", type=float, help="instead of each cell's own: no targets")
+    parser.add_argument("--seed", type=int, default=0, help="of rows and noise, 0 by default")
     parser.add_argument("--no-costs", action="store_true", help="leave time and memory out")
     args = parser.parse_args()
-    warnings.simplefilter("ignore")
-    warnings.simplefilter("ignore", SeededNoiseWarning)
-    chosen = [c for c in cells() if c.name.startswith(args.only)]
-    if args.quick:
-        chosen = [c for c in chosen if "d=1000" not in c.name and "1e+06" not in c.name]
-    rows = []
+    chosen = [c for c in cells() if c.name.startswith(args.only) and not (args.quick and c.large)]
+    without = list(left_out(chosen))
+    for line in without:
+        print("left out:", line)
+    wide, rows = max((len(c.name) for c in chosen), default=0), []
     with threadpool_limits(1):
-        for found in measure(chosen, args.quick, args.reps):
-            rows.append(found)
-            print_table([found], COLUMNS, header=len(rows) == 1)
-        bills = [] if args.quick or args.no_costs else list(costs())
+        for cell in chosen:
+            if cell.missing():
+                continue
+            reps = args.reps or (3 if args.quick else cell.reps)
+            rows.append(measure(cell, reps, args.seed, args.epsilon))
+            shown = {**rows[-1], "cell": cell.name.ljust(wide)}
+            print_table([shown], COLUMNS, header=len(rows) == 1)
+        bills = [] if args.quick or args.no_costs or args.only else list(costs())
     print_table(bills)
-    write_json(args.json, rows, costs=bills)
+    write_json(args.json, rows, costs=bills, left_out=without)
 
 
 if __name__ == "__main__":

@@ -39,6 +39,9 @@ from skdp.preprocessing import LaplaceMechanism
 
 # The two long layers see these on fewer tables; the whole of them is a slow test.
 EXPENSIVE = [
+    PrivateMean(epsilon=2.0, trim=True, denoiser="auto"),
+    PrivateMean(epsilon=4.0, method="friendly"),
+    FriendlyCoreFilter(epsilon=4.0),
     FriendlyCoreKMeans(3, n_init=1),
     FriendlyCoreKMeans(2, method="friendly", n_parts=12, epsilon=40.0, n_init=1),
     LloydKMeans(3),
@@ -71,12 +74,9 @@ EXPENSIVE = [
 ]
 ESTIMATORS = [
     PrivateMean(),
-    PrivateMean(epsilon=2.0, trim=True, denoiser="auto"),
-    PrivateMean(epsilon=4.0, method="friendly"),
     PrivateMean(bounds=(-50.0, 50.0)),
     PrivateSum((-50.0, 50.0)),
     PrivateCount(epsilon=0.02),
-    FriendlyCoreFilter(epsilon=4.0),
     *EXPENSIVE,
 ]
 

@@ -115,3 +115,43 @@ def test_a_column_is_measured_and_told_of(bench, rng):
     assert row["rank near"] <= row["rank"] < 0.2
     page = summary.document([row], [])
     assert "t/x" in page and "not used for tuning" in page
+
+
+@pytest.mark.parametrize("d", [1, 3, 30])
+def test_the_noise_of_the_relative_peer_costs_one_step_each(bench, d):
+    peer = bench("_fast_lloyd")
+    assert np.sum(peer.scales(d) ** -2.0) == pytest.approx(1)
+    few, most = (peer.steps(n, d, 4, 0.5, MU) for n in (100, 10**7))
+    assert (few, most) == peer.STEPS
+
+
+def test_the_relative_peer_finds_clusters_that_a_spread_start_finds(bench):
+    rng = np.random.default_rng(0)
+    centres = np.array([[-5.0, 0.0], [5.0, 0.0]])
+    X = np.repeat(centres, 1000, axis=0) + rng.normal(size=(2000, 2))
+    ball = {"center": np.zeros(2), "radius": 9.0}
+    found = bench("_fast_lloyd").fast_lloyd(X, 2, **ball, epsilon=50.0, delta=1e-6, rng=rng)
+    np.testing.assert_allclose(found[np.argsort(found[:, 0])], centres, atol=0.5)
+
+
+def test_what_is_asked_of_clusters_is_told_and_judged(bench):
+    target = bench("_clustering_cells").Target(median=1.1, of_one=1.5, beats="peer")
+    assert target.asked() == {"median": 1.1, "of_one": 1.5, "beats": "peer"}
+    good = {"skdp": [1.0, 1.05, 2.9], "ball": [1.0, 1.0], "peer": [1.0, 1.2]}
+    assert target.met(good, [2.0, 2.0, 2.0], None)
+    assert not target.met(good, [9.0, 9.0, 1.9], None)  # 2.9 is more than 1.5 times one centre
+    assert not target.met({**good, "ball": [1.2, 1.2]}, [2.0] * 3, None)
+    assert not target.met({**good, "skdp": [1.2, 1.2, 1.2]}, [2.0] * 3, None)
+
+
+def test_clusterings_of_the_benchmark_have_names_of_their_own(bench):
+    cells = bench("clustering").cells()
+    assert len({c.name for c in cells}) == len(cells)
+
+
+def test_a_cell_is_clustered_by_all_methods(bench):
+    clustering = bench("clustering")
+    cell = next(c for c in clustering.cells() if c.name == "lsun, epsilon=1")
+    row = clustering.measure(cell, 1)
+    assert 1 <= row["median"] < 100 and row["one"] > 1
+    assert row["FastLloyd"] >= 1 and row["warned"] in ("0/1", "1/1")

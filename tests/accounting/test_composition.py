@@ -222,7 +222,7 @@ def integrated_delta(pure_epsilon, mu, epsilon):
 
 
 def test_pure_gaussian_delta_against_integration():
-    for pure, mu, epsilon in itertools.product([0, 0.2, 1, 3], [0.5, 1.3], [0, 0.3, 1, 2.5, 4]):
+    for pure, mu, epsilon in itertools.product([0.2, 1, 3], [0.5, 1.3], [0, 0.3, 2.5]):
         exact = integrated_delta(pure, mu, epsilon)
         delta = pure_gaussian_delta(pure, mu, epsilon)
         assert exact * (1 - mp.mpf("1e-15")) <= delta <= exact * (1 + mp.mpf("1e-9"))
@@ -274,7 +274,7 @@ def supremum(mu, f, size, epsilon):
         return max(value((low + high) / 2), value(mp.mpf(-200)))
 
 
-@pytest.mark.parametrize("size", [1, 2, 3])
+@pytest.mark.parametrize("size", [1, pytest.param(2, marks=pytest.mark.slow), 3])
 @pytest.mark.parametrize(
     ("mu", "f"), [(0.25, 1e-9), (0.25, 1e-4), (1.0, 1e-7), (0.02, 1e-12), (1.0, 0.02)]
 )

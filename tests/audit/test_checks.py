@@ -59,8 +59,8 @@ LATE = [e for e in EXPENSIVE if isinstance(e, PrivateSearchCV | PrivatePipeline)
 )
 def test_the_layers_on_few_tables(estimator):
     X = example_table()
-    non_interference(estimator, X, n_transcripts=2, random_state=1)
-    conditional_sensitivity(estimator, X, n_pairs=60, random_state=1)
+    non_interference(estimator, X, n_transcripts=1, random_state=1)
+    conditional_sensitivity(estimator, X, n_pairs=30, random_state=1)
 
 
 def test_a_sound_estimator_of_a_user(rng):

@@ -1,8 +1,8 @@
 """Audits of the estimators of this package, and of broken ones.
 
-A correct estimator fails an audit with probability ALARM. Below and in test_one_run.py stand 30
-audits that a correct estimator has to pass: a false alarm in any of them has a probability of at
-most 1e-3 over seeds. All seeds are fixed.
+A correct estimator fails an audit with probability ALARM. Below and in test_one_run.py stand at
+most 30 audits that a correct estimator has to pass: a false alarm in any of them has a probability
+of at most 1e-3 over seeds. All seeds are fixed.
 """
 
 import json
@@ -60,7 +60,7 @@ MORE_PAIRS = {
 }
 
 
-SOME_PAIRS = "duplicates", "row on the boundary", "one row or none"  # by default
+SOME_PAIRS = ("one row or none",)  # by default
 
 
 def audit_pair(params, X, **options):
@@ -69,7 +69,6 @@ def audit_pair(params, X, **options):
         return audit(PrivateMean(delta=0.05, **params), X[:-1], X, **options)
 
 
-@pytest.mark.parametrize("epsilon", [1.0, pytest.param(2.0, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     "pair",
     [
@@ -77,9 +76,9 @@ def audit_pair(params, X, **options):
         for pair in WORST_PAIRS
     ],
 )
-def test_private_mean_on_its_worst_pairs(pair, epsilon):
+def test_private_mean_on_its_worst_pairs(pair):
     params, X = WORST_PAIRS[pair]
-    report = audit_pair({"epsilon": epsilon, **params}, X, n_runs=1000, **SURE)
+    report = audit_pair({"epsilon": 1.0, **params}, X, n_runs=1000, **SURE)
     assert report.passed, report
     assert report.mu_lower > 0.4 * report.claimed_mu  # not vacuous
 
@@ -88,7 +87,8 @@ def test_private_mean_on_its_worst_pairs(pair, epsilon):
 @pytest.mark.parametrize("pair", WORST_PAIRS | MORE_PAIRS)
 def test_private_mean_with_many_runs(pair):
     params, X = (WORST_PAIRS | MORE_PAIRS)[pair]
-    report = audit_pair({"epsilon": 2.0, **params}, X, n_runs=10_000, n_jobs=2, **SURE)
+    n_runs = 10_000 if pair in WORST_PAIRS else 5000
+    report = audit_pair({"epsilon": 2.0, **params}, X, n_runs=n_runs, n_jobs=2, **SURE)
     assert report.passed, report
     if pair in WORST_PAIRS:
         assert report.mu_lower > 0.8 * report.claimed_mu

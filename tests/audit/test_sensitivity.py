@@ -57,7 +57,7 @@ def test_a_path_that_depends_on_rows(X):
 
 def test_all_steps_of_the_mean_are_searched(X):
     """Counts for all pairs; the average of the core where it is claimed, outside failure events."""
-    worst = conditional_sensitivity(PrivateMean(), X, n_pairs=200).worst
+    worst = conditional_sensitivity(PrivateMean(), X, n_pairs=100).worst
     for label in ("row count", "ring", "norms", "core count", "h-index", "step", "final sum"):
         assert worst[label].ratio > 0.9, label
     assert 0 < worst["soft core"].ratio < 1
@@ -116,10 +116,12 @@ def test_searched_pairs(estimator):
 @pytest.mark.slow
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
 def test_many_pairs(estimator, X):
-    # of what is made of parts, which have tests of their own, fewer
-    n_pairs = 100 if isinstance(estimator, PrivatePipeline | PrivateSearchCV) else 500
-    for seed in range(1, 3 if estimator in EXPENSIVE else 6):
-        assert conditional_sensitivity(estimator, X, n_pairs=n_pairs, random_state=seed).ok
+    """Of another table than that of the checks, with other seeds."""
+    if isinstance(estimator, PrivatePipeline | PrivateSearchCV):  # their steps are here themselves
+        n_pairs = 100
+    else:
+        n_pairs = 150 if estimator in EXPENSIVE else 1000
+    assert conditional_sensitivity(estimator, X, n_pairs=n_pairs, random_state=1).ok
 
 
 def test_distances_are_exact():

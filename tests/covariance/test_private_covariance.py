@@ -230,5 +230,5 @@ def test_pca_refuses_more_components_than_columns():
 def test_audits_of_answers(make):
     rng = np.random.default_rng(10)
     X = rng.normal(size=(200, 3)) * [1, 1e3, 1e-6] + [0, 5, 1]
-    assert non_interference(make(), X).ok
-    assert conditional_sensitivity(make(), X, n_pairs=25).ok
+    assert non_interference(make(), X, n_transcripts=1).ok
+    assert conditional_sensitivity(make(), X, n_pairs=15).ok

@@ -112,7 +112,7 @@ def test_no_count_is_wrong(monkeypatch):
 
 @pytest.mark.slow
 def test_no_count_is_wrong_in_a_long_run(monkeypatch):
-    fuzz(2, 5000, monkeypatch)
+    fuzz(2, 2500, monkeypatch)
 
 
 def test_exact_ties_of_a_lattice_are_friends():

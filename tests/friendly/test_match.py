@@ -73,8 +73,8 @@ def test_symmetric_and_independent_of_position_bit_for_bit(k, d, seed):
 
 
 def test_counts_are_the_sums_of_the_matrix_whatever_the_blocks(monkeypatch):
-    rng = np.random.default_rng(0)
-    X = random_tuples(rng, 90, 3, 2)
+    rng = np.random.default_rng(5)
+    X = random_tuples(rng, 40, 3, 2)
     limits = [2.0, 3.0, 5.0, 8.0]
     wide = aligned_squares(X, X, 1 / 7)
     expected = np.stack([(wide <= limit).sum(axis=1) for limit in limits], axis=1)
@@ -84,7 +84,7 @@ def test_counts_are_the_sums_of_the_matrix_whatever_the_blocks(monkeypatch):
         assert np.array_equal(SEVENTH.friends_within(X, limits, X), expected)
         assert np.array_equal(FusedMatch(1 / 7, 5**0.5).friends(X), expected[:, 2])
         assert np.array_equal(SEVENTH.friends(X), np.isfinite(wide).sum(axis=1))
-        assert np.array_equal(SEVENTH.friends(X[:40], X), np.isfinite(wide).sum(axis=1)[:40])
+        assert np.array_equal(SEVENTH.friends(X[:25], X), np.isfinite(wide).sum(axis=1)[:25])
     assert expected.min() == 0 and len(np.unique(expected[0])) > 1
 
 

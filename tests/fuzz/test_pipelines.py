@@ -10,7 +10,7 @@ from tests.fuzz._chains import chains
 from tests.fuzz._judge import examine
 
 SEED = int(os.environ.get("SKDP_FUZZ_SEED", "20260101"))
-QUICK, MANY, PARTS = 12, 2000, 8
+QUICK, MANY, PARTS = 12, 1000, 8
 
 
 def check(chain):

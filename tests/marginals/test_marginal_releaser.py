@@ -603,7 +603,10 @@ def test_all_checks(name):
     """The two layers, which take long, have tests of their own above."""
     estimator = PUBLISHED[name] if name in PUBLISHED else AUDITED[name][0]
     for twin, check in private_estimator_checks(estimator):
-        if check.func.__name__ not in ("check_non_interference", "check_conditional_sensitivity"):
+        found = check.func.__name__
+        if found == "check_wide_tables" and twin.k == 3:
+            twin.set_params(k=1)  # of 40 columns there are ten thousand triples
+        if found not in ("check_non_interference", "check_conditional_sensitivity"):
             check(twin)
 
 

@@ -78,8 +78,7 @@ def error(estimator, X, y=None):
 
 
 @pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")
-@pytest.mark.parametrize("n_jobs", [1, 2])
-@pytest.mark.parametrize("with_ledger", [False, True])
+@pytest.mark.parametrize("with_ledger, n_jobs", [(False, 1), (True, 1), (True, 2)])
 def test_a_mean_by_its_error(tmp_path, n_jobs, with_ledger):
     """At epsilon 0.001 there is nothing but noise: the search must see which is better."""
     ledger = PrivacyLedger(tmp_path / "study.db", epsilon=100, delta=1e-4) if with_ledger else None
@@ -96,7 +95,7 @@ def test_a_mean_by_its_error(tmp_path, n_jobs, with_ledger):
         assert len(charges(ledger)) == 13
 
 
-@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("n_jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_clusters_over_their_number_and_epsilon(n_jobs):
     ledger = PrivacyLedger(1000, 1e-3)
     grid = {"n_clusters": [1, 2], "epsilon": [1.0, 2.0]}

@@ -106,11 +106,11 @@ HOSTILE = {
     [
         (1, np.int64),
         (3, np.float64),
-        (3, np.float32),
-        (16, np.float64),
+        (16, np.float32),
+        pytest.param(3, np.float32, marks=pytest.mark.slow),
+        pytest.param(16, np.float64, marks=pytest.mark.slow),
         pytest.param(1, np.float64, marks=pytest.mark.slow),
         pytest.param(3, np.int64, marks=pytest.mark.slow),
-        pytest.param(16, np.float32, marks=pytest.mark.slow),
         pytest.param(16, np.int64, marks=pytest.mark.slow),
     ],
 )

@@ -104,9 +104,9 @@ def test_variance_theorem_1_8(rng):
 
 @pytest.mark.slow
 def test_all_theorems_at_length(rng):
-    assert mean_bounds(rng, 10_000) > 1000
-    assert median_bounds(rng, 20_000) > 1000
-    variance_bounds(rng, 5000)
+    assert mean_bounds(rng, 5000) > 500
+    assert median_bounds(rng, 10_000) > 500
+    variance_bounds(rng, 2500)
 
 
 def test_smaller_constants_would_be_false(rng):
