@@ -179,10 +179,17 @@ def survey(rows, curator, *, place=None, gap):
     start, public = (np.zeros(rows.n_features), math.inf), place is not None
     if public:
         start = place.center, place.radius
-    few = n * curator.budget.mu < FEW
+    need = n * curator.budget.mu
+    few = need < FEW
+    most = FEW_CENTRE if few else CENTRE_SHARES[1]
+    scale_share = float(np.clip((30 / need) ** 2, *SCALE_SHARES))
+    centre_share = float(np.clip(rows.n_features * (20 / need) ** 2, CENTRE_SHARES[0], most))
+    left = FEW_LOCATE if few else LOCATE_SHARE
+    if public and need < HOPELESS:
+        left = 0.0
     located, distances = close_in(
-        rows, curator, n, *start, left=FEW_LOCATE if few else LOCATE_SHARE, gap=gap,
-        n_sd=n_sd, few=few, public=public,
+        rows, curator, n, *start, shares=(scale_share, centre_share), left=left, gap=gap,
+        n_sd=n_sd, shrinking=FEW_SHRUNK if few else SHRUNK, keeping=few and public,
     )  # fmt: skip
     if not located.seen:
         curator.doubt(UNSEEN)
@@ -196,18 +203,20 @@ def close_in(
     center,
     radius,
     *,
+    shares,
     left,
     gap,
     n_sd=0.0,
-    few=False,
-    public=False,
+    enough=0.0,
+    shrinking=SHRUNK,
+    keeping=False,
     labels=("scale", "location"),
 ):
     """Move a ball to the bulk of n rows and shrink it, for ``left`` of the budget at most.
 
-    ``n_sd`` is the noise of n. ``few`` tells that the rows are few: that the mean of all of them is
-    worth much, and another round little. ``public`` tells that the first ball is known to hold the
-    rows.
+    ``shares`` are those of a histogram of distances and of a move; a radius of ``enough`` ends it,
+    and one that is not smaller by a factor of ``shrinking``: a ball that is worth ``keeping`` is
+    then kept as it was. ``n_sd`` is the noise of n.
 
     Returns
     -------
@@ -216,14 +225,11 @@ def close_in(
     distances : Distances
         The last histogram; None if there was not enough for one.
     """
-    need = n * curator.budget.mu
-    scale_share = float(np.clip((30 / need) ** 2, *SCALE_SHARES))
-    most = FEW_CENTRE if few else CENTRE_SHARES[1]
-    centre_share = float(np.clip(rows.n_features * (20 / need) ** 2, CENTRE_SHARES[0], most))
+    scale_share, centre_share = shares
     all_seen, distances, before, reach = True, None, center, 1.0
     typical = radius / 2 if radius < math.inf else 1.0
     for _ in range(ROUNDS):
-        if scale_share > left or (public and need < HOPELESS):
+        if scale_share > left:
             break
         left -= scale_share
         release = _release_scale(rows, curator, center, scale_share, labels[0])
@@ -231,14 +237,14 @@ def close_in(
         bulk, half, seen = read_scale(release.value, release.scale, n, gap=gap)
         if not seen and radius < math.inf:
             break
-        shrunk, all_seen, typical = bulk <= (FEW_SHRUNK if few else SHRUNK) * radius, seen, half
-        if few and public and not shrunk:
+        shrunk, all_seen, typical = bulk <= shrinking * radius, seen, half
+        if keeping and not shrunk:
             break
         with np.errstate(over="ignore"):  # the earlier ball, seen from the present centre
             radius = min(bulk, radius + float(_lengths(center - before)))
         before = center
         reach = read_reach(release.value, release.scale, radius) if radius else 1.0
-        if radius == 0 or not shrunk or centre_share > left:
+        if radius <= enough or not shrunk or centre_share > left:
             break
         radius = min(max(radius, SMALLEST), LARGEST)
         left -= centre_share

@@ -2,7 +2,7 @@
 
 from skdp.accounting import Plan
 from skdp.cluster._density import density_road, density_steps
-from skdp.cluster._locate import locate
+from skdp.cluster._peel import find_places
 
 __all__ = ["density_kmeans", "density_plan"]
 
@@ -14,4 +14,5 @@ def density_plan(budget):
 
 def density_kmeans(rows, curator, n_clusters, *, n_init=30, seed=0):
     """Return a :class:`skdp.cluster._refined.Refined`."""
-    return density_road(rows, curator, locate(rows, curator), n_clusters, n_init=n_init, seed=seed)
+    located = find_places(rows, curator, n_clusters)
+    return density_road(rows, curator, located, n_clusters, n_init=n_init, seed=seed)
