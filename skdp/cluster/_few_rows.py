@@ -52,7 +52,7 @@ def is_few(signal, n_clusters, n_features):
 
 def few_rows_steps():
     """Return the planned steps of :func:`few_rows` beside "clusters", a tuple of Step."""
-    return (Step("spread", at_most=MOMENTS),)
+    return (Step("second moments", at_most=MOMENTS),)
 
 
 @dataclass(frozen=True)
@@ -132,9 +132,7 @@ def few_rows(rows, curator, located, n_clusters, *, seed=0):
     noise = np.sqrt((moved.gains * moved.variance).mean(axis=1))
     if n_clusters == 1:
         moved = replace(moved, moves=(mean - moved.y))
-    return refined(
-        curator, located, moved, mean, noise=noise, radii=radii, n_steps=steps
-    )
+    return refined(curator, located, moved, mean, noise=noise, radii=radii, n_steps=steps)
 
 
 def _step(rows, curator, located, prior, y, radius, share):
@@ -221,7 +219,7 @@ def released_moments(rows, curator, located, *, share):
     exact = map_merge(rows, statistic, np.add)
     value = np.concatenate([exact[0], exact[1:, 1:].ravel()])
     release = curator.gaussian(
-        value, sensitivity=sqrt_up(one**2 + 2 * top**2), share=share, label="spread"
+        value, sensitivity=sqrt_up(one**2 + 2 * top**2), share=share, label="second moments"
     )
     told = release.value / float(top)
     noise = release.scale / float(top)

@@ -7,8 +7,8 @@ from skdp._curator import Curator
 from skdp.accounting import Budget, Plan, Step
 from skdp.chunks import ArrayRows
 from skdp.cluster._friendly_road import friendly_centers, friendly_road_steps, parts_for
-from skdp.cluster._locate import Located
 from skdp.cluster._lloyd_run import lloyd_step
+from skdp.cluster._locate import Located
 from skdp.cluster._oracles import pca_oracle
 from skdp.friendly import MatchPredicate
 from skdp.mechanisms import make_entropy
@@ -140,9 +140,7 @@ def test_a_private_step_moves_centers_to_their_means_and_leaves_empty_ones():
     start = np.vstack([CENTERS + 0.05, [[-1.2, -1.2]]])
     plan = Plan(Budget.gaussian(1.0, 1e-6), (Step("step"),))
     curator, y = CannedCurator(plan, "noise", seed=0), LOCATED.to_units(start)
-    step = lloyd_step(
-        ArrayRows(X), curator, LOCATED, y, np.full(4, 0.5), share=1.0, label="step"
-    )
+    step = lloyd_step(ArrayRows(X), curator, LOCATED, y, np.full(4, 0.5), share=1.0, label="step")
     moved = LOCATED.to_data(step.y + step.moves)
     # noise: sd 1.1 / .2367 * 1 = 4.9 in a sum of 3000 rows
     assert np.abs(moved[:3] - CENTERS).max() < 0.01
