@@ -34,7 +34,7 @@ SAMPLE = 128  # public points per centre
 SPREAD, UNSURE = 0.4, 0.15  # prior: sds of rows in half widths; variances are off by such a part
 MOST_SPREAD = 0.2  # of the squared half widths
 THIN = 1e-6  # of the squared half widths: the least variance of a start
-OFF, MEAN_OFF = 0.33, 0.15  # prior: by how much a centre, the mean of all rows, is off
+OFF, MEAN_OFF = 0.33, .08  # prior: by how much a centre, the mean of all rows, is off
 UPPER = 0.5  # noise sds that are added to the squared distances
 REACH = 2.0  # clip radius, in root mean squared distances
 FLAT, SMALL, SMALL_WIDE = 3, 36.0, 80.0
@@ -52,7 +52,7 @@ def is_few(signal, n_clusters, n_features):
 
 def few_rows_steps():
     """Return the planned steps of :func:`few_rows` beside "clusters", a tuple of Step."""
-    return (Step("spread", at_most=MOMENTS),)
+    return (Step("second moments", at_most=MOMENTS),)
 
 
 @dataclass(frozen=True)
@@ -219,7 +219,7 @@ def released_moments(rows, curator, located, *, share):
     exact = map_merge(rows, statistic, np.add)
     value = np.concatenate([exact[0], exact[1:, 1:].ravel()])
     release = curator.gaussian(
-        value, sensitivity=sqrt_up(one**2 + 2 * top**2), share=share, label="spread"
+        value, sensitivity=sqrt_up(one**2 + 2 * top**2), share=share, label="second moments"
     )
     told = release.value / float(top)
     noise = release.scale / float(top)

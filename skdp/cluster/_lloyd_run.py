@@ -78,7 +78,7 @@ def lloyd_step(rows, curator, located, y, radii, *, share, label):
     -------
     moved : Moved
     """
-    k, d = y.shape
+    d = y.shape[1]
     pure = curator.budget.unit == "pure"
     told = cluster_sums(
         rows,

@@ -10,7 +10,6 @@ from skdp.cluster._trusted import trusted
 __all__ = ["Refined", "in_table", "refined"]
 
 CERTAIN = 3.0  # noise sds of the number of rows, below which everything is a guess
-FEW = "the number of rows does not stand out of its noise: the centres are guesses"
 
 
 @dataclass(frozen=True)
@@ -57,7 +56,11 @@ def refined(curator, located, moved, mean, *, noise, radii, n_steps):
     guesses = best.guesses | ~np.isfinite(noise)
     if total < CERTAIN * total_sd:
         guesses = np.ones(k, dtype=bool)
-        curator.doubt(FEW)
+        curator.doubt(
+            f"the number of rows, released as {total:.0f}, does not stand out of its noise of "
+            f"{total_sd:.0f}: the centres are guesses. More rows or a larger epsilon help; without "
+            "bounds so few rows cannot even be located"
+        )
     elif guesses.any():
         curator.doubt(
             f"{int(guesses.sum())} of {k} centres are guesses and have an infinite noise_scale_: "
@@ -66,6 +69,13 @@ def refined(curator, located, moved, mean, *, noise, radii, n_steps):
             f"{float(told.counts.max()):.0f}, have noise of {told.count_sd:.0f}. More rows, a "
             "larger epsilon, fewer clusters or tighter bounds help"
         )
+    if located.box is not None and not guesses.all():
+        narrow = int(np.count_nonzero(located.half < np.median(noise[~guesses])))
+        if narrow:
+            curator.decide(
+                f"{narrow} of {len(mean)} columns are narrower between their bounds than the noise "
+                "of a centre, which tells nothing there: divide columns by public scales"
+            )
     inertia, inertia_noise = in_table(located, *moved.inertia(best.y))
     return Refined(
         centers=located.inside(located.to_data(best.y)),

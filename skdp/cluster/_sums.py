@@ -80,15 +80,17 @@ def cluster_sums(
     Notes
     -----
     **Privacy** (add or remove one row). A row belongs to one cluster j or to none, by its own exact
-    arithmetic. It adds A to the count of j, an integer vector q with ``|q| <= 2^b``, checked in
-    integers, to the sum of j (its radius r_j becomes 2^b), and to the one total of squares the
-    integer ``floor(l^2 M_j)``, where l <= 1 is its distance, elementwise arithmetic, clipped to and
-    divided by ``squares * r_j``, and ``M_j = floor(2^t (r_j / max r)^2) <= 2^t``, t = b - halvings. Nothing else moves, so the l2 sensitivity is at most
-    ``sqrt(A^2 + 4^b + 4^t)`` and the l1 sensitivity ``A + sqrt(d) 2^b + 2^t``, as
-    ``|q|_1 <= sqrt(d) |q|``: for every k and all radii. All sums are exact.
+    arithmetic. It adds A to the count of j; an integer vector q with ``|q| <= 2^b``, checked in
+    integers, to the sum of j (its radius r_j becomes 2^b); and to the one total of squares the
+    integer ``floor(l^2 M_j)``, where l <= 1 is its distance, clipped to ``squares * r_j`` and
+    divided by that, elementwise, and ``M_j = floor(2^t (r_j / max r)^2) <= 2^t`` with t = b -
+    halvings. Nothing else moves, so the l2 sensitivity is at most ``sqrt(A^2 + 4^b + 4^t)`` and
+    the l1 sensitivity ``A + sqrt(d) 2^b + 2^t``, as ``|q|_1 <= sqrt(d) |q|``: for every k and all
+    radii. All sums are exact.
 
-    With two halvings the squares cost ``sqrt(1 + 1/16)`` of noise at most, 3 %. They are one total, in units of the
-    largest radius: k totals with noise ``r_j^2`` each would be worth less, added up.
+    With two halvings the squares cost ``sqrt(1 + 1/16)`` of noise at most, 3 %. They are one total,
+    in units of the largest radius: k totals with noise ``r_j^2`` each would be worth less, added
+    up, as ``sum r_j^4 >= max r_j^4``.
     """
     k, d = centers.shape
     pure = curator.budget.unit == "pure"

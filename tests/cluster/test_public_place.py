@@ -78,14 +78,14 @@ def test_what_is_public_is_not_bought(place):
 
 
 def test_bounds_find_clusters_in_fewer_rows():
-    """Off by more than 1 in 150 rows: of 40 fits 4 with bounds, 13 without; here 2 and 9."""
+    """Off by more than 2 in 150 rows: of 40 fresh fits none with bounds, 7 without."""
     lost = {}
     for name, place in (("bounds", {"bounds": (-15, 15)}), ("nothing", {})):
         kmeans = FriendlyCoreKMeans(2, n_init=2, **place)
-        fits = [fitted(kmeans, blobs(150, seed=i), random_state=i) for i in range(20)]
+        fits = [fitted(kmeans, blobs(150, seed=i), random_state=i) for i in range(100, 140)]
         ends = [np.sort(fit.cluster_centers_, axis=0) for fit in fits]
-        lost[name] = sum(np.abs(end - [[-10], [10]]).max() > 1 for end in ends)
-    assert lost["bounds"] <= 4 and lost["nothing"] >= 6
+        lost[name] = sum(np.abs(end - [[-10], [10]]).max() > 2 for end in ends)
+    assert lost["bounds"] <= 2 and lost["nothing"] >= 4
 
 
 def test_bounds_far_wider_than_the_rows_cost_little():
