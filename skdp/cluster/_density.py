@@ -16,6 +16,7 @@ from skdp.cluster._peel import places_steps
 from skdp.cluster._places import Places
 from skdp.cluster._refine import refine, refine_steps
 from skdp.cluster._search import FLAT, search_cells, search_steps
+from skdp.cluster._second_look import look_again, look_steps, worth_a_look
 from skdp.cluster._sums import cluster_sums
 from skdp.cluster._synopsis import weighted_kmeans
 
@@ -58,7 +59,7 @@ class Start:
 def density_steps():
     """Return every step that the density road may take, a tuple of Step."""
     places = (*locate_steps(), *places_steps())
-    search = (*search_steps(), Step("lift", at_most=LIFT_PART))
+    search = (*search_steps(), Step("lift", at_most=LIFT_PART), *look_steps())
     return (*places, *search, *few_rows_steps(), *refine_steps())
 
 
@@ -139,7 +140,10 @@ def density_centers(rows, curator, located, n_clusters, *, n_init=30, seed=0, sh
         centers = np.concatenate(
             [f.located.to_data(f.subspace.lift(z)) for f, z in zip(found, points, strict=True)]
         )
-    return Start(located, located.inside(centers), found)
+    centers, left = located.inside(centers), share - (before - curator.remaining)
+    if found[0].subspace.W is not None and worth_a_look(located, n_clusters, mu, left):
+        centers = look_again(rows, curator, located, centers, share=left, n_init=n_init, seed=seed)
+    return Start(located, centers, found)
 
 
 def _with_centres(places, found, numbers, curator):

@@ -1,0 +1,355 @@
+"""A second look at every cluster, along the line in which it is longest, tells which hold two."""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from skdp._threads import one_thread
+from skdp.accounting import Step
+from skdp.chunks import map_merge
+from skdp.cluster._lattice import Lattice
+from skdp.cluster._locate import bounded
+from skdp.cluster._radii import BINS
+from skdp.cluster._tree import onto_simplex
+from skdp.mechanisms import ball_rows
+from skdp.mechanisms._exact import sqrt_up
+
+__all__ = ["look_again", "look_steps", "worth_a_look"]
+
+LOOKS, LOOK_PART = 4, Fraction(12, 100)
+LEAST = 300.0  # noise sds of a cluster that is worth a second look
+WIDEST = 64  # columns: a matrix for every cluster drowns in noise
+# Parts of what a look may spend
+DISTANCES, MOMENTS, LINES, GAIN = (Fraction(part, 100) for part in (15, 40, 37, 8))
+COUNT, MEAN = 0.3, 0.5  # weights of a row in count and sum, against 1 in the second moments
+SEEN, CLEAR = 2.0, 4.2  # noise sds of a bin that is kept, of the last one
+FEW = 6.0  # noise sds of a cluster whose distances tell nothing
+BULK, TIGHT = 0.9, 0.5  # rows in the core; noise in the moments, in parts of the core's variance
+SURE = 3.0  # noise sds of a count
+PER_CELL, KEEP, FINEST = 8.0, 2.5, 10  # noise sds of a cell on average, of a kept one; halvings
+HALF = 4.0  # standard deviations of a line that its cells cover at least
+CONVINCED, WORTHWHILE = 2.0, 0.005  # noise sds, part of the cost, that a better start gains
+CANDIDATES, TINY, FAR, DISTORTED = (
+    100,
+    2.0**-40,
+    2.0**100,
+    0.1,
+)  # clips of the gain in squared radii
+MOMENT_BITS, LINE_BITS, GAIN_BITS = 13, 20, 20
+
+
+@dataclass(frozen=True)
+class Lines:
+    """A line through every cluster, in units of the table. Everything is released.
+
+    ``centers`` and unit ``directions`` (k, d); ``sigmas`` and ``far`` (k,): standard deviations
+    along the lines, and how far out rows were seen; ``counts`` (k,) of rows; ``cost``: their sum of
+    squared distances to the centers, in located radii. A cluster that was not seen stays where it
+    was, with no count.
+    """
+
+    centers: np.ndarray
+    directions: np.ndarray
+    sigmas: np.ndarray
+    far: np.ndarray
+    counts: np.ndarray
+    cost: float
+
+
+def look_steps():
+    """Return the planned steps of :func:`look_again`, a tuple of Step."""
+    parts = {"distances": DISTANCES, "moments": MOMENTS, "lines": LINES, "gain": GAIN}
+    return tuple(
+        Step(label, at_most=LOOK_PART * part, times=LOOKS) for label, part in parts.items()
+    )
+
+
+def worth_a_look(located, n_clusters, mu, share):
+    """Return whether clusters of mean size stand out enough; from released values alone."""
+    d = len(located.center)
+    signal = located.n_rows * mu * math.sqrt(share) / n_clusters
+    return n_clusters > 1 and d <= WIDEST and signal > LEAST
+
+
+def look_again(rows, curator, located, centers, *, share, n_init, seed):
+    """Split clusters that hold two, and give up centres that share one, while that pays.
+
+    The first search sees all clusters in the same few directions, in which some coincide. Here
+    every cluster gets a direction of its own, the longest of its second moments, and noisy counts
+    along it. The cells of all clusters, in all columns, are a synopsis; k-means of it proposes new
+    centres, and a noisy sum over the rows tells what they gain.
+
+    Parameters
+    ----------
+    rows : ArrayRows of n rows of length d
+    curator : Curator
+        With the steps of :func:`look_steps`.
+    located : Located or Places
+    centers : ndarray of shape (k, d)
+        Released, in units of the table.
+    share : Fraction
+        What is left: each of at most 4 looks spends .12 of it.
+    n_init, seed : int
+
+    Returns
+    -------
+    centers : ndarray of shape (k, d)
+
+    Notes
+    -----
+    **Privacy** (add or remove one row): of the releases of a look; how many there are, and what
+    they are about, depends on earlier releases only.
+    """
+    share = LOOK_PART * share
+    for i in range(LOOKS):
+        lines = _lines(rows, curator, located, centers, share)
+        if lines is None:
+            break
+        points, weights = _line_cells(rows, curator, located, centers, lines, share)
+        moved = located.inside(lines.centers)
+        if len(points) <= len(centers):
+            return moved
+        proposed = located.inside(_kmeans(located, points, weights, moved, n_init, seed + i))
+        pair = moved, proposed
+        centers, better = _better(
+            rows, curator, located, pair, (points, weights), lines.cost, share
+        )
+        if not better:
+            break
+    return centers
+
+
+def _assign(located, centers):
+    lattice = Lattice(located)
+    C = lattice.points(located.to_units(centers))
+    return lambda block: lattice.labels(block, C)
+
+
+def _reaches(rows, curator, located, centers, noise, share):
+    """Release how far out the rows of every cluster lie.
+
+    Returns
+    -------
+    clip, far, n : ndarrays of shape (k,)
+        Radii in units of the table: to clip the rows at, as wide as ``noise`` of the second moments
+        allows, and where the last rows were seen. Number of rows, 0 for a cluster that was not
+        seen. None if no cluster was seen.
+
+    Notes
+    -----
+    **Privacy** (add or remove one row): the nearest centre of a row and its distance are functions
+    of that row, which is in one bin of one cluster at most. Sensitivity 1.
+    """
+    k, d = centers.shape
+    assign, units = _assign(located, centers), located.units(located.to_units(centers))
+
+    def statistic(start, block):
+        labels, far = assign(block)
+        inside = labels >= 0
+        cell = labels[inside] * BINS.n_bins + BINS.index(far[inside] / units[labels[inside]])
+        return np.bincount(cell, minlength=k * BINS.n_bins)
+
+    release = curator.gaussian(
+        map_merge(rows, statistic, np.add), sensitivity=1, share=share, label="distances"
+    )
+    counts = release.value.reshape(k, -1).astype(np.float64)
+    clip, far, n = np.array([_reach(h, release.scale, d, noise) for h in counts]).T
+    if not n.any():
+        return None
+    clip[n == 0], far[n == 0] = np.median(clip[n > 0]), np.median(far[n > 0])
+    return clip * units * located.radius, far * units * located.radius, n
+
+
+def _reach(counts, sd, d, noise):
+    """Return where to clip a cluster, how far out its rows are seen, and their number."""
+    tails = np.cumsum(counts[::-1])[::-1] / np.sqrt(np.arange(len(counts), 0, -1))
+    clear = np.flatnonzero(np.maximum(counts, tails) > CLEAR * sd)
+    last = clear[-1] + 1 if clear.size else 0
+    w = np.where(counts > SEEN * sd, counts, 0.0)[:last]
+    n = float(w.sum())
+    if n < FEW * sd:
+        return 0.0, 0.0, 0.0
+    edges = np.array([BINS.upper_edge(i) for i in range(last)])
+    core = edges[int(np.argmax(np.cumsum(w) >= BULK * n))]
+    quiet = np.square(edges) * math.sqrt(2 * d) * noise / n <= TIGHT * core**2 / d
+    return float(max(core, edges[quiet].max(initial=0.0))), float(edges[-1]), n
+
+
+def _lines(rows, curator, located, centers, share):
+    """Release where every cluster is, and in which direction it is longest; None if none is seen.
+
+    Notes
+    -----
+    **Privacy** (add or remove one row): of :func:`_reaches`. In the moments a row is an integer
+    vector g with ``|g| <= 2^bits`` (checked in integers), of one cluster at most, which it decides
+    by itself. It adds a to the count of that cluster, ``b g`` to its sum and ``g g^T``, of
+    Frobenius norm ``|g|^2 <= 4^bits``, to its matrix, and nothing to other clusters: the
+    sensitivity is ``sqrt(a^2 + b^2 4^bits + 16^bits)``, for every k and all radii.
+    """
+    k, d = centers.shape
+    noise = math.sqrt(1 + COUNT**2 + MEAN**2) / (curator.budget.mu * math.sqrt(MOMENTS * share))
+    reaches = _reaches(rows, curator, located, centers, noise, DISTANCES * share)
+    if reaches is None:
+        return None
+    clip, far, seen = reaches
+    assign, bits = _assign(located, centers), _moment_bits(curator, MOMENTS * share)
+    one, weight = max(1, round(COUNT * 4**bits)), max(1, round(MEAN * 2**bits))
+
+    def statistic(start, block):
+        labels, _ = assign(block)
+        total = np.zeros((k, 1 + d + d * d), dtype=np.int64)
+        for j in range(k):
+            mine = block[labels == j]
+            g = ball_rows(mine, center=centers[j], radius=float(clip[j]), bits=bits)
+            total[j, 0] = len(mine)
+            total[j, 1 : d + 1] = g.sum(axis=0)
+            total[j, d + 1 :] = (g.T @ g).ravel()  # fewer than 2^53 / 4^13 rows: exact
+        return total
+
+    release = curator.gaussian(
+        map_merge(rows, statistic, np.add) * np.repeat([one, weight, 1], [1, d, d * d]),
+        sensitivity=sqrt_up(one**2 + weight**2 * 4**bits + 16**bits),
+        share=MOMENTS * share,
+        label="moments",
+    )
+    value, sd = np.split(release.value.astype(np.float64), [1, d + 1], axis=1), release.scale
+    n = value[0][:, 0] / one
+    n = np.where(n > SURE * sd / one, n, np.maximum(seen, 1.0))
+    means, mean_sd = value[1] / (weight * 2.0**bits * n[:, None]), sd / (weight * 2.0**bits * n)
+    length = np.sqrt(np.square(means).sum(axis=1))
+    still = (seen == 0) | (length < mean_sd * math.sqrt(d))
+    means *= np.where(still, 0, 1 / np.maximum(length, 1))[:, None]
+    moments = value[2].reshape(k, d, d) / (4.0**bits * n[:, None, None])
+    moments = (moments + moments.transpose(0, 2, 1)) / 2 - means[:, :, None] * means[:, None]
+    values, vectors = np.linalg.eigh(moments)
+    edge = math.sqrt(2 * d) * sd / (4.0**bits * n)  # spectral norm of the noise
+    squares = np.maximum(values.sum(axis=1), 0) * np.square(clip / located.radius)
+    return Lines(
+        bounded(centers + means * clip[:, None]),
+        vectors[:, :, -1],
+        np.sqrt(np.maximum(values[:, -1], edge)) * clip,
+        far,
+        np.where(seen > 0, n, 0.0),
+        float(n[seen > 0] @ squares[seen > 0]),
+    )
+
+
+def _moment_bits(curator, share):
+    """Return a resolution at which the noise stays below 2^44 grid units, at most 13 bits."""
+    octaves = math.floor(math.log2(curator.budget.mu * math.sqrt(share)))
+    return min(MOMENT_BITS, max(1, (44 + octaves) // 2))
+
+
+def _line_cells(rows, curator, located, centers, lines, share):
+    """Release the counts of rows in cells along the line of their cluster.
+
+    Returns
+    -------
+    points : ndarray of shape (m, d)
+        The middles of the cells that hold more than noise, in units of the table.
+    weights : ndarray of shape (m,)
+
+    Notes
+    -----
+    **Privacy** (add or remove one row): a row is an integer vector of length at most 2^20, so its
+    product with the integer direction (of length below 2^29) is exact in every order, and so it is
+    counted in one cell of the line of one cluster, or left out. Sensitivity 1.
+    """
+    assign = _assign(located, centers)
+    sd = 1 / (curator.budget.mu * math.sqrt(LINES * share))
+    depth = np.log2(np.maximum(lines.counts / (PER_CELL * sd), 1.0))
+    cells = 2 ** np.minimum(depth, FINEST).astype(np.int64)
+    halves = np.minimum(lines.far, lines.sigmas * np.maximum(HALF, cells))
+    widths, ends = lines.far / halves, np.cumsum(cells)
+    v = np.rint(lines.directions * 2.0**28)
+
+    def statistic(start, block):
+        labels, _ = assign(block)
+        total = np.zeros(ends[-1], dtype=np.int64)
+        for i, far in enumerate(lines.far.tolist()):
+            mine = block[labels == i]
+            q = ball_rows(mine, center=lines.centers[i], radius=far, bits=LINE_BITS)
+            z = (q @ v[i]) * (2.0 ** -(LINE_BITS + 28) * widths[i])
+            cell = np.clip((z + 1) * (cells[i] / 2), 0, cells[i] - 1)
+            total[ends[i] - cells[i] : ends[i]] += np.bincount(
+                cell.astype(np.int64), minlength=cells[i]
+            )
+        return total
+
+    release = curator.gaussian(
+        map_merge(rows, statistic, np.add), sensitivity=1, share=LINES * share, label="lines"
+    )
+    points, weights = [], []
+    for i, y in enumerate(np.split(release.value.astype(np.float64), ends[:-1])):
+        if cells[i] == 1:  # small, or not seen before
+            w = np.where(y > KEEP * release.scale, y, 0.0)
+        else:
+            kept = np.where(y > KEEP * release.scale, y, -np.inf)[None]
+            w = onto_simplex(kept, lines.counts[i : i + 1])[0]
+        z = ((2 * np.flatnonzero(w) + 1) / cells[i] - 1) * halves[i]
+        points.append(bounded(lines.centers[i] + z[:, None] * lines.directions[i]))
+        weights.append(w[w > 0])
+    return np.concatenate(points), np.concatenate(weights)
+
+
+def _kmeans(located, points, weights, start, n_init, seed):
+    """Return the better of k-means from ``start`` and from ``n_init`` public starts."""
+    from sklearn.cluster import KMeans
+
+    k, start, points = len(start), located.to_units(start), located.to_units(points)
+    models = [
+        KMeans(k, init=start, n_init=1, random_state=seed),
+        KMeans(k, n_init=n_init, random_state=seed),
+    ]
+    with one_thread():
+        best = min((m.fit(points, sample_weight=weights) for m in models), key=lambda m: m.inertia_)
+    return located.to_data(best.cluster_centers_)
+
+
+def _better(rows, curator, located, pair, cells, cost, share):
+    """Release what the second of two sets of centres gains; return the better, and which it is.
+
+    Notes
+    -----
+    **Privacy** (add or remove one row): the squared distances of a row to its nearest centres, old
+    and new, are functions of that row. It adds their difference, clipped to ``[-most, most]``, as
+    an integer of at most 2^20 in absolute value. Sensitivity 2^20.
+    """
+    old, new = (_assign(located, centers) for centers in pair)
+    most = _clip(located, pair, *cells)
+
+    def statistic(start, block):
+        gain = np.square(old(block)[1]) - np.square(new(block)[1])
+        gain = np.clip(np.nan_to_num(gain) / most, -1, 1)
+        return np.trunc(gain * 2.0**GAIN_BITS).astype(np.int64).sum(keepdims=True)
+
+    release = curator.gaussian(
+        map_merge(rows, statistic, np.add), sensitivity=2**GAIN_BITS, share=GAIN * share,
+        label="gain",
+    )  # fmt: skip
+    gain, sd = (float(x) * most / 2.0**GAIN_BITS for x in (release.value[0], release.scale))
+    better = gain > max(CONVINCED * sd, WORTHWHILE * cost)
+    return pair[better], better
+
+
+def _clip(located, pair, points, weights):
+    """Return the smallest clip that hardly changes what released cells gain.
+
+    No less than a row at an old centre would lose: cells do not tell of rows too few to be seen.
+    """
+
+    def gains(points):
+        before, after = (
+            [np.square(located.to_units(c) - z).sum(axis=1).min() for z in located.to_units(points)]
+            for c in pair
+        )
+        return np.clip(np.nan_to_num(np.array(before) - np.array(after)), -FAR, FAR)
+
+    gain, lost = gains(points), -gains(pair[0]).min()
+    levels = np.maximum(np.quantile(np.abs(gain), np.linspace(0, 1, CANDIDATES)), TINY)
+    total = np.clip(gain, -levels[:, None], levels[:, None]) @ weights
+    true = np.abs(total - total[-1]) <= DISTORTED * abs(total[-1])
+    first = CANDIDATES - np.argmin(true[::-1]) if not true.all() else 0
+    return float(max(levels[first], lost))

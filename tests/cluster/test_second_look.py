@@ -1,0 +1,124 @@
+"""A second look splits clusters that hold two, keeps good ones, and moves no release too far."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from skdp.accounting import Budget, Plan
+from skdp.chunks import ArrayRows
+from skdp.cluster._locate import Located
+from skdp.cluster._places import Places
+from skdp.cluster._second_look import look_again, look_steps, worth_a_look
+from tests._curators import CannedCurator, check_replay
+
+STRONG, FAIR, WEAK = (Budget.gaussian(epsilon, 1e-6) for epsilon in (4.0, 2.0, 0.5))
+
+
+def _table(d, seed, n=900):
+    """Return rows around four places that differ in the last two columns alone."""
+    rng = np.random.default_rng(seed)
+    true = np.zeros((4, d))
+    true[:, -2:] = (4, 4), (4, -4), (-4, 4), (-4, -4)
+    return true[np.arange(n) % 4] + 0.1 * rng.normal(size=(n, d)), true
+
+
+def _ball(d, n=900.0):
+    return Located(n, 10.0, np.zeros(d), 8.0, 4.0)
+
+
+def _look(X, centers, transcript, *, budget=STRONG, seed=0, located=None, block_rows=None):
+    curator = CannedCurator(Plan(budget, look_steps()), transcript, seed=seed)
+    with np.errstate(all="ignore"):
+        found = look_again(
+            ArrayRows(X, block_rows=block_rows), curator, located or _ball(X.shape[1]), centers,
+            share=Fraction(9, 10), n_init=2, seed=3,
+        )  # fmt: skip
+    return found, curator
+
+
+def _misled(true):
+    """Return centres of which one serves two places and two serve one."""
+    start = true.copy()
+    start[0], start[1] = (true[0] + true[1]) / 2, true[2] + 0.05
+    return start
+
+
+def _far_from(true, centers):
+    return np.sqrt(np.square(true[:, None] - centers).sum(axis=2)).min(axis=1).max()
+
+
+@pytest.mark.parametrize("d", [4, 12])
+def test_a_centre_that_serves_two_places_is_split(d):
+    X, true = _table(d, 0, n=4000)
+    for seed in range(5):
+        centers, run = _look(X, _misled(true), "noise", seed=seed)
+        assert _far_from(true, _misled(true)) > 3.9
+        assert _far_from(true, centers) < 0.3
+        looks = [r.label for r in run.records].count("gain")
+        assert looks == 2  # the second finds nothing to gain
+
+
+def test_a_good_start_is_kept_after_one_look():
+    X, true = _table(5, 1, n=4000)
+    for seed in range(5):
+        centers, run = _look(X, true, "noise", seed=seed)
+        assert _far_from(true, centers) < 0.3
+        assert [r.label for r in run.records] == ["distances", "moments", "lines", "gain"]
+
+
+def test_what_does_not_stand_out_is_left_alone():
+    X, true = _table(4, 2, n=40)
+    centers, run = _look(X, true, "noise", budget=WEAK)
+    assert np.array_equal(centers, true)
+    assert [r.label for r in run.records] == ["distances"]
+
+
+def test_few_rows_for_a_cluster_are_not_worth_it():
+    ball = _ball(6, n=10_000.0)
+    assert worth_a_look(ball, 8, 0.3, Fraction(9, 10))
+    assert not worth_a_look(ball, 20, 0.3, Fraction(9, 10))
+    assert not worth_a_look(ball, 1, 0.3, Fraction(9, 10))
+    assert not worth_a_look(_ball(65, n=1e9), 8, 0.3, Fraction(9, 10))
+
+
+def _hostile(d, start):
+    rows = [np.zeros(d), np.full(d, 1e300), np.full(d, np.nan), np.full(d, 15.9 / np.sqrt(d))]
+    rows += [(start[0] + start[2]) / 2, (start[1] + start[2]) / 2]  # borders of two clusters
+    rows += [np.nextafter(rows[-1], 9), start[3], np.full(d, 5e-324), np.full(d, np.inf)]
+    return [*rows, start[0] + 0.7 * np.eye(d)[-1] * 8]
+
+
+@pytest.mark.parametrize(("d", "budget"), [(4, STRONG), (4, FAIR), (12, STRONG)])
+def test_hostile_neighbours_move_no_release_too_far(d, budget):
+    X, true = _table(d, d)
+    start, worst = _misled(true), {}
+    one, run = _look(X, start, "noise", budget=budget)
+    for row in _hostile(d, start):
+        two, again = _look(
+            np.insert(X, 77, row, axis=0), start, run.answers, budget=budget, block_rows=37
+        )
+        assert np.array_equal(one, two)
+        check_replay(run, again)
+        for a, b in zip(run.records, again.records, strict=True):
+            moved = sum(int(x) ** 2 for x in (a.value - b.value).ravel())
+            worst[a.label] = max(worst.get(a.label, 0), moved / float(a.sensitivity) ** 2)
+    assert worst["distances"] == worst["lines"] == 1
+    assert worst["moments"] > 0.99  # a row at the clip attains the bound
+
+
+def test_neighbours_of_two_places():
+    X, true = _table(4, 9)
+    X[::5] += 1e6
+    start = _misled(true)
+    start[3] = true[0] + 1e6
+    balls = (_ball(4, 720.0), Located(180.0, 10.0, np.full(4, 1e6), 8.0, 4.0))
+    places = Places(balls, 900.0, 10.0)
+    one, run = _look(X, start, "noise", located=places)
+    assert np.isfinite(one).all()
+    for row in (np.zeros(4), np.full(4, 1e6), np.full(4, 5e5), np.full(4, 1e6 - 8.0)):
+        two, again = _look(
+            np.insert(X, 5, row, axis=0), start, run.answers, located=places, block_rows=37
+        )
+        assert np.array_equal(one, two)
+        assert check_replay(run, again) <= 1
