@@ -67,6 +67,11 @@ class Located:
         return (self,)
 
     @property
+    def whole(self):
+        """One ball around all places: this one."""
+        return self
+
+    @property
     def kept(self):
         """The distance from the centre beyond which rows are left out."""
         return DROP * self.reach * self.radius

@@ -7,7 +7,7 @@ import pytest
 
 from skdp.chunks import ArrayRows, map_merge
 from skdp.cluster._grid import Grid, cell_counts
-from skdp.cluster._lattice import BITS, UNIT, Lattice, nearest
+from skdp.cluster._lattice import BITS, UNIT, Lattice, lattice_points, nearest
 from skdp.cluster._locate import Located
 from skdp.cluster._subspace import Subspace, whole_space
 
@@ -38,7 +38,8 @@ def test_nearest_is_exact_with_ties_to_the_lowest_index():
 def test_labels_do_not_depend_on_the_rows_beside_them():
     for d in (2, 5, 70, 400):
         X = RNG.normal(size=(1500, d)) / np.sqrt(d)
-        lattice, C = Lattice(_located(d)), Lattice.points(RNG.normal(size=(5, d)) / np.sqrt(d))
+        lattice = Lattice(_located(d))
+        C = lattice.points(RNG.normal(size=(5, d)) / np.sqrt(d))
         labels, distances = lattice.labels(X, C)
         for some in (slice(0, 1), slice(7, 20), slice(501, 1400), slice(None, None, -3)):
             again = lattice.labels(X[some], C)
@@ -64,18 +65,19 @@ def test_rows_beyond_two_radii_and_rows_that_are_not_finite_are_left_out():
     far = 2 + 2.0**-20
     rows = [[0, 0], [2, 0], [far, 0], [1.5, 1.5], [np.nan, 0], [0, np.inf], [1e300, 0], [1, 1]]
     with np.errstate(all="ignore"):
-        labels, _ = Lattice(_located(2)).labels(np.array(rows), np.zeros((1, 2)))
+        labels, _ = Lattice(_located(2)).labels(np.array(rows), [(np.arange(1), np.zeros((1, 2)))])
     assert labels.tolist() == [0, 0, -1, -1, -1, -1, -1, 0]
 
 
 def test_points_of_the_lattice_stay_in_the_ball():
     y = RNG.normal(size=(200, 4)) * 10.0 ** RNG.uniform(-3, 3, size=(200, 1))
-    squares = [sum(int(a) ** 2 for a in c) for c in Lattice.points(y)]
+    squares = [sum(int(a) ** 2 for a in c) for c in lattice_points(y)]
     assert max(squares) <= 4**BITS
 
 
 def test_scales_and_offsets_of_the_whole_range_of_floats_give_the_same_lattice():
-    X, C = RNG.normal(size=(50, 3)) / 3, Lattice.points(RNG.normal(size=(4, 3)) / 3)
+    X, y = RNG.normal(size=(50, 3)) / 3, RNG.normal(size=(4, 3)) / 3
+    C = Lattice(_located(3)).points(y)
     plain = Lattice(_located(3)).labels(X, C)[0]
     for e in (-990, -400, 400, 990):
         scaled = Lattice(_located(3, radius=2.0**e)).labels(X * 2.0**e, C)[0]
