@@ -112,7 +112,9 @@ def density_kmeans(rows, curator, n_clusters, *, n_init=30, seed=0):
     )  # fmt: skip
 
 
-def density_centers(rows, curator, located, n_clusters, *, n_init=30, seed=0, share=None):
+def density_centers(
+    rows, curator, located, n_clusters, *, n_init=30, seed=0, share=None, choose=None
+):
     """Find centres by counts alone: a subspace, a noisy tree of counts on it, k-means of its cells.
 
     Parameters
@@ -122,6 +124,9 @@ def density_centers(rows, curator, located, n_clusters, *, n_init=30, seed=0, sh
     located : Located
     share : float or Fraction, default=None
         For this search and the refinement after it; None is all that remains.
+    choose : callable, default=None
+        ``choose(synopsis, box=half)`` returns the number of centres from released cells, which are
+        then those of a search for ``n_clusters``.
 
     Returns
     -------
@@ -150,6 +155,8 @@ def density_centers(rows, curator, located, n_clusters, *, n_init=30, seed=0, sh
         share=Fraction(TREE_SHARE) * share,
         seed=seed,
     )
+    if choose is not None:
+        n_clusters = choose(synopsis, box=subspace.half)
     cells = synopsis.cautious if signal < STRONG else synopsis
     points, _ = weighted_kmeans(cells, n_clusters, n_init=n_init, seed=seed, box=subspace.half)
     left = share - (before - curator.remaining)

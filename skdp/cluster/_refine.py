@@ -54,7 +54,16 @@ def refine_steps():
 
 
 def refine(
-    rows, curator, located, centers, *, synopsis=None, subspace=None, share=None, n_steps=None
+    rows,
+    curator,
+    located,
+    centers,
+    *,
+    synopsis=None,
+    subspace=None,
+    share=None,
+    n_steps=None,
+    max_steps=MOST_STEPS,
 ):
     """Move centres to the means of their clusters by private sums in small balls.
 
@@ -75,6 +84,8 @@ def refine(
     n_steps : int, default=None
         At most 12; None decides by the size of a cluster in noise standard deviations, and where
         that is large by the length of the last step: all of them released.
+    max_steps : int, default=12
+        From 1 to 12: at most so many if ``n_steps`` is None.
 
     Returns
     -------
@@ -92,14 +103,14 @@ def refine(
     run = _Run(rows, curator, located, synopsis, subspace)
     run.start(located.to_units(centers))
     if steady:
-        for _ in range(MOST_STEPS - 1):
+        for _ in range(max_steps - 1):
             run.step(Fraction(EXPLORE) * left, new_radii=run.radii is None, last=left / 2)
             if run.settled():
                 break
         run.step(left - run.spent)
     else:
         if n_steps is None:
-            n_steps = 1 if signal < LOW and d > 3 else 2
+            n_steps = min(1 if signal < LOW and d > 3 else 2, max_steps)
         for part in _parts(n_steps):
             run.step(part * left)
     scale = np.sqrt(run.variance) * located.radius

@@ -6,10 +6,10 @@ import pytest
 from skdp._curator import Curator
 from skdp.accounting import Budget, Plan, Step
 from skdp.chunks import ArrayRows
-from skdp.cluster._friendly_road import friendly_centers, friendly_road_steps, parts_for
 from skdp.cluster._locate import Located
 from skdp.cluster._noisy_lloyd import nearest_distances, noisy_cell_sums, private_lloyd
-from skdp.cluster._oracles import pca_oracle
+from skdp.cluster.friendly._oracles import pca_oracle
+from skdp.cluster.friendly._road import friendly_centers, friendly_road_steps, parts_for
 from skdp.friendly import MatchPredicate
 from skdp.mechanisms import make_entropy
 from tests._curators import CannedCurator, FixedKeys, check_replay
