@@ -14,21 +14,18 @@ GAIN = 0.25  # nats per row by which two clusters must beat one
 AWAY = 2.0  # cost of the cells of a cluster at the next centre over that at its own
 FAR_AWAY, LIGHT = 3.0, 0.5  # the same where it has fewer rows than this part of the median
 SOLID = 4.0  # noise sds of the rows of a cluster
-STARTS = 3  # of k-means for every point of a curve
+STARTS = 2  # of k-means for every point of a curve
 
 
 @dataclass(frozen=True)
 class _Cells:
-    """Cells, and the variance of rows in them: half of that of rows spread evenly.
-
-    A cell at the border of a cluster holds rows on one side only.
-    """
+    """Cells, and the variance of the rows in them: between that of one place and of all places."""
 
     synopsis: Synopsis
 
     @property
     def within(self):
-        return np.square(self.synopsis.halves) / 6
+        return np.square(self.synopsis.halves) / 4
 
     def group(self, which):
         """Return the group of some cells."""
@@ -95,7 +92,7 @@ def number_of_clusters(synopsis, most, *, n_init, seed, box):
     while len(groups) > 1:
         faint = [i for i, g in enumerate(groups) if g.n < SOLID * g.sd]
         if faint:
-            groups = _without(cells, groups, min(faint, key=lambda i: groups[i].n))
+            del groups[min(faint, key=lambda i: groups[i].n)]
             continue
         pairs = ((_gain(groups[i], groups[j]), i, j) for i in range(len(groups)) for j in range(i))
         gain, i, j = min(pairs)
@@ -154,13 +151,12 @@ def cell_costs(synopsis, most, *, seed):
     Returns
     -------
     costs : ndarray of shape (most,)
-        Sums of squared distances of rows that are spread evenly over their cells, never
-        increasing.
+        Sums of squared distances, those within cells included; never increasing.
     """
     from sklearn.cluster import KMeans
 
     points, w = synopsis.centres, synopsis.weights
-    spread = float(w @ (np.square(synopsis.halves) / 3).sum(axis=1))
+    spread = float(w @ _Cells(synopsis).within.sum(axis=1))
     costs, centres = np.zeros(most), (w @ points / w.sum())[None]
     for k in range(1, min(most, len(points) - 1) + 1):
         if k > 1:

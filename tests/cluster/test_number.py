@@ -23,9 +23,8 @@ def blobs(n, centres, seed=0, sd=1.0):
 
 
 def cells(points, side=0.5, sd=1.0):
-    """Return the exact counts of the cells of a grid that hold more than five points."""
+    """Return the exact counts of the cells of a grid."""
     keys, counts = np.unique(np.floor(points / side), axis=0, return_counts=True)
-    keys, counts = keys[counts > 5], counts[counts > 5]
     half = np.full(keys.shape, side / 2)
     return Synopsis((keys + 0.5) * side, half, counts.astype(float), np.full(len(counts), sd))
 
@@ -80,7 +79,7 @@ def test_costs_are_those_of_kmeans_and_never_increase():
         assert costs[k - 1] == pytest.approx(exact, rel=0.1)
     assert np.all(np.diff(costs) <= 0)
     few = Synopsis(np.eye(2), np.full((2, 2), 0.1), np.array([5.0, 9.0]), np.ones(2))
-    assert np.allclose(cell_costs(few, 4, seed=0)[1:], 14 * 2 * 0.01 / 3)
+    assert np.allclose(cell_costs(few, 4, seed=0)[1:], 14 * 2 * 0.01 / 4)
     assert number(few) <= 2
 
 
@@ -106,8 +105,8 @@ def test_a_fit_finds_the_number(k, d, n):
     fit = FriendlyCoreKMeans("auto", n_init=5, max_clusters=10, random_state=1).fit(X)
     assert fit.n_clusters_ == k == len(fit.cluster_centers_) == fit.transform(X[:3]).shape[1]
     assert len(fit.get_feature_names_out()) == k and fit.cost_curve_.shape == (10,)
-    exact = KMeans(k, n_init=3, random_state=0).fit(X).inertia_
-    assert fit.cost_curve_[k - 1] == pytest.approx(exact, rel=0.6)
+    saved = fit.cost_curve_[0] - fit.cost_curve_[k - 1]
+    assert saved == pytest.approx(n * centres.var(axis=0).sum(), rel=0.25)
     assert any("number of clusters" in text for text in fit.privacy_report_.decisions)
 
 
@@ -122,8 +121,8 @@ def test_no_rows_and_too_small_a_limit():
 @pytest.mark.parametrize("d", [2, 5, 70])
 def test_the_number_depends_on_released_values_only(d):
     """Other rows, same answers: the same number, curve and centres, bit for bit."""
-    one = np.random.default_rng(0).normal(size=(3000, d)) + 30 * (np.arange(3000) % 3)[:, None]
-    two = np.random.default_rng(1).exponential(size=(4000, d)) ** 3
+    one = np.random.default_rng(0).normal(size=(9000, d)) + 30 * (np.arange(9000) % 3)[:, None]
+    two = np.random.default_rng(1).exponential(size=(800, d)) ** 3
     runs = []
 
     def canned(transcript):
