@@ -111,10 +111,14 @@ def _cost(X, centers):
 
 def friendly_tuples_and_lloyd(X, cell, truth, rng):
     """Run the paper's algorithm with a public ball; raise if the parts do not agree."""
-    from skdp.cluster._friendly_road import friendly_centers, friendly_road_steps
     from skdp.cluster._lloyd_run import lloyd_step
     from skdp.cluster._locate import Located
-    from skdp.cluster._oracles import kmeans_oracle, pca_oracle
+    from skdp.cluster.friendly import (
+        friendly_centers,
+        friendly_road_steps,
+        kmeans_oracle,
+        pca_oracle,
+    )
 
     budget = Budget.gaussian(RHO.epsilon, RHO.delta)
     steps, events = friendly_road_steps(budget, K, label="tuples", at_most=0.6)

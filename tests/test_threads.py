@@ -25,8 +25,8 @@ from skdp import (
 )
 from skdp._threads import one_thread, quiet
 from skdp.chunks import ArrayRows
-from skdp.cluster._oracles import kmeans_oracle, pca_oracle
-from skdp.cluster._parts import part_tuples
+from skdp.cluster.friendly._oracles import kmeans_oracle, pca_oracle
+from skdp.cluster.friendly._parts import part_tuples
 from skdp.exceptions import BudgetExceeded, PlanError, ReleaseError
 from skdp.mechanisms import RowKeys, make_entropy
 from tests.audit._broken import SoundMean, table

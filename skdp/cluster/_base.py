@@ -9,7 +9,10 @@ from skdp._threads import one_blas_thread
 from skdp.chunks import map_merge
 from skdp.mechanisms import finite_rows
 
-__all__ = ["CentersMixin", "LocalLabels"]
+__all__ = ["CentersMixin", "LocalLabels", "public_centers"]
+
+
+WEIGHTS = {"sample_weight"}
 
 
 class LocalLabels(Local):
@@ -42,6 +45,26 @@ def _centred(X, centers):
     return (X - origin).astype(X.dtype, copy=False), (centers - origin).astype(X.dtype)
 
 
+def public_centers(name, centers, shape):
+    """Return a public parameter as finite floats of a shape.
+
+    Raises
+    ------
+    ValueError
+        For anything else, with the name of the parameter.
+    """
+    try:
+        array = np.asarray(centers, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must hold numbers only. Got: {error}.") from error
+    if array.shape != shape or not np.isfinite(array).all():
+        raise ValueError(
+            f"{name} must have shape {shape} and finite entries. Got shape {array.shape} with "
+            f"{np.count_nonzero(~np.isfinite(array))} entries that are not finite."
+        )
+    return array
+
+
 class CentersMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin):
     """Methods that compare rows with ``cluster_centers_``.
 
@@ -57,6 +80,43 @@ class CentersMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         return validate_data(
             self, X, dtype=[np.float64, np.float32], reset=False, accept_large_sparse=False
         )
+
+    def fit(self, X, y=None, **weights):
+        """Fit on private rows and release the centres.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The private rows. Read, never stored.
+        y : Ignored
+            Present for API consistency by convention.
+        **weights : None
+            ``sample_weight=None`` is accepted. Weights are refused, as noise is made for rows that
+            count once: a weight of ten would want ten times the noise.
+
+        Returns
+        -------
+        self : object
+            Fitted estimator; ``privacy_report_`` is the bill.
+
+        Raises
+        ------
+        TypeError
+            For weights.
+        ValueError
+            For a table of the wrong shape or type, and for NaN or infinity unless
+            ``skdp.config_context(invalid_rows="ignore")``; before anything is charged.
+        BudgetExceeded
+            If the ledger cannot grant the whole plan; before the release reads anything.
+        ReleaseError
+            If the private part fails; the message is constant and the budget stays spent.
+        """
+        if weights.keys() - WEIGHTS or any(w is not None for w in weights.values()):
+            raise TypeError(
+                "fit takes X alone, no sample_weight: the noise is made for rows that count once, "
+                "and a weight would change what one row may do. Leave it out."
+            )
+        return super().fit(X, y)
 
     def predict(self, X):
         """Return the number of the nearest centre for every row.
@@ -74,7 +134,7 @@ class CentersMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         X, centers = self._centred(X)
         return pairwise_distances_argmin(X, centers).astype(np.int32)
 
-    def fit_predict(self, X, y=None):
+    def fit_predict(self, X, y=None, **weights):
         """Fit, then tell the nearest centre of every row.
 
         Parameters
@@ -82,13 +142,15 @@ class CentersMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         X : array-like of shape (n_samples, n_features)
         y : Ignored
             Present for API consistency by convention.
+        **weights : None
+            As for :meth:`fit`.
 
         Returns
         -------
         labels : ndarray of shape (n_samples,), int32
             Not private: a label tells about its row. Keep them where the rows are.
         """
-        return self.fit(X).predict(X)
+        return self.fit(X, **weights).predict(X)
 
     def transform(self, X):
         """Return the distances of every row to all centres.

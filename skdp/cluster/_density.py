@@ -14,7 +14,7 @@ from skdp.cluster._locate import Located, bounded, locate_steps
 from skdp.cluster._lockstep import in_step
 from skdp.cluster._peel import places_steps
 from skdp.cluster._places import Places
-from skdp.cluster._refine import refine, refine_steps
+from skdp.cluster._refine import MOST_STEPS, refine, refine_steps
 from skdp.cluster._search import FLAT, search_cells, search_steps
 from skdp.cluster._second_look import look_again, look_steps, worth_a_look
 from skdp.cluster._sums import cluster_sums
@@ -63,28 +63,41 @@ def density_steps():
     return (*places, *search, *few_rows_steps(), *refine_steps())
 
 
-def density_road(rows, curator, located, n_clusters, *, n_init=30, seed=0):
+def density_road(
+    rows, curator, located, n_clusters, *, n_init=30, seed=0, max_steps=MOST_STEPS, choose=None
+):
     """Release clusters by counts and sums, or by moments and steps of Lloyd where rows are few.
 
     Parameters
     ----------
-    rows, curator, n_clusters, n_init, seed
-        As in :func:`density_centers`.
+    rows, curator, n_clusters, n_init, seed, choose
+        As in :func:`density_centers`. A number that is to be chosen is chosen from counts.
     located : Located or Places
+    max_steps : int, default=12
+        Of Lloyd.
 
     Returns
     -------
     refined : Refined
+    start : Start or None
+        Where the steps began, if it was by counts.
     """
     signal = located.n_rows * curator.budget.mu * math.sqrt(curator.remaining) / n_clusters
-    if len(located.balls) == 1 and is_few(signal, n_clusters, rows.n_features):
+    few = choose is None and is_few(signal, n_clusters, rows.n_features)
+    if few and len(located.balls) == 1:
         curator.decide(FEW_ROWS.format(signal))
-        return few_rows(rows, curator, located, n_clusters, seed=seed)
-    start = density_centers(rows, curator, located, n_clusters, n_init=n_init, seed=seed)
-    return refine(rows, curator, start.places, start.centers, **start.known)
+        done = few_rows(rows, curator, located, n_clusters, seed=seed, max_steps=max_steps)
+        return done, None
+    start = density_centers(
+        rows, curator, located, n_clusters, n_init=n_init, seed=seed, choose=choose
+    )
+    places, centers = start.places, start.centers
+    return refine(rows, curator, places, centers, max_steps=max_steps, **start.known), start
 
 
-def density_centers(rows, curator, located, n_clusters, *, n_init=30, seed=0, share=None):
+def density_centers(
+    rows, curator, located, n_clusters, *, n_init=30, seed=0, share=None, choose=None
+):
     """Find centres by counts alone: a subspace, a noisy tree of counts on it, k-means of its cells.
 
     Parameters
@@ -100,6 +113,9 @@ def density_centers(rows, curator, located, n_clusters, *, n_init=30, seed=0, sh
         Public, for k-means on released cells.
     share : float or Fraction, default=None
         For this search and the refinement after it; None is all that remains.
+    choose : callable, default=None
+        ``choose(found)`` returns the number of centres from what the searches of all places found,
+        which were made for ``n_clusters``.
 
     Returns
     -------
@@ -122,6 +138,8 @@ def density_centers(rows, curator, located, n_clusters, *, n_init=30, seed=0, sh
     ]
     alone = len(searches) == 1
     found = in_step(searches, rows, curator, None if alone else Lattice(located).places)
+    if choose is not None:
+        n_clusters = choose(found)
     numbers = [n_clusters]
     if not alone:
         numbers = allocate(located, found, n_clusters, seed=seed)

@@ -87,7 +87,7 @@ class Prior:
         return np.square(part * self.half)
 
 
-def few_rows(rows, curator, located, n_clusters, *, seed=0):
+def few_rows(rows, curator, located, n_clusters, *, seed=0, max_steps=STEPS):
     """Release centres by moments and six steps of Lloyd with all that is left of the budget.
 
     Parameters
@@ -99,6 +99,8 @@ def few_rows(rows, curator, located, n_clusters, *, seed=0):
     n_clusters : int
     seed : int, default=0
         Public.
+    max_steps : int, default=6
+        At least 1.
 
     Returns
     -------
@@ -116,7 +118,7 @@ def few_rows(rows, curator, located, n_clusters, *, seed=0):
     first, first_variance = mean, (noise / n) ** 2
     shrunk = prior.inside(_posterior(mean, first_variance, prior.variance(OFF)))
     y, radius = _start(prior, shrunk, spread / n, noise / n, n_clusters, seed)
-    steps = STEPS if n_clusters > 1 else 1
+    steps = min(STEPS, max_steps) if n_clusters > 1 else 1
     shares = [Fraction(GROWTH) ** t for t in range(steps)]
     left = curator.remaining / sum(shares)
     for share in shares:

@@ -1,45 +1,42 @@
 """FriendlyCoreKMeans, the estimator."""
 
-from dataclasses import replace
-from fractions import Fraction
-from numbers import Integral
+from functools import partial
+from numbers import Integral, Real
 
 from skdp._compat import Interval, StrOptions
 from skdp._estimator import PrivateEstimator
 from skdp._public import public_seed
 from skdp.accounting import Budget, Plan
-from skdp.cluster._base import CentersMixin, LocalLabels
+from skdp.cluster._base import CentersMixin, LocalLabels, public_centers
 from skdp.cluster._density import density_road, density_steps
-from skdp.cluster._friendly_road import friendly_centers, friendly_road_steps, parts_for
-from skdp.cluster._peel import find_places
+from skdp.cluster._locate import locate_steps
+from skdp.cluster._number import cost_curve, number_in_places
+from skdp.cluster._peel import find_places, places_steps
 from skdp.cluster._place import PublicPlace
-from skdp.cluster._refine import refine
+from skdp.cluster._refine import MOST_STEPS, refine, refine_steps
 
 __all__ = ["FriendlyCoreKMeans"]
 
-FRIENDLY = Fraction(3, 5)  # share of the road of FriendlyCore
-TAKEN = "road: friendly (random parts of the table agreed on the centres)"
-FAILED = "road: density, after the random parts of the table did not agree"
-DENSITY = "road: density (a noisy tree of counts)"
-PARTS = 400  # for a friendly road that is forced although nothing speaks for it
+STARTS = 30  # of k-means on released cells
+MODERATE = 8  # clusters that the search is made for if their number is not known
+CHOSEN = "number of clusters: read off the released cells"
+FULL = "number of clusters: max_clusters, there may be more"
 
 
 class FriendlyCoreKMeans(CentersMixin, PublicPlace, PrivateEstimator):
     """K-means clustering under differential privacy, without bounds on the data.
 
-    A drop-in for :class:`sklearn.cluster.KMeans`. It finds where the rows lie, finds clusters by
-    one of two roads, and ends in noisy Lloyd steps in which every cluster has a clip radius of its
-    own: noise is in proportion to the cluster, not to the space.
-
-    - *Density*: a noisy tree of counts, in the leading directions if there are more than three
-      columns, and k-means on its cells. For ordinary sizes and budgets.
-    - *Friendly* [1]_: k-means on hundreds of random parts of the table, and one tuple of centres on
-      which most of them agree. It takes hundreds of thousands of rows.
+    A drop-in for :class:`sklearn.cluster.KMeans`. It finds where the rows lie and where they are
+    dense, by a noisy tree of counts, in the leading directions if there are more than three
+    columns; k-means on the cells of the tree gives centres, and noisy Lloyd steps move them. In
+    these every cluster has a clip radius of its own: noise is in proportion to the cluster, not to
+    the space.
 
     Parameters
     ----------
-    n_clusters : int, default=8
-        The number of clusters and of centres, k.
+    n_clusters : int or "auto", default=8
+        The number of clusters and of centres, k. ``"auto"`` reads it off the released cells, which
+        costs no budget: see Notes.
     epsilon : float, default=1.0
         Privacy parameter, > 0: adding or removing one row changes the probability of no outcome
         by more than a factor e^epsilon, up to ``delta``.
@@ -50,13 +47,33 @@ class FriendlyCoreKMeans(CentersMixin, PublicPlace, PrivateEstimator):
         them, and the centres lie between them. The search for the rows begins there, so that fewer
         of them do. Must not be computed from X.
     method : {"auto", "density", "friendly"}, default="auto"
-        The road to the centres. ``"auto"`` decides from the released number of rows and public
-        parameters. If the parts do not agree, the friendly road ends on the density road with
-        what is left of the budget; ``privacy_report_`` tells.
+        The road to the centres. ``"auto"`` is ``"density"``, as above. ``"friendly"`` is that of
+        the FriendlyCore paper [1]_: k-means on hundreds of random parts of the table, and one tuple
+        of centres on which most of them agree. It takes hundreds of thousands of rows, and finds no
+        better centres; if the parts do not agree it ends on the density road with what is left of
+        the budget, and ``privacy_report_`` tells.
     n_parts : "auto" or int, default="auto"
         Parts for the friendly road, from 2 on; ``"auto"`` takes as many as the budget asks for.
-    n_init : int, default=30
-        Starts of k-means on released cells. Costs time, and no budget.
+    max_clusters : int, default=20
+        The most clusters that ``n_clusters="auto"`` takes, and the length of ``cost_curve_``.
+    init : {"k-means++"} or array-like of shape (n_clusters, n_features), default="k-means++"
+        How k-means on released cells starts. Or public centres: then nothing is searched for but
+        the ball that holds the rows, and the whole budget refines them. Must not be computed from
+        X.
+    n_init : "auto" or int, default="auto"
+        Starts of k-means on released cells, 30 for ``"auto"``. Costs time, and no budget.
+    max_iter : int, default=300
+        Upper bound of the number of noisy Lloyd steps. As every step costs budget, one to twelve
+        are taken; how many is decided from released values.
+    tol : float, default=1e-4
+        Ignored: steps end where centres move by no more than their noise.
+    verbose : int, default=0
+        Ignored: a fit prints nothing; ``privacy_report_`` has what may be told.
+    copy_x : bool, default=True
+        Ignored: X is never changed.
+    algorithm : {"lloyd", "elkan"}, default="lloyd"
+        Ignored: both are the same steps. This and the three parameters above are there for code
+        that was written for KMeans.
     store_labels : bool, default=False
         Keep ``labels_`` of the training rows in memory. They are not private, and are lost when
         the estimator is pickled or copied.
@@ -75,14 +92,20 @@ class FriendlyCoreKMeans(CentersMixin, PublicPlace, PrivateEstimator):
 
     Attributes
     ----------
-    cluster_centers_ : ndarray of shape (n_clusters, n_features)
+    cluster_centers_ : ndarray of shape (n_clusters_, n_features)
         The released centres. Always finite.
-    cluster_sizes_ : ndarray of shape (n_clusters,)
+    n_clusters_ : int
+        The number of clusters: ``n_clusters``, or the number that was chosen.
+    cost_curve_ : ndarray of shape (max_clusters,)
+        Only with ``n_clusters="auto"``: estimates of the inertia that k-means with 1, 2, ...
+        clusters would have, from released values. For an elbow plot,
+        :class:`skdp.inspection.ElbowDisplay`.
+    cluster_sizes_ : ndarray of shape (n_clusters_,)
         Released estimates of the numbers of rows, at least 1.
-    noise_scale_ : ndarray of shape (n_clusters,)
+    noise_scale_ : ndarray of shape (n_clusters_,)
         Standard deviation of the privacy noise in each entry of a centre; infinite for a centre
         that was never more than a guess.
-    cluster_radii_ : ndarray of shape (n_clusters,)
+    cluster_radii_ : ndarray of shape (n_clusters_,)
         Radii to which rows were clipped around their centre in the last step.
     inertia_ : float
         Released estimate of the sum of squared distances of the rows to their centres: what
@@ -114,6 +137,16 @@ class FriendlyCoreKMeans(CentersMixin, PublicPlace, PrivateEstimator):
     labels, distances and scores of the training rows, and parameters that were chosen by looking at
     the data. Proofs: user guide "Accounting" and "Clustering".
 
+    **The number of clusters.** The released cells say roughly what k-means with any number of
+    clusters would cost, and looking at them is free. ``n_clusters="auto"`` divides them into
+    ``max_clusters`` groups, drops those that do not stand out of the noise, joins two groups as
+    long as one normal law describes them nearly as well as two and the labels
+    (:func:`skdp.cluster._number.number_of_clusters`), and gives diffuse rows between clusters to
+    the nearest. Equal clusters are told apart from about five standard deviations between their
+    centres on; one normal or uniform cloud is one cluster, whatever linear map it went through. The
+    search is made for a moderate number of clusters, so many small ones are found more surely if
+    their number is given.
+
     Centres take no ``denoiser``: they are noisy sums over noisy counts, whose noise has no exact
     law, and clusters that were told apart are far from one another in units of that noise, so that
     shrinking them to each other gains next to nothing. User guide "Denoising".
@@ -133,15 +166,24 @@ class FriendlyCoreKMeans(CentersMixin, PublicPlace, PrivateEstimator):
     >>> centers = np.sort(kmeans.cluster_centers_[:, 0])
     >>> bool(np.abs(centers - [-1e3, 0.0, 1e3]).max() < 1)
     True
+    >>> FriendlyCoreKMeans("auto", epsilon=1.0, delta=1e-6).fit(X).n_clusters_
+    3
     """
 
     _parameter_constraints: dict = {
         **PrivateEstimator._parameter_constraints,
         **PublicPlace._place_constraints,
-        "n_clusters": [Interval(Integral, 1, None, closed="left")],
+        "n_clusters": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "method": [StrOptions({"auto", "density", "friendly"})],
         "n_parts": [Interval(Integral, 2, None, closed="left"), StrOptions({"auto"})],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
+        "max_clusters": [Interval(Integral, 1, None, closed="left")],
+        "init": [StrOptions({"k-means++"}), "array-like"],
+        "n_init": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "verbose": ["verbose"],
+        "copy_x": ["boolean"],
+        "algorithm": [StrOptions({"lloyd", "elkan"})],
         "store_labels": ["boolean"],
         "n_jobs": [Integral, None],
     }
@@ -155,7 +197,14 @@ class FriendlyCoreKMeans(CentersMixin, PublicPlace, PrivateEstimator):
         bounds=None,
         method="auto",
         n_parts="auto",
-        n_init=30,
+        max_clusters=20,
+        init="k-means++",
+        n_init="auto",
+        max_iter=300,
+        tol=1e-4,
+        verbose=0,
+        copy_x=True,
+        algorithm="lloyd",
         store_labels=False,
         n_jobs=None,
         center=None,
@@ -169,7 +218,14 @@ class FriendlyCoreKMeans(CentersMixin, PublicPlace, PrivateEstimator):
         self.bounds = bounds
         self.method = method
         self.n_parts = n_parts
+        self.max_clusters = max_clusters
+        self.init = init
         self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.verbose = verbose
+        self.copy_x = copy_x
+        self.algorithm = algorithm
         self.store_labels = store_labels
         self.n_jobs = n_jobs
         self.center = center
@@ -185,65 +241,89 @@ class FriendlyCoreKMeans(CentersMixin, PublicPlace, PrivateEstimator):
         plan : Plan
         """
         budget = self._budget(Budget.gaussian)
-        if self.method == "density":
+        if self._is_started():
+            return Plan(budget, (*locate_steps(), *places_steps(), *refine_steps()))
+        if self.method != "friendly":
             return Plan(budget, density_steps())
-        steps, events = friendly_road_steps(
-            budget, self.n_clusters, label="friendly", at_most=FRIENDLY
-        )
+        from skdp.cluster.friendly import kmeans_road_steps
+
+        self._check_road()
+        steps, events = kmeans_road_steps(budget, self.n_clusters)
         return Plan(budget, (*density_steps(), *steps), events)
+
+    def _is_started(self):
+        return not isinstance(self.init, str)
 
     def _check_public(self, n_features):
         self._place(n_features)
-        if self.method == "density" and self.n_parts != "auto":
+        self._check_road()
+        if self._is_started():
+            public_centers("init", self.init, (self.n_clusters, n_features))
+
+    def _check_road(self):
+        if self.method != "friendly" and self.n_parts != "auto":
             raise ValueError(
-                'n_parts is for the friendly road, which method="density" does not take. Leave it '
-                'out, or use method="friendly".'
+                f"n_parts is for the friendly road, which method={self.method!r} does not take. "
+                'Leave it out, or use method="friendly".'
+            )
+        if self.n_clusters != "auto":
+            return
+        if self.method == "friendly":
+            raise ValueError(
+                'method="friendly" needs n_clusters: the parts of the table cannot agree on a '
+                'number. Pass a number, or use method="auto".'
+            )
+        if self._is_started():
+            raise ValueError(
+                'init gives the centres, and n_clusters="auto" would choose their number. Pass '
+                "n_clusters=len(init)."
             )
 
     def _release(self, rows, curator):
         given, seed = rows, public_seed(self.random_state)
         place, rows = self._placed(given)
-        located = find_places(rows, curator, self.n_clusters, place=place)
-        centers = self._friendly(rows, curator, located, seed)
-        if centers is None:
-            done = density_road(
-                rows, curator, located, self.n_clusters, n_init=self.n_init, seed=seed
-            )
+        auto = self.n_clusters == "auto"
+        k = self.max_clusters if auto else self.n_clusters
+        located = find_places(rows, curator, k, place=place)
+        steps = min(self.max_iter, MOST_STEPS)
+        centers, curve = self._start(rows, curator, located, seed), None
+        if centers is not None:
+            done = refine(rows, curator, located, centers, max_steps=steps)
         else:
-            done = refine(rows, curator, located, centers)
+            n_init = STARTS if self.n_init == "auto" else self.n_init
+            choose = partial(number_in_places, most=k, n_init=n_init, seed=seed) if auto else None
+            done, start = density_road(
+                rows, curator, located, min(k, MODERATE) if auto else k,
+                n_init=n_init, seed=seed, max_steps=steps, choose=choose,
+            )  # fmt: skip
+            if auto:
+                curator.decide(FULL if len(start.centers) == k else CHOSEN)
+                curve = cost_curve(start.places, start.found, k, seed=seed)
         fitted = {
             "cluster_centers_": done.centers,
+            "n_clusters_": len(done.centers),
             "cluster_sizes_": done.counts,
             "noise_scale_": done.noise_scale,
             "cluster_radii_": done.radii,
-            "n_iter_": done.n_steps,
             "inertia_": done.inertia,
             "inertia_noise_": done.inertia_noise,
+            "n_iter_": done.n_steps,
         }
+        if curve is not None:
+            fitted["cost_curve_"] = curve
         if self.store_labels:
             fitted["_labels"] = LocalLabels.of(given, done.centers)
         return fitted
 
-    def _friendly(self, rows, curator, located, seed):
-        """Return the centres of the friendly road, or None where it was not taken or failed."""
-        if self.method == "density":
+    def _start(self, rows, curator, located, seed):
+        """Return public centres, or those of the friendly road; None if there are none."""
+        k, d = self.n_clusters, rows.n_features
+        if self._is_started():
+            return public_centers("init", self.init, (k, d))
+        if self.method != "friendly":
             return None
-        road = replace(curator.budget, amount=curator.budget.amount * FRIENDLY)
-        choice = parts_for(located.n_rows, road, self.n_clusters, rows.n_features)
-        if choice is None and self.method == "auto":
-            curator.decide(DENSITY)
-            return None
-        n_parts, gamma = choice or (PARTS, 1 / 7)
-        centers = friendly_centers(
-            rows,
-            curator.child("friendly", FRIENDLY),
-            self.n_clusters,
-            n_parts=n_parts if self.n_parts == "auto" else self.n_parts,
-            center=located.whole.center,
-            radius=located.whole.radius,
-            gamma=gamma,
-            seed=seed,
-            n_jobs=self.n_jobs,
+        from skdp.cluster.friendly import kmeans_road
+
+        return kmeans_road(
+            rows, curator, located, k, n_parts=self.n_parts, seed=seed, n_jobs=self.n_jobs
         )
-        curator.decide(FAILED if centers is None else TAKEN)
-        return centers

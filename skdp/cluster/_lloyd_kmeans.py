@@ -3,13 +3,11 @@
 from fractions import Fraction
 from numbers import Integral
 
-import numpy as np
-
 from skdp._compat import Interval, StrOptions
 from skdp._estimator import PrivateEstimator
 from skdp._public import public_seed
 from skdp.accounting import Budget, Plan, Step
-from skdp.cluster._base import CentersMixin, LocalLabels
+from skdp.cluster._base import CentersMixin, LocalLabels, public_centers
 from skdp.cluster._lloyd_run import lloyd_run
 from skdp.cluster._locate import locate, locate_steps
 from skdp.cluster._place import PublicPlace
@@ -166,7 +164,7 @@ class LloydKMeans(CentersMixin, PublicPlace, PrivateEstimator):
             located = (locate_pure if curator.budget.unit == "pure" else locate)(rows, curator)
         init = self.init
         if not isinstance(init, str):
-            init = self._array("init", (self.n_clusters, d))
+            init = public_centers("init", init, (self.n_clusters, d))
         centers, inertia, noise = lloyd_run(
             rows,
             curator,
@@ -189,25 +187,12 @@ class LloydKMeans(CentersMixin, PublicPlace, PrivateEstimator):
     def _check_public(self, n_features):
         self._place(n_features)
         if not isinstance(self.init, str):
-            self._array("init", (self.n_clusters, n_features))
+            public_centers("init", self.init, (self.n_clusters, n_features))
         if self.delta == 0 and self._budget(_pure).amount < FAINTEST * self.max_iter * n_features:
             raise ValueError(
                 "epsilon is too small to answer anything: the noise in every step would exceed "
                 "2^30 times a row. Pass a larger epsilon, or a smaller max_iter."
             )
-
-    def _array(self, name, shape):
-        """Return a public parameter as finite floats of a shape."""
-        try:
-            array = np.asarray(getattr(self, name), dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"{name} must hold numbers only. Got: {error}.") from error
-        if array.shape not in ((), shape)[len(shape) > 1 :] or not np.isfinite(array).all():
-            raise ValueError(
-                f"{name} must have shape {shape} and finite entries. Got shape {array.shape} with "
-                f"{np.count_nonzero(~np.isfinite(array))} entries that are not finite."
-            )
-        return np.broadcast_to(array, shape)
 
 
 def _pure(epsilon, delta):

@@ -31,7 +31,17 @@ def refine_steps():
     return (Step("radii", times=MOST_STEPS), Step("clusters", times=MOST_STEPS))
 
 
-def refine(rows, curator, located, centers, *, synopsis=None, subspace=None, share=None):
+def refine(
+    rows,
+    curator,
+    located,
+    centers,
+    *,
+    synopsis=None,
+    subspace=None,
+    share=None,
+    max_steps=MOST_STEPS,
+):
     """Move centres to the means of their clusters by private sums in small balls.
 
     Parameters
@@ -48,6 +58,9 @@ def refine(rows, curator, located, centers, *, synopsis=None, subspace=None, sha
         Where the centres came from; the parts of small steps outside it are shrunk.
     share : float or Fraction, default=None
         Everything that may be spent here; None is all that remains.
+    max_steps : int, default=12
+        From 1 to 12. How many steps are taken is decided by the size of a cluster in noise standard
+        deviations, and where that is large by the length of the last step: all of them released.
 
     Returns
     -------
@@ -64,13 +77,13 @@ def refine(rows, curator, located, centers, *, synopsis=None, subspace=None, sha
     run = _Run(rows, curator, located, synopsis, subspace)
     run.start(located.to_units(centers))
     if signal > ADAPTIVE:
-        for _ in range(MOST_STEPS - 1):
+        for _ in range(max_steps - 1):
             run.step(Fraction(EXPLORE) * left, new_radii=run.radii is None, last=left / 2)
             if run.settled():
                 break
         run.step(left - run.spent)
     else:
-        for part in _parts(1 if signal < LOW and d > 3 else 2):
+        for part in _parts(min(1 if signal < LOW and d > 3 else 2, max_steps)):
             run.step(part * left)
     return refined(
         curator, located, run.moved, run.moved.mean()[0],

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from skdp.cluster._parts import part_order
+from skdp.cluster.friendly import part_order
 from skdp.mechanisms import finite_rows
 
 __all__ = ["average_distance", "exact_average", "part_matrices"]
@@ -35,7 +35,7 @@ def part_matrices(rows, coins, n_parts, predicate, *, assume_centered=False):
     Notes
     -----
     **Privacy** (add or remove one row; common rows keep their keys). A row belongs to the part that
-    its key tells (:func:`skdp.cluster._parts.part_order`): one matrix is replaced. A matrix
+    its key tells (:func:`skdp.cluster.friendly.part_order`): one matrix is replaced. A matrix
     is a function of the finite rows of its part, in the order of their keys: products are added in
     that order, entry by entry. BLAS takes no part, so no bit depends on where the rows lie.
 

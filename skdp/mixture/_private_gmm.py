@@ -10,10 +10,9 @@ from skdp._compat import Interval, StrOptions
 from skdp._estimator import PrivateEstimator
 from skdp.accounting import Budget, Plan
 from skdp.cluster._density import density_centers, density_steps
-from skdp.cluster._friendly_road import friendly_centers, friendly_road_steps, parts_for
-from skdp.cluster._oracles import pca_oracle
 from skdp.cluster._peel import find_places
 from skdp.cluster._place import PublicPlace
+from skdp.cluster.friendly import friendly_centers, friendly_road_steps, parts_for, pca_oracle
 from skdp.mixture._base import MixtureMixin
 from skdp.mixture._em import em_steps, private_em
 from skdp.mixture._parameters import parameters

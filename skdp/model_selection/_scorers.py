@@ -106,7 +106,8 @@ class DistanceScorer:
     """One minus the mean squared distance to the nearest centre, in units of ``scale``, up to 1.
 
     For models with ``cluster_centers_``, or ``location_`` for one centre. As inertia does, it
-    prefers more clusters to fewer: compare methods, not numbers of clusters.
+    prefers more clusters to fewer: compare methods, not numbers of clusters, which
+    :class:`skdp.FriendlyCoreKMeans` chooses itself with ``n_clusters="auto"``.
 
     Parameters
     ----------

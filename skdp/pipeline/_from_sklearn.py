@@ -22,8 +22,11 @@ COUNTERPARTS = {
         ("with_centering", "with_scaling", "quantile_range"),
     ),
     "sklearn.decomposition._pca.PCA": ("PrivatePCA", ("n_components", "whiten")),
-    "sklearn.cluster._kmeans.KMeans": ("FriendlyCoreKMeans", ("n_clusters",)),
-    "sklearn.cluster._kmeans.MiniBatchKMeans": ("FriendlyCoreKMeans", ("n_clusters",)),
+    # an array for init may come from the rows
+    **dict.fromkeys(
+        ("sklearn.cluster._kmeans.KMeans", "sklearn.cluster._kmeans.MiniBatchKMeans"),
+        ("FriendlyCoreKMeans", ("n_clusters", "n_init", "max_iter", "tol")),
+    ),
     "sklearn.mixture._gaussian_mixture.GaussianMixture": (
         "PrivateGMM",
         ("n_components", "covariance_type"),

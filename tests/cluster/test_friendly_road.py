@@ -6,10 +6,9 @@ import pytest
 from skdp._curator import Curator
 from skdp.accounting import Budget, Plan, Step
 from skdp.chunks import ArrayRows
-from skdp.cluster._friendly_road import friendly_centers, friendly_road_steps, parts_for
 from skdp.cluster._lloyd_run import lloyd_step
 from skdp.cluster._locate import Located
-from skdp.cluster._oracles import pca_oracle
+from skdp.cluster.friendly import friendly_centers, friendly_road_steps, parts_for, pca_oracle
 from skdp.friendly import MatchPredicate
 from skdp.mechanisms import make_entropy
 from tests._curators import CannedCurator, FixedKeys, check_replay

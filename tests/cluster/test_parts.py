@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from skdp.chunks import ArrayRows
-from skdp.cluster._oracles import kmeans_oracle
-from skdp.cluster._parts import part_order, part_tuples, parts
+from skdp.cluster.friendly._oracles import kmeans_oracle
+from skdp.cluster.friendly._parts import part_order, part_tuples, parts
 from skdp.mechanisms import RowKeys, make_entropy
 from tests._curators import FixedKeys
 

@@ -18,7 +18,12 @@ from skdp import (  # noqa: E402
     PrivateVariance,
 )
 from skdp.accounting import Budget, Plan, Step  # noqa: E402
-from skdp.inspection import BudgetDisplay, IntervalDisplay, UtilityDisplay  # noqa: E402
+from skdp.inspection import (  # noqa: E402
+    BudgetDisplay,
+    ElbowDisplay,
+    IntervalDisplay,
+    UtilityDisplay,
+)
 from tests._estimators import ESTIMATORS  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")
@@ -216,3 +221,15 @@ def test_covariances_have_plans_of_nested_children():
     display = drawn(BudgetDisplay.from_plan(PrivateCovariance(method="friendly")))
     nested = dict(zip(display.labels, display.in_all, strict=True))
     assert nested["friendly/part filter"] <= nested["friendly"] < 1
+
+
+def test_the_elbow_of_released_cells():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(6000, 2)) + rng.choice([-30.0, 0.0, 30.0], size=(6000, 1))
+    kmeans = FriendlyCoreKMeans("auto", n_init=2, max_clusters=6, random_state=0).fit(rows)
+    display = drawn(ElbowDisplay.from_estimator(kmeans))
+    assert display.n_clusters == 3 and np.array_equal(display.costs, kmeans.cost_curve_)
+    assert display.ax_.get_yscale() == "log" and len(display.ax_.lines) == 2
+    assert display.plot(plt.subplots()[1]).ax_ is not display.ax_
+    with pytest.raises(ValueError, match='n_clusters="auto"'):
+        ElbowDisplay.from_estimator(FriendlyCoreKMeans(2, n_init=1, random_state=0).fit(X))

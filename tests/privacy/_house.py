@@ -5,7 +5,7 @@ RANDOMNESS = {
     "mechanisms/_entropy.py": "the one source of random words",
     "audit/_empirical.py": "a seed of its own for every fit of an audit, from a hash",
     "audit/_fingerprint.py": "compares what fits keep by a hash",
-    "cluster/_parts.py": "public seeds of oracles, from a hash",
+    "cluster/friendly/_parts.py": "public seeds of oracles, from a hash",
     "_public.py": "public choices, functions of public numbers",
 }
 CLOCKS = {"accounting/_ledger_file.py": "lines of a ledger carry their time"}
@@ -98,7 +98,7 @@ PUBLIC = {
         "folder": "of the ledger",
         "error": "of SQLite, about the ledger",
     },
-    "cluster/_lloyd_kmeans.py": {
+    "cluster/_base.py": {
         "name": "of a parameter",
         "error": "about its value",
         "shape": "public",

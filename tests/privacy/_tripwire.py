@@ -18,7 +18,13 @@ import skdp
 
 ROOT = os.path.dirname(skdp.__file__)
 # the noise, and libraries that are handed public seeds or name their threads
-PUBLIC_SEEDS = ("_oracles.py", "_parts.py", "_starts.py", "_synopsis.py")
+PUBLIC_SEEDS = (
+    "friendly/_oracles.py",
+    "friendly/_parts.py",
+    "_number.py",
+    "_starts.py",
+    "_synopsis.py",
+)
 RANDOMNESS = (
     os.path.join(ROOT, "mechanisms", ""),
     os.path.join(ROOT, "_public.py"),
@@ -26,7 +32,7 @@ RANDOMNESS = (
 )
 CLOCKS = (
     os.path.join(ROOT, "accounting", "_ledger"),
-    os.path.join(ROOT, "cluster", "_parts.py"),  # joblib times its batches
+    os.path.join(ROOT, "cluster", "friendly", "_parts.py"),  # joblib times its batches
 )
 # name of a module, its callables, and the files that may call them
 WIRES = [

@@ -2,16 +2,28 @@
 
 import math
 from dataclasses import replace
+from fractions import Fraction
 
 from scipy.special import ndtri_exp
 
 from skdp.accounting import Budget, Step
-from skdp.cluster._oracles import kmeans_oracle
-from skdp.cluster._parts import NEAR, part_tuples
+from skdp.cluster.friendly._oracles import kmeans_oracle
+from skdp.cluster.friendly._parts import NEAR, part_tuples
 from skdp.friendly import friendly_tuples, friendly_tuples_plan
 from skdp.friendly._fused import PARTS
 
-__all__ = ["friendly_centers", "friendly_road_steps", "parts_for"]
+__all__ = [
+    "friendly_centers",
+    "friendly_road_steps",
+    "kmeans_road",
+    "kmeans_road_steps",
+    "parts_for",
+]
+
+SHARE = Fraction(3, 5)  # of a fit of k-means
+TAKEN = "road: friendly (random parts of the table agreed on the centres)"
+FAILED = "road: density, after the random parts of the table did not agree"
+FEWEST_PARTS = 400  # although nothing speaks for the road
 
 R_MIN, R_MAX = 2.0**-20, 2 * NEAR  # in units of the radius of the ball: public constants
 MOST_PARTS = 4000  # their pairs cost the time
@@ -113,6 +125,46 @@ def friendly_centers(
     )
     points = friendly_tuples(tuples, curator, r_min=R_MIN, r_max=R_MAX, gamma=gamma)
     return None if points is None else center + radius * points
+
+
+def kmeans_road_steps(budget: Budget, n_clusters):
+    """Return the planned steps and failure events of :func:`kmeans_road`."""
+    return friendly_road_steps(budget, n_clusters, label="friendly", at_most=SHARE)
+
+
+def kmeans_road(rows, curator, located, n_clusters, *, n_parts, seed=0, n_jobs=None):
+    """Take the road with three fifths of the budget of a fit of k-means, in a located ball.
+
+    Parameters
+    ----------
+    rows, n_clusters, seed, n_jobs
+        As in :func:`friendly_centers`.
+    curator : Curator
+        With the steps of :func:`kmeans_road_steps`.
+    located : Located
+    n_parts : "auto" or int
+        ``"auto"`` asks :func:`parts_for`.
+
+    Returns
+    -------
+    centers : ndarray of shape (n_clusters, d) or None
+    """
+    budget = replace(curator.budget, amount=curator.budget.amount * SHARE)
+    choice = parts_for(located.n_rows, budget, n_clusters, rows.n_features)
+    enough, gamma = choice or (FEWEST_PARTS, 1 / 7)
+    centers = friendly_centers(
+        rows,
+        curator.child("friendly", SHARE),
+        n_clusters,
+        n_parts=enough if n_parts == "auto" else n_parts,
+        center=located.center,
+        radius=located.radius,
+        gamma=gamma,
+        seed=seed,
+        n_jobs=n_jobs,
+    )
+    curator.decide(FAILED if centers is None else TAKEN)
+    return centers
 
 
 def parts_for(n_rows, budget, n_clusters, n_features):
