@@ -22,7 +22,7 @@ LOOKS, LOOK_PART = 4, Fraction(12, 100)
 LEAST = 300.0  # noise sds of a cluster that is worth a second look
 WIDEST = 64  # columns: a matrix for every cluster drowns in noise
 # Parts of what a look may spend
-DISTANCES, MOMENTS, LINES, GAIN = (Fraction(part, 100) for part in (15, 40, 37, 8))
+DISTANCES, MOMENTS, LINES, GAIN = (Fraction(part, 100) for part in (14, 38, 32, 16))
 COUNT, MEAN = 0.3, 0.5  # weights of a row in count and sum, against 1 in the second moments
 SEEN, CLEAR = 2.0, 4.2  # noise sds of a bin that is kept, of the last one
 FEW = 6.0  # noise sds of a cluster whose distances tell nothing
@@ -30,7 +30,7 @@ BULK, TIGHT = 0.9, 0.5  # rows in the core; noise in the moments, in parts of th
 SURE = 3.0  # noise sds of a count
 PER_CELL, KEEP, FINEST = 8.0, 2.5, 10  # noise sds of a cell on average, of a kept one; halvings
 HALF = 4.0  # standard deviations of a line that its cells cover at least
-CONVINCED, WORTHWHILE = 2.0, 0.005  # noise sds, part of the cost, that a better start gains
+CONVINCED, WORTHWHILE = 1.5, 0.005  # noise sds, part of the cost, that a better start gains
 CANDIDATES, TINY, FAR, DISTORTED = (
     100,
     2.0**-40,
