@@ -63,6 +63,11 @@ class Located:
         return (self,)
 
     @property
+    def whole(self):
+        """One ball around all places: this one."""
+        return self
+
+    @property
     def kept(self):
         """The distance from the centre beyond which rows are left out."""
         return DROP * self.reach * self.radius
@@ -175,14 +180,23 @@ def survey(rows, curator, *, place=None, gap):
     start = (np.zeros(rows.n_features), math.inf)
     if place is not None:
         start = place.center, place.radius
-    located, distances = close_in(rows, curator, n, *start, left=LOCATE_SHARE, gap=gap)
+    need = n * curator.budget.mu
+    scale_share = float(np.clip((30 / need) ** 2, *SCALE_SHARES))
+    centre_share = float(np.clip(rows.n_features * (20 / need) ** 2, *CENTRE_SHARES))
+    located, distances = close_in(
+        rows, curator, n, *start, shares=(scale_share, centre_share), left=LOCATE_SHARE, gap=gap
+    )
     if not located.seen:
         curator.doubt(UNSEEN)
     return replace(located, n_sd=n_sd, box=None if place is None else place.box), distances
 
 
-def close_in(rows, curator, n, center, radius, *, left, gap, labels=("scale", "location")):
+def close_in(
+    rows, curator, n, center, radius, *, shares, left, gap, enough=0.0, labels=("scale", "location")
+):
     """Move a ball to the bulk of n rows and shrink it, for ``left`` of the budget at most.
+
+    ``shares`` are those of a histogram of distances and of a move; a radius of ``enough`` ends it.
 
     Returns
     -------
@@ -191,9 +205,7 @@ def close_in(rows, curator, n, center, radius, *, left, gap, labels=("scale", "l
     distances : Distances
         The last histogram; None if there was not enough for one.
     """
-    need = n * curator.budget.mu
-    scale_share = float(np.clip((30 / need) ** 2, *SCALE_SHARES))
-    centre_share = float(np.clip(rows.n_features * (20 / need) ** 2, *CENTRE_SHARES))
+    scale_share, centre_share = shares
     all_seen, distances, before, reach = True, None, center, 1.0
     typical = radius / 2 if radius < math.inf else 1.0
     for _ in range(ROUNDS):
@@ -210,7 +222,7 @@ def close_in(rows, curator, n, center, radius, *, left, gap, labels=("scale", "l
             radius = min(bulk, radius + float(_lengths(center - before)))
         before = center
         reach = read_reach(release.value, release.scale, radius) if radius else 1.0
-        if radius == 0 or not shrunk or centre_share > left:
+        if radius <= enough or not shrunk or centre_share > left:
             break
         radius = min(max(radius, SMALLEST), LARGEST)
         left -= centre_share

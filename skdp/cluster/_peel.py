@@ -22,14 +22,15 @@ __all__ = ["find_places", "places_steps"]
 
 GAP = 3.0  # octaves between the bulk and a group that lies apart
 SPLIT = 1.0  # octaves between groups beyond the bulk
-FAR_SHARE, SIZE_SHARE = 0.15, 0.005
-SCALES, CENTRES = 0.08, 0.03  # largest shares of a step, as for the bulk
+FAR_SHARE, SIZE_SHARE = 0.18, 0.005
+LEAST, SCALES, CENTRES = 0.002, 0.04, 0.03  # least and largest shares of a step
+AIM = 15.0  # noise sds of the rows of a group in a histogram, and in a move by its distance
 SPLIT_SHARE = 0.05
 APART, BULK = 4.0, 0.05  # a group is kept within so small a part of its distance; or holds so many
 EXPLAINED, GROUPS = 1 / 20, 4  # of the squared distances, by so many groups
 SOLID, NEARLY_ALL = 4.0, 0.8  # noise sds of cells of groups; part of the rows in them
 MOST = 6  # places beyond the first
-CLEAR = 5.0  # noise sds of the number of rows of a place
+SEEN, CLEAR = 4.0, 5.0  # noise sds of the rows of a component, and of a place
 FARTHEST = 2.0**300  # radii of the bulk, beyond which no common coordinates are
 
 
@@ -79,8 +80,8 @@ class Chosen:
 def places_steps():
     """Return the planned steps of :func:`find_places` beyond those of the bulk."""
     return (
-        Step("far scale", at_most=SCALES, times=20),
-        Step("far location", at_most=CENTRES, times=40),
+        Step("far scale", at_most=SCALES, times=60),
+        Step("far location", at_most=CENTRES, times=60),
         Step("far gram", at_most=SPLIT_SHARE, times=3),
         Step("far cells", at_most=SPLIT_SHARE, times=12),
         Step("place sizes", at_most=SIZE_SHARE),
@@ -92,7 +93,7 @@ def find_places(rows, curator, n_clusters, *, place=None):
 
     The last histogram of distances from the bulk shows what lies beyond it. What stands out there
     is located as the bulk was, among the rows that no place keeps so far; and again, until nothing
-    is left, there are seven places, or .15 of the budget is spent. Where fewer clusters are asked
+    is left, there are seven places, or .18 of the budget is spent. Where fewer clusters are asked
     for, the places that cost least to serve by one centre are merged.
 
     Parameters
@@ -155,7 +156,7 @@ def _components(home, distances):
         return []
     parts = np.split(kept, np.flatnonzero(np.diff(kept) > SPLIT * BINS.per_octave + 1) + 1)
     found = [_component(distances.center, part, counts[part], sd) for part in parts]
-    return [c for c in found if c.mass > CLEAR * c.sd]
+    return [c for c in found if c.mass > SEEN * c.sd]
 
 
 def _component(center, bins, counts, sd):
@@ -213,9 +214,7 @@ class _Peel:
 
     def _approach(self, component):
         """Return the ball of the bulk of a component, or None if it is not found."""
-        rows, d = self._free(component), self.rows.n_features
-        need = component.mass * self.curator.budget.mu
-        share = float(np.clip(d * (20 / need) ** 2, 0.0075, CENTRES))
+        rows, share = self._free(component), self._shares(component.mass)[1]
         if share > self.left:
             return None
         total, _, _ = clipped_sum(
@@ -225,16 +224,25 @@ class _Peel:
         center = bounded(component.center + total / component.mass)
         return self._closed(rows, component.mass, center, component.outer)
 
+    def _shares(self, mass):
+        """Return the shares of a histogram of distances, and of a move, of so many rows."""
+        one = (AIM / (mass * self.curator.budget.mu)) ** 2
+        scale = float(np.clip(one, LEAST, SCALES))
+        return scale, float(np.clip(self.rows.n_features * one, LEAST, CENTRES))
+
     def _closed(self, rows, mass, center, radius):
         ball, distances = close_in(
-            rows, self.curator, mass, center, radius, left=self.left, gap=GAP,
+            rows, self.curator, mass, center, radius,
+            shares=self._shares(mass), left=self.left, gap=GAP,
+            enough=2 * self.balls[0].radius,
             labels=("far scale", "far location"),
         )  # fmt: skip
         if distances is None or not ball.seen:
             return None
         counts = np.asarray(distances.counts, dtype=np.float64)
         last = int(BINS.index(np.array([ball.kept]))[0])
-        inside = standing_out(counts, distances.sd, np.zeros(counts.size))
+        octaves = np.abs(np.arange(counts.size) - last) / BINS.per_octave
+        inside = standing_out(counts, distances.sd, octaves)
         inside[last + 1 :] = False
         mass = float(counts[inside].sum())
         if not mass > CLEAR * distances.sd:
@@ -262,17 +270,19 @@ class _Peel:
         (found,) = in_step([search], self._free(component), self.curator)
         if found.subspace.mapped:
             return []
-        groups = [
-            self._group(component, center, radius, mass)
-            for center, radius, mass in _groups(found, component.mass, most)
-        ]
-        return [group for group in groups if group is not None]
+        return [self._group(component, *group) for group in _groups(found, component.mass, most)]
 
     def _group(self, component, center, radius, mass):
         high = int(BINS.index(np.array([2 * radius]))[0])
         near = Component(center, 0, high, mass, component.sd)
         rows = self._free(near)
-        return self._closed(rows, mass, center, radius)
+        ball = self._closed(rows, mass, center, radius)
+        if ball is not None:
+            return ball
+        home = self.balls[0]  # what the cells tell must do
+        return replace(
+            home, n_rows=mass, center=center, radius=radius, typical=radius / 2, reach=1.0
+        )
 
 
 def _groups(found, mass, most):

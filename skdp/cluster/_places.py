@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, replace
+from functools import reduce
 
 import numpy as np
 
@@ -43,6 +44,11 @@ class Places:
     def radius(self):
         """Unit of the common coordinates."""
         return self.home.radius
+
+    @property
+    def whole(self):
+        """One ball around all places."""
+        return reduce(merged, self.balls)
 
     def to_units(self, points):
         """Return points of the table in common coordinates."""

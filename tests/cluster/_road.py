@@ -2,7 +2,7 @@
 
 from skdp.accounting import Plan
 from skdp.cluster._density import density_centers, density_steps
-from skdp.cluster._locate import locate
+from skdp.cluster._peel import find_places
 from skdp.cluster._refine import refine
 
 __all__ = ["density_kmeans", "density_plan"]
@@ -15,6 +15,6 @@ def density_plan(budget):
 
 def density_kmeans(rows, curator, n_clusters, *, n_init=30, seed=0):
     """Return a :class:`skdp.cluster._refine.Refined`."""
-    located = locate(rows, curator)
+    located = find_places(rows, curator, n_clusters)
     start = density_centers(rows, curator, located, n_clusters, n_init=n_init, seed=seed)
-    return refine(rows, curator, located, start.centers, **start.known)
+    return refine(rows, curator, start.places, start.centers, **start.known)
