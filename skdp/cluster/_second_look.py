@@ -22,7 +22,7 @@ LOOKS, LOOK_PART = 4, Fraction(12, 100)
 LEAST = 300.0  # noise sds of a cluster that is worth a second look
 WIDEST = 64  # columns: a matrix for every cluster drowns in noise
 # Parts of what a look may spend
-DISTANCES, MOMENTS, LINES, GAIN = (Fraction(part, 100) for part in (15, 40, 37, 8))
+DISTANCES, MOMENTS, LINES, GAIN = (Fraction(part, 100) for part in (14, 38, 32, 16))
 COUNT, MEAN = 0.3, 0.5  # weights of a row in count and sum, against 1 in the second moments
 SEEN, CLEAR = 2.0, 4.2  # noise sds of a bin that is kept, of the last one
 FEW = 6.0  # noise sds of a cluster whose distances tell nothing
@@ -30,7 +30,7 @@ BULK, TIGHT = 0.9, 0.5  # rows in the core; noise in the moments, in parts of th
 SURE = 3.0  # noise sds of a count
 PER_CELL, KEEP, FINEST = 8.0, 2.5, 10  # noise sds of a cell on average, of a kept one; halvings
 HALF = 4.0  # standard deviations of a line that its cells cover at least
-CONVINCED, WORTHWHILE = 2.0, 0.005  # noise sds, part of the cost, that a better start gains
+CONVINCED, WORTHWHILE = 1.5, 0.005  # noise sds, part of the cost, that a better start gains
 CANDIDATES, TINY, FAR, DISTORTED = (
     100,
     2.0**-40,
@@ -60,7 +60,12 @@ class Lines:
 
 def look_steps():
     """Return the planned steps of :func:`look_again`, a tuple of Step."""
-    parts = {"distances": DISTANCES, "moments": MOMENTS, "lines": LINES, "gain": GAIN}
+    parts = {
+        "line distances": DISTANCES,
+        "line moments": MOMENTS,
+        "line cells": LINES,
+        "line gain": GAIN,
+    }
     return tuple(
         Step(label, at_most=LOOK_PART * part, times=LOOKS) for label, part in parts.items()
     )
@@ -73,6 +78,7 @@ def worth_a_look(located, n_clusters, mu, share):
     return n_clusters > 1 and d <= WIDEST and signal > LEAST
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def look_again(rows, curator, located, centers, *, share, n_init, seed):
     """Split clusters that hold two, and give up centres that share one, while that pays.
 
@@ -152,7 +158,7 @@ def _reaches(rows, curator, located, centers, noise, share):
         return np.bincount(cell, minlength=k * BINS.n_bins)
 
     release = curator.gaussian(
-        map_merge(rows, statistic, np.add), sensitivity=1, share=share, label="distances"
+        map_merge(rows, statistic, np.add), sensitivity=1, share=share, label="line distances"
     )
     counts = release.value.reshape(k, -1).astype(np.float64)
     clip, far, n = np.array([_reach(h, release.scale, d, noise) for h in counts]).T
@@ -212,7 +218,7 @@ def _lines(rows, curator, located, centers, share):
         map_merge(rows, statistic, np.add) * np.repeat([one, weight, 1], [1, d, d * d]),
         sensitivity=sqrt_up(one**2 + weight**2 * 4**bits + 16**bits),
         share=MOMENTS * share,
-        label="moments",
+        label="line moments",
     )
     value, sd = np.split(release.value.astype(np.float64), [1, d + 1], axis=1), release.scale
     n = value[0][:, 0] / one
@@ -279,7 +285,7 @@ def _line_cells(rows, curator, located, centers, lines, share):
         return total
 
     release = curator.gaussian(
-        map_merge(rows, statistic, np.add), sensitivity=1, share=LINES * share, label="lines"
+        map_merge(rows, statistic, np.add), sensitivity=1, share=LINES * share, label="line cells"
     )
     points, weights = [], []
     for i, y in enumerate(np.split(release.value.astype(np.float64), ends[:-1])):
@@ -327,7 +333,7 @@ def _better(rows, curator, located, pair, cells, cost, share):
 
     release = curator.gaussian(
         map_merge(rows, statistic, np.add), sensitivity=2**GAIN_BITS, share=GAIN * share,
-        label="gain",
+        label="line gain",
     )  # fmt: skip
     gain, sd = (float(x) * most / 2.0**GAIN_BITS for x in (release.value[0], release.scale))
     better = gain > max(CONVINCED * sd, WORTHWHILE * cost)

@@ -55,7 +55,7 @@ def test_a_centre_that_serves_two_places_is_split(d):
         centers, run = _look(X, _misled(true), "noise", seed=seed)
         assert _far_from(true, _misled(true)) > 3.9
         assert _far_from(true, centers) < 0.3
-        looks = [r.label for r in run.records].count("gain")
+        looks = [r.label for r in run.records].count("line gain")
         assert looks == 2  # the second finds nothing to gain
 
 
@@ -64,14 +64,19 @@ def test_a_good_start_is_kept_after_one_look():
     for seed in range(5):
         centers, run = _look(X, true, "noise", seed=seed)
         assert _far_from(true, centers) < 0.3
-        assert [r.label for r in run.records] == ["distances", "moments", "lines", "gain"]
+        assert [r.label for r in run.records] == [
+            "line distances",
+            "line moments",
+            "line cells",
+            "line gain",
+        ]
 
 
 def test_what_does_not_stand_out_is_left_alone():
     X, true = _table(4, 2, n=40)
     centers, run = _look(X, true, "noise", budget=WEAK)
     assert np.array_equal(centers, true)
-    assert [r.label for r in run.records] == ["distances"]
+    assert [r.label for r in run.records] == ["line distances"]
 
 
 def test_few_rows_for_a_cluster_are_not_worth_it():
@@ -103,8 +108,8 @@ def test_hostile_neighbours_move_no_release_too_far(d, budget):
         for a, b in zip(run.records, again.records, strict=True):
             moved = sum(int(x) ** 2 for x in (a.value - b.value).ravel())
             worst[a.label] = max(worst.get(a.label, 0), moved / float(a.sensitivity) ** 2)
-    assert worst["distances"] == worst["lines"] == 1
-    assert worst["moments"] > 0.99  # a row at the clip attains the bound
+    assert worst["line distances"] == worst["line cells"] == 1
+    assert worst["line moments"] > 0.99  # a row at the clip attains the bound
 
 
 def test_neighbours_of_two_places():
