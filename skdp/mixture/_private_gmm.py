@@ -4,7 +4,9 @@ import math
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
-from numbers import Integral
+from numbers import Integral, Real
+
+import numpy as np
 
 from skdp._compat import Interval, StrOptions
 from skdp._estimator import PrivateEstimator
@@ -13,10 +15,11 @@ from skdp.cluster._density import density_centers, density_steps
 from skdp.cluster._friendly_road import friendly_centers, friendly_road_steps, parts_for
 from skdp.cluster._locate import locate
 from skdp.cluster._oracles import pca_oracle
-from skdp.cluster._place import PublicPlace
+from skdp.cluster._place import Place, PublicPlace
 from skdp.mixture._base import MixtureMixin
 from skdp.mixture._em import em_steps, private_em
-from skdp.mixture._parameters import parameters
+from skdp.mixture._parameters import floors, parameters
+from skdp.mixture._units import UnitRows, column_units, unit_steps
 
 __all__ = ["PrivateGMM"]
 
@@ -135,6 +138,7 @@ class PrivateGMM(MixtureMixin, PublicPlace, PrivateEstimator):
         "n_components": [Interval(Integral, 1, None, closed="left")],
         "covariance_type": [StrOptions({"full", "tied", "diag", "spherical"})],
         "method": [StrOptions({"auto", "density", "friendly"})],
+        "reg_covar": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "n_init": [Interval(Integral, 1, None, closed="left")],
         "n_jobs": [Integral, None],
@@ -150,6 +154,7 @@ class PrivateGMM(MixtureMixin, PublicPlace, PrivateEstimator):
         bounds=None,
         method="auto",
         max_iter=5,
+        reg_covar=1e-6,
         n_init=30,
         n_jobs=None,
         center=None,
@@ -164,6 +169,7 @@ class PrivateGMM(MixtureMixin, PublicPlace, PrivateEstimator):
         self.bounds = bounds
         self.method = method
         self.max_iter = max_iter
+        self.reg_covar = reg_covar
         self.n_init = n_init
         self.n_jobs = n_jobs
         self.center = center
@@ -181,6 +187,8 @@ class PrivateGMM(MixtureMixin, PublicPlace, PrivateEstimator):
         budget = self._budget(Budget.gaussian)
         start = (step for step in density_steps() if step.label not in ("radii", "clusters"))
         steps = (*start, *em_steps(self.max_iter))
+        if self.covariance_type != "spherical" and self.radius is None:
+            steps = (*unit_steps(), *steps)
         if self.method == "density":
             return Plan(budget, steps)
         friendly, events = friendly_road_steps(
@@ -194,6 +202,11 @@ class PrivateGMM(MixtureMixin, PublicPlace, PrivateEstimator):
     def _release(self, rows, curator):
         seed = int(self.random_state) if isinstance(self.random_state, Integral) else 0
         place, rows = self._placed(rows)
+        units = self._units(rows, curator, place)
+        if units is not None:
+            rows = UnitRows(rows, units)
+            place = None if place is None else Place.of_box(*(end / units for end in place.box))
+        units = np.ones(rows.n_features) if units is None else units
         located = locate(rows, curator, place=place)
         centers = self._friendly(rows, curator, located, seed)
         if centers is None:
@@ -204,8 +217,16 @@ class PrivateGMM(MixtureMixin, PublicPlace, PrivateEstimator):
         mixture = private_em(
             rows, curator, located, centers,
             covariance_type=self.covariance_type, n_rounds=self.max_iter,
+            floor=floors(located, units, self.reg_covar),
         )  # fmt: skip
-        return {**parameters(mixture, located), "n_iter_": self.max_iter}
+        released = parameters(mixture, located, units, self.reg_covar)
+        return {**released, "n_iter_": self.max_iter}
+
+    def _units(self, rows, curator, place):
+        """Return the units of the columns, or None where all are alike or the model needs one."""
+        if self.covariance_type == "spherical" or self.radius is not None or rows.n_features == 1:
+            return None
+        return column_units(rows, curator, box=None if place is None else place.box)
 
     def _friendly(self, rows, curator, located, seed):
         """Return the means of the friendly start, or None where it was not taken or failed."""

@@ -1,7 +1,7 @@
 """From noisy moments to the next mixture: every release counts for what it can tell."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -11,6 +11,8 @@ from skdp.mixture._normal import Clipped
 __all__ = ["Estimate", "gain", "updated"]
 
 STEEPEST = 20.0  # factor by which a variance may change in one round
+EMPTIEST = 1000.0  # factor by which it may shrink where the noise does not hide what is left
+TOLD = 3.0  # noise sds of a variance
 FEWEST = 0.02  # smallest number of rows of a component, of a mean one
 
 
@@ -45,6 +47,39 @@ class Estimate:
         numbers = np.full(k, n_rows / k)
         return cls(frame, n_rows, numbers, of_means, of_means, of_roots, np.zeros(c), np.zeros(c))
 
+    def of_kind(self, kind):
+        """Return the same mixture with covariances of another kind: what is not told is shared."""
+        frame = self.frame
+        if kind == frame.kind:
+            return self
+        k, d = frame.means.shape
+        roots = frame.roots if frame.roots.ndim == 3 else frame.roots[:, :, None] * np.eye(d)
+        spread = (self.scale_v, self.axis_v, self.angle_v)
+        if kind == "tied" and len(roots) > 1:
+            C = np.einsum("k,kij,klj->il", frame.weights, roots, roots)
+            roots = np.linalg.cholesky(C)[None]
+            spread = (np.array([np.sum(np.square(frame.weights) * v)]) for v in spread)
+        elif kind != "tied":
+            roots = np.broadcast_to(roots, (k, d, d))
+            spread = (np.broadcast_to(v, k) for v in spread)
+        if kind in ("diag", "spherical"):
+            roots = np.sqrt(np.square(roots).sum(axis=2))
+        if kind == "spherical":
+            roots = np.repeat(np.sqrt(np.square(roots).mean(axis=1, keepdims=True)), d, axis=1)
+        frame = Frame(kind, frame.weights, frame.means, roots)
+        return Estimate(frame, self.n_rows, self.numbers, self.number_v, self.mean_v, *spread)
+
+    def copied(self, source, others):
+        """Return the mixture with some components made copies of one: they share its weight."""
+        same = others.copy()
+        same[source] = True
+        index = np.where(others, source, np.arange(len(others)))
+        frame, numbers = self.frame, self.numbers.copy()
+        numbers[same] = numbers[same].mean()
+        roots = frame.roots if frame.kind == "tied" else frame.roots[index]
+        moved = Frame(frame.kind, numbers / numbers.sum(), frame.means[index], roots)
+        return replace(self, frame=moved, numbers=numbers)
+
 
 def gain(x, v, v0):
     """Weigh noisy differences to the present estimate: prior / (prior + noise).
@@ -75,7 +110,7 @@ def gain(x, v, v0):
     return np.where(np.isfinite(v0), prior / np.maximum(prior + v, 1e-300), 1.0)
 
 
-def updated(estimate, moments, reach):
+def updated(estimate, moments, reach, floor):
     """Return the estimate after a release of moments: post-processing.
 
     Parameters
@@ -84,6 +119,8 @@ def updated(estimate, moments, reach):
     moments : Moments
     reach : float
         At which the whitened rows were clipped.
+    floor : ndarray of shape (d,)
+        Added to the variances of the columns, so that they never vanish.
 
     Returns
     -------
@@ -93,7 +130,8 @@ def updated(estimate, moments, reach):
     shifts, mean_v = _shifts(estimate, moments, reach, numbers)
     change = _change if estimate.frame.kind in ("full", "tied") else _axis_change
     S, *root_v = change(estimate, moments, reach, numbers, np.sqrt(number_v))
-    frame = _moved(estimate.frame, numbers, shifts, S)
+    least = np.clip(TOLD * np.sqrt(root_v[1]), 1 / EMPTIEST, 1 / STEEPEST)
+    frame = _moved(estimate.frame, numbers, shifts, S, least, floor)
     return Estimate(frame, estimate.n_rows, numbers, number_v, mean_v, *root_v)
 
 
@@ -174,20 +212,23 @@ def _shaped(values, power):
     What clipping makes of a variance has a derivative below one, and a power of it undoes that: of
     two columns clipped at 0, the square, exactly.
     """
-    base = np.maximum(1 + values / power[:, None], 0.02)
+    base = np.maximum(1 + values / power[:, None], 0.001)
     values = base ** power[:, None]
     return values / values.mean(axis=1, keepdims=True)
 
 
-def _moved(frame, numbers, shifts, S):
+def _moved(frame, numbers, shifts, S, least, floor):
     """Move the means, and change the roots by the covariances S in their frames."""
     weights = numbers / numbers.sum()
     if frame.roots.ndim == 2:
         means = frame.means + shifts * frame.roots
-        factor = np.sqrt(np.clip(S, 1 / STEEPEST, STEEPEST))
-        return Frame(frame.kind, weights, means, frame.roots * factor)
+        roots = frame.roots * np.sqrt(np.clip(S, least[:, None], STEEPEST))
+        added = floor.mean() if frame.kind == "spherical" else floor
+        return Frame(frame.kind, weights, means, np.sqrt(np.square(roots) + added))
     means = frame.means + (frame.roots @ shifts[:, :, None])[:, :, 0]
     values, vectors = np.linalg.eigh(S)
-    values = np.clip(values, 1 / STEEPEST, STEEPEST)
-    S = (vectors * values[:, None, :]) @ vectors.transpose(0, 2, 1)
-    return Frame(frame.kind, weights, means, frame.roots @ np.linalg.cholesky(S))
+    values = np.clip(values, least[:, None], STEEPEST)
+    roots = frame.roots @ (vectors * np.sqrt(values)[:, None])
+    C = roots @ roots.transpose(0, 2, 1)
+    np.einsum("kii->ki", C)[:] += floor
+    return Frame(frame.kind, weights, means, np.linalg.cholesky(C))
