@@ -4,10 +4,9 @@ from functools import cached_property
 
 import numpy as np
 
-from skdp.chunks import map_merge
 from skdp.cluster._lattice import Lattice
 
-__all__ = ["Grid", "count_cells"]
+__all__ = ["Grid", "cell_counts"]
 
 
 class Grid:
@@ -74,8 +73,8 @@ class Grid:
         return (2 * self.positions(codes, level) + 1) * self.sides(level) - self.half
 
 
-def count_cells(rows, located, subspace, grid):
-    """Return the exact number of rows in every finest cell, shape (2^depth,). Not for release.
+def cell_counts(located, subspace, grid):
+    """Return the map of rows to their exact number in every finest cell, shape (2^depth,).
 
     Notes
     -----
@@ -83,9 +82,9 @@ def count_cells(rows, located, subspace, grid):
     unions of cells have sensitivity 1.
     """
 
-    def statistic(start, block):
+    def statistic(block):
         parts = [grid.codes(subspace.coordinates(Q)) for Q in Lattice(located).parts(block)]
         codes = np.concatenate(parts) if parts else np.empty(0, dtype=np.int64)
         return np.bincount(codes, minlength=2**grid.depth)
 
-    return map_merge(rows, statistic, lambda a, b: np.add(a, b, out=a))
+    return statistic

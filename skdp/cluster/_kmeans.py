@@ -11,7 +11,7 @@ from skdp.accounting import Budget, Plan
 from skdp.cluster._base import CentersMixin, LocalLabels
 from skdp.cluster._density import density_centers, density_steps
 from skdp.cluster._friendly_road import friendly_centers, friendly_road_steps, parts_for
-from skdp.cluster._locate import locate
+from skdp.cluster._peel import find_places
 from skdp.cluster._place import PublicPlace
 from skdp.cluster._refine import refine
 
@@ -196,13 +196,13 @@ class FriendlyCoreKMeans(CentersMixin, PublicPlace, PrivateEstimator):
     def _release(self, rows, curator):
         given, seed = rows, public_seed(self.random_state)
         place, rows = self._placed(given)
-        located = locate(rows, curator, place=place)
+        located = find_places(rows, curator, self.n_clusters, place=place)
         centers, known = self._friendly(rows, curator, located, seed), {}
         if centers is None:
             start = density_centers(
                 rows, curator, located, self.n_clusters, n_init=self.n_init, seed=seed
             )
-            centers, known = start.centers, start.known
+            located, centers, known = start.places, start.centers, start.known
         done = refine(rows, curator, located, centers, **known)
         fitted = {
             "cluster_centers_": done.centers,

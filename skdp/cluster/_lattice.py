@@ -5,9 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from skdp.cluster._locate import DROP, LIMIT, Located
+from skdp.cluster._places import Places
 from skdp.mechanisms._rows import Ball
 
-__all__ = ["BITS", "UNIT", "Lattice", "nearest"]
+__all__ = ["BITS", "UNIT", "Lattice", "lattice_points", "nearest"]
 
 BITS = 24  # squared distances of lattice points stay below 2^52
 UNIT = 2.0**BITS / LIMIT  # lattice steps per radius
@@ -18,57 +19,99 @@ CELLS = 2**16
 class Lattice:
     """The lattice of a located ball: (x - center) / radius becomes an integer vector q.
 
-    Rows beyond twice the reach and rows that hold NaN or infinity are left out.
+    Rows beyond twice the reach and rows that hold NaN or infinity are left out. Of several places,
+    each with a lattice of its own, a row belongs to the first that does not leave it out.
 
     Notes
     -----
-    **Privacy**: q, and whether a row is left out, are functions of that row and of released values.
+    **Privacy**: q, and whether a row is left out and by which places, are functions of that row and
+    of released values.
     As ``|q| <= 2^24`` (16 radii), Cauchy and Schwarz bound every partial sum of a product ``q . w``
     with an integer vector by ``2^24 |w|``, whatever d is: up to ``|w| = 2^29`` BLAS cannot round,
     so the result depends neither on the other rows nor on blocks, threads and the order of
     additions.
     """
 
-    located: Located
+    located: Located | Places
 
     def labels(self, block, C, through=None):
         """Return for every row its nearest of k points, and the distance in radii.
 
-        Rows that are left out get the label -1. ``through`` maps lattice vectors, each by itself,
-        to the integer vectors that are compared with C. See :func:`nearest`.
+        Rows that are left out get the label -1. ``C`` is what :meth:`points` returns: for every
+        place, numbers of points and their lattice vectors. ``through`` has for every place a map
+        of lattice vectors, each by itself, to the integer vectors that are compared with these.
         """
         labels, distances = np.full(len(block), -1), np.full(len(block), np.nan)
-        start = 0
-        for stay, Q in self._maps(block):
-            part = np.flatnonzero(stay) + start
-            labels[part], squares = nearest(through(Q) if through else Q, C)
-            distances[part] = np.sqrt(squares) / UNIT
-            start += len(stay)
+        home = self.located.radius
+        for part, p, Q in self.placed(block):
+            numbers, points = C[p]
+            nearby, squares = nearest(through[p](Q) if through else Q, points)
+            labels[part] = numbers[nearby]
+            distances[part] = np.sqrt(squares) * (self.located.balls[p].radius / home / UNIT)
         return labels, distances
 
     def parts(self, block):
         """Yield the lattice vectors of the rows of ``block`` that are not left out."""
-        for _, Q in self._maps(block):
+        for _, _, Q in self.placed(block):
             yield Q
 
-    def _maps(self, block):
+    def places(self, block):
+        """Return for every row the number of its place, -1 for rows that are left out."""
+        numbers = np.full(len(block), -1)
+        for part, p, _ in self.placed(block):
+            numbers[part] = p
+        return numbers
+
+    def placed(self, block):
+        """Yield numbers of rows, the number of their place and their lattice vectors in it."""
         d = block.shape[1]
         step = max(1, min(len(block), CELLS // d))
-        center, radius = self.located.center, self.located.radius * LIMIT
-        ball = Ball(step, d, center=center, radius=radius, bits=BITS)
-        outer = DROP * self.located.reach * UNIT
+        balls = [
+            Ball(step, d, center=b.center, radius=b.radius * LIMIT, bits=BITS)
+            for b in self.located.balls
+        ]
         for start in range(0, len(block), step):
             rows = block[start : start + step]
-            Q = np.empty((len(rows), d))
-            stay = ball.map(rows, out=Q) <= outer
-            yield stay, Q if stay.all() else Q[stay]
+            left = np.arange(start, start + len(rows))
+            for p, ball in enumerate(balls):
+                Q = np.empty((len(rows), d))
+                stay = ball.map(rows, out=Q) <= DROP * self.located.balls[p].reach * UNIT
+                if stay.all():
+                    yield left, p, Q
+                    break
+                yield left[stay], p, Q[stay]
+                left, rows = left[~stay], rows[~stay]
 
-    @staticmethod
-    def points(y):
-        """Return the lattice points next to points in units of the radius, inside the ball."""
-        y = np.clip(y, -LIMIT, LIMIT)
-        length = np.sqrt(np.square(y).sum(axis=1, keepdims=True))
-        return np.trunc(y * np.minimum(1, LIMIT / np.maximum(length, 1e-9)) * (UNIT * (1 - 2**-30)))
+    def points(self, y):
+        """Return for every place the points that its rows are compared with.
+
+        Parameters
+        ----------
+        y : ndarray of shape (k, d)
+            In units of the radius.
+
+        Returns
+        -------
+        points : list of (numbers, lattice vectors)
+            Those in the ball of 16 radii around the place; all of them, brought to it, where there
+            are none.
+        """
+        if len(self.located.balls) == 1:
+            return [(np.arange(len(y)), lattice_points(y))]
+        seen = [self.located.seen_from(p, y) for p in range(len(self.located.balls))]
+        near = [np.square(z).sum(axis=1) <= LIMIT**2 for z in seen]
+        near = [some if some.any() else np.ones(len(y), dtype=bool) for some in near]
+        return [
+            (np.flatnonzero(some), lattice_points(z[some]))
+            for z, some in zip(seen, near, strict=True)
+        ]
+
+
+def lattice_points(y):
+    """Return the lattice points next to points in units of the radius, inside the ball."""
+    y = np.clip(y, -LIMIT, LIMIT)
+    length = np.sqrt(np.square(y).sum(axis=1, keepdims=True))
+    return np.trunc(y * np.minimum(1, LIMIT / np.maximum(length, 1e-9)) * (UNIT * (1 - 2**-30)))
 
 
 def nearest(Q, C):

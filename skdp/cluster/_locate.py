@@ -1,7 +1,7 @@
 """Count, scale and centre of the rows, without bounds: the start of every road of clustering."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import ndtri
@@ -11,7 +11,17 @@ from skdp.chunks import map_merge
 from skdp.mechanisms import row_norms
 from skdp.scales import LogBins, clipped_sum, count_rows
 
-__all__ = ["Located", "locate", "locate_steps", "read_reach", "read_scale"]
+__all__ = [
+    "Distances",
+    "Located",
+    "close_in",
+    "locate",
+    "locate_steps",
+    "read_reach",
+    "read_scale",
+    "standing_out",
+    "survey",
+]
 
 COUNT_SHARE, LOCATE_SHARE, ROUNDS = 0.01, 0.16, 12
 SCALE_SHARES, CENTRE_SHARES = (0.0075, 0.08), (0.0075, 0.03)
@@ -20,6 +30,7 @@ DROP = 2.0  # rows beyond twice the reach are outliers: dropped, not clipped int
 ABOVE = 0.01  # part of the rows that may lie beyond the radius
 FARTHEST = 8.0  # largest reach, in radii
 FALSE_REACH = 0.01, 0.0005  # probability that noise passes for rows within 2 radii, beyond them
+WIDE_GAP = 8.0  # octaves between components that may belong together
 LIMIT = DROP * FARTHEST  # radii from the centre within which all kept rows and all centres lie
 SMALLEST, LARGEST = 2.0**-1000, 2.0**1000
 THINNEST = 2.0**-20  # half width of a box, in radii
@@ -45,6 +56,28 @@ class Located:
     seen: bool = True
     reach: float = 1.0
     box: tuple | None = None
+
+    @property
+    def balls(self):
+        """The balls of all places: this one."""
+        return (self,)
+
+    @property
+    def kept(self):
+        """The distance from the centre beyond which rows are left out."""
+        return DROP * self.reach * self.radius
+
+    def joined(self, synopses):
+        """Return the cells of all places: those of this one."""
+        return synopses[0]
+
+    def view(self, p):
+        """Return centre and radius of a place in units of the radius: 0 and 1."""
+        return 0.0, 1.0
+
+    def units(self, y):
+        """Return for every centre the radius of its place, in radii, shape (k,): ones."""
+        return np.ones(len(y))
 
     def to_units(self, points):
         """Return points in units of the radius, seen from the centre, inside the ball of 16."""
@@ -90,7 +123,7 @@ def locate_steps():
     )
 
 
-def locate(rows, curator, *, share=1.0, place=None):
+def locate(rows, curator, *, place=None):
     """Find a ball that holds the bulk of the rows, wherever on the axis of floats it lies.
 
     The radius is read off a histogram of the logarithms of all distances from the present centre,
@@ -101,9 +134,7 @@ def locate(rows, curator, *, share=1.0, place=None):
     ----------
     rows : ArrayRows of n rows of length d
     curator : Curator
-        With the steps of :func:`locate_steps`.
-    share : float, default=1.0
-        The part of the budget that the fit may use; .02 to .17 of it are spent here.
+        With the steps of :func:`locate_steps`; .02 to .17 of the budget are spent.
     place : Place, default=None
         A public ball that holds the rows. The search begins there, and ends there if nothing
         smaller is seen: bounds can be far wider than the rows, and to find that out costs little.
@@ -120,26 +151,58 @@ def locate(rows, curator, *, share=1.0, place=None):
     are dropped is decided by each row itself. At most ROUNDS rounds; shares and the number of
     rounds depend on released values only (user guide "Accounting", theorem 2).
     """
-    d = rows.n_features
+    return survey(rows, curator, place=place, gap=WIDE_GAP)[0]
+
+
+@dataclass(frozen=True)
+class Distances:
+    """A released histogram of the distances from ``center``, with noise of ``sd``."""
+
+    center: np.ndarray
+    counts: np.ndarray
+    sd: float
+
+
+def survey(rows, curator, *, place=None, gap):
+    """Locate the bulk; return the Located and the last Distances.
+
+    As :func:`locate`, but components ``gap`` octaves beyond the heaviest are not of the bulk.
+    """
     release = curator.gaussian(
-        [count_rows(rows)], sensitivity=1, share=COUNT_SHARE * share, label="row count"
+        [count_rows(rows)], sensitivity=1, share=COUNT_SHARE, label="row count"
     )
     n, n_sd = max(float(release.value[0]), 1.0), release.scale
-    need = n * curator.budget.mu * math.sqrt(share)
-    scale_share = share * float(np.clip((30 / need) ** 2, *SCALE_SHARES))
-    centre_share = share * float(np.clip(d * (20 / need) ** 2, *CENTRE_SHARES))
-    left, center, radius, all_seen = LOCATE_SHARE * share, np.zeros(d), math.inf, True
-    typical, box = 1.0, None
+    start = (np.zeros(rows.n_features), math.inf)
     if place is not None:
-        center, radius, box = place.center, place.radius, place.box
-        typical = radius / 2
-    before, reach = center, 1.0
+        start = place.center, place.radius
+    located, distances = close_in(rows, curator, n, *start, left=LOCATE_SHARE, gap=gap)
+    if not located.seen:
+        curator.doubt(UNSEEN)
+    return replace(located, n_sd=n_sd, box=None if place is None else place.box), distances
+
+
+def close_in(rows, curator, n, center, radius, *, left, gap, labels=("scale", "location")):
+    """Move a ball to the bulk of n rows and shrink it, for ``left`` of the budget at most.
+
+    Returns
+    -------
+    located : Located
+        Its ``seen`` tells whether any scale stood out; the number of rows is the given one.
+    distances : Distances
+        The last histogram; None if there was not enough for one.
+    """
+    need = n * curator.budget.mu
+    scale_share = float(np.clip((30 / need) ** 2, *SCALE_SHARES))
+    centre_share = float(np.clip(rows.n_features * (20 / need) ** 2, *CENTRE_SHARES))
+    all_seen, distances, before, reach = True, None, center, 1.0
+    typical = radius / 2 if radius < math.inf else 1.0
     for _ in range(ROUNDS):
         if scale_share > left:
             break
         left -= scale_share
-        release = _release_scale(rows, curator, center, scale_share)
-        bulk, half, seen = read_scale(release.value, release.scale, n)
+        release = _release_scale(rows, curator, center, scale_share, labels[0])
+        distances = Distances(center, release.value, release.scale)
+        bulk, half, seen = read_scale(release.value, release.scale, n, gap=gap)
         if not seen and radius < math.inf:
             break
         shrunk, all_seen, typical = bulk <= 0.6 * radius, seen, half
@@ -152,33 +215,32 @@ def locate(rows, curator, *, share=1.0, place=None):
         radius = min(max(radius, SMALLEST), LARGEST)
         left -= centre_share
         total, _, _ = clipped_sum(
-            rows, curator, center=center, radius=radius, share=centre_share, label="location",
+            rows, curator, center=center, radius=radius, share=centre_share, label=labels[1],
             drop=DROP,
         )  # fmt: skip
         with np.errstate(over="ignore"):
             center = bounded(center + total / n)
-    if not all_seen:
-        curator.doubt(UNSEEN)
     smallest = max(SMALLEST, 1e-9 * float(np.abs(center).max()))
     radius = min(max(radius, smallest if radius == 0 else SMALLEST), LARGEST)
     typical = min(max(typical, radius / 64), radius)
-    return Located(n, n_sd, center, radius, typical, all_seen, reach, box)
+    return Located(n, 0.0, center, radius, typical, all_seen, reach), distances
 
 
-def _release_scale(rows, curator, center, share):
+def _release_scale(rows, curator, center, share, label):
     def statistic(start, block):
         return BINS.counts(row_norms(block, center=center))
 
     counts = map_merge(rows, statistic, np.add)
-    return curator.gaussian(counts, sensitivity=1, share=share, label="scale")
+    return curator.gaussian(counts, sensitivity=1, share=share, label=label)
 
 
-def read_scale(counts, sd, n_rows):
+def read_scale(counts, sd, n_rows, *, gap=WIDE_GAP):
     """Read off a noisy log histogram the radius beyond which hardly any bulk lies.
 
     Windows of 1, 2 and 4 bins that noise alone rarely passes, the more rarely the farther their
-    scale is from 1, are seen. The bins in them form components, separated by 8 octaves; the
-    heaviest is the bulk, and others belong to it if they hold 5 % of the rows.
+    scale is from 1, are seen. The bins in them form components, separated by ``gap`` octaves; the
+    heaviest is the bulk, and others belong to it if they hold 5 % of the rows, and, with a gap
+    below 8 octaves, do not lie beyond it.
 
     Parameters
     ----------
@@ -186,6 +248,7 @@ def read_scale(counts, sd, n_rows):
         Released counts.
     sd, n_rows : float
         Standard deviation of their noise; released number of rows.
+    gap : float, default=8.0
 
     Returns
     -------
@@ -197,26 +260,20 @@ def read_scale(counts, sd, n_rows):
         False if nothing stood out and the radius is a posterior mode.
     """
     counts, octave = np.asarray(counts, dtype=np.float64), _octaves()
-    level = -ndtri(0.001 / (1 + np.abs(octave)) ** 1.5)
-    marked = np.zeros(counts.size, dtype=bool)
-    for width in (1, 2, 4):
-        sums = np.convolve(counts, np.ones(width), "valid")
-        hits = np.flatnonzero(sums > level[: sums.size] * math.sqrt(width) * sd)
-        for shift in range(width):
-            marked[hits + shift] = True
-    kept = np.flatnonzero(marked & (counts > 1.5 * sd))
+    kept = np.flatnonzero(standing_out(counts, sd, np.abs(octave)))
     if not kept.size:
         sums = np.convolve(counts, np.ones(4), "valid") / (2 * sd)
         score = sums * (0.4 * n_rows / sd) - 1.5 * np.log1p(np.abs(octave[: sums.size]))
         edge = BINS.upper_edge(int(np.argmax(score[1:])) + 4)
         return edge, edge / 2, False
-    gaps = np.diff(kept) >= 8 * BINS.per_octave
+    gaps = np.diff(kept) >= gap * BINS.per_octave
     gaps[: int(kept[0] == 0)] = False  # the zeros belong to what comes next
     parts = np.split(kept, np.flatnonzero(gaps) + 1)
     mass = [counts[part].sum() for part in parts]
+    last = len(parts) if gap >= WIDE_GAP else int(np.argmax(mass)) + 1
     bulk = [
         part
-        for part, m in zip(parts, mass, strict=True)
+        for part, m in zip(parts[:last], mass[:last], strict=True)
         if m == max(mass) or m > max(0.05 * n_rows, 6 * sd * math.sqrt(len(part)))
     ]
     down = np.concatenate(bulk)[::-1]
@@ -225,6 +282,21 @@ def read_scale(counts, sd, n_rows):
     inside = (above[middle] - 0.5 * above[-1]) / counts[down[middle]]  # part of the bin below
     typical = BINS.upper_edge(int(down[middle])) * 2.0 ** ((inside - 1) / BINS.per_octave)
     return BINS.upper_edge(int(down[np.argmax(above > ABOVE * above[-1])])), typical, True
+
+
+def standing_out(counts, sd, octaves):
+    """Return which bins hold more than noise, alone or in a window of 2 or 4.
+
+    Noise alone passes the more rarely the more ``octaves`` a bin is from where rows are likely.
+    """
+    level = -ndtri(0.001 / (1 + octaves) ** 1.5)
+    marked = np.zeros(counts.size, dtype=bool)
+    for width in (1, 2, 4):
+        sums = np.convolve(counts, np.ones(width), "valid")
+        hits = np.flatnonzero(sums > level[: sums.size] * math.sqrt(width) * sd)
+        for shift in range(width):
+            marked[hits + shift] = True
+    return marked & (counts > 1.5 * sd)
 
 
 def read_reach(counts, sd, radius):

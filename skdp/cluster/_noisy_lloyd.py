@@ -74,7 +74,8 @@ def noisy_cell_sums(rows, curator, located, centers, radii, *, share, label):
     a = float(COUNT_WEIGHT) * (math.sqrt(d) if pure else 1)
     bits = _bits(float(curator.budget.amount) * float(share), d, pure)
     A = math.floor(a * 2**bits)
-    lattice, points = Lattice(located), Lattice.points(located.to_units(centers))
+    lattice = Lattice(located)
+    points = lattice.points(located.to_units(centers))
 
     def statistic(start, block):
         labels, _ = lattice.labels(block, points)

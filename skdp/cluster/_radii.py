@@ -90,12 +90,13 @@ def bought_radii(rows, curator, located, centres, *, noise, share):
     left out. Sensitivity 1.
     """
     k, d = centres.shape
-    lattice, C = Lattice(located), Lattice.points(centres)
+    lattice, units = Lattice(located), located.units(centres)
+    C = lattice.points(centres)
 
     def statistic(start, block):
         labels, distances = lattice.labels(block, C)
         inside = labels >= 0
-        cell = labels[inside] * BINS.n_bins + BINS.index(distances[inside])
+        cell = labels[inside] * BINS.n_bins + BINS.index(distances[inside] / units[labels[inside]])
         return np.bincount(cell, minlength=k * BINS.n_bins)
 
     counts = map_merge(rows, statistic, np.add)
@@ -108,7 +109,7 @@ def bought_radii(rows, curator, located, centres, *, noise, share):
         clear = counts[j][counts[j] > 2.5 * release.scale].sum() > 12 * release.scale
         w = _seen(counts[j], release.scale) if clear else pooled
         radii[j] = _balanced(w, variance)
-    return radii
+    return radii * units
 
 
 def _seen(counts, sd):

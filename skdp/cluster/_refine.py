@@ -153,7 +153,8 @@ class _Run:
             )
         elif self.synopsis is not None:
             self.radii, known = synopsis_radii(self.synopsis, self.y, noise=noise)
-        self.radii = np.clip(self.radii * self.wider, TINY, LIMIT)
+        units = self.located.units(self.y)
+        self.radii = np.clip(self.radii * self.wider, TINY * units, LIMIT * units)
         counts, sums, noise = cluster_sums(
             self.rows,
             self.curator,
@@ -195,7 +196,8 @@ class _Run:
 
 
 def _nearest_to(located, y):
-    lattice, C = Lattice(located), Lattice.points(y)
+    lattice = Lattice(located)
+    C = lattice.points(y)
     return lambda block: lattice.labels(block, C)[0]
 
 

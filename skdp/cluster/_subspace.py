@@ -7,9 +7,9 @@ import numpy as np
 from scipy.special import ndtri
 
 from skdp._public import public_words
-from skdp.chunks import map_merge
 from skdp.cluster._lattice import BITS, UNIT, Lattice
 from skdp.cluster._locate import DROP
+from skdp.cluster._lockstep import Ask, Gather
 from skdp.mechanisms import ball_rows
 from skdp.mechanisms._rows import Ball
 
@@ -56,18 +56,19 @@ def whole_space(half):
     return Subspace(None, np.asarray(half, dtype=np.float64))
 
 
-def find_subspace(rows, curator, located, *, most, share):
+def find_subspace(located, *, most, share, mu):
     """Release the directions of the largest second moments around the centre.
+
+    A search for :func:`skdp.cluster._lockstep.in_step`, which asks for "gram".
 
     Parameters
     ----------
-    rows : ArrayRows
-    curator : Curator
-        With a step "gram".
     located : Located
     most : int
         Largest number of directions.
     share : float or Fraction
+    mu : float
+        Of the whole budget.
 
     Returns
     -------
@@ -81,20 +82,20 @@ def find_subspace(rows, curator, located, *, most, share):
     ``sum g_i g_j`` moves by ``g g^T``, of Frobenius norm ``|g|^2 <= 4^bits``. Both halves of the
     matrix are released and averaged. Random directions are public.
     """
-    d = rows.n_features
+    d = len(located.center)
     J = _random_directions(d) if d > WIDEST else None
     m = d if J is None else WIDEST
     clip = located.typical / located.radius * CLIP
-    bits = _gram_bits(curator, share)
+    bits = _gram_bits(mu, share)
 
-    def statistic(start, block):
+    def statistic(block):
         gram = np.zeros((m, m), dtype=np.int64)
         for g in _clipped(located, block, J, clip, bits):
             gram += (g.T @ g).astype(np.int64)  # fewer than 2^53 / 4^15 rows: exact
         return gram
 
-    gram = map_merge(rows, statistic, np.add)
-    release = curator.gaussian(gram, sensitivity=4**bits, share=share, label="gram")
+    gram = yield Gather(statistic)
+    release = yield Ask(gram, 4**bits, share, "gram")
     noise = release.scale / 4.0**bits
     values, vectors = np.linalg.eigh((release.value + release.value.T) / (2 * 4.0**bits))
     edge = math.sqrt(2 * m) * noise  # spectral norm of the noise
@@ -124,9 +125,9 @@ def _clipped(located, block, J, clip, bits):
         yield g
 
 
-def _gram_bits(curator, share):
+def _gram_bits(mu, share):
     """Return a resolution at which the noise stays below 2^44 grid units, at most 15 bits."""
-    octaves = math.floor(math.log2(curator.budget.mu * math.sqrt(share)))
+    octaves = math.floor(math.log2(mu * math.sqrt(share)))
     return min(GRAM_BITS, max(1, (44 + octaves) // 2))
 
 

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from skdp.cluster._lockstep import Ask
 from skdp.cluster._scan import dense_cells, sparse_blocks
 from skdp.cluster._synopsis import Synopsis, weighted_kmeans
 
@@ -51,16 +52,16 @@ def schedule(signal, n_clusters, *, flat):
     return Schedule(12, 0.4, 4, 2, 0.01) if flat else Schedule(8, 0.25, 4, 3, 0.01)
 
 
-def grow(counts, grid, curator, plan, *, n_rows, n_clusters, share, seed):
+def grow(counts, grid, plan, *, n_rows, n_clusters, share, seed):
     """Release the counts of a grid, then of the parts of its dense cells, stage by stage.
+
+    A search for :func:`skdp.cluster._lockstep.in_step`, which asks for "cells".
 
     Parameters
     ----------
     counts : ndarray of shape (2^depth,)
         Exact counts of the finest cells.
     grid : Grid
-    curator : Curator
-        With the step "cells".
     plan : Schedule
     n_rows : float
         Released number of rows.
@@ -82,7 +83,9 @@ def grow(counts, grid, curator, plan, *, n_rows, n_clusters, share, seed):
     """
     first_share = Fraction(plan.first_part) * share
     stage_share = (share - first_share) / max(plan.stages, 1)
-    codes, weights, sd, leaves = _first_grid(counts, grid, curator, plan.first, n_rows, first_share)
+    first = counts.reshape(2**plan.first, -1).sum(axis=1)
+    release = yield Ask(first, 1, first_share, "cells")
+    codes, weights, sd, leaves = _first_grid(release, grid, plan.first, n_rows)
     n_cells, level = 2**plan.first, plan.first
     for below in range(level + plan.bits, plan.depth + 1, plan.bits):
         opened = _standing_out(weights, sd, n_cells)
@@ -93,7 +96,7 @@ def grow(counts, grid, curator, plan, *, n_rows, n_clusters, share, seed):
             return whole
         children = codes[:, None] * 2**plan.bits + np.arange(2**plan.bits)
         exact = counts.reshape(2**below, -1).sum(axis=1)[children]
-        release = curator.gaussian(exact, sensitivity=1, share=stage_share, label="cells")
+        release = yield Ask(exact, 1, stage_share, "cells")
         inner, total = _consistent(release.value.astype(np.float64), release.scale, weights, sd)
         kept = inner > 0
         hopeless = ~kept.any(axis=1)
@@ -103,10 +106,8 @@ def grow(counts, grid, curator, plan, *, n_rows, n_clusters, share, seed):
     return _joined([*leaves, _cells(grid, codes, level, weights, sd)])
 
 
-def _first_grid(counts, grid, curator, level, n_rows, share):
-    """Release the counts of all cells of a level; return the dense ones, and the rest as leaves."""
-    exact = counts.reshape(2**level, -1).sum(axis=1)
-    release = curator.gaussian(exact, sensitivity=1, share=share, label="cells")
+def _first_grid(release, grid, level, n_rows):
+    """Return the dense cells of a level, and the rest as leaves."""
     y, sd = release.value.astype(np.float64), release.scale
     dense = dense_cells(y, grid, level, sd)
     codes = np.flatnonzero(dense)

@@ -10,7 +10,7 @@ from skdp.accounting import Step
 from skdp.mixture._design import design, noise_loss
 from skdp.mixture._moments import release_moments
 from skdp.mixture._normal import quantile
-from skdp.mixture._rivals import lead, one_gaussian, rival_share, rival_step
+from skdp.mixture._rivals import ball, lead, one_gaussian, rival_share, rival_step
 from skdp.mixture._start import release_spread, spread_step
 from skdp.mixture._update import Estimate, updated
 
@@ -19,12 +19,13 @@ __all__ = ["MixtureRelease", "em_steps", "private_em"]
 SPREAD_SHARE = 0.04
 GROWTH, GROWING = 1.2, 20  # of the shares from round to round, at the end
 LOUD, DROWNED = 0.06, 0.25  # nats that noise takes from the covariances of single components
+MORE, EXPLORE = 8, 0.03  # rounds while variances fall as fast as they may, and the share of each
 LATE = 3  # rounds for these, where noise is loud
 HOPELESS = 1.0  # nats per row of noise in a comparison of mixtures
 CERTAIN = 3.0  # noise sds of the number of rows of a component that stands out
 SHARED = "noise is loud: the components share one covariance, or one variance, at first"
 ALONE = "no better than one Gaussian: all components are copies of it"
-FEW = "too few rows to compare with one Gaussian: all components are copies of it"
+FEW = "too few rows for a mixture: all components are one round Gaussian"
 COPIED = "components that do not stand out of the noise are copies of the largest one"
 
 
@@ -33,6 +34,7 @@ class MixtureRelease:
     """A released mixture in units of the located ball.
 
     ``kind`` of the covariances, ``weights`` (k,), ``means`` (k, d), ``numbers`` (k,) of rows;
+    ``n_rounds``: how many were made;
     ``roots``: lower triangular roots of the covariances, (k, d, d) or (1, d, d) for "tied", their
     diagonals (k, d) for "diag" and "spherical".
     """
@@ -42,11 +44,12 @@ class MixtureRelease:
     means: np.ndarray
     roots: np.ndarray
     numbers: np.ndarray
+    n_rounds: int
 
 
 def em_steps(n_rounds):
     """Return the planned steps of :func:`private_em`."""
-    return (spread_step(SPREAD_SHARE), rival_step(), Step("moments", times=n_rounds))
+    return (spread_step(SPREAD_SHARE), rival_step(), Step("moments", times=n_rounds + MORE))
 
 
 def private_em(
@@ -94,37 +97,52 @@ def private_em(
     if kinds[0] != covariance_type:
         curator.decide(SHARED)
     estimate = Estimate.start(kinds[0], y, spread.sd, located.n_rows)
-    found = []
-    for i, (part, kind) in enumerate(zip(_parts(n_rounds), kinds, strict=True)):
-        reach, weight = design(kind, k, d, signal)
-        if i == 0:
-            reach = min(max(spread.far / spread.sd, reach), 2 * math.sqrt(quantile(d, 0.95)))
-        elif kind != kinds[i - 1]:
-            found.append(estimate.of_kind(covariance_type))
-        estimate = estimate.of_kind(kind)
+    far = min(spread.far / spread.sd, 2 * math.sqrt(quantile(d, 0.95)))
+
+    def step(estimate, share, farther=0.0):
+        reach, weight = design(estimate.frame.kind, k, d, signal)
+        reach = max(reach, farther)
         moments = release_moments(
             rows, curator, located, estimate.frame,
-            reach=reach, weight=weight, share=part * left, label="moments",
+            reach=reach, weight=weight, share=share, label="moments",
         )  # fmt: skip
-        estimate = updated(estimate, moments, reach, floor)
-    found.append(estimate.of_kind(covariance_type))
+        return updated(estimate, moments, reach, floor)
+
+    found, more = [], MORE
+    explore, parts = Fraction(EXPLORE) * left, _parts(n_rounds)
+    for i, kind in enumerate(kinds):
+        if kind != estimate.frame.kind:
+            found.append(estimate)
+            estimate = estimate.of_kind(kind)
+        share = left * parts[i] / sum(parts[i:])
+        estimate = step(estimate, share, 0.0 if i else far)
+        left -= share
+        while estimate.falling and more and i + 1 < n_rounds:
+            estimate = step(estimate, explore)
+            left, more = left - explore, more - 1
     if k > 1:
-        estimate = _best(rows, curator, located, found, share=compare)
-    frame = estimate.frame
-    return MixtureRelease(frame.kind, frame.weights, frame.means, frame.roots, estimate.numbers)
+        estimate = _best(rows, curator, located, [*found, estimate], share=compare)
+    frame = estimate.of_kind(covariance_type).frame
+    n_made = n_rounds + MORE - more
+    return MixtureRelease(
+        frame.kind, frame.weights, frame.means, frame.roots, estimate.numbers, n_made
+    )
 
 
 def _best(rows, curator, located, found, *, share):
     """Return the best of what was found, or copies of the one Gaussian that is its sum."""
-    one = one_gaussian(found[0].frame)
-    frames = [estimate.frame for estimate in found]
-    leads, noise = lead(rows, curator, located, frames, one, share=share)
+    last = found[-1]
+    k, kind = len(last.numbers), last.frame.kind
+    one, known = one_gaussian(found[0].of_kind(kind).frame), ball(located, kind, k)
+    frames = [one, *(estimate.of_kind(kind).frame for estimate in found)]
+    leads, noise = lead(rows, curator, located, frames, known, share=share)
     best = int(np.argmax(leads))
-    if noise < HOPELESS and leads[best] > 0:
-        return _standing(found[best], curator)
-    curator.doubt(ALONE if noise < HOPELESS else FEW)
-    numbers = np.full(len(one.weights), located.n_rows / len(one.weights))
-    return replace(found[0], frame=one, numbers=numbers)
+    told = noise < HOPELESS and leads[best] > 0
+    if told and best > 0:
+        return _standing(found[best - 1].of_kind(kind), curator)
+    curator.doubt(ALONE if told else FEW)
+    numbers = np.full(k, located.n_rows / k)
+    return replace(last, frame=one if told else known, numbers=numbers)
 
 
 def _standing(estimate, curator):

@@ -1,6 +1,6 @@
 """A released mixture, and the coordinates in which its components are standard normal."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -36,6 +36,10 @@ class Frame:
         """Logarithms of weight over root of the determinant, up to a constant, shape (k,)."""
         diagonal = np.einsum("kii->ki", self.roots) if self.roots.ndim == 3 else self.roots
         return np.log(self.weights) - np.log(diagonal).sum(axis=1)
+
+    def seen_from(self, center, radius):
+        """Return the same mixture in units of another ball, given in units of this one."""
+        return replace(self, means=(self.means - center) / radius, roots=self.roots / radius)
 
     @cached_property
     def _maps(self):

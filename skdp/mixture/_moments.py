@@ -138,10 +138,12 @@ def release_moments(rows, curator, located, frame, *, reach, weight, share, labe
     k, d = frame.means.shape
     grid = weight.on_grid(grid_bits(curator.budget.mu, share))
 
+    frames = [frame.seen_from(*located.view(p)) for p in range(len(located.balls))]
+
     def statistic(start, block):
         total = np.zeros(k + k * d + math.prod(_shape(frame)), dtype=np.int64)
-        for Q in Lattice(located).parts(block):
-            total += _contributions(Q, frame, reach, grid)
+        for _, p, Q in Lattice(located).placed(block):
+            total += _contributions(Q, frames[p], reach, grid)
         return total
 
     exact = map_merge(rows, statistic, np.add)

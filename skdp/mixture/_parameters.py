@@ -6,8 +6,8 @@ from scipy.linalg import solve_triangular
 __all__ = ["as_mixture", "floors", "parameters"]
 
 FLATTEST = 1e-10  # smallest eigenvalue of a covariance, of its largest
-LEAST, MOST = 1e-150, 1e150  # lengths whose squares are floats
-SMALLEST_SD, LARGEST_SD = 1e-153, 100.0  # in units of the table; of the radius
+LEAST, MOST = 1e-150, 1e146  # lengths whose squares are floats
+SMALLEST_SD, LARGEST_SD = 1e-153, 1e6  # in units of the table; of the radius
 BELOW = 64  # part of reg_covar that is the smallest variance while EM runs
 THINNEST = 2.0**-20  # of the radius: lattice points are not told apart below
 
@@ -44,7 +44,7 @@ def parameters(mixture, located, units, reg_covar):
     -------
     parameters : dict
         Covariances are symmetric and positive definite, and everything is finite. Standard
-        deviations beyond 1e150, or below 1e-150, saturate: no float holds their squares.
+        deviations beyond 1e152, or below 1e-150, saturate: no float holds their squares.
     """
     kind, lengths = mixture.kind, _lengths(located, units)
     added = np.minimum(np.sqrt(reg_covar) / lengths, MOST)  # in units of the radius

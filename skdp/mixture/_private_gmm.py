@@ -13,8 +13,8 @@ from skdp._estimator import PrivateEstimator
 from skdp.accounting import Budget, Plan
 from skdp.cluster._density import density_centers, density_steps
 from skdp.cluster._friendly_road import friendly_centers, friendly_road_steps, parts_for
-from skdp.cluster._locate import locate
 from skdp.cluster._oracles import pca_oracle
+from skdp.cluster._peel import find_places
 from skdp.cluster._place import Place, PublicPlace
 from skdp.mixture._base import MixtureMixin
 from skdp.mixture._em import em_steps, private_em
@@ -207,20 +207,21 @@ class PrivateGMM(MixtureMixin, PublicPlace, PrivateEstimator):
             rows = UnitRows(rows, units)
             place = None if place is None else Place.of_box(*(end / units for end in place.box))
         units = np.ones(rows.n_features) if units is None else units
-        located = locate(rows, curator, place=place)
+        located = find_places(rows, curator, self.n_components, place=place)
         centers = self._friendly(rows, curator, located, seed)
         if centers is None:
-            centers = density_centers(
+            start = density_centers(
                 rows, curator, located, self.n_components,
                 n_init=self.n_init, seed=seed, share=DENSITY * curator.remaining,
-            ).centers  # fmt: skip
+            )  # fmt: skip
+            located, centers = start.places, start.centers
         mixture = private_em(
             rows, curator, located, centers,
             covariance_type=self.covariance_type, n_rounds=self.max_iter,
             floor=floors(located, units, self.reg_covar),
         )  # fmt: skip
         released = parameters(mixture, located, units, self.reg_covar)
-        return {**released, "n_iter_": self.max_iter}
+        return {**released, "n_iter_": mixture.n_rounds}
 
     def _units(self, rows, curator, place):
         """Return the units of the columns, or None where all are alike or the model needs one."""

@@ -11,10 +11,11 @@ from skdp.mechanisms._exact import sqrt_up
 from skdp.mechanisms._norms import fold
 from skdp.mixture._frame import Frame
 from skdp.mixture._moments import exponential
+from skdp.mixture._normal import quantile
 
-__all__ = ["lead", "one_gaussian", "rival_share", "rival_step"]
+__all__ = ["ball", "lead", "one_gaussian", "rival_share", "rival_step"]
 
-SHARES = 0.005, 0.05
+SHARES = 0.005, 0.08
 NOISE = 0.15  # nats per row that the noise of a comparison should have
 CLIPS = 8, 64  # nats by which a row can speak for or against a mixture
 STEPS = 2**8  # of a nat
@@ -30,6 +31,16 @@ def rival_share(n_rows, mu):
     """Return the share of a comparison of mixtures of a released number of rows."""
     wanted = 2 * CLIPS[0] / (NOISE * n_rows * mu)
     return min(max(wanted**2, SHARES[0]), SHARES[1])
+
+
+def ball(located, kind, k):
+    """Return the round Gaussian of the located ball, k times: what is known without a search."""
+    d = len(located.center)
+    sd = located.balls[0].typical / located.radius / math.sqrt(quantile(d, 0.5))
+    roots = np.full((k, d), sd)
+    if kind in ("full", "tied"):
+        roots = np.repeat(sd * np.eye(d)[None], 1 if kind == "tied" else k, axis=0)
+    return Frame(kind, np.full(k, 1 / k), np.zeros((k, d)), roots)
 
 
 def one_gaussian(frame):
@@ -83,13 +94,15 @@ def lead(rows, curator, located, frames, against, *, share):
     is depends on the released number of rows.
     """
     mu = curator.budget.mu
+    views = [located.view(p) for p in range(len(located.balls))]
+    seen = [[frame.seen_from(*view) for frame in (against, *frames)] for view in views]
     clip = round(min(max(NOISE * located.n_rows * mu * math.sqrt(share), CLIPS[0]), CLIPS[1]))
 
     def statistic(start, block):
         total = np.zeros(len(frames), dtype=np.int64)
-        for Q in Lattice(located).parts(block):
-            base = log_density(against, Q)
-            for i, frame in enumerate(frames):
+        for _, p, Q in Lattice(located).placed(block):
+            base = log_density(seen[p][0], Q)
+            for i, frame in enumerate(seen[p][1:]):
                 gain = np.nan_to_num(log_density(frame, Q) - base, nan=0.0)
                 total[i] += np.trunc(np.clip(gain, -clip, clip) * STEPS).astype(np.int64).sum()
         return total

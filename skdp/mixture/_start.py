@@ -52,7 +52,8 @@ def release_spread(rows, curator, located, centers, *, share):
     **Privacy** (add or remove one row): the distance of a row to the nearest centre is a function
     of that row (exact integers, one elementwise root) and falls into one bin: sensitivity 1.
     """
-    lattice, C = Lattice(located), Lattice.points(centers)
+    lattice = Lattice(located)
+    C = lattice.points(centers)
 
     def statistic(start, block):
         return BINS.counts(lattice.labels(block, C)[1])

@@ -12,7 +12,9 @@ __all__ = ["Estimate", "gain", "updated"]
 
 STEEPEST = 20.0  # factor by which a variance may change in one round
 EMPTIEST = 1000.0  # factor by which it may shrink where the noise does not hide what is left
+LOUDEST = 2.0  # times the spectral norm of the noise: below a variance
 TOLD = 3.0  # noise sds of a variance
+FREE, TINIEST = 2.0, 1e-100  # variances so far above their floors can fall; smallest floor
 FEWEST = 0.02  # smallest number of rows of a component, of a mean one
 
 
@@ -24,6 +26,7 @@ class Estimate:
     (k,) of the number, ``mean_v`` (k,) per coordinate, ``scale_v`` (c,) of the logarithm of the
     mean variance, ``axis_v`` and ``angle_v`` (c,) of the entries of the shape on and beside the
     diagonal, for c = k covariances or the one of "tied".
+    ``falling``: whether a variance fell as fast as it may, clear of the noise, and can fall more.
     """
 
     frame: Frame
@@ -34,6 +37,7 @@ class Estimate:
     scale_v: np.ndarray
     axis_v: np.ndarray
     angle_v: np.ndarray
+    falling: bool = False
 
     @classmethod
     def start(cls, kind, centers, sd, n_rows):
@@ -131,8 +135,10 @@ def updated(estimate, moments, reach, floor):
     change = _change if estimate.frame.kind in ("full", "tied") else _axis_change
     S, *root_v = change(estimate, moments, reach, numbers, np.sqrt(number_v))
     least = np.clip(TOLD * np.sqrt(root_v[1]), 1 / EMPTIEST, 1 / STEEPEST)
-    frame = _moved(estimate.frame, numbers, shifts, S, least, floor)
-    return Estimate(frame, estimate.n_rows, numbers, number_v, mean_v, *root_v)
+    frame, falling = _moved(estimate.frame, numbers, shifts, S, least, floor)
+    quiet = LOUDEST * np.sqrt(2 * S.shape[1] * root_v[1]) < 1
+    falling = bool((falling & quiet).any())
+    return Estimate(frame, estimate.n_rows, numbers, number_v, mean_v, *root_v, falling)
 
 
 def _numbers(estimate, moments):
@@ -218,17 +224,27 @@ def _shaped(values, power):
 
 
 def _moved(frame, numbers, shifts, S, least, floor):
-    """Move the means, and change the roots by the covariances S in their frames."""
+    """Move the means, and change the roots by the covariances S in their frames.
+
+    Returns
+    -------
+    frame : Frame
+    falling : ndarray of bool of shape (c,)
+        Whether a variance, well above the floor, fell as fast as it may.
+    """
     weights = numbers / numbers.sum()
     if frame.roots.ndim == 2:
         means = frame.means + shifts * frame.roots
-        roots = frame.roots * np.sqrt(np.clip(S, least[:, None], STEEPEST))
-        added = floor.mean() if frame.kind == "spherical" else floor
-        return Frame(frame.kind, weights, means, np.sqrt(np.square(roots) + added))
+        if frame.kind == "spherical":
+            floor = np.full_like(floor, floor.mean())
+        squares = np.square(frame.roots) * np.clip(S, least[:, None], STEEPEST)
+        falling = ((S < least[:, None]) & (squares > FREE * floor)).any(axis=1)
+        return Frame(frame.kind, weights, means, np.sqrt(squares + floor)), falling
     means = frame.means + (frame.roots @ shifts[:, :, None])[:, :, 0]
     values, vectors = np.linalg.eigh(S)
-    values = np.clip(values, least[:, None], STEEPEST)
-    roots = frame.roots @ (vectors * np.sqrt(values)[:, None])
-    C = roots @ roots.transpose(0, 2, 1)
+    axes = frame.roots @ (vectors * np.sqrt(np.clip(values, least[:, None], STEEPEST))[:, None])
+    C = axes @ axes.transpose(0, 2, 1)
+    above = np.square(axes / np.sqrt(np.maximum(floor, TINIEST))[:, None]).sum(axis=1) > FREE * len(floor)
+    falling = ((values < least[:, None]) & above).any(axis=1)
     np.einsum("kii->ki", C)[:] += floor
-    return Frame(frame.kind, weights, means, np.linalg.cholesky(C))
+    return Frame(frame.kind, weights, means, np.linalg.cholesky(C)), falling

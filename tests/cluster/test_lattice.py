@@ -5,8 +5,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from skdp.chunks import ArrayRows
-from skdp.cluster._grid import Grid, count_cells
+from skdp.chunks import ArrayRows, map_merge
+from skdp.cluster._grid import Grid, cell_counts
 from skdp.cluster._lattice import BITS, UNIT, Lattice, nearest
 from skdp.cluster._locate import Located
 from skdp.cluster._subspace import Subspace, whole_space
@@ -99,8 +99,9 @@ def test_a_row_is_counted_in_one_cell_and_blocks_do_not_matter():
     X[5], X[6, 1] = 1e300, np.nan
     grid, located = Grid(np.ones(2), 8), _located(2)
     with np.errstate(all="ignore"):
+        count = cell_counts(located, whole_space(np.ones(2)), grid)
         counts = [
-            count_cells(ArrayRows(X, block_rows=b), located, whole_space(np.ones(2)), grid)
+            map_merge(ArrayRows(X, block_rows=b), lambda start, block: count(block), np.add)
             for b in (None, 1, 37)
         ]
     inside = sum(Fraction(a) ** 2 + Fraction(b) ** 2 <= 4 for a, b in X[np.isfinite(X).all(1)])

@@ -7,8 +7,8 @@ import pytest
 
 from skdp.accounting import Budget
 from skdp.chunks import ArrayRows
-from skdp.cluster._density import density_kmeans, density_plan
 from tests._curators import CannedCurator, FixedKeys, check_replay
+from tests.cluster._road import density_kmeans, density_plan
 
 SIZES, COLUMNS = (0, 1, 5, 40, 300, 2000), (1, 2, 3, 5, 12, 70)
 HOSTILE = (0.0, 1e9, -1e9, 1e300, -1e300, 1e-300, 5e-324, np.nan, np.inf, np.finfo(float).max)

@@ -1,0 +1,115 @@
+"""Several places where rows lie, far apart or of different size, in common coordinates."""
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from skdp.cluster._locate import Located, bounded
+from skdp.cluster._synopsis import Synopsis
+
+__all__ = ["Places", "merged"]
+
+
+@dataclass(frozen=True)
+class Places:
+    """Balls that hold disjoint sets of rows: a row belongs to the first that keeps it.
+
+    Everything is released. Coordinates are those of the first ball, as far as floats go. Stands in
+    for a :class:`Located` wherever clusters are refined.
+
+    Parameters
+    ----------
+    balls : tuple of Located
+    n_rows, n_sd : float
+        Noisy number of all rows, with the standard deviation of its noise.
+    """
+
+    balls: tuple
+    n_rows: float
+    n_sd: float
+
+    @property
+    def home(self):
+        """The ball whose centre and radius are the common coordinates."""
+        return self.balls[0]
+
+    @property
+    def center(self):
+        """Origin of the common coordinates, shape (d,)."""
+        return self.home.center
+
+    @property
+    def radius(self):
+        """Unit of the common coordinates."""
+        return self.home.radius
+
+    def to_units(self, points):
+        """Return points of the table in common coordinates."""
+        return bounded((points - self.center) / self.radius)
+
+    def to_data(self, y):
+        """Undo :meth:`to_units`."""
+        return bounded(y * self.radius + self.center)
+
+    def inside(self, points):
+        """Return points of the table clipped to the box, if there is one."""
+        return self.home.inside(points)
+
+    def view(self, p):
+        """Return centre and radius of a place in common coordinates."""
+        ball = self.balls[p]
+        return (ball.center - self.center) / self.radius, ball.radius / self.radius
+
+    def seen_from(self, p, y):
+        """Return points in units of the radius of a place, seen from its centre."""
+        center, radius = self.view(p)
+        return (y - center) / radius
+
+    def only(self, numbers):
+        """Return some of the places, the first among them; a Located if it is alone."""
+        if len(numbers) == 1:
+            return replace(self.home, n_sd=self.n_sd)
+        balls = tuple(self.balls[p] for p in numbers)
+        return Places(balls, sum(ball.n_rows for ball in balls), self.n_sd)
+
+    def joined(self, synopses):
+        """Return the cells of all places, one Synopsis each, in common coordinates."""
+        views = [self.view(p) for p in range(len(self.balls))]
+        return Synopsis(
+            np.concatenate([s.centres * r + c for s, (c, r) in zip(synopses, views, strict=True)]),
+            np.concatenate([s.halves * r for s, (_, r) in zip(synopses, views, strict=True)]),
+            np.concatenate([s.weights for s in synopses]),
+            np.concatenate([s.sds for s in synopses]),
+        )
+
+    def owners(self, y):
+        """Return for every point the place that would keep it, else the nearest in its radii."""
+        z = [np.sqrt(np.square(self.seen_from(p, y)).sum(axis=1)) for p in range(len(self.balls))]
+        keeps = np.array([r <= b.kept / b.radius for r, b in zip(z, self.balls, strict=True)])
+        return np.where(keeps.any(axis=0), keeps.argmax(axis=0), np.argmin(z, axis=0))
+
+    def units(self, y):
+        """Return for every centre the radius of its place in common coordinates, shape (k,)."""
+        return np.array([ball.radius / self.radius for ball in self.balls])[self.owners(y)]
+
+
+def merged(one, two):
+    """Return a ball around two: for groups that one centre has to serve."""
+    n = one.n_rows + two.n_rows
+    center = one.center + (two.center - one.center) * (two.n_rows / n)
+    radius = max(_distance(center, ball) + ball.radius for ball in (one, two))
+    return replace(
+        one, n_rows=n, n_sd=math.hypot(one.n_sd, two.n_sd), center=center, radius=radius,
+        typical=radius / 2, seen=True, reach=1.0,
+    )  # fmt: skip
+
+
+def _distance(point, ball):
+    return float(np.sqrt(np.square(point - ball.center).sum()))
+
+
+def joining_cost(one: Located, two: Located):
+    """Return how much the sum of squares grows where one centre serves two balls (Ward)."""
+    parts = one.n_rows * two.n_rows / (one.n_rows + two.n_rows)
+    return parts * _distance(one.center, two) ** 2

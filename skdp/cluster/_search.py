@@ -1,0 +1,75 @@
+"""The search of one set of rows for its clusters, by counts alone."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from skdp.accounting import Step
+from skdp.cluster._grid import Grid, cell_counts
+from skdp.cluster._locate import Located
+from skdp.cluster._lockstep import Gather
+from skdp.cluster._subspace import Subspace, find_subspace, whole_space
+from skdp.cluster._synopsis import Synopsis
+from skdp.cluster._tree import grow, schedule
+
+__all__ = ["FLAT", "Found", "search_cells", "search_steps"]
+
+GRAM_SHARE, TREE_SHARE = 0.12, 0.40
+FLAT = 3  # columns up to which the tree grows in all coordinates
+
+
+@dataclass(frozen=True)
+class Found:
+    """Where the rows of one set lie. Everything is released.
+
+    ``located``: a ball that holds them; ``synopsis``: cells in the coordinates of ``subspace``, in
+    units of the radius, seen from the centre.
+    """
+
+    located: Located
+    subspace: Subspace
+    synopsis: Synopsis
+
+
+def search_steps():
+    """Return the planned steps of :func:`search_cells`, a tuple of Step."""
+    return (Step("gram", at_most=GRAM_SHARE), Step("cells", at_most=TREE_SHARE, times=4))
+
+
+def search_cells(located, *, n_clusters, signal, share, mu, seed):
+    """Find the cells in which the rows of a ball lie: a subspace, and a noisy tree of counts on it.
+
+    A search for :func:`skdp.cluster._lockstep.in_step`. Searches with the same ``signal`` and
+    ``share``, and for tables of one number of columns, ask for the same shares.
+
+    Parameters
+    ----------
+    located : Located
+        Rows beyond twice its reach are left out.
+    n_clusters : int
+    signal : float
+        Rows of a cluster in standard deviations of the noise of a count bought with ``share``.
+    share : Fraction
+        Of which .52 are spent at most.
+    mu : float
+        Of the whole budget.
+    seed : int
+        Public, for k-means on released cells.
+
+    Returns
+    -------
+    found : Found
+    """
+    if len(located.center) <= FLAT:
+        subspace = whole_space(located.half)
+    else:
+        most = min(max(n_clusters - 1, 2), 2 if signal < 30 else 3 if signal < 100 else 6)
+        gram_share = Fraction(GRAM_SHARE) * share
+        subspace = yield from find_subspace(located, most=most, share=gram_share, mu=mu)
+    plan = schedule(signal, n_clusters, flat=subspace.W is None)
+    grid = Grid(subspace.half, plan.depth)
+    counts = yield Gather(cell_counts(located, subspace, grid))
+    synopsis = yield from grow(
+        counts, grid, plan, n_rows=located.n_rows, n_clusters=n_clusters,
+        share=Fraction(TREE_SHARE) * share, seed=seed,
+    )  # fmt: skip
+    return Found(located, subspace, synopsis)
