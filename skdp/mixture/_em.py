@@ -10,7 +10,7 @@ from skdp.accounting import Step
 from skdp.mixture._design import design, noise_loss
 from skdp.mixture._moments import release_moments
 from skdp.mixture._normal import quantile
-from skdp.mixture._rivals import ball, lead, one_gaussian, rival_share, rival_step
+from skdp.mixture._rivals import ball, lead, one_gaussian, rival_share, rival_step, sharp
 from skdp.mixture._start import release_spread, spread_step
 from skdp.mixture._update import Estimate, updated
 
@@ -26,7 +26,10 @@ CERTAIN = 3.0  # noise sds of the number of rows of a component that stands out
 SHARED = "noise is loud: the components share one covariance, or one variance, at first"
 ALONE = "no better than one Gaussian: all components are copies of it"
 FEW = "too few rows for a mixture: all components are one round Gaussian"
-COPIED = "components that do not stand out of the noise are copies of the largest one"
+STRAY = (
+    "all components are constant in some direction: the lightest became one Gaussian of all rows"
+)
+FAINT = "components that do not stand out of the noise became one Gaussian of all rows"
 
 
 @dataclass(frozen=True)
@@ -121,7 +124,7 @@ def private_em(
             estimate = step(estimate, explore)
             left, more = left - explore, more - 1
     if k > 1:
-        estimate = _best(rows, curator, located, [*found, estimate], share=compare)
+        estimate = _best(rows, curator, located, [*found, estimate], floor=floor, share=compare)
     frame = estimate.of_kind(covariance_type).frame
     n_made = n_rounds + MORE - more
     return MixtureRelease(
@@ -129,7 +132,7 @@ def private_em(
     )
 
 
-def _best(rows, curator, located, found, *, share):
+def _best(rows, curator, located, found, *, floor, share):
     """Return the best of what was found, or copies of the one Gaussian that is its sum."""
     last = found[-1]
     k, kind = len(last.numbers), last.frame.kind
@@ -139,21 +142,23 @@ def _best(rows, curator, located, found, *, share):
     best = int(np.argmax(leads))
     told = noise < HOPELESS and leads[best] > 0
     if told and best > 0:
-        return _standing(found[best - 1].of_kind(kind), curator)
+        return _covered(found[best - 1].of_kind(kind), one, floor, curator)
     curator.doubt(ALONE if told else FEW)
     numbers = np.full(k, located.n_rows / k)
     return replace(last, frame=one if told else known, numbers=numbers)
 
 
-def _standing(estimate, curator):
-    """Return the estimate with copies of its largest component for those that may be noise."""
+def _covered(estimate, one, floor, curator):
+    """Return the estimate with one Gaussian for components that may be noise, or leave rows out."""
     noise = np.where(np.isfinite(estimate.number_v), np.sqrt(estimate.number_v), np.inf)
     faint = estimate.numbers < CERTAIN * noise
-    if not faint.any():
-        return estimate
-    curator.doubt(COPIED)
-    largest = int(np.argmax(estimate.numbers))
-    return estimate.copied(largest, faint & (np.arange(len(faint)) != largest))
+    if faint.any():
+        curator.doubt(FAINT)
+        return estimate.with_one(one, faint)
+    if sharp(estimate.frame, one, floor).all():
+        curator.doubt(STRAY)
+        return estimate.with_one(one, [int(np.argmin(estimate.numbers))])
+    return estimate
 
 
 def _kinds(kind, k, d, signal, n_rounds):

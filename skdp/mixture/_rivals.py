@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+from scipy.linalg import solve_triangular
 
 from skdp.accounting import Step
 from skdp.chunks import map_merge
@@ -13,11 +14,12 @@ from skdp.mixture._frame import Frame
 from skdp.mixture._moments import exponential
 from skdp.mixture._normal import quantile
 
-__all__ = ["ball", "lead", "one_gaussian", "rival_share", "rival_step"]
+__all__ = ["ball", "lead", "one_gaussian", "rival_share", "rival_step", "sharp"]
 
 SHARES = 0.005, 0.08
 NOISE = 0.15  # nats per row that the noise of a comparison should have
 CLIPS = 8, 64  # nats by which a row can speak for or against a mixture
+CONSTANT, EMPTY = 30.0, 100.0  # times the sd of the component; times the floor
 STEPS = 2**8  # of a nat
 FINE = 64  # steps of the logarithm of a sum of densities, in a nat
 
@@ -63,6 +65,27 @@ def one_gaussian(frame):
         root = np.sqrt(variances)
     same = np.repeat(root[None], 1 if frame.kind == "tied" else k, axis=0)
     return Frame(frame.kind, np.full(k, 1 / k), np.repeat(mean[None], k, axis=0), same)
+
+
+def sharp(frame, one, floor):
+    """Tell which components are constant in a direction in which the rows as a whole are not.
+
+    Returns
+    -------
+    sharp : ndarray of bool of shape (k,)
+    """
+    k, d = frame.means.shape
+    lift = np.eye(d) if frame.roots.ndim == 2 else None
+    roots = frame.roots if lift is None else frame.roots[:, :, None] * lift
+    whole = one.roots[0] if lift is None else np.diag(one.roots[0])
+    inverse = np.stack([solve_triangular(root, whole, lower=True) for root in roots])
+    left, values, _ = np.linalg.svd(inverse)
+    axes = roots @ left  # the directions in which the whole is longest, in units of a component
+    empty = (
+        np.square(axes).sum(axis=1)
+        < EMPTY * np.square(left).swapaxes(1, 2).sum(axis=1) * floor.max()
+    )
+    return np.broadcast_to(((values > CONSTANT) & empty).any(axis=1), k)
 
 
 def lead(rows, curator, located, frames, against, *, share):

@@ -11,18 +11,19 @@ from skdp.mechanisms import finite_rows
 from skdp.mechanisms._exact import sqrt_up
 from skdp.scales import RING_SENSITIVITY_SQUARED, LogBins, count_rows, read_scale, ring_blocks
 
-__all__ = ["UnitRows", "column_units", "unit_steps"]
+__all__ = ["UnitRows", "column_units", "in_units", "unit_steps"]
 
 COUNT_SHARE = 0.005
 SHARES = 0.01, 0.05  # of the histograms of all columns
 CLEAR = 26.0  # noise standard deviations that all rows together should have in a bin
-FEWEST = 6.0  # below, nothing would be seen
+FEWEST = 16.0  # below, too little would be seen
 BINS = LogBins(1)
 TAIL = 0.25  # part of the differences that may be larger than the scale
 ALIKE = 2  # octaves between the units of columns that are left as they are
 LARGEST = 2.0**1000
 MOST_ENTRIES = 2**22  # of a sample in memory
 UNLIKE = "columns of unlike scales were measured in units of their own"
+SKIPPED = "too few rows to tell the units of columns: they count as alike, or as their bounds are"
 UNSEEN = "the scale of columns was not told from the noise: their units are guesses"
 
 
@@ -69,11 +70,16 @@ class UnitRows:
         return self._divided(self.rows.take(indices))
 
     def _divided(self, block):
-        with np.errstate(all="ignore"):
-            y = np.divide(block, self.units, dtype=np.float64)
-            np.clip(y, -LARGEST, LARGEST, out=y)
+        y = in_units(block, self.units)
         y[~finite_rows(block)] = np.nan
         return y
+
+
+def in_units(x, units):
+    """Return entries divided by units, within 2^1000, float64."""
+    with np.errstate(all="ignore"):
+        y = np.divide(x, units, dtype=np.float64)
+        return np.clip(y, -LARGEST, LARGEST, out=y)
 
 
 def unit_steps():
@@ -114,6 +120,7 @@ def column_units(rows, curator, *, box=None):
     share = max((CLEAR * ring / min(n, size)) ** 2, SHARES[0])
     known = np.full(d, np.nan) if box is None else _width(*box)
     if share > SHARES[1] * (CLEAR / FEWEST) ** 2:
+        curator.decide(SKIPPED)
         return None if box is None else _unlike(known, curator)
     sample = draw_sample(rows, curator.coins, n, size)
     counts = np.zeros((d, BINS.n_bins), dtype=np.int64)

@@ -73,16 +73,13 @@ class Estimate:
         frame = Frame(kind, frame.weights, frame.means, roots)
         return Estimate(frame, self.n_rows, self.numbers, self.number_v, self.mean_v, *spread)
 
-    def copied(self, source, others):
-        """Return the mixture with some components made copies of one: they share its weight."""
-        same = others.copy()
-        same[source] = True
-        index = np.where(others, source, np.arange(len(others)))
-        frame, numbers = self.frame, self.numbers.copy()
-        numbers[same] = numbers[same].mean()
-        roots = frame.roots if frame.kind == "tied" else frame.roots[index]
-        moved = Frame(frame.kind, numbers / numbers.sum(), frame.means[index], roots)
-        return replace(self, frame=moved, numbers=numbers)
+    def with_one(self, one, which):
+        """Return the mixture with the Gaussian of all rows for some components."""
+        frame, means, roots = self.frame, self.frame.means.copy(), np.array(self.frame.roots)
+        means[which] = one.means[0]
+        if frame.kind != "tied":
+            roots[which] = one.roots[0]
+        return replace(self, frame=Frame(frame.kind, frame.weights, means, roots))
 
 
 def gain(x, v, v0):
@@ -238,13 +235,15 @@ def _moved(frame, numbers, shifts, S, least, floor):
         if frame.kind == "spherical":
             floor = np.full_like(floor, floor.mean())
         squares = np.square(frame.roots) * np.clip(S, least[:, None], STEEPEST)
-        falling = ((S < least[:, None]) & (squares > FREE * floor)).any(axis=1)
+        falling = ((least[:, None] > S) & (squares > FREE * floor)).any(axis=1)
         return Frame(frame.kind, weights, means, np.sqrt(squares + floor)), falling
     means = frame.means + (frame.roots @ shifts[:, :, None])[:, :, 0]
     values, vectors = np.linalg.eigh(S)
     axes = frame.roots @ (vectors * np.sqrt(np.clip(values, least[:, None], STEEPEST))[:, None])
     C = axes @ axes.transpose(0, 2, 1)
-    above = np.square(axes / np.sqrt(np.maximum(floor, TINIEST))[:, None]).sum(axis=1) > FREE * len(floor)
+    above = np.square(axes / np.sqrt(np.maximum(floor, TINIEST))[:, None]).sum(axis=1) > FREE * len(
+        floor
+    )
     falling = ((values < least[:, None]) & above).any(axis=1)
     np.einsum("kii->ki", C)[:] += floor
     return Frame(frame.kind, weights, means, np.linalg.cholesky(C)), falling
