@@ -109,8 +109,8 @@ def column_units(rows, curator, *, box=None):
     -----
     **Privacy** (add or remove one row): the count moves by 1. The histograms are of differences of
     rows that follow each other in a secret random cyclic order: d of them side by side have
-    sensitivity ``sqrt(5 d)``, see :func:`skdp.scales.ring_differences`. Rows are drawn by keys of
-    their own. The rest is post-processing.
+    sensitivity ``sqrt(5 d)``, see :func:`skdp.scales.ring_differences`. With keys that common rows
+    share, the rows that are drawn are equal or neighbours. The rest is post-processing.
     """
     d, mu = rows.n_features, curator.budget.mu
     count = curator.gaussian([count_rows(rows)], sensitivity=1, share=COUNT_SHARE, label="rows")
