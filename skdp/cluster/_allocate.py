@@ -6,19 +6,16 @@ from skdp.cluster._synopsis import weighted_kmeans
 
 __all__ = ["allocate"]
 
-BULK = 0.05  # part of the rows from which a place gets centres, whatever its shape
-EXPLAINED = 1 / 64  # of the squared distances from the bulk: less is left around centres of groups
 STARTS = 3
 
 
 def allocate(places, found, n_clusters, *, seed):
     """Return how many centres the cells of every place get, a list of integers with sum k.
 
-    Every place gets one at least, and then each where it lowers the sum of squared distances most:
-    what exact k-means does, as no centre serves two places that lie far apart. A place that holds
-    less than 5 % of the rows must be made of groups: of few clusters that leave a 64th of the
-    squared distances from the bulk at most. Else it is scatter, and gets no centre; k-means would
-    waste its centres on that.
+    Beginning with one for every place and the rest for the first, a centre moves to where it lowers
+    the sum of squared distances most from where it is missed least, as long as that pays: what
+    exact k-means does, as no centre serves two places that lie far apart. The rows of a place
+    without a centre would go to one of the first place.
 
     Parameters
     ----------
@@ -32,35 +29,23 @@ def allocate(places, found, n_clusters, *, seed):
     Returns
     -------
     numbers : list of int
-        At least 1 for the first.
+        At least 1 for the first place.
     """
     curves = [_Curve(places, p, f, seed) for p, f in enumerate(found)]
-    spare = n_clusters - len(found) + 1
-    chosen = [
-        p
-        for p, curve in enumerate(curves)
-        if p == 0
-        or places.balls[p].n_rows > BULK * places.n_rows
-        or any(curve(j) + curve.inside <= EXPLAINED * curve.whole for j in range(1, spare + 1))
-    ]
-    numbers = [int(p in chosen) for p in range(len(found))]
-    numbers[0] += n_clusters - sum(numbers)
-    if len(chosen) == 1:
-        return numbers
-    while True:
-        gain = {p: curves[p](numbers[p]) - curves[p](numbers[p] + 1) for p in chosen}
-        loss = {
-            p: curves[p](numbers[p] - 1) - curves[p](numbers[p]) for p in chosen if numbers[p] > 1
-        }
-        to = max(gain, key=gain.get)
-        givers = [p for p in loss if p != to]
-        if not givers:
-            return numbers
-        giver = min(givers, key=loss.get)
-        if not gain[to] > loss[giver]:
-            return numbers
+    numbers = [n_clusters - len(found) + 1, *([1] * (len(found) - 1))]
+    for _ in range(n_clusters * len(found)):
+        gains = [curve(n) - curve(n + 1) for curve, n in zip(curves, numbers, strict=True)]
+        to = int(np.argmax(gains))
+        losses = [
+            curve(n - 1) - curve(n) if p != to and n > (p == 0) else np.inf
+            for p, (curve, n) in enumerate(zip(curves, numbers, strict=True))
+        ]
+        giver = int(np.argmin(losses))
+        if not gains[to] > losses[giver]:
+            break
         numbers[giver] -= 1
         numbers[to] += 1
+    return numbers
 
 
 class _Curve:
@@ -68,12 +53,10 @@ class _Curve:
 
     def __init__(self, places, p, found, seed):
         center, radius = places.view(p)
-        self._found, self._seed, self._unit, self._known = found, seed, radius**2, {}
-        cells, ball = found.synopsis, places.balls[p]
-        self.inside = self._unit * float(cells.weights @ np.square(2 * cells.halves).sum(axis=1))
-        self.inside /= 12
-        spread = ball.typical / places.radius
-        self.whole = ball.n_rows * (float(np.square(center).sum()) + spread**2)
+        self._found, self._seed, self._unit = found, seed, radius**2
+        ball = places.balls[p]
+        spread = (ball.typical / places.radius) ** 2
+        self._known = {0: ball.n_rows * (float(np.square(center).sum()) + spread)}
 
     def __call__(self, n):
         if n not in self._known:

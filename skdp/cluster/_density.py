@@ -23,6 +23,10 @@ LIFT_PART = 0.2
 STRONG = 300.0  # noise sds of a cluster that a few cells of noise cannot outweigh
 WORTHLESS = 15.0, 30.0  # noise sds of a cluster, in few and many columns: below, centres are off
 WEAK = "weak signal: a cluster of mean size hardly stands out of the noise"
+FEW_CENTRES = (
+    "about {:.2g} rows farther than {:.3g} from the bulk were left out: a centre lowers the sum of "
+    "squared distances more elsewhere"
+)
 
 
 @dataclass(frozen=True)
@@ -117,10 +121,7 @@ def _with_centres(places, found, numbers, curator):
         lost = sum(
             ball.n_rows for ball, number in zip(places.balls, numbers, strict=True) if not number
         )
-        curator.doubt(
-            f"about {lost:.2g} rows farther than {places.home.kept:.3g} from the bulk were left "
-            "out: they are scattered, no group"
-        )
+        curator.decide(FEW_CENTRES.format(lost, places.home.kept))
     kept = places.only(stay)
     return kept, [found[p] for p in stay], [numbers[p] for p in stay]
 

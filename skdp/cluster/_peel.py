@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
@@ -10,7 +11,10 @@ from skdp.accounting import Step
 from skdp.chunks import map_merge
 from skdp.cluster._lattice import Lattice
 from skdp.cluster._locate import BINS, DROP, bounded, close_in, standing_out, survey
+from skdp.cluster._lockstep import in_step
 from skdp.cluster._places import Places, joining_cost, merged
+from skdp.cluster._search import search_cells
+from skdp.cluster._synopsis import weighted_kmeans
 from skdp.mechanisms import row_norms
 from skdp.scales import clipped_sum
 
@@ -20,6 +24,10 @@ GAP = 3.0  # octaves between the bulk and a group that lies apart
 SPLIT = 1.0  # octaves between groups beyond the bulk
 FAR_SHARE, SIZE_SHARE = 0.15, 0.005
 SCALES, CENTRES = 0.08, 0.03  # largest shares of a step, as for the bulk
+SPLIT_SHARE = 0.05
+APART, BULK = 4.0, 0.05  # a group is kept within so small a part of its distance; or holds so many
+EXPLAINED, GROUPS = 1 / 20, 4  # of the squared distances, by so many groups
+SOLID, NEARLY_ALL = 4.0, 0.8  # noise sds of cells of groups; part of the rows in them
 MOST = 6  # places beyond the first
 CLEAR = 5.0  # noise sds of the number of rows of a place
 FARTHEST = 2.0**300  # radii of the bulk, beyond which no common coordinates are
@@ -73,6 +81,8 @@ def places_steps():
     return (
         Step("far scale", at_most=SCALES, times=20),
         Step("far location", at_most=CENTRES, times=40),
+        Step("far gram", at_most=SPLIT_SHARE, times=3),
+        Step("far cells", at_most=SPLIT_SHARE, times=12),
         Step("place sizes", at_most=SIZE_SHARE),
     )
 
@@ -109,23 +119,19 @@ def find_places(rows, curator, n_clusters, *, place=None):
     home, distances = survey(rows, curator, place=place, gap=GAP)
     beyond = _components(home, distances) if home.seen and distances is not None else []
     near = [c for c in beyond if _reachable(c, home, place)]
-    balls, lost = [home], sum(c.mass for c in beyond if c not in near)
-    left = FAR_SHARE
+    peel = _Peel(rows, curator, home, n_clusters)
+    lost = sum(c.mass for c in beyond if c not in near)
     while near:
         near.sort(key=lambda c: c.mass)
         component = near.pop()
-        before = curator.remaining
-        ball = _approach(rows, curator, balls, component, left) if len(balls) <= MOST else None
-        left -= float(before - curator.remaining)
-        if ball is None:
-            lost += component.mass
-            continue
-        balls.append(replace(ball, box=home.box))
-        rest = component.mass - ball.n_rows
-        if rest > CLEAR * component.sd and 4 * ball.kept < component.outer:
+        mass = peel.take(component)
+        rest = component.mass - mass
+        if mass and rest > CLEAR * component.sd and len(peel.balls) <= MOST:
             near.append(replace(component, mass=rest))
-    if len(balls) > 1:
-        return _sized(rows, curator, balls, n_clusters)
+        elif not mass:
+            lost += rest
+    if len(peel.balls) > 1:
+        return _sized(rows, curator, peel.balls, n_clusters)
     if lost:
         _told(curator, lost, home.kept)
     return home
@@ -148,14 +154,16 @@ def _components(home, distances):
     if not kept.size:
         return []
     parts = np.split(kept, np.flatnonzero(np.diff(kept) > SPLIT * BINS.per_octave + 1) + 1)
-    found = [
-        Component(
-            distances.center, int(part[0]), int(part[-1]), float(counts[part].sum()),
-            sd * math.sqrt(len(part)),
-        )
-        for part in parts
-    ]  # fmt: skip
+    found = [_component(distances.center, part, counts[part], sd) for part in parts]
     return [c for c in found if c.mass > CLEAR * c.sd]
+
+
+def _component(center, bins, counts, sd):
+    mass = float(counts.sum())
+    above = np.cumsum(counts[::-1])[::-1]
+    last = np.flatnonzero(above > max(0.02 * mass, 3 * sd))  # one bin of noise ends no component
+    high = bins[last[-1]] if last.size else bins[-1]
+    return Component(center, int(bins[0]), int(high), mass, sd * math.sqrt(len(bins)))
 
 
 def _reachable(component, home, place):
@@ -165,38 +173,139 @@ def _reachable(component, home, place):
     return component.outer <= most
 
 
-def _approach(rows, curator, balls, component, left):
-    """Return the ball of the heaviest group of a component, or None if it is not found."""
-    lattice = Lattice(Places(tuple(balls), 0.0, 0.0))
+class _Peel:
+    """The places that are known so far, and the search for more of them."""
 
-    def keep(block):
-        return component.holds(block) & (lattice.places(block) < 0)
+    def __init__(self, rows, curator, home, n_clusters):
+        self.rows, self.curator, self.balls = rows, curator, [home]
+        self.n_rows, self.n_clusters = home.n_rows, n_clusters
+        self.last = curator.remaining - Fraction(FAR_SHARE)
 
-    chosen, d = Chosen(rows, keep), rows.n_features
-    need = component.mass * curator.budget.mu
-    share = float(np.clip(d * (20 / need) ** 2, 0.0075, CENTRES))
-    if share > left:
-        return None
-    total, _, _ = clipped_sum(
-        chosen, curator, center=component.center, radius=component.outer, share=share,
-        label="far location", drop=DROP,
+    @property
+    def left(self):
+        """What may still be spent."""
+        return float(self.curator.remaining - self.last)
+
+    def take(self, component):
+        """Make the heaviest groups of a component places; return the number of their rows."""
+        if len(self.balls) > MOST:
+            return 0.0
+        ball = self._approach(component)
+        if ball is None:
+            return 0.0
+        if APART * ball.kept < component.outer:
+            groups = [ball]
+        else:
+            groups = self._split(component, ball)
+            if not groups and component.mass > BULK * self.n_rows:
+                groups = [ball]
+        self.balls += [replace(group, box=self.balls[0].box) for group in groups]
+        return sum(group.n_rows for group in groups)
+
+    def _free(self, component):
+        """Return the rows of a component that no place keeps so far."""
+        lattice = Lattice(Places(tuple(self.balls), 0.0, 0.0))
+
+        def keep(block):
+            return component.holds(block) & (lattice.places(block) < 0)
+
+        return Chosen(self.rows, keep)
+
+    def _approach(self, component):
+        """Return the ball of the bulk of a component, or None if it is not found."""
+        rows, d = self._free(component), self.rows.n_features
+        need = component.mass * self.curator.budget.mu
+        share = float(np.clip(d * (20 / need) ** 2, 0.0075, CENTRES))
+        if share > self.left:
+            return None
+        total, _, _ = clipped_sum(
+            rows, self.curator, center=component.center, radius=component.outer, share=share,
+            label="far location", drop=DROP,
+        )  # fmt: skip
+        center = bounded(component.center + total / component.mass)
+        return self._closed(rows, component.mass, center, component.outer)
+
+    def _closed(self, rows, mass, center, radius):
+        ball, distances = close_in(
+            rows, self.curator, mass, center, radius, left=self.left, gap=GAP,
+            labels=("far scale", "far location"),
+        )  # fmt: skip
+        if distances is None or not ball.seen:
+            return None
+        counts = np.asarray(distances.counts, dtype=np.float64)
+        last = int(BINS.index(np.array([ball.kept]))[0])
+        inside = standing_out(counts, distances.sd, np.zeros(counts.size))
+        inside[last + 1 :] = False
+        mass = float(counts[inside].sum())
+        if not mass > CLEAR * distances.sd:
+            return None
+        return replace(ball, n_rows=mass, n_sd=distances.sd * math.sqrt(inside.sum()))
+
+    def _split(self, component, ball):
+        """Return the balls of the groups in a ball that is as large as its distance.
+
+        None, if there are no few groups outside of which little is left: rows that are scattered
+        in all directions are outliers.
+        """
+        share = Fraction(min(SPLIT_SHARE, self.left / 2))
+        most = min(self.n_clusters, GROUPS, MOST + 1 - len(self.balls))
+        if share <= 0 or most < 1:
+            return []
+        mu = self.curator.budget.mu
+        signal = component.mass * mu * math.sqrt(share) / most
+        around = replace(ball, center=component.center, radius=component.outer, reach=1.0)
+        around = replace(around, typical=component.outer, n_rows=component.mass)
+        search = search_cells(
+            around, n_clusters=most, signal=signal, share=share, mu=mu, seed=0,
+            labels=("far gram", "far cells"),
+        )  # fmt: skip
+        (found,) = in_step([search], self._free(component), self.curator)
+        if found.subspace.mapped:
+            return []
+        groups = [
+            self._group(component, center, radius, mass)
+            for center, radius, mass in _groups(found, component.mass, most)
+        ]
+        return [group for group in groups if group is not None]
+
+    def _group(self, component, center, radius, mass):
+        high = int(BINS.index(np.array([2 * radius]))[0])
+        near = Component(center, 0, high, mass, component.sd)
+        rows = self._free(near)
+        return self._closed(rows, mass, center, radius)
+
+
+def _groups(found, mass, most):
+    """Return centre, radius and number of rows of few groups of cells that hold nearly all."""
+    cells, ball = found.synopsis, found.located
+    solid = cells.weights > SOLID * cells.sds
+    cells = replace(
+        cells, centres=cells.centres[solid], halves=cells.halves[solid],
+        weights=cells.weights[solid], sds=cells.sds[solid],
     )  # fmt: skip
-    center = bounded(component.center + total / component.mass)
-    ball, distances = close_in(
-        chosen, curator, component.mass, center, component.outer, left=left - share, gap=GAP,
-        labels=("far scale", "far location"),
-    )  # fmt: skip
-    if distances is None or not ball.seen:
-        return None
-    counts = np.asarray(distances.counts, dtype=np.float64)
-    last = int(BINS.index(np.array([ball.kept]))[0])
-    inside = standing_out(counts, distances.sd, np.zeros(counts.size)) & (
-        np.arange(counts.size) <= last
-    )
-    mass = float(counts[inside].sum())
-    if not mass > CLEAR * distances.sd:
-        return None
-    return replace(ball, n_rows=mass, n_sd=distances.sd * math.sqrt(inside.sum()))
+    if cells.weights.sum() < NEARLY_ALL * mass:
+        return []
+    corners = np.square(cells.halves).sum(axis=1)
+    whole = cells.weights @ np.square(cells.centres).sum(axis=1)
+    for j in range(1, most + 1):
+        centres, _ = weighted_kmeans(cells, j, n_init=10, seed=0, box=found.subspace.half)
+        squares = np.square(cells.centres[:, None] - centres).sum(axis=2)
+        labels, squares = squares.argmin(axis=1), squares.min(axis=1)
+        if cells.weights @ (squares + corners / 3) <= EXPLAINED * whole:
+            break
+    else:
+        return []
+    flat = found.subspace.W is None
+    reach = (np.sqrt(squares) + np.sqrt(corners)) * ball.radius
+    return [
+        (
+            ball.to_data(found.subspace.lift(c[None]))[0],
+            max(float(reach[labels == i].max()), 0.0 if flat else ball.radius / APART),
+            float(cells.weights[labels == i].sum()),
+        )
+        for i, c in enumerate(centres)
+        if (labels == i).any()
+    ]
 
 
 def _sized(rows, curator, balls, n_clusters):

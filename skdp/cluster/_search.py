@@ -35,7 +35,7 @@ def search_steps():
     return (Step("gram", at_most=GRAM_SHARE), Step("cells", at_most=TREE_SHARE, times=4))
 
 
-def search_cells(located, *, n_clusters, signal, share, mu, seed):
+def search_cells(located, *, n_clusters, signal, share, mu, seed, labels=("gram", "cells")):
     """Find the cells in which the rows of a ball lie: a subspace, and a noisy tree of counts on it.
 
     A search for :func:`skdp.cluster._lockstep.in_step`. Searches with the same ``signal`` and
@@ -54,6 +54,8 @@ def search_cells(located, *, n_clusters, signal, share, mu, seed):
         Of the whole budget.
     seed : int
         Public, for k-means on released cells.
+    labels : (str, str), default=("gram", "cells")
+        Of what is asked for.
 
     Returns
     -------
@@ -64,12 +66,14 @@ def search_cells(located, *, n_clusters, signal, share, mu, seed):
     else:
         most = min(max(n_clusters - 1, 2), 2 if signal < 30 else 3 if signal < 100 else 6)
         gram_share = Fraction(GRAM_SHARE) * share
-        subspace = yield from find_subspace(located, most=most, share=gram_share, mu=mu)
+        subspace = yield from find_subspace(
+            located, most=most, share=gram_share, mu=mu, label=labels[0]
+        )
     plan = schedule(signal, n_clusters, flat=subspace.W is None)
     grid = Grid(subspace.half, plan.depth)
     counts = yield Gather(cell_counts(located, subspace, grid))
     synopsis = yield from grow(
         counts, grid, plan, n_rows=located.n_rows, n_clusters=n_clusters,
-        share=Fraction(TREE_SHARE) * share, seed=seed,
+        share=Fraction(TREE_SHARE) * share, seed=seed, label=labels[1],
     )  # fmt: skip
     return Found(located, subspace, synopsis)

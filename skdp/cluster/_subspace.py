@@ -56,10 +56,10 @@ def whole_space(half):
     return Subspace(None, np.asarray(half, dtype=np.float64))
 
 
-def find_subspace(located, *, most, share, mu):
+def find_subspace(located, *, most, share, mu, label="gram"):
     """Release the directions of the largest second moments around the centre.
 
-    A search for :func:`skdp.cluster._lockstep.in_step`, which asks for "gram".
+    A search for :func:`skdp.cluster._lockstep.in_step`, which asks for ``label``.
 
     Parameters
     ----------
@@ -69,6 +69,7 @@ def find_subspace(located, *, most, share, mu):
     share : float or Fraction
     mu : float
         Of the whole budget.
+    label : str, default="gram"
 
     Returns
     -------
@@ -95,7 +96,7 @@ def find_subspace(located, *, most, share, mu):
         return gram
 
     gram = yield Gather(statistic)
-    release = yield Ask(gram, 4**bits, share, "gram")
+    release = yield Ask(gram, 4**bits, share, label)
     noise = release.scale / 4.0**bits
     values, vectors = np.linalg.eigh((release.value + release.value.T) / (2 * 4.0**bits))
     edge = math.sqrt(2 * m) * noise  # spectral norm of the noise

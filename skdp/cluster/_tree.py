@@ -52,10 +52,10 @@ def schedule(signal, n_clusters, *, flat):
     return Schedule(12, 0.4, 4, 2, 0.01) if flat else Schedule(8, 0.25, 4, 3, 0.01)
 
 
-def grow(counts, grid, plan, *, n_rows, n_clusters, share, seed):
+def grow(counts, grid, plan, *, n_rows, n_clusters, share, seed, label="cells"):
     """Release the counts of a grid, then of the parts of its dense cells, stage by stage.
 
-    A search for :func:`skdp.cluster._lockstep.in_step`, which asks for "cells".
+    A search for :func:`skdp.cluster._lockstep.in_step`, which asks for ``label``.
 
     Parameters
     ----------
@@ -69,6 +69,7 @@ def grow(counts, grid, plan, *, n_rows, n_clusters, share, seed):
     share : Fraction
         For all stages together; what an early stop leaves is not spent.
     seed : int
+    label : str, default="cells"
 
     Returns
     -------
@@ -84,7 +85,7 @@ def grow(counts, grid, plan, *, n_rows, n_clusters, share, seed):
     first_share = Fraction(plan.first_part) * share
     stage_share = (share - first_share) / max(plan.stages, 1)
     first = counts.reshape(2**plan.first, -1).sum(axis=1)
-    release = yield Ask(first, 1, first_share, "cells")
+    release = yield Ask(first, 1, first_share, label)
     codes, weights, sd, leaves = _first_grid(release, grid, plan.first, n_rows)
     n_cells, level = 2**plan.first, plan.first
     for below in range(level + plan.bits, plan.depth + 1, plan.bits):
@@ -96,7 +97,7 @@ def grow(counts, grid, plan, *, n_rows, n_clusters, share, seed):
             return whole
         children = codes[:, None] * 2**plan.bits + np.arange(2**plan.bits)
         exact = counts.reshape(2**below, -1).sum(axis=1)[children]
-        release = yield Ask(exact, 1, stage_share, "cells")
+        release = yield Ask(exact, 1, stage_share, label)
         inner, total = _consistent(release.value.astype(np.float64), release.scale, weights, sd)
         kept = inner > 0
         hopeless = ~kept.any(axis=1)
