@@ -120,7 +120,7 @@ def private_em(
         share = left * parts[i] / sum(parts[i:])
         estimate = step(estimate, share, 0.0 if i else far)
         left -= share
-        while estimate.falling and more and i + 1 < n_rounds:
+        while estimate.falling and more and left > MORE * explore and i + 1 < n_rounds:
             estimate = step(estimate, explore)
             left, more = left - explore, more - 1
     if k > 1:

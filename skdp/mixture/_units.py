@@ -19,7 +19,7 @@ CLEAR = 26.0  # noise standard deviations that all rows together should have in 
 FEWEST = 16.0  # below, too little would be seen
 BINS = LogBins(1)
 TAIL = 0.25  # part of the differences that may be larger than the scale
-ALIKE = 2  # octaves between the units of columns that are left as they are
+ALIKE = 4  # octaves between the units of columns that are left as they are
 LARGEST = 2.0**1000
 MOST_ENTRIES = 2**22  # of a sample in memory
 UNLIKE = "columns of unlike scales were measured in units of their own"
@@ -102,7 +102,7 @@ def column_units(rows, curator, *, box=None):
     -------
     units : ndarray of shape (d,) or None
         Powers of two in [2^-500, 2^500], about the standard deviations of the columns. None where
-        they lie within a factor of four, or too few rows are there to tell. A column that shows
+        they lie within a factor of 16, or too few rows are there to tell. A column that shows
         only equal entries keeps the unit 1.
 
     Notes
