@@ -124,7 +124,9 @@ def private_em(
             estimate = step(estimate, explore)
             left, more = left - explore, more - 1
     if k > 1:
-        estimate = _best(rows, curator, located, [*found, estimate], floor=floor, share=compare)
+        estimate = _best(
+            rows, curator, located, [*found, estimate], share=compare, fell=more < MORE
+        )
     frame = estimate.of_kind(covariance_type).frame
     n_made = n_rounds + MORE - more
     return MixtureRelease(
@@ -132,7 +134,7 @@ def private_em(
     )
 
 
-def _best(rows, curator, located, found, *, floor, share):
+def _best(rows, curator, located, found, *, share, fell):
     """Return the best of what was found, or copies of the one Gaussian that is its sum."""
     last = found[-1]
     k, kind = len(last.numbers), last.frame.kind
@@ -142,20 +144,20 @@ def _best(rows, curator, located, found, *, floor, share):
     best = int(np.argmax(leads))
     told = noise < HOPELESS and leads[best] > 0
     if told and best > 0:
-        return _covered(found[best - 1].of_kind(kind), one, floor, curator)
+        return _covered(found[best - 1].of_kind(kind), one, curator, fell)
     curator.doubt(ALONE if told else FEW)
     numbers = np.full(k, located.n_rows / k)
     return replace(last, frame=one if told else known, numbers=numbers)
 
 
-def _covered(estimate, one, floor, curator):
+def _covered(estimate, one, curator, fell):
     """Return the estimate with one Gaussian for components that may be noise, or leave rows out."""
     noise = np.where(np.isfinite(estimate.number_v), np.sqrt(estimate.number_v), np.inf)
     faint = estimate.numbers < CERTAIN * noise
     if faint.any():
         curator.doubt(FAINT)
         return estimate.with_one(one, faint)
-    if sharp(estimate.frame, one, floor).all():
+    if fell and sharp(estimate.frame, one).all():
         curator.doubt(STRAY)
         return estimate.with_one(one, [int(np.argmin(estimate.numbers))])
     return estimate

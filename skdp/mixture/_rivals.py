@@ -19,7 +19,7 @@ __all__ = ["ball", "lead", "one_gaussian", "rival_share", "rival_step", "sharp"]
 SHARES = 0.005, 0.08
 NOISE = 0.15  # nats per row that the noise of a comparison should have
 CLIPS = 8, 64  # nats by which a row can speak for or against a mixture
-CONSTANT, EMPTY = 30.0, 100.0  # times the sd of the component; times the floor
+CONSTANT = 15.0  # times the standard deviation of a component
 STEPS = 2**8  # of a nat
 FINE = 64  # steps of the logarithm of a sum of densities, in a nat
 
@@ -67,7 +67,7 @@ def one_gaussian(frame):
     return Frame(frame.kind, np.full(k, 1 / k), np.repeat(mean[None], k, axis=0), same)
 
 
-def sharp(frame, one, floor):
+def sharp(frame, one):
     """Tell which components are constant in a direction in which the rows as a whole are not.
 
     Returns
@@ -79,13 +79,8 @@ def sharp(frame, one, floor):
     roots = frame.roots if lift is None else frame.roots[:, :, None] * lift
     whole = one.roots[0] if lift is None else np.diag(one.roots[0])
     inverse = np.stack([solve_triangular(root, whole, lower=True) for root in roots])
-    left, values, _ = np.linalg.svd(inverse)
-    axes = roots @ left  # the directions in which the whole is longest, in units of a component
-    empty = (
-        np.square(axes).sum(axis=1)
-        < EMPTY * np.square(left).swapaxes(1, 2).sum(axis=1) * floor.max()
-    )
-    return np.broadcast_to(((values > CONSTANT) & empty).any(axis=1), k)
+    lengths = np.linalg.svd(inverse, compute_uv=False)  # of the whole, in units of a component
+    return np.broadcast_to((lengths > CONSTANT).any(axis=1), k)
 
 
 def lead(rows, curator, located, frames, against, *, share):
