@@ -5,7 +5,7 @@ import numpy as np
 from skdp.mixture._moments import FirstWeight
 from skdp.mixture._normal import Clipped, quantile
 
-__all__ = ["design"]
+__all__ = ["design", "noise_loss"]
 
 QUANTILES = np.linspace(0.5, 0.98, 13)  # of the length of normal rows
 FOREIGN = 0.02  # nats that are lost for every clipped row of components that are not normal
@@ -38,15 +38,24 @@ def design(kind, k, d, signal):
     Small reaches have the least noise, but what they tell of the covariance rests on the shape of a
     normal distribution: so the reach grows with the signal.
     """
+    _, reach, A, B, C = _best(kind, k, d, signal)
+    number, vector = (min(max((x / C) ** 0.25, 0.1), 2.0) for x in (A, B))
+    return float(reach), FirstWeight(number, vector)
+
+
+def noise_loss(kind, k, d, signal):
+    """Return the expected loss of log-likelihood per row of :func:`design`, in nats."""
+    return _best(kind, k, d, signal)[0]
+
+
+def _best(kind, k, d, signal):
     choices = []
     for p in QUANTILES:
         clipped = Clipped(d, quantile(d, p) ** 0.5)
         A, B, C = _noise(kind, k, clipped)
         loss = (A**0.5 + B**0.5 + C**0.5) ** 2 / max(signal, 1.0) ** 2 + FOREIGN * (1 - p)
         choices.append((loss, clipped.rho, A, B, C))
-    _, reach, A, B, C = min(choices)
-    number, vector = (min(max((x / C) ** 0.25, 0.1), 2.0) for x in (A, B))
-    return float(reach), FirstWeight(number, vector)
+    return min(choices)
 
 
 def _noise(kind, k, clipped):

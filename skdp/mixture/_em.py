@@ -1,15 +1,16 @@
 """Private EM: rounds of released moments, every one in the frames of the mixture before it."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
 
 from skdp.accounting import Step
-from skdp.mixture._design import design
+from skdp.mixture._design import design, noise_loss
 from skdp.mixture._moments import release_moments
 from skdp.mixture._normal import quantile
+from skdp.mixture._rivals import ball, lead, one_gaussian, rival_share, rival_step, sharp
 from skdp.mixture._start import release_spread, spread_step
 from skdp.mixture._update import Estimate, updated
 
@@ -17,6 +18,18 @@ __all__ = ["MixtureRelease", "em_steps", "private_em"]
 
 SPREAD_SHARE = 0.04
 GROWTH, GROWING = 1.2, 20  # of the shares from round to round, at the end
+LOUD, DROWNED = 0.06, 0.25  # nats that noise takes from the covariances of single components
+MORE, EXPLORE = 8, 0.03  # rounds while variances fall as fast as they may, and the share of each
+LATE = 3  # rounds for these, where noise is loud
+HOPELESS = 1.0  # nats per row of noise in a comparison of mixtures
+CERTAIN = 3.0  # noise sds of the number of rows of a component that stands out
+SHARED = "noise is loud: the components share one covariance, or one variance, at first"
+ALONE = "no better than one Gaussian: all components are copies of it"
+FEW = "too few rows for a mixture: all components are one round Gaussian"
+STRAY = (
+    "all components are constant in some direction: the lightest became one Gaussian of all rows"
+)
+FAINT = "components that do not stand out of the noise became one Gaussian of all rows"
 
 
 @dataclass(frozen=True)
@@ -24,6 +37,7 @@ class MixtureRelease:
     """A released mixture in units of the located ball.
 
     ``kind`` of the covariances, ``weights`` (k,), ``means`` (k, d), ``numbers`` (k,) of rows;
+    ``n_rounds``: how many were made;
     ``roots``: lower triangular roots of the covariances, (k, d, d) or (1, d, d) for "tied", their
     diagonals (k, d) for "diag" and "spherical".
     """
@@ -33,14 +47,17 @@ class MixtureRelease:
     means: np.ndarray
     roots: np.ndarray
     numbers: np.ndarray
+    n_rounds: int
 
 
 def em_steps(n_rounds):
     """Return the planned steps of :func:`private_em`."""
-    return (spread_step(SPREAD_SHARE), Step("moments", times=n_rounds))
+    return (spread_step(SPREAD_SHARE), rival_step(), Step("moments", times=n_rounds + MORE))
 
 
-def private_em(rows, curator, located, centers, *, covariance_type="full", n_rounds=6, share=None):
+def private_em(
+    rows, curator, located, centers, *, covariance_type="full", n_rounds=6, floor=None, share=None
+):
     """Fit a Gaussian mixture by a public number of noisy EM rounds.
 
     Parameters
@@ -53,6 +70,8 @@ def private_em(rows, curator, located, centers, *, covariance_type="full", n_rou
         Public or released, in units of the table.
     covariance_type : {"full", "tied", "diag", "spherical"}, default="full"
     n_rounds : int, default=6
+    floor : ndarray of shape (d,), default=None
+        What is added to the variances of the columns after every round, in squared radii.
     share : float or Fraction, default=None
         Everything that may be spent here; None is all that remains.
 
@@ -62,27 +81,96 @@ def private_em(rows, curator, located, centers, *, covariance_type="full", n_rou
 
     Notes
     -----
-    **Privacy** (add or remove one row): of :func:`release_spread` and :func:`release_moments`; the
-    rest is post-processing.
+    **Privacy** (add or remove one row): of :func:`release_spread`, :func:`release_moments` and
+    :func:`lead`; the rest is post-processing.
+
+    Where noise is loud, the first rounds are for a model of fewer numbers, and what they find and
+    what comes after are compared with one Gaussian, the sum of all components.
     """
     left = curator.remaining if share is None else min(Fraction(share), curator.remaining)
-    d = rows.n_features
+    k, d, mu = *centers.shape, curator.budget.mu
+    floor = np.zeros(d) if floor is None else floor
     y = located.to_units(centers)
     first = Fraction(SPREAD_SHARE) * left
+    compare = Fraction(rival_share(located.n_rows, mu)) * left if k > 1 else Fraction(0)
     spread = release_spread(rows, curator, located, y, share=first)
-    estimate = Estimate.start(covariance_type, y, spread.sd, located.n_rows)
-    signal = located.n_rows * curator.budget.mu * math.sqrt(left - first) / len(y)
-    reach, weight = design(covariance_type, len(y), d, signal)
-    far = min(max(spread.far / spread.sd, reach), 2 * math.sqrt(quantile(d, 0.95)))
-    for i, part in enumerate(_parts(n_rounds)):
-        clip = reach if i else far
+    left -= first + compare
+    signal = located.n_rows * mu * math.sqrt(left) / k
+    kinds = _kinds(covariance_type, k, d, signal, n_rounds)
+    if kinds[0] != covariance_type:
+        curator.decide(SHARED)
+    estimate = Estimate.start(kinds[0], y, spread.sd, located.n_rows)
+    far = min(spread.far / spread.sd, 2 * math.sqrt(quantile(d, 0.95)))
+
+    def step(estimate, share, farther=0.0):
+        reach, weight = design(estimate.frame.kind, k, d, signal)
+        reach = max(reach, farther)
         moments = release_moments(
             rows, curator, located, estimate.frame,
-            reach=clip, weight=weight, share=part * (left - first), label="moments",
+            reach=reach, weight=weight, share=share, label="moments",
         )  # fmt: skip
-        estimate = updated(estimate, moments, clip)
-    frame = estimate.frame
-    return MixtureRelease(frame.kind, frame.weights, frame.means, frame.roots, estimate.numbers)
+        return updated(estimate, moments, reach, floor)
+
+    found, more = [], MORE
+    explore, parts = Fraction(EXPLORE) * left, _parts(n_rounds)
+    for i, kind in enumerate(kinds):
+        if kind != estimate.frame.kind:
+            found.append(estimate)
+            estimate = estimate.of_kind(kind)
+        share = left * parts[i] / sum(parts[i:])
+        estimate = step(estimate, share, 0.0 if i else far)
+        left -= share
+        while estimate.falling and more and left > MORE * explore and i + 1 < n_rounds:
+            estimate = step(estimate, explore)
+            left, more = left - explore, more - 1
+    if k > 1:
+        estimate = _best(
+            rows, curator, located, [*found, estimate], share=compare, fell=more < MORE
+        )
+    frame = estimate.of_kind(covariance_type).frame
+    n_made = n_rounds + MORE - more
+    return MixtureRelease(
+        frame.kind, frame.weights, frame.means, frame.roots, estimate.numbers, n_made
+    )
+
+
+def _best(rows, curator, located, found, *, share, fell):
+    """Return the best of what was found, or copies of the one Gaussian that is its sum."""
+    last = found[-1]
+    k, kind = len(last.numbers), last.frame.kind
+    one, known = one_gaussian(found[0].of_kind(kind).frame), ball(located, kind, k)
+    frames = [one, *(estimate.of_kind(kind).frame for estimate in found)]
+    leads, noise = lead(rows, curator, located, frames, known, share=share)
+    best = int(np.argmax(leads))
+    told = noise < HOPELESS and leads[best] > 0
+    if told and best > 0:
+        return _covered(found[best - 1].of_kind(kind), one, curator, fell)
+    curator.doubt(ALONE if told else FEW)
+    numbers = np.full(k, located.n_rows / k)
+    return replace(last, frame=one if told else known, numbers=numbers)
+
+
+def _covered(estimate, one, curator, fell):
+    """Return the estimate with one Gaussian for components that may be noise, or leave rows out."""
+    noise = np.where(np.isfinite(estimate.number_v), np.sqrt(estimate.number_v), np.inf)
+    faint = estimate.numbers < CERTAIN * noise
+    if faint.any():
+        curator.doubt(FAINT)
+        return estimate.with_one(one, faint)
+    if fell and sharp(estimate.frame, one).all():
+        curator.doubt(STRAY)
+        return estimate.with_one(one, [int(np.argmin(estimate.numbers))])
+    return estimate
+
+
+def _kinds(kind, k, d, signal, n_rounds):
+    """Return the kind of the covariances in every round: few numbers first where noise is loud."""
+    loss = noise_loss(kind, k, d, signal)
+    if loss <= LOUD or kind == "spherical":
+        return [kind] * n_rounds
+    shared = "spherical" if noise_loss("tied", k, d, signal) > DROWNED or kind == "tied" else "tied"
+    late = min(LATE, n_rounds - 1) if loss <= DROWNED else 0
+    return [shared] * (n_rounds - late) + [kind] * late
 
 
 def _parts(n_rounds):

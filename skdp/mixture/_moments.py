@@ -10,7 +10,15 @@ from skdp.cluster._lattice import Lattice
 from skdp.mechanisms._exact import sqrt_up
 from skdp.mechanisms._norms import fold
 
-__all__ = ["FirstWeight", "Grid", "Moments", "grid_bits", "release_moments"]
+__all__ = [
+    "FirstWeight",
+    "Grid",
+    "Moments",
+    "exponential",
+    "grid_bits",
+    "integer_shares",
+    "release_moments",
+]
 
 SHRINK = 1 - 2.0**-40  # outweighs every rounding of a norm, a root and a product
 MOST_BITS, LEAST_BITS, COARSER = 15, 5, 4
@@ -209,7 +217,7 @@ def integer_shares(log_weights, lengths, bits):
     top = logits[0]
     for x in logits[1:]:
         top = np.maximum(top, x)
-    parts = [_exponential(x - top) for x in logits]
+    parts = [exponential(x - top) for x in logits]
     whole = sum(parts[1:], parts[0])
     shares = [np.floor(x / whole * (SHRINK * 2.0**bits)) for x in parts]
     wrong = ~(sum(shares[1:], shares[0]) <= 2.0**bits)
@@ -218,7 +226,7 @@ def integer_shares(log_weights, lengths, bits):
     return shares
 
 
-def _exponential(x):
+def exponential(x):
     """Return e^x for x <= 0 to nine digits, by elementary arithmetic."""
     t = np.maximum(x * LOG2E, -200.0)
     whole = np.rint(t)

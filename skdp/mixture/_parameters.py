@@ -3,47 +3,87 @@
 import numpy as np
 from scipy.linalg import solve_triangular
 
-__all__ = ["as_mixture", "parameters"]
+__all__ = ["as_mixture", "floors", "parameters"]
 
 FLATTEST = 1e-10  # smallest eigenvalue of a covariance, of its largest
-LEAST, MOST = 1e-150, 1e150  # radii whose squares are floats
-SMALLEST_SD, LARGEST_SD = 1e-153, 100.0  # in units of the table; of the radius
+LEAST, MOST = 1e-150, 1e146  # lengths whose squares are floats
+SMALLEST_SD, LARGEST_SD = 1e-153, 1e6  # in units of the table; of the radius
+BELOW = 64  # part of reg_covar that is the smallest variance while EM runs
+THINNEST = 2.0**-20  # of the radius: lattice points are not told apart below
 
 
-def parameters(mixture, located):
+def _lengths(located, units):
+    """Return the length of a radius in every column of the table, shape (d,)."""
+    with np.errstate(over="ignore", under="ignore"):
+        return np.clip(located.radius * units, LEAST, MOST)
+
+
+def floors(located, units, reg_covar):
+    """Return the smallest variances of the columns while EM runs, in squared radii, shape (d,).
+
+    They lie well below ``reg_covar``, which is added at the end.
+    """
+    with np.errstate(over="ignore"):
+        least = np.sqrt(reg_covar / BELOW) / _lengths(located, units)
+    return np.square(np.clip(least, THINNEST, 1.0))
+
+
+def parameters(mixture, located, units, reg_covar):
     """Return ``weights_``, ``means_``, ``covariances_``, ``precisions_`` and their roots, a dict.
 
-    Covariances are symmetric and positive definite, and everything is finite. Standard deviations
-    beyond 1e150, or below 1e-150, saturate: no float holds their squares.
+    Parameters
+    ----------
+    mixture : MixtureRelease
+    located : Located
+        Of the rows in their units.
+    units : ndarray of shape (d,)
+    reg_covar : float
+        Added to all variances.
+
+    Returns
+    -------
+    parameters : dict
+        Covariances are symmetric and positive definite, and everything is finite. Standard
+        deviations beyond 1e152, or below 1e-150, saturate: no float holds their squares.
     """
-    kind, radius = mixture.kind, min(max(located.radius, LEAST), MOST)
+    kind, lengths = mixture.kind, _lengths(located, units)
+    added = np.minimum(np.sqrt(reg_covar) / lengths, MOST)  # in units of the radius
     shape = _matrices if mixture.roots.ndim == 3 else _variances
-    covariances, precisions, roots = shape(mixture.roots, radius)
+    covariances, precisions, roots = shape(mixture.roots, lengths, np.square(added))
     pick = {"tied": (0,), "spherical": (slice(None), 0)}.get(kind, ())
+    with np.errstate(over="ignore"):
+        means = np.nan_to_num(located.inside(located.to_data(mixture.means)) * units)
     return {
         "weights_": mixture.weights,
-        "means_": located.inside(located.to_data(mixture.means)),
+        "means_": means,
         "covariances_": covariances[pick],
         "precisions_": precisions[pick],
         "precisions_cholesky_": roots[pick],
     }
 
 
-def _matrices(roots, radius):
+def _matrices(roots, lengths, added):
     values, vectors = np.linalg.eigh(roots @ roots.transpose(0, 2, 1))
-    least, most = (SMALLEST_SD / radius) ** 2, LARGEST_SD**2
-    values = np.clip(values, np.clip(FLATTEST * values[:, -1:], least, most), most)
-    covariances = (vectors * values[:, None]) @ vectors.transpose(0, 2, 1)
-    eye = np.eye(roots.shape[1])
-    lower = np.linalg.cholesky((covariances + covariances.transpose(0, 2, 1)) / 2)
-    inverse = np.stack([solve_triangular(root, eye, lower=True).T for root in lower])
-    covariances = lower @ lower.transpose(0, 2, 1) * radius**2
-    inverse /= radius
-    return covariances, _finite(inverse @ inverse.transpose(0, 2, 1)), inverse
+    most = np.minimum(values[:, -1:], LARGEST_SD**2)
+    values = np.clip(values, np.maximum(FLATTEST * most, np.square(LEAST / lengths.min())), most)
+    matrices = (vectors * values[:, None]) @ vectors.transpose(0, 2, 1)
+    matrices = (matrices + matrices.transpose(0, 2, 1)) / 2
+    scale = np.sqrt(np.einsum("kii->ki", matrices) + added)  # columns of variance one
+    alike = matrices / (scale[:, :, None] * scale[:, None])
+    np.einsum("kii->ki", alike)[:] = 1.0
+    lower = np.linalg.cholesky(alike)
+    inverse = np.stack([solve_triangular(root, np.eye(len(root)), lower=True).T for root in lower])
+    scale = np.maximum(scale * lengths, SMALLEST_SD)
+    lower = lower * scale[:, :, None]
+    with np.errstate(over="ignore"):
+        inverse = _finite(inverse / scale[:, :, None])
+        precisions = inverse @ inverse.transpose(0, 2, 1)
+    return lower @ lower.transpose(0, 2, 1), _finite(precisions), inverse
 
 
-def _variances(roots, radius):
-    sds = np.maximum(np.minimum(roots, LARGEST_SD) * radius, SMALLEST_SD)
+def _variances(roots, lengths, added):
+    sds = np.hypot(np.minimum(roots, LARGEST_SD), np.sqrt(added)) * lengths
+    sds = np.clip(sds, SMALLEST_SD, MOST * LARGEST_SD)
     return np.square(sds), _finite(1 / np.square(sds)), 1 / sds
 
 

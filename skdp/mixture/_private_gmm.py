@@ -4,26 +4,32 @@ import math
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
-from numbers import Integral
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.utils import check_array
 
 from skdp._compat import Interval, StrOptions
 from skdp._estimator import PrivateEstimator
+from skdp._public import public_seed
 from skdp.accounting import Budget, Plan
 from skdp.cluster._density import density_centers, density_steps
 from skdp.cluster._peel import find_places
-from skdp.cluster._place import PublicPlace
-from skdp.cluster.friendly import friendly_centers, friendly_road_steps, parts_for, pca_oracle
+from skdp.cluster._place import Place, PublicPlace
 from skdp.mixture._base import MixtureMixin
 from skdp.mixture._em import em_steps, private_em
-from skdp.mixture._parameters import parameters
+from skdp.mixture._parameters import floors, parameters
+from skdp.mixture._units import UnitRows, column_units, in_units, unit_steps
 
 __all__ = ["PrivateGMM"]
 
+OF_KMEANS = "second moments", "radii", "clusters"  # steps that no mixture takes
 DENSITY, FRIENDLY = Fraction(1, 4), Fraction(2, 5)  # shares of the roads to a start
-WIDE = 64  # columns beyond which "auto" prefers the friendly road
 TAKEN = "start: friendly (random parts of the table agreed on the means)"
 FAILED = "start: density, after the random parts of the table did not agree"
+GIVEN = "start: the means that were given"
 COUNTS = "start: density (a noisy tree of counts)"
+STARTS = 30  # of k-means on released cells
 FEWEST_PARTS = 100
 
 
@@ -33,7 +39,11 @@ class PrivateGMM(MixtureMixin, PublicPlace, PrivateEstimator):
     A drop-in for :class:`sklearn.mixture.GaussianMixture`. It finds where the rows lie and where
     they are dense; then every round of EM releases the noisy number, mean and covariance of all
     components at once, in the frames in which the components of the round before are standard
-    normal, so that noise is in proportion to each component and each of its axes.
+    normal, so that noise is in proportion to each component and each of its axes. Columns of unlike
+    scales are measured in units of their own, powers of two that a small release tells (not for
+    "spherical", whose one variance needs one unit, and not with ``radius``). Where noise is loud,
+    the components share one covariance at first; and what was found is compared with one Gaussian,
+    by a released number, so that it is hardly ever worse.
 
     Parameters
     ----------
@@ -53,14 +63,24 @@ class PrivateGMM(MixtureMixin, PublicPlace, PrivateEstimator):
         them, and the means lie between them. The search for the rows begins there, so that fewer
         of them do. Must not be computed from X.
     method : {"auto", "density", "friendly"}, default="auto"
-        Where EM starts. ``"density"``: a noisy tree of counts. ``"friendly"`` [1]_: means on which
-        most of many random parts of the table agree; for well separated components, and several
-        hundred thousand rows. If they do not agree, the density start follows. ``"auto"`` takes
-        the friendly start beyond 64 columns if the released number of rows allows it.
+        Where EM starts. ``"density"``, which ``"auto"`` takes: a noisy tree of counts.
+        ``"friendly"`` [1]_: means on which most of many random parts of the table agree; for well
+        separated components, and several hundred thousand rows. If they do not agree, the density
+        start follows.
     max_iter : int, default=5
-        Number of EM rounds. They are public and all are made: a stop would tell about the rows.
-    n_init : int, default=30
-        Starts of k-means on released cells. Costs time, and no budget.
+        Number of EM rounds; all are made. Up to eight short ones come between them while released
+        variances fall as fast as they may: of columns that are constant in a component.
+    tol : None
+        There is no tolerance: the number of rounds depends on released values only, and what a
+        likelihood gains from round to round is not released. Anything else is refused.
+    reg_covar : float, default=1e-6
+        Added to the variances, in the units of X, as in scikit-learn: it bounds the density of
+        components that are constant in a column.
+    n_init : "auto" or int, default="auto"
+        Starts of k-means on released cells; "auto" is 30. Costs time, and no budget.
+    means_init : array-like of shape (n_components, n_features), default=None
+        Public means to start from, instead of a search that costs a quarter of the budget. Must not
+        be computed from X.
     n_jobs : int, default=None
         Threads for the parts of the friendly start.
     center : float or array-like of shape (n_features,), default=None
@@ -87,9 +107,10 @@ class PrivateGMM(MixtureMixin, PublicPlace, PrivateEstimator):
     precisions_, precisions_cholesky_ : ndarray
         Inverses of the covariances and their roots, as in scikit-learn.
     n_iter_ : int
-        ``max_iter``.
+        Number of EM rounds that were made, a function of released values.
     privacy_report_ : PrivacyReport
-        The bill and the guarantee, and the start that was taken.
+        The bill and the guarantee, the start that was taken, and what is worth little: of that a
+        :class:`skdp.exceptions.UselessReleaseWarning` tells as well.
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -108,7 +129,13 @@ class PrivateGMM(MixtureMixin, PublicPlace, PrivateEstimator):
 
     Not private: what is computed from given rows (predictions, ``score_samples``, ``score``,
     ``bic`` and ``aic`` are local, as sensitive as these rows), and parameters that were chosen by
-    looking at the data. There is no ``lower_bound_``.
+    looking at the data. There is no ``lower_bound_`` and no ``converged_``: both are computed from
+    the rows.
+
+    Components whose number of rows does not stand out of the noise, and the lightest one where all
+    are constant in some direction (columns of zeros and ones), become the Gaussian of all rows:
+    rows like which there are few cannot be seen, and would have no density. Where no mixture is
+    better than one Gaussian, all components are that one.
 
     References
     ----------
@@ -134,8 +161,11 @@ class PrivateGMM(MixtureMixin, PublicPlace, PrivateEstimator):
         "n_components": [Interval(Integral, 1, None, closed="left")],
         "covariance_type": [StrOptions({"full", "tied", "diag", "spherical"})],
         "method": [StrOptions({"auto", "density", "friendly"})],
+        "reg_covar": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
+        "tol": "no_validation",
+        "n_init": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+        "means_init": ["array-like", None],
         "n_jobs": [Integral, None],
     }
 
@@ -149,7 +179,10 @@ class PrivateGMM(MixtureMixin, PublicPlace, PrivateEstimator):
         bounds=None,
         method="auto",
         max_iter=5,
-        n_init=30,
+        tol=None,
+        reg_covar=1e-6,
+        n_init="auto",
+        means_init=None,
         n_jobs=None,
         center=None,
         radius=None,
@@ -163,7 +196,10 @@ class PrivateGMM(MixtureMixin, PublicPlace, PrivateEstimator):
         self.bounds = bounds
         self.method = method
         self.max_iter = max_iter
+        self.tol = tol
+        self.reg_covar = reg_covar
         self.n_init = n_init
+        self.means_init = means_init
         self.n_jobs = n_jobs
         self.center = center
         self.radius = radius
@@ -178,10 +214,14 @@ class PrivateGMM(MixtureMixin, PublicPlace, PrivateEstimator):
         plan : Plan
         """
         budget = self._budget(Budget.gaussian)
-        start = (step for step in density_steps() if step.label not in ("radii", "clusters"))
+        start = (step for step in density_steps() if step.label not in OF_KMEANS)
         steps = (*start, *em_steps(self.max_iter))
-        if self.method == "density":
+        if self.covariance_type != "spherical" and self.radius is None:
+            steps = (*unit_steps(), *steps)
+        if self.method != "friendly":
             return Plan(budget, steps)
+        from skdp.cluster.friendly import friendly_road_steps
+
         friendly, events = friendly_road_steps(
             budget, self.n_components, label="friendly", at_most=FRIENDLY
         )
@@ -189,38 +229,78 @@ class PrivateGMM(MixtureMixin, PublicPlace, PrivateEstimator):
 
     def _check_public(self, n_features):
         self._place(n_features)
+        self._means(n_features)
+        if self.tol is not None:
+            raise ValueError(
+                "tol has no meaning here: how the likelihood grows is not released, so it ends no "
+                "fit. Leave tol=None, and set max_iter."
+            )
+
+    def _means(self, n_features):
+        """Return the public means to start from, or None."""
+        if self.means_init is None:
+            return None
+        means = check_array(self.means_init, dtype=np.float64, input_name="means_init")
+        if means.shape != (self.n_components, n_features):
+            raise ValueError(
+                f"means_init must have shape ({self.n_components}, {n_features}): one row per "
+                f"component, one column per column of X. Got {means.shape} instead."
+            )
+        return means
 
     def _release(self, rows, curator):
-        seed = int(self.random_state) if isinstance(self.random_state, Integral) else 0
         place, rows = self._placed(rows)
+        units = self._units(rows, curator, place)
+        if units is not None:
+            rows = UnitRows(rows, units)
+            place = (
+                None if place is None else Place.of_box(*(in_units(x, units) for x in place.box))
+            )
+        units = np.ones(rows.n_features) if units is None else units
         located = find_places(rows, curator, self.n_components, place=place)
-        centers = self._friendly(rows, curator, located, seed)
-        if centers is None:
-            start = density_centers(
-                rows, curator, located, self.n_components,
-                n_init=self.n_init, seed=seed, share=DENSITY * curator.remaining,
-            )  # fmt: skip
-            located, centers = start.places, start.centers
+        located, centers = self._start(rows, curator, located, units)
         mixture = private_em(
             rows, curator, located, centers,
             covariance_type=self.covariance_type, n_rounds=self.max_iter,
+            floor=floors(located, units, self.reg_covar),
         )  # fmt: skip
-        return {**parameters(mixture, located), "n_iter_": self.max_iter}
+        released = parameters(mixture, located, units, self.reg_covar)
+        return {**released, "n_iter_": mixture.n_rounds}
+
+    def _units(self, rows, curator, place):
+        """Return the units of the columns, or None where all are alike or the model needs one."""
+        if self.covariance_type == "spherical" or self.radius is not None or rows.n_features == 1:
+            return None
+        return column_units(rows, curator, box=None if place is None else place.box)
+
+    def _start(self, rows, curator, located, units):
+        """Return where the rows lie and the means to start from, given, friendly or by counts."""
+        given, seed = self._means(rows.n_features), public_seed(self.random_state)
+        if given is not None:
+            curator.decide(GIVEN)
+            return located, in_units(given, units)
+        centers = self._friendly(rows, curator, located, seed)
+        if centers is not None:
+            return located, centers
+        start = density_centers(
+            rows, curator, located, self.n_components,
+            n_init=STARTS if self.n_init == "auto" else self.n_init, seed=seed,
+            share=DENSITY * curator.remaining,
+        )  # fmt: skip
+        return start.places, start.centers
 
     def _friendly(self, rows, curator, located, seed):
         """Return the means of the friendly start, or None where it was not taken or failed."""
-        forced = self.method == "friendly"
-        choice = None
-        if forced or (self.method == "auto" and rows.n_features > WIDE):
-            road = replace(curator.budget, amount=curator.budget.amount * FRIENDLY)
-            enough = partial(
-                parts_for, budget=road, n_clusters=self.n_components, n_features=rows.n_features
-            )
-            choice = enough(located.n_rows) or (forced and enough(math.inf))
-        if not (choice or forced):
+        if self.method != "friendly":
             curator.decide(COUNTS)
             return None
-        n_parts, gamma = choice or (FEWEST_PARTS, 1 / 7)
+        from skdp.cluster.friendly import friendly_centers, parts_for, pca_oracle
+
+        road = replace(curator.budget, amount=curator.budget.amount * FRIENDLY)
+        enough = partial(
+            parts_for, budget=road, n_clusters=self.n_components, n_features=rows.n_features
+        )
+        n_parts, gamma = enough(located.n_rows) or enough(math.inf) or (FEWEST_PARTS, 1 / 7)
         centers = friendly_centers(
             rows,
             curator.child("friendly", FRIENDLY),

@@ -1,7 +1,7 @@
 """From noisy moments to the next mixture: every release counts for what it can tell."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -11,6 +11,10 @@ from skdp.mixture._normal import Clipped
 __all__ = ["Estimate", "gain", "updated"]
 
 STEEPEST = 20.0  # factor by which a variance may change in one round
+EMPTIEST = 1000.0  # factor by which it may shrink where the noise does not hide what is left
+LOUDEST = 2.0  # times the spectral norm of the noise: below a variance
+TOLD = 3.0  # noise sds of a variance
+FREE, TINIEST = 2.0, 1e-100  # variances so far above their floors can fall; smallest floor
 FEWEST = 0.02  # smallest number of rows of a component, of a mean one
 
 
@@ -22,6 +26,7 @@ class Estimate:
     (k,) of the number, ``mean_v`` (k,) per coordinate, ``scale_v`` (c,) of the logarithm of the
     mean variance, ``axis_v`` and ``angle_v`` (c,) of the entries of the shape on and beside the
     diagonal, for c = k covariances or the one of "tied".
+    ``falling``: whether a variance fell as fast as it may, clear of the noise, and can fall more.
     """
 
     frame: Frame
@@ -32,6 +37,7 @@ class Estimate:
     scale_v: np.ndarray
     axis_v: np.ndarray
     angle_v: np.ndarray
+    falling: bool = False
 
     @classmethod
     def start(cls, kind, centers, sd, n_rows):
@@ -44,6 +50,36 @@ class Estimate:
         of_means, of_roots = np.full(k, np.inf), np.full(c, np.inf)
         numbers = np.full(k, n_rows / k)
         return cls(frame, n_rows, numbers, of_means, of_means, of_roots, np.zeros(c), np.zeros(c))
+
+    def of_kind(self, kind):
+        """Return the same mixture with covariances of another kind: what is not told is shared."""
+        frame = self.frame
+        if kind == frame.kind:
+            return self
+        k, d = frame.means.shape
+        roots = frame.roots if frame.roots.ndim == 3 else frame.roots[:, :, None] * np.eye(d)
+        spread = (self.scale_v, self.axis_v, self.angle_v)
+        if kind == "tied" and len(roots) > 1:
+            C = np.einsum("k,kij,klj->il", frame.weights, roots, roots)
+            roots = np.linalg.cholesky(C)[None]
+            spread = (np.array([np.sum(np.square(frame.weights) * v)]) for v in spread)
+        elif kind != "tied":
+            roots = np.broadcast_to(roots, (k, d, d))
+            spread = (np.broadcast_to(v, k) for v in spread)
+        if kind in ("diag", "spherical"):
+            roots = np.sqrt(np.square(roots).sum(axis=2))
+        if kind == "spherical":
+            roots = np.repeat(np.sqrt(np.square(roots).mean(axis=1, keepdims=True)), d, axis=1)
+        frame = Frame(kind, frame.weights, frame.means, roots)
+        return Estimate(frame, self.n_rows, self.numbers, self.number_v, self.mean_v, *spread)
+
+    def with_one(self, one, which):
+        """Return the mixture with the Gaussian of all rows for some components."""
+        frame, means, roots = self.frame, self.frame.means.copy(), np.array(self.frame.roots)
+        means[which] = one.means[0]
+        if frame.kind != "tied":
+            roots[which] = one.roots[0]
+        return replace(self, frame=Frame(frame.kind, frame.weights, means, roots))
 
 
 def gain(x, v, v0):
@@ -75,7 +111,7 @@ def gain(x, v, v0):
     return np.where(np.isfinite(v0), prior / np.maximum(prior + v, 1e-300), 1.0)
 
 
-def updated(estimate, moments, reach):
+def updated(estimate, moments, reach, floor):
     """Return the estimate after a release of moments: post-processing.
 
     Parameters
@@ -84,6 +120,8 @@ def updated(estimate, moments, reach):
     moments : Moments
     reach : float
         At which the whitened rows were clipped.
+    floor : ndarray of shape (d,)
+        Added to the variances of the columns, so that they never vanish.
 
     Returns
     -------
@@ -93,8 +131,11 @@ def updated(estimate, moments, reach):
     shifts, mean_v = _shifts(estimate, moments, reach, numbers)
     change = _change if estimate.frame.kind in ("full", "tied") else _axis_change
     S, *root_v = change(estimate, moments, reach, numbers, np.sqrt(number_v))
-    frame = _moved(estimate.frame, numbers, shifts, S)
-    return Estimate(frame, estimate.n_rows, numbers, number_v, mean_v, *root_v)
+    least = np.clip(TOLD * np.sqrt(root_v[1]), 1 / EMPTIEST, 1 / STEEPEST)
+    frame, falling = _moved(estimate.frame, numbers, shifts, S, least, floor)
+    quiet = LOUDEST * np.sqrt(2 * S.shape[1] * root_v[1]) < 1
+    falling = bool((falling & quiet).any())
+    return Estimate(frame, estimate.n_rows, numbers, number_v, mean_v, *root_v, falling)
 
 
 def _numbers(estimate, moments):
@@ -174,20 +215,35 @@ def _shaped(values, power):
     What clipping makes of a variance has a derivative below one, and a power of it undoes that: of
     two columns clipped at 0, the square, exactly.
     """
-    base = np.maximum(1 + values / power[:, None], 0.02)
+    base = np.maximum(1 + values / power[:, None], 0.001)
     values = base ** power[:, None]
     return values / values.mean(axis=1, keepdims=True)
 
 
-def _moved(frame, numbers, shifts, S):
-    """Move the means, and change the roots by the covariances S in their frames."""
+def _moved(frame, numbers, shifts, S, least, floor):
+    """Move the means, and change the roots by the covariances S in their frames.
+
+    Returns
+    -------
+    frame : Frame
+    falling : ndarray of bool of shape (c,)
+        Whether a variance, well above the floor, fell as fast as it may.
+    """
     weights = numbers / numbers.sum()
     if frame.roots.ndim == 2:
         means = frame.means + shifts * frame.roots
-        factor = np.sqrt(np.clip(S, 1 / STEEPEST, STEEPEST))
-        return Frame(frame.kind, weights, means, frame.roots * factor)
+        if frame.kind == "spherical":
+            floor = np.full_like(floor, floor.mean())
+        squares = np.square(frame.roots) * np.clip(S, least[:, None], STEEPEST)
+        falling = ((least[:, None] > S) & (squares > FREE * floor)).any(axis=1)
+        return Frame(frame.kind, weights, means, np.sqrt(squares + floor)), falling
     means = frame.means + (frame.roots @ shifts[:, :, None])[:, :, 0]
     values, vectors = np.linalg.eigh(S)
-    values = np.clip(values, 1 / STEEPEST, STEEPEST)
-    S = (vectors * values[:, None, :]) @ vectors.transpose(0, 2, 1)
-    return Frame(frame.kind, weights, means, frame.roots @ np.linalg.cholesky(S))
+    axes = frame.roots @ (vectors * np.sqrt(np.clip(values, least[:, None], STEEPEST))[:, None])
+    C = axes @ axes.transpose(0, 2, 1)
+    above = np.square(axes / np.sqrt(np.maximum(floor, TINIEST))[:, None]).sum(axis=1) > FREE * len(
+        floor
+    )
+    falling = ((values < least[:, None]) & above).any(axis=1)
+    np.einsum("kii->ki", C)[:] += floor
+    return Frame(frame.kind, weights, means, np.linalg.cholesky(C)), falling

@@ -1,0 +1,156 @@
+"""Units of the columns: powers of two near their scales, found privately, or told by bounds."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from skdp.accounting import Step
+from skdp.location._locate import draw_sample
+from skdp.mechanisms import finite_rows
+from skdp.mechanisms._exact import sqrt_up
+from skdp.scales import RING_SENSITIVITY_SQUARED, LogBins, count_rows, read_scale, ring_blocks
+
+__all__ = ["UnitRows", "column_units", "in_units", "unit_steps"]
+
+COUNT_SHARE = 0.005
+SHARES = 0.01, 0.05  # of the histograms of all columns
+CLEAR = 26.0  # noise standard deviations that all rows together should have in a bin
+FEWEST = 16.0  # below, too little would be seen
+BINS = LogBins(1)
+TAIL = 0.25  # part of the differences that may be larger than the scale
+ALIKE = 4  # octaves between the units of columns that are left as they are
+LARGEST = 2.0**1000
+MOST_ENTRIES = 2**22  # of a sample in memory
+UNLIKE = "columns of unlike scales were measured in units of their own"
+SKIPPED = "too few rows to tell the units of columns: they count as alike, or as their bounds are"
+UNSEEN = "the scale of columns was not told from the noise: their units are guesses"
+
+
+@dataclass(frozen=True)
+class UnitRows:
+    """The rows of another table divided by the units of their columns, block by block.
+
+    Parameters
+    ----------
+    rows : ArrayRows of length d
+    units : ndarray of shape (d,)
+        Public or released powers of two.
+
+    Notes
+    -----
+    **Privacy**: entry by entry, so a row of this table is a function of the same row of the other,
+    and neighbours stay neighbours. Powers of two change no digit; what overflows becomes the
+    largest entry that is read, and a row with NaN or infinity stays absent.
+    """
+
+    rows: object
+    units: np.ndarray
+
+    @property
+    def n_features(self):
+        """Number of columns."""
+        return self.rows.n_features
+
+    @property
+    def block_rows(self):
+        """Rows per block."""
+        return self.rows.block_rows
+
+    def __len__(self):
+        return len(self.rows)
+
+    def blocks(self):
+        """Yield (index of the first row, block of rows), float64."""
+        for start, block in self.rows.blocks():
+            yield start, self._divided(block)
+
+    def take(self, indices):
+        """Return the rows at ``indices`` as a float64 array."""
+        return self._divided(self.rows.take(indices))
+
+    def _divided(self, block):
+        y = in_units(block, self.units)
+        y[~finite_rows(block)] = np.nan
+        return y
+
+
+def in_units(x, units):
+    """Return entries divided by units, within 2^1000, float64."""
+    with np.errstate(all="ignore"):
+        y = np.divide(x, units, dtype=np.float64)
+        return np.clip(y, -LARGEST, LARGEST, out=y)
+
+
+def unit_steps():
+    """Return the planned steps of :func:`column_units`."""
+    return (Step("rows", at_most=COUNT_SHARE), Step("column scales", at_most=SHARES[1]))
+
+
+def column_units(rows, curator, *, box=None):
+    """Release the units in which columns of unlike scales are alike.
+
+    Parameters
+    ----------
+    rows : ArrayRows of length d
+    curator : Curator
+        With the steps of :func:`unit_steps`.
+    box : tuple of two ndarrays of shape (d,), default=None
+        Public bounds: an eighth of their distance is the unit of a column that is not seen.
+
+    Returns
+    -------
+    units : ndarray of shape (d,) or None
+        Powers of two in [2^-500, 2^500], about the standard deviations of the columns. None where
+        they lie within a factor of 16, or too few rows are there to tell. A column that shows
+        only equal entries keeps the unit 1.
+
+    Notes
+    -----
+    **Privacy** (add or remove one row): the count moves by 1. The histograms are of differences of
+    rows that follow each other in a secret random cyclic order: d of them side by side have
+    sensitivity ``sqrt(5 d)``, see :func:`skdp.scales.ring_differences`. With keys that common rows
+    share, the rows that are drawn are equal or neighbours. The rest is post-processing.
+    """
+    d, mu = rows.n_features, curator.budget.mu
+    count = curator.gaussian([count_rows(rows)], sensitivity=1, share=COUNT_SHARE, label="rows")
+    n = max(float(count.value[0]), 1.0)
+    ring = math.sqrt(RING_SENSITIVITY_SQUARED * d) / mu
+    size = max(1000.0, min(2500 * ring, MOST_ENTRIES / d))
+    share = max((CLEAR * ring / min(n, size)) ** 2, SHARES[0])
+    known = np.full(d, np.nan) if box is None else _width(*box)
+    if share > SHARES[1] * (CLEAR / FEWEST) ** 2:
+        curator.decide(SKIPPED)
+        return None if box is None else _unlike(known, curator)
+    sample = draw_sample(rows, curator.coins, n, size)
+    counts = np.zeros((d, BINS.n_bins), dtype=np.int64)
+    for differences in ring_blocks(sample.Z, sample.keys):
+        counts += BINS.column_counts(np.abs(differences))
+    release = curator.gaussian(
+        counts,
+        sensitivity=sqrt_up(RING_SENSITIVITY_SQUARED * d),
+        share=min(share, SHARES[1]),
+        label="column scales",
+    )
+    found = [read_scale(row, release.scale, sample.n, BINS, tail=TAIL) for row in release.value]
+    scales = np.array([np.nan if one.nothing else one.scale / 2 for one in found])
+    if np.isnan(scales).all():
+        return None if box is None else _unlike(known, curator)
+    unseen = np.isnan(scales)
+    if unseen.any():
+        curator.doubt(UNSEEN, unseen)
+        scales[unseen] = known[unseen] if box is not None else np.nanmax(scales)
+    return _unlike(scales, curator)
+
+
+def _width(low, high):
+    return high / 8 - low / 8
+
+
+def _unlike(scales, curator):
+    """Return powers of two for scales, 1 for a scale of 0; None if they are alike."""
+    octaves = np.frexp(np.where(scales > 0, scales, 1.0))[1] - 1
+    if np.ptp(octaves[scales > 0] if (scales > 0).any() else octaves) <= ALIKE:
+        return None
+    curator.decide(UNLIKE)
+    return np.ldexp(1.0, np.clip(octaves, -500, 500))

@@ -1,0 +1,91 @@
+"""Units of columns: powers of two that one row hardly moves, and rows that are measured in them."""
+
+import numpy as np
+import pytest
+from sklearn.mixture import GaussianMixture
+
+from skdp.accounting import Budget, Plan
+from skdp.audit import conditional_sensitivity
+from skdp.chunks import ArrayRows
+from skdp.mixture import PrivateGMM
+from skdp.mixture._units import SKIPPED, UnitRows, column_units, unit_steps
+from tests._curators import CannedCurator, FixedKeys, check_replay
+
+pytestmark = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")
+HOSTILE = (0.0, 1e9, 1e300, -1e300, 5e-324, np.nan, np.inf)
+
+
+def _curator(transcript, keys, epsilon=1.0):
+    plan = Plan(Budget.gaussian(epsilon, 1e-6), unit_steps())
+    return CannedCurator(plan, transcript, coins=FixedKeys(keys))
+
+
+def test_no_value_moves_by_more_than_its_sensitivity_and_some_reach_it():
+    worst = []
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        n, d = int(rng.choice([2, 3, 60, 900])), int(rng.choice([2, 5]))
+        scales = 10.0 ** rng.uniform(-5, 5, size=d)
+        X = rng.normal(size=(n, d)) * scales
+        row = rng.choice(HOSTILE, size=d) if seed % 3 else X[0] + 3 * scales
+        keys = rng.integers(2**63, size=n + 1, dtype=np.uint64)
+        at = int(rng.integers(n + 1))
+        run, again = _curator("noise", np.delete(keys, at), 1e3), None
+        units = column_units(ArrayRows(X), run)
+        again = _curator(run.answers, keys, 1e3)
+        same = column_units(ArrayRows(np.insert(X, at, row, axis=0), block_rows=7), again)
+        assert np.array_equal(units, same) if units is not None else same is None
+        worst.append(check_replay(run, again))
+    assert max(worst) <= 1
+    assert max(worst) > 0.8
+
+
+def test_units_are_near_the_scales_wherever_the_columns_lie():
+    rng = np.random.default_rng(0)
+    n, scales = 5000, np.array([1e-3, 1.0, 300.0, 1e6, 0.0])
+    X = rng.normal(size=(n, 5)) * scales + [0, -1e4, 7, 1e9, 3]
+    keys = rng.integers(2**63, size=n, dtype=np.uint64)
+    units = column_units(ArrayRows(X), _curator("noise", keys))
+    assert (np.frexp(units)[0] == 0.5).all()
+    np.testing.assert_array_less(np.abs(np.log2(units[:4] / scales[:4])), 2)
+    assert units[4] == 1
+    alike = X[:, :1] * [1.0, 2.0, -1.0]
+    assert column_units(ArrayRows(alike), _curator("noise", keys)) is None
+
+
+def test_few_rows_take_the_units_of_their_bounds_or_none():
+    keys = np.arange(50, dtype=np.uint64)
+    rows = ArrayRows(np.ones((50, 2)))
+    curator = _curator("noise", keys)
+    assert column_units(rows, curator) is None
+    assert SKIPPED in curator.close("").decisions
+    box = np.array([0.0, 0.0]), np.array([1.0, 1e5])
+    assert np.ptp(np.log2(column_units(rows, _curator("noise", keys), box=box))) > 15
+
+
+def test_rows_in_units_are_exact_and_stay_absent():
+    X = np.array([[1.0, 3.0], [1e300, np.inf], [-1e300, 1.0], [np.nan, 0.0]])
+    y = UnitRows(ArrayRows(X), np.array([2.0**-500, 4.0])).take(np.arange(4))
+    assert y[0].tolist() == [2.0**500, 0.75]
+    assert y[2].tolist() == [-(2.0**1000), 0.25]
+    assert np.isnan(y[[1, 3]]).all()
+
+
+def test_units_of_columns_do_not_matter():
+    rng = np.random.default_rng(1)
+    units = np.array([1e-3, 1.0, 1e6])
+    X = (rng.normal(size=(9000, 3)) + 8 * rng.integers(2, size=(9000, 1))) * units
+    held_out = (rng.normal(size=(5000, 3)) + 8 * rng.integers(2, size=(5000, 1))) * units
+    mine = PrivateGMM(2, random_state=0).fit(X)
+    best = GaussianMixture(2, random_state=0).fit(X)
+    assert best.score(held_out) - mine.score(held_out) < 0.02
+    assert any("unlike" in text for text in mine.privacy_report_.decisions)
+
+
+def test_the_units_of_a_fit_move_no_value_too_far():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(600, 2)) * [1.0, 1e4]
+    gmm = PrivateGMM(2, max_iter=2, n_init=1, epsilon=8.0)
+    report = conditional_sensitivity(gmm, X, n_pairs=4)
+    assert report.ok
+    assert "column scales" in report.worst
