@@ -11,7 +11,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from skdp._threads import one_thread
+from skdp._threads import one_thread, quiet
 from skdp.accounting import Step
 from skdp.chunks import map_merge
 from skdp.cluster._lattice import Lattice
@@ -178,7 +178,7 @@ def _start(prior, mean, spread, noise, k, seed):
     values *= min(1.0, MOST_SPREAD * total / max(float(values.sum()), 1e-300))
     sample = ball_points(SAMPLE * k, d, "moments", seed) * math.sqrt(d + 2)
     points = prior.inside(mean + (sample * np.sqrt(values)) @ vectors.T)
-    with one_thread():
+    with one_thread(), quiet():  # points that coincide are no worry
         y = KMeans(k, n_init=1, random_state=seed).fit(points).cluster_centers_
     far = np.sqrt(np.square(points[:, None] - y).sum(axis=2).min(axis=1))
     return y, max(float(np.quantile(far, 0.9)), 0.1)

@@ -183,7 +183,7 @@ def cost_curve(places, found, most, *, seed):
     several = within - np.concatenate([[0.0], np.cumsum(gains)])
     few = _joined_costs(places, within)
     with np.errstate(over="ignore"):
-        return np.nan_to_num(np.append(few, several)[:most] * places.radius**2)
+        return np.nan_to_num(np.append(few, several)[:most] * np.square(places.radius))
 
 
 def _place_curve(found, most, seed):

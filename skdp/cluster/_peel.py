@@ -174,6 +174,14 @@ def _reachable(component, home, place):
     return component.outer <= most
 
 
+def _commensurable(home, ball):
+    """Return whether floats hold the place of a ball, and its size, in units of the first."""
+    with np.errstate(all="ignore"):
+        away = np.abs(ball.center - home.center) / home.radius
+        ratio = ball.radius / home.radius
+    return bool((away <= FARTHEST).all() and 1 / FARTHEST <= ratio <= FARTHEST)
+
+
 class _Peel:
     """The places that are known so far, and the search for more of them."""
 
@@ -200,6 +208,7 @@ class _Peel:
             groups = self._split(component, ball)
             if not groups and component.mass > BULK * self.n_rows:
                 groups = [ball]
+        groups = [g for g in groups if _commensurable(self.balls[0], g)]
         self.balls += [replace(group, box=self.balls[0].box) for group in groups]
         return sum(group.n_rows for group in groups)
 

@@ -50,6 +50,11 @@ class Places:
         """One ball around all places."""
         return reduce(merged, self.balls)
 
+    @property
+    def box(self):
+        """Public bounds (low, high), or None."""
+        return self.home.box
+
     def to_units(self, points):
         """Return points of the table in common coordinates."""
         return bounded((points - self.center) / self.radius)

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from skdp._threads import one_thread
+from skdp._threads import one_thread, quiet
 from skdp.accounting import Step
 from skdp.chunks import map_merge
 from skdp.cluster._lattice import Lattice
@@ -309,7 +309,7 @@ def _kmeans(located, points, weights, start, n_init, seed):
         KMeans(k, init=start, n_init=1, random_state=seed),
         KMeans(k, n_init=n_init, random_state=seed),
     ]
-    with one_thread():
+    with one_thread(), quiet():  # cells that coincide are no worry
         best = min((m.fit(points, sample_weight=weights) for m in models), key=lambda m: m.inertia_)
     return located.to_data(best.cluster_centers_)
 

@@ -15,4 +15,4 @@ def density_plan(budget):
 def density_kmeans(rows, curator, n_clusters, *, n_init=30, seed=0):
     """Return a :class:`skdp.cluster._refined.Refined`."""
     located = find_places(rows, curator, n_clusters)
-    return density_road(rows, curator, located, n_clusters, n_init=n_init, seed=seed)
+    return density_road(rows, curator, located, n_clusters, n_init=n_init, seed=seed)[0]

@@ -183,7 +183,7 @@ PUBLIC = {
         "planned": "its unit",
     },
     "model_selection/_dry_run.py": {"tried": "a candidate", "error": "about made-up rows"},
-    "mixture/_private_gmm.py": {"n_features": "public", "means": "a public parameter"},
+    "mixture/_private_gmm.py": {"n_features": "public"},
     "pipeline/_predict.py": {"name": "of a method"},
     "pipeline/_preview.py": {
         "started": "names of steps",
