@@ -11,7 +11,6 @@ from fractions import Fraction
 
 import numpy as np
 
-from skdp._threads import one_thread, quiet
 from skdp.accounting import Step
 from skdp.chunks import map_merge
 from skdp.cluster._lattice import Lattice
@@ -19,6 +18,7 @@ from skdp.cluster._locate import LIMIT
 from skdp.cluster._refined import refined
 from skdp.cluster._starts import ball_points
 from skdp.cluster._sums import cluster_sums, nearest_to
+from skdp.cluster._synopsis import public_kmeans
 from skdp.cluster._trusted import Moved, posterior_counts
 from skdp.mechanisms import ball_rows
 from skdp.mechanisms._exact import sqrt_up
@@ -164,8 +164,6 @@ def _posterior(value, noise, prior):
 
 def _start(prior, mean, spread, noise, k, seed):
     """Return k centres of the ellipsoid of the moments, and a radius that holds a cluster."""
-    from sklearn.cluster import KMeans
-
     half, d = prior.half, len(mean)
     total = float(np.square(half).sum())
     expected = np.diag(np.square(SPREAD * half))
@@ -178,8 +176,7 @@ def _start(prior, mean, spread, noise, k, seed):
     values *= min(1.0, MOST_SPREAD * total / max(float(values.sum()), 1e-300))
     sample = ball_points(SAMPLE * k, d, "moments", seed) * math.sqrt(d + 2)
     points = prior.inside(mean + (sample * np.sqrt(values)) @ vectors.T)
-    with one_thread(), quiet():  # points that coincide are no worry
-        y = KMeans(k, n_init=1, random_state=seed).fit(points).cluster_centers_
+    y, _ = public_kmeans(points, k, seed=seed)
     far = np.sqrt(np.square(points[:, None] - y).sum(axis=2).min(axis=1))
     return y, max(float(np.quantile(far, 0.9)), 0.1)
 

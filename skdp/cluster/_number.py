@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skdp._threads import one_thread
-from skdp.cluster._synopsis import Synopsis, weighted_kmeans
+from skdp.cluster._synopsis import Synopsis, public_kmeans, weighted_kmeans
 
 __all__ = ["cell_costs", "cost_curve", "number_in_places", "number_of_clusters"]
 
@@ -228,8 +227,6 @@ def cell_costs(synopsis, most, *, seed):
     costs : ndarray of shape (most,)
         Sums of squared distances, those within cells included; never increasing.
     """
-    from sklearn.cluster import KMeans
-
     points, w = synopsis.centres, synopsis.weights
     spread = float(w @ _Cells(synopsis).within.sum(axis=1))
     costs, centres = np.zeros(most), (w @ points / w.sum())[None]
@@ -237,11 +234,9 @@ def cell_costs(synopsis, most, *, seed):
         if k > 1:
             squares = np.square(points[:, None] - centres).sum(axis=2).min(axis=1)
             centres = np.vstack([centres, points[np.argmax(w * squares)]])
-        with one_thread():
-            fits = [
-                KMeans(k, init=centres, n_init=1).fit(points, sample_weight=w),
-                KMeans(k, n_init=STARTS, random_state=seed).fit(points, sample_weight=w),
-            ]
-        best = min(fits, key=lambda fit: fit.inertia_)
-        centres, costs[k - 1] = best.cluster_centers_, best.inertia_
+        fits = [
+            public_kmeans(points, k, weights=w, init=centres, seed=seed),
+            public_kmeans(points, k, weights=w, n_init=STARTS, seed=seed),
+        ]
+        centres, costs[k - 1] = min(fits, key=lambda fit: fit[1])
     return np.minimum.accumulate(costs) + spread

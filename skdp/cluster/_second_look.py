@@ -6,12 +6,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from skdp._threads import one_thread, quiet
 from skdp.accounting import Step
 from skdp.chunks import map_merge
 from skdp.cluster._lattice import Lattice
 from skdp.cluster._locate import bounded
 from skdp.cluster._radii import BINS
+from skdp.cluster._synopsis import public_kmeans
 from skdp.cluster._tree import onto_simplex
 from skdp.mechanisms import ball_rows
 from skdp.mechanisms._exact import sqrt_up
@@ -302,16 +302,12 @@ def _line_cells(rows, curator, located, centers, lines, share):
 
 def _kmeans(located, points, weights, start, n_init, seed):
     """Return the better of k-means from ``start`` and from ``n_init`` public starts."""
-    from sklearn.cluster import KMeans
-
     k, start, points = len(start), located.to_units(start), located.to_units(points)
-    models = [
-        KMeans(k, init=start, n_init=1, random_state=seed),
-        KMeans(k, n_init=n_init, random_state=seed),
+    fits = [
+        public_kmeans(points, k, weights=weights, init=start, seed=seed),
+        public_kmeans(points, k, weights=weights, n_init=n_init, seed=seed),
     ]
-    with one_thread(), quiet():  # cells that coincide are no worry
-        best = min((m.fit(points, sample_weight=weights) for m in models), key=lambda m: m.inertia_)
-    return located.to_data(best.cluster_centers_)
+    return located.to_data(min(fits, key=lambda fit: fit[1])[0])
 
 
 def _better(rows, curator, located, pair, cells, cost, share):

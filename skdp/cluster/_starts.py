@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from skdp._public import public_words
-from skdp._threads import one_thread
+from skdp.cluster._synopsis import public_kmeans
 
 __all__ = ["ball_points", "spread_points"]
 
@@ -35,8 +35,5 @@ def spread_points(k, d, seed=0):
     -------
     points : ndarray of shape (k, d)
     """
-    from sklearn.cluster import KMeans
-
     sample = ball_points(k * SAMPLE, d, "ball", seed)
-    with one_thread():
-        return KMeans(k, n_init=1, random_state=seed).fit(sample).cluster_centers_
+    return public_kmeans(sample, k, seed=seed)[0]

@@ -4,9 +4,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from skdp._threads import one_thread
+from skdp._threads import one_thread, quiet
 
-__all__ = ["Synopsis", "weighted_kmeans"]
+__all__ = ["Synopsis", "public_kmeans", "weighted_kmeans"]
 
 DOUBT = 2.0  # noise sds
 
@@ -51,8 +51,6 @@ def weighted_kmeans(synopsis, n_clusters, *, n_init, seed, box):
     cost : float
         Weighted sum of squared distances from cells to their centres.
     """
-    from sklearn.cluster import KMeans
-
     points, weights = synopsis.centres, synopsis.weights
     m = len(points)
     if m <= n_clusters:
@@ -60,7 +58,31 @@ def weighted_kmeans(synopsis, n_clusters, *, n_init, seed, box):
         turn = np.cos(np.outer(copies + seed % 1000, np.sqrt(np.arange(2, 2 + len(box)))) * 7)
         shift = np.where(copies[:, None] < m, 0, 0.01 * turn * box)
         return points[copies % m] + shift, 0.0
-    model = KMeans(n_clusters, n_init=n_init, random_state=seed)
-    with one_thread():
+    return public_kmeans(points, n_clusters, weights=weights, n_init=n_init, seed=seed)
+
+
+def public_kmeans(points, n_clusters, *, seed, weights=None, init="k-means++", n_init=1):
+    """Cluster public or released points: post-processing.
+
+    Parameters
+    ----------
+    points : ndarray of shape (m, p)
+    n_clusters : int
+        At most m.
+    seed : int
+        Public.
+    weights : ndarray of shape (m,), default=None
+    init : "k-means++" or ndarray of shape (n_clusters, p), default="k-means++"
+    n_init : int, default=1
+
+    Returns
+    -------
+    centres : ndarray of shape (n_clusters, p)
+    cost : float
+    """
+    from sklearn.cluster import KMeans
+
+    model = KMeans(n_clusters, init=init, n_init=n_init, random_state=seed)
+    with one_thread(), quiet():  # points that coincide are no worry
         model.fit(points, sample_weight=weights)
     return model.cluster_centers_, float(model.inertia_)

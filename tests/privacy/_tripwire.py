@@ -21,8 +21,6 @@ ROOT = os.path.dirname(skdp.__file__)
 PUBLIC_SEEDS = (
     "friendly/_oracles.py",
     "friendly/_parts.py",
-    "_number.py",
-    "_starts.py",
     "_synopsis.py",
 )
 RANDOMNESS = (
