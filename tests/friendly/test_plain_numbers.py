@@ -8,25 +8,27 @@ import pytest
 from skdp.accounting import Budget, Plan, Step
 from skdp.audit import CannedCurator
 from skdp.friendly import (
-    CovarianceDistance,
     DistancePredicate,
     FusedMatch,
     MatchPredicate,
-    TupleDistance,
-    basic_filter_probabilities,
     diameter_radii,
     find_diameter,
     friendly_tuples_plan,
     group_bits,
     noisy_filter,
-    paradigm,
-    paradigm_inverse,
     replace_one_filter,
     secret_permutation,
     soft_core_average,
     soft_core_sensitivity,
 )
 from skdp.friendly._plain import exact, real, whole
+from skdp.friendly.published import (
+    CovarianceDistance,
+    TupleDistance,
+    basic_filter_probabilities,
+    paradigm,
+    paradigm_inverse,
+)
 
 INTS = [np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64]
 FLOATS = [np.float16, np.float32, np.float64, np.longdouble]
