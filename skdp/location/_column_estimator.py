@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from skdp._compat import Interval
 from skdp._estimator import PrivateEstimator
 from skdp.accounting import Plan
-from skdp.denoising._parameter import check_denoiser, denoised, with_denoiser
+from skdp.denoising._parameter import check_denoiser, with_denoiser
 from skdp.denoising._vector import fitted_law
 from skdp.location._bounded_moments import check_bounds, moment_plan, release_columns
 from skdp.location._column_noise import (
@@ -92,7 +92,8 @@ class ColumnEstimator(PrivateEstimator):
 
     def _check_public(self, n_features):
         self._column_vectors(n_features)
-        check_denoiser(self.denoiser, n_features, self._law())
+        if self.denoiser is not None:
+            check_denoiser(self.denoiser, n_features, self._law())
         if self.bounds is not None:
             check_bounds(
                 self.bounds,
@@ -102,15 +103,6 @@ class ColumnEstimator(PrivateEstimator):
                 sensitivity=self.sensitivity is not None,
             )
         check_strength(self._budget(column_budget), n_features * len(self._statistics()))
-
-    def _law(self):
-        return "laplace" if self.delta == 0 else "gaussian"
-
-    def _denoised(self, value, sd, support=None):
-        """Return a released vector after the denoiser, and its estimated squared error."""
-        law = self._law()
-        scale = sd if law == "gaussian" else sd / math.sqrt(2)
-        return denoised(value, scale, self.denoiser, law=law, support=support)
 
     def _column_vectors(self, n_features):
         return (

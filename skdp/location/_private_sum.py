@@ -102,9 +102,6 @@ class PrivateSum(VectorMixin, PrivateEstimator):
         )
         return {"sum_": sums, "noise_scale_": scale * (math.sqrt(2) if law == "laplace" else 1)}
 
-    def _law(self):
-        return "laplace" if self.delta == 0 else "gaussian"
-
     def interval(self, confidence=0.95, *, simultaneous=False):
         """Return intervals for the sums of these rows clipped to the bounds, column by column.
 
