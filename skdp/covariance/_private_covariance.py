@@ -15,6 +15,7 @@ from skdp.covariance._bounded import bounded_covariance, bounded_plan, checked_b
 from skdp.covariance._engine import covariance_plan, private_covariance
 from skdp.covariance._release import correlation_of, noise_bound, precision_of
 from skdp.location._public import bounds_vectors
+from skdp.scales._noise_level import check_confidence
 
 __all__ = ["PrivateCovariance"]
 
@@ -267,8 +268,7 @@ class PrivateCovariance(PrivateEstimator, EmpiricalCovariance):
             what clipping has taken.
         """
         check_is_fitted(self)
-        if not 0 < confidence < 1:
-            raise ValueError(f"confidence must be in (0, 1). Got {confidence!r} instead.")
+        check_confidence(confidence)
         if norm not in ("operator", "frobenius"):
             raise ValueError(f'norm must be "operator" or "frobenius". Got {norm!r} instead.')
         if not np.isfinite(self.core_noise_):

@@ -6,11 +6,11 @@ from scipy.special import ndtri
 
 from skdp.accounting import Budget, Step
 from skdp.mechanisms._exact import sqrt_up
+from skdp.scales._noise_level import check_confidence
 from skdp.sensitivity import release_mechanism
 
 __all__ = [
     "ColumnNoise",
-    "check_confidence",
     "check_strength",
     "column_budget",
     "column_step",
@@ -39,12 +39,6 @@ def check_strength(budget, k):
             "epsilon is too small to answer anything: the noise in every statistic would exceed "
             "2^20 times what a row can move it by. Pass a larger epsilon, or fewer columns."
         )
-
-
-def check_confidence(confidence):
-    """Raise ValueError unless a confidence is in (0, 1)."""
-    if not 0 < confidence < 1:
-        raise ValueError(f"confidence must be in (0, 1). Got {confidence!r} instead.")
 
 
 def level_of_each(confidence, k, law=None):

@@ -2,8 +2,8 @@
 
 import numpy as np
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
 
+from skdp._schema import later_rows
 from skdp.location._column_estimator import ColumnEstimator, doubt_extremes
 from skdp.location._public import bounds_vectors
 
@@ -130,7 +130,6 @@ class PrivateMinMax(OneToOneFeatureMixin, TransformerMixin, ColumnEstimator):
         X_clipped : ndarray of shape (n_samples, n_features)
             A local view of the rows: as private as X itself.
         """
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        X = later_rows(self, X)
         ends = (end.astype(X.dtype, copy=False) for end in (self.min_, self.max_))
         return np.clip(X, *ends)

@@ -2,9 +2,10 @@
 
 import numpy as np
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted
 
 from skdp._estimator import PrivateEstimator
+from skdp._schema import later_rows
 from skdp.contracts import Contract, Rows
 from skdp.location._column_estimator import ColumnEstimator
 
@@ -29,8 +30,7 @@ class Scaler(OneToOneFeatureMixin, TransformerMixin, ColumnEstimator):
         X_scaled : ndarray of shape (n_samples, n_features)
             A local view of the rows: as private as X itself.
         """
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        X = later_rows(self, X)
         offset, scale = self._of_type(X)
         return (X - offset) / scale
 

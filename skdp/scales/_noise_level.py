@@ -5,7 +5,13 @@ import math
 import numpy as np
 from scipy.special import ndtri
 
-__all__ = ["clear_of_noise", "noise_level", "rounded_level"]
+__all__ = ["check_confidence", "clear_of_noise", "noise_level", "rounded_level"]
+
+
+def check_confidence(confidence):
+    """Raise ValueError unless a confidence is in (0, 1)."""
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence must be in (0, 1). Got {confidence!r} instead.")
 
 
 def clear_of_noise(p, width, *, scale, law="gaussian"):
