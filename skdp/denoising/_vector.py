@@ -6,6 +6,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skdp.contracts import Contract, Released, Rows
 from skdp.denoising._parameter import denoised
+from skdp.scales._noise_level import noise_quantile
 from skdp.sensitivity import release_mechanism
 
 __all__ = ["VectorMixin", "fitted_law"]
@@ -52,6 +53,11 @@ class VectorMixin:
         law = self._law()
         scale = sd if law == "gaussian" else sd / math.sqrt(2)
         return denoised(value, scale, self.denoiser, law=law, support=support)
+
+    def _half_width(self, confidence, simultaneous):
+        """Return half the length of intervals around the vector, for its noise alone."""
+        columns = self.noise_scale_.size if simultaneous else 1
+        return self.noise_scale_ * noise_quantile(confidence, fitted_law(self), columns)
 
     def _law_scale(self, law):
         return self.noise_scale_ if law == "gaussian" else self.noise_scale_ / math.sqrt(2)

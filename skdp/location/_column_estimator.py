@@ -4,20 +4,17 @@ import math
 from numbers import Real
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from skdp._compat import Interval
 from skdp._estimator import PrivateEstimator
 from skdp.accounting import Plan
 from skdp.denoising._parameter import check_denoiser, with_denoiser
-from skdp.denoising._vector import fitted_law
 from skdp.location._bounded_moments import check_bounds, moment_plan, release_columns
 from skdp.location._column_noise import (
     ColumnNoise,
     check_strength,
     column_budget,
     column_step,
-    noise_quantile,
 )
 from skdp.location._descent import LARGEST
 from skdp.location._places import NOTHING, TOO_WIDE, Place, Searcher, place_steps
@@ -164,12 +161,6 @@ class ColumnEstimator(PrivateEstimator):
         ]
         release = release_bounded(bounded, curator, share=curator.remaining, label="statistic")
         return release.values, np.array([noise.deviation(scale) for scale in release.scales])
-
-    def _half_width(self, sd, confidence, simultaneous):
-        """Return half the length of intervals for noise of standard deviations ``sd``."""
-        check_is_fitted(self)
-        columns = sd.size if simultaneous else 1
-        return sd * noise_quantile(confidence, fitted_law(self), columns)
 
 
 def doubt_variance(var, sd, place, curator):

@@ -21,7 +21,7 @@ from skdp.location._bounded_moments import (
     release_columns,
 )
 from skdp.location._centring import CentringMixin
-from skdp.location._column_noise import column_budget, noise_quantile
+from skdp.location._column_noise import column_budget
 from skdp.location._friendly import (
     core_location,
     core_location_plan,
@@ -324,8 +324,7 @@ class PrivateMean(VectorMixin, CentringMixin, PrivateEstimator):
         columns = BoundedColumns.of(self)
         if columns is not None:
             return columns.mean_interval(confidence, simultaneous=simultaneous)
-        together = len(self.location_) if simultaneous else 1
-        half = noise_quantile(confidence, "gaussian", together) * self.noise_scale_
+        half = self._half_width(confidence, simultaneous)
         below, above = self.clipping_bound_ if clipping else np.zeros((2, len(half)))
         return self.released_location_ - half - below, self.released_location_ + half + above
 
