@@ -21,7 +21,14 @@ from skdp.location._places import NOTHING, TOO_WIDE, Place, Searcher, place_step
 from skdp.location._public import bounds_vectors, column_vector
 from skdp.sensitivity import bounded_column, release_bounded
 
-__all__ = ["CLEAR", "UNTOLD", "ColumnEstimator", "doubt_extremes", "doubt_variance"]
+__all__ = [
+    "CLEAR",
+    "UNTOLD",
+    "ColumnEstimator",
+    "ExtremesMixin",
+    "doubt_extremes",
+    "doubt_variance",
+]
 
 ALIKE = "no two values were told apart in a column: all are taken to lie within 1 of a point"
 UNTOLD = "the scale of a column was not found: it is no larger than what noise or unseen rows make"
@@ -176,6 +183,18 @@ def doubt_variance(var, sd, place, curator):
     loose = place.thin[-len(var) :] | (place.excess[-len(var) :] > LOOSE * var)
     curator.doubt(THIN, columns=found & loose)
     return told
+
+
+class ExtremesMixin:
+    """Mixin of estimators of the minimum and the maximum of every column."""
+
+    _reaches = False
+
+    def _statistics(self):
+        return ["min", "max"]
+
+    def _search(self, searcher):
+        return searcher.extremes()
 
 
 def doubt_extremes(low, high, place, curator):

@@ -4,13 +4,13 @@ import numpy as np
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 
 from skdp._schema import later_rows
-from skdp.location._column_estimator import ColumnEstimator, doubt_extremes
+from skdp.location._column_estimator import ColumnEstimator, ExtremesMixin, doubt_extremes
 from skdp.location._public import bounds_vectors
 
 __all__ = ["PrivateMinMax"]
 
 
-class PrivateMinMax(OneToOneFeatureMixin, TransformerMixin, ColumnEstimator):
+class PrivateMinMax(ExtremesMixin, OneToOneFeatureMixin, TransformerMixin, ColumnEstimator):
     """Minima and maxima of the columns under differential privacy, without bounds on the data.
 
     One row decides about an extreme, so it cannot be told well: the released ones are pulled
@@ -77,7 +77,6 @@ class PrivateMinMax(OneToOneFeatureMixin, TransformerMixin, ColumnEstimator):
         **ColumnEstimator._parameter_constraints,
         "bounds": ["array-like", None],
     }
-    _reaches = False
 
     def __init__(
         self,
@@ -97,12 +96,6 @@ class PrivateMinMax(OneToOneFeatureMixin, TransformerMixin, ColumnEstimator):
         self.center = center
         self.random_state = random_state
         self.ledger = ledger
-
-    def _statistics(self):
-        return ["min", "max"]
-
-    def _search(self, searcher):
-        return searcher.extremes()
 
     def _without_rows(self, center):
         ends = bounds_vectors(self.bounds, len(center))

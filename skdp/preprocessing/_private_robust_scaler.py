@@ -160,9 +160,3 @@ class PrivateRobustScaler(Scaler):
             curator.doubt(EQUAL, ~told)
             fitted["scale_"] = np.where(told, scale, 1.0)
         return fitted
-
-    def _affine(self):
-        return (
-            0.0 if self.center_ is None else self.center_,
-            1.0 if self.scale_ is None else self.scale_,
-        )
