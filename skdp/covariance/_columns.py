@@ -6,7 +6,8 @@ import numpy as np
 
 from skdp.columns import stands_out
 from skdp.mechanisms._exact import sqrt_up
-from skdp.scales import RING_SENSITIVITY_SQUARED, LogBins, ring_blocks, ring_columns, top_scale
+from skdp.scales import RING_SENSITIVITY_SQUARED, LogBins, ring_blocks, top_scale
+from skdp.scales._ring import ring_columns
 
 __all__ = ["BINS", "EVEN", "SPARSE", "column_units", "seen_cells", "seen_square"]
 

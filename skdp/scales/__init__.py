@@ -18,7 +18,6 @@ from skdp.scales._noise_level import clear_of_noise, noise_level, rounded_level
 from skdp.scales._ring import (
     RING_SENSITIVITY_SQUARED,
     ring_blocks,
-    ring_columns,
     ring_differences,
     ring_norms,
 )
@@ -37,7 +36,6 @@ __all__ = [
     "private_median",
     "read_scale",
     "ring_blocks",
-    "ring_columns",
     "ring_differences",
     "ring_norms",
     "rounded_level",

@@ -63,23 +63,7 @@ def ring_blocks(Z, keys):
 
 
 def ring_columns(sample, curator, bins, *, share, label):
-    """Release a histogram of every column of :func:`ring_differences`, side by side.
-
-    Parameters
-    ----------
-    sample : Sample
-        Rows ``Z`` with their ``keys``.
-    curator : Curator
-    bins : LogBins
-        Of the sizes of differences.
-    share : float or Fraction
-    label : str
-
-    Returns
-    -------
-    release : Release
-        Of shape (d, n_bins).
-    """
+    """Release histograms of the sizes of :func:`ring_differences`, shape (d, n_bins)."""
     d = sample.Z.shape[1]
     counts = np.zeros((d, bins.n_bins), dtype=np.int64)
     for differences in ring_blocks(sample.Z, sample.keys):
