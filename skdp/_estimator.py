@@ -12,7 +12,7 @@ from skdp._compat import Interval, VisualBlock, fit_context
 from skdp._config import get_config
 from skdp._curator import WORTH_LITTLE, make_curator
 from skdp._grant import Grant
-from skdp._local import Local
+from skdp._local import KeepsLocal, Local
 from skdp._numbers import PlainNumbers
 from skdp._schema import validated_rows
 from skdp._threads import is_quiet, quiet
@@ -40,7 +40,7 @@ WITHHELD = (
 )
 
 
-class PrivateEstimator(PlainNumbers, BaseEstimator):
+class PrivateEstimator(KeepsLocal, PlainNumbers, BaseEstimator):
     """Base of all private estimators.
 
     A subclass has the parameters ``epsilon``, ``delta``, ``random_state`` and ``ledger`` and
@@ -104,11 +104,6 @@ class PrivateEstimator(PlainNumbers, BaseEstimator):
         if not (self._is_granted() or is_quiet()):  # else it is told of by the fit around it
             _warn_of_doubts(self)
         return self
-
-    def __getstate__(self):
-        """Return what a pickle or a copy takes along: everything but what is local."""
-        state = super().__getstate__()
-        return {name: value for name, value in state.items() if not isinstance(value, Local)}
 
     def _doubts(self):
         """Return what of the released is worth little, and why: constant texts."""

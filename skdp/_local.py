@@ -1,6 +1,6 @@
 """What a fitted estimator may keep for its owner although it is private."""
 
-__all__ = ["Local"]
+__all__ = ["KeepsLocal", "Local"]
 
 
 class Local:
@@ -17,3 +17,12 @@ class Local:
             f"a {type(self).__name__} is private and cannot be pickled or copied. Release what you "
             "need of it through a Curator."
         )
+
+
+class KeepsLocal:
+    """Mixin of estimators that may have local attributes, which pickles and copies leave behind."""
+
+    def __getstate__(self):
+        """Return what a pickle or a copy takes along: everything but what is local."""
+        state = super().__getstate__()
+        return {name: value for name, value in state.items() if not isinstance(value, Local)}

@@ -1,11 +1,11 @@
 """What a table must look like, decided and told without quoting it."""
 
 import numpy as np
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdp._config import get_config
 
-__all__ = ["validated_rows", "validated_table"]
+__all__ = ["later_rows", "validated_rows", "validated_table"]
 
 TEXT = (
     "X must be a table of real numbers. Got entries that are not numbers: encode categories first, "
@@ -65,6 +65,18 @@ def validated_rows(estimator, X):
     except (ValueError, TypeError, OverflowError) as error:
         refusal = ValueError(UNREADABLE) if ignore else _without_entries(error)
     raise refusal
+
+
+def later_rows(estimator, X):
+    """Return rows that a fitted estimator shall map, as a float array, for a caller who has them.
+
+    Raises
+    ------
+    ValueError, TypeError
+        Also for other columns than those of the fit.
+    """
+    check_is_fitted(estimator)
+    return validate_data(estimator, X, dtype=[np.float64, np.float32], reset=False)
 
 
 def validated_table(estimator, X):

@@ -32,6 +32,7 @@ PACKAGES = [
         "skdp.denoising",
         "skdp.exceptions",
         "skdp.friendly",
+        "skdp.friendly.published",
         "skdp.inspection",
         "skdp.marginals",
         "skdp.mechanisms",

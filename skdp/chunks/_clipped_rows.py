@@ -2,10 +2,12 @@
 
 import numpy as np
 
+from skdp.chunks._rows import MappedRows
+
 __all__ = ["ClippedRows"]
 
 
-class ClippedRows:
+class ClippedRows(MappedRows):
     """A view of rows whose entries are clipped to bounds.
 
     Parameters
@@ -16,27 +18,15 @@ class ClippedRows:
 
     Notes
     -----
-    **Privacy**: a clipped row is a function of the row alone, so neighbouring tables stay
-    neighbours. NaN and infinity become NaN, no bound: a row that holds them stays absent.
+    **Privacy**: entry by entry, see :class:`MappedRows`. NaN and infinity become NaN, no bound: a
+    row that holds them stays absent.
     """
 
     def __init__(self, rows, low, high):
-        self._rows, self._low, self._high = rows, low, high
-        self.n_features, self.block_rows = rows.n_features, rows.block_rows
+        super().__init__(rows)
+        self._low, self._high = low, high
 
-    def __len__(self):
-        return len(self._rows)
-
-    def blocks(self):
-        """Yield (index of the first row, block of rows), float64."""
-        for start, block in self._rows.blocks():
-            yield start, self._clipped(block)
-
-    def take(self, indices):
-        """Return the rows at ``indices`` as a float64 array."""
-        return self._clipped(self._rows.take(indices))
-
-    def _clipped(self, block):
+    def _mapped(self, block):
         clipped = np.clip(block, self._low, self._high)
         clipped[~np.isfinite(block)] = np.nan
         return clipped

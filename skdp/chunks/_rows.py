@@ -4,7 +4,7 @@ from functools import reduce
 
 import numpy as np
 
-__all__ = ["ArrayRows", "map_merge"]
+__all__ = ["ArrayRows", "MappedRows", "map_merge"]
 
 BLOCK_BYTES = 2**24
 
@@ -36,6 +36,39 @@ class ArrayRows:
     def take(self, indices):
         """Return the rows at ``indices`` as a float64 array."""
         return np.asarray(self._X[indices], dtype=np.float64)
+
+
+class MappedRows:
+    """A view of other rows through a map of each row by itself.
+
+    A subclass writes ``_mapped(block)``: a new float64 array, whose rows are functions of those of
+    the block, one by one.
+
+    Parameters
+    ----------
+    rows : ArrayRows
+
+    Notes
+    -----
+    **Privacy**: a row of the view is a function of the same row behind it, so neighbours stay
+    neighbours.
+    """
+
+    def __init__(self, rows):
+        self._rows = rows
+        self.n_features, self.block_rows = rows.n_features, rows.block_rows
+
+    def __len__(self):
+        return len(self._rows)
+
+    def blocks(self):
+        """Yield (index of the first row, block of rows), float64."""
+        for start, block in self._rows.blocks():
+            yield start, self._mapped(block)
+
+    def take(self, indices):
+        """Return the rows at ``indices`` as a float64 array."""
+        return self._mapped(self._rows.take(indices))
 
 
 def map_merge(rows, statistic, merge):

@@ -57,6 +57,8 @@ class OctaveCells:
     n_side, n_cells : int
     low, high : ndarrays of shape (n_cells,)
         Edges of the cells; positive ones are open below, negative ones above. Finite.
+    size : ndarray of shape (n_cells,)
+        Distance of the farther edge from zero.
     octave : ndarray of int of shape (n_cells,)
         The exponent of the farther edge, 0 for the middle cell.
 
@@ -77,6 +79,7 @@ class OctaveCells:
         self.high = np.concatenate([-edges[-2::-1], edges])
         self.low = -self.high[::-1]
         self.low[self.n_side], self.high[self.n_side] = -edges[0], edges[0]
+        self.size = np.maximum(-self.low, self.high)
         side = first - 1022 + (np.arange(self.n_side) >> halvings)
         self.octave = np.concatenate([side[::-1], [0], side])
 

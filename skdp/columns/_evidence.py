@@ -6,7 +6,7 @@ import numpy as np
 
 from skdp.scales._noise_level import noise_level, rounded_level
 
-__all__ = ["RARE", "WIDTHS", "stands_out"]
+__all__ = ["RARE", "WIDTHS", "stands_out", "windows_above"]
 
 WIDTHS = (1, 2, 4, 8, 16)
 NEAR, FAINT = 6, 3e-4  # cells near others, and the probability that noise passes for rows there
@@ -36,18 +36,35 @@ def stands_out(counts, octave, scale, *, law="gaussian", false=RARE):
     seen : ndarray of bool of shape (n_cells,)
     """
     counts = np.asarray(counts, dtype=np.float64)
-    seen = np.zeros(counts.size, dtype=bool)
-    total = np.concatenate([[0.0], np.cumsum(counts)])
-    for width, level in zip(WIDTHS, _levels(octave.tobytes(), law, false), strict=True):
-        if counts.size < width:
-            break
-        mass = total[width:] - total[:-width]
-        for i in np.flatnonzero(mass > rounded_level(level * scale, width)):
-            if not seen[i : i + width].any():
-                seen[i : i + width] = True
+    levels = zip(WIDTHS, _levels(octave.tobytes(), law, false), strict=True)
+    seen = windows_above(counts, {w: rounded_level(level * scale, w) for w, level in levels})
     sized = seen & (np.arange(counts.size) != counts.size // 2)  # zero is near to no octave
     near = np.convolve(sized, np.ones(2 * NEAR + 1))[NEAR : NEAR + counts.size] > 0
     return seen | (near & (counts > rounded_level(noise_level(FAINT, 1, law=law) * scale, 1)))
+
+
+def windows_above(counts, levels):
+    """Return which cells lie in a window that holds more than its level, narrow windows first.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (n_cells,)
+        Released.
+    levels : dict
+        For every width, rising, a number or one per window.
+
+    Returns
+    -------
+    above : ndarray of bool of shape (n_cells,)
+        A window counts only where none before it does inside.
+    """
+    above = np.zeros(len(counts), dtype=bool)
+    total = np.concatenate([[0.0], np.cumsum(counts)])
+    for width, level in levels.items():
+        for i in np.flatnonzero(total[width:] - total[:-width] > level):
+            if not above[i : i + width].any():
+                above[i : i + width] = True
+    return above
 
 
 @lru_cache(maxsize=64)

@@ -8,6 +8,7 @@ import numpy as np
 from skdp.chunks import map_merge
 from skdp.mechanisms import finite_rows
 from skdp.mechanisms._exact import sqrt_up
+from skdp.scales import grid_bits
 
 __all__ = ["Moments", "bounded_moments", "bounded_sums"]
 
@@ -209,9 +210,7 @@ class _Bernstein:
 
 
 def _bits(budget, share, d):
-    """Return a resolution at which the noise stays below 2^44 grid units, at most 30 bits."""
-    if budget.unit == "pure":
-        noise = math.log2(2 * d) - math.log2(budget.amount * share)
-    else:
-        noise = math.log2(2 * d) / 2 - math.log2(budget.amount * share) / 2
-    return min(BITS, max(1, math.floor(NOISE_BITS - noise)))
+    """Return the resolution of d columns, of which a row moves two numbers each."""
+    strength = budget.amount * share / (2 * d)
+    strength = strength if budget.unit == "pure" else math.sqrt(strength)
+    return grid_bits(strength, noise_bits=NOISE_BITS, most=BITS)

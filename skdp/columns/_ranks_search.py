@@ -6,12 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skdp.chunks import map_merge
-from skdp.columns._cells import OctaveCells
 from skdp.columns._evidence import stands_out
 from skdp.columns._ranks import Ranks, before, cell_counts
 from skdp.columns._ranks_read import estimate, invert, is_one, plain_decimal, spread
-from skdp.mechanisms import finite_rows
+from skdp.columns._survey import CELLS, column_counts
+from skdp.scales import count_rows
 
 __all__ = ["Quantiles", "find_quantiles", "rank_steps"]
 
@@ -95,7 +94,7 @@ def find_quantiles(rows, noise, q, bounds=None):
     -----
     **Privacy** (add or remove one row): a noisy row count, of sensitivity 1; for every column, one
     histogram after the other, of cells that are public or made of what was released before
-    (:class:`OctaveCells`, :func:`cell_counts`). One row is in one cell of each. All else, shares
+    (:data:`CELLS`, :func:`cell_counts`). One row is in one cell of each. All else, shares
     and the end of the search among it, is made of released values.
     """
     return _Search(rows, noise, q, bounds).run()
@@ -129,43 +128,33 @@ class _Search:
         return self._result()
 
     def _count(self):
-        def statistic(start, block):
-            return np.array([np.count_nonzero(finite_rows(block))])
-
-        exact = map_merge(self.rows, statistic, np.add)
         share = PURE_COUNT if self.noise.pure else COUNT
-        release = self.noise.release(exact, share=share, label="row count")
+        release = self.noise.release(
+            np.array([count_rows(self.rows)]), share=share, label="row count"
+        )
         self.count = release.value, self.noise.deviation(release.scale)
         self.n = max(float(release.value[0]), 2 * self.count[1])
 
     def _octaves(self):
         """Look for the rows among all floats; make a _Column of every column that is seen."""
-        cells = OctaveCells()
-
-        def statistic(start, block):
-            finite = np.asarray(block[finite_rows(block)], dtype=np.float64)
-            return np.array([cells.counts(column) for column in finite.T])
-
-        exact = map_merge(self.rows, statistic, np.add)
+        exact = column_counts(self.rows, [CELLS] * self.d, columns=np.arange(self.d))
         share = self._share(self.n * IN_OCTAVES, self.d, OCTAVES)
         looked = self._look(exact, share)
         seen, counts, sd = [], looked.value.astype(np.float64), self._sd(looked)
         for of_column in counts:
-            seen.append(stands_out(of_column, cells.octave, looked.scale, law=self.noise.law))
+            seen.append(stands_out(of_column, CELLS.octave, looked.scale, law=self.noise.law))
         if not all(of_column.any() for of_column in seen):
             again = self._look(exact, AGAIN)
             weight = sd**2 / (sd**2 + self._sd(again) ** 2)
             counts += weight * (again.value - counts)
             scale = looked.scale * math.sqrt(1 - weight)
-            sd, likely = self._sd(again) * math.sqrt(weight), np.abs(cells.octave) <= PLAUSIBLE[1]
+            sd, likely = self._sd(again) * math.sqrt(weight), np.abs(CELLS.octave) <= PLAUSIBLE[1]
             for j in range(self.d):
                 if not seen[j].any():
                     options = {"law": self.noise.law, "false": PLAUSIBLE[0]}
-                    seen[j] = stands_out(counts[j], cells.octave, scale, **options) & likely
+                    seen[j] = stands_out(counts[j], CELLS.octave, scale, **options) & likely
         self.columns = [
-            _Column.among(j, cells, counts[j], seen[j], sd, self.n)
-            for j in range(self.d)
-            if seen[j].any()
+            _Column.among(j, counts[j], seen[j], sd, self.n) for j in range(self.d) if seen[j].any()
         ]
 
     def _look(self, exact, share):
@@ -251,15 +240,15 @@ class _Column:
         return cls(number, np.array(ends), np.array([0.0, n]), ends, (low, high))
 
     @classmethod
-    def among(cls, number, cells, counts, seen, sd, n):
+    def among(cls, number, counts, seen, sd, n):
         """Return a column of which a histogram of octaves has been released."""
         near = np.zeros(len(seen), dtype=bool)
         for i in np.flatnonzero(seen):
-            if i != cells.n_side:
+            if i != CELLS.n_side:
                 near[max(i - NEAR, 0) : i + NEAR + 1] = True
         at = np.flatnonzero(seen | (near & (counts > 2 * sd)))
-        low, high, rows = cells.low[at], cells.high[at], np.maximum(counts[at], 1e-9)
-        low[at == cells.n_side], high[at == cells.n_side] = before(0.0), 0.0
+        low, high, rows = CELLS.low[at], CELLS.high[at], np.maximum(counts[at], 1e-9)
+        low[at == CELLS.n_side], high[at == CELLS.n_side] = before(0.0), 0.0
         upto = np.cumsum(rows)
         x, first = np.unique(np.stack([low, high], axis=1), return_index=True)
         rank = np.stack([upto - rows, upto], axis=1).ravel()[first] * (n / upto[-1])

@@ -73,11 +73,17 @@ class Survey:
         """Released numbers of rows in the seen cells, zero elsewhere."""
         return np.where(self.seen, np.maximum(self.counts, 0.0), 0.0)
 
+    def size(self, q, *, zeros=True):
+        """Return the size below which a part q of the seen entries, or of those but zeros, lie."""
+        order = np.argsort(CELLS.size, kind="stable")
+        sizes, mass = CELLS.size[order], self.masses[order]
+        mass = mass if zeros else np.where(sizes > 0, mass, 0.0)
+        return float(sizes[np.searchsorted(np.cumsum(mass) / mass.sum(), q)])
+
     @property
     def farthest(self):
         """The farthest edge of the seen cells from zero."""
-        ends = np.maximum(np.abs(CELLS.low), np.abs(CELLS.high))[self.seen]
-        return float(ends.max(initial=0.0))
+        return float(CELLS.size[self.seen].max(initial=0.0))
 
 
 def survey_columns(rows, noise, *, share, again=True):

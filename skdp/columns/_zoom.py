@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from skdp.columns._evidence import windows_above
 from skdp.columns._survey import CELLS, column_counts
 
 __all__ = ["Bulk", "zoom_columns"]
@@ -73,7 +74,8 @@ class _Zoom:
                 self.low, self.high = edge - 1.5 * width, edge + 1.5 * width
                 self.narrowed = True
             return
-        mass = np.where(_clear(counts, sd), np.maximum(counts, 0.0), 0.0)
+        clear = windows_above(counts, {w: 3.5 * sd * np.sqrt(w) for w in (1, 2, 4, 8)})
+        mass = np.where(clear, np.maximum(counts, 0.0), 0.0)
         if not mass.any():
             middle, half = self.low / 2 + self.high / 2, self.high / 2 - self.low / 2
             self.bulk = Bulk(middle, half, equal=self.narrowed)
@@ -139,18 +141,6 @@ def zoom_columns(rows, noise, surveys, *, n, least):
     return bulks
 
 
-def _clear(counts, sd):
-    """Return which cells lie in a window above the noise, narrow windows first."""
-    clear = np.zeros(len(counts), dtype=bool)
-    total = np.concatenate([[0.0], np.cumsum(counts)])
-    for width in (1, 2, 4, 8):
-        mass = total[width:] - total[:-width]
-        for i in np.flatnonzero(mass > 3.5 * sd * np.sqrt(width)):
-            if not clear[i : i + width].any():
-                clear[i : i + width] = True
-    return clear
-
-
 def _start(survey, n, sd):
     """Return a Zoom if nearly all entries are alike, else the Bulk around zero."""
     mass = survey.masses
@@ -162,14 +152,5 @@ def _start(survey, n, sd):
     if apart and mass[near].sum() > ALIKE * whole:
         near = [i for i in near if mass[i] > 0.02 * mass.sum()]
         return _Zoom(CELLS.low[near].min(), CELLS.high[near].max())
-    size = np.maximum(np.abs(CELLS.low), np.abs(CELLS.high))
-    order = np.argsort(size, kind="stable")
-    width = _quantile(size[order], mass[order], 0.75)
-    if width == 0:  # most are zeros: the bulk of the others
-        width = _quantile(size[order], np.where(size[order] > 0, mass[order], 0.0), 0.25)
-    return Bulk(0.0, width)
-
-
-def _quantile(sizes, mass, q):
-    part = np.cumsum(mass) / mass.sum()
-    return float(sizes[np.searchsorted(part, q)])
+    # of those that are mostly zeros the bulk of the others
+    return Bulk(0.0, survey.size(0.75) or survey.size(0.25, zeros=False))

@@ -7,6 +7,7 @@ import numpy as np
 from skdp.accounting import Plan, Step
 from skdp.chunks import map_merge
 from skdp.covariance._denoise import denoised, floored
+from skdp.covariance._moments import moment_bits
 from skdp.covariance._release import CLEAR, CovarianceRelease
 from skdp.location._public import bounds_vectors
 from skdp.mechanisms import box_rows, finite_rows
@@ -14,7 +15,6 @@ from skdp.mechanisms._exact import sqrt_up
 
 __all__ = ["bounded_covariance", "bounded_moments", "bounded_plan", "checked_bounds"]
 
-BITS = 15  # 2^32 rows of squared entries 4^15 sum to at most 2^62
 ROWS = 2**16  # whose products sum to less than 2^53
 FEW = "few rows: their number does not stand clear of the noise"
 DROWNED = "no direction stands clear of the noise: too few rows for bounds so wide"
@@ -91,8 +91,7 @@ def bounded_covariance(rows, curator, *, low, high, assume_centered=False, denoi
     """
     d = len(low)
     K = (d + 1) * (d + 2) // 2
-    mu = curator.budget.mu
-    bits = min(BITS, max(1, int(45 + math.log2(mu) - math.log2(K) / 2) // 2))
+    bits = moment_bits(curator.budget.mu / math.sqrt(K))
     upper = np.triu_indices(d + 1)
     exact = bounded_moments(rows, low, high, bits)[upper]
     sensitivity = sqrt_up(16**bits * K)

@@ -7,6 +7,7 @@ import numpy as np
 from skdp.columns import stands_out
 from skdp.mechanisms._exact import sqrt_up
 from skdp.scales import RING_SENSITIVITY_SQUARED, LogBins, ring_blocks, top_scale
+from skdp.scales._ring import ring_columns
 
 __all__ = ["BINS", "EVEN", "SPARSE", "column_units", "seen_cells", "seen_square"]
 
@@ -46,15 +47,10 @@ def column_units(sample, curator, *, share, label):
     **Privacy** (add or remove one row): d histograms of ring differences side by side have
     sensitivity sqrt(5 d), see :func:`skdp.scales.ring_differences`.
     """
-    d = sample.Z.shape[1]
-    counts = np.zeros((d, BINS.n_bins), dtype=np.int64)
-    for differences in ring_blocks(sample.Z, sample.keys):
-        counts += BINS.column_counts(np.abs(differences))
-    sensitivity = sqrt_up(RING_SENSITIVITY_SQUARED * d)
-    release = curator.gaussian(counts, sensitivity=sensitivity, share=share, label=label)
+    release = ring_columns(sample, curator, BINS, share=share, label=label)
     tops = [top_scale(row, release.scale, sample.n, BINS) for row in release.value]
     points = np.array([top == 0 for top in tops])
-    units = np.zeros(d)
+    units = np.zeros(len(tops))
     for j in np.flatnonzero(~points):
         units[j] = math.nan if tops[j] is None else _unit(release, j, tops[j], sample.n)
     if points.any():

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from skdp.mechanisms import ball_rows
+from skdp.scales import grid_bits
 
 __all__ = ["Moments", "release_moments"]
 
@@ -76,7 +77,8 @@ def release_moments(rows, curator, frame, *, radius, share, sum_share, labels):
     entries weighted by sqrt(2), which are no integers. Blocks are so short that BLAS adds the
     integers exactly.
     """
-    bits = _bits(curator, share, sum_share)
+    least = min(float(s) for s in (share, sum_share) if s)
+    bits = moment_bits(curator.budget.mu * math.sqrt(least))
 
     def statistic(block):
         k = frame.dims
@@ -98,7 +100,6 @@ def release_moments(rows, curator, frame, *, radius, share, sum_share, labels):
     return Moments((whole + whole.T) / 2, gram.scale * unit * unit, total, total_sd)
 
 
-def _bits(curator, *shares):
-    """Return a resolution at which all noise stays below 2^45 grid units, at most 15 bits."""
-    least = math.sqrt(min(float(s) for s in shares if s))
-    return min(BITS, max(1, int(45 + math.log2(curator.budget.mu * least)) // 2))
+def moment_bits(strength):
+    """Return a resolution for sums of products, see :func:`skdp.scales.grid_bits`."""
+    return grid_bits(strength, noise_bits=45, most=BITS, power=2)

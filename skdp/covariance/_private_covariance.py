@@ -13,9 +13,9 @@ from skdp._estimator import PrivateEstimator
 from skdp.accounting import Budget
 from skdp.covariance._bounded import bounded_covariance, bounded_plan, checked_bounds
 from skdp.covariance._engine import covariance_plan, private_covariance
-from skdp.covariance._friendly import friendly_covariance, friendly_covariance_plan
 from skdp.covariance._release import correlation_of, noise_bound, precision_of
 from skdp.location._public import bounds_vectors
+from skdp.scales._noise_level import check_confidence
 
 __all__ = ["PrivateCovariance"]
 
@@ -186,7 +186,7 @@ class PrivateCovariance(PrivateEstimator, EmpiricalCovariance):
         if self.bounds is not None:
             plan = bounded_plan(budget)
         else:
-            plan = friendly_covariance_plan if self.method == "friendly" else covariance_plan
+            plan, _ = self._road()
             plan = plan(budget, assume_centered=self.assume_centered)
         notes = (DENOISE,) if self.denoise else ()
         return replace(plan, assumptions=(*plan.assumptions, *notes))
@@ -199,13 +199,21 @@ class PrivateCovariance(PrivateEstimator, EmpiricalCovariance):
                 'bounds with method="auto", or method="friendly" without bounds.'
             )
 
+    def _road(self):
+        """Return the plan and the engine of a fit without bounds."""
+        if self.method != "friendly":
+            return covariance_plan, private_covariance
+        from skdp.covariance.published import friendly_covariance, friendly_covariance_plan
+
+        return friendly_covariance_plan, friendly_covariance
+
     def _release(self, rows, curator):
         options = {"assume_centered": self.assume_centered, "denoise": self.denoise}
         if self.bounds is not None:
             engine, (low, high) = bounded_covariance, bounds_vectors(self.bounds, rows.n_features)
             options |= {"low": low, "high": high}
         else:
-            engine = friendly_covariance if self.method == "friendly" else private_covariance
+            _, engine = self._road()
         release = engine(rows, curator, **options)
         covariance = shrunk(release.covariance, self.shrinkage, release.n_rows)
         return {
@@ -260,8 +268,7 @@ class PrivateCovariance(PrivateEstimator, EmpiricalCovariance):
             what clipping has taken.
         """
         check_is_fitted(self)
-        if not 0 < confidence < 1:
-            raise ValueError(f"confidence must be in (0, 1). Got {confidence!r} instead.")
+        check_confidence(confidence)
         if norm not in ("operator", "frobenius"):
             raise ValueError(f'norm must be "operator" or "frobenius". Got {norm!r} instead.')
         if not np.isfinite(self.core_noise_):

@@ -4,10 +4,11 @@ from numbers import Integral
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted
 
 from skdp._compat import Interval, RealNotInt
 from skdp._estimator import PrivateEstimator
+from skdp._schema import later_rows
 from skdp.accounting import Budget
 from skdp.contracts import Contract, Rows
 from skdp.covariance._bounded import bounded_covariance, bounded_plan, checked_bounds
@@ -185,7 +186,7 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstim
         X_new : ndarray of shape (n_samples, n_components)
             A local view of the rows: as private as X itself.
         """
-        X = self._rows(X)
+        X = later_rows(self, X)
         projected = row_products(X, self.mean_, self.components_)
         if self.whiten:
             projected /= self._lengths()
@@ -243,7 +244,7 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstim
         ll : ndarray of shape (n_samples,)
             A local view of the rows: as private as X itself.
         """
-        gaps = self._rows(X) - self.mean_
+        gaps = later_rows(self, X) - self.mean_
         precision = self.get_precision()
         sign, logdet = np.linalg.slogdet(precision)
         logdet = logdet if sign > 0 else -np.inf
@@ -264,10 +265,6 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstim
         ll : float
         """
         return float(np.mean(self.score_samples(X)))
-
-    def _rows(self, X):
-        check_is_fitted(self)
-        return validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
 
     def _lengths(self):
         """Return the standard deviations of the components, 1 where there is no variance."""

@@ -6,7 +6,7 @@ import numpy as np
 
 from skdp.covariance._beyond import TailLoss
 from skdp.covariance._columns import BINS, EVEN, seen_cells
-from skdp.location._clip import Clip, Distances, Tail
+from skdp.location._clip import Clip, Distances, Tail, joined
 from skdp.mechanisms import row_norms
 from skdp.scales import LogBins
 
@@ -103,9 +103,7 @@ def release_spread(rows, curator, frame, *, per_octave, share, label):
         math.sqrt(frame.dims), per_octave=per_octave, below=BELOW, above=FINE + ABOVE
     )
     fine = 1 + per_octave * (BELOW + FINE)
-    last = bins.n_bins - 1
-    starts = np.append(np.arange(fine), np.arange(fine, last, per_octave // 2))
-    edges = np.array([bins.upper_edge(i) for i in np.append(starts[1:], last) - 1])
+    starts, edges = joined(bins, fine, per_octave // 2)
 
     def statistic(block):
         total = np.zeros(bins.n_bins, dtype=np.int64)
@@ -113,7 +111,7 @@ def release_spread(rows, curator, frame, *, per_octave, share, label):
             total += bins.counts(row_norms(y))
         return total
 
-    counts = np.add.reduceat(rows.total(statistic), np.append(starts, last))
+    counts = np.add.reduceat(rows.total(statistic), starts)
     release = curator.gaussian(counts, sensitivity=1, share=share, label=label)
     told = release.value.astype(float)
     return Spread(Distances(told[:-1], edges, release.scale, fine), rows.n, float(told[-1]))

@@ -11,6 +11,7 @@ from scipy.special import chdtri, ndtri
 
 from skdp.denoising._base import known_noise
 from skdp.denoising._james_stein import james_stein
+from skdp.scales._noise_level import check_confidence
 
 __all__ = ["confidence_ball", "coordinate_interval", "linear_interval"]
 
@@ -165,6 +166,5 @@ def _ball_constant(d, c):
 
 
 def _miss(confidence):
-    if not 0 < confidence < 1:
-        raise ValueError(f"confidence must be in (0, 1). Got {confidence!r} instead.")
+    check_confidence(confidence)
     return 1 - confidence

@@ -5,6 +5,8 @@ import math
 from sklearn.utils.validation import check_is_fitted
 
 from skdp.contracts import Contract, Released, Rows
+from skdp.denoising._parameter import denoised
+from skdp.scales._noise_level import noise_quantile
 from skdp.sensitivity import release_mechanism
 
 __all__ = ["VectorMixin", "fitted_law"]
@@ -21,8 +23,8 @@ def fitted_law(estimator):
 class VectorMixin:
     """Mixin of estimators that release one vector with independent noise of known scale.
 
-    A subclass has ``_law()``, "gaussian" or "laplace", and may have another ``_vector``, the name
-    of the attribute with the vector as released.
+    A subclass may have another ``_law()`` than Laplace for ``delta=0`` and Gaussian else, and
+    another ``_vector``, the name of the attribute with the vector as released.
     """
 
     _vector = "released_location_"
@@ -42,6 +44,20 @@ class VectorMixin:
         check_is_fitted(self)
         law = fitted_law(self)
         return getattr(self, self._vector), self._law_scale(law), law
+
+    def _law(self):
+        return "laplace" if self.delta == 0 else "gaussian"
+
+    def _denoised(self, value, sd, support=None):
+        """Return a released vector after the denoiser, and its estimated squared error."""
+        law = self._law()
+        scale = sd if law == "gaussian" else sd / math.sqrt(2)
+        return denoised(value, scale, self.denoiser, law=law, support=support)
+
+    def _half_width(self, confidence, simultaneous):
+        """Return half the length of intervals around the vector, for its noise alone."""
+        columns = self.noise_scale_.size if simultaneous else 1
+        return self.noise_scale_ * noise_quantile(confidence, fitted_law(self), columns)
 
     def _law_scale(self, law):
         return self.noise_scale_ if law == "gaussian" else self.noise_scale_ / math.sqrt(2)

@@ -1,16 +1,8 @@
 """Friends: rows or tuples close to each other, cores of those with many, and what is safe there."""
 
 from skdp.friendly._average import NoisyVector, friendly_average
-from skdp.friendly._basic_filter import (
-    basic_filter,
-    basic_filter_gamma,
-    basic_filter_probabilities,
-    paradigm,
-    paradigm_inverse,
-)
 from skdp.friendly._certificate import h_index
 from skdp.friendly._core import LocalCore, friendly_core, friendly_core_plan, row_bound
-from skdp.friendly._covariances import CovarianceDistance
 from skdp.friendly._diameter import diameter_radii, diameter_tests, find_diameter
 from skdp.friendly._distance import DistancePredicate
 from skdp.friendly._filters import noisy_filter, replace_one_filter
@@ -18,7 +10,7 @@ from skdp.friendly._fused import friendly_tuples, friendly_tuples_plan
 from skdp.friendly._groups import group_bits, group_friends
 from skdp.friendly._match import FusedMatch, MatchPredicate
 from skdp.friendly._points import RadiusGrid, core_average, friendly_mean, friendly_mean_plan
-from skdp.friendly._predicates import PairwisePredicate, Predicate, TupleDistance
+from skdp.friendly._predicates import Predicate
 from skdp.friendly._soft_core import GridVector, soft_core_average, soft_core_sensitivity
 from skdp.friendly._tuples import (
     find_tuple_diameter,
@@ -28,20 +20,14 @@ from skdp.friendly._tuples import (
 )
 
 __all__ = [
-    "CovarianceDistance",
     "DistancePredicate",
     "FusedMatch",
     "GridVector",
     "LocalCore",
     "MatchPredicate",
     "NoisyVector",
-    "PairwisePredicate",
     "Predicate",
     "RadiusGrid",
-    "TupleDistance",
-    "basic_filter",
-    "basic_filter_gamma",
-    "basic_filter_probabilities",
     "core_average",
     "diameter_radii",
     "diameter_tests",
@@ -59,8 +45,6 @@ __all__ = [
     "group_friends",
     "h_index",
     "noisy_filter",
-    "paradigm",
-    "paradigm_inverse",
     "reorder",
     "replace_one_filter",
     "row_bound",

@@ -11,8 +11,9 @@ from skdp.chunks import ArrayRows, map_merge
 from skdp.friendly._distance import bounds_distance
 from skdp.friendly._filters import group_size, noisy_filter, tail_margin
 from skdp.friendly._groups import group_bits, group_friends
-from skdp.friendly._plain import exact, whole
+from skdp.friendly._plain import whole
 from skdp.mechanisms import finite_rows
+from skdp.mechanisms._exact import exact
 from skdp.mechanisms._tables import as_table
 
 __all__ = ["LocalCore", "friendly_core", "friendly_core_plan", "row_bound"]

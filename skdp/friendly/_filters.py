@@ -7,8 +7,8 @@ import numpy as np
 from scipy.special import ndtri_exp
 
 from skdp.friendly._groups import binomial_bound
-from skdp.friendly._plain import exact, real, whole
-from skdp.mechanisms._exact import sqrt_up
+from skdp.friendly._plain import real, whole
+from skdp.mechanisms._exact import exact, sqrt_up
 
 __all__ = [
     "filter_threshold",

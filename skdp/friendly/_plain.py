@@ -1,18 +1,17 @@
-"""Public numbers as Python's own: integers without a width, floats of 64 bits, exact fractions.
+"""Public numbers as Python's own: integers without a width, floats of 64 bits.
 
-Numbers of NumPy keep their width in sums and products: ``np.int8(100) ** 2`` is 16, and
-``Fraction(np.int64(x))`` holds an integer that wraps. Comparisons do so as well: a bound is rounded
-to float16 before ``np.float16(x) <= bound``. What a proof computes with has passed one of these.
+Numbers of NumPy keep their width in sums and products: ``np.int8(100) ** 2`` is 16. Comparisons do
+so as well: a bound is rounded to float16 before ``np.float16(x) <= bound``. What a proof computes
+with has passed one of these, or :func:`skdp.mechanisms._exact.exact`.
 """
 
 import operator
 from contextlib import suppress
-from fractions import Fraction
-from numbers import Rational, Real
+from numbers import Real
 
 import numpy as np
 
-__all__ = ["exact", "real", "whole"]
+__all__ = ["real", "whole"]
 
 
 def whole(value):
@@ -25,18 +24,6 @@ def whole(value):
 
 def real(value):
     """Return a public number as a float; TypeError for what is no real number."""
-    return float(_number(value))
-
-
-def exact(value):
-    """Return the rational number that an int, a float or a Fraction is, exactly."""
-    value = _number(value)
-    if isinstance(value, Rational):
-        return Fraction(int(value.numerator), int(value.denominator))
-    return Fraction(float(value))
-
-
-def _number(value):
     if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
         raise TypeError(f"a public number was expected. Got {type(value).__name__}.")
-    return value
+    return float(value)

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skdp.accounting import Plan
 from skdp.columns import bounded_moments, two_sided
-from skdp.location._column_noise import check_strength, column_step, level_of_each
+from skdp.location._column_noise import check_strength, column_plan
 from skdp.location._public import bounds_vectors
+from skdp.scales._noise_level import level_of_each
 from skdp.sensitivity import release_mechanism
 
-__all__ = ["BoundedColumns", "check_bounds", "moment_plan", "release_columns", "sum_plan"]
+__all__ = ["BoundedColumns", "check_bounds", "moment_plan", "release_columns"]
 
 FEW = "too few rows to be told from the noise: the results are little more than the bounds"
 MEAN_PART = 0.1  # of what intervals of variances may miss, for the mean that they rest on
@@ -20,12 +20,7 @@ GRID = 33  # values of that mean that are looked at
 
 def moment_plan(budget):
     """Return the plan of :func:`release_columns`."""
-    return Plan(budget, (column_step(budget, "moments"),))
-
-
-def sum_plan(budget):
-    """Return the plan of :func:`skdp.columns.bounded_sums`."""
-    return Plan(budget, (column_step(budget, "sums"),))
+    return column_plan(budget, "moments")
 
 
 def check_bounds(bounds, budget, n_features, **others):

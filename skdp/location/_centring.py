@@ -1,8 +1,8 @@
 """Subtracting a released location from rows."""
 
-import numpy as np
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+
+from skdp._schema import later_rows
 
 __all__ = ["CentringMixin"]
 
@@ -22,6 +22,5 @@ class CentringMixin(OneToOneFeatureMixin, TransformerMixin):
         X_centred : ndarray of shape (n_samples, n_features)
             A local view of the rows: as private as X itself.
         """
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        X = later_rows(self, X)
         return X - self.location_.astype(X.dtype, copy=False)

@@ -10,7 +10,7 @@ from skdp.chunks import map_merge
 from skdp.mechanisms import row_norms
 from skdp.scales import LogBins, clear_of_noise, highest_window, noise_level
 
-__all__ = ["Clip", "Distances", "Tail", "release_distances"]
+__all__ = ["Clip", "Distances", "Tail", "joined", "release_distances"]
 
 OCTAVES_BELOW, OCTAVES_FINE, OCTAVES_ABOVE = 5, 1, 12
 # Probabilities with which noise alone in a window passes for rows: 1e-3 for some narrow window, at
@@ -48,22 +48,29 @@ def release_distances(rows, curator, *, center, scale, around, share):
     """
     d = rows.n_features
     per_octave = 16 if d >= 100 else 8 if d >= 20 else 4
-    fine = LogBins.around(
+    bins = LogBins.around(
         around, per_octave=per_octave, below=OCTAVES_BELOW, above=OCTAVES_FINE + OCTAVES_ABOVE
     )
-    first_coarse = 1 + per_octave * (OCTAVES_BELOW + OCTAVES_FINE)
-    last = fine.n_bins - 1  # the range is shorter at the ends of float64
-    narrow, wide = np.arange(min(first_coarse, last)), np.arange(first_coarse, last, per_octave)
-    starts = np.concatenate([narrow, wide, [last]])
-    edges = np.array([fine.upper_edge(i) for i in starts[1:] - 1])
+    fine = 1 + per_octave * (OCTAVES_BELOW + OCTAVES_FINE)
+    starts, edges = joined(bins, fine, per_octave)
 
     def statistic(start, block):
-        return fine.counts(row_norms(block, center=center, scale=scale))
+        return bins.counts(row_norms(block, center=center, scale=scale))
 
     counts = np.add.reduceat(map_merge(rows, statistic, np.add), starts)
     release = curator.gaussian(counts, sensitivity=1, share=share, label="distances")
     *within, beyond = release.value.astype(float)
-    return Distances(np.array(within), edges, release.scale, first_coarse, beyond=beyond)
+    return Distances(np.array(within), edges, release.scale, fine, beyond=beyond)
+
+
+def joined(bins, fine, width):
+    """Return where cells start, bins beyond the ``fine`` first joined, and the upper edges.
+
+    The last cell holds what lies beyond all bins, and has no edge.
+    """
+    last = bins.n_bins - 1  # the range is shorter at the ends of float64
+    starts = np.concatenate([np.arange(min(fine, last)), np.arange(fine, last, width), [last]])
+    return starts, np.array([bins.upper_edge(i) for i in starts[1:] - 1])
 
 
 class Clip(NamedTuple):

@@ -4,27 +4,31 @@ import math
 from numbers import Real
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from skdp._compat import Interval
 from skdp._estimator import PrivateEstimator
 from skdp.accounting import Plan
-from skdp.denoising._parameter import check_denoiser, denoised, with_denoiser
-from skdp.denoising._vector import fitted_law
+from skdp.denoising._parameter import check_denoiser, with_denoiser
 from skdp.location._bounded_moments import check_bounds, moment_plan, release_columns
 from skdp.location._column_noise import (
     ColumnNoise,
     check_strength,
     column_budget,
     column_step,
-    noise_quantile,
 )
 from skdp.location._descent import LARGEST
 from skdp.location._places import NOTHING, TOO_WIDE, Place, Searcher, place_steps
 from skdp.location._public import bounds_vectors, column_vector
 from skdp.sensitivity import bounded_column, release_bounded
 
-__all__ = ["CLEAR", "UNTOLD", "ColumnEstimator", "doubt_extremes", "doubt_variance"]
+__all__ = [
+    "CLEAR",
+    "UNTOLD",
+    "ColumnEstimator",
+    "ExtremesMixin",
+    "doubt_extremes",
+    "doubt_variance",
+]
 
 ALIKE = "no two values were told apart in a column: all are taken to lie within 1 of a point"
 UNTOLD = "the scale of a column was not found: it is no larger than what noise or unseen rows make"
@@ -92,7 +96,8 @@ class ColumnEstimator(PrivateEstimator):
 
     def _check_public(self, n_features):
         self._column_vectors(n_features)
-        check_denoiser(self.denoiser, n_features, self._law())
+        if self.denoiser is not None:
+            check_denoiser(self.denoiser, n_features, self._law())
         if self.bounds is not None:
             check_bounds(
                 self.bounds,
@@ -102,15 +107,6 @@ class ColumnEstimator(PrivateEstimator):
                 sensitivity=self.sensitivity is not None,
             )
         check_strength(self._budget(column_budget), n_features * len(self._statistics()))
-
-    def _law(self):
-        return "laplace" if self.delta == 0 else "gaussian"
-
-    def _denoised(self, value, sd, support=None):
-        """Return a released vector after the denoiser, and its estimated squared error."""
-        law = self._law()
-        scale = sd if law == "gaussian" else sd / math.sqrt(2)
-        return denoised(value, scale, self.denoiser, law=law, support=support)
 
     def _column_vectors(self, n_features):
         return (
@@ -173,12 +169,6 @@ class ColumnEstimator(PrivateEstimator):
         release = release_bounded(bounded, curator, share=curator.remaining, label="statistic")
         return release.values, np.array([noise.deviation(scale) for scale in release.scales])
 
-    def _half_width(self, sd, confidence, simultaneous):
-        """Return half the length of intervals for noise of standard deviations ``sd``."""
-        check_is_fitted(self)
-        columns = sd.size if simultaneous else 1
-        return sd * noise_quantile(confidence, fitted_law(self), columns)
-
 
 def doubt_variance(var, sd, place, curator):
     """Return which variances are told from their noise, and from what unseen rows make.
@@ -193,6 +183,18 @@ def doubt_variance(var, sd, place, curator):
     loose = place.thin[-len(var) :] | (place.excess[-len(var) :] > LOOSE * var)
     curator.doubt(THIN, columns=found & loose)
     return told
+
+
+class ExtremesMixin:
+    """Mixin of estimators of the minimum and the maximum of every column."""
+
+    _reaches = False
+
+    def _statistics(self):
+        return ["min", "max"]
+
+    def _search(self, searcher):
+        return searcher.extremes()
 
 
 def doubt_extremes(low, high, place, curator):

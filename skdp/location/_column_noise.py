@@ -2,20 +2,16 @@
 
 import math
 
-from scipy.special import ndtri
-
-from skdp.accounting import Budget, Step
+from skdp.accounting import Budget, Plan, Step
 from skdp.mechanisms._exact import sqrt_up
 from skdp.sensitivity import release_mechanism
 
 __all__ = [
     "ColumnNoise",
-    "check_confidence",
     "check_strength",
     "column_budget",
+    "column_plan",
     "column_step",
-    "level_of_each",
-    "noise_quantile",
 ]
 
 FAINTEST = 2.0**20
@@ -41,61 +37,14 @@ def check_strength(budget, k):
         )
 
 
-def check_confidence(confidence):
-    """Raise ValueError unless a confidence is in (0, 1)."""
-    if not 0 < confidence < 1:
-        raise ValueError(f"confidence must be in (0, 1). Got {confidence!r} instead.")
-
-
-def level_of_each(confidence, k, law=None):
-    """Return the confidence of each of k intervals that shall cover together.
-
-    Parameters
-    ----------
-    confidence : float
-    k : int
-    law : str, default=None
-        Of the errors: "gaussian" only if they are one centred Gaussian vector, correlated or not,
-        and every interval covers where its error is within limits that lie evenly around 0.
-
-    Returns
-    -------
-    level : float
-
-    Notes
-    -----
-    Entries of a centred Gaussian vector are within such limits together with no less than the
-    product of the probabilities of each (Sidak 1967): k intervals of level ``confidence^(1/k)``
-    do. Whatever the errors, probabilities to miss add up to no less than that of any miss
-    (Bonferroni): ``1 - (1 - confidence) / k``.
-    """
-    check_confidence(confidence)
-    return confidence ** (1 / k) if law == "gaussian" else 1 - (1 - confidence) / k
-
-
-def noise_quantile(confidence, law, columns=1):
-    """Return how many standard deviations the noise stays within, with a probability.
-
-    Parameters
-    ----------
-    confidence : float
-    law : {"gaussian", "laplace"}
-    columns : int, default=1
-        That do so together, with at least this probability.
-
-    Returns
-    -------
-    z : float
-    """
-    missed = 1 - level_of_each(confidence, columns, law)
-    if law == "laplace":
-        return -math.log(missed) / math.sqrt(2)
-    return -float(ndtri(missed / 2))
-
-
 def column_step(budget, label, at_most=1, times=1):
     """Return the planned step of releases made by :class:`ColumnNoise`."""
     return Step(label, release_mechanism(budget), at_most, times)
+
+
+def column_plan(budget, label):
+    """Return the plan of a fit that makes one such release."""
+    return Plan(budget, (column_step(budget, label),))
 
 
 class ColumnNoise:

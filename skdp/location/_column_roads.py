@@ -119,11 +119,8 @@ def _bulk(survey, n):
     zeros = survey.counts[CELLS.n_side]
     if survey.kind != "rows" or zeros > 0.85 * n:
         return None
-    mass, size = survey.masses, np.maximum(np.abs(CELLS.low), np.abs(CELLS.high))
-    order = np.argsort(size, kind="stable")
-    part = np.cumsum(mass[order]) / mass.sum()
-    bulk = float(size[order][np.searchsorted(part, 0.75)])
-    far = (size / 2 > bulk) & (size / 64 <= bulk)
+    bulk = survey.size(0.75)
+    far = (CELLS.size / 2 > bulk) & (CELLS.size / 64 <= bulk)
     beyond = survey.counts[far].sum() - 1.5 * survey.scale * np.sqrt(np.count_nonzero(far))
     return None if bulk == 0 or beyond > 0.03 * n else bulk
 

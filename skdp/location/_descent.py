@@ -8,7 +8,7 @@ import numpy as np
 from skdp.chunks import map_merge
 from skdp.mechanisms import finite_rows
 
-__all__ = ["LARGEST", "MOST_LEVELS", "TYPICAL_LEVELS", "Brackets", "View", "descend", "middle"]
+__all__ = ["LARGEST", "MOST_LEVELS", "TYPICAL_LEVELS", "Brackets", "View", "descend", "divide"]
 
 LARGEST = float(np.finfo(np.float64).max)
 PARTS = 1000  # quantiles are searched at thousandths
@@ -60,6 +60,11 @@ class Brackets:
     noise: float
 
     @property
+    def middle(self):
+        """The middles of the intervals."""
+        return self.low / 2 + self.high / 2
+
+    @property
     def inside(self):
         """Estimated numbers of rows in the intervals."""
         return self.rank_high - self.rank_low
@@ -109,7 +114,7 @@ def descend(rows, noise, view, p, *, low, high, small, n_rows, accuracy, share, 
     low, high = (np.full(k, end, dtype=np.float64) for end in (low, high))
     found = Brackets(low, high, *ranks, scale * unit)
     for _ in range(MOST_LEVELS):
-        t = np.array([middle(*ends) for ends in zip(found.low, found.high, strict=True)])
+        t = np.array([divide(*ends) for ends in zip(found.low, found.high, strict=True)])
         active = np.flatnonzero((found.low < t) & (t < found.high) & ~small(found))
         part = noise.share(scale, max(1, len(active)))
         if not len(active) or part > share:
@@ -134,12 +139,12 @@ def _ranks(rows, view, active, t, num):
     return map_merge(rows, statistic, np.add)
 
 
-def middle(low, high):
+def divide(low, high):
     """Return where to divide an interval of floats: between signs, then octaves, then in two."""
     if low < 0 < high:
         return 0.0
     if high <= 0:
-        return -middle(-high, -low)
+        return -divide(-high, -low)
     a, b = _octave(low), _octave(high)
     if b - a <= 1:
         return low + (high - low) / 2

@@ -11,7 +11,8 @@ from skdp.friendly import DistancePredicate, h_index, soft_core_average
 from skdp.location._schedule import geometry, locating_schedule
 from skdp.mechanisms import finite_rows
 from skdp.mechanisms._exact import sqrt_up
-from skdp.scales import RING_SENSITIVITY_SQUARED, LogBins, read_scale, ring_blocks, ring_norms
+from skdp.scales import RING_SENSITIVITY_SQUARED, LogBins, read_scale, ring_norms
+from skdp.scales._ring import ring_columns
 
 __all__ = [
     "Sample",
@@ -125,13 +126,8 @@ def column_scales(sample, curator, *, share, largest):
     A constant column takes the smallest scale that was found; a column whose scale was not found
     takes the largest: dividing by a scale that is too small would let it drown all others.
     """
-    d = sample.Z.shape[1]
     bins = LogBins.around(largest, per_octave=1, below=126, above=1)
-    counts = np.zeros((d, bins.n_bins), dtype=np.int64)
-    for differences in ring_blocks(sample.Z, sample.keys):
-        counts += bins.column_counts(np.abs(differences))
-    sensitivity = sqrt_up(RING_SENSITIVITY_SQUARED * d)
-    release = curator.gaussian(counts, sensitivity=sensitivity, share=share, label="column scales")
+    release = ring_columns(sample, curator, bins, share=share, label="column scales")
     found = [read_scale(row, release.scale, sample.n, bins) for row in release.value]
     found = [None if told.nothing else told.scale for told in found]
     positive = [s for s in found if s is not None and s > bins.upper_edge(0)]

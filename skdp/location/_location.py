@@ -51,5 +51,5 @@ class Location(VectorMixin, CentringMixin, ColumnEstimator):
         lower, upper : ndarrays of shape (n_features,)
         """
         check_is_fitted(self)
-        half = self._half_width(self.noise_scale_, confidence, simultaneous)
+        half = self._half_width(confidence, simultaneous)
         return self.released_location_ - half, self.released_location_ + half

@@ -16,7 +16,6 @@ __all__ = [
     "Place",
     "Searcher",
     "bounded",
-    "middle",
     "place_steps",
     "plain",
 ]
@@ -157,7 +156,7 @@ class Searcher:
         near = descend(
             self._rows,
             self._noise,
-            View(np.arange(self.d), middle(found), unit),
+            View(np.arange(self.d), found.middle, unit),
             np.full(self.d, part),
             low=NEAREST,
             high=FARTHEST,
@@ -179,14 +178,7 @@ class Searcher:
         """
         found = self.quantiles([p])
         spacing = self.spacing(found, min(p, 1 - p, 1 / 4))
-        return Place(middle(found), bounded(slack * max(p, 1 - p) * spacing))
-
-    def around_the_median(self, p, slack):
-        """Return the places of several quantiles, as one search for the median tells them."""
-        found = self.quantiles([0.5])
-        spacing = self.spacing(found, 1 / 4)
-        worth = np.concatenate([slack * max(q, 1 - q) * spacing for q in p])
-        return Place(np.tile(middle(found), len(p)), bounded(worth))
+        return Place(found.middle, bounded(slack * max(p, 1 - p) * spacing))
 
     def reach(self, found, center):
         """Return the :class:`Reach` of every column from points in intervals."""
@@ -272,7 +264,7 @@ class Searcher:
         seen = (apart > 0) & (width.reshape(2, -1) <= WIDE * apart).all(axis=0)
         scale = width / np.log(np.maximum(inner / outer, 2.0))
         worth = scale * min(1.0, 1 / self._final(2 * self.d))
-        center = middle(found)
+        center = found.middle
         # the ends that lie inwards, and a row worth what it is among rows that spread over 1
         inwards = np.append(*np.sort(np.clip([high[0], low[1]], low[0], high[1]), axis=0))
         whole = np.abs(center[self.d :] / self.n - center[: self.d] / self.n)
@@ -283,11 +275,6 @@ class Searcher:
             bounded(np.where(found, worth, 1 / self.n)),
             found=found,
         )
-
-
-def middle(found):
-    """Return the middles of intervals."""
-    return found.low / 2 + found.high / 2
 
 
 def plain(low, high):

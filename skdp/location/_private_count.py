@@ -4,16 +4,15 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from skdp._estimator import PrivateEstimator
-from skdp.accounting import Plan
 from skdp.denoising._vector import fitted_law
 from skdp.location._column_noise import (
     ColumnNoise,
     check_strength,
     column_budget,
-    column_step,
-    noise_quantile,
+    column_plan,
 )
 from skdp.scales import count_rows
+from skdp.scales._noise_level import noise_quantile
 
 __all__ = ["PrivateCount"]
 
@@ -80,8 +79,7 @@ class PrivateCount(PrivateEstimator):
         -------
         plan : Plan
         """
-        budget = self._budget(column_budget)
-        return Plan(budget, (column_step(budget, "row count"),))
+        return column_plan(self._budget(column_budget), "row count")
 
     def _check_public(self, n_features):
         check_strength(self._budget(column_budget), 1)

@@ -1,6 +1,5 @@
 """PrivateMean, the estimator."""
 
-import math
 from dataclasses import replace
 from numbers import Real
 
@@ -11,7 +10,7 @@ from skdp._compat import Interval, StrOptions
 from skdp._estimator import PrivateEstimator
 from skdp.accounting import Budget
 from skdp.contracts import Core
-from skdp.denoising._parameter import DENOISER, check_denoiser, denoised, with_denoiser
+from skdp.denoising._parameter import DENOISER, check_denoiser, with_denoiser
 from skdp.denoising._vector import VectorMixin
 from skdp.friendly import DistancePredicate
 from skdp.friendly._distance import bounds_distance
@@ -22,7 +21,7 @@ from skdp.location._bounded_moments import (
     release_columns,
 )
 from skdp.location._centring import CentringMixin
-from skdp.location._column_noise import column_budget, noise_quantile
+from skdp.location._column_noise import column_budget
 from skdp.location._friendly import (
     core_location,
     core_location_plan,
@@ -232,7 +231,7 @@ class PrivateMean(VectorMixin, CentringMixin, PrivateEstimator):
                 trim=self.trim,
                 scale=column_vector("scale", self.scale, rows.n_features) if scaled else self.scale,
             )
-        value, risk = self._denoised(mean)
+        value, risk = self._denoised(mean.location, mean.noise_scale)
         return {
             "location_": value,
             "released_location_": mean.location,
@@ -241,11 +240,6 @@ class PrivateMean(VectorMixin, CentringMixin, PrivateEstimator):
             "clipping_bound_": mean.clipping_bound,
             **more,
         }
-
-    def _denoised(self, mean):
-        law = self._law()
-        scale = mean.noise_scale / (1 if law == "gaussian" else math.sqrt(2))
-        return denoised(mean.location, scale, self.denoiser, law=law)
 
     def _diameter(self):
         if self.diameter is None and self.radius is not None:
@@ -330,13 +324,9 @@ class PrivateMean(VectorMixin, CentringMixin, PrivateEstimator):
         columns = BoundedColumns.of(self)
         if columns is not None:
             return columns.mean_interval(confidence, simultaneous=simultaneous)
-        together = len(self.location_) if simultaneous else 1
-        half = noise_quantile(confidence, "gaussian", together) * self.noise_scale_
+        half = self._half_width(confidence, simultaneous)
         below, above = self.clipping_bound_ if clipping else np.zeros((2, len(half)))
         return self.released_location_ - half - below, self.released_location_ + half + above
-
-    def _law(self):
-        return "laplace" if self.delta == 0 else "gaussian"
 
     def __skdp_contract__(self):
         """Return what this step reads and yields: a released vector."""

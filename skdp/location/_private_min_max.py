@@ -2,15 +2,15 @@
 
 import numpy as np
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skdp.location._column_estimator import ColumnEstimator, doubt_extremes
+from skdp._schema import later_rows
+from skdp.location._column_estimator import ColumnEstimator, ExtremesMixin, doubt_extremes
 from skdp.location._public import bounds_vectors
 
 __all__ = ["PrivateMinMax"]
 
 
-class PrivateMinMax(OneToOneFeatureMixin, TransformerMixin, ColumnEstimator):
+class PrivateMinMax(ExtremesMixin, OneToOneFeatureMixin, TransformerMixin, ColumnEstimator):
     """Minima and maxima of the columns under differential privacy, without bounds on the data.
 
     One row decides about an extreme, so it cannot be told well: the released ones are pulled
@@ -77,7 +77,6 @@ class PrivateMinMax(OneToOneFeatureMixin, TransformerMixin, ColumnEstimator):
         **ColumnEstimator._parameter_constraints,
         "bounds": ["array-like", None],
     }
-    _reaches = False
 
     def __init__(
         self,
@@ -97,12 +96,6 @@ class PrivateMinMax(OneToOneFeatureMixin, TransformerMixin, ColumnEstimator):
         self.center = center
         self.random_state = random_state
         self.ledger = ledger
-
-    def _statistics(self):
-        return ["min", "max"]
-
-    def _search(self, searcher):
-        return searcher.extremes()
 
     def _without_rows(self, center):
         ends = bounds_vectors(self.bounds, len(center))
@@ -130,7 +123,6 @@ class PrivateMinMax(OneToOneFeatureMixin, TransformerMixin, ColumnEstimator):
         X_clipped : ndarray of shape (n_samples, n_features)
             A local view of the rows: as private as X itself.
         """
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        X = later_rows(self, X)
         ends = (end.astype(X.dtype, copy=False) for end in (self.min_, self.max_))
         return np.clip(X, *ends)

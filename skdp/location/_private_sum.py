@@ -6,9 +6,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from skdp._estimator import PrivateEstimator
 from skdp.columns import bounded_sums
-from skdp.denoising._vector import VectorMixin, fitted_law
-from skdp.location._bounded_moments import check_bounds, sum_plan
-from skdp.location._column_noise import column_budget, noise_quantile
+from skdp.denoising._vector import VectorMixin
+from skdp.location._bounded_moments import check_bounds
+from skdp.location._column_noise import column_budget, column_plan
 from skdp.location._public import bounds_vectors
 
 __all__ = ["PrivateSum"]
@@ -90,7 +90,7 @@ class PrivateSum(VectorMixin, PrivateEstimator):
         -------
         plan : Plan
         """
-        return sum_plan(self._budget(column_budget))
+        return column_plan(self._budget(column_budget), "sums")
 
     def _check_public(self, n_features):
         check_bounds(self.bounds, self._budget(column_budget), n_features)
@@ -101,9 +101,6 @@ class PrivateSum(VectorMixin, PrivateEstimator):
             rows, curator, low=low, high=high, share=curator.remaining, label="sums"
         )
         return {"sum_": sums, "noise_scale_": scale * (math.sqrt(2) if law == "laplace" else 1)}
-
-    def _law(self):
-        return "laplace" if self.delta == 0 else "gaussian"
 
     def interval(self, confidence=0.95, *, simultaneous=False):
         """Return intervals for the sums of these rows clipped to the bounds, column by column.
@@ -120,6 +117,5 @@ class PrivateSum(VectorMixin, PrivateEstimator):
         lower, upper : ndarrays of shape (n_features,)
         """
         check_is_fitted(self)
-        columns = len(self.sum_) if simultaneous else 1
-        half = noise_quantile(confidence, fitted_law(self), columns) * self.noise_scale_
+        half = self._half_width(confidence, simultaneous)
         return self.sum_ - half, self.sum_ + half

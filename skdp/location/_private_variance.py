@@ -190,7 +190,7 @@ class PrivateVariance(VectorMixin, ColumnEstimator):
         columns = BoundedColumns.of(self)
         if columns is not None:
             return columns.variance_interval(confidence, simultaneous=simultaneous)
-        half = self._half_width(self.noise_scale_, confidence, simultaneous)
+        half = self._half_width(confidence, simultaneous)
         lower = self.released_var_ - half
         upper = self.released_var_ + half + self.clipping_bound_
         return np.maximum(lower, 0.0), np.maximum(upper, 0.0)

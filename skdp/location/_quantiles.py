@@ -7,11 +7,12 @@ from skdp._compat import StrOptions
 from skdp.accounting import Plan
 from skdp.denoising._vector import fitted_law
 from skdp.location._choice import choice_step, choose_quantile
-from skdp.location._column_noise import check_strength, column_budget, level_of_each
+from skdp.location._column_noise import check_strength, column_budget
 from skdp.location._location import SLACK, Location
 from skdp.location._places import place_steps
 from skdp.location._public import bounds_vectors
 from skdp.location._rank_release import rank_plan_steps, release_quantiles
+from skdp.scales._noise_level import level_of_each
 from skdp.sensitivity import Quantile
 
 __all__ = ["QuantileEstimator"]

@@ -7,10 +7,10 @@ import numpy as np
 
 from skdp.columns import find_quantiles, limits, rank_steps, two_sided
 from skdp.location._column_noise import ColumnNoise, column_step
+from skdp.location._places import NOTHING
 
 __all__ = ["RankCurves", "rank_plan_steps", "release_quantiles"]
 
-NOTHING = "nothing found: too few rows to tell where they lie; the result is no more than a start"
 OPEN = "nothing clear beyond a quantile: too few rows on one of its sides"
 
 

@@ -232,8 +232,7 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, PrivateEstimator):
                 "ledger= to the search, which is charged as a whole."
             )
         refuse_frozen(self.estimator)
-        candidates = self._candidates()
-        budgets = self._budgets(len(candidates))
+        candidates, budgets = self._planned()
         check_runs(self.estimator, candidates, budgets.run)
         if budgets.reference is not None:
             check_runs(self.estimator, candidates[:1], budgets.reference)
@@ -249,8 +248,7 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, PrivateEstimator):
         )
 
     def _read(self, X, y):
-        candidates = self._candidates()
-        budgets = self._budgets(len(candidates))
+        candidates, budgets = self._planned()
         scorer = scorer_of(self.scoring, self.estimator)
         first = model_of(self.estimator, candidates[0], budgets.run, None)
         target, numbers = self._target(X, y, scorer), _reads_numbers(first, X)
@@ -274,8 +272,7 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, PrivateEstimator):
             return self._search(rows, curator)
 
     def _search(self, table, curator):
-        candidates = self._candidates()
-        budgets = self._budgets(len(candidates))
+        candidates, budgets = self._planned()
         scorer, seed = scorer_of(self.scoring, self.estimator), curator.seed
         runs = Runs(table, curator, *split(table, curator.coins, self.holdout))
         numbers = curator.draw(self._trials(), len(candidates), mu=budgets.mu, label="search")
@@ -306,16 +303,16 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, PrivateEstimator):
         report = getattr(self.best_estimator_, "privacy_report_", None)
         return () if report is None else doubts_of(report)
 
-    def _candidates(self):
-        return candidates_of(self.param_distributions, self.n_candidates)
-
     def _trials(self):
         return trials_of(float(LAWS.get(self.n_trials, self.n_trials)), float(self.mean_trials))
 
-    def _budgets(self, n_candidates):
+    def _planned(self):
+        """Return the candidates, and what a search of them costs."""
+        candidates = candidates_of(self.param_distributions, self.n_candidates)
         needed = scorer_of(self.scoring, self.estimator).needs_reference
         share = float(self.reference_share) if needed else 0.0
-        return search_budgets(self.epsilon, self.delta, self._trials(), n_candidates, share)
+        budgets = search_budgets(self.epsilon, self.delta, self._trials(), len(candidates), share)
+        return candidates, budgets
 
     def _target(self, X, y, scorer):
         """Return the targets, if they are used, an array with one entry per row."""

@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from skdp.location._column_estimator import doubt_extremes
+from skdp.location._column_estimator import ExtremesMixin, doubt_extremes
 from skdp.preprocessing._scaler import Scaler, usable
 
 __all__ = ["PrivateMinMaxScaler"]
 
 
-class PrivateMinMaxScaler(Scaler):
+class PrivateMinMaxScaler(ExtremesMixin, Scaler):
     """Map the columns to a range by minima and maxima that were released with noise.
 
     A private :class:`sklearn.preprocessing.MinMaxScaler`. One row decides about an extreme, so
@@ -75,7 +75,6 @@ class PrivateMinMaxScaler(Scaler):
         "feature_range": [tuple],
         "clip": ["boolean"],
     }
-    _reaches = False
 
     def __init__(
         self,
@@ -99,12 +98,6 @@ class PrivateMinMaxScaler(Scaler):
         if len(ends) != 2 or not ends[0] < ends[1]:
             raise ValueError(f"feature_range must hold two numbers that rise. Got {ends!r}.")
         super()._check_public(n_features)
-
-    def _statistics(self):
-        return ["min", "max"]
-
-    def _search(self, searcher):
-        return searcher.extremes()
 
     def _without_rows(self, center):
         return [center, center + 1]

@@ -10,6 +10,7 @@ from skdp.location._column_noise import check_strength, column_budget
 from skdp.location._public import bounds_vectors
 from skdp.location._rank_release import rank_plan_steps, release_quantiles
 from skdp.preprocessing._scaler import Scaler
+from skdp.sensitivity import release_mechanism
 
 __all__ = ["PrivateRobustScaler"]
 
@@ -151,7 +152,7 @@ class PrivateRobustScaler(Scaler):
         value, sd, curves = release_quantiles(rows, curator, q, bounds)
         fitted = {"center_": value[-1] if self.with_centering else None, "scale_": None}
         if self.with_scaling:
-            low, high = curves.interval(value, SURE, self._law())
+            low, high = curves.interval(value, SURE, release_mechanism(curator.budget))
             told = (low[1] > high[0]) & np.isfinite(sd[:2]).all(axis=0)
             unit = ndtri(ends[1]) - ndtri(ends[0]) if self.unit_variance else 1.0
             scale = np.minimum((value[1] / 2 - value[0] / 2) / unit, LARGEST / 2) * 2
@@ -159,9 +160,3 @@ class PrivateRobustScaler(Scaler):
             curator.doubt(EQUAL, ~told)
             fitted["scale_"] = np.where(told, scale, 1.0)
         return fitted
-
-    def _affine(self):
-        return (
-            0.0 if self.center_ is None else self.center_,
-            1.0 if self.scale_ is None else self.scale_,
-        )

@@ -82,6 +82,7 @@ class PrivateStandardScaler(Scaler):
         "with_mean": ["boolean"],
         "with_std": ["boolean"],
     }
+    _offset = "mean_"
 
     def __init__(
         self,
@@ -144,9 +145,3 @@ class PrivateStandardScaler(Scaler):
         with np.errstate(invalid="ignore"):
             fitted["scale_"] = np.where(told, np.sqrt(fitted["var_"]), 1.0)
         return fitted
-
-    def _affine(self):
-        return (
-            0.0 if self.mean_ is None else self.mean_,
-            1.0 if self.scale_ is None else self.scale_,
-        )

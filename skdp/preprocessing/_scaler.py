@@ -2,9 +2,10 @@
 
 import numpy as np
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted
 
 from skdp._estimator import PrivateEstimator
+from skdp._schema import later_rows
 from skdp.contracts import Contract, Rows
 from skdp.location._column_estimator import ColumnEstimator
 
@@ -12,10 +13,11 @@ __all__ = ["Scaler"]
 
 
 class Scaler(OneToOneFeatureMixin, TransformerMixin, ColumnEstimator):
-    """Base of scalers. A subclass writes ``_affine()``, the released ``(offset, scale)``."""
+    """Base of scalers: rows less an ``_offset``, the name of an attribute, over ``scale_``."""
 
     _parameter_constraints: dict = PrivateEstimator._parameter_constraints
     sensitivity = center = None
+    _offset = "center_"
 
     def transform(self, X):
         """Scale every row by the released parameters.
@@ -29,8 +31,7 @@ class Scaler(OneToOneFeatureMixin, TransformerMixin, ColumnEstimator):
         X_scaled : ndarray of shape (n_samples, n_features)
             A local view of the rows: as private as X itself.
         """
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        X = later_rows(self, X)
         offset, scale = self._of_type(X)
         return (X - offset) / scale
 
@@ -49,6 +50,11 @@ class Scaler(OneToOneFeatureMixin, TransformerMixin, ColumnEstimator):
         X = check_array(X, dtype=[np.float64, np.float32])
         offset, scale = self._of_type(X)
         return X * scale + offset
+
+    def _affine(self):
+        """Return what to subtract, and what to divide by then."""
+        offset, scale = getattr(self, self._offset), self.scale_
+        return 0.0 if offset is None else offset, 1.0 if scale is None else scale
 
     def _of_type(self, X):
         return (np.asarray(part).astype(X.dtype, copy=False) for part in self._affine())

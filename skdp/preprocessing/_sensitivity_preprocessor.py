@@ -4,12 +4,12 @@ from numbers import Real
 
 import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from skdp._compat import HasMethods, Interval, StrOptions, fit_context
-from skdp._local import Local
+from skdp._local import KeepsLocal, Local
 from skdp._numbers import PlainNumbers
-from skdp._schema import validated_rows
+from skdp._schema import later_rows, validated_rows
 from skdp.chunks import ArrayRows
 from skdp.contracts import BoundedStatistic, Contract, Rows
 from skdp.location._public import column_vector
@@ -21,7 +21,9 @@ __all__ = ["BoundedValues", "SensitivityPreprocessor"]
 LOCAL = "_local"
 
 
-class SensitivityPreprocessor(PlainNumbers, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+class SensitivityPreprocessor(
+    KeepsLocal, PlainNumbers, OneToOneFeatureMixin, TransformerMixin, BaseEstimator
+):
     """Make a statistic of unbounded columns one that a single row moves by a bounded amount.
 
     Of every column the statistic is replaced by the nearest one that adding or removing a row moves
@@ -138,11 +140,6 @@ class SensitivityPreprocessor(PlainNumbers, OneToOneFeatureMixin, TransformerMix
     def __sklearn_is_fitted__(self):
         return hasattr(self, "n_features_in_")
 
-    def __getstate__(self):
-        """Return what a pickle or a copy takes along: everything but what is local."""
-        state = super().__getstate__()
-        return {name: value for name, value in state.items() if not isinstance(value, Local)}
-
     def transform(self, X):
         """Map every row, so that the table of the fit gets the bounded statistic.
 
@@ -156,8 +153,7 @@ class SensitivityPreprocessor(PlainNumbers, OneToOneFeatureMixin, TransformerMix
             **Local, not private**, and neither is the map: columns are shifted, or scaled around
             their mean for measures of spread, by amounts that were computed from rows.
         """
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        X = later_rows(self, X)
         columns = [m.apply(X[:, j]) for j, m in enumerate(self.bounded_values().maps)]
         return np.column_stack(columns).astype(X.dtype, copy=False)
 

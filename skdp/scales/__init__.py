@@ -5,6 +5,7 @@ Engines: functions of rows, public parameters and a Curator.
 
 from skdp.scales._bisection import private_median
 from skdp.scales._clipped import clipped_sum, count_rows
+from skdp.scales._grid_bits import grid_bits
 from skdp.scales._log_histogram import (
     LogBins,
     Reading,
@@ -29,6 +30,7 @@ __all__ = [
     "clear_of_noise",
     "clipped_sum",
     "count_rows",
+    "grid_bits",
     "highest_window",
     "noise_level",
     "private_median",

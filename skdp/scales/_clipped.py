@@ -6,10 +6,12 @@ import numpy as np
 
 from skdp.chunks import map_merge
 from skdp.mechanisms import ball_sum, finite_rows
+from skdp.scales._grid_bits import grid_bits
 
 __all__ = ["clipped_sum", "count_rows"]
 
 BITS = 20  # a row of the length of the clip radius is 2^20 grid units long
+NOISE_BITS = 40
 
 
 def count_rows(rows):
@@ -54,7 +56,8 @@ def clipped_sum(rows, curator, *, center, radius, share, label, scale=None, drop
     2^bits, checked in integers, as a function of that row and of released values; the l2
     sensitivity of the integer sum is 2^bits exactly.
     """
-    bits = _bits(curator, share)
+    strength = curator.budget.mu * math.sqrt(share)
+    bits = grid_bits(strength, noise_bits=NOISE_BITS, most=BITS)
 
     def statistic(start, block):
         return ball_sum(block, center=center, radius=radius, bits=bits, scale=scale, drop=drop)
@@ -63,8 +66,3 @@ def clipped_sum(rows, curator, *, center, radius, share, label, scale=None, drop
     release = curator.gaussian(total, sensitivity=2**bits, share=share, label=label)
     unit = radius / 2**bits
     return release.value * unit, release.scale * unit, kept
-
-
-def _bits(curator, share):
-    """Return a resolution at which the noise stays below 2^40 grid units, at most 20 bits."""
-    return min(BITS, max(1, 40 + math.floor(math.log2(curator.budget.mu * math.sqrt(share)))))

@@ -3,8 +3,15 @@
 import numpy as np
 
 from skdp.mechanisms import row_norms
+from skdp.mechanisms._exact import sqrt_up
 
-__all__ = ["RING_SENSITIVITY_SQUARED", "ring_blocks", "ring_differences", "ring_norms"]
+__all__ = [
+    "RING_SENSITIVITY_SQUARED",
+    "ring_blocks",
+    "ring_columns",
+    "ring_differences",
+    "ring_norms",
+]
 
 RING_SENSITIVITY_SQUARED = 5
 CELLS = 2**16  # of a block that stays in the cache
@@ -53,3 +60,13 @@ def ring_blocks(Z, keys):
     for start in range(0, len(order), step):
         part = slice(start, start + step)
         yield Z[order[part]] - Z[before[part]]
+
+
+def ring_columns(sample, curator, bins, *, share, label):
+    """Release histograms of the sizes of :func:`ring_differences`, shape (d, n_bins)."""
+    d = sample.Z.shape[1]
+    counts = np.zeros((d, bins.n_bins), dtype=np.int64)
+    for differences in ring_blocks(sample.Z, sample.keys):
+        counts += bins.column_counts(np.abs(differences))
+    sensitivity = sqrt_up(RING_SENSITIVITY_SQUARED * d)
+    return curator.gaussian(counts, sensitivity=sensitivity, share=share, label=label)

@@ -12,8 +12,9 @@ from skdp.accounting._matrix_noise import gdp_to_pure, noise_delta
 from skdp.audit import conditional_sensitivity, non_interference
 from skdp.audit._matrices import matrix_distance, matrix_factor
 from skdp.chunks import ArrayRows
-from skdp.covariance import PrivateCovariance, _friendly
-from skdp.covariance._friendly import (
+from skdp.covariance import PrivateCovariance
+from skdp.covariance.published import _friendly
+from skdp.covariance.published._friendly import (
     FAILED,
     SHARES,
     TAKEN,
@@ -23,9 +24,9 @@ from skdp.covariance._friendly import (
     friendly_factor,
     parts_for,
 )
-from skdp.covariance._part_matrices import average_distance, exact_average, part_matrices
+from skdp.covariance.published._part_matrices import average_distance, exact_average, part_matrices
 from skdp.exceptions import AuditFailure, PlanError, SeededNoiseWarning
-from skdp.friendly import CovarianceDistance
+from skdp.friendly.published import CovarianceDistance
 from skdp.mechanisms import RowKeys, make_entropy
 from tests._curators import CannedCurator, FixedKeys, check_replay
 from tests.accounting._literature import safe_distance

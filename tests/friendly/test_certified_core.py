@@ -9,13 +9,8 @@ from skdp import FriendlyCoreFilter, PrivateMean, make_private_pipeline
 from skdp._curator import replaced_curator
 from skdp.audit import CannedCurator, FixedKeys, check_replay
 from skdp.contracts import Core, chain_problems
-from skdp.friendly import (
-    CovarianceDistance,
-    DistancePredicate,
-    LocalCore,
-    PairwisePredicate,
-    friendly_average,
-)
+from skdp.friendly import DistancePredicate, LocalCore, friendly_average
+from skdp.friendly.published import CovarianceDistance, PairwisePredicate
 
 pytestmark = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")
 

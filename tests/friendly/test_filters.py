@@ -7,14 +7,14 @@ import pytest
 
 from skdp._curator import Curator
 from skdp.accounting import Budget, Plan, Step
-from skdp.friendly._basic_filter import (
+from skdp.friendly._filters import _chernoff, noisy_filter, replace_one_filter, tail_margin
+from skdp.friendly.published._basic_filter import (
     basic_filter,
     basic_filter_gamma,
     basic_filter_probabilities,
     paradigm,
     paradigm_inverse,
 )
-from skdp.friendly._filters import _chernoff, noisy_filter, replace_one_filter, tail_margin
 from skdp.mechanisms import RowKeys, make_entropy
 
 ALPHAS = [Fraction(0), Fraction(1, 10), Fraction(1, 4), Fraction(2, 5)]

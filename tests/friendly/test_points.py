@@ -9,16 +9,10 @@ import pytest
 from skdp._curator import make_curator
 from skdp.accounting import Budget, Plan, Step
 from skdp.audit import CannedCurator, FixedKeys, check_replay
-from skdp.friendly import (
-    DistancePredicate,
-    LocalCore,
-    _core,
-    basic_filter,
-    friendly_average,
-    paradigm_inverse,
-)
+from skdp.friendly import DistancePredicate, LocalCore, _core, friendly_average
 from skdp.friendly._core import friendly_core
 from skdp.friendly._points import RadiusGrid, friendly_mean, friendly_mean_plan
+from skdp.friendly.published import basic_filter, paradigm_inverse
 from skdp.mechanisms import make_entropy
 
 RHO_1 = Budget.gaussian(8.53, 1e-8)  # mu^2 = 1.993, that of rho = 1

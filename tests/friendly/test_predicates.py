@@ -2,9 +2,10 @@ import numpy as np
 import pytest
 
 from skdp.friendly import DistancePredicate
-from skdp.friendly._covariances import CovarianceDistance
 from skdp.friendly._match import FusedMatch, MatchPredicate
-from skdp.friendly._predicates import PairwisePredicate, Predicate, TupleDistance
+from skdp.friendly._predicates import Predicate
+from skdp.friendly.published import PairwisePredicate, TupleDistance
+from skdp.friendly.published._covariances import CovarianceDistance
 
 
 def test_every_predicate_keeps_the_contract():

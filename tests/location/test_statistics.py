@@ -17,7 +17,7 @@ from skdp.location import (
     PrivateVariance,
 )
 from skdp.location._column_noise import ColumnNoise, column_budget
-from skdp.location._descent import middle
+from skdp.location._descent import divide
 
 pytestmark = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")
 
@@ -312,15 +312,15 @@ def test_nothing_private_survives(estimator):
 )
 def test_intervals_are_divided_inside_and_end(low, high):
     """From both ends of all floats to a single one in a few steps, wherever it is."""
-    t = middle(low, high)
+    t = divide(low, high)
     assert low < t < high
-    assert middle(-high, -low) == -t
+    assert divide(-high, -low) == -t
 
 
 @pytest.mark.parametrize("target", [0.0, 1.5, 42.0, -7e9, 1e-200, 1.7e308, 5e-324])
 def test_descent_reaches_every_float(target):
     low, high, steps = -np.finfo(float).max, np.finfo(float).max, 0
-    while low < (t := middle(low, high)) < high and high / 2 - low / 2 > abs(target) / 16:
+    while low < (t := divide(low, high)) < high and high / 2 - low / 2 > abs(target) / 16:
         low, high, steps = (low, t, steps + 1) if target <= t else (t, high, steps + 1)
     assert low <= target <= high and steps < 40
     assert steps < 12 or not 1 <= abs(target) <= 100

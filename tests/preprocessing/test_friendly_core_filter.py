@@ -9,7 +9,8 @@ from sklearn.pipeline import make_pipeline
 from skdp import FriendlyCoreFilter, PrivateMean
 from skdp.contracts import Core, chain_problems, contract_of
 from skdp.exceptions import SeededNoiseWarning
-from skdp.friendly import DistancePredicate, PairwisePredicate
+from skdp.friendly import DistancePredicate
+from skdp.friendly.published import PairwisePredicate
 from skdp.mechanisms import make_entropy
 from skdp.mechanisms._entropy import RowKeys
 from skdp.preprocessing._row_set import digests

@@ -33,10 +33,12 @@ ROOT = Path(__file__).parents[2] / "skdp"
 
 
 def room(path):
-    """Return the room of a file: its package, or its own name."""
-    if path in ENGINE_FILES:
-        return "location/engine"
-    return path.split("/")[0].removesuffix(".py")
+    """Return the room of a file: its package, one within it that has rules, or its own name."""
+    parts = path.split("/")
+    inner = "/".join(parts[:2])
+    if path in ENGINE_FILES or inner in IMPORTS:
+        return ENGINE_FILES.get(path, inner)
+    return parts[0].removesuffix(".py")
 
 
 def allowed(path, places):
@@ -204,9 +206,8 @@ def imports(path, tree):
             continue
         for name in names:
             if name.split(".")[0] == "skdp":
-                there = room("/".join(name.split(".")[1:]) or "__init__")
-                if "/".join(name.split(".")[1:]) + ".py" in ENGINE_FILES:
-                    there = "location/engine"
+                file = "/".join(name.split(".")[1:])
+                there = ENGINE_FILES.get(f"{file}.py") or room(file or "__init__")
                 if there not in IMPORTS[here] and there != here:
                     yield node, f"{here} imports {name}"
             elif name.split(".")[0] != "sklearn" or here not in WITHOUT_SKLEARN:

@@ -38,10 +38,10 @@ SETATTR = {
     "denoising/_base.py": "denoisers are fitted on released vectors",
     "_estimator.py": "sets what _release returned",
     "_numbers.py": "parameters become Python's own numbers",
-    "friendly/_covariances.py": "a frozen dataclass casts its parameter",
+    "friendly/published/_covariances.py": "a frozen dataclass casts its parameter",
     "friendly/_distance.py": "a frozen dataclass casts its parameter",
     "friendly/_match.py": "a frozen dataclass casts its parameters",
-    "friendly/_predicates.py": "a frozen dataclass casts its parameter",
+    "friendly/published/_predicates.py": "a frozen dataclass casts its parameter",
     "preprocessing/_sensitivity_preprocessor.py": "keeps a Local, which no pickle takes along",
     "sensitivity/_personal.py": "a frozen dataclass casts its parameter",
     "sensitivity/_windows.py": "frozen dataclasses cast their parameters",
@@ -104,7 +104,7 @@ PUBLIC = {
         "shape": "public",
         "array": "a public parameter",
     },
-    "covariance/_private_covariance.py": {"confidence": "", "norm": ""},
+    "covariance/_private_covariance.py": {"norm": ""},
     "covariance/_private_pca.py": {"n_features": "public"},
     "denoising/_axes.py": {
         "n_features": "",
@@ -117,14 +117,13 @@ PUBLIC = {
     },
     "denoising/_base.py": {"n_features": "of released vectors", "law": "public"},
     "denoising/_graph.py": {"n_nodes": "public"},
-    "denoising/_intervals.py": {"noise_scale": "public", "confidence": ""},
+    "denoising/_intervals.py": {"noise_scale": "public"},
     "denoising/_shrinkers.py": {"d": "columns of released vectors"},
-    "friendly/_basic_filter.py": {"alpha": "public"},
+    "friendly/published/_basic_filter.py": {"alpha": "public"},
     "friendly/_diameter.py": {"r_min": "", "r_max": "", "base": "", "slack": ""},
     "friendly/_filters.py": {"level": "public"},
     "friendly/_soft_core.py": {"n_up": "released", "h_low": "released"},
     "location/_bounded_moments.py": {"given": "names of parameters"},
-    "location/_column_noise.py": {"confidence": ""},
     "location/_public.py": {
         "name": "of a parameter",
         "vector": "its value",
@@ -192,6 +191,7 @@ PUBLIC = {
     },
     "preprocessing/_public_fit.py": {"known": "number of columns of public rows"},
     "rowwise/_form.py": {"failure": "about made-up rows"},
+    "scales/_noise_level.py": {"confidence": "a public parameter"},
     "sensitivity/_bounded.py": {"statistic": "public", "sensitivity": "public or released"},
     "sensitivity/_extremes.py": {"center": "public or released"},
     "sensitivity/_groups.py": {"D": "number of groups", "groups": "their number"},
@@ -270,6 +270,7 @@ IMPORTS = {
     "scales": {"scales", "chunks", "mechanisms"},
     "columns": {"columns", "scales", "chunks", "mechanisms", "accounting"},
     "friendly": {"friendly", "chunks", "mechanisms", "accounting", "_local"},
+    "friendly/published": {"friendly/published", "friendly", "mechanisms"},
     "sensitivity": {"sensitivity", "chunks", "mechanisms", "accounting", "scales", "_local"},
     "location/engine": ENGINE,
     "_estimator": BASE | {"_curator", "_grant", "accounting", "chunks", "contracts", "mechanisms"},
@@ -303,7 +304,12 @@ IMPORTS = {
     },
     "location": BASE | ENGINE | {"location", "denoising", "_estimator", "contracts"},
     "cluster": BASE | ENGINE | {"cluster", "_estimator", "contracts"},
-    "covariance": BASE | ENGINE | {"cluster", "covariance", "_estimator", "contracts"},
+    "covariance/engine": ENGINE | {"covariance/engine"},
+    "covariance/published": ENGINE
+    | {"covariance/published", "covariance/engine", "friendly/published", "cluster"},
+    "covariance": BASE
+    | ENGINE
+    | {"covariance", "covariance/engine", "covariance/published", "_estimator", "contracts"},
     "denoising": BASE | ENGINE | {"denoising", "_curator", "_estimator", "contracts"},
     "mixture": BASE | ENGINE | {"cluster", "mixture", "_estimator", "contracts"},
     "preprocessing": BASE
@@ -315,30 +321,20 @@ IMPORTS = {
     "base": ENGINE - {"location/engine"} | {"_curator", "_estimator", "_local", "contracts"},
     "__init__": {"_config", "_show_versions", "accounting"},
 }
+# Files of a task room that are engines: their own room in the graph.
 ENGINE_FILES = {
-    f"location/_{name}.py"
-    for name in (
-        "mean",
-        "counted",
-        "whereabouts",
-        "core_road",
-        "approach",
-        "measure",
-        "locate",
-        "clip",
-        "schedule",
-        "friendly",
-        "column_noise",
-        "descent",
-        "reach",
-        "places",
-        "choice",
-        "column_roads",
-        "release",
-        "public",
-        "bounded_moments",
-        "rank_release",
-    )
+    f"{room}/_{name}.py": f"{room}/engine"
+    for room, names in {
+        "covariance": """
+            beyond bounded columns denoise engine frame moments release run sampled spread
+            """,
+        "location": """
+            approach bounded_moments choice clip column_noise column_roads core_road counted
+            descent friendly locate mean measure places public rank_release reach release
+            schedule whereabouts
+            """,
+    }.items()
+    for name in names.split()
 }
 # Rooms that import nothing of scikit-learn; for exceptions the reason.
 WITHOUT_SKLEARN = set(IMPORTS) - {

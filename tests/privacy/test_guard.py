@@ -30,6 +30,15 @@ def test_the_graph_of_imports_has_no_cycle():
         waiting = {name: used for name, used in waiting.items() if name not in free}
 
 
+@pytest.mark.parametrize("path", MODULES)
+def test_what_papers_have_loads_when_it_is_asked_for(path):
+    loaded = [ast.unparse(node) for node in ast.parse(MODULES[path]).body]
+    loaded = [
+        line for line in loaded if line.startswith(("import", "from")) and ".published" in line
+    ]
+    assert not loaded or "/published/" in path
+
+
 def test_no_exception_to_a_rule_is_idle():
     places = house.RANDOMNESS | house.CLOCKS | house.LOGS | house.STDOUT | house.BOOKS
     places = places | house.DRAWS | house.CURATORS | house.HOOKS | house.BOOKKEEPING

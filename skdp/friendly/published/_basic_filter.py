@@ -5,7 +5,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from skdp.friendly._plain import exact, real, whole
+from skdp.friendly._plain import real, whole
+from skdp.mechanisms._exact import exact
 
 __all__ = [
     "basic_filter",

@@ -10,9 +10,10 @@ from scipy.special import ndtri_exp
 from skdp.accounting import Plan, Step
 from skdp.accounting._matrix_noise import gdp_to_pure, noise_delta
 from skdp.covariance._engine import covariance_plan, private_covariance
-from skdp.covariance._part_matrices import average_distance, exact_average, part_matrices
-from skdp.friendly import CovarianceDistance, replace_one_filter
+from skdp.covariance.published._part_matrices import average_distance, exact_average, part_matrices
+from skdp.friendly import replace_one_filter
 from skdp.friendly._filters import tail_margin
+from skdp.friendly.published import CovarianceDistance
 from skdp.mechanisms._matrices import LEAST_LOG
 from skdp.scales import count_rows
 
@@ -106,7 +107,7 @@ def friendly_factor(rows, curator, *, n_parts, gamma, assume_centered=False):
     n_parts : int
         Public or released.
     gamma : float
-        See :class:`skdp.friendly.CovarianceDistance`.
+        See :class:`skdp.friendly.published.CovarianceDistance`.
     assume_centered : bool, default=False
 
     Returns

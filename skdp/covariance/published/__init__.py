@@ -1,0 +1,9 @@
+"""FriendlyCore's covariance: a frame on which random parts of the table agree."""
+
+from skdp.covariance.published._friendly import (
+    friendly_covariance,
+    friendly_covariance_plan,
+    friendly_factor,
+)
+
+__all__ = ["friendly_covariance", "friendly_covariance_plan", "friendly_factor"]
