@@ -10,15 +10,10 @@ from _harness import _stream
 from marginals_published import tree
 
 from skdp.accounting import gaussian_mu
-from skdp.marginals import (
-    Measurement,
-    noise_sd,
-    optimal_shares,
-    postprocess,
-    tables_of,
-    workload_layout,
-)
-from skdp.marginals._parities import residuals_of
+from skdp.marginals._allocation import noise_sd, optimal_shares
+from skdp.marginals._layout import Measurement, workload_layout
+from skdp.marginals._postprocess import postprocess
+from skdp.marginals._residuals import residuals_of, tables_of
 
 __all__ = ["peer", "tables_of_rows"]
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from skdp.denoising._james_stein import james_stein
 from skdp.denoising._rules import Noise
-from skdp.marginals._parities import set_numbers
+from skdp.marginals._layout import set_numbers
 
 __all__ = ["row_count", "shrunk"]
 

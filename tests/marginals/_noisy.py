@@ -3,9 +3,8 @@
 import numpy as np
 
 from skdp.accounting import gaussian_mu
-from skdp.marginals._layout import Measurement
-from skdp.marginals._parities import residuals_of
-from skdp.marginals._workload import workload_layout
+from skdp.marginals._layout import Measurement, workload_layout
+from skdp.marginals._residuals import residuals_of
 
 
 def tree_rows(levels, n, rng):
@@ -73,3 +72,26 @@ def noisy_tree(d, k, n, epsilon, seed, levels=2):
 def loss(measurement, values, truth):
     """The summed squared error of all cells."""
     return float(measurement.layout.spread(measurement.weights) @ np.square(values - truth))
+
+
+def values_of(layout, joint):
+    """Return the flat vector of residuals of a table of all attributes.
+
+    Parameters
+    ----------
+    layout : Layout
+    joint : ndarray of shape ``layout.levels``
+
+    Returns
+    -------
+    values : ndarray of shape (n_coordinates,)
+    """
+    residuals, values = residuals_of(joint).ravel(), np.empty(layout.starts[-1])
+    strides = np.cumprod((1, *layout.levels[:0:-1]), dtype=np.int64)[::-1]
+    for shape, sets, numbers in layout.groups:
+        at = np.zeros((len(sets), 1), dtype=np.int64)
+        for levels, column in zip(shape, sets.T, strict=True):
+            step = strides[column][:, None, None] * np.arange(1, levels)
+            at = (at[:, :, None] + step).reshape(len(sets), -1)
+        values[layout.places(numbers)] = residuals[at]
+    return values

@@ -33,10 +33,11 @@ ROOT = Path(__file__).parents[2] / "skdp"
 
 
 def room(path):
-    """Return the room of a file: its package, or its own name."""
+    """Return the room of a file: its package, or its own name; a room inside a room has its own."""
     if path in ENGINE_FILES:
         return "location/engine"
-    return path.split("/")[0].removesuffix(".py")
+    outer, *inner = path.removesuffix(".py").split("/")
+    return f"{outer}/{inner[0]}" if inner and f"{outer}/{inner[0]}" in IMPORTS else outer
 
 
 def allowed(path, places):

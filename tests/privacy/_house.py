@@ -134,40 +134,21 @@ PUBLIC = {
     "preprocessing/_private_min_max_scaler.py": {"ends": "a public parameter"},
     "preprocessing/_private_robust_scaler.py": {"ends": "a public parameter"},
     "marginals/_answers.py": {"names": "of columns"},
-    "marginals/_boosted_release.py": {
-        "n_queries": "number of sets of the workload",
-        "postprocess": "a parameter",
-        "nonnegative": "a parameter",
-    },
-    "marginals/_boosting.py": {"plan": "a public parameter"},
     "marginals/_counts.py": {"n_features": "", "n_attributes": "of the layout"},
     "marginals/_domain.py": {
         "column": "a public parameter",
         "columns": "names of columns",
+        "d": "number of attributes",
         "domain": "a public parameter",
+        "k": "",
         "key": "of the domain",
         "known": "names of columns",
         "n_features": "",
         "place": "of a column",
         "wanted": "a public parameter",
     },
-    "marginals/_estimates.py": {"confidence": "a parameter"},
     "marginals/_frames.py": {"wrong": "names of columns"},
-    "marginals/_frank_wolfe.py": {"m": "number of queries"},
-    "marginals/_levels.py": {"key": "of the domain", "labels": "of the domain"},
-    "marginals/_marginal_releaser.py": {
-        "outside": "names of columns, told to a caller who holds the data",
-        "possible": "names of ways",
-    },
-    "marginals/_mixing.py": {"method": ""},
-    "marginals/_postprocess.py": {
-        "how": "a parameter",
-        "candidates": "names of ways",
-    },
-    "marginals/_relaxation.py": {"k": "", "d": "number of attributes"},
-    "marginals/_synopsis.py": {"gamma": "", "beta": ""},
-    "marginals/_tables.py": {"k": "", "d": "number of attributes"},
-    "marginals/_workload.py": {
+    "marginals/_layout.py": {
         "k": "",
         "d": "number of attributes",
         "sets": "their number",
@@ -175,6 +156,20 @@ PUBLIC = {
         "width": "of a table",
         "size": "of the workload",
     },
+    "marginals/_levels.py": {"key": "of the domain", "labels": "of the domain"},
+    "marginals/_marginal_releaser.py": {
+        "outside": "names of columns, told to a caller who holds the data",
+        "possible": "names of ways",
+        "value": "of a parameter",
+    },
+    "marginals/_postprocess.py": {
+        "how": "a parameter",
+        "candidates": "names of ways",
+    },
+    "marginals/published/_boosting.py": {"plan": "a public parameter"},
+    "marginals/published/_frank_wolfe.py": {"m": "number of queries"},
+    "marginals/published/_relaxation.py": {"k": "", "d": "number of attributes"},
+    "marginals/published/_synopsis.py": {"gamma": "", "beta": ""},
     "model_selection/_budgets.py": {"epsilon": "", "delta": ""},
     "model_selection/_candidates.py": {
         "refused": "names of parameters",
@@ -274,6 +269,13 @@ IMPORTS = {
     "_estimator": BASE | {"_curator", "_grant", "accounting", "chunks", "contracts", "mechanisms"},
     "inspection": {"inspection", "_ledger_display", "exceptions"},
     "marginals": BASE | ENGINE | {"marginals", "denoising", "_estimator", "contracts"},
+    "marginals/published": {
+        "marginals/published",
+        "marginals",
+        "accounting",
+        "mechanisms",
+        "_public",
+    },
     "model_selection": BASE
     | {
         "model_selection",

@@ -9,20 +9,15 @@ from itertools import product
 
 import numpy as np
 
-from skdp.marginals._workload import set_keys
+from skdp.marginals._layout import set_numbers
 
 __all__ = [
     "coordinates",
-    "from_parities",
     "helmert",
     "residuals_of",
-    "set_numbers",
     "table_of",
     "tables_of",
-    "to_parities",
     "transform",
-    "values_of",
-    "walsh_hadamard",
 ]
 
 
@@ -91,22 +86,6 @@ def integer_residuals_of(tables):
     return tables
 
 
-def set_numbers(layout, sets):
-    """Return the numbers in the layout of sets of one size, given as an array of shape (m, j).
-
-    Attributes must increase along a row. A set that is not in the layout raises a KeyError.
-    """
-    sets = np.asarray(sets, dtype=np.int64)
-    j, d = sets.shape[1], len(layout.levels)
-    if j >= len(layout.subsets):
-        raise KeyError("sets of so many attributes are not in the layout.")
-    keys, wanted = set_keys(layout.subsets[j], d), set_keys(sets, d)
-    number = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    if not np.all(keys[number] == wanted):
-        raise KeyError("a set of attributes is not in the layout.")
-    return number + sum(len(smaller) for smaller in layout.subsets[:j])
-
-
 def coordinates(layout, sets):
     """Return where the residuals of tables of one shape, and of their margins, stand.
 
@@ -173,47 +152,3 @@ def table_of(layout, values, columns):
     order = np.argsort(columns)
     table = tables_of(layout, values, columns[order][None])[0]
     return np.transpose(table, np.argsort(order))
-
-
-def values_of(layout, joint):
-    """Return the flat vector of residuals of a table of all attributes.
-
-    Parameters
-    ----------
-    layout : Layout
-    joint : ndarray of shape ``layout.levels``
-
-    Returns
-    -------
-    values : ndarray of shape (n_coordinates,)
-    """
-    residuals, values = residuals_of(joint).ravel(), np.empty(layout.starts[-1])
-    strides = np.cumprod((1, *layout.levels[:0:-1]), dtype=np.int64)[::-1]
-    for shape, sets, numbers in layout.groups:
-        at = np.zeros((len(sets), 1), dtype=np.int64)
-        for levels, column in zip(shape, sets.T, strict=True):
-            step = strides[column][:, None, None] * np.arange(1, levels)
-            at = (at[:, :, None] + step).reshape(len(sets), -1)
-        values[layout.places(numbers)] = residuals[at]
-    return values
-
-
-def walsh_hadamard(arrays):
-    """Return sums of entries with the signs of parities, over all axes but the first.
-
-    Of tables of shape (m, 2, ..., 2) these are the parities of all subsets of the axes (index 1:
-    in the set), for x = 1 - 2 bit; of parities, 2^k times the tables. Exact for integers, and for
-    arrays of Python integers or Fractions.
-    """
-    signs = np.array([[1, 1], [1, -1]], dtype=arrays.dtype)
-    return transform(arrays, [signs] * (arrays.ndim - 1))
-
-
-def to_parities(layout, values):
-    """Return the parities of a binary ``layout`` from residuals: ``values`` times 2^(|T| / 2)."""
-    return values * np.sqrt(2.0**layout.orders)
-
-
-def from_parities(layout, parities):
-    """Return the residuals of a binary ``layout`` from ``parities``, by :func:`to_parities`."""
-    return parities / np.sqrt(2.0**layout.orders)
