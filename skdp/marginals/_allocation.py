@@ -6,6 +6,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from skdp.marginals._layout import margins, set_numbers
+from skdp.marginals._residuals import transform
 
 __all__ = [
     "expected_loss",
@@ -174,16 +175,17 @@ def replace_one_factor(layout, sd):
 
     For two levels: 4 times the sum of f_T over the T that have an odd number of attributes in A.
     """
-    parts = layout.row_lengths / np.square(sd)
-    parts = parts / parts.sum()
+    whole = layout.row_lengths / np.square(sd)
+    whole = whole / whole.sum()
+    parts = np.split(whole, layout.firsts[1:-1])
     opposite = -1 / (np.array(layout.levels) - 1.0)
     if len(layout.levels) <= EXHAUSTIVE:
         factor = 2 - 2 * _alike(layout, parts, opposite).min()
     elif _symmetric(layout, parts):
-        factor = 2 - 2 * _alike_by_size(layout, parts, opposite[0]).min()
+        factor = 2 - 2 * _alike_by_size(len(layout.levels), parts, opposite[0]).min()
     else:
         nearest = [np.max(-opposite[sets], axis=1, initial=-1) for sets in layout.subsets]
-        factor = 2 * np.sum(parts * (1 + np.concatenate(nearest)))
+        factor = 2 * np.sum(whole * (1 + np.concatenate(nearest)))
     return min(4.0, float(factor) * (1 + (0 if layout.binary else 1e-3)))
 
 
@@ -191,24 +193,20 @@ def _alike(layout, parts, opposite):
     """Return the sum of f_T times the product over T and A, for all A."""
     d = len(layout.levels)
     whole = np.zeros((1, *(2,) * d))
-    for sets, first in zip(layout.subsets, _starts(layout), strict=True):
+    for sets, part in zip(layout.subsets, parts, strict=True):
         member = np.zeros((d + 1, len(sets)), dtype=np.int64)
         for column in sets.T:
             member[column + 1, np.arange(len(sets))] = 1
-        whole[tuple(member)] = parts[first : first + len(sets)]
-    for axis, entry in enumerate(opposite, start=1):
-        inside = np.array([[1, 1], [1, entry]])
-        whole = np.moveaxis(np.tensordot(whole, inside, axes=(axis, 1)), -1, axis)
-    return whole
+        whole[tuple(member)] = part
+    return transform(whole, [np.array([[1, 1], [1, entry]]) for entry in opposite])
 
 
-def _alike_by_size(layout, parts, opposite):
+def _alike_by_size(d, parts, opposite):
     """Return the same for sets A of 0..d attributes, when all sets of one order are alike."""
-    d = len(layout.levels)
     total = np.zeros(d + 1)
-    for order, first in enumerate(_starts(layout)):
+    for order, part in enumerate(parts):
         for size in range(d + 1):
-            total[size] += parts[first] * sum(
+            total[size] += part[0] * sum(
                 math.comb(size, odd) * math.comb(d - size, order - odd) * opposite**odd
                 for odd in range(order + 1)
             )
@@ -218,10 +216,5 @@ def _alike_by_size(layout, parts, opposite):
 def _symmetric(layout, parts):
     d = len(layout.levels)
     return len(set(layout.levels)) == 1 and all(
-        len(sets) == math.comb(d, order) and np.ptp(parts[first : first + len(sets)]) == 0
-        for order, (sets, first) in enumerate(zip(layout.subsets, _starts(layout), strict=True))
+        len(part) == math.comb(d, order) and np.ptp(part) == 0 for order, part in enumerate(parts)
     )
-
-
-def _starts(layout):
-    return np.cumsum([0] + [len(sets) for sets in layout.subsets[:-1]])

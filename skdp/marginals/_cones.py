@@ -247,7 +247,7 @@ class PairedBlocks:
         number[0, 0, inner] = set_numbers(layout, columns[:, None])
         for j in (2, 3):
             rows = 1 + np.searchsorted(columns, layout.subsets[j])
-            first = sum(len(sets) for sets in layout.subsets[:j])
+            first = layout.firsts[j]
             cells = [[0, *rows.T]] if j == 2 else [rows.T]
             for cell in cells:
                 number[tuple(np.sort(np.stack(np.broadcast_arrays(*cell)), axis=0))] = np.arange(

@@ -182,14 +182,12 @@ class Products:
 
     def _features_of(self, order):
         """Return the features of every coordinate of an order, in the order of the layout."""
-        sets = self._layout.subsets[order]
-        start = sum(len(smaller) for smaller in self._layout.subsets[:order])
-        starts = self._layout.starts
-        features = np.empty((starts[start + len(sets)] - starts[start], order), dtype=np.int64)
+        start, end = self._layout.starts[self._layout.firsts[order : order + 2]]
+        features = np.empty((end - start, order), dtype=np.int64)
         for shape, members, numbers in self._layout.groups:
             if len(shape) == order:
                 rows = np.indices(tuple(n - 1 for n in shape)).reshape(order, -1).T
-                at = self._layout.places(numbers) - starts[start]
+                at = self._layout.places(numbers) - start
                 features[at] = self._first[members][:, None, :] + rows
         return features
 

@@ -63,6 +63,11 @@ class Layout:
         return np.repeat(np.arange(len(self.subsets)), [len(sets) for sets in self.subsets])
 
     @cached_property
+    def firsts(self):
+        """Number of the first set of every order; one more entry for the end."""
+        return np.cumsum([0, *map(len, self.subsets)])
+
+    @cached_property
     def position(self):
         """Number of every set, by the tuple of its attributes."""
         sets = (tuple(row) for level in self.subsets for row in level.tolist())
@@ -149,7 +154,7 @@ def set_numbers(layout, sets):
     number = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
     if not np.all(keys[number] == wanted):
         raise KeyError("a set of attributes is not in the layout.")
-    return number + sum(len(smaller) for smaller in layout.subsets[:j])
+    return number + layout.firsts[j]
 
 
 def largest_tables(layout):

@@ -1,8 +1,8 @@
-"""Exact maps between tables and their parities or residuals.
+"""Exact maps between tables and their residuals.
 
-Everything is a tensor product. Of a table with k axes, :func:`residuals_of` multiplies every axis
-by the square matrix (ones; H_i), and :func:`table_of` by its inverse (1 / L_i, H_i transposed). For
-two levels these are Walsh-Hadamard transforms up to scale.
+Everything is a tensor product. Of a table with k axes, :func:`integer_residuals_of` multiplies
+every axis by the square matrix (ones; H_i), H_i in integers, and :func:`table_of` by the inverse
+(1 / L_i, H_i transposed). For two levels these are Walsh-Hadamard transforms up to scale.
 """
 
 from itertools import product
@@ -14,7 +14,6 @@ from skdp.marginals._layout import set_numbers
 __all__ = [
     "coordinates",
     "helmert",
-    "residuals_of",
     "table_of",
     "tables_of",
     "transform",
@@ -49,35 +48,24 @@ def transform(arrays, matrices):
     return arrays
 
 
-def analysis(levels):
-    """Return the square matrix of a sum (row 0) and the Helmert rows."""
-    return np.vstack([np.ones(levels), helmert(levels)])
-
-
 def synthesis(levels):
-    """Return the inverse of :func:`analysis`: a column 1 / L and H transposed."""
+    """Return the inverse of (ones; H): a column 1 / L and H transposed."""
     return np.column_stack([np.full(levels, 1 / levels), helmert(levels).T])
 
 
-def residuals_of(table):
-    """Return the residuals of a table and of all its margins, in an array of its shape.
+def integer_residuals_of(tables):
+    """Return the residuals of tables of counts and of all their margins, by integer Helmert rows.
 
     Parameters
     ----------
-    table : ndarray of shape (L_1, ..., L_k)
+    tables : ndarray of int of shape (m, L_1, ..., L_k)
 
     Returns
     -------
-    residuals : ndarray of shape (L_1, ..., L_k)
+    residuals : ndarray of int of shape (m, L_1, ..., L_k)
         Index 0 along an axis stands for the sum over that attribute, 1..L - 1 for the rows of H:
         the residual of a set T of axes is the block of indices 1.. along T, 0 elsewhere.
     """
-    table = np.asarray(table, dtype=float)
-    return transform(table[None], [analysis(number) for number in table.shape])[0]
-
-
-def integer_residuals_of(tables):
-    """Return the same for tables of counts, shape (m, L_1, ..., L_k), by integer Helmert rows."""
     for axis in range(1, tables.ndim):
         tables = np.moveaxis(tables, axis, -1)
         sums = np.cumsum(tables, axis=-1)
@@ -98,7 +86,7 @@ def coordinates(layout, sets):
     Returns
     -------
     index : ndarray of shape (m, L_1, ..., L_k)
-        ``values[index]`` are arrays like those of :func:`residuals_of`.
+        ``values[index]`` are arrays like those of :func:`integer_residuals_of`.
     """
     sets = np.asarray(sets, dtype=np.int64)
     m, k = sets.shape

@@ -4,7 +4,7 @@ import numpy as np
 
 from skdp.accounting import gaussian_mu
 from skdp.marginals._layout import Measurement, workload_layout
-from skdp.marginals._residuals import residuals_of
+from skdp.marginals._residuals import helmert, transform
 
 
 def tree_rows(levels, n, rng):
@@ -95,3 +95,25 @@ def values_of(layout, joint):
             at = (at[:, :, None] + step).reshape(len(sets), -1)
         values[layout.places(numbers)] = residuals[at]
     return values
+
+
+def analysis(levels):
+    """Return the square matrix of a sum (row 0) and the Helmert rows."""
+    return np.vstack([np.ones(levels), helmert(levels)])
+
+
+def residuals_of(table):
+    """Return the residuals of a table and of all its margins, in an array of its shape.
+
+    Parameters
+    ----------
+    table : ndarray of shape (L_1, ..., L_k)
+
+    Returns
+    -------
+    residuals : ndarray of shape (L_1, ..., L_k)
+        Index 0 along an axis stands for the sum over that attribute, 1..L - 1 for the rows of H:
+        the residual of a set T of axes is the block of indices 1.. along T, 0 elsewhere.
+    """
+    table = np.asarray(table, dtype=float)
+    return transform(table[None], [analysis(number) for number in table.shape])[0]

@@ -12,13 +12,12 @@ from skdp.marginals._residuals import (
     coordinates,
     helmert,
     integer_helmert,
-    residuals_of,
     squared_lengths,
     table_of,
     tables_of,
 )
 from skdp.marginals.published._parities import from_parities, to_parities, walsh_hadamard
-from tests.marginals._noisy import values_of
+from tests.marginals._noisy import residuals_of, values_of
 
 D, K = 6, 3
 
