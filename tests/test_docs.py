@@ -34,11 +34,13 @@ PACKAGES = [
         "skdp.friendly",
         "skdp.inspection",
         "skdp.marginals",
+        "skdp.marginals.published",
         "skdp.mechanisms",
         "skdp.model_selection",
         "skdp.pipeline",
         "skdp.scales",
         "skdp.sensitivity",
+        "skdp.sensitivity.published",
     )
     if find_spec(name)
 ]

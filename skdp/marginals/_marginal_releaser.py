@@ -18,7 +18,7 @@ from skdp.marginals._frames import CodedRows, TableRows, read_columns, table_typ
 from skdp.marginals._layout import Measurement
 from skdp.marginals._measure import measure
 from skdp.marginals._noise_scale import noise_promise
-from skdp.marginals._postprocess import HOW, REASONS, possible_ways, postprocess
+from skdp.marginals._postprocess import HOW, postprocess, require_way
 
 __all__ = ["MarginalReleaser"]
 
@@ -231,12 +231,7 @@ class MarginalReleaser(MarginalAnswers, PrivateEstimator):
             if value in PUBLISHED:
                 raise ValueError(f"{value!r} is no longer a parameter: {PUBLISHED[value]}.")
         tables = read_workload(self.k, self.workload, self.weights, self.error, domain)
-        possible = ("auto", *possible_ways(Measurement(tables.layout, None, None, None)))
-        if self.postprocess not in possible:
-            raise ValueError(
-                f"postprocess={self.postprocess!r} is not possible for this workload: "
-                f"{REASONS.get(self.postprocess)}. Pass one of {possible}."
-            )
+        require_way(Measurement(tables.layout, None, None, None), self.postprocess)
         return tables
 
     def _release(self, rows, curator):

@@ -13,18 +13,25 @@ from skdp.marginals._shrink import shrunk
 
 __all__ = [
     "HOW",
-    "REASONS",
     "Processed",
     "has_small_domain",
     "nearest_joint",
     "possible_ways",
     "postprocess",
+    "require_way",
 ]
 
 HOW = ("auto", "none", "james-stein", "projection", "spectral", "spiked", "exact")
 STEP = 0.05  # of the difference quotient, in standard deviations
 SMALL_DOMAIN = 4096  # cells
 FAST = 40  # attributes up to which all candidates are tried on sets of three or more
+REASONS = {
+    "james-stein": "they have no attributes",
+    "projection": "they have no attributes",
+    "spectral": "it needs all pairs of the attributes, of at most 600 levels together",
+    "spiked": "it needs all pairs of columns of two levels, and no larger tables",
+    "exact": "the whole domain has more than 4096 combinations of levels",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,12 +105,7 @@ def postprocess(measurement, how="auto", *, nonnegative=False):
     .. [1] Dwork, Nikolov, Talwar. "Efficient algorithms for privately releasing marginals via
        convex relaxations". Discrete & Computational Geometry 2015.
     """
-    candidates = possible_ways(measurement)
-    if how != "auto" and how not in candidates:
-        raise ValueError(
-            f"postprocess={how!r} is not possible for these tables; {REASONS[how]}. "
-            f"Pass one of {('auto', *candidates)}."
-        )
+    candidates = require_way(measurement, how)
     if how == "auto":
         names = [name for name in candidates if not _left_out(measurement.layout, name)]
         made = min((candidates[name]() for name in names), key=lambda found: found.risk)
@@ -112,15 +114,6 @@ def postprocess(measurement, how="auto", *, nonnegative=False):
     if nonnegative and made.joint is None:
         return replace(made, values=_nonnegative(measurement)(made.values))
     return made
-
-
-REASONS = {
-    "james-stein": "they have no attributes",
-    "projection": "they have no attributes",
-    "spectral": "it needs all pairs of the attributes, of at most 600 levels together",
-    "spiked": "it needs all pairs of columns of two levels, and no larger tables",
-    "exact": "the whole domain has more than 4096 combinations of levels",
-}
 
 
 def possible_ways(m):
@@ -137,6 +130,17 @@ def possible_ways(m):
     if has_small_domain(layout):
         found["exact"] = lambda: _judged(m, Polytope(m), "exact")
     return found
+
+
+def require_way(m, how):
+    """Return :func:`possible_ways`, or raise ValueError if ``how`` is none of them."""
+    candidates = possible_ways(m)
+    if how != "auto" and how not in candidates:
+        raise ValueError(
+            f"postprocess={how!r} is not possible for this workload: {REASONS.get(how)}. "
+            f"Pass one of {('auto', *candidates)}."
+        )
+    return candidates
 
 
 def has_small_domain(layout):

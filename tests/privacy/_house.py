@@ -159,7 +159,6 @@ PUBLIC = {
     "marginals/_levels.py": {"key": "of the domain", "labels": "of the domain"},
     "marginals/_marginal_releaser.py": {
         "outside": "names of columns, told to a caller who holds the data",
-        "possible": "names of ways",
         "value": "of a parameter",
     },
     "marginals/_postprocess.py": {
