@@ -264,14 +264,7 @@ def unrepelled(A):
 def spiked(A):
     """Return A without its diagonal, with eigenvalues kept only as far as noise has not made them.
 
-    Parameters
-    ----------
-    A : ndarray of shape (N, N)
-        Symmetric, with independent noise of standard deviation 1 off the diagonal.
-
-    Returns
-    -------
-    B : ndarray of shape (N, N)
+    The noise is that of :func:`unrepelled`.
 
     Notes
     -----

@@ -1,4 +1,12 @@
-"""Sensitivity preprocessing of median, maximum, minimum, range and sum in closed form."""
+"""Sensitivity preprocessing of median, maximum, minimum, range and sum in closed form.
+
+All functions take ``s``, a sorted ndarray of n int64 of magnitude at most 2^53, a ``sensitivity``
+D, an int >= 0 (but for the median at most 2^60 / n), and a public int ``center`` c, the value for
+no rows. They return an int g in the same units, which is private.
+
+**Privacy** (add or remove one row): g is the value of the general recursion
+(:func:`skdp.sensitivity.published.bounded_function`), hence moves by at most D.
+"""
 
 import numpy as np
 
@@ -6,28 +14,12 @@ __all__ = ["bounded_max", "bounded_median", "bounded_min", "bounded_range", "bou
 
 
 def bounded_median(s, *, sensitivity, center):
-    """Return the preprocessed median of integers, the middle two averaged.
+    """Return the floor of the preprocessed median, the middle two averaged.
 
-    Parameters
-    ----------
-    s : ndarray of int64 of shape (n,)
-        Sorted, of magnitude at most 2^53.
-    sensitivity : int, >= 0
-    center : int
-        Value for no rows, public.
-
-    Returns
-    -------
-    g : int
-        Private. The floor of the preprocessed median.
-
-    Notes
-    -----
-    **Privacy** (add or remove one row): g is the value of the general recursion, hence moves by at
-    most ``sensitivity``. If the median f is at least c, g = min(f, g(without the maximum) + D)
-    (Cummings and Durfee 2020, Lemma 5.5), and in the same way down the line q_b, the median
-    without the b largest, until the first q_k < c. There removing a minimum and a maximum in turn
-    leaves the median where it is: g = c if n - k is even and max(q_k, c - D) if it is odd. So
+    If the median f is at least c, g = min(f, g(without the maximum) + D) (Cummings and Durfee 2020,
+    Lemma 5.5), and in the same way down the line q_b, the median without the b largest, until the
+    first q_k < c. There removing a minimum and a maximum in turn leaves the median where it is:
+    g = c if n - k is even and max(q_k, c - D) if it is odd. So
 
         g = min( min_{b < k} q_b + b D,  end + k D ).
 
@@ -61,28 +53,12 @@ def _above(s, f, D, c):
 
 
 def bounded_max(s, *, sensitivity, center):
-    """Return the preprocessed maximum of sorted integers of magnitude at most 2^53.
+    """Return the preprocessed maximum.
 
-    Parameters
-    ----------
-    s : ndarray of int64 of shape (n,)
-        Sorted.
-    sensitivity : int, >= 0, at most 2^60 / n
-    center : int
-        Value for no rows, public.
-
-    Returns
-    -------
-    g : int
-        Private.
-
-    Notes
-    -----
-    **Privacy** (add or remove one row): g is the value of the general recursion, hence moves by at
-    most ``sensitivity``. A path of :func:`bounded_ordered` that has dropped a minimum drops
-    minima only, as f stays and the threshold grows. So it drops B maxima, while the threshold t
-    lies below ``y_b + b D`` (y descending), and ends with c >= t + D (n - 2 B): g is the largest t
-    for which some B allows that, max_B min(c + (2 B - n) D, min_{b < B} y_b + b D).
+    A path of :func:`bounded_ordered` that has dropped a minimum drops minima only, as f stays and
+    the threshold grows. So it drops B maxima, while the threshold t lies below ``y_b + b D``
+    (y descending), and ends with c >= t + D (n - 2 B): g is the largest t for which some B allows
+    that, max_B min(c + (2 B - n) D, min_{b < B} y_b + b D).
     """
     n, D, c = len(s), int(sensitivity), int(center)
     if n == 0:
@@ -100,26 +76,10 @@ def bounded_min(s, *, sensitivity, center):
 
 
 def bounded_range(s, *, sensitivity, center=0):
-    """Return the preprocessed range, maximum minus minimum, of sorted integers.
+    """Return the preprocessed range, maximum minus minimum, for a centre of at most 0.
 
-    Parameters
-    ----------
-    s : ndarray of int64 of shape (n,)
-        Sorted, of magnitude at most 2^53.
-    sensitivity : int, >= 0, at most 2^60 / n
-    center : int, <= 0, default=0
-        Value for no rows, public.
-
-    Returns
-    -------
-    g : int
-        Private.
-
-    Notes
-    -----
-    **Privacy** (add or remove one row): g is the value of the general recursion, hence moves by at
-    most ``sensitivity``. As in :func:`bounded_spread` it is the smallest f(W) + D (n - |W|) over
-    windows W, or c + n D; with u_k = s_k - k D that is (n - 1) D + min_j (u_j - max_{i <= j} u_i).
+    As in :func:`bounded_spread` g is the smallest f(W) + D (n - |W|) over windows W, or c + n D;
+    with u_k = s_k - k D that is (n - 1) D + min_j (u_j - max_{i <= j} u_i).
     """
     n, D, c = len(s), int(sensitivity), _nonpositive(center)
     if n == 0:
@@ -129,25 +89,13 @@ def bounded_range(s, *, sensitivity, center=0):
 
 
 def bounded_sum(s, *, sensitivity):
-    """Return the preprocessed sum of integers for the centre 0: all of them clipped to +-D.
+    """Return the preprocessed sum for the centre 0: all entries clipped to +-D. They need no order.
 
-    Parameters
-    ----------
-    s : ndarray of int64 of shape (n,)
-    sensitivity : int, >= 0, at most 2^60 / n
-
-    Returns
-    -------
-    g : int
-        Private.
-
-    Notes
-    -----
-    **Privacy** (add or remove one row): every entry adds at most D. That this is the value of the
-    general recursion: with h the clipped sum, by induction all neighbours have h - clip(x_i), so
-    the upper limit is h + D - max clip(x_i) and the lower one h - D - min clip(x_i). If some
-    x_i >= D and none <= -D, clipping only lowers, f >= h, and h is the upper limit. If some are on
-    either side both limits are h; if none is, f = h.
+    Every entry adds at most D. That this is the value of the general recursion: with h the clipped
+    sum, by induction all neighbours have h - clip(x_i), so the upper limit is h + D - max clip(x_i)
+    and the lower one h - D - min clip(x_i). If some x_i >= D and none <= -D, clipping only lowers,
+    f >= h, and h is the upper limit. If some are on either side both limits are h; if none is,
+    f = h.
     """
     D = int(sensitivity)
     return int(np.clip(s, -D, D).sum())
