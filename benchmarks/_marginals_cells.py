@@ -13,8 +13,8 @@ import numpy as np
 from marginals_published import tree
 
 from skdp.chunks import ArrayRows
-from skdp.marginals import workload_layout
 from skdp.marginals._counts import integer_residuals
+from skdp.marginals._layout import workload_layout
 
 __all__ = ["MarginalCell", "cells"]
 

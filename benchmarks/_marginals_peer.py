@@ -10,15 +10,10 @@ from _harness import _stream
 from marginals_published import tree
 
 from skdp.accounting import gaussian_mu
-from skdp.marginals import (
-    Measurement,
-    noise_sd,
-    optimal_shares,
-    postprocess,
-    tables_of,
-    workload_layout,
-)
-from skdp.marginals._parities import residuals_of
+from skdp.marginals._allocation import noise_sd, optimal_shares
+from skdp.marginals._layout import Measurement, workload_layout
+from skdp.marginals._postprocess import postprocess
+from skdp.marginals._residuals import synthesis, tables_of, transform
 
 __all__ = ["peer", "tables_of_rows"]
 
@@ -107,7 +102,7 @@ def mean_residuals(layout, tables):
     total, times = np.zeros(len(layout.lengths)), np.zeros(len(layout.lengths))
     for table, (i, j) in zip(tables, layout.subsets[2].tolist(), strict=True):
         numbers = [layout.position[T] for T in ((), (j,), (i,), (i, j))]
-        total[numbers] += residuals_of(table).ravel()
+        total[numbers] += transform(table[None], [np.linalg.inv(synthesis(2))] * 2).ravel()
         times[numbers] += 1
     return total / times, times
 

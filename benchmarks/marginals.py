@@ -41,23 +41,14 @@ from skdp._curator import Curator
 from skdp.accounting import Budget, Plan, Step, gaussian_mu
 from skdp.chunks import ArrayRows
 from skdp.exceptions import SeededNoiseWarning
-from skdp.marginals import (
-    Layout,
-    Measurement,
-    all_subsets,
-    expected_loss,
-    from_parities,
-    measure,
-    noise_sd,
-    optimal_shares,
-    postprocess,
-    replace_one_factor,
-    tables_of,
-    uniform_shares,
-    values_of,
-    workload_layout,
-)
+from skdp.marginals._allocation import expected_loss, noise_sd, optimal_shares, replace_one_factor
 from skdp.marginals._counts import integer_residuals
+from skdp.marginals._layout import Layout, Measurement, all_subsets, workload_layout
+from skdp.marginals._measure import measure
+from skdp.marginals._postprocess import postprocess
+from skdp.marginals._residuals import tables_of
+from skdp.marginals._simplex import Domain
+from skdp.marginals.published._parities import from_parities, uniform_shares
 from skdp.mechanisms import make_entropy
 
 DELTA, WORSE, REPEATED = 1e-6, 1.1, 10
@@ -185,7 +176,7 @@ def released_loss(layout, weights, times):
     X = np.random.default_rng(0).integers(0, (2, 3, 4), size=(50, 3)).astype(float)
     joint = np.zeros((2, 3, 4))
     np.add.at(joint, tuple(X.T.astype(int)), 1)
-    exact, budget, total = values_of(layout, joint), Budget.gaussian(1.0, DELTA), 0.0
+    exact, budget, total = Domain(layout).residuals(joint), Budget.gaussian(1.0, DELTA), 0.0
     for rep in range(times):
         curator = Curator(Plan(budget, (Step("residuals"),)), make_entropy(rep))
         noisy = measure(ArrayRows(X), layout, weights, curator, 1).values

@@ -27,14 +27,20 @@ from _harness import print_table, write_json
 from skdp._curator import Curator
 from skdp.accounting import Budget, Plan, gaussian_sigma
 from skdp.chunks import ArrayRows
-from skdp.marginals import _frank_wolfe
-from skdp.marginals._boosting import boosted_answers
-from skdp.marginals._boosting_plan import boosting_plan
-from skdp.marginals._frank_wolfe import average_error_bound, relaxed_projection, width_bound
-from skdp.marginals._mixing import bilinear_maximum
-from skdp.marginals._relaxation import relaxed_body
-from skdp.marginals._sdp import bilinear_maximum_by_cvxpy, projection_by_cvxpy
-from skdp.marginals._synopsis import jl_dimension
+from skdp.marginals.published import _frank_wolfe
+from skdp.marginals.published._boosting import boosted_answers, boosting_plan
+from skdp.marginals.published._frank_wolfe import (
+    average_error_bound,
+    relaxed_projection,
+    width_bound,
+)
+from skdp.marginals.published._linear_maximum import (
+    bilinear_maximum,
+    bilinear_maximum_by_cvxpy,
+    projection_by_cvxpy,
+)
+from skdp.marginals.published._relaxation import relaxed_body
+from skdp.marginals.published._synopsis import jl_dimension
 from skdp.mechanisms import make_entropy
 
 DELTA = 1e-6

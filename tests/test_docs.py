@@ -35,11 +35,13 @@ PACKAGES = [
         "skdp.friendly.published",
         "skdp.inspection",
         "skdp.marginals",
+        "skdp.marginals.published",
         "skdp.mechanisms",
         "skdp.model_selection",
         "skdp.pipeline",
         "skdp.scales",
         "skdp.sensitivity",
+        "skdp.sensitivity.published",
     )
     if find_spec(name)
 ]

@@ -81,9 +81,6 @@ EXPECTED = {
     "FriendlyCoreFilter": {
         "check_estimators_pickle": LOCAL,
     },
-    "SensitivityPreprocessor": {
-        "check_estimators_pickle": "what it learnt is private: pickles leave it behind",
-    },
 }
 
 

@@ -82,7 +82,7 @@ class PrivateVariance(VectorMixin, ColumnEstimator):
     -----
     **Privacy**: as for :class:`PrivateMedian`. The bounded variance is the least of the variances
     of all middle parts of the column, plus the sensitivity for every entry left out: it is at most
-    the variance. Proof: :func:`skdp.sensitivity.bounded_spread`. With ``bounds`` the sums of the
+    the variance. Proof: ``skdp/sensitivity/_spread.py``. With ``bounds`` the sums of the
     clipped entries and of their squares are released: :func:`skdp.columns.bounded_moments`.
 
     Not private: parameters that were chosen by looking at the data.

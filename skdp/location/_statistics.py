@@ -79,7 +79,7 @@ class PrivateMedian(QuantileEstimator):
     See Also
     --------
     PrivateQuantile : Any quantile.
-    skdp.sensitivity.bounded_median : The bounded median as a function.
+    skdp.sensitivity.bounded_statistic : The bounded median as a function.
 
     Notes
     -----

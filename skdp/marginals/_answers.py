@@ -1,20 +1,42 @@
 """What a fitted MarginalReleaser answers: tables, counts, intervals, rows."""
 
+import math
+from dataclasses import dataclass
 from numbers import Integral
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from skdp.denoising._intervals import coordinate_interval
 from skdp.marginals._display import MarginalDisplay
-from skdp.marginals._estimates import CountEstimate, count_interval
 from skdp.marginals._frames import tidy_frame, wants_frame
+from skdp.marginals._layout import by_shape, set_numbers
 from skdp.marginals._noise_scale import noise_scale
-from skdp.marginals._parities import set_numbers, table_of, tables_of
 from skdp.marginals._postprocess import has_small_domain, nearest_joint
-from skdp.marginals._sample import systematic_rows
-from skdp.marginals._tables import by_shape
+from skdp.marginals._residuals import table_of, tables_of
 
-__all__ = ["MarginalAnswers"]
+__all__ = ["CountEstimate", "MarginalAnswers"]
+
+GOLDEN = (math.sqrt(5) - 1) / 2
+
+
+@dataclass(frozen=True)
+class CountEstimate:
+    """The answer to a counting query.
+
+    Parameters
+    ----------
+    count : float
+        Estimated number of rows.
+    noise_scale : float
+        Standard deviation of the count before post-processing.
+    interval : (float, float)
+        Interval around that count. What post-processing has moved may be outside of it.
+    """
+
+    count: float
+    noise_scale: float
+    interval: tuple
 
 
 class MarginalAnswers:
@@ -66,7 +88,7 @@ class MarginalAnswers:
         check_is_fitted(self)
         layout, names = self.measurement_.layout, np.array(self.domain_.names, dtype=object)
         most, parts, order = max(sets.shape[1] for sets in self.workload_), [], []
-        for shape, members in by_shape(layout.levels, self.workload_):
+        for shape, members, _ in by_shape(layout.levels, self.workload_):
             tables = tables_of(layout, self.residuals_, members)
             cells, rows = tables[0].size, tables.size
             level = np.indices(shape).reshape(len(shape), 1, cells)
@@ -118,8 +140,8 @@ class MarginalAnswers:
             float(table_of(self.measurement_.layout, values, places)[np.ix_(*chosen)].sum())
             for values in (self.residuals_, self.measurement_.values)
         )
-        sd, *ends = count_interval(self, raw, places, [len(c) for c in chosen], confidence)
-        low, high = np.maximum(ends, 0.0)
+        sd = noise_scale(self.measurement_, places, [len(c) for c in chosen])
+        low, high = np.maximum(coordinate_interval(raw, sd, confidence), 0.0)
         return CountEstimate(processed, sd, (float(low), float(high)))
 
     def cell_scale(self, columns):
@@ -133,17 +155,8 @@ class MarginalAnswers:
         -------
         sd : float
             In rows, the same for all cells.
-
-        Raises
-        ------
-        ValueError
-            With ``error="boosting"``, where it is not known.
         """
         check_is_fitted(self)
-        if self.measurement_.sd is None:
-            raise ValueError(
-                "the noise of boosted answers has no known law: error_bound_ is what is promised."
-            )
         return noise_scale(self.measurement_, self._places(columns))
 
     def interval(self, columns, confidence=0.95, *, simultaneous=False):
@@ -169,14 +182,12 @@ class MarginalAnswers:
         The errors of the cells are jointly normal but not independent. Together, d intervals of
         level ``confidence^(1/d)`` still cover with ``confidence`` at least (Sidak's inequality).
         They cover the counts of this table of rows, not those of a population behind it.
-
-        With ``error="boosting"`` they are ``error_bound_`` to either side: together, of all tables,
-        with confidence 0.95, and far too wide for any of them.
         """
         check_is_fitted(self)
         places = self._places(columns)
         raw = table_of(self.measurement_.layout, self.measurement_.values, places)
-        _, *ends = count_interval(self, raw, places, None, confidence, simultaneous)
+        sd = noise_scale(self.measurement_, places)
+        ends = coordinate_interval(raw, sd, confidence, simultaneous=simultaneous)
         return tuple(np.maximum(end, 0.0) for end in ends)
 
     def sample(self, n_rows=None):
@@ -276,3 +287,32 @@ class MarginalAnswers:
         if as_frame == "auto":
             return library
         return (library or "pandas") if as_frame else None
+
+
+def systematic_rows(joint, n_rows):
+    """Return rows whose numbers in all cells are as near to a distribution as integers can be.
+
+    Parameters
+    ----------
+    joint : ndarray of shape (L_1, ..., L_d)
+        Cells >= 0, not all of them zero; released.
+    n_rows : int
+
+    Returns
+    -------
+    rows : ndarray of int of shape (n_rows, d)
+        Level numbers.
+
+    Notes
+    -----
+    Row i is the cell in which the share (i + 1/2) / n_rows of all falls, counted in C order: so a
+    cell, and every run of cells, has its expected number of rows to within one. The rows then come
+    in the order of the multiples of the golden ratio, which visits all parts of the table evenly:
+    the first m rows are a sample too. It takes no random numbers, and none are needed: all of it is
+    post-processing.
+    """
+    shares = np.cumsum(joint, axis=None, dtype=np.float64)
+    points = (np.arange(n_rows) + 0.5) / max(n_rows, 1) * shares[-1]
+    cells = np.searchsorted(shares, points, side="right").clip(max=joint.size - 1)
+    order = np.argsort(np.arange(1, n_rows + 1) * GOLDEN % 1.0, kind="stable")
+    return np.column_stack(np.unravel_index(cells[np.argsort(order, kind="stable")], joint.shape))

@@ -1,17 +1,19 @@
 """Exact integer residuals of rows of codes."""
 
 import math
-from itertools import combinations
+from dataclasses import dataclass
 
 import numpy as np
 
 from skdp.chunks import map_merge
-from skdp.marginals._parities import coordinates, integer_residuals_of, set_numbers
-from skdp.marginals._products import Products
+from skdp.marginals._layout import largest_tables, set_keys
+from skdp.marginals._residuals import coordinates, integer_helmert, integer_residuals_of
 
 __all__ = ["integer_residuals"]
 
 DENSE = 50  # numbers per table from which on counting beats multiplying
+STEP = 2**11  # rows multiplied at a time: their features stay in the cache
+TALL = 2**10  # rows of a matrix product that are enough for speed
 
 
 def integer_residuals(rows, layout):
@@ -86,16 +88,6 @@ def residuals_by_tables(rows, layout, tables):
     return sums
 
 
-def largest_tables(layout):
-    """Return the sets that are in no other set, as a list of (levels, sets of shape (m, j))."""
-    largest = np.ones(len(layout.lengths), dtype=bool)
-    for order in range(1, len(layout.subsets)):
-        for inside in combinations(range(order), order - 1):
-            largest[set_numbers(layout, layout.subsets[order][:, list(inside)])] = False
-    tables = ((shape, sets[largest[numbers]]) for shape, sets, numbers in layout.groups)
-    return [(shape, sets) for shape, sets in tables if len(sets)]
-
-
 def _counts(codes, shape, sets):
     """Return the flat tables of sets of one shape, one after the other."""
     size, strides = math.prod(shape), np.cumprod((1, *shape[:0:-1]))[::-1]
@@ -106,3 +98,140 @@ def _counts(codes, shape, sets):
             cell += stride * codes[column]
         table[:] = np.bincount(cell, minlength=size)
     return tables.ravel()
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """Some coordinates of one order as entries of ``(x_prefix F[left]) F[right]^T``.
+
+    Parameters
+    ----------
+    prefixes : ndarray of shape (n_prefixes, order - 2)
+        All but the last two features of these coordinates; one matrix below the other for each.
+    left, right : slice or ndarray
+        Their last two features, and perhaps some more.
+    places : ndarray
+        Where they stand in the flat vector.
+    entries : ndarray
+        Where they stand in the flattened matrix.
+    """
+
+    prefixes: np.ndarray
+    left: slice | np.ndarray
+    right: slice | np.ndarray
+    places: np.ndarray
+    entries: np.ndarray
+
+    def sums(self, features):
+        """Return the coordinates from the features of some rows."""
+        left = features[self.left]
+        if self.prefixes.shape[1]:
+            prefix = np.multiply.reduce(features[self.prefixes], axis=1)
+            left = (prefix[:, None] * left).reshape(-1, features.shape[1])
+        return (left @ features[self.right].T).ravel()[self.entries]
+
+
+class Products:
+    """The integer residuals of a layout, prepared once for all blocks.
+
+    A feature is one row of the integer Helmert matrix of one attribute; a coordinate of a set of
+    j attributes is a product of j features. Coordinates with the same first j - 2 features are
+    entries of one matrix product, so memory stays near that of the features of a block.
+    """
+
+    def __init__(self, layout):
+        self._layout, self._helmert = layout, [integer_helmert(n) for n in layout.levels]
+        self._first = np.concatenate([[0], np.cumsum(np.array(layout.levels) - 1)])
+        tuples = [self._features_of(order) for order in range(1, len(layout.subsets))]
+        starts = 1 + np.cumsum([0] + [len(features) for features in tuples])
+        self._singles = tuples[0][:, 0] if tuples else np.zeros(0, dtype=np.int64)
+        self._matrices = [
+            matrix
+            for features, start in zip(tuples[1:], starts[1:], strict=False)
+            for matrix in _matrices(features, start, self._first[-1])
+        ]
+        tops = np.sort(np.array(layout.levels) - 1)[::-1]
+        self._largest = int(np.prod(tops[: len(layout.subsets) - 1], dtype=float))
+
+    def sums(self, codes):
+        """Return the sums over rows of codes, shape (n_rows, d), int64."""
+        total = np.zeros(self._layout.starts[-1], dtype=np.int64)
+        for start in range(0, len(codes), STEP):
+            self._add(codes[start : start + STEP], total)
+        return total
+
+    def _add(self, codes, total):
+        # sums of n integers of this size are exact in any order: float32 to 2^24, float64 to 2^53
+        dtype = np.float32 if len(codes) * self._largest <= 2**24 else np.float64
+        features = self._values(codes, dtype)
+        total[0] += len(codes)
+        ones = np.ones(len(codes), dtype=dtype)
+        total[1 : 1 + len(self._singles)] += (features @ ones).astype(np.int64)[self._singles]
+        for matrix in self._matrices:
+            total[matrix.places] += matrix.sums(features).astype(np.int64)
+
+    def _values(self, codes, dtype):
+        """Return the features, shape (n_features, n_rows)."""
+        if self._layout.binary:
+            return np.subtract(1, 2 * codes.T, dtype=dtype, order="C")
+        values = np.empty((self._first[-1], len(codes)), dtype=dtype)
+        for i, helmert in enumerate(self._helmert):
+            at = codes[:, i].astype(np.intp)
+            values[self._first[i] : self._first[i + 1]] = helmert.astype(dtype)[:, at]
+        return values
+
+    def _features_of(self, order):
+        """Return the features of every coordinate of an order, in the order of the layout."""
+        start, end = self._layout.starts[self._layout.firsts[order : order + 2]]
+        features = np.empty((end - start, order), dtype=np.int64)
+        for shape, members, numbers in self._layout.groups:
+            if len(shape) == order:
+                rows = np.indices(tuple(n - 1 for n in shape)).reshape(order, -1).T
+                at = self._layout.places(numbers) - start
+                features[at] = self._first[members][:, None, :] + rows
+        return features
+
+
+def _matrices(features, start, n_features):
+    """Yield the matrices of one order; ``start`` is its first coordinate."""
+    keys = set_keys(features[:, :-2], n_features)
+    order = np.argsort(keys, kind="stable")
+    runs = np.split(order, np.flatnonzero(keys[order][1:] != keys[order][:-1]) + 1)
+    for batch in _batches(features, [run for run in runs if len(run)]):
+        members = np.concatenate(batch)
+        left, i, height = _columns(features[members, -2])
+        right, j, width = _columns(features[members, -1])
+        prefix = np.repeat(np.arange(len(batch)), [len(run) for run in batch])
+        entries = (prefix * height + i) * width + j
+        prefixes = features[[run[0] for run in batch], :-2]
+        yield Matrix(prefixes, left, right, start + members, entries)
+
+
+def _batches(features, runs):
+    """Join runs of one prefix that need nearly the same columns, for tall matrices are fast."""
+    batch, alone = [], 0
+    for run in runs:
+        size = _size(features, [run])[1]
+        tall, together = _size(features, [*batch, run])
+        if batch and (tall > TALL or together > 2 * (alone + size)):
+            yield batch
+            batch, alone = [], 0
+        batch, alone = [*batch, run], alone + size
+    if batch:
+        yield batch
+
+
+def _size(features, batch):
+    """Return the number of rows and of entries of the matrix of a batch."""
+    members = np.concatenate(batch)
+    height = len(batch) * _columns(features[members, -2])[2]
+    return height, height * _columns(features[members, -1])[2]
+
+
+def _columns(used):
+    """Return which rows of the features to multiply, where the used ones are, and how many."""
+    low, high = used.min(), used.max() + 1
+    distinct, at = np.unique(used, return_inverse=True)
+    if high - low <= 2 * len(distinct):
+        return slice(low, high), used - low, high - low
+    return distinct, at, len(distinct)

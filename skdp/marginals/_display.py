@@ -26,8 +26,7 @@ class MarginalDisplay:
     names : list of str
         Names of the columns.
     noise_scale : float, default=None
-        Standard deviation of a count, or what bounds its error, drawn as error bars of a single
-        column.
+        Standard deviation of a count, drawn as error bars of a single column.
     figure_ : matplotlib Figure or None, default=None
         Set by :meth:`plot`.
     ax_ : matplotlib Axes or None, default=None
@@ -66,9 +65,7 @@ class MarginalDisplay:
         names = [str(estimator.domain_.names[place]) for place in places]
         labels = [estimator.domain_.labels[place] for place in places]
         table = estimator.marginal(columns, as_frame=False)
-        known = estimator.measurement_.sd is not None
-        scale = estimator.cell_scale(columns) if known else estimator.error_bound_
-        return cls(table, labels, names, scale).plot(ax, **plot_params)
+        return cls(table, labels, names, estimator.cell_scale(columns)).plot(ax, **plot_params)
 
     def plot(self, ax=None, *, numbers=None, colorbar=True, cmap="viridis", **map_params):
         """Draw on ``ax`` or a new figure.

@@ -1,14 +1,18 @@
-"""The columns that are read, and their public levels."""
+"""The columns that are read, their public levels, and the tables that are wanted of them."""
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 from numbers import Integral
 
 import numpy as np
 
+from skdp.marginals._layout import Layout, workload_layout
 from skdp.marginals._levels import MISSING, OTHER, Signs, read_levels
 
-__all__ = ["Domain", "read_domain"]
+__all__ = ["Domain", "Tables", "read_domain", "read_workload"]
+
+LIGHTEST = 1e-12  # part of the largest weight
 
 
 @dataclass(frozen=True)
@@ -114,3 +118,81 @@ def read_domain(domain, n_features, names=None):
     named = [key if names is None or key in position else str(names[key]) for key in domain]
     kinds = tuple(read_levels(key, levels) for key, levels in domain.items())
     return Domain(tuple(named), tuple(columns), kinds)
+
+
+@dataclass(frozen=True)
+class Tables:
+    """A workload.
+
+    Parameters
+    ----------
+    layout : Layout
+        The residuals that it needs.
+    loss : ndarray of shape (n_sets,)
+        What an error in each of them costs.
+    sets : tuple of ndarray
+        The tables, an array of shape (m_j, j) for every number j of columns that occurs.
+    cells : float
+        Number of cells of all tables, each times its weight.
+    """
+
+    layout: Layout
+    loss: np.ndarray
+    sets: tuple
+    cells: float
+
+
+def read_workload(k, workload, weights, error, domain):
+    """Return the Tables that a user describes, or raise ValueError.
+
+    Parameters
+    ----------
+    k, workload, weights, error
+        As in MarginalReleaser.
+    domain : Domain
+    """
+    k, d = int(k), len(domain.levels)
+    if weights is not None and error != "mean":
+        raise ValueError("weights are for error='mean': the worst error has none. Leave them out.")
+    if isinstance(workload, str) and k > d:
+        raise ValueError(
+            f"tables of k={k} columns need as many columns in X, or in the domain. Got "
+            f"n_features = {d}."
+        )
+    if isinstance(workload, str) and weights is None:
+        layout, loss = workload_layout(domain.levels, k)
+        sets = (layout.subsets[k],)
+        return Tables(layout, loss, sets, float(_cells(domain, sets[0]).sum()))
+    if isinstance(workload, str):
+        listed = list(combinations(range(d), k))
+    else:
+        listed = [tuple(sorted(domain.place(columns))) for columns in workload]
+        if not listed or not all(listed):
+            raise ValueError("the workload must list tables of at least one column each.")
+    weights = np.ones(len(listed)) if weights is None else _scaled(weights, len(listed))
+    layout, loss = workload_layout(domain.levels, listed, weights)
+    sizes = np.array([len(columns) for columns in listed])
+    sets, cells = [], 0.0
+    for size in np.unique(sizes):
+        sets.append(np.array([columns for columns in listed if len(columns) == size]))
+        cells += weights[sizes == size] @ _cells(domain, sets[-1])
+    return Tables(layout, loss, tuple(sets), float(cells))
+
+
+def _scaled(weights, n_tables):
+    """Return weights of which the largest lies in [1/2, 1): only their ratios count."""
+    weights = np.asarray(weights, dtype=float)
+    fits = weights.shape == (n_tables,) and np.all((weights > 0) & (weights < np.inf))
+    if fits:
+        weights = np.ldexp(weights, -np.frexp(weights.max())[1])
+    if not fits or weights.min() < LIGHTEST:
+        raise ValueError(
+            "weights must be positive and finite, one for each table, the largest at most 1e12 "
+            "times the smallest. Leave out tables that do not matter."
+        )
+    return weights
+
+
+def _cells(domain, sets):
+    """Return the number of cells of every table."""
+    return np.prod(np.array(domain.levels, dtype=float)[sets], axis=1)

@@ -11,18 +11,14 @@ from skdp._compat import Interval, StrOptions
 from skdp._config import get_config
 from skdp._estimator import PrivateEstimator
 from skdp.accounting import Budget, Plan, Step
-from skdp.marginals._allocation import noise_sd
+from skdp.marginals._allocation import expected_loss, noise_sd, replace_one_factor, shares_for
 from skdp.marginals._answers import MarginalAnswers
-from skdp.marginals._boosted_release import boosting_steps, release_boosted, require_boosting
-from skdp.marginals._domain import read_domain
+from skdp.marginals._domain import read_domain, read_workload
 from skdp.marginals._frames import CodedRows, TableRows, read_columns, table_type
 from skdp.marginals._layout import Measurement
 from skdp.marginals._measure import measure
-from skdp.marginals._noise_scale import workload_scale
-from skdp.marginals._postprocess import REASONS, possible_ways, postprocess
-from skdp.marginals._promises import noise_promise, promises
-from skdp.marginals._replace_one import replace_one_factor
-from skdp.marginals._tables import read_workload
+from skdp.marginals._noise_scale import noise_promise
+from skdp.marginals._postprocess import HOW, postprocess, require_way
 
 __all__ = ["MarginalReleaser"]
 
@@ -31,6 +27,13 @@ REPLACE_ONE = (
     "replacing one row costs {} times the mu^2 of adding or removing one; what the report says of "
     "it holds with a factor of 4"
 )
+PROMISE = "with probability 0.95 plain noise puts no count off by more than {:,.0f} rows"
+PUBLISHED = {
+    "boosting": "error='worst' promises a smaller largest error at the same price. Boosting as it "
+    "was published is the function skdp.marginals.published.boosted_answers",
+    "frank-wolfe": "postprocess='projection' is nearer and faster. Frank-Wolfe as it was published "
+    "is the function skdp.marginals.published.published_projection, of measurement_",
+}
 USELESS = (
     "useless at this number of rows and this budget: the estimated error of a count is above a "
     "tenth of all rows. Ask for fewer or smaller tables, merge levels, or spend more"
@@ -61,17 +64,13 @@ class MarginalReleaser(MarginalAnswers, PrivateEstimator):
     weights : array-like, default=None
         Positive weights of the squared errors of the tables, one for each; of ``"all"`` in the
         order of ``itertools.combinations``. The weight of a table is that of each of its cells.
-    error : {"mean", "worst", "boosting"}, default="mean"
+    error : {"mean", "worst"}, default="mean"
         What the noise is least for: the mean squared error of all cells, or the largest of all
-        tables. ``"boosting"`` answers by private boosting for queries instead, for columns of two
-        levels. It was made for the largest error; the plan tells what either promises, and
-        ``"worst"`` always promises less.
-    postprocess : {"auto", "none", "james-stein", "projection", "spectral", "spiked", "exact", \
-            "frank-wolfe"}, default="auto"
+        tables.
+    postprocess : {"auto", "none", "james-stein", "projection", "spectral", "spiked", "exact"}, \
+            default="auto"
         What is done to the residuals, for free. ``"auto"`` takes the one of least estimated error,
-        and none unless ``error="mean"``. ``"frank-wolfe"`` is the relaxed projection as it was
-        published, for columns of two levels: slower than ``"projection"`` and no better, it is
-        never taken by ``"auto"``.
+        and none unless ``error="mean"``.
     nonnegative : bool, default=False
         Make tables nonnegative, at some cost in time.
     epsilon : float, default=1.0
@@ -90,8 +89,7 @@ class MarginalReleaser(MarginalAnswers, PrivateEstimator):
     n_rows_ : float
         Estimated number of rows.
     noise_scale_ : float
-        Root mean square of the noise of all cells of the workload, before post-processing. With
-        ``error="boosting"`` it is not known: ``error_bound_``.
+        Root mean square of the noise of all cells of the workload, before post-processing.
     error_bound_ : float
         With probability 0.95 no cell of any table is off by more rows, before post-processing.
     risk_ : float
@@ -99,9 +97,8 @@ class MarginalReleaser(MarginalAnswers, PrivateEstimator):
         fraction of ``n_rows_``: Stein's estimate of the squared error, zero if negative. Unbiased
         for one ``postprocess``; optimistic for ``"auto"``, the least of several: the error was up
         to 1.6 times it with tables of three columns.
-        With ``error="boosting"`` from ``error_bound_``.
     advice_ : str
-        What to do if ``risk_`` is above a tenth, or with ``error="boosting"``; otherwise empty.
+        What to do if ``risk_`` is above a tenth; otherwise empty.
     postprocess_ : str
         What was done to the residuals.
     domain_ : Domain
@@ -135,16 +132,13 @@ class MarginalReleaser(MarginalAnswers, PrivateEstimator):
     over i in T``, whatever the row (proof: ``skdp/marginals/_measure.py``; user guide "Tables of
     many columns"). The number of rows is one of the residuals and is paid for like the others. A
     row with an entry outside its levels contributes nothing. Everything else is post-processing.
-    With ``error="boosting"`` there are many releases, of the number of rows, of parities and of
-    choices among them, which the plan lists: rho-zCDP (proof: ``skdp/marginals/_boosting.py``).
     Not private: parameters that were chosen by looking at the data, levels above all.
 
     References
     ----------
     .. [1] Dwork, Nikolov, Talwar. "Using convex relaxations for efficiently and privately
        releasing marginals". SoCG 2014.
-    .. [2] Dwork, Rothblum, Vadhan. "Boosting and differential privacy". FOCS 2010.
-    .. [3] Xiao, He, Zhang, Kifer. "An optimal and scalable matrix mechanism for noisy marginals
+    .. [2] Xiao, He, Zhang, Kifer. "An optimal and scalable matrix mechanism for noisy marginals
        under convex loss functions". NeurIPS 2023.
 
     Examples
@@ -163,21 +157,8 @@ class MarginalReleaser(MarginalAnswers, PrivateEstimator):
         "domain": [dict, None],
         "workload": [StrOptions({"all"}), list, tuple],
         "weights": ["array-like", None],
-        "error": [StrOptions({"mean", "worst", "boosting"})],
-        "postprocess": [
-            StrOptions(
-                {
-                    "auto",
-                    "none",
-                    "james-stein",
-                    "projection",
-                    "spectral",
-                    "spiked",
-                    "exact",
-                    "frank-wolfe",
-                }
-            )
-        ],
+        "error": [StrOptions({"mean", "worst", "boosting"}, deprecated={"boosting"})],
+        "postprocess": [StrOptions({*HOW, "frank-wolfe"}, deprecated={"frank-wolfe"})],
         "nonnegative": ["boolean"],
     }
 
@@ -215,18 +196,15 @@ class MarginalReleaser(MarginalAnswers, PrivateEstimator):
         -------
         plan : Plan
         """
-        boosting, notes, tables = self.error == "boosting", (OUTSIDE,), None
-        budget = self._budget(Budget.zcdp if boosting else Budget.gaussian)
+        notes, budget = (OUTSIDE,), self._budget(Budget.gaussian)
         if isinstance(self.domain, dict):
             tables = self._tables(read_domain(self.domain, None))
-            sd = noise_sd(tables.layout, tables.shares(self.error))
-            if not boosting:
-                factor = _rounded_up(replace_one_factor(tables.layout, sd))
-                notes += (REPLACE_ONE.format(factor),)
-            if self.error != "mean":
-                notes += promises(tables, sd, budget)
-        steps = boosting_steps(tables, budget) if boosting else (Step("residuals"),)
-        return Plan(budget, steps, assumptions=notes)
+            sd = noise_sd(tables.layout, shares_for(tables, self.error))
+            notes += (REPLACE_ONE.format(_rounded_up(replace_one_factor(tables.layout, sd))),)
+            if self.error == "worst":
+                mu2 = budget.amount * (1 if budget.unit == "gdp" else 2)
+                notes += (PROMISE.format(noise_promise(tables, sd / math.sqrt(mu2))),)
+        return Plan(budget, (Step("residuals"),), assumptions=notes)
 
     def _read(self, X, y):
         if not isinstance(self.domain, dict):
@@ -249,30 +227,18 @@ class MarginalReleaser(MarginalAnswers, PrivateEstimator):
 
     def _tables(self, domain):
         """Return the Tables of the workload, or raise ValueError."""
+        for value in (self.error, self.postprocess):
+            if value in PUBLISHED:
+                raise ValueError(f"{value!r} is no longer a parameter: {PUBLISHED[value]}.")
         tables = read_workload(self.k, self.workload, self.weights, self.error, domain)
-        if self.error == "boosting":
-            require_boosting(tables, self.postprocess, self.nonnegative)
-        possible = ("auto", *possible_ways(Measurement(tables.layout, None, None, None)))
-        if self.postprocess not in possible:
-            raise ValueError(
-                f"postprocess={self.postprocess!r} is not possible for this workload: "
-                f"{REASONS.get(self.postprocess)}. Pass one of {possible}."
-            )
+        require_way(Measurement(tables.layout, None, None, None), self.postprocess)
         return tables
 
     def _release(self, rows, curator):
         tables = self._tables(rows.domain)
-        release = release_boosted if self.error == "boosting" else self._release_noisy
-        return release(rows, tables, curator) | {
-            "domain_": rows.domain,
-            "workload_": tables.sets,
-            "table_type_": rows.table_type,
-        }
-
-    def _release_noisy(self, rows, tables, curator):
-        measurement = measure(
-            rows, tables.layout, tables.loss, curator, share=1, shares=tables.shares(self.error)
-        )
+        shares = shares_for(tables, self.error)
+        measurement = measure(rows, tables.layout, tables.loss, curator, share=1, shares=shares)
+        noise = expected_loss(tables.layout, tables.loss, measurement.sd)
         # what makes errors small on average may make the worst one larger
         how = "none" if (self.error, self.postprocess) == ("worst", "auto") else self.postprocess
         processed = postprocess(measurement, how, nonnegative=self.nonnegative)
@@ -283,11 +249,14 @@ class MarginalReleaser(MarginalAnswers, PrivateEstimator):
             curator.doubt(USELESS)
         return {
             "n_rows_": n_rows,
-            "noise_scale_": workload_scale(measurement, tables.cells),
+            "noise_scale_": float(np.sqrt(noise / tables.cells)),
             "error_bound_": noise_promise(tables, measurement.sd),
             "risk_": float(risk),
             "advice_": "" if useful else USELESS,
             "postprocess_": processed.chosen,
+            "domain_": rows.domain,
+            "workload_": tables.sets,
+            "table_type_": rows.table_type,
             "measurement_": measurement,
             "residuals_": processed.values,
             "joint_": np.empty(0) if processed.joint is None else processed.joint,

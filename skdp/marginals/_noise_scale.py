@@ -4,13 +4,15 @@ from itertools import product
 from math import prod, sqrt
 
 import numpy as np
+from scipy.special import ndtri
 
-from skdp.marginals._parities import coordinates, helmert, set_numbers
-from skdp.marginals._tables import by_shape
+from skdp.marginals._layout import by_shape, set_numbers
+from skdp.marginals._residuals import coordinates, helmert
 
-__all__ = ["largest_scale", "noise_scale", "workload_scale"]
+__all__ = ["CONFIDENCE", "largest_scale", "noise_promise", "noise_scale"]
 
 CELLS = 2**22  # at a time
+CONFIDENCE = 0.95
 
 
 def noise_scale(measurement, places, chosen=None):
@@ -69,7 +71,7 @@ def largest_scale(layout, workload, sd):
     coordinates of the residual, the entries of a column of H_i, here the first one.
     """
     variance, largest = layout.spread(np.square(sd)), 0.0
-    for shape, sets in by_shape(layout.levels, workload):
+    for shape, sets, _ in by_shape(layout.levels, workload):
         for part in np.array_split(sets, 1 + sets.shape[0] * prod(shape) // CELLS):
             cells = variance[coordinates(layout, part)]
             for levels in reversed(shape):
@@ -78,7 +80,25 @@ def largest_scale(layout, workload, sd):
     return sqrt(largest)
 
 
-def workload_scale(measurement, cells):
-    """Return the root mean square of the noise of all cells of a workload of so many cells."""
-    lengths = measurement.layout.lengths
-    return float(np.sqrt(np.sum(measurement.weights * lengths * measurement.sd**2) / cells))
+def noise_promise(tables, sd, *, miss=1 - CONFIDENCE):
+    """Return a number of rows that no cell of the tables as released is off by.
+
+    Parameters
+    ----------
+    tables : Tables
+    sd : ndarray of shape (n_sets,)
+        Standard deviations of the noise of residuals.
+    miss : float, default=0.05
+        Probability with which the promise may fail.
+
+    Notes
+    -----
+    The cells of a table have normal noise of one standard deviation. With M cells in all and s the
+    largest of these, none is off by more than z s but with probability ``2 M Phi(-z)``.
+    """
+    levels = np.array(tables.layout.levels, dtype=float)
+    cells = sum(
+        float(np.prod(levels[np.unique(sets, axis=0)], axis=1).sum()) for sets in tables.sets
+    )
+    largest = largest_scale(tables.layout, tables.sets, sd)
+    return float(-ndtri(miss / (2 * cells)) * largest)

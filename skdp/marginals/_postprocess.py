@@ -6,27 +6,32 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from skdp._public import public_words
-from skdp.marginals._moment_blocks import LARGEST_ORDER, moments_order
-from skdp.marginals._pair_matrix import all_pairs
+from skdp.marginals._cones import LARGEST_ORDER, moments_order
+from skdp.marginals._pairs import PairSpectrum, all_pairs, spiked, unrepelled
 from skdp.marginals._projection import Cones, Elliptope, Polytope, Simplices
-from skdp.marginals._published import PublishedProjection
 from skdp.marginals._shrink import shrunk
-from skdp.marginals._spectral import PairSpectrum, spiked, unrepelled
 
 __all__ = [
     "HOW",
-    "REASONS",
     "Processed",
     "has_small_domain",
     "nearest_joint",
     "possible_ways",
     "postprocess",
+    "require_way",
 ]
 
-HOW = ("auto", "none", "james-stein", "projection", "spectral", "spiked", "exact", "frank-wolfe")
+HOW = ("auto", "none", "james-stein", "projection", "spectral", "spiked", "exact")
 STEP = 0.05  # of the difference quotient, in standard deviations
 SMALL_DOMAIN = 4096  # cells
 FAST = 40  # attributes up to which all candidates are tried on sets of three or more
+REASONS = {
+    "james-stein": "they have no attributes",
+    "projection": "they have no attributes",
+    "spectral": "it needs all pairs of the attributes, of at most 600 levels together",
+    "spiked": "it needs all pairs of columns of two levels, and no larger tables",
+    "exact": "the whole domain has more than 4096 combinations of levels",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,8 +62,8 @@ def postprocess(measurement, how="auto", *, nonnegative=False):
     Parameters
     ----------
     measurement : Measurement
-    how : {"auto", "none", "james-stein", "projection", "spectral", "spiked", "exact", \
-            "frank-wolfe"}, default="auto"
+    how : {"auto", "none", "james-stein", "projection", "spectral", "spiked", "exact"}, \
+            default="auto"
         - ``"none"``: as released.
         - ``"james-stein"``: order by order, towards predictions from smaller sets.
         - ``"projection"``: onto a convex body that holds all tables of real rows: of pairs, the
@@ -70,10 +75,7 @@ def postprocess(measurement, how="auto", *, nonnegative=False):
         - ``"spiked"``: of pairs of binary attributes, only the eigenvalues that noise alone does
           not make are kept, before the projection: for a few strong common causes.
         - ``"exact"``: onto the tables of distributions, for domains of at most 4096 cells.
-        - ``"frank-wolfe"``: of binary sets, the relaxed projection of Dwork, Nikolov and Talwar as
-          they published it, see :class:`PublishedProjection`. Slower than ``"projection"``, and
-          no better; its estimated loss is approximate, as Frank-Wolfe ends before it is done.
-        - ``"auto"``: the least estimated loss, of all but ``"frank-wolfe"``.
+        - ``"auto"``: the least estimated loss.
     nonnegative : bool, default=False
         Make the cells of all tables nonnegative, in the end. The estimate of the loss is that
         of before: a projection onto a body that holds the truth does not add to it.
@@ -103,12 +105,7 @@ def postprocess(measurement, how="auto", *, nonnegative=False):
     .. [1] Dwork, Nikolov, Talwar. "Efficient algorithms for privately releasing marginals via
        convex relaxations". Discrete & Computational Geometry 2015.
     """
-    candidates = possible_ways(measurement)
-    if how != "auto" and how not in candidates:
-        raise ValueError(
-            f"postprocess={how!r} is not possible for these tables; {REASONS[how]}. "
-            f"Pass one of {('auto', *candidates)}."
-        )
+    candidates = require_way(measurement, how)
     if how == "auto":
         names = [name for name in candidates if not _left_out(measurement.layout, name)]
         made = min((candidates[name]() for name in names), key=lambda found: found.risk)
@@ -117,16 +114,6 @@ def postprocess(measurement, how="auto", *, nonnegative=False):
     if nonnegative and made.joint is None:
         return replace(made, values=_nonnegative(measurement)(made.values))
     return made
-
-
-REASONS = {
-    "james-stein": "they have no attributes",
-    "projection": "they have no attributes",
-    "spectral": "it needs all pairs of the attributes, of at most 600 levels together",
-    "spiked": "it needs all pairs of columns of two levels, and no larger tables",
-    "exact": "the whole domain has more than 4096 combinations of levels",
-    "frank-wolfe": "it needs columns of two levels, and no more parts of sets than 2^20 products",
-}
 
 
 def possible_ways(m):
@@ -142,9 +129,18 @@ def possible_ways(m):
             found["spiked"] = lambda: _judged(m, _Spectral(m, spiked), "spiked")
     if has_small_domain(layout):
         found["exact"] = lambda: _judged(m, Polytope(m), "exact")
-    if PublishedProjection.fits(layout):
-        found["frank-wolfe"] = lambda: _judged(m, PublishedProjection(m), "frank-wolfe")
     return found
+
+
+def require_way(m, how):
+    """Return :func:`possible_ways`, or raise ValueError if ``how`` is none of them."""
+    candidates = possible_ways(m)
+    if how != "auto" and how not in candidates:
+        raise ValueError(
+            f"postprocess={how!r} is not possible for this workload: {REASONS.get(how)}. "
+            f"Pass one of {('auto', *candidates)}."
+        )
+    return candidates
 
 
 def has_small_domain(layout):
@@ -158,14 +154,13 @@ def nearest_joint(m, values):
     Parameters
     ----------
     m : Measurement
-        Without known noise all errors count by their weights.
     values : ndarray of shape (n_coordinates,)
 
     Returns
     -------
     joint : ndarray of shape levels
     """
-    body = Polytope(m if m.sd is not None else replace(m, sd=np.ones_like(m.weights)))
+    body = Polytope(m)
     body(values)
     return body.joint
 
@@ -173,7 +168,7 @@ def nearest_joint(m, values):
 def _left_out(layout, name):
     """Whether "auto" passes over a candidate: where it takes long and hardly ever wins."""
     slow = len(layout.subsets) > 3 and len(layout.subsets[1]) > FAST
-    return name == "frank-wolfe" or (name == "projection" and (slow or has_small_domain(layout)))
+    return name == "projection" and (slow or has_small_domain(layout))
 
 
 def _body(m):

@@ -4,13 +4,17 @@ from itertools import combinations
 
 import numpy as np
 
-from skdp.marginals._admm import nearest_in_cones
-from skdp.marginals._elliptope import nearest_correlation
-from skdp.marginals._layout import Layout
-from skdp.marginals._moment_blocks import LARGEST_ORDER, CellBlocks, MomentBlock, moments_order
-from skdp.marginals._pair_matrix import PairMatrix, all_pairs
-from skdp.marginals._paired_blocks import PairedBlocks
-from skdp.marginals._parities import helmert, set_numbers
+from skdp.marginals._cones import (
+    LARGEST_ORDER,
+    CellBlocks,
+    MomentBlock,
+    PairedBlocks,
+    moments_order,
+    nearest_in_cones,
+)
+from skdp.marginals._layout import Layout, largest_tables, set_numbers
+from skdp.marginals._pairs import PairMatrix, all_pairs, nearest_correlation
+from skdp.marginals._residuals import helmert
 from skdp.marginals._shrink import row_count
 from skdp.marginals._simplex import Domain, onto_simplex
 
@@ -110,7 +114,7 @@ class Cones:
         elif all_pairs(whole) and moments_order(layout) <= LARGEST_ORDER:
             self.blocks.append(MomentBlock(whole))
         if nonnegative or not self.blocks or k > 3 or (k == 3 and not paired):
-            self.cells = CellBlocks(whole, _largest(layout))
+            self.cells = CellBlocks(whole, [sets for _, sets in largest_tables(layout)])
             self.blocks.append(self.cells)
         self.nonnegative = nonnegative
         self.steps = 150 if k < 3 else 60 if d <= 40 else 40
@@ -137,17 +141,3 @@ def _with_all_pairs(layout):
     for _, sets, numbers in layout.groups:
         at[layout.places(numbers)] = whole.places(set_numbers(whole, sets))
     return whole, at
-
-
-def _largest(layout):
-    """Return the sets that are in no other, those of one shape together."""
-    inside = set()
-    for sets in layout.subsets[2:]:
-        for row in sets.tolist():
-            inside.update(combinations(row, len(row) - 1))
-    groups = []
-    for shape, sets, _ in layout.groups:
-        alone = np.array([tuple(row) not in inside for row in sets.tolist()], dtype=bool)
-        if shape and alone.any():
-            groups.append(sets[alone])
-    return groups

@@ -4,7 +4,7 @@ import numpy as np
 
 from skdp.denoising._james_stein import james_stein
 from skdp.denoising._rules import Noise
-from skdp.marginals._parities import set_numbers
+from skdp.marginals._layout import set_numbers
 
 __all__ = ["row_count", "shrunk"]
 
@@ -68,11 +68,11 @@ def predictions(layout, values, n, order):
     """
     if order < 2:
         return None
-    sizes = [len(sets) for sets in layout.subsets]
-    if order == 3 and layout.binary and sizes[2] == sizes[1] * (sizes[1] - 1) // 2:
+    d = len(layout.subsets[1])
+    if order == 3 and layout.binary and len(layout.subsets[2]) == d * (d - 1) // 2:
         return _triples(layout, values, n)
-    first, product = layout.starts[sum(sizes[:order])], []
-    product = np.empty(layout.starts[sum(sizes[: order + 1])] - first)
+    first, end = layout.starts[layout.firsts[order : order + 2]]
+    product = np.empty(end - first)
     for _, sets, numbers in layout.groups:
         if sets.shape[1] == order and len(sets):
             cells = np.full((len(sets), 1), n)

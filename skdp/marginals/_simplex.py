@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from skdp.marginals._parities import helmert
+from skdp.marginals._residuals import helmert
 
 __all__ = ["Domain", "onto_simplex"]
 

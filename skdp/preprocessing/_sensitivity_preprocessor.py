@@ -1,29 +1,26 @@
-"""SensitivityPreprocessor, the transformer."""
+"""SensitivityPreprocessor, the step."""
 
 from numbers import Real
 
 import numpy as np
-from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from skdp._compat import HasMethods, Interval, StrOptions, fit_context
 from skdp._local import KeepsLocal, Local
 from skdp._numbers import PlainNumbers
-from skdp._schema import later_rows, validated_rows
+from skdp._schema import validated_rows
 from skdp.chunks import ArrayRows
 from skdp.contracts import BoundedStatistic, Contract, Rows
 from skdp.location._public import column_vector
-from skdp.mechanisms import finite_rows
-from skdp.sensitivity import STATISTICS, bounded_column, statistic_map
+from skdp.sensitivity import STATISTICS, bounded_column
 
 __all__ = ["BoundedValues", "SensitivityPreprocessor"]
 
 LOCAL = "_local"
 
 
-class SensitivityPreprocessor(
-    KeepsLocal, PlainNumbers, OneToOneFeatureMixin, TransformerMixin, BaseEstimator
-):
+class SensitivityPreprocessor(KeepsLocal, PlainNumbers, BaseEstimator):
     """Make a statistic of unbounded columns one that a single row moves by a bounded amount.
 
     Of every column the statistic is replaced by the nearest one that adding or removing a row moves
@@ -32,10 +29,10 @@ class SensitivityPreprocessor(
         bounded = SensitivityPreprocessor("median", sensitivity=30.0, center=30000.0).fit(X)
         LaplaceMechanism(epsilon=0.5).fit(bounded.bounded_values()).value_
 
-    **Nothing is released here**: no budget is spent, and what :meth:`transform` and
-    :meth:`bounded_values` return is as private as the table, for the eyes of its owner. A chain of
-    steps must go on with a mechanism. Where the result is all that is wanted,
-    :class:`skdp.PrivateMedian` and its kin do both steps in one.
+    **Nothing is released here**: no budget is spent, and what :meth:`bounded_values` returns is as
+    private as the table, for the eyes of its owner. A chain of steps must go on with a mechanism.
+    Where the result is all that is wanted, :class:`skdp.PrivateMedian` and its kin do both steps in
+    one.
 
     Parameters
     ----------
@@ -67,10 +64,9 @@ class SensitivityPreprocessor(
     Notes
     -----
     **Privacy**: none by itself; the bounded value moves by at most ``sensitivity``, exactly, in
-    integers on a public grid (:func:`skdp.sensitivity.bounded_statistic`). Of the rows that
-    :meth:`transform` returns the named statistic alone is bounded, and only up to rounding: every
-    other one, and a model that is fitted to them, has no guarantee. Maps and values are kept in
-    memory alone, and lost when the fitted step is pickled or copied.
+    integers on a public grid (:func:`skdp.sensitivity.bounded_statistic`). Rows stay as they are:
+    there is nothing to fit a model to. Values are kept in memory alone, and lost when the fitted
+    step is pickled or copied.
 
     A statistic of one's own must not fall when an entry grows or is exchanged for a larger one. It
     has ``increasing`` (whether an entry above all others never lowers it), ``total(data, i, j)``,
@@ -106,7 +102,7 @@ class SensitivityPreprocessor(
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None):
-        """Learn the row-wise maps and the bounded values.
+        """Compute the bounded values.
 
         Parameters
         ----------
@@ -121,14 +117,15 @@ class SensitivityPreprocessor(
         """
         X = validated_rows(self, X)
         sensitivity, center = self._column_vectors(X.shape[1])
-        rows, finite = ArrayRows(X), finite_rows(X)
+        rows = ArrayRows(X)
         with np.errstate(all="ignore"):
-            values, maps = [], []
-            for j in range(rows.n_features):
-                given = {"sensitivity": sensitivity[j], "center": center[j]}
-                values.append(bounded_column(rows, j, self.statistic, **given))
-                maps.append(statistic_map(X[finite, j], self.statistic, **given))
-        setattr(self, LOCAL, BoundedValues(values, maps, getattr(self, "feature_names_in_", None)))
+            values = [
+                bounded_column(
+                    rows, j, self.statistic, sensitivity=sensitivity[j], center=center[j]
+                )
+                for j in range(rows.n_features)
+            ]
+        setattr(self, LOCAL, BoundedValues(values, getattr(self, "feature_names_in_", None)))
         return self
 
     def _column_vectors(self, n_features):
@@ -139,23 +136,6 @@ class SensitivityPreprocessor(
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "n_features_in_")
-
-    def transform(self, X):
-        """Map every row, so that the table of the fit gets the bounded statistic.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        X_bounded : ndarray of shape (n_samples, n_features)
-            **Local, not private**, and neither is the map: columns are shifted, or scaled around
-            their mean for measures of spread, by amounts that were computed from rows.
-        """
-        X = later_rows(self, X)
-        columns = [m.apply(X[:, j]) for j, m in enumerate(self.bounded_values().maps)]
-        return np.column_stack(columns).astype(X.dtype, copy=False)
 
     def bounded_values(self):
         """Return the bounded statistics of the columns, for a mechanism to release.
@@ -188,10 +168,9 @@ class BoundedValues(Local):
     Attributes
     ----------
     values : tuple of d BoundedValue
-    maps : tuple of d StatisticMap
     names : ndarray of shape (d,) or None
         Names of the columns.
     """
 
-    def __init__(self, values, maps, names):
-        self.values, self.maps, self.names = tuple(values), tuple(maps), names
+    def __init__(self, values, names):
+        self.values, self.names = tuple(values), names

@@ -7,9 +7,14 @@ from typing import NamedTuple
 import numpy as np
 
 from skdp.mechanisms._exact import sqrt_up
-from skdp.sensitivity._extremes import bounded_max, bounded_min, bounded_range, bounded_sum
+from skdp.sensitivity._closed import (
+    bounded_max,
+    bounded_median,
+    bounded_min,
+    bounded_range,
+    bounded_sum,
+)
 from skdp.sensitivity._grid import Grid, integer_column
-from skdp.sensitivity._median import bounded_median
 from skdp.sensitivity._path import bounded_ordered
 from skdp.sensitivity._spread import StandardDeviation, SumOfSquares, Variance, bounded_spread
 from skdp.sensitivity._windows import Mean, Midrange
@@ -21,6 +26,7 @@ __all__ = [
     "bounded_column",
     "bounded_statistic",
     "release_bounded",
+    "release_mechanism",
 ]
 
 BITS = 10  # a sensitivity is 2^10 grid units, for squares and sums 2^20

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skdp.sensitivity._extremes import _nonpositive
+from skdp.sensitivity._closed import _nonpositive
 from skdp.sensitivity._search import smallest_window
 
 __all__ = ["StandardDeviation", "SumOfSquares", "Variance", "bounded_spread"]

@@ -24,7 +24,7 @@ import numpy as np
 
 from skdp.mechanisms._exact import as_fraction
 
-__all__ = ["Mean", "Midrange", "Quantile", "SortedData", "Sum", "TrimmedMean", "WinsorisedMean"]
+__all__ = ["Mean", "Midrange", "Quantile", "SortedData", "TrimmedMean", "WinsorisedMean"]
 
 
 FINEST = 10**6  # denominator of p and alpha
@@ -62,21 +62,6 @@ class Mean:
     def weight(self, m):
         """Return the size of the window."""
         return m
-
-
-@dataclass(frozen=True)
-class Sum:
-    """Sum of the entries."""
-
-    increasing = False
-
-    def total(self, data, i, j):
-        """Return the sum of the window."""
-        return data.P[j] - data.P[i]
-
-    def weight(self, m):
-        """Return one."""
-        return 1 + 0 * m
 
 
 @dataclass(frozen=True)

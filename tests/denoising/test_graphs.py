@@ -14,11 +14,9 @@ from skdp.denoising import (
     TrendFilterDenoiser,
 )
 from skdp.denoising._auto import _bend
-from skdp.denoising._graph import edges_of, read_graph
+from skdp.denoising._graph import _least_tree, edges_of, read_graph, spanning_forest
 from skdp.denoising._rules import Noise, Rule, unbiased_risk
-from skdp.denoising._spanning_tree import _least_tree, spanning_forest
-from skdp.denoising._splitting import is_thin
-from skdp.denoising._trend_filter import TrendFilter
+from skdp.denoising._trend_filter import TrendFilter, is_thin
 from skdp.denoising._wavelets import tree_wavelets
 from skdp.mechanisms import make_entropy
 

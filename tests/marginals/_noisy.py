@@ -3,9 +3,8 @@
 import numpy as np
 
 from skdp.accounting import gaussian_mu
-from skdp.marginals._layout import Measurement
-from skdp.marginals._parities import residuals_of
-from skdp.marginals._workload import workload_layout
+from skdp.marginals._layout import Measurement, workload_layout
+from skdp.marginals._residuals import helmert, transform
 
 
 def tree_rows(levels, n, rng):
@@ -73,3 +72,48 @@ def noisy_tree(d, k, n, epsilon, seed, levels=2):
 def loss(measurement, values, truth):
     """The summed squared error of all cells."""
     return float(measurement.layout.spread(measurement.weights) @ np.square(values - truth))
+
+
+def values_of(layout, joint):
+    """Return the flat vector of residuals of a table of all attributes.
+
+    Parameters
+    ----------
+    layout : Layout
+    joint : ndarray of shape ``layout.levels``
+
+    Returns
+    -------
+    values : ndarray of shape (n_coordinates,)
+    """
+    residuals, values = residuals_of(joint).ravel(), np.empty(layout.starts[-1])
+    strides = np.cumprod((1, *layout.levels[:0:-1]), dtype=np.int64)[::-1]
+    for shape, sets, numbers in layout.groups:
+        at = np.zeros((len(sets), 1), dtype=np.int64)
+        for levels, column in zip(shape, sets.T, strict=True):
+            step = strides[column][:, None, None] * np.arange(1, levels)
+            at = (at[:, :, None] + step).reshape(len(sets), -1)
+        values[layout.places(numbers)] = residuals[at]
+    return values
+
+
+def analysis(levels):
+    """Return the square matrix of a sum (row 0) and the Helmert rows."""
+    return np.vstack([np.ones(levels), helmert(levels)])
+
+
+def residuals_of(table):
+    """Return the residuals of a table and of all its margins, in an array of its shape.
+
+    Parameters
+    ----------
+    table : ndarray of shape (L_1, ..., L_k)
+
+    Returns
+    -------
+    residuals : ndarray of shape (L_1, ..., L_k)
+        Index 0 along an axis stands for the sum over that attribute, 1..L - 1 for the rows of H:
+        the residual of a set T of axes is the block of indices 1.. along T, 0 elsewhere.
+    """
+    table = np.asarray(table, dtype=float)
+    return transform(table[None], [analysis(number) for number in table.shape])[0]

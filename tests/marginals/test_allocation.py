@@ -8,15 +8,15 @@ import pytest
 
 from skdp.marginals._allocation import (
     EMPTY_SHARE,
+    EXHAUSTIVE,
     expected_loss,
     noise_sd,
     optimal_shares,
-    uniform_shares,
+    replace_one_factor,
 )
-from skdp.marginals._layout import Layout
-from skdp.marginals._parities import helmert
-from skdp.marginals._replace_one import EXHAUSTIVE, replace_one_factor
-from skdp.marginals._workload import all_subsets, workload_layout
+from skdp.marginals._layout import Layout, all_subsets, workload_layout
+from skdp.marginals._residuals import helmert
+from skdp.marginals.published._parities import uniform_shares
 
 D = (10, 20, 50, 100)
 
@@ -170,11 +170,11 @@ def test_formulas_by_size_and_by_trial_agree(monkeypatch):
         layout, weights = workload_layout(levels, k)
         sd = noise_sd(layout, optimal_shares(layout, weights))
         one = replace_one_factor(layout, sd)
-        monkeypatch.setattr("skdp.marginals._replace_one.EXHAUSTIVE", 2)
+        monkeypatch.setattr("skdp.marginals._allocation.EXHAUSTIVE", 2)
         assert replace_one_factor(layout, sd) == pytest.approx(one, rel=1e-12)
         uneven = sd * np.random.default_rng(2).uniform(0.5, 2, size=len(sd))
         bound = replace_one_factor(layout, uneven)
-        monkeypatch.setattr("skdp.marginals._replace_one.EXHAUSTIVE", EXHAUSTIVE)
+        monkeypatch.setattr("skdp.marginals._allocation.EXHAUSTIVE", EXHAUSTIVE)
         assert replace_one_factor(layout, uneven) <= bound <= 4
 
 

@@ -10,13 +10,14 @@ import pytest
 from skdp._curator import Curator
 from skdp.accounting import Budget, Plan
 from skdp.chunks import ArrayRows
-from skdp.marginals._boosting import boosted_answers, parity_counts
-from skdp.marginals._boosting_plan import (
+from skdp.marginals.published._boosting import (
     ANSWERS,
     CHOICES,
     COUNT,
+    boosted_answers,
     boosting_plan,
     boosting_rounds,
+    parity_counts,
     penalties,
 )
 from skdp.mechanisms import make_entropy

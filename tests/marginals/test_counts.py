@@ -7,15 +7,10 @@ import numpy as np
 import pytest
 
 from skdp.chunks import ArrayRows
-from skdp.marginals import _products
-from skdp.marginals._counts import (
-    integer_residuals,
-    largest_tables,
-    residuals_by_products,
-    residuals_by_tables,
-)
-from skdp.marginals._parities import integer_helmert
-from skdp.marginals._workload import workload_layout
+from skdp.marginals import _counts
+from skdp.marginals._counts import integer_residuals, residuals_by_products, residuals_by_tables
+from skdp.marginals._layout import largest_tables, workload_layout
+from skdp.marginals._residuals import integer_helmert
 
 
 def codes(levels, n, rng):
@@ -109,7 +104,7 @@ def test_sums_stay_exact_where_single_precision_ends(monkeypatch):
     levels = (300, 300, 300)
     layout, _ = workload_layout(levels, [(0, 1), (1, 2)])
     X = np.full((4001, 3), 299.0)
-    monkeypatch.setattr(_products, "STEP", 10**6)
+    monkeypatch.setattr(_counts, "STEP", 10**6)
     got = residuals_by_products(ArrayRows(X), layout)
     assert got[-1] == 4001 * 299**2 > 2**24
     assert np.array_equal(got, residuals_by_tables(ArrayRows(X), layout, largest_tables(layout)))
@@ -120,7 +115,7 @@ def test_tall_matrices_join_prefixes_and_change_nothing(monkeypatch, rng):
     X = codes((2,) * 9, 300, rng)
     want = residuals_by_tables(ArrayRows(X), layout, largest_tables(layout))
     for tall in (1, 5, 2**10, 2**20):
-        monkeypatch.setattr(_products, "TALL", tall)
+        monkeypatch.setattr(_counts, "TALL", tall)
         assert np.array_equal(residuals_by_products(ArrayRows(X), layout), want)
 
 

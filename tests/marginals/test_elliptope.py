@@ -4,9 +4,8 @@ import warnings
 import numpy as np
 import pytest
 
-from skdp.marginals._elliptope import nearest_correlation
-from skdp.marginals._pair_matrix import PairMatrix, pair_precision
-from skdp.marginals._workload import workload_layout
+from skdp.marginals._layout import workload_layout
+from skdp.marginals._pairs import PairMatrix, nearest_correlation, pair_precision
 from tests.marginals._noisy import noisy_tree
 
 

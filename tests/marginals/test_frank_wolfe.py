@@ -6,16 +6,15 @@ from math import comb, factorial, pi, sqrt
 import numpy as np
 import pytest
 
-from skdp.marginals._frank_wolfe import (
+from skdp.marginals.published._frank_wolfe import (
     GROTHENDIECK,
     average_error_bound,
     relaxed_projection,
     steps_for,
     width_bound,
 )
-from skdp.marginals._mixing import bilinear_maximum
-from skdp.marginals._relaxation import relaxed_body
-from skdp.marginals._sdp import projection_by_cvxpy
+from skdp.marginals.published._linear_maximum import bilinear_maximum, projection_by_cvxpy
+from skdp.marginals.published._relaxation import relaxed_body
 
 
 def _sets(d, k):

@@ -12,15 +12,15 @@ from skdp.accounting import Budget, Plan, Step
 from skdp.chunks import ArrayRows
 from skdp.exceptions import PlanError
 from skdp.marginals import _measure
-from skdp.marginals._allocation import expected_loss, noise_sd, optimal_shares, uniform_shares
+from skdp.marginals._allocation import expected_loss, noise_sd, optimal_shares, replace_one_factor
 from skdp.marginals._counts import integer_residuals
-from skdp.marginals._grid import residual_grid
-from skdp.marginals._measure import measure
-from skdp.marginals._parities import tables_of, values_of
-from skdp.marginals._replace_one import replace_one_factor
-from skdp.marginals._workload import workload_layout
+from skdp.marginals._layout import workload_layout
+from skdp.marginals._measure import measure, residual_grid
+from skdp.marginals._residuals import tables_of
+from skdp.marginals.published._parities import uniform_shares
 from skdp.mechanisms._exact import sqrt_up
 from tests._curators import CannedCurator, canned, check_replay
+from tests.marginals._noisy import values_of
 
 WORKLOADS = [
     ((2,) * 5, 2, None),

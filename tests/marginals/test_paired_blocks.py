@@ -4,13 +4,10 @@ import warnings
 import numpy as np
 import pytest
 
-from skdp.marginals._admm import nearest_in_cones
-from skdp.marginals._moment_blocks import CellBlocks, MomentBlock
-from skdp.marginals._paired_blocks import PairedBlocks
-from skdp.marginals._parities import values_of
+from skdp.marginals._cones import CellBlocks, MomentBlock, PairedBlocks, nearest_in_cones
+from skdp.marginals._layout import workload_layout
 from skdp.marginals._projection import Cones
-from skdp.marginals._workload import workload_layout
-from tests.marginals._noisy import loss, noisy_tree
+from tests.marginals._noisy import loss, noisy_tree, values_of
 
 
 def blocks_of(kind):

@@ -7,22 +7,17 @@ from math import comb, prod
 import numpy as np
 import pytest
 
-from skdp.marginals._layout import Layout
-from skdp.marginals._parities import (
+from skdp.marginals._layout import Layout, all_subsets, set_keys, set_numbers, workload_layout
+from skdp.marginals._residuals import (
     coordinates,
-    from_parities,
     helmert,
     integer_helmert,
-    residuals_of,
-    set_numbers,
     squared_lengths,
     table_of,
     tables_of,
-    to_parities,
-    values_of,
-    walsh_hadamard,
 )
-from skdp.marginals._workload import all_subsets, set_keys, workload_layout
+from skdp.marginals.published._parities import from_parities, to_parities, walsh_hadamard
+from tests.marginals._noisy import residuals_of, values_of
 
 D, K = 6, 3
 

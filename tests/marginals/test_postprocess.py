@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from skdp.marginals._layout import Measurement
-from skdp.marginals._parities import tables_of, values_of
+from skdp.marginals._pairs import unrepelled
 from skdp.marginals._postprocess import HOW, postprocess
+from skdp.marginals._residuals import tables_of
 from skdp.marginals._shrink import shrunk
-from skdp.marginals._spectral import unrepelled
-from tests.marginals._noisy import loss, measured, noisy_tree, tree_rows
+from tests.marginals._noisy import loss, measured, noisy_tree, tree_rows, values_of
 
 ALL = ("none", "james-stein", "projection", "spectral", "exact")
 PAIRS = (*ALL, "spiked")  # of columns of two levels

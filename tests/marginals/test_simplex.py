@@ -3,11 +3,10 @@ import warnings
 import numpy as np
 import pytest
 
-from skdp.marginals._parities import values_of
+from skdp.marginals._layout import workload_layout
 from skdp.marginals._projection import Polytope
 from skdp.marginals._simplex import Domain, onto_simplex
-from skdp.marginals._workload import workload_layout
-from tests.marginals._noisy import loss, noisy_tree
+from tests.marginals._noisy import loss, noisy_tree, values_of
 
 
 @pytest.mark.parametrize("levels", [(2, 2, 2), (2, 3, 4, 5), (7,), (4, 2, 3)])

@@ -6,10 +6,10 @@ from math import exp
 import numpy as np
 import pytest
 
-from skdp.marginals import _synopsis
-from skdp.marginals._frank_wolfe import relaxed_projection
-from skdp.marginals._relaxation import relaxed_body
-from skdp.marginals._synopsis import (
+from skdp.marginals.published import _synopsis
+from skdp.marginals.published._frank_wolfe import relaxed_projection
+from skdp.marginals.published._relaxation import relaxed_body
+from skdp.marginals.published._synopsis import (
     jl_dimension,
     jl_synopsis,
     public_signs,

@@ -16,7 +16,7 @@ from skdp.preprocessing import (
     PrivateStandardScaler,
     SensitivityPreprocessor,
 )
-from skdp.sensitivity import Quantile, TrimmedMean, bounded_statistic
+from skdp.sensitivity import STATISTICS, Quantile, TrimmedMean, bounded_statistic
 
 pytestmark = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")
 
@@ -27,33 +27,13 @@ def table():
     return X
 
 
-EXACT = {
-    "mean": np.mean,
-    "median": np.median,
-    "min": np.min,
-    "max": np.max,
-    "midrange": lambda x: (x.min() + x.max()) / 2,
-    "sum": np.sum,
-    "range": np.ptp,
-    "variance": np.var,
-    "std": np.std,
-    "sum_of_squares": lambda x: len(x) * np.var(x),
-    Quantile(0.9): lambda x: np.quantile(x, 0.9),
-    TrimmedMean(0.25): lambda x: np.sort(x)[125:375].mean(),
-}
-
-
-@pytest.mark.parametrize("statistic", EXACT, ids=str)
-def test_the_mapped_table_has_the_bounded_statistic(statistic):
+@pytest.mark.parametrize("statistic", [*STATISTICS, Quantile(0.9), TrimmedMean(0.25)], ids=str)
+def test_every_column_has_its_bounded_statistic(statistic):
     X = table()
     step = SensitivityPreprocessor(statistic, sensitivity=[0.05, 0.07]).fit(X)
-    Y = step.transform(X)
     for j, value in enumerate(step.bounded_values().values):
         direct = bounded_statistic(X[:, j], statistic, sensitivity=[0.05, 0.07][j])
         assert (value.value, value.unit) == (direct.value, direct.unit)
-        g = value.origin + value.unit * value.value
-        scale = np.abs(Y[:, j]).max() ** (2 if statistic in ("variance", "sum_of_squares") else 1)
-        assert EXACT[statistic](Y[:, j]) == pytest.approx(g, rel=1e-6, abs=1e-10 * scale)
 
 
 def test_chain():
@@ -86,7 +66,9 @@ def test_noise_of_the_mechanisms():
 def test_plain_pipelines_and_rows_are_refused():
     X = table()
     pipeline = make_pipeline(SensitivityPreprocessor(sensitivity=1.0), LaplaceMechanism())
-    for fit in (pipeline.fit, LaplaceMechanism().fit, GaussianMechanism().fit):
+    with pytest.raises(TypeError, match="SensitivityPreprocessor"):
+        pipeline.fit(X)
+    for fit in (LaplaceMechanism().fit, GaussianMechanism().fit):
         with pytest.raises(TypeError, match="bounded_values"):
             fit(X)
 
@@ -102,8 +84,6 @@ def test_the_ledger_is_charged():
 def test_what_it_learnt_does_not_travel():
     fit = SensitivityPreprocessor("mean", sensitivity=0.01).fit(table())
     for twin in (pickle.loads(pickle.dumps(fit)), copy.copy(fit), copy.deepcopy(fit)):
-        with pytest.raises(AttributeError, match="stays behind"):
-            twin.transform(table())
         with pytest.raises(AttributeError, match="stays behind"):
             twin.bounded_values()
     with pytest.raises(TypeError, match="private"):
@@ -142,7 +122,6 @@ def test_names_of_columns_are_handed_on():
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame(table(), columns=["a", "b"])
     step = SensitivityPreprocessor(sensitivity=1.0).fit(frame)
-    assert list(step.set_output(transform="pandas").transform(frame).columns) == ["a", "b"]
     fit = LaplaceMechanism(random_state=0).fit(step.bounded_values())
     assert list(fit.feature_names_in_) == ["a", "b"]
     assert list(LaplaceMechanism(random_state=0).fit(step.bounded_values()).value_) == list(

@@ -1,30 +1,38 @@
 """Definition 3.1 by brute force in exact rationals, and the statistics as they are defined."""
 
 import math
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
 
-from skdp.sensitivity import (
-    Mean,
-    Midrange,
-    Quantile,
-    StandardDeviation,
-    Sum,
-    SumOfSquares,
-    TrimmedMean,
-    Variance,
-    WinsorisedMean,
+from skdp.sensitivity import Quantile, TrimmedMean, WinsorisedMean
+from skdp.sensitivity._closed import (
     bounded_max,
     bounded_median,
     bounded_min,
-    bounded_ordered,
     bounded_range,
-    bounded_spread,
     bounded_sum,
 )
-from skdp.sensitivity._windows import SortedData
+from skdp.sensitivity._path import bounded_ordered
+from skdp.sensitivity._spread import StandardDeviation, SumOfSquares, Variance, bounded_spread
+from skdp.sensitivity._windows import Mean, Midrange, SortedData
+
+
+@dataclass(frozen=True)
+class Sum:
+    """Sum of the entries, a statistic of one's own that an entry above all others may lower."""
+
+    increasing = False
+
+    def total(self, data, i, j):
+        """Return the sum of the window."""
+        return data.P[j] - data.P[i]
+
+    def weight(self, m):
+        """Return one."""
+        return 1 + 0 * m
 
 
 def brute(x, f, D, c):

@@ -6,7 +6,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from skdp.sensitivity import Mean, Variance, bounded_median, bounded_ordered, bounded_spread
+from skdp.sensitivity._closed import bounded_median
+from skdp.sensitivity._path import bounded_ordered
+from skdp.sensitivity._spread import Variance, bounded_spread
+from skdp.sensitivity._windows import Mean
 from tests.sensitivity._oracles import mean, median, variance
 
 SCALE = 2**12  # a unit of the data in grid units, so that floors are small

@@ -8,15 +8,14 @@ from skdp.accounting import Budget
 from skdp.chunks import ArrayRows
 from skdp.sensitivity import (
     STATISTICS,
-    Grid,
     Quantile,
     TrimmedMean,
     bounded_column,
     bounded_statistic,
-    integer_column,
     release_bounded,
     release_mechanism,
 )
+from skdp.sensitivity._grid import Grid, integer_column
 from tests._curators import canned
 
 PURE = Budget.pure(1)

@@ -12,23 +12,23 @@ from skdp.sensitivity import (
     STATISTICS,
     PersonalBudgets,
     Quantile,
-    bounded_function,
-    bounded_max,
-    bounded_median,
-    bounded_min,
-    bounded_ordered,
-    bounded_plane,
-    bounded_range,
-    bounded_spread,
     bounded_statistic,
-    bounded_sum,
     personal_laplace,
     personal_select,
     personal_statistic,
     release_bounded,
 )
-from skdp.sensitivity._spread import SumOfSquares
+from skdp.sensitivity._closed import (
+    bounded_max,
+    bounded_median,
+    bounded_min,
+    bounded_range,
+    bounded_sum,
+)
+from skdp.sensitivity._path import bounded_ordered
+from skdp.sensitivity._spread import SumOfSquares, bounded_spread
 from skdp.sensitivity._windows import Mean
+from skdp.sensitivity.published import bounded_function, bounded_plane
 
 INTEGERS = [np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64]
 FLOATS = [np.float16, np.float32, np.float64, np.longdouble]

@@ -1,20 +1,11 @@
 import numpy as np
 import pytest
 
-from skdp.sensitivity import (
-    Mean,
-    Midrange,
-    Quantile,
-    Sum,
-    TrimmedMean,
-    WinsorisedMean,
-    _path,
-    bounded_max,
-    bounded_median,
-    bounded_min,
-    bounded_ordered,
-)
-from tests.sensitivity._oracles import windows
+from skdp.sensitivity import Quantile, TrimmedMean, WinsorisedMean, _path
+from skdp.sensitivity._closed import bounded_max, bounded_median, bounded_min
+from skdp.sensitivity._path import bounded_ordered
+from skdp.sensitivity._windows import Mean, Midrange
+from tests.sensitivity._oracles import Sum, windows
 
 STATISTICS = [Mean(), Sum(), Midrange(), Quantile(0.3), Quantile(0.5), TrimmedMean(0.1)]
 STATISTICS += [WinsorisedMean(0.25)]

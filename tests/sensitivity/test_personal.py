@@ -10,12 +10,12 @@ from skdp.sensitivity import (
     PersonalBudgets,
     PersonalReport,
     Quantile,
-    bounded_function,
     personal_laplace,
     personal_median,
     personal_select,
     personal_statistic,
 )
+from skdp.sensitivity.published import bounded_function
 from tests._curators import canned
 
 TWO = PersonalBudgets((0.1, 1.0))

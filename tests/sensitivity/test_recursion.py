@@ -7,13 +7,13 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from skdp.sensitivity import (
+from skdp.sensitivity.published import (
     bounded_function,
     bounded_groups,
     bounded_plane,
     bounded_plane_function,
 )
-from skdp.sensitivity._recursion import bounded_subsets
+from skdp.sensitivity.published._recursion import bounded_subsets
 from tests.sensitivity._oracles import brute, mean, median
 
 

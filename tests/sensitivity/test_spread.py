@@ -4,9 +4,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from skdp.sensitivity import StandardDeviation, SumOfSquares, Variance, bounded_spread
 from skdp.sensitivity import _search as search
 from skdp.sensitivity._search import _Price, _Sums
+from skdp.sensitivity._spread import StandardDeviation, SumOfSquares, Variance, bounded_spread
 from tests.sensitivity._oracles import smallest_windows, sum_of_squares, variance
 
 STATISTICS = [Variance(), SumOfSquares(), StandardDeviation(), StandardDeviation(6)]

@@ -17,19 +17,22 @@ from math import ceil, comb, log, pi, sqrt
 
 import numpy as np
 
-from skdp.marginals._mixing import bilinear_maximum
-from skdp.marginals._relaxation import relaxed_body
+from skdp.marginals._shrink import row_count
+from skdp.marginals.published._linear_maximum import bilinear_maximum, bilinear_maximum_by_cvxpy
+from skdp.marginals.published._parities import from_parities, to_parities
+from skdp.marginals.published._relaxation import relaxed_body
 
 __all__ = [
     "GROTHENDIECK",
     "Projection",
     "average_error_bound",
+    "published_projection",
     "relaxed_projection",
     "steps_for",
     "width_bound",
 ]
 
-TOLERANCE = 0.3
+TOLERANCE, STEPS = 0.3, 300
 GROTHENDIECK = pi / (2 * log(1 + sqrt(2)))  # Krivine's bound, 1.7823
 
 
@@ -56,7 +59,7 @@ class Projection:
 
 
 def relaxed_projection(
-    y, sets, d, *, n, weights=None, steps=300, solver="mixing", return_gram=False
+    y, sets, d, *, n, weights=None, steps=STEPS, solver="mixing", return_gram=False
 ):
     """Project noisy parities on n times the relaxed body L by Frank-Wolfe. Post-processing.
 
@@ -138,10 +141,54 @@ def relaxed_projection(
 def _maximum(A, start, level, solver):
     if solver == "mixing":
         return bilinear_maximum(A, start=start, level=level, tol=TOLERANCE)
-    from skdp.marginals._sdp import bilinear_maximum_by_cvxpy
-
     _, V = bilinear_maximum_by_cvxpy(A)
     return bilinear_maximum(A, start=V)  # polishes, and certifies
+
+
+def published_projection(measurement):
+    """Return the residuals of a release, projected order by order as published. Post-processing.
+
+    Parameters
+    ----------
+    measurement : Measurement
+        Of binary attributes, for instance ``measurement_`` of a fitted MarginalReleaser.
+
+    Returns
+    -------
+    values : ndarray of shape (n_coordinates,)
+        Residuals, in rows.
+
+    Raises
+    ------
+    ValueError
+        If an attribute has more than two levels.
+
+    Notes
+    -----
+    In the paper noise of standard deviation ``c / sqrt(p_S)`` is added to the parity of S, so the
+    metric of its projection is ``p_S ~ 1 / sd_S^2``. Sets of one size are projected on n times the
+    relaxed body of that size, n being the released number of rows, at least 10.
+
+    For ``sum of p_S = 1`` the mean squared noise ``sum of p_S sd_S^2`` is the harmonic mean of the
+    variances. If the certified gap is larger, what Frank-Wolfe has not finished may be more than
+    the projection can take away, and parities of this size stay as released (user guide "Marginals
+    as published").
+    """
+    layout, n = measurement.layout, row_count(measurement.values)
+    if not layout.binary:
+        raise ValueError(
+            "the published projection is of parities, and needs columns of two levels. Take "
+            "postprocess='projection' for others."
+        )
+    parities, sd = (to_parities(layout, x) for x in (measurement.values, measurement.sd))
+    parities[0] = n
+    for k, sets in enumerate(layout.subsets[1:], start=1):
+        here = layout.orders == k
+        p = 1 / np.square(sd[here])
+        found = relaxed_projection(parities[here], sets, len(layout.levels), n=n, weights=p)
+        if found.gap <= 1 / np.mean(p):
+            parities[here] = found.values
+    return from_parities(layout, parities)
 
 
 def width_bound(d, k):

@@ -5,8 +5,8 @@ import numpy as np
 from skdp.sensitivity._bounded import BITS, BoundedValue, _positive
 from skdp.sensitivity._grid import Grid
 from skdp.sensitivity._path import bounded_ordered
-from skdp.sensitivity._recursion import bounded_function
 from skdp.sensitivity._windows import Mean
+from skdp.sensitivity.published._recursion import bounded_function
 
 __all__ = ["bounded_plane", "bounded_plane_function"]
 

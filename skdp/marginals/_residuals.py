@@ -1,28 +1,22 @@
-"""Exact maps between tables and their parities or residuals.
+"""Exact maps between tables and their residuals.
 
-Everything is a tensor product. Of a table with k axes, :func:`residuals_of` multiplies every axis
-by the square matrix (ones; H_i), and :func:`table_of` by its inverse (1 / L_i, H_i transposed). For
-two levels these are Walsh-Hadamard transforms up to scale.
+Everything is a tensor product. Of a table with k axes, :func:`integer_residuals_of` multiplies
+every axis by the square matrix (ones; H_i), H_i in integers, and :func:`table_of` by the inverse
+(1 / L_i, H_i transposed). For two levels these are Walsh-Hadamard transforms up to scale.
 """
 
 from itertools import product
 
 import numpy as np
 
-from skdp.marginals._workload import set_keys
+from skdp.marginals._layout import set_numbers
 
 __all__ = [
     "coordinates",
-    "from_parities",
     "helmert",
-    "residuals_of",
-    "set_numbers",
     "table_of",
     "tables_of",
-    "to_parities",
     "transform",
-    "values_of",
-    "walsh_hadamard",
 ]
 
 
@@ -54,57 +48,30 @@ def transform(arrays, matrices):
     return arrays
 
 
-def analysis(levels):
-    """Return the square matrix of a sum (row 0) and the Helmert rows."""
-    return np.vstack([np.ones(levels), helmert(levels)])
-
-
 def synthesis(levels):
-    """Return the inverse of :func:`analysis`: a column 1 / L and H transposed."""
+    """Return the inverse of (ones; H): a column 1 / L and H transposed."""
     return np.column_stack([np.full(levels, 1 / levels), helmert(levels).T])
 
 
-def residuals_of(table):
-    """Return the residuals of a table and of all its margins, in an array of its shape.
+def integer_residuals_of(tables):
+    """Return the residuals of tables of counts and of all their margins, by integer Helmert rows.
 
     Parameters
     ----------
-    table : ndarray of shape (L_1, ..., L_k)
+    tables : ndarray of int of shape (m, L_1, ..., L_k)
 
     Returns
     -------
-    residuals : ndarray of shape (L_1, ..., L_k)
+    residuals : ndarray of int of shape (m, L_1, ..., L_k)
         Index 0 along an axis stands for the sum over that attribute, 1..L - 1 for the rows of H:
         the residual of a set T of axes is the block of indices 1.. along T, 0 elsewhere.
     """
-    table = np.asarray(table, dtype=float)
-    return transform(table[None], [analysis(number) for number in table.shape])[0]
-
-
-def integer_residuals_of(tables):
-    """Return the same for tables of counts, shape (m, L_1, ..., L_k), by integer Helmert rows."""
     for axis in range(1, tables.ndim):
         tables = np.moveaxis(tables, axis, -1)
         sums = np.cumsum(tables, axis=-1)
         rows = sums[..., :-1] - np.arange(1, tables.shape[-1]) * tables[..., 1:]
         tables = np.moveaxis(np.concatenate([sums[..., -1:], rows], axis=-1), -1, axis)
     return tables
-
-
-def set_numbers(layout, sets):
-    """Return the numbers in the layout of sets of one size, given as an array of shape (m, j).
-
-    Attributes must increase along a row. A set that is not in the layout raises a KeyError.
-    """
-    sets = np.asarray(sets, dtype=np.int64)
-    j, d = sets.shape[1], len(layout.levels)
-    if j >= len(layout.subsets):
-        raise KeyError("sets of so many attributes are not in the layout.")
-    keys, wanted = set_keys(layout.subsets[j], d), set_keys(sets, d)
-    number = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    if not np.all(keys[number] == wanted):
-        raise KeyError("a set of attributes is not in the layout.")
-    return number + sum(len(smaller) for smaller in layout.subsets[:j])
 
 
 def coordinates(layout, sets):
@@ -119,7 +86,7 @@ def coordinates(layout, sets):
     Returns
     -------
     index : ndarray of shape (m, L_1, ..., L_k)
-        ``values[index]`` are arrays like those of :func:`residuals_of`.
+        ``values[index]`` are arrays like those of :func:`integer_residuals_of`.
     """
     sets = np.asarray(sets, dtype=np.int64)
     m, k = sets.shape
@@ -173,47 +140,3 @@ def table_of(layout, values, columns):
     order = np.argsort(columns)
     table = tables_of(layout, values, columns[order][None])[0]
     return np.transpose(table, np.argsort(order))
-
-
-def values_of(layout, joint):
-    """Return the flat vector of residuals of a table of all attributes.
-
-    Parameters
-    ----------
-    layout : Layout
-    joint : ndarray of shape ``layout.levels``
-
-    Returns
-    -------
-    values : ndarray of shape (n_coordinates,)
-    """
-    residuals, values = residuals_of(joint).ravel(), np.empty(layout.starts[-1])
-    strides = np.cumprod((1, *layout.levels[:0:-1]), dtype=np.int64)[::-1]
-    for shape, sets, numbers in layout.groups:
-        at = np.zeros((len(sets), 1), dtype=np.int64)
-        for levels, column in zip(shape, sets.T, strict=True):
-            step = strides[column][:, None, None] * np.arange(1, levels)
-            at = (at[:, :, None] + step).reshape(len(sets), -1)
-        values[layout.places(numbers)] = residuals[at]
-    return values
-
-
-def walsh_hadamard(arrays):
-    """Return sums of entries with the signs of parities, over all axes but the first.
-
-    Of tables of shape (m, 2, ..., 2) these are the parities of all subsets of the axes (index 1:
-    in the set), for x = 1 - 2 bit; of parities, 2^k times the tables. Exact for integers, and for
-    arrays of Python integers or Fractions.
-    """
-    signs = np.array([[1, 1], [1, -1]], dtype=arrays.dtype)
-    return transform(arrays, [signs] * (arrays.ndim - 1))
-
-
-def to_parities(layout, values):
-    """Return the parities of a binary ``layout`` from residuals: ``values`` times 2^(|T| / 2)."""
-    return values * np.sqrt(2.0**layout.orders)
-
-
-def from_parities(layout, parities):
-    """Return the residuals of a binary ``layout`` from ``parities``, by :func:`to_parities`."""
-    return parities / np.sqrt(2.0**layout.orders)

@@ -1,18 +1,17 @@
-"""Linear maximisation over positive semidefinite matrices with unit diagonal, with certificates.
+"""Linear maximisation over products of unit vectors, with certificates.
 
-Maximise <C, X> over X = V V^T with unit rows: given the other rows, the best v_i points to
-``g_i = sum_j C_ij v_j`` (the mixing method). If C has a block A off the diagonal and nothing else,
-the rows of either side are independent given the other, and a sweep is two matrix products.
+Maximise <A, U V^T> over matrices U, V with unit rows: a step of Frank-Wolfe. Given V, the best u_i
+points to ``sum_j A_ij v_j`` (the mixing method), so that a sweep is two matrix products.
 
-**Certificates**. For every vector l, ``C <= Diag l + t I`` with ``t = lambda_max(C - Diag l)``, so
-``<C, X> <= sum l_i + N t`` for all X of unit diagonal; any l will do, ``l_i = |g_i|`` is best at an
-optimum. For a block: with positive vectors a, b and s the largest singular value of
+**Certificate**: with positive vectors a, b and s the largest singular value of
 ``M = Diag(a)^-1/2 A Diag(b)^-1/2``, by Cauchy and Schwarz,
 
     <A, U V^T> = <M, (a^1/2 U)(b^1/2 V)^T> <= s |a^1/2 U| |b^1/2 V| = s sqrt(sum a sum b).
 
 Eigenvalues come from dense solvers, which are backward stable, with a margin for rounding; Lanczos
 methods return lower bounds of the largest eigenvalue and certify nothing.
+
+The same programs by cvxpy are exact and slow: for small sizes and cross-checks.
 """
 
 from dataclasses import dataclass
@@ -22,7 +21,13 @@ import numpy as np
 
 from skdp._public import public_words
 
-__all__ = ["LinearMaximum", "bilinear_maximum", "dual_bound", "linear_maximum", "unit_rows"]
+__all__ = [
+    "LinearMaximum",
+    "bilinear_maximum",
+    "bilinear_maximum_by_cvxpy",
+    "projection_by_cvxpy",
+    "unit_rows",
+]
 
 MOST_SWEEPS = 2000
 FLOOR = 1e-9
@@ -35,56 +40,15 @@ class LinearMaximum:
     Parameters
     ----------
     value : float
-    vectors : ndarray of shape (N, r), or pair of them
-        Unit vectors, one per row; for a block those of its rows and those of its columns.
+    vectors : pair of ndarray
+        Unit vectors, one per row: U and V.
     bound : float
         At least the maximum.
     """
 
     value: float
-    vectors: object
+    vectors: tuple
     bound: float
-
-
-def linear_maximum(C, method="mixing", *, tol=1e-9):
-    """Maximise <C, X> over positive semidefinite X of unit diagonal.
-
-    Parameters
-    ----------
-    C : ndarray of shape (N, N)
-        Symmetric.
-    method : {"mixing", "cvxpy"}, default="mixing"
-        Coordinate ascent on vectors of length ceil(sqrt(2 N)) + 1, or cvxpy's interior points.
-    tol : float, default=1e-9
-        Sweeps end when one gains less than this part of the value.
-
-    Returns
-    -------
-    maximum : LinearMaximum
-    """
-    C = np.asarray(C, dtype=np.float64)
-    if C.ndim != 2 or C.shape[0] != C.shape[1] or not np.array_equal(C, C.T):
-        raise ValueError(f"C must be a symmetric matrix. Got an array of shape {C.shape}.")
-    if method == "cvxpy":
-        from skdp.marginals._sdp import elliptope_maximum
-
-        V = elliptope_maximum(C)
-    elif method == "mixing":
-        V = _mixing(C, tol)
-    else:
-        raise ValueError(f"method must be 'mixing' or 'cvxpy'. Got {method!r} instead.")
-    G = C @ V
-    multipliers = np.einsum("ij,ij->i", G, V)  # |g_i| at a fixed point, plus C_ii
-    return LinearMaximum(float(multipliers.sum()), V, dual_bound(C, multipliers))
-
-
-def dual_bound(C, multipliers):
-    """Return ``sum l + N t``, which no <C, X> exceeds, for any multipliers l."""
-    S = C - np.diag(multipliers)
-    N = len(C)
-    largest = float(np.linalg.eigvalsh(S)[-1])
-    # t may be negative: X has trace N exactly
-    return float(multipliers.sum()) + N * (largest + 4 * N * np.finfo(float).eps * np.abs(S).max())
 
 
 def bilinear_maximum(A, *, start=None, level=0.0, tol=1e-7):
@@ -103,7 +67,6 @@ def bilinear_maximum(A, *, start=None, level=0.0, tol=1e-7):
     Returns
     -------
     maximum : LinearMaximum
-        Its ``vectors`` are the pair (U, V).
     """
     p, q = A.shape
     V = unit_rows(q, _rank(p + q)) if start is None else start
@@ -138,22 +101,6 @@ def _towards(G, old):
     return np.where(moved[:, None], G / np.where(moved, length, 1.0)[:, None], old), length
 
 
-def _mixing(C, tol):
-    C = C - np.diag(np.diag(C))
-    V = unit_rows(len(C), _rank(len(C)))
-    value = -np.inf
-    for _ in range(MOST_SWEEPS):
-        for i, c in enumerate(C):
-            g = c @ V
-            length = sqrt(float(g @ g))
-            if length > 0:
-                V[i] = g / length
-        before, value = value, float(np.einsum("ij,ij->", C @ V, V))
-        if value - before <= tol * abs(value):
-            break
-    return V
-
-
 def _rank(N):
     """Return a number of coordinates for which local optima are global, generically."""
     return ceil(sqrt(2 * N)) + 1
@@ -163,4 +110,71 @@ def unit_rows(n, r):
     """Return n public unit vectors of R^r in general position, which know no data."""
     words = public_words(n * r, "unit rows", n, r).astype(np.float64)
     V = words.reshape(n, r) * 2.0**-63 - 1
+    return V / np.linalg.norm(V, axis=1, keepdims=True)
+
+
+def bilinear_maximum_by_cvxpy(A):
+    """Return matrices U, V with unit rows that maximise <A, U V^T>.
+
+    Parameters
+    ----------
+    A : ndarray of shape (p, q)
+    """
+    import cvxpy
+
+    p, q = A.shape
+    largest = np.abs(A).max()
+    scaled = A / largest if largest else A
+    C = np.block([[np.zeros((p, p)), scaled], [scaled.T, np.zeros((q, q))]]) / 2
+    X, elliptope = _elliptope(p + q)
+    _solve(cvxpy.Problem(cvxpy.Maximize(cvxpy.sum(cvxpy.multiply(C, X))), elliptope))
+    vectors = _vectors(X.value)
+    return vectors[:p], vectors[p:]
+
+
+def projection_by_cvxpy(y, body, *, n, weights):
+    """Return the point of n L that is closest to y, to the solver's accuracy.
+
+    Parameters
+    ----------
+    y : ndarray of shape (m,)
+        Noisy parities.
+    body : RelaxedBody
+    n : float
+        Number of rows, > 0.
+    weights : ndarray of shape (m,)
+        The squared distance weighs coordinates by these numbers.
+
+    Returns
+    -------
+    values : ndarray of shape (m,)
+    """
+    import cvxpy
+
+    p, q = body.shape
+    X, elliptope = _elliptope(p + q)
+    block = cvxpy.vec(X[:p, p:], order="C")
+    m, splits = len(y), len(body.left)
+    pick = np.zeros((m, p * q))
+    np.add.at(pick, (np.arange(m), body.left * q + body.right), 1 / splits)
+    distance = cvxpy.multiply(np.sqrt(weights), pick @ block - np.asarray(y) / n)
+    _solve(cvxpy.Problem(cvxpy.Minimize(cvxpy.sum_squares(distance)), elliptope))
+    vectors = _vectors(X.value)  # exactly feasible
+    return n * body.values(vectors[:p], vectors[p:])
+
+
+def _elliptope(N):
+    import cvxpy
+
+    X = cvxpy.Variable((N, N), PSD=True)
+    return X, [cvxpy.diag(X) == 1]
+
+
+def _solve(problem):
+    problem.solve(solver="CLARABEL")
+
+
+def _vectors(X):
+    values, basis = np.linalg.eigh((X + X.T) / 2)
+    V = basis * np.sqrt(np.maximum(values, 0))
     return V / np.linalg.norm(V, axis=1, keepdims=True)
