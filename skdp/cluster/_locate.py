@@ -194,7 +194,7 @@ def survey(rows, curator, *, place=None, gap):
         left = 0.0
     located, distances = close_in(
         rows, curator, n, *start, shares=(scale_share, centre_share), left=left, gap=gap,
-        n_sd=n_sd, shrinking=FEW_SHRUNK if few else SHRUNK, keeping=few and public,
+        n_sd=n_sd, shrinking=FEW_SHRUNK if few else SHRUNK, keeping=few and public, moving=public,
     )  # fmt: skip
     if not located.seen:
         curator.doubt(UNSEEN)
@@ -215,13 +215,15 @@ def close_in(
     enough=0.0,
     shrinking=SHRUNK,
     keeping=False,
+    moving=False,
     labels=("scale", "location"),
 ):
     """Move a ball to the bulk of n rows and shrink it, for ``left`` of the budget at most.
 
     ``shares`` are those of a histogram of distances and of a move; a radius of ``enough`` ends it,
     and one that is not smaller by a factor of ``shrinking``: a ball that is worth ``keeping`` is
-    then kept as it was. ``n_sd`` is the noise of n.
+    then kept as it was, and one whose center may be far from the mean wants ``moving`` once.
+    ``n_sd`` is the noise of n.
 
     Returns
     -------
@@ -245,6 +247,7 @@ def close_in(
         shrunk, all_seen, typical = bulk <= shrinking * radius, seen, half
         if keeping and not shrunk:
             break
+        shrunk, moving = shrunk or moving, False
         with np.errstate(over="ignore"):  # the earlier ball, seen from the present centre
             radius = min(bulk, radius + float(_lengths(center - before)))
         before = center
