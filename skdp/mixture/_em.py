@@ -144,20 +144,21 @@ def _best(rows, curator, located, found, *, share, fell):
     best = int(np.argmax(leads))
     told = noise < HOPELESS and leads[best] > 0
     if told and best > 0:
-        return _covered(found[best - 1].of_kind(kind), one, curator, fell)
+        seen = located.n_rows * curator.budget.mu
+        return _covered(found[best - 1].of_kind(kind), one, curator, fell, seen)
     curator.doubt(ALONE if told else FEW)
     numbers = np.full(k, located.n_rows / k)
     return replace(last, frame=one if told else known, numbers=numbers)
 
 
-def _covered(estimate, one, curator, fell):
+def _covered(estimate, one, curator, fell, rows):
     """Return the estimate with one Gaussian for components that may be noise, or leave rows out."""
     noise = np.where(np.isfinite(estimate.number_v), np.sqrt(estimate.number_v), np.inf)
     faint = estimate.numbers < CERTAIN * noise
     if faint.any():
         curator.doubt(FAINT)
         return estimate.with_one(one, faint)
-    if fell and sharp(estimate.frame, one).all():
+    if fell and sharp(estimate.frame, one, rows).all():
         curator.doubt(STRAY)
         return estimate.with_one(one, [int(np.argmin(estimate.numbers))])
     return estimate

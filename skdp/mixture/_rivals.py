@@ -19,7 +19,7 @@ __all__ = ["ball", "lead", "one_gaussian", "rival_share", "rival_step", "sharp"]
 SHARES = 0.005, 0.08
 NOISE = 0.15  # nats per row that the noise of a comparison should have
 CLIPS = 8, 64  # nats by which a row can speak for or against a mixture
-CONSTANT = 15.0  # times the standard deviation of a component
+STRAY = 1.0  # nats per row that rows which nobody can see may cost
 STEPS = 2**8  # of a nat
 FINE = 64  # steps of the logarithm of a sum of densities, in a nat
 
@@ -67,8 +67,18 @@ def one_gaussian(frame):
     return Frame(frame.kind, np.full(k, 1 / k), np.repeat(mean[None], k, axis=0), same)
 
 
-def sharp(frame, one):
-    """Tell which components are constant in a direction in which the rows as a whole are not.
+def sharp(frame, one, rows):
+    """Tell which components are all but constant in a direction in which the rows are not.
+
+    Rows that do not stand out, about as many as one noise standard deviation of a count, may lie
+    r of its standard deviations away from a component, if the rows as a whole are r times as wide.
+    Each of them costs ``r^2 / 2`` nats, shared by all rows.
+
+    Parameters
+    ----------
+    frame, one : Frame
+    rows : float
+        Released number of rows in noise standard deviations.
 
     Returns
     -------
@@ -80,7 +90,7 @@ def sharp(frame, one):
     whole = one.roots[0] if lift is None else np.diag(one.roots[0])
     inverse = np.stack([solve_triangular(root, whole, lower=True) for root in roots])
     lengths = np.linalg.svd(inverse, compute_uv=False)  # of the whole, in units of a component
-    return np.broadcast_to((lengths > CONSTANT).any(axis=1), k)
+    return np.broadcast_to((np.square(lengths) / (2 * rows) > STRAY).any(axis=1), k)
 
 
 def lead(rows, curator, located, frames, against, *, share):
