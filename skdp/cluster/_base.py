@@ -40,9 +40,15 @@ def _labels(block, centers):
 
 
 def _centred(X, centers):
-    """Return rows and centres seen from the mean centre: |x|^2 - 2xc + |c|^2 would cancel."""
-    origin = (centers / len(centers)).sum(axis=0)
-    return (X - origin).astype(X.dtype, copy=False), (centers - origin).astype(X.dtype)
+    """Return rows and centres seen from the mean centre: |x|^2 - 2xc + |c|^2 would cancel.
+
+    What the type of the rows does not hold becomes a quarter of its largest number: no row makes
+    the comparison fail.
+    """
+    origin, most = (centers / len(centers)).sum(axis=0), np.finfo(X.dtype).max / 4
+    with np.errstate(over="ignore"):
+        seen = (np.clip(np.nan_to_num(points - origin), -most, most) for points in (X, centers))
+        return tuple(points.astype(X.dtype, copy=False) for points in seen)
 
 
 def public_centers(name, centers, shape):

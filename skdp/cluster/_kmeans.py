@@ -109,8 +109,8 @@ class FriendlyCoreKMeans(CentersMixin, PublicPlace, PrivateEstimator):
         Radii to which rows were clipped around their centre in the last step.
     inertia_ : float
         Released estimate of the sum of squared distances of the rows to their centres: what
-        k-means minimises. Rows that were left out as outliers are not in it, and the longest
-        distances are clipped.
+        k-means minimises. Rows that were left out as outliers are not in it, and distances are
+        clipped near ``cluster_radii_``: with heavy tails it is far too small.
     inertia_noise_ : float
         Standard deviation of the noise of ``inertia_``. Where centres are guesses, in
         ``noise_scale_``, the estimate is as rough as they are.

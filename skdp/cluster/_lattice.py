@@ -93,18 +93,23 @@ class Lattice:
         Returns
         -------
         points : list of (numbers, lattice vectors)
-            Those in the ball of 16 radii around the place; all of them, brought to it, where there
-            are none.
+            Those in the ball of 16 radii around the place; where there are none, the nearest,
+            brought to it.
         """
         if len(self.located.balls) == 1:
             return [(np.arange(len(y)), lattice_points(y))]
         seen = [self.located.seen_from(p, y) for p in range(len(self.located.balls))]
         near = [np.square(z).sum(axis=1) <= LIMIT**2 for z in seen]
-        near = [some if some.any() else np.ones(len(y), dtype=bool) for some in near]
+        near = [some if some.any() else _nearest(z) for some, z in zip(near, seen, strict=True)]
         return [
             (np.flatnonzero(some), lattice_points(z[some]))
             for z, some in zip(seen, near, strict=True)
         ]
+
+
+def _nearest(z):
+    """Return which one of some points, seen from a place, is nearest to it."""
+    return np.arange(len(z)) == np.square(z / np.abs(z).max()).sum(axis=1).argmin()
 
 
 def lattice_points(y):

@@ -14,6 +14,10 @@ __all__ = ["lloyd_run", "lloyd_step"]
 
 COUNT_WEIGHT = 0.5  # of a count beside a row of unit length
 SURE, ALIVE = 2.0, 3.0  # noise sds of a count: to move a centre, to have rows at all
+STAYED = (
+    "some centres did not move in the last step, as their rows do not stand out of the noise. More "
+    "rows, a larger epsilon, fewer clusters or steps, or tighter bounds help"
+)
 
 
 def lloyd_run(rows, curator, located, n_clusters, init, *, n_steps, seed=0):
@@ -55,6 +59,8 @@ def lloyd_run(rows, curator, located, n_clusters, init, *, n_steps, seed=0):
             ends = _revived(ends, step.told, radii, "revival", i, seed)
         centers = located.inside(located.to_data(ends))
         y = located.to_units(centers)
+    if not step.gains.all():
+        curator.doubt(STAYED)
     return centers, *in_table(located, *step.inertia(y))
 
 

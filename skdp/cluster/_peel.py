@@ -10,9 +10,9 @@ import numpy as np
 from skdp.accounting import Step
 from skdp.chunks import map_merge
 from skdp.cluster._lattice import Lattice
-from skdp.cluster._locate import BINS, DROP, bounded, close_in, standing_out, survey
+from skdp.cluster._locate import BINS, DROP, LARGEST, bounded, close_in, standing_out, survey
 from skdp.cluster._lockstep import in_step
-from skdp.cluster._places import Places, joining_cost, merged
+from skdp.cluster._places import FARTHEST, Places, joining_cost, merged
 from skdp.cluster._search import search_cells
 from skdp.cluster._synopsis import weighted_kmeans
 from skdp.mechanisms import row_norms
@@ -25,13 +25,12 @@ SPLIT = 1.0  # octaves between groups beyond the bulk
 FAR_SHARE, SIZE_SHARE = 0.18, 0.005
 LEAST, SCALES, CENTRES = 0.002, 0.04, 0.03  # least and largest shares of a step
 AIM = 15.0  # noise sds of the rows of a group in a histogram, and in a move by its distance
-SPLIT_SHARE = 0.05
+SPLIT_SHARE, SPLITS = 0.05, 3
 APART, BULK = 4.0, 0.05  # a group is kept within so small a part of its distance; or holds so many
 EXPLAINED, GROUPS = 1 / 20, 4  # of the squared distances, by so many groups
 SOLID, NEARLY_ALL = 4.0, 0.8  # noise sds of cells of groups; part of the rows in them
 MOST = 6  # places beyond the first
 SEEN, CLEAR = 4.0, 5.0  # noise sds of the rows of a component, and of a place
-FARTHEST = 2.0**300  # radii of the bulk, beyond which no common coordinates are
 
 
 @dataclass(frozen=True)
@@ -51,8 +50,8 @@ class Component:
 
     @property
     def outer(self):
-        """Distance that no row of the component exceeds."""
-        return BINS.upper_edge(self.high)
+        """Distance that no row of the component exceeds, if floats can hold 16 of it."""
+        return min(BINS.upper_edge(self.high), LARGEST)
 
     def holds(self, block):
         """Return which rows lie in the component: each row by itself."""
@@ -82,8 +81,8 @@ def places_steps():
     return (
         Step("far scale", at_most=SCALES, times=60),
         Step("far location", at_most=CENTRES, times=60),
-        Step("far gram", at_most=SPLIT_SHARE, times=3),
-        Step("far cells", at_most=SPLIT_SHARE, times=12),
+        Step("far gram", at_most=SPLIT_SHARE, times=SPLITS),
+        Step("far cells", at_most=SPLIT_SHARE, times=4 * SPLITS),
         Step("place sizes", at_most=SIZE_SHARE),
     )
 
@@ -188,7 +187,7 @@ class _Peel:
     def __init__(self, rows, curator, home, n_clusters):
         self.rows, self.curator, self.balls = rows, curator, [home]
         self.n_rows, self.n_clusters = home.n_rows, n_clusters
-        self.last = curator.remaining - Fraction(FAR_SHARE)
+        self.last, self.splits = curator.remaining - Fraction(FAR_SHARE), SPLITS
 
     @property
     def left(self):
@@ -266,8 +265,9 @@ class _Peel:
         """
         share = Fraction(min(SPLIT_SHARE, self.left / 2))
         most = min(self.n_clusters, GROUPS, MOST + 1 - len(self.balls))
-        if share <= 0 or most < 1:
+        if share <= 0 or most < 1 or not self.splits:
             return []
+        self.splits -= 1
         mu = self.curator.budget.mu
         signal = component.mass * mu * math.sqrt(share) / most
         around = replace(ball, center=component.center, radius=component.outer, reach=1.0)

@@ -6,10 +6,12 @@ from functools import reduce
 
 import numpy as np
 
-from skdp.cluster._locate import Located, bounded
+from skdp.cluster._locate import LARGEST, Located, bounded
 from skdp.cluster._synopsis import Synopsis
 
-__all__ = ["Places", "merged"]
+__all__ = ["FARTHEST", "Places", "merged"]
+
+FARTHEST = 2.0**300  # radii of the first ball, beyond which there are no common coordinates
 
 
 @dataclass(frozen=True)
@@ -55,9 +57,18 @@ class Places:
         """Public bounds (low, high), or None."""
         return self.home.box
 
+    @property
+    def half(self):
+        """Half widths of the public box in common coordinates, infinite without one, (d,)."""
+        if self.box is None:
+            return np.full(len(self.center), np.inf)
+        low, high = self.box
+        return (high / 2 - low / 2) / self.radius
+
     def to_units(self, points):
-        """Return points of the table in common coordinates."""
-        return bounded((points - self.center) / self.radius)
+        """Return points of the table in common coordinates, no farther than floats can square."""
+        with np.errstate(over="ignore"):
+            return np.clip(bounded((points - self.center) / self.radius), -FARTHEST, FARTHEST)
 
     def to_data(self, y):
         """Undo :meth:`to_units`."""
@@ -109,7 +120,7 @@ def merged(one, two):
     """Return a ball around two: for groups that one centre has to serve."""
     n = one.n_rows + two.n_rows
     center = one.center + (two.center - one.center) * (two.n_rows / n)
-    radius = max(_distance(center, ball) + ball.radius for ball in (one, two))
+    radius = min(max(_distance(center, ball) + ball.radius for ball in (one, two)), LARGEST)
     return replace(
         one, n_rows=n, n_sd=math.hypot(one.n_sd, two.n_sd), center=center, radius=radius,
         typical=radius / 2, seen=True, reach=1.0,
@@ -117,10 +128,11 @@ def merged(one, two):
 
 
 def _distance(point, ball):
-    return float(np.sqrt(np.square(point - ball.center).sum()))
+    with np.errstate(over="ignore"):
+        return min(math.hypot(*(point / 4 - ball.center / 4)), LARGEST / 4) * 4
 
 
 def joining_cost(one: Located, two: Located):
     """Return how much the sum of squares grows where one centre serves two balls (Ward)."""
     parts = one.n_rows * two.n_rows / (one.n_rows + two.n_rows)
-    return parts * _distance(one.center, two) ** 2
+    return float(np.square(_distance(one.center, two) / 2.0**501) * parts)

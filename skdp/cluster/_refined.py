@@ -63,11 +63,11 @@ def refined(curator, located, moved, mean, *, noise, radii, n_steps):
         )
     elif guesses.any():
         curator.doubt(
-            f"{int(guesses.sum())} of {k} centres are guesses and have an infinite noise_scale_: "
-            f"the clusters gain {best.worth:.1f} noise standard deviations over one centre, and "
+            f"guessed, with an infinite noise_scale_: {int(guesses.sum())} of {k} centres; "
             f"the released sizes, from {float(told.counts.min()):.0f} to "
-            f"{float(told.counts.max()):.0f}, have noise of {told.count_sd:.0f}. More rows, a "
-            "larger epsilon, fewer clusters or tighter bounds help"
+            f"{float(told.counts.max()):.0f}, have noise of {told.count_sd:.0f}, and all clusters "
+            f"together are better than one centre by {best.worth:.1f} standard deviations of that "
+            "comparison. More rows, a larger epsilon, fewer clusters or tighter bounds help"
         )
     if located.box is not None and not guesses.all():
         narrow = int(np.count_nonzero(located.half < np.median(noise[~guesses])))

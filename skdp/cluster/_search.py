@@ -69,7 +69,7 @@ def search_cells(located, *, n_clusters, signal, share, mu, seed, labels=("gram"
         subspace = yield from find_subspace(
             located, most=most, share=gram_share, mu=mu, label=labels[0]
         )
-    plan = schedule(signal, n_clusters, flat=subspace.W is None)
+    plan = schedule(signal, n_clusters, flat=subspace.W is None, p=len(subspace.half))
     grid = Grid(subspace.half, plan.depth)
     counts = yield Gather(cell_counts(located, subspace, grid))
     synopsis = yield from grow(

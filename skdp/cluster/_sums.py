@@ -104,16 +104,17 @@ def cluster_sums(
         total = np.zeros((k, d + 2), dtype=np.int64)
         for j in range(k):
             mine = block[labels == j]
-            if len(mine):
-                q = np.empty(mine.shape)
-                ball = Ball(len(mine), d, center=centers[j], radius=float(radii[j]), bits=bits)
-                lengths = ball.map(mine, out=q)
-                total[j, 0] = np.count_nonzero(lengths >= 0)  # NaN for a row that is not finite
-                total[j, 1:-1] = q.sum(axis=0)  # integers below 2^53 in every order
-                if squares:
-                    part = np.fmin(lengths / (squares * 2.0**bits), 1.0)
-                    part[~(lengths >= 0)] = 0.0
-                    total[j, -1] = np.floor(np.square(part) * parts[j]).astype(np.int64).sum()
+            q = np.empty(mine.shape)
+            ball = Ball(max(len(mine), 1), d, center=centers[j], radius=float(radii[j]), bits=bits)
+            if not len(mine):
+                continue
+            lengths = ball.map(mine, out=q)
+            total[j, 0] = np.count_nonzero(lengths >= 0)  # NaN for a row that is not finite
+            total[j, 1:-1] = q.sum(axis=0)  # integers below 2^53 in every order
+            if squares:
+                part = np.fmin(lengths / (squares * 2.0**bits), 1.0)
+                part[~(lengths >= 0)] = 0.0
+                total[j, -1] = np.floor(np.square(part) * parts[j]).astype(np.int64).sum()
         return total
 
     exact = map_merge(rows, statistic, np.add)

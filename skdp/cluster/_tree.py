@@ -1,7 +1,7 @@
 """A noisy tree of counts: where the rows are, found by counts alone."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -15,6 +15,8 @@ __all__ = ["Schedule", "grow", "onto_simplex", "schedule"]
 KEEP = 2.5  # noise sds above which a cell is kept
 MOST_OPEN = 20000
 FAINTEST, FAINT = 25.0, 60.0  # noise sds of a cluster that a fine grid would cut into noise
+PER_AXIS, STRONG = (5, 6), 300.0  # halvings of an axis in the first grid, from so many noise sds
+MOST_STAGES = 3  # after the first grid
 MANY = 8  # clusters, which tend to be small
 
 
@@ -38,16 +40,26 @@ class Schedule:
         return self.first + self.bits * self.stages
 
 
-def schedule(signal, n_clusters, *, flat):
+def schedule(signal, n_clusters, *, flat, p):
     """Return the schedule for clusters of ``signal`` noise sds: many tend to be small.
 
-    ``flat`` tells that the cells are those of all coordinates, not of a subspace.
+    ``flat`` tells that the cells are those of all coordinates, not of a subspace; ``p`` is the
+    number of axes. Along one axis the first grid has 32 or 64 cells at most: in finer ones a
+    cluster would be many cells of noise.
     """
+    plan = _schedule(signal, n_clusters, flat)
+    spare = plan.first - PER_AXIS[signal >= STRONG] * p
+    if spare <= 0:
+        return plan
+    return replace(plan, first=plan.first - spare, stages=min(plan.stages + 1, MOST_STAGES))
+
+
+def _schedule(signal, n_clusters, flat):
     if flat and signal < (FAINT if n_clusters < MANY else FAINTEST):
         return Schedule(6 if signal < FAINTEST else 8, 0.7, 2, 3, 0.03)
     if signal < 100:
         return Schedule(10, 0.7, 2, 2, 0.03) if flat else Schedule(8, 0.6, 2, 3, 0.03)
-    if signal < 300:
+    if signal < STRONG:
         return Schedule(10, 0.5, 3, 3, 0.03)
     return Schedule(12, 0.4, 4, 2, 0.01) if flat else Schedule(8, 0.25, 4, 3, 0.01)
 

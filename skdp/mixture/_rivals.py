@@ -10,7 +10,7 @@ from skdp.chunks import map_merge
 from skdp.cluster._lattice import Lattice
 from skdp.mechanisms._exact import sqrt_up
 from skdp.mechanisms._norms import fold
-from skdp.mixture._frame import Frame
+from skdp.mixture._frame import Frame, lower_root
 from skdp.mixture._moments import exponential
 from skdp.mixture._normal import quantile
 
@@ -57,7 +57,7 @@ def one_gaussian(frame):
     if frame.roots.ndim == 3:
         roots = np.broadcast_to(frame.roots, (k, d, d))
         C = np.einsum("k,kij,klj->il", w, roots, roots) + np.einsum("k,ki,kj->ij", w, apart, apart)
-        root = np.linalg.cholesky(C)
+        root = lower_root(C[None])[0]
     else:
         variances = w @ (np.square(frame.roots) + np.square(apart))
         if frame.kind == "spherical":
@@ -123,7 +123,7 @@ def lead(rows, curator, located, frames, against, *, share):
     """
     mu = curator.budget.mu
     views = [located.view(p) for p in range(len(located.balls))]
-    seen = [[frame.seen_from(*view) for frame in (against, *frames)] for view in views]
+    seen = [[frame.seen_from(*view).ready() for frame in (against, *frames)] for view in views]
     clip = round(min(max(NOISE * located.n_rows * mu * math.sqrt(share), CLIPS[0]), CLIPS[1]))
 
     def statistic(start, block):

@@ -23,7 +23,11 @@ ALIKE = 4  # octaves between the units of columns that are left as they are
 LARGEST = 2.0**1000
 MOST_ENTRIES = 2**22  # of a sample in memory
 UNLIKE = "columns of unlike scales were measured in units of their own"
-SKIPPED = "too few rows to tell the units of columns: they count as alike, or as their bounds are"
+SKIPPED = "too few rows to tell the units of columns: they are those of the bounds"
+BLIND = (
+    "too few rows to tell the units of columns: they count as alike. If they are not, divide the "
+    "columns by public scales, or pass bounds"
+)
 UNSEEN = "the scale of columns was not told from the noise: their units are guesses"
 
 
@@ -120,8 +124,11 @@ def column_units(rows, curator, *, box=None):
     share = max((CLEAR * ring / min(n, size)) ** 2, SHARES[0])
     known = np.full(d, np.nan) if box is None else _width(*box)
     if share > SHARES[1] * (CLEAR / FEWEST) ** 2:
+        if box is None:
+            curator.doubt(BLIND)
+            return None
         curator.decide(SKIPPED)
-        return None if box is None else _unlike(known, curator)
+        return _unlike(known, curator)
     sample = draw_sample(rows, curator.coins, n, size)
     counts = np.zeros((d, BINS.n_bins), dtype=np.int64)
     for differences in ring_blocks(sample.Z, sample.keys):

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from skdp.mixture._frame import Frame
+from skdp.mixture._frame import Frame, lower_root
 from skdp.mixture._normal import Clipped
 
 __all__ = ["Estimate", "gain", "updated"]
@@ -61,7 +61,7 @@ class Estimate:
         spread = (self.scale_v, self.axis_v, self.angle_v)
         if kind == "tied" and len(roots) > 1:
             C = np.einsum("k,kij,klj->il", frame.weights, roots, roots)
-            roots = np.linalg.cholesky(C)[None]
+            roots = lower_root(C[None])
             spread = (np.array([np.sum(np.square(frame.weights) * v)]) for v in spread)
         elif kind != "tied":
             roots = np.broadcast_to(roots, (k, d, d))
@@ -246,4 +246,4 @@ def _moved(frame, numbers, shifts, S, least, floor):
     )
     falling = ((values < least[:, None]) & above).any(axis=1)
     np.einsum("kii->ki", C)[:] += floor
-    return Frame(frame.kind, weights, means, np.linalg.cholesky(C)), falling
+    return Frame(frame.kind, weights, means, lower_root(C)), falling

@@ -92,7 +92,7 @@ def test_radii_follow_the_cells():
 def test_schedules_fit_into_twenty_bits():
     for signal in (0.0, 50.0, 200.0, 1e6):
         for flat in (True, False):
-            plan = schedule(signal, 4, flat=flat)
+            plan = schedule(signal, 4, flat=flat, p=2)
             assert plan.depth <= 20
             assert plan.stages <= 3  # and the first grid: four releases
 
