@@ -172,10 +172,11 @@ class Distances:
     sd: float
 
 
-def survey(rows, curator, *, place=None, gap):
+def survey(rows, curator, *, place=None, gap, careful=True):
     """Locate the bulk; return the Located and the last Distances.
 
     As :func:`locate`, but components ``gap`` octaves beyond the heaviest are not of the bulk.
+    ``careful`` spends more on where few rows lie.
     """
     release = curator.gaussian(
         [count_rows(rows)], sensitivity=1, share=COUNT_SHARE, label="row count"
@@ -185,7 +186,7 @@ def survey(rows, curator, *, place=None, gap):
     if public:
         start = place.center, place.radius
     need = n * curator.budget.mu
-    few = need < FEW
+    few = careful and need < FEW
     most = FEW_CENTRE if few else CENTRE_SHARES[1]
     scale_share = float(np.clip((30 / need) ** 2, *SCALE_SHARES))
     centre_share = float(np.clip(rows.n_features * (20 / need) ** 2, CENTRE_SHARES[0], most))

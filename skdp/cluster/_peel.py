@@ -87,7 +87,7 @@ def places_steps():
     )
 
 
-def find_places(rows, curator, n_clusters, *, place=None):
+def find_places(rows, curator, n_clusters, *, place=None, careful=True):
     """Find the balls in which the rows lie: that of the bulk, then those of groups far from it.
 
     The last histogram of distances from the bulk shows what lies beyond it. What stands out there
@@ -103,6 +103,8 @@ def find_places(rows, curator, n_clusters, *, place=None):
     n_clusters : int
     place : Place, default=None
         A public ball that holds the rows.
+    careful : bool, default=True
+        Spend more on where the bulk lies if the rows are few.
 
     Returns
     -------
@@ -116,7 +118,7 @@ def find_places(rows, curator, n_clusters, *, place=None):
     :func:`skdp.cluster._locate.locate`. The numbers of rows of all places, and of the rows that
     none of them keeps, are one release: a row is counted once, sensitivity 1.
     """
-    home, distances = survey(rows, curator, place=place, gap=GAP)
+    home, distances = survey(rows, curator, place=place, gap=GAP, careful=careful)
     beyond = _components(home, distances) if home.seen and distances is not None else []
     near = [c for c in beyond if _reachable(c, home, place)]
     peel = _Peel(rows, curator, home, n_clusters)

@@ -125,8 +125,9 @@ def private_em(
             left, more = left - explore, more - 1
     if k > 1:
         estimate = _best(
-            rows, curator, located, [*found, estimate], share=compare, fell=more < MORE
-        )
+            rows, curator, located, [*found, estimate], share=compare, fell=more < MORE,
+            quiet=noise_loss(covariance_type, k, d, signal) <= LOUD,
+        )  # fmt: skip
     frame = estimate.of_kind(covariance_type).frame
     n_made = n_rounds + MORE - more
     return MixtureRelease(
@@ -134,8 +135,11 @@ def private_em(
     )
 
 
-def _best(rows, curator, located, found, *, share, fell):
-    """Return the best of what was found, or copies of the one Gaussian that is its sum."""
+def _best(rows, curator, located, found, *, share, fell, quiet):
+    """Return the best of what was found, or copies of the one Gaussian that is its sum.
+
+    Where noise is ``quiet`` that is a finding, and no reason for doubt.
+    """
     last = found[-1]
     k, kind = len(last.numbers), last.frame.kind
     one, known = one_gaussian(found[0].of_kind(kind).frame), ball(located, kind, k)
@@ -146,7 +150,10 @@ def _best(rows, curator, located, found, *, share, fell):
     if told and best > 0:
         seen = located.n_rows * curator.budget.mu
         return _covered(found[best - 1].of_kind(kind), one, curator, fell, seen)
-    curator.doubt(ALONE if told else FEW)
+    if told and quiet:
+        curator.decide(ALONE)
+    else:
+        curator.doubt(ALONE if told else FEW)
     numbers = np.full(k, located.n_rows / k)
     return replace(last, frame=one if told else known, numbers=numbers)
 

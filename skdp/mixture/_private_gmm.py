@@ -257,7 +257,7 @@ class PrivateGMM(MixtureMixin, PublicPlace, PrivateEstimator):
                 None if place is None else Place.of_box(*(in_units(x, units) for x in place.box))
             )
         units = np.ones(rows.n_features) if units is None else units
-        located = find_places(rows, curator, self.n_components, place=place)
+        located = find_places(rows, curator, self.n_components, place=place, careful=False)
         located, centers = self._start(rows, curator, located, units)
         mixture = private_em(
             rows, curator, located, centers,
