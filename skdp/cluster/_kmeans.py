@@ -92,7 +92,7 @@ class FriendlyCoreKMeans(CentersMixin, PublicPlace, PrivateEstimator):
 
     Attributes
     ----------
-    cluster_centers_ : ndarray of shape (n_clusters_, n_features)
+    cluster_centers_ : ndarray of shape (n_clusters, n_features)
         The released centres. Always finite.
     n_clusters_ : int
         The number of clusters: ``n_clusters``, or the number that was chosen.
@@ -100,12 +100,13 @@ class FriendlyCoreKMeans(CentersMixin, PublicPlace, PrivateEstimator):
         Only with ``n_clusters="auto"``: estimates of the inertia that k-means with 1, 2, ...
         clusters would have, from released values. For an elbow plot,
         :class:`skdp.inspection.ElbowDisplay`.
-    cluster_sizes_ : ndarray of shape (n_clusters_,)
+    cluster_sizes_ : ndarray of shape (n_clusters,)
         Released estimates of the numbers of rows, at least 1.
-    noise_scale_ : ndarray of shape (n_clusters_,)
-        Standard deviation of the privacy noise in each entry of a centre; infinite for a centre
-        that was never more than a guess.
-    cluster_radii_ : ndarray of shape (n_clusters_,)
+    noise_scale_ : ndarray of shape (n_clusters,)
+        Standard deviation of the privacy noise in each entry of a centre, infinite for a centre
+        that was never more than a guess. It does not tell what clipping takes where many rows lie
+        beyond ``cluster_radii_``, nor that another start might have found better clusters.
+    cluster_radii_ : ndarray of shape (n_clusters,)
         Radii to which rows were clipped around their centre in the last step.
     inertia_ : float
         Released estimate of the sum of squared distances of the rows to their centres: what
@@ -143,8 +144,9 @@ class FriendlyCoreKMeans(CentersMixin, PublicPlace, PrivateEstimator):
     long as one normal law describes them nearly as well as two and the labels
     (:func:`skdp.cluster._number.number_of_clusters`), and gives diffuse rows between clusters to
     the nearest. Equal clusters are told apart from about five standard deviations between their
-    centres on; one normal or uniform cloud is one cluster, whatever linear map it went through. The
-    search is made for a moderate number of clusters, so many small ones are found more surely if
+    centres on; one normal or uniform cloud is one cluster. Cells are cubes in units of the table:
+    clusters that are far thinner along one column than along others may count as one. The search
+    is made for a moderate number of clusters, so many small ones are found more surely if
     their number is given.
 
     Centres take no ``denoiser``: they are noisy sums over noisy counts, whose noise has no exact
