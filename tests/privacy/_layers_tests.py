@@ -13,7 +13,7 @@ from skdp.mechanisms import rounded_gaussian
 from tests import test_curator
 from tests.accounting import test_ledger_file, test_parts
 from tests.audit import test_empirical
-from tests.cluster import test_public_place
+from tests.cluster import test_lockstep, test_public_place, test_second_look
 from tests.columns import test_locate, test_pair, test_ranks
 from tests.covariance import test_bounded, test_sparse
 from tests.denoising import test_rules, test_users
@@ -107,7 +107,16 @@ def columns(subject):
     passes(test_ranks.test_on_neighbours_every_release_moves_by_at_most_its_sensitivity)
 
 
+def clusters(subject):
+    """S8: sets of rows side by side, and second looks at clusters, move by what is paid for."""
+    passes(test_lockstep.test_all_that_wait_are_answered_by_one_release)
+    passes(test_lockstep.test_neighbours_move_a_release_by_at_most_the_sensitivity_of_one_set)
+    looked = test_second_look.test_hostile_neighbours_move_no_release_too_far
+    passes(looked, 4, test_second_look.STRONG)
+
+
 LAYERS_OF_TESTS = {
+    "clusters": clusters,
     "columns": columns,
     "users apart": users_apart,
     "certified cores": certified_cores,
