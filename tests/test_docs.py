@@ -9,7 +9,7 @@ import subprocess
 import sys
 import textwrap
 from importlib import import_module
-from importlib.util import find_spec
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +17,7 @@ import pytest
 
 import skdp
 from skdp._estimator import PrivateEstimator
+from skdp.audit import check_private_estimator
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = [
@@ -191,6 +192,16 @@ def test_snippets_run(page, tmp_path, monkeypatch, capsys):
     names = {"X": np.random.default_rng(0).normal(size=(500, 3))}
     for snippet in snippets(page):
         exec(compile(snippet, page.name, "exec"), names)
+
+
+@pytest.mark.slow
+def test_the_estimator_of_thirty_lines_stands_every_check(monkeypatch):
+    path = ROOT / "examples" / "estimator_of_your_own.py"
+    spec = spec_from_file_location("estimator_of_your_own", path)
+    module = module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, spec.name, module)  # pickles look it up
+    spec.loader.exec_module(module)
+    check_private_estimator(module.PrivateRate())
 
 
 def test_snippets_are_found():
