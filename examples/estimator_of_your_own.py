@@ -1,4 +1,9 @@
-"""An estimator of your own in thirty lines: the part of the rows that are positive."""
+"""
+An estimator of your own in thirty lines
+========================================
+
+The part of the rows that are positive, with every check that skdp's own estimators stand.
+"""
 
 import numpy as np
 
