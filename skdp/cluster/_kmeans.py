@@ -286,7 +286,8 @@ class FriendlyCoreKMeans(CentersMixin, PublicPlace, PrivateEstimator):
         place, rows = self._placed(given)
         auto = self.n_clusters == "auto"
         k = self.max_clusters if auto else self.n_clusters
-        located = find_places(rows, curator, k, place=place)
+        careful = self.method != "friendly"  # whose road has a fixed share
+        located = find_places(rows, curator, k, place=place, careful=careful)
         steps = min(self.max_iter, MOST_STEPS)
         centers, curve = self._start(rows, curator, located, seed), None
         if centers is not None:

@@ -92,3 +92,14 @@ def test_lloyd_warns_of_centres_that_did_not_move():
     X = np.random.default_rng(0).normal(size=(40, 2))
     with pytest.warns(UselessReleaseWarning, match="did not move"):
         LloydKMeans(4, epsilon=0.1, bounds=(-3, 3), random_state=0).fit(X)
+
+
+@pytest.mark.parametrize("n", [1, 3, 8, 60])
+def test_the_friendly_road_gets_its_share_wherever_the_rows_lie(n):
+    rng = np.random.default_rng(n)
+    X = rng.normal(size=(n, 4)) * np.where(rng.random((n, 1)) < 0.3, 1e4, 1.0)
+    for epsilon in (1.0, 100.0):
+        kmeans = FriendlyCoreKMeans(2, method="friendly", n_parts=12, epsilon=epsilon, n_init=1)
+        kmeans.set_params(random_state=n).fit(X)
+        labels = [charge.label for charge in kmeans.privacy_report_.charges]
+        assert any(label.startswith("friendly/") for label in labels)
