@@ -261,7 +261,10 @@ NESTED = {
 }
 
 
-@pytest.mark.parametrize("name", NESTED)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.slow if name == "nested" else ()) for name in NESTED],
+)
 def test_the_default_statistic_looks_into_steps(name):
     fitted = clone(NESTED[name]).fit(np.ones((9, 2)))
     assert len(released_numbers(fitted)) >= 2 + 2

@@ -54,6 +54,7 @@ def test_centers_are_found_wherever_they_lie(gamma, n_parts, offset, scale):
     assert curator.remaining >= 0
 
 
+@pytest.mark.slow
 def test_the_default_oracle_and_that_of_mixtures_lead_to_the_centers():
     X = clusters(30_000)
     curator = CannedCurator(plan_of(), "noise", seed=2)
@@ -69,6 +70,7 @@ def test_the_default_oracle_and_that_of_mixtures_lead_to_the_centers():
     assert off(points, far) < 0.5
 
 
+@pytest.mark.slow
 def test_few_rows_or_little_budget_give_no_answer_and_no_error():
     for X in (np.empty((0, 2)), clusters(3), clusters(500), np.zeros((4000, 2)),
               np.full((900, 2), np.nan)):  # fmt: skip
@@ -104,6 +106,7 @@ def test_replay_on_neighbours():
     assert 0 < worst <= 1
 
 
+@pytest.mark.slow
 def test_a_road_inside_a_larger_plan_pays_a_share_of_it():
     whole = Budget("gdp", Fraction(2), Fraction(1, 10**8), Fraction(9), Fraction(1, 10**4))
     share = Fraction(6, 10)

@@ -104,6 +104,7 @@ def test_methods_are_those_of_a_mixture_with_the_released_parameters(kind):
     assert np.array_equal(labels, gmm.predict(X))
 
 
+@pytest.mark.slow
 def test_the_friendly_start_answers_with_few_rows_and_with_many():
     X, held_out = _blobs(1, 2000, 3, 2, spread=30)
     few = PrivateGMM(2, method="friendly", max_iter=2, random_state=0).fit(X)
