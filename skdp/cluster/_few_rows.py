@@ -22,6 +22,7 @@ from skdp.cluster._synopsis import public_kmeans
 from skdp.cluster._trusted import Moved, posterior_counts
 from skdp.mechanisms import ball_rows
 from skdp.mechanisms._exact import sqrt_up
+from skdp.scales import grid_bits
 
 __all__ = ["few_rows", "few_rows_steps", "is_few"]
 
@@ -201,7 +202,8 @@ def released_moments(rows, curator, located, *, share):
     It adds ``A = 4^b / 2`` to the count, ``2^b g`` to the sum and ``g g^T`` to the matrix, of
     Frobenius norm ``|g|^2 <= 4^b``. So the l2 sensitivity is at most ``sqrt(A^2 + 2 16^b)``.
     """
-    d, bits = rows.n_features, _gram_bits(curator, share)
+    d, strength = rows.n_features, curator.budget.mu * math.sqrt(share)
+    bits = grid_bits(strength, noise_bits=44, most=GRAM_BITS, power=2)
     top = 4**bits
     one = top // 2
     lattice = Lattice(located)
@@ -225,9 +227,3 @@ def released_moments(rows, curator, located, *, share):
     gram = told[d + 1 :].reshape(d, d)
     n = float(posterior_counts(told[0] * top / one, noise * top / one))
     return n, told[1 : d + 1] / n, (gram + gram.T) / 2, noise
-
-
-def _gram_bits(curator, share):
-    """Return a resolution at which the noise stays below 2^44 grid units, at most 15 bits."""
-    octaves = math.floor(math.log2(curator.budget.mu * math.sqrt(share)))
-    return min(GRAM_BITS, max(1, (44 + octaves) // 2))

@@ -44,11 +44,6 @@ class Component:
     sd: float
 
     @property
-    def inner(self):
-        """Distance that all rows of the component exceed."""
-        return BINS.upper_edge(self.low - 1)
-
-    @property
     def outer(self):
         """Distance that no row of the component exceeds, if floats can hold 16 of it."""
         return min(BINS.upper_edge(self.high), LARGEST)

@@ -15,6 +15,7 @@ from skdp.cluster._synopsis import public_kmeans
 from skdp.cluster._tree import onto_simplex
 from skdp.mechanisms import ball_rows
 from skdp.mechanisms._exact import sqrt_up
+from skdp.scales import grid_bits
 
 __all__ = ["look_again", "look_steps", "worth_a_look"]
 
@@ -200,7 +201,9 @@ def _lines(rows, curator, located, centers, share):
     if reaches is None:
         return None
     clip, far, seen = reaches
-    assign, bits = _assign(located, centers), _moment_bits(curator, MOMENTS * share)
+    assign = _assign(located, centers)
+    strength = curator.budget.mu * math.sqrt(MOMENTS * share)
+    bits = grid_bits(strength, noise_bits=44, most=MOMENT_BITS, power=2)
     one, weight = max(1, round(COUNT * 4**bits)), max(1, round(MEAN * 2**bits))
 
     def statistic(start, block):
@@ -240,12 +243,6 @@ def _lines(rows, curator, located, centers, share):
         np.where(seen > 0, n, 0.0),
         float(n[seen > 0] @ squares[seen > 0]),
     )
-
-
-def _moment_bits(curator, share):
-    """Return a resolution at which the noise stays below 2^44 grid units, at most 13 bits."""
-    octaves = math.floor(math.log2(curator.budget.mu * math.sqrt(share)))
-    return min(MOMENT_BITS, max(1, (44 + octaves) // 2))
 
 
 def _line_cells(rows, curator, located, centers, lines, share):

@@ -12,6 +12,7 @@ from skdp.cluster._locate import DROP
 from skdp.cluster._lockstep import Ask, Gather
 from skdp.mechanisms import ball_rows
 from skdp.mechanisms._rows import Ball
+from skdp.scales import grid_bits
 
 __all__ = ["Subspace", "find_subspace", "whole_space"]
 
@@ -87,7 +88,7 @@ def find_subspace(located, *, most, share, mu, label="gram"):
     J = _random_directions(d) if d > WIDEST else None
     m = d if J is None else WIDEST
     clip = located.typical / located.radius * CLIP
-    bits = _gram_bits(mu, share)
+    bits = grid_bits(mu * math.sqrt(share), noise_bits=44, most=GRAM_BITS, power=2)
 
     def statistic(block):
         gram = np.zeros((m, m), dtype=np.int64)
@@ -124,12 +125,6 @@ def _clipped(located, block, J, clip, bits):
         outside = ~(ball.map(part, out=g) <= DROP * located.reach / clip * 2.0**bits)
         g[outside] = 0
         yield g
-
-
-def _gram_bits(mu, share):
-    """Return a resolution at which the noise stays below 2^44 grid units, at most 15 bits."""
-    octaves = math.floor(math.log2(mu * math.sqrt(share)))
-    return min(GRAM_BITS, max(1, (44 + octaves) // 2))
 
 
 def _random_directions(d):

@@ -9,13 +9,13 @@ from skdp.chunks import map_merge
 from skdp.cluster._lattice import Lattice
 from skdp.mechanisms._exact import sqrt_up
 from skdp.mechanisms._norms import fold
+from skdp.scales import grid_bits
 
 __all__ = [
     "FirstWeight",
     "Grid",
     "Moments",
     "exponential",
-    "grid_bits",
     "integer_shares",
     "release_moments",
 ]
@@ -87,12 +87,6 @@ class Moments:
     matrix_sd: float
 
 
-def grid_bits(mu, share):
-    """Return a resolution at which the noise stays below 2^45 grid units, 5 to 15 bits."""
-    octaves = math.floor(math.log2(mu * math.sqrt(share)))
-    return min(MOST_BITS, max(LEAST_BITS, (43 + octaves) // 2))
-
-
 def release_moments(rows, curator, located, frame, *, reach, weight, share, label):
     """Release the numbers, the first and the second moments of all components.
 
@@ -136,7 +130,9 @@ def release_moments(rows, curator, located, frame, *, reach, weight, share, labe
     2^64 of the exact sum with its noise, a function of it.
     """
     k, d = frame.means.shape
-    grid = weight.on_grid(grid_bits(curator.budget.mu, share))
+    strength = curator.budget.mu * math.sqrt(share)
+    bits = grid_bits(strength, noise_bits=43, most=MOST_BITS, least=LEAST_BITS, power=2)
+    grid = weight.on_grid(bits)
 
     frames = [frame.seen_from(*located.view(p)) for p in range(len(located.balls))]
 

@@ -1,11 +1,11 @@
 """Units of the columns: powers of two near their scales, found privately, or told by bounds."""
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
 from skdp.accounting import Step
+from skdp.chunks import MappedRows
 from skdp.location._locate import draw_sample
 from skdp.mechanisms import finite_rows
 from skdp.mechanisms._exact import sqrt_up
@@ -31,9 +31,8 @@ BLIND = (
 UNSEEN = "the scale of columns was not told from the noise: their units are guesses"
 
 
-@dataclass(frozen=True)
-class UnitRows:
-    """The rows of another table divided by the units of their columns, block by block.
+class UnitRows(MappedRows):
+    """A view of rows divided by the units of their columns.
 
     Parameters
     ----------
@@ -43,38 +42,17 @@ class UnitRows:
 
     Notes
     -----
-    **Privacy**: entry by entry, so a row of this table is a function of the same row of the other,
-    and neighbours stay neighbours. Powers of two change no digit; what overflows becomes the
-    largest entry that is read, and a row with NaN or infinity stays absent.
+    **Privacy**: entry by entry, see :class:`skdp.chunks.MappedRows`. Powers of two change no digit;
+    what overflows becomes the largest entry that is read, and a row with NaN or infinity stays
+    absent.
     """
 
-    rows: object
-    units: np.ndarray
+    def __init__(self, rows, units):
+        super().__init__(rows)
+        self._units = units
 
-    @property
-    def n_features(self):
-        """Number of columns."""
-        return self.rows.n_features
-
-    @property
-    def block_rows(self):
-        """Rows per block."""
-        return self.rows.block_rows
-
-    def __len__(self):
-        return len(self.rows)
-
-    def blocks(self):
-        """Yield (index of the first row, block of rows), float64."""
-        for start, block in self.rows.blocks():
-            yield start, self._divided(block)
-
-    def take(self, indices):
-        """Return the rows at ``indices`` as a float64 array."""
-        return self._divided(self.rows.take(indices))
-
-    def _divided(self, block):
-        y = in_units(block, self.units)
+    def _mapped(self, block):
+        y = in_units(block, self._units)
         y[~finite_rows(block)] = np.nan
         return y
 
