@@ -14,10 +14,9 @@ from skdp._curator import WORTH_LITTLE, make_curator
 from skdp._grant import Grant
 from skdp._local import KeepsLocal, Local
 from skdp._numbers import PlainNumbers
-from skdp._schema import validated_rows
+from skdp._schema import read_rows
 from skdp._threads import is_quiet, quiet
 from skdp.accounting import PrivacyLedger
-from skdp.chunks import ArrayRows
 from skdp.contracts import Contract, Released, Rows
 from skdp.exceptions import (
     BudgetExceeded,
@@ -114,7 +113,7 @@ class PrivateEstimator(KeepsLocal, PlainNumbers, BaseEstimator):
 
         What it raises, it raises before anything is charged.
         """
-        rows = ArrayRows(validated_rows(self, X))
+        rows = read_rows(self, X)
         self._check_public(rows.n_features)
         return rows
 

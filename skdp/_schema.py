@@ -4,8 +4,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdp._config import get_config
+from skdp.chunks import ArrayRows, TableError, source_of
 
-__all__ = ["later_rows", "validated_rows", "validated_table"]
+__all__ = ["later_rows", "read_rows", "validated_rows", "validated_table"]
 
 TEXT = (
     "X must be a table of real numbers. Got entries that are not numbers: encode categories first, "
@@ -34,6 +35,42 @@ INVALID = (
     'skdp.config_context(invalid_rows="ignore"), where such rows count as absent.'
 )
 DATES = "X must be a table of real numbers. Got dates or durations: subtract a date and divide."
+
+
+def read_rows(estimator, X):
+    """Return X as Rows, whatever it comes from, and set the feature names.
+
+    What is no array or frame in memory is read once before anything is charged, in pieces: its rows
+    are counted and its columns checked, and its entries too, unless ``invalid_rows="ignore"``, for
+    a caller who holds the data. What changes afterwards fails in the private part.
+
+    Raises
+    ------
+    ValueError, TypeError, OSError
+    """
+    try:
+        source = source_of(X)
+        if source is None:
+            return ArrayRows(validated_rows(estimator, X))
+        entries = get_config()["invalid_rows"] == "error"
+        nan, infinite = source.look(entries=entries)
+    except TableError as error:
+        raise ValueError(*error.args) from None
+    if nan or infinite:
+        raise ValueError(f"Input X contains {'NaN' if nan else 'infinity'}. {INVALID}")
+    if entries and not len(source):
+        raise ValueError("X has no rows, and at least one is needed.")
+    _set_columns(estimator, source)
+    return source
+
+
+def _set_columns(estimator, source):
+    """Set the number of columns and their names, as scikit-learn does for frames."""
+    estimator.n_features_in_ = source.n_features
+    if source.names is not None and all(isinstance(name, str) for name in source.names):
+        estimator.feature_names_in_ = np.array(source.names, dtype=object)
+    elif hasattr(estimator, "feature_names_in_"):
+        del estimator.feature_names_in_
 
 
 def validated_rows(estimator, X):

@@ -7,9 +7,18 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from functools import lru_cache
 
-__all__ = ["is_quiet", "one_blas_thread", "one_thread", "quiet"]
+__all__ = [
+    "at_rows",
+    "is_at_rows",
+    "is_quiet",
+    "one_blas_thread",
+    "one_openmp_thread",
+    "one_thread",
+    "quiet",
+]
 
 _silent = ContextVar("skdp_silent", default=False)
+_at_rows = ContextVar("skdp_at_rows", default=False)
 
 
 class _Here:
@@ -171,6 +180,26 @@ def quiet():
 
 
 @contextmanager
+def at_rows():
+    """Mark that a statistic is computed: what runs here may run elsewhere, or twice."""
+    token = _at_rows.set(True)
+    try:
+        yield
+    finally:
+        _at_rows.reset(token)
+
+
+def is_at_rows():
+    """Return whether a statistic is computed here, which has no random words."""
+    return _at_rows.get()
+
+
+def one_openmp_thread():
+    """Let OpenMP run on one thread for this thread of Python, a new one; return the undoing."""
+    return _on_one_thread(lib for lib in _libraries(len(sys.modules)) if _counts_by_thread(lib))
+
+
+@contextmanager
 def one_thread():
     """Compute on one thread, so that the bits of a result do not hang on their number.
 
@@ -180,9 +209,7 @@ def one_thread():
     one number for the process: it is set when the first comes and restored when the last has gone.
     """
     with one_blas_thread:
-        restore = _on_one_thread(
-            lib for lib in _libraries(len(sys.modules)) if _counts_by_thread(lib)
-        )
+        restore = one_openmp_thread()
         try:
             yield
         finally:

@@ -1,52 +1,159 @@
-"""Rows in memory or in a memory map, read block by block."""
+"""What a table is to the house: rows of numbers that have an order, read block by block."""
 
-from functools import reduce
+from abc import ABC, abstractmethod
+from functools import partial
+from typing import Protocol
 
 import numpy as np
+from joblib import effective_n_jobs
 
-__all__ = ["ArrayRows", "MappedRows", "map_merge"]
+from skdp.chunks._loop import CHANGED, merged, statistic_of, threaded
+
+__all__ = ["MappedRows", "Rows", "Source", "map_merge"]
 
 BLOCK_BYTES = 2**24
+SHARED_BYTES = 2**21  # where threads share the work: enough blocks for all of them
 
 
-class ArrayRows:
-    """The rows of a two-dimensional array or memory map.
+class Rows(Protocol):
+    """Rows of numbers that have an order; ``n_features`` is the number of columns.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features), float64 or float32
-        Never written to, never kept beyond the fit.
-    block_rows : int, default=None
-        Rows per block; by default about 16 MB, a public function of the number of columns.
+    ``block_rows`` is a public number of rows that are handled at once.
     """
 
-    def __init__(self, X, *, block_rows=None):
-        self._X = X
-        self.n_features = X.shape[1]
-        self.block_rows = block_rows or max(1, BLOCK_BYTES // (8 * max(1, self.n_features)))
+    n_features: int
+    block_rows: int
 
     def __len__(self):
-        return self._X.shape[0]
+        """Return the number of rows."""
 
     def blocks(self):
-        """Yield (index of the first row, block of rows)."""
-        for start in range(0, len(self), self.block_rows):
-            yield start, self._X[start : start + self.block_rows]
+        """Yield (number of the first row, block of rows of float64 or float32)."""
 
     def take(self, indices):
         """Return the rows at ``indices`` as a float64 array."""
-        return np.asarray(self._X[indices], dtype=np.float64)
+
+    def map_merge(self, statistic, merge, beside=None):
+        """Return what :func:`map_merge` returns, None for no rows."""
+
+
+class Source(ABC):
+    """Rows in pieces, whose order and lengths are the same at every pass.
+
+    Parameters
+    ----------
+    n_features : int
+    n_rows : int, default=None
+        None until it is counted.
+    block_rows : int, default=None
+        By default about 16 MB, a public function of the number of columns.
+
+    Notes
+    -----
+    Statistics are computed where the rows are: what is pickled of a source holds none of them.
+    """
+
+    names = None  # of the columns, if they have some
+
+    def __init__(self, n_features, *, n_rows=None, block_rows=None):
+        self.n_features, self.n_rows = n_features, n_rows
+        self.block_rows = block_rows or _rows_of(BLOCK_BYTES, n_features)
+
+    def __len__(self):
+        return self.n_rows
+
+    def __reduce__(self):
+        return Elsewhere, (self.n_features, self.block_rows)
+
+    @abstractmethod
+    def pieces(self):
+        """Yield (number of rows, raw rows)."""
+
+    @staticmethod
+    def decode(raw):
+        """Return raw rows as an array of float64 or float32: each row by itself."""
+        return raw
+
+    def blocks(self):
+        """Yield (number of the first row, block of rows of float64 or float32)."""
+        start, decode = 0, self.decode
+        for n, raw in self.pieces():
+            rows = decode(raw)
+            for first in range(0, n, self.block_rows):
+                yield start + first, rows[first : first + self.block_rows]
+            start += n
+
+    def take(self, indices):
+        """Return the rows at ``indices`` as a float64 array; reads the whole table once."""
+        wanted, place = np.unique(np.asarray(indices, dtype=np.intp), return_inverse=True)
+        if not len(wanted):
+            return np.empty((0, self.n_features))
+
+        def chosen(start, block, index):
+            return [np.asarray(block[index], dtype=np.float64)]
+
+        def beside(start, stop):
+            first, last = np.searchsorted(wanted, [start, stop])
+            return wanted[first:last] - start
+
+        return np.concatenate(self.map_merge(chosen, list.__add__, beside))[place]
+
+    def look(self, *, entries):
+        """Read the table once before a fit: count its rows, and check every piece.
+
+        Parameters
+        ----------
+        entries : bool
+            Whether to look at the entries too. If not, a table whose length is known is not read.
+
+        Returns
+        -------
+        nan, infinite : bool
+            Whether there are such entries; False if they are not looked at.
+        """
+        if self.n_rows is not None and not entries:
+            return False, False
+        n, nan, infinite = self.map_merge(partial(_seen, entries), _both) or (0, False, False)
+        self.n_rows = n
+        return nan, infinite
+
+    def map_merge(self, statistic, merge, beside=None):
+        """Return what :func:`map_merge` returns, None for no rows."""
+        return merged(threaded(self._tasks(statistic, merge, beside)), merge)
+
+    def shared_rows(self):
+        """Return the rows of a block, fewer where threads share them."""
+        if effective_n_jobs(None) == 1:
+            return self.block_rows
+        return min(self.block_rows, _rows_of(SHARED_BYTES, self.n_features))
+
+    def _tasks(self, statistic, merge, beside):
+        start, block_rows = 0, self.shared_rows()
+        for n, raw in self.pieces():
+            if n:
+                cuts = cut(start, n, block_rows, beside)
+                yield partial(statistic_of, statistic, merge, self.decode, start, raw, cuts)
+            start += n
+        if self.n_rows not in (None, start):
+            raise RuntimeError(CHANGED)
+
+
+class Elsewhere:
+    """What a worker sees of a table: no rows."""
+
+    def __init__(self, n_features, block_rows):
+        self.n_features, self.block_rows = n_features, block_rows
 
 
 class MappedRows:
     """A view of other rows through a map of each row by itself.
 
     A subclass writes ``_mapped(block)``: a new float64 array, whose rows are functions of those of
-    the block, one by one.
+    the block, one by one; or fewer of them, if each decides for itself whether it is in the view.
 
     Parameters
     ----------
-    rows : ArrayRows
+    rows : Rows
 
     Notes
     -----
@@ -62,7 +169,7 @@ class MappedRows:
         return len(self._rows)
 
     def blocks(self):
-        """Yield (index of the first row, block of rows), float64."""
+        """Yield (number of the first row, block of rows), float64."""
         for start, block in self._rows.blocks():
             yield start, self._mapped(block)
 
@@ -70,28 +177,63 @@ class MappedRows:
         """Return the rows at ``indices`` as a float64 array."""
         return self._mapped(self._rows.take(indices))
 
+    def map_merge(self, statistic, merge, beside=None):
+        """Return what :func:`map_merge` returns, None for no rows."""
+        return self._rows.map_merge(partial(_through, self._mapped, statistic), merge, beside)
 
-def map_merge(rows, statistic, merge):
+
+def map_merge(rows, statistic, merge, beside=None):
     """Apply ``statistic(start, block)`` to every block and merge the results.
 
-    ``statistic`` is a pure function with exact (integer) results and ``merge`` is associative, so
-    the answer does not depend on how the rows are cut into blocks. A table without rows is one
-    block of no rows.
+    ``statistic`` is a pure function with exact (integer) results and ``merge`` is associative and
+    leaves what it merges as it is, so the answer does not depend on how the rows are cut into
+    blocks, nor on who computes it, where, or how often. A table without rows is one block of no
+    rows.
 
     Parameters
     ----------
-    rows : ArrayRows
+    rows : Rows
     statistic : callable
+        It may run in a thread or process of its own, which has no random words: what it needs of
+        them, as keys of rows, comes from ``beside``.
     merge : callable
         Of two results.
+    beside : callable, default=None
+        ``beside(start, stop)`` is computed here, for the rows of one block, and is given to
+        ``statistic`` as its third argument.
 
     Returns
     -------
     result : object
         What ``merge`` makes of the results of all blocks.
     """
-    results = (statistic(start, block) for start, block in rows.blocks())
-    first = next(results, None)
-    if first is None:
-        return statistic(0, rows.take(np.arange(0)))
-    return reduce(merge, results, first)
+    result = rows.map_merge(statistic, merge, beside)
+    if result is None:
+        nobody = rows.take(np.arange(0))
+        return statistic(0, nobody) if beside is None else statistic(0, nobody, beside(0, 0))
+    return result
+
+
+def cut(start, n, block_rows, beside=None):
+    """Return the blocks of n rows from ``start`` on, and what lies beside each."""
+    firsts = range(0, n, block_rows)
+    cuts = [(first, min(first + block_rows, n)) for first in firsts]
+    return cuts if beside is None else [(a, b, beside(start + a, start + b)) for a, b in cuts]
+
+
+def _seen(entries, start, block):
+    if not entries or np.isfinite(block).all():
+        return len(block), False, False
+    return len(block), bool(np.isnan(block).any()), bool(np.isinf(block).any())
+
+
+def _both(one, two):
+    return one[0] + two[0], one[1] or two[1], one[2] or two[2]
+
+
+def _through(mapped, statistic, start, block, *beside):
+    return statistic(start, mapped(block), *beside)
+
+
+def _rows_of(n_bytes, n_features):
+    return max(1, n_bytes // (8 * max(1, n_features)))

@@ -99,7 +99,7 @@ def _summed(gathers, rows, assign):
         return [gather.statistic(block[labels == i]) for i, gather in gathers.items()]
 
     def merge(one, two):
-        return [np.add(a, b, out=a) for a, b in zip(one, two, strict=True)]
+        return [a + b for a, b in zip(one, two, strict=True)]
 
     return dict(zip(gathers, map_merge(rows, statistic, merge), strict=True))
 

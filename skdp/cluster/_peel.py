@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 
 from skdp.accounting import Step
-from skdp.chunks import map_merge
+from skdp.chunks import MappedRows, map_merge
 from skdp.cluster._lattice import Lattice
 from skdp.cluster._locate import BINS, DROP, LARGEST, bounded, close_in, standing_out, survey
 from skdp.cluster._lockstep import in_step
@@ -54,21 +54,15 @@ class Component:
         return (index >= self.low) & (index <= self.high)
 
 
-class Chosen:
+class Chosen(MappedRows):
     """The rows of a table that ``keep`` keeps, each by itself: neighbours stay neighbours."""
 
     def __init__(self, rows, keep):
-        self._rows, self._keep = rows, keep
-        self.n_features, self.block_rows = rows.n_features, rows.block_rows
+        super().__init__(rows)
+        self._keep = keep
 
-    def blocks(self):
-        """Yield (index of the first row, kept rows of a block)."""
-        for start, block in self._rows.blocks():
-            yield start, block[self._keep(block)]
-
-    def take(self, indices):
-        """Return no rows: for tables without any."""
-        return self._rows.take(indices)
+    def _mapped(self, block):
+        return block[self._keep(block)]
 
 
 def places_steps():

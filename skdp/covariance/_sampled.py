@@ -1,5 +1,6 @@
 """Tables of rows drawn by their own coins, and sums over their blocks."""
 
+import operator
 from dataclasses import dataclass
 
 import numpy as np
@@ -48,18 +49,19 @@ class DrawnRows:
         """Return rows by their numbers in the table that was drawn from."""
         return self.rows.take(indices)
 
-    def blocks(self):
-        """Yield (index of the first row of a block of the table, its rows that were drawn)."""
-        limit = np.uint64(min(int(self.q * 2.0**64), 2**64 - 1))
-        for start, block in self.rows.blocks():
-            if self.coins is not None:
-                keys = self.coins.keys(start, start + len(block), use=self.use)
-                block = block[keys <= limit]
-            yield start, block
+    def total(self, statistic, merge=operator.add):
+        """Return the sum of ``statistic(block)`` over the rows that were drawn of every block."""
+        if self.coins is None:
+            return map_merge(self.rows, lambda start, block: statistic(block), merge)
 
-    def total(self, statistic):
-        """Return the sum of ``statistic(block)`` over all blocks."""
-        return map_merge(self, lambda start, block: statistic(block), lambda a, b: a + b)
+        def drawn(start, block, index):
+            return statistic(block[index])
+
+        return map_merge(self.rows, drawn, merge, self._drawn)
+
+    def _drawn(self, start, stop):
+        limit = np.uint64(min(int(self.q * 2.0**64), 2**64 - 1))
+        return np.flatnonzero(self.coins.keys(start, stop, use=self.use) <= limit)
 
 
 def draw_rows(rows, coins, size, *, n, use):
@@ -84,5 +86,5 @@ def draw_rows(rows, coins, size, *, n, use):
     drawn = DrawnRows(rows, size, coins, size / n, use)
     if size * rows.n_features > MOST_ENTRIES:
         return drawn
-    parts = map_merge(drawn, lambda start, block: [block], list.__add__)
+    parts = drawn.total(lambda block: [block])
     return DrawnRows(ArrayRows(np.concatenate(parts)), size)

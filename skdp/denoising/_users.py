@@ -1,6 +1,7 @@
 """Counts to which every user contributes a bounded number of rows, whatever the table says."""
 
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 
@@ -75,13 +76,13 @@ def capped_counts(rows, cells, coins, *, user, per_user, per_cell):
     if user is None:
         return cells.counts(rows)
 
-    def statistic(start, block):
+    def statistic(start, block, keys):
         at = cells.index(block)
         inside = np.flatnonzero(at >= 0)
-        keys = coins.keys(start, start + len(block), use="rows of a user")
         return [(np.asarray(block[inside, user], dtype=np.float64), at[inside], keys[inside])]
 
-    parts = map_merge(rows, statistic, list.__add__)
+    keys = partial(coins.keys, use="rows of a user")
+    parts = map_merge(rows, statistic, list.__add__, keys)
     users, at, keys = (np.concatenate(part) for part in zip(*parts, strict=True))
     order = np.lexsort((keys, at, users))
     first = _rank(users[order], at[order]) < per_cell

@@ -90,7 +90,7 @@ def friendly_average(
 
     The sum is exact: see :func:`soft_core_average`. Rows outside the core are never read.
     """
-    rows = X if isinstance(X, ArrayRows) else ArrayRows(as_table(X))
+    rows = X if hasattr(X, "map_merge") else ArrayRows(as_table(X))
     near, n_up = core.predicate, core.n_up
     if not bounds_distance(near):
         raise ValueError(

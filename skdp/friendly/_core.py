@@ -223,7 +223,7 @@ def friendly_core(
 
 
 def _rows(X):
-    return X if isinstance(X, ArrayRows) else ArrayRows(as_table(X))
+    return X if hasattr(X, "map_merge") else ArrayRows(as_table(X))
 
 
 def _finite_index(start, block):

@@ -124,7 +124,7 @@ def find_diameter(X, radii, curator, *, share, label, slack=Fraction(1, 10), fam
     **Privacy.** See :func:`check_diameter_statistic` and :func:`bisect_radii`. Common rows keep
     their coins, so the parts of neighbouring tables are equal or neighbours.
     """
-    rows = X if isinstance(X, ArrayRows) else ArrayRows(as_table(X))
+    rows = X if hasattr(X, "map_merge") else ArrayRows(as_table(X))
     slack = exact(slack)
     if not 0 <= slack <= Fraction(1, 2):
         raise ValueError(f"slack must be in [0, 1/2]. Got {float(slack)!r}.")
@@ -147,11 +147,10 @@ def find_diameter(X, radii, curator, *, share, label, slack=Fraction(1, 10), fam
 def _part(rows, coins, use, bits):
     """Return the finite rows, or those whose key starts with `bits` zeros."""
 
-    def chosen(start, block):
-        keep = finite_rows(block)
-        if bits:
-            keys = coins.keys(start, start + len(block), use=use)
-            keep &= keys >> np.uint64(64 - bits) == 0
-        return start + np.flatnonzero(keep)
+    def among(start, stop):
+        return coins.keys(start, stop, use=use) >> np.uint64(64 - bits) == 0 if bits else True
 
-    return rows.take(map_merge(rows, chosen, lambda a, b: np.concatenate([a, b])))
+    def chosen(start, block, drawn):
+        return start + np.flatnonzero(finite_rows(block) & drawn)
+
+    return rows.take(map_merge(rows, chosen, lambda a, b: np.concatenate([a, b]), among))

@@ -78,16 +78,18 @@ def draw_sample(rows, coins, n_rows, size):
     """
     q = min(1.0, size / n_rows)
 
-    def chosen(start, block):
-        keys = coins.keys(start, start + len(block))
-        if q < 1:
-            keep = np.flatnonzero(keys <= _limit(q))
-            block, keys = block[keep], keys[keep]
-        Z = np.asarray(block, dtype=np.float64)
+    def drawn(start, stop):
+        keys = coins.keys(start, stop)
+        index = np.flatnonzero(keys <= _limit(q)) if q < 1 else slice(None)
+        return index, keys[index]
+
+    def chosen(start, block, drawn):
+        index, keys = drawn
+        Z = np.asarray(block[index], dtype=np.float64)
         finite = finite_rows(Z)
         return [(Z, keys) if finite.all() else (Z[finite], keys[finite])]
 
-    parts = map_merge(rows, chosen, list.__add__)
+    parts = map_merge(rows, chosen, list.__add__, drawn)
     Z, keys = parts[0] if len(parts) == 1 else map(np.concatenate, zip(*parts, strict=True))
     return Sample(Z, keys, q, q * n_rows)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn import get_config
 
-from skdp.chunks import ArrayRows
+from skdp.chunks import MappedRows, Source, map_merge
 
 __all__ = [
     "CodedRows",
@@ -111,61 +111,63 @@ def read_columns(X):
     return Columns(table, "numpy")
 
 
-class TableRows(ArrayRows):
-    """Some columns of a table, block by block: each block is a list of columns."""
+class ColumnBlock:
+    """Rows of columns that differ in type: a list of arrays of one length."""
 
-    def __init__(self, columns, wanted):
-        super().__init__(np.empty((0, len(wanted))))
-        self._columns, self._wanted = columns, wanted
+    def __init__(self, columns):
+        self.columns = columns
 
     def __len__(self):
-        return len(self._columns)
+        return len(self.columns[0])
 
-    def blocks(self):
-        """Yield (index of the first row, columns of a block)."""
+    def __getitem__(self, rows):
+        return ColumnBlock([column[rows] for column in self.columns])
+
+
+class TableRows(Source):
+    """Some columns of a table, block by block: each block is a ColumnBlock."""
+
+    def __init__(self, columns, wanted):
+        super().__init__(len(wanted), n_rows=len(columns))
+        self._columns, self._wanted = columns, wanted
+
+    def pieces(self):
+        """Yield (number of rows, columns of a block)."""
         for start in range(0, len(self), self.block_rows):
-            yield start, self._read(slice(start, start + self.block_rows))
+            block = self._read(slice(start, start + self.block_rows))
+            yield len(block), block
 
     def take(self, indices):
         """Return the columns of the rows at ``indices``."""
         return self._read(np.asarray(indices, dtype=np.intp))
 
     def _read(self, rows):
-        return [self._columns.read(column, rows) for column in self._wanted]
+        return ColumnBlock([self._columns.read(column, rows) for column in self._wanted])
 
 
-class CodedRows(ArrayRows):
+class CodedRows(MappedRows):
     """Rows as level numbers, encoded block by block; NaN where an entry is outside its levels.
 
     Parameters
     ----------
-    source : TableRows, or ArrayRows of all columns
+    source : TableRows, or Rows of all columns
     domain : Domain
     table_type : str
         Of the table, see :func:`table_type`.
     """
 
     def __init__(self, source, domain, table_type):
-        super().__init__(np.empty((0, len(domain.names))), block_rows=source.block_rows)
-        self._source, self.domain, self.table_type = source, domain, table_type
+        super().__init__(source)
+        self.n_features = len(domain.names)
+        self.domain, self.table_type = domain, table_type
 
-    def __len__(self):
-        return len(self._source)
-
-    def blocks(self):
-        """Yield (index of the first row, block of codes)."""
-        for start, block in self._source.blocks():
-            yield start, self.domain.encode(_columns(block))
-
-    def take(self, indices):
-        """Return the codes of the rows at ``indices``."""
-        return self.domain.encode(_columns(self._source.take(indices)))
+    def _mapped(self, block):
+        columns = block.columns if isinstance(block, ColumnBlock) else list(block.T)
+        return self.domain.encode(columns)
 
     def outside(self):
         """Return the names of the columns with entries outside their levels. Private."""
-        found = np.zeros(self.n_features, dtype=bool)
-        for _, block in self.blocks():
-            found |= np.isnan(block).any(axis=0)
+        found = map_merge(self, lambda start, block: np.isnan(block).any(axis=0), np.logical_or)
         return [name for name, bad in zip(self.domain.names, found, strict=True) if bad]
 
 
@@ -214,8 +216,3 @@ def _from_polars(series):
     if series.dtype.is_numeric() or series.dtype == polars.Boolean:
         return series.cast(polars.Float64).to_numpy().astype(np.float64)  # null is NaN
     return np.fromiter(series.to_list(), dtype=object, count=len(series))
-
-
-def _columns(block):
-    """Return the columns of a block, which is an array or a list of them already."""
-    return block if isinstance(block, list) else list(block.T)

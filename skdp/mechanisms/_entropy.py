@@ -6,6 +6,13 @@ from hashlib import shake_128
 import numpy as np
 from sklearn.utils import check_random_state
 
+from skdp._threads import is_at_rows
+
+AT_ROWS = (
+    "random words are drawn where releases are made, once: a statistic of rows may be computed "
+    "anywhere, and again."
+)
+
 
 class SystemEntropy:
     """Cryptographic words; none is kept between calls, so forks, threads, copies share none."""
@@ -14,6 +21,7 @@ class SystemEntropy:
 
     def words(self, n):
         """Return ``n`` fresh independent uniform words, an array of uint64."""
+        _not_at_rows()
         return np.frombuffer(os.urandom(8 * n), dtype=np.uint64)
 
     def __reduce__(self):
@@ -38,6 +46,7 @@ class SeededEntropy(_Unpicklable):
 
     def words(self, n):
         """Return the next ``n`` words of the stream, an array of uint64."""
+        _not_at_rows()
         return self._stream.random_raw(n)
 
 
@@ -76,6 +85,7 @@ class RowKeys(_Unpicklable):
 
         Every ``use``, a constant text, has keys of its own, independent of those of other uses.
         """
+        _not_at_rows()
         start, stop = int(start), int(stop)
         if not 0 <= start <= stop:
             raise ValueError(f"keys needs 0 <= start <= stop; got start={start}, stop={stop}.")
@@ -86,3 +96,9 @@ class RowKeys(_Unpicklable):
         )
         offset = first * self._BLOCK
         return np.frombuffer(words, dtype=np.uint64)[start - offset : stop - offset]
+
+
+def _not_at_rows():
+    """Raise RuntimeError in a statistic: a retry would draw another noise for the same budget."""
+    if is_at_rows():
+        raise RuntimeError(AT_ROWS)

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from skdp.chunks import map_merge
+
 __all__ = ["RowSet"]
 
 
@@ -18,11 +20,13 @@ class RowSet:
 
     def __init__(self, rows, mask, salts):
         self._salts = salts
-        parts = [
-            digests(block[mask[start : start + len(block)]], salts)
-            for start, block in rows.blocks()
-        ]
-        self._members = np.unique(np.concatenate(parts)) if parts else np.empty(0, np.uint64)
+        parts = map_merge(
+            rows,
+            lambda start, block, index: [digests(block[index], salts)],
+            list.__add__,
+            lambda start, stop: np.flatnonzero(mask[start:stop]),
+        )
+        self._members = np.unique(np.concatenate(parts))
 
     def holds(self, X):
         """Tell for each row of X whether it is a member, bit for bit."""

@@ -5,7 +5,6 @@ import numpy as np
 from skdp._config import config_context, get_config
 from skdp._public import public_words
 from skdp._threads import one_thread, quiet
-from skdp.chunks import map_merge
 from skdp.mechanisms import row_norms
 
 __all__ = ["NEAR", "part_order", "part_tuples", "parts", "unit_rows"]
@@ -37,12 +36,7 @@ def part_order(rows, coins, n_parts):
     floor(key n_parts / 2^64), a function of its key alone: neighbouring tables differ in one part,
     by one row. Its law does not matter for that. Blocks of n / n_parts rows would all change.
     """
-    keys = map_merge(
-        rows,
-        lambda start, block: [coins.keys(start, start + len(block), use="parts")],
-        list.__add__,
-    )
-    keys = np.concatenate(keys)
+    keys = coins.keys(0, len(rows), use="parts")
     order = np.argsort(keys, kind="stable")
     edges = [-(-(p << 64) // int(n_parts)) for p in range(1, n_parts)]  # ceil(p 2^64 / n_parts)
     stops = np.searchsorted(keys[order], np.array(edges, dtype=np.uint64))

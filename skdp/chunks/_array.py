@@ -1,0 +1,39 @@
+"""Rows of an array or a memory map."""
+
+import numpy as np
+
+from skdp.chunks._rows import Source
+
+__all__ = ["ArrayRows"]
+
+
+class ArrayRows(Source):
+    """The rows of a two-dimensional array or memory map.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features), of real numbers
+        Never written to, never kept beyond the fit; what is neither float64 nor float32 is
+        converted block by block.
+    block_rows : int, default=None
+        Rows per block; by default about 16 MB, a public function of the number of columns.
+    """
+
+    def __init__(self, X, *, block_rows=None):
+        super().__init__(X.shape[1], n_rows=len(X), block_rows=block_rows)
+        self._X = X
+
+    def pieces(self):
+        """Yield (number of rows, slice of the array)."""
+        for start in range(0, len(self), step := self.shared_rows()):
+            raw = self._X[start : start + step]
+            yield len(raw), raw
+
+    @staticmethod
+    def decode(raw):
+        """Return a slice of the array as floats."""
+        return raw if raw.dtype in (np.float64, np.float32) else raw.astype(np.float64)
+
+    def take(self, indices):
+        """Return the rows at ``indices`` as a float64 array."""
+        return np.asarray(self._X[indices], dtype=np.float64)

@@ -1,0 +1,44 @@
+"""Rows that come in batches, from any iterable that can be read again."""
+
+from functools import partial
+
+from skdp.chunks._raw import TableError, numbers, schema_of
+from skdp.chunks._rows import Source
+
+__all__ = ["BatchRows", "refuse_one_shot"]
+
+ONE_SHOT = (
+    "X is an iterator, which can be read only once, and a fit reads its rows several times. Pass a "
+    "list of batches, an object whose __iter__ starts anew each time, or the path of parquet files."
+)
+NONE = "X holds no batches, so that its columns are not known: pass one of no rows at least."
+
+
+class BatchRows(Source):
+    """Rows of the batches of an iterable: arrays of two dimensions, or frames, of one schema.
+
+    Parameters
+    ----------
+    batches : iterable
+        ``iter`` gives the same batches at every pass.
+    """
+
+    def __init__(self, batches):
+        first = next(iter(batches), None)
+        if first is None:
+            raise TableError(NONE)
+        schema = schema_of(first)
+        super().__init__(len(schema))
+        self.names, self._batches = schema.names, batches
+        self.decode = partial(numbers, schema)
+
+    def pieces(self):
+        """Yield (number of rows, batch)."""
+        for batch in self._batches:
+            yield len(batch), batch
+
+
+def refuse_one_shot(X):
+    """Raise TypeError for an iterator."""
+    if iter(X) is X:
+        raise TypeError(ONE_SHOT)

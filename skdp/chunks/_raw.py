@@ -1,0 +1,103 @@
+"""Pieces of tables of numpy, pandas, polars or Arrow: their columns, and numbers as floats."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+__all__ = ["Schema", "TableError", "library", "numbers", "schema_of"]
+
+COLUMNS = (
+    "a piece of the table has other columns than the first: all pieces must have the same names "
+    "and the same number of columns. Select and order the columns before the fit."
+)
+TYPES = (
+    "X must be a table of real numbers. Got a column of another type in a piece of the table: "
+    "encode categories and dates first, and convert columns with a cast to float64."
+)
+
+
+class TableError(ValueError):
+    """A table, or a piece of it, that cannot be read; its text is constant."""
+
+
+@dataclass(frozen=True)
+class Schema:
+    """Names of columns, None if they have none, their number, and whether each holds numbers."""
+
+    names: tuple | None
+    numeric: tuple
+
+    def __len__(self):
+        return len(self.numeric)
+
+
+def library(raw):
+    """Return "pandas", "polars" or "pyarrow" for their tables, else "numpy"; imports nothing."""
+    root = type(raw).__module__.partition(".")[0]
+    return root if root in ("pandas", "polars", "pyarrow") else "numpy"
+
+
+def schema_of(raw):
+    """Return the Schema of a piece, which types and shapes alone decide."""
+    kind = library(raw)
+    if kind == "numpy":
+        if getattr(raw, "ndim", 2) != 2:
+            raise TableError("a piece of the table must have two dimensions, rows and columns.")
+        return Schema(None, (raw.dtype.kind in "fiub",) * raw.shape[1])
+    if kind == "pandas":
+        numeric = tuple(getattr(dtype, "kind", "O") in "fiub" for dtype in raw.dtypes)
+        return Schema(tuple(raw.columns), numeric)
+    if kind == "polars":
+        numeric = tuple(t.is_numeric() or str(t) == "Boolean" for t in raw.dtypes)
+        return Schema(tuple(raw.columns), numeric)
+    return Schema(tuple(raw.schema.names), tuple(map(_is_number, raw.schema.types)))
+
+
+def numbers(schema, raw):
+    """Return the rows of a piece as an array of float64, or float32 if all columns are that.
+
+    Raises
+    ------
+    TableError
+        If the piece has other columns than ``schema``, or one that holds no numbers.
+    """
+    own = schema_of(raw)
+    if own.names != schema.names or len(own) != len(schema):
+        raise TableError(COLUMNS)
+    if not all(own.numeric):
+        raise TableError(TYPES)
+    kind = library(raw)
+    if kind == "numpy":
+        return raw if raw.dtype in (np.float64, np.float32) else raw.astype(np.float64)
+    if kind == "pandas":
+        single = all(dtype == np.float32 for dtype in raw.dtypes)
+        return raw.to_numpy(dtype=np.float32 if single else np.float64, na_value=np.nan)
+    if kind == "polars":
+        columns = [raw.to_series(j).cast(_float(raw.dtypes[j])).to_numpy() for j in range(len(own))]
+    else:
+        columns = [_from_arrow(raw.column(j)) for j in range(len(own))]
+    single = all(column.dtype == np.float32 for column in columns)
+    rows = np.empty((len(raw), len(own)), dtype=np.float32 if single else np.float64)
+    for j, column in enumerate(columns):
+        rows[:, j] = column
+    return rows
+
+
+def _is_number(kind):
+    import pyarrow.types as types
+
+    return types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)
+
+
+def _float(dtype):
+    import polars
+
+    return dtype if dtype == polars.Float32 else polars.Float64
+
+
+def _from_arrow(column):
+    """Return a column of numbers; null is NaN."""
+    import pyarrow
+
+    kind = column.type if column.type == pyarrow.float32() else pyarrow.float64()
+    return column.cast(kind, safe=False).to_numpy(zero_copy_only=False)
