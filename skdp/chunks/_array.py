@@ -29,6 +29,10 @@ class ArrayRows(Source):
             raw = self._X[start : start + step]
             yield len(raw), raw
 
+    def head(self):
+        """Return no rows of the array."""
+        return self._X[:0]
+
     @staticmethod
     def decode(raw):
         """Return a slice of the array as floats."""

@@ -33,8 +33,8 @@ class Schema:
 
 def library(raw):
     """Return "pandas", "polars" or "pyarrow" for their tables, else "numpy"; imports nothing."""
-    root = type(raw).__module__.partition(".")[0]
-    return root if root in ("pandas", "polars", "pyarrow") else "numpy"
+    roots = (base.__module__.partition(".")[0] for base in type(raw).__mro__)
+    return next((root for root in roots if root in ("pandas", "polars", "pyarrow")), "numpy")
 
 
 def schema_of(raw):

@@ -9,7 +9,7 @@ from joblib import effective_n_jobs
 
 from skdp.chunks._loop import CHANGED, merged, statistic_of, threaded
 
-__all__ = ["MappedRows", "Rows", "Source", "map_merge"]
+__all__ = ["MappedRows", "Rows", "Source", "map_merge", "take"]
 
 BLOCK_BYTES = 2**24
 SHARED_BYTES = 2**21  # where threads share the work: enough blocks for all of them
@@ -69,6 +69,16 @@ class Source(ABC):
     def pieces(self):
         """Yield (number of rows, raw rows)."""
 
+    @abstractmethod
+    def head(self):
+        """Return raw rows of no rows, which have the columns and types of all."""
+
+    def decoded_by(self, decode):
+        """Return the same source with another way to make rows of raw rows."""
+        other = object.__new__(type(self))
+        other.__dict__ |= self.__dict__ | {"decode": decode}
+        return other
+
     @staticmethod
     def decode(raw):
         """Return raw rows as an array of float64 or float32: each row by itself."""
@@ -85,18 +95,7 @@ class Source(ABC):
 
     def take(self, indices):
         """Return the rows at ``indices`` as a float64 array; reads the whole table once."""
-        wanted, place = np.unique(np.asarray(indices, dtype=np.intp), return_inverse=True)
-        if not len(wanted):
-            return np.empty((0, self.n_features))
-
-        def chosen(start, block, index):
-            return [np.asarray(block[index], dtype=np.float64)]
-
-        def beside(start, stop):
-            first, last = np.searchsorted(wanted, [start, stop])
-            return wanted[first:last] - start
-
-        return np.concatenate(self.map_merge(chosen, list.__add__, beside))[place]
+        return take(self, indices)
 
     def look(self, *, entries):
         """Read the table once before a fit: count its rows, and check every piece.
@@ -212,6 +211,22 @@ def map_merge(rows, statistic, merge, beside=None):
         nobody = rows.take(np.arange(0))
         return statistic(0, nobody) if beside is None else statistic(0, nobody, beside(0, 0))
     return result
+
+
+def take(rows, indices):
+    """Return the rows at ``indices`` as a float64 array, by one pass over them all."""
+    wanted, place = np.unique(np.asarray(indices, dtype=np.intp), return_inverse=True)
+    if not len(wanted):
+        return np.empty((0, rows.n_features))
+
+    def chosen(start, block, index):
+        return [np.asarray(block[index], dtype=np.float64)]
+
+    def beside(start, stop):
+        first, last = np.searchsorted(wanted, [start, stop])
+        return wanted[first:last] - start
+
+    return np.concatenate(rows.map_merge(chosen, list.__add__, beside))[place]
 
 
 def cut(start, n, block_rows, beside=None):
