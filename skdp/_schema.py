@@ -56,8 +56,10 @@ def read_rows(estimator, X):
     validate_data(estimator, source.head(), skip_check_array=True)  # sets the names
     entries = get_config()["invalid_rows"] == "error"
     nan, infinite = look_at(source, entries=entries)
-    if nan or infinite:
-        raise ValueError(NAN if nan else INFINITE)
+    if nan:
+        raise ValueError(NAN)
+    if infinite:
+        raise ValueError(INFINITE)
     if entries and not len(source):
         raise ValueError(NO_ROWS)
     return source

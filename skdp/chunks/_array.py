@@ -19,6 +19,8 @@ class ArrayRows(Source):
         Rows per block; by default about 16 MB, a public function of the number of columns.
     """
 
+    random_access = True
+
     def __init__(self, X, *, block_rows=None):
         super().__init__(X.shape[1], n_rows=len(X), block_rows=block_rows)
         self._X = X
