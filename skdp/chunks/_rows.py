@@ -101,6 +101,22 @@ class Source(ABC):
         """Return the rows at ``indices`` as a float64 array; reads the whole table once."""
         return take(self, indices)
 
+    def later(self, function):
+        """Return what a function makes of the pieces, as arrays, when they are asked for.
+
+        Parameters
+        ----------
+        function : callable
+            Maps an array of shape (n, n_features), of n > 0 rows, to one whose first dimension is
+            n; each row by itself.
+
+        Returns
+        -------
+        results : generator
+        """
+        decode = self.decode
+        return (function(decode(raw)) for n, raw in self.pieces() if n)
+
     def look(self, *, entries):
         """Read the table once before a fit: count its rows, and check every piece.
 
