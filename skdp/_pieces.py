@@ -11,7 +11,7 @@ __all__ = ["by_pieces", "mean_of_pieces", "source_for", "sum_of_pieces"]
 
 
 def by_pieces(method):
-    """Let a method of a fitted estimator, of rows alone, map each piece of a source when it is read.
+    """Let a method of rows alone map each piece of a source when it is read.
 
     It returns what :meth:`skdp.chunks.Source.later` returns. Anything else is passed on.
     """

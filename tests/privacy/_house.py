@@ -345,6 +345,7 @@ WITHOUT_SKLEARN = set(IMPORTS) - {
     "__init__",
     "_compat",
     "_estimator",
+    "_pieces",
     "_public",
     "_schema",
     "audit",
