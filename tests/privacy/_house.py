@@ -52,11 +52,12 @@ SETATTR = {
 PUBLIC = {
     "__init__.py": {"name": "of an attribute of the module"},
     "_config.py": {"name": "of an option", "value": "of an option"},
-    "_curator.py": {
+    "_books.py": {
         "label": "constant text",
         "mechanism": "constant text",
         "share": "from releases",
     },
+    "_curator.py": {"label": "constant text"},
     "_schema.py": {"names": "of dtypes"},
     "accounting/_budget.py": {
         "epsilon": "",
@@ -259,7 +260,8 @@ IMPORTS = {
     "contracts": {"contracts"},
     "rowwise": {"rowwise", "_compat", "_config", "_threads"},
     "accounting": {"accounting", "mechanisms", "exceptions", "_render", "_ledger_view"},
-    "_curator": {"accounting", "mechanisms", "exceptions"},
+    "_books": {"mechanisms", "exceptions"},
+    "_curator": {"_books", "accounting", "mechanisms", "exceptions"},
     "chunks": {"chunks", "mechanisms"},
     "scales": {"scales", "chunks", "mechanisms"},
     "columns": {"columns", "scales", "chunks", "mechanisms", "accounting"},
