@@ -50,12 +50,7 @@ class QuantileEstimator(Location):
         return self.method == "bounded"
 
     def plan(self):
-        """Return what a fit may release and what it costs, without any data.
-
-        Returns
-        -------
-        plan : Plan
-        """
+        """Return the :class:`skdp.accounting.Plan` of a fit: what it may release, at what price."""
         q = self._levels()
         self._check_method(q)
         if self._is_vector():
