@@ -3,7 +3,7 @@
 import math
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -56,14 +56,6 @@ class Release:
 
     def __array__(self, dtype=None, copy=None):
         return np.array(self.value, dtype=dtype)
-
-
-@dataclass(frozen=True)
-class Owners:
-    """Whose entries a release by rows or by parts has: their numbers. Private."""
-
-    parts: bool
-    numbers: np.ndarray = field(repr=False)
 
 
 class Curator(Books):
@@ -124,11 +116,8 @@ class Curator(Books):
         """
         value, sensitivity = _integers(value), _positive(sensitivity, "sensitivity")
         share, mu_squared = self._pay(label, "gaussian", share)
-        variance = sensitivity**2 / mu_squared
-        owners = None
-        if rows is not None or parts is not None:
-            owners = Owners(rows is None, np.asarray(parts if rows is None else rows))
-        return self._draw(value, "gaussian", sqrt_up(variance), sensitivity, share, label, owners)
+        scale = sqrt_up(sensitivity**2 / mu_squared)
+        return self._draw(value, "gaussian", scale, sensitivity, share, label, rows, parts)
 
     @alone
     def laplace(self, value, *, sensitivity, share, label):
@@ -209,12 +198,12 @@ class Curator(Books):
             seeded=self._entropy.seeded,
         )
 
-    def _draw(self, value, law, scale, sensitivity, share, label, owners=None):
+    def _draw(self, value, law, scale, sensitivity, share, label, rows=None, parts=None):
         self._record(Charge(label, law, share, _stated(sensitivity), scale))
-        return Release(self._noisy(value, law, scale, owners), scale, law)
+        return Release(self._noisy(value, law, scale, rows, parts), scale, law)
 
     # The methods below are what a test replaces by canned answers.
-    def _noisy(self, value, law, scale, owners=None):
+    def _noisy(self, value, law, scale, rows=None, parts=None):
         sample = rounded_gaussian if law == "gaussian" else rounded_laplace
         return value + sample(scale, value.shape, self._entropy)
 

@@ -350,6 +350,7 @@ WITHOUT_SKLEARN = set(IMPORTS) - {
     "_compat",
     "_estimator",
     "_public",
+    "_row_methods",
     "_schema",
     "audit",
     "base",
