@@ -2,8 +2,6 @@
 
 import math
 
-from sklearn.utils.validation import check_is_fitted
-
 from skdp._estimator import PrivateEstimator
 from skdp.columns import bounded_sums
 from skdp.denoising._vector import VectorMixin
@@ -111,6 +109,5 @@ class PrivateSum(VectorMixin, PrivateEstimator):
         -------
         lower, upper : ndarrays of shape (n_features,)
         """
-        check_is_fitted(self)
         half = self._half_width(confidence, simultaneous)
         return self.sum_ - half, self.sum_ + half
