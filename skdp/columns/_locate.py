@@ -21,17 +21,12 @@ PRIOR = 1.0  # scale of a column of which only zeros are seen
 FINAL = 0.4  # share that is left over for what follows, at least
 
 
-def locating_steps(mechanism="gaussian"):
-    """Return the planned steps of :func:`locate_columns`, of a mechanism "gaussian" or "laplace".
-
-    Parameters
-    ----------
-    mechanism : str, default="gaussian"
-    """
+def locating_steps():
+    """Return the planned steps of :func:`locate_columns`."""
     return (
-        Step("columns", mechanism, 0.25, 2),
-        Step("zoom", mechanism, 0.12, 12),
-        Step("tails", mechanism, 0.22),
+        Step("columns", at_most=0.25, times=2),
+        Step("zoom", at_most=0.12, times=12),
+        Step("tails", at_most=0.22),
     )
 
 
