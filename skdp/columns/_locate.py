@@ -31,15 +31,9 @@ def locating_steps():
 
 
 def survey_share(noise, n, d):
-    """Return the share of the first histograms of columns.
+    """Return the share of the first histograms of d columns of n rows, a released number.
 
-    Parameters
-    ----------
-    noise : ColumnNoise
-    n : float
-        Released number of rows.
-    d : int
-        Number of columns.
+    ``noise`` is the ColumnNoise of the fit.
     """
     return float(np.clip(noise.share(n / 30, d), 0.02, 0.25))
 
