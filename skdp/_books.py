@@ -22,10 +22,6 @@ def _whole(cost):
     return cost
 
 
-def _half(cost):
-    return 2 * cost
-
-
 def _root(factor):
     return lambda cost: Fraction(sqrt_down(factor * cost))
 
@@ -35,7 +31,7 @@ def _root(factor):
 PRICES = {
     "gdp": {"gaussian": _whole, "matrix": _whole, "repeat": _whole, "child": _whole},
     "zcdp": {  # rho is mu^2 / 2, epsilon^2 / 2, and epsilon^2 / 8 of a choice
-        "gaussian": _half,
+        "gaussian": lambda cost: 2 * cost,
         "laplace": _root(2),
         "select": _root(8),
         "child": _whole,
