@@ -1,21 +1,19 @@
 """The Curator: the only object through which a private value becomes a released one."""
 
 import math
-import os
-import threading
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import wraps
 
 import numpy as np
 
+from skdp._books import WORTH_LITTLE, Books, alone
 from skdp.accounting._matrix_noise import gdp_to_pure, smallest_noise
 from skdp.accounting._parts import worth
 from skdp.accounting._plan import Plan
 from skdp.accounting._report import Charge, PrivacyReport
-from skdp.exceptions import BudgetExceeded, PlanError
+from skdp.exceptions import PlanError
 from skdp.mechanisms import (
     RowKeys,
     SeededEntropy,
@@ -37,54 +35,6 @@ __all__ = [
 ]
 
 _replacement = ContextVar("skdp_curator", default=None)
-
-WORTH_LITTLE = "worth little: "  # begins a decision that a fit warns of
-MOST_NAMED = 10  # columns in a doubt
-ROUNDING = Fraction(1, 2**40)  # of a share that is cut to what is left
-
-
-def _whole(cost):
-    return cost
-
-
-def _half(cost):
-    return 2 * cost
-
-
-def _root(factor):
-    return lambda cost: Fraction(sqrt_down(factor * cost))
-
-
-# What a cost buys: mu^2 of Gaussian noise (of the runs of a search, of noise for a matrix), epsilon
-# of Laplace noise or of a choice. There is nothing else that a budget pays for.
-PRICES = {
-    "gdp": {"gaussian": _whole, "matrix": _whole, "repeat": _whole, "child": _whole},
-    "zcdp": {  # rho is mu^2 / 2, epsilon^2 / 2, and epsilon^2 / 8 of a choice
-        "gaussian": _half,
-        "laplace": _root(2),
-        "select": _root(8),
-        "child": _whole,
-    },
-    "pure": {"laplace": _whole, "select": _whole, "repeat": _whole, "child": _whole},
-    "mixed": {"child": _whole},
-    "approx": {"repeat": _whole},  # a search, which has a theorem of its own
-}
-
-
-def _alone(method):
-    """Let one thread at a time into the books that a Curator shares with its children."""
-
-    @wraps(method)
-    def locked(self, *args, **kwargs):
-        if os.getpid() != self._process:
-            raise PlanError(
-                "a Curator was taken along to a forked process, where it would spend its budget "
-                "again. Make the releases in the process that made the Curator."
-            )
-        with self._lock:
-            return method(self, *args, **kwargs)
-
-    return locked
 
 
 @dataclass(frozen=True)
@@ -108,15 +58,7 @@ class Release:
         return np.array(self.value, dtype=dtype)
 
 
-@dataclass(frozen=True)
-class Owners:
-    """Whose entries a release by rows or by parts has: their numbers. Private."""
-
-    parts: bool
-    numbers: np.ndarray = field(repr=False)
-
-
-class Curator:
+class Curator(Books):
     """Draws noise and charges for it in one call.
 
     Parameters
@@ -131,38 +73,16 @@ class Curator:
     **Privacy**: the shares of all releases sum to at most one, in exact rationals, whatever the
     engine does; a share may depend on earlier releases (user guide "Accounting", theorem 2). The
     caller proves that, given the earlier releases and outside the declared failure events, adding
-    or removing one row moves the integer value by at most ``sensitivity``.
-
-    **Numbers** are exact, floats too; numpy's become integers of Python before they are multiplied.
-    Ten shares of the float 0.1, which is above 1/10, are more than one: a share that exceeds what
-    is left by less than a part 2^-40 of it *is* what is left, and the noise is for that share.
-
-    **Copies** would spend the budget twice: there are none, neither in this process nor in another.
-    Threads and children share one lock.
+    or removing one row moves the integer value by at most ``sensitivity``. What is exact, and why
+    there are no copies: :class:`skdp._books.Books`.
     """
 
     def __init__(self, plan, entropy):
-        self._plan = plan
-        self._steps = {step.label: [step, step.times] for step in plan.steps}
-        self._events = {label: exact(p) for label, p in plan.events}
+        super().__init__(plan)
         self._entropy = entropy
-        self._charges = []
-        self._decisions = []
-        self._used = Fraction(0)
-        self._lock, self._process = threading.RLock(), os.getpid()
         self.coins = RowKeys(entropy)
 
-    @property
-    def budget(self):
-        """The budget that the shares are parts of."""
-        return self._plan.budget
-
-    @property
-    def remaining(self):
-        """Share that has not been spent, an exact rational."""
-        return 1 - self._used
-
-    @_alone
+    @alone
     def gaussian(self, value, *, sensitivity, share, label, rows=None, parts=None):
         """Release ``value`` plus Gaussian noise rounded to the integer grid.
 
@@ -196,13 +116,10 @@ class Curator:
         """
         value, sensitivity = _integers(value), _positive(sensitivity, "sensitivity")
         share, mu_squared = self._pay(label, "gaussian", share)
-        variance = sensitivity**2 / mu_squared
-        owners = None
-        if rows is not None or parts is not None:
-            owners = Owners(rows is None, np.asarray(parts if rows is None else rows))
-        return self._draw(value, "gaussian", sqrt_up(variance), sensitivity, share, label, owners)
+        scale = sqrt_up(sensitivity**2 / mu_squared)
+        return self._draw(value, "gaussian", scale, sensitivity, share, label, rows, parts)
 
-    @_alone
+    @alone
     def laplace(self, value, *, sensitivity, share, label):
         """Release ``value`` plus Laplace noise rounded to the grid; ``sensitivity`` is in l1."""
         value, sensitivity = _integers(value), _positive(sensitivity, "sensitivity")
@@ -210,7 +127,7 @@ class Curator:
         scale = math.nextafter(float(sensitivity / epsilon), math.inf)
         return self._draw(value, "laplace", scale, sensitivity, share, label)
 
-    @_alone
+    @alone
     def select(self, scores, *, sensitivity, share, label):
         """Return an index drawn by the exponential mechanism (large scores are likely).
 
@@ -222,7 +139,7 @@ class Curator:
         self._record(Charge(label, "select", share, _stated(sensitivity), float(1 / rate)))
         return self._choose(scores, rate)
 
-    @_alone
+    @alone
     def matrix(self, value, *, distance, largest, share, label, event):
         """Release a factor of a positive definite matrix with the least noise eta that suffices.
 
@@ -240,21 +157,7 @@ class Curator:
         self._record(Charge(label, "matrix", share, _stated(distance), eta))
         return Release(self._perturb(value, eta, log_p), eta, "matrix")
 
-    @_alone
-    def fails(self, label):
-        """Declare a planned failure event; return the logarithm of its probability, rounded down.
-
-        The probability itself, which holds a factor e^-epsilon, may be too small for a float.
-        """
-        if label not in self._events:
-            raise PlanError(
-                f"the plan has no failure event {label!r} left. List it in the events of the plan, "
-                "once for every use."
-            )
-        numerator, denominator = self._events.pop(label).as_integer_ratio()
-        return math.log(numerator) - math.log(denominator) - 1e-9
-
-    @_alone
+    @alone
     def child(self, label, share, *, budget=None):
         """Return a Curator for ``share`` of this budget; its steps are planned as ``label/...``.
 
@@ -283,30 +186,6 @@ class Curator:
         self._pay(label, "child", granted)
         return _Child(self, label, granted, budget)
 
-    def decide(self, text):
-        """Note a decision that was taken from released values only. ``text`` is constant."""
-        self._decisions.append(text)
-
-    def doubt(self, text, columns=None):
-        """Note that something released is worth little: a decision, and a warning of the fit.
-
-        Parameters
-        ----------
-        text : str
-            Constant.
-        columns : ndarray of bool of shape (d,), default=None
-            Public or from releases: which columns are meant.
-        """
-        if columns is not None:
-            numbers = np.flatnonzero(columns)
-            if not numbers.size:
-                return
-            if numbers.size < len(columns):
-                few = ", ".join(str(j) for j in numbers[:MOST_NAMED])
-                more = f" and {numbers.size - MOST_NAMED} more" if numbers.size > MOST_NAMED else ""
-                text = f"{text} (columns {few}{more}, from 0)"
-        self.decide(WORTH_LITTLE + text)
-
     def close(self, estimator):
         """Return the report of everything released."""
         return PrivacyReport(
@@ -319,59 +198,12 @@ class Curator:
             seeded=self._entropy.seeded,
         )
 
-    def __reduce_ex__(self, protocol):
-        raise TypeError(
-            "a Curator cannot be copied or pickled: the copy would spend the same budget again. "
-            "Plan a step for every part of the work, and pass child(label, share) to it."
-        )
-
-    @_alone
-    def _pay(self, label, mechanism, share):
-        """Book a share exactly; return it, and what it buys of the mechanism."""
-        share, bought = self._price(label, mechanism, share)
-        if share > self.remaining:
-            raise BudgetExceeded(
-                f"{label!r} asks for a share of {float(share):.4g} of the budget, "
-                f"{float(self.remaining):.4g} is left. Lower the shares of the releases before it."
-            )
-        self._book(label)
-        self._used += share
-        return share, bought
-
-    def _price(self, label, mechanism, share):
-        """Return a planned share, at most what is left but for rounding, and what it buys."""
-        share = exact(share, name="share")
-        step, left = self._steps.get(label, (None, 0))
-        most = exact(step.at_most) if left > 0 and step.mechanism == mechanism else 0
-        share = _cut(share, most)
-        if not 0 < share <= most:
-            raise PlanError(
-                f"the plan has no room for a {mechanism} release of {label!r} with a share of "
-                f"{float(share):.4g}. Raise times or at_most of its Step, or add a Step."
-            )
-        if mechanism not in PRICES.get(self.budget.unit, ()):
-            raise PlanError(
-                f"a {self.budget.unit} budget does not pay for {label!r}, a {mechanism} release. "
-                "Plan a Gaussian budget for Gaussian noise, a pure one for Laplace noise and "
-                "choices, zCDP for all of them, a mixed one for children of several units."
-            )
-        share = _cut(share, self.remaining)
-        return share, PRICES[self.budget.unit][mechanism](share * self.budget.amount)
-
-    def _book(self, label):
-        if self._steps[label][1] < 1:
-            raise PlanError(f"the plan has no release of {label!r} left. Raise times of its Step.")
-        self._steps[label][1] -= 1
-
-    def _record(self, charge):
-        self._charges.append(charge)
-
-    def _draw(self, value, law, scale, sensitivity, share, label, owners=None):
+    def _draw(self, value, law, scale, sensitivity, share, label, rows=None, parts=None):
         self._record(Charge(label, law, share, _stated(sensitivity), scale))
-        return Release(self._noisy(value, law, scale, owners), scale, law)
+        return Release(self._noisy(value, law, scale, rows, parts), scale, law)
 
     # The methods below are what a test replaces by canned answers.
-    def _noisy(self, value, law, scale, owners=None):
+    def _noisy(self, value, law, scale, rows=None, parts=None):
         sample = rounded_gaussian if law == "gaussian" else rounded_laplace
         return value + sample(scale, value.shape, self._entropy)
 
@@ -380,10 +212,6 @@ class Curator:
 
     def _perturb(self, value, eta, log_p):
         return noisy_factor(value, eta, log_p, self._entropy)
-
-
-def _cut(share, room):
-    return room if room < share <= room * (1 + ROUNDING) else share
 
 
 def _positive(number, name):
@@ -445,7 +273,7 @@ class _Child(Curator):
         whole = replace(charge, label=self._prefix + charge.label, share=charge.share * self._part)
         self._parent._record(whole)
 
-    @_alone
+    @alone
     def fails(self, label):
         """Declare a planned failure event, as :meth:`Curator.fails`."""
         self._parent.fails(self._prefix + label)

@@ -232,11 +232,8 @@ def check_private_estimator(estimator, X=None, y=None):
     ----------
     estimator : PrivateEstimator
         Unfitted. It is cloned; nothing is charged to its ledger.
-    X : array-like or DataFrame of shape (n_samples, n_features), default=None
-        A table that the estimator is at home with, of some hundred rows, with strings and
-        categories if it takes them. Made up by default.
-    y : array-like of shape (n_samples,), default=None
-        Targets, for estimators that use them. Made up if they are required and X is numeric.
+    X, y : default=None
+        As for :func:`private_estimator_checks`.
 
     Raises
     ------

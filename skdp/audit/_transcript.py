@@ -182,11 +182,10 @@ class CannedCurator(Curator):
         """The answers so far, in order: a transcript to replay."""
         return [record.answer for record in self.records]
 
-    def _answer(self, value, law, scale, real, owners=None):
+    def _answer(self, value, law, scale, real, rows=None, parts=None):
         charge, k = self._charges[-1], len(self.records)
-        by_parts = owners is not None and owners.parts
-        if owners is not None:
-            owners = owners.numbers if by_parts else self._keys_of(owners.numbers)
+        by_parts = rows is None and parts is not None
+        owners = np.asarray(parts) if by_parts else rows if rows is None else self._keys_of(rows)
         if isinstance(self.transcript, str):
             exact = matrix_factor if law == "matrix" else np.asarray
             answer = {"exact": lambda: exact(value), "noise": real}[self.transcript]()
@@ -217,9 +216,9 @@ class CannedCurator(Curator):
         stop = int(numbers.max()) + 1 if numbers.size else 0
         return self.coins.keys(0, stop)[numbers]
 
-    def _noisy(self, value, law, scale, owners=None):
+    def _noisy(self, value, law, scale, rows=None, parts=None):
         real = lambda: Curator._noisy(self, value, law, scale)  # noqa: E731
-        answer = np.asarray(self._answer(value, law, scale, real, owners), dtype=np.int64)
+        answer = np.asarray(self._answer(value, law, scale, real, rows, parts), dtype=np.int64)
         if answer.shape != value.shape:
             raise AuditFailure("an answer has another shape than its value.")
         return answer.copy()

@@ -116,8 +116,8 @@ def few_rows(rows, curator, located, n_clusters, *, seed=0, max_steps=STEPS):
     n, mean, spread, noise = released_moments(
         rows, curator, located, share=MOMENTS * curator.remaining
     )
-    first, first_variance = mean, (noise / n) ** 2
-    shrunk = prior.inside(_posterior(mean, first_variance, prior.variance(OFF)))
+    first, first_variance, known = mean, (noise / n) ** 2, prior.variance(OFF)
+    shrunk = prior.inside(mean * known / (known + first_variance))
     y, radius = _start(prior, shrunk, spread / n, noise / n, n_clusters, seed)
     steps = min(STEPS, max_steps) if n_clusters > 1 else 1
     shares = [Fraction(GROWTH) ** t for t in range(steps)]
@@ -157,10 +157,6 @@ def _step(rows, curator, located, prior, y, radius, share):
     gains = known / (known + noise)
     ends = prior.inside(y + gains * told.sums / counts[:, None])
     return Moved(y, ends - y, gains, counts, told)
-
-
-def _posterior(value, noise, prior):
-    return value * prior / (prior + noise)
 
 
 def _start(prior, mean, spread, noise, k, seed):

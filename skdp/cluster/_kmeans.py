@@ -236,12 +236,7 @@ class FriendlyCoreKMeans(CentersMixin, PublicPlace, PrivateEstimator):
         self.ledger = ledger
 
     def plan(self):
-        """Return what a fit may release and what it costs, without any data.
-
-        Returns
-        -------
-        plan : Plan
-        """
+        """Return the :class:`skdp.accounting.Plan` of a fit: what it may release, at what price."""
         budget = self._budget(Budget.gaussian)
         if self._is_started():
             return Plan(budget, (*locate_steps(), *places_steps(), *refine_steps()))

@@ -141,12 +141,7 @@ class LloydKMeans(CentersMixin, PublicPlace, PrivateEstimator):
         self.ledger = ledger
 
     def plan(self):
-        """Return what a fit may release and what it costs, without any data.
-
-        Returns
-        -------
-        plan : Plan
-        """
+        """Return the :class:`skdp.accounting.Plan` of a fit: what it may release, at what price."""
         pure = self.delta == 0
         budget = self._budget(_pure if pure else Budget.gaussian)
         step = Step("step", "laplace" if pure else "gaussian", Fraction(1, self.max_iter))

@@ -132,7 +132,7 @@ def locate_steps():
     )
 
 
-def locate(rows, curator, *, place=None):
+def locate(rows, curator):
     """Find a ball that holds the bulk of the rows, wherever on the axis of floats it lies.
 
     The radius is read off a histogram of the logarithms of all distances from the present centre,
@@ -144,9 +144,6 @@ def locate(rows, curator, *, place=None):
     rows : ArrayRows of n rows of length d
     curator : Curator
         With the steps of :func:`locate_steps`; .02 to .17 of the budget are spent.
-    place : Place, default=None
-        A public ball that holds the rows. The search begins there, and ends there if nothing
-        smaller is seen: bounds can be far wider than the rows, and to find that out costs little.
 
     Returns
     -------
@@ -160,7 +157,7 @@ def locate(rows, curator, *, place=None):
     are dropped is decided by each row itself. At most ROUNDS rounds; shares and the number of
     rounds depend on released values only (user guide "Accounting", theorem 2).
     """
-    return survey(rows, curator, place=place, gap=WIDE_GAP)[0]
+    return survey(rows, curator, gap=WIDE_GAP)[0]
 
 
 @dataclass(frozen=True)
@@ -176,7 +173,9 @@ def survey(rows, curator, *, place=None, gap, careful=True):
     """Locate the bulk; return the Located and the last Distances.
 
     As :func:`locate`, but components ``gap`` octaves beyond the heaviest are not of the bulk.
-    ``careful`` spends more on where few rows lie.
+    ``careful`` spends more on where few rows lie. In a public ball, ``place``, that holds the rows
+    the search begins, and ends if nothing smaller is seen: bounds can be far wider than the rows,
+    and to find that out costs little.
     """
     release = curator.gaussian(
         [count_rows(rows)], sensitivity=1, share=COUNT_SHARE, label="row count"

@@ -195,7 +195,8 @@ def _place_curve(found, most, seed):
 
 def _joined_costs(places, within):
     """Return the costs of fewer centres than places, which share them."""
-    points = np.array([np.zeros(len(places.center)) + places.view(p)[0] for p in _all(places)])
+    seen = (places.view(p)[0] for p in range(len(places.balls)))
+    points = np.array([np.zeros(len(places.center)) + place for place in seen])
     balls = Synopsis(
         points, 0 * points, np.array([ball.n_rows for ball in places.balls]), np.ones(len(points))
     )
@@ -205,10 +206,6 @@ def _joined_costs(places, within):
             for k in range(1, len(points))
         ]
     )
-
-
-def _all(places):
-    return range(len(places.balls))
 
 
 def cell_costs(synopsis, most, *, seed):

@@ -29,9 +29,9 @@ class Place:
         radius = longest * float(np.sqrt(np.square(half / longest).sum()))
         return cls(low + half, min(max(radius, SMALLEST), LARGEST), (low, high))
 
-    def located(self, n_rows=1.0, n_sd=0.0):
+    def located(self):
         """Return the Located of this place; half the radius is taken for the median distance."""
-        return Located(n_rows, n_sd, self.center, self.radius, self.radius / 2, box=self.box)
+        return Located(1.0, 0.0, self.center, self.radius, self.radius / 2, box=self.box)
 
     def rows(self, rows):
         """Return the rows clipped to the box: each by itself."""

@@ -21,30 +21,19 @@ PRIOR = 1.0  # scale of a column of which only zeros are seen
 FINAL = 0.4  # share that is left over for what follows, at least
 
 
-def locating_steps(mechanism="gaussian"):
-    """Return the planned steps of :func:`locate_columns`, of a mechanism "gaussian" or "laplace".
-
-    Parameters
-    ----------
-    mechanism : str, default="gaussian"
-    """
+def locating_steps():
+    """Return the planned steps of :func:`locate_columns`."""
     return (
-        Step("columns", mechanism, 0.25, 2),
-        Step("zoom", mechanism, 0.12, 12),
-        Step("tails", mechanism, 0.22),
+        Step("columns", at_most=0.25, times=2),
+        Step("zoom", at_most=0.12, times=12),
+        Step("tails", at_most=0.22),
     )
 
 
 def survey_share(noise, n, d):
-    """Return the share of the first histograms of columns.
+    """Return the share of the first histograms of d columns of n rows, a released number.
 
-    Parameters
-    ----------
-    noise : ColumnNoise
-    n : float
-        Released number of rows.
-    d : int
-        Number of columns.
+    ``noise`` is the ColumnNoise of the fit.
     """
     return float(np.clip(noise.share(n / 30, d), 0.02, 0.25))
 

@@ -176,12 +176,7 @@ class PrivateCovariance(PrivateEstimator, EmpiricalCovariance):
         self.ledger = ledger
 
     def plan(self):
-        """Return what a fit may release and what it costs, without any data.
-
-        Returns
-        -------
-        plan : Plan
-        """
+        """Return the :class:`skdp.accounting.Plan` of a fit: what it may release, at what price."""
         budget = self._budget(Budget.gaussian)
         if self.bounds is not None:
             plan = bounded_plan(budget)

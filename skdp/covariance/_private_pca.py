@@ -8,7 +8,8 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from skdp._compat import Interval, RealNotInt
 from skdp._estimator import PrivateEstimator
-from skdp._pieces import by_pieces, mean_of_pieces
+from skdp._pieces import by_pieces
+from skdp._row_methods import MeanScoreMixin
 from skdp._schema import later_rows
 from skdp.accounting import Budget
 from skdp.contracts import Contract, Rows
@@ -21,7 +22,9 @@ __all__ = ["PrivatePCA"]
 ROWS = 8192  # per block of a product
 
 
-class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator):
+class PrivatePCA(
+    MeanScoreMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator
+):
     """Principal components of a table under differential privacy, without bounds on the data.
 
     They are those of the covariance matrix of :class:`PrivateCovariance`: post-processing.
@@ -124,12 +127,7 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstim
         self.ledger = ledger
 
     def plan(self):
-        """Return what a fit may release and what it costs, without any data.
-
-        Returns
-        -------
-        plan : Plan
-        """
+        """Return the :class:`skdp.accounting.Plan` of a fit: what it may release, at what price."""
         budget = self._budget(Budget.gaussian)
         return covariance_plan(budget) if self.bounds is None else bounded_plan(budget)
 
@@ -253,22 +251,6 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstim
         logdet = logdet if sign > 0 else -np.inf
         squares = np.sum(gaps * (gaps @ precision), axis=1)
         return (logdet - len(precision) * np.log(2 * np.pi) - squares) / 2
-
-    @mean_of_pieces
-    def score(self, X, y=None):
-        """Return the mean of :meth:`score_samples`.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        y : Ignored
-            Present for API consistency by convention.
-
-        Returns
-        -------
-        ll : float
-        """
-        return float(np.mean(self.score_samples(X)))
 
     def _lengths(self):
         """Return the standard deviations of the components, 1 where there is no variance."""

@@ -100,7 +100,8 @@ class Denoiser(PlainNumbers, OneToOneFeatureMixin, TransformerMixin, BaseEstimat
         self.check(rows.shape[1], law)
         noise = self._noise(scale, law, rows.shape[1])
         rules = self._rules(rows, noise)
-        risks = np.array([unbiased_risk(*pair) for pair in _pairs(rows, noise, rules)])
+        pairs = zip(rows, rules, strict=True)
+        risks = np.array([unbiased_risk(row, noise, rule) for row, rule in pairs])
         fitted = {"noise_scale_": scale, "law_": law, "sure_": risks, **self._more(rules)}
         for name, value in fitted.items():
             setattr(self, name, value)
@@ -190,7 +191,3 @@ def _released(X, scale, law):
     if isinstance(X, Release):
         return np.asarray(X.value, dtype=np.float64).reshape(1, -1), X.scale, X.law
     return X, scale, law
-
-
-def _pairs(rows, noise, rules):
-    return ((row, noise, rule) for row, rule in zip(rows, rules, strict=True))

@@ -1,15 +1,17 @@
 """Plots of private histograms."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
+from skdp._display import Display
 
 __all__ = ["HistogramDisplay"]
 
 
 @dataclass(frozen=True)
-class HistogramDisplay:
+class HistogramDisplay(Display):
     """Plot of a histogram over one or two columns.
 
     Make one with :meth:`from_estimator` or ``PrivateHistogram.plot``.
@@ -58,31 +60,18 @@ class HistogramDisplay:
         lower, upper = (None, None) if confidence is None else estimator.interval(confidence)
         return cls(estimator.counts_, estimator.edges_, names, lower, upper).plot(ax)
 
-    def plot(self, ax=None):
-        """Draw on ``ax`` or a new figure.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-
-        Returns
-        -------
-        display : HistogramDisplay
-            With ``ax_`` and ``figure_``.
-        """
-        import matplotlib.pyplot as plt
-
+    def _size(self):
         if self.counts.ndim > 2:
             raise ValueError(
                 f"histograms over one or two columns can be plotted, this one has "
                 f"{self.counts.ndim}. Plot counts_.sum(axis=...) instead."
             )
-        ax = plt.subplots(layout="constrained")[1] if ax is None else ax
+
+    def _draw(self, ax):
         if self.counts.ndim == 1:
             self._bars(ax)
         else:
             self._map(ax)
-        return replace(self, ax_=ax, figure_=ax.figure)
 
     def _bars(self, ax):
         edges = _edges(self.edges[0], self.counts.size)

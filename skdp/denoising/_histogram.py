@@ -187,12 +187,7 @@ class PrivateHistogram(VectorMixin, PrivateEstimator):
         self.ledger = ledger
 
     def plan(self):
-        """Return what a fit may release and what it costs, without any data.
-
-        Returns
-        -------
-        plan : Plan
-        """
+        """Return the :class:`skdp.accounting.Plan` of a fit: what it may release, at what price."""
         law = self._law()
         pure = law == "laplace"
         budget = self._budget((lambda e, _: Budget.pure(e)) if pure else Budget.gaussian)

@@ -23,14 +23,7 @@ def resolve_denoiser(denoiser, *, support=None):
 
 
 def check_denoiser(denoiser, n_features, law="gaussian"):
-    """Raise ValueError unless released vectors of this length and law can be denoised.
-
-    Parameters
-    ----------
-    denoiser : Denoiser, "auto" or None
-    n_features : int
-    law : {"gaussian", "laplace"}, default="gaussian"
-    """
+    """Raise ValueError unless released vectors of this length and law can be denoised."""
     denoiser = resolve_denoiser(denoiser)
     if denoiser is not None:
         worker = clone(denoiser).set_params(noise_scale=1.0, law=law)
@@ -39,17 +32,7 @@ def check_denoiser(denoiser, n_features, law="gaussian"):
 
 
 def with_denoiser(plan, denoiser):
-    """Return a plan that lists the denoiser as what it is: free, with an assumption.
-
-    Parameters
-    ----------
-    plan : Plan
-    denoiser : Denoiser, "auto" or None
-
-    Returns
-    -------
-    plan : Plan
-    """
+    """Return a plan that lists the denoiser as what it is: free, with an assumption."""
     denoiser = resolve_denoiser(denoiser)
     if denoiser is None:
         return plan

@@ -40,10 +40,19 @@ class VectorMixin:
         scale : ndarray or float
             Standard deviations of Gaussian noise, or scales b of Laplace noise.
         law : {"gaussian", "laplace"}
+
+        Raises
+        ------
+        ValueError
+            If the noise has no known law.
         """
         check_is_fitted(self)
+        self._check_vector()
         law = fitted_law(self)
         return getattr(self, self._vector), self._law_scale(law), law
+
+    def _check_vector(self):
+        """Raise ValueError if the noise of this fit has no known law."""
 
     def _law(self):
         return "laplace" if self.delta == 0 else "gaussian"
@@ -56,6 +65,7 @@ class VectorMixin:
 
     def _half_width(self, confidence, simultaneous):
         """Return half the length of intervals around the vector, for its noise alone."""
+        check_is_fitted(self)
         columns = self.noise_scale_.size if simultaneous else 1
         return self.noise_scale_ * noise_quantile(confidence, fitted_law(self), columns)
 

@@ -1,9 +1,11 @@
 """Who may spend what: the shares of a plan as bars."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
+from skdp._display import Display
 
 __all__ = ["BudgetDisplay"]
 
@@ -11,7 +13,7 @@ UNITS = {"gdp": r"$\mu^2$", "zcdp": r"$\rho$", "mixed": r"$\rho$"}
 
 
 @dataclass(frozen=True)
-class BudgetDisplay:
+class BudgetDisplay(Display):
     """Plot of the shares that the releases of a plan may take.
 
     They are upper bounds: which releases a fit makes may depend on earlier ones. The shares of a
@@ -79,23 +81,11 @@ class BudgetDisplay:
             unit=UNITS.get(budget.unit, "epsilon"),
         ).plot(ax)
 
-    def plot(self, ax=None):
-        """Draw on ``ax`` or a new figure.
+    def _size(self):
+        return 6.4, 1.2 + 0.26 * len(self.labels)
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-
-        Returns
-        -------
-        display : BudgetDisplay
-            With ``ax_`` and ``figure_``.
-        """
-        import matplotlib.pyplot as plt
-
+    def _draw(self, ax):
         n = len(self.labels)
-        if ax is None:
-            ax = plt.subplots(figsize=(6.4, 1.2 + 0.26 * n), layout="constrained")[1]
         heads = list(dict.fromkeys(_head(x) for x in self.labels if "/" in x))
         colors = [
             f"C{1 + heads.index(h) % 9 if h in heads else 0}" for h in map(_head, self.labels)
@@ -109,7 +99,6 @@ class BudgetDisplay:
         ax.invert_yaxis()
         ax.set(xlim=(0, 100), title=self.name, xlabel=f"share of {self.unit}, at most (%)")
         ax.legend(fontsize="small")
-        return replace(self, ax_=ax, figure_=ax.figure)
 
 
 def _head(label):

@@ -1,16 +1,18 @@
 """What any number of clusters would cost, from released values."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from skdp._display import Display
+
 __all__ = ["ElbowDisplay"]
 
 
 @dataclass(frozen=True)
-class ElbowDisplay:
+class ElbowDisplay(Display):
     """Plot of the cost of k-means against the number of clusters, and the number that was chosen.
 
     Make one with :meth:`from_estimator`. It shows released values only: looking costs no budget,
@@ -59,22 +61,9 @@ class ElbowDisplay:
         name = type(estimator).__name__
         return cls(estimator.cost_curve_, estimator.n_clusters_, name).plot(ax)
 
-    def plot(self, ax=None):
-        """Draw on ``ax`` or a new figure.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-
-        Returns
-        -------
-        display : ElbowDisplay
-            With ``ax_`` and ``figure_``.
-        """
-        import matplotlib.pyplot as plt
+    def _draw(self, ax):
         from matplotlib.ticker import MaxNLocator
 
-        ax = plt.subplots(layout="constrained")[1] if ax is None else ax
         numbers = np.arange(1, len(self.costs) + 1)
         ax.plot(numbers, self.costs, marker="o", ms=4, label="estimated cost")
         chosen = f"chosen: {self.n_clusters}"
@@ -83,4 +72,3 @@ class ElbowDisplay:
         ax.set_title(f"{self.name}: what more clusters would save", fontsize="medium")
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
         ax.legend()
-        return replace(self, ax_=ax, figure_=ax.figure)

@@ -1,9 +1,11 @@
 """Released values with the intervals that account for their noise."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
+from skdp._display import Display
 
 __all__ = ["IntervalDisplay"]
 
@@ -13,7 +15,7 @@ ENDLESS = 1e100  # an end as far as this says that nothing is known; such interv
 
 
 @dataclass(frozen=True)
-class IntervalDisplay:
+class IntervalDisplay(Display):
     """Plot of the intervals of a fitted estimator, with the values that it released.
 
     Make one with :meth:`from_estimator`.
@@ -72,24 +74,11 @@ class IntervalDisplay:
             title=f"{type(estimator).__name__}: {confidence:.0%} intervals, {together}",
         ).plot(ax)
 
-    def plot(self, ax=None):
-        """Draw on ``ax`` or a new figure.
+    def _size(self):
+        return 6.4, 1.2 + 0.26 * min(len(self.values), MOST_NAMES)
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-
-        Returns
-        -------
-        display : IntervalDisplay
-            With ``ax_`` and ``figure_``.
-        """
-        import matplotlib.pyplot as plt
-
+    def _draw(self, ax):
         n = len(self.values)
-        if ax is None:
-            height = 1.2 + 0.26 * min(n, MOST_NAMES)
-            ax = plt.subplots(figsize=(6.4, height), layout="constrained")[1]
         style = {"color": "C0", "alpha": 0.5, "lw": 4 if n < 100 else 1}
         bounded = np.maximum(np.abs(self.lower), np.abs(self.upper)) < ENDLESS
         places = np.flatnonzero(bounded)
@@ -103,7 +92,6 @@ class IntervalDisplay:
             ends = zip(self.lower, self.upper, strict=True)
             right.set_yticks(range(n), [f"[{low:.4g}, {high:.4g}]" for low, high in ends])
         ax.set(ylim=(n - 0.5, -0.5), xlabel="released value", title=self.title)
-        return replace(self, ax_=ax, figure_=ax.figure)
 
 
 def _names(estimator, shape):

@@ -1,6 +1,7 @@
 """Subtracting a released location from rows."""
 
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
 
 from skdp._pieces import by_pieces
 from skdp._schema import later_rows
@@ -23,6 +24,17 @@ class CentringMixin(OneToOneFeatureMixin, TransformerMixin):
         -------
         X_centred : ndarray of shape (n_samples, n_features)
             A local view of the rows: as private as X itself.
+
+        Raises
+        ------
+        ValueError
+            If several locations of each column were fitted.
         """
+        check_is_fitted(self)
+        if self.location_.ndim > 1:
+            raise ValueError(
+                "transform subtracts one quantile of each column, and several were fitted. Pass a "
+                "number as q."
+            )
         X = later_rows(self, X)
         return X - self.location_.astype(X.dtype, copy=False)

@@ -72,12 +72,7 @@ class ColumnEstimator(PrivateEstimator):
     denoiser = bounds = None  # parameters of some
 
     def plan(self):
-        """Return what a fit may release and what it costs, without any data.
-
-        Returns
-        -------
-        plan : Plan
-        """
+        """Return the :class:`skdp.accounting.Plan` of a fit: what it may release, at what price."""
         budget = self._budget(column_budget)
         if self._tells_moments():
             return with_denoiser(moment_plan(budget), self.denoiser)

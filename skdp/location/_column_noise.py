@@ -82,19 +82,7 @@ class ColumnNoise:
         return "laplace" if self.pure else "gaussian"
 
     def release(self, values, *, step=1, share, label):
-        """Release integers, each moved by at most ``step`` by one row.
-
-        Parameters
-        ----------
-        values : ndarray of int
-        step : int
-        share : float or Fraction
-        label : str
-
-        Returns
-        -------
-        release : Release
-        """
+        """Return the Release of an array of integers, each moved by at most ``step`` by one row."""
         return self.spread(values, columns=values.size, step=step, share=share, label=label)
 
     def spread(self, values, *, columns, step=1, share, label):

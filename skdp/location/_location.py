@@ -1,7 +1,5 @@
 """What estimators of one location per column have in common."""
 
-from sklearn.utils.validation import check_is_fitted
-
 from skdp.denoising._parameter import DENOISER
 from skdp.denoising._vector import VectorMixin
 from skdp.location._centring import CentringMixin
@@ -50,6 +48,5 @@ class Location(VectorMixin, CentringMixin, ColumnEstimator):
         -------
         lower, upper : ndarrays of shape (n_features,)
         """
-        check_is_fitted(self)
         half = self._half_width(confidence, simultaneous)
         return self.released_location_ - half, self.released_location_ + half

@@ -73,12 +73,7 @@ class PrivateCount(PrivateEstimator):
         self.ledger = ledger
 
     def plan(self):
-        """Return what a fit may release and what it costs, without any data.
-
-        Returns
-        -------
-        plan : Plan
-        """
+        """Return the :class:`skdp.accounting.Plan` of a fit: what it may release, at what price."""
         return column_plan(self._budget(column_budget), "row count")
 
     def _check_public(self, n_features):

@@ -188,12 +188,7 @@ class PrivateMean(VectorMixin, CentringMixin, PrivateEstimator):
         self.ledger = ledger
 
     def plan(self):
-        """Return what a fit may release and what it costs, without any data.
-
-        Returns
-        -------
-        plan : Plan
-        """
+        """Return the :class:`skdp.accounting.Plan` of a fit: what it may release, at what price."""
         if self.bounds is not None:
             return with_denoiser(moment_plan(self._budget(column_budget)), self.denoiser)
         if self.delta == 0:

@@ -2,8 +2,6 @@
 
 import math
 
-from sklearn.utils.validation import check_is_fitted
-
 from skdp._estimator import PrivateEstimator
 from skdp.columns import bounded_sums
 from skdp.denoising._vector import VectorMixin
@@ -84,12 +82,7 @@ class PrivateSum(VectorMixin, PrivateEstimator):
         self.ledger = ledger
 
     def plan(self):
-        """Return what a fit may release and what it costs, without any data.
-
-        Returns
-        -------
-        plan : Plan
-        """
+        """Return the :class:`skdp.accounting.Plan` of a fit: what it may release, at what price."""
         return column_plan(self._budget(column_budget), "sums")
 
     def _check_public(self, n_features):
@@ -116,6 +109,5 @@ class PrivateSum(VectorMixin, PrivateEstimator):
         -------
         lower, upper : ndarrays of shape (n_features,)
         """
-        check_is_fitted(self)
         half = self._half_width(confidence, simultaneous)
         return self.sum_ - half, self.sum_ + half

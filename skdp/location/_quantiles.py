@@ -4,7 +4,6 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from skdp._compat import StrOptions
-from skdp._pieces import by_pieces
 from skdp.accounting import Plan
 from skdp.denoising._vector import fitted_law
 from skdp.location._choice import choice_step, choose_quantile
@@ -51,12 +50,7 @@ class QuantileEstimator(Location):
         return self.method == "bounded"
 
     def plan(self):
-        """Return what a fit may release and what it costs, without any data.
-
-        Returns
-        -------
-        plan : Plan
-        """
+        """Return the :class:`skdp.accounting.Plan` of a fit: what it may release, at what price."""
         q = self._levels()
         self._check_method(q)
         if self._is_vector():
@@ -188,50 +182,9 @@ class QuantileEstimator(Location):
         ends = self.rank_curves_.interval(table, confidence, fitted_law(self))
         return tuple(end.reshape(value.shape) for end in ends)
 
-    def released_vector(self):
-        """Return the released vector and its noise, for a denoiser.
-
-        Returns
-        -------
-        value : ndarray
-        scale : ndarray
-        law : {"gaussian", "laplace"}
-
-        Raises
-        ------
-        ValueError
-            Unless the fit was by ``method="bounded"``: other noise has no known law.
-        """
-        check_is_fitted(self)
+    def _check_vector(self):
         if hasattr(self, "rank_curves_") or self.method == "exponential":
             raise ValueError(
                 "quantiles by ranks or by a choice have no noise of a known law, which a denoiser "
                 'needs. Fit with method="bounded".'
             )
-        return super().released_vector()
-
-    @by_pieces
-    def transform(self, X):
-        """Subtract the released location from every row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        X_centred : ndarray of shape (n_samples, n_features)
-            A local view of the rows: as private as X itself.
-
-        Raises
-        ------
-        ValueError
-            If several quantiles were fitted.
-        """
-        check_is_fitted(self)
-        if self.location_.ndim > 1:
-            raise ValueError(
-                "transform subtracts one quantile of each column, and several were fitted. Pass a "
-                "number as q."
-            )
-        return super().transform(X)

@@ -73,18 +73,7 @@ def sum_around(table, where, radius, *, share, label, drop=None):
 
 
 def come_closer(table, where, shares):
-    """Move the centre by a clipped mean per share, while that makes its error smaller.
-
-    Parameters
-    ----------
-    table : CountedRows
-    where : Whereabouts
-    shares : sequence of float
-
-    Returns
-    -------
-    where : Whereabouts
-    """
+    """Move the centre of a Whereabouts by a mean per share, while that makes its error smaller."""
     for share in shares:
         radius = 1.05 * where.reach
         total, sd, _ = sum_around(table, where, radius, share=share, label="step")

@@ -22,13 +22,7 @@ EXHAUSTIVE = 16  # attributes up to which all subsets are tried
 
 
 def shares_for(tables, error):
-    """Return the part of the budget for every residual, for the mean or the worst error.
-
-    Parameters
-    ----------
-    tables : Tables
-    error : {"mean", "worst"}
-    """
+    """Return the part of the budget for every residual, for the "mean" or the "worst" error."""
     if error == "mean" or (len(tables.sets) == 1 and _one_noise(tables)):
         return optimal_shares(tables.layout, tables.loss)
     return minimax_shares(tables.layout, [tuple(row) for rows in tables.sets for row in rows])

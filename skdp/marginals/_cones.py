@@ -1,6 +1,5 @@
 """Convex cones that hold what tables of real rows can have, and projection onto several at once."""
 
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -21,16 +20,7 @@ EVERY, APART, RELAX = 10, 3.0, 1.6
 LARGEST_ORDER = 600  # of a matrix of second moments
 
 
-@dataclass
-class State:
-    """Where a search ended, for a search nearby to start from."""
-
-    images: list
-    duals: list
-    rho: float
-
-
-def nearest_in_cones(y, weight, blocks, state=None, *, tol=1e-4, max_steps=150):
+def nearest_in_cones(y, weight, blocks, *, tol=1e-4, max_steps=150):
     """Return x with ``A_b x`` in the cone of every block and least ``sum weight (x - y)^2``.
 
     Parameters
@@ -43,7 +33,6 @@ def nearest_in_cones(y, weight, blocks, state=None, *, tol=1e-4, max_steps=150):
         Objects with methods ``forward(x) -> Z``, affine, ``adjoint(Z) -> vector`` of its linear
         part, ``onto(Z) -> Z``, and ``gram``: the diagonal of ``A_b' A_b``, which has to be diagonal
         but for the first coordinate.
-    state : State, default=None
     tol : float, default=1e-4
         Ends the search when primal and dual residuals are below it, relative to their terms.
     max_steps : int, default=150
@@ -52,7 +41,6 @@ def nearest_in_cones(y, weight, blocks, state=None, *, tol=1e-4, max_steps=150):
     -------
     x : ndarray of shape (n_coordinates,)
         In the cones but for the tolerance.
-    state : State
 
     Notes
     -----
@@ -60,11 +48,8 @@ def nearest_in_cones(y, weight, blocks, state=None, *, tol=1e-4, max_steps=150):
     diagonal, the step in x is a division. The penalty follows the ratio of the residuals.
     """
     gram = sum(block.gram for block in blocks)
-    x = y
-    if state is None:
-        images = [block.onto(block.forward(x)) for block in blocks]
-        state = State(images, [np.zeros_like(Z) for Z in images], _penalty(weight, gram))
-    Zs, Us, rho = list(state.images), list(state.duals), state.rho
+    Zs = [block.onto(block.forward(y)) for block in blocks]
+    Us, rho = [np.zeros_like(Z) for Z in Zs], _penalty(weight, gram)
     origin = np.zeros_like(y)
     origin[0] = 1.0
     fixed = [block.forward(origin) for block in blocks]
@@ -92,7 +77,7 @@ def nearest_in_cones(y, weight, blocks, state=None, *, tol=1e-4, max_steps=150):
             if primal > APART * dual or dual > APART * primal:
                 factor = 2.0 if primal > dual else 0.5
                 rho, Us = rho * factor, [U / factor for U in Us]
-    return x, State(Zs, Us, rho)
+    return x
 
 
 def _penalty(weight, gram):

@@ -192,12 +192,7 @@ class MarginalReleaser(MarginalAnswers, PrivateEstimator):
         self.ledger = ledger
 
     def plan(self):
-        """Return what a fit may release and what it costs, without any data.
-
-        Returns
-        -------
-        plan : Plan
-        """
+        """Return the :class:`skdp.accounting.Plan` of a fit: what it may release, at what price."""
         notes, budget = (OUTSIDE,), self._budget(Budget.gaussian)
         if isinstance(self.domain, dict):
             tables = self._tables(read_domain(self.domain, None))

@@ -151,14 +151,7 @@ def has_small_domain(layout):
 def nearest_joint(m, values):
     """Return the table of a small domain, nonnegative, whose residuals are nearest to given ones.
 
-    Parameters
-    ----------
-    m : Measurement
-    values : ndarray of shape (n_coordinates,)
-
-    Returns
-    -------
-    joint : ndarray of shape levels
+    ``m`` is the Measurement, ``values`` has shape (n_coordinates,), the table one axis a column.
     """
     body = Polytope(m)
     body(values)

@@ -123,7 +123,7 @@ class Cones:
         n, y = row_count(values), np.zeros(len(self.weight))
         y[self.at] = values / n
         y[0] = 1.0
-        x, _ = nearest_in_cones(y, self.weight, self.blocks, tol=1e-4, max_steps=self.steps)
+        x = nearest_in_cones(y, self.weight, self.blocks, tol=1e-4, max_steps=self.steps)
         if self.nonnegative:
             least = min(float(self.cells.forward(x).min()) - 1e-12, 0.0)
             x[1:] /= 1 - least

@@ -49,25 +49,10 @@ def is_exact(x):
 
 
 def as_fraction(x, *, name="value"):
-    """Return a user's amount as the exact number that its decimal text says.
+    """Return a user's amount as the exact number that its decimal text says: 0.1 is 1/10.
 
-    Parameters
-    ----------
-    x : int, float, Fraction, or their numpy kin, >= 0
-        A float stands for its shortest decimal text: 0.1 is 1/10.
-    name : str, default="value"
-        Name of the parameter, for error messages.
-
-    Returns
-    -------
-    fraction : Fraction
-
-    Raises
-    ------
-    TypeError
-        If x is not a real number (text and bool included).
-    ValueError
-        If x is NaN, infinite, negative or a subnormal float.
+    Takes, returns and raises what :func:`exact` does, and ValueError for an ``x`` that is negative
+    or a subnormal float.
     """
     fraction = exact(x, name=name)
     if fraction < 0:

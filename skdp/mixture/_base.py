@@ -4,13 +4,18 @@ import numpy as np
 from sklearn.base import DensityMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skdp._pieces import by_pieces, mean_of_pieces
+from skdp._row_methods import MeanScoreMixin, fit_then, row_method
 from skdp.mixture._parameters import as_mixture
 
 __all__ = ["MixtureMixin"]
 
 
-class MixtureMixin(DensityMixin):
+def _by_mixture(estimator, X, name):
+    X, mixture = estimator._local(X)
+    return getattr(mixture, name)(X)
+
+
+class MixtureMixin(MeanScoreMixin, DensityMixin):
     """Methods that compare rows with ``weights_``, ``means_`` and ``covariances_``.
 
     Their results, but for :meth:`sample`, are local: as private as the rows that are passed.
@@ -23,86 +28,28 @@ class MixtureMixin(DensityMixin):
         origin = (self.means_ / len(self.means_)).sum(axis=0)
         return X - origin, as_mixture(self, origin)
 
-    @by_pieces
-    def predict(self, X):
-        """Return the likeliest component of every row.
+    predict = row_method(
+        "predict",
+        _by_mixture,
+        "Return the likeliest component of every row",
+        "labels : ndarray of shape (n_samples,)",
+    )
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
+    fit_predict = fit_then("predict", "labels : ndarray of shape (n_samples,)")
 
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,)
-            Local: as private as X.
-        """
-        X, mixture = self._local(X)
-        return mixture.predict(X)
+    predict_proba = row_method(
+        "predict_proba",
+        _by_mixture,
+        "Return the probabilities of all components for every row",
+        "probabilities : ndarray of shape (n_samples, n_components)",
+    )
 
-    def fit_predict(self, X, y=None):
-        """Fit, then tell the likeliest component of every row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        y : Ignored
-            Present for API consistency by convention.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,)
-            Not private: a label tells about its row. Keep them where the rows are.
-        """
-        return self.fit(X).predict(X)
-
-    @by_pieces
-    def predict_proba(self, X):
-        """Return the probabilities of all components for every row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n_samples, n_components)
-            Local: as private as X.
-        """
-        X, mixture = self._local(X)
-        return mixture.predict_proba(X)
-
-    @by_pieces
-    def score_samples(self, X):
-        """Return the log-density of every row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        log_density : ndarray of shape (n_samples,)
-            Local: as private as X.
-        """
-        X, mixture = self._local(X)
-        return mixture.score_samples(X)
-
-    @mean_of_pieces
-    def score(self, X, y=None):
-        """Return the mean log-density of the given rows.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        y : Ignored
-            Present for API consistency by convention.
-
-        Returns
-        -------
-        log_likelihood : float
-            Local: not private for the rows of X. On the training rows it must not be published.
-        """
-        return float(np.mean(self.score_samples(X)))
+    score_samples = row_method(
+        "score_samples",
+        _by_mixture,
+        "Return the log-density of every row",
+        "log_density : ndarray of shape (n_samples,)",
+    )
 
     def bic(self, X):
         """Return the Bayesian information criterion on the given rows.

@@ -207,12 +207,7 @@ class PrivateGMM(MixtureMixin, PublicPlace, PrivateEstimator):
         self.ledger = ledger
 
     def plan(self):
-        """Return what a fit may release and what it costs, without any data.
-
-        Returns
-        -------
-        plan : Plan
-        """
+        """Return the :class:`skdp.accounting.Plan` of a fit: what it may release, at what price."""
         budget = self._budget(Budget.gaussian)
         start = (step for step in density_steps() if step.label not in OF_KMEANS)
         steps = (*start, *em_steps(self.max_iter))

@@ -3,19 +3,9 @@
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from skdp._row_methods import fit_then, row_method
+
 __all__ = ["WinnerMixin"]
-
-DOC = """{what}, by the winner.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_{columns})
-
-        Returns
-        -------
-        {returns}
-            Local: as private as X.
-        """
 
 
 def _winner_has(name):
@@ -28,14 +18,13 @@ def _winner_has(name):
 
 def _by_winner(name, what, returns, *, columns="features"):
     """Return a method of the winner as one of the search."""
+    what = f"{what}, by the winner"
+    return _winner_has(name)(row_method(name, _run_winner, what, returns, columns=columns))
 
-    def method(self, X):
-        check_is_fitted(self, "best_estimator_")
-        return getattr(self.best_estimator_, name)(X)
 
-    method.__name__, method.__qualname__ = name, f"WinnerMixin.{name}"
-    method.__doc__ = DOC.format(what=what, returns=returns, columns=columns)
-    return _winner_has(name)(method)
+def _run_winner(search, X, name):
+    check_is_fitted(search, "best_estimator_")
+    return getattr(search.best_estimator_, name)(X)
 
 
 class WinnerMixin:
@@ -68,21 +57,7 @@ class WinnerMixin:
         columns="columns",
     )
 
-    @_winner_has("transform")
-    def fit_transform(self, X, y=None):
-        """Search, then transform the rows as the winner does.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,), default=None
-
-        Returns
-        -------
-        X_new : ndarray or DataFrame
-            Local: as private as X.
-        """
-        return self.fit(X, y).transform(X)
+    fit_transform = _winner_has("transform")(fit_then("transform", "X_new : ndarray or DataFrame"))
 
     @_winner_has("score")
     def score(self, X, y=None):

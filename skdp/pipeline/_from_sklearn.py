@@ -44,16 +44,7 @@ COUNTERPARTS = {
 
 
 def private_steps(pipeline):
-    """Return the steps of a pipeline of scikit-learn with private counterparts where there are any.
-
-    Parameters
-    ----------
-    pipeline : Pipeline
-
-    Returns
-    -------
-    steps : list of (str, step)
-    """
+    """Return the pairs (name, step) of a Pipeline, with private counterparts where we have any."""
     parts, in_turn = parts_of(pipeline)
     if not in_turn:
         raise TypeError(

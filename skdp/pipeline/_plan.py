@@ -90,7 +90,7 @@ def granted(pipeline):
             problems.append(f"{path!r} ({type(leaf).__name__}) has no plan: {error}")
             continue
         planned.append(Step(path, "child", at_most=shares[path], unit=units[path]))
-        planned += [_inside(path, step) for step in plan.steps]
+        planned += [replace(step, label=f"{path}/{step.label}") for step in plan.steps]
         events += [(f"{path}/{name}", p) for name, p in plan.events]
         notes += [f"{path}: {text}" for text in plan.assumptions]
         splits[path] = Split(path, type(leaf).__name__, shares[path], part)
@@ -112,10 +112,6 @@ def settle(steps, plan, ledger=None):
             given |= {"epsilon": float(alone[path].epsilon), "delta": float(alone[path].delta)}
         names = leaf.get_params(deep=False)
         leaf.set_params(**{name: value for name, value in given.items() if name in names})
-
-
-def _inside(path, step):
-    return replace(step, label=f"{path}/{step.label}")
 
 
 def _kinds(steps):

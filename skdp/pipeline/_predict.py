@@ -3,6 +3,7 @@
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from skdp._row_methods import fit_then, row_method
 from skdp.contracts import Released, Rows, contract_of
 from skdp.pipeline._run import mapped
 
@@ -21,6 +22,15 @@ def _last_has(name):
         return True
 
     return check
+
+
+def _by_last(name, what, returns):
+    """Return a method of the last step as one of the pipeline."""
+    return available_if(_last_has(name))(row_method(name, _run_last, what, returns))
+
+
+def _run_last(pipeline, X, name):
+    return getattr(pipeline._last(), name)(pipeline._rows_for_last(X))
 
 
 def _goes_back(pipeline):
@@ -54,51 +64,17 @@ class PredictMixin:
             X = mapped(step, X)
         return X
 
-    @available_if(_last_has("predict"))
-    def predict(self, X):
-        """Map rows through the steps and predict with the last one.
+    predict = _by_last(
+        "predict", "Map rows through the steps and predict with the last one", "y : ndarray"
+    )
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
+    predict_proba = _by_last(
+        "predict_proba",
+        "Map rows through the steps and return probabilities of the last one",
+        "probabilities : ndarray of shape (n_samples, n_classes)",
+    )
 
-        Returns
-        -------
-        y : ndarray
-            A local view of the rows: as private as X itself.
-        """
-        return self._last().predict(self._rows_for_last(X))
-
-    @available_if(_last_has("predict_proba"))
-    def predict_proba(self, X):
-        """Map rows through the steps and return probabilities of the last one.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n_samples, n_classes)
-            A local view of the rows: as private as X itself.
-        """
-        return self._last().predict_proba(self._rows_for_last(X))
-
-    @available_if(_last_has("predict"))
-    def fit_predict(self, X, y=None):
-        """Fit, then predict.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,), default=None
-
-        Returns
-        -------
-        y : ndarray
-            A local view of the rows: as private as X itself.
-        """
-        return self.fit(X, y).predict(X)
+    fit_predict = available_if(_last_has("predict"))(fit_then("predict", "y : ndarray"))
 
     @available_if(_last_has("transform"))
     def transform(self, X):
@@ -111,25 +87,13 @@ class PredictMixin:
         Returns
         -------
         X_new : ndarray or DataFrame
-            A local view of the rows: as private as X itself.
+            Local: as private as X.
         """
         return mapped(self._last(), self._rows_for_last(X))
 
-    @available_if(_last_has("transform"))
-    def fit_transform(self, X, y=None):
-        """Fit, then transform.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,), default=None
-
-        Returns
-        -------
-        X_new : ndarray or DataFrame
-            A local view of the rows: as private as X itself.
-        """
-        return self.fit(X, y).transform(X)
+    fit_transform = available_if(_last_has("transform"))(
+        fit_then("transform", "X_new : ndarray or DataFrame")
+    )
 
     @available_if(_goes_back)
     def inverse_transform(self, X):
@@ -149,20 +113,11 @@ class PredictMixin:
                 X = step.inverse_transform(X)
         return X
 
-    @available_if(_last_has("score_samples"))
-    def score_samples(self, X):
-        """Map rows through the steps and score each with the last one.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples,)
-            A local view of the rows: as private as X itself.
-        """
-        return self._last().score_samples(self._rows_for_last(X))
+    score_samples = _by_last(
+        "score_samples",
+        "Map rows through the steps and score each with the last one",
+        "scores : ndarray of shape (n_samples,)",
+    )
 
     @available_if(_last_has("score"))
     def score(self, X, y=None):

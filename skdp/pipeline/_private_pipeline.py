@@ -5,11 +5,11 @@ import sys
 import numpy as np
 import sklearn
 from sklearn.utils import Bunch, get_tags
-from sklearn.utils.validation import check_is_fitted
 
 from skdp._compat import BaseComposition, StrOptions, VisualBlock
 from skdp._config import config_context, get_config
 from skdp._estimator import PrivateEstimator, guarantee
+from skdp._row_methods import NamesOutMixin
 from skdp._schema import validated_rows, validated_table
 from skdp._threads import quiet
 from skdp.contracts import Contract, Rows, contract_of
@@ -22,7 +22,7 @@ from skdp.pipeline._tree import is_inside
 __all__ = ["PrivatePipeline", "make_private_pipeline"]
 
 
-class PrivatePipeline(PredictMixin, PrivateEstimator, BaseComposition):
+class PrivatePipeline(PredictMixin, NamesOutMixin, PrivateEstimator, BaseComposition):
     """A chain of steps with one total (epsilon, delta), whatever its steps release.
 
     Steps that spend get shares of one budget, and the guarantee is computed from all of their
@@ -273,18 +273,7 @@ class PrivatePipeline(PredictMixin, PrivateEstimator, BaseComposition):
             )
         return dict(steps)[index] if isinstance(index, str) else steps[index][1]
 
-    def get_feature_names_out(self, input_features=None):
-        """Return the names of the columns that ``transform`` returns.
-
-        Parameters
-        ----------
-        input_features : array-like of str, default=None
-
-        Returns
-        -------
-        names : ndarray of str
-        """
-        check_is_fitted(self)
+    def _names_out(self, input_features):
         names = input_features
         if names is None:
             names = getattr(self, "feature_names_in_", None)

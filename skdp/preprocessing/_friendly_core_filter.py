@@ -129,12 +129,7 @@ class FriendlyCoreFilter(OneToOneFeatureMixin, TransformerMixin, PrivateEstimato
         self.ledger = ledger
 
     def plan(self):
-        """Return what a fit may release and what it costs, without any data.
-
-        Returns
-        -------
-        plan : Plan
-        """
+        """Return the :class:`skdp.accounting.Plan` of a fit: what it may release, at what price."""
         steps, events = friendly_core_plan()
         budget = self._budget(Budget.gaussian)
         steps = (*(friend_radius_steps() if self._searches() else ()), *steps)

@@ -20,12 +20,7 @@ class Mechanism(VectorMixin, PrivateEstimator):
     _vector, _consumes = "released_value_", (BoundedStatistic,)
 
     def plan(self):
-        """Return what a fit may release and what it costs, without any data.
-
-        Returns
-        -------
-        plan : Plan
-        """
+        """Return the :class:`skdp.accounting.Plan` of a fit: what it may release, at what price."""
         budget = Budget.pure(self.epsilon) if self._law() == "laplace" else None
         budget = budget or Budget.gaussian(self.epsilon, self.delta)
         budget = budget if self.ledger is None else self.ledger.admit(budget)

@@ -136,12 +136,7 @@ class PrivateRobustScaler(Scaler):
         check_strength(self._budget(column_budget), n_features)
 
     def plan(self):
-        """Return what a fit may release and what it costs, without any data.
-
-        Returns
-        -------
-        plan : Plan
-        """
+        """Return the :class:`skdp.accounting.Plan` of a fit: what it may release, at what price."""
         budget = self._budget(column_budget)
         return Plan(budget, rank_plan_steps(budget, self.bounds))
 

@@ -7,6 +7,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdp._compat import HasMethods, StrOptions, fit_context, safe_indexing
+from skdp._row_methods import NamesOutMixin
 from skdp.contracts import Contract, Rows
 from skdp.rowwise import (
     MIXES,
@@ -28,7 +29,7 @@ UNFITTED = (
 )
 
 
-class PublicFit(TransformerMixin, BaseEstimator):
+class PublicFit(NamesOutMixin, TransformerMixin, BaseEstimator):
     """Fit a transformer on public rows, and only transform the private ones.
 
     Every transformer of scikit-learn may so enter a private pipeline: a scaler whose scales were
@@ -197,18 +198,7 @@ class PublicFit(TransformerMixin, BaseEstimator):
         X = X if hasattr(X, "shape") else np.asarray(X)
         return map_rows(self.estimator_.transform, X, self._form, at_once=self.vectorized_)
 
-    def get_feature_names_out(self, input_features=None):
-        """Return the names of the columns, as the fitted transformer tells them.
-
-        Parameters
-        ----------
-        input_features : array-like of str, default=None
-
-        Returns
-        -------
-        names : ndarray of str
-        """
-        check_is_fitted(self)
+    def _names_out(self, input_features):
         return self.estimator_.get_feature_names_out(input_features)
 
     def __skdp_contract__(self):

@@ -6,13 +6,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdp._compat import StrOptions, fit_context
 from skdp._numbers import PlainNumbers
+from skdp._row_methods import NamesOutMixin
 from skdp.contracts import Contract, Rows
 from skdp.rowwise import MIXES, SAME, form_of, made_up_rows, map_rows, probe
 
 __all__ = ["RowMap"]
 
 
-class RowMap(PlainNumbers, TransformerMixin, BaseEstimator):
+class RowMap(NamesOutMixin, PlainNumbers, TransformerMixin, BaseEstimator):
     """Map every row by a function of that row alone.
 
     In a private pipeline a row may have no influence on what becomes of the other rows. So the
@@ -149,18 +150,7 @@ class RowMap(PlainNumbers, TransformerMixin, BaseEstimator):
             X if self.func is None else map_rows(self.func, X, self._form, at_once=self.vectorized_)
         )
 
-    def get_feature_names_out(self, input_features=None):
-        """Return the names of the columns.
-
-        Parameters
-        ----------
-        input_features : array-like of str, default=None
-
-        Returns
-        -------
-        names : ndarray of str
-        """
-        check_is_fitted(self)
+    def _names_out(self, input_features):
         if input_features is None:
             default = [f"x{j}" for j in range(self.n_features_in_)]
             input_features = getattr(self, "feature_names_in_", default)

@@ -70,7 +70,7 @@ def wrong_by(factor):
     """Return a Curator whose noise is too large, and whose choices are too sharp, by a factor."""
 
     class Wrong(Curator):
-        def _noisy(self, value, law, scale, owners=None):
+        def _noisy(self, value, law, scale, rows=None, parts=None):
             return super()._noisy(value, law, scale * factor)
 
         def _choose(self, scores, rate):

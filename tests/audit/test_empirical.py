@@ -155,7 +155,7 @@ def test_half_the_noise_is_caught(law):
 
 def test_half_the_noise_behind_an_honest_looking_claim_is_caught():
     class Half(Curator):
-        def _noisy(self, value, law, scale, owners=None):
+        def _noisy(self, value, law, scale, rows=None, parts=None):
             return super()._noisy(value, law, scale / 2)
 
     params, X = WORST_PAIRS["duplicates"]
@@ -270,7 +270,7 @@ def test_the_default_statistic_looks_into_steps(name):
     assert len(released_numbers(fitted)) >= 2 + 2
 
     class Tenth(Curator):
-        def _noisy(self, value, law, scale, owners=None):
+        def _noisy(self, value, law, scale, rows=None, parts=None):
             return super()._noisy(value, law, scale / 10)
 
     if name == "container":

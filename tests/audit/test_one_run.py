@@ -20,7 +20,7 @@ def location(fitted, canaries):
 
 def run(m=300, factor=1.0, **params):
     class Wrong(Curator):
-        def _noisy(self, value, law, scale, owners=None):
+        def _noisy(self, value, law, scale, rows=None, parts=None):
             return super()._noisy(value, law, scale * factor)
 
     with replaced_curator(Wrong):

@@ -81,7 +81,7 @@ def test_the_answer_is_that_of_an_interior_point_solver():
     y = measurement.values / n
     y[0] = 1.0
     block, weight = PairedBlocks(layout), layout.spread(measurement.weights)
-    x, _ = nearest_in_cones(y, weight, [block], tol=1e-9, max_steps=5000)
+    x = nearest_in_cones(y, weight, [block], tol=1e-9, max_steps=5000)
     z = cp.Variable(len(y))
     A = np.stack([block.forward(unit).reshape(8, 16) for unit in np.eye(len(y))], axis=2)
     semidefinite = [cp.reshape(part @ z, (4, 4), order="C") >> 0 for part in A]

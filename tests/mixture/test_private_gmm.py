@@ -1,5 +1,7 @@
 """PrivateGMM as users meet it: likelihood, shapes, edges of tables and floats, manners."""
 
+import inspect
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -123,3 +125,12 @@ def test_the_whole_plan_is_spent_and_never_more():
     assert 1 - 1e-9 < sum(shares) <= 1
     with pytest.warns(SeededNoiseWarning):
         PrivateGMM(1, random_state=0).fit(X[:50])
+
+
+@pytest.mark.parametrize("name", ["predict", "predict_proba", "score_samples", "fit_predict"])
+def test_methods_have_names_signatures_and_docstrings(name):
+    method = getattr(PrivateGMM, name)
+    assert method.__name__ == name
+    assert list(inspect.signature(method).parameters)[:2] == ["self", "X"]
+    assert "X : array-like of shape (n_samples, n_features)" in method.__doc__
+    assert "shape (n_samples" in method.__doc__.partition("Returns")[2]

@@ -266,7 +266,7 @@ def test_branches_may_nest(X):
 class Recording(Curator):
     seen = None
 
-    def _noisy(self, value, law, scale, owners=None):
+    def _noisy(self, value, law, scale, rows=None, parts=None):
         self.seen.append((law, scale, np.array(value)))
         return value
 

@@ -127,7 +127,7 @@ FAULTS = [
     ("attributes", "_estimator.py", "self.n_samples_ = len(rows)"),
     ("asserts", RING, "assert len(X)"),
     ("asserts", RING, "def f():\n    global seen\n    seen = 1"),
-    ("length", RING, "x = 1\n" * 501),
+    ("length", RING, "x = 1\n" * (house.MODULE_LINES + 1)),
 ]
 # File, planted source: not found.
 INNOCENT = [
@@ -154,7 +154,7 @@ INNOCENT = [
     (ESTIMATOR, "class A(PrivateEstimator):\n def __init__(self, a=1):\n  self.a = a"),
     (ESTIMATOR, "self.location_ + 1; self.__class__; x = self.location_"),
     ("_estimator.py", "self.privacy_report_ = curator.close('x')"),
-    (RING, "x = 1\n" * 500),
+    (RING, "x = 1\n" * house.MODULE_LINES),
 ]
 
 

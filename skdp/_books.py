@@ -1,0 +1,185 @@
+"""The books of a budget: what is planned, what a share buys, what has been paid and said."""
+
+import math
+import os
+import threading
+from fractions import Fraction
+from functools import wraps
+
+import numpy as np
+
+from skdp.exceptions import BudgetExceeded, PlanError
+from skdp.mechanisms._exact import exact, sqrt_down
+
+__all__ = ["WORTH_LITTLE", "Books", "alone"]
+
+WORTH_LITTLE = "worth little: "  # begins a decision that a fit warns of
+MOST_NAMED = 10  # columns in a doubt
+ROUNDING = Fraction(1, 2**40)  # of a share that is cut to what is left
+
+
+def _whole(cost):
+    return cost
+
+
+def _root(factor):
+    return lambda cost: Fraction(sqrt_down(factor * cost))
+
+
+# What a cost buys: mu^2 of Gaussian noise (of the runs of a search, of noise for a matrix), epsilon
+# of Laplace noise or of a choice. There is nothing else that a budget pays for.
+PRICES = {
+    "gdp": {"gaussian": _whole, "matrix": _whole, "repeat": _whole, "child": _whole},
+    "zcdp": {  # rho is mu^2 / 2, epsilon^2 / 2, and epsilon^2 / 8 of a choice
+        "gaussian": lambda cost: 2 * cost,
+        "laplace": _root(2),
+        "select": _root(8),
+        "child": _whole,
+    },
+    "pure": {"laplace": _whole, "select": _whole, "repeat": _whole, "child": _whole},
+    "mixed": {"child": _whole},
+    "approx": {"repeat": _whole},  # a search, which has a theorem of its own
+}
+
+
+def alone(method):
+    """Let one thread at a time into the books that a Curator shares with its children."""
+
+    @wraps(method)
+    def locked(self, *args, **kwargs):
+        if os.getpid() != self._process:
+            raise PlanError(
+                "a Curator was taken along to a forked process, where it would spend its budget "
+                "again. Make the releases in the process that made the Curator."
+            )
+        with self._lock:
+            return method(self, *args, **kwargs)
+
+    return locked
+
+
+class Books:
+    """What a Curator knows of its budget.
+
+    Parameters
+    ----------
+    plan : Plan
+        The budget and the releases that may share it.
+
+    Notes
+    -----
+    **Numbers** are exact, floats too; numpy's become integers of Python before they are multiplied.
+    Ten shares of the float 0.1, which is above 1/10, are more than one: a share that exceeds what
+    is left by less than a part 2^-40 of it *is* what is left, and the noise is for that share.
+
+    **Copies** would spend the budget twice: there are none, neither in this process nor in another.
+    Threads and children share one lock.
+    """
+
+    def __init__(self, plan):
+        self._plan = plan
+        self._steps = {step.label: [step, step.times] for step in plan.steps}
+        self._events = {label: exact(p) for label, p in plan.events}
+        self._charges = []
+        self._decisions = []
+        self._used = Fraction(0)
+        self._lock, self._process = threading.RLock(), os.getpid()
+
+    @property
+    def budget(self):
+        """The budget that the shares are parts of."""
+        return self._plan.budget
+
+    @property
+    def remaining(self):
+        """Share that has not been spent, an exact rational."""
+        return 1 - self._used
+
+    @alone
+    def fails(self, label):
+        """Declare a planned failure event; return the logarithm of its probability, rounded down.
+
+        The probability itself, which holds a factor e^-epsilon, may be too small for a float.
+        """
+        if label not in self._events:
+            raise PlanError(
+                f"the plan has no failure event {label!r} left. List it in the events of the plan, "
+                "once for every use."
+            )
+        numerator, denominator = self._events.pop(label).as_integer_ratio()
+        return math.log(numerator) - math.log(denominator) - 1e-9
+
+    def decide(self, text):
+        """Note a decision that was taken from released values only. ``text`` is constant."""
+        self._decisions.append(text)
+
+    def doubt(self, text, columns=None):
+        """Note that something released is worth little: a decision, and a warning of the fit.
+
+        Parameters
+        ----------
+        text : str
+            Constant.
+        columns : ndarray of bool of shape (d,), default=None
+            Public or from releases: which columns are meant.
+        """
+        if columns is not None:
+            numbers = np.flatnonzero(columns)
+            if not numbers.size:
+                return
+            if numbers.size < len(columns):
+                few = ", ".join(str(j) for j in numbers[:MOST_NAMED])
+                more = f" and {numbers.size - MOST_NAMED} more" if numbers.size > MOST_NAMED else ""
+                text = f"{text} (columns {few}{more}, from 0)"
+        self.decide(WORTH_LITTLE + text)
+
+    def __reduce_ex__(self, protocol):
+        raise TypeError(
+            "a Curator cannot be copied or pickled: the copy would spend the same budget again. "
+            "Plan a step for every part of the work, and pass child(label, share) to it."
+        )
+
+    @alone
+    def _pay(self, label, mechanism, share):
+        """Book a share exactly; return it, and what it buys of the mechanism."""
+        share, bought = self._price(label, mechanism, share)
+        if share > self.remaining:
+            raise BudgetExceeded(
+                f"{label!r} asks for a share of {float(share):.4g} of the budget, "
+                f"{float(self.remaining):.4g} is left. Lower the shares of the releases before it."
+            )
+        self._book(label)
+        self._used += share
+        return share, bought
+
+    def _price(self, label, mechanism, share):
+        """Return a planned share, at most what is left but for rounding, and what it buys."""
+        share = exact(share, name="share")
+        step, left = self._steps.get(label, (None, 0))
+        most = exact(step.at_most) if left > 0 and step.mechanism == mechanism else 0
+        share = _cut(share, most)
+        if not 0 < share <= most:
+            raise PlanError(
+                f"the plan has no room for a {mechanism} release of {label!r} with a share of "
+                f"{float(share):.4g}. Raise times or at_most of its Step, or add a Step."
+            )
+        if mechanism not in PRICES.get(self.budget.unit, ()):
+            raise PlanError(
+                f"a {self.budget.unit} budget does not pay for {label!r}, a {mechanism} release. "
+                "Plan a Gaussian budget for Gaussian noise, a pure one for Laplace noise and "
+                "choices, zCDP for all of them, a mixed one for children of several units."
+            )
+        share = _cut(share, self.remaining)
+        return share, PRICES[self.budget.unit][mechanism](share * self.budget.amount)
+
+    def _book(self, label):
+        if self._steps[label][1] < 1:
+            raise PlanError(f"the plan has no release of {label!r} left. Raise times of its Step.")
+        self._steps[label][1] -= 1
+
+    def _record(self, charge):
+        self._charges.append(charge)
+
+
+def _cut(share, room):
+    return room if room < share <= room * (1 + ROUNDING) else share
