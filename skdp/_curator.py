@@ -146,11 +146,9 @@ class Curator:
         self._steps = {step.label: [step, step.times] for step in plan.steps}
         self._events = {label: exact(p) for label, p in plan.events}
         self._entropy = entropy
-        self._charges = []
-        self._decisions = []
-        self._used = Fraction(0)
+        self._charges, self._decisions, self._used = [], [], Fraction(0)
         self._lock, self._process = threading.RLock(), os.getpid()
-        self.coins = RowKeys(entropy)
+        self.coins, self.told = RowKeys(entropy), None
 
     @property
     def budget(self):
@@ -365,6 +363,8 @@ class Curator:
 
     def _record(self, charge):
         self._charges.append(charge)
+        if self.told is not None:  # what listens to the bill
+            self.told(charge)
 
     def _draw(self, value, law, scale, sensitivity, share, label, owners=None):
         self._record(Charge(label, law, share, _stated(sensitivity), scale))

@@ -4,6 +4,8 @@ from functools import reduce
 
 import numpy as np
 
+from skdp._progress import block_reader
+
 __all__ = ["ArrayRows", "MappedRows", "map_merge"]
 
 BLOCK_BYTES = 2**24
@@ -90,8 +92,16 @@ def map_merge(rows, statistic, merge):
     result : object
         What ``merge`` makes of the results of all blocks.
     """
-    results = (statistic(start, block) for start, block in rows.blocks())
+    results = _results(rows, statistic)
     first = next(results, None)
     if first is None:
         return statistic(0, rows.take(np.arange(0)))
     return reduce(merge, results, first)
+
+
+def _results(rows, statistic):
+    read = block_reader()
+    for start, block in rows.blocks():
+        yield statistic(start, block)
+        if read is not None:
+            read()
