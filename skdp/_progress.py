@@ -13,6 +13,7 @@ __all__ = ["block_reader", "lines", "tell"]
 _reader = ContextVar("skdp_block_reader", default=None)
 
 OFTEN = 0.1  # seconds between two counts of blocks
+BROKEN = (AttributeError, OSError, ValueError)  # of streams that are closed, broken or none
 
 
 def tell(curator, listeners):
@@ -66,7 +67,7 @@ def lines(name, plan):
         return
     steps = [step.label for step in plan.steps if step.mechanism != "child"]
     shown = _Lines(name, steps, stream)
-    token = _reader.set(shown.read if stream.isatty() else None)
+    token = _reader.set(shown.read if _is_terminal(stream) else None)
     try:
         yield shown.released
         shown.end()
@@ -120,6 +121,12 @@ class _Lines:
             self._write(f"[{self._name}] {text}, {monotonic() - self._start:.1f} s\n")
 
     def _write(self, text):
-        with suppress(OSError, ValueError):
+        with suppress(*BROKEN):
             self._stream.write(text)
             self._stream.flush()
+
+
+def _is_terminal(stream):
+    with suppress(*BROKEN):
+        return stream.isatty()
+    return False
