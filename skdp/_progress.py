@@ -8,7 +8,7 @@ from time import monotonic
 
 from skdp._config import get_config
 
-__all__ = ["block_reader", "lines", "tell"]
+__all__ = ["counted", "lines", "tell"]
 
 _reader = ContextVar("skdp_block_reader", default=None)
 
@@ -43,12 +43,16 @@ def tell(curator, listeners):
     curator.told = heard if listeners else None
 
 
-def block_reader():
-    """Return what a loop over rows calls after every block, from any thread; None if nobody looks.
+def counted(results):
+    """Yield the results of blocks, and count them if somebody looks; for the loop over rows.
 
-    It is asked for in the thread of the fit: threads that a fit starts do not know it.
+    The count is that of the fit whose context this is called in, from whatever thread.
     """
-    return _reader.get()
+    read = _reader.get()
+    for result in results:
+        if read is not None:
+            read()
+        yield result
 
 
 @contextmanager

@@ -3,6 +3,7 @@ import pickle
 import re
 import threading
 from contextlib import redirect_stderr
+from contextvars import copy_context
 from types import SimpleNamespace
 
 import numpy as np
@@ -23,7 +24,7 @@ from skdp import (
     make_private_pipeline,
 )
 from skdp._curator import replaced_curator
-from skdp._progress import block_reader, tell
+from skdp._progress import counted, tell
 from skdp.accounting import Budget, Plan, Step
 from skdp.audit import non_interference
 from skdp.base import PrivateEstimator
@@ -156,36 +157,31 @@ def test_blocks_are_counted_on_a_terminal_only(ticking):
     assert len(shown) > 3 and all(re.match(r"\[Blocks\].* s$|$", row) for row in shown)
 
 
+class InThreads(PrivateMean):
+    """Reads fifty blocks in each of four threads, in its context."""
+
+    def _release(self, rows, curator):
+        runs = [copy_context().run for _ in range(4)]
+        threads = [threading.Thread(target=run, args=(list, counted(range(50)))) for run in runs]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        return super()._release(rows, curator)
+
+
 def test_threads_count_blocks_together(ticking):
-    def seen():
-        with skdp.config_context(progress=True), redirect_stderr(Screen()) as stream:
-            Threads().fit(X)
-        return stream.getvalue()
-
-    class Threads(PrivateMean):
-        def _release(self, rows, curator):
-            read, others = block_reader(), []
-            workers = [
-                threading.Thread(target=lambda: others.append([read() for _ in range(50)]))
-                for _ in range(4)
-            ]
-            workers.append(threading.Thread(target=lambda: others.append(block_reader())))
-            for worker in workers:
-                worker.start()
-            for worker in workers:
-                worker.join()
-            assert len(others) == 5 and others.count(None) == 1
-            return super()._release(rows, curator)
-
-    assert "] 200 blocks read" in seen()
-    assert block_reader() is None
+    assert "] 200 blocks read" in told(InThreads(), X, stream=Screen())
 
 
-def test_map_merge_reads_every_block_once(monkeypatch):
+def test_map_merge_counts_every_block_once(monkeypatch):
     read = []
-    monkeypatch.setattr("skdp.chunks._rows.block_reader", lambda: lambda: read.append(1))
+    monkeypatch.setattr(
+        "skdp._progress._reader", SimpleNamespace(get=lambda: lambda: read.append(1))
+    )
     rows = ArrayRows(X, block_rows=250)
     assert map_merge(rows, lambda start, block: len(block), int.__add__) == 600 and len(read) == 3
+    assert map_merge(ArrayRows(X[:0]), lambda start, block: len(block), int.__add__) == 0
 
 
 class Broken(io.StringIO):

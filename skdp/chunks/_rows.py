@@ -4,7 +4,7 @@ from functools import reduce
 
 import numpy as np
 
-from skdp._progress import block_reader
+from skdp._progress import counted
 
 __all__ = ["ArrayRows", "MappedRows", "map_merge"]
 
@@ -92,16 +92,8 @@ def map_merge(rows, statistic, merge):
     result : object
         What ``merge`` makes of the results of all blocks.
     """
-    results = _results(rows, statistic)
+    results = counted(statistic(start, block) for start, block in rows.blocks())
     first = next(results, None)
     if first is None:
         return statistic(0, rows.take(np.arange(0)))
     return reduce(merge, results, first)
-
-
-def _results(rows, statistic):
-    read = block_reader()
-    for start, block in rows.blocks():
-        yield statistic(start, block)
-        if read is not None:
-            read()
