@@ -80,7 +80,7 @@ class Books:
         self._plan = plan
         self._steps = {step.label: [step, step.times] for step in plan.steps}
         self._events = {label: exact(p) for label, p in plan.events}
-        self._charges = []
+        self._charges, self.told = [], None
         self._decisions = []
         self._used = Fraction(0)
         self._lock, self._process = threading.RLock(), os.getpid()
@@ -179,6 +179,8 @@ class Books:
 
     def _record(self, charge):
         self._charges.append(charge)
+        if self.told is not None:  # what listens to the bill
+            self.told(charge)
 
 
 def _cut(share, room):

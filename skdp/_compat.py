@@ -1,6 +1,7 @@
 """Everything skdp takes from scikit-learn's underscore modules, in one place."""
 
 import math
+from contextlib import contextmanager
 from fractions import Fraction
 
 from sklearn.base import _fit_context as fit_context
@@ -15,6 +16,16 @@ try:  # scikit-learn >= 1.7
 except ImportError:
     from sklearn.utils._estimator_html_repr import _VisualBlock as VisualBlock
 
+try:  # scikit-learn >= 1.9, experimental there
+    from sklearn.callback import CallbackSupportMixin
+except ImportError:
+
+    class CallbackSupportMixin:
+        """scikit-learn has no callbacks yet."""
+
+
+TASKS = 100  # of a fit, for callbacks
+
 
 class Interval(_Interval):
     """An interval of numbers, Fractions and those beyond the range of floats included."""
@@ -28,13 +39,40 @@ class Interval(_Interval):
             return super().__contains__(math.inf if value > 0 else -math.inf)
 
 
+@contextmanager
+def callbacks(estimator):
+    """Yield a listener that tells the callbacks of an estimator of releases; None if it has none.
+
+    The listener takes the label of a release and the share of the budget that is left. A task of
+    the fit is a hundredth of the budget, so that a bar shows what is spent: how many releases there
+    will be is not known before.
+    """
+    if not getattr(estimator, "_skl_callbacks", None):
+        yield None
+        return
+    fit, done = estimator._init_callback_context(max_subtasks=TASKS), 0
+    fit.call_on_fit_task_begin(estimator=estimator)
+
+    def released(label, left):
+        nonlocal done
+        while done < int(TASKS * (1 - left)):
+            task = fit.subcontext(task_name=label).call_on_fit_task_begin(estimator=estimator)
+            task.call_on_fit_task_end(estimator=estimator)
+            done += 1
+
+    yield released
+    fit.call_on_fit_task_end(estimator=estimator)
+
+
 __all__ = [
     "BaseComposition",
+    "CallbackSupportMixin",
     "HasMethods",
     "Interval",
     "RealNotInt",
     "StrOptions",
     "VisualBlock",
+    "callbacks",
     "fit_context",
     "output_config",
     "safe_indexing",

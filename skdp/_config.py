@@ -5,7 +5,7 @@ from contextvars import ContextVar
 
 __all__ = ["config_context", "get_config", "set_config"]
 
-_ALLOWED = {"invalid_rows": ("error", "ignore"), "debug": (False, True)}
+_ALLOWED = {"invalid_rows": ("error", "ignore"), "debug": (False, True), "progress": (False, True)}
 _process = {name: values[0] for name, values in _ALLOWED.items()}
 _context = ContextVar("skdp_config", default=None)
 
@@ -16,12 +16,12 @@ def get_config():
     Returns
     -------
     config : dict
-        Keys ``invalid_rows`` and ``debug``, see :func:`set_config`.
+        Keys ``invalid_rows``, ``debug`` and ``progress``, see :func:`set_config`.
     """
     return {**_process, **(_context.get() or {})}
 
 
-def set_config(*, invalid_rows=None, debug=None):
+def set_config(*, invalid_rows=None, debug=None, progress=None):
     """Set the configuration of the process: of all threads, those that run already included.
 
     Parameters
@@ -33,6 +33,10 @@ def set_config(*, invalid_rows=None, debug=None):
         is a table like any other; for callers who must not learn even that.
     debug : bool, default=None
         Let exceptions of the private part of a fit through with their traceback. Not private.
+    progress : bool, default=None
+        Tell of every release on the standard error, as a fit makes it: the step of the plan, the
+        share of the budget that is left, the time. Lines for the data holder alone: what they say
+        is in ``privacy_report_``, but when they come depends on the rows (user guide "Progress").
 
     Notes
     -----
@@ -40,16 +44,16 @@ def set_config(*, invalid_rows=None, debug=None):
     holds until its end. A process that is started anew, as some backends of joblib do, has the
     initial configuration; the workers of a fit have that of the fit.
     """
-    _process.update(_checked(invalid_rows=invalid_rows, debug=debug))
+    _process.update(_checked(invalid_rows=invalid_rows, debug=debug, progress=progress))
 
 
 @contextmanager
-def config_context(*, invalid_rows=None, debug=None):
+def config_context(*, invalid_rows=None, debug=None, progress=None):
     """Set the configuration within a ``with`` block, for this thread or task only.
 
     Parameters as in :func:`set_config`.
     """
-    given = _checked(invalid_rows=invalid_rows, debug=debug)
+    given = _checked(invalid_rows=invalid_rows, debug=debug, progress=progress)
     token = _context.set({**(_context.get() or {}), **given})
     try:
         yield

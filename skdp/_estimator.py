@@ -9,12 +9,13 @@ import numpy as np
 from joblib import parallel_config
 from sklearn.base import BaseEstimator
 
-from skdp._compat import Interval, VisualBlock, fit_context
+from skdp._compat import CallbackSupportMixin, Interval, VisualBlock, callbacks, fit_context
 from skdp._config import get_config
 from skdp._curator import WORTH_LITTLE, make_curator
 from skdp._grant import Grant
 from skdp._local import KeepsLocal, Local
 from skdp._numbers import PlainNumbers
+from skdp._progress import lines, tell
 from skdp._schema import read_rows
 from skdp._threads import is_quiet, quiet
 from skdp.accounting import PrivacyLedger
@@ -40,7 +41,7 @@ WITHHELD = (
 )
 
 
-class PrivateEstimator(KeepsLocal, PlainNumbers, BaseEstimator):
+class PrivateEstimator(KeepsLocal, PlainNumbers, CallbackSupportMixin, BaseEstimator):
     """Base of all private estimators.
 
     A subclass has the parameters ``epsilon``, ``delta``, ``random_state`` and ``ledger`` and
@@ -96,7 +97,7 @@ class PrivateEstimator(KeepsLocal, PlainNumbers, BaseEstimator):
             raise PlanError("\n".join(["this fit cannot be carried out:", *plan.problems]))
         rows = self._read(self.ledger.present(X) if self._is_granted() else X, y)
         curator = self._curator(plan)
-        with _unchanged(self), self._threads():
+        with self._watched(plan, curator), _unchanged(self), self._threads():
             released = _guarded(self._release, rows, curator)
         for name, value in released.items():
             setattr(self, name, value)
@@ -147,6 +148,16 @@ class PrivateEstimator(KeepsLocal, PlainNumbers, BaseEstimator):
         if self.ledger is not None:
             self.ledger.charge(plan.budget, type(self).__name__, seeded=entropy.seeded)
         return make_curator(plan, entropy)
+
+    @contextmanager
+    def _watched(self, plan, curator):
+        """Tell of releases in this context, unless they are told of by the fit around it."""
+        if self._is_granted() or is_quiet():
+            yield
+            return
+        with callbacks(self) as tasks, lines(type(self).__name__, plan) as text:
+            tell(curator, [tasks, text])
+            yield
 
     def _sk_visual_block_(self):
         return VisualBlock(

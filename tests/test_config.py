@@ -11,17 +11,17 @@ from skdp import PrivateMean
 
 
 def test_context_restores():
-    assert skdp.get_config() == {"invalid_rows": "error", "debug": False}
+    assert skdp.get_config() == {"invalid_rows": "error", "debug": False, "progress": False}
     with skdp.config_context(invalid_rows="ignore", debug=True):
-        assert skdp.get_config() == {"invalid_rows": "ignore", "debug": True}
+        assert skdp.get_config() == {"invalid_rows": "ignore", "debug": True, "progress": False}
         with skdp.config_context(invalid_rows="error"):
-            assert skdp.get_config() == {"invalid_rows": "error", "debug": True}
+            assert skdp.get_config() == {"invalid_rows": "error", "debug": True, "progress": False}
         seen = []
         thread = threading.Thread(target=lambda: seen.append(skdp.get_config()["invalid_rows"]))
         thread.start()
         thread.join()
         assert seen == ["error"]
-    assert skdp.get_config() == {"invalid_rows": "error", "debug": False}
+    assert skdp.get_config() == {"invalid_rows": "error", "debug": False, "progress": False}
 
 
 def test_a_context_restores_after_an_exception():
@@ -34,8 +34,8 @@ def test_what_is_set_in_a_context_is_set_for_the_process():
     try:
         with skdp.config_context(invalid_rows="ignore"):
             skdp.set_config(invalid_rows="error", debug=True)
-            assert skdp.get_config() == {"invalid_rows": "ignore", "debug": True}
-        assert skdp.get_config() == {"invalid_rows": "error", "debug": True}
+            assert skdp.get_config() == {"invalid_rows": "ignore", "debug": True, "progress": False}
+        assert skdp.get_config() == {"invalid_rows": "error", "debug": True, "progress": False}
     finally:
         skdp.set_config(debug=False)
 
@@ -44,7 +44,7 @@ def test_wrong_values_are_refused_and_change_nothing():
     for change in (skdp.set_config, lambda **given: skdp.config_context(**given).__enter__()):
         with pytest.raises(ValueError, match="invalid_rows must be one of"):
             change(debug=True, invalid_rows="drop")
-        assert skdp.get_config() == {"invalid_rows": "error", "debug": False}
+        assert skdp.get_config() == {"invalid_rows": "error", "debug": False, "progress": False}
 
 
 def refusal(X):

@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import get_tags
 
+from skdp._config import config_context
 from skdp._curator import replaced_curator
 from skdp._local import Local
 from skdp.audit._fingerprint import fingerprint, kept_elsewhere, state
@@ -63,7 +64,8 @@ def recorded_fit(estimator, data, transcript, *, seed=0, coins=None, entropy=Non
         return curators[-1]
 
     error = None
-    with replaced_curator(make), warnings.catch_warnings():
+    silent = config_context(progress=False)  # lines would tell the time
+    with silent, replaced_curator(make), warnings.catch_warnings():
         warnings.simplefilter("ignore", SeededNoiseWarning)
         warnings.simplefilter(doubts, UselessReleaseWarning)
         try:

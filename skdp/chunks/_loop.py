@@ -8,6 +8,7 @@ from functools import reduce
 
 from joblib import effective_n_jobs
 
+from skdp._progress import counted
 from skdp._threads import at_rows, one_blas_thread, one_openmp_thread
 
 __all__ = ["CHANGED", "merged", "statistic_of", "threaded"]
@@ -65,6 +66,6 @@ def threaded(tasks):
 
 def merged(results, merge):
     """Return what ``merge`` makes of all results in their order, None of none."""
-    with closing(results):
+    with closing(counted(results)) as results:
         first = next(results, None)
         return first if first is None else reduce(merge, results, first)

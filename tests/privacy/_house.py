@@ -8,10 +8,14 @@ RANDOMNESS = {
     "cluster/friendly/_parts.py": "public seeds of oracles, from a hash",
     "_public.py": "public choices, functions of public numbers",
 }
-CLOCKS = {"accounting/_ledger_file.py": "lines of a ledger carry their time"}
+CLOCKS = {
+    "accounting/_ledger_file.py": "lines of a ledger carry their time",
+    "_progress.py": "tells the data holder how long a fit has taken, if asked to",
+}
 LOGS = {"audit/_observe.py": "listens to what a fit logs"}
 STDOUT = {
     "__main__.py": "the command line",
+    "_progress.py": "tells of releases on the standard error, if asked to",
     "_show_versions.py": "prints versions for a bug report",
     "pipeline/_private_pipeline.py": "tells names and shares of steps, if asked to",
 }
@@ -228,6 +232,7 @@ BASE = {
     "_display",
     "_local",
     "_numbers",
+    "_progress",
     "_public",
     "_render",
     "_row_methods",
@@ -255,6 +260,7 @@ IMPORTS = {
     "_display": set(),
     "_local": set(),
     "_numbers": {"_compat"},
+    "_progress": {"_config"},
     "_public": {"_numbers"},
     "_render": set(),
     "_pieces": {"chunks"},
@@ -268,7 +274,7 @@ IMPORTS = {
     "accounting": {"accounting", "mechanisms", "exceptions", "_render", "_ledger_view"},
     "_books": {"mechanisms", "exceptions"},
     "_curator": {"_books", "accounting", "mechanisms", "exceptions"},
-    "chunks": {"chunks", "mechanisms", "_threads"},
+    "chunks": {"chunks", "mechanisms", "_progress", "_threads"},
     "scales": {"scales", "chunks", "mechanisms"},
     "columns": {"columns", "scales", "chunks", "mechanisms", "accounting"},
     "friendly": {"friendly", "chunks", "mechanisms", "accounting", "_local"},
