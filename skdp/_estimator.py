@@ -3,7 +3,7 @@
 import sys
 import warnings
 from contextlib import contextmanager, nullcontext
-from numbers import Real
+from numbers import Integral, Real
 
 import numpy as np
 from joblib import parallel_config
@@ -62,6 +62,11 @@ class PrivateEstimator(KeepsLocal, PlainNumbers, CallbackSupportMixin, BaseEstim
     _parameter_constraints: dict = {
         "epsilon": [Interval(Real, 0, None, closed="neither")],
         "delta": [Interval(Real, 0, 1, closed="left")],
+        "n_jobs": [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(Integral, None, -1, closed="right"),
+            None,
+        ],
         "random_state": ["random_state"],
         "ledger": [PrivacyLedger, Grant, None],
     }

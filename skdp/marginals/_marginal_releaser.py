@@ -80,6 +80,9 @@ class MarginalReleaser(MarginalAnswers, PrivateEstimator):
         by more than a factor e^epsilon, up to ``delta``.
     delta : float, default=1e-6
         Privacy parameter in (0, 1); choose it well below one over the number of rows.
+    n_jobs : int, default=None
+        Threads that share the rows; the result is the same for any number. None is 1 unless within
+        :func:`joblib.parallel_config`, -1 all cores.
     random_state : int, RandomState instance or None, default=None
         None draws noise from the operating system. Anything else makes the result reproducible
         and not private: for tests and documentation.
@@ -176,6 +179,7 @@ class MarginalReleaser(MarginalAnswers, PrivateEstimator):
         nonnegative=False,
         epsilon=1.0,
         delta=1e-6,
+        n_jobs=None,
         random_state=None,
         ledger=None,
     ):
@@ -188,6 +192,7 @@ class MarginalReleaser(MarginalAnswers, PrivateEstimator):
         self.nonnegative = nonnegative
         self.epsilon = epsilon
         self.delta = delta
+        self.n_jobs = n_jobs
         self.random_state = random_state
         self.ledger = ledger
 
