@@ -16,13 +16,8 @@ from skdp.accounting._parts import worth
 from skdp.accounting._plan import Plan
 from skdp.accounting._report import Charge, PrivacyReport
 from skdp.exceptions import BudgetExceeded, PlanError
-from skdp.mechanisms import (
-    RowKeys,
-    SeededEntropy,
-    exponential_choice,
-    rounded_gaussian,
-    rounded_laplace,
-)
+from skdp.mechanisms import RowKeys, exponential_choice, rounded_gaussian, rounded_laplace
+from skdp.mechanisms._entropy import SeededEntropy
 from skdp.mechanisms._exact import exact, sqrt_down, sqrt_up
 from skdp.mechanisms._matrices import DOUBT, LEAST_LOG, noisy_factor
 

@@ -61,8 +61,6 @@ UNNAMED = {
     "gaussian_delta": {"sigma", "sensitivity"},
     "gaussian_epsilon": {"sigma", "sensitivity"},
     "gdp_composition": {"mus"},
-    "highest_window": {"counts"},
-    "squared_distance": {"a", "b", "law"},
 }
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from skdp.chunks import map_merge
 from skdp.mechanisms import finite_rows
 from skdp.mechanisms._exact import sqrt_up
-from skdp.scales import grid_bits
+from skdp.scales._grid_bits import grid_bits
 
 __all__ = ["Moments", "bounded_moments", "bounded_sums"]
 

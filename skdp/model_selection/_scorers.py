@@ -14,7 +14,7 @@ from skdp.exceptions import PlanError
 from skdp.mechanisms import row_norms
 from skdp.mechanisms._exact import sqrt_up
 from skdp.model_selection._densities import is_mixture, mixture_log_density
-from skdp.rowwise import each_row
+from skdp.rowwise._map import each_row
 from skdp.scales import LogBins, read_scale
 
 __all__ = [

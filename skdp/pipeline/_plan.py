@@ -7,7 +7,8 @@ from numbers import Real
 from skdp._grant import Grant
 from skdp._render import table_html
 from skdp.accounting import Budget, Plan, PrivacyLedger, Step, mixed_budget, part_of
-from skdp.contracts import Rows, chain_problems, contract_of, parts_of
+from skdp.contracts import Rows, contract_of
+from skdp.contracts._chain import chain_problems, parts_of
 from skdp.exceptions import PlanError
 from skdp.pipeline._tree import is_inside, prepared, spending, unfold
 

@@ -7,7 +7,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from skdp._compat import StrOptions, fit_context
 from skdp._numbers import PlainNumbers
 from skdp.contracts import Contract, Rows
-from skdp.rowwise import MIXES, SAME, form_of, made_up_rows, map_rows, probe
+from skdp.rowwise._form import form_of
+from skdp.rowwise._lint import MIXES, SAME, probe
+from skdp.rowwise._made_up import made_up_rows
+from skdp.rowwise._map import map_rows
 
 __all__ = ["RowMap"]
 

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from skdp.cluster.friendly import part_order
+from skdp.cluster.friendly._parts import part_order
 from skdp.mechanisms import finite_rows
 
 __all__ = ["average_distance", "exact_average", "part_matrices"]
