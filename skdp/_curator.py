@@ -84,7 +84,7 @@ def _alone(method):
 
 @dataclass(frozen=True)
 class Release:
-    """A released value and the law of its noise.
+    """A released value and the law of its noise: see :class:`skdp.base.PrivateEstimator`.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ class Owners:
 
 
 class Curator:
-    """Draws noise and charges for it in one call.
+    """Draws noise and charges for it in one call: see :class:`skdp.base.PrivateEstimator`.
 
     Parameters
     ----------

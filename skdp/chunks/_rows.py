@@ -18,6 +18,14 @@ class ArrayRows:
         Never written to, never kept beyond the fit.
     block_rows : int, default=None
         Rows per block; by default about 16 MB, a public function of the number of columns.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.base import ArrayRows, map_merge
+    >>> rows = ArrayRows(np.arange(10.0).reshape(5, 2), block_rows=2)
+    >>> map_merge(rows, lambda start, block: len(block), lambda a, b: a + b)
+    5
     """
 
     def __init__(self, X, *, block_rows=None):

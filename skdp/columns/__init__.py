@@ -3,17 +3,13 @@
 Engines: functions of rows, public parameters and noise.
 """
 
-from skdp.columns._locate import Located, locate_columns, locating_steps
 from skdp.columns._pair import Moments, bounded_moments, bounded_sums
 from skdp.columns._ranks_search import find_quantiles, rank_steps
 
 __all__ = [
-    "Located",
     "Moments",
     "bounded_moments",
     "bounded_sums",
     "find_quantiles",
-    "locate_columns",
-    "locating_steps",
     "rank_steps",
 ]

@@ -5,9 +5,8 @@ from dataclasses import replace
 import numpy as np
 
 from skdp.accounting import Step
-from skdp.columns import locate_columns, locating_steps
 from skdp.columns._boxed import BoxedRows
-from skdp.columns._locate import survey_share
+from skdp.columns._locate import locate_columns, locating_steps, survey_share
 from skdp.columns._survey import CELLS, survey_columns
 from skdp.location._column_noise import ColumnNoise
 from skdp.location._counted import release_count

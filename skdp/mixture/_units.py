@@ -9,8 +9,8 @@ from skdp.chunks._rows import MappedRows
 from skdp.location._locate import draw_sample
 from skdp.mechanisms import finite_rows
 from skdp.mechanisms._exact import sqrt_up
-from skdp.scales import RING_SENSITIVITY_SQUARED, LogBins, count_rows, read_scale
-from skdp.scales._ring import ring_blocks
+from skdp.scales import LogBins, count_rows, read_scale
+from skdp.scales._ring import RING_SENSITIVITY_SQUARED, ring_blocks
 
 __all__ = ["UnitRows", "column_units", "in_units", "unit_steps"]
 

@@ -20,6 +20,14 @@ class PipelineCheck(list):
         Each with the way out.
     cost : str
         What a fit costs in all.
+
+    Examples
+    --------
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from skdp import PrivateMean, check_pipeline
+    >>> len(check_pipeline(make_pipeline(StandardScaler(), PrivateMean())))
+    1
     """
 
     def __init__(self, problems, cost):

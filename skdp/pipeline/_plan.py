@@ -35,6 +35,13 @@ class PipelinePlan(Plan):
         As for a Plan.
     lines : tuple of Split
         All steps in order; those that spend have a share.
+
+    Examples
+    --------
+    >>> from skdp import PrivateMean, PrivateStandardScaler, make_private_pipeline
+    >>> plan = make_private_pipeline(PrivateStandardScaler(), PrivateMean()).plan()
+    >>> len(plan.lines), plan.problems
+    (2, ())
     """
 
     lines: tuple = ()

@@ -13,8 +13,7 @@ from skdp._schema import validated_rows
 from skdp.chunks import ArrayRows
 from skdp.contracts import BoundedStatistic, Contract, Rows
 from skdp.location._public import column_vector
-from skdp.sensitivity import STATISTICS
-from skdp.sensitivity._bounded import bounded_column
+from skdp.sensitivity._bounded import STATISTICS, bounded_column
 
 __all__ = ["BoundedValues", "SensitivityPreprocessor"]
 

@@ -1,7 +1,6 @@
 """Sensitivity preprocessing: bounded statistics of unbounded data."""
 
 from skdp.sensitivity._bounded import (
-    STATISTICS,
     BoundedRelease,
     BoundedValue,
     bounded_statistic,
@@ -18,7 +17,6 @@ from skdp.sensitivity._personal_groups import PersonalStatistic, personal_median
 from skdp.sensitivity._windows import Quantile, TrimmedMean, WinsorisedMean
 
 __all__ = [
-    "STATISTICS",
     "BoundedRelease",
     "BoundedValue",
     "PersonalBudgets",

@@ -17,7 +17,8 @@ from skdp.preprocessing import (
     PrivateStandardScaler,
     SensitivityPreprocessor,
 )
-from skdp.sensitivity import STATISTICS, Quantile, TrimmedMean, bounded_statistic
+from skdp.sensitivity import Quantile, TrimmedMean, bounded_statistic
+from skdp.sensitivity._bounded import STATISTICS
 
 pytestmark = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")
 
