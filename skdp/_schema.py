@@ -4,7 +4,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdp._config import get_config
-from skdp.chunks import ArrayRows, source_of
+from skdp.chunks import ArrayRows
+from skdp.chunks._sources import source_of
 
 __all__ = ["later_rows", "look_at", "read_rows", "validated_rows", "validated_table"]
 

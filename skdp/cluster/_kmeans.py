@@ -242,7 +242,7 @@ class FriendlyCoreKMeans(CentersMixin, PublicPlace, PrivateEstimator):
             return Plan(budget, (*locate_steps(), *places_steps(), *refine_steps()))
         if self.method != "friendly":
             return Plan(budget, density_steps())
-        from skdp.cluster.friendly import kmeans_road_steps
+        from skdp.cluster.friendly._road import kmeans_road_steps
 
         self._check_road()
         steps, events = kmeans_road_steps(budget, self.n_clusters)
@@ -320,7 +320,7 @@ class FriendlyCoreKMeans(CentersMixin, PublicPlace, PrivateEstimator):
             return public_centers("init", self.init, (k, d))
         if self.method != "friendly":
             return None
-        from skdp.cluster.friendly import kmeans_road
+        from skdp.cluster.friendly._road import kmeans_road
 
         return kmeans_road(
             rows, curator, located, k, n_parts=self.n_parts, seed=seed, n_jobs=self.n_jobs

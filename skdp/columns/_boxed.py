@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from skdp.chunks import MappedRows
+from skdp.chunks._rows import MappedRows
 from skdp.mechanisms import finite_rows
 
 __all__ = ["BoxedRows"]
@@ -19,7 +19,7 @@ class BoxedRows(MappedRows):
 
     Notes
     -----
-    **Privacy**: entry by entry, see :class:`skdp.chunks.MappedRows`. A row that holds NaN or
+    **Privacy**: entry by entry, see :class:`skdp.chunks._rows.MappedRows`. A row that holds NaN or
     infinity becomes NaN: it stays absent.
     """
 

@@ -19,7 +19,8 @@ from skdp.location._column_noise import (
 from skdp.location._descent import LARGEST
 from skdp.location._places import NOTHING, TOO_WIDE, Place, Searcher, place_steps
 from skdp.location._public import bounds_vectors, column_vector
-from skdp.sensitivity import bounded_column, release_bounded
+from skdp.sensitivity import release_bounded
+from skdp.sensitivity._bounded import bounded_column
 
 __all__ = [
     "CLEAR",
@@ -44,7 +45,7 @@ class ColumnEstimator(PrivateEstimator):
     A subclass writes
 
     ``_statistics()``
-        the statistics, as :func:`skdp.sensitivity.bounded_column` takes them;
+        the statistics, as :func:`skdp.sensitivity._bounded.bounded_column` takes them;
     ``_search(searcher)``
         where they are: a Place with as many entries as there are statistics and columns, or None
         for nowhere;

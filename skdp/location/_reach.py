@@ -7,8 +7,9 @@ import numpy as np
 from scipy.special import ndtri
 
 from skdp.chunks import map_merge
-from skdp.columns import OctaveCells, read_tail, stands_out
-from skdp.columns._evidence import WIDTHS
+from skdp.columns._cells import OctaveCells
+from skdp.columns._evidence import WIDTHS, stands_out
+from skdp.columns._tail import read_tail
 from skdp.location._clip import Clip
 from skdp.mechanisms import finite_rows
 from skdp.scales import Reading

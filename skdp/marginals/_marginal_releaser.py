@@ -12,7 +12,8 @@ from skdp._config import get_config
 from skdp._estimator import PrivateEstimator
 from skdp._schema import look_at
 from skdp.accounting import Budget, Plan, Step
-from skdp.chunks import schema_of, source_of
+from skdp.chunks._raw import schema_of
+from skdp.chunks._sources import source_of
 from skdp.marginals._allocation import expected_loss, noise_sd, replace_one_factor, shares_for
 from skdp.marginals._answers import MarginalAnswers
 from skdp.marginals._domain import read_domain, read_workload

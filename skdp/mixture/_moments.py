@@ -9,7 +9,7 @@ from skdp.chunks import map_merge
 from skdp.cluster._lattice import Lattice
 from skdp.mechanisms._exact import sqrt_up
 from skdp.mechanisms._norms import fold
-from skdp.scales import grid_bits
+from skdp.scales._grid_bits import grid_bits
 
 __all__ = [
     "FirstWeight",

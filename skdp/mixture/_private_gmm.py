@@ -289,7 +289,8 @@ class PrivateGMM(MixtureMixin, PublicPlace, PrivateEstimator):
         if self.method != "friendly":
             curator.decide(COUNTS)
             return None
-        from skdp.cluster.friendly import friendly_centers, parts_for, pca_oracle
+        from skdp.cluster.friendly import friendly_centers, pca_oracle
+        from skdp.cluster.friendly._road import parts_for
 
         road = replace(curator.budget, amount=curator.budget.amount * FRIENDLY)
         enough = partial(

@@ -13,13 +13,8 @@ from skdp._local import Local
 from skdp._pieces import source_for
 from skdp.accounting import Budget, Plan
 from skdp.contracts import Contract, Core, Rows
-from skdp.friendly import (
-    DistancePredicate,
-    LocalCore,
-    friendly_core,
-    friendly_core_plan,
-    row_bound,
-)
+from skdp.friendly import DistancePredicate, LocalCore, friendly_core, friendly_core_plan
+from skdp.friendly._core import row_bound
 from skdp.location._friendly import find_friend_radius, friend_radius_steps
 from skdp.preprocessing._row_set import RowSet
 

@@ -10,7 +10,7 @@ from skdp.location._column_noise import check_strength, column_budget
 from skdp.location._public import bounds_vectors
 from skdp.location._rank_release import rank_plan_steps, release_quantiles
 from skdp.preprocessing._scaler import Scaler
-from skdp.sensitivity import release_mechanism
+from skdp.sensitivity._bounded import release_mechanism
 
 __all__ = ["PrivateRobustScaler"]
 

@@ -12,7 +12,7 @@ from skdp._numbers import PlainNumbers
 from skdp._schema import read_rows
 from skdp.contracts import BoundedStatistic, Contract, Rows
 from skdp.location._public import column_vector
-from skdp.sensitivity import STATISTICS, bounded_column
+from skdp.sensitivity._bounded import STATISTICS, bounded_column
 
 __all__ = ["BoundedValues", "SensitivityPreprocessor"]
 

@@ -53,6 +53,13 @@ class BoundedValue:
     unit, origin : float
         Public: the statistic is ``origin + unit * value``.
     statistic : str
+
+    Examples
+    --------
+    >>> from skdp.sensitivity import bounded_statistic
+    >>> value = bounded_statistic([1.0, 2.0, 3.0, 1e9], "median", sensitivity=0.5)
+    >>> value.sensitivity * value.unit
+    0.5
     """
 
     value: int = field(repr=False)
@@ -74,6 +81,17 @@ class BoundedRelease(NamedTuple):
     scales : ndarray of shape (k,)
         Standard deviations (Gaussian) or scales (Laplace) of the noise.
     law : {"gaussian", "laplace"}
+
+    Examples
+    --------
+    >>> from skdp.audit import CannedCurator
+    >>> from skdp.base import Budget, Plan, Step
+    >>> from skdp.sensitivity import bounded_statistic, release_bounded
+    >>> curator = CannedCurator(Plan(Budget.pure(1.0), (Step("mean", "laplace"),)))
+    >>> value = bounded_statistic([1.0, 2.0, 3.0], "median", sensitivity=0.5)
+    >>> release = release_bounded([value], curator, share=1, label="mean")
+    >>> release.law, release.scales.round(2).tolist()
+    ('laplace', [0.5])
     """
 
     values: np.ndarray

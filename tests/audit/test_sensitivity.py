@@ -14,9 +14,8 @@ from skdp.audit import (
     check_replay,
     conditional_sensitivity,
     examine_pair,
-    squared_distance,
 )
-from skdp.audit._transcript import exactly
+from skdp.audit._transcript import exactly, squared_distance
 from skdp.exceptions import AuditFailure
 from tests._curators import GAUSSIAN, canned
 from tests._estimators import ESTIMATORS, EXPENSIVE

@@ -7,7 +7,7 @@ from sklearn.base import clone
 
 import skdp
 from skdp.audit import conditional_sensitivity, non_interference
-from skdp.contracts import chain_problems
+from skdp.contracts._chain import chain_problems
 from skdp.exceptions import SeededNoiseWarning
 from skdp.location import (
     PrivateMedian,

@@ -3,13 +3,8 @@ import numpy as np
 import pytest
 from scipy.stats import chi2, chi2_contingency, kstest, laplace, norm
 
-from skdp.mechanisms import (
-    SeededEntropy,
-    SystemEntropy,
-    _noise,
-    rounded_gaussian,
-    rounded_laplace,
-)
+from skdp.mechanisms import _noise, rounded_gaussian, rounded_laplace
+from skdp.mechanisms._entropy import SeededEntropy, SystemEntropy
 from tests._attacks import precision_attack
 
 SAMPLERS = [(rounded_gaussian, norm), (rounded_laplace, laplace)]

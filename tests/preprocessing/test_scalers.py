@@ -7,7 +7,8 @@ from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
 import skdp
 from skdp import PrivateMean
 from skdp.audit import conditional_sensitivity, non_interference
-from skdp.contracts import Rows, chain_problems, contract_of
+from skdp.contracts import Rows, contract_of
+from skdp.contracts._chain import chain_problems
 from skdp.preprocessing import (
     PrivateMinMaxScaler,
     PrivateRobustScaler,

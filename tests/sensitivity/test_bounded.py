@@ -6,15 +6,8 @@ import pytest
 
 from skdp.accounting import Budget
 from skdp.chunks import ArrayRows
-from skdp.sensitivity import (
-    STATISTICS,
-    Quantile,
-    TrimmedMean,
-    bounded_column,
-    bounded_statistic,
-    release_bounded,
-    release_mechanism,
-)
+from skdp.sensitivity import Quantile, TrimmedMean, bounded_statistic, release_bounded
+from skdp.sensitivity._bounded import STATISTICS, bounded_column, release_mechanism
 from skdp.sensitivity._grid import Grid, integer_column
 from tests._curators import canned
 
