@@ -13,6 +13,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skdp import (
     FriendlyCoreKMeans,
+    LloydKMeans,
     PrivateGMM,
     PrivateMean,
     PrivatePCA,
@@ -110,8 +111,8 @@ SUBJECTS = [
     PrivateSearchCV(PrivateGMM(n_init=1, max_iter=1), {"n_components": [1, 2]}, mean_trials=2),
     PrivateSearchCV(PrivatePCA(), {"whiten": [False, True]}, scoring=EVEN, mean_trials=2),
     PrivateSearchCV(
-        make_private_pipeline(PrivateStandardScaler(), FriendlyCoreKMeans(n_init=1)),
-        {"friendlycorekmeans__n_clusters": [1, 2]},
+        make_private_pipeline(PrivateStandardScaler(), LloydKMeans(max_iter=1)),
+        {"lloydkmeans__n_clusters": [1, 2]},
         mean_trials=2,
     ),
 ]
