@@ -72,7 +72,6 @@ ESTIMATORS = [
     MarginalReleaser(epsilon=1e4),
     MarginalReleaser(),
     PrivateSearchCV(PrivateMean(), {"trim": [False, True]}, mean_trials=2),
-    PrivateSearchCV(LloydKMeans(max_iter=1), {"n_clusters": [2, 3]}, mean_trials=2),
     make_private_pipeline(PrivateStandardScaler(), LloydKMeans(max_iter=1), epsilon=1e4),
     make_private_pipeline(PrivateStandardScaler(), PrivatePCA()),
 ]
