@@ -271,7 +271,7 @@ NESTED = {
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(name, marks=pytest.mark.slow if name in ("pipeline", "nested") else ())
+        pytest.param(name, marks=pytest.mark.slow if name in ("map first", "nested") else ())
         for name in NESTED
     ],
 )

@@ -123,8 +123,14 @@ def _materialised(mark):
     return pytest.mark.parametrize(names, list(checks_of_all), **mark.kwargs)
 
 
-@_materialised(parametrize_with_checks(SUBJECTS).mark)
+@_materialised(parametrize_with_checks(SUBJECTS[:2]).mark)
 def test_sklearn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@_materialised(parametrize_with_checks(SUBJECTS[2:]).mark)
+def test_sklearn_checks_of_a_pipeline(estimator, check):
     check(estimator)
 
 
