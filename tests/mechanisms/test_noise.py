@@ -46,6 +46,11 @@ def _oracle(law, scale, words):
     raise AssertionError("the words decide nothing")
 
 
+EDGES = pytest.mark.parametrize(
+    "scale", [0.5, *(pytest.param(s, marks=pytest.mark.slow) for s in (5.3, 1e3, 2.0**20)), 2.0**40]
+)
+
+
 def _words_at_boundary(law, scale, n):
     """The first two words of the uniform at which the magnitude passes n + 1/2."""
     with mpmath.workdps(100):
@@ -55,7 +60,7 @@ def _words_at_boundary(law, scale, n):
 
 
 @LAWS
-@pytest.mark.parametrize("scale", [0.5, 5.3, 1e3, 2.0**20, 2.0**40])
+@EDGES
 def test_words_at_rounding_boundaries(sampler, law, scale):
     seen = set()
     body = {0, 1, int(0.01 * scale), int(0.7 * scale), int(2.9 * scale), int(4.8 * scale)}
@@ -75,7 +80,7 @@ def test_words_at_rounding_boundaries(sampler, law, scale):
 
 
 @LAWS
-@pytest.mark.parametrize("scale", [0.5, 5.3, 1e3, 2.0**20, 2.0**40])
+@EDGES
 def test_deepest_and_shallowest_words(sampler, law, scale):
     edges = [0, 1, 2, 3, 2**43 - 2, 2**43 - 1, 2**43, 2**43 + 1, 2**64 - 2, 2**64 - 1]
     for first in edges:
