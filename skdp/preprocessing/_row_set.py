@@ -22,7 +22,7 @@ class RowSet:
             digests(block[mask[start : start + len(block)]], salts)
             for start, block in rows.blocks()
         ]
-        self._members = np.unique(np.concatenate(parts)) if parts else np.empty(0, np.uint64)
+        self._members = np.sort(np.concatenate(parts)) if parts else np.empty(0, np.uint64)
 
     def holds(self, X):
         """Tell for each row of X whether it is a member, bit for bit."""
