@@ -17,7 +17,7 @@ from tests.cluster import test_lockstep, test_public_place, test_second_look
 from tests.columns import test_locate, test_pair, test_ranks
 from tests.covariance import test_bounded, test_sparse
 from tests.denoising import test_rules, test_users
-from tests.friendly import test_certified_core, test_plain_numbers
+from tests.friendly import test_certified_core, test_distance, test_plain_numbers
 from tests.marginals import test_marginal_releaser
 from tests.mechanisms import test_noise
 from tests.privacy._fits import expect, passes
@@ -46,7 +46,7 @@ def users_apart(subject):
 
 
 def certified_cores(subject):
-    """S8: noise is calibrated to the predicate under which a core was made, at any size."""
+    """S8: friends are those of the predicate that the noise for a core is calibrated to."""
     for radius in (6.0, 1e200):
         passes(
             test_certified_core.test_noise_is_calibrated_to_the_radius_under_which_the_core_was_made,
@@ -60,6 +60,7 @@ def certified_cores(subject):
         test_plain_numbers.test_weights_of_a_soft_core_are_those_that_the_sensitivity_speaks_of
     )
     passes(weights, np.uint8)
+    passes(test_distance.test_products_in_single_precision_are_no_proof_next_to_the_radius, 10)
 
 
 def one_budget(subject):
