@@ -85,6 +85,7 @@ def integer_column(rows, grid, column):
     """
 
     def statistic(start, block):
-        return [grid.integers(block[finite_rows(block), column])]
+        finite = finite_rows(block)
+        return [grid.integers(block[:, column] if finite.all() else block[finite, column])]
 
     return np.concatenate(map_merge(rows, statistic, list.__add__))
