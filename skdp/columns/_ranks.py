@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from skdp.chunks import map_merge
-from skdp.columns._strips import strips
+from skdp.chunks._strips import strips
 
 __all__ = ["Ranks", "before", "cell_counts"]
 

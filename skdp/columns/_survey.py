@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from skdp.chunks import map_merge
+from skdp.chunks._strips import strips
 from skdp.columns._cells import OctaveCells
 from skdp.columns._evidence import stands_out
-from skdp.columns._strips import strips
 
 __all__ = ["CELLS", "Survey", "column_counts", "survey_columns"]
 

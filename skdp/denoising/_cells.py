@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from skdp.chunks import map_merge
-from skdp.columns._strips import strips
+from skdp.chunks._strips import strips
 from skdp.mechanisms import finite_rows
 
 __all__ = ["Cells", "Edges", "Levels"]

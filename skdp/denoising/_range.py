@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 
 from skdp.chunks import map_merge
-from skdp.columns._strips import strips
+from skdp.chunks._strips import strips
 from skdp.denoising._count_noise import released
 from skdp.scales import LogBins, count_rows, read_scale
 from skdp.scales._bisection import LEVELS

@@ -7,9 +7,9 @@ import numpy as np
 from scipy.special import ndtri
 
 from skdp.chunks import map_merge
+from skdp.chunks._strips import strips
 from skdp.columns import OctaveCells, magnitude_cells, read_tail, stands_out
 from skdp.columns._evidence import WIDTHS
-from skdp.columns._strips import strips
 from skdp.location._clip import Clip
 from skdp.scales import Reading
 

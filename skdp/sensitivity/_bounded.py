@@ -15,9 +15,10 @@ from skdp.sensitivity._closed import (
     bounded_sum,
 )
 from skdp.sensitivity._grid import Grid, integer_column
+from skdp.sensitivity._mean import bounded_mean
 from skdp.sensitivity._path import bounded_ordered
 from skdp.sensitivity._spread import StandardDeviation, SumOfSquares, Variance, bounded_spread
-from skdp.sensitivity._windows import Mean, Midrange
+from skdp.sensitivity._windows import Midrange
 
 __all__ = [
     "STATISTICS",
@@ -32,10 +33,9 @@ __all__ = [
 BITS = 10  # a sensitivity is 2^10 grid units, for squares and sums 2^20
 ROOT_BITS = 6  # entries for a standard deviation are that much coarser than itself
 
-ORDERED = {"mean": Mean(), "midrange": Midrange()}
-CLOSED = {"median": bounded_median, "max": bounded_max, "min": bounded_min}
+EXTREMES = {"max": bounded_max, "min": bounded_min}
 SQUARES = {"variance": Variance(), "sum_of_squares": SumOfSquares()}
-STATISTICS = (*ORDERED, *CLOSED, "sum", "range", "std", *SQUARES)
+STATISTICS = ("mean", "midrange", "median", *EXTREMES, "sum", "range", "std", *SQUARES)
 
 
 @dataclass(frozen=True)
@@ -207,22 +207,27 @@ def _bounded(integers, statistic, sensitivity, center):
     fine = 2**BITS
     if name in SQUARES:
         grid = Grid(center, math.sqrt(D) / fine, bits=31)
-        s = _sorted(integers(grid))
-        g = bounded_spread(s, SQUARES[name], sensitivity=fine**2)
+        g = bounded_spread(integers(grid), SQUARES[name], sensitivity=fine**2)
         return BoundedValue(g, fine**2, D / fine**2, 0.0, name)
     if name == "std":
         grid = Grid(center, D / fine * 2**ROOT_BITS, bits=31)
-        s = _sorted(integers(grid))
-        g = bounded_spread(s, StandardDeviation(ROOT_BITS), sensitivity=fine)
+        g = bounded_spread(integers(grid), StandardDeviation(ROOT_BITS), sensitivity=fine)
         return BoundedValue(g, fine, D / fine, 0.0, name)
     grid = Grid(center, D / fine)
+    if name in EXTREMES:
+        g = EXTREMES[name](integers(grid), sensitivity=fine, center=0)
+        return BoundedValue(g, fine, grid.unit, grid.origin, name)
+    if name == "mean":
+        g = bounded_mean(integers(grid), sensitivity=fine, center=0)
+        return BoundedValue(g, fine, grid.unit, grid.origin, name)
     s = _sorted(integers(grid))
     if name == "range":
         return BoundedValue(bounded_range(s, sensitivity=fine), fine, grid.unit, 0.0, name)
-    if name in CLOSED:
-        g = CLOSED[name](s, sensitivity=fine, center=0)
+    if name == "median":
+        g = bounded_median(s, sensitivity=fine, center=0)
     else:
-        g = bounded_ordered(s, ORDERED.get(name, statistic), sensitivity=fine, center=0)
+        statistic = Midrange() if name == "midrange" else statistic
+        g = bounded_ordered(s, statistic, sensitivity=fine, center=0)
     return BoundedValue(g, fine, grid.unit, grid.origin, name)
 
 

@@ -7,7 +7,6 @@ from skdp.mechanisms import finite_rows
 __all__ = ["strips"]
 
 STRIP = 2**14  # rows: a column of them stays in the first levels of the cache
-TILE = 2**15  # entries that are turned at once
 
 
 def strips(block, columns=None):
@@ -34,15 +33,4 @@ def strips(block, columns=None):
         finite = finite_rows(part)
         part = part if finite.all() else part[finite]
         part = part if columns is None else part[:, columns]
-        yield _turned(part)
-
-
-def _turned(part):
-    """Return a table of float64 column by column, made tile by tile."""
-    n, k = part.shape
-    if k == 1:
-        return np.ascontiguousarray(part.T, dtype=np.float64)
-    turned, step = np.empty((k, n)), max(16, TILE // k)
-    for start in range(0, n, step):
-        turned[:, start : start + step] = part[start : start + step].T
-    return turned
+        yield np.ascontiguousarray(part.T, dtype=np.float64)
