@@ -13,7 +13,7 @@ from skdp._schema import validated_rows
 from skdp.chunks import ArrayRows
 from skdp.contracts import BoundedStatistic, Contract, Rows
 from skdp.location._public import column_vector
-from skdp.sensitivity import STATISTICS, bounded_column
+from skdp.sensitivity import STATISTICS, bounded_columns
 
 __all__ = ["BoundedValues", "SensitivityPreprocessor"]
 
@@ -119,12 +119,13 @@ class SensitivityPreprocessor(KeepsLocal, PlainNumbers, BaseEstimator):
         sensitivity, center = self._column_vectors(X.shape[1])
         rows = ArrayRows(X)
         with np.errstate(all="ignore"):
-            values = [
-                bounded_column(
-                    rows, j, self.statistic, sensitivity=sensitivity[j], center=center[j]
-                )
-                for j in range(rows.n_features)
-            ]
+            values = bounded_columns(
+                rows,
+                range(rows.n_features),
+                [self.statistic] * rows.n_features,
+                sensitivity=sensitivity,
+                center=center,
+            )
         setattr(self, LOCAL, BoundedValues(values, getattr(self, "feature_names_in_", None)))
         return self
 

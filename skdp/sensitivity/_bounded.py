@@ -14,7 +14,7 @@ from skdp.sensitivity._closed import (
     bounded_range,
     bounded_sum,
 )
-from skdp.sensitivity._grid import Grid, integer_column
+from skdp.sensitivity._grid import Grid, gathered_columns
 from skdp.sensitivity._mean import bounded_mean
 from skdp.sensitivity._path import bounded_ordered
 from skdp.sensitivity._spread import StandardDeviation, SumOfSquares, Variance, bounded_spread
@@ -25,12 +25,14 @@ __all__ = [
     "BoundedRelease",
     "BoundedValue",
     "bounded_column",
+    "bounded_columns",
     "bounded_statistic",
     "release_bounded",
     "release_mechanism",
 ]
 
 BITS = 10  # a sensitivity is 2^10 grid units, for squares and sums 2^20
+AT_ONCE = 8  # columns that are gathered in one pass
 ROOT_BITS = 6  # entries for a standard deviation are that much coarser than itself
 
 EXTREMES = {"max": bounded_max, "min": bounded_min}
@@ -142,7 +144,33 @@ def bounded_column(rows, column, statistic, *, sensitivity, center=0.0):
     -------
     bounded : BoundedValue
     """
-    return _bounded(lambda grid: integer_column(rows, grid, column), statistic, sensitivity, center)
+    one = bounded_columns(rows, [column], [statistic], sensitivity=[sensitivity], center=[center])
+    return one[0]
+
+
+def bounded_columns(rows, columns, statistics, *, sensitivity, center):
+    """Return :func:`bounded_column` of k columns, which may repeat, in few passes over the table.
+
+    Parameters
+    ----------
+    rows : ArrayRows
+        Eight numbers of each are held at once.
+    columns : sequence of int of length k
+    statistics, sensitivity, center : sequences of length k
+
+    Returns
+    -------
+    values : list of BoundedValue
+    """
+    values, each = [None] * len(columns), sorted(set(columns))
+    for start in range(0, len(each), AT_ONCE):
+        together = each[start : start + AT_ONCE]
+        table = dict(zip(together, gathered_columns(rows, together), strict=True))
+        for i in (i for i, column in enumerate(columns) if column in table):
+            values[i] = bounded_statistic(
+                table[columns[i]], statistics[i], sensitivity=sensitivity[i], center=center[i]
+            )
+    return values
 
 
 def release_bounded(values, curator, *, share, label):
