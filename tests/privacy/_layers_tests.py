@@ -22,6 +22,7 @@ from tests.marginals import test_marginal_releaser
 from tests.mechanisms import test_noise
 from tests.privacy._fits import expect, passes
 from tests.scales import test_noise_level
+from tests.sensitivity import test_ends
 
 TABLES_OF_USERS = ("pandas int64", "array int64", "array object")
 CHARGES = """
@@ -98,6 +99,8 @@ def columns(subject):
     passes(clipped)
     passes(test_locate.test_rows_in_a_box_are_functions_of_rows)
     passes(test_bounded.test_neighbours_move_by_at_most_the_sensitivity_and_a_corner_attains_it)
+    passes(test_ends.test_bounds_from_the_ends_hold_on_every_window_of_theirs)
+    passes(test_ends.test_spreads_need_no_order)
     passes(test_sparse.test_the_look_at_sparse_columns_moves_by_at_most_its_sensitivity)
     for law in test_pair.BUDGETS:
         for engine, degree in ((bounded_moments, 1), (bounded_moments, 2), (bounded_sums, 1)):
