@@ -48,20 +48,35 @@ def read_rows(estimator, X):
     ------
     ValueError, TypeError, OSError
     """
-    try:
-        source = source_of(X)
-        if source is None:
-            return ArrayRows(validated_rows(estimator, X))
-        entries = get_config()["invalid_rows"] == "error"
-        nan, infinite = source.look(entries=entries)
-    except TableError as error:
-        raise ValueError(*error.args) from None
+    entries = get_config()["invalid_rows"] == "error"
+    source, nan, infinite = _looked_at(X, entries)
+    if source is None:
+        return ArrayRows(validated_rows(estimator, X))
     if nan or infinite:
         raise ValueError(f"Input X contains {'NaN' if nan else 'infinity'}. {INVALID}")
     if entries and not len(source):
         raise ValueError("X has no rows, and at least one is needed.")
     _set_columns(estimator, source)
     return source
+
+
+def _looked_at(X, entries):
+    """Return the Source of X, None if scikit-learn is to read it, and whether it has NaN, infinity.
+
+    What goes wrong under ``invalid_rows="ignore"`` is told by a constant text.
+    """
+    try:
+        source = source_of(X)
+        return source, *((False, False) if source is None else source.look(entries=entries))
+    except TableError as error:
+        failure = ValueError(*error.args)
+    except (TypeError, ImportError):  # told by types alone
+        raise
+    except Exception:
+        if entries:
+            raise
+        failure = ValueError(UNREADABLE)
+    raise failure
 
 
 def _set_columns(estimator, source):

@@ -1,15 +1,14 @@
 """Rows that come in batches, from any iterable that can be read again."""
 
-from functools import partial
-
-from skdp.chunks._raw import TableError, numbers, schema_of
+from skdp.chunks._raw import PIECE, TableError, schema_of
 from skdp.chunks._rows import Source
 
 __all__ = ["BatchRows", "refuse_one_shot"]
 
 ONE_SHOT = (
-    "X is an iterator, which can be read only once, and a fit reads its rows several times. Pass a "
-    "list of batches, an object whose __iter__ starts anew each time, or the path of parquet files."
+    "X is an iterator or a stream, which can be read only once, and a fit reads its rows several "
+    "times. Pass a list of batches, an object whose __iter__ starts anew each time, a Table of "
+    "Arrow, or the path of parquet files."
 )
 NONE = "X holds no batches, so that its columns are not known: pass one of no rows at least."
 
@@ -29,16 +28,18 @@ class BatchRows(Source):
             raise TableError(NONE)
         schema = schema_of(first)
         super().__init__(len(schema))
-        self.names, self._batches = schema.names, batches
-        self.decode = partial(numbers, schema)
+        self.set_schema(schema)
+        self._batches = batches
 
     def pieces(self):
         """Yield (number of rows, batch)."""
         for batch in self._batches:
+            if not hasattr(batch, "__len__"):
+                raise TableError(PIECE)
             yield len(batch), batch
 
 
 def refuse_one_shot(X):
-    """Raise TypeError for an iterator."""
-    if iter(X) is X:
+    """Raise TypeError for an iterator, and for any other stream of Arrow."""
+    if hasattr(X, "__arrow_c_stream__") or (hasattr(X, "__iter__") and iter(X) is X):
         raise TypeError(ONE_SHOT)

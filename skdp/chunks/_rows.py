@@ -8,6 +8,7 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from skdp.chunks._loop import CHANGED, merged, statistic_of, threaded
+from skdp.chunks._raw import TableError, numbers
 
 __all__ = ["MappedRows", "Rows", "Source", "map_merge"]
 
@@ -53,7 +54,8 @@ class Source(ABC):
     Statistics are computed where the rows are: what is pickled of a source holds none of them.
     """
 
-    names = None  # of the columns, if they have some
+    schema = names = None  # of the columns, if they have some
+    finite = False  # whether their types tell that there is neither NaN nor infinity
 
     def __init__(self, n_features, *, n_rows=None, block_rows=None):
         self.n_features, self.n_rows = n_features, n_rows
@@ -64,6 +66,11 @@ class Source(ABC):
 
     def __reduce__(self):
         return Elsewhere, (self.n_features, self.block_rows)
+
+    def set_schema(self, schema):
+        """Let pieces be tables of this Schema."""
+        self.schema, self.names = schema, schema.names
+        self.decode = partial(numbers, schema)
 
     @abstractmethod
     def pieces(self):
@@ -104,14 +111,21 @@ class Source(ABC):
         Parameters
         ----------
         entries : bool
-            Whether to look at the entries too. If not, a table whose length is known is not read.
+            Whether to look at the entries too. If not, or if types tell that all are finite, a
+            table whose length is known is not read.
 
         Returns
         -------
         nan, infinite : bool
             Whether there are such entries; False if they are not looked at.
+
+        Raises
+        ------
+        TableError
         """
-        if self.n_rows is not None and not entries:
+        if self.schema is not None:
+            self.schema.require_numbers()
+        if self.n_rows is not None and (self.finite or not entries):
             return False, False
         n, nan, infinite = self.map_merge(partial(_seen, entries), _both) or (0, False, False)
         self.n_rows = n
@@ -135,7 +149,7 @@ class Source(ABC):
                 yield partial(statistic_of, statistic, merge, self.decode, start, raw, cuts)
             start += n
         if self.n_rows not in (None, start):
-            raise RuntimeError(CHANGED)
+            raise TableError(CHANGED)
 
 
 class Elsewhere:
