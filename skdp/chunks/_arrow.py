@@ -6,7 +6,6 @@ from functools import partial
 from skdp.chunks._frames import FrameRows
 from skdp.chunks._parquet import StoredFile, groups_of
 from skdp.chunks._parts import Part, PartRows, told
-from skdp.chunks._raw import schema_of
 
 __all__ = ["source"]
 
@@ -36,7 +35,7 @@ def source(X):
     if _is_a(X, "pyarrow.parquet", "ParquetFile"):
         return told(
             FILE,
-            lambda: PartRows(schema_of(X.schema_arrow), groups_of(X.metadata, lambda: X, FILE)),
+            lambda: PartRows(X.schema_arrow.empty_table(), groups_of(X.metadata, lambda: X, FILE)),
         )
     return None
 
@@ -49,8 +48,10 @@ def _of_dataset(X):
     try:
         fragments = list(X.get_fragments())
     except ValueError:  # one that is filtered shows none
-        return PartRows(schema_of(X), [_scanned(X)])
-    return PartRows(schema_of(X), [part for some in fragments for part in _of_fragment(some, X)])
+        return PartRows(X.schema.empty_table(), [_scanned(X)])
+    return PartRows(
+        X.schema.empty_table(), [part for some in fragments for part in _of_fragment(some, X)]
+    )
 
 
 def _of_fragment(fragment, dataset):

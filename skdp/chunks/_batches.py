@@ -1,6 +1,8 @@
 """Rows that come in batches, from any iterable that can be read again."""
 
-from skdp.chunks._raw import PIECE, TableError, schema_of
+from functools import partial
+
+from skdp.chunks._raw import PIECE, TableError, no_rows, numbers, schema_of
 from skdp.chunks._rows import Source
 
 __all__ = ["BatchRows", "refuse_one_shot"]
@@ -28,8 +30,12 @@ class BatchRows(Source):
             raise TableError(NONE)
         schema = schema_of(first)
         super().__init__(len(schema))
-        self.set_schema(schema)
-        self._batches = batches
+        self.names, self._batches, self._head = schema.names, batches, no_rows(first)
+        self.decode = partial(numbers, schema)
+
+    def head(self):
+        """Return no rows of the first batch."""
+        return self._head
 
     def pieces(self):
         """Yield (number of rows, batch)."""

@@ -1,8 +1,10 @@
 """Rows of a frame in memory, of pandas, polars or Arrow, converted block by block."""
 
+from functools import partial
+
 import numpy as np
 
-from skdp.chunks._raw import library, schema_of
+from skdp.chunks._raw import library, no_rows, numbers, schema_of
 from skdp.chunks._rows import Source
 
 __all__ = ["FrameRows", "source"]
@@ -16,11 +18,17 @@ class FrameRows(Source):
     X : DataFrame of pandas or polars, Table or RecordBatch of pyarrow
     """
 
+    random_access = True
+
     def __init__(self, X):
         schema = schema_of(X)
         super().__init__(len(schema), n_rows=len(X))
-        self.set_schema(schema)
+        self.names, self.decode = schema.names, partial(numbers, schema)
         self._X, self._part = X, X.iloc if library(X) == "pandas" else X
+
+    def head(self):
+        """Return no rows of the frame."""
+        return no_rows(self._X)
 
     def pieces(self):
         """Yield (number of rows, part of the frame)."""

@@ -83,10 +83,12 @@ def rows_of_files(paths):
 
     here = LocalFileSystem()
     files = [told(path, StoredFile, here, path) for path in paths]
-    schemas = [schema_of(file.schema) for file in files]
+    schemas = [schema_of(file.schema.empty_table()) for file in files]
     if any(schema != schemas[0] for schema in schemas):
         raise TableError(COLUMNS)
-    return PartRows(schemas[0], [part for file in files for part in file.groups()])
+    return PartRows(
+        files[0].schema.empty_table(), [part for file in files for part in file.groups()]
+    )
 
 
 def _batches(open_file, group, batch_rows):

@@ -2,13 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from itertools import accumulate
 
 import numpy as np
 
 from skdp.chunks._loop import CHANGED
-from skdp.chunks._raw import TableError
-from skdp.chunks._rows import Source
+from skdp.chunks._raw import TableError, numbers, schema_of
+from skdp.chunks._rows import Source, take
 
 __all__ = ["Part", "PartRows", "told"]
 
@@ -52,14 +53,20 @@ class PartRows(Source):
 
     Parameters
     ----------
-    schema : Schema
+    head : table of polars or Arrow
+        Of no rows.
     parts : list of Part
     """
 
-    def __init__(self, schema, parts):
+    def __init__(self, head, parts):
+        schema = schema_of(head)
         super().__init__(len(schema), n_rows=sum(part.n_rows for part in parts))
-        self.set_schema(schema)
-        self._parts = parts
+        self.names, self.decode = schema.names, partial(numbers, schema)
+        self._head, self._parts = head, parts
+
+    def head(self):
+        """Return a table of no rows."""
+        return self._head
 
     def pieces(self):
         """Yield (number of rows, batch)."""
@@ -73,10 +80,11 @@ class PartRows(Source):
         stops = np.fromiter(accumulate(part.n_rows for part in self._parts), np.intp)
         part = np.searchsorted(stops, indices, side="right")
         used, place = np.unique(part, return_inverse=True)
-        few = PartRows(self.schema, [self._parts[i] for i in used])
+        few = PartRows(self._head, [self._parts[i] for i in used])
+        few.decode = self.decode
         lengths = np.array([part.n_rows for part in few._parts], dtype=np.intp)
         behind = (stops[used] - np.cumsum(lengths))[place]
-        return Source.take(few, indices - behind)
+        return take(few, indices - behind)
 
 
 def told(name, function, *args):

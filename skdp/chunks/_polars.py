@@ -4,7 +4,6 @@ from functools import partial
 
 from skdp.chunks._frames import FrameRows
 from skdp.chunks._parts import Part, PartRows, told
-from skdp.chunks._raw import schema_of
 
 __all__ = ["source"]
 
@@ -25,9 +24,13 @@ def source(X):
         return FrameRows(X)
     if not isinstance(X, polars.LazyFrame):
         return None
-    schema = schema_of(told(QUERY, X.collect_schema().to_frame))
+    head = told(QUERY, _head, X)
     n_rows = told(QUERY, _collect, X.select(polars.len())).item()
-    return PartRows(schema, [Part(n_rows, partial(_batches, X, n_rows), QUERY)])
+    return PartRows(head, [Part(n_rows, partial(_batches, X, n_rows), QUERY)])
+
+
+def _head(query):
+    return query.collect_schema().to_frame()
 
 
 def _batches(query, n_rows, batch_rows):

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["Schema", "TableError", "library", "numbers", "schema_of"]
+__all__ = ["Schema", "TableError", "column_type", "library", "no_rows", "numbers", "schema_of"]
 
 COLUMNS = (
     "a piece of the table has other columns than the first: all pieces must have the same names "
@@ -48,12 +48,12 @@ class Schema:
 
 def library(raw):
     """Return "pandas", "polars" or "pyarrow" for their tables, else "numpy"; imports nothing."""
-    root = type(raw).__module__.partition(".")[0]
-    return root if root in ("pandas", "polars", "pyarrow") else "numpy"
+    roots = (base.__module__.partition(".")[0] for base in type(raw).__mro__)
+    return next((root for root in roots if root in ("pandas", "polars", "pyarrow")), "numpy")
 
 
 def schema_of(raw):
-    """Return the Schema of a piece, or of a schema of Arrow: types and shapes alone decide."""
+    """Return the Schema of a piece, which types and shapes alone decide."""
     kind = library(raw)
     if kind == "numpy":
         if not isinstance(raw, np.ndarray) or raw.ndim != 2:
@@ -65,8 +65,25 @@ def schema_of(raw):
     if kind == "polars":
         numeric = tuple(t.is_numeric() or str(t) == "Boolean" for t in raw.dtypes)
         return Schema(tuple(raw.columns), numeric)
-    schema = getattr(raw, "schema", raw)
-    return Schema(tuple(schema.names), tuple(map(_is_number, schema.types)))
+    return Schema(tuple(raw.schema.names), tuple(map(_is_number, raw.schema.types)))
+
+
+def no_rows(raw):
+    """Return a table of no rows with the columns of a piece; of Arrow, a Table."""
+    kind = library(raw)
+    if kind == "pyarrow":
+        return raw.schema.empty_table()
+    return raw.iloc[:0] if kind == "pandas" else raw[:0]
+
+
+def column_type(raw, column):
+    """Return the name of the type of a column of a piece, as its library names it."""
+    kind = library(raw)
+    if kind == "numpy":
+        return str(raw.dtype)
+    if kind == "pandas":
+        return str(raw.dtypes.iloc[column])
+    return str(raw.dtypes[column] if kind == "polars" else raw.schema.types[column])
 
 
 def numbers(schema, raw):

@@ -5,6 +5,7 @@ from pathlib import PurePath
 
 from skdp.chunks._batches import BatchRows, refuse_one_shot
 from skdp.chunks._raw import library
+from skdp.chunks._rows import Source
 
 __all__ = ["source_of"]
 
@@ -35,6 +36,8 @@ def source_of(X):
     TableError
         For a path of no parquet files, and for tables that cannot be read.
     """
+    if isinstance(X, Source):
+        return X
     reader = _reader(X)
     source = None if reader is None else import_module(reader).source(X)
     if source is None and _holds_batches(X):
