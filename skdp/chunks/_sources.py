@@ -7,19 +7,19 @@ from skdp.chunks._batches import BatchRows, refuse_one_shot
 from skdp.chunks._raw import library
 from skdp.chunks._rows import Source
 
-__all__ = ["source_of"]
+__all__ = ["converted", "source_of"]
 
-# The module of this room that reads the tables of a package; ``source(X)`` gives None for others.
-READERS = {
+# The modules of this room that read the tables of a package; ``source(X)`` gives None for others.
+READERS = {"polars": "skdp.chunks._polars", "pyarrow": "skdp.chunks._arrow"}
+IN_MEMORY = {
     "numpy": "skdp.chunks._array",
     "pandas": "skdp.chunks._frames",
-    "polars": "skdp.chunks._polars",
-    "pyarrow": "skdp.chunks._arrow",
+    "polars": "skdp.chunks._frames",
 }
 
 
 def source_of(X):
-    """Return the Source of a table that is read in pieces, None for what scikit-learn reads.
+    """Return the Source of a table that is not one array or frame of numpy, pandas or polars.
 
     Only types are looked at, the first batch of batches, and the schema of files.
 
@@ -38,17 +38,23 @@ def source_of(X):
     """
     if isinstance(X, Source):
         return X
-    reader = _reader(X)
-    source = None if reader is None else import_module(reader).source(X)
-    if source is None and _holds_batches(X):
-        return BatchRows(X)
-    return source
-
-
-def _reader(X):
     if _is_path(X) or (isinstance(X, list | tuple) and X and all(map(_is_path, X))):
-        return "skdp.chunks._paths"
-    return READERS.get(type(X).__module__.partition(".")[0])
+        return import_module("skdp.chunks._paths").source(X)
+    source = _read_by(READERS, X)
+    return BatchRows(X) if source is None and _holds_batches(X) else source
+
+
+def converted(X):
+    """Return the Source of an array or frame of numbers that is converted block by block.
+
+    None for what scikit-learn reads: arrays that need no conversion, and whatever it refuses.
+    """
+    return _read_by(IN_MEMORY, X)
+
+
+def _read_by(readers, X):
+    reader = readers.get(type(X).__module__.partition(".")[0])
+    return None if reader is None else import_module(reader).source(X)
 
 
 def _is_path(X):
