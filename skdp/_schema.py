@@ -5,7 +5,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdp._config import get_config
 from skdp.chunks import ArrayRows
-from skdp.chunks._sources import source_of
+from skdp.chunks._raw import schema_of
+from skdp.chunks._sources import converted, source_of
 
 __all__ = ["later_rows", "look_at", "read_rows", "validated_rows", "validated_table"]
 
@@ -53,7 +54,10 @@ def read_rows(estimator, X):
     """
     source = source_of(X)
     if source is None:
+        source = converted(X)
+    if source is None:
         return ArrayRows(validated_rows(estimator, X))
+    schema_of(source.head()).require_numbers()
     validate_data(estimator, source.head(), skip_check_array=True)  # sets the names
     entries = get_config()["invalid_rows"] == "error"
     nan, infinite = look_at(source, entries=entries)
