@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["Schema", "TableError", "library", "numbers", "schema_of"]
+__all__ = ["TYPES", "Schema", "TableError", "library", "numbers", "schema_of"]
 
 COLUMNS = (
     "a piece of the table has other columns than the first: all pieces must have the same names "

@@ -8,7 +8,7 @@ from skdp.chunks._raw import library
 __all__ = ["source_of"]
 
 # The module, within this room, that reads the tables of a package.
-READERS = {}
+READERS = {"dask": "skdp.chunks._dask", "dask_expr": "skdp.chunks._dask"}
 
 
 def source_of(X):
