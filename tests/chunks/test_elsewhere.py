@@ -8,7 +8,15 @@ import pytest
 from cloudpickle import Pickler
 from sklearn.base import clone
 
-from skdp import PrivacyLedger, PrivateMean, _schema, config_context
+from skdp import (
+    FriendlyCoreKMeans,
+    PrivacyLedger,
+    PrivateCovariance,
+    PrivateHistogram,
+    PrivateMean,
+    _schema,
+    config_context,
+)
 from skdp._grant import Grant
 from skdp.audit._fingerprint import fingerprint
 from skdp.base import Curator, PrivateEstimator, map_merge
@@ -20,6 +28,13 @@ pytestmark = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarn
 
 N_ROWS = 499  # a prime: an array of that length holds something for every row
 STAYS = (RowKeys, SeededEntropy, Curator, PrivateEstimator, PrivacyLedger, Grant)
+
+ROADS = [
+    PrivateCovariance(bounds=(-500.0, 500.0)),
+    PrivateHistogram(3, range=[(0, 99), (-50, 60), (-500, 500)], user=0),
+    FriendlyCoreKMeans(2, store_labels=True, n_init=1),
+    FriendlyCoreKMeans(2, method="friendly", n_parts=12, epsilon=80.0, n_init=1),
+]
 
 
 class Sent(Pickler):
@@ -83,7 +98,8 @@ def elsewhere(monkeypatch):
 
 @pytest.fixture(scope="module")
 def table():
-    return np.random.default_rng(0).normal(size=(N_ROWS, 3)) * [1, 10, 100] + 5
+    rng = np.random.default_rng(0)
+    return np.c_[rng.integers(0, 99, N_ROWS), rng.normal(size=(N_ROWS, 2)) * [10, 100] + 5]
 
 
 def released(estimator):
@@ -91,7 +107,7 @@ def released(estimator):
     return fingerprint({name: getattr(estimator, name) for name in names})
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
+@pytest.mark.parametrize("estimator", [*ESTIMATORS, *ROADS])
 def test_statistics_run_anywhere_and_twice(estimator, table, monkeypatch, request):
     estimator = clone(estimator).set_params(random_state=0)
     here = released(clone(estimator).fit(table))
