@@ -2,10 +2,11 @@
 
 import sys
 import warnings
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from numbers import Real
 
 import numpy as np
+from joblib import parallel_config
 from sklearn.base import BaseEstimator
 
 from skdp._compat import Interval, VisualBlock, fit_context
@@ -95,7 +96,7 @@ class PrivateEstimator(KeepsLocal, PlainNumbers, BaseEstimator):
             raise PlanError("\n".join(["this fit cannot be carried out:", *plan.problems]))
         rows = self._read(self.ledger.present(X) if self._is_granted() else X, y)
         curator = self._curator(plan)
-        with _unchanged(self):
+        with _unchanged(self), self._threads():
             released = _guarded(self._release, rows, curator)
         for name, value in released.items():
             setattr(self, name, value)
@@ -125,6 +126,11 @@ class PrivateEstimator(KeepsLocal, PlainNumbers, BaseEstimator):
         X : array-like of shape (n_samples, n_features)
         """
         self._read(self.ledger.present(X) if self._is_granted() else X, None)
+
+    def _threads(self):
+        """Let blocks of rows be shared by ``n_jobs`` threads, where it is a parameter."""
+        n_jobs = getattr(self, "n_jobs", None)
+        return nullcontext() if n_jobs is None else parallel_config(n_jobs=n_jobs)
 
     def _curator(self, plan):
         """Charge for the plan; return the Curator of the fit."""

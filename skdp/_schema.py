@@ -4,9 +4,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdp._config import get_config
-from skdp.chunks import ArrayRows, TableError, source_of
+from skdp.chunks import ArrayRows, source_of
 
-__all__ = ["later_rows", "read_rows", "validated_rows", "validated_table"]
+__all__ = ["later_rows", "look_at", "read_rows", "validated_rows", "validated_table"]
 
 TEXT = (
     "X must be a table of real numbers. Got entries that are not numbers: encode categories first, "
@@ -34,6 +34,8 @@ INVALID = (
     "Fill in public values, for instance with a RowMap, or set "
     'skdp.config_context(invalid_rows="ignore"), where such rows count as absent.'
 )
+NAN, INFINITE = f"Input X contains NaN. {INVALID}", f"Input X contains infinity. {INVALID}"
+NO_ROWS = "X has no rows, and at least one is needed."
 DATES = "X must be a table of real numbers. Got dates or durations: subtract a date and divide."
 
 
@@ -48,29 +50,31 @@ def read_rows(estimator, X):
     ------
     ValueError, TypeError, OSError
     """
-    try:
-        source = source_of(X)
-        if source is None:
-            return ArrayRows(validated_rows(estimator, X))
-        entries = get_config()["invalid_rows"] == "error"
-        nan, infinite = source.look(entries=entries)
-    except TableError as error:
-        raise ValueError(*error.args) from None
-    if nan or infinite:
-        raise ValueError(f"Input X contains {'NaN' if nan else 'infinity'}. {INVALID}")
+    source = source_of(X)
+    if source is None:
+        return ArrayRows(validated_rows(estimator, X))
+    validate_data(estimator, source.head(), skip_check_array=True)  # sets the names
+    entries = get_config()["invalid_rows"] == "error"
+    nan, infinite = look_at(source, entries=entries)
+    if nan:
+        raise ValueError(NAN)
+    if infinite:
+        raise ValueError(INFINITE)
     if entries and not len(source):
-        raise ValueError("X has no rows, and at least one is needed.")
-    _set_columns(estimator, source)
+        raise ValueError(NO_ROWS)
     return source
 
 
-def _set_columns(estimator, source):
-    """Set the number of columns and their names, as scikit-learn does for frames."""
-    estimator.n_features_in_ = source.n_features
-    if source.names is not None and all(isinstance(name, str) for name in source.names):
-        estimator.feature_names_in_ = np.array(source.names, dtype=object)
-    elif hasattr(estimator, "feature_names_in_"):
-        del estimator.feature_names_in_
+def look_at(source, *, entries):
+    """Read a source once, before anything is charged; see :meth:`skdp.chunks.Source.look`.
+
+    Raises
+    ------
+    ValueError
+        For pieces that cannot be read, with a constant text.
+    """
+    with np.errstate(all="ignore"):
+        return source.look(entries=entries)
 
 
 def validated_rows(estimator, X):

@@ -2,8 +2,8 @@
 
 from skdp.chunks._array import ArrayRows
 from skdp.chunks._clipped_rows import ClippedRows
-from skdp.chunks._raw import TableError
-from skdp.chunks._rows import MappedRows, Rows, Source, map_merge
+from skdp.chunks._raw import Schema, TableError, column_type, library, schema_of
+from skdp.chunks._rows import MappedRows, Rows, Source, map_merge, take, takes
 from skdp.chunks._sources import source_of
 
 __all__ = [
@@ -11,8 +11,14 @@ __all__ = [
     "ClippedRows",
     "MappedRows",
     "Rows",
+    "Schema",
     "Source",
     "TableError",
+    "column_type",
+    "library",
     "map_merge",
+    "schema_of",
     "source_of",
+    "take",
+    "takes",
 ]

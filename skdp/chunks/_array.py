@@ -19,6 +19,8 @@ class ArrayRows(Source):
         Rows per block; by default about 16 MB, a public function of the number of columns.
     """
 
+    random_access = True
+
     def __init__(self, X, *, block_rows=None):
         super().__init__(X.shape[1], n_rows=len(X), block_rows=block_rows)
         self._X = X
@@ -28,6 +30,10 @@ class ArrayRows(Source):
         for start in range(0, len(self), step := self.shared_rows()):
             raw = self._X[start : start + step]
             yield len(raw), raw
+
+    def head(self):
+        """Return no rows of the array."""
+        return self._X[:0]
 
     @staticmethod
     def decode(raw):

@@ -29,8 +29,12 @@ class BatchRows(Source):
             raise TableError(NONE)
         schema = schema_of(first)
         super().__init__(len(schema))
-        self.names, self._batches = schema.names, batches
+        self.names, self._batches, self._head = schema.names, batches, first[:0]
         self.decode = partial(numbers, schema)
+
+    def head(self):
+        """Return no rows of the first batch."""
+        return self._head
 
     def pieces(self):
         """Yield (number of rows, batch)."""

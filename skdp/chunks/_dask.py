@@ -10,8 +10,8 @@ from dask.highlevelgraph import HighLevelGraph
 
 from skdp._threads import at_rows, one_thread, quiet
 from skdp.chunks._loop import statistic_of
-from skdp.chunks._raw import TYPES, Schema, TableError, numbers, schema_of
-from skdp.chunks._rows import Source, cut, seen
+from skdp.chunks._raw import TableError, numbers, schema_of
+from skdp.chunks._rows import Source, cut, seen, take
 
 __all__ = ["DaskRows", "source"]
 
@@ -36,31 +36,22 @@ def source(X):
     Raises
     ------
     TableError
-        For other collections, for columns that hold no numbers, and if their number is not known.
+        For other collections, and if the number of columns is not known.
     """
     meta = getattr(X, "_meta", None)
     if type(meta) is np.ndarray and X.ndim == 2:
-        return DaskRows(*_of_array(X))
-    if hasattr(X, "npartitions") and type(meta).__module__.startswith("pandas"):
-        schema = schema_of(meta) if getattr(meta, "ndim", 0) == 2 else None
-        if schema is not None:
-            return DaskRows(X.to_delayed(), None, _of_numbers(schema))
+        return _of_array(X)
+    if type(meta).__module__.startswith("pandas") and meta.ndim == 2:
+        return DaskRows(X.to_delayed(), None, meta.iloc[:0])
     raise TableError(KIND)
 
 
 def _of_array(X):
-    """Return the chunks of rows of an array, their lengths if they are known, and the Schema."""
     if np.isnan(X.shape[1]):
         raise TableError(WIDTH)
-    schema = _of_numbers(Schema(None, (X.dtype.kind in "fiub",) * X.shape[1]))
+    chunks = X.rechunk({1: -1}).to_delayed().ravel().tolist()
     lengths = None if np.isnan(X.shape[0]) else X.chunks[0]
-    return X.rechunk({1: -1}).to_delayed().ravel().tolist(), lengths, schema
-
-
-def _of_numbers(schema):
-    if not all(schema.numeric):
-        raise TableError(TYPES)
-    return schema
+    return DaskRows(chunks, lengths, np.empty((0, X.shape[1]), dtype=X.dtype))
 
 
 class DaskRows(Source):
@@ -72,10 +63,11 @@ class DaskRows(Source):
     Parameters
     ----------
     chunks : list of Delayed
-        Arrays or frames, as many columns each as ``schema`` has.
+        Arrays or frames.
     lengths : sequence of int or None
         Rows of each chunk; None until they are counted.
-    schema : Schema
+    head : ndarray or DataFrame
+        No rows, with the columns and types of all.
 
     Notes
     -----
@@ -83,13 +75,17 @@ class DaskRows(Source):
     nothing, so that one that runs twice, or again after its worker has died, changes nothing.
     """
 
-    def __init__(self, chunks, lengths, schema):
+    def __init__(self, chunks, lengths, head):
+        schema = schema_of(head)
         super().__init__(len(schema))
-        self.names, self._schema, self._chunks = schema.names, schema, chunks
+        self.names, self._head, self._chunks = schema.names, head, chunks
         self.decode = partial(numbers, schema)
-        self._ends = None
         if lengths is not None:
             self._count(lengths)
+
+    def head(self):
+        """Return no rows of the collection."""
+        return self._head
 
     def _count(self, lengths):
         self._ends = np.cumsum([0, *lengths]).tolist()
@@ -97,6 +93,8 @@ class DaskRows(Source):
 
     def _spans(self):
         """Yield (number of the first row, number of rows, chunk); none without rows."""
+        if self.n_rows is None:
+            self.look(entries=False)
         pairs = zip(self._ends, self._ends[1:], self._chunks, strict=False)
         yield from ((start, stop - start, chunk) for start, stop, chunk in pairs if stop > start)
 
@@ -106,7 +104,11 @@ class DaskRows(Source):
             yield n, chunk.compute()
 
     def look(self, *, entries):
-        """Read the table once before a fit, see :meth:`Source.look`."""
+        """Read the table once before a fit, see :meth:`Source.look`.
+
+        Columns of a wrong type are refused before anything is computed.
+        """
+        self.decode(self._head)
         if self.n_rows is not None and not entries:
             return False, False
         job = Job(partial(seen, entries), list.__add__, self.decode)
@@ -132,10 +134,32 @@ class DaskRows(Source):
         """Return the rows at ``indices`` as a float64 array; reads the chunks that hold them."""
         wanted = np.asarray(indices, dtype=np.intp)
         held, at = np.unique(np.searchsorted(self._ends[1:], wanted, "right"), return_inverse=True)
-        lengths = np.diff(self._ends)[held].tolist()
-        few = DaskRows([self._chunks[i] for i in held], lengths, self._schema)
+        few = self.decoded_by(self.decode)
+        few._chunks = [self._chunks[i] for i in held]
+        few._count(np.diff(self._ends)[held].tolist())
         shift = np.array(few._ends[:-1], dtype=np.intp) - np.array(self._ends, dtype=np.intp)[held]
-        return Source.take(few, wanted + shift[at])
+        return take(few, wanted + shift[at])
+
+    def later(self, function):
+        """Return what a function makes of the rows, a dask.array of as many chunks, not computed.
+
+        Parameters
+        ----------
+        function : callable
+            See :meth:`Source.later`.
+        """
+        import dask.array as da
+
+        made = function(np.ones((1, self.n_features)))[:0]
+        lengths = [np.nan] * len(self._chunks) if self.n_rows is None else np.diff(self._ends)
+        mapped = delayed(_mapped, pure=False)
+        shared = delayed((function, self.decode, made), pure=False, traverse=False)
+        return da.concatenate(
+            [
+                da.from_delayed(mapped(shared, chunk), (n, *made.shape[1:]), meta=made)
+                for n, chunk in zip(lengths, self._chunks, strict=True)
+            ]
+        )
 
 
 @dataclass(frozen=True)
@@ -189,3 +213,9 @@ def _looked(job, raw):
 @_in_worker
 def _folded(job, parts):
     return reduce(job.merge, parts)
+
+
+def _mapped(shared, raw):
+    function, decode, nobody = shared
+    rows = decode(raw)
+    return function(rows) if len(rows) else nobody

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["TYPES", "Schema", "TableError", "library", "numbers", "schema_of"]
+__all__ = ["Schema", "TableError", "column_type", "library", "numbers", "schema_of"]
 
 COLUMNS = (
     "a piece of the table has other columns than the first: all pieces must have the same names "
@@ -33,8 +33,8 @@ class Schema:
 
 def library(raw):
     """Return "pandas", "polars" or "pyarrow" for their tables, else "numpy"; imports nothing."""
-    root = type(raw).__module__.partition(".")[0]
-    return root if root in ("pandas", "polars", "pyarrow") else "numpy"
+    roots = (base.__module__.partition(".")[0] for base in type(raw).__mro__)
+    return next((root for root in roots if root in ("pandas", "polars", "pyarrow")), "numpy")
 
 
 def schema_of(raw):
@@ -51,6 +51,16 @@ def schema_of(raw):
         numeric = tuple(t.is_numeric() or str(t) == "Boolean" for t in raw.dtypes)
         return Schema(tuple(raw.columns), numeric)
     return Schema(tuple(raw.schema.names), tuple(map(_is_number, raw.schema.types)))
+
+
+def column_type(raw, column):
+    """Return the name of the type of a column of a piece, as its library names it."""
+    kind = library(raw)
+    if kind == "numpy":
+        return str(raw.dtype)
+    if kind == "pandas":
+        return str(raw.dtypes.iloc[column])
+    return str(raw.dtypes[column] if kind == "polars" else raw.schema.types[column])
 
 
 def numbers(schema, raw):

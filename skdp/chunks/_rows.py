@@ -9,20 +9,23 @@ from joblib import effective_n_jobs
 
 from skdp.chunks._loop import CHANGED, merged, statistic_of, threaded
 
-__all__ = ["MappedRows", "Rows", "Source", "map_merge"]
+__all__ = ["MappedRows", "Rows", "Source", "map_merge", "take", "takes"]
 
 BLOCK_BYTES = 2**24
+GATHERED_BYTES = 2**26
 SHARED_BYTES = 2**21  # where threads share the work: enough blocks for all of them
 
 
 class Rows(Protocol):
     """Rows of numbers that have an order; ``n_features`` is the number of columns.
 
-    ``block_rows`` is a public number of rows that are handled at once.
+    ``block_rows`` is a public number of rows that are handled at once, ``random_access`` tells
+    whether rows can be taken without reading all.
     """
 
     n_features: int
     block_rows: int
+    random_access: bool
 
     def __len__(self):
         """Return the number of rows."""
@@ -54,6 +57,7 @@ class Source(ABC):
     """
 
     names = None  # of the columns, if they have some
+    random_access = False  # whether rows can be taken without reading all
 
     def __init__(self, n_features, *, n_rows=None, block_rows=None):
         self.n_features, self.n_rows = n_features, n_rows
@@ -68,6 +72,16 @@ class Source(ABC):
     @abstractmethod
     def pieces(self):
         """Yield (number of rows, raw rows)."""
+
+    @abstractmethod
+    def head(self):
+        """Return raw rows of no rows, which have the columns and types of all."""
+
+    def decoded_by(self, decode):
+        """Return the same source with another way to make rows of raw rows."""
+        other = object.__new__(type(self))
+        other.__dict__ |= self.__dict__ | {"decode": decode}
+        return other
 
     @staticmethod
     def decode(raw):
@@ -87,18 +101,23 @@ class Source(ABC):
 
     def take(self, indices):
         """Return the rows at ``indices`` as a float64 array; reads the whole table once."""
-        wanted, place = np.unique(np.asarray(indices, dtype=np.intp), return_inverse=True)
-        if not len(wanted):
-            return np.empty((0, self.n_features))
+        return take(self, indices)
 
-        def chosen(start, block, index):
-            return [np.asarray(block[index], dtype=np.float64)]
+    def later(self, function):
+        """Return what a function makes of the pieces, as arrays, when they are asked for.
 
-        def beside(start, stop):
-            first, last = np.searchsorted(wanted, [start, stop])
-            return wanted[first:last] - start
+        Parameters
+        ----------
+        function : callable
+            Maps an array of shape (n, n_features), of n > 0 rows, to one whose first dimension is
+            n; each row by itself.
 
-        return np.concatenate(self.map_merge(chosen, list.__add__, beside))[place]
+        Returns
+        -------
+        results : generator
+        """
+        decode = self.decode
+        return (function(decode(raw)) for n, raw in self.pieces() if n)
 
     def look(self, *, entries):
         """Read the table once before a fit: count its rows, and check every piece.
@@ -143,6 +162,8 @@ class Source(ABC):
 class Elsewhere:
     """What a worker sees of a table: no rows."""
 
+    random_access = False
+
     def __init__(self, n_features, block_rows):
         self.n_features, self.block_rows = n_features, block_rows
 
@@ -166,6 +187,7 @@ class MappedRows:
     def __init__(self, rows):
         self._rows = rows
         self.n_features, self.block_rows = rows.n_features, rows.block_rows
+        self.random_access = rows.random_access
 
     def __len__(self):
         return len(self._rows)
@@ -214,6 +236,50 @@ def map_merge(rows, statistic, merge, beside=None):
         nobody = rows.take(np.arange(0))
         return statistic(0, nobody) if beside is None else statistic(0, nobody, beside(0, 0))
     return result
+
+
+def takes(rows, groups):
+    """Yield the rows of one group of indices after the other.
+
+    A source that has to be read from its beginning gathers as many groups in one pass as fit into
+    64 MB.
+
+    Parameters
+    ----------
+    rows : Rows
+    groups : iterable of arrays of int
+    """
+    most = GATHERED_BYTES // (8 * max(1, rows.n_features))
+    waiting, size = [], 0
+    for group in groups:
+        if waiting and (rows.random_access or size + len(group) > most):
+            yield from _taken(rows, waiting)
+            waiting, size = [], 0
+        waiting.append(group)
+        size += len(group)
+    yield from _taken(rows, waiting)
+
+
+def _taken(rows, groups):
+    if groups:
+        block = rows.take(np.concatenate(groups))
+        yield from np.split(block, np.cumsum([len(group) for group in groups])[:-1])
+
+
+def take(rows, indices):
+    """Return the rows at ``indices`` as a float64 array, by one pass over them all."""
+    wanted, place = np.unique(np.asarray(indices, dtype=np.intp), return_inverse=True)
+    if not len(wanted):
+        return np.empty((0, rows.n_features))
+
+    def chosen(start, block, index):
+        return [np.asarray(block[index], dtype=np.float64)]
+
+    def beside(start, stop):
+        first, last = np.searchsorted(wanted, [start, stop])
+        return wanted[first:last] - start
+
+    return np.concatenate(rows.map_merge(chosen, list.__add__, beside))[place]
 
 
 def cut(start, n, block_rows, beside=None):

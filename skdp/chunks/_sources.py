@@ -4,6 +4,7 @@ from importlib import import_module
 
 from skdp.chunks._batches import BatchRows, refuse_one_shot
 from skdp.chunks._raw import library
+from skdp.chunks._rows import Source
 
 __all__ = ["source_of"]
 
@@ -25,6 +26,8 @@ def source_of(X):
     TypeError
         For what can be read only once.
     """
+    if isinstance(X, Source):
+        return X
     reader = READERS.get(type(X).__module__.partition(".")[0])
     if reader is not None:
         return import_module(reader).source(X)

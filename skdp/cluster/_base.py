@@ -5,6 +5,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdp._local import Local
+from skdp._pieces import by_pieces, sum_of_pieces
 from skdp._threads import one_blas_thread
 from skdp.chunks import map_merge
 from skdp.mechanisms import finite_rows
@@ -124,6 +125,7 @@ class CentersMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
             )
         return super().fit(X, y)
 
+    @by_pieces
     def predict(self, X):
         """Return the number of the nearest centre for every row.
 
@@ -158,6 +160,7 @@ class CentersMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         """
         return self.fit(X, **weights).predict(X)
 
+    @by_pieces
     def transform(self, X):
         """Return the distances of every row to all centres.
 
@@ -173,6 +176,7 @@ class CentersMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
 
         return pairwise_distances(*self._centred(X))
 
+    @sum_of_pieces
     def score(self, X, y=None):
         """Return minus the sum of squared distances of the rows to their nearest centres.
 

@@ -8,6 +8,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from skdp._compat import Interval, RealNotInt
 from skdp._estimator import PrivateEstimator
+from skdp._pieces import by_pieces, mean_of_pieces
 from skdp._schema import later_rows
 from skdp.accounting import Budget
 from skdp.contracts import Contract, Rows
@@ -174,6 +175,7 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstim
     def _n_features_out(self):
         return self.components_.shape[0]
 
+    @by_pieces
     def transform(self, X):
         """Project rows on the components.
 
@@ -232,6 +234,7 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstim
         """
         return np.linalg.pinv(self.get_covariance(), hermitian=True)
 
+    @by_pieces
     def score_samples(self, X):
         """Return the log-likelihood of each row under the Gaussian model of the components.
 
@@ -251,6 +254,7 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstim
         squares = np.sum(gaps * (gaps @ precision), axis=1)
         return (logdet - len(precision) * np.log(2 * np.pi) - squares) / 2
 
+    @mean_of_pieces
     def score(self, X, y=None):
         """Return the mean of :meth:`score_samples`.
 

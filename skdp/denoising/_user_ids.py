@@ -12,6 +12,8 @@ halves would count. So an entry is an id of its own only if nothing can have bee
   and "1" are one user;
 * truth values, dates and times in a column of that type: themselves.
 
+Of rows that come in pieces, whole numbers alone are ids, as each piece is read by itself.
+
 Everything else, missing entries included, is no id, and the row counts as absent, or is refused
 with the table. What an entry stands for depends on that entry and the type of its column alone, so
 a row that is absent is so whatever the other rows are: tables that differ in the rows of one
@@ -19,16 +21,27 @@ user differ in the rows of one user after it. The numbers handed on depend on th
 which of them are equal is used.
 """
 
+import re
+from dataclasses import dataclass
 from numbers import Integral
 
 import numpy as np
 
 from skdp._config import get_config
+from skdp._schema import look_at
+from skdp.chunks import column_type, source_of
 
 __all__ = ["with_exact_users"]
 
 WHOLE = 2**53  # integers of smaller size are floats exactly
 LONGEST = 2**1024
+EXACT = re.compile(r"u?int\d*|float64|double", re.IGNORECASE)
+OF_SOURCES = (
+    "X must be finite, and where rows come in pieces the column of users must hold whole numbers "
+    "of less than 2^53, of an integer type or float64. Give text and longer numbers a number for "
+    "each user first; or leave rows without one out with "
+    'skdp.config_context(invalid_rows="ignore").'
+)
 REFUSAL = (
     "the column of users must tell for every row whose it is: by whole numbers, text, dates or "
     "categories, of one type. Got entries that are missing, of another type, or floats that are "
@@ -56,11 +69,45 @@ def with_exact_users(X, user):
     ValueError
         If an entry is no id, unless ``skdp.config_context(invalid_rows="ignore")``.
     """
+    source = source_of(X)
+    if source is not None:
+        return _source(source, user)
     if hasattr(X, "isetitem"):
         return _pandas(X, user)
     if hasattr(X, "replace_column"):
         return _polars(X, user)
     return _array(X, user)
+
+
+@dataclass(frozen=True)
+class _WholeUsers:
+    """Decodes pieces of a source, each row by itself: what is no whole number is no id.
+
+    A cast to float64 takes integers to 2^53 and beyond to floats of that size, never below, so what
+    is below was exact; floats of other types than float64 may have been rounded before.
+    """
+
+    decode: object
+    user: int
+
+    def __call__(self, raw):
+        rows = self.decode(raw)
+        x = rows[:, self.user]
+        known = EXACT.fullmatch(column_type(raw, self.user))
+        exact = (np.abs(x) < WHOLE) & (x == np.trunc(x)) if known else False
+        return np.where(
+            np.arange(rows.shape[1]) == self.user, np.where(exact, x, np.nan)[:, None], rows
+        )
+
+
+def _source(source, user):
+    """Return a source whose users are whole numbers; pieces share no table of other names."""
+    if user >= source.n_features:
+        return source
+    whole = source.decoded_by(_WholeUsers(source.decode, user))
+    if get_config()["invalid_rows"] == "error" and any(look_at(whole, entries=True)):
+        raise ValueError(OF_SOURCES)
+    return whole
 
 
 def _pandas(X, user):

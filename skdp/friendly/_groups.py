@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 
+from skdp.chunks import takes
 from skdp.friendly._plain import real, whole
 
 __all__ = ["binomial_bound", "group_bits", "group_friends"]
@@ -46,12 +47,11 @@ def group_friends(rows, index, keys, bits, predicate):
         return counts, sizes
     labels = (keys >> np.uint64(64 - bits)).astype(np.uint32)
     order = np.argsort(labels, kind="stable")
-    stops = np.cumsum(np.bincount(labels, minlength=2**bits))
-    for start, stop in zip(np.r_[0, stops[:-1]], stops, strict=True):
-        group = order[start:stop]
-        if group.size:
-            counts[group] = predicate.friends(rows.take(index[group]))
-            sizes[group] = group.size
+    groups = np.split(order, np.cumsum(np.bincount(labels, minlength=2**bits))[:-1])
+    groups = [group for group in groups if group.size]
+    gathered = takes(rows, (index[group] for group in groups))
+    for group, X in zip(groups, gathered, strict=True):
+        counts[group], sizes[group] = predicate.friends(X), group.size
     return counts, sizes
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 
+from skdp._pieces import by_pieces
 from skdp._schema import later_rows
 from skdp.location._column_estimator import ColumnEstimator, ExtremesMixin, doubt_extremes
 from skdp.location._public import bounds_vectors
@@ -111,6 +112,7 @@ class PrivateMinMax(ExtremesMixin, OneToOneFeatureMixin, TransformerMixin, Colum
         told = doubt_extremes(fitted["min_"], fitted["max_"], place, curator)
         return fitted | {"noise_scale_": np.where(told, sd, np.inf)}
 
+    @by_pieces
     def transform(self, X):
         """Clip every row to the released extremes.
 

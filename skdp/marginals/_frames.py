@@ -1,12 +1,11 @@
 """Tables of any kind, read column by column; and tidy frames out."""
 
-import sys
 from dataclasses import dataclass
 
 import numpy as np
 from sklearn import get_config
 
-from skdp.chunks import MappedRows, Source, map_merge
+from skdp.chunks import MappedRows, Schema, Source, TableError, library, map_merge, schema_of, take
 
 __all__ = [
     "CodedRows",
@@ -18,6 +17,10 @@ __all__ = [
     "wants_frame",
 ]
 
+OTHER = (
+    "a piece of the table has other columns than the first, or columns of another type: all must "
+    "have the same names, and numbers in the same columns."
+)
 PANDAS = (
     "frames need pandas. Install it with `pip install pandas`, or ask for an array: "
     "marginal(columns, as_frame=False)."
@@ -30,32 +33,36 @@ class Columns:
 
     Parameters
     ----------
-    table : ndarray of shape (n_rows, n_features), or DataFrame of pandas or polars
-    library : {"numpy", "pandas", "polars"}
+    table : ndarray of shape (n_rows, n_features), or table of pandas, polars or Arrow
     """
 
     table: object
-    library: str
 
     def __len__(self):
-        return self.table.shape[0]
+        return len(self.table)
 
-    def read(self, column, rows):
-        """Return the entries of a column, by its number, in a slice of rows: float64 or object."""
+    @property
+    def library(self):
+        """Name of the package of the table."""
+        return library(self.table)
+
+    def read(self, column):
+        """Return the entries of a column, by its number: float64 or object."""
+        if self.library == "pyarrow":
+            return _from_arrow(self.table.column(column), self.numeric(column))
         if self.library == "polars":
-            return _from_polars(self.table.to_series(column)[rows])
+            return _from_polars(self.table.to_series(column))
         if self.library == "pandas":
-            return _from_pandas(self.table.iloc[rows, column])
-        part = self.table[rows, column]
-        return part.astype(np.float64 if self.numeric(column) else object)
+            return _from_pandas(self.table.iloc[:, column])
+        return self.table[:, column].astype(np.float64 if self.numeric(column) else object)
+
+    def part(self, rows):
+        """Return a slice of rows of the table."""
+        return self.table.iloc[rows] if self.library == "pandas" else self.table[rows]
 
     def numeric(self, column):
         """Return whether a column has a type of numbers."""
-        if self.library == "polars":
-            dtype = self.table.dtypes[column]
-            return dtype.is_numeric() or str(dtype) == "Boolean"
-        dtypes = self.table.dtypes if self.library == "pandas" else None
-        return (self.table.dtype if dtypes is None else dtypes.iloc[column]).kind in "fiub"
+        return schema_of(self.table).numeric[column]
 
     def require_types(self, domain):
         """Raise ValueError if all levels are numbers and a column has another type."""
@@ -72,11 +79,8 @@ class Columns:
 
 def table_type(X):
     """Return "pandas" or "polars" for their frames, "numpy" for anything else."""
-    for library in ("pandas", "polars"):
-        module = sys.modules.get(library)
-        if module is not None and isinstance(X, getattr(module, "DataFrame", ())):
-            return library
-    return "numpy"
+    found = library(X)
+    return found if found in ("pandas", "polars") else "numpy"
 
 
 def read_columns(X):
@@ -87,9 +91,8 @@ def read_columns(X):
     ValueError, TypeError
         If it is no table of two dimensions.
     """
-    library = table_type(X)
-    if library != "numpy":
-        return Columns(X, library)
+    if table_type(X) != "numpy":
+        return Columns(X)
     if hasattr(X, "tocsr"):
         raise TypeError("X is sparse, and a dense table is asked for: pass X.toarray().")
     refusal = ValueError("X must be a table: its rows have different lengths.")
@@ -108,7 +111,7 @@ def read_columns(X):
         raise ValueError(
             f"X must be a table of numbers, strings or objects. Got dtype {table.dtype}."
         )
-    return Columns(table, "numpy")
+    return Columns(table)
 
 
 class ColumnBlock:
@@ -125,24 +128,41 @@ class ColumnBlock:
 
 
 class TableRows(Source):
-    """Some columns of a table, block by block: each block is a ColumnBlock."""
+    """Rows of a table in memory, as Columns; to be decoded by :class:`BlockOf`."""
 
-    def __init__(self, columns, wanted):
-        super().__init__(len(wanted), n_rows=len(columns))
-        self._columns, self._wanted = columns, wanted
+    def __init__(self, columns):
+        super().__init__(columns.table.shape[1], n_rows=len(columns))
+        self._columns = columns
 
     def pieces(self):
-        """Yield (number of rows, columns of a block)."""
-        for start in range(0, len(self), self.block_rows):
-            block = self._read(slice(start, start + self.block_rows))
-            yield len(block), block
+        """Yield (number of rows, part of the table)."""
+        step = self.shared_rows()
+        for start in range(0, len(self), step):
+            part = self._columns.part(slice(start, start + step))
+            yield part.shape[0], part
 
-    def take(self, indices):
-        """Return the columns of the rows at ``indices``."""
-        return self._read(np.asarray(indices, dtype=np.intp))
+    def head(self):
+        """Return no rows of the table."""
+        return self._columns.part(slice(0, 0))
 
-    def _read(self, rows):
-        return ColumnBlock([self._columns.read(column, rows) for column in self._wanted])
+
+@dataclass(frozen=True)
+class BlockOf:
+    """Makes ColumnBlocks of some columns, by number, of tables like the first one.
+
+    Raises
+    ------
+    TableError
+        For a table with columns of other names or kinds: numbers or not.
+    """
+
+    wanted: tuple
+    schema: Schema
+
+    def __call__(self, raw):
+        if schema_of(raw) != self.schema:
+            raise TableError(OTHER)
+        return ColumnBlock([Columns(raw).read(column) for column in self.wanted])
 
 
 class CodedRows(MappedRows):
@@ -150,7 +170,7 @@ class CodedRows(MappedRows):
 
     Parameters
     ----------
-    source : TableRows, or Rows of all columns
+    source : Source of ColumnBlocks, or Rows of numbers, of all columns
     domain : Domain
     table_type : str
         Of the table, see :func:`table_type`.
@@ -164,6 +184,10 @@ class CodedRows(MappedRows):
     def _mapped(self, block):
         columns = block.columns if isinstance(block, ColumnBlock) else list(block.T)
         return self.domain.encode(columns)
+
+    def take(self, indices):
+        """Return the codes of the rows at ``indices``."""
+        return take(self, indices)
 
     def outside(self):
         """Return the names of the columns with entries outside their levels. Private."""
@@ -208,6 +232,12 @@ def _from_pandas(series):
     if series.dtype.kind in "fiub":
         return series.to_numpy(dtype=np.float64, na_value=np.nan)
     return series.to_numpy(dtype=object, na_value=None)
+
+
+def _from_arrow(column, numeric):
+    if numeric:
+        return column.cast("float64", safe=False).to_numpy(zero_copy_only=False)  # null is NaN
+    return np.fromiter(column.to_pylist(), dtype=object, count=len(column))
 
 
 def _from_polars(series):

@@ -10,11 +10,13 @@ from sklearn.utils.validation import validate_data
 from skdp._compat import Interval, StrOptions
 from skdp._config import get_config
 from skdp._estimator import PrivateEstimator
+from skdp._schema import look_at
 from skdp.accounting import Budget, Plan, Step
+from skdp.chunks import schema_of, source_of
 from skdp.marginals._allocation import expected_loss, noise_sd, replace_one_factor, shares_for
 from skdp.marginals._answers import MarginalAnswers
 from skdp.marginals._domain import read_domain, read_workload
-from skdp.marginals._frames import CodedRows, TableRows, read_columns, table_type
+from skdp.marginals._frames import BlockOf, CodedRows, Columns, TableRows, read_columns, table_type
 from skdp.marginals._layout import Measurement
 from skdp.marginals._measure import measure
 from skdp.marginals._noise_scale import noise_promise
@@ -211,13 +213,18 @@ class MarginalReleaser(MarginalAnswers, PrivateEstimator):
             rows = super()._read(X, y)
             domain = read_domain(None, rows.n_features, getattr(self, "feature_names_in_", None))
             return CodedRows(rows, domain, table_type(X))
-        columns = read_columns(X)
+        table = source_of(X)
+        if table is None:
+            table = TableRows(read_columns(X))
+        columns = Columns(table.head())
         validate_data(self, columns.table, skip_check_array=True)
         names = getattr(self, "feature_names_in_", None)
         domain = read_domain(self.domain, self.n_features_in_, names)
         columns.require_types(domain)
         self._tables(domain)
-        rows = CodedRows(TableRows(columns, domain.columns), domain, columns.library)
+        table = table.decoded_by(BlockOf(tuple(domain.columns), schema_of(columns.table)))
+        rows = CodedRows(table, domain, table_type(columns.table))
+        look_at(table, entries=False)
         if get_config()["invalid_rows"] == "error" and not sklearn.get_config()["assume_finite"]:
             _require_levels(rows)
         return rows

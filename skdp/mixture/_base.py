@@ -4,6 +4,7 @@ import numpy as np
 from sklearn.base import DensityMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from skdp._pieces import by_pieces, mean_of_pieces
 from skdp.mixture._parameters import as_mixture
 
 __all__ = ["MixtureMixin"]
@@ -22,6 +23,7 @@ class MixtureMixin(DensityMixin):
         origin = (self.means_ / len(self.means_)).sum(axis=0)
         return X - origin, as_mixture(self, origin)
 
+    @by_pieces
     def predict(self, X):
         """Return the likeliest component of every row.
 
@@ -53,6 +55,7 @@ class MixtureMixin(DensityMixin):
         """
         return self.fit(X).predict(X)
 
+    @by_pieces
     def predict_proba(self, X):
         """Return the probabilities of all components for every row.
 
@@ -68,6 +71,7 @@ class MixtureMixin(DensityMixin):
         X, mixture = self._local(X)
         return mixture.predict_proba(X)
 
+    @by_pieces
     def score_samples(self, X):
         """Return the log-density of every row.
 
@@ -83,6 +87,7 @@ class MixtureMixin(DensityMixin):
         X, mixture = self._local(X)
         return mixture.score_samples(X)
 
+    @mean_of_pieces
     def score(self, X, y=None):
         """Return the mean log-density of the given rows.
 

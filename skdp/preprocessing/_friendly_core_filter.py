@@ -1,5 +1,6 @@
 """FriendlyCoreFilter, the transformer."""
 
+from functools import partial
 from numbers import Real
 
 import numpy as np
@@ -9,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from skdp._compat import HasMethods, Interval, safe_indexing
 from skdp._estimator import PrivateEstimator
 from skdp._local import Local
+from skdp._pieces import source_for
 from skdp.accounting import Budget, Plan
 from skdp.contracts import Contract, Core, Rows
 from skdp.friendly import (
@@ -202,10 +204,12 @@ class FriendlyCoreFilter(OneToOneFeatureMixin, TransformerMixin, PrivateEstimato
             **Local, not private.** Rows that equal a row of the core are kept, all others are NaN
             in every column.
         """
+        source = source_for(self, X)
+        if source is not None:
+            return source.later(partial(_members_of, self._view().members))
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False, copy=True)
-        X[~self._view().members.holds(X)] = np.nan
-        return X
+        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        return _members_of(self._view().members, X)
 
     def fit_resample(self, X, y=None):
         """Fit, and return the rows of the core.
@@ -268,6 +272,10 @@ class FriendlyCoreFilter(OneToOneFeatureMixin, TransformerMixin, PrivateEstimato
             weight=0.5,
             problem=self._problem,
         )
+
+
+def _members_of(members, X):
+    return np.where(members.holds(X)[:, None], X, np.nan).astype(X.dtype, copy=False)
 
 
 class _LocalView(Local):

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from skdp._pieces import by_pieces
 from skdp.location._column_estimator import ExtremesMixin, doubt_extremes
 from skdp.preprocessing._scaler import Scaler, usable
 
@@ -121,6 +122,7 @@ class PrivateMinMaxScaler(ExtremesMixin, Scaler):
             "min_": np.nan_to_num(low - data_min * scale),
         }
 
+    @by_pieces
     def transform(self, X):
         """Map every row by the released parameters.
 

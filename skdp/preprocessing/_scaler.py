@@ -5,6 +5,7 @@ from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from skdp._estimator import PrivateEstimator
+from skdp._pieces import by_pieces
 from skdp._schema import later_rows
 from skdp.contracts import Contract, Rows
 from skdp.location._column_estimator import ColumnEstimator
@@ -19,6 +20,7 @@ class Scaler(OneToOneFeatureMixin, TransformerMixin, ColumnEstimator):
     sensitivity = center = None
     _offset = "center_"
 
+    @by_pieces
     def transform(self, X):
         """Scale every row by the released parameters.
 

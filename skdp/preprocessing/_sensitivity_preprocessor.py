@@ -9,8 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from skdp._compat import HasMethods, Interval, StrOptions, fit_context
 from skdp._local import KeepsLocal, Local
 from skdp._numbers import PlainNumbers
-from skdp._schema import validated_rows
-from skdp.chunks import ArrayRows
+from skdp._schema import read_rows
 from skdp.contracts import BoundedStatistic, Contract, Rows
 from skdp.location._public import column_vector
 from skdp.sensitivity import STATISTICS, bounded_column
@@ -115,9 +114,8 @@ class SensitivityPreprocessor(KeepsLocal, PlainNumbers, BaseEstimator):
         -------
         self : object
         """
-        X = validated_rows(self, X)
-        sensitivity, center = self._column_vectors(X.shape[1])
-        rows = ArrayRows(X)
+        rows = read_rows(self, X)
+        sensitivity, center = self._column_vectors(rows.n_features)
         with np.errstate(all="ignore"):
             values = [
                 bounded_column(

@@ -103,7 +103,7 @@ def test_bits_memory_and_traffic(client, table, monkeypatch):
         came.append(0)
         X = collections[i % len(collections)]
         assert released(seeded(estimator).fit(X)) == bits, (estimator, X.chunks)
-    assert max(came) < 5e6
+    assert max(came) < 2e7  # samples of a bounded number of rows, and tables of 2^20 cells
     assert resident() - before < 200e6
     assert client.run(os.getpid) == pids
 

@@ -5,8 +5,16 @@ import pandas as pd
 import polars as pl
 import pytest
 
+from skdp.chunks import schema_of
 from skdp.marginals._domain import read_domain
-from skdp.marginals._frames import CodedRows, TableRows, read_columns, table_type, tidy_frame
+from skdp.marginals._frames import (
+    BlockOf,
+    CodedRows,
+    TableRows,
+    read_columns,
+    table_type,
+    tidy_frame,
+)
 from skdp.marginals._levels import Bins
 
 INF = float("inf")
@@ -33,9 +41,13 @@ WANT = np.array(
 def encoded(X, domain=DOMAIN, names=tuple(FRAME), **chunks):
     columns = read_columns(X)
     read = read_domain(domain, columns.table.shape[1], names)
-    source = TableRows(columns, read.columns)
+    source = TableRows(columns).decoded_by(block_of(columns, read))
     source.block_rows = chunks.get("block_rows", source.block_rows)
     return np.concatenate([block for _, block in CodedRows(source, read, "numpy").blocks()])
+
+
+def block_of(columns, domain):
+    return BlockOf(tuple(domain.columns), schema_of(columns.table))
 
 
 KINDS = {
@@ -58,7 +70,9 @@ def test_tables_of_all_kinds_have_the_same_codes(kind, block_rows):
 
 def test_rows_can_be_taken():
     domain = read_domain(DOMAIN, 5, list(FRAME))
-    rows = CodedRows(TableRows(read_columns(FRAME), domain.columns), domain, "pandas")
+    columns = read_columns(FRAME)
+    source = TableRows(columns).decoded_by(block_of(columns, domain))
+    rows = CodedRows(source, domain, "pandas")
     assert len(rows) == 5 and rows.n_features == 4
     assert np.array_equal(rows.take([4, 0]), WANT[[4, 0]])
     assert rows.take([]).shape == (0, 4)

@@ -220,6 +220,7 @@ SCHEMA = {"shape", "dtype", "ndim", "itemsize", "__name__", "__qualname__"}
 # Who may import whom: task rooms -> engines -> Curator -> guarded rooms.
 BASE = {
     "_schema",
+    "_pieces",
     "exceptions",
     "_compat",
     "_config",
@@ -253,6 +254,7 @@ IMPORTS = {
     "_public": {"_numbers"},
     "_render": set(),
     "_schema": {"_config", "chunks"},
+    "_pieces": {"chunks"},
     "_show_versions": set(),
     "_threads": set(),
     "mechanisms": {"mechanisms", "_threads"},
@@ -343,6 +345,7 @@ WITHOUT_SKLEARN = set(IMPORTS) - {
     "__init__",
     "_compat",
     "_estimator",
+    "_pieces",
     "_public",
     "_schema",
     "audit",

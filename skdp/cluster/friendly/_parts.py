@@ -5,6 +5,7 @@ import numpy as np
 from skdp._config import config_context, get_config
 from skdp._public import public_words
 from skdp._threads import one_thread, quiet
+from skdp.chunks import takes
 from skdp.mechanisms import row_norms
 
 __all__ = ["NEAR", "part_order", "part_tuples", "parts", "unit_rows"]
@@ -46,20 +47,11 @@ def part_order(rows, coins, n_parts):
 def parts(rows, coins, n_parts, *, center, radius):
     """Yield the rows of each part: (x - center) / radius of those within 2 radii.
 
-    The parts are read about a block at a time; beyond that 24 bytes per row are needed.
+    Beyond the parts that are read at once 24 bytes per row are needed.
     """
     order, stops = part_order(rows, coins, n_parts)
-    first = start = 0
-    while first < n_parts:
-        last = int(np.searchsorted(stops, start + rows.block_rows, side="right"))
-        last = max(first + 1, last)
-        stop = int(stops[last - 1])
-        block = rows.take(order[start:stop])
-        begin = start
-        for end in stops[first:last]:
-            yield unit_rows(block[begin - start : end - start], center, radius)
-            begin = end
-        first, start = last, stop
+    for block in takes(rows, np.split(order, stops[:-1])):
+        yield unit_rows(block, center, radius)
 
 
 def unit_rows(block, center, radius):

@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from skdp.chunks import takes
 from skdp.cluster.friendly import part_order
 from skdp.mechanisms import finite_rows
 
@@ -44,11 +45,9 @@ def part_matrices(rows, coins, n_parts, predicate, *, assume_centered=False):
     computed from differences to the first row.
     """
     order, stops = part_order(rows, coins, n_parts)
-    starts = np.append(0, stops[:-1])
     matrices = np.empty((n_parts, rows.n_features, rows.n_features))
     with np.errstate(all="ignore"):
-        for part, (start, stop) in enumerate(zip(starts, stops, strict=True)):
-            block = rows.take(order[start:stop])
+        for part, block in enumerate(takes(rows, np.split(order, stops[:-1]))):
             M = _covariance(block[finite_rows(block)], assume_centered)
             matrices[part] = M if _usable(M, predicate) else np.nan
     return matrices
