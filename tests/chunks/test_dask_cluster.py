@@ -57,17 +57,44 @@ FITS = [
 def client():
     with (
         LocalCluster(
-            n_workers=2, threads_per_worker=1, memory_limit="1GB", dashboard_address=None
+            n_workers=2, threads_per_worker=1, memory_limit="1GB", dashboard_address=":0"
         ) as cluster,
         Client(cluster) as client,
     ):
         yield client
 
 
+def rows_made():
+    """Return a function that makes rows by their numbers, in a worker too."""
+
+    def stripe(i):
+        rng = np.random.default_rng(i)
+        return rng.normal(size=(1000, D)) + 8 * rng.integers(0, 3, size=(1000, 1))
+
+    def rows(start, stop):
+        first = start // 1000
+        made = np.concatenate([stripe(i) for i in range(first, -(-stop // 1000))])
+        return made[start - 1000 * first : stop - 1000 * first]
+
+    return rows
+
+
+def collection(lengths):
+    """Return a dask.array whose chunks are made where they are needed."""
+    rows = rows_made()
+
+    def made(block_info=None):
+        return rows(*block_info[None]["array-location"][0])
+
+    return da.map_blocks(made, chunks=(lengths, (D,)), dtype=float, meta=np.empty((0, 0)))
+
+
+CHUNKS = [(10_000,) * 10, (37_000, 37_000, 26_000), (50_000, 49_999, 1)]
+
+
 @pytest.fixture(scope="module")
 def table():
-    rng = np.random.default_rng(0)
-    return rng.normal(size=(N_ROWS, D)) + 8 * rng.integers(0, 3, size=(N_ROWS, 1))
+    return rows_made()(0, N_ROWS)
 
 
 def released(estimator):
@@ -95,14 +122,12 @@ def test_bits_memory_and_traffic(client, table, monkeypatch):
         return result
 
     monkeypatch.setattr(_dask, "_computed", weighed)
-    chunkings = [(10_000, D), (37_000, 2), ((50_000, 49_999, 1), D)]
-    collections = [da.from_array(table, chunks=chunks) for chunks in chunkings]
+    bits = [released(seeded(estimator).fit(table)) for estimator in FITS]
     before = resident()
     for i, estimator in enumerate(FITS):
-        bits = released(seeded(estimator).fit(table))
         came.append(0)
-        X = collections[i % len(collections)]
-        assert released(seeded(estimator).fit(X)) == bits, (estimator, X.chunks)
+        lengths = CHUNKS[i % len(CHUNKS)]
+        assert released(seeded(estimator).fit(collection(lengths))) == bits[i], (estimator, lengths)
     assert max(came) < 2e7  # samples of a bounded number of rows, and tables of 2^20 cells
     assert resident() - before < 200e6
     assert client.run(os.getpid) == pids
