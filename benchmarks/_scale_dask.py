@@ -20,7 +20,7 @@ __all__ = ["of_dask"]
 N_ROWS, D, K = 10_000_000, 20, 3
 STRIPE = 1000  # rows that one seed makes
 CHUNKS = {"100k": 100_000, "37k": 37_000, "100k, the last row alone": 100_000}
-MOST_MB, MOST_SENT = 200, 50
+MOST_MB, MOST_SENT = 200, 64  # samples are of 2^22 entries at most, 32 MB
 MOST_ROWS = {"filter": 1_000_000}  # it gathers all rows at the driver, group by group
 DEFAULT_JSON = Path(__file__).parent / "results" / "scale_dask.json"
 

@@ -114,8 +114,10 @@ class DaskRows(Source):
         job = Job(partial(seen, entries), list.__add__, self.decode)
         try:
             found = _computed(job, [(_looked, chunk) for chunk in self._chunks])
-        except Exception as error:  # of a task, which may quote rows, as may its traceback
-            failure = TableError(*(error.args if isinstance(error, TableError) else (FAILED,)))
+        except TableError:
+            raise
+        except Exception:
+            failure = TableError(FAILED)
         else:
             lengths, nan, infinite = zip(*found, strict=True)
             self._count(lengths)

@@ -15,15 +15,12 @@ from sklearn.base import clone
 from skdp import (
     FriendlyCoreFilter,
     FriendlyCoreKMeans,
-    LloydKMeans,
     MarginalReleaser,
     PrivacyLedger,
     PrivateCovariance,
     PrivateGMM,
-    PrivateHistogram,
     PrivateMean,
     PrivateMedian,
-    PrivatePCA,
     PrivateStandardScaler,
 )
 from skdp.audit._fingerprint import fingerprint
@@ -41,14 +38,11 @@ N_ROWS, D = 100_000, 5
 FITS = [
     FriendlyCoreFilter(),
     FriendlyCoreKMeans(3, n_init=1),
-    LloydKMeans(3),
     MarginalReleaser(2),
     PrivateCovariance(),
     PrivateGMM(3, max_iter=3, n_init=1),
-    PrivateHistogram(bins=4),
     PrivateMean(trim=True),
     PrivateMedian(),
-    PrivatePCA(),
     PrivateStandardScaler(),
 ]
 
