@@ -98,7 +98,9 @@ class PrivateEstimator(KeepsLocal, PlainNumbers, CallbackSupportMixin, BaseEstim
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The private rows. Read, never stored.
+            The private rows: one table in memory, or what is read in pieces: paths of parquet
+            files, a Table or Dataset of Arrow, a LazyFrame of polars, a list of batches or another
+            iterable that starts anew, a collection of dask. Read, never stored.
         y : Ignored
             Present for API consistency by convention.
 
@@ -109,6 +111,8 @@ class PrivateEstimator(KeepsLocal, PlainNumbers, CallbackSupportMixin, BaseEstim
 
         Raises
         ------
+        TypeError
+            For an iterator or a stream, which can be read only once, and for sparse tables.
         ValueError
             For a table of the wrong shape or type, and for NaN or infinity unless
             ``skdp.config_context(invalid_rows="ignore")``; before anything is charged.
