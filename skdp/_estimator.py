@@ -36,8 +36,9 @@ BETWEEN = ("skdp", "sklearn", "joblib")  # the line of a user and a fit
 SCHEMA = ("n_features_in_", "feature_names_in_")  # set by validation
 WITHHELD = (
     "The private part of this fit failed. The details are withheld because they could depend "
-    "on single rows, and the budget stays spent. Please report this as a bug; a data holder "
-    "can see the details under skdp.config_context(debug=True)."
+    "on single rows, and the budget stays spent. So ends a fit whose table, or whose files, change "
+    "while it reads them; if they do not, please report this as a bug. A data holder can see the "
+    "details under skdp.config_context(debug=True)."
 )
 
 
