@@ -36,8 +36,9 @@ BETWEEN = ("skdp", "sklearn", "joblib")  # the line of a user and a fit
 SCHEMA = ("n_features_in_", "feature_names_in_")  # set by validation
 WITHHELD = (
     "The private part of this fit failed. The details are withheld because they could depend "
-    "on single rows, and the budget stays spent. Please report this as a bug; a data holder "
-    "can see the details under skdp.config_context(debug=True)."
+    "on single rows, and the budget stays spent. So ends a fit whose table, or whose files, change "
+    "while it reads them; if they do not, please report this as a bug. A data holder can see the "
+    "details under skdp.config_context(debug=True)."
 )
 
 
@@ -103,7 +104,9 @@ class PrivateEstimator(KeepsLocal, PlainNumbers, CallbackSupportMixin, BaseEstim
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The private rows. Read, never stored.
+            The private rows: one table in memory, or what is read in pieces: paths of parquet
+            files, a Table or Dataset of Arrow, a LazyFrame of polars, a list of batches or another
+            iterable that starts anew, a collection of dask. Read, never stored.
         y : Ignored
             Present for API consistency by convention.
 
@@ -114,6 +117,8 @@ class PrivateEstimator(KeepsLocal, PlainNumbers, CallbackSupportMixin, BaseEstim
 
         Raises
         ------
+        TypeError
+            For an iterator or a stream, which can be read only once, and for sparse tables.
         ValueError
             For a table of the wrong shape or type, and for NaN or infinity unless
             ``skdp.config_context(invalid_rows="ignore")``; before anything is charged.

@@ -12,12 +12,15 @@ OF_ROWS = """{what}.
         Parameters
         ----------
         X : array-like of shape (n_samples, n_{columns})
-
+{pieces}
         Returns
         -------
         {returns}
             Local: as private as X.
         """
+PIECES = """\
+            A table as in ``fit``. What is read in pieces is mapped in pieces, when asked for.
+"""
 FIT_THEN = """Fit, then {name}.
 
         Parameters
@@ -50,7 +53,8 @@ def row_method(name, run, what, returns, *, columns="features"):
     def method(self, X):
         return run(self, X, name)
 
-    doc = OF_ROWS.format(what=what, returns=returns, columns=columns)
+    pieces = PIECES if columns == "features" else ""
+    doc = OF_ROWS.format(what=what, returns=returns, columns=columns, pieces=pieces)
     named = _named(method, name, doc)
     return by_pieces(named) if columns == "features" else named
 

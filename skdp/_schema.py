@@ -5,7 +5,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdp._config import get_config
 from skdp.chunks import ArrayRows
-from skdp.chunks._raw import schema_of
+from skdp.chunks._raw import first_of, schema_of
 from skdp.chunks._sources import converted, source_of
 
 __all__ = ["later_rows", "look_at", "read_rows", "validated_rows", "validated_table"]
@@ -109,7 +109,7 @@ def validated_rows(estimator, X):
                 ensure_min_samples=0 if ignore else 1,
             )
     except (ValueError, TypeError, OverflowError) as error:
-        refusal = ValueError(UNREADABLE) if ignore else _without_entries(error)
+        refusal = ValueError(UNREADABLE) if ignore else _told_where(_without_entries(error), X)
     raise refusal
 
 
@@ -162,9 +162,11 @@ def _require_numbers(X):
     if not dtypes or len(shape) != 2 or shape[1] == 0:
         raise ValueError(NO_TABLE)
     if not {_kind(dtype) for dtype in dtypes} <= set("fiub"):
-        names = ", ".join(sorted({str(dtype) for dtype in dtypes}))
+        names, others = ", ".join(sorted({str(dtype) for dtype in dtypes})), _others(X)
+        told = f" Columns of another type: {others}." if others else ""
         raise ValueError(
             f"X must be a table of real numbers. Got dtype {names}: convert it with astype(float)."
+            f"{told}"
         )
 
 
@@ -179,8 +181,24 @@ def _kind(dtype):
     """Return the kind of a type of numpy, pandas or polars, as numpy names it."""
     kind = getattr(dtype, "kind", None)
     if kind is None and hasattr(dtype, "is_numeric"):  # polars
+        if dtype.is_temporal():
+            return "M"
         kind = "f" if dtype.is_numeric() or str(dtype) == "Boolean" else "O"
     return kind
+
+
+def _told_where(refusal, X):
+    """Return a refusal of text, with the names of the columns of a frame that have such a type."""
+    others = _others(X)
+    told = str(refusal) == TEXT and others
+    return ValueError(f"{TEXT} Columns of another type: {others}.") if told else refusal
+
+
+def _others(X):
+    """Return the names of the columns of a frame that hold no numbers, as text."""
+    if not hasattr(X, "columns"):
+        return ""
+    return first_of(X.columns, [_kind(dtype) in set("fiub") for dtype in _dtypes(X)])
 
 
 def _without_entries(error):

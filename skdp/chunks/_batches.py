@@ -10,7 +10,7 @@ __all__ = ["ONE_SHOT", "BatchRows"]
 ONE_SHOT = (
     "X is an iterator or a stream, which can be read only once, and a fit reads its rows several "
     "times. Pass a list of batches, an object whose __iter__ starts anew each time, a Table of "
-    "Arrow, or the path of parquet files."
+    "Arrow, the path of parquet files, or for other files polars.scan_csv(path) and the like."
 )
 
 

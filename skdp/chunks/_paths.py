@@ -8,14 +8,25 @@ from skdp.chunks._raw import TableError
 __all__ = ["files_of", "source"]
 
 ENDINGS = (".parquet", ".parq", ".pq")
+MAGIC = b"PAR1"
 NEEDS_PYARROW = (
     "reading parquet files needs pyarrow. Install it with `pip install pyarrow`, or pass arrays, "
     "frames or batches of them."
 )
+NO_PARQUET = (
+    "X names a file that is no parquet file, the only kind that is read by its path. Pass what a "
+    "reader of its kind makes of it: polars.scan_csv(path), dask.dataframe.read_csv(path), "
+    "pyarrow.dataset.dataset(path, format=...), or np.load(path, mmap_mode='r')."
+)
+PARTITIONED = (
+    "X names a folder with subfolders such as month=1, whose names hold a column that the files do "
+    "not. Pass pyarrow.dataset.dataset(path, partitioning='hive') or polars.scan_parquet(path), or "
+    "to leave this column out a pattern: path + '/**/*.parquet'."
+)
 NO_FILE = (
     "X is text, which can name parquet files only, and names none: no file, folder or pattern with "
     "parquet files is found there. Pass a table of numbers, a path of this machine, or "
-    "pyarrow.dataset.dataset(...) for what lies elsewhere."
+    "pyarrow.dataset.dataset(...) for what lies elsewhere or is stored otherwise."
 )
 
 
@@ -48,7 +59,7 @@ def files_of(paths):
     Raises
     ------
     TableError
-        If a path names no file.
+        If a path names no file, one that is no parquet file, or a folder that is partitioned.
     """
     return [file for path in paths for file in _files(str(path))]
 
@@ -56,8 +67,8 @@ def files_of(paths):
 def _files(path):
     try:
         if Path(path).is_file():
-            return [path]
-        if Path(path).is_dir():
+            found = [Path(path)]
+        elif Path(path).is_dir():
             found = [file for file in Path(path).rglob("*") if _is_parquet(file.relative_to(path))]
         else:
             found = [Path(name) for name in glob(path, recursive=True)]
@@ -65,7 +76,23 @@ def _files(path):
         found = []
     if not (files := sorted(str(file) for file in found if file.is_file())):
         raise TableError(NO_FILE)
+    if not all(map(_says_parquet, files)):
+        raise TableError(NO_PARQUET)
+    below = (Path(file).relative_to(path).parent for file in files if Path(path).is_dir())
+    if any("=" in part for folder in below for part in folder.parts):
+        raise TableError(PARTITIONED)
     return files
+
+
+def _says_parquet(path):
+    """Return whether a file says, by its ending or its first bytes, that it is one of parquet."""
+    if Path(path).suffix in ENDINGS:
+        return True
+    try:
+        with open(path, "rb") as file:
+            return file.read(len(MAGIC)) == MAGIC
+    except OSError:
+        return True  # to be told by who reads it
 
 
 def _is_parquet(file):

@@ -4,7 +4,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["Schema", "TableError", "column_type", "library", "no_rows", "numbers", "schema_of"]
+__all__ = [
+    "Schema",
+    "TableError",
+    "column_type",
+    "first_of",
+    "library",
+    "no_rows",
+    "numbers",
+    "schema_of",
+]
 
 COLUMNS = (
     "a piece of the table has other columns than the first: all pieces must have the same names "
@@ -17,13 +26,16 @@ TWICE = (
 )
 EMPTY = "X has no columns, and at least one is needed."
 TYPES = (
-    "X must be a table of real numbers. Got a column of another type in a piece of the table: "
-    "encode categories and dates first, and convert columns with a cast to float64."
+    "X must be a table of real numbers. Got columns of another type{which}. Select columns of "
+    "numbers before the fit, as with polars.scan_parquet(path).select(...) or "
+    "dask.dataframe.read_parquet(path, columns=...), or encode categories and dates, and cast to "
+    "float64."
 )
+SHOWN = 5
 
 
 class TableError(ValueError):
-    """A table, or a piece of it, that cannot be read; its text is constant."""
+    """A table, or a piece of it, that cannot be read; its text quotes no entry."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +55,15 @@ class Schema:
         if self.names is not None and len(set(self.names)) < len(self):
             raise TableError(TWICE)
         if not all(self.numeric):
-            raise TableError(TYPES)
+            which = "" if self.names is None else f": {first_of(self.names, self.numeric)}"
+            raise TableError(TYPES.format(which=which))
+
+
+def first_of(names, numeric):
+    """Return the names of the first columns that hold no numbers, as text."""
+    others = [str(name) for name, is_number in zip(names, numeric, strict=True) if not is_number]
+    more = len(others) - SHOWN
+    return ", ".join(others[:SHOWN]) + (f" and {more} more" if more > 0 else "")
 
 
 def library(raw):
@@ -55,9 +75,9 @@ def library(raw):
 def schema_of(raw):
     """Return the Schema of a piece, which types and shapes alone decide."""
     kind = library(raw)
+    if len(getattr(raw, "shape", ())) != 2 or (kind == "numpy" and not isinstance(raw, np.ndarray)):
+        raise TableError(PIECE)
     if kind == "numpy":
-        if not isinstance(raw, np.ndarray) or raw.ndim != 2:
-            raise TableError(PIECE)
         return Schema(None, (raw.dtype.kind in "fiub",) * raw.shape[1])
     if kind == "pandas":
         numeric = tuple(getattr(dtype, "kind", "O") in "fiub" for dtype in raw.dtypes)

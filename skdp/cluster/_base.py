@@ -94,7 +94,9 @@ class CentersMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The private rows. Read, never stored.
+            The private rows: one table in memory, or what is read in pieces: paths of parquet
+            files, a Table or Dataset of Arrow, a LazyFrame of polars, a list of batches or another
+            iterable that starts anew, a collection of dask. Read, never stored.
         y : Ignored
             Present for API consistency by convention.
         **weights : None
@@ -109,7 +111,8 @@ class CentersMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         Raises
         ------
         TypeError
-            For weights.
+            For weights, for an iterator or a stream, which can be read only once, and for sparse
+            tables.
         ValueError
             For a table of the wrong shape or type, and for NaN or infinity unless
             ``skdp.config_context(invalid_rows="ignore")``; before anything is charged.
@@ -132,6 +135,7 @@ class CentersMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            A table as in ``fit``. What is read in pieces is mapped in pieces, when asked for.
 
         Returns
         -------
@@ -167,6 +171,7 @@ class CentersMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            A table as in ``fit``. What is read in pieces is mapped in pieces, when asked for.
 
         Returns
         -------

@@ -185,6 +185,7 @@ class PrivatePCA(
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            A table as in ``fit``. What is read in pieces is mapped in pieces, when asked for.
 
         Returns
         -------
@@ -244,6 +245,7 @@ class PrivatePCA(
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            A table as in ``fit``. What is read in pieces is mapped in pieces, when asked for.
 
         Returns
         -------

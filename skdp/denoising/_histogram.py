@@ -57,7 +57,8 @@ class PrivateHistogram(VectorMixin, PrivateEstimator):
         Column that tells whose row it is. With it the guarantee holds for **all rows of one user**,
         every user counts with at most ``rows_per_user`` rows, and ranges must be public. Users are
         told apart exactly: in a frame the column may hold whole numbers, text, dates or categories;
-        floats must be whole numbers below 2^53, since larger ones may have been rounded. Rows
+        floats must be whole numbers below 2^53, since larger ones may have been rounded. Where rows
+        are read in pieces, and in a Table of Arrow, whole numbers below 2^53 alone are ids. Rows
         whose user is missing, or no such id, are refused, or absent under
         ``skdp.config_context(invalid_rows="ignore")``. Two spellings of one user are two users.
     rows_per_user : int, default=1

@@ -29,7 +29,7 @@ import numpy as np
 
 from skdp._config import get_config
 from skdp._schema import look_at
-from skdp.chunks._raw import column_type
+from skdp.chunks._raw import column_type, schema_of
 from skdp.chunks._sources import source_of
 
 __all__ = ["with_exact_users"]
@@ -105,6 +105,8 @@ def _source(source, user):
     """Return a source whose users are whole numbers; pieces share no table of other names."""
     if user >= source.n_features:
         return source
+    if not schema_of(source.head()).numeric[user]:
+        raise ValueError(OF_SOURCES)
     whole = source.decoded_by(_WholeUsers(source.decode, user))
     if get_config()["invalid_rows"] == "error" and any(look_at(whole, entries=True)):
         raise ValueError(OF_SOURCES)

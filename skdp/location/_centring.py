@@ -19,6 +19,7 @@ class CentringMixin(OneToOneFeatureMixin, TransformerMixin):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            A table as in ``fit``. What is read in pieces is mapped in pieces, when asked for.
 
         Returns
         -------

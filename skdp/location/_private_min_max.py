@@ -124,6 +124,7 @@ class PrivateMinMax(ExtremesMixin, OneToOneFeatureMixin, TransformerMixin, Colum
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            A table as in ``fit``. What is read in pieces is mapped in pieces, when asked for.
 
         Returns
         -------

@@ -144,7 +144,7 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, PrivateEstimator):
     """
 
     _parameter_constraints: dict = {
-        **PrivateEstimator._parameter_constraints,
+        **{k: v for k, v in PrivateEstimator._parameter_constraints.items() if k != "n_jobs"},
         "estimator": [HasMethods(["fit", "plan", "get_params", "set_params"])],
         "param_distributions": [dict, list, tuple],
         "scoring": [

@@ -192,6 +192,7 @@ class FriendlyCoreFilter(OneToOneFeatureMixin, TransformerMixin, PrivateEstimato
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            A table as in ``fit``. What is read in pieces is mapped in pieces, when asked for.
 
         Returns
         -------

@@ -134,6 +134,7 @@ class PrivateMinMaxScaler(ExtremesMixin, Scaler):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            A table as in ``fit``. What is read in pieces is mapped in pieces, when asked for.
 
         Returns
         -------

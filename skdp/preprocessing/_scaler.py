@@ -27,6 +27,7 @@ class Scaler(OneToOneFeatureMixin, TransformerMixin, ColumnEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            A table as in ``fit``. What is read in pieces is mapped in pieces, when asked for.
 
         Returns
         -------
@@ -43,6 +44,7 @@ class Scaler(OneToOneFeatureMixin, TransformerMixin, ColumnEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            A table as in ``fit``. What is read in pieces is mapped in pieces, when asked for.
 
         Returns
         -------

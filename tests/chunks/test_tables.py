@@ -250,7 +250,53 @@ def test_names_twice_no_columns_no_files(tmp_path):
     for X in ("4242", ["4242", "x"], tmp_path, tmp_path / "no", "*.nothing", "s3://x/y", "a\0b"):
         refused(X, "names none")
     (tmp_path / "t.csv").write_text("a\n4242\n")
-    refused(str(tmp_path / "t.csv"), "could not be read")
+    refused(str(tmp_path / "t.csv"), r"no parquet file.*polars.scan_csv\(path\)")
+    refused(str(tmp_path / "*.csv"), "no parquet file")
+    (tmp_path / "t.parquet").write_text("a\n4242\n")
+    refused(tmp_path / "t.parquet", "t.parquet could not be read")
+
+
+def test_parquet_files_need_no_ending(X, table, tmp_path):
+    pq.write_table(table, tmp_path / "part-00000")
+    list(same(PrivateMean(delta=1e-6), X, [tmp_path / "part-00000"]))
+
+
+def test_folders_whose_names_hold_columns_are_refused(X, table, tmp_path):
+    (tmp_path / "year=2013" / "days").mkdir(parents=True)
+    pq.write_table(table, tmp_path / "year=2013" / "days" / "t.parquet")
+    refused(tmp_path, r"month=1.*partitioning='hive'.*path \+ '/\*\*/\*.parquet'")
+    inside = [tmp_path / "year=2013", f"{tmp_path}/**/*.parquet"]
+    list(same(PrivateMean(delta=1e-6), X, inside))
+
+
+@pytest.mark.parametrize(
+    "make", ["path", "dataset", "lazy", "arrow", "batches", "polars", "pandas"]
+)
+def test_columns_that_are_no_numbers_are_named(make, tmp_path):
+    columns = {f"text {j}": ["4242.125x"] * 9 for j in range(7)}
+    table = pa.table({"a": [4242.125] * 9, **columns})
+    pq.write_table(table, tmp_path / "t.parquet")
+    made = {
+        "path": tmp_path,
+        "dataset": ds.dataset(tmp_path),
+        "lazy": pl.scan_parquet(tmp_path / "t.parquet"),
+        "arrow": table,
+        "batches": [table.to_pandas()],
+        "polars": pl.from_arrow(table),
+        "pandas": table.to_pandas(),
+    }
+    refused(made[make], "type: text 0, text 1, text 2, text 3, text 4 and 2 more")
+
+
+def test_dates_of_polars_are_no_numbers():
+    days = pl.DataFrame({"day": pl.Series([4242] * 9).cast(pl.Date)})
+    refused(days, "dates or durations|dtype Date.*type: day")
+    refused(days.lazy(), "another type: day")
+
+
+def test_columns_and_queries_are_no_batches(table):
+    refused([table.to_pandas()["a"]] * 2, "array of two dimensions, or a frame")
+    refused([pl.from_arrow(table).lazy()], "array of two dimensions, or a frame")
 
 
 def test_truncated_files_are_refused(folder):

@@ -9,7 +9,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from skdp import config_context
+from skdp import PrivacyLedger, config_context
 from skdp.audit._observe import recorded_fit
 from skdp.denoising import PrivateHistogram
 from skdp.denoising._user_ids import with_exact_users
@@ -242,3 +242,14 @@ def test_the_cap_may_be_of_any_type_of_integers(width, noise):
         assert small.fit(X).noise_scale_ == want
         squared = int(m) // int(k or m) * int(k or m) ** 2 + (int(m) % int(k or m)) ** 2
         assert capped_sensitivity(width(m), width(k or m)) == (Fraction(int(m)), Fraction(squared))
+
+
+@pytest.mark.parametrize("invalid_rows", ["error", "ignore"])
+def test_users_of_pieces_that_are_text_are_refused_before_the_charge(invalid_rows):
+    table = pd.DataFrame({"who": ["a4242"] * 9, "x": 0.5})
+    ledger = PrivacyLedger(epsilon=1.0)
+    histogram = PrivateHistogram(3, range=(0, 1), user=0, ledger=ledger)
+    with config_context(invalid_rows=invalid_rows), pytest.raises(ValueError) as caught:
+        histogram.fit([table, table])
+    assert "a number for each user" in str(caught.value) and "4242" not in str(caught.value)
+    assert len(ledger.entries()) == 1  # it was opened

@@ -62,7 +62,8 @@ PUBLIC = {
         "share": "from releases",
     },
     "_curator.py": {"label": "constant text"},
-    "_schema.py": {"names": "of dtypes"},
+    "_schema.py": {"names": "of dtypes", "others": "names of columns", "told": "these"},
+    "chunks/_raw.py": {"which": "names of columns"},
     "chunks/_parts.py": {"name": "of a file or a kind of table", "error": "a constant text"},
     "accounting/_budget.py": {
         "epsilon": "",
