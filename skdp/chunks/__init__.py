@@ -5,6 +5,7 @@ from skdp.chunks._clipped_rows import ClippedRows
 from skdp.chunks._raw import Schema, TableError, column_type, library, schema_of
 from skdp.chunks._rows import MappedRows, Rows, Source, map_merge, take, takes
 from skdp.chunks._sources import source_of
+from skdp.chunks._tables import Tables, tables_of
 
 __all__ = [
     "ArrayRows",
@@ -14,11 +15,13 @@ __all__ = [
     "Schema",
     "Source",
     "TableError",
+    "Tables",
     "column_type",
     "library",
     "map_merge",
     "schema_of",
     "source_of",
+    "tables_of",
     "take",
     "takes",
 ]

@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from skdp._compat import Interval, RealNotInt
 from skdp._estimator import PrivateEstimator
-from skdp._pieces import by_pieces, mean_of_pieces
+from skdp._pieces import by_pieces, mean_of_pieces, transforms_pieces
 from skdp._schema import later_rows
 from skdp.accounting import Budget
 from skdp.contracts import Contract, Rows
@@ -21,6 +21,7 @@ __all__ = ["PrivatePCA"]
 ROWS = 8192  # per block of a product
 
 
+@transforms_pieces
 class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator):
     """Principal components of a table under differential privacy, without bounds on the data.
 
@@ -175,7 +176,6 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstim
     def _n_features_out(self):
         return self.components_.shape[0]
 
-    @by_pieces
     def transform(self, X):
         """Project rows on the components.
 

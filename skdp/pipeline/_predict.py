@@ -1,9 +1,14 @@
 """What a fitted pipeline does for rows, as far as its last step can."""
 
+from functools import partial
+
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from skdp._pieces import carried, tables_for
+from skdp.chunks import Tables
 from skdp.contracts import Released, Rows, contract_of
+from skdp.pipeline._pieces import worker_copy
 from skdp.pipeline._run import mapped
 
 __all__ = ["PredictMixin"]
@@ -46,13 +51,23 @@ class PredictMixin:
 
     def _rows_for_last(self, X):
         check_is_fitted(self)
-        if not hasattr(X, "columns"):
+        tables = tables_for(self, X)
+        if tables is not None:
+            X = tables
+        elif not hasattr(X, "columns"):
             X = validate_data(self, X, reset=False, dtype=None, ensure_all_finite=False)
         else:
             validate_data(self, X, reset=False, skip_check_array=True)
         for _, step in self.steps_[:-1]:
             X = mapped(step, X)
         return X
+
+    def _by_last(self, function, X):
+        """Return ``function(last step, X)`` of rows as they reach it, piece by piece."""
+        X, last = self._rows_for_last(X), self._last()
+        if not isinstance(X, Tables):
+            return function(last, X)
+        return X.as_they_are().later(carried(partial(function, worker_copy(last))))
 
     @available_if(_last_has("predict"))
     def predict(self, X):
@@ -67,7 +82,7 @@ class PredictMixin:
         y : ndarray
             A local view of the rows: as private as X itself.
         """
-        return self._last().predict(self._rows_for_last(X))
+        return self._by_last(_predict, X)
 
     @available_if(_last_has("predict_proba"))
     def predict_proba(self, X):
@@ -82,7 +97,7 @@ class PredictMixin:
         probabilities : ndarray of shape (n_samples, n_classes)
             A local view of the rows: as private as X itself.
         """
-        return self._last().predict_proba(self._rows_for_last(X))
+        return self._by_last(_predict_proba, X)
 
     @available_if(_last_has("predict"))
     def fit_predict(self, X, y=None):
@@ -113,7 +128,7 @@ class PredictMixin:
         X_new : ndarray or DataFrame
             A local view of the rows: as private as X itself.
         """
-        return mapped(self._last(), self._rows_for_last(X))
+        return self._by_last(mapped, X)
 
     @available_if(_last_has("transform"))
     def fit_transform(self, X, y=None):
@@ -162,7 +177,7 @@ class PredictMixin:
         scores : ndarray of shape (n_samples,)
             A local view of the rows: as private as X itself.
         """
-        return self._last().score_samples(self._rows_for_last(X))
+        return self._by_last(_score_samples, X)
 
     @available_if(_last_has("score"))
     def score(self, X, y=None):
@@ -180,6 +195,18 @@ class PredictMixin:
         """
         X = self._rows_for_last(X)
         return self._last().score(X) if y is None else self._last().score(X, y)
+
+
+def _predict(step, X):
+    return step.predict(X)
+
+
+def _predict_proba(step, X):
+    return step.predict_proba(X)
+
+
+def _score_samples(step, X):
+    return step.score_samples(X)
 
 
 class _Identity:

@@ -5,13 +5,14 @@ import sys
 import numpy as np
 import sklearn
 from sklearn.utils import Bunch, get_tags
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdp._compat import BaseComposition, StrOptions, VisualBlock
 from skdp._config import config_context, get_config
 from skdp._estimator import PrivateEstimator, guarantee
-from skdp._schema import validated_rows, validated_table
+from skdp._schema import look_at, read_rows, validated_rows, validated_table
 from skdp._threads import quiet
+from skdp.chunks import tables_of
 from skdp.contracts import Contract, Rows, contract_of
 from skdp.pipeline._plan import granted, settle
 from skdp.pipeline._predict import PredictMixin
@@ -210,6 +211,9 @@ class PrivatePipeline(PredictMixin, PrivateEstimator, BaseComposition):
         self._validate_names([name for name, _ in steps])
 
     def _read(self, X, y):
+        tables = tables_of(X)
+        if tables is not None:
+            return self._tables(tables), y
         if self._begins_with_numbers():
             checked = validated_rows(self, X)
             X = X if hasattr(X, "columns") else checked  # steps read the names themselves
@@ -221,6 +225,21 @@ class PrivatePipeline(PredictMixin, PrivateEstimator, BaseComposition):
                 with quiet():  # a function of the user could warn with its row
                     preview(granted(self)[1], X)
         return X, y
+
+    def _tables(self, tables):
+        """Count and check what comes in pieces, and return it."""
+        first = self._begins_with_numbers()
+        if first:
+            read_rows(self, tables)
+        else:
+            validate_data(self, tables.head(), skip_check_array=True)
+            look_at(tables.as_they_are(), entries=False)
+        if not self._is_granted():
+            rehearse(*granted(self), tables.head())
+            if get_config()["invalid_rows"] == "error" and not first:
+                with quiet():
+                    preview(granted(self)[1], tables)
+        return tables
 
     def _look(self, X):
         if self._is_granted():  # in the rehearsal of the pipeline that it is a step of

@@ -6,12 +6,15 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdp._compat import StrOptions, fit_context
 from skdp._numbers import PlainNumbers
+from skdp._pieces import transforms_tables
+from skdp.chunks import tables_of
 from skdp.contracts import Contract, Rows
 from skdp.rowwise import MIXES, SAME, form_of, made_up_rows, map_rows, probe
 
 __all__ = ["RowMap"]
 
 
+@transforms_tables
 class RowMap(PlainNumbers, TransformerMixin, BaseEstimator):
     """Map every row by a function of that row alone.
 
@@ -51,6 +54,9 @@ class RowMap(PlainNumbers, TransformerMixin, BaseEstimator):
 
     Notes
     -----
+    Of a table that comes in pieces each is mapped where it is, anew whenever rows are read, perhaps
+    in another thread or process: there ``func`` is pickled.
+
     **Privacy**: spends nothing and releases nothing; what :meth:`transform` returns is as private
     as the rows. Row i of it is a function of row i alone, by construction, unless
     ``vectorized=True``: proof in :func:`skdp.rowwise.map_rows`. How many columns there are, and of
@@ -176,6 +182,8 @@ class RowMap(PlainNumbers, TransformerMixin, BaseEstimator):
         return np.asarray(self.feature_names_out(self, names), dtype=object)
 
     def _table(self, X, *, reset):
+        tables = tables_of(X)
+        X = X if tables is None else tables.head()
         if hasattr(X, "columns"):
             validate_data(self, X, reset=reset, skip_check_array=True)
             return X
