@@ -6,6 +6,7 @@ import numpy as np
 
 from skdp.chunks._raw import TableError, library, numbers, schema_of
 from skdp.chunks._rows import Source
+from skdp.chunks._some_rows import SomeRows
 from skdp.chunks._sources import source_of
 
 __all__ = ["Tables", "tables_of"]
@@ -63,6 +64,25 @@ class Tables(Source):
         tables._absent = absent if self._absent is None else absent | self._absent
         return tables
 
+    def only(self, places):
+        """Return the rows at some places, rising numbers of rows, numbered anew."""
+        tables = Tables(SomeRows(self._source, places), self._maps, self._head)
+        tables._absent = None if self._absent is None else self._absent[places]
+        return tables
+
+    def each(self, function, beside=None):
+        """Return ``function(table)`` of every block, a list.
+
+        Parameters
+        ----------
+        function : callable
+            A function of a table, and of what is laid beside it.
+        beside : callable, default=None
+            See :func:`skdp.chunks.map_merge`.
+        """
+        tables = self.decoded_by(TableBlock)
+        return tables.map_merge(partial(_each, function), list.__add__, beside) or []
+
     def pieces(self):
         """Yield (number of rows, table)."""
         for n, raw in self._source.pieces():
@@ -88,7 +108,7 @@ class Tables(Source):
 
     def look(self, *, entries):
         """Read the table once before a fit, see :meth:`Source.look`."""
-        source = self._read()
+        source = self._read() if entries else self.as_they_are()._read()
         seen = source.look(entries=entries)
         self._source, self.n_rows = source, source.n_rows  # it has been counted
         return seen
@@ -190,6 +210,23 @@ def _pandas(raw):
         ),
         ignore_metadata=True,
     )
+
+
+class TableBlock:
+    """An array or a frame, whose rows are found by their places."""
+
+    def __init__(self, table):
+        self.table = table
+
+    def __len__(self):
+        return self.table.shape[0]
+
+    def __getitem__(self, rows):
+        return TableBlock(getattr(self.table, "iloc", self.table)[rows])
+
+
+def _each(function, start, block, *beside):
+    return [function(block.table, *beside)]
 
 
 def _itself(table):

@@ -233,7 +233,7 @@ class PrivatePipeline(PredictMixin, PrivateEstimator, BaseComposition):
             read_rows(self, tables)
         else:
             validate_data(self, tables.head(), skip_check_array=True)
-            look_at(tables.as_they_are(), entries=False)
+            look_at(tables, entries=False)
         if not self._is_granted():
             rehearse(*granted(self), tables.head())
             if get_config()["invalid_rows"] == "error" and not first:
