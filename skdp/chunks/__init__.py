@@ -4,7 +4,7 @@ from skdp.chunks._array import ArrayRows
 from skdp.chunks._clipped_rows import ClippedRows
 from skdp.chunks._raw import Schema, TableError, column_type, library, schema_of
 from skdp.chunks._rows import MappedRows, Rows, Source, map_merge, take, takes
-from skdp.chunks._sources import source_of
+from skdp.chunks._sources import converted, source_of
 from skdp.chunks._tables import Tables, tables_of
 
 __all__ = [
@@ -17,6 +17,7 @@ __all__ = [
     "TableError",
     "Tables",
     "column_type",
+    "converted",
     "library",
     "map_merge",
     "schema_of",

@@ -8,8 +8,9 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from skdp.chunks._loop import CHANGED, merged, statistic_of, threaded
+from skdp.chunks._raw import TableError
 
-__all__ = ["MappedRows", "Rows", "Source", "map_merge", "take", "takes"]
+__all__ = ["MappedRows", "Rows", "Source", "map_merge", "rows_of", "take", "takes"]
 
 BLOCK_BYTES = 2**24
 GATHERED_BYTES = 2**26
@@ -57,11 +58,12 @@ class Source(ABC):
     """
 
     names = None  # of the columns, if they have some
+    finite = False  # whether their types tell that there is neither NaN nor infinity
     random_access = False  # whether rows can be taken without reading all
 
     def __init__(self, n_features, *, n_rows=None, block_rows=None):
         self.n_features, self.n_rows = n_features, n_rows
-        self.block_rows = block_rows or _rows_of(BLOCK_BYTES, n_features)
+        self.block_rows = block_rows or rows_of(BLOCK_BYTES, n_features)
 
     def __len__(self):
         return self.n_rows
@@ -123,14 +125,19 @@ class Source(ABC):
         Parameters
         ----------
         entries : bool
-            Whether to look at the entries too. If not, a table whose length is known is not read.
+            Whether to look at the entries too. If not, or if types tell that all are finite, a
+            table whose length is known is not read.
 
         Returns
         -------
         nan, infinite : bool
             Whether there are such entries; False if they are not looked at.
+
+        Raises
+        ------
+        TableError
         """
-        if self.n_rows is not None and not entries:
+        if self.n_rows is not None and (self.finite or not entries):
             return False, False
         n, nan, infinite = self.map_merge(partial(_seen, entries), _both) or (0, False, False)
         self.n_rows = n
@@ -144,7 +151,7 @@ class Source(ABC):
         """Return the rows of a block, fewer where threads share them."""
         if effective_n_jobs(None) == 1:
             return self.block_rows
-        return min(self.block_rows, _rows_of(SHARED_BYTES, self.n_features))
+        return min(self.block_rows, rows_of(SHARED_BYTES, self.n_features))
 
     def _tasks(self, statistic, merge, beside):
         start, block_rows = 0, self.shared_rows()
@@ -154,7 +161,7 @@ class Source(ABC):
                 yield partial(statistic_of, statistic, merge, self.decode, start, raw, cuts)
             start += n
         if self.n_rows not in (None, start):
-            raise RuntimeError(CHANGED)
+            raise TableError(CHANGED)
 
 
 class Elsewhere:
@@ -301,5 +308,6 @@ def _through(mapped, statistic, start, block, *beside):
     return statistic(start, mapped(block), *beside)
 
 
-def _rows_of(n_bytes, n_features):
+def rows_of(n_bytes, n_features):
+    """Return the number of rows of float64 that fit into n_bytes, one at least."""
     return max(1, n_bytes // (8 * max(1, n_features)))

@@ -127,7 +127,9 @@ class Tables(Source):
 
     def _read(self):
         """Return the source, whose pieces are mapped when they are decoded."""
-        return self._source.decoded_by(partial(_decoded, self._maps, self.decode))
+        source = self._source.decoded_by(partial(_decoded, self._maps, self.decode))
+        source.finite = False  # a map may leave something out
+        return source
 
 
 def tables_of(X):

@@ -12,7 +12,7 @@ from skdp._config import config_context, get_config
 from skdp._estimator import PrivateEstimator, guarantee
 from skdp._schema import look_at, read_rows, validated_rows, validated_table
 from skdp._threads import quiet
-from skdp.chunks import tables_of
+from skdp.chunks import ArrayRows, tables_of
 from skdp.contracts import Contract, Rows, contract_of
 from skdp.pipeline._plan import granted, settle
 from skdp.pipeline._predict import PredictMixin
@@ -211,7 +211,7 @@ class PrivatePipeline(PredictMixin, PrivateEstimator, BaseComposition):
         self._validate_names([name for name, _ in steps])
 
     def _read(self, X, y):
-        tables = tables_of(X)
+        tables = tables_of(ArrayRows(X) if isinstance(X, np.memmap) and X.ndim == 2 else X)
         if tables is not None:
             return self._tables(tables), y
         if self._begins_with_numbers():

@@ -59,6 +59,7 @@ PUBLIC = {
         "share": "from releases",
     },
     "_schema.py": {"names": "of dtypes"},
+    "chunks/_parts.py": {"name": "of a file or a kind of table", "error": "a constant text"},
     "accounting/_budget.py": {
         "epsilon": "",
         "delta": "",
