@@ -95,6 +95,8 @@ class Source(ABC):
         start, decode = 0, self.decode
         for n, raw in self.pieces():
             rows = decode(raw)
+            if len(rows) != n:
+                raise RuntimeError(CHANGED)
             for first in range(0, n, self.block_rows):
                 yield start + first, rows[first : first + self.block_rows]
             start += n
@@ -139,7 +141,7 @@ class Source(ABC):
         """
         if self.n_rows is not None and (self.finite or not entries):
             return False, False
-        n, nan, infinite = self.map_merge(partial(_seen, entries), _both) or (0, False, False)
+        n, nan, infinite = self.map_merge(partial(seen, entries), _both) or (0, False, False)
         self.n_rows = n
         return nan, infinite
 
@@ -294,7 +296,8 @@ def cut(start, n, block_rows, beside=None):
     return cuts if beside is None else [(a, b, beside(start + a, start + b)) for a, b in cuts]
 
 
-def _seen(entries, start, block):
+def seen(entries, start, block):
+    """Return the number of rows, and whether there are NaN and infinity, if they are looked for."""
     if not entries or np.isfinite(block).all():
         return len(block), False, False
     return len(block), bool(np.isnan(block).any()), bool(np.isinf(block).any())

@@ -10,7 +10,12 @@ from skdp.chunks._rows import Source
 __all__ = ["converted", "source_of"]
 
 # The modules of this room that read the tables of a package; ``source(X)`` gives None for others.
-READERS = {"polars": "skdp.chunks._polars", "pyarrow": "skdp.chunks._arrow"}
+READERS = {
+    "dask": "skdp.chunks._dask",
+    "dask_expr": "skdp.chunks._dask",
+    "polars": "skdp.chunks._polars",
+    "pyarrow": "skdp.chunks._arrow",
+}
 IN_MEMORY = {
     "numpy": "skdp.chunks._array",
     "pandas": "skdp.chunks._frames",
