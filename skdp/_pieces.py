@@ -7,15 +7,19 @@ import numpy as np
 import sklearn
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from skdp._compat import output_config, safe_indexing
 from skdp._config import config_context, get_config
 from skdp._threads import quiet
 from skdp.chunks import source_of, tables_of
+from skdp.rowwise import made_up_rows
 
 __all__ = [
     "by_pieces",
     "carried",
     "fitted_alone",
+    "made_later",
     "mean_of_pieces",
+    "public_row",
     "source_for",
     "sum_of_pieces",
     "tables_for",
@@ -26,27 +30,34 @@ __all__ = [
 
 def transforms_pieces(cls):
     """Let ``transform`` and ``fit_transform`` of a class take sources, whatever its output is."""
-    return _outermost(cls, by_pieces(cls.transform))
+    return _outermost(cls, by_pieces(cls.transform), _by_tables(cls.transform))
 
 
 def transforms_tables(cls):
     """As :func:`transforms_pieces`; each piece is given as the array or frame that it is."""
-    method = cls.transform
+    transform = _by_tables(cls.transform)
+    return _outermost(cls, transform, transform)
 
+
+def _by_tables(method):
     @wraps(method)
     def transform(self, X):
         tables = tables_for(self, X)
         if tables is None:
             return method(self, X)
-        function = carried(partial(method, fitted_alone(self)))
-        return tables.as_they_are().later(function)
+        return made_later(tables, partial(method, fitted_alone(self)))
 
-    return _outermost(cls, transform)
+    return transform
 
 
-def _outermost(cls, transform):
+def _outermost(cls, to_arrays, to_frames):
     """Set methods outside of those that set_output has wrapped, which would read all pieces."""
     method = cls.fit_transform
+
+    @wraps(to_arrays)
+    def transform(self, X):
+        is_array = output_config("transform", self)["dense"] == "default"
+        return (to_arrays if is_array else to_frames)(self, X)
 
     @wraps(method)
     def fit_transform(self, X, y=None, **params):
@@ -124,6 +135,18 @@ def tables_for(estimator, X):
         check_is_fitted(estimator)
         validate_data(estimator, tables.head(), reset=False, skip_check_array=True)
     return tables
+
+
+def made_later(tables, function):
+    """Return what a function makes of Tables when they are asked for, see :meth:`Source.later`."""
+    with config_context(invalid_rows="ignore"):
+        made = carried(function)(public_row(tables))[:0]
+    return tables.as_they_are().later(carried(function), made)
+
+
+def public_row(tables):
+    """Return one made-up row with the columns and types of Tables."""
+    return safe_indexing(made_up_rows(tables.head()), [0])
 
 
 def carried(function):

@@ -48,7 +48,7 @@ class SomeRows(Source):
             first, places = self._within(start, start + len(block))
             yield first, block[places]
 
-    def later(self, function):
+    def later(self, function, made=None):
         """Return what a function makes of the rows of a piece, see :meth:`Source.later`."""
         return (function(block) for _, block in self.blocks() if len(block))
 

@@ -98,9 +98,9 @@ class Tables(Source):
             return block
         return _left_out(self._absent[start : start + len(block)], block)
 
-    def later(self, function):
+    def later(self, function, made=None):
         """Return what a function makes of the tables, see :meth:`Source.later`."""
-        return self._read().later(function)
+        return self._read().later(function, made)
 
     def as_they_are(self):
         """Return these rows as tables, which are not read as numbers."""

@@ -8,18 +8,12 @@ from sklearn.compose import ColumnTransformer
 from sklearn.frozen import FrozenEstimator
 
 from skdp._compat import safe_indexing
-from skdp._pieces import carried
+from skdp._pieces import carried, public_row
 from skdp.contracts import parts_of
 from skdp.contracts._row_wise import PARTS, qualified
 from skdp.pipeline._tree import spending
-from skdp.rowwise import made_up_rows
 
-__all__ = ["branches", "columns_of", "fit_branches", "public_row", "through", "worker_copy"]
-
-
-def public_row(tables):
-    """Return one made-up row with the columns and types of tables."""
-    return safe_indexing(made_up_rows(tables.head()), [0])
+__all__ = ["columns_of", "fit_branches", "through", "worker_copy"]
 
 
 def through(tables, function, step):

@@ -5,7 +5,7 @@ from functools import partial
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skdp._pieces import carried, tables_for
+from skdp._pieces import made_later, tables_for
 from skdp.chunks import Tables
 from skdp.contracts import Released, Rows, contract_of
 from skdp.pipeline._pieces import worker_copy
@@ -67,7 +67,7 @@ class PredictMixin:
         X, last = self._rows_for_last(X), self._last()
         if not isinstance(X, Tables):
             return function(last, X)
-        return X.as_they_are().later(carried(partial(function, worker_copy(last))))
+        return made_later(X, partial(function, worker_copy(last)))
 
     @available_if(_last_has("predict"))
     def predict(self, X):

@@ -7,11 +7,12 @@ from skdp._compat import safe_indexing
 from skdp._config import config_context
 from skdp._curator import rehearsal_curator
 from skdp._estimator import PrivateEstimator
+from skdp._pieces import public_row
 from skdp._threads import quiet
 from skdp.chunks import Tables
 from skdp.contracts import BoundedStatistic, contract_of, parts_of
 from skdp.denoising import Denoiser
-from skdp.pipeline._pieces import columns_of, public_row
+from skdp.pipeline._pieces import columns_of
 from skdp.pipeline._run import fit_on_tables, mapped, run
 from skdp.rowwise import made_up_rows
 

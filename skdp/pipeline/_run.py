@@ -6,10 +6,11 @@ from scipy import sparse
 from skdp._compat import output_config, safe_indexing
 from skdp._estimator import PrivateEstimator
 from skdp._grant import without
+from skdp._pieces import public_row
 from skdp.chunks import Tables
 from skdp.contracts import BoundedStatistic, Core, Released, contract_of, parts_of
 from skdp.denoising._parameter import fit_denoiser
-from skdp.pipeline._pieces import fit_branches, public_row, through
+from skdp.pipeline._pieces import fit_branches, through
 from skdp.pipeline._tree import spending, unfold
 from skdp.preprocessing._sensitivity_preprocessor import BoundedValues, SensitivityPreprocessor
 from skdp.rowwise import made_up_rows

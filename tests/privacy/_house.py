@@ -256,7 +256,7 @@ IMPORTS = {
     "_public": {"_numbers"},
     "_render": set(),
     "_schema": {"_config", "chunks"},
-    "_pieces": {"_config", "_threads", "chunks"},
+    "_pieces": {"_compat", "_config", "_threads", "chunks", "rowwise"},
     "_show_versions": set(),
     "_threads": set(),
     "mechanisms": {"mechanisms", "_threads"},
