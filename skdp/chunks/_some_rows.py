@@ -4,9 +4,26 @@ from functools import partial
 
 import numpy as np
 
+from skdp.chunks._raw import library
 from skdp.chunks._rows import Source
 
-__all__ = ["SomeRows"]
+__all__ = ["SomeRows", "TableBlock"]
+
+
+class TableBlock:
+    """An array or a frame, whose rows are found by their places."""
+
+    def __init__(self, table):
+        self.table = table
+
+    def __len__(self):
+        return self.table.shape[0]
+
+    def __getitem__(self, rows):
+        """Return some rows, a slice or an array of their places."""
+        if library(self.table) == "pyarrow" and not isinstance(rows, slice):
+            return TableBlock(self.table.take(rows))
+        return TableBlock(getattr(self.table, "iloc", self.table)[rows])
 
 
 class SomeRows(Source):
@@ -37,20 +54,18 @@ class SomeRows(Source):
         return SomeRows(self._source.decoded_by(decode), self._places)
 
     def pieces(self):
-        """Yield (number of rows, block of rows), which are decoded already."""
-        for start, block in self._source.blocks():
-            _, places = self._within(start, start + len(block))
-            yield len(places), block[places]
+        """Yield (number of rows, raw rows)."""
+        start = 0
+        for n, raw in self._source.pieces():
+            _, places = self._within(start, start + n)
+            yield len(places), TableBlock(raw)[places].table
+            start += n
 
     def blocks(self):
         """Yield (number of the first row, block of rows)."""
         for start, block in self._source.blocks():
             first, places = self._within(start, start + len(block))
             yield first, block[places]
-
-    def later(self, function, made=None):
-        """Return what a function makes of the rows of a piece, see :meth:`Source.later`."""
-        return (function(block) for _, block in self.blocks() if len(block))
 
     def map_merge(self, statistic, merge, beside=None):
         """Return what :func:`skdp.chunks.map_merge` returns, None for no rows."""

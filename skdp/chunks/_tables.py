@@ -6,7 +6,7 @@ import numpy as np
 
 from skdp.chunks._raw import TableError, library, numbers, schema_of
 from skdp.chunks._rows import Source
-from skdp.chunks._some_rows import SomeRows
+from skdp.chunks._some_rows import SomeRows, TableBlock
 from skdp.chunks._sources import source_of
 
 __all__ = ["Tables", "tables_of"]
@@ -212,19 +212,6 @@ def _pandas(raw):
         ),
         ignore_metadata=True,
     )
-
-
-class TableBlock:
-    """An array or a frame, whose rows are found by their places."""
-
-    def __init__(self, table):
-        self.table = table
-
-    def __len__(self):
-        return self.table.shape[0]
-
-    def __getitem__(self, rows):
-        return TableBlock(getattr(self.table, "iloc", self.table)[rows])
 
 
 def _each(function, start, block, *beside):
