@@ -84,6 +84,14 @@ class PrivatePipeline(PredictMixin, PrivateEstimator, BaseComposition):
     ``transform`` and ``predict`` return for the training rows; functions and parameters that were
     chosen by looking at the data; public rows of a PublicFit.
 
+    A table that comes in pieces (batches, files, queries, dask) and a memory map are never one
+    table: each step is fitted on a view, and what the maps before it make of a piece is made where
+    the piece is, in threads and workers too, anew at every pass over the rows: a slow map is best
+    applied once, beforehand. Pieces reach a RowMap as they are, those of Arrow as frames of pandas,
+    whose integers may be missing (``Int64``); all must have the types of the first. What comes out
+    of ``transform`` and ``predict`` is lazy. Nothing is kept of rows but which of them a filter has
+    left out.
+
     Examples
     --------
     >>> import numpy as np

@@ -25,6 +25,7 @@ from skdp.preprocessing._row_set import RowSet
 
 __all__ = ["FriendlyCoreFilter"]
 
+MEMORY = "memory: a few numbers for each row: its group, its friends, a digest if it is in the core"
 NO_RADIUS = "too few rows to find a radius: the core is empty"
 
 
@@ -86,6 +87,7 @@ class FriendlyCoreFilter(OneToOneFeatureMixin, TransformerMixin, PrivateEstimato
     core is kept in memory alone, and lost when the fitted filter is pickled or copied.
 
     With more than 20,000 rows friends are counted in random groups, in time linear in the rows.
+    Memory: a few numbers for each row, whatever its columns.
 
     References
     ----------
@@ -139,7 +141,8 @@ class FriendlyCoreFilter(OneToOneFeatureMixin, TransformerMixin, PrivateEstimato
         steps, events = friendly_core_plan()
         budget = self._budget(Budget.gaussian)
         steps = (*(friend_radius_steps() if self._searches() else ()), *steps)
-        return Plan(budget, steps, tuple((name, budget.failure / 2) for name in events))
+        failures = tuple((name, budget.failure / 2) for name in events)
+        return Plan(budget, steps, failures, assumptions=(MEMORY,))
 
     def _searches(self):
         return self.radius is None and self.predicate is None
