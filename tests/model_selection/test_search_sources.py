@@ -24,6 +24,10 @@ N = 1500
 
 @pytest.fixture(scope="module")
 def table():
+    return two_blobs()
+
+
+def two_blobs():
     rng = np.random.default_rng(0)
     return np.abs(rng.normal(size=(N, 2))) * [1, 10] + 50 * rng.integers(0, 2, size=(N, 1))
 

@@ -84,6 +84,10 @@ def chains():
 
 @pytest.fixture(scope="module")
 def table():
+    return positive_table()
+
+
+def positive_table():
     rng = np.random.default_rng(0)
     X = np.abs(rng.normal(size=(N, 3))) * [1, 10, 100]
     X[:20] *= 1e4
