@@ -124,7 +124,8 @@ def test_a_pipeline_of_pieces_is_that_of_the_table(table, name):
     pipe = pipeline(chains()[name])
     there, here = clone(pipe).fit(pieces(table)), clone(pipe).fit(table)
     assert released(there) == released(here)
-    for method in {"transform", "predict", "predict_proba", "score_samples"} & set(dir(here)):
+    methods = ("transform", "predict", "predict_proba", "score_samples")
+    for method in (name for name in methods if hasattr(here, name)):
         told = getattr(there, method)(pieces(table))
         assert iter(told) is told
         np.testing.assert_array_equal(whole(told), getattr(here, method)(table))
