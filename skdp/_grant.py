@@ -5,6 +5,7 @@ from fractions import Fraction
 import numpy as np
 
 from skdp._compat import safe_indexing
+from skdp.chunks._tables import Tables
 from skdp.exceptions import PlanError
 
 __all__ = ["Grant", "without"]
@@ -68,6 +69,8 @@ class Grant:
 
     def present(self, X):
         """Return the rows of X that are rows of the table, with NaN in those that are absent."""
+        if isinstance(X, Tables):
+            return X if self.absent is None else without(X, self.absent)
         if not hasattr(X, "shape"):
             return X
         X = safe_indexing(X, slice(0, 0)) if self.empty else X
@@ -90,6 +93,9 @@ class Grant:
 
 def without(X, absent):
     """Return a table of numbers with NaN in the rows that are absent."""
+    if isinstance(X, Tables):
+        tables = X.mapped(_as_floats, _as_floats(X.head()))
+        return tables.without(absent)
     if hasattr(X, "iloc"):
         X = X.astype(np.float64)
         X.loc[absent] = np.nan
@@ -97,3 +103,7 @@ def without(X, absent):
     X = np.array(X, dtype=np.float64, ndmin=2)
     X[absent] = np.nan
     return X
+
+
+def _as_floats(table):
+    return without(table, np.zeros(len(table), dtype=bool))

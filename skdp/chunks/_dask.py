@@ -11,7 +11,7 @@ from dask.highlevelgraph import HighLevelGraph
 from skdp._threads import at_rows, one_thread, quiet
 from skdp.chunks._loop import statistic_of
 from skdp.chunks._raw import TableError, numbers, schema_of
-from skdp.chunks._rows import Source, cut, seen, take
+from skdp.chunks._rows import Source, cut, made_of_ones, seen, take
 
 __all__ = ["DaskRows", "source"]
 
@@ -142,24 +142,34 @@ class DaskRows(Source):
         shift = np.array(few._ends[:-1], dtype=np.intp) - np.array(self._ends, dtype=np.intp)[held]
         return take(few, wanted + shift[at])
 
-    def later(self, function):
-        """Return what a function makes of the rows, a dask.array of as many chunks, not computed.
+    def later(self, function, made=None):
+        """Return what a function makes of the rows, in as many chunks, not computed.
 
         Parameters
         ----------
         function : callable
             See :meth:`Source.later`.
+        made : array or DataFrame, default=None
+
+        Returns
+        -------
+        results : dask.array, or dask.dataframe where the function makes frames of pandas
         """
         import dask.array as da
 
-        made = function(np.ones((1, self.n_features)))[:0]
-        lengths = [np.nan] * len(self._chunks) if self.n_rows is None else np.diff(self._ends)
+        made = made_of_ones(function, self.n_features) if made is None else made
         mapped = delayed(_mapped, pure=False)
         shared = delayed((function, self.decode, made), pure=False, traverse=False)
+        chunks = [mapped(shared, chunk) for chunk in self._chunks]
+        if hasattr(made, "iloc"):
+            from dask.dataframe import from_delayed
+
+            return from_delayed(chunks, meta=made, verify_meta=False)
+        lengths = [np.nan] * len(chunks) if self.n_rows is None else np.diff(self._ends)
         return da.concatenate(
             [
-                da.from_delayed(mapped(shared, chunk), (n, *made.shape[1:]), meta=made)
-                for n, chunk in zip(lengths, self._chunks, strict=True)
+                da.from_delayed(chunk, (n, *made.shape[1:]), meta=made)
+                for n, chunk in zip(lengths, chunks, strict=True)
             ]
         )
 

@@ -3,6 +3,7 @@
 from functools import partial
 
 from skdp.chunks._parts import Part, PartRows, told
+from skdp.chunks._rows import made_of_ones
 
 __all__ = ["source"]
 
@@ -23,7 +24,58 @@ def source(X):
         return None
     head = told(QUERY, _head, X)
     n_rows = told(QUERY, _collect, X.select(polars.len())).item()
-    return PartRows(head, [Part(n_rows, partial(_batches, X, n_rows), QUERY)])
+    return QueryRows(X, head, n_rows)
+
+
+class QueryRows(PartRows):
+    """The rows of a query.
+
+    Parameters
+    ----------
+    query : LazyFrame
+    head : DataFrame
+        Of no rows.
+    n_rows : int
+    """
+
+    def __init__(self, query, head, n_rows):
+        super().__init__(head, [Part(n_rows, partial(_batches, query, n_rows), QUERY)])
+        self._query = query
+
+    def later(self, function, made=None):
+        """Return what a function makes of the rows, a query of floats or integers.
+
+        Parameters
+        ----------
+        function, made
+            See :meth:`Source.later`. Columns of arrays are named ``column_0`` and so on.
+
+        Returns
+        -------
+        results : LazyFrame
+        """
+        made = _frame(made_of_ones(function, self.n_features) if made is None else made)
+        return self._query.map_batches(
+            partial(_mapped, function, self.decode, made), schema=made.schema, streamable=True
+        )
+
+
+def _mapped(function, decode, made, batch):
+    if not len(batch):
+        return made
+    return _frame(function(decode(batch))).cast(dict(made.schema))
+
+
+def _frame(results):
+    """Return an array, or a frame, as a DataFrame of polars."""
+    import polars
+
+    if isinstance(results, polars.DataFrame):
+        return results
+    if hasattr(results, "columns"):
+        return polars.from_pandas(results)
+    columns = results.T if results.ndim > 1 else [results]
+    return polars.DataFrame({f"column_{j}": column for j, column in enumerate(columns)})
 
 
 def _head(query):

@@ -105,18 +105,21 @@ class Source(ABC):
         """Return the rows at ``indices`` as a float64 array; reads the whole table once."""
         return take(self, indices)
 
-    def later(self, function):
-        """Return what a function makes of the pieces, as arrays, when they are asked for.
+    def later(self, function, made=None):
+        """Return what a function makes of the pieces, when they are asked for.
 
         Parameters
         ----------
         function : callable
-            Maps an array of shape (n, n_features), of n > 0 rows, to one whose first dimension is
-            n; each row by itself.
+            Maps what ``decode`` makes of n > 0 raw rows to an array or a frame of n rows, each row
+            by itself.
+        made : array or frame, default=None
+            Of no rows, of the kind that it makes; needed where ``decode`` makes no arrays, for
+            sources that answer with a lazy collection. None: what it makes of ones.
 
         Returns
         -------
-        results : generator
+        results : generator, or a collection like that which is the source
         """
         decode = self.decode
         return (function(decode(raw)) for n, raw in self.pieces() if n)
@@ -287,6 +290,11 @@ def take(rows, indices):
         return wanted[first:last] - start
 
     return np.concatenate(rows.map_merge(chosen, list.__add__, beside))[place]
+
+
+def made_of_ones(function, n_features):
+    """Return what a function of arrays makes of a row, without the row."""
+    return function(np.ones((1, n_features)))[:0]
 
 
 def cut(start, n, block_rows, beside=None):

@@ -5,7 +5,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdp._local import Local
-from skdp._pieces import by_pieces, sum_of_pieces
+from skdp._pieces import by_pieces, sum_of_pieces, transforms_pieces
 from skdp._threads import one_blas_thread
 from skdp.chunks import map_merge
 from skdp.mechanisms import finite_rows
@@ -72,6 +72,7 @@ def public_centers(name, centers, shape):
     return array
 
 
+@transforms_pieces
 class CentersMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin):
     """Methods that compare rows with ``cluster_centers_``.
 
@@ -164,7 +165,6 @@ class CentersMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         """
         return self.fit(X, **weights).predict(X)
 
-    @by_pieces
     def transform(self, X):
         """Return the distances of every row to all centres.
 

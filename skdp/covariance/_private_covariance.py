@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skdp._compat import Interval, StrOptions
 from skdp._estimator import PrivateEstimator
+from skdp._pieces import by_pieces, mean_of_pieces
 from skdp.accounting import Budget
 from skdp.covariance._bounded import bounded_covariance, bounded_plan, checked_bounds
 from skdp.covariance._engine import covariance_plan, private_covariance
@@ -241,6 +242,41 @@ class PrivateCovariance(PrivateEstimator, EmpiricalCovariance):
         """
         check_is_fitted(self)
         return self.precision_ if self.store_precision else precision_of(self.covariance_)
+
+    def score(self, X_test, y=None):
+        """Return the mean log-likelihood of rows under the Gaussian of the released parameters.
+
+        Parameters
+        ----------
+        X_test : array-like of shape (n_samples, n_features)
+        y : Ignored
+            Present for API consistency by convention.
+
+        Returns
+        -------
+        res : float
+            Local: not private for the rows of X_test.
+        """
+        return self._score(X_test, y)
+
+    @mean_of_pieces
+    def _score(self, X, y=None):
+        return super().score(X, y)
+
+    @by_pieces
+    def mahalanobis(self, X):
+        """Return the squared Mahalanobis distances of rows from the released location.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        dist : ndarray of shape (n_samples,)
+            A local view of the rows: as private as X itself.
+        """
+        return super().mahalanobis(X)
 
     def error_bound(self, confidence=0.95, *, norm="operator", relative=True, clipping=True):
         """Return a bound on what privacy has done to the covariance matrix of these rows.

@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from skdp._compat import Interval, RealNotInt
 from skdp._estimator import PrivateEstimator
-from skdp._pieces import by_pieces
+from skdp._pieces import by_pieces, transforms_pieces
 from skdp._row_methods import MeanScoreMixin
 from skdp._schema import later_rows
 from skdp.accounting import Budget
@@ -22,6 +22,7 @@ __all__ = ["PrivatePCA"]
 ROWS = 8192  # per block of a product
 
 
+@transforms_pieces
 class PrivatePCA(
     MeanScoreMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator
 ):
@@ -178,7 +179,6 @@ class PrivatePCA(
     def _n_features_out(self):
         return self.components_.shape[0]
 
-    @by_pieces
     def transform(self, X):
         """Project rows on the components.
 

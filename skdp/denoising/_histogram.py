@@ -28,6 +28,7 @@ from skdp.denoising._vector import VectorMixin
 
 __all__ = ["PrivateHistogram"]
 
+MEMORY = "memory: three numbers for each of at most rows_per_user rows of every user"
 USERS = (
     "the guarantee holds for adding or removing all rows of one user, and for one row: rows of a "
     "user beyond the cap are left out"
@@ -198,7 +199,7 @@ class PrivateHistogram(VectorMixin, PrivateEstimator):
         pure = law == "laplace"
         budget = self._budget((lambda e, _: Budget.pure(e)) if pure else Budget.gaussian)
         steps = () if self._public() else range_steps(Step, law)
-        notes = () if self.user is None else (USERS,)
+        notes = () if self.user is None else (USERS, MEMORY)
         share = 1 - RANGE_SHARE if steps else Fraction(1)
         loud = is_too_loud(budget, law, *self._sensitivity(), share)
         plan = Plan(

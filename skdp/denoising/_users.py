@@ -9,6 +9,8 @@ from skdp.chunks import map_merge
 
 __all__ = ["capped_counts", "capped_sensitivity"]
 
+AT_ONCE = 2**20  # rows that wait before what the caps leave out is forgotten
+
 
 def capped_sensitivity(per_user, per_cell):
     """Return the sensitivities of :func:`capped_counts`: l1, and the square of l2.
@@ -71,26 +73,44 @@ def capped_counts(rows, cells, coins, *, user, per_user, per_cell):
     number of rows before the cut, and their cells, are the same. Else at most one row of a comes
     in, and at most one, the last of m, goes.
 
-    Memory: three numbers per row that is in a cell. Without ``user`` all rows count.
+    **Memory**: three numbers for each of at most m rows of a user, or for 2^20 rows if that is
+    more, and as many again, since what two parts of a table keep is all that the whole can keep.
+    For let x be kept of A and B together, and be in A. Of each cell the number of rows before x
+    that pass the first rule, the smaller of k and all of them, is not larger in A than in both: x
+    passes both rules in A. So what is kept of all, K, is among what is kept of A or of B, U, and
+    passes both rules there, by the same comparison. And a row x of U that is not in K is not kept
+    of U: if m rows of K stand before it, they fill the list; else k rows of its cell do, which all
+    are in K, and so in U.
+
+    Without ``user`` all rows count.
     """
     if user is None:
         return cells.counts(rows)
 
+    def kept(users, at, keys):
+        order = np.lexsort((keys, at, users))
+        order = order[_rank(users[order], at[order]) < per_cell]
+        order = order[np.lexsort((at[order], keys[order], users[order]))]
+        order = order[_rank(users[order]) < per_user]
+        return users[order], at[order], keys[order]
+
     def statistic(start, block, keys):
         at = cells.index(block)
         inside = np.flatnonzero(at >= 0)
-        return [(np.asarray(block[inside, user], dtype=np.float64), at[inside], keys[inside])]
+        users = np.asarray(block[inside, user], dtype=np.float64)
+        return [(users, at[inside], keys[inside])]
 
-    keys = partial(coins.keys, use="rows of a user")
-    parts = map_merge(rows, statistic, list.__add__, keys)
-    users, at, keys = (np.concatenate(part) for part in zip(*parts, strict=True))
-    order = np.lexsort((keys, at, users))
-    first = _rank(users[order], at[order]) < per_cell
-    users, at, keys = (part[order][first] for part in (users, at, keys))
-    order = np.lexsort((at, keys, users))
-    first = _rank(users[order]) < per_user
-    size = int(np.prod(cells.shape))
-    return np.bincount(at[order][first], minlength=size).reshape(cells.shape)
+    def joined(parts):
+        return kept(*map(np.concatenate, zip(*parts, strict=True)))
+
+    def merge(some, others):
+        parts = [*some, *others]
+        sizes = [len(at) for _, at, _ in parts]
+        return parts if sum(sizes) <= 2 * max(sizes[0], AT_ONCE) else [joined(parts)]
+
+    parts = map_merge(rows, statistic, merge, partial(coins.keys, use="rows of a user"))
+    _, at, _ = joined(parts)
+    return np.bincount(at, minlength=int(np.prod(cells.shape))).reshape(cells.shape)
 
 
 def _rank(*columns):

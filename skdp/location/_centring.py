@@ -3,16 +3,16 @@
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from skdp._pieces import by_pieces
+from skdp._pieces import transforms_pieces
 from skdp._schema import later_rows
 
 __all__ = ["CentringMixin"]
 
 
+@transforms_pieces
 class CentringMixin(OneToOneFeatureMixin, TransformerMixin):
     """Mixin of estimators of one ``location_`` per column."""
 
-    @by_pieces
     def transform(self, X):
         """Subtract the released location from every row.
 

@@ -4,6 +4,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from skdp._compat import StrOptions
+from skdp._pieces import transforms_pieces
 from skdp.accounting import Plan
 from skdp.denoising._vector import fitted_law
 from skdp.location._choice import choice_step, choose_quantile
@@ -18,6 +19,7 @@ from skdp.sensitivity import Quantile
 __all__ = ["QuantileEstimator"]
 
 
+@transforms_pieces
 class QuantileEstimator(Location):
     """Base of quantiles. A subclass writes ``_q()``, the quantile or the quantiles as given."""
 

@@ -128,6 +128,12 @@ class ColumnBlock:
     def __getitem__(self, rows):
         return ColumnBlock([column[rows] for column in self.columns])
 
+    def without(self, absent):
+        """Return these rows with missing entries in those that are absent."""
+        missing = [None if column.dtype == object else np.nan for column in self.columns]
+        pairs = zip(self.columns, missing, strict=True)
+        return ColumnBlock([np.where(absent, gap, column) for column, gap in pairs])
+
 
 class TableRows(Source):
     """Rows of a table in memory, as Columns; to be decoded by :class:`BlockOf`."""

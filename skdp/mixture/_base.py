@@ -4,7 +4,9 @@ import numpy as np
 from sklearn.base import DensityMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from skdp._pieces import source_for
 from skdp._row_methods import MeanScoreMixin, fit_then, row_method
+from skdp._schema import look_at
 from skdp.mixture._parameters import as_mixture
 
 __all__ = ["MixtureMixin"]
@@ -63,8 +65,8 @@ class MixtureMixin(MeanScoreMixin, DensityMixin):
         bic : float
             **Local, not private**: it tells the sum of the log-densities of X, and their number.
         """
-        X, mixture = self._local(X)
-        return mixture.bic(X)
+        n_rows = self._count(X)
+        return self._criterion(X, n_rows, np.log(n_rows))
 
     def aic(self, X):
         """Return the Akaike information criterion on the given rows.
@@ -78,8 +80,17 @@ class MixtureMixin(MeanScoreMixin, DensityMixin):
         aic : float
             **Local, not private**: it tells the sum of the log-densities of X.
         """
-        X, mixture = self._local(X)
-        return mixture.aic(X)
+        return self._criterion(X, self._count(X), 2)
+
+    def _count(self, X):
+        source = source_for(self, X)
+        if source is None:
+            return len(self._local(X)[0])
+        look_at(source, entries=False)
+        return len(source)
+
+    def _criterion(self, X, n_rows, price):
+        return -2 * self.score(X) * n_rows + as_mixture(self, 0.0)._n_parameters() * price
 
     def sample(self, n_samples=1):
         """Draw rows from the released mixture: as public as the mixture itself.

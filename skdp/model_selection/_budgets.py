@@ -36,6 +36,7 @@ class SearchBudgets:
             f"candidates: {n_candidates}, drawn uniformly; only the best run is published",
             f"fitting and publishing every candidate with such a budget: {self.together}",
         ]
+        texts.append("memory: a few numbers for each row: where it belongs, its key, its score")
         if self.reference is not None:
             budget = f"(epsilon={float(self.reference.epsilon):g}, "
             budget += f"delta={float(self.reference.delta):g})"

@@ -62,7 +62,7 @@ def dry_run(table, budgets, scorer, estimator, candidates):
 def _public_table(table):
     """Return made-up rows of the columns and types of a table, and targets of two kinds."""
     nobody = np.arange(0)
-    given, y = table.take(nobody), table.targets(nobody)
+    given, y = table.head(), table.targets(nobody)
     X = made_up_rows(as_numbers(given) if table.numbers else given)
     if table.numbers and hasattr(given, "columns"):
         X = type(given)({name: X[:, j] for j, name in enumerate(given.columns)})

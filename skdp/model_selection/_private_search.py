@@ -13,16 +13,17 @@ from skdp._compat import HasMethods, Interval, StrOptions
 from skdp._config import config_context, get_config
 from skdp._curator import current_replacement, replaced_curator
 from skdp._estimator import PrivateEstimator, doubts_of
-from skdp._schema import validated_rows
+from skdp._schema import look_at, validated_rows
 from skdp.accounting import Plan, Step
-from skdp.chunks import ArrayRows
+from skdp.chunks._rows import Source
+from skdp.chunks._tables import tables_of
 from skdp.exceptions import PlanError
 from skdp.mechanisms._repeats import trials_of
 from skdp.model_selection._budgets import search_budgets
 from skdp.model_selection._candidates import candidates_of, check_runs, model_of, refuse_frozen
 from skdp.model_selection._curator import SearchCurator
 from skdp.model_selection._dry_run import dry_run
-from skdp.model_selection._runs import Runs, Table, split
+from skdp.model_selection._runs import Runs, Table, doubles, split
 from skdp.model_selection._scorers import scorer_of
 from skdp.model_selection._winner import WinnerMixin
 
@@ -118,6 +119,9 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, PrivateEstimator):
     Before anything is charged the candidates are fitted and scored on made-up rows with the columns
     and types of X; of those that differ in numbers only, the ones with the least and largest
     numbers.
+
+    What comes in pieces stays where it is: runs read views of it. In memory are the numbers of all
+    rows, their keys, and two numbers for each row that is held out.
 
     Not private: the run time, which tells the number of runs, and whatever functions of the user
     (of a RowMap, of a RowScorer) do besides returning a result, as they are called in every run;
@@ -251,10 +255,19 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, PrivateEstimator):
         candidates, budgets = self._planned()
         scorer = scorer_of(self.scoring, self.estimator)
         first = model_of(self.estimator, candidates[0], budgets.run, None)
+        tables = tables_of(X)
+        X = X if tables is None else self._counted(tables)
         target, numbers = self._target(X, y, scorer), _reads_numbers(first, X)
-        table = Table(self._table(X, numbers), target, numbers=numbers)
+        X = self._table(X, numbers) if tables is None else _of_doubles(tables)
+        table = Table(X, target, numbers=numbers)
         dry_run(table, budgets, scorer, self.estimator, candidates)
         return table
+
+    def _counted(self, tables):
+        """Set the names of what comes in pieces, and count its rows."""
+        validate_data(self, tables.head(), skip_check_array=True)
+        look_at(tables, entries=False)
+        return tables
 
     def _table(self, X, numbers):
         """Return X as runs are given parts of it: a frame stays one."""
@@ -338,6 +351,10 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, PrivateEstimator):
         return tags
 
 
+def _of_doubles(tables):
+    return tables.mapped(doubles, doubles(tables.head()))
+
+
 def _typed(y):
     """Return targets as an array whose type no single target chooses.
 
@@ -368,5 +385,5 @@ def _reads_numbers(model, X):
     if not isinstance(model, PrivateEstimator):
         return True
     rows = model._read(X, None)
-    begins = getattr(model, "_begins_with_numbers", lambda: isinstance(rows, ArrayRows))
+    begins = getattr(model, "_begins_with_numbers", lambda: isinstance(rows, Source))
     return begins()

@@ -3,10 +3,17 @@
 import numpy as np
 
 from skdp._compat import safe_indexing
+from skdp.chunks._tables import Tables
 from skdp.mechanisms import finite_rows
-from skdp.model_selection._scorers import as_numbers, release_score, scale_plan, score_plan
+from skdp.model_selection._scorers import (
+    as_numbers,
+    of_rows,
+    release_score,
+    scale_plan,
+    score_plan,
+)
 
-__all__ = ["Runs", "Table", "split"]
+__all__ = ["Runs", "Table", "doubles", "split"]
 
 
 class Table:
@@ -14,8 +21,8 @@ class Table:
 
     Parameters
     ----------
-    X : array or DataFrame
-        A frame stays one: runs see its names and types.
+    X : array, DataFrame or Tables
+        A frame stays one: runs see its names and types. Of Tables runs are given views.
     y : ndarray of shape (n_samples,) or None
     numbers : bool
         Whether the estimator reads X as a table of numbers, so that a row which holds NaN or
@@ -26,12 +33,17 @@ class Table:
         self._X, self._y, self.numbers = X, y, numbers
 
     def __len__(self):
-        return self._X.shape[0]
+        return len(self._X)
+
+    def head(self):
+        """Return no rows, as a table of the types that :meth:`take` gives."""
+        return self._X.head() if isinstance(self._X, Tables) else self.take(np.arange(0))
 
     def take(self, numbers):
-        """Return a copy of the rows with these numbers."""
-        X = safe_indexing(self._X, numbers)
-        return X.astype(np.float64) if getattr(X, "dtype", None) == np.float32 else X
+        """Return a copy of the rows with these numbers, of Tables a view."""
+        if isinstance(self._X, Tables):
+            return self._X.only(numbers)
+        return doubles(safe_indexing(self._X, numbers))
 
     def targets(self, numbers):
         """Return the targets of the rows with these numbers, or None."""
@@ -41,7 +53,16 @@ class Table:
         """Return those of these numbers whose rows the estimator does not read as absent."""
         if not self.numbers:
             return numbers
-        return numbers[finite_rows(as_numbers(self.take(numbers)))]
+        return numbers[of_rows(_finite, self.take(numbers)).astype(bool)]
+
+
+def doubles(X):
+    """Return an array of single precision as one of double precision."""
+    return X.astype(np.float64) if getattr(X, "dtype", None) == np.float32 else X
+
+
+def _finite(X):
+    return finite_rows(as_numbers(X))
 
 
 def split(table, coins, holdout):

@@ -3,13 +3,16 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from sklearn.utils import check_array, get_tags
 
 from skdp._config import get_config
 from skdp._numbers import plain_fields
+from skdp._pieces import carried
 from skdp.accounting import Plan, Step
+from skdp.chunks._tables import Tables
 from skdp.exceptions import PlanError
 from skdp.mechanisms import row_norms
 from skdp.mechanisms._exact import sqrt_up
@@ -22,6 +25,8 @@ __all__ = [
     "DistanceScorer",
     "LogDensityScorer",
     "RowScorer",
+    "as_numbers",
+    "of_rows",
     "release_score",
     "scorer_of",
 ]
@@ -82,7 +87,7 @@ class RowScorer:
         """Return ``score(model)`` -> array of shape (n,), the scores of the rows in [0, 1]."""
 
         def score(model):
-            raw = by_row(lambda x, target: self.function(model, x, target), X, y)
+            raw = by_row(partial(self.function, model), X, y)
             return (np.clip(raw, self.low, self.high) - self.low) / (self.high - self.low)
 
         return score
@@ -210,8 +215,8 @@ class LogDensityScorer:
 
         def log_density(model):
             if is_mixture(model):
-                return mixture_log_density(model, as_numbers(X))
-            return by_row(lambda x, _: model.score_samples(x)[0], X, None)
+                return of_rows(partial(_log_densities, model), X)
+            return by_row(partial(_log_density, model), X, None)
 
         usual = log_density(reference)
 
@@ -289,6 +294,19 @@ def by_row(function, X, y):
     A row on which it fails has NaN, and decides on nothing else. A call with many rows would not
     do: the last bits of a matrix product depend on its shape.
     """
+    return of_rows(partial(_by_row, function), X, y)
+
+
+def of_rows(function, X, y=None):
+    """Return ``function(X)``, or ``function(X, y)``: a number for each row; of Tables by pieces."""
+    targets = () if y is None else (y,)
+    if not isinstance(X, Tables):
+        return function(X, *targets)
+    beside = None if y is None else lambda start, stop: y[start:stop]
+    return np.concatenate([np.empty(0), *X.each(carried(function), beside)])
+
+
+def _by_row(function, X, y=None):
     failures = []
     targets = np.full(X.shape[0], None) if y is None else y
     values = each_row(function, X, targets, failures=failures)
@@ -321,15 +339,31 @@ def _distances(model, X):
     """Return the distance of every row from the nearest centre, each row by itself."""
     last = model.steps_[-1][1] if hasattr(model, "steps_") else model
     if last is not model and hasattr(last, "cluster_centers_"):
-        return by_row(lambda x, _: np.min(np.asarray(model.transform(x))), X, None)
+        return by_row(partial(_nearest, model), X, None)
     centers = getattr(model, "cluster_centers_", getattr(model, "location_", None))
     if centers is None or last is not model:
         raise PlanError(
             'scoring="distance" needs a model with cluster_centers_ or location_. Pass another '
             "scoring, for instance a RowScorer."
         )
+    return of_rows(partial(_from_centers, np.atleast_2d(centers)), X)
+
+
+def _nearest(model, x, _):
+    return np.min(np.asarray(model.transform(x)))
+
+
+def _log_density(model, x, _):
+    return model.score_samples(x)[0]
+
+
+def _log_densities(model, X):
+    return mixture_log_density(model, as_numbers(X))
+
+
+def _from_centers(centers, X):
     X = as_numbers(X)
     nearest = np.full(len(X), np.inf)
-    for center in np.atleast_2d(centers):
+    for center in centers:
         np.minimum(nearest, row_norms(X, center=center), out=nearest)
     return nearest

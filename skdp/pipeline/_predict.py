@@ -1,10 +1,14 @@
 """What a fitted pipeline does for rows, as far as its last step can."""
 
+from functools import partial
+
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skdp._row_methods import fit_then, row_method
+from skdp._pieces import made_later, tables_for
+from skdp.chunks._tables import Tables
 from skdp.contracts import Released, Rows, contract_of
+from skdp.pipeline._pieces import worker_copy
 from skdp.pipeline._run import mapped
 
 __all__ = ["PredictMixin"]
@@ -22,15 +26,6 @@ def _last_has(name):
         return True
 
     return check
-
-
-def _by_last(name, what, returns):
-    """Return a method of the last step as one of the pipeline."""
-    return available_if(_last_has(name))(row_method(name, _run_last, what, returns))
-
-
-def _run_last(pipeline, X, name):
-    return getattr(pipeline._last(), name)(pipeline._rows_for_last(X))
 
 
 def _goes_back(pipeline):
@@ -56,7 +51,10 @@ class PredictMixin:
 
     def _rows_for_last(self, X):
         check_is_fitted(self)
-        if not hasattr(X, "columns"):
+        tables = tables_for(self, X)
+        if tables is not None:
+            X = tables
+        elif not hasattr(X, "columns"):
             X = validate_data(self, X, reset=False, dtype=None, ensure_all_finite=False)
         else:
             validate_data(self, X, reset=False, skip_check_array=True)
@@ -64,17 +62,58 @@ class PredictMixin:
             X = mapped(step, X)
         return X
 
-    predict = _by_last(
-        "predict", "Map rows through the steps and predict with the last one", "y : ndarray"
-    )
+    def _by_last(self, function, X):
+        """Return ``function(last step, X)`` of rows as they reach it, piece by piece."""
+        X, last = self._rows_for_last(X), self._last()
+        if not isinstance(X, Tables):
+            return function(last, X)
+        return made_later(X, partial(function, worker_copy(last)))
 
-    predict_proba = _by_last(
-        "predict_proba",
-        "Map rows through the steps and return probabilities of the last one",
-        "probabilities : ndarray of shape (n_samples, n_classes)",
-    )
+    @available_if(_last_has("predict"))
+    def predict(self, X):
+        """Map rows through the steps and predict with the last one.
 
-    fit_predict = available_if(_last_has("predict"))(fit_then("predict", "y : ndarray"))
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        y : ndarray
+            A local view of the rows: as private as X itself.
+        """
+        return self._by_last(_predict, X)
+
+    @available_if(_last_has("predict_proba"))
+    def predict_proba(self, X):
+        """Map rows through the steps and return probabilities of the last one.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes)
+            A local view of the rows: as private as X itself.
+        """
+        return self._by_last(_predict_proba, X)
+
+    @available_if(_last_has("predict"))
+    def fit_predict(self, X, y=None):
+        """Fit, then predict.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        y : ndarray
+            A local view of the rows: as private as X itself.
+        """
+        return self.fit(X, y).predict(X)
 
     @available_if(_last_has("transform"))
     def transform(self, X):
@@ -87,13 +126,25 @@ class PredictMixin:
         Returns
         -------
         X_new : ndarray or DataFrame
-            Local: as private as X.
+            A local view of the rows: as private as X itself.
         """
-        return mapped(self._last(), self._rows_for_last(X))
+        return self._by_last(mapped, X)
 
-    fit_transform = available_if(_last_has("transform"))(
-        fit_then("transform", "X_new : ndarray or DataFrame")
-    )
+    @available_if(_last_has("transform"))
+    def fit_transform(self, X, y=None):
+        """Fit, then transform.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        X_new : ndarray or DataFrame
+            A local view of the rows: as private as X itself.
+        """
+        return self.fit(X, y).transform(X)
 
     @available_if(_goes_back)
     def inverse_transform(self, X):
@@ -113,11 +164,20 @@ class PredictMixin:
                 X = step.inverse_transform(X)
         return X
 
-    score_samples = _by_last(
-        "score_samples",
-        "Map rows through the steps and score each with the last one",
-        "scores : ndarray of shape (n_samples,)",
-    )
+    @available_if(_last_has("score_samples"))
+    def score_samples(self, X):
+        """Map rows through the steps and score each with the last one.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,)
+            A local view of the rows: as private as X itself.
+        """
+        return self._by_last(_score_samples, X)
 
     @available_if(_last_has("score"))
     def score(self, X, y=None):
@@ -135,6 +195,18 @@ class PredictMixin:
         """
         X = self._rows_for_last(X)
         return self._last().score(X) if y is None else self._last().score(X, y)
+
+
+def _predict(step, X):
+    return step.predict(X)
+
+
+def _predict_proba(step, X):
+    return step.predict_proba(X)
+
+
+def _score_samples(step, X):
+    return step.score_samples(X)
 
 
 class _Identity:

@@ -7,11 +7,14 @@ from skdp._compat import safe_indexing
 from skdp._config import config_context
 from skdp._curator import rehearsal_curator
 from skdp._estimator import PrivateEstimator
+from skdp._pieces import public_row
 from skdp._threads import quiet
+from skdp.chunks._tables import Tables
 from skdp.contracts import BoundedStatistic, contract_of
 from skdp.contracts._chain import parts_of
 from skdp.denoising import Denoiser
-from skdp.pipeline._run import mapped, run
+from skdp.pipeline._pieces import columns_of
+from skdp.pipeline._run import fit_on_tables, mapped, run
 from skdp.rowwise._made_up import made_up_rows
 
 __all__ = ["preview", "rehearse"]
@@ -62,7 +65,7 @@ def preview(steps, X):
     Parameters
     ----------
     steps : list of (str, step)
-    X : array or DataFrame
+    X : array, DataFrame or Tables
     """
     for number, (name, step) in enumerate(steps):
         if isinstance(step, str | None):
@@ -77,15 +80,18 @@ def preview(steps, X):
             preview(parts, X)
         elif any(_spends(part) for _, part in parts):
             for branch in getattr(step, "transformers", None) or parts:
-                columns = X
-                if len(branch) == 3:
-                    chosen = branch[2](X) if callable(branch[2]) else branch[2]
-                    columns = safe_indexing(X, chosen, axis=1)
-                preview([branch[:2]], columns)
+                preview([branch[:2]], X if len(branch) < 3 else _columns(X, branch[2]))
         if _spends(step):
             return None
-        X = mapped(clone(step).fit(X), X)
+        fitted = fit_on_tables(clone(step), X) if isinstance(X, Tables) else clone(step).fit(X)
+        X = mapped(fitted, X)
     return None
+
+
+def _columns(X, chosen):
+    if isinstance(X, Tables):
+        return columns_of(X, chosen(public_row(X)) if callable(chosen) else chosen)
+    return safe_indexing(X, chosen(X) if callable(chosen) else chosen, axis=1)
 
 
 def _check(name, step, X, number):

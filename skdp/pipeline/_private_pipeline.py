@@ -5,13 +5,16 @@ import sys
 import numpy as np
 import sklearn
 from sklearn.utils import Bunch, get_tags
+from sklearn.utils.validation import validate_data
 
 from skdp._compat import BaseComposition, StrOptions, VisualBlock
 from skdp._config import config_context, get_config
 from skdp._estimator import PrivateEstimator, guarantee
 from skdp._row_methods import NamesOutMixin
-from skdp._schema import validated_rows, validated_table
+from skdp._schema import look_at, read_rows, validated_rows, validated_table
 from skdp._threads import quiet
+from skdp.chunks import ArrayRows
+from skdp.chunks._tables import tables_of
 from skdp.contracts import Contract, Rows, contract_of
 from skdp.pipeline._plan import granted, settle
 from skdp.pipeline._predict import PredictMixin
@@ -82,6 +85,14 @@ class PrivatePipeline(PredictMixin, NamesOutMixin, PrivateEstimator, BaseComposi
     one. Between two steps every row is mapped by itself to the last bit. Not private: what
     ``transform`` and ``predict`` return for the training rows; functions and parameters that were
     chosen by looking at the data; public rows of a PublicFit.
+
+    A table that comes in pieces (batches, files, queries, dask) and a memory map are never one
+    table: each step is fitted on a view, and what the maps before it make of a piece is made where
+    the piece is, in threads and workers too, anew at every pass over the rows: a slow map is best
+    applied once, beforehand. Pieces reach a RowMap as they are, those of Arrow as frames of pandas,
+    whose integers may be missing (``Int64``); all must have the types of the first. What comes out
+    of ``transform`` and ``predict`` is lazy. Nothing is kept of rows but which of them a filter has
+    left out.
 
     Examples
     --------
@@ -210,6 +221,9 @@ class PrivatePipeline(PredictMixin, NamesOutMixin, PrivateEstimator, BaseComposi
         self._validate_names([name for name, _ in steps])
 
     def _read(self, X, y):
+        tables = tables_of(ArrayRows(X) if isinstance(X, np.memmap) and X.ndim == 2 else X)
+        if tables is not None:
+            return self._tables(tables), y
         if self._begins_with_numbers():
             checked = validated_rows(self, X)
             X = X if hasattr(X, "columns") else checked  # steps read the names themselves
@@ -221,6 +235,21 @@ class PrivatePipeline(PredictMixin, NamesOutMixin, PrivateEstimator, BaseComposi
                 with quiet():  # a function of the user could warn with its row
                     preview(granted(self)[1], X)
         return X, y
+
+    def _tables(self, tables):
+        """Count and check what comes in pieces, and return it."""
+        first = self._begins_with_numbers()
+        if first:
+            read_rows(self, tables)
+        else:
+            validate_data(self, tables.head(), skip_check_array=True)
+            look_at(tables, entries=False)
+        if not self._is_granted():
+            rehearse(*granted(self), tables.head())
+            if get_config()["invalid_rows"] == "error" and not first:
+                with quiet():
+                    preview(granted(self)[1], tables)
+        return tables
 
     def _look(self, X):
         if self._is_granted():  # in the rehearsal of the pipeline that it is a step of

@@ -6,14 +6,17 @@ from scipy import sparse
 from skdp._compat import output_config, safe_indexing
 from skdp._estimator import PrivateEstimator
 from skdp._grant import without
+from skdp._pieces import public_row
+from skdp.chunks._tables import Tables
 from skdp.contracts import BoundedStatistic, Core, Released, contract_of
 from skdp.contracts._chain import parts_of
 from skdp.denoising._parameter import fit_denoiser
+from skdp.pipeline._pieces import fit_branches, through
 from skdp.pipeline._tree import spending, unfold
 from skdp.preprocessing._sensitivity_preprocessor import BoundedValues, SensitivityPreprocessor
 from skdp.rowwise._made_up import made_up_rows
 
-__all__ = ["mapped", "run"]
+__all__ = ["fit_on_tables", "mapped", "run"]
 
 UNKNOWN = "nothing was found to denoise"
 
@@ -64,10 +67,21 @@ def _fit(step, X, y, absent):
         return step.fit(X) if y is None else step.fit(X, y)
     if isinstance(step, SensitivityPreprocessor):
         return step.fit(X if absent is None else without(X, absent))
+    if isinstance(X, Tables):
+        return fit_on_tables(step, X)
     if X.shape[0] == 0:
         for _, leaf in spending([("", step)]):
             leaf.ledger.empty = True
     return step.fit(_some_rows(X))
+
+
+def fit_on_tables(step, X):
+    """Fit a step on Tables; if it spends nothing, on a made-up row, as it learns from types."""
+    if isinstance(step, PrivateEstimator):
+        return step.fit(X)
+    if spending([("", step)]):
+        return fit_branches(step, X, fit_on_tables, mapped)
+    return step.fit(public_row(X))
 
 
 def mapped(step, X):
@@ -76,6 +90,8 @@ def mapped(step, X):
         return X
     if parts_of(step)[0] is None and isinstance(contract_of(step).yields(None), Core):
         return X
+    if isinstance(X, Tables):
+        return through(X, mapped, step)
     given = _some_rows(X)
     _refuse_objects(step, given)
     Z = step.transform(np.ascontiguousarray(given) if isinstance(given, np.ndarray) else given)

@@ -1,6 +1,5 @@
 """FriendlyCoreFilter, the transformer."""
 
-from functools import partial
 from numbers import Real
 
 import numpy as np
@@ -10,8 +9,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from skdp._compat import HasMethods, Interval, safe_indexing
 from skdp._estimator import PrivateEstimator
 from skdp._local import Local
-from skdp._pieces import source_for
+from skdp._pieces import transforms_pieces
 from skdp.accounting import Budget, Plan
+from skdp.chunks._sources import source_of
 from skdp.contracts import Contract, Core, Rows
 from skdp.friendly import DistancePredicate, LocalCore, friendly_core, friendly_core_plan
 from skdp.friendly._core import row_bound
@@ -20,9 +20,11 @@ from skdp.preprocessing._row_set import RowSet
 
 __all__ = ["FriendlyCoreFilter"]
 
+MEMORY = "memory: a few numbers for each row: its group, its friends, a digest if it is in the core"
 NO_RADIUS = "too few rows to find a radius: the core is empty"
 
 
+@transforms_pieces
 class FriendlyCoreFilter(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator):
     """Keep the rows that have many friends; any two rows of the core share a friend.
 
@@ -83,6 +85,7 @@ class FriendlyCoreFilter(OneToOneFeatureMixin, TransformerMixin, PrivateEstimato
     core is kept in memory alone, and lost when the fitted filter is pickled or copied.
 
     With more than 20,000 rows friends are counted in random groups, in time linear in the rows.
+    Memory: a few numbers for each row, whatever its columns.
 
     References
     ----------
@@ -133,7 +136,8 @@ class FriendlyCoreFilter(OneToOneFeatureMixin, TransformerMixin, PrivateEstimato
         steps, events = friendly_core_plan()
         budget = self._budget(Budget.gaussian)
         steps = (*(friend_radius_steps() if self._searches() else ()), *steps)
-        return Plan(budget, steps, tuple((name, budget.failure / 2) for name in events))
+        failures = tuple((name, budget.failure / 2) for name in events)
+        return Plan(budget, steps, failures, assumptions=(MEMORY,))
 
     def _searches(self):
         return self.radius is None and self.predicate is None
@@ -186,6 +190,12 @@ class FriendlyCoreFilter(OneToOneFeatureMixin, TransformerMixin, PrivateEstimato
             )
         return view
 
+    def _members(self):
+        return vars(self).get("_lent") or self._view().members
+
+    def _local_state(self):
+        return {"_lent": self._members()}
+
     def transform(self, X):
         """Return X with the rows outside the core replaced by NaN.
 
@@ -200,12 +210,9 @@ class FriendlyCoreFilter(OneToOneFeatureMixin, TransformerMixin, PrivateEstimato
             **Local, not private.** Rows that equal a row of the core are kept, all others are NaN
             in every column.
         """
-        source = source_for(self, X)
-        if source is not None:
-            return source.later(partial(_members_of, self._view().members))
-        check_is_fitted(self)
+        members = self._members()
         X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
-        return _members_of(self._view().members, X)
+        return np.where(members.holds(X)[:, None], X, np.nan).astype(X.dtype, copy=False)
 
     def fit_resample(self, X, y=None):
         """Fit, and return the rows of the core.
@@ -219,12 +226,14 @@ class FriendlyCoreFilter(OneToOneFeatureMixin, TransformerMixin, PrivateEstimato
         Returns
         -------
         X_core : array-like of shape (n_core, n_features)
-            **Local, not private**: rows of X, and a number of rows that nobody released.
+            **Local, not private**: rows of X, and a number of rows that nobody released. Of a
+            source a generator of arrays, the rows of the core in each block.
         y_core : array-like of shape (n_core,)
             Only if y is given.
         """
-        index = np.flatnonzero(self.fit(X).get_support(local=True))
-        X_core = safe_indexing(X, index)
+        core = self.fit(X).get_support(local=True)
+        index, source = np.flatnonzero(core), source_of(X)
+        X_core = safe_indexing(X, index) if source is None else _blocks_of(source, core)
         return X_core if y is None else (X_core, safe_indexing(y, index))
 
     def get_support(self, *, local=False):
@@ -270,8 +279,9 @@ class FriendlyCoreFilter(OneToOneFeatureMixin, TransformerMixin, PrivateEstimato
         )
 
 
-def _members_of(members, X):
-    return np.where(members.holds(X)[:, None], X, np.nan).astype(X.dtype, copy=False)
+def _blocks_of(source, core):
+    for start, block in source.blocks():
+        yield block[core[start : start + len(block)]]
 
 
 class _LocalView(Local):

@@ -2,13 +2,14 @@
 
 import numpy as np
 
-from skdp._pieces import by_pieces
+from skdp._pieces import transforms_pieces
 from skdp.location._column_estimator import ExtremesMixin, doubt_extremes
 from skdp.preprocessing._scaler import Scaler, usable
 
 __all__ = ["PrivateMinMaxScaler"]
 
 
+@transforms_pieces
 class PrivateMinMaxScaler(ExtremesMixin, Scaler):
     """Map the columns to a range by minima and maxima that were released with noise.
 
@@ -127,7 +128,6 @@ class PrivateMinMaxScaler(ExtremesMixin, Scaler):
             "min_": np.nan_to_num(low - data_min * scale),
         }
 
-    @by_pieces
     def transform(self, X):
         """Map every row by the released parameters.
 

@@ -7,7 +7,9 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdp._compat import HasMethods, StrOptions, fit_context, safe_indexing
+from skdp._pieces import transforms_tables
 from skdp._row_methods import NamesOutMixin
+from skdp.chunks._tables import tables_of
 from skdp.contracts import Contract, Rows
 from skdp.rowwise._form import form_of
 from skdp.rowwise._known import maps_rows_at_once
@@ -24,6 +26,7 @@ UNFITTED = (
 )
 
 
+@transforms_tables
 class PublicFit(NamesOutMixin, TransformerMixin, BaseEstimator):
     """Fit a transformer on public rows, and only transform the private ones.
 
@@ -116,6 +119,8 @@ class PublicFit(NamesOutMixin, TransformerMixin, BaseEstimator):
         ValueError
             If the fitted transformer mixes rows.
         """
+        tables = tables_of(X)
+        X = X if tables is None else tables.head()
         validate_data(self, X, skip_check_array=True)
         if self.X_public is None:
             check_is_fitted(self.estimator, msg=UNFITTED)

@@ -6,7 +6,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdp._compat import StrOptions, fit_context
 from skdp._numbers import PlainNumbers
+from skdp._pieces import transforms_tables
 from skdp._row_methods import NamesOutMixin
+from skdp.chunks._tables import tables_of
 from skdp.contracts import Contract, Rows
 from skdp.rowwise._form import form_of
 from skdp.rowwise._lint import MIXES, SAME, probe
@@ -16,6 +18,7 @@ from skdp.rowwise._map import map_rows
 __all__ = ["RowMap"]
 
 
+@transforms_tables
 class RowMap(NamesOutMixin, PlainNumbers, TransformerMixin, BaseEstimator):
     """Map every row by a function of that row alone.
 
@@ -55,6 +58,9 @@ class RowMap(NamesOutMixin, PlainNumbers, TransformerMixin, BaseEstimator):
 
     Notes
     -----
+    Of a table that comes in pieces each is mapped where it is, anew whenever rows are read, perhaps
+    in another thread or process: there ``func`` is pickled.
+
     **Privacy**: spends nothing and releases nothing; what :meth:`transform` returns is as private
     as the rows. Row i of it is a function of row i alone, by construction, unless
     ``vectorized=True``: proof in :func:`skdp.rowwise.map_rows`. How many columns there are, and of
@@ -169,6 +175,8 @@ class RowMap(NamesOutMixin, PlainNumbers, TransformerMixin, BaseEstimator):
         return np.asarray(self.feature_names_out(self, names), dtype=object)
 
     def _table(self, X, *, reset):
+        tables = tables_of(X)
+        X = X if tables is None else tables.head()
         if hasattr(X, "columns"):
             validate_data(self, X, reset=reset, skip_check_array=True)
             return X

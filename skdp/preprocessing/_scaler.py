@@ -5,7 +5,7 @@ from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from skdp._estimator import PrivateEstimator
-from skdp._pieces import by_pieces
+from skdp._pieces import transforms_pieces
 from skdp._schema import later_rows
 from skdp.contracts import Contract, Rows
 from skdp.location._column_estimator import ColumnEstimator
@@ -13,6 +13,7 @@ from skdp.location._column_estimator import ColumnEstimator
 __all__ = ["Scaler"]
 
 
+@transforms_pieces
 class Scaler(OneToOneFeatureMixin, TransformerMixin, ColumnEstimator):
     """Base of scalers: rows less an ``_offset``, the name of an attribute, over ``scale_``."""
 
@@ -20,7 +21,6 @@ class Scaler(OneToOneFeatureMixin, TransformerMixin, ColumnEstimator):
     sensitivity = center = None
     _offset = "center_"
 
-    @by_pieces
     def transform(self, X):
         """Scale every row by the released parameters.
 

@@ -62,6 +62,8 @@ class SensitivityPreprocessor(KeepsLocal, PlainNumbers, BaseEstimator):
 
     Notes
     -----
+    **Memory**: the entries of a column as integers of 64 bits, sorted, and their prefix sums.
+
     **Privacy**: none by itself; the bounded value moves by at most ``sensitivity``, exactly, in
     integers on a public grid (:func:`skdp.sensitivity.bounded_statistic`). Rows stay as they are:
     there is nothing to fit a model to. Values are kept in memory alone, and lost when the fitted

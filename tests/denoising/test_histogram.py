@@ -18,6 +18,7 @@ from skdp.denoising import (
     PrivateHistogram,
     SoftThresholdDenoiser,
     TrendFilterDenoiser,
+    _users,
 )
 from skdp.denoising._cells import Cells, Edges, Levels
 from skdp.denoising._count_noise import released
@@ -111,6 +112,18 @@ def test_rows_below_the_cap_all_count(rng):
     assert capped(X, keys, 2, 2).sum() == 20
     order = rng.permutation(50)
     assert np.array_equal(capped(X[order], keys[order], 2, 1), capped(X, keys, 2, 1))
+
+
+def test_what_caps_leave_out_may_be_forgotten_on_the_way(rng, monkeypatch):
+    for _ in range(100):
+        n, m = int(rng.integers(1, 90)), int(rng.integers(1, 6))
+        k = int(rng.integers(1, m + 1))
+        X = np.column_stack([rng.integers(4, size=n), rng.integers(5, size=n)]).astype(float)
+        keys = rng.integers(0, int(rng.choice([3, 2**62])), size=n).astype(np.uint64)
+        monkeypatch.setattr(_users, "AT_ONCE", 2**20)
+        at_once = capped(X, keys, m, k, block_rows=3)
+        monkeypatch.setattr(_users, "AT_ONCE", 4)
+        assert np.array_equal(capped(X, keys, m, k, block_rows=3), at_once)
 
 
 # --- the estimator

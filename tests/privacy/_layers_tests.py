@@ -20,6 +20,8 @@ from tests.denoising import test_rules, test_users
 from tests.friendly import test_certified_core, test_distance, test_plain_numbers
 from tests.marginals import test_marginal_releaser
 from tests.mechanisms import test_noise
+from tests.model_selection import test_search_sources
+from tests.pipeline import test_sources
 from tests.privacy._fits import expect, passes
 from tests.scales import test_noise_level
 from tests.sensitivity import test_ends
@@ -119,6 +121,15 @@ def clusters(subject):
     passes(looked, 4, test_second_look.STRONG)
 
 
+def pieces(subject):
+    """S8: a table that comes in pieces is the table: who is left out is left out of every piece."""
+    table = test_sources.positive_table()
+    for name in ("core", "nested"):
+        passes(test_sources.test_a_pipeline_of_pieces_is_that_of_the_table, table, name)
+    rows = test_search_sources.two_blobs()
+    passes(test_search_sources.test_a_search_of_pieces_is_that_of_the_table, rows, "distance")
+
+
 LAYERS_OF_TESTS = {
     "clusters": clusters,
     "columns": columns,
@@ -127,4 +138,5 @@ LAYERS_OF_TESTS = {
     "one budget": one_budget,
     "answers": answers,
     "audits": audits,
+    "pieces": pieces,
 }

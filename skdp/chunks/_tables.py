@@ -1,0 +1,246 @@
+"""Tables in pieces, whose rows are mapped by steps before they are read as numbers."""
+
+from functools import partial
+
+import numpy as np
+
+from skdp.chunks._raw import TableError, library, numbers, schema_of
+from skdp.chunks._rows import Source
+from skdp.chunks._some_rows import SomeRows, TableBlock
+from skdp.chunks._sources import source_of
+
+__all__ = ["Tables", "tables_of"]
+
+TYPES = (
+    "a piece of the table has other columns than the first, or columns of other types, which would "
+    "decide on what a step makes of them: give all pieces the same names and types, for instance "
+    "float64 for all numbers."
+)
+PANDAS = (
+    "steps are given tables of Arrow as frames of pandas. Install it with `pip install pandas`, or "
+    "pass batches of arrays."
+)
+
+
+class Tables(Source):
+    """Rows of a source that maps make of its pieces, without those that are left out.
+
+    Parameters
+    ----------
+    source : Source
+    maps : tuple of callables
+        From a piece to a table with as many rows: each row by itself.
+    head : array or DataFrame
+        What they make of no rows.
+
+    Notes
+    -----
+    Nothing is kept of what the maps make: they are part of ``decode``, and are applied where the
+    rows are, anew at every pass. Rows that are left out have NaN in place of all numbers.
+
+    **Privacy**: a row is a function of the same row of the source, so neighbours stay neighbours.
+    Which rows are left out is private, and is laid beside the blocks.
+    """
+
+    def __init__(self, source, maps, head):
+        schema = schema_of(head)
+        super().__init__(len(schema), n_rows=source.n_rows)
+        self.names, self.decode = schema.names, partial(numbers, schema)
+        self._source, self._maps, self._head, self._absent = source, maps, head, None
+
+    def head(self):
+        """Return a table of no rows."""
+        return self._head
+
+    def mapped(self, function, head):
+        """Return these rows after one more map, which makes ``head`` of no rows."""
+        tables = Tables(self._source, (*self._maps, function), head)
+        tables._absent = self._absent
+        return tables
+
+    def without(self, absent):
+        """Return these rows without those where ``absent``, an array of bool, is True."""
+        tables = self.decoded_by(self.decode)
+        tables._absent = absent if self._absent is None else absent | self._absent
+        return tables
+
+    def only(self, places):
+        """Return the rows at some places, rising numbers of rows, numbered anew."""
+        tables = Tables(SomeRows(self._source, places), self._maps, self._head)
+        tables._absent = None if self._absent is None else self._absent[places]
+        return tables
+
+    def each(self, function, beside=None):
+        """Return ``function(table)`` of every block, a list.
+
+        Parameters
+        ----------
+        function : callable
+            A function of a table, and of what is laid beside it.
+        beside : callable, default=None
+            See :func:`skdp.chunks.map_merge`.
+        """
+        tables = self.decoded_by(TableBlock)
+        return tables.map_merge(partial(_each, function), list.__add__, beside) or []
+
+    def pieces(self):
+        """Yield (number of rows, table)."""
+        for n, raw in self._source.pieces():
+            yield n, _mapped(self._maps, raw)
+
+    def blocks(self):
+        """Yield (number of the first row, block of rows)."""
+        for start, block in self._read().blocks():
+            yield start, self._present(start, block)
+
+    def _present(self, start, block):
+        if self._absent is None:
+            return block
+        return _left_out(self._absent[start : start + len(block)], block)
+
+    def later(self, function, made=None):
+        """Return what a function makes of the tables, see :meth:`Source.later`."""
+        return self._read().later(function, made)
+
+    def as_they_are(self):
+        """Return these rows as tables, which are not read as numbers."""
+        return self.decoded_by(_itself)
+
+    def look(self, *, entries):
+        """Read the table once before a fit, see :meth:`Source.look`."""
+        source = self._read() if entries else self.as_they_are()._read()
+        seen = source.look(entries=entries)
+        self._source, self.n_rows = source, source.n_rows  # it has been counted
+        return seen
+
+    def map_merge(self, statistic, merge, beside=None):
+        """Return what :func:`skdp.chunks.map_merge` returns, None for no rows."""
+        source, absent = self._read(), self._absent
+        if absent is None:
+            return source.map_merge(statistic, merge, beside)
+
+        def laid(start, stop):
+            others = () if beside is None else (beside(start, stop),)
+            return absent[start:stop], others
+
+        return source.map_merge(partial(_of_present, statistic), merge, laid)
+
+    def _read(self):
+        """Return the source, whose pieces are mapped when they are decoded."""
+        source = self._source.decoded_by(partial(_decoded, self._maps, self.decode))
+        source.finite = False  # a map may leave something out
+        return source
+
+
+def tables_of(X):
+    """Return the Tables of what comes in pieces, None for arrays and frames in memory.
+
+    Parameters
+    ----------
+    X : object
+
+    Raises
+    ------
+    ImportError
+        For tables of Arrow, which are mapped as frames of pandas, if that is not installed.
+    """
+    if isinstance(X, Tables) or is_in_memory(X):
+        return X if isinstance(X, Tables) else None
+    source = source_of(X)
+    if source is None:
+        return None
+    head = as_table(source.head())
+    return Tables(source, (partial(_same_types, types_of(head)),), head)
+
+
+def is_in_memory(X):
+    """Return whether X is an array, or a frame of pandas or polars."""
+    if isinstance(X, np.ndarray):
+        return not isinstance(X, np.memmap)
+    return library(X) in ("pandas", "polars") and hasattr(X, "shape")
+
+
+def types_of(table):
+    """Return names and types of the columns of a table, and their number."""
+    if library(table) == "numpy":
+        return table.dtype, table.shape[1]
+    return library(table), tuple(table.columns), tuple(table.dtypes)
+
+
+def _same_types(types, raw):
+    """Return a piece as a table, if it is one of these types.
+
+    Raises
+    ------
+    TableError
+    """
+    table = as_table(raw)
+    if types_of(table) != types:
+        raise TableError(TYPES)
+    return table
+
+
+def as_table(raw):
+    """Return a piece as an array or frame; one of Arrow by its types alone, whatever is missing."""
+    if library(raw) != "pyarrow":
+        return raw
+    try:
+        return _pandas(raw)
+    except ImportError:
+        failure = ImportError(PANDAS)
+    except Exception:  # which may quote entries
+        failure = TableError(TYPES)
+    raise failure
+
+
+def _pandas(raw):
+    import pandas
+    import pyarrow
+
+    plain = [
+        getattr(field.type, "value_type", field.type)
+        if pyarrow.types.is_dictionary(field.type)
+        else field.type
+        for field in raw.schema
+    ]
+    raw = raw.cast(pyarrow.schema(zip(raw.schema.names, plain, strict=True)))
+    kinds = {f"{u}int{b}": f"{u[:1].upper()}Int{b}" for u in ("", "u") for b in (8, 16, 32, 64)}
+    nullable = {**kinds, "bool": "boolean"}  # else a column with a gap is one of floats
+    return raw.to_pandas(
+        types_mapper=lambda kind: (
+            pandas.api.types.pandas_dtype(nullable[str(kind)]) if str(kind) in nullable else None
+        ),
+        ignore_metadata=True,
+    )
+
+
+def _each(function, start, block, *beside):
+    return [function(block.table, *beside)]
+
+
+def _itself(table):
+    return table
+
+
+def _mapped(maps, raw):
+    for function in maps:
+        raw = function(raw)
+    return raw
+
+
+def _decoded(maps, decode, raw):
+    return decode(_mapped(maps, raw))
+
+
+def _of_present(statistic, start, block, laid):
+    absent, others = laid
+    return statistic(start, _left_out(absent, block), *others)
+
+
+def _left_out(absent, block):
+    """Return a copy of a block with NaN in the rows that are absent."""
+    if not isinstance(block, np.ndarray):
+        return block.without(absent)
+    block = np.array(block, dtype=np.float64)
+    block[absent] = np.nan
+    return block
