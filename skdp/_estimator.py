@@ -131,13 +131,14 @@ class PrivateEstimator(KeepsLocal, PlainNumbers, CallbackSupportMixin, BaseEstim
         if plan.problems:
             raise PlanError("\n".join(["this fit cannot be carried out:", *plan.problems]))
         rows = self._read(self.ledger.present(X) if self._is_granted() else X, y)
-        curator = self._curator(plan)
-        with self._watched(plan, curator), _unchanged(self), self._threads():
-            released = _guarded(self._release, rows, curator)
-        for name, value in released.items():
-            setattr(self, name, value)
-        self.privacy_report_ = curator.close(type(self).__name__)
-        if not (self._is_granted() or is_quiet()):  # else it is told of by the fit around it
+        with nullcontext() if self._is_inner() else callbacks(self) as tasks:
+            curator = self._curator(plan)
+            with self._watched(plan, curator, tasks), _unchanged(self), self._threads():
+                released = _guarded(self._release, rows, curator)
+            for name, value in released.items():
+                setattr(self, name, value)
+            self.privacy_report_ = curator.close(type(self).__name__)
+        if not self._is_inner():
             _warn_of_doubts(self)
         return self
 
@@ -185,12 +186,12 @@ class PrivateEstimator(KeepsLocal, PlainNumbers, CallbackSupportMixin, BaseEstim
         return make_curator(plan, entropy)
 
     @contextmanager
-    def _watched(self, plan, curator):
-        """Tell of releases in this context, unless they are told of by the fit around it."""
-        if self._is_granted() or is_quiet():
+    def _watched(self, plan, curator, tasks):
+        """Tell of releases in this context, callbacks by ``tasks``, unless this fit is inner."""
+        if self._is_inner():
             yield
             return
-        with callbacks(self) as tasks, lines(type(self).__name__, plan) as text:
+        with lines(type(self).__name__, plan) as text:
             tell(curator, [tasks, text])
             yield
 
@@ -217,6 +218,10 @@ class PrivateEstimator(KeepsLocal, PlainNumbers, CallbackSupportMixin, BaseEstim
 
     def _is_granted(self):
         return isinstance(self.ledger, Grant)
+
+    def _is_inner(self):
+        """Return whether a fit around this one tells of its releases and doubts."""
+        return self._is_granted() or is_quiet()
 
     def __skdp_contract__(self):
         """Return what this step reads and yields."""

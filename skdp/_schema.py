@@ -38,6 +38,10 @@ INVALID = (
 )
 NAN, INFINITE = f"Input X contains NaN. {INVALID}", f"Input X contains infinity. {INVALID}"
 NO_ROWS = "X has no rows, and at least one is needed."
+TEXT_FILES = (
+    'X is a dataset of text files. Under invalid_rows="ignore" no entry may decide whether a table '
+    "can be read, and in text each one does: write them as parquet files, which have types."
+)
 DATES = "X must be a table of real numbers. Got dates or durations: subtract a date and divide."
 
 
@@ -57,6 +61,7 @@ def read_rows(estimator, X):
         source = converted(X)
     if source is None:
         return ArrayRows(validated_rows(estimator, X))
+    _require_types(source)
     schema_of(source.head()).require_numbers()
     validate_data(estimator, source.head(), skip_check_array=True)  # sets the names
     entries = get_config()["invalid_rows"] == "error"
@@ -70,14 +75,22 @@ def read_rows(estimator, X):
     return source
 
 
+def _require_types(source):
+    """Raise ValueError for text, whose entries decide its types, if none may decide anything."""
+    if source.text and get_config()["invalid_rows"] == "ignore":
+        raise ValueError(TEXT_FILES)
+
+
 def look_at(source, *, entries):
     """Read a source once, before anything is charged; see :meth:`skdp.chunks.Source.look`.
 
     Raises
     ------
     ValueError
-        For pieces that cannot be read, with a constant text.
+        For pieces that cannot be read, with a constant text; for text, of which a single entry may
+        be no number, under ``invalid_rows="ignore"``.
     """
+    _require_types(source)
     with np.errstate(all="ignore"):
         return source.look(entries=entries)
 

@@ -302,3 +302,30 @@ def test_a_callback_that_fails_tells_nothing(recorder):
         PrivateMean().set_callbacks(recorder).fit(X)
     assert caught.value.__cause__ is None and "callback" not in str(caught.value)
     assert recorder.calls[-1] == "teardown"
+
+
+@pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")
+@pytest.mark.parametrize("hook", ["setup", "on_fit_task_begin"])
+def test_a_callback_that_fails_to_begin_costs_nothing(recorder, hook):
+    def fails(estimator, context):
+        raise ValueError("of the callback")
+
+    setattr(recorder, hook, fails)
+    ledger = skdp.PrivacyLedger(epsilon=1, delta=1e-5)
+    with pytest.raises(ValueError, match="of the callback"):
+        PrivateMean(ledger=ledger, random_state=0).set_callbacks(recorder).fit(X)
+    assert len(ledger.entries()) == 1 and recorder.calls[-1] == "teardown"  # it was opened
+
+
+@pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")
+def test_what_is_released_is_kept_if_a_callback_fails_at_the_end(recorder):
+    def end(estimator, context):
+        if context.task_name == "fit":
+            raise ValueError("of the callback")
+
+    recorder.on_fit_task_end = end
+    mean = PrivateMean(random_state=0).set_callbacks(recorder)
+    with pytest.raises(ValueError, match="of the callback"):
+        mean.fit(X)
+    assert np.array_equal(mean.location_, PrivateMean(random_state=0).fit(X).location_)
+    assert mean.privacy_report_.charges

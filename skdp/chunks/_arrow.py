@@ -6,6 +6,7 @@ from functools import partial
 from skdp.chunks._frames import FrameRows
 from skdp.chunks._parquet import StoredFile, groups_of
 from skdp.chunks._parts import Part, PartRows, told
+from skdp.chunks._raw import TableError, schema_of
 
 __all__ = ["source"]
 
@@ -14,6 +15,12 @@ SCANNER = (
     "X is a Scanner, which may be a stream that can be read only once. Pass its dataset, filtered "
     "by Dataset.filter if need be, or scanner.to_table()."
 )
+KINDS = (
+    "a file of the dataset has a column of numbers where the dataset has none, or the other way "
+    "round. Write the files with the same types."
+)
+TEXT = ("CsvFileFormat", "JsonFileFormat")
+CLOSED = "X is a ParquetFile that is closed. Pass its path, or open it again."
 
 
 def source(X):
@@ -33,6 +40,8 @@ def source(X):
     if _is_a(X, "pyarrow.dataset", "Dataset"):
         return told(DATASET, _of_dataset, X)
     if _is_a(X, "pyarrow.parquet", "ParquetFile"):
+        if X.closed:
+            raise TableError(CLOSED)
         return told(
             FILE,
             lambda: PartRows(X.schema_arrow.empty_table(), groups_of(X.metadata, lambda: X, FILE)),
@@ -48,21 +57,39 @@ def _of_dataset(X):
     try:
         fragments = list(X.get_fragments())
     except ValueError:  # one that is filtered shows none
-        return PartRows(X.schema.empty_table(), [_scanned(X)])
-    return PartRows(
-        X.schema.empty_table(), [part for some in fragments for part in _of_fragment(some, X)]
-    )
+        fragments, parts = [X], [_scanned(X)]
+    else:
+        parts = [part for some in fragments for part in _of_fragment(some, X)]
+    rows = PartRows(X.schema.empty_table(), parts)
+    rows.text = any(type(getattr(some, "format", None)).__name__ in TEXT for some in fragments)
+    return rows
 
 
 def _of_fragment(fragment, dataset):
     """Return the Parts of a fragment: row groups where it is a file of the schema of all."""
     from pyarrow.dataset import ParquetFileFragment
 
+    schema = _own_types(fragment, dataset.schema)
     is_parquet = isinstance(fragment, ParquetFileFragment) and fragment.path
-    if not is_parquet or not fragment.physical_schema.equals(dataset.schema):
-        return [_scanned(fragment, schema=dataset.schema)]
+    if not is_parquet or not fragment.physical_schema.equals(schema):
+        return [_scanned(fragment, schema=schema)]
     file = StoredFile(fragment.filesystem, fragment.path)
     return file.groups(group.id for group in fragment.row_groups)
+
+
+def _own_types(fragment, schema):
+    """Return a schema with the types that the columns have in a fragment.
+
+    A cast to those of the dataset fails for entries that they cannot hold; nulls are held by all.
+    """
+    import pyarrow
+
+    there = fragment.physical_schema
+    own = {field.name: field.type for field in there if not pyarrow.types.is_null(field.type)}
+    own = pyarrow.schema([(field.name, own.get(field.name, field.type)) for field in schema])
+    if schema_of(own.empty_table()) != schema_of(schema.empty_table()):
+        raise TableError(KINDS)
+    return own
 
 
 def _scanned(X, **schema):

@@ -2,7 +2,9 @@
 
 from functools import partial
 
-from skdp.chunks._raw import PIECE, TableError, no_rows, numbers, schema_of
+from joblib import effective_n_jobs
+
+from skdp.chunks._raw import kept, no_rows, numbers, schema_of
 from skdp.chunks._rows import Source
 
 __all__ = ["ONE_SHOT", "BatchRows"]
@@ -36,8 +38,12 @@ class BatchRows(Source):
         return self._head
 
     def pieces(self):
-        """Yield (number of rows, batch)."""
+        """Yield (number of rows, batch): a copy where batches wait for threads.
+
+        Else an iterable that fills one array again and again, as readers do to save memory, would
+        have its last rows counted several times.
+        """
+        threads = effective_n_jobs(None) > 1
         for batch in self._batches:
-            if not hasattr(batch, "__len__"):
-                raise TableError(PIECE)
-            yield len(batch), batch
+            schema_of(batch)  # a table
+            yield len(batch), kept(batch) if threads else batch

@@ -47,14 +47,15 @@ class FrameRows(Source):
 def source(X):
     """Return the rows of a DataFrame of polars, or one of pandas whose types are plain numbers.
 
-    None for what scikit-learn looks at: other types, frames that are empty, and in pandas names
-    that are no text, or come twice.
+    None for what scikit-learn looks at: other types, frames without columns, and in pandas those
+    without rows, and names that are no text, or come twice. With polars a row would tell otherwise
+    whether types that numpy does not have are refused.
     """
-    if type(X).__name__ != "DataFrame" or 0 in X.shape:
+    if type(X).__name__ != "DataFrame" or not X.shape[1]:
         return None
     if library(X) == "polars":
         return FrameRows(X) if all(schema_of(X).numeric) else None
-    if not X.columns.is_unique:
+    if not len(X) or not X.columns.is_unique:
         return None
     plain = all(isinstance(t, np.dtype) and t.kind in "fiub" and t.itemsize <= 8 for t in X.dtypes)
     named = all(isinstance(name, str) for name in X.columns)

@@ -16,7 +16,9 @@ def source(X):
     Notes
     -----
     A query is carried out once to count its rows, and again at every pass, by the engine of polars
-    that streams: it must give the same rows in the same order each time.
+    that streams: it must give the same rows in the same order each time. Nor may it fail for single
+    entries, as text that is cast does (pass ``strict=False``): whether a fit ends would tell of
+    them.
     """
     import polars
 

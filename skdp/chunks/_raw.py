@@ -9,6 +9,8 @@ __all__ = [
     "TableError",
     "column_type",
     "first_of",
+    "has_two_dimensions",
+    "kept",
     "library",
     "no_rows",
     "numbers",
@@ -72,10 +74,16 @@ def library(raw):
     return next((root for root in roots if root in ("pandas", "polars", "pyarrow")), "numpy")
 
 
+def has_two_dimensions(raw):
+    """Return whether something has the shape of a table."""
+    shape = getattr(raw, "shape", None)
+    return isinstance(shape, tuple) and len(shape) == 2
+
+
 def schema_of(raw):
     """Return the Schema of a piece, which types and shapes alone decide."""
     kind = library(raw)
-    if len(getattr(raw, "shape", ())) != 2 or (kind == "numpy" and not isinstance(raw, np.ndarray)):
+    if (kind == "numpy" and not isinstance(raw, np.ndarray)) or not has_two_dimensions(raw):
         raise TableError(PIECE)
     if kind == "numpy":
         return Schema(None, (raw.dtype.kind in "fiub",) * raw.shape[1])
@@ -94,6 +102,11 @@ def no_rows(raw):
     if kind == "pyarrow":
         return raw.schema.empty_table()
     return raw.iloc[:0] if kind == "pandas" else raw[:0]
+
+
+def kept(raw):
+    """Return a piece that stays as it is when its owner writes new rows where these are."""
+    return raw.copy() if library(raw) in ("numpy", "pandas") else raw
 
 
 def column_type(raw, column):
@@ -120,6 +133,7 @@ def numbers(schema, raw):
     own.require_numbers()
     kind = library(raw)
     if kind == "numpy":
+        raw = np.asarray(raw)  # a matrix multiplies in its own way
         return raw if raw.dtype in (np.float64, np.float32) else raw.astype(np.float64)
     if kind == "pandas":
         single = all(dtype == np.float32 for dtype in raw.dtypes)

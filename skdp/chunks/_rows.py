@@ -60,6 +60,7 @@ class Source(ABC):
     names = None  # of the columns, if they have some
     finite = False  # whether their types tell that there is neither NaN nor infinity
     random_access = False  # whether rows can be taken without reading all
+    text = False  # whether entries are text, so that one alone may make the table unreadable
 
     def __init__(self, n_features, *, n_rows=None, block_rows=None):
         self.n_features, self.n_rows = n_features, n_rows

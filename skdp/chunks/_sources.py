@@ -4,7 +4,7 @@ from importlib import import_module
 from pathlib import PurePath
 
 from skdp.chunks._batches import ONE_SHOT, BatchRows
-from skdp.chunks._raw import library
+from skdp.chunks._raw import has_two_dimensions
 from skdp.chunks._rows import Source
 
 __all__ = ["converted", "source_of"]
@@ -80,5 +80,4 @@ def _of_batches(X):
     if any(hasattr(X, name) for name in ("shape", "dtype", "columns")):
         return None
     first = next(batches, None)
-    is_table = library(first) != "numpy" or getattr(first, "ndim", 0) == 2
-    return BatchRows(X, first) if is_table else None
+    return BatchRows(X, first) if has_two_dimensions(first) else None

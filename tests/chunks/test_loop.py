@@ -5,6 +5,7 @@ import time
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from joblib import parallel_config
 from sklearn.base import clone
@@ -14,6 +15,7 @@ from skdp._config import config_context, get_config
 from skdp._threads import is_quiet, quiet
 from skdp.chunks import ArrayRows, map_merge
 from skdp.chunks._batches import BatchRows
+from skdp.chunks._sources import source_of
 from skdp.exceptions import ReleaseError
 from skdp.mechanisms import RowKeys, make_entropy
 from skdp.mechanisms._entropy import SystemEntropy
@@ -189,6 +191,7 @@ def test_what_is_read_once_is_refused_before_the_charge(make):
         ([np.zeros((2, 2)), np.zeros((2, 3))], "other columns"),
         ([np.zeros((2, 2)), np.array([["x", "y"]])], "another type"),
         ([np.zeros((2, 2)), [[np.nan, 0.0]]], "piece"),
+        ([np.zeros((2, 2)), np.array(1.0)], "piece"),
         ([np.zeros((2, 2)), np.array([[np.nan, 0.0]])], "NaN"),
         ([np.zeros((2, 2)), np.array([[0.0, np.inf]])], "infinity"),
         ([np.zeros((0, 2))], "no rows"),
@@ -210,3 +213,42 @@ def test_rows_that_are_none_count_as_absent_in_batches(rng):
         b = PrivateHistogram(random_state=0, delta=1e-6).fit(Batches(bad, [4, 4, 100]))
         PrivateMean(random_state=0).fit(Batches(bad[:0], []))
     assert np.array_equal(a.counts_, b.counts_)
+
+
+class OneBuffer:
+    """Batches that fill the same array, or frame of it, again and again."""
+
+    def __init__(self, make):
+        self._make = make
+
+    def __iter__(self):
+        buffer = np.empty((3, 2))
+        for k in range(12):
+            buffer[:] = k
+            yield self._make(buffer)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 3])
+@pytest.mark.parametrize(
+    "make",
+    [lambda buffer: buffer, lambda buffer: pd.DataFrame(buffer, columns=["a", "b"], copy=False)],
+    ids=["array", "frame"],
+)
+def test_rows_of_a_buffer_that_is_filled_again_are_counted_once(make, n_jobs):
+    rows = source_of(OneBuffer(make))
+    with parallel_config(n_jobs=n_jobs):
+        first = map_merge(rows, lambda start, block: [block[:, 0].copy()], list.__add__)
+    assert np.concatenate(first).tolist() == [k for k in range(12) for _ in range(3)]
+
+
+def test_a_piece_is_an_array_that_multiplies_entry_by_entry():
+    rows = source_of([np.ones((2, 2)).view(np.matrix)])
+    assert map_merge(rows, lambda start, block: type(block), min) is np.ndarray
+
+
+def test_lists_of_series_are_tables_of_scikit_learn():
+    X = [pd.Series([1.0, 2.0]), pd.Series([3.0, 4.0])] * 20
+    plain = PrivateMean(random_state=0, epsilon=4.0).fit(np.array(X))
+    assert np.array_equal(
+        PrivateMean(random_state=0, epsilon=4.0).fit(X).location_, plain.location_
+    )

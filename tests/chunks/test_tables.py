@@ -241,7 +241,7 @@ def test_other_columns_in_a_later_file_are_refused(folder, table):
     text = table.set_column(1, "b", pa.array(["4242.125x"] * len(table)))
     pq.write_table(text, folder / "part-2.parquet")
     refused(folder, "other columns|real numbers")
-    refused_when_read(ds.dataset(folder), "the dataset could not be read")
+    refused(ds.dataset(folder), "a column of numbers where")
 
 
 def test_names_twice_no_columns_no_files(tmp_path):
@@ -415,3 +415,55 @@ def test_paths_without_pyarrow_tell_the_way_out(folder, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(ImportError, match="pip install pyarrow"):
         PrivateVariance().fit(folder)
+
+
+@pytest.mark.parametrize("partition", [False, True])
+def test_no_entry_decides_whether_a_dataset_can_be_read(partition, tmp_path):
+    """A dataset has the types of its first file; a cast to them would fail for large entries."""
+    kind = pa.schema([("k", pa.int32())]) if partition else None
+    files, large = [], 2**40
+    for k, values in enumerate((pa.array([1, 2], pa.int32()), pa.array([3, large], pa.int64()))):
+        (tmp_path / f"k={k}").mkdir()
+        files.append(tmp_path / f"k={k}" / "part.parquet")
+        pq.write_table(pa.table({"a": values}), files[-1])
+    flavor = {"partitioning": ds.partitioning(kind, flavor="hive")} if partition else {}
+    source = rows_of(ds.dataset([str(file) for file in files], **flavor))
+    assert source.take(np.arange(4))[:, 0].tolist() == [1, 2, 3, large]
+
+
+def test_a_file_of_other_types_in_a_dataset_is_refused_before_the_charge(tmp_path):
+    pq.write_table(pa.table({"a": [1.0]}), tmp_path / "1.parquet")
+    pq.write_table(pa.table({"a": ["4242.125"]}), tmp_path / "2.parquet")
+    refused(
+        ds.dataset([str(tmp_path / f"{k}.parquet") for k in (1, 2)]), "a column of numbers where"
+    )
+
+
+@pytest.mark.parametrize("entry", ["1", "4242.125x"])
+def test_datasets_of_text_are_refused_where_no_entry_may_decide(entry, tmp_path):
+    (tmp_path / "t.csv").write_text(f"a\n1\n{entry}\n")
+    ledger = PrivacyLedger(epsilon=1, delta=1e-5)
+    dataset = ds.dataset(tmp_path / "t.csv", format="csv")
+    for X in (dataset, dataset.filter(ds.field("a").is_valid()), ds.dataset([dataset])):
+        with (
+            config_context(invalid_rows="ignore"),
+            pytest.raises(ValueError, match="a dataset of text files") as caught,
+        ):
+            PrivateMean(ledger=ledger, delta=1e-6).fit(X)
+        assert "4242" not in str(caught.value) and len(ledger.entries()) == 1
+
+
+def test_a_closed_file_is_refused_before_the_charge(folder):
+    file = pq.ParquetFile(folder / "part-1.parquet")
+    file.close()
+    refused(file, "is closed")
+
+
+@pytest.mark.parametrize("kind", [pl.Int128, pl.Decimal(10, 2), pl.Boolean, pl.Float32])
+def test_a_frame_without_rows_is_read_as_one_with_rows(kind):
+    frame = pl.DataFrame({"a": [1, 0]}).cast(kind)
+    with config_context(invalid_rows="ignore"):
+        reports = [PrivateMean(delta=1e-6).fit(frame[:n]).privacy_report_ for n in (0, 1, 2)]
+    assert len({report.budget for report in reports}) == 1
+    with pytest.raises(ValueError, match="no rows"):
+        PrivateMean(delta=1e-6).fit(frame[:0])
