@@ -56,8 +56,13 @@ def _value(function, start, block):
 
 
 def source_for(estimator, X):
-    """Return the Source of X, after its columns have been compared with those of the fit."""
+    """Return the Source of X, after its columns have been compared with those of the fit.
+
+    None for one array or frame in memory, which is mapped as a whole.
+    """
     source = source_of(X)
+    if source is not None and source.random_access:
+        return None
     if source is not None:
         check_is_fitted(estimator)
         validate_data(estimator, source.head(), reset=False, skip_check_array=True)

@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdp._config import get_config
-from skdp.chunks import ArrayRows, source_of
+from skdp.chunks import ArrayRows, schema_of, source_of
 
 __all__ = ["later_rows", "look_at", "read_rows", "validated_rows", "validated_table"]
 
@@ -53,6 +53,7 @@ def read_rows(estimator, X):
     source = source_of(X)
     if source is None:
         return ArrayRows(validated_rows(estimator, X))
+    schema_of(source.head()).require_numbers()
     validate_data(estimator, source.head(), skip_check_array=True)  # sets the names
     entries = get_config()["invalid_rows"] == "error"
     nan, infinite = look_at(source, entries=entries)

@@ -4,7 +4,7 @@ import numpy as np
 
 from skdp.chunks._rows import Source
 
-__all__ = ["ArrayRows"]
+__all__ = ["ArrayRows", "source"]
 
 
 class ArrayRows(Source):
@@ -23,7 +23,7 @@ class ArrayRows(Source):
 
     def __init__(self, X, *, block_rows=None):
         super().__init__(X.shape[1], n_rows=len(X), block_rows=block_rows)
-        self._X = X
+        self._X, self.finite = X, X.dtype.kind in "iub"
 
     def pieces(self):
         """Yield (number of rows, slice of the array)."""
@@ -43,3 +43,14 @@ class ArrayRows(Source):
     def take(self, indices):
         """Return the rows at ``indices`` as a float64 array."""
         return np.asarray(self._X[indices], dtype=np.float64)
+
+
+def source(X):
+    """Return the rows of an array of numbers that have to be converted, block by block, else None.
+
+    None too for what scikit-learn looks at: arrays without rows or columns, and other types.
+    """
+    if type(X) not in (np.ndarray, np.memmap) or X.ndim != 2 or not X.size:
+        return None
+    is_narrow = X.dtype.kind in "fiub" and X.dtype.itemsize <= 8
+    return ArrayRows(X) if is_narrow and X.dtype not in (np.float64, np.float32) else None

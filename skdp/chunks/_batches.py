@@ -2,14 +2,15 @@
 
 from functools import partial
 
-from skdp.chunks._raw import TableError, numbers, schema_of
+from skdp.chunks._raw import PIECE, TableError, no_rows, numbers, schema_of
 from skdp.chunks._rows import Source
 
 __all__ = ["BatchRows", "refuse_one_shot"]
 
 ONE_SHOT = (
-    "X is an iterator, which can be read only once, and a fit reads its rows several times. Pass a "
-    "list of batches, an object whose __iter__ starts anew each time, or the path of parquet files."
+    "X is an iterator or a stream, which can be read only once, and a fit reads its rows several "
+    "times. Pass a list of batches, an object whose __iter__ starts anew each time, a Table of "
+    "Arrow, or the path of parquet files."
 )
 NONE = "X holds no batches, so that its columns are not known: pass one of no rows at least."
 
@@ -29,7 +30,7 @@ class BatchRows(Source):
             raise TableError(NONE)
         schema = schema_of(first)
         super().__init__(len(schema))
-        self.names, self._batches, self._head = schema.names, batches, first[:0]
+        self.names, self._batches, self._head = schema.names, batches, no_rows(first)
         self.decode = partial(numbers, schema)
 
     def head(self):
@@ -39,10 +40,12 @@ class BatchRows(Source):
     def pieces(self):
         """Yield (number of rows, batch)."""
         for batch in self._batches:
+            if not hasattr(batch, "__len__"):
+                raise TableError(PIECE)
             yield len(batch), batch
 
 
 def refuse_one_shot(X):
-    """Raise TypeError for an iterator."""
-    if iter(X) is X:
+    """Raise TypeError for an iterator, and for any other stream of Arrow."""
+    if hasattr(X, "__arrow_c_stream__") or (hasattr(X, "__iter__") and iter(X) is X):
         raise TypeError(ONE_SHOT)

@@ -10,6 +10,7 @@ from joblib import effective_n_jobs
 
 from skdp._progress import counted
 from skdp._threads import at_rows, one_blas_thread, one_openmp_thread
+from skdp.chunks._raw import TableError
 
 __all__ = ["CHANGED", "merged", "statistic_of", "threaded"]
 
@@ -34,7 +35,7 @@ def statistic_of(statistic, merge, decode, start, raw, cuts):
     with at_rows():
         rows = decode(raw)
         if len(rows) != cuts[-1][1]:
-            raise RuntimeError(CHANGED)
+            raise TableError(CHANGED)
         parts = (statistic(start + a, rows[a:b], *beside) for a, b, *beside in cuts)
         return reduce(merge, parts)
 

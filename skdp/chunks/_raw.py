@@ -4,12 +4,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["Schema", "TableError", "column_type", "library", "numbers", "schema_of"]
+__all__ = ["Schema", "TableError", "column_type", "library", "no_rows", "numbers", "schema_of"]
 
 COLUMNS = (
     "a piece of the table has other columns than the first: all pieces must have the same names "
     "and the same number of columns. Select and order the columns before the fit."
 )
+PIECE = "a piece of the table must be an array of two dimensions, or a frame."
+TWICE = (
+    "X must have columns whose names differ. Got a name twice: rename or select columns before the "
+    "fit."
+)
+EMPTY = "X has no columns, and at least one is needed."
 TYPES = (
     "X must be a table of real numbers. Got a column of another type in a piece of the table: "
     "encode categories and dates first, and convert columns with a cast to float64."
@@ -30,6 +36,15 @@ class Schema:
     def __len__(self):
         return len(self.numeric)
 
+    def require_numbers(self):
+        """Raise TableError unless there are columns, of numbers, and their names differ."""
+        if not self.numeric:
+            raise TableError(EMPTY)
+        if self.names is not None and len(set(self.names)) < len(self):
+            raise TableError(TWICE)
+        if not all(self.numeric):
+            raise TableError(TYPES)
+
 
 def library(raw):
     """Return "pandas", "polars" or "pyarrow" for their tables, else "numpy"; imports nothing."""
@@ -41,8 +56,8 @@ def schema_of(raw):
     """Return the Schema of a piece, which types and shapes alone decide."""
     kind = library(raw)
     if kind == "numpy":
-        if getattr(raw, "ndim", 2) != 2:
-            raise TableError("a piece of the table must have two dimensions, rows and columns.")
+        if not isinstance(raw, np.ndarray) or raw.ndim != 2:
+            raise TableError(PIECE)
         return Schema(None, (raw.dtype.kind in "fiub",) * raw.shape[1])
     if kind == "pandas":
         numeric = tuple(getattr(dtype, "kind", "O") in "fiub" for dtype in raw.dtypes)
@@ -51,6 +66,14 @@ def schema_of(raw):
         numeric = tuple(t.is_numeric() or str(t) == "Boolean" for t in raw.dtypes)
         return Schema(tuple(raw.columns), numeric)
     return Schema(tuple(raw.schema.names), tuple(map(_is_number, raw.schema.types)))
+
+
+def no_rows(raw):
+    """Return a table of no rows with the columns of a piece; of Arrow, a Table."""
+    kind = library(raw)
+    if kind == "pyarrow":
+        return raw.schema.empty_table()
+    return raw.iloc[:0] if kind == "pandas" else raw[:0]
 
 
 def column_type(raw, column):
@@ -74,14 +97,15 @@ def numbers(schema, raw):
     own = schema_of(raw)
     if own.names != schema.names or len(own) != len(schema):
         raise TableError(COLUMNS)
-    if not all(own.numeric):
-        raise TableError(TYPES)
+    own.require_numbers()
     kind = library(raw)
     if kind == "numpy":
         return raw if raw.dtype in (np.float64, np.float32) else raw.astype(np.float64)
     if kind == "pandas":
         single = all(dtype == np.float32 for dtype in raw.dtypes)
-        return raw.to_numpy(dtype=np.float32 if single else np.float64, na_value=np.nan)
+        plain = all(isinstance(dtype, np.dtype) for dtype in raw.dtypes)
+        options = {} if plain else {"na_value": np.nan}  # which copies
+        return raw.to_numpy(dtype=np.float32 if single else np.float64, **options)
     if kind == "polars":
         columns = [raw.to_series(j).cast(_float(raw.dtypes[j])).to_numpy() for j in range(len(own))]
     else:

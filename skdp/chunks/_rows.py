@@ -8,6 +8,7 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from skdp.chunks._loop import CHANGED, merged, statistic_of, threaded
+from skdp.chunks._raw import TableError
 
 __all__ = ["MappedRows", "Rows", "Source", "map_merge", "take", "takes"]
 
@@ -57,6 +58,7 @@ class Source(ABC):
     """
 
     names = None  # of the columns, if they have some
+    finite = False  # whether their types tell that there is neither NaN nor infinity
     random_access = False  # whether rows can be taken without reading all
 
     def __init__(self, n_features, *, n_rows=None, block_rows=None):
@@ -123,14 +125,19 @@ class Source(ABC):
         Parameters
         ----------
         entries : bool
-            Whether to look at the entries too. If not, a table whose length is known is not read.
+            Whether to look at the entries too. If not, or if types tell that all are finite, a
+            table whose length is known is not read.
 
         Returns
         -------
         nan, infinite : bool
             Whether there are such entries; False if they are not looked at.
+
+        Raises
+        ------
+        TableError
         """
-        if self.n_rows is not None and not entries:
+        if self.n_rows is not None and (self.finite or not entries):
             return False, False
         n, nan, infinite = self.map_merge(partial(_seen, entries), _both) or (0, False, False)
         self.n_rows = n
@@ -154,7 +161,7 @@ class Source(ABC):
                 yield partial(statistic_of, statistic, merge, self.decode, start, raw, cuts)
             start += n
         if self.n_rows not in (None, start):
-            raise RuntimeError(CHANGED)
+            raise TableError(CHANGED)
 
 
 class Elsewhere:

@@ -1,0 +1,81 @@
+"""Rows of tables, datasets and parquet files of Arrow."""
+
+import sys
+from functools import partial
+
+from skdp.chunks._frames import FrameRows
+from skdp.chunks._parquet import StoredFile, groups_of
+from skdp.chunks._parts import Part, PartRows, told
+
+__all__ = ["source"]
+
+DATASET, FILE = "the dataset", "the ParquetFile"
+SCANNER = (
+    "X is a Scanner, which may be a stream that can be read only once. Pass its dataset, filtered "
+    "by Dataset.filter if need be, or scanner.to_table()."
+)
+
+
+def source(X):
+    """Return the rows of a Table, RecordBatch, Dataset or ParquetFile, None for anything else.
+
+    Raises
+    ------
+    TypeError
+        For a Scanner, which may be a stream.
+    """
+    import pyarrow
+
+    if isinstance(X, pyarrow.Table | pyarrow.RecordBatch):
+        return FrameRows(X)
+    if _is_a(X, "pyarrow.dataset", "Scanner"):
+        raise TypeError(SCANNER)
+    if _is_a(X, "pyarrow.dataset", "Dataset"):
+        return told(DATASET, _of_dataset, X)
+    if _is_a(X, "pyarrow.parquet", "ParquetFile"):
+        return told(
+            FILE,
+            lambda: PartRows(X.schema_arrow.empty_table(), groups_of(X.metadata, lambda: X, FILE)),
+        )
+    return None
+
+
+def _is_a(X, module, name):
+    return module in sys.modules and isinstance(X, getattr(sys.modules[module], name))
+
+
+def _of_dataset(X):
+    try:
+        fragments = list(X.get_fragments())
+    except ValueError:  # one that is filtered shows none
+        return PartRows(X.schema.empty_table(), [_scanned(X)])
+    return PartRows(
+        X.schema.empty_table(), [part for some in fragments for part in _of_fragment(some, X)]
+    )
+
+
+def _of_fragment(fragment, dataset):
+    """Return the Parts of a fragment: row groups where it is a file of the schema of all."""
+    from pyarrow.dataset import ParquetFileFragment
+
+    is_parquet = isinstance(fragment, ParquetFileFragment) and fragment.path
+    if not is_parquet or not fragment.physical_schema.equals(dataset.schema):
+        return [_scanned(fragment, schema=dataset.schema)]
+    file = StoredFile(fragment.filesystem, fragment.path)
+    return file.groups(group.id for group in fragment.row_groups)
+
+
+def _scanned(X, **schema):
+    return Part(X.count_rows(), partial(_batches, X, schema), DATASET)
+
+
+def _batches(X, schema, batch_rows):
+    """Return the batches of a dataset or a fragment, in their order and none ahead."""
+    from pyarrow.dataset import ParquetFileFormat, ParquetFragmentScanOptions
+
+    options = {"batch_size": batch_rows, "batch_readahead": 0, "fragment_readahead": 0}
+    if isinstance(getattr(X, "format", None), ParquetFileFormat):
+        options["fragment_scan_options"] = ParquetFragmentScanOptions(
+            use_buffered_stream=True, pre_buffer=False
+        )
+    return X.to_batches(use_threads=False, **schema, **options)

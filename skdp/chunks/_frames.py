@@ -1,0 +1,59 @@
+"""Rows of a frame in memory, of pandas, polars or Arrow, converted block by block."""
+
+from functools import partial
+
+import numpy as np
+
+from skdp.chunks._raw import library, no_rows, numbers, schema_of
+from skdp.chunks._rows import Source
+
+__all__ = ["FrameRows", "source"]
+
+
+class FrameRows(Source):
+    """Rows of a frame that never is an array as a whole.
+
+    Parameters
+    ----------
+    X : DataFrame of pandas or polars, Table or RecordBatch of pyarrow
+    """
+
+    random_access = True
+
+    def __init__(self, X):
+        schema = schema_of(X)
+        super().__init__(len(schema), n_rows=len(X))
+        self.names, self.decode = schema.names, partial(numbers, schema)
+        self._X, self._part = X, X.iloc if library(X) == "pandas" else X
+
+    def head(self):
+        """Return no rows of the frame."""
+        return no_rows(self._X)
+
+    def pieces(self):
+        """Yield (number of rows, part of the frame)."""
+        for start in range(0, len(self), step := self.shared_rows()):
+            raw = self._part[start : start + step]
+            yield len(raw), raw
+
+    def take(self, indices):
+        """Return the rows at ``indices`` as a float64 array."""
+        indices = np.asarray(indices, dtype=np.intp)
+        is_arrow = library(self._X) == "pyarrow"
+        raw = self._X.take(indices) if is_arrow else self._part[indices]
+        return self.decode(raw).astype(np.float64, copy=False)
+
+
+def source(X):
+    """Return the rows of a DataFrame of pandas; None if its types are not plain numbers.
+
+    None too for what scikit-learn looks at: names that are no text, or come twice, and frames that
+    are empty.
+    """
+    import pandas
+
+    if type(X) is not pandas.DataFrame or not X.size or not X.columns.is_unique:
+        return None
+    plain = all(isinstance(t, np.dtype) and t.kind in "fiub" and t.itemsize <= 8 for t in X.dtypes)
+    named = all(isinstance(name, str) for name in X.columns)
+    return FrameRows(X) if plain and named else None

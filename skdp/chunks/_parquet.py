@@ -1,0 +1,96 @@
+"""Parquet files, row group by row group."""
+
+from functools import partial
+
+from joblib import effective_n_jobs
+
+from skdp.chunks._loop import CHANGED
+from skdp.chunks._parts import Part, PartRows, told
+from skdp.chunks._raw import COLUMNS, TableError, schema_of
+
+__all__ = ["StoredFile", "groups_of", "rows_of_files"]
+
+BUFFER_BYTES = 2**20  # of each column: else a row group is in memory as a whole
+
+
+class StoredFile:
+    """A parquet file that stays as it is.
+
+    Parameters
+    ----------
+    filesystem : pyarrow.fs.FileSystem
+    path : str
+    """
+
+    def __init__(self, filesystem, path):
+        self.path, self._filesystem = path, filesystem
+        self._stamp, self._metadata = self._now(), None
+        with self.open() as file:
+            self.schema, self._metadata = file.schema_arrow, file.metadata
+
+    def groups(self, wanted=None):
+        """Return the Parts that are its row groups, or those of the wanted numbers."""
+        return groups_of(self._metadata, self.open, self.path, wanted)
+
+    def open(self):
+        """Return the file, open.
+
+        Raises
+        ------
+        TableError
+            If it has changed.
+        """
+        from pyarrow.parquet import ParquetFile
+
+        if self._now() != self._stamp:
+            raise TableError(CHANGED)
+        stream = self._filesystem.open_input_file(self.path)
+        options = {"pre_buffer": False, "buffer_size": BUFFER_BYTES}
+        return ParquetFile(stream, metadata=self._metadata, **options)
+
+    def _now(self):
+        info = self._filesystem.get_file_info(self.path)
+        return info.size, info.mtime_ns
+
+
+def groups_of(metadata, open_file, name, wanted=None):
+    """Return the Parts that are row groups of a parquet file.
+
+    Parameters
+    ----------
+    metadata : pyarrow.parquet.FileMetaData
+    open_file : callable
+        Gives a ParquetFile.
+    name : str
+    wanted : iterable of int, default=None
+        Numbers of row groups; all by default.
+    """
+    groups = range(metadata.num_row_groups) if wanted is None else wanted
+    return [
+        Part(metadata.row_group(i).num_rows, partial(_batches, open_file, i), name) for i in groups
+    ]
+
+
+def rows_of_files(paths):
+    """Return the rows of the parquet files of this machine that have these names.
+
+    Raises
+    ------
+    TableError
+        If one cannot be read, or they have different columns.
+    """
+    from pyarrow.fs import LocalFileSystem
+
+    here = LocalFileSystem()
+    files = [told(path, StoredFile, here, path) for path in paths]
+    schemas = [schema_of(file.schema.empty_table()) for file in files]
+    if any(schema != schemas[0] for schema in schemas):
+        raise TableError(COLUMNS)
+    return PartRows(
+        files[0].schema.empty_table(), [part for file in files for part in file.groups()]
+    )
+
+
+def _batches(open_file, group, batch_rows):
+    threads = effective_n_jobs(None) > 1
+    yield from open_file().iter_batches(batch_rows, row_groups=[group], use_threads=threads)

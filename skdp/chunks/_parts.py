@@ -1,0 +1,108 @@
+"""Rows of parts whose lengths are known: files, their row groups, fragments, a query."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from itertools import accumulate
+
+import numpy as np
+
+from skdp.chunks._loop import CHANGED
+from skdp.chunks._raw import TableError, numbers, schema_of
+from skdp.chunks._rows import Source, take
+
+__all__ = ["Part", "PartRows", "told"]
+
+
+@dataclass(frozen=True)
+class Part:
+    """Rows that are read in batches.
+
+    Parameters
+    ----------
+    n_rows : int
+    read : callable
+        ``read(batch_rows)`` gives an iterable of batches, the same at every pass, of about that
+        many rows at most.
+    name : str
+        Public: of a file, or of the kind of table.
+    """
+
+    n_rows: int
+    read: Callable
+    name: str
+
+    def batches(self, batch_rows):
+        """Yield the batches.
+
+        Raises
+        ------
+        TableError
+            Whatever is wrong: libraries quote entries, so what they say is not passed on.
+        """
+        n_rows, batches = 0, iter(told(self.name, self.read, batch_rows))
+        while (batch := told(self.name, next, batches, None)) is not None:
+            n_rows += len(batch)
+            yield batch
+        if n_rows != self.n_rows:
+            raise TableError(CHANGED)
+
+
+class PartRows(Source):
+    """Rows of parts of known lengths, one part after the other.
+
+    Parameters
+    ----------
+    head : table of polars or Arrow
+        Of no rows.
+    parts : list of Part
+    """
+
+    def __init__(self, head, parts):
+        schema = schema_of(head)
+        super().__init__(len(schema), n_rows=sum(part.n_rows for part in parts))
+        self.names, self.decode = schema.names, partial(numbers, schema)
+        self._head, self._parts = head, parts
+
+    def head(self):
+        """Return a table of no rows."""
+        return self._head
+
+    def pieces(self):
+        """Yield (number of rows, batch)."""
+        for part in self._parts:
+            for batch in part.batches(self.shared_rows()):
+                yield len(batch), batch
+
+    def take(self, indices):
+        """Return the rows at ``indices`` as a float64 array; reads only the parts they are in."""
+        indices = np.asarray(indices, dtype=np.intp)
+        stops = np.fromiter(accumulate(part.n_rows for part in self._parts), np.intp)
+        part = np.searchsorted(stops, indices, side="right")
+        used, place = np.unique(part, return_inverse=True)
+        few = PartRows(self._head, [self._parts[i] for i in used])
+        few.decode = self.decode
+        lengths = np.array([part.n_rows for part in few._parts], dtype=np.intp)
+        behind = (stops[used] - np.cumsum(lengths))[place]
+        return take(few, indices - behind)
+
+
+def told(name, function, *args):
+    """Return what a function of a library returns; what it raises says ``name`` and no more.
+
+    Raises
+    ------
+    TableError
+    """
+    try:
+        return function(*args)
+    except TableError as error:
+        failure = TableError(*error.args)
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException:  # panics of polars are no Exceptions
+        failure = TableError(
+            f"{name} could not be read: is it there, whole, and a table of numbers, with the same "
+            "columns throughout?"
+        )
+    raise failure
