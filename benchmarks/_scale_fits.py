@@ -65,7 +65,7 @@ def estimator(name, columns):
     fit = FITS[name]
     if name == "marginals":
         fit.set_params(domain={column: Bins(EDGES) for column in columns})
-    return fit.set_params(random_state=0)
+    return fit.set_params(random_state=0) if "random_state" in fit.get_params() else fit
 
 
 def marginals(X):
