@@ -1,7 +1,9 @@
 """Sphinx configuration."""
 
+import inspect
 import os
 import re
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -11,7 +13,10 @@ project = "skdp"
 copyright = "The skdp developers"
 version = release = skdp.__version__
 
-extensions = ["sphinx.ext.mathjax", "sphinx.ext.autodoc"]
+HERE = Path(__file__).parent
+
+extensions = ["sphinx.ext.mathjax", "sphinx.ext.autodoc", "sphinx.ext.autosummary"]
+templates_path = ["_templates"]
 if find_spec("numpydoc"):
     extensions.append("numpydoc")
     numpydoc_show_class_members = False
@@ -23,7 +28,7 @@ if find_spec("sphinx_gallery"):
     extensions.append("sphinx_gallery.gen_gallery")
     os.environ.setdefault("MPLBACKEND", "Agg")
     sphinx_gallery_conf = {
-        "examples_dirs": str(Path(__file__).parents[1] / "examples"),
+        "examples_dirs": str(HERE.parent / "examples"),
         "gallery_dirs": "auto_examples",
         "filename_pattern": r"plot_\d+",
         "within_subsection_order": "FileNameSortKey",
@@ -41,6 +46,59 @@ html_title = f"skdp {release}"
 exclude_patterns = ["_build", "_*.rst"]  # and tables that pages include
 if not find_spec("sphinx_gallery"):
     exclude_patterns.append("auto_examples")
+
+# Methods of scikit-learn's own that a page shows, and those that are the same everywhere.
+SHOWN = {"fit_predict", "fit_transform", "inverse_transform", "score", "transform"}
+SHOWN |= {"error_norm", "mahalanobis"}
+HIDDEN = {"get_params", "set_params", "set_output"}
+
+
+def sections():
+    """Return the pages of the guide and the names of every section of the reference."""
+    parts = re.split(r"^.+\n-{3,}\n", (HERE / "api.rst").read_text(), flags=re.M)[1:]
+    names = re.compile(r"^   (\w[\w.]*)$", re.M)
+    return [
+        (re.findall(r":doc:`(\w+)`", part), [f"skdp.{name}" for name in names.findall(part)])
+        for part in parts
+    ]
+
+
+def members_of(cls):
+    """Return what the page of a class documents: members that skdp writes, and those shown."""
+    found = {}
+    for base in cls.__mro__:
+        for name, thing in vars(base).items():
+            ours = base.__module__.split(".")[0] == "skdp" or name in SHOWN
+            hidden = name in HIDDEN or re.fullmatch(r"_.*|.*_|set_\w+_request", name)
+            is_member = hasattr(thing, "__get__") and bool(
+                inspect.getdoc(getattr(cls, name, thing))
+            )
+            found.setdefault(name, ours and not hidden and is_member)
+    return [name for name, shown in found.items() if shown]
+
+
+def thing(name):
+    """Return what a public name means."""
+    module, _, last = name.rpartition(".")
+    return getattr(import_module(module), last)
+
+
+REFERENCE = {name: pages for pages, names in sections() for name in names}
+autosummary_context = {  # for the templates of the generated pages
+    "guides": {
+        name: ", ".join(f":doc:`/{page}`" for page in pages) for name, pages in REFERENCE.items()
+    },
+    "members_of": {
+        name: members_of(thing(name)) for name in REFERENCE if inspect.isclass(thing(name))
+    },
+}
+
+
+def remove_strays():
+    """Remove the generated pages of names that the reference no longer has."""
+    for page in (HERE / "generated").glob("*.rst"):
+        if page.stem not in REFERENCE:
+            page.unlink()
 
 
 def escaped(line):
@@ -63,6 +121,7 @@ def without_gallery(app, name, source):
 
 
 def setup(app):
+    remove_strays()
     if not find_spec("sphinx_gallery"):
         app.add_config_value("plot_gallery", "0", "html")
         app.connect("source-read", without_gallery)

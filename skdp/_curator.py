@@ -14,13 +14,8 @@ from skdp.accounting._parts import worth
 from skdp.accounting._plan import Plan
 from skdp.accounting._report import Charge, PrivacyReport
 from skdp.exceptions import PlanError
-from skdp.mechanisms import (
-    RowKeys,
-    SeededEntropy,
-    exponential_choice,
-    rounded_gaussian,
-    rounded_laplace,
-)
+from skdp.mechanisms import RowKeys, exponential_choice, rounded_gaussian, rounded_laplace
+from skdp.mechanisms._entropy import SeededEntropy
 from skdp.mechanisms._exact import exact, sqrt_down, sqrt_up
 from skdp.mechanisms._matrices import DOUBT, LEAST_LOG, noisy_factor
 
@@ -39,7 +34,7 @@ _replacement = ContextVar("skdp_curator", default=None)
 
 @dataclass(frozen=True)
 class Release:
-    """A released value and the law of its noise.
+    """A released value and the law of its noise: see :class:`skdp.base.PrivateEstimator`.
 
     Parameters
     ----------
@@ -59,7 +54,7 @@ class Release:
 
 
 class Curator(Books):
-    """Draws noise and charges for it in one call.
+    """Draws noise and charges for it in one call: see :class:`skdp.base.PrivateEstimator`.
 
     Parameters
     ----------

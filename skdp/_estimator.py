@@ -3,7 +3,7 @@
 import sys
 import warnings
 from contextlib import contextmanager, nullcontext
-from numbers import Real
+from numbers import Integral, Real
 
 import numpy as np
 from joblib import parallel_config
@@ -57,11 +57,36 @@ class PrivateEstimator(KeepsLocal, PlainNumbers, CallbackSupportMixin, BaseEstim
     or by an earlier fit. A value of the class :class:`skdp.base.Local` is the exception to what may
     be in it: private, for the owner of the rows, shown by no ``repr``, and left behind by pickles
     and copies. Parameters are kept as Python's own numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.base import Budget, Plan, PrivateEstimator, Step, count_rows
+    >>> class Count(PrivateEstimator):
+    ...     def __init__(self, *, epsilon=1.0, delta=0.0, random_state=None, ledger=None):
+    ...         self.epsilon, self.delta = epsilon, delta
+    ...         self.random_state, self.ledger = random_state, ledger
+    ...
+    ...     def plan(self):
+    ...         return Plan(Budget.pure(self.epsilon), (Step("count", "laplace"),))
+    ...
+    ...     def _release(self, rows, curator):
+    ...         n = [count_rows(rows)]  # a row moves it by 1
+    ...         release = curator.laplace(n, sensitivity=1, share=1, label="count")
+    ...         return {"count_": int(release.value[0])}
+    ...
+    >>> abs(Count().fit(np.zeros((500, 1))).count_ - 500) < 50
+    True
     """
 
     _parameter_constraints: dict = {
         "epsilon": [Interval(Real, 0, None, closed="neither")],
         "delta": [Interval(Real, 0, 1, closed="left")],
+        "n_jobs": [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(Integral, None, -1, closed="right"),
+            None,
+        ],
         "random_state": ["random_state"],
         "ledger": [PrivacyLedger, Grant, None],
     }

@@ -28,6 +28,14 @@ class LedgerDisplay:
         Set by :meth:`plot`.
     ax_ : matplotlib Axes or None, default=None
         Set by :meth:`plot`.
+
+    Examples
+    --------
+    >>> from skdp import PrivacyLedger
+    >>> from skdp.inspection import LedgerDisplay
+    >>> display = LedgerDisplay.from_ledger(PrivacyLedger(epsilon=1.0))
+    >>> display.spent.tolist()
+    [0.0]
     """
 
     times: np.ndarray

@@ -7,6 +7,17 @@ class Local:
     """Base of objects that are **local and private**, as private as the rows they come from.
 
     Estimators lose them when they are pickled or copied, and they do not show themselves.
+
+    Examples
+    --------
+    >>> from skdp.base import Local
+    >>> class Labels(Local):
+    ...     def __init__(self, values):
+    ...         self.values = values
+    ...
+    >>> labels = Labels([0, 1, 1])
+    >>> "[0, 1" in repr(labels)
+    False
     """
 
     def __repr__(self):

@@ -5,7 +5,7 @@ from functools import partial, wraps
 
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skdp.chunks import source_of
+from skdp.chunks._sources import source_of
 
 __all__ = ["by_pieces", "mean_of_pieces", "source_for", "sum_of_pieces"]
 

@@ -4,7 +4,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdp._config import get_config
-from skdp.chunks import ArrayRows, schema_of, source_of
+from skdp.chunks import ArrayRows
+from skdp.chunks._raw import schema_of
+from skdp.chunks._sources import converted, source_of
 
 __all__ = ["later_rows", "look_at", "read_rows", "validated_rows", "validated_table"]
 
@@ -51,6 +53,8 @@ def read_rows(estimator, X):
     ValueError, TypeError, OSError
     """
     source = source_of(X)
+    if source is None:
+        source = converted(X)
     if source is None:
         return ArrayRows(validated_rows(estimator, X))
     schema_of(source.head()).require_numbers()

@@ -14,6 +14,24 @@ class AuditFailure(AssertionError):
     """An audit has found that a privacy claim does not hold; the message says where.
 
     Raised by the tools of :mod:`skdp.audit`, which are run on data made or chosen for the audit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp import PrivateCount
+    >>> from skdp.audit import non_interference
+    >>> from skdp.base import count_rows
+    >>> from skdp.exceptions import AuditFailure
+    >>> class Wrong(PrivateCount):
+    ...     def _release(self, rows, curator):
+    ...         return {"count_": count_rows(rows)}  # without noise
+    ...
+    >>> try:
+    ...     non_interference(Wrong(), np.zeros((9, 1)), n_transcripts=1)
+    ... except AuditFailure:
+    ...     print("found")
+    ...
+    found
     """
 
 
@@ -22,11 +40,38 @@ class BudgetExceeded(Exception):
 
     Raised by :class:`skdp.PrivacyLedger` before any private value is read, and by the Curator
     when an algorithm asks for more than the shares it planned.
+
+    Examples
+    --------
+    >>> from skdp import PrivacyLedger
+    >>> from skdp.accounting import Budget
+    >>> from skdp.exceptions import BudgetExceeded
+    >>> ledger = PrivacyLedger(epsilon=1.0)
+    >>> try:
+    ...     ledger.charge(Budget.pure(2.0), "too much")
+    ... except BudgetExceeded:
+    ...     print("refused")
+    ...
+    refused
     """
 
 
 class PlanError(ValueError):
-    """An algorithm asked for a release that its published plan does not contain."""
+    """An algorithm asked for a release that its published plan does not contain.
+
+    Examples
+    --------
+    >>> from skdp.audit import CannedCurator
+    >>> from skdp.base import Budget, Plan, Step
+    >>> from skdp.exceptions import PlanError
+    >>> curator = CannedCurator(Plan(Budget.pure(1.0), (Step("count", "laplace"),)))
+    >>> try:
+    ...     curator.laplace([17], sensitivity=1, share=1, label="sum")
+    ... except PlanError:
+    ...     print("not planned")
+    ...
+    not planned
+    """
 
 
 class ReleaseError(RuntimeError):
@@ -35,11 +80,39 @@ class ReleaseError(RuntimeError):
     The message is constant and the original exception is withheld: both could depend on private
     values. The budget stays spent. ``skdp.config_context(debug=True)`` lets the original
     exception through, for developers who may see the data.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp import PrivateCount
+    >>> from skdp.exceptions import ReleaseError
+    >>> class Wrong(PrivateCount):
+    ...     def _release(self, rows, curator):
+    ...         raise ValueError("a message that could hold data")
+    ...
+    >>> try:
+    ...     Wrong().fit(np.zeros((9, 1)))
+    ... except ReleaseError as error:
+    ...     print("a message" in str(error))
+    ...
+    False
     """
 
 
 class SeededNoiseWarning(UserWarning):
-    """The noise comes from a seeded stream: reproducible, hence not private."""
+    """The noise comes from a seeded stream: reproducible, hence not private.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np
+    >>> from skdp import PrivateCount
+    >>> from skdp.exceptions import SeededNoiseWarning
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore", SeededNoiseWarning)  # in a test, say
+    ...     count = PrivateCount(random_state=0).fit(np.zeros((9, 1)))
+    ...
+    """
 
 
 class UselessReleaseWarning(UserWarning):
@@ -51,4 +124,16 @@ class UselessReleaseWarning(UserWarning):
 
     It is told when everything that was released has been set. Where warnings are errors, a fit that
     raises it is complete: the budget is spent, and the estimator holds the result.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np
+    >>> from skdp import PrivateMean
+    >>> with warnings.catch_warnings(record=True) as told:
+    ...     warnings.simplefilter("always")
+    ...     mean = PrivateMean(random_state=0).fit(np.zeros((3, 2)))
+    ...
+    >>> [w.category.__name__ for w in told]
+    ['SeededNoiseWarning', 'UselessReleaseWarning']
     """

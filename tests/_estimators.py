@@ -39,6 +39,7 @@ from skdp.preprocessing import LaplaceMechanism
 
 # The two long layers see these on fewer tables; the whole of them is a slow test.
 EXPENSIVE = [
+    PrivateMean(),
     PrivateMean(epsilon=2.0, trim=True, denoiser="auto"),
     PrivateMean(epsilon=4.0, method="friendly"),
     FriendlyCoreFilter(epsilon=4.0),
@@ -73,7 +74,6 @@ EXPENSIVE = [
     ),
 ]
 ESTIMATORS = [
-    PrivateMean(),
     PrivateMean(bounds=(-50.0, 50.0)),
     PrivateSum((-50.0, 50.0)),
     PrivateCount(epsilon=0.02),

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import textwrap
 from importlib import import_module
-from importlib.util import find_spec, module_from_spec, spec_from_file_location
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import numpy as np
@@ -20,33 +20,8 @@ from skdp._estimator import PrivateEstimator
 from skdp.audit import check_private_estimator
 
 ROOT = Path(__file__).resolve().parents[1]
-PACKAGES = [
-    name
-    for name in (
-        "skdp",
-        "skdp.accounting",
-        "skdp.audit",
-        "skdp.base",
-        "skdp.chunks",
-        "skdp.columns",
-        "skdp.contracts",
-        "skdp.denoising",
-        "skdp.exceptions",
-        "skdp.friendly",
-        "skdp.friendly.published",
-        "skdp.inspection",
-        "skdp.marginals",
-        "skdp.marginals.published",
-        "skdp.mechanisms",
-        "skdp.model_selection",
-        "skdp.pipeline",
-        "skdp.scales",
-        "skdp.sensitivity",
-        "skdp.sensitivity.published",
-    )
-    if find_spec(name)
-]
 MODULES = ["skdp", *(info.name for info in pkgutil.walk_packages(skdp.__path__, "skdp."))]
+PACKAGES = [name for name in MODULES if "._" not in name]
 
 # Parameters that the docstrings do not name yet. Nothing may join them.
 UNNAMED = {
@@ -61,8 +36,6 @@ UNNAMED = {
     "gaussian_delta": {"sigma", "sensitivity"},
     "gaussian_epsilon": {"sigma", "sensitivity"},
     "gdp_composition": {"mus"},
-    "highest_window": {"counts"},
-    "squared_distance": {"a", "b", "law"},
 }
 
 
@@ -83,9 +56,23 @@ ESTIMATORS = {
 # --- the reference lists everything
 
 
+def in_tables(page):
+    """Return the names in the tables of a page, each of which has a page of its own."""
+    tables = re.findall(r"^\.\. autosummary::\n((?:   .*\n|\n)+)", page, re.M)
+    names = [name for table in tables for name in re.findall(r"^   (\w\S*)$", table, re.M)]
+    assert all("   :toctree: generated/\n" in table for table in tables)
+    return [f"skdp.{name}" for name in names]
+
+
+def listed_on(page):
+    """Return the names that have a page of their own, or a paragraph on this one."""
+    paragraphs = re.findall(r"^\.\. data:: (\S+)\n\n   \S", page, re.M)
+    return in_tables(page) + [f"skdp.{name}" for name in paragraphs]
+
+
 def missing_from(page):
     """Return the public names that a page documents under no name at all."""
-    listed = re.findall(r"^\.\. auto(?:class|function|data|exception):: (\S+)", page, re.M)
+    listed = listed_on(page)
     things = [PUBLIC.get(name) for name in listed]
     return [
         name
@@ -97,10 +84,39 @@ def missing_from(page):
 def test_the_reference_lists_every_public_name():
     page = (ROOT / "doc" / "api.rst").read_text()
     assert missing_from(page) == []
-    listed = re.findall(r"^\.\. auto\w+:: (\S+)", page, re.M)
+    listed = listed_on(page)
     assert set(listed) <= set(PUBLIC) and len(set(listed)) == len(listed)
-    one_less = page.replace(".. autofunction:: skdp.set_config\n", "")
+    one_less = page.replace("   set_config\n", "")
     assert missing_from(one_less) == ["skdp.set_config"]
+
+
+@pytest.fixture(scope="module")
+def conf():
+    spec = spec_from_file_location("conf", ROOT / "doc" / "conf.py")
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_every_page_of_a_name_leads_to_the_guide(conf):
+    assert list(conf.REFERENCE) == in_tables((ROOT / "doc" / "api.rst").read_text())
+    for pages in conf.REFERENCE.values():
+        assert pages and all((ROOT / "doc" / f"{page}.rst").is_file() for page in pages)
+
+
+def test_pages_of_classes_show_what_skdp_writes(conf):
+    shown = conf.autosummary_context["members_of"]
+    assert set(shown) == {name for name in conf.REFERENCE if inspect.isclass(PUBLIC[name])}
+    for name, members in shown.items():
+        assert all(inspect.getdoc(inspect.getattr_static(PUBLIC[name], m)) for m in members)
+        assert not any(re.match(r"_|(get|set)_params|set_\w+_request", m) for m in members)
+        own = [m for m, f in vars(PUBLIC[name]).items() if getattr(f, "__name__", "") == m]
+        hidden = {m for m in own if m.startswith("_")} | conf.HIDDEN
+        assert set(own) - hidden <= set(members), name
+    for name in ESTIMATORS:
+        assert {"fit", "plan"} <= set(shown[name])
+    assert {"predict", "fit_predict", "transform", "score"} <= set(shown["skdp.LloydKMeans"])
+    assert {"error_norm", "mahalanobis"} <= set(shown["skdp.PrivateCovariance"])
 
 
 # --- docstrings
@@ -165,6 +181,20 @@ def test_estimators_are_documented_in_full(name):
 
 
 # --- examples
+
+
+CLASSES = {name: thing for name, thing in PUBLIC.items() if inspect.isclass(thing)}
+# Classes that nobody makes by hand, and what the example of the class that they refer to does.
+ELSEWHERE = {"Curator": "curator.laplace(", "Release": "release.value["}
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_classes_have_an_example(name):
+    doc, does = inspect.getdoc(CLASSES[name]), ELSEWHERE.get(name.rpartition(".")[2], ">>> ")
+    if does != ">>> ":
+        assert "see :class:`skdp.base.PrivateEstimator`" in doc
+        doc = inspect.getdoc(PrivateEstimator)
+    assert does in re.search(r"^Examples\n-{8}\n(?:.*\n)*", doc, re.M)[0]
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -38,6 +38,14 @@ class Budget:
     -----
     For ``"gdp"`` the claim is ``delta_gauss(mu, epsilon) + (1 + e^epsilon) * failure <= delta``
     (coupling argument, user guide "Accounting", theorem 1).
+
+    Examples
+    --------
+    >>> from skdp.accounting import Budget
+    >>> Budget.pure(0.5).unit
+    'pure'
+    >>> Budget.gaussian(1.0, 1e-6).mu < Budget.gaussian(2.0, 1e-6).mu
+    True
     """
 
     unit: str

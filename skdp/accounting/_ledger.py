@@ -71,6 +71,16 @@ class PrivacyLedger:
     The guarantee is the capacity. What is *spent* is a running total, and a guarantee only if
     the charges do not depend on the releases. Not covered: deleting or editing the file, and
     network file systems without locks. A file of its own for every data set is the user's part.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp import PrivacyLedger, PrivateMean
+    >>> X = np.random.default_rng(0).normal(size=(5000, 2))
+    >>> ledger = PrivacyLedger(epsilon=3.0, delta=1e-5)
+    >>> mean = PrivateMean(epsilon=1.0, delta=1e-6, ledger=ledger).fit(X)
+    >>> [entry.kind for entry in ledger.entries()]
+    ['opened', 'charge']
     """
 
     @_path_may_come_first

@@ -13,7 +13,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from skdp._ledger_view import Entry
-from skdp.mechanisms import SystemEntropy
+from skdp.mechanisms._entropy import SystemEntropy
 from skdp.mechanisms._exact import exact
 
 try:

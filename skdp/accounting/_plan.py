@@ -26,6 +26,13 @@ class Step:
         Largest number of such releases.
     unit : {"gdp", "zcdp", "pure"}, default=None
         Of the budget of a child. None is that of the plan; a mixed plan needs one that it names.
+
+    Examples
+    --------
+    >>> from skdp.accounting import Step
+    >>> step = Step("count", "laplace", at_most=0.25, times=2)
+    >>> step.label, step.times
+    ('count', 2)
     """
 
     label: str
@@ -54,6 +61,13 @@ class Plan:
         Public facts that a reader of the report must know.
     problems : tuple of str
         Why this plan cannot be carried out, with the ways out.
+
+    Examples
+    --------
+    >>> from skdp.accounting import Budget, Plan, Step
+    >>> plan = Plan(Budget.gaussian(1.0, 1e-6), (Step("count", at_most=0.1), Step("sum")))
+    >>> [step.label for step in plan.steps], plan.problems
+    (['count', 'sum'], ())
     """
 
     budget: Budget

@@ -26,6 +26,14 @@ class Charge:
         Declared, in grid units.
     scale : float
         Of the noise, in grid units; for a choice 1 / rate.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp import PrivateCount
+    >>> count = PrivateCount(epsilon=1.0).fit(np.zeros((100, 1)))
+    >>> [charge.label for charge in count.privacy_report_.charges]
+    ['row count']
     """
 
     label: str
@@ -61,6 +69,15 @@ class PrivacyReport:
     **Privacy**: neighbours differ by adding or removing one row. For Gaussian budgets the
     guarantee is exact: ``delta(epsilon) = delta_gauss(mu, epsilon) + (1 + e^epsilon) f``. Replacing
     one row counts as a group of two (one removed, one added).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp import PrivateMean
+    >>> X = np.random.default_rng(0).normal(size=(5000, 2))
+    >>> report = PrivateMean(epsilon=1.0, delta=1e-6).fit(X).privacy_report_
+    >>> report.estimator, report.seeded
+    ('PrivateMean', False)
     """
 
     estimator: str

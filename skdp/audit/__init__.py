@@ -12,20 +12,8 @@ from skdp.audit._empirical import audit
 from skdp.audit._interference import Interference, InterferenceReport, non_interference
 from skdp.audit._one_run import OneRunReport, one_run_audit, one_run_p_value
 from skdp.audit._pairs import Pair
-from skdp.audit._sensitivity import (
-    SensitivityReport,
-    Worst,
-    conditional_sensitivity,
-    examine_pair,
-)
-from skdp.audit._transcript import (
-    CannedCurator,
-    FixedKeys,
-    Record,
-    Script,
-    check_replay,
-    squared_distance,
-)
+from skdp.audit._sensitivity import SensitivityReport, Worst, conditional_sensitivity, examine_pair
+from skdp.audit._transcript import CannedCurator, FixedKeys, Record, Script, check_replay
 
 __all__ = [
     "LEAK_CHECKLIST",
@@ -53,5 +41,4 @@ __all__ = [
     "one_run_p_value",
     "precision_attack",
     "private_estimator_checks",
-    "squared_distance",
 ]

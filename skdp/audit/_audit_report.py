@@ -34,6 +34,16 @@ class AuditReport:
         Where epsilon is bounded; the first is the claimed one.
     evidence : Evidence
         The bounds and the scores that the picture shows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp import PrivateCount
+    >>> from skdp.audit import audit
+    >>> X = np.zeros((20, 1))
+    >>> report = audit(PrivateCount(epsilon=1.0), X, X[1:], n_runs=100, random_state=0)
+    >>> report.passed, report.n_runs
+    (True, 100)
     """
 
     claim: PrivacyReport

@@ -20,6 +20,12 @@ class Interference:
     """A channel in which a fit on ``table`` differs from the first fit with the same answers.
 
     An exception is a finding by itself: a fit always answers.
+
+    Examples
+    --------
+    >>> from skdp.audit import Interference
+    >>> print(Interference(transcript=2, table="no rows", channel="attribute labels_"))
+    Interference(transcript=2, table='no rows', channel='attribute labels_')
     """
 
     transcript: int
@@ -40,6 +46,15 @@ class InterferenceReport:
     releases : tuple of str
         Labels of the releases that were reached with some transcript.
     findings : tuple of Interference
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp import PrivateCount
+    >>> from skdp.audit import non_interference
+    >>> report = non_interference(PrivateCount(), np.zeros((20, 2)), n_transcripts=1)
+    >>> report.ok, report.findings
+    (True, ())
     """
 
     estimator: str

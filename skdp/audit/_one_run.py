@@ -75,6 +75,19 @@ class OneRunReport:
     delta : float
         The delta at which epsilon is bounded.
     epsilon_lower, mu_lower : float
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp import PrivateMean
+    >>> from skdp.audit import one_run_audit
+    >>> X = np.random.default_rng(0).normal(size=(200, 20))
+    >>> canaries = 4 * np.random.default_rng(1).normal(size=(20, 20))
+    >>> report = one_run_audit(
+    ...     PrivateMean(), X, canaries, score=lambda est, c: c @ est.location_, random_state=0
+    ... )
+    >>> report.passed
+    True
     """
 
     claim: PrivacyReport

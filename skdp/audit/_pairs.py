@@ -36,6 +36,15 @@ class Pair:
         The targets of the rows of ``table``.
     target : object, default=None
         The target of ``row``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp import PrivateCount
+    >>> from skdp.audit import Pair, examine_pair
+    >>> pair = Pair(np.zeros((20, 1)), np.ones(1), position=3)
+    >>> list(examine_pair(PrivateCount(), pair))
+    ['row count']
     """
 
     table: object

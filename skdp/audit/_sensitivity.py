@@ -18,7 +18,17 @@ __all__ = ["SensitivityReport", "Worst", "conditional_sensitivity", "examine_pai
 
 @dataclass(frozen=True)
 class Worst:
-    """The largest ratio of change to declared sensitivity of one release, and where it occurred."""
+    """The largest ratio of change to declared sensitivity of one release, and where it occurred.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp import PrivateCount
+    >>> from skdp.audit import conditional_sensitivity
+    >>> report = conditional_sensitivity(PrivateCount(), np.zeros((20, 2)), n_pairs=5)
+    >>> {label: worst.exceeds for label, worst in report.worst.items()}
+    {'row count': False}
+    """
 
     ratio: float
     exceeds: bool
@@ -37,6 +47,15 @@ class SensitivityReport:
         By label of the release.
     problems : tuple of str
         Pairs for which the two runs differed, given the same answers, or did not answer.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp import PrivateCount
+    >>> from skdp.audit import conditional_sensitivity
+    >>> report = conditional_sensitivity(PrivateCount(), np.zeros((20, 2)), n_pairs=5)
+    >>> report.ok, report.ratio <= 1
+    (True, True)
     """
 
     estimator: str

@@ -31,6 +31,15 @@ class Record:
     by parts (``by_parts``) has ``owners``, the keys of its rows or the numbers of its parts. The
     law "matrix" has a matrix of Fractions for its value, the distance of neighbours' matrices for
     its sensitivity, eta for its scale and a factor of the noisy matrix for its answer.
+
+    Examples
+    --------
+    >>> from skdp.accounting import Budget, Plan, Step
+    >>> from skdp.audit import CannedCurator
+    >>> curator = CannedCurator(Plan(Budget.pure(1.0), (Step("count", "laplace"),)))
+    >>> _ = curator.laplace([17], sensitivity=1, share=1, label="count")
+    >>> curator.records[0].label, int(curator.records[0].sensitivity)
+    ('count', 1)
     """
 
     label: str
@@ -106,6 +115,16 @@ class Script:
         Noise scales by which the repeated answers are moved at random.
     stretch : float, default=1.0
         Largest factor on the noise that answers other questions.
+
+    Examples
+    --------
+    >>> from skdp.accounting import Budget, Plan, Step
+    >>> from skdp.audit import CannedCurator, Script
+    >>> plan = Plan(Budget.pure(1.0), (Step("count", "laplace"),))
+    >>> public = {"sensitivity": 1, "share": 1, "label": "count"}
+    >>> one, two = CannedCurator(plan, Script()), CannedCurator(plan, Script())
+    >>> bool(one.laplace([17], **public).value == two.laplace([1000], **public).value)
+    True
     """
 
     def __init__(self, recorded=(), *, seed=0, shift=0.0, stretch=1.0):
@@ -166,6 +185,14 @@ class CannedCurator(Curator):
         Where the records go; several Curators of one fit may share a list.
     entropy : object, default=None
         Where ``"noise"`` comes from, instead of ``seed``.
+
+    Examples
+    --------
+    >>> from skdp.accounting import Budget, Plan, Step
+    >>> from skdp.audit import CannedCurator
+    >>> curator = CannedCurator(Plan(Budget.pure(1.0), (Step("count", "laplace"),)))
+    >>> curator.laplace([17], sensitivity=1, share=1, label="count").value.tolist()
+    [17]
     """
 
     def __init__(self, plan, transcript="exact", *, seed=0, coins=None, records=None, entropy=None):
@@ -262,7 +289,14 @@ def exactly(number):
 
 
 class FixedKeys:
-    """Row keys given by hand: ``keys[i]`` belongs to row i; others come from a fixed stream."""
+    """Row keys given by hand: ``keys[i]`` belongs to row i; others come from a fixed stream.
+
+    Examples
+    --------
+    >>> from skdp.audit import FixedKeys
+    >>> FixedKeys([7, 5, 9]).keys(1, 3).tolist()
+    [5, 9]
+    """
 
     def __init__(self, keys):
         self._keys = np.asarray(keys, dtype=np.uint64)

@@ -1,24 +1,6 @@
 """Where rows come from, and the one loop that turns them into exact statistics."""
 
 from skdp.chunks._array import ArrayRows
-from skdp.chunks._clipped_rows import ClippedRows
-from skdp.chunks._raw import Schema, TableError, column_type, library, schema_of
-from skdp.chunks._rows import MappedRows, Rows, Source, map_merge, take, takes
-from skdp.chunks._sources import source_of
+from skdp.chunks._rows import map_merge
 
-__all__ = [
-    "ArrayRows",
-    "ClippedRows",
-    "MappedRows",
-    "Rows",
-    "Schema",
-    "Source",
-    "TableError",
-    "column_type",
-    "library",
-    "map_merge",
-    "schema_of",
-    "source_of",
-    "take",
-    "takes",
-]
+__all__ = ["ArrayRows", "map_merge"]

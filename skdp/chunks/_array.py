@@ -17,6 +17,14 @@ class ArrayRows(Source):
         converted block by block.
     block_rows : int, default=None
         Rows per block; by default about 16 MB, a public function of the number of columns.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.base import ArrayRows, map_merge
+    >>> rows = ArrayRows(np.arange(10.0).reshape(5, 2), block_rows=2)
+    >>> map_merge(rows, lambda start, block: len(block), lambda a, b: a + b)
+    5
     """
 
     random_access = True

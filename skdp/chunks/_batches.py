@@ -5,14 +5,13 @@ from functools import partial
 from skdp.chunks._raw import PIECE, TableError, no_rows, numbers, schema_of
 from skdp.chunks._rows import Source
 
-__all__ = ["BatchRows", "refuse_one_shot"]
+__all__ = ["ONE_SHOT", "BatchRows"]
 
 ONE_SHOT = (
     "X is an iterator or a stream, which can be read only once, and a fit reads its rows several "
     "times. Pass a list of batches, an object whose __iter__ starts anew each time, a Table of "
     "Arrow, or the path of parquet files."
 )
-NONE = "X holds no batches, so that its columns are not known: pass one of no rows at least."
 
 
 class BatchRows(Source):
@@ -22,12 +21,11 @@ class BatchRows(Source):
     ----------
     batches : iterable
         ``iter`` gives the same batches at every pass.
+    first : array of two dimensions, or frame
+        The first of them.
     """
 
-    def __init__(self, batches):
-        first = next(iter(batches), None)
-        if first is None:
-            raise TableError(NONE)
+    def __init__(self, batches, first):
         schema = schema_of(first)
         super().__init__(len(schema))
         self.names, self._batches, self._head = schema.names, batches, no_rows(first)
@@ -43,9 +41,3 @@ class BatchRows(Source):
             if not hasattr(batch, "__len__"):
                 raise TableError(PIECE)
             yield len(batch), batch
-
-
-def refuse_one_shot(X):
-    """Raise TypeError for an iterator, and for any other stream of Arrow."""
-    if hasattr(X, "__arrow_c_stream__") or (hasattr(X, "__iter__") and iter(X) is X):
-        raise TypeError(ONE_SHOT)

@@ -45,14 +45,16 @@ class FrameRows(Source):
 
 
 def source(X):
-    """Return the rows of a DataFrame of pandas; None if its types are not plain numbers.
+    """Return the rows of a DataFrame of polars, or one of pandas whose types are plain numbers.
 
-    None too for what scikit-learn looks at: names that are no text, or come twice, and frames that
-    are empty.
+    None for what scikit-learn looks at: other types, frames that are empty, and in pandas names
+    that are no text, or come twice.
     """
-    import pandas
-
-    if type(X) is not pandas.DataFrame or not X.size or not X.columns.is_unique:
+    if type(X).__name__ != "DataFrame" or 0 in X.shape:
+        return None
+    if library(X) == "polars":
+        return FrameRows(X) if all(schema_of(X).numeric) else None
+    if not X.columns.is_unique:
         return None
     plain = all(isinstance(t, np.dtype) and t.kind in "fiub" and t.itemsize <= 8 for t in X.dtypes)
     named = all(isinstance(name, str) for name in X.columns)

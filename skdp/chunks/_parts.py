@@ -9,9 +9,11 @@ import numpy as np
 
 from skdp.chunks._loop import CHANGED
 from skdp.chunks._raw import TableError, numbers, schema_of
-from skdp.chunks._rows import Source, take
+from skdp.chunks._rows import Source, rows_of, take
 
 __all__ = ["Part", "PartRows", "told"]
+
+BLOCK_BYTES = 2**22  # batches are there twice: as they are read, and as an array
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,8 @@ class PartRows(Source):
 
     def __init__(self, head, parts):
         schema = schema_of(head)
-        super().__init__(len(schema), n_rows=sum(part.n_rows for part in parts))
+        n_rows, block_rows = sum(part.n_rows for part in parts), rows_of(BLOCK_BYTES, len(schema))
+        super().__init__(len(schema), n_rows=n_rows, block_rows=block_rows)
         self.names, self.decode = schema.names, partial(numbers, schema)
         self._head, self._parts = head, parts
 

@@ -1,8 +1,7 @@
-"""Rows of frames and queries of polars."""
+"""Rows of queries of polars."""
 
 from functools import partial
 
-from skdp.chunks._frames import FrameRows
 from skdp.chunks._parts import Part, PartRows, told
 
 __all__ = ["source"]
@@ -11,7 +10,7 @@ QUERY = "the query of the LazyFrame"
 
 
 def source(X):
-    """Return the rows of a DataFrame or a LazyFrame, None for anything else.
+    """Return the rows of a LazyFrame, None for anything else.
 
     Notes
     -----
@@ -20,8 +19,6 @@ def source(X):
     """
     import polars
 
-    if isinstance(X, polars.DataFrame):
-        return FrameRows(X)
     if not isinstance(X, polars.LazyFrame):
         return None
     head = told(QUERY, _head, X)

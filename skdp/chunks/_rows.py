@@ -10,7 +10,7 @@ from joblib import effective_n_jobs
 from skdp.chunks._loop import CHANGED, merged, statistic_of, threaded
 from skdp.chunks._raw import TableError
 
-__all__ = ["MappedRows", "Rows", "Source", "map_merge", "take", "takes"]
+__all__ = ["MappedRows", "Rows", "Source", "map_merge", "rows_of", "take", "takes"]
 
 BLOCK_BYTES = 2**24
 GATHERED_BYTES = 2**26
@@ -63,7 +63,7 @@ class Source(ABC):
 
     def __init__(self, n_features, *, n_rows=None, block_rows=None):
         self.n_features, self.n_rows = n_features, n_rows
-        self.block_rows = block_rows or _rows_of(BLOCK_BYTES, n_features)
+        self.block_rows = block_rows or rows_of(BLOCK_BYTES, n_features)
 
     def __len__(self):
         return self.n_rows
@@ -95,6 +95,8 @@ class Source(ABC):
         start, decode = 0, self.decode
         for n, raw in self.pieces():
             rows = decode(raw)
+            if len(rows) != n:
+                raise RuntimeError(CHANGED)
             for first in range(0, n, self.block_rows):
                 yield start + first, rows[first : first + self.block_rows]
             start += n
@@ -139,7 +141,7 @@ class Source(ABC):
         """
         if self.n_rows is not None and (self.finite or not entries):
             return False, False
-        n, nan, infinite = self.map_merge(partial(_seen, entries), _both) or (0, False, False)
+        n, nan, infinite = self.map_merge(partial(seen, entries), _both) or (0, False, False)
         self.n_rows = n
         return nan, infinite
 
@@ -151,7 +153,7 @@ class Source(ABC):
         """Return the rows of a block, fewer where threads share them."""
         if effective_n_jobs(None) == 1:
             return self.block_rows
-        return min(self.block_rows, _rows_of(SHARED_BYTES, self.n_features))
+        return min(self.block_rows, rows_of(SHARED_BYTES, self.n_features))
 
     def _tasks(self, statistic, merge, beside):
         start, block_rows = 0, self.shared_rows()
@@ -294,7 +296,8 @@ def cut(start, n, block_rows, beside=None):
     return cuts if beside is None else [(a, b, beside(start + a, start + b)) for a, b in cuts]
 
 
-def _seen(entries, start, block):
+def seen(entries, start, block):
+    """Return the number of rows, and whether there are NaN and infinity, if they are looked for."""
     if not entries or np.isfinite(block).all():
         return len(block), False, False
     return len(block), bool(np.isnan(block).any()), bool(np.isinf(block).any())
@@ -308,5 +311,6 @@ def _through(mapped, statistic, start, block, *beside):
     return statistic(start, mapped(block), *beside)
 
 
-def _rows_of(n_bytes, n_features):
+def rows_of(n_bytes, n_features):
+    """Return the number of rows of float64 that fit into n_bytes, one at least."""
     return max(1, n_bytes // (8 * max(1, n_features)))

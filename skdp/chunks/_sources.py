@@ -3,23 +3,28 @@
 from importlib import import_module
 from pathlib import PurePath
 
-from skdp.chunks._batches import BatchRows, refuse_one_shot
+from skdp.chunks._batches import ONE_SHOT, BatchRows
 from skdp.chunks._raw import library
 from skdp.chunks._rows import Source
 
-__all__ = ["source_of"]
+__all__ = ["converted", "source_of"]
 
-# The module of this room that reads the tables of a package; ``source(X)`` gives None for others.
+# The modules of this room that read the tables of a package; ``source(X)`` gives None for others.
 READERS = {
-    "numpy": "skdp.chunks._array",
-    "pandas": "skdp.chunks._frames",
+    "dask": "skdp.chunks._dask",
+    "dask_expr": "skdp.chunks._dask",
     "polars": "skdp.chunks._polars",
     "pyarrow": "skdp.chunks._arrow",
+}
+IN_MEMORY = {
+    "numpy": "skdp.chunks._array",
+    "pandas": "skdp.chunks._frames",
+    "polars": "skdp.chunks._frames",
 }
 
 
 def source_of(X):
-    """Return the Source of a table that is read in pieces, None for what scikit-learn reads.
+    """Return the Source of a table that is not one array or frame of numpy, pandas or polars.
 
     Only types are looked at, the first batch of batches, and the schema of files.
 
@@ -38,29 +43,42 @@ def source_of(X):
     """
     if isinstance(X, Source):
         return X
-    reader = _reader(X)
-    source = None if reader is None else import_module(reader).source(X)
-    if source is None and _holds_batches(X):
-        return BatchRows(X)
-    return source
-
-
-def _reader(X):
     if _is_path(X) or (isinstance(X, list | tuple) and X and all(map(_is_path, X))):
-        return "skdp.chunks._paths"
-    return READERS.get(type(X).__module__.partition(".")[0])
+        return import_module("skdp.chunks._paths").source(X)
+    source = _read_by(READERS, X)
+    return _of_batches(X) if source is None else source
+
+
+def converted(X):
+    """Return the Source of an array or frame of numbers that is converted block by block.
+
+    None for what scikit-learn reads: arrays that need no conversion, and whatever it refuses.
+    """
+    return _read_by(IN_MEMORY, X)
+
+
+def _read_by(readers, X):
+    reader = readers.get(type(X).__module__.partition(".")[0])
+    return None if reader is None else import_module(reader).source(X)
 
 
 def _is_path(X):
     return isinstance(X, str | PurePath)
 
 
-def _holds_batches(X):
-    """Return whether X is an iterable of tables, and no table itself."""
+def _of_batches(X):
+    """Return the rows of an iterable of tables that is no table itself, else None."""
     if hasattr(X, "__array__") or isinstance(X, bytes | dict):
-        return False
-    refuse_one_shot(X)
-    if not hasattr(X, "__iter__") or any(hasattr(X, a) for a in ("shape", "dtype", "columns")):
-        return False
-    first = next(iter(X), None)
-    return library(first) != "numpy" or getattr(first, "ndim", 0) == 2
+        return None
+    if hasattr(X, "__arrow_c_stream__"):
+        raise TypeError(ONE_SHOT)
+    if not hasattr(X, "__iter__"):
+        return None
+    batches = iter(X)
+    if batches is X:
+        raise TypeError(ONE_SHOT)
+    if any(hasattr(X, name) for name in ("shape", "dtype", "columns")):
+        return None
+    first = next(batches, None)
+    is_table = library(first) != "numpy" or getattr(first, "ndim", 0) == 2
+    return BatchRows(X, first) if is_table else None

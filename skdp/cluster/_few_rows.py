@@ -22,7 +22,7 @@ from skdp.cluster._synopsis import public_kmeans
 from skdp.cluster._trusted import Moved, posterior_counts
 from skdp.mechanisms import ball_rows
 from skdp.mechanisms._exact import sqrt_up
-from skdp.scales import grid_bits
+from skdp.scales._grid_bits import grid_bits
 
 __all__ = ["few_rows", "few_rows_steps", "is_few"]
 

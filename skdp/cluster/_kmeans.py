@@ -78,7 +78,8 @@ class FriendlyCoreKMeans(CentersMixin, PublicPlace, PrivateEstimator):
         Keep ``labels_`` of the training rows in memory. They are not private, and are lost when
         the estimator is pickled or copied.
     n_jobs : int, default=None
-        Threads for the parts of the friendly road.
+        Threads that share the rows; the result is the same for any number. None is 1 unless within
+        :func:`joblib.parallel_config`, -1 all cores.
     center : float or array-like of shape (n_features,), default=None
         A public point; together with ``radius`` only. None takes 0.
     radius : float, default=None
@@ -187,7 +188,6 @@ class FriendlyCoreKMeans(CentersMixin, PublicPlace, PrivateEstimator):
         "copy_x": ["boolean"],
         "algorithm": [StrOptions({"lloyd", "elkan"})],
         "store_labels": ["boolean"],
-        "n_jobs": [Integral, None],
     }
 
     def __init__(
@@ -242,7 +242,7 @@ class FriendlyCoreKMeans(CentersMixin, PublicPlace, PrivateEstimator):
             return Plan(budget, (*locate_steps(), *places_steps(), *refine_steps()))
         if self.method != "friendly":
             return Plan(budget, density_steps())
-        from skdp.cluster.friendly import kmeans_road_steps
+        from skdp.cluster.friendly._road import kmeans_road_steps
 
         self._check_road()
         steps, events = kmeans_road_steps(budget, self.n_clusters)
@@ -320,7 +320,7 @@ class FriendlyCoreKMeans(CentersMixin, PublicPlace, PrivateEstimator):
             return public_centers("init", self.init, (k, d))
         if self.method != "friendly":
             return None
-        from skdp.cluster.friendly import kmeans_road
+        from skdp.cluster.friendly._road import kmeans_road
 
         return kmeans_road(
             rows, curator, located, k, n_parts=self.n_parts, seed=seed, n_jobs=self.n_jobs

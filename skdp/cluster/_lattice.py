@@ -142,5 +142,4 @@ def nearest(Q, C):
     scores = (-2 * C) @ Q.T
     scores += np.square(C).sum(axis=1)[:, None]
     labels = scores.argmin(axis=0)
-    squares = scores[labels, np.arange(len(Q))] + np.einsum("ij,ij->i", Q, Q)
-    return labels, squares
+    return labels, scores.min(axis=0) + np.einsum("ij,ij->i", Q, Q)

@@ -51,6 +51,9 @@ class LloydKMeans(CentersMixin, PublicPlace, PrivateEstimator):
     store_labels : bool, default=False
         Keep ``labels_`` of the training rows in memory. They are not private, and are lost when
         the estimator is pickled or copied.
+    n_jobs : int, default=None
+        Threads that share the rows; the result is the same for any number. None is 1 unless within
+        :func:`joblib.parallel_config`, -1 all cores.
     random_state : int, RandomState instance or None, default=None
         None draws noise from the operating system. Anything else makes the result reproducible
         and not private: for tests and documentation.
@@ -125,6 +128,7 @@ class LloydKMeans(CentersMixin, PublicPlace, PrivateEstimator):
         center=None,
         radius=None,
         store_labels=False,
+        n_jobs=None,
         random_state=None,
         ledger=None,
     ):
@@ -137,6 +141,7 @@ class LloydKMeans(CentersMixin, PublicPlace, PrivateEstimator):
         self.center = center
         self.radius = radius
         self.store_labels = store_labels
+        self.n_jobs = n_jobs
         self.random_state = random_state
         self.ledger = ledger
 

@@ -8,7 +8,8 @@ from itertools import combinations
 import numpy as np
 
 from skdp.accounting import Step
-from skdp.chunks import MappedRows, map_merge
+from skdp.chunks import map_merge
+from skdp.chunks._rows import MappedRows
 from skdp.cluster._lattice import Lattice
 from skdp.cluster._locate import BINS, DROP, LARGEST, bounded, close_in, standing_out, survey
 from skdp.cluster._lockstep import in_step

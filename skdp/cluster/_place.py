@@ -6,7 +6,7 @@ from numbers import Real
 import numpy as np
 
 from skdp._compat import Interval
-from skdp.chunks import ClippedRows
+from skdp.chunks._clipped_rows import ClippedRows
 from skdp.cluster._locate import LARGEST, SMALLEST, Located
 from skdp.location._public import bounds_vectors, column_vector
 

@@ -15,7 +15,7 @@ from skdp.cluster._synopsis import public_kmeans
 from skdp.cluster._tree import onto_simplex
 from skdp.mechanisms import ball_rows
 from skdp.mechanisms._exact import sqrt_up
-from skdp.scales import grid_bits
+from skdp.scales._grid_bits import grid_bits
 
 __all__ = ["look_again", "look_steps", "worth_a_look"]
 

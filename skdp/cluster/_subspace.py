@@ -12,7 +12,7 @@ from skdp.cluster._locate import DROP
 from skdp.cluster._lockstep import Ask, Gather
 from skdp.mechanisms import ball_rows
 from skdp.mechanisms._rows import Ball
-from skdp.scales import grid_bits
+from skdp.scales._grid_bits import grid_bits
 
 __all__ = ["Subspace", "find_subspace", "whole_space"]
 

@@ -2,10 +2,12 @@
 
 import numpy as np
 
-from skdp.chunks import MappedRows
+from skdp.chunks._rows import MappedRows
 from skdp.mechanisms import finite_rows
 
 __all__ = ["BoxedRows"]
+
+CELLS = 2**15  # of a part that stays in the cache
 
 
 class BoxedRows(MappedRows):
@@ -19,7 +21,7 @@ class BoxedRows(MappedRows):
 
     Notes
     -----
-    **Privacy**: entry by entry, see :class:`skdp.chunks.MappedRows`. A row that holds NaN or
+    **Privacy**: entry by entry, see :class:`skdp.chunks._rows.MappedRows`. A row that holds NaN or
     infinity becomes NaN: it stays absent.
     """
 
@@ -28,9 +30,14 @@ class BoxedRows(MappedRows):
         self._center, self._radius = center, radius
 
     def _mapped(self, block):
-        with np.errstate(all="ignore"):
-            y = np.subtract(block, self._center, dtype=np.float64)
-            y /= self._radius
-            np.clip(y, -1, 1, out=y)
-        y[~finite_rows(block)] = np.nan
-        return y
+        boxed, step = np.empty(block.shape), max(1, CELLS // self.n_features)
+        for start in range(0, len(block), step):
+            part, y = block[start : start + step], boxed[start : start + step]
+            with np.errstate(all="ignore"):
+                np.subtract(part, self._center, out=y, dtype=np.float64)
+                y /= self._radius
+                np.clip(y, -1, 1, out=y)
+            finite = finite_rows(part)
+            if not finite.all():
+                y[~finite] = np.nan
+        return boxed

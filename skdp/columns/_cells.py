@@ -1,6 +1,6 @@
 """Cells for the entries of a column: octaves on both sides of a point, over all floats."""
 
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -8,6 +8,7 @@ __all__ = ["N_OCTAVES", "OctaveCells", "magnitude_cells"]
 
 N_OCTAVES = 2047  # of the magnitudes of float64: the first from 0 to 2^-1022, then one each
 MANTISSA = 52
+CODES = 2**12  # of signs and exponents
 
 
 def magnitude_cells(x, halvings=0):
@@ -102,18 +103,36 @@ class OctaveCells:
         -------
         index : ndarray of int64, same shape
         """
-        side = magnitude_cells(x, self.halvings)
-        side -= (self.first << self.halvings) - 1
-        np.maximum(side, 0, out=side)
-        beyond = side > self.n_side
-        np.negative(side, out=side, where=np.signbit(x))
-        side += self.n_side
-        side[beyond] = self.n_cells
-        return side
+        return self._cell_of_code[_codes(x, self.halvings)]
 
     def counts(self, x):
         """Return the histogram of a one-dimensional array of finite numbers."""
-        return np.bincount(self.index(x), minlength=self.n_cells + 1)[: self.n_cells]
+        of_codes = np.bincount(_codes(x, self.halvings), minlength=CODES << self.halvings)
+        counts = np.zeros(self.n_cells + 1, dtype=np.int64)
+        np.add.at(counts, self._cell_of_code, of_codes)
+        return counts[: self.n_cells]
+
+    @cached_property
+    def _cell_of_code(self):
+        side = np.arange(-1, (N_OCTAVES << self.halvings))
+        side = np.maximum(side + 1 - (self.first << self.halvings), 0)
+        cells = np.full(CODES << self.halvings, self.n_cells)
+        inside = side <= self.n_side
+        codes = np.arange(-1, N_OCTAVES << self.halvings)[inside]
+        cells[codes] = self.n_side + side[inside]  # -1, the code of 0.0, is the last
+        cells[codes + (CODES << self.halvings) // 2] = self.n_side - side[inside]
+        return cells
+
+
+def _codes(x, halvings):
+    """Return for every number its sign and the cell of its magnitude in one: their bits, less one.
+
+    With ``half = 2048 << halvings`` that is the cell of a positive number, ``half`` more for a
+    negative one, ``2 half - 1`` for 0.0 and ``half - 1`` for -0.0.
+    """
+    bits = np.ascontiguousarray(x, dtype=np.float64).view(np.uint64) - np.uint64(1)
+    bits >>= np.uint64(MANTISSA - halvings)
+    return bits.view(np.int64)
 
 
 @lru_cache(maxsize=8)

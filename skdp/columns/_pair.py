@@ -8,7 +8,7 @@ import numpy as np
 from skdp.chunks import map_merge
 from skdp.mechanisms import finite_rows
 from skdp.mechanisms._exact import sqrt_up
-from skdp.scales import grid_bits
+from skdp.scales._grid_bits import grid_bits
 
 __all__ = ["Moments", "bounded_moments", "bounded_sums"]
 
@@ -28,6 +28,18 @@ class Moments:
         Of the noise in them, in every column. That in sum t is uncorrelated to the others.
     law : {"gaussian", "laplace"}
         They are sums of noises of this law.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.audit import CannedCurator
+    >>> from skdp.base import ArrayRows, Budget, Plan, Step
+    >>> from skdp.columns import bounded_moments
+    >>> curator = CannedCurator(Plan(Budget.gaussian(1.0, 1e-6), (Step("moments"),)))
+    >>> public = {"low": np.zeros(1), "high": np.ones(1), "share": 1, "label": "moments"}
+    >>> moments = bounded_moments(ArrayRows(np.full((8, 1), 0.75)), curator, degree=1, **public)
+    >>> np.round(moments.values, 2).tolist()  # eight rows, each at t = 0.5
+    [[8.0], [4.0]]
     """
 
     values: np.ndarray

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from skdp.chunks import map_merge
-from skdp.mechanisms import finite_rows
+from skdp.chunks._strips import strips
 
 __all__ = ["Ranks", "before", "cell_counts"]
 
-STRIP = 2**15  # rows compared at once: they stay in the cache
 ALONE = 2.0  # noises: fewer rows in the cell of one single value count as none
 
 
@@ -44,26 +43,16 @@ def cell_counts(rows, columns, cuts):
     """
 
     def statistic(start, block):
-        finite = finite_rows(block)
-        every = finite.all()
-        below = []
-        for j, of_column in zip(columns, cuts, strict=True):
-            x = np.ascontiguousarray(block[:, j] if every else block[finite, j], dtype=np.float64)
-            below.append(np.append(_ranks(x, of_column), len(x)))
+        below = [np.zeros(len(of_column) + 1, dtype=np.int64) for of_column in cuts]
+        for strip in strips(block, columns):
+            for ranks, x, of_column in zip(below, strip, cuts, strict=True):
+                ranks[:-1] += np.array([np.count_nonzero(x <= c) for c in of_column], np.int64)
+                ranks[-1] += len(x)
         return np.concatenate(below)
 
     ranks = map_merge(rows, statistic, np.add)
     ends = np.cumsum([len(of_column) + 1 for of_column in cuts])[:-1]
     return [np.diff(part, prepend=0) for part in np.split(ranks, ends)]
-
-
-def _ranks(x, cuts):
-    """Return the number of entries at or below every cut."""
-    ranks = np.zeros(len(cuts), dtype=np.int64)
-    for start in range(0, len(x), STRIP):
-        strip = x[start : start + STRIP]
-        ranks += np.array([np.count_nonzero(strip <= cut) for cut in cuts], dtype=np.int64)
-    return ranks
 
 
 @dataclass

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from skdp.chunks import map_merge
+from skdp.chunks._strips import strips
 from skdp.columns._cells import OctaveCells
 from skdp.columns._evidence import stands_out
-from skdp.mechanisms import finite_rows
 
 __all__ = ["CELLS", "Survey", "column_counts", "survey_columns"]
 
@@ -17,6 +17,7 @@ CELLS = OctaveCells()
 AGAIN = {"nothing": ((0.001, 50),), "zeros": ((0.001, 50), (0.02, 3))}
 MOST_AGAIN = {"nothing": 0.25, "zeros": 0.10}  # its share
 LABEL = "columns"
+LARGEST = float(np.finfo(np.float64).max)
 
 
 @dataclass
@@ -132,24 +133,21 @@ def column_counts(rows, cells, *, columns, center=None):
     ----------
     rows : ArrayRows
     cells : list of k cells
-        With ``n_cells`` and ``index(x)``.
+        With ``n_cells`` and ``counts(x)``.
     columns : ndarray of int of shape (k,)
     center : ndarray of shape (k,), default=None
         Public or released: what is subtracted first.
     """
-    size = max(one.n_cells for one in cells) + 1
+    shape = len(cells), max(one.n_cells for one in cells)
+    center = np.zeros(len(cells)) if center is None else center
 
     def statistic(start, block):
-        finite = finite_rows(block)
-        whole, counts = finite.all(), np.zeros((len(cells), size), dtype=np.int64)
-        for i, (one, j) in enumerate(zip(cells, columns, strict=True)):
-            x = np.asarray(block[:, j] if whole else block[finite, j], dtype=np.float64)
-            if center is not None and center[i] != 0:
-                x = x - center[i]
-                np.nan_to_num(x, copy=False)  # differences beyond all floats
-            index = one.index(x)
-            counts[i] += np.bincount(index, minlength=size)
-            counts[i, one.n_cells :] = 0
+        counts = np.zeros(shape, dtype=np.int64)
+        for strip in strips(block, columns):
+            for of_column, one, x, c in zip(counts, cells, strip, center, strict=True):
+                # differences may be beyond all floats
+                x = np.clip(x - c, -LARGEST, LARGEST) if c != 0 else x
+                of_column[: one.n_cells] += one.counts(x)
         return counts
 
-    return map_merge(rows, statistic, np.add)[:, : size - 1]
+    return map_merge(rows, statistic, np.add)

@@ -42,6 +42,9 @@ class _UniformCells:
         i = np.ceil((x - self.start) / self.width) - 1
         return np.where((i >= 0) & (i < N_CELLS), i, N_CELLS).astype(np.int64)
 
+    def counts(self, x):
+        return np.bincount(self.index(x), minlength=N_CELLS + 1)[:N_CELLS]
+
     def upper_edge(self, i):
         return self.start + self.width * (i + 1)
 

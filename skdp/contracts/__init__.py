@@ -1,6 +1,5 @@
 """What a step reads and what it yields. A guarded room: an unknown step is refused."""
 
-from skdp.contracts._chain import chain_problems, parts_of
 from skdp.contracts._contract import Contract, contract_of
 from skdp.contracts._kinds import BoundedStatistic, Core, Kind, Released, Rows
 
@@ -11,7 +10,5 @@ __all__ = [
     "Kind",
     "Released",
     "Rows",
-    "chain_problems",
     "contract_of",
-    "parts_of",
 ]

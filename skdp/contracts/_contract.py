@@ -25,6 +25,14 @@ class Contract:
         Share of the budget, relative to other steps, where nobody says how to split it.
     problem : callable
         Maps an accepted kind to what is wrong with it, a text with the way out, or None.
+
+    Examples
+    --------
+    >>> from skdp import PrivateMean
+    >>> from skdp.contracts import Released, Rows, contract_of
+    >>> contract = contract_of(PrivateMean())
+    >>> contract.spends, contract.accepts(Rows()), contract.accepts(Released())
+    (True, True, False)
     """
 
     consumes: tuple[type[Kind], ...]

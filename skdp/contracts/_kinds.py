@@ -7,12 +7,27 @@ __all__ = ["BoundedStatistic", "Core", "Kind", "Released", "Rows"]
 
 @dataclass(frozen=True)
 class Kind:
-    """What is known about the data between two steps."""
+    """What is known about the data between two steps.
+
+    Examples
+    --------
+    >>> from skdp.contracts import Core, Kind, Released, Rows
+    >>> issubclass(Core, Rows), isinstance(Released(), Kind)
+    (True, True)
+    """
 
 
 @dataclass(frozen=True)
 class Rows(Kind):
-    """Private rows; neighbouring tables differ in one of them."""
+    """Private rows; neighbouring tables differ in one of them.
+
+    Examples
+    --------
+    >>> from skdp import JamesSteinDenoiser
+    >>> from skdp.contracts import Rows, contract_of
+    >>> contract_of(JamesSteinDenoiser()).accepts(Rows())  # it takes released values only
+    False
+    """
 
 
 @dataclass(frozen=True)
@@ -21,6 +36,13 @@ class Core(Rows):
 
     The predicate, or its class where the fit finds it, is what a plan can tell of the core; a fit
     hands on the core together with the very predicate that certified it.
+
+    Examples
+    --------
+    >>> from skdp import FriendlyCoreFilter
+    >>> from skdp.contracts import Core, Rows, contract_of
+    >>> isinstance(contract_of(FriendlyCoreFilter()).yields(Rows()), Core)
+    True
     """
 
     predicate: object = None
@@ -28,7 +50,15 @@ class Core(Rows):
 
 @dataclass(frozen=True)
 class BoundedStatistic(Kind):
-    """A private statistic, ``name``, that moves by at most ``sensitivity`` between neighbours."""
+    """A private statistic, ``name``, that moves by at most ``sensitivity`` between neighbours.
+
+    Examples
+    --------
+    >>> from skdp import LaplaceMechanism
+    >>> from skdp.contracts import BoundedStatistic, contract_of
+    >>> contract_of(LaplaceMechanism()).accepts(BoundedStatistic("mean", 0.1))
+    True
+    """
 
     name: str = ""
     sensitivity: float = 0.0
@@ -40,6 +70,13 @@ class Released(Kind):
 
     ``law`` names its noise: "gaussian", "laplace" or "mixed". ``vector`` tells whether it is a
     vector with independent noise of known size, which is what a denoiser takes.
+
+    Examples
+    --------
+    >>> from skdp import PrivateMean
+    >>> from skdp.contracts import Rows, contract_of
+    >>> contract_of(PrivateMean()).yields(Rows())
+    Released(law='gaussian', vector=True)
     """
 
     law: str = "gaussian"

@@ -4,10 +4,10 @@ import math
 
 import numpy as np
 
-from skdp.columns import stands_out
+from skdp.columns._evidence import stands_out
 from skdp.mechanisms._exact import sqrt_up
-from skdp.scales import RING_SENSITIVITY_SQUARED, LogBins, ring_blocks, top_scale
-from skdp.scales._ring import ring_columns
+from skdp.scales import LogBins, top_scale
+from skdp.scales._ring import RING_SENSITIVITY_SQUARED, ring_blocks, ring_columns
 
 __all__ = ["BINS", "EVEN", "SPARSE", "column_units", "seen_cells", "seen_square"]
 

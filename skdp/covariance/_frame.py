@@ -113,38 +113,39 @@ class Frame:
 
     def _coordinates(self, block, high_a, low_a, exponent_a):
         with np.errstate(all="ignore"):
-            v = np.subtract(block, self.center, dtype=np.float64)
-            v /= self.unit
-            size = np.abs(v).max(axis=1)
+            v = np.empty(block.shape[::-1])  # a column for each row: all runs along memory
+            np.subtract(block.T, self.center[:, None], out=v, dtype=np.float64)
+            v /= self.unit[:, None]
+            size = np.abs(v).max(axis=0)
             rare = np.flatnonzero(~((size > 1 / ORDINARY) & (size < ORDINARY)))
-            finite = np.ones(len(v), dtype=bool)
+            finite = np.ones(len(block), dtype=bool)
             exponent = np.frexp(size)[1].astype(np.int64)
-            v *= np.ldexp(1.0, -np.clip(exponent, -1000, 1000))[:, None]
+            v *= np.ldexp(1.0, -np.clip(exponent, -1000, 1000))
             if rare.size:
-                v[rare], length, shift = polar(block[rare], self.center, self.unit)
-                v[rare] /= 2
+                far, length, shift = polar(block[rare], self.center, self.unit)
+                v[:, rare] = far.T / 2
                 exponent[rare] = shift + 1
                 finite[rare] = ~np.isnan(length)
             high, low, _ = _slices(v, self._width, exponent)
             k = self.dims
-            both = high @ np.concatenate([high_a, low_a]).T
-            rest = low @ high_a.T
-            rest += both[:, k:]
+            both = np.concatenate([high_a, low_a]) @ high
+            rest = high_a @ low
+            rest += both[k:]
             rest *= 2.0**-self._width
-            y = np.add(both[:, :k], rest, out=rest)
-            y *= np.ldexp(1.0, np.clip(exponent_a - 2 * self._width, -1000, 1000))
+            y = np.add(both[:k], rest, out=rest)
+            y *= np.ldexp(1.0, np.clip(exponent_a - 2 * self._width, -1000, 1000))[:, None]
             ordinary = np.clip(exponent, -1000, 1000)
-            y *= np.ldexp(1.0, ordinary)[:, None]
+            y *= np.ldexp(1.0, ordinary)
             if rare.size:
-                y[rare] = np.ldexp(y[rare], (exponent - ordinary)[rare, None])
-                y[~finite] = np.nan
-        return y
+                y[:, rare] = np.ldexp(y[:, rare], (exponent - ordinary)[rare])
+                y[:, ~finite] = np.nan
+        return np.ascontiguousarray(y.T)
 
 
 def _slices(M, width, exponent=None):
     """Return integers h, l and exponents e with M = (h + l 2^-width) 2^(e - width), row by row.
 
-    Rows whose exponents are given are in [-1, 1] already.
+    Entries of M are in [-1, 1] already if exponents are given.
     """
     if exponent is None:
         exponent = np.frexp(np.abs(M).max(axis=1, initial=0.0))[1].astype(np.int64)

@@ -59,6 +59,9 @@ class PrivateCovariance(PrivateEstimator, EmpiricalCovariance):
         algorithm [1]_. That takes hundreds of thousands of rows and time in proportion to the
         square of the number of parts, and is never the better choice; with fewer rows, or if the
         parts do not agree, it goes on like ``"auto"``, as ``privacy_report_`` tells.
+    n_jobs : int, default=None
+        Threads that share the rows; the result is the same for any number. None is 1 unless within
+        :func:`joblib.parallel_config`, -1 all cores.
     random_state : int, RandomState instance or None, default=None
         None draws noise from the operating system. Anything else makes the result reproducible
         and not private: for tests and documentation.
@@ -161,6 +164,7 @@ class PrivateCovariance(PrivateEstimator, EmpiricalCovariance):
         shrinkage=None,
         denoise=True,
         method="auto",
+        n_jobs=None,
         random_state=None,
         ledger=None,
     ):
@@ -172,6 +176,7 @@ class PrivateCovariance(PrivateEstimator, EmpiricalCovariance):
         self.shrinkage = shrinkage
         self.denoise = denoise
         self.method = method
+        self.n_jobs = n_jobs
         self.random_state = random_state
         self.ledger = ledger
 

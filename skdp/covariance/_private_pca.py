@@ -43,6 +43,9 @@ class PrivatePCA(
     bounds : (low, high), default=None
         Public bounds of the entries, as for :class:`PrivateCovariance`. Must not be computed from
         X.
+    n_jobs : int, default=None
+        Threads that share the rows; the result is the same for any number. None is 1 unless within
+        :func:`joblib.parallel_config`, -1 all cores.
     random_state : int, RandomState instance or None, default=None
         None draws noise from the operating system. Anything else makes the result reproducible
         and not private: for tests and documentation.
@@ -115,6 +118,7 @@ class PrivatePCA(
         epsilon=1.0,
         delta=1e-6,
         bounds=None,
+        n_jobs=None,
         random_state=None,
         ledger=None,
     ):
@@ -123,6 +127,7 @@ class PrivatePCA(
         self.epsilon = epsilon
         self.delta = delta
         self.bounds = bounds
+        self.n_jobs = n_jobs
         self.random_state = random_state
         self.ledger = ledger
 

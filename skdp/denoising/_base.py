@@ -28,6 +28,15 @@ class Denoiser(PlainNumbers, OneToOneFeatureMixin, TransformerMixin, BaseEstimat
     A subclass has the parameters ``noise_scale`` and ``law`` and writes ``_rule(y, noise)``, which
     returns the :class:`skdp.denoising.Rule` of one released vector; ``assumes`` says in a sentence
     when it helps, ``laws`` which laws of noise it knows how to treat.
+
+    Examples
+    --------
+    >>> from skdp import JamesSteinDenoiser
+    >>> denoiser = JamesSteinDenoiser(noise_scale=1.0)
+    >>> denoiser.fit_transform([[3.0, 2.0, 4.0, 3.0, 2.5]]).round(2)
+    array([[2.8 , 1.86, 3.73, 2.8 , 2.33]])
+    >>> denoiser.laws
+    ('gaussian', 'laplace')
     """
 
     assumes = ""

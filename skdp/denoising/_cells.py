@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from skdp.chunks import map_merge
+from skdp.chunks._strips import strips
 from skdp.mechanisms import finite_rows
 
 __all__ = ["Cells", "Edges", "Levels"]
@@ -81,19 +82,26 @@ class Cells:
         A row with NaN or infinity, in whatever column, is in none. Elementwise: a function of the
         row and the edges.
         """
-        flat, inside = np.zeros(len(block), dtype=np.int64), finite_rows(block)
-        for column, axis in self.axes.items():
-            at = axis.index(np.asarray(block[:, column], dtype=np.float64))
-            inside = inside & (at >= 0)
+        columns = np.asarray(block[:, list(self.axes)].T, dtype=np.float64)
+        return np.where(finite_rows(block), self._flat(columns), -1)
+
+    def _flat(self, columns):
+        """Return the flat cell of every row, -1 for rows in none, from the columns of the axes."""
+        flat, outside = 0, False
+        for axis, x in zip(self.axes.values(), columns, strict=True):
+            at = axis.index(x)
+            outside |= at < 0
             flat = flat * axis.size + at
-        return np.where(inside, flat, -1)
+        flat[outside] = -1
+        return flat
 
     def counts(self, rows):
         """Return the exact counts of all cells. Not for release."""
-        size = int(np.prod(self.shape))
+        size, columns = int(np.prod(self.shape)), list(self.axes)
 
         def statistic(start, block):
-            at = self.index(block)
-            return np.bincount(at[at >= 0], minlength=size)
+            at = [self._flat(strip) + 1 for strip in strips(block, columns)]
+            at = np.concatenate([np.zeros(0, dtype=np.int64), *at])
+            return np.bincount(at, minlength=size + 1)[1:]
 
         return map_merge(rows, statistic, np.add).reshape(self.shape)

@@ -29,6 +29,17 @@ class HistogramDisplay(Display):
         Set by :meth:`plot`.
     ax_ : matplotlib Axes or None, default=None
         Set by :meth:`plot`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp import PrivateHistogram
+    >>> from skdp.denoising import HistogramDisplay
+    >>> X = np.random.default_rng(0).uniform(size=(1000, 1))
+    >>> histogram = PrivateHistogram(bins=4, range=[(0, 1)]).fit(X)
+    >>> display = HistogramDisplay.from_estimator(histogram)
+    >>> display.counts.shape
+    (4,)
     """
 
     counts: np.ndarray

@@ -81,6 +81,9 @@ class PrivateHistogram(VectorMixin, PrivateEstimator):
         by more than a factor e^epsilon, up to ``delta``.
     delta : float, default=1e-6
         Privacy parameter in [0, 1); with Laplace noise none of it is used.
+    n_jobs : int, default=None
+        Threads that share the rows; the result is the same for any number. None is 1 unless within
+        :func:`joblib.parallel_config`, -1 all cores.
     random_state : int, RandomState instance or None, default=None
         None draws noise from the operating system. Anything else makes the result reproducible
         and not private: for tests and documentation.
@@ -168,6 +171,7 @@ class PrivateHistogram(VectorMixin, PrivateEstimator):
         integer=False,
         epsilon=1.0,
         delta=1e-6,
+        n_jobs=None,
         random_state=None,
         ledger=None,
     ):
@@ -183,6 +187,7 @@ class PrivateHistogram(VectorMixin, PrivateEstimator):
         self.integer = integer
         self.epsilon = epsilon
         self.delta = delta
+        self.n_jobs = n_jobs
         self.random_state = random_state
         self.ledger = ledger
 

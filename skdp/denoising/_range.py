@@ -5,8 +5,8 @@ from fractions import Fraction
 import numpy as np
 
 from skdp.chunks import map_merge
+from skdp.chunks._strips import strips
 from skdp.denoising._count_noise import released
-from skdp.mechanisms import finite_rows
 from skdp.scales import LogBins, count_rows, read_scale
 from skdp.scales._bisection import LEVELS
 from skdp.scales._bisection import _float as float_of_order
@@ -91,17 +91,20 @@ def _orders(rows, columns):
     """Return the entries of columns as integers of their order, sorted, to be counted often."""
 
     def statistic(start, block):
-        x = np.asarray(block[finite_rows(block)][:, columns], np.float64) + 0.0  # no -0.0
-        return [order_of_floats(x).T]
+        return [order_of_floats(strip + 0.0) for strip in strips(block, columns)]  # no -0.0
 
-    order = np.concatenate(map_merge(rows, statistic, list.__add__), axis=1)
+    none = np.empty((len(columns), 0), dtype=np.uint64)
+    order = np.concatenate([none, *map_merge(rows, statistic, list.__add__)], axis=1)
     order.sort(axis=1)
     return order
 
 
 def _reach(block, columns, centre, bins):
     """Return histograms of the distances below and above the centres, shape (c, 2, n_bins)."""
-    x = np.asarray(block[finite_rows(block)][:, columns], dtype=np.float64) - centre
-    at, side = bins.index(np.abs(x)), 2 * np.arange(len(columns)) + (x >= 0)
-    counts = np.bincount((at + side * bins.n_bins).ravel(), minlength=2 * x.shape[1] * bins.n_bins)
-    return counts.reshape(x.shape[1], 2, bins.n_bins)
+    counts = np.zeros((len(columns), 2, bins.n_bins), dtype=np.int64)
+    for strip in strips(block, columns):
+        for of_column, x, c in zip(counts, strip, centre, strict=True):
+            x = x - c
+            at = bins.index(np.abs(x)) + bins.n_bins * (x >= 0)
+            of_column += np.bincount(at, minlength=of_column.size).reshape(of_column.shape)
+    return counts

@@ -37,6 +37,13 @@ class Noise:
     scale : ndarray of shape (d,)
         Standard deviations (Gaussian) or scales b (Laplace).
     law : {"gaussian", "laplace"}, default="gaussian"
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.denoising import Noise
+    >>> Noise(np.array([1.0, 2.0]), "laplace").variance.tolist()
+    [2.0, 8.0]
     """
 
     scale: np.ndarray
@@ -73,6 +80,15 @@ class Rule:
     mixes : bool, default=False
         Whether every coordinate depends on many others, as on a graph: then the derivative of g is
         symmetric (for equal noise) with eigenvalues in [0, 1], and ``slope`` its diagonal.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.denoising import Rule
+    >>> y = np.array([3.0, -1.0])
+    >>> half = Rule(y / 2, np.full(2, 0.5), lambda z: (y + z) / 2, "half")
+    >>> half.value.tolist(), half.along(np.ones(2)).tolist()
+    ([1.5, -0.5], [2.0, 0.0])
     """
 
     value: np.ndarray

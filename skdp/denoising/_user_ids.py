@@ -29,7 +29,8 @@ import numpy as np
 
 from skdp._config import get_config
 from skdp._schema import look_at
-from skdp.chunks import column_type, source_of
+from skdp.chunks._raw import column_type
+from skdp.chunks._sources import source_of
 
 __all__ = ["with_exact_users"]
 

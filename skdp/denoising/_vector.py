@@ -7,7 +7,7 @@ from sklearn.utils.validation import check_is_fitted
 from skdp.contracts import Contract, Released, Rows
 from skdp.denoising._parameter import denoised
 from skdp.scales._noise_level import noise_quantile
-from skdp.sensitivity import release_mechanism
+from skdp.sensitivity._bounded import release_mechanism
 
 __all__ = ["VectorMixin", "fitted_law"]
 

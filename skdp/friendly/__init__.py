@@ -2,22 +2,17 @@
 
 from skdp.friendly._average import NoisyVector, friendly_average
 from skdp.friendly._certificate import h_index
-from skdp.friendly._core import LocalCore, friendly_core, friendly_core_plan, row_bound
-from skdp.friendly._diameter import diameter_radii, diameter_tests, find_diameter
+from skdp.friendly._core import LocalCore, friendly_core, friendly_core_plan
+from skdp.friendly._diameter import diameter_tests, find_diameter
 from skdp.friendly._distance import DistancePredicate
 from skdp.friendly._filters import noisy_filter, replace_one_filter
 from skdp.friendly._fused import friendly_tuples, friendly_tuples_plan
-from skdp.friendly._groups import group_bits, group_friends
+from skdp.friendly._groups import group_friends
 from skdp.friendly._match import FusedMatch, MatchPredicate
-from skdp.friendly._points import RadiusGrid, core_average, friendly_mean, friendly_mean_plan
+from skdp.friendly._points import RadiusGrid, friendly_mean, friendly_mean_plan
 from skdp.friendly._predicates import Predicate
 from skdp.friendly._soft_core import GridVector, soft_core_average, soft_core_sensitivity
-from skdp.friendly._tuples import (
-    find_tuple_diameter,
-    friendly_tuple_average,
-    reorder,
-    secret_permutation,
-)
+from skdp.friendly._tuples import find_tuple_diameter, friendly_tuple_average, reorder
 
 __all__ = [
     "DistancePredicate",
@@ -28,8 +23,6 @@ __all__ = [
     "NoisyVector",
     "Predicate",
     "RadiusGrid",
-    "core_average",
-    "diameter_radii",
     "diameter_tests",
     "find_diameter",
     "find_tuple_diameter",
@@ -41,14 +34,11 @@ __all__ = [
     "friendly_tuple_average",
     "friendly_tuples",
     "friendly_tuples_plan",
-    "group_bits",
     "group_friends",
     "h_index",
     "noisy_filter",
     "reorder",
     "replace_one_filter",
-    "row_bound",
-    "secret_permutation",
     "soft_core_average",
     "soft_core_sensitivity",
 ]

@@ -28,6 +28,19 @@ class NoisyVector:
     value : ndarray of shape (d,)
     noise_scale : float
         Standard deviation of the noise of each entry.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.audit import CannedCurator
+    >>> from skdp.base import Budget
+    >>> from skdp.friendly import friendly_mean, friendly_mean_plan
+    >>> plan = friendly_mean_plan(Budget.gaussian(2.0, 1e-6), radius=10.0)
+    >>> curator = CannedCurator(plan, "noise", seed=0)
+    >>> X = np.random.default_rng(0).normal(size=(2000, 2))
+    >>> mean = friendly_mean(X, curator=curator, radius=10.0)
+    >>> bool(np.abs(mean.value).max() < 0.5), mean.noise_scale < 0.1
+    (True, True)
     """
 
     value: np.ndarray

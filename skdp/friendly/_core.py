@@ -41,6 +41,14 @@ class LocalCore(Local):
         that certifies no number.
     level : float or Fraction, default=1/2
         A core row has fewer than level * n_up non-friends.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.friendly import DistancePredicate, LocalCore
+    >>> core = LocalCore(np.array([True, True, False]), DistancePredicate(2.0), n_up=3)
+    >>> core.n_up, core.predicate.radius
+    (3, 2.0)
     """
 
     def __init__(self, mask, predicate, n_up=None, level=Fraction(1, 2)):

@@ -5,26 +5,13 @@ All friends of a core row are near, so products of core rows and near rows count
 left take another pivot from among themselves; a pivot is in its own core, hence this ends. The
 first pivots have b = 14; if rows are left, they are far apart, and b = 22 follows.
 
-Write a = fl(x - p), b = fl(y - p), D = |x - y|, S for the sum that the rule compares with
-R = fl(r r), 1 <= r < 2; u = 2^-53, g_k = k u / (1 - k u), (z) for z as computed, N = |a| + |b|.
+Write a = fl(x - p), b = fl(y - p), D = |x - y|, R = fl(r r), 1 <= r < 2, for what the rule compares
+with; u = 2^-53, g_k = k u / (1 - k u), (z) for z as computed. How pairs of core rows and near rows
+are decided: :mod:`skdp.friendly._panels`.
 
 *Near is enough.* For friends |y - p| <= |x - p| + D with D <= r (1 + (d + 4) u). Subtractions and
 squared norms, in any order, cost at most 3 g_(d+4) (T + r) < r between (|a|^2) <= T^2 and
 (|b|^2) <= (T + 2r)^2.
-
-*Margin.* E is the product of [a, (|a|^2 - R)/2, 1] and [b, -1, -|b|^2/2], computed as sums of
-products in any order, with or without fused operations:
-
-    |E - (R - |a - b|^2)/2|   <= g_(d+2) (N^2 + R)/2 + g_d N^2/2 + u (N^2 + R)/2
-                                 (the d + 2 products, the squared norms, the subtraction of R)
-    ||a - b|^2 - D^2| / 2     <= 1.01 u N^2, as |(a - b) - (x - y)| <= u N / (1 - u)
-    |S - D^2|                 <= g_(d+2) D^2: if S <= R, D^2 <= R (1 + 1.01 g_(d+2)) and
-                                 if S > R, D^2 >= R (1 - g_(d+2))
-
-Together less than 1.01 (d + 8) u (N^2 + R), where N^2 <= 4.1 (T + 2r)^2 <= 8.2 T^2 + 33 r^2: less
-than R (1.05 2^(2b-50) + 35 (d + 8) 2^-53) < R (2^(2b-49) + (d + 8) 2^-47), the margin. Underflow
-(2^-1022 an operation) and the roundings of T and of the margin vanish in that gap. So E > margin
-proves S <= R, E < -margin proves S > R, and the rule itself decides the other pairs.
 
 *Groups.* Rows that are farther than T from one another would take a pivot each, so rows are first
 divided at gaps: columns in turn, where sorted entries of a group are more than 5/2 apart in units.
@@ -34,17 +21,18 @@ and are no friends. Groups of a few rows are decided together, by the rule itsel
 
 import numpy as np
 
+from skdp.friendly._panels import Blocks, count_pairs
 from skdp.mechanisms import finite_rows
 
 __all__ = ["count_between", "count_within"]
 
-PANEL = 2**17  # pairs decided together: they stay in the second-level cache
-COLUMNS = 2**10  # of a panel; below 2^16, for sums in 16 bits
+PANEL = 2**17  # pairs of few rows decided together: they stay in the second-level cache
 CELLS = 2**18  # cells of a block of rows
 NARROW, WIDE = 14, 22  # b of the reach of a pivot
 PIVOTS = 8  # of narrow reach
 GAP = 2.5  # in units, between the entries of rows that are no friends
 FEW = 16  # rows of a group that is decided together with others
+DIRECT = 2**15  # differences of entries in a group that the rule decides sooner than products
 
 
 def count_within(X, predicate):
@@ -101,6 +89,10 @@ def _count_few(Z, members, limit):
 
 def _count_group(X, left, predicate, counts):
     """Write the numbers of friends among the rows X[left] into their counts."""
+    if left.size**2 * X.shape[1] <= DIRECT:
+        Z = predicate.rows(X[left])
+        counts[left] = predicate.rule_for_all(Z, Z).sum(axis=1)
+        return
     while left.size:
         near = _Near(X, left, X[left[:1]], predicate)
         if not near.core.all():  # not a group without friends outside
@@ -133,20 +125,17 @@ class _Near:
     def __init__(self, X, index, pivot, predicate, bits=NARROW):
         self.X, self.predicate, self.pivot = X, predicate, predicate.rows(pivot)
         d, r = X.shape[1], np.sqrt(predicate.limit)
-        self.margin = predicate.limit * (2.0 ** (2 * bits - 49) + (d + 8) * 2.0**-47)
         core = r * 2.0**bits / np.sqrt(d + 8)
         self.core_square = core**2
-        right = np.empty((len(index), d + 2))
-        predicate.rows(X if len(index) == len(X) else X[index], out=right[:, :d])
-        right[:, :d] -= self.pivot
-        squares = np.einsum("ij,ij->i", right[:, :d], right[:, :d])
-        right[:, d], right[:, d + 1] = -1, squares / -2
+        rows = predicate.rows(X if len(index) == len(X) else X[index])
+        rows -= self.pivot
+        squares = np.einsum("ij,ij->i", rows, rows)
         near = squares <= (core + 2 * r) ** 2
         whole = near.all()
         self.index = index if whole else index[near]
-        self.right = right if whole else right[near]
-        self.squares = squares if whole else squares[near]
-        self.core = self.squares <= self.core_square
+        squares = squares if whole else squares[near]
+        self.core = squares <= self.core_square
+        self.blocks = Blocks(rows if whole else rows[near], squares, self.rows)
 
     def rows(self, i):
         """Return near rows in units."""
@@ -157,48 +146,14 @@ class _Near:
         left = rows - self.pivot
         squares = np.einsum("ij,ij->i", left, left)
         core = squares <= self.core_square
-        rows, left = (rows, left) if core.all() else (rows[core], left[core])
-        left = self._left(left, squares[core])
-        friends = np.zeros(len(left), dtype=np.int64)
-        for i in _slices(0, len(left), max(1, PANEL // max(1, min(COLUMNS, len(self.index))))):
-            for j in _slices(0, len(self.index), COLUMNS):
-                panel = self._panel(left[i], j, rows[i].__getitem__)
-                friends[i] += np.add.reduce(panel, axis=1, dtype=np.uint16)
-        return core, friends
+        if not core.all():
+            rows, left, squares = rows[core], left[core], squares[core]
+        left = Blocks(left, squares, rows.__getitem__)
+        return core, count_pairs(left, self.blocks, self.predicate)
 
     def count_within(self):
         """Count the friends of all near rows among themselves, all of them in the core."""
-        d, n = self.X.shape[1], len(self.index)
-        friends = np.zeros(n, dtype=np.int64)
-        for i in _slices(0, n, max(1, PANEL // COLUMNS)):
-            left = self._left(self.right[i, :d], self.squares[i])
-            for j in _slices(i.start, n, COLUMNS):
-                panel = self._panel(left, j, lambda k, i=i: self.rows(i.start + k))
-                friends[i] += np.add.reduce(panel, axis=1, dtype=np.uint16)
-                new = slice(max(i.stop, j.start), max(i.stop, j.stop))
-                panel = panel[:, max(i.stop - j.start, 0) :]
-                friends[new] += np.add.reduce(panel, axis=0, dtype=np.uint16)
-        return friends
-
-    def _left(self, rows, squares):
-        d = rows.shape[1]
-        left = np.empty((len(rows), d + 2))
-        left[:, :d], left[:, d], left[:, d + 1] = rows, (squares - self.predicate.limit) / 2, 1
-        return left
-
-    def _panel(self, left, j, rows):
-        """Return 1 for friends, 0 for others; `rows` gives rows of the left in units."""
-        product = left @ self.right[j].T
-        friends = product > self.margin
-        possible = product >= -self.margin
-        doubts = np.count_nonzero(possible) - np.count_nonzero(friends)
-        if 16 * doubts > friends.size:  # then the whole panel is the quicker
-            friends = self.predicate.rule_for_all(rows(np.arange(len(left))), self.rows(j))
-        elif doubts:
-            x, y = np.nonzero(possible & ~friends)
-            for k in _slices(0, doubts, max(1, CELLS // self.X.shape[1])):
-                friends[x[k], y[k]] = self.predicate.rule(rows(x[k]), self.rows(j.start + y[k]))
-        return friends.view(np.uint8)
+        return count_pairs(self.blocks, self.blocks, self.predicate)
 
 
 def _finite(X, predicate):

@@ -47,6 +47,13 @@ class DistancePredicate:
 
     as long as d < 2^50. Multiplication is exact but for entries that become subnormal, which adds
     less than sqrt(d) 2^-1021 to D: within what the last step rounded up.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.friendly import DistancePredicate
+    >>> DistancePredicate(1.5).friends(np.array([[0.0], [1.0], [2.0], [9.0]])).tolist()
+    [2, 3, 2, 1]
     """
 
     radius: float

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from skdp.chunks import takes
+from skdp.chunks._rows import takes
 from skdp.friendly._plain import real, whole
 
 __all__ = ["binomial_bound", "group_bits", "group_friends"]

@@ -55,6 +55,14 @@ class MatchPredicate:
 
     *Rounding.* Matches of S hold with at most 1 - 2^-21, and their distances to wrong partners are
     at least 2/3 those between friends: floats find the same nearest points, see :meth:`order`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.friendly import MatchPredicate
+    >>> tuples = np.array([[[0.0], [10.0]], [[10.1], [0.1]], [[0.0], [1.0]]])
+    >>> MatchPredicate().friends(tuples).tolist()
+    [2, 2, 1]
     """
 
     gamma: float = 1 / 7
@@ -153,6 +161,14 @@ class FusedMatch(MatchPredicate):
     -----
     The rule of :class:`MatchPredicate`, and D_ij <= fl(radius radius) for partners. In consistent
     order, friends of friends are at most twice the certified radius apart, point by point.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.friendly import FusedMatch
+    >>> tuples = np.array([[[0.0], [10.0]], [[10.1], [0.1]], [[0.0], [12.0]]])
+    >>> FusedMatch(radius=1.0).friends(tuples).tolist()
+    [2, 2, 1]
     """
 
     radius: float = 1.0

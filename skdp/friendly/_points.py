@@ -26,6 +26,14 @@ class RadiusGrid:
         Public: the first candidate, and what the last is not below.
     slack : float or Fraction, default=1/10
         About the part of pairs that need not be friends.
+
+    Examples
+    --------
+    >>> from skdp.base import Budget
+    >>> from skdp.friendly import RadiusGrid, friendly_mean_plan
+    >>> plan = friendly_mean_plan(Budget.gaussian(2.0, 1e-6), radius=RadiusGrid(0.01, 100.0))
+    >>> [step.label for step in plan.steps]
+    ['diameter', 'core row count', 'core filter', 'core size', 'core average']
     """
 
     r_min: float

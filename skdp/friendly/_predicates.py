@@ -17,6 +17,12 @@ class Predicate(Protocol):
     - If x and y are friends, what `implies` states holds for them as real numbers.
 
     So adding a row moves the count of every other row by 0 or 1, replacing one by at most 1.
+
+    Examples
+    --------
+    >>> from skdp.friendly import DistancePredicate
+    >>> round(DistancePredicate(3.0).implies(2), 6)  # of friends of friends, two columns
+    3.0
     """
 
     def friends(self, A, B=None):

@@ -32,6 +32,16 @@ class GridVector:
         A power of two.
     sensitivity : float
         Upper bound in grid units of the Euclidean distance for neighbours (add or remove a row).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.friendly import DistancePredicate, soft_core_average
+    >>> X = np.random.default_rng(0).normal(size=(100, 1))
+    >>> counts = DistancePredicate(6.0).friends(X)
+    >>> core = soft_core_average(X, counts, n_up=100, h_low=100, radius=6.0)
+    >>> np.allclose(core.value * core.grid, X.mean(), atol=1e-3)
+    True
     """
 
     value: np.ndarray

@@ -36,6 +36,14 @@ class BudgetDisplay(Display):
         Set by :meth:`plot`.
     ax_ : matplotlib Axes or None, default=None
         Set by :meth:`plot`.
+
+    Examples
+    --------
+    >>> from skdp import PrivateMean
+    >>> from skdp.inspection import BudgetDisplay
+    >>> display = BudgetDisplay.from_plan(PrivateMean().plan())
+    >>> display.name
+    'Plan: epsilon=1, delta=1e-06'
     """
 
     labels: list

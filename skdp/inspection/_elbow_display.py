@@ -30,6 +30,14 @@ class ElbowDisplay(Display):
         Set by :meth:`plot`.
     ax_ : matplotlib Axes or None, default=None
         Set by :meth:`plot`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.inspection import ElbowDisplay
+    >>> display = ElbowDisplay(costs=np.array([9.0, 2.0, 1.8]), n_clusters=2).plot()
+    >>> display.ax_.get_xlabel()
+    'number of clusters'
     """
 
     costs: np.ndarray

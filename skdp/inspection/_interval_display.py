@@ -34,6 +34,17 @@ class IntervalDisplay(Display):
         Set by :meth:`plot`.
     ax_ : matplotlib Axes or None, default=None
         Set by :meth:`plot`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp import PrivateMean
+    >>> from skdp.inspection import IntervalDisplay
+    >>> X = np.random.default_rng(0).normal(size=(5000, 2))
+    >>> mean = PrivateMean(epsilon=1.0, delta=1e-6).fit(X)
+    >>> display = IntervalDisplay.from_estimator(mean)
+    >>> bool((display.lower < display.values).all())
+    True
     """
 
     lower: np.ndarray

@@ -36,6 +36,23 @@ class UtilityDisplay:
     -----
     **Privacy**: none. The metric is computed without noise, and nothing is charged. Rows that need
     protection must not be used; an epsilon that was chosen on them is not private either.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp import PrivateMean
+    >>> from skdp.inspection import UtilityDisplay
+    >>> X = np.random.default_rng(0).normal(size=(500, 2))  # public
+    >>> display = UtilityDisplay.from_estimator(
+    ...     PrivateMean(delta=1e-6),
+    ...     X,
+    ...     epsilons=(0.5, 2.0),
+    ...     metric=lambda est, X: -np.abs(est.location_ - X.mean(axis=0)).max(),
+    ...     n_repeats=2,
+    ...     random_state=0,
+    ... )
+    >>> display.utilities.shape
+    (2, 2)
     """
 
     epsilons: np.ndarray

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skdp.columns import bounded_moments, two_sided
+from skdp.columns import bounded_moments
+from skdp.columns._ranks_read import two_sided
 from skdp.location._column_noise import check_strength, column_plan
 from skdp.location._public import bounds_vectors
 from skdp.scales._noise_level import level_of_each
-from skdp.sensitivity import release_mechanism
+from skdp.sensitivity._bounded import release_mechanism
 
 __all__ = ["BoundedColumns", "check_bounds", "moment_plan", "release_columns"]
 

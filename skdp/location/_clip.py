@@ -8,7 +8,9 @@ import numpy as np
 
 from skdp.chunks import map_merge
 from skdp.mechanisms import row_norms
-from skdp.scales import LogBins, clear_of_noise, highest_window, noise_level
+from skdp.scales import LogBins
+from skdp.scales._log_histogram import highest_window
+from skdp.scales._noise_level import clear_of_noise, noise_level
 
 __all__ = ["Clip", "Distances", "Tail", "joined", "release_distances"]
 

@@ -19,7 +19,8 @@ from skdp.location._column_noise import (
 from skdp.location._descent import LARGEST
 from skdp.location._places import NOTHING, TOO_WIDE, Place, Searcher, place_steps
 from skdp.location._public import bounds_vectors, column_vector
-from skdp.sensitivity import bounded_column, release_bounded
+from skdp.sensitivity import release_bounded
+from skdp.sensitivity._bounded import bounded_columns
 
 __all__ = [
     "CLEAR",
@@ -44,7 +45,7 @@ class ColumnEstimator(PrivateEstimator):
     A subclass writes
 
     ``_statistics()``
-        the statistics, as :func:`skdp.sensitivity.bounded_column` takes them;
+        the statistics, as :func:`skdp.sensitivity._bounded.bounded_column` takes them;
     ``_search(searcher)``
         where they are: a Place with as many entries as there are statistics and columns, or None
         for nowhere;
@@ -151,16 +152,13 @@ class ColumnEstimator(PrivateEstimator):
     def _draw(self, rows, curator, noise, place):
         """Release the statistics; return values and the standard deviations of their noise."""
         d = rows.n_features
-        bounded = [
-            bounded_column(
-                rows,
-                i % d,
-                self._statistics()[i // d],
-                sensitivity=place.sensitivity[i],
-                center=place.center[i],
-            )
-            for i in range(len(place.center))
-        ]
+        bounded = bounded_columns(
+            rows,
+            [i % d for i in range(len(place.center))],
+            [statistic for statistic in self._statistics() for _ in range(d)],
+            sensitivity=place.sensitivity,
+            center=place.center,
+        )
         release = release_bounded(bounded, curator, share=curator.remaining, label="statistic")
         return release.values, np.array([noise.deviation(scale) for scale in release.scales])
 

@@ -4,7 +4,7 @@ import math
 
 from skdp.accounting import Budget, Plan, Step
 from skdp.mechanisms._exact import sqrt_up
-from skdp.sensitivity import release_mechanism
+from skdp.sensitivity._bounded import release_mechanism
 
 __all__ = [
     "ColumnNoise",

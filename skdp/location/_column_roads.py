@@ -5,14 +5,9 @@ from dataclasses import replace
 import numpy as np
 
 from skdp.accounting import Step
-from skdp.columns import (
-    CELLS,
-    BoxedRows,
-    locate_columns,
-    locating_steps,
-    survey_columns,
-    survey_share,
-)
+from skdp.columns._boxed import BoxedRows
+from skdp.columns._locate import locate_columns, locating_steps, survey_share
+from skdp.columns._survey import CELLS, survey_columns
 from skdp.location._column_noise import ColumnNoise
 from skdp.location._counted import release_count
 from skdp.location._release import MeanRelease

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from skdp.chunks import map_merge
-from skdp.mechanisms import finite_rows
+from skdp.chunks._strips import strips
 
 __all__ = ["LARGEST", "MOST_LEVELS", "TYPICAL_LEVELS", "Brackets", "View", "descend", "divide"]
 
@@ -33,10 +33,10 @@ class View:
     center: np.ndarray
     unit: np.ndarray | None = None
 
-    def of(self, block, active):
-        """Return entries (n, len(active)), each a function of the table's entry alone."""
-        y = np.asarray(block[:, self.columns[active]], dtype=np.float64) - self.center[active]
-        return y if self.unit is None else np.abs(y) / self.unit[active]
+    def of(self, x, i):
+        """Return what is looked at of entries of column i, each a function of its entry alone."""
+        y = x - self.center[i]
+        return y if self.unit is None else np.abs(y) / self.unit[i]
 
 
 @dataclass
@@ -130,11 +130,17 @@ def descend(rows, noise, view, p, *, low, high, small, n_rows, accuracy, share, 
 
 def _ranks(rows, view, active, t, num):
     """Return ``parts * #{x <= t} - num * n`` for every target, exactly."""
+    columns, at = np.unique(view.columns[active], return_inverse=True)
 
     def statistic(start, block):
-        finite = finite_rows(block)
-        below = np.count_nonzero((view.of(block, active) <= t) & finite[:, None], axis=0)
-        return PARTS * below - num * np.count_nonzero(finite)
+        ranks = np.zeros(len(active), dtype=np.int64)
+        for strip in strips(block, columns):
+            below = [
+                np.count_nonzero(view.of(strip[j], i) <= threshold)
+                for j, i, threshold in zip(at, active, t, strict=True)
+            ]
+            ranks += PARTS * np.array(below, dtype=np.int64) - num * strip.shape[1]
+        return ranks
 
     return map_merge(rows, statistic, np.add)
 

@@ -6,14 +6,8 @@ from fractions import Fraction
 import numpy as np
 
 from skdp.accounting import Plan, Step
-from skdp.friendly import (
-    core_average,
-    diameter_tests,
-    find_diameter,
-    friendly_mean,
-    friendly_mean_plan,
-)
-from skdp.friendly._points import AVERAGE
+from skdp.friendly import diameter_tests, find_diameter, friendly_mean, friendly_mean_plan
+from skdp.friendly._points import AVERAGE, core_average
 from skdp.location._locate import draw_sample, ring_scale, scale_sample_size
 from skdp.location._release import NOTHING, MeanRelease
 

@@ -11,8 +11,8 @@ from skdp.friendly import DistancePredicate, h_index, soft_core_average
 from skdp.location._schedule import geometry, locating_schedule
 from skdp.mechanisms import finite_rows
 from skdp.mechanisms._exact import sqrt_up
-from skdp.scales import RING_SENSITIVITY_SQUARED, LogBins, read_scale, ring_norms
-from skdp.scales._ring import ring_columns
+from skdp.scales import LogBins, read_scale
+from skdp.scales._ring import RING_SENSITIVITY_SQUARED, ring_columns, ring_norms
 
 __all__ = [
     "Sample",

@@ -8,7 +8,8 @@ import numpy as np
 from skdp.location._column_noise import column_step
 from skdp.location._descent import LARGEST, MOST_LEVELS, TYPICAL_LEVELS, View, descend
 from skdp.location._reach import Reach, release_reach
-from skdp.scales import count_rows, noise_level
+from skdp.scales import count_rows
+from skdp.scales._noise_level import noise_level
 
 __all__ = [
     "NOTHING",

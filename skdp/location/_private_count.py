@@ -27,6 +27,9 @@ class PrivateCount(PrivateEstimator):
     delta : float, default=1e-6
         Privacy parameter in [0, 1); 0 is pure differential privacy, by Laplace noise.
         That is less noise.
+    n_jobs : int, default=None
+        Threads that share the rows; the result is the same for any number. None is 1 unless within
+        :func:`joblib.parallel_config`, -1 all cores.
     random_state : int, RandomState instance or None, default=None
         None draws noise from the operating system. Anything else makes the result reproducible
         and not private: for tests and documentation.
@@ -66,9 +69,10 @@ class PrivateCount(PrivateEstimator):
 
     _parameter_constraints: dict = PrivateEstimator._parameter_constraints
 
-    def __init__(self, *, epsilon=1.0, delta=1e-6, random_state=None, ledger=None):
+    def __init__(self, *, epsilon=1.0, delta=1e-6, n_jobs=None, random_state=None, ledger=None):
         self.epsilon = epsilon
         self.delta = delta
+        self.n_jobs = n_jobs
         self.random_state = random_state
         self.ledger = ledger
 

@@ -82,6 +82,9 @@ class PrivateMean(VectorMixin, CentringMixin, PrivateEstimator):
         Shrinks the released mean by the law of its noise: free post-processing, for many columns
         with means near one another or near zero. Its ``noise_scale`` and ``law`` are replaced.
         ``"auto"`` is :class:`skdp.AutoDenoiser`.
+    n_jobs : int, default=None
+        Threads that share the rows; the result is the same for any number. None is 1 unless within
+        :func:`joblib.parallel_config`, -1 all cores.
     random_state : int, RandomState instance or None, default=None
         None draws noise from the operating system. Anything else makes the result reproducible
         and not private: for tests and documentation.
@@ -171,6 +174,7 @@ class PrivateMean(VectorMixin, CentringMixin, PrivateEstimator):
         trim=False,
         scale="auto",
         denoiser=None,
+        n_jobs=None,
         random_state=None,
         ledger=None,
     ):
@@ -184,6 +188,7 @@ class PrivateMean(VectorMixin, CentringMixin, PrivateEstimator):
         self.trim = trim
         self.scale = scale
         self.denoiser = denoiser
+        self.n_jobs = n_jobs
         self.random_state = random_state
         self.ledger = ledger
 

@@ -34,6 +34,9 @@ class PrivateMinMax(ExtremesMixin, OneToOneFeatureMixin, TransformerMixin, Colum
     center : float or array-like of shape (n_features,), default=None
         A public point among the rows. With ``sensitivity``, saves the search for both; alone,
         starts it. Must not be computed from X.
+    n_jobs : int, default=None
+        Threads that share the rows; the result is the same for any number. None is 1 unless within
+        :func:`joblib.parallel_config`, -1 all cores.
     random_state : int, RandomState instance or None, default=None
         None draws noise from the operating system. Anything else makes the result reproducible
         and not private: for tests and documentation.
@@ -87,6 +90,7 @@ class PrivateMinMax(ExtremesMixin, OneToOneFeatureMixin, TransformerMixin, Colum
         bounds=None,
         sensitivity=None,
         center=None,
+        n_jobs=None,
         random_state=None,
         ledger=None,
     ):
@@ -95,6 +99,7 @@ class PrivateMinMax(ExtremesMixin, OneToOneFeatureMixin, TransformerMixin, Colum
         self.bounds = bounds
         self.sensitivity = sensitivity
         self.center = center
+        self.n_jobs = n_jobs
         self.random_state = random_state
         self.ledger = ledger
 

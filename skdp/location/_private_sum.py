@@ -28,6 +28,9 @@ class PrivateSum(VectorMixin, PrivateEstimator):
     delta : float, default=1e-6
         Privacy parameter in [0, 1); 0 is pure differential privacy, by Laplace noise.
         For up to about five columns that is less noise.
+    n_jobs : int, default=None
+        Threads that share the rows; the result is the same for any number. None is 1 unless within
+        :func:`joblib.parallel_config`, -1 all cores.
     random_state : int, RandomState instance or None, default=None
         None draws noise from the operating system. Anything else makes the result reproducible
         and not private: for tests and documentation.
@@ -74,10 +77,13 @@ class PrivateSum(VectorMixin, PrivateEstimator):
     }
     _vector = "sum_"
 
-    def __init__(self, bounds, *, epsilon=1.0, delta=1e-6, random_state=None, ledger=None):
+    def __init__(
+        self, bounds, *, epsilon=1.0, delta=1e-6, n_jobs=None, random_state=None, ledger=None
+    ):
         self.bounds = bounds
         self.epsilon = epsilon
         self.delta = delta
+        self.n_jobs = n_jobs
         self.random_state = random_state
         self.ledger = ledger
 

@@ -37,6 +37,9 @@ class PrivateTrimmedMean(Location):
         Shrinks the released means by the law of their noise: free post-processing, for many
         columns of one unit. Its ``noise_scale`` and ``law`` are replaced. ``"auto"`` is
         :class:`skdp.AutoDenoiser`.
+    n_jobs : int, default=None
+        Threads that share the rows; the result is the same for any number. None is 1 unless within
+        :func:`joblib.parallel_config`, -1 all cores.
     random_state : int, RandomState instance or None, default=None
         None draws noise from the operating system. Anything else makes the result reproducible
         and not private: for tests and documentation.
@@ -98,6 +101,7 @@ class PrivateTrimmedMean(Location):
         sensitivity=None,
         center=None,
         denoiser=None,
+        n_jobs=None,
         random_state=None,
         ledger=None,
     ):
@@ -107,6 +111,7 @@ class PrivateTrimmedMean(Location):
         self.sensitivity = sensitivity
         self.center = center
         self.denoiser = denoiser
+        self.n_jobs = n_jobs
         self.random_state = random_state
         self.ledger = ledger
 

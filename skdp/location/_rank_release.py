@@ -5,7 +5,8 @@ from functools import partial
 
 import numpy as np
 
-from skdp.columns import find_quantiles, limits, rank_steps, two_sided
+from skdp.columns import find_quantiles, rank_steps
+from skdp.columns._ranks_read import limits, two_sided
 from skdp.location._column_noise import ColumnNoise, column_step
 from skdp.location._places import NOTHING
 

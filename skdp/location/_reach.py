@@ -7,10 +7,11 @@ import numpy as np
 from scipy.special import ndtri
 
 from skdp.chunks import map_merge
-from skdp.columns import OctaveCells, read_tail, stands_out
-from skdp.columns._evidence import WIDTHS
+from skdp.chunks._strips import strips
+from skdp.columns._cells import OctaveCells, magnitude_cells
+from skdp.columns._evidence import WIDTHS, stands_out
+from skdp.columns._tail import read_tail
 from skdp.location._clip import Clip
-from skdp.mechanisms import finite_rows
 from skdp.scales import Reading
 
 __all__ = ["Reach", "release_reach"]
@@ -197,11 +198,14 @@ def release_reach(rows, noise, *, center, unit, n_rows, share, label):
     d = rows.n_features
 
     def statistic(start, block):
-        Z = np.asarray(block[finite_rows(block)], dtype=np.float64)
-        with np.errstate(over="ignore"):
-            distances = np.minimum(np.abs(Z - center) / unit, LARGEST)
-        cells = CELLS.index(distances) - CELLS.n_side + np.arange(d) * EDGES.size
-        return np.bincount(cells.ravel(), minlength=d * EDGES.size).reshape(d, EDGES.size)
+        counts = np.zeros((d, EDGES.size), dtype=np.int64)
+        for strip in strips(block):
+            for of_column, x, c, u in zip(counts, strip, center, unit, strict=True):
+                with np.errstate(over="ignore"):
+                    distances = np.minimum(np.abs(x - c) / u, LARGEST)
+                cells = magnitude_cells(distances, CELLS.halvings) + 1
+                of_column += np.bincount(cells, minlength=EDGES.size)
+        return counts
 
     counts = map_merge(rows, statistic, np.add)
     release = noise.spread(counts, columns=d, share=share, label=label)

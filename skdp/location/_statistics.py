@@ -47,6 +47,9 @@ class PrivateMedian(QuantileEstimator):
         columns of one unit. Its ``noise_scale`` and ``law`` are replaced. ``"auto"`` is
         :class:`skdp.AutoDenoiser`.
         Needs ``method="bounded"``.
+    n_jobs : int, default=None
+        Threads that share the rows; the result is the same for any number. None is 1 unless within
+        :func:`joblib.parallel_config`, -1 all cores.
     random_state : int, RandomState instance or None, default=None
         None draws noise from the operating system. Anything else makes the result reproducible
         and not private: for tests and documentation.
@@ -119,6 +122,7 @@ class PrivateMedian(QuantileEstimator):
         center=None,
         method="ranks",
         denoiser=None,
+        n_jobs=None,
         random_state=None,
         ledger=None,
     ):
@@ -129,6 +133,7 @@ class PrivateMedian(QuantileEstimator):
         self.center = center
         self.method = method
         self.denoiser = denoiser
+        self.n_jobs = n_jobs
         self.random_state = random_state
         self.ledger = ledger
 
@@ -169,6 +174,9 @@ class PrivateQuantile(QuantileEstimator):
         columns of one unit. Its ``noise_scale`` and ``law`` are replaced. ``"auto"`` is
         :class:`skdp.AutoDenoiser`.
         Needs ``method="bounded"``.
+    n_jobs : int, default=None
+        Threads that share the rows; the result is the same for any number. None is 1 unless within
+        :func:`joblib.parallel_config`, -1 all cores.
     random_state : int, RandomState instance or None, default=None
         None draws noise from the operating system. Anything else makes the result reproducible
         and not private: for tests and documentation.
@@ -235,6 +243,7 @@ class PrivateQuantile(QuantileEstimator):
         center=None,
         method="ranks",
         denoiser=None,
+        n_jobs=None,
         random_state=None,
         ledger=None,
     ):
@@ -246,6 +255,7 @@ class PrivateQuantile(QuantileEstimator):
         self.center = center
         self.method = method
         self.denoiser = denoiser
+        self.n_jobs = n_jobs
         self.random_state = random_state
         self.ledger = ledger
 

@@ -32,6 +32,15 @@ class CountEstimate:
         Standard deviation of the count before post-processing.
     interval : (float, float)
         Interval around that count. What post-processing has moved may be outside of it.
+
+    Examples
+    --------
+    >>> from skdp import MarginalReleaser
+    >>> X = [["AA", "JFK"], ["UA", "EWR"], ["UA", "LGA"]] * 1000
+    >>> domain = {0: ["AA", "UA"], 1: ["EWR", "JFK", "LGA"]}
+    >>> estimate = MarginalReleaser(domain=domain).fit(X).query({0: "UA"})
+    >>> abs(estimate.count - 2000) < 100
+    True
     """
 
     count: float

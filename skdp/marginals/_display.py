@@ -33,6 +33,14 @@ class MarginalDisplay:
         Set by :meth:`plot`.
     im_ : matplotlib QuadMesh or None, default=None
         Set by :meth:`plot` for two columns.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.marginals import MarginalDisplay
+    >>> display = MarginalDisplay(np.array([30.0, 70.0]), [("no", "yes")], ["smokes"]).plot()
+    >>> len(display.ax_.patches)
+    2
     """
 
     table: np.ndarray

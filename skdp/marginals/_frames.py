@@ -5,7 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn import get_config
 
-from skdp.chunks import MappedRows, Schema, Source, TableError, library, map_merge, schema_of, take
+from skdp.chunks import map_merge
+from skdp.chunks._raw import Schema, TableError, library, schema_of
+from skdp.chunks._rows import MappedRows, Source, take
 
 __all__ = [
     "CodedRows",

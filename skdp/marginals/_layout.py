@@ -39,6 +39,15 @@ class Layout:
     subsets : tuple of ndarray
         Entry j has shape (m_j, j): the sets of j attributes, each increasing, in lexicographic
         order. With every set all of its subsets are there.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.marginals import Layout
+    >>> pair = (np.zeros((1, 0), dtype=int), np.array([[0], [1]]), np.array([[0, 1]]))
+    >>> layout = Layout(levels=(2, 3), subsets=pair)
+    >>> layout.lengths.tolist()  # of the residuals of the sets (), (0,), (1,), (0, 1)
+    [1, 1, 2, 2]
     """
 
     levels: tuple
@@ -113,6 +122,14 @@ class Measurement:
     weights : ndarray of shape (n_sets,)
         The loss of an estimate is the sum over sets of weight times squared error of its residual:
         the weighted squared error of all cells of the workload.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.marginals import Layout, Measurement
+    >>> layout = Layout((2,), (np.zeros((1, 0), dtype=int), np.array([[0]])))
+    >>> Measurement(layout, values=np.array([100.0, 7.0]), sd=np.ones(2), weights=np.ones(2)).values
+    array([100.,   7.])
     """
 
     layout: Layout

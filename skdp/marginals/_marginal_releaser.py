@@ -12,7 +12,8 @@ from skdp._config import get_config
 from skdp._estimator import PrivateEstimator
 from skdp._schema import look_at
 from skdp.accounting import Budget, Plan, Step
-from skdp.chunks import schema_of, source_of
+from skdp.chunks._raw import schema_of
+from skdp.chunks._sources import source_of
 from skdp.marginals._allocation import expected_loss, noise_sd, replace_one_factor, shares_for
 from skdp.marginals._answers import MarginalAnswers
 from skdp.marginals._domain import read_domain, read_workload
@@ -80,6 +81,9 @@ class MarginalReleaser(MarginalAnswers, PrivateEstimator):
         by more than a factor e^epsilon, up to ``delta``.
     delta : float, default=1e-6
         Privacy parameter in (0, 1); choose it well below one over the number of rows.
+    n_jobs : int, default=None
+        Threads that share the rows; the result is the same for any number. None is 1 unless within
+        :func:`joblib.parallel_config`, -1 all cores.
     random_state : int, RandomState instance or None, default=None
         None draws noise from the operating system. Anything else makes the result reproducible
         and not private: for tests and documentation.
@@ -176,6 +180,7 @@ class MarginalReleaser(MarginalAnswers, PrivateEstimator):
         nonnegative=False,
         epsilon=1.0,
         delta=1e-6,
+        n_jobs=None,
         random_state=None,
         ledger=None,
     ):
@@ -188,6 +193,7 @@ class MarginalReleaser(MarginalAnswers, PrivateEstimator):
         self.nonnegative = nonnegative
         self.epsilon = epsilon
         self.delta = delta
+        self.n_jobs = n_jobs
         self.random_state = random_state
         self.ledger = ledger
 

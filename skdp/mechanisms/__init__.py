@@ -1,7 +1,7 @@
 """The guarded room of mechanisms: every random draw that protects privacy, and bounded rows."""
 
 from skdp.mechanisms._choice import exponential_choice
-from skdp.mechanisms._entropy import RowKeys, SeededEntropy, SystemEntropy, make_entropy
+from skdp.mechanisms._entropy import RowKeys, make_entropy
 from skdp.mechanisms._noise import rounded_gaussian, rounded_laplace
 from skdp.mechanisms._norms import finite_rows, row_norms
 from skdp.mechanisms._rows import ball_rows, box_rows
@@ -9,8 +9,6 @@ from skdp.mechanisms._sums import ball_sum, gram_sum
 
 __all__ = [
     "RowKeys",
-    "SeededEntropy",
-    "SystemEntropy",
     "ball_rows",
     "ball_sum",
     "box_rows",

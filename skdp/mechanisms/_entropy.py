@@ -73,6 +73,13 @@ class RowKeys(_Unpicklable):
 
     A key depends on a secret seed, its use and the row number alone, so it is alike for every
     chunking: SHAKE-128 in counter mode, seeded by four words of ``entropy``.
+
+    Examples
+    --------
+    >>> from skdp.mechanisms import RowKeys, make_entropy
+    >>> keys = RowKeys(make_entropy(0))
+    >>> bool((keys.keys(0, 10)[4:] == keys.keys(4, 10)).all())  # whatever the blocks
+    True
     """
 
     _BLOCK = 4096

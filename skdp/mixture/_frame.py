@@ -75,7 +75,7 @@ class Frame:
         return self
 
     def whitened(self, Q):
-        """Yield for every component the lattice vectors in its frame, shape (m, d).
+        """Yield for every component the lattice vectors in its frame, a column each: (d, m).
 
         Notes
         -----
@@ -84,18 +84,21 @@ class Frame:
         round; the rest is elementwise.
         """
         if self.roots.ndim == 2:
+            columns = np.ascontiguousarray(Q.T)
             for mean, root in zip(self.means, self.roots, strict=True):
-                yield (Q - mean * UNIT) * (1 / (root * UNIT))
+                Y = columns - (mean * UNIT)[:, None]
+                Y *= (1 / (root * UNIT))[:, None]
+                yield Y
             return
         integer, unit, images = self._maps
         if self.kind == "tied":
-            Y = Q @ integer[0]
-            Y *= unit[0]
+            Y = integer[0].T @ Q.T
+            Y *= unit[0][:, None]
             for image in images:
-                yield Y - image
+                yield Y - image[:, None]
             return
         for matrix, step, image in zip(integer, unit, images, strict=True):
-            Y = Q @ matrix
-            Y *= step
-            Y -= image
+            Y = matrix.T @ Q.T
+            Y *= step[:, None]
+            Y -= image[:, None]
             yield Y

@@ -9,7 +9,7 @@ from skdp.chunks import map_merge
 from skdp.cluster._lattice import Lattice
 from skdp.mechanisms._exact import sqrt_up
 from skdp.mechanisms._norms import fold
-from skdp.scales import grid_bits
+from skdp.scales._grid_bits import grid_bits
 
 __all__ = [
     "FirstWeight",
@@ -167,28 +167,31 @@ def _contributions(Q, frame, reach, grid):
     k, d = frame.means.shape
     m, second = len(Q), np.zeros(_shape(frame), dtype=np.int64)
     Z = list(frame.whitened(Q))
-    lengths = [np.sqrt(fold(np.square(z))) for z in Z]
+    lengths = [np.sqrt(fold(np.square(z).T)) for z in Z]
     shares = integer_shares(frame.log_weights, lengths, grid.bits)
     first, ones = np.zeros((k, d), dtype=np.int64), np.ones(m)
     for j, (z, length, s) in enumerate(zip(Z, lengths, shares, strict=True)):
         part = SHRINK / np.maximum(length, reach)
         h = _certified(z, part * s * grid.vector_unit, np.square(s * grid.vector_unit))
         g = _certified(z, part * np.sqrt(s * grid.matrix_unit), s * grid.matrix_unit)
-        first[j] = ones @ h  # integers below 2^53 in every order of the sum
+        first[j] = h @ ones  # integers below 2^53 in every order of the sum
         if frame.kind in ("full", "tied"):
-            second[j if frame.kind == "full" else 0] += (g.T @ g).astype(np.int64)
+            second[j if frame.kind == "full" else 0] += (g @ g.T).astype(np.int64)
         elif frame.kind == "diag":
-            second[j] = ones @ np.square(g)
+            second[j] = np.square(g) @ ones
         else:
-            second[j] = (ones @ np.square(g)).sum()
+            second[j] = (np.square(g) @ ones).sum()
     numbers = np.array([s.sum() for s in shares], dtype=np.int64)
     return np.concatenate([numbers, first.ravel(), second.ravel()])
 
 
 def _certified(z, factor, most):
-    """Return the integer vectors trunc(z factor), zero where their squared length exceeds most."""
-    g = np.trunc(z * factor[:, None])
-    g[~(np.einsum("ij,ij->i", g, g) <= most)] = 0  # exact below 2^53, monotone beyond
+    """Return the integer columns trunc(z factor), zero where their squared length exceeds most."""
+    g = z * factor
+    np.trunc(g, out=g)
+    wrong = ~(np.einsum("ij,ij->j", g, g) <= most)  # exact below 2^53, monotone beyond
+    if wrong.any():
+        g[:, wrong] = 0
     return g
 
 
@@ -229,5 +232,11 @@ def exponential(x):
     t -= whole
     power = np.full_like(t, TAYLOR[-1])
     for coefficient in TAYLOR[-2::-1]:
-        power = power * t + coefficient
-    return np.ldexp(power, np.nan_to_num(whole).astype(np.int32))
+        power *= t
+        power += coefficient
+    with np.errstate(invalid="ignore"):  # NaN stays NaN, whatever it is multiplied by
+        exponent = whole.astype(np.int64)
+    exponent += 1023
+    exponent <<= 52
+    power *= exponent.view(np.float64)  # 2^whole, in [2^-200, 1]: exact
+    return power

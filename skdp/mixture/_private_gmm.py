@@ -82,7 +82,8 @@ class PrivateGMM(MixtureMixin, PublicPlace, PrivateEstimator):
         Public means to start from, instead of a search that costs a quarter of the budget. Must not
         be computed from X.
     n_jobs : int, default=None
-        Threads for the parts of the friendly start.
+        Threads that share the rows; the result is the same for any number. None is 1 unless within
+        :func:`joblib.parallel_config`, -1 all cores.
     center : float or array-like of shape (n_features,), default=None
         A public point; together with ``radius`` only. None takes 0.
     radius : float, default=None
@@ -166,7 +167,6 @@ class PrivateGMM(MixtureMixin, PublicPlace, PrivateEstimator):
         "tol": "no_validation",
         "n_init": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "means_init": ["array-like", None],
-        "n_jobs": [Integral, None],
     }
 
     def __init__(
@@ -289,7 +289,8 @@ class PrivateGMM(MixtureMixin, PublicPlace, PrivateEstimator):
         if self.method != "friendly":
             curator.decide(COUNTS)
             return None
-        from skdp.cluster.friendly import friendly_centers, parts_for, pca_oracle
+        from skdp.cluster.friendly import friendly_centers, pca_oracle
+        from skdp.cluster.friendly._road import parts_for
 
         road = replace(curator.budget, amount=curator.budget.amount * FRIENDLY)
         enough = partial(

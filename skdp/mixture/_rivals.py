@@ -150,7 +150,7 @@ def log_density(frame, Q):
     components is looked up in a table.
     """
     logits = [
-        w - 0.5 * fold(np.square(z))
+        w - 0.5 * fold(np.square(z).T)
         for w, z in zip(frame.log_weights, frame.whitened(Q), strict=True)
     ]
     top = logits[0]

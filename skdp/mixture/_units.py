@@ -5,11 +5,12 @@ import math
 import numpy as np
 
 from skdp.accounting import Step
-from skdp.chunks import MappedRows
+from skdp.chunks._rows import MappedRows
 from skdp.location._locate import draw_sample
 from skdp.mechanisms import finite_rows
 from skdp.mechanisms._exact import sqrt_up
-from skdp.scales import RING_SENSITIVITY_SQUARED, LogBins, count_rows, read_scale, ring_blocks
+from skdp.scales import LogBins, count_rows, read_scale
+from skdp.scales._ring import RING_SENSITIVITY_SQUARED, ring_blocks
 
 __all__ = ["UnitRows", "column_units", "in_units", "unit_steps"]
 
@@ -42,9 +43,9 @@ class UnitRows(MappedRows):
 
     Notes
     -----
-    **Privacy**: entry by entry, see :class:`skdp.chunks.MappedRows`. Powers of two change no digit;
-    what overflows becomes the largest entry that is read, and a row with NaN or infinity stays
-    absent.
+    **Privacy**: entry by entry, see :class:`skdp.chunks._rows.MappedRows`. Powers of two change no
+    digit; what overflows becomes the largest entry that is read, and a row with NaN or infinity
+    stays absent.
     """
 
     def __init__(self, rows, units):

@@ -11,7 +11,7 @@ from skdp.model_selection._candidates import corners, kinds_of, model_of
 from skdp.model_selection._curator import SearchCurator
 from skdp.model_selection._runs import Runs, Table
 from skdp.model_selection._scorers import as_numbers
-from skdp.rowwise import made_up_rows
+from skdp.rowwise._made_up import made_up_rows
 
 __all__ = ["dry_run"]
 

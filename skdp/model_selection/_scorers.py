@@ -14,7 +14,7 @@ from skdp.exceptions import PlanError
 from skdp.mechanisms import row_norms
 from skdp.mechanisms._exact import sqrt_up
 from skdp.model_selection._densities import is_mixture, mixture_log_density
-from skdp.rowwise import each_row
+from skdp.rowwise._map import each_row
 from skdp.scales import LogBins, read_scale
 
 __all__ = [
@@ -53,6 +53,15 @@ class RowScorer:
     sum by at most the range. Assumed: it has no memory of earlier calls, does not reach for data
     by another way, publishes nothing (it is called in every run: one line printed per call tells
     the number of runs, and of held-out rows), and works alike in every call.
+
+    Examples
+    --------
+    >>> from skdp import PrivateMean, PrivateSearchCV
+    >>> from skdp.model_selection import RowScorer
+    >>> near = RowScorer(lambda model, x, y: -abs(x - model.location_).max(), low=-3.0, high=0.0)
+    >>> search = PrivateSearchCV(PrivateMean(), {"method": ["auto", "friendly"]}, scoring=near)
+    >>> search.plan().problems
+    ()
     """
 
     function: Callable
@@ -93,6 +102,13 @@ class AccuracyScorer(RowScorer):
 
     A :class:`RowScorer` whose ``function`` compares prediction and target, with ``low`` 0,
     ``high`` 1 and ``uses_target`` True.
+
+    Examples
+    --------
+    >>> from skdp.model_selection import AccuracyScorer
+    >>> scorer = AccuracyScorer()
+    >>> scorer.low, scorer.high, scorer.uses_target
+    (0.0, 1.0, True)
     """
 
     function: Callable = _correct
@@ -115,6 +131,16 @@ class DistanceScorer:
         Public distance from which on a row counts as not represented. By default it is found
         privately, once, before the runs: nine rows in ten are nearer to a centre of a reference
         model, the first candidate.
+
+    Examples
+    --------
+    >>> from skdp import FriendlyCoreKMeans, PrivateSearchCV
+    >>> from skdp.model_selection import DistanceScorer
+    >>> search = PrivateSearchCV(
+    ...     FriendlyCoreKMeans(n_clusters=2), {"n_init": [1, 2]}, scoring=DistanceScorer(scale=5.0)
+    ... )
+    >>> search.plan().problems
+    ()
     """
 
     scale: float | None = None
@@ -158,6 +184,15 @@ class LogDensityScorer:
     ----------
     span : float, default=5.0
         The log-density of a row counts from ``-span`` to ``span`` beyond that of the reference.
+
+    Examples
+    --------
+    >>> from skdp import PrivateGMM, PrivateSearchCV
+    >>> from skdp.model_selection import LogDensityScorer
+    >>> scorer = LogDensityScorer(span=3.0)
+    >>> search = PrivateSearchCV(PrivateGMM(), {"n_components": [1, 2]}, scoring=scorer)
+    >>> search.plan().problems
+    ()
     """
 
     span: float = 5.0

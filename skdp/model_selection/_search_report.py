@@ -67,6 +67,17 @@ class SearchReport:
         Steps without a plan, whose cost is not known here.
     seeded : bool, default=False
         Whether noise came from a seed; then there is no guarantee.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.model_selection import GridSearchCV
+    >>> from skdp import LloydKMeans, search_report
+    >>> X = np.random.default_rng(0).uniform(size=(3000, 2))
+    >>> search = GridSearchCV(LloydKMeans(radius=2.0), {"n_clusters": [2, 3]}, cv=2)
+    >>> report = search_report(search.fit(X))
+    >>> report.charged.epsilon > report.budget.epsilon
+    True
     """
 
     search: str

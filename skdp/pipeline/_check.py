@@ -4,7 +4,8 @@ from html import escape
 
 from skdp._estimator import PrivateEstimator
 from skdp.accounting import basic_composition, group_epsilon
-from skdp.contracts import BoundedStatistic, Core, chain_problems, contract_of, parts_of
+from skdp.contracts import BoundedStatistic, Core, contract_of
+from skdp.contracts._chain import chain_problems, parts_of
 from skdp.pipeline._tree import spending, unfold
 
 __all__ = ["PipelineCheck", "check_pipeline"]
@@ -19,6 +20,14 @@ class PipelineCheck(list):
         Each with the way out.
     cost : str
         What a fit costs in all.
+
+    Examples
+    --------
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from skdp import PrivateMean, check_pipeline
+    >>> len(check_pipeline(make_pipeline(StandardScaler(), PrivateMean())))
+    1
     """
 
     def __init__(self, problems, cost):

@@ -5,7 +5,7 @@ from functools import partial
 from sklearn.base import clone
 
 import skdp
-from skdp.contracts import parts_of
+from skdp.contracts._chain import parts_of
 from skdp.contracts._row_wise import qualified
 
 __all__ = ["private_steps"]

@@ -7,7 +7,8 @@ from numbers import Real
 from skdp._grant import Grant
 from skdp._render import table_html
 from skdp.accounting import Budget, Plan, PrivacyLedger, Step, mixed_budget, part_of
-from skdp.contracts import Rows, chain_problems, contract_of, parts_of
+from skdp.contracts import Rows, contract_of
+from skdp.contracts._chain import chain_problems, parts_of
 from skdp.exceptions import PlanError
 from skdp.pipeline._tree import is_inside, prepared, spending, unfold
 
@@ -34,6 +35,13 @@ class PipelinePlan(Plan):
         As for a Plan.
     lines : tuple of Split
         All steps in order; those that spend have a share.
+
+    Examples
+    --------
+    >>> from skdp import PrivateMean, PrivateStandardScaler, make_private_pipeline
+    >>> plan = make_private_pipeline(PrivateStandardScaler(), PrivateMean()).plan()
+    >>> len(plan.lines), plan.problems
+    (2, ())
     """
 
     lines: tuple = ()

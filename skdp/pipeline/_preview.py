@@ -8,10 +8,11 @@ from skdp._config import config_context
 from skdp._curator import rehearsal_curator
 from skdp._estimator import PrivateEstimator
 from skdp._threads import quiet
-from skdp.contracts import BoundedStatistic, contract_of, parts_of
+from skdp.contracts import BoundedStatistic, contract_of
+from skdp.contracts._chain import parts_of
 from skdp.denoising import Denoiser
 from skdp.pipeline._run import mapped, run
-from skdp.rowwise import made_up_rows
+from skdp.rowwise._made_up import made_up_rows
 
 __all__ = ["preview", "rehearse"]
 

@@ -6,11 +6,12 @@ from scipy import sparse
 from skdp._compat import output_config, safe_indexing
 from skdp._estimator import PrivateEstimator
 from skdp._grant import without
-from skdp.contracts import BoundedStatistic, Core, Released, contract_of, parts_of
+from skdp.contracts import BoundedStatistic, Core, Released, contract_of
+from skdp.contracts._chain import parts_of
 from skdp.denoising._parameter import fit_denoiser
 from skdp.pipeline._tree import spending, unfold
 from skdp.preprocessing._sensitivity_preprocessor import BoundedValues, SensitivityPreprocessor
-from skdp.rowwise import made_up_rows
+from skdp.rowwise._made_up import made_up_rows
 
 __all__ = ["mapped", "run"]
 

@@ -3,8 +3,8 @@
 from sklearn.base import clone
 
 from skdp._estimator import PrivateEstimator
-from skdp.contracts import parts_of
-from skdp.rowwise import by_rows
+from skdp.contracts._chain import parts_of
+from skdp.rowwise._known import by_rows
 
 __all__ = ["is_inside", "prepared", "spending", "unfold"]
 

@@ -13,13 +13,8 @@ from skdp._local import Local
 from skdp._pieces import source_for
 from skdp.accounting import Budget, Plan
 from skdp.contracts import Contract, Core, Rows
-from skdp.friendly import (
-    DistancePredicate,
-    LocalCore,
-    friendly_core,
-    friendly_core_plan,
-    row_bound,
-)
+from skdp.friendly import DistancePredicate, LocalCore, friendly_core, friendly_core_plan
+from skdp.friendly._core import row_bound
 from skdp.location._friendly import find_friend_radius, friend_radius_steps
 from skdp.preprocessing._row_set import RowSet
 
@@ -52,6 +47,9 @@ class FriendlyCoreFilter(OneToOneFeatureMixin, TransformerMixin, PrivateEstimato
         Privacy parameter, > 0, of the filter.
     delta : float, default=1e-6
         Privacy parameter in (0, 1); choose it well below one over the number of rows.
+    n_jobs : int, default=None
+        Threads that share the rows; the result is the same for any number. None is 1 unless within
+        :func:`joblib.parallel_config`, -1 all cores.
     random_state : int, RandomState instance or None, default=None
         None draws noise from the operating system. Anything else makes the result reproducible
         and not private: for tests and documentation.
@@ -117,6 +115,7 @@ class FriendlyCoreFilter(OneToOneFeatureMixin, TransformerMixin, PrivateEstimato
         level=0.5,
         epsilon=1.0,
         delta=1e-6,
+        n_jobs=None,
         random_state=None,
         ledger=None,
     ):
@@ -125,6 +124,7 @@ class FriendlyCoreFilter(OneToOneFeatureMixin, TransformerMixin, PrivateEstimato
         self.level = level
         self.epsilon = epsilon
         self.delta = delta
+        self.n_jobs = n_jobs
         self.random_state = random_state
         self.ledger = ledger
 

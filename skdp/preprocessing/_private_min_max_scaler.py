@@ -28,6 +28,9 @@ class PrivateMinMaxScaler(ExtremesMixin, Scaler):
         Privacy parameter, > 0.
     delta : float, default=1e-6
         Privacy parameter in [0, 1); 0 is pure differential privacy, by Laplace noise.
+    n_jobs : int, default=None
+        Threads that share the rows; the result is the same for any number. None is 1 unless within
+        :func:`joblib.parallel_config`, -1 all cores.
     random_state : int, RandomState instance or None, default=None
         None draws noise from the operating system. Anything else makes the result reproducible
         and not private: for tests and documentation.
@@ -84,6 +87,7 @@ class PrivateMinMaxScaler(ExtremesMixin, Scaler):
         clip=False,
         epsilon=1.0,
         delta=1e-6,
+        n_jobs=None,
         random_state=None,
         ledger=None,
     ):
@@ -91,6 +95,7 @@ class PrivateMinMaxScaler(ExtremesMixin, Scaler):
         self.clip = clip
         self.epsilon = epsilon
         self.delta = delta
+        self.n_jobs = n_jobs
         self.random_state = random_state
         self.ledger = ledger
 

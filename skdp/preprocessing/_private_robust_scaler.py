@@ -10,7 +10,7 @@ from skdp.location._column_noise import check_strength, column_budget
 from skdp.location._public import bounds_vectors
 from skdp.location._rank_release import rank_plan_steps, release_quantiles
 from skdp.preprocessing._scaler import Scaler
-from skdp.sensitivity import release_mechanism
+from skdp.sensitivity._bounded import release_mechanism
 
 __all__ = ["PrivateRobustScaler"]
 
@@ -44,6 +44,9 @@ class PrivateRobustScaler(Scaler):
     bounds : (low, high), default=None
         Public: each a number or one per column; entries beyond count as the nearer bound, and
         quantiles are inside. Must not be computed from X.
+    n_jobs : int, default=None
+        Threads that share the rows; the result is the same for any number. None is 1 unless within
+        :func:`joblib.parallel_config`, -1 all cores.
     random_state : int, RandomState instance or None, default=None
         None draws noise from the operating system. Anything else makes the result reproducible
         and not private: for tests and documentation.
@@ -105,6 +108,7 @@ class PrivateRobustScaler(Scaler):
         epsilon=1.0,
         delta=1e-6,
         bounds=None,
+        n_jobs=None,
         random_state=None,
         ledger=None,
     ):
@@ -115,6 +119,7 @@ class PrivateRobustScaler(Scaler):
         self.epsilon = epsilon
         self.delta = delta
         self.bounds = bounds
+        self.n_jobs = n_jobs
         self.random_state = random_state
         self.ledger = ledger
 

@@ -31,6 +31,9 @@ class PrivateStandardScaler(Scaler):
         Public: numbers, or one per column, that the entries lie between; others are clipped to
         them. Saves every search: one release tells means and variances.
         Must not be computed from X.
+    n_jobs : int, default=None
+        Threads that share the rows; the result is the same for any number. None is 1 unless within
+        :func:`joblib.parallel_config`, -1 all cores.
     random_state : int, RandomState instance or None, default=None
         None draws noise from the operating system. Anything else makes the result reproducible
         and not private: for tests and documentation.
@@ -92,6 +95,7 @@ class PrivateStandardScaler(Scaler):
         epsilon=1.0,
         delta=1e-6,
         bounds=None,
+        n_jobs=None,
         random_state=None,
         ledger=None,
     ):
@@ -100,6 +104,7 @@ class PrivateStandardScaler(Scaler):
         self.epsilon = epsilon
         self.delta = delta
         self.bounds = bounds
+        self.n_jobs = n_jobs
         self.random_state = random_state
         self.ledger = ledger
 

@@ -9,16 +9,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from skdp._compat import HasMethods, StrOptions, fit_context, safe_indexing
 from skdp._row_methods import NamesOutMixin
 from skdp.contracts import Contract, Rows
-from skdp.rowwise import (
-    MIXES,
-    SAME,
-    column_kind,
-    form_of,
-    made_up_rows,
-    map_rows,
-    maps_rows_at_once,
-    probe,
-)
+from skdp.rowwise._form import form_of
+from skdp.rowwise._known import maps_rows_at_once
+from skdp.rowwise._lint import MIXES, SAME, probe
+from skdp.rowwise._made_up import column_kind, made_up_rows
+from skdp.rowwise._map import map_rows
 
 __all__ = ["PublicFit"]
 

@@ -8,7 +8,10 @@ from skdp._compat import StrOptions, fit_context
 from skdp._numbers import PlainNumbers
 from skdp._row_methods import NamesOutMixin
 from skdp.contracts import Contract, Rows
-from skdp.rowwise import MIXES, SAME, form_of, made_up_rows, map_rows, probe
+from skdp.rowwise._form import form_of
+from skdp.rowwise._lint import MIXES, SAME, probe
+from skdp.rowwise._made_up import made_up_rows
+from skdp.rowwise._map import map_rows
 
 __all__ = ["RowMap"]
 

@@ -26,7 +26,7 @@ class RowSet:
             list.__add__,
             lambda start, stop: np.flatnonzero(mask[start:stop]),
         )
-        self._members = np.unique(np.concatenate(parts))
+        self._members = np.sort(np.concatenate(parts))
 
     def holds(self, X):
         """Tell for each row of X whether it is a member, bit for bit."""

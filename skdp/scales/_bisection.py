@@ -52,7 +52,7 @@ def private_median(Z, curator, *, share, label):
 def _ordered(x):
     """Map floats to integers of the same order (the sign bit flipped, negatives reversed)."""
     bits = np.ascontiguousarray(x, dtype=np.float64).view(np.uint64)
-    return np.where(bits & _SIGN, ~bits, bits | _SIGN)
+    return bits ^ ((bits.view(np.int64) >> 63).view(np.uint64) | _SIGN)
 
 
 def _float(order):

@@ -33,6 +33,14 @@ class LogBins:
     **Privacy**: a value falls into one bin, and NaN into none. So a histogram with one value per
     row has sensitivity 1 (l1 and l2, add or remove one row). The bin is found by frexp and
     comparisons with constants, so it is a function of the value alone.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.scales import LogBins
+    >>> bins = LogBins(1, low=0, high=4)  # below 1; [1, 2), [2, 4), [4, 8), [8, 16); from 16 on
+    >>> bins.counts(np.array([0.0, 1.0, 3.0, 3.5, 100.0])).tolist()
+    [1, 1, 2, 0, 0, 1]
     """
 
     per_octave: int
@@ -106,6 +114,16 @@ class Reading(NamedTuple):
         below which all lie that stand out.
     bulk : float
         The same, but 0.0 where most are zeros.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.scales import LogBins, read_scale
+    >>> bins = LogBins(1, low=-8, high=8)
+    >>> counts = bins.counts(np.random.default_rng(0).uniform(size=1000))
+    >>> reading = read_scale(counts, 1.0, 1000, bins)
+    >>> reading.seen, reading.scale
+    (True, 1.0)
     """
 
     seen: bool

@@ -1,13 +1,10 @@
 """Sensitivity preprocessing: bounded statistics of unbounded data."""
 
 from skdp.sensitivity._bounded import (
-    STATISTICS,
     BoundedRelease,
     BoundedValue,
-    bounded_column,
     bounded_statistic,
     release_bounded,
-    release_mechanism,
 )
 from skdp.sensitivity._personal import (
     PersonalBudgets,
@@ -16,15 +13,10 @@ from skdp.sensitivity._personal import (
     personal_laplace,
     personal_select,
 )
-from skdp.sensitivity._personal_groups import (
-    PersonalStatistic,
-    personal_median,
-    personal_statistic,
-)
+from skdp.sensitivity._personal_groups import PersonalStatistic, personal_median, personal_statistic
 from skdp.sensitivity._windows import Quantile, TrimmedMean, WinsorisedMean
 
 __all__ = [
-    "STATISTICS",
     "BoundedRelease",
     "BoundedValue",
     "PersonalBudgets",
@@ -34,12 +26,10 @@ __all__ = [
     "Quantile",
     "TrimmedMean",
     "WinsorisedMean",
-    "bounded_column",
     "bounded_statistic",
     "personal_laplace",
     "personal_median",
     "personal_select",
     "personal_statistic",
     "release_bounded",
-    "release_mechanism",
 ]

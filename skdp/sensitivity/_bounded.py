@@ -14,28 +14,30 @@ from skdp.sensitivity._closed import (
     bounded_range,
     bounded_sum,
 )
-from skdp.sensitivity._grid import Grid, integer_column
+from skdp.sensitivity._grid import Grid, gathered_columns
+from skdp.sensitivity._mean import bounded_mean
 from skdp.sensitivity._path import bounded_ordered
 from skdp.sensitivity._spread import StandardDeviation, SumOfSquares, Variance, bounded_spread
-from skdp.sensitivity._windows import Mean, Midrange
+from skdp.sensitivity._windows import Midrange
 
 __all__ = [
     "STATISTICS",
     "BoundedRelease",
     "BoundedValue",
     "bounded_column",
+    "bounded_columns",
     "bounded_statistic",
     "release_bounded",
     "release_mechanism",
 ]
 
 BITS = 10  # a sensitivity is 2^10 grid units, for squares and sums 2^20
+AT_ONCE = 8  # columns that are gathered in one pass
 ROOT_BITS = 6  # entries for a standard deviation are that much coarser than itself
 
-ORDERED = {"mean": Mean(), "midrange": Midrange()}
-CLOSED = {"median": bounded_median, "max": bounded_max, "min": bounded_min}
+EXTREMES = {"max": bounded_max, "min": bounded_min}
 SQUARES = {"variance": Variance(), "sum_of_squares": SumOfSquares()}
-STATISTICS = (*ORDERED, *CLOSED, "sum", "range", "std", *SQUARES)
+STATISTICS = ("mean", "midrange", "median", *EXTREMES, "sum", "range", "std", *SQUARES)
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,13 @@ class BoundedValue:
     unit, origin : float
         Public: the statistic is ``origin + unit * value``.
     statistic : str
+
+    Examples
+    --------
+    >>> from skdp.sensitivity import bounded_statistic
+    >>> value = bounded_statistic([1.0, 2.0, 3.0, 1e9], "median", sensitivity=0.5)
+    >>> value.sensitivity * value.unit
+    0.5
     """
 
     value: int = field(repr=False)
@@ -74,6 +83,17 @@ class BoundedRelease(NamedTuple):
     scales : ndarray of shape (k,)
         Standard deviations (Gaussian) or scales (Laplace) of the noise.
     law : {"gaussian", "laplace"}
+
+    Examples
+    --------
+    >>> from skdp.audit import CannedCurator
+    >>> from skdp.base import Budget, Plan, Step
+    >>> from skdp.sensitivity import bounded_statistic, release_bounded
+    >>> curator = CannedCurator(Plan(Budget.pure(1.0), (Step("mean", "laplace"),)))
+    >>> value = bounded_statistic([1.0, 2.0, 3.0], "median", sensitivity=0.5)
+    >>> release = release_bounded([value], curator, share=1, label="mean")
+    >>> release.law, release.scales.round(2).tolist()
+    ('laplace', [0.5])
     """
 
     values: np.ndarray
@@ -142,7 +162,33 @@ def bounded_column(rows, column, statistic, *, sensitivity, center=0.0):
     -------
     bounded : BoundedValue
     """
-    return _bounded(lambda grid: integer_column(rows, grid, column), statistic, sensitivity, center)
+    one = bounded_columns(rows, [column], [statistic], sensitivity=[sensitivity], center=[center])
+    return one[0]
+
+
+def bounded_columns(rows, columns, statistics, *, sensitivity, center):
+    """Return :func:`bounded_column` of k columns, which may repeat, in few passes over the table.
+
+    Parameters
+    ----------
+    rows : ArrayRows
+        Eight numbers of each are held at once.
+    columns : sequence of int of length k
+    statistics, sensitivity, center : sequences of length k
+
+    Returns
+    -------
+    values : list of BoundedValue
+    """
+    values, each = [None] * len(columns), sorted(set(columns))
+    for start in range(0, len(each), AT_ONCE):
+        together = each[start : start + AT_ONCE]
+        table = dict(zip(together, gathered_columns(rows, together), strict=True))
+        for i in (i for i, column in enumerate(columns) if column in table):
+            values[i] = bounded_statistic(
+                table[columns[i]], statistics[i], sensitivity=sensitivity[i], center=center[i]
+            )
+    return values
 
 
 def release_bounded(values, curator, *, share, label):
@@ -207,22 +253,27 @@ def _bounded(integers, statistic, sensitivity, center):
     fine = 2**BITS
     if name in SQUARES:
         grid = Grid(center, math.sqrt(D) / fine, bits=31)
-        s = _sorted(integers(grid))
-        g = bounded_spread(s, SQUARES[name], sensitivity=fine**2)
+        g = bounded_spread(integers(grid), SQUARES[name], sensitivity=fine**2)
         return BoundedValue(g, fine**2, D / fine**2, 0.0, name)
     if name == "std":
         grid = Grid(center, D / fine * 2**ROOT_BITS, bits=31)
-        s = _sorted(integers(grid))
-        g = bounded_spread(s, StandardDeviation(ROOT_BITS), sensitivity=fine)
+        g = bounded_spread(integers(grid), StandardDeviation(ROOT_BITS), sensitivity=fine)
         return BoundedValue(g, fine, D / fine, 0.0, name)
     grid = Grid(center, D / fine)
+    if name in EXTREMES:
+        g = EXTREMES[name](integers(grid), sensitivity=fine, center=0)
+        return BoundedValue(g, fine, grid.unit, grid.origin, name)
+    if name == "mean":
+        g = bounded_mean(integers(grid), sensitivity=fine, center=0)
+        return BoundedValue(g, fine, grid.unit, grid.origin, name)
     s = _sorted(integers(grid))
     if name == "range":
         return BoundedValue(bounded_range(s, sensitivity=fine), fine, grid.unit, 0.0, name)
-    if name in CLOSED:
-        g = CLOSED[name](s, sensitivity=fine, center=0)
+    if name == "median":
+        g = bounded_median(s, sensitivity=fine, center=0)
     else:
-        g = bounded_ordered(s, ORDERED.get(name, statistic), sensitivity=fine, center=0)
+        statistic = Midrange() if name == "midrange" else statistic
+        g = bounded_ordered(s, statistic, sensitivity=fine, center=0)
     return BoundedValue(g, fine, grid.unit, grid.origin, name)
 
 

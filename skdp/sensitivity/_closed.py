@@ -1,14 +1,17 @@
 """Sensitivity preprocessing of median, maximum, minimum, range and sum in closed form.
 
-All functions take ``s``, a sorted ndarray of n int64 of magnitude at most 2^53, a ``sensitivity``
+All functions take ``s``, an ndarray of n int64 of magnitude at most 2^53, a ``sensitivity``
 D, an int >= 0 (but for the median at most 2^60 / n), and a public int ``center`` c, the value for
-no rows. They return an int g in the same units, which is private.
+no rows. They return an int g in the same units, which is private. For median and range ``s`` is
+sorted; for maximum and minimum it is in any order, which they may change.
 
 **Privacy** (add or remove one row): g is the value of the general recursion
 (:func:`skdp.sensitivity.published.bounded_function`), hence moves by at most D.
 """
 
 import numpy as np
+
+from skdp.sensitivity._ends import sorted_ends
 
 __all__ = ["bounded_max", "bounded_median", "bounded_min", "bounded_range", "bounded_sum"]
 
@@ -59,20 +62,26 @@ def bounded_max(s, *, sensitivity, center):
     the threshold grows. So it drops B maxima, while the threshold t lies below ``y_b + b D``
     (y descending), and ends with c >= t + D (n - 2 B): g is the largest t for which some B allows
     that, max_B min(c + (2 B - n) D, min_{b < B} y_b + b D).
+
+    With K D >= y_0 - y_{n-1} no b >= K makes the inner minimum less, as y_b + b D >= y_0 then: of
+    all B >= K the last is the best, and only the order of the K largest is of matter.
     """
     n, D, c = len(s), int(sensitivity), int(center)
     if n == 0:
         return c
-    b = np.arange(n) * D
-    lowest = np.minimum.accumulate(s[::-1] + b)
+    width = int(s.max()) - int(s.min())
+    _, y = sorted_ends(s, min(n, -(-width // D) + 1) if D else n)
+    b = np.arange(len(y)) * D
+    lowest = np.minimum.accumulate(y[::-1] + b)
+    last = min(c + n * D, int(lowest[-1]))
     b *= 2
     b += c + (2 - n) * D
-    return max(c - n * D, int(np.max(np.minimum(b, lowest, out=lowest))))
+    return max(c - n * D, last, int(np.max(np.minimum(b, lowest, out=lowest))))
 
 
 def bounded_min(s, *, sensitivity, center):
     """Return the preprocessed minimum, the mirror image of :func:`bounded_max`."""
-    return -bounded_max(-s[::-1], sensitivity=sensitivity, center=-int(center))
+    return -bounded_max(-s, sensitivity=sensitivity, center=-int(center))
 
 
 def bounded_range(s, *, sensitivity, center=0):

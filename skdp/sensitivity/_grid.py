@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from skdp.chunks import map_merge
-from skdp.mechanisms import finite_rows
+from skdp.chunks._strips import strips
 
-__all__ = ["Grid", "integer_column"]
+__all__ = ["Grid", "gathered_columns"]
 
 SMALLEST, LARGEST = 2.0**-900, 2.0**900
 
@@ -69,22 +69,19 @@ class Grid:
         return self.origin + np.asarray(k, dtype=np.float64) * self.unit
 
 
-def integer_column(rows, grid, column):
-    """Return the integers of one column of a table. Private.
+def gathered_columns(rows, columns):
+    """Return columns of a table. Private.
 
     Parameters
     ----------
     rows : ArrayRows
-    grid : Grid
-    column : int
+    columns : sequence of int of length k
 
     Returns
     -------
-    k : ndarray of int64 of shape (number of finite rows,)
+    x : ndarray of float64 of shape (k, number of finite rows)
         Rows that hold NaN or infinity in any column are absent.
     """
-
-    def statistic(start, block):
-        return [grid.integers(block[finite_rows(block), column])]
-
-    return np.concatenate(map_merge(rows, statistic, list.__add__))
+    none = np.empty((len(columns), 0))
+    parts = map_merge(rows, lambda start, block: list(strips(block, columns)), list.__add__)
+    return np.concatenate([none, *parts], axis=1)

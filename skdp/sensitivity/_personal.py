@@ -41,6 +41,12 @@ class PersonalBudgets:
     ------
     ValueError
         If an epsilon is below a thousandth of the largest: its rows would count for nothing.
+
+    Examples
+    --------
+    >>> from skdp.sensitivity import PersonalBudgets
+    >>> PersonalBudgets((0.1, 0.5, 1.0)).parts
+    (1, 5, 10)
     """
 
     epsilons: tuple
@@ -86,6 +92,17 @@ class PersonalRelease:
     guarantees : tuple of K Fractions
         Adding or removing one row of group k changes the probability of no outcome by more than a
         factor e^guarantees[k].
+
+    Examples
+    --------
+    >>> from skdp.audit import CannedCurator
+    >>> from skdp.base import Plan, Step
+    >>> from skdp.sensitivity import PersonalBudgets, personal_laplace
+    >>> budgets = PersonalBudgets((0.1, 1.0))
+    >>> curator = CannedCurator(Plan(budgets.budget(), (Step("sum", "laplace"),)))
+    >>> release = personal_laplace([7], budgets, curator, step=1, share=1, label="sum")
+    >>> [float(epsilon) for epsilon in release.guarantees]
+    [0.1, 1.0]
     """
 
     value: np.ndarray
@@ -110,6 +127,17 @@ class PersonalReport:
     -----
     **Privacy**: pure guarantees of releases add up, for every group by itself, also if later
     releases depend on earlier ones. Two rows of groups k and l added or removed together: the sum.
+
+    Examples
+    --------
+    >>> from skdp.audit import CannedCurator
+    >>> from skdp.base import Plan, Step
+    >>> from skdp.sensitivity import PersonalBudgets, PersonalReport, personal_laplace
+    >>> budgets = PersonalBudgets((0.1, 1.0))
+    >>> curator = CannedCurator(Plan(budgets.budget(), (Step("sum", "laplace"),)))
+    >>> release = personal_laplace([7], budgets, curator, step=1, share=1, label="sum")
+    >>> [float(epsilon) for epsilon in PersonalReport(budgets, (release,)).guarantees()]
+    [0.1, 1.0]
     """
 
     budgets: PersonalBudgets

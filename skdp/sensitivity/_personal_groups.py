@@ -23,6 +23,19 @@ class PersonalStatistic:
         Public weights of the groups.
     release : PersonalRelease
         With the guarantee of every group.
+
+    Examples
+    --------
+    >>> from skdp.audit import CannedCurator
+    >>> from skdp.base import Plan, Step
+    >>> from skdp.sensitivity import PersonalBudgets, personal_statistic
+    >>> budgets = PersonalBudgets((0.1, 1.0))
+    >>> curator = CannedCurator(Plan(budgets.budget(), (Step("mean", "laplace"),)))
+    >>> groups = [[1.0, 2.0, 3.0], [2.0, 2.5, 3.0]]
+    >>> public = {"sizes": (3, 3), "radius": 10.0, "label": "mean"}
+    >>> found = personal_statistic(groups, "mean", budgets, curator, **public)
+    >>> found.noise_scale > 0, found.weights.shape
+    (True, (2,))
     """
 
     estimate: float

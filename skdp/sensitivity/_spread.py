@@ -63,7 +63,7 @@ def bounded_spread(s, statistic, *, sensitivity, center=0):
     Parameters
     ----------
     s : ndarray of int64 of shape (n,)
-        Sorted, of magnitude at most 2^31; n < 2^30.
+        In any order, of magnitude at most 2^31; n < 2^30. Ordered in place, as far as need be.
     statistic : Variance, StandardDeviation or SumOfSquares
     sensitivity : int, >= 0
         In units of the statistic.

@@ -87,6 +87,12 @@ class Quantile:
     ----------
     p : float or Fraction in [0, 1]
         The nearest fraction with a denominator of at most 10^6 is taken.
+
+    Examples
+    --------
+    >>> from skdp.sensitivity import Quantile, bounded_statistic
+    >>> bounded_statistic([1.0, 2.0, 3.0], Quantile(0.25), sensitivity=1.0).statistic
+    'Quantile(p=Fraction(1, 4))'
     """
 
     p: float | Fraction
@@ -117,6 +123,13 @@ class TrimmedMean:
     ----------
     alpha : float or Fraction in [0, 1/2)
         The nearest fraction with a denominator of at most 10^6 is taken.
+
+    Examples
+    --------
+    >>> from skdp.sensitivity import TrimmedMean, bounded_statistic
+    >>> value = bounded_statistic([1.0, 2.0, 3.0, 1e9], TrimmedMean(0.25), sensitivity=1.0)
+    >>> round(value.origin + value.unit * value.value, 2)
+    2.5
     """
 
     alpha: float | Fraction
@@ -147,6 +160,13 @@ class WinsorisedMean(TrimmedMean):
     Parameters
     ----------
     alpha : float or Fraction in [0, 1/2)
+
+    Examples
+    --------
+    >>> from skdp.sensitivity import WinsorisedMean, bounded_statistic
+    >>> value = bounded_statistic([1.0, 2.0, 3.0, 1e9], WinsorisedMean(0.25), sensitivity=1.0)
+    >>> round(value.origin + value.unit * value.value, 2)
+    2.5
     """
 
     def total(self, data, i, j):

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from skdp import accounting
 from skdp.accounting import Budget, PrivacyLedger, mixed_budget, part_of
-from skdp.mechanisms import SeededEntropy, ball_sum, exponential_choice, rounded_gaussian
+from skdp.mechanisms import ball_sum, exponential_choice, rounded_gaussian
+from skdp.mechanisms._entropy import SeededEntropy
 from skdp.mechanisms._exact import as_fraction, exact, is_exact, sqrt_down, sqrt_up
 from skdp.mechanisms._repeats import draw_candidates, trials_of
 

@@ -35,11 +35,12 @@ def case(name):
 
 
 LATE = ("search over a pipeline", "texts first", "nested")
+ONCE = (*LATE, "public first")  # like the other map of scikit-learn
 
 
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(n, marks=[pytest.mark.slow] if n in LATE else []) for n in COMPOSED],
+    [pytest.param(n, marks=[pytest.mark.slow] if n in ONCE else []) for n in COMPOSED],
 )
 def test_the_layers_on_few_tables(name):
     estimator, X = case(name)

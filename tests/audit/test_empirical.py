@@ -60,22 +60,14 @@ MORE_PAIRS = {
 }
 
 
-SOME_PAIRS = ("one row or none",)  # by default
-
-
 def audit_pair(params, X, **options):
     # a center and radius are public: the pair is then as far apart as the claim allows
     with skdp.config_context(invalid_rows="ignore"):
         return audit(PrivateMean(delta=0.05, **params), X[:-1], X, **options)
 
 
-@pytest.mark.parametrize(
-    "pair",
-    [
-        pytest.param(pair, marks=() if pair in SOME_PAIRS else pytest.mark.slow)
-        for pair in WORST_PAIRS
-    ],
-)
+@pytest.mark.slow  # by default the mean is audited beside the planted faults
+@pytest.mark.parametrize("pair", WORST_PAIRS)
 def test_private_mean_on_its_worst_pairs(pair):
     params, X = WORST_PAIRS[pair]
     report = audit_pair({"epsilon": 1.0, **params}, X, n_runs=1000, **SURE)
@@ -139,7 +131,13 @@ LAWS = {
 }
 
 
-@pytest.mark.parametrize("law", LAWS)
+def laws(*some):
+    """Return a mark for all laws, of which some are tried by default."""
+    marks = {law: () if law in some else pytest.mark.slow for law in LAWS}
+    return pytest.mark.parametrize("law", [pytest.param(law, marks=marks[law]) for law in LAWS])
+
+
+@laws("mixed")
 def test_toys_that_keep_their_claim_pass(law):
     report = audit(Toy(**{"law": law} | LAWS[law]), *PAIR, n_runs=1000, **SURE)
     assert report.passed, report
@@ -147,12 +145,13 @@ def test_toys_that_keep_their_claim_pass(law):
 
 
 # Over seeds, caught with probability above 0.99 each (measured: see the slow test below).
-@pytest.mark.parametrize("law", LAWS)
+@laws("laplace")  # a planted fault is the same for Gaussian noise
 def test_half_the_noise_is_caught(law):
     report = audit(Toy(**{"law": law, "fault": 2.0} | LAWS[law]), *PAIR, random_state=0)
     assert not report.passed, report
 
 
+@pytest.mark.slow  # a planted fault is the same by default
 def test_half_the_noise_behind_an_honest_looking_claim_is_caught():
     class Half(Curator):
         def _noisy(self, value, law, scale, rows=None, parts=None):
@@ -263,7 +262,10 @@ NESTED = {
 
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(name, marks=pytest.mark.slow if name == "nested" else ()) for name in NESTED],
+    [
+        pytest.param(name, marks=pytest.mark.slow if name in ("map first", "nested") else ())
+        for name in NESTED
+    ],
 )
 def test_the_default_statistic_looks_into_steps(name):
     fitted = clone(NESTED[name]).fit(np.ones((9, 2)))

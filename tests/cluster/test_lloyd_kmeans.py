@@ -135,6 +135,7 @@ def test_starts_are_public_and_spread():
     assert not np.array_equal(spread, spread_points(7, 2, 1))
 
 
+@pytest.mark.slow  # the layers of all estimators are there by default
 @seeded
 @pytest.mark.parametrize("delta", [0, 1e-6])
 def test_audits_find_nothing(delta):

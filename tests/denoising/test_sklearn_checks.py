@@ -1,4 +1,4 @@
-"""scikit-learn's own checks of the denoisers and of PrivateHistogram."""
+"""scikit-learn's own checks of the denoisers."""
 
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -8,7 +8,6 @@ from skdp.denoising import (
     BayesDenoiser,
     GraphWaveletDenoiser,
     JamesSteinDenoiser,
-    PrivateHistogram,
     SoftThresholdDenoiser,
     TrendFilterDenoiser,
 )
@@ -22,8 +21,6 @@ ESTIMATORS = [
     AutoDenoiser(noise_scale=1.0),
     GraphWaveletDenoiser(noise_scale=1.0, n_trees=1),
     TrendFilterDenoiser(noise_scale=1.0, penalty=1.0),
-    PrivateHistogram(),
-    PrivateHistogram(epsilon=1e4, noise="gaussian"),
 ]
 
 

@@ -8,7 +8,8 @@ import skdp
 from skdp import FriendlyCoreFilter, PrivateMean, make_private_pipeline
 from skdp._curator import replaced_curator
 from skdp.audit import CannedCurator, FixedKeys, check_replay
-from skdp.contracts import Core, chain_problems
+from skdp.contracts import Core
+from skdp.contracts._chain import chain_problems
 from skdp.friendly import DistancePredicate, LocalCore, friendly_average
 from skdp.friendly.published import CovarianceDistance, PairwisePredicate
 

@@ -13,11 +13,10 @@ from skdp.friendly import (
     friendly_core,
     friendly_mean,
     friendly_mean_plan,
-    group_bits,
     group_friends,
 )
 from skdp.friendly._filters import group_size
-from skdp.friendly._groups import binomial_bound
+from skdp.friendly._groups import binomial_bound, group_bits
 from skdp.mechanisms import make_entropy
 
 RHO_1 = Budget.gaussian(8.53, 1e-8)

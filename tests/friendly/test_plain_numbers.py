@@ -11,17 +11,17 @@ from skdp.friendly import (
     DistancePredicate,
     FusedMatch,
     MatchPredicate,
-    diameter_radii,
     find_diameter,
     friendly_tuples_plan,
-    group_bits,
     noisy_filter,
     replace_one_filter,
-    secret_permutation,
     soft_core_average,
     soft_core_sensitivity,
 )
+from skdp.friendly._diameter import diameter_radii
+from skdp.friendly._groups import group_bits
 from skdp.friendly._plain import real, whole
+from skdp.friendly._tuples import secret_permutation
 from skdp.friendly.published import (
     CovarianceDistance,
     TupleDistance,

@@ -111,8 +111,8 @@ def test_many_rounds_leave_every_round_a_share():
     whole = sum(1.2**t for t in range(5))
     assert np.allclose([float(p) for p in _parts(5)], [1.2**t / whole for t in range(5)])
     rows = np.random.default_rng(0).normal(size=(100, 1))
-    mixture = PrivateGMM(1, max_iter=320, n_init=1, method="density", random_state=0).fit(rows)
-    assert mixture.n_iter_ == 320 and np.isfinite(mixture.means_).all()
+    mixture = PrivateGMM(1, max_iter=100, n_init=1, method="density", random_state=0).fit(rows)
+    assert mixture.n_iter_ == 100 and np.isfinite(mixture.means_).all()
 
 
 @pytest.mark.parametrize("size", [1e200, 1e241, 1e270, 1e300, 1e306])

@@ -5,7 +5,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from skdp.chunks import schema_of
+from skdp.chunks._raw import schema_of
 from skdp.marginals._domain import read_domain
 from skdp.marginals._frames import (
     BlockOf,

@@ -143,11 +143,11 @@ def test_corrected_eigenvalues_beat_the_projection(d, n, epsilon):
 @pytest.mark.parametrize(
     ("d", "k", "n", "epsilon"),
     [
-        (20, 2, 1000, 0.1),
+        pytest.param(20, 2, 1000, 0.1, marks=pytest.mark.slow),
         (20, 2, 1000, 1.0),
         (50, 2, 1000, 0.1),
-        (50, 2, 1000, 1.0),
-        (50, 2, 10**4, 1.0),
+        pytest.param(50, 2, 1000, 1.0, marks=pytest.mark.slow),
+        pytest.param(50, 2, 10**4, 1.0, marks=pytest.mark.slow),
         (50, 2, 10**5, 1.0),
         (10, 2, 1000, 1.0),
         (10, 3, 10**4, 0.1),

@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from skdp.mechanisms import SeededEntropy, _choice, exponential_choice
+from skdp.mechanisms import _choice, exponential_choice
+from skdp.mechanisms._entropy import SeededEntropy
 
 
 class FixedWords:

@@ -6,13 +6,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from skdp.mechanisms import (
-    RowKeys,
-    SeededEntropy,
-    SystemEntropy,
-    make_entropy,
-    rounded_gaussian,
-)
+from skdp.mechanisms import RowKeys, make_entropy, rounded_gaussian
+from skdp.mechanisms._entropy import SeededEntropy, SystemEntropy
 
 
 def _draw_into(queue, draw):

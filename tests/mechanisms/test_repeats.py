@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from skdp.mechanisms import SeededEntropy
+from skdp.mechanisms._entropy import SeededEntropy
 from skdp.mechanisms._repeats import Trials, draw_candidates, trials_of
 
 LAWS = [

@@ -54,7 +54,7 @@ def mixed(n, d, seed=0):
     return X
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(problems())
 def test_ball_rows_are_integers_in_the_ball_near_the_ideal_vector(problem):
     X, ball = problem
@@ -187,7 +187,7 @@ def test_sums_do_not_depend_on_order_or_chunks(rng):
     ball = {"center": np.full(5, 0.1), "radius": 3.0, "bits": 15, "scale": np.full(5, 1.3)}
     total, kept = ball_sum(X, **ball, drop=4)
     gram = gram_sum(X, **ball)
-    for _ in range(1000):
+    for _ in range(100):
         Y = X[rng.permutation(257)]
         cuts = np.split(Y, np.sort(rng.integers(0, 258, size=rng.integers(0, 4))))
         parts = [ball_sum(c, **ball, drop=4, block_rows=int(rng.integers(1, 300))) for c in cuts]

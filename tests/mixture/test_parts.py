@@ -8,7 +8,7 @@ from scipy.stats import chi
 from skdp.cluster._lattice import UNIT
 from skdp.mixture._design import design
 from skdp.mixture._frame import Frame
-from skdp.mixture._moments import FirstWeight, integer_shares
+from skdp.mixture._moments import FirstWeight, exponential, integer_shares
 from skdp.mixture._normal import Clipped, quantile
 from skdp.mixture._update import _shaped, gain
 
@@ -102,7 +102,7 @@ def test_frames_whiten(kind):
     full = np.stack([np.diag(r) for r in roots]) if roots.ndim == 2 else roots
     for j, z in enumerate(frame.whitened(Q)):
         L = full[j % len(full)]
-        np.testing.assert_allclose(z @ L.T + means[j], Q / UNIT, atol=1e-6)
+        np.testing.assert_allclose(z.T @ L.T + means[j], Q / UNIT, atol=1e-6)
 
 
 @pytest.mark.parametrize("kind", ["full", "tied", "diag", "spherical"])
@@ -114,3 +114,10 @@ def test_every_design_is_finite_and_reaches_farther_with_more_signal(kind, d):
         assert 0.6 * d**0.5 < reach < 2 * d**0.5 + 1
         assert 0.1 <= weight.number <= 2
         assert 0.1 <= weight.vector <= 2
+
+
+def test_the_exponential_is_to_nine_digits_and_keeps_what_is_no_number(rng):
+    x = np.r_[0.0, -0.0, -1e-300, -100 * rng.random(1000), -138.0]
+    np.testing.assert_allclose(exponential(x), np.exp(x), rtol=1e-9)
+    wild = exponential(np.array([-np.inf, -1e9, np.nan]))
+    assert wild[0] == wild[1] == 2.0**-200 and np.isnan(wild[2])

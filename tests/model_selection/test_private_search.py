@@ -92,7 +92,7 @@ def test_the_plan_tells_everything_before_there_are_data():
 
 @pytest.mark.parametrize("eta", [0.0, 1.0, 2.5, math.inf])
 @pytest.mark.parametrize("share", [0.0, 0.1])
-@pytest.mark.parametrize(("epsilon", "delta"), [(0.2, 1e-6), (1.0, 1e-5), (8.0, 1e-9)])
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.2, 1e-6), (8.0, 1e-9)])
 def test_the_budgets_of_the_runs_add_up_to_the_claim(eta, share, epsilon, delta):
     trials = trials_of(eta, 6.0)
     budgets = search_budgets(epsilon, delta, trials, 5, share)
@@ -219,7 +219,10 @@ def test_centres_are_scored_by_distance_and_classes_by_accuracy():
     assert classes.score(X, y) > 0.99
 
 
-@pytest.mark.parametrize(("law", "mean"), [("geometric", 4), ("logarithmic", 4), ("poisson", 2)])
+@pytest.mark.parametrize(
+    ("law", "mean"),
+    [("geometric", 4), pytest.param("logarithmic", 4, marks=pytest.mark.slow), ("poisson", 2)],
+)
 def test_the_winner_has_the_law_of_the_best_of_k(law, mean, monkeypatch):
     """Models are their candidates and scores their numbers: P(best <= i) = f((i + 1) / n).
 

@@ -121,6 +121,7 @@ def frame(n=400):
     return pd.DataFrame({"a": a, "word": words, "b": -a})
 
 
+@pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")
 def test_frames_reach_every_run_by_their_names():
     encoder = OneHotEncoder(categories=[["x", "y"]], handle_unknown="ignore", sparse_output=False)
     columns = ColumnTransformer(
@@ -129,7 +130,7 @@ def test_frames_reach_every_run_by_their_names():
     table = frame()
     search = PrivateSearchCV(
         pipe(columns, FriendlyCoreKMeans(n_init=1)), {"1__n_clusters": [1, 2]}, epsilon=8.0,
-        mean_trials=8, scoring=DistanceScorer(30.0),
+        mean_trials=2, scoring=DistanceScorer(30.0), random_state=0,
     ).fit(table)  # fmt: skip
     names = ["a", "word", "b"]
     assert search.feature_names_in_.tolist() == names

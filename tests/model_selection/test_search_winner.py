@@ -13,6 +13,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skdp import (
     FriendlyCoreKMeans,
+    LloydKMeans,
     PrivateGMM,
     PrivateMean,
     PrivatePCA,
@@ -110,8 +111,8 @@ SUBJECTS = [
     PrivateSearchCV(PrivateGMM(n_init=1, max_iter=1), {"n_components": [1, 2]}, mean_trials=2),
     PrivateSearchCV(PrivatePCA(), {"whiten": [False, True]}, scoring=EVEN, mean_trials=2),
     PrivateSearchCV(
-        make_private_pipeline(PrivateStandardScaler(), FriendlyCoreKMeans(n_init=1)),
-        {"friendlycorekmeans__n_clusters": [1, 2]},
+        make_private_pipeline(PrivateStandardScaler(), LloydKMeans(max_iter=1)),
+        {"lloydkmeans__n_clusters": [1, 2]},
         mean_trials=2,
     ),
 ]
@@ -122,8 +123,14 @@ def _materialised(mark):
     return pytest.mark.parametrize(names, list(checks_of_all), **mark.kwargs)
 
 
-@_materialised(parametrize_with_checks(SUBJECTS).mark)
+@_materialised(parametrize_with_checks(SUBJECTS[:2]).mark)
 def test_sklearn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@_materialised(parametrize_with_checks(SUBJECTS[2:]).mark)
+def test_sklearn_checks_of_a_pipeline(estimator, check):
     check(estimator)
 
 
@@ -140,6 +147,5 @@ OF_FRAMES = [
 
 @pytest.mark.filterwarnings("ignore:X (does not have valid|has) feature names")
 @pytest.mark.parametrize("name", OF_FRAMES)
-@pytest.mark.parametrize("estimator", SUBJECTS[1:], ids=["components", "pipeline"])
-def test_sklearn_checks_of_frames(name, estimator):
-    getattr(checks, name)("PrivateSearchCV", estimator)
+def test_sklearn_checks_of_frames(name):
+    getattr(checks, name)("PrivateSearchCV", SUBJECTS[1])

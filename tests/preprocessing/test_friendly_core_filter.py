@@ -7,7 +7,8 @@ from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 
 from skdp import FriendlyCoreFilter, PrivateMean
-from skdp.contracts import Core, chain_problems, contract_of
+from skdp.contracts import Core, contract_of
+from skdp.contracts._chain import chain_problems
 from skdp.exceptions import SeededNoiseWarning
 from skdp.friendly import DistancePredicate
 from skdp.friendly.published import PairwisePredicate

@@ -18,7 +18,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from skdp import PrivatePCA, PublicFit, RowMap
 from skdp import config_context as skdp_config
 from skdp.contracts import Rows, contract_of
-from skdp.rowwise import SAME, made_up_rows, probe
+from skdp.rowwise._lint import SAME, probe
+from skdp.rowwise._made_up import made_up_rows
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(300, 7))
@@ -143,7 +144,7 @@ def test_steps_known_as_row_wise_are_so_to_the_last_bit(step):
     ],
 )
 def test_steps_that_look_at_rows_are_not(step, text):
-    from skdp.contracts import chain_problems
+    from skdp.contracts._chain import chain_problems
 
     assert contract_of(step) is None
     assert text in chain_problems([("step", step)])[0]

@@ -8,7 +8,8 @@ from sklearn.pipeline import make_pipeline
 
 import skdp
 from skdp import PrivacyLedger, PrivateMean
-from skdp.contracts import BoundedStatistic, Rows, chain_problems, contract_of
+from skdp.contracts import BoundedStatistic, Rows, contract_of
+from skdp.contracts._chain import chain_problems
 from skdp.exceptions import BudgetExceeded
 from skdp.preprocessing import (
     GaussianMechanism,
@@ -16,7 +17,8 @@ from skdp.preprocessing import (
     PrivateStandardScaler,
     SensitivityPreprocessor,
 )
-from skdp.sensitivity import STATISTICS, Quantile, TrimmedMean, bounded_statistic
+from skdp.sensitivity import Quantile, TrimmedMean, bounded_statistic
+from skdp.sensitivity._bounded import STATISTICS
 
 pytestmark = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")
 

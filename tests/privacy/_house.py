@@ -63,6 +63,7 @@ PUBLIC = {
     },
     "_curator.py": {"label": "constant text"},
     "_schema.py": {"names": "of dtypes"},
+    "chunks/_parts.py": {"name": "of a file or a kind of table", "error": "a constant text"},
     "accounting/_budget.py": {
         "epsilon": "",
         "delta": "",

@@ -130,10 +130,8 @@ def canary(subject):
 
 def conditional_sensitivity(subject):
     """S8: given the same answers, no value moves by more than its declared sensitivity."""
-    report = search_pairs(subject.estimator, table(n=400), n_pairs=100, raise_on_failure=False)
-    exceeded = [label for label, worst in report.worst.items() if worst.exceeds]
-    expect(not exceeded, f"{exceeded} moved by more than declared")
-    expect(report.ok, str(report.problems[:1]))
+    with alarms(AuditFailure):
+        search_pairs(subject.estimator, table(n=400), n_pairs=100)
 
 
 def failure_events(subject):

@@ -17,11 +17,12 @@ from tests.cluster import test_lockstep, test_public_place, test_second_look
 from tests.columns import test_locate, test_pair, test_ranks
 from tests.covariance import test_bounded, test_sparse
 from tests.denoising import test_rules, test_users
-from tests.friendly import test_certified_core, test_plain_numbers
+from tests.friendly import test_certified_core, test_distance, test_plain_numbers
 from tests.marginals import test_marginal_releaser
 from tests.mechanisms import test_noise
 from tests.privacy._fits import expect, passes
 from tests.scales import test_noise_level
+from tests.sensitivity import test_ends
 
 TABLES_OF_USERS = ("pandas int64", "array int64", "array object")
 CHARGES = """
@@ -46,7 +47,7 @@ def users_apart(subject):
 
 
 def certified_cores(subject):
-    """S8: noise is calibrated to the predicate under which a core was made, at any size."""
+    """S8: friends are those of the predicate that the noise for a core is calibrated to."""
     for radius in (6.0, 1e200):
         passes(
             test_certified_core.test_noise_is_calibrated_to_the_radius_under_which_the_core_was_made,
@@ -60,6 +61,7 @@ def certified_cores(subject):
         test_plain_numbers.test_weights_of_a_soft_core_are_those_that_the_sensitivity_speaks_of
     )
     passes(weights, np.uint8)
+    passes(test_distance.test_products_in_single_precision_are_no_proof_next_to_the_radius, 10)
 
 
 def one_budget(subject):
@@ -97,6 +99,8 @@ def columns(subject):
     passes(clipped)
     passes(test_locate.test_rows_in_a_box_are_functions_of_rows)
     passes(test_bounded.test_neighbours_move_by_at_most_the_sensitivity_and_a_corner_attains_it)
+    passes(test_ends.test_bounds_from_the_ends_hold_on_every_window_of_theirs)
+    passes(test_ends.test_spreads_need_no_order)
     passes(test_sparse.test_the_look_at_sparse_columns_moves_by_at_most_its_sensitivity)
     for law in test_pair.BUDGETS:
         for engine, degree in ((bounded_moments, 1), (bounded_moments, 2), (bounded_sums, 1)):

@@ -14,11 +14,19 @@ PAGE = Path(__file__).parents[2] / "doc" / "planted_faults.rst"
 ROW = re.compile(r"^   \* - (.+)\n     - (.+)\n     - ``(.+)``$", re.MULTILINE)
 # These have estimators of their own; and BallMean declares no failure event.
 ONCE = {*LAYERS_OF_TESTS, "rows by themselves", "refusals", "output of a search", "failure events"}
+ALIKE = {("friendly PrivateMean", "end-to-end audit")}  # audits the fits of PrivateMean again
+SUITE = {*LAYERS_OF_TESTS} - {"one budget"}  # tests that every run has on the clean tree anyway
 QUIET = [
-    pytest.param(clean, layer, id=f"{clean.name}-{layer}")
+    pytest.param(
+        clean,
+        layer,
+        id=f"{clean.name}-{layer}",
+        marks=[pytest.mark.slow] if layer in SUITE else [],
+    )
     for clean in CLEAN
     for layer in LAYERS
     if layer not in ONCE or clean.name == "PrivateMean"
+    if (clean.name, layer) not in ALIKE
 ]
 
 

@@ -6,16 +6,9 @@ import pytest
 
 from skdp.accounting import Budget
 from skdp.chunks import ArrayRows
-from skdp.sensitivity import (
-    STATISTICS,
-    Quantile,
-    TrimmedMean,
-    bounded_column,
-    bounded_statistic,
-    release_bounded,
-    release_mechanism,
-)
-from skdp.sensitivity._grid import Grid, integer_column
+from skdp.sensitivity import Quantile, TrimmedMean, bounded_statistic, release_bounded
+from skdp.sensitivity._bounded import STATISTICS, bounded_column, release_mechanism
+from skdp.sensitivity._grid import Grid, gathered_columns
 from tests._curators import canned
 
 PURE = Budget.pure(1)
@@ -76,7 +69,7 @@ def test_a_column_is_the_same_in_blocks(rng):
             rows = ArrayRows(Z, block_rows=block_rows)
             given = {"sensitivity": 0.01, "center": 0.1}
             assert bounded_column(rows, 2, "median", **given) == alone
-    assert integer_column(ArrayRows(X[:0]), Grid(0.0, 1.0), 1).shape == (0,)
+    assert gathered_columns(ArrayRows(X[:0]), [1, 0]).shape == (2, 0)
 
 
 def test_grid_clips_at_its_ends():

@@ -5,7 +5,8 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from skdp.sensitivity import STATISTICS, Quantile, TrimmedMean, WinsorisedMean, bounded_statistic
+from skdp.sensitivity import Quantile, TrimmedMean, WinsorisedMean, bounded_statistic
+from skdp.sensitivity._bounded import STATISTICS
 
 HOSTILE = [np.nan, np.inf, -np.inf, 1e307, -1e307, 1.7e308, -1.7e308, 5e-324, 1e16, -1e16]
 HOSTILE += [2.0**31, -(2.0**31), 0.0, -0.0, 1.0, 1 + 2.0**-52, 0.1, 0.3]

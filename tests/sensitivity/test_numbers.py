@@ -9,7 +9,6 @@ import pytest
 from skdp.accounting import Budget, Plan, Step
 from skdp.audit._transcript import CannedCurator
 from skdp.sensitivity import (
-    STATISTICS,
     PersonalBudgets,
     Quantile,
     bounded_statistic,
@@ -18,6 +17,7 @@ from skdp.sensitivity import (
     personal_statistic,
     release_bounded,
 )
+from skdp.sensitivity._bounded import STATISTICS
 from skdp.sensitivity._closed import (
     bounded_max,
     bounded_median,

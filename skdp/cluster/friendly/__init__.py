@@ -1,23 +1,13 @@
 """The road of FriendlyCore: cluster random parts of the table, agree on one tuple of centres."""
 
 from skdp.cluster.friendly._oracles import kmeans_oracle, pca_oracle
-from skdp.cluster.friendly._parts import part_order, part_tuples
-from skdp.cluster.friendly._road import (
-    friendly_centers,
-    friendly_road_steps,
-    kmeans_road,
-    kmeans_road_steps,
-    parts_for,
-)
+from skdp.cluster.friendly._parts import part_tuples
+from skdp.cluster.friendly._road import friendly_centers, friendly_road_steps
 
 __all__ = [
     "friendly_centers",
     "friendly_road_steps",
     "kmeans_oracle",
-    "kmeans_road",
-    "kmeans_road_steps",
-    "part_order",
     "part_tuples",
-    "parts_for",
     "pca_oracle",
 ]

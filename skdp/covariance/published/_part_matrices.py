@@ -4,8 +4,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from skdp.chunks import takes
-from skdp.cluster.friendly import part_order
+from skdp.chunks._rows import takes
+from skdp.cluster.friendly._parts import part_order
 from skdp.mechanisms import finite_rows
 
 __all__ = ["average_distance", "exact_average", "part_matrices"]

@@ -48,6 +48,14 @@ class CovarianceDistance:
     Singular and nearly singular matrices (condition after scaling beyond about 2^47 gamma / d^2),
     those with NaN or infinity, and those that are not positive definite are nobody's friends, not
     even their own.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.friendly.published import CovarianceDistance
+    >>> matrices = np.array([np.eye(2), 1.5 * np.eye(2), 9 * np.eye(2)])
+    >>> CovarianceDistance(1.0).friends(matrices).tolist()
+    [2, 2, 1]
     """
 
     gamma: float = 1.0

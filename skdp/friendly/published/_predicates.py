@@ -39,6 +39,14 @@ class TupleDistance:
     The rule of :class:`DistancePredicate` for each pair of points. Tuples with NaN, infinity or an
     entry beyond 2^500 are nobody's friends, not even their own. Friends of friends are at most
     twice the certified radii apart, point by point.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.friendly.published import TupleDistance
+    >>> tuples = np.array([[[0.0], [5.0]], [[0.5], [5.5]], [[5.0], [0.0]]])
+    >>> TupleDistance((1.0, 1.0)).friends(tuples).tolist()
+    [2, 2, 1]
     """
 
     radii: tuple
@@ -96,6 +104,14 @@ class PairwisePredicate:
     common, and what an average or a median of them may cost, is for the caller to prove.
 
     Time is that of two calls per pair.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.friendly.published import PairwisePredicate
+    >>> same_sign = PairwisePredicate(lambda x, y: bool((x * y > 0).all()))
+    >>> same_sign.friends(np.array([[1.0], [2.0], [-3.0]])).tolist()
+    [2, 2, 1]
     """
 
     function: object

@@ -102,6 +102,14 @@ class BoostingPlan:
         In rows: how far answers to queries that were measured may be from what was measured.
     bound : float, default=inf
         What is promised of the largest error of an answer; inf is no promise.
+
+    Examples
+    --------
+    >>> from skdp.accounting import Budget
+    >>> from skdp.marginals.published import boosting_plan
+    >>> plan = boosting_plan(45, Budget.zcdp(1.0, 1e-6))
+    >>> plan.n_queries, plan.bound
+    (45, inf)
     """
 
     n_queries: int

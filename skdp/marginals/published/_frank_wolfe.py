@@ -50,6 +50,15 @@ class Projection:
         The same for every step.
     gram : ndarray of shape (N, N) or None
         The matrix over n that ``values`` is read off, if it was asked for.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.marginals.published import relaxed_projection
+    >>> sets = np.array([[0, 1], [0, 2], [1, 2]])
+    >>> projection = relaxed_projection([50.0, 60.0, 70.0], sets, 3, n=50, steps=20)
+    >>> bool(np.abs(projection.values).max() <= 50 + 1e-9), projection.gaps.shape
+    (True, (21,))
     """
 
     values: np.ndarray

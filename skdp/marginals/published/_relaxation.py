@@ -37,6 +37,13 @@ class RelaxedBody:
     shape : (int, int)
         Numbers p of left parts and q of right parts; the positive semidefinite matrix has order
         p + q.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.marginals.published import relaxed_body
+    >>> relaxed_body(np.array([[0, 1], [0, 2], [1, 2]]), 3).shape
+    (3, 3)
     """
 
     left: np.ndarray
