@@ -8,7 +8,7 @@ from _scale_fits import FITS, PEERS
 from _scale_runs import run
 from _scale_tables import array, parquet
 
-__all__ = ["PARTS", "exponent"]
+__all__ = ["exponent", "of_growth", "of_jobs", "of_parquet", "of_passes"]
 
 MOST_MB, LEAST_SPEEDUP, MOST_EXPONENT = 500, 1.7, 1.05
 STREAMED = ["mean", "k-means", "covariance", "marginals"]
@@ -107,6 +107,3 @@ def exponent(sizes, costs):
 
 def _costs(cost):
     return {key: cost[key] for key in ("cpu", "wall", "peak_mb")} | {"load": load()}
-
-
-PARTS = {"parquet": of_parquet, "jobs": of_jobs, "growth": of_growth, "passes": of_passes}
