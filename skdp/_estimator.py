@@ -82,13 +82,18 @@ class PrivateEstimator(KeepsLocal, PlainNumbers, CallbackSupportMixin, BaseEstim
     _parameter_constraints: dict = {
         "epsilon": [Interval(Real, 0, None, closed="neither")],
         "delta": [Interval(Real, 0, 1, closed="left")],
+        "random_state": ["random_state"],
+        "ledger": [PrivacyLedger, Grant, None],
+    }
+
+    # for a subclass with the parameter ``n_jobs``
+    _row_constraints: dict = {
+        **_parameter_constraints,
         "n_jobs": [
             Interval(Integral, 1, None, closed="left"),
             Interval(Integral, None, -1, closed="right"),
             None,
         ],
-        "random_state": ["random_state"],
-        "ledger": [PrivacyLedger, Grant, None],
     }
 
     @fit_context(prefer_skip_nested_validation=True)

@@ -174,7 +174,7 @@ class FriendlyCoreKMeans(CentersMixin, PublicPlace, PrivateEstimator):
     """
 
     _parameter_constraints: dict = {
-        **PrivateEstimator._parameter_constraints,
+        **PrivateEstimator._row_constraints,
         **PublicPlace._place_constraints,
         "n_clusters": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "method": [StrOptions({"auto", "density", "friendly"})],

@@ -108,7 +108,7 @@ class LloydKMeans(CentersMixin, PublicPlace, PrivateEstimator):
     """
 
     _parameter_constraints: dict = {
-        **PrivateEstimator._parameter_constraints,
+        **PrivateEstimator._row_constraints,
         **PublicPlace._place_constraints,
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
         "init": [StrOptions({"spread", "random"}), "array-like"],

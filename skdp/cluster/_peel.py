@@ -65,6 +65,12 @@ class Chosen(MappedRows):
     def _mapped(self, block):
         return block[self._keep(block)]
 
+    def map_merge(self, statistic, merge, beside=None):
+        """Return what :func:`skdp.chunks.map_merge` returns; nothing can lie beside fewer rows."""
+        if beside is not None:
+            raise TypeError("rows of a view of fewer rows have no numbers, and no keys.")
+        return super().map_merge(statistic, merge)
+
 
 def places_steps():
     """Return the planned steps of :func:`find_places` beyond those of the bulk."""

@@ -144,7 +144,7 @@ class PrivateCovariance(PrivateEstimator, EmpiricalCovariance):
     """
 
     _parameter_constraints: dict = {
-        **PrivateEstimator._parameter_constraints,
+        **PrivateEstimator._row_constraints,
         "bounds": ["array-like", tuple, None],
         "assume_centered": ["boolean"],
         "store_precision": ["boolean"],

@@ -100,7 +100,7 @@ class PrivatePCA(
     """
 
     _parameter_constraints: dict = {
-        **PrivateEstimator._parameter_constraints,
+        **PrivateEstimator._row_constraints,
         "n_components": [
             Interval(Integral, 0, None, closed="left"),
             Interval(RealNotInt, 0, 1, closed="neither"),

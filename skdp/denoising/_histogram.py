@@ -143,7 +143,7 @@ class PrivateHistogram(VectorMixin, PrivateEstimator):
     """
 
     _parameter_constraints: dict = {
-        **PrivateEstimator._parameter_constraints,
+        **PrivateEstimator._row_constraints,
         "bins": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"}), "array-like"],
         "range": ["array-like", None],
         "categories": [dict, None],

@@ -65,7 +65,7 @@ class ColumnEstimator(PrivateEstimator):
     """
 
     _parameter_constraints: dict = {
-        **PrivateEstimator._parameter_constraints,
+        **PrivateEstimator._row_constraints,
         "sensitivity": [Interval(Real, 0, None, closed="neither"), "array-like", None],
         "center": [Real, "array-like", None],
     }

@@ -67,7 +67,7 @@ class PrivateCount(PrivateEstimator):
     True
     """
 
-    _parameter_constraints: dict = PrivateEstimator._parameter_constraints
+    _parameter_constraints: dict = PrivateEstimator._row_constraints
 
     def __init__(self, *, epsilon=1.0, delta=1e-6, n_jobs=None, random_state=None, ledger=None):
         self.epsilon = epsilon

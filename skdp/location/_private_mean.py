@@ -150,7 +150,7 @@ class PrivateMean(VectorMixin, CentringMixin, PrivateEstimator):
     """
 
     _parameter_constraints: dict = {
-        **PrivateEstimator._parameter_constraints,
+        **PrivateEstimator._row_constraints,
         "bounds": ["array-like", None],
         "center": [Real, "array-like", None],
         "radius": [Interval(Real, 0, None, closed="neither"), None],

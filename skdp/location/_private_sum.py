@@ -72,7 +72,7 @@ class PrivateSum(VectorMixin, PrivateEstimator):
     """
 
     _parameter_constraints: dict = {
-        **PrivateEstimator._parameter_constraints,
+        **PrivateEstimator._row_constraints,
         "bounds": ["array-like"],
     }
     _vector = "sum_"

@@ -158,7 +158,7 @@ class MarginalReleaser(MarginalAnswers, PrivateEstimator):
     """
 
     _parameter_constraints: dict = {
-        **PrivateEstimator._parameter_constraints,
+        **PrivateEstimator._row_constraints,
         "k": [Interval(Integral, 1, None, closed="left")],
         "domain": [dict, None],
         "workload": [StrOptions({"all"}), list, tuple],

@@ -157,7 +157,7 @@ class PrivateGMM(MixtureMixin, PublicPlace, PrivateEstimator):
     """
 
     _parameter_constraints: dict = {
-        **PrivateEstimator._parameter_constraints,
+        **PrivateEstimator._row_constraints,
         **PublicPlace._place_constraints,
         "n_components": [Interval(Integral, 1, None, closed="left")],
         "covariance_type": [StrOptions({"full", "tied", "diag", "spherical"})],

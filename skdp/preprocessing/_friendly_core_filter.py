@@ -101,7 +101,7 @@ class FriendlyCoreFilter(OneToOneFeatureMixin, TransformerMixin, PrivateEstimato
     """
 
     _parameter_constraints: dict = {
-        **PrivateEstimator._parameter_constraints,
+        **PrivateEstimator._row_constraints,
         "radius": [Interval(Real, 0, None, closed="neither"), None],
         "predicate": [HasMethods(["friends", "implies"]), None],
         "level": [Interval(Real, 0, 0.5, closed="right")],

@@ -16,7 +16,7 @@ __all__ = ["Scaler"]
 class Scaler(OneToOneFeatureMixin, TransformerMixin, ColumnEstimator):
     """Base of scalers: rows less an ``_offset``, the name of an attribute, over ``scale_``."""
 
-    _parameter_constraints: dict = PrivateEstimator._parameter_constraints
+    _parameter_constraints: dict = PrivateEstimator._row_constraints
     sensitivity = center = None
     _offset = "center_"
 

@@ -68,12 +68,13 @@ def test_a_drawn_table_is_alike_for_every_blocking(rng):
     other = draw_rows(ArrayRows(X, block_rows=77), coins, 1000.0, n=5000.0, use="a")
     third = draw_rows(ArrayRows(X), coins, 1000.0, n=5000.0, use="b")
     rows, same, different = (
-        np.concatenate([b for _, b in d.blocks()]) for d in (drawn, other, third)
+        np.concatenate(d.total(lambda block: [block])) for d in (drawn, other, third)
     )
     assert np.array_equal(rows, same) and not np.array_equal(rows[:100], different[:100])
     assert abs(len(rows) - 1000) < 5 * math.sqrt(800)
     assert draw_rows(ArrayRows(X), coins, 3000.0, n=5000.0, use="a").coins is None
-    assert len(list(draw_rows(ArrayRows(X[:0]), coins, 10.0, n=5000.0, use="a").blocks())) == 0
+    nobody = draw_rows(ArrayRows(X[:0]), coins, 10.0, n=5000.0, use="a")
+    assert nobody.total(len) == 0
 
 
 def test_spread_tells_quantiles_and_squares(rng):

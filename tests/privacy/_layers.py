@@ -1,7 +1,9 @@
 """The layers of evidence, each a check of one estimator that raises Alarm or stays silent."""
 
+import gc
 import pickle
 from itertools import product
+from types import FunctionType, ModuleType
 
 import numpy as np
 from scipy.stats import kstest, laplace, norm
@@ -26,6 +28,7 @@ from tests.privacy._tripwire import Tripped, tripwire
 
 __all__ = ["LAYERS", "Alarm"]
 
+STATIC = (type, ModuleType, FunctionType)
 SIX_SIGMA = 6.0  # a false alarm of one test of a standard normal statistic: 2e-9
 
 
@@ -114,10 +117,22 @@ def non_interference(subject):
         look_for_interference(subject.estimator, table(), n_transcripts=3)
 
 
+def reachable(thing):
+    """Return all objects that an object leads to, but for modules, classes and functions."""
+    found, waiting = {}, [thing]
+    while waiting:
+        new = [x for x in waiting if id(x) not in found and not isinstance(x, STATIC)]
+        found |= {id(x): x for x in new}
+        waiting = gc.get_referents(*new) if new else []
+    return list(found.values())
+
+
 def canary(subject):
     """S7: no bytes and no digits of a row are left in a fitted estimator."""
     X = table() + 0.123456789
     fit = clone(subject.estimator).fit(X)
+    held = [thing for thing in reachable(vars(fit)) if isinstance(thing, np.ndarray)]
+    expect(not any(np.shares_memory(thing, X) for thing in held), "the rows are kept in memory")
     blob, text = pickle.dumps(fit), repr(vars(fit)) + str(fit.privacy_report_)
     for row in X:
         for dtype in (np.float64, np.float32):
