@@ -50,7 +50,7 @@ def document(rows):
 
 def _cell(value):
     if value is None:
-        return ""
+        return "none"
     return value if isinstance(value, str) else f"{value:.2g}"
 
 
