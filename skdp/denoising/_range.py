@@ -1,5 +1,6 @@
 """A private range of every column: a rough centre, then how far rows lie below and above it."""
 
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -16,6 +17,7 @@ __all__ = ["RANGE_SHARE", "private_ranges", "range_steps"]
 
 SHARES = {"row count": Fraction(1, 100), "centre": Fraction(12, 100), "reach": Fraction(7, 100)}
 RANGE_SHARE = sum(SHARES.values())
+BITS = 16, 16, 14  # of LEVELS, that are counted in one pass
 TAIL = 0.002  # part of the rows that may lie beyond each end
 
 
@@ -68,35 +70,66 @@ def _step(label):
 
 
 def _centres(rows, columns, curator, law):
-    """Release a value near the median of every column, by bisection on the order of all floats."""
-    c, order = len(columns), _orders(rows, columns)
+    """Release a value near the median of every column, by bisection on the order of all floats.
+
+    Thresholds of a few levels are ends of cells of equal width, so that one pass counts for all.
+    """
+    c, shift = len(columns), 64
     low, high = np.zeros(c, np.uint64), np.full(c, 2**64 - 1, np.uint64)
-    for _ in range(LEVELS):
-        middle = low + (high - low) // np.uint64(2)
-        upto = [np.searchsorted(x, t, side="right") for x, t in zip(order, middle, strict=True)]
-        value, _ = released(
-            curator,
-            law,
-            2 * np.array(upto) - len(order[0]),
-            l1=c,
-            squared_l2=c,
-            share=SHARES["centre"] / LEVELS,
-            label="centre",
-        )
-        high, low = np.where(value > 0, middle, high), np.where(value > 0, low, middle)
+    for bits in BITS:
+        shift -= bits
+        upto = _counts(rows, columns, high, bits, shift)
+        for _ in range(bits):
+            middle = low + (high - low) // np.uint64(2)
+            value, _ = released(
+                curator,
+                law,
+                2 * upto(middle) - upto.n_rows,
+                l1=c,
+                squared_l2=c,
+                share=SHARES["centre"] / LEVELS,
+                label="centre",
+            )
+            high, low = np.where(value > 0, middle, high), np.where(value > 0, low, middle)
     return float_of_order(low + (high - low) // np.uint64(2))
 
 
-def _orders(rows, columns):
-    """Return the entries of columns as integers of their order, sorted, to be counted often."""
+@dataclass(frozen=True)
+class _UpTo:
+    """How many entries of every column are at most a threshold, the last number of a cell."""
+
+    first: np.ndarray
+    shift: int
+    counts: np.ndarray
+
+    @property
+    def n_rows(self):
+        return int(self.counts[0, -1])
+
+    def __call__(self, threshold):
+        cell = _cells(threshold, self.shift) + 1 - self.first
+        return np.take_along_axis(self.counts, cell[:, None], axis=1)[:, 0]
+
+
+def _counts(rows, columns, high, bits, shift):
+    """Count the entries of the 2^bits cells of 2^shift numbers, of which ``high`` ends the last."""
+    first = _cells(high, shift) + 1 - 2**bits
+    size = 2**bits + 2  # and what lies below, and above
 
     def statistic(start, block):
-        return [order_of_floats(strip + 0.0) for strip in strips(block, columns)]  # no -0.0
+        counts = np.zeros((len(columns), size), dtype=np.int64)
+        for strip in strips(block, columns):
+            cells = _cells(order_of_floats(strip + 0.0), shift)  # no -0.0
+            at = np.clip(cells - (first - 1)[:, None], 0, size - 1)
+            for of_column, i in zip(counts, at, strict=True):
+                of_column += np.bincount(i, minlength=size)
+        return counts
 
-    none = np.empty((len(columns), 0), dtype=np.uint64)
-    order = np.concatenate([none, *map_merge(rows, statistic, list.__add__)], axis=1)
-    order.sort(axis=1)
-    return order
+    return _UpTo(first, shift, map_merge(rows, statistic, np.add).cumsum(axis=1))
+
+
+def _cells(order, shift):
+    return (order >> np.uint64(shift)).astype(np.int64)
 
 
 def _reach(block, columns, centre, bins):

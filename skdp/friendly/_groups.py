@@ -1,9 +1,11 @@
 """Friends counted in random groups: a sample of the table for every row, at linear cost."""
 
 import math
+from functools import partial
 
 import numpy as np
 
+from skdp.chunks._loop import threaded
 from skdp.chunks._rows import takes
 from skdp.friendly._plain import real, whole
 
@@ -37,7 +39,8 @@ def group_friends(rows, index, keys, bits, predicate):
     -----
     **Privacy** (add or remove a row; common rows keep their keys). The new row changes the counts
     and sizes of its own group alone, of each row there by one at most. The others of that group
-    number Bin(n - 1, 2^-bits). Given the key of a row, each other row is in its group with
+    number Bin(n - 1, 2^-bits). Groups are counted apart from each other, on the threads that
+    ``n_jobs`` asks for. Given the key of a row, each other row is in its group with
     probability 2^-bits, independently: the group is a Poisson sample of the table.
     """
     bits = whole(bits)
@@ -50,8 +53,9 @@ def group_friends(rows, index, keys, bits, predicate):
     groups = np.split(order, np.cumsum(np.bincount(labels, minlength=2**bits))[:-1])
     groups = [group for group in groups if group.size]
     gathered = takes(rows, (index[group] for group in groups))
-    for group, X in zip(groups, gathered, strict=True):
-        counts[group], sizes[group] = predicate.friends(X), group.size
+    friends = threaded(partial(predicate.friends, X) for X in gathered)
+    for group, found in zip(groups, friends, strict=True):
+        counts[group], sizes[group] = found, group.size
     return counts, sizes
 
 

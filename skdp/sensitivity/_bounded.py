@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 BITS = 10  # a sensitivity is 2^10 grid units, for squares and sums 2^20
-AT_ONCE = 8  # columns that are gathered in one pass
+AT_ONCE = 2**23  # entries that are gathered in one pass: 64 MB, or one column
 ROOT_BITS = 6  # entries for a standard deviation are that much coarser than itself
 
 EXTREMES = {"max": bounded_max, "min": bounded_min}
@@ -172,7 +172,7 @@ def bounded_columns(rows, columns, statistics, *, sensitivity, center):
     Parameters
     ----------
     rows : ArrayRows
-        Eight numbers of each are held at once.
+        A number of each is held: for as many columns as fit into 64 MB, one at least.
     columns : sequence of int of length k
     statistics, sensitivity, center : sequences of length k
 
@@ -181,8 +181,9 @@ def bounded_columns(rows, columns, statistics, *, sensitivity, center):
     values : list of BoundedValue
     """
     values, each = [None] * len(columns), sorted(set(columns))
-    for start in range(0, len(each), AT_ONCE):
-        together = each[start : start + AT_ONCE]
+    step = max(1, AT_ONCE // max(1, len(rows)))
+    for start in range(0, len(each), step):
+        together = each[start : start + step]
         table = dict(zip(together, gathered_columns(rows, together), strict=True))
         for i in (i for i, column in enumerate(columns) if column in table):
             values[i] = bounded_statistic(
