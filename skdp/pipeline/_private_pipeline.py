@@ -22,7 +22,7 @@ from skdp.pipeline._preview import preview, rehearse
 from skdp.pipeline._run import run
 from skdp.pipeline._tree import is_inside
 
-__all__ = ["PrivatePipeline", "make_private_pipeline"]
+__all__ = ["PrivatePipeline"]
 
 
 class PrivatePipeline(PredictMixin, NamesOutMixin, PrivateEstimator, BaseComposition):
@@ -353,35 +353,6 @@ class PrivatePipeline(PredictMixin, NamesOutMixin, PrivateEstimator, BaseComposi
         contract = contract_of(self._last())
         yields = (lambda kind: Rows()) if contract is None else contract.yields
         return Contract(consumes=(Rows,), yields=yields, spends=True)
-
-
-def make_private_pipeline(*steps, **parameters):
-    """Return a PrivatePipeline whose steps are named by their classes.
-
-    Parameters
-    ----------
-    *steps : estimators
-    **parameters
-        Of :class:`PrivatePipeline`: ``epsilon``, ``delta``, ``split``, ``random_state``,
-        ``ledger``, ``verbose``.
-
-    Returns
-    -------
-    pipeline : PrivatePipeline
-
-    Examples
-    --------
-    >>> from skdp import FriendlyCoreFilter, JamesSteinDenoiser, PrivateMean, make_private_pipeline
-    >>> pipe = make_private_pipeline(FriendlyCoreFilter(), PrivateMean(), JamesSteinDenoiser())
-    >>> [name for name, _ in pipe.steps]
-    ['friendlycorefilter', 'privatemean', 'jamessteindenoiser']
-    """
-    names = [step if isinstance(step, str) else type(step).__name__.lower() for step in steps]
-    numbered = [
-        f"{name}-{names[: i + 1].count(name)}" if names.count(name) > 1 else name
-        for i, name in enumerate(names)
-    ]
-    return PrivatePipeline(list(zip(numbered, steps, strict=True)), **parameters)
 
 
 def _class_name(step):

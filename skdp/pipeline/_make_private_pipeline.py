@@ -1,0 +1,34 @@
+"""A PrivatePipeline whose steps name themselves."""
+
+from skdp.pipeline._private_pipeline import PrivatePipeline
+
+__all__ = ["make_private_pipeline"]
+
+
+def make_private_pipeline(*steps, **parameters):
+    """Return a PrivatePipeline whose steps are named by their classes.
+
+    Parameters
+    ----------
+    *steps : estimators
+    **parameters
+        Of :class:`PrivatePipeline`: ``epsilon``, ``delta``, ``split``, ``random_state``,
+        ``ledger``, ``verbose``.
+
+    Returns
+    -------
+    pipeline : PrivatePipeline
+
+    Examples
+    --------
+    >>> from skdp import FriendlyCoreFilter, JamesSteinDenoiser, PrivateMean, make_private_pipeline
+    >>> pipe = make_private_pipeline(FriendlyCoreFilter(), PrivateMean(), JamesSteinDenoiser())
+    >>> [name for name, _ in pipe.steps]
+    ['friendlycorefilter', 'privatemean', 'jamessteindenoiser']
+    """
+    names = [step if isinstance(step, str) else type(step).__name__.lower() for step in steps]
+    numbered = [
+        f"{name}-{names[: i + 1].count(name)}" if names.count(name) > 1 else name
+        for i, name in enumerate(names)
+    ]
+    return PrivatePipeline(list(zip(numbered, steps, strict=True)), **parameters)
