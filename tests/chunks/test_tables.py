@@ -294,10 +294,6 @@ def test_dates_of_polars_are_no_numbers():
     refused(days.lazy(), "another type: day")
 
 
-def test_queries_are_no_batches(table):
-    refused([pl.from_arrow(table).lazy()], "array of two dimensions, or a frame")
-
-
 def test_truncated_files_are_refused(folder):
     path = folder / "part-1.parquet"
     whole = path.read_bytes()
