@@ -35,6 +35,7 @@ ALIKE = "no two values were told apart in a column: all are taken to lie within 
 UNTOLD = "the scale of a column was not found: it is no larger than what noise or unseen rows make"
 THIN = "a column is spread so thinly that its scale may be many times larger"
 RANGE = "the range of a column was not found: nothing was seen besides one value, or nothing clear"
+MEMORY = "memory: a few numbers for each row, of as many columns at a time as fit into 64 MB"
 LOOSE = 100  # times a variance: what it may lack
 CLEAR = 2  # standard deviations that a variance is told from its noise by
 
@@ -78,7 +79,8 @@ class ColumnEstimator(PrivateEstimator):
         if self._tells_moments():
             return with_denoiser(moment_plan(budget), self.denoiser)
         steps = () if self._is_placed() else place_steps(budget, reach=self._reaches)
-        plan = Plan(budget, (*steps, column_step(budget, "statistic")))
+        steps = (*steps, column_step(budget, "statistic"))
+        plan = Plan(budget, steps, assumptions=(MEMORY,))
         return with_denoiser(plan, self.denoiser)
 
     def _degree(self):
