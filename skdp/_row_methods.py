@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from skdp._pieces import by_pieces, mean_of_pieces
+from skdp._pieces import mean_of_pieces
 
 __all__ = ["MeanScoreMixin", "NamesOutMixin", "fit_then", "row_method"]
 
@@ -55,8 +55,7 @@ def row_method(name, run, what, returns, *, columns="features"):
 
     pieces = PIECES if columns == "features" else ""
     doc = OF_ROWS.format(what=what, returns=returns, columns=columns, pieces=pieces)
-    named = _named(method, name, doc)
-    return by_pieces(named) if columns == "features" else named
+    return _named(method, name, doc)
 
 
 def fit_then(name, returns):

@@ -4,8 +4,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdp._config import get_config
+from skdp._threads import quiet
 from skdp.chunks import ArrayRows
-from skdp.chunks._raw import first_of, schema_of
+from skdp.chunks._raw import TableError, first_of, schema_of
 from skdp.chunks._sources import converted, source_of
 
 __all__ = ["later_rows", "look_at", "read_rows", "validated_rows", "validated_table"]
@@ -35,6 +36,10 @@ UNREADABLE = (
 INVALID = (
     "Fill in public values, for instance with a RowMap, or set "
     'skdp.config_context(invalid_rows="ignore"), where such rows count as absent.'
+)
+BROKEN = (
+    'X could not be read to its end. Under invalid_rows="ignore" nothing more is told: read it '
+    "once without that to see what failed."
 )
 NAN, INFINITE = f"Input X contains NaN. {INVALID}", f"Input X contains infinity. {INVALID}"
 NO_ROWS = "X has no rows, and at least one is needed."
@@ -92,7 +97,16 @@ def look_at(source, *, entries):
     """
     _require_types(source)
     with np.errstate(all="ignore"):
-        return source.look(entries=entries)
+        if get_config()["invalid_rows"] == "error":
+            return source.look(entries=entries)
+        try:
+            with quiet():
+                return source.look(entries=entries)
+        except TableError:
+            raise
+        except Exception:  # of a reader that is not ours: it may hang on an entry, or quote it
+            refusal = ValueError(BROKEN)
+    raise refusal
 
 
 def validated_rows(estimator, X):

@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.base import DensityMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skdp._pieces import source_for
+from skdp._pieces import by_pieces, source_for
 from skdp._row_methods import MeanScoreMixin, fit_then, row_method
 from skdp._schema import look_at
 from skdp.mixture._parameters import as_mixture
@@ -30,27 +30,33 @@ class MixtureMixin(MeanScoreMixin, DensityMixin):
         origin = (self.means_ / len(self.means_)).sum(axis=0)
         return X - origin, as_mixture(self, origin)
 
-    predict = row_method(
-        "predict",
-        _by_mixture,
-        "Return the likeliest component of every row",
-        "labels : ndarray of shape (n_samples,)",
+    predict = by_pieces(
+        row_method(
+            "predict",
+            _by_mixture,
+            "Return the likeliest component of every row",
+            "labels : ndarray of shape (n_samples,)",
+        )
     )
 
     fit_predict = fit_then("predict", "labels : ndarray of shape (n_samples,)")
 
-    predict_proba = row_method(
-        "predict_proba",
-        _by_mixture,
-        "Return the probabilities of all components for every row",
-        "probabilities : ndarray of shape (n_samples, n_components)",
+    predict_proba = by_pieces(
+        row_method(
+            "predict_proba",
+            _by_mixture,
+            "Return the probabilities of all components for every row",
+            "probabilities : ndarray of shape (n_samples, n_components)",
+        )
     )
 
-    score_samples = row_method(
-        "score_samples",
-        _by_mixture,
-        "Return the log-density of every row",
-        "log_density : ndarray of shape (n_samples,)",
+    score_samples = by_pieces(
+        row_method(
+            "score_samples",
+            _by_mixture,
+            "Return the log-density of every row",
+            "log_density : ndarray of shape (n_samples,)",
+        )
     )
 
     def bic(self, X):

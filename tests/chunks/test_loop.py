@@ -252,3 +252,23 @@ def test_lists_of_series_are_tables_of_scikit_learn():
     assert np.array_equal(
         PrivateMean(random_state=0, epsilon=4.0).fit(X).location_, plain.location_
     )
+
+
+def test_a_reader_that_fails_on_an_entry_tells_nothing_more(rng):
+    def failing(parts):
+        warnings.warn("entry 4242", UserWarning, stacklevel=1)
+        raise ArithmeticError("entry 4242")
+
+    class Failing(Batches):
+        def __iter__(self):
+            self.passes += 1
+            return super().__iter__() if self.passes < 2 else failing(self._parts)
+
+    X = rng.normal(size=(20, 2))
+    ledger = PrivacyLedger(epsilon=2.0, delta=1e-5)
+    with config_context(invalid_rows="ignore"), pytest.raises(ValueError, match="read") as caught:
+        PrivateMean(ledger=ledger).fit(Failing(X, [10]))
+    assert "4242" not in str(caught.value) and caught.value.__context__ is None
+    assert len(ledger.entries()) == 1  # opened
+    with pytest.warns(UserWarning, match="4242"), pytest.raises(ArithmeticError):
+        PrivateMean(ledger=ledger).fit(Failing(X, [10]))

@@ -268,7 +268,7 @@ IMPORTS = {
     "_render": set(),
     "_pieces": {"_compat", "_config", "_threads", "chunks", "rowwise"},
     "_row_methods": {"_pieces"},
-    "_schema": {"_config", "chunks"},
+    "_schema": {"_config", "_threads", "chunks"},
     "_show_versions": set(),
     "_threads": set(),
     "mechanisms": {"mechanisms", "_threads"},
