@@ -10,11 +10,17 @@ import numpy as np
 
 from skdp.exceptions import BudgetExceeded, PlanError
 from skdp.mechanisms._exact import exact, sqrt_down
+from skdp.mechanisms._weighed import unit_of
 
 __all__ = ["WORTH_LITTLE", "Books", "alone"]
 
 WORTH_LITTLE = "worth little: "  # begins a decision that a fit warns of
 MOST_NAMED = 10  # columns in a doubt
+UNWEIGHED = (
+    "this fit protects groups, and is asked for integers of rows that have no weights: sum them by "
+    "weighed_sum, or use one row of each person and of_persons."
+)
+WEIGHED = "this fit protects rows, and is asked for integers of rows that have weights."
 ROUNDING = Fraction(1, 2**40)  # of a share that is cut to what is left
 
 
@@ -84,11 +90,18 @@ class Books:
         self._decisions = []
         self._used = Fraction(0)
         self._lock, self._process = threading.RLock(), os.getpid()
+        self.one_row_each = False  # of persons: integers need no weights
+        self.row_places = None  # of these rows in the table of all
 
     @property
     def budget(self):
         """The budget that the shares are parts of."""
         return self._plan.budget
+
+    @property
+    def protects_groups(self):
+        """Whether neighbouring tables differ in all rows of a group."""
+        return self._plan.protects == "group"
 
     @property
     def remaining(self):
@@ -181,6 +194,24 @@ class Books:
         self._charges.append(charge)
         if self.told is not None:  # what listens to the bill
             self.told(charge)
+
+    def _unit(self, value):
+        """Return by how many times its sensitivity a value moves for what the fit protects."""
+        unit = unit_of(value)
+        if self.protects_groups and unit is None and not self.one_row_each:
+            raise TypeError(UNWEIGHED)
+        if not self.protects_groups and unit not in (None, 1):
+            raise TypeError(WEIGHED)
+        return unit or 1
+
+    def _of_single_rows(self, value):
+        """Raise TypeError for a value that a person with several rows moves by more than one."""
+        if self._unit(value) != 1:
+            raise TypeError(UNWEIGHED)
+
+    def _placed(self, rows):
+        """Return the numbers in the table of all of rows that a release has an entry for."""
+        return rows if rows is None or self.row_places is None else self.row_places[rows]
 
 
 def _cut(share, room):

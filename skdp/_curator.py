@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
+from scipy.special import ndtri_exp
 
-from skdp._books import WORTH_LITTLE, Books, alone
+from skdp._books import UNWEIGHED, WORTH_LITTLE, Books, alone
 from skdp.accounting._matrix_noise import gdp_to_pure, smallest_noise
 from skdp.accounting._parts import worth
 from skdp.accounting._plan import Plan
@@ -39,7 +40,8 @@ class Release:
     Parameters
     ----------
     value : ndarray of int64
-        Exact value plus noise, in grid units. Of a matrix: its factor, float64.
+        Exact value plus noise, in grid units; of rows with weights, in persons, float64. Of a
+        matrix: its factor, float64.
     scale : float
         Standard deviation (Gaussian) or scale (Laplace) of the noise in grid units; eta.
     law : {"gaussian", "laplace", "matrix"}
@@ -84,9 +86,11 @@ class Curator(Books):
         Parameters
         ----------
         value : array-like of int64
-            Exact integers on a public grid.
+            Exact integers on a public grid. In a fit with groups, those of
+            :func:`skdp.chunks._persons.weighed_sum` or ``of_persons``.
         sensitivity : int, Fraction or float
-            Largest l2 change of ``value`` for neighbouring tables; a float is taken exactly.
+            Largest l2 change of ``value`` for neighbouring tables; a float is taken exactly. With
+            groups: the change by a single row, of which a person adds at most its unit.
         share : float or Fraction
             Part of the budget.
         label : str
@@ -109,18 +113,20 @@ class Curator(Books):
         each of them holds for the mixture (user guide "Accounting"). So neither the vector, nor its
         length, nor any other function of several entries leaves the engine.
         """
-        value, sensitivity = _integers(value), _positive(sensitivity, "sensitivity")
+        unit, value = self._unit(value), _integers(value)
+        sensitivity = _positive(sensitivity, "sensitivity")
         share, mu_squared = self._pay(label, "gaussian", share)
-        scale = sqrt_up(sensitivity**2 / mu_squared)
-        return self._draw(value, "gaussian", scale, sensitivity, share, label, rows, parts)
+        scale = sqrt_up((unit * sensitivity) ** 2 / mu_squared)
+        return self._draw(value, "gaussian", scale, sensitivity, share, label, unit, rows, parts)
 
     @alone
     def laplace(self, value, *, sensitivity, share, label):
         """Release ``value`` plus Laplace noise rounded to the grid; ``sensitivity`` is in l1."""
-        value, sensitivity = _integers(value), _positive(sensitivity, "sensitivity")
+        unit, value = self._unit(value), _integers(value)
+        sensitivity = _positive(sensitivity, "sensitivity")
         share, epsilon = self._pay(label, "laplace", share)
-        scale = math.nextafter(float(sensitivity / epsilon), math.inf)
-        return self._draw(value, "laplace", scale, sensitivity, share, label)
+        scale = math.nextafter(float(unit * sensitivity / epsilon), math.inf)
+        return self._draw(value, "laplace", scale, sensitivity, share, label, unit)
 
     @alone
     def select(self, scores, *, sensitivity, share, label):
@@ -128,11 +134,64 @@ class Curator(Books):
 
         ``sensitivity`` bounds the change of every single score.
         """
-        scores, sensitivity = _integers(scores), _positive(sensitivity, "sensitivity")
+        unit, scores = self._unit(scores), _integers(scores)
+        sensitivity = unit * _positive(sensitivity, "sensitivity")
         share, epsilon = self._pay(label, "select", share)
         rate = epsilon / (2 * sensitivity)
         self._record(Charge(label, "select", share, _stated(sensitivity), float(1 / rate)))
         return self._choose(scores, rate)
+
+    @alone
+    def names(self, counts, *, moved, share, label, event, of_persons=False):
+        """Return the names that occur often: those with a noisy count above a threshold.
+
+        Parameters
+        ----------
+        counts : dict of name to int
+            How often each name occurs; names that do not occur are not in it.
+        moved : int
+            Largest number k of names whose counts neighbouring tables have different, by 1 each.
+        share : float or Fraction
+            Part of the budget.
+        label : str
+            Label of a planned step, Gaussian.
+        event : str
+            Label of a planned failure event, of probability f.
+        of_persons : bool, default=False
+            In a fit with groups: whether one row of each person was counted.
+
+        Returns
+        -------
+        names : list
+            In the order of ``counts``, which must be one of names, not of rows.
+
+        Notes
+        -----
+        **Privacy.** A name is returned if its noisy count is above ``1 + t``, with t so high that
+        rounded noise exceeds it with probability at most f / k. Let D' be D and one row, and let m
+        of the k names that the row moves not occur in D. On the names of D the two vectors of
+        counts differ by 1 in at most k - m entries, so by sqrt(k) in l2, what is paid for. The
+        vector of D' has m entries more, of the value 1, with noise of their own. Let A be the event
+        that one of these names is returned: its noise exceeds t, so ``P(A) <= m f / k <= f``, and A
+        depends on that noise alone. Leave the m names out whatever their noise: this ideal run on
+        D' and the run on D read two Gaussian releases of vectors of the same names, and the ideal
+        run differs from that on D' in A alone. So this is a release of sensitivity sqrt(k) outside
+        one failure event of the pair, in either direction (user guide "Accounting", theorem 1,
+        "Names that one table alone has"). A name that occurs in neither table is returned by
+        neither, and no noise is drawn for it. How many words of noise were drawn is not told; all
+        later noise is independent of them.
+        """
+        if self.protects_groups and not (of_persons or self.one_row_each):
+            raise TypeError(UNWEIGHED)
+        moved = exact(moved, name="moved")
+        value = _integers(list(counts.values()) or np.empty(0, dtype=np.int64))
+        share, mu_squared = self._pay(label, "gaussian", share)
+        scale = sqrt_up(_positive(moved, "moved") / mu_squared)
+        self._record(Charge(label, "gaussian", share, sqrt_down(moved), scale))
+        log_p = self.fails(event) - math.log(moved) - 1e-9
+        # rounded noise exceeds an integer t only if noise exceeds t + 1/2
+        t = math.ceil(-float(ndtri_exp(log_p)) * (1 + 1e-9) * scale - 0.5)
+        return self._occurring(list(counts), value, scale, 1 + max(t, 0))
 
     @alone
     def matrix(self, value, *, distance, largest, share, label, event):
@@ -141,6 +200,7 @@ class Curator(Books):
         ``value`` as for ``mechanisms._matrices.noisy_factor``, ``distance`` (of neighbours) as in
         the theorem of ``accounting._matrix_noise``. If eta > ``largest``: None, and nothing paid.
         """
+        self._of_single_rows(value)
         distance = _positive(distance, "distance")
         share, mu_squared = self._price(label, "matrix", share)
         log_p, mu = self.fails(event), sqrt_down(mu_squared)
@@ -191,16 +251,25 @@ class Curator(Books):
             decisions=tuple(self._decisions),
             assumptions=self._plan.assumptions,
             seeded=self._entropy.seeded,
+            protects=self._plan.protects,
         )
 
-    def _draw(self, value, law, scale, sensitivity, share, label, rows=None, parts=None):
-        self._record(Charge(label, law, share, _stated(sensitivity), scale))
-        return Release(self._noisy(value, law, scale, rows, parts), scale, law)
+    def _draw(self, value, law, scale, sensitivity, share, label, unit, rows=None, parts=None):
+        self._record(Charge(label, law, share, _stated(sensitivity), scale / unit))
+        noisy = self._noisy(value, law, scale, self._placed(rows), parts)
+        return Release(noisy if unit == 1 else noisy / unit, scale / unit, law)
+
+    def _heard(self, part):
+        return part
 
     # The methods below are what a test replaces by canned answers.
     def _noisy(self, value, law, scale, rows=None, parts=None):
         sample = rounded_gaussian if law == "gaussian" else rounded_laplace
         return value + sample(scale, value.shape, self._entropy)
+
+    def _occurring(self, names, value, scale, threshold):
+        noisy = value + rounded_gaussian(scale, value.shape, self._entropy)
+        return [name for name, count in zip(names, noisy, strict=True) if count > threshold]
 
     def _choose(self, scores, rate):
         return exponential_choice(scores, rate, self._entropy)
@@ -253,11 +322,14 @@ class _Child(Curator):
             for text in parent._plan.assumptions
             if text.startswith(f"{label}: ")
         )
-        super().__init__(Plan(budget, steps, events, assumptions), parent._entropy)
+        plan = Plan(budget, steps, events, assumptions, protects=parent._plan.protects)
+        super().__init__(plan, parent._entropy)
         self._lock, self._process = parent._lock, parent._process
         self._parent, self._prefix, self._part = parent, prefix, share
         self._noisy, self._choose, self._perturb = parent._noisy, parent._choose, parent._perturb
+        self._occurring = parent._occurring
         self.coins = _ChildKeys(parent.coins, prefix)
+        self.one_row_each, self.row_places = parent.one_row_each, parent.row_places
 
     def _book(self, label):
         self._parent._book(self._prefix + label)

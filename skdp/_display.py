@@ -2,7 +2,24 @@
 
 from dataclasses import replace
 
-__all__ = ["Display"]
+__all__ = ["Display", "pyplot"]
+
+
+def pyplot():
+    """Return ``matplotlib.pyplot``, which is imported when something is drawn.
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is not installed, with the command that installs it.
+    """
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError:
+        raise ImportError(
+            "pictures need matplotlib, which is not installed. Run pip install 'skdp[plot]'."
+        ) from None
+    return plt
 
 
 class Display:
@@ -20,8 +37,7 @@ class Display:
         display : object
             This one with ``ax_`` and ``figure_``.
         """
-        import matplotlib.pyplot as plt
-
+        plt = pyplot()
         size = self._size()
         if ax is None:
             ax = plt.subplots(figsize=size, layout="constrained")[1]

@@ -1,38 +1,45 @@
 """The fit that every estimator shares: validate the schema, plan, charge, release, report."""
 
-import sys
+import math
 import warnings
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
+from functools import partial
 from numbers import Integral, Real
 
 import numpy as np
 from joblib import parallel_config
 from sklearn.base import BaseEstimator
 
-from skdp._compat import CallbackSupportMixin, Interval, VisualBlock, callbacks, fit_context
+from skdp._compat import (
+    CallbackSupportMixin,
+    Hidden,
+    Interval,
+    StrOptions,
+    VisualBlock,
+    callbacks,
+    fit_context,
+)
 from skdp._config import get_config
-from skdp._curator import WORTH_LITTLE, make_curator
+from skdp._curator import make_curator
+from skdp._doubts import doubts_of, users_level, warn_of_doubts, warn_of_weakness
+from skdp._foresight import ForesightMixin
 from skdp._grant import Grant
+from skdp._groups import GroupRule, grouped_plan, read_groups, release_of_groups, without_groups
 from skdp._local import KeepsLocal, Local
 from skdp._numbers import PlainNumbers
 from skdp._progress import lines, tell
 from skdp._schema import read_rows
+from skdp._supervised import read_with_target
 from skdp._threads import is_quiet, quiet
 from skdp.accounting import PrivacyLedger
 from skdp.contracts import Contract, Released, Rows
-from skdp.exceptions import (
-    BudgetExceeded,
-    PlanError,
-    ReleaseError,
-    SeededNoiseWarning,
-    UselessReleaseWarning,
-)
+from skdp.exceptions import BudgetExceeded, PlanError, ReleaseError, SeededNoiseWarning
 from skdp.mechanisms import make_entropy
 
-__all__ = ["PrivateEstimator", "doubts_of", "guarantee"]
+__all__ = ["PrivateEstimator", "guarantee"]
 
-
-BETWEEN = ("skdp", "sklearn", "joblib")  # the line of a user and a fit
+MOST_ROWS = 2**40  # of a person that count: sums of weights are integers of 64 bits
 SCHEMA = ("n_features_in_", "feature_names_in_")  # set by validation
 WITHHELD = (
     "The private part of this fit failed. The details are withheld because they could depend "
@@ -42,7 +49,9 @@ WITHHELD = (
 )
 
 
-class PrivateEstimator(KeepsLocal, PlainNumbers, CallbackSupportMixin, BaseEstimator):
+class PrivateEstimator(
+    ForesightMixin, KeepsLocal, PlainNumbers, CallbackSupportMixin, BaseEstimator
+):
     """Base of all private estimators.
 
     A subclass has the parameters ``epsilon``, ``delta``, ``random_state`` and ``ledger`` and
@@ -80,16 +89,24 @@ class PrivateEstimator(KeepsLocal, PlainNumbers, CallbackSupportMixin, BaseEstim
     True
     """
 
+    _target = None  # what y is: None if it is ignored, "number" or "class"
+    _mixed = False  # whether columns may hold text and gaps
+    _weighs_groups = False  # whether rows of a person are weighed; else one of them is read
+
     _parameter_constraints: dict = {
         "epsilon": [Interval(Real, 0, None, closed="neither")],
         "delta": [Interval(Real, 0, 1, closed="left")],
         "random_state": ["random_state"],
-        "ledger": [PrivacyLedger, Grant, None],
+        "ledger": [PrivacyLedger, Hidden(Grant), None],
     }
 
-    # for a subclass with the parameter ``n_jobs``
-    _row_constraints: dict = {
+    # for a subclass with the parameter ``rows_per_group``, and one with ``n_jobs`` too
+    _group_constraints: dict = {
         **_parameter_constraints,
+        "rows_per_group": [Interval(Integral, 1, MOST_ROWS, closed="both"), StrOptions({"auto"})],
+    }
+    _row_constraints: dict = {
+        **_group_constraints,
         "n_jobs": [
             Interval(Integral, 1, None, closed="left"),
             Interval(Integral, None, -1, closed="right"),
@@ -98,7 +115,7 @@ class PrivateEstimator(KeepsLocal, PlainNumbers, CallbackSupportMixin, BaseEstim
     }
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y=None):
+    def fit(self, X, y=None, *, groups=None):
         """Fit on private rows and release the result.
 
         Parameters
@@ -107,8 +124,16 @@ class PrivateEstimator(KeepsLocal, PlainNumbers, CallbackSupportMixin, BaseEstim
             The private rows: one table in memory, or what is read in pieces: paths of parquet
             files, a Table or Dataset of Arrow, a LazyFrame of polars, a list of batches or another
             iterable that starts anew, a collection of dask. Read, never stored.
-        y : Ignored
-            Present for API consistency by convention.
+        y : array-like of shape (n_samples,) or str, default=None
+            Ignored by estimators that have no target; as private as the rows. One entry for each
+            row, of the kind of memory that X is of, or in memory; or the name of a column of X,
+            which is then no feature. Batches of X may also have batches of y beside them, or be
+            pairs of both.
+        groups : array-like of shape (n_samples,), default=None
+            Whose row each row is: a person is all rows with equal entries, numbers, text or other
+            hashable objects; or the name of a column of X, which is then none of the features.
+            With it one person, with all rows, is protected in place of one row (user guide
+            "Several rows per person").
 
         Returns
         -------
@@ -127,20 +152,50 @@ class PrivateEstimator(KeepsLocal, PlainNumbers, CallbackSupportMixin, BaseEstim
         ReleaseError
             If the private part fails; the message is constant and the budget stays spent.
         """
-        plan = self.plan()
+        groups = self.ledger.persons if self._is_granted() else groups
+        plan = self._plan_of(X, groups)
         if plan.problems:
             raise PlanError("\n".join(["this fit cannot be carried out:", *plan.problems]))
+        X, groups = without_groups(X, groups)
         rows = self._read(self.ledger.present(X) if self._is_granted() else X, y)
+        release = self._release
+        if groups is not None:
+            release = partial(self._release_of_groups, self._persons(groups, rows))
+        if not self._is_inner():
+            warn_of_weakness(self, plan.budget)
         with nullcontext() if self._is_inner() else callbacks(self) as tasks:
             curator = self._curator(plan)
             with self._watched(plan, curator, tasks), _unchanged(self), self._threads():
-                released = _guarded(self._release, rows, curator)
+                released = _guarded(release, rows, curator)
             for name, value in released.items():
                 setattr(self, name, value)
-            self.privacy_report_ = curator.close(type(self).__name__)
+            report = curator.close(type(self).__name__)
+            self.privacy_report_ = replace(report, target=self._target)
         if not self._is_inner():
-            _warn_of_doubts(self)
+            warn_of_doubts(self)
         return self
+
+    def _plan_of(self, X, groups):
+        """Return the plan of a fit of X; it protects all rows of a group if there are some."""
+        return self.plan() if groups is None else self._grouped_plan()
+
+    @property
+    def reliable_(self):
+        """Whether the fit found no reason to doubt what it has released: bool.
+
+        A function of released values, as ``advice_``. True is no promise: it says that nothing was
+        seen that is worth little, and ``interval`` or ``noise_scale_``, where there are such, say
+        how far off the released values are.
+        """
+        return not self._doubts()
+
+    @property
+    def advice_(self):
+        """What of the released is worth little, and what helps: str, a line for each; else empty.
+
+        The text of the :class:`skdp.exceptions.UselessReleaseWarning` of the fit.
+        """
+        return "\n".join(self._doubts())
 
     def _doubts(self):
         """Return what of the released is worth little, and why: constant texts."""
@@ -151,18 +206,19 @@ class PrivateEstimator(KeepsLocal, PlainNumbers, CallbackSupportMixin, BaseEstim
 
         What it raises, it raises before anything is charged.
         """
-        rows = read_rows(self, X)
-        self._check_public(rows.n_features)
+        rows = read_rows(self, X) if self._target is None else read_with_target(self, X, y)
+        self._check_public(rows.n_features - (self._target is not None))
         return rows
 
-    def _look(self, X):
-        """Raise what ``fit`` would raise for X before anything is charged, and do nothing else.
+    def _look(self, X, y=None):
+        """Raise what ``fit`` would raise for X and y before anything is charged, and no more.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,), default=None
         """
-        self._read(self.ledger.present(X) if self._is_granted() else X, None)
+        self._read(self.ledger.present(X) if self._is_granted() else X, y)
 
     def _threads(self):
         """Let blocks of rows be shared by ``n_jobs`` threads, where it is a parameter."""
@@ -179,10 +235,12 @@ class PrivateEstimator(KeepsLocal, PlainNumbers, CallbackSupportMixin, BaseEstim
                 f"{type(self).__name__} draws its noise from a seed: the result is reproducible "
                 "and NOT private. Use random_state=None for anything that leaves your hands.",
                 SeededNoiseWarning,
-                stacklevel=_users_level(),
+                stacklevel=users_level(),
             )
         if self.ledger is not None:
-            self.ledger.charge(plan.budget, type(self).__name__, seeded=entropy.seeded)
+            self.ledger.charge(
+                plan.budget, type(self).__name__, seeded=entropy.seeded, unit=plan.protects
+            )
         return make_curator(plan, entropy)
 
     @contextmanager
@@ -204,6 +262,26 @@ class PrivateEstimator(KeepsLocal, PlainNumbers, CallbackSupportMixin, BaseEstim
             name_details=str(self),
         )
 
+    def _grouped_plan(self):
+        """Return the plan of a fit with groups."""
+        return grouped_plan(self.plan(), self)
+
+    def _persons(self, groups, rows):
+        """Return the Persons of what is read; what it raises, it raises before a charge."""
+        return read_groups(groups, len(rows))
+
+    def _release_of_groups(self, persons, rows, curator):
+        """Return what is released of the rows of persons."""
+        return release_of_groups(self, persons, rows, curator)
+
+    def _group_rule(self, n_features):
+        """Return the GroupRule of what is released; see :func:`skdp._cap.find_cap`."""
+        return GroupRule(noise=2.2 * math.sqrt(n_features), least=40.0)
+
+    def _rows_of_groups(self, rows, cap, coins):
+        """Return what a fit reads of the rows of persons, which are weighed."""
+        return rows
+
     def _check_public(self, n_features):
         """Raise ValueError for public parameters that do not fit the number of columns."""
 
@@ -216,6 +294,10 @@ class PrivateEstimator(KeepsLocal, PlainNumbers, CallbackSupportMixin, BaseEstim
         """Return the kind of data that a pipeline gives to this step."""
         return self.ledger.given if self._is_granted() else Rows()
 
+    def _absent(self):
+        """Return which rows a pipeline has left out before this step, None if none."""
+        return self.ledger.absent if self._is_granted() else None
+
     def _is_granted(self):
         return isinstance(self.ledger, Grant)
 
@@ -225,36 +307,15 @@ class PrivateEstimator(KeepsLocal, PlainNumbers, CallbackSupportMixin, BaseEstim
 
     def __skdp_contract__(self):
         """Return what this step reads and yields."""
-        return Contract(consumes=(Rows,), yields=lambda kind: Released(), spends=True)
+        return Contract(
+            consumes=(Rows,), yields=lambda kind: Released(), spends=True, target=self._target
+        )
 
 
 def guarantee(estimator):
     """Return the epsilon and delta of an estimator as a text."""
     given = ((name, getattr(estimator, name, None)) for name in ("epsilon", "delta"))
     return ", ".join(f"{name}={float(value):g}" for name, value in given if isinstance(value, Real))
-
-
-def doubts_of(report):
-    """Return what a report says is worth little, every text once."""
-    texts = (text for text in report.decisions if text.startswith(WORTH_LITTLE))
-    return tuple(dict.fromkeys(text.removeprefix(WORTH_LITTLE) for text in texts))
-
-
-def _warn_of_doubts(estimator):
-    """Warn once of all that a fit doubts, after everything that is released has been set."""
-    doubts = estimator._doubts()
-    if doubts:
-        first = f"{type(estimator).__name__} has released what is worth little:"
-        told = "\n".join([first, *doubts])
-        warnings.warn(told, UselessReleaseWarning, stacklevel=_users_level())
-
-
-def _users_level():
-    """Return the stack level of the line that called a fit, for the function that asks."""
-    frame, level = sys._getframe(1), 1
-    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in BETWEEN:
-        frame, level = frame.f_back, level + 1
-    return level
 
 
 @contextmanager

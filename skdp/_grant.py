@@ -35,6 +35,8 @@ class Grant:
     absent : ndarray of shape (n_samples,), bool or None
         Rows outside a core, which are none to this step, whatever the steps between make of them.
         Private.
+    persons : skdp.chunks._persons.Persons or None
+        Whose row each row of the table is, in a fit with groups. Private.
     empty : bool
         Whether the rows handed on are made up, because the table has none. Private.
     """
@@ -44,7 +46,7 @@ class Grant:
         self.given = given
         self.composition = composition
         self.certificate = self._budget = self._curator = None
-        self.absent, self.empty = None, False
+        self.absent, self.empty, self._persons = None, False, None
         self._share = Fraction(0)
 
     def admit(self, budget):
@@ -67,6 +69,14 @@ class Grant:
         """Let :meth:`open` give children of this Curator out; None closes the grant."""
         self._curator = curator
 
+    @property
+    def persons(self):
+        return self._persons.some(slice(0, 0)) if self._persons and self.empty else self._persons
+
+    def set_persons(self, persons):
+        """Fix whose row each row is, None in a fit that protects rows."""
+        self._persons = persons
+
     def present(self, X):
         """Return the rows of X that are rows of the table, with NaN in those that are absent."""
         if isinstance(X, Tables):
@@ -85,10 +95,27 @@ class Grant:
             )
         return self._curator.child(self.label, self._share, budget=self._budget)
 
+    def lent(self, curator):
+        """Return a grant like this one that opens a Curator which has been made for it."""
+        grant = Grant(self.label, self.given, self.composition)
+        grant.set_budget(self._budget, self._share)
+        grant.set_curator(_Made(curator))
+        return grant
+
     def __copy__(self, memo=None):
         return self
 
     __deepcopy__ = __sklearn_clone__ = __copy__
+
+
+class _Made:
+    """Gives a Curator in the place of a child."""
+
+    def __init__(self, curator):
+        self._curator = curator
+
+    def child(self, label, share, *, budget):
+        return self._curator
 
 
 def without(X, absent):

@@ -5,10 +5,12 @@ from typing import Any
 
 import numpy as np
 
+from skdp._display import pyplot
+
 __all__ = ["LedgerDisplay"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class LedgerDisplay:
     """Plot of what a ledger has spent, charge by charge, against its capacity.
 
@@ -89,7 +91,7 @@ class LedgerDisplay:
         """
         if x not in ("time", "line"):
             raise ValueError(f"x must be 'time' or 'line'. Got {x!r} instead.")
-        import matplotlib.pyplot as plt
+        plt = pyplot()
 
         ax = plt.subplots(layout="constrained")[1] if ax is None else ax
         places = self.times if x == "time" else np.arange(1, len(self.times) + 1)

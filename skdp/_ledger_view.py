@@ -8,13 +8,15 @@ from typing import NamedTuple
 
 from skdp._ledger_display import LedgerDisplay
 
-__all__ = ["Entry", "LedgerView", "Line", "Spending"]
+__all__ = ["Entry", "LedgerView", "Line", "Spending", "with_note"]
 
-COLUMNS = ["time", "kind", "what", "epsilon", "delta", "takes", "left"]
+COLUMNS = ["time", "kind", "what", "note", "epsilon", "delta", "takes", "left"]
 COLUMNS += ["epsilon_left", "delta_left", "unit", "amount", "failure", "seeded", "pid"]
+NOTE = " | "  # between what was charged for and a note
 LATCHED = "LATCHED by a refusal: nothing is granted before ledger.acknowledge()"
 TITLES = ("no", "time (UTC)", "line", "what", "epsilon", "delta", "takes", "left", "epsilon left")
 WORDS = {"charge": "charged", "refused": "REFUSED"}
+NEIGHBOURS = {"row": "one row", "group": "one group (all rows with one entry of `groups`)"}
 _STYLE = (
     "<style>.skdp-ledger{font:13px system-ui,sans-serif}.skdp-ledger table{"
     "border-collapse:collapse;margin:.6em 0}.skdp-ledger td,.skdp-ledger th{font-size:13px;"
@@ -27,6 +29,12 @@ _STYLE = (
     ".skdp-ledger .acknowledged td{color:#888}.skdp-ledger .rows{max-height:36em;overflow:auto}"
     "</style>"
 )
+
+
+def with_note(what, note):
+    """Return what a line is for, and a note of one line; empty if there is none."""
+    note = " ".join(str(note).split())
+    return f"{what}{NOTE}{note}" if note else str(what)
 
 
 class Entry(NamedTuple):
@@ -48,6 +56,11 @@ class Entry(NamedTuple):
     seeded: bool
     pid: int
     time: str
+
+    @property
+    def note(self):
+        """Which data the line is about, and what for: str, empty if nothing was noted."""
+        return self.what.partition(NOTE)[2]
 
     def __repr__(self):
         seeded = " (seeded: not private)" if self.seeded else ""
@@ -85,7 +98,7 @@ class Line(NamedTuple):
 
 @dataclass(frozen=True)
 class LedgerView:
-    """The faces of a report, which adds ``spent``, ``remaining`` and ``history()``."""
+    """The faces of a report, which adds ``unit``, ``spent``, ``remaining`` and ``history()``."""
 
     ledger: str
     used: tuple
@@ -104,12 +117,14 @@ class LedgerView:
         Returns
         -------
         report : dict
-            ``ledger``, ``spent``, ``remaining``, ``latched`` and ``entries``, a list of dicts.
+            ``ledger``, ``protects`` (its unit, "row" or "group"), ``spent``, ``remaining``,
+            ``latched`` and ``entries``, a list of dicts.
         """
         opening, spent, left = map(_plain, (self.entries[0], self.spent, self.remaining))
-        lines = [_plain(line.entry) | _after(line) for line in self.history()]
-        facts = {"ledger": self.ledger, "latched": self.latched, "spent": spent, "remaining": left}
-        return facts | {"entries": [opening, *lines]}
+        lines = [_plain(line.entry) | _after(line) | _noted(line) for line in self.history()]
+        facts = {"ledger": self.ledger, "protects": self.unit, "latched": self.latched}
+        sums = {"spent": spent, "remaining": left}
+        return facts | sums | {"entries": [opening, *lines]}
 
     def to_json(self):
         """Return the report as a JSON text.
@@ -165,6 +180,10 @@ def _plain(fields):
     return {name: float(x) if isinstance(x, Fraction) else x for name, x in items}
 
 
+def _noted(line):
+    return {"note": line.entry.note}
+
+
 def _after(line):
     left = {"epsilon_left": line.left.epsilon, "delta_left": line.left.delta}
     return {"takes": line.takes, "left": line.left.fraction} | left
@@ -196,7 +215,8 @@ def _html(report):
 
 
 def _facts(report):
-    yield "neighbours", "add or remove one row; the guarantee is that of the whole ledger"
+    whom = NEIGHBOURS[report.unit]
+    yield "neighbours", f"add or remove {whom}; the guarantee is that of the whole ledger"
     yield "composition", report.entries[0].what
     yield "spent", repr(report.spent)
     yield "remaining", repr(report.remaining)

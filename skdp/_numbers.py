@@ -11,7 +11,8 @@ from skdp._compat import Interval
 __all__ = ["PlainNumbers", "plain", "plain_fields"]
 
 AMOUNTS = ("epsilon", "delta", "split", "param_distributions")  # a third of a budget is a third
-LEVELS = ("bins", "categories", "domain", "param_distributions")  # may hold entries of a table
+# may hold entries of a table
+LEVELS = ("bins", "categories", "classes", "domain", "param_distributions")
 
 NARROW = (np.float16, np.float32)
 

@@ -11,11 +11,18 @@ _STYLE = (
     "background:#3b7dd8;border-radius:2px}.skdp .warn{color:#b00;font-weight:600}</style>"
 )
 _WARN = " class=warn"
+UNITS = {"row": "one row", "group": "one group (all rows with one entry of groups)"}
 _UNITS = {"gdp": "mu^2", "zcdp": "rho", "pure": "epsilon", "mixed": "rho", "approx": "epsilon"}
 NOT_COVERED = (
     "Not covered: run time, local views of single rows (transform, predict on the training rows), "
     "parameters that were chosen by looking at the data."
 )
+
+
+PROTECTS = {
+    "number": "features and target of every row alike",
+    "class": "features and class of every row alike, and which classes occur",
+}
 
 
 def _guarantee(budget):
@@ -27,14 +34,25 @@ def _facts(report):
     budget = report.budget
     if report.seeded:
         yield "guarantee", "NONE: seeded, not private. Use random_state=None for a release."
-    yield "claim", f"{_guarantee(budget)}, neighbours: add or remove one row"
+    yield "claim", f"{_guarantee(budget)}, neighbours: {_neighbours(report)}"
+    if report.target is not None:
+        yield "protects", PROTECTS[report.target]
     if budget.unit == "gdp":
         yield (
             "composition",
             f"Gaussian, mu = {budget.mu:.6g}; failure probability {float(budget.failure):.3g}",
         )
-    yield "replace one row", _group(report, 2)
-    yield "groups of 5 rows", _group(report, 5)
+    yield f"replace one {report.protects}", _group(report, 2)
+    yield ("groups of 5 rows" if report.protects == "row" else "5 groups"), _group(report, 5)
+
+
+def _neighbours(report):
+    pair = report.protects == "row" and report.target is not None
+    return f"add or remove {UNITS[report.protects]}{' (x, y)' if pair else ''}"
+
+
+def _neighbours(report):
+    return "add or remove one row" + (" (x, y)" if report.target is not None else "")
 
 
 def _group(report, size):
@@ -96,7 +114,7 @@ def report_dict(report):
     budget = report.budget
     return {
         "estimator": report.estimator,
-        "neighbours": "add or remove one row",
+        "neighbours": _neighbours(report),
         "seeded": report.seeded,
         "epsilon": float(budget.epsilon),
         "delta": float(budget.delta),
@@ -109,6 +127,25 @@ def report_dict(report):
         "decisions": list(report.decisions),
         "assumptions": list(report.assumptions),
     }
+
+
+def report_frame(report):
+    """Return the releases of a report as a table of pandas."""
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise ImportError(
+            "to_frame needs pandas: pip install pandas. Without it, use charges."
+        ) from error
+    columns = {
+        "release": [c.label for c in report.charges],
+        "mechanism": [c.mechanism for c in report.charges],
+        "share": [float(c.share) for c in report.charges],
+        "sensitivity": [float(c.sensitivity) for c in report.charges],
+        "scale": [float(c.scale) for c in report.charges],
+        "noise": [_kind(c)[-1] for c in report.charges],
+    }
+    return pd.DataFrame(columns)
 
 
 def report_html(report):

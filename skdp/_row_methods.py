@@ -3,6 +3,7 @@
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from skdp._groups import without_groups
 from skdp._pieces import mean_of_pieces
 
 __all__ = ["MeanScoreMixin", "NamesOutMixin", "fit_then", "row_method"]
@@ -27,6 +28,8 @@ FIT_THEN = """Fit, then {name}.
         ----------
         X : array-like of shape (n_samples, n_features)
         y : array-like of shape (n_samples,), default=None
+        groups : array-like of shape (n_samples,) or str, default=None
+            As for ``fit``; a column that it names is none of the features.
 
         Returns
         -------
@@ -61,8 +64,9 @@ def row_method(name, run, what, returns, *, columns="features"):
 def fit_then(name, returns):
     """Return a method ``fit_name(X, y)`` of a class: ``fit(X, y)``, then the method ``name``."""
 
-    def method(self, X, y=None):
-        return getattr(self.fit(X, y), name)(X)
+    def method(self, X, y=None, *, groups=None):
+        X, groups = without_groups(X, groups)
+        return getattr(self.fit(X, y, groups=groups), name)(X)
 
     return _named(method, f"fit_{name}", FIT_THEN.format(name=name, returns=returns))
 

@@ -7,13 +7,14 @@ from skdp._config import get_config
 from skdp._threads import quiet
 from skdp.chunks import ArrayRows
 from skdp.chunks._raw import TableError, first_of, schema_of
-from skdp.chunks._sources import converted, source_of
+from skdp.chunks._sources import BROKEN, converted, source_of
 
 __all__ = ["later_rows", "look_at", "read_rows", "validated_rows", "validated_table"]
 
 TEXT = (
     "X must be a table of real numbers. Got entries that are not numbers: encode categories first, "
-    "and convert columns of dtype object with astype(float)."
+    "and convert columns of dtype object with astype(float). Additive models take text as it is, "
+    "in a frame of pandas or polars."
 )
 
 
@@ -25,6 +26,7 @@ NO_NUMBERS = (
     "a list that is a table must hold numbers alone, since one entry would decide how all others "
     "are read. If X holds text or categories, pass it as an array or a frame, which has dtypes."
 )
+NO_COLUMNS = "X has no columns. Pass a table with one at least."
 TWICE = (
     "X must have columns whose names differ. Got a name twice: rename a column, or pass "
     "X.to_numpy()."
@@ -33,14 +35,8 @@ UNREADABLE = (
     'X could not be read as a table of real numbers. Under invalid_rows="ignore" nothing more is '
     "told: pass a dense array or frame of float64, whose columns, if named, have text for names."
 )
-INVALID = (
-    "Fill in public values, for instance with a RowMap, or set "
-    'skdp.config_context(invalid_rows="ignore"), where such rows count as absent.'
-)
-BROKEN = (
-    'X could not be read to its end. Under invalid_rows="ignore" nothing more is told: read it '
-    "once without that to see what failed."
-)
+IGNORED = 'set skdp.config_context(invalid_rows="ignore"), where such rows count as absent.'
+INVALID = f"Fill in public values, for instance with a RowMap, or {IGNORED}"
 NAN, INFINITE = f"Input X contains NaN. {INVALID}", f"Input X contains infinity. {INVALID}"
 NO_ROWS = "X has no rows, and at least one is needed."
 TEXT_FILES = (
@@ -50,12 +46,13 @@ TEXT_FILES = (
 DATES = "X must be a table of real numbers. Got dates or durations: subtract a date and divide."
 
 
-def read_rows(estimator, X):
+def read_rows(estimator, X, *, missing=False):
     """Return X as Rows, whatever it comes from, and set the feature names.
 
     What is no array or frame in memory is read once before anything is charged, in pieces: its rows
     are counted and its columns checked, and its entries too, unless ``invalid_rows="ignore"``, for
-    a caller who holds the data. What changes afterwards fails in the private part.
+    a caller who holds the data. What changes afterwards fails in the private part. NaN is not
+    refused if entries may be ``missing``.
 
     Raises
     ------
@@ -65,13 +62,13 @@ def read_rows(estimator, X):
     if source is None:
         source = converted(X)
     if source is None:
-        return ArrayRows(validated_rows(estimator, X))
+        return ArrayRows(validated_rows(estimator, X, missing=missing))
     _require_types(source)
     schema_of(source.head()).require_numbers()
     validate_data(estimator, source.head(), skip_check_array=True)  # sets the names
     entries = get_config()["invalid_rows"] == "error"
     nan, infinite = look_at(source, entries=entries)
-    if nan:
+    if nan and not missing:
         raise ValueError(NAN)
     if infinite:
         raise ValueError(INFINITE)
@@ -109,7 +106,7 @@ def look_at(source, *, entries):
     raise refusal
 
 
-def validated_rows(estimator, X):
+def validated_rows(estimator, X, *, missing=False):
     """Return X as a float array of shape (n_samples, n_features) and set the feature names.
 
     Under ``invalid_rows="ignore"`` everything is decided from types, dtypes and the number of
@@ -126,13 +123,15 @@ def validated_rows(estimator, X):
         _require_numbers(X)
     elif {_kind(dtype) for dtype in _dtypes(X)} & set("mM"):
         raise ValueError(DATES)
+    elif hasattr(X, "columns") and not len(X.columns):
+        raise ValueError(NO_COLUMNS)
     try:
         with np.errstate(all="ignore"):
             return validate_data(
                 estimator,
                 X,
                 dtype=[np.float64, np.float32],
-                ensure_all_finite=not ignore,
+                ensure_all_finite=False if ignore else "allow-nan" if missing else True,
                 ensure_min_samples=0 if ignore else 1,
             )
     except (ValueError, TypeError, OverflowError) as error:

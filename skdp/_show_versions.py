@@ -15,7 +15,6 @@ _PACKAGES = (
     "joblib",
     "threadpoolctl",
     "cvxpy",
-    "mpmath",
     "pandas",
     "polars",
     "matplotlib",

@@ -8,7 +8,7 @@ from skdp._curator import Curator, Release
 from skdp._estimator import PrivateEstimator
 from skdp._local import Local
 from skdp.accounting import Budget, Plan, Step
-from skdp.chunks import ArrayRows, map_merge
+from skdp.chunks import ArrayRows, map_merge, weighed_sum
 from skdp.mechanisms import ball_rows, ball_sum, box_rows, finite_rows, gram_sum, row_norms
 from skdp.scales import clipped_sum, count_rows
 
@@ -30,4 +30,5 @@ __all__ = [
     "gram_sum",
     "map_merge",
     "row_norms",
+    "weighed_sum",
 ]

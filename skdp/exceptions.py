@@ -7,6 +7,7 @@ __all__ = [
     "ReleaseError",
     "SeededNoiseWarning",
     "UselessReleaseWarning",
+    "WeakGuaranteeWarning",
 ]
 
 
@@ -121,6 +122,7 @@ class UselessReleaseWarning(UserWarning):
     A fit warns at most once, whatever it is made of: a pipeline for all of its steps, a search for
     its winner alone. Decided and told from released values and public parameters; the same doubts
     are among the decisions of ``privacy_report_``, of a search in that of ``best_estimator_``.
+    Every fitted estimator repeats them: ``reliable_`` is False, and ``advice_`` is the text.
 
     It is told when everything that was released has been set. Where warnings are errors, a fit that
     raises it is complete: the budget is spent, and the estimator holds the result.
@@ -136,4 +138,24 @@ class UselessReleaseWarning(UserWarning):
     ...
     >>> [w.category.__name__ for w in told]
     ['SeededNoiseWarning', 'UselessReleaseWarning']
+    """
+
+
+class WeakGuaranteeWarning(UserWarning):
+    """The epsilon or the delta of a fit is so large that it promises little to anybody.
+
+    Told of ``epsilon > 20`` and of ``delta >= 0.01``, before anything is charged: where warnings
+    are errors nothing has been spent. A function of parameters alone.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np
+    >>> from skdp import PrivateCount
+    >>> with warnings.catch_warnings(record=True) as told:
+    ...     warnings.simplefilter("always")
+    ...     count = PrivateCount(epsilon=50.0).fit(np.zeros((9, 1)))
+    ...
+    >>> [w.category.__name__ for w in told]
+    ['WeakGuaranteeWarning']
     """

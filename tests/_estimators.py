@@ -12,10 +12,15 @@ from skdp import (
     JamesSteinDenoiser,
     LloydKMeans,
     MarginalReleaser,
+    PrivateAdditiveClassifier,
+    PrivateAdditiveRegressor,
     PrivateCount,
     PrivateCovariance,
     PrivateGMM,
+    PrivateGroupBy,
     PrivateHistogram,
+    PrivateLinearRegression,
+    PrivateLogisticRegression,
     PrivateMean,
     PrivateMedian,
     PrivateMinMax,
@@ -23,6 +28,7 @@ from skdp import (
     PrivatePCA,
     PrivatePipeline,
     PrivateQuantile,
+    PrivateRidge,
     PrivateRobustScaler,
     PrivateSearchCV,
     PrivateStandardScaler,
@@ -34,6 +40,7 @@ from skdp import (
     SensitivityPreprocessor,
     make_private_pipeline,
 )
+from skdp.audit._tables import example
 from skdp.model_selection import RowScorer
 from skdp.preprocessing import LaplaceMechanism
 
@@ -48,9 +55,13 @@ EXPENSIVE = [
     LloydKMeans(3),
     LloydKMeans(3, delta=0.0, epsilon=2.0, max_iter=3),
     PrivateGMM(2, max_iter=2, n_init=1),
+    PrivateLogisticRegression(epsilon=4.0, classes=[0, 1]),
+    PrivateLogisticRegression(epsilon=20.0, classes=[0, 1, 2], feature_range=(-1e4, 1e4)),
     PrivateCovariance(epsilon=4.0),
     PrivateCovariance(method="friendly", epsilon=40.0),
     PrivatePCA(epsilon=4.0),
+    PrivateLinearRegression(epsilon=4.0),
+    PrivateRidge(epsilon=4.0, extrapolate=True),
     PrivateHistogram(bins=4, epsilon=2.0),
     PrivateMedian(),
     PrivateQuantile(0.9, epsilon=2.0, delta=0.0, method="exponential"),
@@ -67,6 +78,11 @@ EXPENSIVE = [
     PrivateSum((-50.0, 50.0), delta=0.0),
     PrivateCount(epsilon=0.02, delta=0.0),
     MarginalReleaser(1, epsilon=4.0),
+    MarginalReleaser(1, domain="auto", n_bins=3, epsilon=4.0),
+    PrivateAdditiveClassifier(epsilon=4.0),
+    PrivateAdditiveClassifier(epsilon=4.0, classes=[0, 1]),
+    PrivateAdditiveRegressor(epsilon=4.0),
+    PrivateAdditiveRegressor(linear=True, epsilon=8.0),
     PrivateSearchCV(PrivateMean(), {"trim": [False, True]}, mean_trials=2, epsilon=4.0),
     make_private_pipeline(PrivateStandardScaler(), PrivateMean(), epsilon=4.0),
     make_private_pipeline(
@@ -79,6 +95,11 @@ ESTIMATORS = [
     PrivateCount(epsilon=0.02),
     *EXPENSIVE,
 ]
+
+
+def fitted(estimator, X):
+    """Fit an estimator on rows, and on targets of them if it needs some; return it."""
+    return example(estimator, X).fit(estimator)
 
 
 TOWNS = ["north", "south", "east"]
@@ -166,6 +187,18 @@ COMPOSED = {
     "marginals of polars": (
         MarginalReleaser(1, domain={"town": TOWNS, "level": LEVELS}),
         lambda: _polars()[["town", "level"]],
+    ),
+    "by group": (
+        PrivateGroupBy(PrivateMean(), by=0, levels=[4, 5, 9], epsilon=8.0),
+        lambda: np.column_stack([np.rint(_rows()[:, 0]), _rows()[:, 1:]]),
+    ),
+    "groups that are found": (
+        PrivateGroupBy(make_private_pipeline(RowMap(np.arctan), MEAN), "level", epsilon=8.0),
+        lambda: _frame()[["wage", "age", "level"]],
+    ),
+    "marginals of bought levels": (
+        MarginalReleaser(1, domain={"level": LEVELS, ...: "auto"}, n_bins=3),
+        _frame,
     ),
     "texts first": (
         make_private_pipeline(

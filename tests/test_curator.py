@@ -140,7 +140,7 @@ def test_report_states_its_guarantee():
     assert sum([report, report]).budget == twice.budget
     mixed = report + Curator(Plan(Budget.pure(1.0), ()), make_entropy(0)).close("P")
     assert mixed.delta(2.0) == pytest.approx(1e-6) and mixed.delta(1.9) == 1.0
-    assert mixed.epsilon() == 2.0
+    assert 1.9 < mixed.epsilon() < 2.0
 
 
 def test_a_report_tells_equal_releases_once_and_a_finite_guarantee_for_groups():

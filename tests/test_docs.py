@@ -11,6 +11,7 @@ import textwrap
 from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from urllib.parse import unquote
 
 import numpy as np
 import pytest
@@ -242,6 +243,24 @@ def test_snippets_are_found():
 # --- the build
 
 
+def links_inside(folder):
+    """Return how many links of pages lead to pages, and those that lead nowhere."""
+    pages = {path.resolve(): path.read_text() for path in folder.rglob("*.html")}
+    names = {path: set(re.findall(r'\sid="([^"]+)"', text)) for path, text in pages.items()}
+    links, broken = 0, set()
+    for path, text in pages.items():
+        assert not re.search(r'(src|<link[^>]*href)="https?:', text), "a page needs the network"
+        for target in re.findall(r'<a[^>]*\shref="([^"]+)"', text):
+            if re.match(r"(https?|mailto|javascript):", target):
+                continue
+            links += 1
+            file, _, place = unquote(target).partition("#")
+            there = (path.parent / file).resolve() if file else path
+            if not there.exists() or (place and place not in names.get(there, {place})):
+                broken.add((path.name, target))
+    return links, broken
+
+
 @pytest.mark.slow
 def test_the_pages_build_without_a_warning(tmp_path):
     pytest.importorskip("sphinx")
@@ -253,4 +272,5 @@ def test_the_pages_build_without_a_warning(tmp_path):
         command, capture_output=True, text=True, env=os.environ | {"PYTHONPATH": path}
     )
     assert built.returncode == 0, built.stderr
-    assert (tmp_path / "html" / "index.html").is_file()
+    links, broken = links_inside(tmp_path / "html")
+    assert links > 10_000 and not broken

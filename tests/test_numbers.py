@@ -37,6 +37,7 @@ from skdp import (
 )
 from skdp._numbers import plain
 from skdp.audit._observe import recorded_fit
+from skdp.audit._tables import example
 from skdp.denoising import (
     BayesDenoiser,
     GraphWaveletDenoiser,
@@ -141,7 +142,8 @@ def observed(estimator, X=TABLE):
     plan = estimator.plan()
     shown = [str(plan), repr(plan.budget), plan.budget.amount, plan.budget.failure]
     shown += [type(plan.budget.amount).__name__, plan.budget.epsilon, plan.budget.delta]
-    records, curators, error = recorded_fit(estimator, X, "noise", entropy="given")
+    data = example(estimator, X)
+    records, curators, error = recorded_fit(estimator, data, "noise", entropy="given")
     if error is not None:
         raise error
     shown += [record.request for record in records]
@@ -226,15 +228,15 @@ MORE = [
     ),
 ]
 CAPPED = [  # near the ends of int8, int16, int32 and int64, in squares and products
-    {"rows_per_user": 100},
+    {"rows_per_user": 100, "rows_per_cell": 100},
     {"rows_per_user": 127, "rows_per_cell": 100},
-    {"rows_per_user": 200},
+    {"rows_per_user": 200, "rows_per_cell": 200},
     {"rows_per_user": 255, "rows_per_cell": 16},
     {"rows_per_user": 32000, "rows_per_cell": 181},
-    {"rows_per_user": 50000},
+    {"rows_per_user": 50000, "rows_per_cell": 50000},
     {"rows_per_user": 65535, "rows_per_cell": 65535},
-    {"rows_per_user": 1900},
-    {"rows_per_user": 5},
+    {"rows_per_user": 1900, "rows_per_cell": 1900},
+    {"rows_per_user": 5, "rows_per_cell": 5},
 ]
 HISTOGRAMS = [
     PrivateHistogram(3, range=(0, 4), user=0, noise=noise, epsilon=epsilon, **cap)

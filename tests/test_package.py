@@ -1,8 +1,17 @@
 import io
+import re
 import subprocess
 import sys
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+import pytest
 
 import skdp
+from skdp.inspection import BudgetDisplay
+
+ROOT = Path(__file__).resolve().parents[1]
 
 LAZY = ("cvxpy", "matplotlib", "pandas", "polars", "mpmath", "opendp", "dask", "scipy.stats")
 
@@ -26,3 +35,43 @@ def test_show_versions():
     out = io.StringIO()
     skdp.show_versions(file=out)
     assert "scikit-learn" in out.getvalue() and "os.urandom" in out.getvalue()
+
+
+def test_type_checkers_see_the_public_names():
+    stub = (ROOT / "skdp" / "__init__.pyi").read_text()
+    seen = re.findall(r"^from (\S+) import (\w+) as \2$", stub, re.M)
+    assert sorted(name for _, name in seen) == sorted(skdp.__all__)
+    for room, name in seen:
+        assert getattr(import_module(room), name) is getattr(skdp, name)
+
+
+def test_ci_tries_the_oldest_versions_that_are_allowed():
+    project = (ROOT / "pyproject.toml").read_text()
+    hard = re.search(r"^dependencies = \[\n(.*?)^\]", project, re.M | re.S)[1]
+    lowest = re.findall(r'"([\w-]+)>=([\d.]+)"', hard)
+    leg = (ROOT / ".ci" / "run").read_text().split("== oldest versions")[1]
+    assert len(lowest) >= 6 and all(f'"{name}=={low}.*"' in leg for name, low in lowest)
+
+
+def test_pictures_name_what_they_need(monkeypatch):
+    for name in ("matplotlib", "matplotlib.pyplot"):
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(ImportError, match=r"pip install 'skdp\[plot\]'"):
+        BudgetDisplay.from_plan(skdp.PrivateMean())
+
+
+def test_a_display_is_one_line_in_a_notebook():
+    many = np.ones(1000)
+    assert len(repr(BudgetDisplay([""] * 1000, many, many, "many releases"))) < 200
+
+
+def test_messages_name_the_way_out():
+    pandas = pytest.importorskip("pandas")
+    text = pandas.DataFrame({"colour": ["red", "blue"] * 20})
+    with pytest.raises(ValueError, match=r"domain=\{'column': \[level"):
+        skdp.MarginalReleaser().fit(text)
+    with pytest.raises(ValueError, match="no columns"):
+        skdp.PrivateMean().fit(pandas.DataFrame(index=range(5)))
+    with pytest.raises(ValueError, match="PrivacyLedger' or None") as caught:
+        skdp.PrivateMean(ledger="study.db").fit([[0.0]])
+    assert "Grant" not in str(caught.value)

@@ -12,16 +12,22 @@ from skdp import (
     FriendlyCoreKMeans,
     LloydKMeans,
     MarginalReleaser,
+    PrivateAdditiveClassifier,
+    PrivateAdditiveRegressor,
     PrivateCount,
     PrivateCovariance,
     PrivateGMM,
+    PrivateGroupBy,
     PrivateHistogram,
+    PrivateLinearRegression,
+    PrivateLogisticRegression,
     PrivateMean,
     PrivateMedian,
     PrivateMinMax,
     PrivateMinMaxScaler,
     PrivatePCA,
     PrivateQuantile,
+    PrivateRidge,
     PrivateRobustScaler,
     PrivateSearchCV,
     PrivateStandardScaler,
@@ -35,7 +41,12 @@ from skdp import (
 pytestmark = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")
 
 ESTIMATORS = [
+    PrivateLinearRegression(epsilon=1e4),
+    PrivateLinearRegression(),
+    PrivateRidge(epsilon=1e4, extrapolate=True),
     PrivateMean(epsilon=1e4, delta=1e-6),
+    PrivateAdditiveClassifier(epsilon=1e4),
+    PrivateAdditiveRegressor(),
     PrivateMean(),
     PrivateMean(method="friendly"),
     FriendlyCoreFilter(),
@@ -48,6 +59,7 @@ ESTIMATORS = [
     PrivateCovariance(),
     PrivatePCA(epsilon=1e4),
     PrivatePCA(),
+    PrivateLogisticRegression(epsilon=1e4),
     PrivateHistogram(bins=3),
     PrivateMedian(),
     PrivateMedian(delta=0.0, method="exponential"),
@@ -67,9 +79,14 @@ ESTIMATORS = [
     SensitivityPreprocessor(sensitivity=1.0),
     MarginalReleaser(),
     PrivateSearchCV(PrivateMean(), {"trim": [False, True]}, mean_trials=2),
+    PrivateSearchCV(PrivateAdditiveRegressor(), {"n_bins": [2, 4]}, mean_trials=2, epsilon=200.0),
+    make_private_pipeline(PrivateStandardScaler(), PrivateAdditiveRegressor(), epsilon=1e4),
+    make_private_pipeline(PrivateAdditiveRegressor(), epsilon=1e4),
     make_private_pipeline(PrivateStandardScaler(), PrivatePCA()),
+    PrivateGroupBy(PrivateLinearRegression(), 0, [0, 1]),
 ]
 QUIET = [
+    PrivateAdditiveRegressor(epsilon=1e4),
     FriendlyCoreFilter(epsilon=1e4),
     PrivateCovariance(epsilon=1e4),
     PrivateHistogram(bins=3, epsilon=1e4),
@@ -82,6 +99,13 @@ LOCAL = "the core is private: pickles leave it behind, and transform asks for it
 EXPECTED = {
     "FriendlyCoreFilter": {
         "check_estimators_pickle": LOCAL,
+    },
+    "PrivateGroupBy": {
+        "check_dtype_object": "an array of objects does not tell what its keys are",
+        "check_estimators_nan_inf": "spoils the key, and a row without one is in no group",
+    },
+    "PrivateLogisticRegression": {
+        "check_classifier_data_not_an_array": "three rows are too few to publish their label",
     },
 }
 

@@ -10,6 +10,7 @@ from sklearn.base import clone
 from skdp import (
     FriendlyCoreKMeans,
     JamesSteinDenoiser,
+    PrivacyLedger,
     PrivateMean,
     PrivateMedian,
     PrivatePipeline,
@@ -18,8 +19,8 @@ from skdp import (
     RowMap,
     make_private_pipeline,
 )
-from skdp.exceptions import UselessReleaseWarning
-from tests._estimators import COMPOSED, ESTIMATORS
+from skdp.exceptions import UselessReleaseWarning, WeakGuaranteeWarning
+from tests._estimators import COMPOSED, ESTIMATORS, fitted
 
 pytestmark = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")
 ODD = 0.7351924  # in every entry of a table: no message may hold it
@@ -50,13 +51,13 @@ def rows_for(name, n):
 def test_a_handful_of_rows_warns_once_and_a_good_table_never(name, estimator):
     few, many = rows_for(name, 5), rows_for(name, 6000)
     model = clone(estimator).set_params(epsilon=0.1, random_state=0)
-    (warning,) = doubts(lambda: model.fit(few))
+    (warning,) = doubts(lambda: fitted(model, few))
     text = str(warning.message)
     assert text.startswith(f"{type(model).__name__} has released what is worth little:\n")
     assert not any(f"{value:.3g}" in text for value in few.ravel() if name not in BINARY)
     if getattr(estimator, "bounds", None) is None:  # else they may be far too wide
         good = clone(estimator).set_params(epsilon=8.0, random_state=0)
-        assert not doubts(lambda: good.fit(many))
+        assert not doubts(lambda: fitted(good, many))
 
 
 def test_the_warning_points_at_the_line_of_the_user():
@@ -175,3 +176,47 @@ def test_a_fit_inside_another_private_part_is_silent():
             PrivateMean(epsilon=0.1, random_state=0).fit(rows_for("", 5))
 
     assert not doubts(fit)
+
+
+def test_every_estimator_says_in_one_form_whether_it_is_reliable():
+    for name, estimator in NAMED:
+        model = clone(estimator).set_params(epsilon=0.1, random_state=0)
+        assert not hasattr(model, "advice_") and not hasattr(model, "reliable_")
+        (warning,) = doubts(lambda model=model, name=name: fitted(model, rows_for(name, 5)))
+        assert model.reliable_ is False and isinstance(model.advice_, str)
+        assert str(warning.message).partition("\n")[2] == model.advice_
+        assert not {"reliable_", "advice_"} & set(vars(model))  # of what was released
+    sure = PrivateMean(epsilon=8.0, random_state=0)
+    assert not doubts(lambda: sure.fit(rows_for("", 6000)))
+    assert sure.reliable_ is True and sure.advice_ == ""
+
+
+@pytest.mark.parametrize(
+    "budget, told",
+    [
+        ({"epsilon": 20.0}, ()),
+        ({"epsilon": 20.5}, ("epsilon=20.5",)),
+        ({"delta": 0.0099}, ()),
+        ({"delta": 0.01}, ("delta=0.01",)),
+        ({"epsilon": 30, "delta": np.float32(0.5)}, ("epsilon=30", "delta=0.5")),
+    ],
+)
+def test_a_weak_guarantee_is_told_before_anything_is_charged(budget, told):
+    X, ledger = rows_for("", 400), PrivacyLedger(epsilon=100, delta=0.6)
+    pipe = make_private_pipeline(PrivateStandardScaler(), PrivateMean(), random_state=0)
+    for model in (PrivateMean(random_state=0), pipe):
+        model.set_params(ledger=ledger, **budget)
+        before = len(ledger.entries())
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            model.fit(X)
+        weak = [w for w in caught if issubclass(w.category, WeakGuaranteeWarning)]
+        assert len(weak) == bool(told) and all(w.filename == __file__ for w in weak)
+        assert all(text in str(weak[0].message) for text in told)
+        assert len(ledger.entries()) == before + 1
+        if told:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error", WeakGuaranteeWarning)
+                with pytest.raises(WeakGuaranteeWarning):
+                    model.fit(X)
+            assert len(ledger.entries()) == before + 1

@@ -5,14 +5,20 @@ import os
 from fractions import Fraction
 from functools import wraps
 
+from skdp._ledger_view import with_note
 from skdp.accounting._budget import Budget
 from skdp.accounting._composition import pure_to_gdp
 from skdp.accounting._ledger_file import LedgerFile, append, entries, latched, spent
-from skdp.accounting._ledger_report import LedgerReport, part
+from skdp.accounting._ledger_report import OF_GROUPS, LedgerReport, part, unit_of
 from skdp.exceptions import BudgetExceeded
 from skdp.mechanisms._exact import as_fraction
 
 __all__ = ["PrivacyLedger"]
+
+OTHER_UNIT = {
+    "row": "it protects rows, and the fit groups: open a ledger with unit='group' for these",
+    "group": "it protects groups: pass groups= to fit, or use a ledger for rows",
+}
 
 
 def _path_may_come_first(init):
@@ -51,6 +57,9 @@ class PrivacyLedger:
         that dominates them, dear unless their epsilon is small: a ledger of (1, 1e-6) can pay for
         a pure epsilon of 0.18. ``"basic"``, the only one for ``delta=0``: epsilons and deltas
         add up, whatever the fits.
+    unit : {"row", "group"}, default="row"
+        What all fits protect: one row, or one group, all rows with one entry of the ``groups`` that
+        they are fitted with. Others are refused.
 
     Notes
     -----
@@ -84,15 +93,19 @@ class PrivacyLedger:
     """
 
     @_path_may_come_first
-    def __init__(self, epsilon, delta=0.0, path=None, *, composition=None):
-        capacity = _capacity(epsilon, delta, composition)
+    def __init__(self, epsilon, delta=0.0, path=None, *, composition=None, unit="row"):
+        if unit not in ("row", "group"):
+            raise ValueError(f"unit must be 'row' or 'group'. Got {unit!r} instead.")
+        capacity, self._note = _capacity(epsilon, delta, composition), ""
+        capacity = (capacity[0], capacity[1] + OF_GROUPS * (unit == "group"), capacity[2])
         self._file = (
             LedgerFile.temporary(*capacity) if path is None else LedgerFile.at(path, *capacity)
         )
         first = self._file.first
-        stored = (first.what, first.epsilon, first.delta)
-        given = (capacity[0], *capacity[2][2:])
-        for name, old, new in zip(("composition", "epsilon", "delta"), stored, given, strict=True):
+        names = ("composition", "epsilon", "delta", "unit")
+        stored = (first.what, first.epsilon, first.delta, self.unit)
+        given = (capacity[0], *capacity[2][2:], unit)
+        for name, old, new in zip(names, stored, given, strict=True):
             if old != new:
                 old, new = (v if isinstance(v, str) else float(v) for v in (old, new))
                 raise ValueError(
@@ -103,12 +116,16 @@ class PrivacyLedger:
     @classmethod
     def open(cls, path):
         """Return the ledger in the file at ``path``, with the parameters stored in it."""
-        return _open(path, False)
+        return _with_file(LedgerFile(path), "")
 
     path = property(lambda self: self._file.path, doc="Absolute path of the file.")
     composition = property(lambda self: self._file.first.what, doc='"gaussian" or "basic".')
     epsilon = property(lambda self: float(self._file.first.epsilon), doc="Epsilon of the total.")
     delta = property(lambda self: float(self._file.first.delta), doc="Delta of the total.")
+    unit = property(
+        lambda self: unit_of(self._file.first),
+        doc='"row" or "group": what all fits protect.',
+    )
     _capacity = property(lambda self: (self._file.first.amount, self._file.first.failure))
 
     def admit(self, budget):
@@ -126,7 +143,34 @@ class PrivacyLedger:
         amount, failure = self._capacity
         return budget.with_failure(min(budget.failure, failure * budget.amount / amount))
 
-    def charge(self, budget, what, *, seeded=False):
+    def noted(self, note="", **facts):
+        """Return this ledger with a note on every line that is charged to it from now on.
+
+        Parameters
+        ----------
+        note : str, default=""
+            Public, one line: which data, what for.
+        **facts : str
+            More of it, by name: ``dataset="flights", purpose="dashboard"``.
+
+        Returns
+        -------
+        ledger : PrivacyLedger
+            The same file, the same capacity; equal to this one.
+
+        Examples
+        --------
+        >>> from skdp import PrivacyLedger, PrivateCount
+        >>> ledger = PrivacyLedger(epsilon=1.0)
+        >>> noted = ledger.noted("first look", dataset="flights")
+        >>> count = PrivateCount(epsilon=0.1, delta=0, ledger=noted).fit([[1.0], [2.0]])
+        >>> ledger.entries()[-1].note
+        'first look, dataset: flights'
+        """
+        told = [note, *(f"{name}: {fact}" for name, fact in facts.items())]
+        return _with_file(self._file, ", ".join(text for text in told if text))
+
+    def charge(self, budget, what, *, seeded=False, unit="row", note=None):
         """Take ``budget`` from what is left, for good.
 
         Parameters
@@ -137,6 +181,10 @@ class PrivacyLedger:
             What it is for; public.
         seeded : bool, default=False
             Whether the noise will come from a seed.
+        unit : {"row", "group"}, default="row"
+            What the fit protects.
+        note : str, default=None
+            Which data, what for; public. By default that of :meth:`noted`.
 
         Returns
         -------
@@ -146,15 +194,22 @@ class PrivacyLedger:
         Raises
         ------
         BudgetExceeded
-            If the budget exceeds what is left. The refusal latches: every charge is refused until
-            :meth:`acknowledge`, so that no search that swallows exceptions can hide it.
+            If the budget exceeds what is left, or the fit protects another unit. The refusal
+            latches: every charge is refused until :meth:`acknowledge`, so that no search that
+            swallows exceptions can hide it.
         """
         cost = self.price(budget)
-        line = (str(what), budget.unit, (*cost, budget.epsilon, budget.delta), bool(seeded))
+        what = str(what) if unit == self.unit else f"{what} of {unit}s"
+        line = (
+            with_note(what, self._note if note is None else note),
+            budget.unit,
+            (*cost, budget.epsilon, budget.delta),
+            bool(seeded),
+        )
         with self._file.transaction("IMMEDIATE") as db:
             before, closed = spent(db), latched(db)
             fits = [s + c <= b for s, c, b in zip(before, cost, self._capacity, strict=True)]
-            granted = all(fits) and not closed
+            granted = all(fits) and not closed and unit == self.unit
             number = append(db, "charge" if granted else "refused", *line)
         if granted:
             return str(number)
@@ -162,6 +217,8 @@ class PrivacyLedger:
         reason = f"{asked:.6g} of the whole requested, {gone:.6g} spent"
         if fits == [True, False] and budget.unit == "gdp":
             reason += " of its failure probability (charge what ledger.admit returns)"
+        if unit != self.unit:
+            reason = OTHER_UNIT[self.unit]
         raise BudgetExceeded(
             f"{what} was refused by {self!r}: "
             f"{'an earlier refusal has latched it' if closed else reason}. "
@@ -216,7 +273,9 @@ class PrivacyLedger:
         raise ValueError(
             f"a ledger with Gaussian composition has no price for a {budget.unit!r} budget with "
             f"delta={float(budget.delta):g}: neither zCDP nor (epsilon, delta)-DP implies GDP. "
-            "Use PrivacyLedger(..., composition='basic')."
+            f"Open one for it: PrivacyLedger(epsilon={float(budget.epsilon):g}, "
+            f"delta={float(budget.delta):g}, composition='basic'); what two ledgers guarantee "
+            "adds up."
         )
 
     def __eq__(self, other):
@@ -237,16 +296,23 @@ class PrivacyLedger:
             )
 
     def __reduce__(self):
-        return _open, (self.path, self._file.session)
+        file = self._file
+        return _loaded, (file.path, file.session, file.first, file.mark, self._note)
 
     def __repr__(self):
         path = None if self._file.session else self.path
-        return f"PrivacyLedger(epsilon={self.epsilon!r}, delta={self.delta!r}, path={path!r})"
+        unit = "" if self.unit == "row" else f", unit={self.unit!r}"
+        return f"PrivacyLedger(epsilon={self.epsilon!r}, delta={self.delta!r}, path={path!r}{unit})"
 
 
-def _open(path, session):
+def _loaded(path, session, first, mark, note):
+    """Return a ledger as it was pickled; its file is looked for when something is charged."""
+    return _with_file(LedgerFile.unopened(path, session, first, mark), note)
+
+
+def _with_file(file, note):
     ledger = PrivacyLedger.__new__(PrivacyLedger)
-    ledger._file = LedgerFile(path, session)
+    ledger._file, ledger._note = file, note
     return ledger
 
 

@@ -50,7 +50,14 @@ class LedgerFile:
     def __init__(self, path, session=False):
         self.path, self.session, self.first = os.path.realpath(path), session, None
         with self.transaction() as db:
-            self.first, self._mark = _first(db)
+            self.first, self.mark = _first(db)
+
+    @classmethod
+    def unopened(cls, path, session, first, mark):
+        """Return a file as it was known; one that is gone, or another, is told by a transaction."""
+        file = cls.__new__(cls)
+        file.path, file.session, file.first, file.mark = path, session, first, mark
+        return file
 
     @classmethod
     def temporary(cls, *capacity):
@@ -88,7 +95,7 @@ class LedgerFile:
                 if db.execute("PRAGMA application_id").fetchone() != (FORMAT,):
                     raise ValueError(f"{self.path!r} is not a ledger. Pass the path of a new file.")
                 db.execute(f"BEGIN {mode}")
-                if self.first and (self.first, self._mark) != _first(db):
+                if self.first and (self.first, self.mark) != _first(db):
                     raise ValueError(f"the ledger {self.path!r} was replaced. Open the new one.")
                 yield db
                 db.execute("COMMIT")

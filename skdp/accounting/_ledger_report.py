@@ -10,7 +10,9 @@ from skdp.accounting._composition import group_epsilon
 from skdp.accounting._gaussian import gaussian_epsilon
 from skdp.mechanisms._exact import SMALLEST_NORMAL, as_fraction, sqrt_down, sqrt_up
 
-__all__ = ["LedgerReport", "part"]
+__all__ = ["OF_GROUPS", "LedgerReport", "part", "unit_of"]
+
+OF_GROUPS = ", of groups"
 
 
 class LedgerReport(LedgerView):
@@ -27,6 +29,11 @@ class LedgerReport(LedgerView):
     entries : tuple of Entry
         The first holds the capacity.
     """
+
+    @property
+    def unit(self):
+        """What its fits protect: "row" or "group"."""
+        return unit_of(self.entries[0])
 
     @property
     def spent(self):
@@ -48,6 +55,11 @@ class LedgerReport(LedgerView):
                 used = used[0] + cost[0], used[1] + cost[1]
             lines.append(Line(entry, part(first, cost), _remaining(first, used)))
         return lines
+
+
+def unit_of(first):
+    """Return what a ledger protects, by its first entry; those of old files protect rows."""
+    return "group" if first.unit.endswith(OF_GROUPS) else "row"
 
 
 def part(first, cost):

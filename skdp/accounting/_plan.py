@@ -61,6 +61,8 @@ class Plan:
         Public facts that a reader of the report must know.
     problems : tuple of str
         Why this plan cannot be carried out, with the ways out.
+    protects : {"row", "group"}, default="row"
+        What neighbouring tables differ in: one row, or all rows with one entry of ``groups``.
 
     Examples
     --------
@@ -75,6 +77,7 @@ class Plan:
     events: tuple = ()
     assumptions: tuple = ()
     problems: tuple = ()
+    protects: str = "row"
 
     def __post_init__(self):
         for labels in ([step.label for step in self.steps], [label for label, _ in self.events]):

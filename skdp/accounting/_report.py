@@ -5,11 +5,18 @@ import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from skdp._render import report_dict, report_html, report_text
+from skdp._render import report_dict, report_frame, report_html, report_text
+from skdp._summary import report_summary
 from skdp.accounting._budget import Budget
 from skdp.accounting._composition import group_delta, group_epsilon, group_privacy
+from skdp.accounting._sums import summed
 
 __all__ = ["Charge", "PrivacyReport"]
+
+MIXED = (
+    "the bills of a fit that protects rows and of one that protects groups do not add up: fit both "
+    "with groups, or both without."
+)
 
 
 @dataclass(frozen=True)
@@ -63,12 +70,19 @@ class PrivacyReport:
         Public facts that the guarantee or the answer rests on.
     seeded : bool
         Whether the noise came from a seed; then there is no guarantee.
+    target : {"number", "class"} or None, default=None
+        What y was, if a row is one of features and a target: it is protected as they are.
+    protects : {"row", "group"}, default="row"
+        What neighbours differ in: one row, or all rows with one entry of ``groups``.
+    fits : tuple of Budget, default=()
+        Of a sum of reports the budgets that it adds up; the claim is then the smallest epsilon that
+        is proved of all fits together, at the sum of their deltas.
 
     Notes
     -----
-    **Privacy**: neighbours differ by adding or removing one row. For Gaussian budgets the
-    guarantee is exact: ``delta(epsilon) = delta_gauss(mu, epsilon) + (1 + e^epsilon) f``. Replacing
-    one row counts as a group of two (one removed, one added).
+    **Privacy**: neighbours differ by adding or removing one row, or one group. For Gaussian budgets
+    the guarantee is exact: ``delta(epsilon) = delta_gauss(mu, epsilon) + (1 + e^epsilon) f``.
+    Replacing one counts as two (one removed, one added).
 
     Examples
     --------
@@ -87,6 +101,9 @@ class PrivacyReport:
     decisions: tuple = ()
     assumptions: tuple = ()
     seeded: bool = False
+    target: str | None = None
+    protects: str = "row"
+    fits: tuple = ()
 
     def delta(self, epsilon, *, group_size=1):
         """Return the smallest proved delta at this epsilon.
@@ -95,7 +112,7 @@ class PrivacyReport:
         ----------
         epsilon : float, >= 0
         group_size : int, default=1
-            Number of rows added or removed together; 2 covers replacing one row.
+            Number of rows (groups) added or removed together; 2 covers replacing one.
 
         Returns
         -------
@@ -114,7 +131,7 @@ class PrivacyReport:
         delta : float, default=None
             By default the delta of the claim.
         group_size : int, default=1
-            Number of rows added or removed together; 2 covers replacing one row.
+            Number of rows (groups) added or removed together; 2 covers replacing one.
 
         Returns
         -------
@@ -135,16 +152,45 @@ class PrivacyReport:
         """Return the report as a JSON text."""
         return json.dumps(self.to_dict(), indent=2)
 
+    def to_frame(self):
+        """Return the releases as a table of pandas.
+
+        Returns
+        -------
+        frame : DataFrame
+            One row per release, in order: ``release``, ``mechanism``, ``share`` of the budget,
+            ``sensitivity`` and ``scale`` of the noise in grid units, and ``noise``, the scale for a
+            sensitivity of one.
+
+        Raises
+        ------
+        ImportError
+            If pandas is not installed.
+        """
+        return report_frame(self)
+
+    def summary(self):
+        """Return the report in one paragraph, for people who are no statisticians.
+
+        Who is protected, how well, what was released and what not, and what is worth little.
+
+        Returns
+        -------
+        text : str
+            The probability in it is exact, rounded up: of the best guess whether a row was in the
+            table, by whoever knows all other rows and thinks both as likely. Before, it is 50 %;
+            with total variation t between what either table releases, it is ``(1 + t) / 2``, and t
+            is ``delta(0)`` or, of a claim, at most ``(e^epsilon - 1 + 2 delta) / (e^epsilon + 1)``.
+        """
+        return report_summary(self)
+
     def __add__(self, other):
         if not isinstance(other, PrivacyReport):
             return NotImplemented
-        a, b = self.budget, other.budget
-        same = a.unit == b.unit and a.unit not in ("zcdp", "mixed")
-        epsilon, delta = a.epsilon + b.epsilon, a.delta + b.delta  # basic composition
-        if same:  # sums of mu^2, of epsilon, and of failure probabilities
-            total = Budget(a.unit, a.amount + b.amount, a.failure + b.failure, epsilon, delta)
-        else:
-            total = Budget("approx", epsilon, Fraction(0), epsilon, delta)
+        if self.protects != other.protects:
+            raise ValueError(MIXED)
+        fits = self._fits() + other._fits()
+        total = summed(fits)
         return replace(
             self,
             estimator=f"{self.estimator} + {other.estimator}",
@@ -154,10 +200,15 @@ class PrivacyReport:
             decisions=self.decisions + other.decisions,
             assumptions=tuple(dict.fromkeys(self.assumptions + other.assumptions)),
             seeded=self.seeded or other.seeded,
+            target=self.target or other.target,
+            fits=fits,
         )
 
     def __radd__(self, other):
         return self if other == 0 else NotImplemented  # sum(reports)
+
+    def _fits(self):
+        return self.fits or (self.budget,)
 
     def __str__(self):
         return report_text(self)

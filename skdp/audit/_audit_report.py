@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtr, ndtri
 
+from skdp._display import pyplot
 from skdp.accounting import PrivacyReport, pure_to_gdp, pure_to_zcdp
 from skdp.audit._events import Evidence
 
@@ -164,7 +165,7 @@ class AuditReport:
         axes : ndarray of two Axes
         """
         if axes is None:
-            import matplotlib.pyplot as plt
+            plt = pyplot()
 
             axes = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")[1]
         self._draw_scores(axes[0])

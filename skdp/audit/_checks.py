@@ -7,9 +7,11 @@ from sklearn.base import clone
 
 from skdp.audit import _checks_bill as bill
 from skdp.audit import _checks_budget as budget
+from skdp.audit import _checks_groups as groups_
 from skdp.audit import _checks_noise as noise
 from skdp.audit import _checks_rows as rows
 from skdp.audit import _checks_schema as schema
+from skdp.audit import _checks_target as target
 from skdp.audit._checks_common import answers
 from skdp.audit._draw import Draw
 from skdp.audit._interference import non_interference
@@ -32,7 +34,7 @@ def check_non_interference(name, estimator, data):
 
 def check_conditional_sensitivity(name, estimator, data):
     """Check that, given the same answers, no value moves more than it declares (1 to 25)."""
-    conditional_sensitivity(estimator, data, n_pairs=N_PAIRS)
+    conditional_sensitivity(estimator, data, groups=data.groups, n_pairs=N_PAIRS)
 
 
 def check_long_tables(name, estimator, data):
@@ -74,10 +76,27 @@ CHECKS = (
     rows.check_no_row_is_stored,
     rows.check_rows_left_alone,
     rows.check_frame_index_not_stored,
+    target.check_invalid_targets_are_absent,
+    target.check_wrong_targets_refused,
+    target.check_no_target_is_stored,
     schema.check_wrong_tables_refused,
     schema.check_weights_refused,
     schema.check_no_private_internals,
     schema.check_attributes_are_agreed,
+)
+
+# Of fits with groups.
+GROUP_CHECKS = (
+    check_non_interference,
+    check_conditional_sensitivity,
+    bill.check_every_release_billed,
+    rows.check_invalid_rows_are_absent,
+    rows.check_types_and_layouts,
+    rows.check_no_row_is_stored,
+    rows.check_rows_left_alone,
+    groups_.check_ledger_of_groups,
+    groups_.check_no_owner_is_stored,
+    groups_.check_one_owner_answers,
 )
 
 _LAYERS = (check_non_interference, check_conditional_sensitivity, check_wide_tables)
@@ -115,7 +134,12 @@ LEAK_CHECKLIST = {
     ),
     10: (
         "invalid targets",
-        _LAYERS,
+        (
+            target.check_invalid_targets_are_absent,
+            target.check_wrong_targets_refused,
+            target.check_no_target_is_stored,
+            *_LAYERS,
+        ),
         "of estimators that use y, if it is passed or required",
     ),
     11: ("weights of rows", (schema.check_weights_refused, check_conditional_sensitivity), ""),
@@ -190,7 +214,7 @@ LEAK_CHECKLIST = {
 }
 
 
-def private_estimator_checks(estimator, X=None, y=None):
+def private_estimator_checks(estimator, X=None, y=None, *, groups=None):
     """Yield every check of a private estimator, for ``pytest.mark.parametrize``.
 
     Parameters
@@ -200,7 +224,9 @@ def private_estimator_checks(estimator, X=None, y=None):
         A table that the estimator is at home with, of some hundred rows, with strings and
         categories if it takes them. Made up by default.
     y : array-like of shape (n_samples,), default=None
-        Targets, for estimators that use them. Made up if they are required and X is numeric.
+        Targets, for estimators that use them. Made up if they are required.
+    groups : array-like of shape (n_samples,) or True, default=None
+        Whose row each row is, made up if True: yields the checks of fits with groups.
 
     Yields
     ------
@@ -220,19 +246,19 @@ def private_estimator_checks(estimator, X=None, y=None):
     ...     check(estimator)
     """
     name = type(estimator).__name__
-    data = example(estimator, X, y)
-    for check in CHECKS:
+    data = example(estimator, X, y, groups)
+    for check in CHECKS if groups is None else GROUP_CHECKS:
         yield clone(estimator), partial(check, name, data=data)
 
 
-def check_private_estimator(estimator, X=None, y=None):
+def check_private_estimator(estimator, X=None, y=None, *, groups=None):
     """Run every check of a private estimator.
 
     Parameters
     ----------
     estimator : PrivateEstimator
         Unfitted. It is cloned; nothing is charged to its ledger.
-    X, y : default=None
+    X, y, groups : default=None
         As for :func:`private_estimator_checks`.
 
     Raises
@@ -248,5 +274,5 @@ def check_private_estimator(estimator, X=None, y=None):
     proof. The other checks go through the usual ways in which estimators leak
     (``skdp.audit.LEAK_CHECKLIST``).
     """
-    for twin, check in private_estimator_checks(estimator, X, y):
+    for twin, check in private_estimator_checks(estimator, X, y, groups=groups):
         check(twin)

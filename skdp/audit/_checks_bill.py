@@ -30,7 +30,7 @@ def check_every_release_billed(name, estimator, data):
         searched = any(charge.mechanism == "repeat" for charge in billed)
         reports = [curator.close("audit") for curator in curators]
         booked = Counter((c.mechanism, c.scale) for report in reports for c in report.charges)
-        free = Counter((record.law, record.scale) for record in records) - booked
+        free = Counter((r.law, r.scale / r.unit) for r in records) - booked
         require(not free, f"{name}: {free.total()} releases of a fit are charged by no Curator.")
         made = [
             charge

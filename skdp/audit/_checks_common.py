@@ -9,7 +9,12 @@ from sklearn.base import clone
 from skdp._estimator import PrivateEstimator
 from skdp._local import Local
 from skdp.audit._observe import audited_clone, recorded_fit
-from skdp.exceptions import AuditFailure, SeededNoiseWarning, UselessReleaseWarning
+from skdp.exceptions import (
+    AuditFailure,
+    SeededNoiseWarning,
+    UselessReleaseWarning,
+    WeakGuaranteeWarning,
+)
 
 
 def require(condition, text):
@@ -29,6 +34,7 @@ def unflagged():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SeededNoiseWarning)
         warnings.simplefilter("ignore", UselessReleaseWarning)
+        warnings.simplefilter("ignore", WeakGuaranteeWarning)
         yield
 
 

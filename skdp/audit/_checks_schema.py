@@ -60,6 +60,7 @@ def check_wrong_tables_refused(name, estimator, data):
         for what, wrong in wrong_tables(data):
             # where rows may be absent, a map may leave out the objects that it cannot read
             needed = (what, invalid_rows) != ("objects", "ignore")
+            needed &= what not in ("strings", "objects") or not getattr(estimator, "_mixed", False)
             with (
                 config_context(invalid_rows=invalid_rows),
                 refusal((ValueError, TypeError), name, what, needed=needed) as texts,

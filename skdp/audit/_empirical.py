@@ -13,7 +13,12 @@ from skdp._curator import current_replacement, replaced_curator
 from skdp.accounting import PrivacyLedger, PrivacyReport
 from skdp.audit._audit_report import AuditReport
 from skdp.audit._events import find_evidence
-from skdp.exceptions import ReleaseError, SeededNoiseWarning, UselessReleaseWarning
+from skdp.exceptions import (
+    ReleaseError,
+    SeededNoiseWarning,
+    UselessReleaseWarning,
+    WeakGuaranteeWarning,
+)
 
 __all__ = [
     "audit",
@@ -37,6 +42,8 @@ def audit(
     *,
     y=None,
     y_neighbour=None,
+    groups=None,
+    groups_neighbour=None,
     confidence=0.999,
     random_state=None,
     n_jobs=None,
@@ -57,6 +64,8 @@ def audit(
         default all of them, of steps and winners too.
     y, y_neighbour : array-like, default=None
         Targets of the two tables, for estimators that use them.
+    groups, groups_neighbour : array-like, default=None
+        Whose row each row is in the two tables, which then differ in all rows of one group.
     confidence : float, default=0.999
         All bounds of the report hold together with this probability: a correct estimator fails with
         probability ``1 - confidence`` at most.
@@ -103,7 +112,7 @@ def audit(
         raise ValueError(f"n_runs must be at least {SMALLEST_RUNS}. Got {n_runs!r} instead.")
     sides = [
         _fit_many(estimator, table, statistic, n_runs, n_jobs, random_state, side)
-        for side, table in enumerate(((X, y), (X_neighbour, y_neighbour)))
+        for side, table in enumerate(((X, y, groups), (X_neighbour, y_neighbour, groups_neighbour)))
     ]
     claim = next((claim for claim, _ in sides if claim is not None), None)
     if claim is None:
@@ -231,15 +240,20 @@ def _fit_block(estimator, table, statistic, runs, context, key):
     with config_context(**config), replaced_curator(make_curator), warnings.catch_warnings():
         warnings.simplefilter("ignore", SeededNoiseWarning)
         warnings.simplefilter("ignore", UselessReleaseWarning)
+        warnings.simplefilter("ignore", WeakGuaranteeWarning)
         for run in runs:
             try:
-                fitted = fresh_clone(estimator, *key, run).fit(*table)
+                fitted = _fit(fresh_clone(estimator, *key, run), *table)
             except ReleaseError:  # no number at all
                 values.append(np.empty(0))
                 continue
             claim = claim_of(fitted)
             values.append(np.ravel(np.asarray(statistic(fitted), dtype=np.float64)))
     return claim, values
+
+
+def _fit(estimator, X, y, groups):
+    return estimator.fit(X, y) if groups is None else estimator.fit(X, y, groups=groups)
 
 
 def claim_of(fitted):

@@ -88,7 +88,15 @@ class InterferenceReport:
 
 
 def non_interference(
-    estimator, X, y=None, *, n_transcripts=5, random_state=0, datasets=None, raise_on_failure=True
+    estimator,
+    X,
+    y=None,
+    *,
+    groups=None,
+    n_transcripts=5,
+    random_state=0,
+    datasets=None,
+    raise_on_failure=True,
 ):
     """Fit on tables that have only the schema in common, with the same answers of the Curator.
 
@@ -102,15 +110,18 @@ def non_interference(
         A table that the estimator is at home with. Made or chosen for the audit.
     y : array-like of shape (n_samples,), default=None
         Targets, for estimators that use them.
+    groups : array-like of shape (n_samples,), default=None
+        Whose row each row is: audits the fit with groups, on tables of other groups too,
+        and of the same ones under other names.
     n_transcripts : int, default=5
         In turn: a run on X, the same answers moved by noise, runs on a small table and on one whose
         rows are all alike, and wild answers.
     random_state : int, default=0
     datasets : list of tables or dict of name to table, default=None
-        Other tables of the schema of X, or pairs (X, y). By default fifteen made from X: a row
-        more, a row less, a far row, a row with NaN, no rows, one row, rows all alike, in another
-        order, all far away, huge, constant columns, column-major, float32 and a memory map. For
-        frames and targets some of these, and others.
+        Other tables of the schema of X, or pairs (X, y), or (X, y, groups). By default fifteen made
+        from X: a row more, a row less, a far row, a row with NaN, no rows, one row, rows all alike,
+        in another order, all far away, huge, constant columns, column-major, float32 and a memory
+        map. For frames and targets some of these, and others.
     raise_on_failure : bool, default=True
 
     Returns
@@ -136,7 +147,7 @@ def non_interference(
     elsewhere, numpy's global generator or the system, raises an alarm: no audit can tell such
     choices from rows.
     """
-    data = single_precision(example(estimator, X, y))
+    data = single_precision(example(estimator, X, y, groups))
     findings, labels, public = [], {}, data.take(np.arange(min(len(data), N_PUBLIC)))
     with memory_mapped(data) as mapped:
         tables = [*tables_like(data), *mapped] if datasets is None else _named(data, datasets)
@@ -185,7 +196,7 @@ def script(estimator, data, t, seed):
 def _named(data, datasets):
     items = datasets.items() if isinstance(datasets, dict) else enumerate(datasets)
     tables = [
-        Table(str(name), Sample.of(*(table if isinstance(table, tuple) else (table, None))))
+        Table(str(name), Sample.of(*table) if isinstance(table, tuple) else Sample.of(table))
         for name, table in items
     ]
     return [Table("the table", data), *tables]

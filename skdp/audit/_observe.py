@@ -18,7 +18,7 @@ from skdp._local import Local
 from skdp.audit._fingerprint import fingerprint, kept_elsewhere, state
 from skdp.audit._samples import Sample
 from skdp.audit._transcript import CannedCurator
-from skdp.exceptions import SeededNoiseWarning, UselessReleaseWarning
+from skdp.exceptions import SeededNoiseWarning, UselessReleaseWarning, WeakGuaranteeWarning
 
 __all__ = ["audited_clone", "observe", "recorded_fit"]
 
@@ -68,6 +68,7 @@ def recorded_fit(estimator, data, transcript, *, seed=0, coins=None, entropy=Non
     with silent, replaced_curator(make), warnings.catch_warnings():
         warnings.simplefilter("ignore", SeededNoiseWarning)
         warnings.simplefilter(doubts, UselessReleaseWarning)
+        warnings.simplefilter("ignore", WeakGuaranteeWarning)
         try:
             Sample.of(data).fit(estimator) if isinstance(data, Sample) else estimator.fit(data)
         except Exception as caught:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from skdp.audit._draw import Draw
-from skdp.audit._frame_rows import hostile_frame, hostile_frame_row
+from skdp.audit._frame_rows import UNKNOWN, hostile_frame, hostile_frame_row
 from skdp.audit._samples import Sample
 
 __all__ = ["Pair", "draw_pair", "long_pairs", "mutated"]
@@ -60,11 +60,14 @@ class Pair:
         """Return (sample, keys) of the first run and of the replay; common rows share keys."""
         data = Sample(self.table, self.y)
         keys = Draw("keys", self.seed).words(len(data) + 1)
-        row = self.row if hasattr(self.row, "columns") else np.asarray(self.row)[None]
-        added = Sample(row, None if self.y is None else np.array([self.target], self.y.dtype))
         smaller = data, np.delete(keys, self.position)
-        larger = data.inserted(self.position, added), keys
+        larger = data.inserted(self.position, self.added()), keys
         return (larger, smaller) if self.remove else (smaller, larger)
+
+    def added(self):
+        """Return the row that the larger table has in addition, a Sample."""
+        row = self.row if hasattr(self.row, "columns") else np.asarray(self.row)[None]
+        return Sample(row, None if self.y is None else np.array([self.target], self.y.dtype))
 
     def __str__(self):
         row = self.row.to_numpy()[0] if hasattr(self.row, "columns") else self.row
@@ -186,4 +189,6 @@ def _target(data, draw):
     own = y[draw.below(len(y))]
     if y.dtype.kind == "f":
         return draw.choice((own, y.min(), y.max(), 1e3 * own, *EXTREMES))
-    return y.max() + 1 if y.dtype.kind in "iu" and draw.chance(0.1) else own  # an unknown class
+    if y.dtype.kind == "b" or not draw.chance(0.1):
+        return own
+    return y.max() + 1 if y.dtype.kind in "iu" else UNKNOWN

@@ -1,13 +1,13 @@
 """Rows with their targets: arrays of numbers, and frames of any columns."""
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from skdp._compat import safe_indexing
 
-__all__ = ["Sample"]
+__all__ = ["Sample", "other_id"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,20 +18,24 @@ class Sample:
     ----------
     X : ndarray, or DataFrame of pandas or polars
     y : ndarray of shape (n_samples,), default=None
+    groups : ndarray of shape (n_samples,), default=None
+        Whose row each row is; with it an estimator is fitted with groups.
     """
 
     X: object
     y: object = None
+    groups: object = None
 
     @classmethod
-    def of(cls, X, y=None):
+    def of(cls, X, y=None, groups=None):
         """Return X and y as a sample: numbers as float64, frames and other entries as they are."""
         if isinstance(X, cls):
             return X
         if not hasattr(X, "columns"):
             X = np.asarray(X)
             X = X.astype(np.float64) if X.dtype.kind in "fiub" else X.astype(object)
-        return cls(X, None if y is None else np.asarray(y))
+        y, groups = (None if x is None else np.asarray(x) for x in (y, groups))
+        return cls(X, y, groups)
 
     def __len__(self):
         return self.X.shape[0]
@@ -49,29 +53,38 @@ class Sample:
     def fit(self, estimator, **parameters):
         """Fit an estimator on it."""
         y = () if self.y is None else (self.y,)
-        return estimator.fit(self.X, *y, **parameters)
+        owners = {} if self.groups is None else {"groups": self.groups}
+        return estimator.fit(self.X, *y, **owners, **parameters)
 
     def having(self, X):
         """Return another table with the same targets."""
-        return Sample(X, self.y)
+        return replace(self, X=X)
 
     def take(self, indices):
         """Return the rows at ``indices``."""
         indices = np.asarray(indices, dtype=np.intp)
         X = self.X[indices] if not hasattr(self.X, "columns") else safe_indexing(self.X, indices)
         X = X.reset_index(drop=True) if hasattr(X, "iloc") else X
-        return Sample(X, None if self.y is None else self.y[indices])
+        y, groups = (None if x is None else x[indices] for x in (self.y, self.groups))
+        return Sample(X, y, groups)
 
     def joined(self, other):
-        """Return these rows and those of ``other``."""
+        """Return these rows and those of ``other``, of a new group unless they have some."""
         y = None if self.y is None else np.concatenate([self.y, other.y])
+        groups = None if self.groups is None else np.concatenate([self.groups, self._of(other)])
         if not hasattr(self.X, "columns"):
-            return Sample(np.concatenate([self.X, other.X]), y)
+            return Sample(np.concatenate([self.X, other.X]), y, groups)
         if not hasattr(self.X, "iloc"):
-            return Sample(self.X.vstack(other.X), y)
+            return Sample(self.X.vstack(other.X), y, groups)
         if not (len(self) and len(other)):
-            return Sample((self if len(self) else other).X, y)
-        return Sample(sys.modules["pandas"].concat([self.X, other.X], ignore_index=True), y)
+            return Sample((self if len(self) else other).X, y, groups)
+        X = sys.modules["pandas"].concat([self.X, other.X], ignore_index=True)
+        return Sample(X, y, groups)
+
+    def _of(self, other):
+        if other.groups is not None:
+            return other.groups
+        return np.full(len(other), other_id(self.groups), dtype=self.groups.dtype)
 
     def inserted(self, position, row):
         """Return these rows with one more at ``position``, a sample of one row."""
@@ -127,3 +140,12 @@ class Sample:
         X = self.X.clone() if hasattr(self.X, "clone") else self.X.copy()
         X.columns = names
         return self.having(X)
+
+
+def other_id(groups, *, smaller=False):
+    """Return an id of the type of ``groups`` that is none of them, before or behind all others."""
+    if groups.dtype.kind not in "iuf":
+        return "" if smaller else "~"
+    if not len(groups):
+        return 0
+    return groups.min() - 1 if smaller else groups.max() + 1

@@ -7,6 +7,7 @@ import numpy as np
 
 from skdp._config import config_context
 from skdp.audit._draw import Draw
+from skdp.audit._group_pairs import draw_group_pair, mutated_group_pair
 from skdp.audit._observe import audited_clone, recorded_fit
 from skdp.audit._pairs import draw_pair, mutated
 from skdp.audit._tables import example
@@ -88,7 +89,7 @@ def examine_pair(estimator, pair):
     Parameters
     ----------
     estimator : PrivateEstimator
-    pair : Pair
+    pair : Pair or GroupPair
 
     Returns
     -------
@@ -121,7 +122,15 @@ def _fit(estimator, params, X, transcript, keys, seed):
 
 
 def conditional_sensitivity(
-    estimator, X, y=None, *, n_pairs=500, random_state=0, rows=None, raise_on_failure=True
+    estimator,
+    X,
+    y=None,
+    *,
+    groups=None,
+    n_pairs=500,
+    random_state=0,
+    rows=None,
+    raise_on_failure=True,
 ):
     """Search neighbouring tables on which a value moves by more than its declared sensitivity.
 
@@ -134,6 +143,9 @@ def conditional_sensitivity(
         Where tables are taken from. Made or chosen for the audit: the report quotes it.
     y : array-like of shape (n_samples,), default=None
         Targets, for estimators that use them: a row has its target with it.
+    groups : array-like of shape (n_samples,), default=None
+        Whose row each row is: audits the fit with groups, on tables that differ in all
+        rows of one group, of which there are none, one, about as many as the cap, and many more.
     n_pairs : int, default=500
         A quarter of them are changes of the worst pairs so far, of releases with a ratio below one.
     random_state : int, default=0
@@ -161,16 +173,20 @@ def conditional_sensitivity(
     one. Their probability is part of delta / 20 a run, below 1e-5 for 500 runs at delta = 1e-6, and
     to hit one is not yet to exceed: a failure is a failure.
     """
-    data = example(estimator, X, y)
+    data = example(estimator, X, y, groups)
     if data.is_numeric:
         data = data.take(np.flatnonzero(np.isfinite(data.X).all(axis=1)))
     other_epsilon = "epsilon" in estimator.get_params()
-    draw = Draw("pairs", random_state)
+    draw, cap = Draw("pairs", random_state), getattr(estimator, "rows_per_group", "auto")
 
     def pairs(worst):
         for i in range(n_pairs):
             below = [w.pair for w in worst.values() if w.ratio < 1]
-            if i % 4 == 3 and below:
+            if groups is not None and i % 4 == 3 and below:
+                yield mutated_group_pair(draw.choice(below), draw)
+            elif groups is not None:
+                yield draw_group_pair(data, draw, rows, cap=cap, other_epsilon=other_epsilon)
+            elif i % 4 == 3 and below:
                 yield mutated(draw.choice(below), data, draw, rows)
             else:
                 yield draw_pair(data, draw, rows, other_epsilon=other_epsilon)

@@ -3,7 +3,7 @@
 import sys
 import tempfile
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -47,17 +47,44 @@ def example_table(n_rows=600, n_features=3, *, seed=0):
     return X + 5
 
 
-def example(estimator, X=None, y=None):
-    """Return X and y as a sample; an example in the place of what is missing and needed."""
+def example(estimator, X=None, y=None, groups=None):
+    """Return X and y as a sample; an example in the place of what is missing and needed.
+
+    ``groups`` are whose rows they are; True makes some up.
+    """
     if isinstance(X, Sample):
         return X
     data = Sample.of(example_table() if X is None else X, y)
-    if y is None and get_tags(estimator).target_tags.required and data.is_numeric:
-        target = data.X.sum(axis=1)
-        if is_classifier(estimator):
-            target = (target > np.median(target)).astype(int)
-        return Sample(data.X, target)
-    return data
+    if y is None and get_tags(estimator).target_tags.required:
+        data = replace(data, y=example_target(estimator, data))
+    if groups is None:
+        return data
+    owners = example_groups(len(data)) if groups is True else np.asarray(groups)
+    return replace(data, groups=owners)
+
+
+def example_groups(n_rows):
+    """Return whose row each row is: persons of one row and of many, their rows anywhere."""
+    u = Draw("owners of rows").uniform(n_rows)
+    return np.floor(n_rows**u).astype(np.int64)
+
+
+def example_target(estimator, data):
+    """Return targets that the numbers in a table tell something of; classes as evenly as can be."""
+    numbers = [data.column(j) for j in range(data.n_features) if data.kind(j) in "fiu"]
+    target = np.nan_to_num(np.sum(numbers or [np.arange(len(data))], axis=0, dtype=np.float64))
+    if not is_classifier(estimator):
+        return target
+    classes = np.asarray((0, 1) if (known := _classes_of(estimator)) is None else known)
+    ranks = np.argsort(np.argsort(target, kind="stable"), kind="stable")
+    return classes[ranks * len(classes) // max(len(data), 1)]
+
+
+def _classes_of(estimator):
+    """Return the public classes of a classifier, or of the one inside it, None if it has none."""
+    steps = getattr(estimator, "steps", None)
+    inner = steps[-1][1] if steps else getattr(estimator, "estimator", None)
+    return getattr(estimator, "classes", None) if inner is None else _classes_of(inner)
 
 
 def single_precision(data):
@@ -89,8 +116,13 @@ def tables_like(data):
         Table("constant columns", _constant(data)),
     ]
     if data.y is not None:
-        tables.append(Table("targets all alike", Sample(data.X, alike.y)))
-        tables.append(Table("targets in another order", Sample(data.X, data.y[::-1].copy())))
+        tables.append(Table("targets all alike", replace(data, y=alike.y)))
+        tables.append(Table("targets in another order", replace(data, y=data.y[::-1].copy())))
+        tables += [
+            Table(name, data.inserted(n // 2, Sample(first.X, y)), ignore=True)
+            for name, y in _far_targets(data.y)
+        ]
+    tables += [] if data.groups is None else list(_other_owners(data))
     if not data.is_numeric:
         tables.append(Table("rows all alike, but one", alike.inserted(n // 2, other)))
         return tables
@@ -101,6 +133,28 @@ def tables_like(data):
     if np.array_equal(single, data.X):
         tables.append(Table("float32", data.having(single)))
     return tables
+
+
+def _other_owners(data):
+    """Yield tables of the same rows whose owners have other names, or are others."""
+    _, codes = np.unique(data.groups, return_inverse=True)
+    other = Draw("owners").sample(codes.max() + 1, codes.max() + 1)[codes]
+    names = np.array([f"person-{code}-86243" for code in codes])
+    yield Table("owners numbered anew", replace(data, groups=other))
+    yield Table("owners with names", replace(data, groups=names))
+    yield Table("owners that are objects", replace(data, groups=names.astype(object)))
+    yield Table("one owner of all", replace(data, groups=np.zeros_like(codes)))
+    yield Table("an owner for each row", replace(data, groups=np.arange(len(data))))
+
+
+def _far_targets(y):
+    """Yield (name, array of one target) of no class, far away, or missing, of the type of y."""
+    if y.dtype.kind == "f":
+        yield "a far target", np.array([1e300], dtype=y.dtype)
+        yield "a missing target", np.array([np.nan], dtype=y.dtype)
+    elif y.dtype.kind in "iuOU" and len(y):
+        other = "86243-nobody" if y.dtype.kind in "OU" else y.max() + 1
+        yield "an unknown class", np.array([other], dtype=y.dtype)
 
 
 def _middle(data):

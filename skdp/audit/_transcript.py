@@ -1,6 +1,5 @@
 """A Curator that writes down what it was asked and answers from a script."""
 
-from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Rational
 
@@ -10,8 +9,10 @@ from scipy.special import ndtri
 from skdp._curator import Curator
 from skdp.audit._draw import Draw
 from skdp.audit._matrices import matrix_distance, matrix_factor
+from skdp.audit._records import NameAnswer, Record, RowAnswer
 from skdp.exceptions import AuditFailure
 from skdp.mechanisms import RowKeys, make_entropy
+from skdp.mechanisms._weighed import unit_of
 
 __all__ = [
     "CannedCurator",
@@ -21,86 +22,6 @@ __all__ = [
     "check_replay",
     "squared_distance",
 ]
-
-
-@dataclass(frozen=True)
-class Record:
-    """One release: what went in, under which declared sensitivity, and what came out.
-
-    ``scale`` is the declared scale of the noise; for a choice it is 1 / rate. A release by rows or
-    by parts (``by_parts``) has ``owners``, the keys of its rows or the numbers of its parts. The
-    law "matrix" has a matrix of Fractions for its value, the distance of neighbours' matrices for
-    its sensitivity, eta for its scale and a factor of the noisy matrix for its answer.
-
-    Examples
-    --------
-    >>> from skdp.accounting import Budget, Plan, Step
-    >>> from skdp.audit import CannedCurator
-    >>> curator = CannedCurator(Plan(Budget.pure(1.0), (Step("count", "laplace"),)))
-    >>> _ = curator.laplace([17], sensitivity=1, share=1, label="count")
-    >>> curator.records[0].label, int(curator.records[0].sensitivity)
-    ('count', 1)
-    """
-
-    label: str
-    law: str
-    value: np.ndarray
-    sensitivity: Fraction
-    scale: float
-    answer: object
-    owners: np.ndarray | None = None
-    by_parts: bool = False
-
-    @property
-    def request(self):
-        """Everything about a release that may depend on earlier answers only."""
-        shape = self.value.shape
-        if self.owners is not None:
-            shape = ("parts", *shape) if self.by_parts else "rows"
-        return self.label, self.law, shape, self.sensitivity, self.scale
-
-    @property
-    def noise(self):
-        """The answer less the value, for a release that is no choice."""
-        answer = self.answer.noisy if isinstance(self.answer, RowAnswer) else self.answer
-        return answer - self.value
-
-    def strangers(self, other):
-        """Return the number of rows or parts that only one of two records has an entry of."""
-        return 0 if self.owners is None else len(np.setxor1d(self.owners, other.owners))
-
-    def common(self, other):
-        """Return the entries of both that neighbouring tables have in common, two arrays."""
-        if self.owners is None:
-            return self.value, other.value
-        _, i, j = np.intersect1d(self.owners, other.owners, return_indices=True)
-        a, b = self.value[i], other.value[j]
-        if self.by_parts and len(a):
-            keep = np.arange(len(a)) != np.argmax(np.abs(a - b))  # the part that differs
-            a, b = a[keep], b[keep]
-        return a, b
-
-
-@dataclass(frozen=True)
-class RowAnswer:
-    """Noisy entries of a release by rows or parts, with the owners and the exact values."""
-
-    owners: np.ndarray
-    value: np.ndarray
-    noisy: np.ndarray
-
-    def for_others(self, owners, value, noisy, *, by_parts):
-        """Return these answers for the owners in common, and ``noisy`` for the others.
-
-        A part that differs keeps its noise instead.
-        """
-        answer = noisy.copy()
-        _, i, j = np.intersect1d(self.owners, owners, return_indices=True)
-        answer[j] = self.noisy[i]
-        if by_parts and len(j):
-            k = np.argmax(np.abs(value[j] - self.value[i]))
-            answer[j[k]] += value[j[k]] - self.value[i[k]]
-        return answer
 
 
 class Script:
@@ -144,6 +65,13 @@ class Script:
             return noisy
         answer = old.answer.for_others(owners, value, noisy, by_parts=by_parts)
         return answer + np.rint(noise * scale * self.shift).astype(np.int64)
+
+    def names(self, k, label):
+        """Return the names of the k-th answer, whether they occur or not: none if it is new."""
+        old = self.recorded[k] if k < len(self.recorded) else None
+        return (
+            old.answer.names if old is not None and (old.label, old.named) == (label, True) else []
+        )
 
     def answer(self, k, label, law, shape, scale):
         """Return the k-th answer: int64 of that shape, or an index into it for a choice."""
@@ -198,7 +126,7 @@ class CannedCurator(Curator):
     def __init__(self, plan, transcript="exact", *, seed=0, coins=None, records=None, entropy=None):
         super().__init__(plan, entropy or make_entropy(seed))
         self.transcript = transcript
-        self._declared = None
+        self._declared, self._weight = None, 1
         _overhear(self, self)
         self.records = [] if records is None else records
         if coins is not None:
@@ -234,7 +162,17 @@ class CannedCurator(Curator):
             given = RowAnswer(owners, value.copy(), np.asarray(answer, dtype=np.int64).copy())
         declared = self._declared  # exactly: what the charge states is rounded
         self.records.append(
-            Record(charge.label, law, value.copy(), declared, scale, given, owners, by_parts)
+            Record(
+                charge.label,
+                law,
+                value.copy(),
+                declared,
+                scale,
+                given,
+                owners,
+                by_parts,
+                unit=self._weight,
+            )
         )
         return answer
 
@@ -249,6 +187,24 @@ class CannedCurator(Curator):
         if answer.shape != value.shape:
             raise AuditFailure("an answer has another shape than its value.")
         return answer.copy()
+
+    def _occurring(self, names, value, scale, threshold):
+        label, k, noisy = self._charges[-1].label, len(self.records), value
+        if isinstance(self.transcript, Script):
+            found = self.transcript.names(k, label)
+        elif isinstance(self.transcript, list):
+            found = self.transcript[k].names
+        else:
+            if self.transcript == "noise":
+                noisy = Curator._noisy(self, value, "gaussian", scale)
+            found = [name for name, count in zip(names, noisy, strict=True) if count > threshold]
+        owners = np.array([repr(name) for name in names], dtype=str)
+        answer = NameAnswer(list(found), noisy)
+        declared, given = self._declared, value.copy()
+        self.records.append(
+            Record(label, "gaussian", given, declared, scale, answer, owners, named=True)
+        )
+        return list(found)
 
     def _perturb(self, value, eta, log_p):
         real = lambda: Curator._perturb(self, value, eta, log_p)  # noqa: E731
@@ -266,7 +222,8 @@ def _overhear(curator, root):
 
     def knowing(ask, word):
         def asked(*args, **given):
-            root._declared = exactly(given[word])
+            root._weight = unit_of(args[0]) or 1
+            root._declared = exactly(given[word]) * root._weight
             return ask(*args, **given)
 
         return asked
@@ -277,7 +234,9 @@ def _overhear(curator, root):
     for law in ("gaussian", "laplace", "select"):
         setattr(curator, law, knowing(getattr(curator, law), "sensitivity"))
     curator.matrix = knowing(curator.matrix, "distance")
+    curator.names = knowing(curator.names, "moved")
     curator.child = child
+    curator._heard = lambda part: _overhear(part, root)
     return curator
 
 
@@ -363,7 +322,7 @@ def moves(run, replay):
             moved = Fraction(matrix_distance(value, other)) ** 2
         else:
             moved = squared_distance(value, other, a.law)
-        yield a.label, moved, a.sensitivity**2
+        yield a.label, moved, a.allowed
     if len(run) != len(replay):
         raise AuditFailure("given the same answers, one run makes more releases than the other.")
 

@@ -27,7 +27,7 @@ class ArrayRows(Source):
     5
     """
 
-    random_access = True
+    random_access = in_memory = True
 
     def __init__(self, X, *, block_rows=None):
         super().__init__(X.shape[1], n_rows=len(X), block_rows=block_rows)

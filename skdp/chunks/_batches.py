@@ -45,5 +45,9 @@ class BatchRows(Source):
         """
         threads = effective_n_jobs(None) > 1
         for batch in self._batches:
-            schema_of(batch)  # a table
-            yield len(batch), kept(batch) if threads else batch
+            yield self._checked(batch, threads)
+
+    @staticmethod
+    def _checked(batch, keep):
+        schema_of(batch)  # a table
+        return len(batch), kept(batch) if keep else batch

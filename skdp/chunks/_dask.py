@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import partial, reduce
+from operator import or_
 
 import numpy as np
 from dask import delayed
@@ -23,6 +24,14 @@ KIND = (
 WIDTH = (
     "X is a dask.array whose number of columns is not known: call X.compute_chunk_sizes(), or "
     "select columns by their numbers."
+)
+TARGET = (
+    "y is a dask collection that is no target. Pass a dask.array of one dimension whose chunks are "
+    "numpy arrays, or a Series of a dask.dataframe."
+)
+CUT = (
+    "y is cut into other chunks than X. Give both the same: y.rechunk(X.chunks[0]), or take both "
+    "from one dask.dataframe and pass the name of the column as y."
 )
 FAILED = (
     "a chunk of X could not be computed; the error of its task is withheld, since it may quote "
@@ -52,6 +61,40 @@ def _of_array(X):
     chunks = X.rechunk({1: -1}).to_delayed().ravel().tolist()
     lengths = None if np.isnan(X.shape[0]) else X.chunks[0]
     return DaskRows(chunks, lengths, np.empty((0, X.shape[1]), dtype=X.dtype))
+
+
+def paired(rows, y):
+    """Return DaskRows whose chunks are pairs with those of a target, and no rows of the target.
+
+    Parameters
+    ----------
+    rows : DaskRows
+    y : dask array of one dimension, or dask Series
+
+    Raises
+    ------
+    TableError
+        If it is none, or is cut into other chunks.
+    """
+    meta = getattr(y, "_meta", None)
+    is_array = type(meta) is np.ndarray and y.ndim == 1
+    if not (is_array or (type(meta).__module__.startswith("pandas") and meta.ndim == 1)):
+        raise TableError(TARGET)
+    chunks = np.ravel(y.to_delayed()).tolist() if is_array else y.to_delayed()
+    known = is_array and not np.isnan(y.shape[0]) and rows.n_rows is not None
+    if len(chunks) != len(rows._chunks) or (known and list(y.chunks[0]) != rows.lengths):
+        raise TableError(CUT)
+    pair = delayed(_pair, pure=False)
+    both = rows.decoded_by(rows.decode)
+    both._chunks = [pair(*chunk) for chunk in zip(rows._chunks, chunks, strict=True)]
+    both.n_features += 1
+    target = np.empty(0, dtype=y.dtype) if is_array else meta.iloc[:0]
+    both._head = rows.head(), target
+    return both, target
+
+
+def _pair(x, y):
+    return x, y
 
 
 class DaskRows(Source):
@@ -91,6 +134,11 @@ class DaskRows(Source):
         self._ends = np.cumsum([0, *lengths]).tolist()
         self.n_rows = self._ends[-1]
 
+    @property
+    def lengths(self):
+        """Rows of each chunk, a list."""
+        return np.diff(self._ends).tolist()
+
     def _spans(self):
         """Yield (number of the first row, number of rows, chunk); none without rows."""
         if self.n_rows is None:
@@ -110,7 +158,7 @@ class DaskRows(Source):
         """
         self.decode(self._head)
         if self.n_rows is not None and not entries:
-            return False, False
+            return 0, 0
         job = Job(partial(seen, entries), list.__add__, self.decode)
         try:
             found = _computed(job, [(_looked, chunk) for chunk in self._chunks])
@@ -121,7 +169,7 @@ class DaskRows(Source):
         else:
             lengths, nan, infinite = zip(*found, strict=True)
             self._count(lengths)
-            return any(nan), any(infinite)
+            return reduce(or_, nan, 0), reduce(or_, infinite, 0)
         raise failure
 
     def map_merge(self, statistic, merge, beside=None):

@@ -18,7 +18,7 @@ class FrameRows(Source):
     X : DataFrame of pandas or polars, Table or RecordBatch of pyarrow
     """
 
-    random_access = True
+    random_access = in_memory = True
 
     def __init__(self, X):
         schema = schema_of(X)

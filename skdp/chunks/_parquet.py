@@ -26,11 +26,18 @@ class StoredFile:
         self.path, self._filesystem = path, filesystem
         self._stamp, self._metadata = self._now(), None
         with self.open() as file:
-            self.schema, self._metadata = file.schema_arrow, file.metadata
+            schema, self._metadata = file.schema_arrow, file.metadata
+        self.columns = _columns(schema)
+        self.head = schema.empty_table()
+        self.head = self.head if self.columns is None else self.head.select(self.columns)
 
     def groups(self, wanted=None):
         """Return the Parts that are its row groups, or those of the wanted numbers."""
         return groups_of(self._metadata, self.open, self.path, wanted)
+
+    def groups_of_columns(self):
+        """Return the Parts that are its row groups, without an index of pandas."""
+        return groups_of(self._metadata, self.open, self.path, columns=self.columns)
 
     def open(self):
         """Return the file, open.
@@ -53,7 +60,7 @@ class StoredFile:
         return info.size, info.mtime_ns
 
 
-def groups_of(metadata, open_file, name, wanted=None):
+def groups_of(metadata, open_file, name, wanted=None, columns=None):
     """Return the Parts that are row groups of a parquet file.
 
     Parameters
@@ -64,10 +71,13 @@ def groups_of(metadata, open_file, name, wanted=None):
     name : str
     wanted : iterable of int, default=None
         Numbers of row groups; all by default.
+    columns : list of str, default=None
+        Names of those to read; all by default.
     """
     groups = range(metadata.num_row_groups) if wanted is None else wanted
     return [
-        Part(metadata.row_group(i).num_rows, partial(_batches, open_file, i), name) for i in groups
+        Part(metadata.row_group(i).num_rows, partial(_batches, open_file, i, columns), name)
+        for i in groups
     ]
 
 
@@ -83,14 +93,20 @@ def rows_of_files(paths):
 
     here = LocalFileSystem()
     files = [told(path, StoredFile, here, path) for path in paths]
-    schemas = [schema_of(file.schema.empty_table()) for file in files]
+    schemas = [schema_of(file.head) for file in files]
     if any(schema != schemas[0] for schema in schemas):
         raise TableError(COLUMNS)
-    return PartRows(
-        files[0].schema.empty_table(), [part for file in files for part in file.groups()]
-    )
+    return PartRows(files[0].head, [part for file in files for part in file.groups_of_columns()])
 
 
-def _batches(open_file, group, batch_rows):
+def _columns(schema):
+    """Return the names of the columns beside those that hold an index of pandas, None for all."""
+    stored = (schema.pandas_metadata or {}).get("index_columns", ())
+    index = {name for name in stored if isinstance(name, str)}  # else a range, which is not stored
+    return [name for name in schema.names if name not in index] if index else None
+
+
+def _batches(open_file, group, columns, batch_rows):
+    options = {"row_groups": [group], "columns": columns}
     threads = effective_n_jobs(None) > 1
-    yield from open_file().iter_batches(batch_rows, row_groups=[group], use_threads=threads)
+    yield from open_file().iter_batches(batch_rows, use_threads=threads, **options)

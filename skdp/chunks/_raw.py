@@ -154,7 +154,8 @@ def numbers(schema, raw):
 def _is_number(kind):
     import pyarrow.types as types
 
-    return types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)
+    tests = types.is_integer, types.is_floating, types.is_boolean, types.is_decimal
+    return any(test(kind) for test in tests)
 
 
 def _float(dtype):

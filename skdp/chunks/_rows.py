@@ -9,11 +9,11 @@ from joblib import effective_n_jobs
 
 from skdp.chunks._loop import CHANGED, merged, statistic_of, threaded
 from skdp.chunks._raw import TableError
+from skdp.chunks._statistics import Through
 
-__all__ = ["MappedRows", "Rows", "Source", "map_merge", "rows_of", "take", "takes"]
+__all__ = ["MappedRows", "Rows", "Source", "map_merge", "rows_of", "take", "weighed_sum"]
 
 BLOCK_BYTES = 2**24
-GATHERED_BYTES = 2**26
 SHARED_BYTES = 2**21  # where threads share the work: enough blocks for all of them
 
 
@@ -57,9 +57,12 @@ class Source(ABC):
     Statistics are computed where the rows are: what is pickled of a source holds none of them.
     """
 
+    heads = None  # of rows that belong to persons: how many persons
+    unit = cap = 1  # and how much their integers move with one, who counts as up to cap rows
     names = None  # of the columns, if they have some
     finite = False  # whether their types tell that there is neither NaN nor infinity
     random_access = False  # whether rows can be taken without reading all
+    in_memory = False  # whether the table is held by this process, or mapped into it
     text = False  # whether entries are text, so that one alone may make the table unreadable
 
     def __init__(self, n_features, *, n_rows=None, block_rows=None):
@@ -102,6 +105,10 @@ class Source(ABC):
                 yield start + first, rows[first : first + self.block_rows]
             start += n
 
+    def no_rows(self):
+        """Return a block of no rows, of the kind that all blocks are of."""
+        return self.decode(self.head())
+
     def take(self, indices):
         """Return the rows at ``indices`` as a float64 array; reads the whole table once."""
         return take(self, indices)
@@ -120,10 +127,9 @@ class Source(ABC):
 
         Returns
         -------
-        results : generator, or a collection like that which is the source
+        results : Later, or a collection like that which is the source
         """
-        decode = self.decode
-        return (function(decode(raw)) for n, raw in self.pieces() if n)
+        return Later(self, function)
 
     def look(self, *, entries):
         """Read the table once before a fit: count its rows, and check every piece.
@@ -136,16 +142,17 @@ class Source(ABC):
 
         Returns
         -------
-        nan, infinite : bool
-            Whether there are such entries; False if they are not looked at.
+        nan, infinite : int
+            Whether there are such entries; 0 if they are not looked at. Blocks of other kinds than
+            arrays tell by their method ``faults`` what is wrong, as bits.
 
         Raises
         ------
         TableError
         """
         if self.n_rows is not None and (self.finite or not entries):
-            return False, False
-        n, nan, infinite = self.map_merge(partial(seen, entries), _both) or (0, False, False)
+            return 0, 0
+        n, nan, infinite = self.map_merge(partial(seen, entries), _both) or (0, 0, 0)
         self.n_rows = n
         return nan, infinite
 
@@ -168,6 +175,20 @@ class Source(ABC):
             start += n
         if self.n_rows not in (None, start):
             raise TableError(CHANGED)
+
+
+class Later:
+    """What a function makes of the pieces of a source: mapped anew whenever they are read."""
+
+    def __init__(self, source, function):
+        self._source, self._function = source, function
+
+    def __iter__(self):
+        function, decode = self._function, self._source.decode
+        return (function(decode(raw)) for n, raw in self._source.pieces() if n)
+
+    def __reduce__(self):
+        raise TypeError("results that are made when they are read have no pickle: read them first.")
 
 
 class Elsewhere:
@@ -199,9 +220,25 @@ class MappedRows:
         self._rows = rows
         self.n_features, self.block_rows = rows.n_features, rows.block_rows
         self.random_access = rows.random_access
+        self.in_memory = getattr(rows, "in_memory", False)
 
     def __len__(self):
         return len(self._rows)
+
+    @property
+    def heads(self):
+        """The released number of persons whose rows these are, None if they have none."""
+        return self._rows.heads
+
+    @property
+    def unit(self):
+        """How many times more than a row a person moves what is summed."""
+        return self._rows.unit
+
+    @property
+    def cap(self):
+        """As how many rows a person counts at most."""
+        return self._rows.cap
 
     def blocks(self):
         """Yield (number of the first row, block of rows), float64."""
@@ -213,8 +250,16 @@ class MappedRows:
         return self._mapped(self._rows.take(indices))
 
     def map_merge(self, statistic, merge, beside=None):
-        """Return what :func:`map_merge` returns, None for no rows."""
-        return self._rows.map_merge(partial(_through, self._mapped, statistic), merge, beside)
+        """Return what :func:`map_merge` returns."""
+        return self._rows.map_merge(Through(self._mapped, statistic), merge, beside)
+
+    def weighed_sum(self, statistic, beside=None):
+        """Return what :func:`weighed_sum` returns."""
+        return weighed_sum(self._rows, Through(self._mapped, statistic), beside)
+
+    def no_rows(self):
+        """Return a block of no rows."""
+        return self._mapped(no_rows(self._rows))
 
 
 def map_merge(rows, statistic, merge, beside=None):
@@ -244,37 +289,37 @@ def map_merge(rows, statistic, merge, beside=None):
     """
     result = rows.map_merge(statistic, merge, beside)
     if result is None:
-        nobody = rows.take(np.arange(0))
+        nobody = no_rows(rows)
         return statistic(0, nobody) if beside is None else statistic(0, nobody, beside(0, 0))
     return result
 
 
-def takes(rows, groups):
-    """Yield the rows of one group of indices after the other.
+def no_rows(rows):
+    """Return a block of no rows, of the kind that all blocks are of."""
+    return rows.no_rows() if hasattr(rows, "no_rows") else rows.take(np.arange(0))
 
-    A source that has to be read from its beginning gathers as many groups in one pass as fit into
-    64 MB.
+
+def weighed_sum(rows, statistic, beside=None):
+    """Return the sum of an integer statistic over rows, each times its weight.
 
     Parameters
     ----------
     rows : Rows
-    groups : iterable of arrays of int
+    statistic : callable
+        As for :func:`map_merge`: a sum over the rows that it is given, each by itself,
+        in integers: an array, or a list or tuple of arrays. ``start`` is to be ignored. Where it
+        has a method ``weighed(weights, start, block, *beside)``, that is asked for the sum of
+        integers times weights; else rows of one weight are summed by themselves.
+    beside : callable, default=None
+        As there; it returns an array with one entry per row.
+
+    Returns
+    -------
+    total : object
+        Of rows that belong to persons: :class:`skdp.mechanisms._weighed.Weighed`.
     """
-    most = GATHERED_BYTES // (8 * max(1, rows.n_features))
-    waiting, size = [], 0
-    for group in groups:
-        if waiting and (rows.random_access or size + len(group) > most):
-            yield from _taken(rows, waiting)
-            waiting, size = [], 0
-        waiting.append(group)
-        size += len(group)
-    yield from _taken(rows, waiting)
-
-
-def _taken(rows, groups):
-    if groups:
-        block = rows.take(np.concatenate(groups))
-        yield from np.split(block, np.cumsum([len(group) for group in groups])[:-1])
+    own = getattr(rows, "weighed_sum", None)
+    return map_merge(rows, statistic, added, beside) if own is None else own(statistic, beside)
 
 
 def take(rows, indices):
@@ -293,6 +338,13 @@ def take(rows, indices):
     return np.concatenate(rows.map_merge(chosen, list.__add__, beside))[place]
 
 
+def added(one, two):
+    """Return the sum of two integers or arrays, or of those in two lists or tuples."""
+    if isinstance(one, list | tuple):
+        return type(one)(added(a, b) for a, b in zip(one, two, strict=True))
+    return one + two
+
+
 def made_of_ones(function, n_features):
     """Return what a function of arrays makes of a row, without the row."""
     return function(np.ones((1, n_features)))[:0]
@@ -307,17 +359,17 @@ def cut(start, n, block_rows, beside=None):
 
 def seen(entries, start, block):
     """Return the number of rows, and whether there are NaN and infinity, if they are looked for."""
-    if not entries or np.isfinite(block).all():
-        return len(block), False, False
-    return len(block), bool(np.isnan(block).any()), bool(np.isinf(block).any())
+    if not entries:
+        return len(block), 0, 0
+    if not isinstance(block, np.ndarray):
+        return len(block), *block.faults()
+    if np.isfinite(block).all():
+        return len(block), 0, 0
+    return len(block), int(np.isnan(block).any()), int(np.isinf(block).any())
 
 
 def _both(one, two):
-    return one[0] + two[0], one[1] or two[1], one[2] or two[2]
-
-
-def _through(mapped, statistic, start, block, *beside):
-    return statistic(start, mapped(block), *beside)
+    return one[0] + two[0], one[1] | two[1], one[2] | two[2]
 
 
 def rows_of(n_bytes, n_features):

@@ -49,6 +49,10 @@ class SomeRows(Source):
         """Return raw rows of no rows."""
         return self._source.head()
 
+    def no_rows(self):
+        """Return a block of no rows."""
+        return self._source.no_rows()
+
     def decoded_by(self, decode):
         """Return the same rows with another way to make rows of raw rows."""
         return SomeRows(self._source.decoded_by(decode), self._places)

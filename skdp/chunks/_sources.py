@@ -3,12 +3,18 @@
 from importlib import import_module
 from pathlib import PurePath
 
+from skdp._config import get_config
+from skdp._threads import quiet
 from skdp.chunks._batches import ONE_SHOT, BatchRows
 from skdp.chunks._raw import has_two_dimensions
 from skdp.chunks._rows import Source
 
-__all__ = ["converted", "source_of"]
+__all__ = ["BROKEN", "converted", "source_of"]
 
+BROKEN = (
+    'X could not be read to its end. Under invalid_rows="ignore" nothing more is told: read it '
+    "once without that to see what failed."
+)
 # The modules of this room that read the tables of a package; ``source(X)`` gives None for others.
 READERS = {
     "dask": "skdp.chunks._dask",
@@ -40,6 +46,8 @@ def source_of(X):
         For a path of parquet files, without pyarrow.
     TableError
         For a path of no parquet files, and for tables that cannot be read.
+    ValueError
+        For batches whose reader fails, with a constant text, under ``invalid_rows="ignore"``.
     """
     if isinstance(X, Source):
         return X
@@ -74,10 +82,21 @@ def _of_batches(X):
         raise TypeError(ONE_SHOT)
     if not hasattr(X, "__iter__"):
         return None
-    batches = iter(X)
-    if batches is X:
+    if (batches := _silent(iter, X)) is X:
         raise TypeError(ONE_SHOT)
     if any(hasattr(X, name) for name in ("shape", "dtype", "columns")):
         return None
-    first = next(batches, None)
+    first = _silent(next, batches, None)
     return BatchRows(X, first) if has_two_dimensions(first) else None
+
+
+def _silent(function, *arguments):
+    """Return what a reader gives; what it says or raises is not told where no entry may tell."""
+    if get_config()["invalid_rows"] == "error":
+        return function(*arguments)
+    try:
+        with quiet():
+            return function(*arguments)
+    except Exception:  # it may hang on an entry, or quote it
+        failure = ValueError(BROKEN)
+    raise failure

@@ -9,7 +9,7 @@ from skdp.chunks._rows import Source
 from skdp.chunks._some_rows import SomeRows, TableBlock
 from skdp.chunks._sources import source_of
 
-__all__ = ["Tables", "tables_of"]
+__all__ = ["Tables", "columns_of", "tables_of"]
 
 TYPES = (
     "a piece of the table has other columns than the first, or columns of other types, which would "
@@ -58,6 +58,11 @@ class Tables(Source):
         tables._absent = self._absent
         return tables
 
+    @property
+    def absent(self):
+        """Which rows are left out, an array of bool, or None. Private."""
+        return self._absent
+
     def without(self, absent):
         """Return these rows without those where ``absent``, an array of bool, is True."""
         tables = self.decoded_by(self.decode)
@@ -68,6 +73,15 @@ class Tables(Source):
         """Return the rows at some places, rising numbers of rows, numbered anew."""
         tables = Tables(SomeRows(self._source, places), self._maps, self._head)
         tables._absent = None if self._absent is None else self._absent[places]
+        return tables
+
+    def columns(self, places):
+        """Return some columns, by their places, which are chosen before any other is converted."""
+        head = columns_of(self._head, places)
+        tables = self.mapped(partial(columns_of, places=places), head)
+        if len(self._maps) == 1:  # as tables_of makes them
+            checked = partial(_same_types, types_of(head))
+            tables._maps = partial(columns_of, places=places), checked
         return tables
 
     def each(self, function, beside=None):
@@ -158,6 +172,16 @@ def is_in_memory(X):
     if isinstance(X, np.ndarray):
         return not isinstance(X, np.memmap)
     return library(X) in ("pandas", "polars") and hasattr(X, "shape")
+
+
+def columns_of(table, places):
+    """Return some columns of a table of any kind, by their places."""
+    kind, places = library(table), list(places)
+    if kind == "pyarrow":
+        return table.select(places)
+    if kind == "pandas":
+        return table.iloc[:, places]
+    return table[[table.columns[j] for j in places]] if kind == "polars" else table[:, places]
 
 
 def types_of(table):

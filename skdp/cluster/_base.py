@@ -1,19 +1,24 @@
 """What estimators with released cluster centres have in common: scikit-learn's manners."""
 
+import math
+
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from skdp._groups import GroupRule, without_groups
 from skdp._local import Local
 from skdp._pieces import by_pieces, sum_of_pieces, transforms_pieces
 from skdp._threads import one_blas_thread
 from skdp.chunks import map_merge
+from skdp.chunks._persons import rows_of_all
 from skdp.mechanisms import finite_rows
 
-__all__ = ["CentersMixin", "LocalLabels", "public_centers"]
+__all__ = ["CentersMixin", "LocalLabels", "public_centers", "rule_of_clusters"]
 
 
 WEIGHTS = {"sample_weight"}
+SIGNAL = 190.0  # persons of a cluster times mu: below, some tables lose clusters
 
 
 class LocalLabels(Local):
@@ -25,8 +30,15 @@ class LocalLabels(Local):
     @classmethod
     def of(cls, rows, centers):
         """Label every row by its nearest centre, rows that are not finite by -1."""
+        rows = rows_of_all(rows)
         parts = map_merge(rows, lambda start, block: [_labels(block, centers)], list.__add__)
         return cls(np.concatenate(parts))
+
+
+def rule_of_clusters(n_clusters, n_features):
+    """Return the GroupRule of centres: a cluster needs 190 noise standard deviations of persons."""
+    noise = 2.2 * math.sqrt(n_features) * n_clusters
+    return GroupRule(noise=noise, least=SIGNAL * n_clusters)
 
 
 def _labels(block, centers):
@@ -89,7 +101,7 @@ class CentersMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
             self, X, dtype=[np.float64, np.float32], reset=False, accept_large_sparse=False
         )
 
-    def fit(self, X, y=None, **weights):
+    def fit(self, X, y=None, *, groups=None, **weights):
         """Fit on private rows and release the centres.
 
         Parameters
@@ -100,6 +112,8 @@ class CentersMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
             iterable that starts anew, a collection of dask. Read, never stored.
         y : Ignored
             Present for API consistency by convention.
+        groups : array-like of shape (n_samples,), default=None
+            Whose row each row is, as for all estimators: protects persons in place of rows.
         **weights : None
             ``sample_weight=None`` is accepted. Weights are refused, as noise is made for rows that
             count once: a weight of ten would want ten times the noise.
@@ -127,7 +141,7 @@ class CentersMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
                 "fit takes X alone, no sample_weight: the noise is made for rows that count once, "
                 "and a weight would change what one row may do. Leave it out."
             )
-        return super().fit(X, y)
+        return super().fit(X, y, groups=groups)
 
     @by_pieces
     def predict(self, X):
@@ -147,7 +161,7 @@ class CentersMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         X, centers = self._centred(X)
         return pairwise_distances_argmin(X, centers).astype(np.int32)
 
-    def fit_predict(self, X, y=None, **weights):
+    def fit_predict(self, X, y=None, *, groups=None, **weights):
         """Fit, then tell the nearest centre of every row.
 
         Parameters
@@ -155,6 +169,8 @@ class CentersMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         X : array-like of shape (n_samples, n_features)
         y : Ignored
             Present for API consistency by convention.
+        groups : array-like of shape (n_samples,), default=None
+            As for :meth:`fit`.
         **weights : None
             As for :meth:`fit`.
 
@@ -163,7 +179,7 @@ class CentersMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         labels : ndarray of shape (n_samples,), int32
             Not private: a label tells about its row. Keep them where the rows are.
         """
-        return self.fit(X, **weights).predict(X)
+        return self.fit(X, groups=groups, **weights).predict(without_groups(X, groups)[0])
 
     def transform(self, X):
         """Return the distances of every row to all centres.

@@ -132,9 +132,9 @@ def density_centers(
     signal = located.n_rows * mu * math.sqrt(share) / n_clusters
     if signal < WORTHLESS[rows.n_features > FLAT]:
         curator.doubt(WEAK)
+    spent = {"share": share, "mu": mu, "seed": seed, "unit": rows.unit}
     searches = [
-        search_cells(ball, n_clusters=n_clusters, signal=signal, share=share, mu=mu, seed=seed)
-        for ball in located.balls
+        search_cells(ball, n_clusters=n_clusters, signal=signal, **spent) for ball in located.balls
     ]
     alone = len(searches) == 1
     found = in_step(searches, rows, curator, None if alone else Lattice(located).places)

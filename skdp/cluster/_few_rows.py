@@ -12,7 +12,7 @@ from fractions import Fraction
 import numpy as np
 
 from skdp.accounting import Step
-from skdp.chunks import map_merge
+from skdp.chunks import weighed_sum
 from skdp.cluster._lattice import Lattice
 from skdp.cluster._locate import LIMIT
 from skdp.cluster._refined import refined
@@ -199,7 +199,8 @@ def released_moments(rows, curator, located, *, share):
     Frobenius norm ``|g|^2 <= 4^b``. So the l2 sensitivity is at most ``sqrt(A^2 + 2 16^b)``.
     """
     d, strength = rows.n_features, curator.budget.mu * math.sqrt(share)
-    bits = grid_bits(strength, noise_bits=44, most=GRAM_BITS, power=2)
+    room = {"unit": rows.unit, "n": located.n_rows}
+    bits = grid_bits(strength, noise_bits=44, most=GRAM_BITS, power=2, **room)
     top = 4**bits
     one = top // 2
     lattice = Lattice(located)
@@ -213,7 +214,7 @@ def released_moments(rows, curator, located, *, share):
             total[1:, 1:] += (g.T @ g).astype(np.int64)
         return total
 
-    exact = map_merge(rows, statistic, np.add)
+    exact = weighed_sum(rows, statistic)
     value = np.concatenate([exact[0], exact[1:, 1:].ravel()])
     release = curator.gaussian(
         value, sensitivity=sqrt_up(one**2 + 2 * top**2), share=share, label="second moments"

@@ -4,6 +4,7 @@ from functools import cached_property
 
 import numpy as np
 
+from skdp.chunks._statistics import Counts
 from skdp.cluster._lattice import Lattice
 
 __all__ = ["Grid", "cell_counts"]
@@ -82,9 +83,10 @@ def cell_counts(located, subspace, grid):
     unions of cells have sensitivity 1.
     """
 
-    def statistic(block):
-        parts = [grid.codes(subspace.coordinates(Q)) for Q in Lattice(located).parts(block)]
-        codes = np.concatenate(parts) if parts else np.empty(0, dtype=np.int64)
-        return np.bincount(codes, minlength=2**grid.depth)
+    def cells(block):
+        cell = np.full(len(block), -1)
+        for rows, _, Q in Lattice(located).placed(block):
+            cell[rows] = grid.codes(subspace.coordinates(Q))
+        return cell
 
-    return statistic
+    return Counts(cells, 2**grid.depth)

@@ -7,7 +7,7 @@ from skdp._compat import Interval, StrOptions
 from skdp._estimator import PrivateEstimator
 from skdp._public import public_seed
 from skdp.accounting import Budget, Plan
-from skdp.cluster._base import CentersMixin, LocalLabels, public_centers
+from skdp.cluster._base import CentersMixin, LocalLabels, public_centers, rule_of_clusters
 from skdp.cluster._density import density_road, density_steps
 from skdp.cluster._locate import locate_steps
 from skdp.cluster._number import cost_curve, number_in_places
@@ -85,6 +85,9 @@ class FriendlyCoreKMeans(CentersMixin, PublicPlace, PrivateEstimator):
     radius : float, default=None
         Instead of ``bounds``, a public radius: rows farther than twice that from ``center`` are
         left out. Must not be computed from X.
+    rows_per_group : int or "auto", default="auto"
+        With ``groups``: a person with more rows weighs no more than with so many, public; "auto"
+        finds a number privately. Ignored without.
     random_state : int, RandomState instance or None, default=None
         None draws noise from the operating system. Anything else makes the result reproducible
         and not private: for tests and documentation.
@@ -102,7 +105,8 @@ class FriendlyCoreKMeans(CentersMixin, PublicPlace, PrivateEstimator):
         clusters would have, from released values. For an elbow plot,
         :class:`skdp.inspection.ElbowDisplay`.
     cluster_sizes_ : ndarray of shape (n_clusters,)
-        Released estimates of the numbers of rows, at least 1.
+        Released estimates of the numbers of rows, at least 1. With ``groups`` a group counts as one
+        at most, a row of it as its part, here and in ``inertia_``.
     noise_scale_ : ndarray of shape (n_clusters,)
         Standard deviation of the privacy noise in each entry of a centre, infinite for a centre
         that was never more than a guess. It does not tell what clipping takes where many rows lie
@@ -173,6 +177,7 @@ class FriendlyCoreKMeans(CentersMixin, PublicPlace, PrivateEstimator):
     3
     """
 
+    _weighs_groups = property(lambda self: self.method != "friendly")
     _parameter_constraints: dict = {
         **PrivateEstimator._row_constraints,
         **PublicPlace._place_constraints,
@@ -211,6 +216,7 @@ class FriendlyCoreKMeans(CentersMixin, PublicPlace, PrivateEstimator):
         n_jobs=None,
         center=None,
         radius=None,
+        rows_per_group="auto",
         random_state=None,
         ledger=None,
     ):
@@ -232,6 +238,7 @@ class FriendlyCoreKMeans(CentersMixin, PublicPlace, PrivateEstimator):
         self.n_jobs = n_jobs
         self.center = center
         self.radius = radius
+        self.rows_per_group = rows_per_group
         self.random_state = random_state
         self.ledger = ledger
 
@@ -275,6 +282,10 @@ class FriendlyCoreKMeans(CentersMixin, PublicPlace, PrivateEstimator):
                 'init gives the centres, and n_clusters="auto" would choose their number. Pass '
                 "n_clusters=len(init)."
             )
+
+    def _group_rule(self, n_features):
+        k = self.max_clusters if self.n_clusters == "auto" else self.n_clusters
+        return rule_of_clusters(k, n_features)
 
     def _release(self, rows, curator):
         given, seed = rows, public_seed(self.random_state)

@@ -7,7 +7,7 @@ from skdp._compat import Interval, StrOptions
 from skdp._estimator import PrivateEstimator
 from skdp._public import public_seed
 from skdp.accounting import Budget, Plan, Step
-from skdp.cluster._base import CentersMixin, LocalLabels, public_centers
+from skdp.cluster._base import CentersMixin, LocalLabels, public_centers, rule_of_clusters
 from skdp.cluster._lloyd_run import lloyd_run
 from skdp.cluster._locate import locate, locate_steps
 from skdp.cluster._place import PublicPlace
@@ -54,6 +54,9 @@ class LloydKMeans(CentersMixin, PublicPlace, PrivateEstimator):
     n_jobs : int, default=None
         Threads that share the rows; the result is the same for any number. None is 1 unless within
         :func:`joblib.parallel_config`, -1 all cores.
+    rows_per_group : int or "auto", default="auto"
+        With ``groups``: a person with more rows weighs no more than with so many, public; "auto"
+        finds a number privately. Ignored without.
     random_state : int, RandomState instance or None, default=None
         None draws noise from the operating system. Anything else makes the result reproducible
         and not private: for tests and documentation.
@@ -66,7 +69,8 @@ class LloydKMeans(CentersMixin, PublicPlace, PrivateEstimator):
         The released centres. Always finite.
     inertia_ : float
         Released estimate of the sum of squared distances of the rows to their centres. Distances
-        beyond the radius of a cell of the ball count as that.
+        beyond the radius of a cell of the ball count as that. With ``groups`` a row counts as its
+        part of a group, which is one at most.
     inertia_noise_ : float
         Standard deviation of the noise of ``inertia_``.
     labels_ : ndarray of shape (n_samples,), int32
@@ -107,6 +111,7 @@ class LloydKMeans(CentersMixin, PublicPlace, PrivateEstimator):
     True
     """
 
+    _weighs_groups = True
     _parameter_constraints: dict = {
         **PrivateEstimator._row_constraints,
         **PublicPlace._place_constraints,
@@ -129,6 +134,7 @@ class LloydKMeans(CentersMixin, PublicPlace, PrivateEstimator):
         radius=None,
         store_labels=False,
         n_jobs=None,
+        rows_per_group="auto",
         random_state=None,
         ledger=None,
     ):
@@ -142,6 +148,7 @@ class LloydKMeans(CentersMixin, PublicPlace, PrivateEstimator):
         self.radius = radius
         self.store_labels = store_labels
         self.n_jobs = n_jobs
+        self.rows_per_group = rows_per_group
         self.random_state = random_state
         self.ledger = ledger
 
@@ -154,6 +161,9 @@ class LloydKMeans(CentersMixin, PublicPlace, PrivateEstimator):
         if self._is_placed():
             return Plan(budget, (step,))
         return Plan(budget, (*(locate_pure_steps() if pure else locate_steps()), step))
+
+    def _group_rule(self, n_features):
+        return rule_of_clusters(self.n_clusters, n_features)
 
     def _release(self, rows, curator):
         given, d = rows, rows.n_features

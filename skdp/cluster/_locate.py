@@ -7,7 +7,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from skdp.accounting import Step
-from skdp.chunks import map_merge
+from skdp.chunks import weighed_sum
 from skdp.mechanisms import row_norms
 from skdp.scales import LogBins, clipped_sum, count_rows
 
@@ -272,7 +272,7 @@ def _release_scale(rows, curator, center, share, label):
     def statistic(start, block):
         return BINS.counts(row_norms(block, center=center))
 
-    counts = map_merge(rows, statistic, np.add)
+    counts = weighed_sum(rows, statistic)
     return curator.gaussian(counts, sensitivity=1, share=share, label=label)
 
 

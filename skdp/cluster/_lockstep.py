@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from skdp.chunks import map_merge
+from skdp.chunks import weighed_sum
 
 __all__ = ["Ask", "Gather", "in_step"]
 
@@ -14,8 +14,8 @@ __all__ = ["Ask", "Gather", "in_step"]
 class Gather:
     """A search asks for the exact sum of ``statistic`` over its rows; it is not for release.
 
-    ``statistic`` maps some rows, an array of shape (m, d) where m may be 0, to an integer array of
-    a fixed shape that is a sum over these rows, each by itself.
+    ``statistic`` is one for :func:`skdp.chunks.weighed_sum`: it maps some rows, an array of shape
+    (m, d) where m may be 0, to an integer array of a fixed shape.
     """
 
     statistic: object
@@ -92,16 +92,39 @@ def in_step(searches, rows, curator, assign=None):
 
 
 def _summed(gathers, rows, assign):
-    def statistic(start, block):
-        if assign is None:
-            return [gather.statistic(block) for gather in gathers.values()]
-        labels = assign(block)
-        return [gather.statistic(block[labels == i]) for i, gather in gathers.items()]
+    statistics = {i: gather.statistic for i, gather in gathers.items()}
+    counting = all(hasattr(statistic, "weighed") for statistic in statistics.values())
+    statistic = (_CountsOfSets if counting else _SumsOfSets)(statistics, assign)
+    return dict(zip(gathers, weighed_sum(rows, statistic), strict=True))
 
-    def merge(one, two):
-        return [a + b for a, b in zip(one, two, strict=True)]
 
-    return dict(zip(gathers, map_merge(rows, statistic, merge), strict=True))
+@dataclass(frozen=True)
+class _SumsOfSets:
+    """The statistics of disjoint sets of rows, a list."""
+
+    statistics: dict
+    assign: object
+
+    def __call__(self, start, block):
+        sets = self._sets(block)
+        return [statistic(start, block[sets(i)]) for i, statistic in self.statistics.items()]
+
+    def _sets(self, block):
+        if self.assign is None:
+            return lambda i: slice(None)
+        labels = self.assign(block)
+        return lambda i: labels == i
+
+
+class _CountsOfSets(_SumsOfSets):
+    """The same, where all statistics are :class:`skdp.chunks._statistics.Counts`."""
+
+    def weighed(self, weights, start, block):
+        sets = self._sets(block)
+        return [
+            counts.weighed(weights[sets(i)], start, block[sets(i)])
+            for i, counts in self.statistics.items()
+        ]
 
 
 def _released(waiting, curator):

@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 
 from skdp.accounting import Step
-from skdp.chunks import map_merge
+from skdp.chunks import weighed_sum
 from skdp.chunks._rows import MappedRows
 from skdp.cluster._lattice import Lattice
 from skdp.cluster._locate import BINS, DROP, LARGEST, bounded, close_in, standing_out, survey
@@ -21,6 +21,7 @@ from skdp.scales import clipped_sum
 
 __all__ = ["find_places", "places_steps"]
 
+ALONE = "rows of a view of fewer rows have no numbers, and no keys."
 GAP = 3.0  # octaves between the bulk and a group that lies apart
 SPLIT = 1.0  # octaves between groups beyond the bulk
 FAR_SHARE, SIZE_SHARE = 0.18, 0.005
@@ -68,8 +69,14 @@ class Chosen(MappedRows):
     def map_merge(self, statistic, merge, beside=None):
         """Return what :func:`skdp.chunks.map_merge` returns; nothing can lie beside fewer rows."""
         if beside is not None:
-            raise TypeError("rows of a view of fewer rows have no numbers, and no keys.")
+            raise TypeError(ALONE)
         return super().map_merge(statistic, merge)
+
+    def weighed_sum(self, statistic, beside=None):
+        """Return what :func:`skdp.chunks.weighed_sum` returns; nothing can lie beside."""
+        if beside is not None:
+            raise TypeError(ALONE)
+        return super().weighed_sum(statistic)
 
 
 def places_steps():
@@ -272,7 +279,7 @@ class _Peel:
         around = replace(around, typical=component.outer, n_rows=component.mass)
         search = search_cells(
             around, n_clusters=most, signal=signal, share=share, mu=mu, seed=0,
-            labels=("far gram", "far cells"),
+            labels=("far gram", "far cells"), unit=self.rows.unit,
         )  # fmt: skip
         (found,) = in_step([search], self._free(component), self.curator)
         if found.subspace.mapped:
@@ -333,7 +340,7 @@ def _sized(rows, curator, balls, n_clusters):
         finite = np.isfinite(block).all(axis=1)
         return np.bincount(lattice.places(block)[finite] + 1, minlength=len(balls) + 1)
 
-    counts = map_merge(rows, statistic, np.add)
+    counts = weighed_sum(rows, statistic)
     release = curator.gaussian(counts, sensitivity=1, share=SIZE_SHARE, label="place sizes")
     lost, *sizes = (float(x) for x in release.value)
     sure = [s > CLEAR * release.scale for s in sizes]

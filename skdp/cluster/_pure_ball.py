@@ -6,11 +6,12 @@ from fractions import Fraction
 import numpy as np
 
 from skdp.accounting import Step
-from skdp.chunks import map_merge
+from skdp.chunks import weighed_sum
 from skdp.cluster._locate import BINS, DROP, LARGEST, SMALLEST, UNSEEN, Located, read_scale
 from skdp.mechanisms import ball_sum, row_norms
 from skdp.mechanisms._exact import sqrt_up
 from skdp.scales import count_rows
+from skdp.scales._grid_bits import unit_bits
 
 __all__ = ["locate_pure", "locate_pure_steps"]
 
@@ -53,7 +54,7 @@ def locate_pure(rows, curator):
     n, center, radius, found = max(float(count.value[0]), 1.0), np.zeros(d), math.inf, False
     shift = 0.0
     for _ in range(ROUNDS):
-        counts = map_merge(rows, _distances(center), np.add)
+        counts = weighed_sum(rows, _distances(center))
         release = curator.laplace(counts, sensitivity=1, share=SCALE, label="scale")
         reach, typical, seen = read_scale(release.value, TAILS * release.scale, n)
         if not seen and radius < math.inf:
@@ -83,13 +84,14 @@ def _distances(center):
 def _mean_step(rows, curator, center, radius):
     d = rows.n_features
     noise = math.sqrt(d) / float(curator.budget.amount * CENTRE)
-    bits = min(BITS, max(1, 40 - math.ceil(math.log2(noise))))
+    room = 40 + min(0, 20 - unit_bits(rows.unit))
+    bits = min(BITS, max(1, room - math.ceil(math.log2(noise))))
 
     def statistic(start, block):
         return ball_sum(block, center=center, radius=radius, bits=bits, drop=DROP)[0]
 
     release = curator.laplace(
-        map_merge(rows, statistic, np.add),
+        weighed_sum(rows, statistic),
         sensitivity=Fraction(sqrt_up(Fraction(d))) * 2**bits,
         share=CENTRE,
         label="location",

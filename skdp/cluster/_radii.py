@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from skdp.chunks import map_merge
+from skdp.chunks import weighed_sum
 from skdp.cluster._lattice import Lattice
 from skdp.scales import LogBins
 
@@ -99,7 +99,7 @@ def bought_radii(rows, curator, located, centres, *, noise, share):
         cell = labels[inside] * BINS.n_bins + BINS.index(distances[inside] / units[labels[inside]])
         return np.bincount(cell, minlength=k * BINS.n_bins)
 
-    counts = map_merge(rows, statistic, np.add)
+    counts = weighed_sum(rows, statistic)
     release = curator.gaussian(counts, sensitivity=1, share=share, label="radii")
     counts = release.value.reshape(k, -1).astype(np.float64)
     pooled = _seen(counts.sum(axis=0) / k, release.scale / math.sqrt(k))

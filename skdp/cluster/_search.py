@@ -35,7 +35,7 @@ def search_steps():
     return (Step("gram", at_most=GRAM_SHARE), Step("cells", at_most=TREE_SHARE, times=4))
 
 
-def search_cells(located, *, n_clusters, signal, share, mu, seed, labels=("gram", "cells")):
+def search_cells(located, *, n_clusters, signal, share, mu, seed, labels=("gram", "cells"), unit=1):
     """Find the cells in which the rows of a ball lie: a subspace, and a noisy tree of counts on it.
 
     A search for :func:`skdp.cluster._lockstep.in_step`. Searches with the same ``signal`` and
@@ -56,6 +56,8 @@ def search_cells(located, *, n_clusters, signal, share, mu, seed, labels=("gram"
         Public, for k-means on released cells.
     labels : (str, str), default=("gram", "cells")
         Of what is asked for.
+    unit : int, default=1
+        Of rows with weights.
 
     Returns
     -------
@@ -67,7 +69,7 @@ def search_cells(located, *, n_clusters, signal, share, mu, seed, labels=("gram"
         most = min(max(n_clusters - 1, 2), 2 if signal < 30 else 3 if signal < 100 else 6)
         gram_share = Fraction(GRAM_SHARE) * share
         subspace = yield from find_subspace(
-            located, most=most, share=gram_share, mu=mu, label=labels[0]
+            located, most=most, share=gram_share, mu=mu, label=labels[0], unit=unit
         )
     plan = schedule(signal, n_clusters, flat=subspace.W is None, p=len(subspace.half))
     grid = Grid(subspace.half, plan.depth)

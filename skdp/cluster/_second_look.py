@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from skdp.accounting import Step
-from skdp.chunks import map_merge
+from skdp.chunks import weighed_sum
 from skdp.cluster._lattice import Lattice
 from skdp.cluster._locate import bounded
 from skdp.cluster._radii import BINS
@@ -159,7 +159,7 @@ def _reaches(rows, curator, located, centers, noise, share):
         return np.bincount(cell, minlength=k * BINS.n_bins)
 
     release = curator.gaussian(
-        map_merge(rows, statistic, np.add), sensitivity=1, share=share, label="line distances"
+        weighed_sum(rows, statistic), sensitivity=1, share=share, label="line distances"
     )
     counts = release.value.reshape(k, -1).astype(np.float64)
     clip, far, n = np.array([_reach(h, release.scale, d, noise) for h in counts]).T
@@ -203,7 +203,8 @@ def _lines(rows, curator, located, centers, share):
     clip, far, seen = reaches
     assign = _assign(located, centers)
     strength = curator.budget.mu * math.sqrt(MOMENTS * share)
-    bits = grid_bits(strength, noise_bits=44, most=MOMENT_BITS, power=2)
+    room = {"unit": rows.unit, "n": located.n_rows}
+    bits = grid_bits(strength, noise_bits=44, most=MOMENT_BITS, power=2, **room)
     one, weight = max(1, round(COUNT * 4**bits)), max(1, round(MEAN * 2**bits))
 
     def statistic(start, block):
@@ -218,7 +219,7 @@ def _lines(rows, curator, located, centers, share):
         return total
 
     release = curator.gaussian(
-        map_merge(rows, statistic, np.add) * np.repeat([one, weight, 1], [1, d, d * d]),
+        weighed_sum(rows, statistic) * np.repeat([one, weight, 1], [1, d, d * d]),
         sensitivity=sqrt_up(one**2 + weight**2 * 4**bits + 16**bits),
         share=MOMENTS * share,
         label="line moments",
@@ -282,7 +283,7 @@ def _line_cells(rows, curator, located, centers, lines, share):
         return total
 
     release = curator.gaussian(
-        map_merge(rows, statistic, np.add), sensitivity=1, share=LINES * share, label="line cells"
+        weighed_sum(rows, statistic), sensitivity=1, share=LINES * share, label="line cells"
     )
     points, weights = [], []
     for i, y in enumerate(np.split(release.value.astype(np.float64), ends[:-1])):
@@ -325,7 +326,7 @@ def _better(rows, curator, located, pair, cells, cost, share):
         return np.trunc(gain * 2.0**GAIN_BITS).astype(np.int64).sum(keepdims=True)
 
     release = curator.gaussian(
-        map_merge(rows, statistic, np.add), sensitivity=2**GAIN_BITS, share=GAIN * share,
+        weighed_sum(rows, statistic), sensitivity=2**GAIN_BITS, share=GAIN * share,
         label="line gain",
     )  # fmt: skip
     gain, sd = (float(x) * most / 2.0**GAIN_BITS for x in (release.value[0], release.scale))

@@ -57,7 +57,7 @@ def whole_space(half):
     return Subspace(None, np.asarray(half, dtype=np.float64))
 
 
-def find_subspace(located, *, most, share, mu, label="gram"):
+def find_subspace(located, *, most, share, mu, label="gram", unit=1):
     """Release the directions of the largest second moments around the centre.
 
     A search for :func:`skdp.cluster._lockstep.in_step`, which asks for ``label``.
@@ -71,6 +71,8 @@ def find_subspace(located, *, most, share, mu, label="gram"):
     mu : float
         Of the whole budget.
     label : str, default="gram"
+    unit : int, default=1
+        Of rows with weights.
 
     Returns
     -------
@@ -88,9 +90,10 @@ def find_subspace(located, *, most, share, mu, label="gram"):
     J = _random_directions(d) if d > WIDEST else None
     m = d if J is None else WIDEST
     clip = located.typical / located.radius * CLIP
-    bits = grid_bits(mu * math.sqrt(share), noise_bits=44, most=GRAM_BITS, power=2)
+    room = {"unit": unit, "n": located.n_rows}
+    bits = grid_bits(mu * math.sqrt(share), noise_bits=44, most=GRAM_BITS, power=2, **room)
 
-    def statistic(block):
+    def statistic(start, block):
         gram = np.zeros((m, m), dtype=np.int64)
         for g in _clipped(located, block, J, clip, bits):
             gram += (g.T @ g).astype(np.int64)  # fewer than 2^53 / 4^15 rows: exact

@@ -6,15 +6,17 @@ from fractions import Fraction
 
 import numpy as np
 
-from skdp.chunks import map_merge
+from skdp.chunks import weighed_sum
 from skdp.cluster._lattice import Lattice
 from skdp.mechanisms._exact import sqrt_up
 from skdp.mechanisms._rows import Ball
+from skdp.scales._grid_bits import unit_bits
 
 __all__ = ["ClusterSums", "cluster_sums", "nearest_to"]
 
 MOST_BITS = 20  # a row of the length of its clip radius is 2^20 grid units long
 NOISE_BITS = 40  # noise stays below 2^40 grid units
+MOST_ROOM = 20  # bits that weights may add to it
 
 
 @dataclass(frozen=True)
@@ -94,7 +96,8 @@ def cluster_sums(
     """
     k, d = centers.shape
     pure = curator.budget.unit == "pure"
-    bits = _bits(float(curator.budget.amount) * float(share), d, pure)
+    room = NOISE_BITS + min(0, MOST_ROOM - unit_bits(rows.unit))
+    bits = _bits(float(curator.budget.amount) * float(share), d, pure, room)
     one, top = max(1, round(weight * 2**bits)), max(bits - halvings, 0)
     unit = float(np.max(radii))
     parts = np.floor(np.square(np.minimum(radii / unit, 1.0)) * 2.0**top).astype(np.int64)
@@ -117,7 +120,7 @@ def cluster_sums(
                 total[j, -1] = np.floor(np.square(part) * parts[j]).astype(np.int64).sum()
         return total
 
-    exact = map_merge(rows, statistic, np.add)
+    exact = weighed_sum(rows, statistic)
     cells = exact[:, :-1] * np.array([one] + [1] * d)
     value = np.append(cells.ravel(), exact[:, -1].sum()) if squares else cells.ravel()
     square = 2**top if squares else 0
@@ -140,7 +143,7 @@ def cluster_sums(
     )
 
 
-def _bits(cost, d, pure):
-    """Return a resolution at which the noise stays below 2^40 grid units, at most 20 bits."""
+def _bits(cost, d, pure, room):
+    """Return a resolution at which the noise stays below 2^room grid units, at most 20 bits."""
     noise = (2 + 2 * math.sqrt(d)) / cost if pure else 2 / math.sqrt(cost)
-    return min(MOST_BITS, max(1, NOISE_BITS - math.ceil(math.log2(noise))))
+    return min(MOST_BITS, max(1, room - math.ceil(math.log2(noise))))

@@ -8,6 +8,7 @@ import numpy as np
 from skdp.accounting import Step
 from skdp.columns._cells import OctaveCells
 from skdp.columns._clipping import Clipping, best_clipping
+from skdp.columns._squares import Squares, mean_square
 from skdp.columns._survey import column_counts, survey_columns
 from skdp.columns._tail import read_tail
 from skdp.columns._zoom import Bulk, zoom_columns
@@ -47,13 +48,16 @@ class Located:
     kind : {"nothing", "zeros", "rows"}
     clipping : Clipping
         Of "nothing" the interval from -1 to 1, with infinite bounds.
+    squares : Squares
+        How far the entries lie from a point.
     """
 
     kind: str
     clipping: Clipping
+    squares: Squares
 
 
-def locate_columns(rows, noise, *, n, count_sd, surveys=None):
+def locate_columns(rows, noise, *, n, count_sd, surveys=None, worth=None):
     """Find where to clip every column so that noise and bias of its mean balance.
 
     Parameters
@@ -65,6 +69,8 @@ def locate_columns(rows, noise, *, n, count_sd, surveys=None):
         Released number of rows, and the standard deviation of its noise.
     surveys : list of Survey, default=None
         What :func:`survey_columns` has released of the columns.
+    worth : float, default=None
+        Released: as how many rows those of the mean to come count, at most n; n by default.
 
     Returns
     -------
@@ -91,15 +97,19 @@ def locate_columns(rows, noise, *, n, count_sd, surveys=None):
     exact = column_counts(rows, cells, columns=at, center=centers)
     release = noise.spread(exact, columns=at.size, share=share, label="tails")
     sd = noise.deviation(release.scale)
-    final = noise.deviation(noise.scale(float(noise.curator.remaining), d)) / n
+    final = noise.deviation(noise.scale(float(noise.curator.remaining), d)) / (worth or n)
     located = [None if there[j] else _unseen(surveys[j]) for j in range(d)]
     for j, one, counts in zip(at, cells, release.value.astype(float), strict=True):
         unit = _power(max(bulks[j].width, one.edges[1]))
-        up, down = _sides(one, counts[: one.n_cells], sd, bulks[j], unit, n)
+        counts = counts[: one.n_cells]
+        up, down = _sides(one, counts, sd, bulks[j], unit, n)
         clipping = best_clipping(
             bulks[j].center, unit, up, down, n=n, noise=final, sd=sd, count_sd=count_sd
         )
-        located[j] = Located("rows", clipping)
+        seen = (one.low >= -down.top * unit) & (one.high <= up.top * unit)
+        squares = mean_square(counts[seen], one.size[seen] / unit, sd, n)
+        squares = Squares(bulks[j].center, unit, *squares)
+        located[j] = Located("rows", clipping, squares)
     return located
 
 
@@ -134,4 +144,5 @@ def _sides(cells, counts, sd, bulk, unit, n):
 
 def _unseen(survey):
     """Return what is known of a column without rows, or with nothing but zeros that are seen."""
-    return Located(survey.kind, Clipping(0.0, PRIOR, np.inf, np.inf))
+    squares = Squares(0.0, PRIOR, 1.0, 0.0)  # of entries clipped to [-1, 1]
+    return Located(survey.kind, Clipping(0.0, PRIOR, np.inf, np.inf), squares)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skdp.chunks import map_merge
+from skdp.chunks import weighed_sum
 from skdp.mechanisms import finite_rows
 from skdp.mechanisms._exact import sqrt_up
 from skdp.scales._grid_bits import grid_bits
@@ -13,6 +13,7 @@ from skdp.scales._grid_bits import grid_bits
 __all__ = ["Moments", "bounded_moments", "bounded_sums"]
 
 BITS, NOISE_BITS = 30, 44  # of a row, at most; of the noise, at most
+WEIGHED_BITS = 20  # of a row that counts with a weight
 PAIRS = 5  # columns up to which pairs have less Laplace noise than middles and one count
 
 
@@ -95,7 +96,7 @@ def bounded_moments(rows, curator, *, low, high, degree, share, label):
     """
     d, pure = len(low), curator.budget.unit == "pure"
     sketch = _Bernstein if pure and (degree == 2 or d <= PAIRS) else _Powers
-    sketch = sketch(d, degree, pure, _bits(curator.budget, share, d))
+    sketch = sketch(d, degree, pure, _bits(curator.budget, share, d, rows.unit))
     width = high - low
 
     def statistic(start, block):
@@ -104,7 +105,7 @@ def bounded_moments(rows, curator, *, low, high, degree, share, label):
         sums = [column.astype(np.int64).sum(axis=0) for column in sketch.columns(w)]
         return np.concatenate([*sums, sketch.count(len(w))])
 
-    exact = map_merge(rows, statistic, np.add)
+    exact = weighed_sum(rows, statistic)
     draw = curator.laplace if pure else curator.gaussian
     release = draw(exact, sensitivity=sketch.sensitivity, share=share, label=label)
     deviation = release.scale * (math.sqrt(2) if pure else 1)
@@ -135,13 +136,14 @@ def bounded_sums(rows, curator, *, low, high, share, label):
     ``sqrt(d) G`` in l2, ``d G`` in l1, and by nothing if it holds NaN or infinity.
     """
     d, pure = len(low), curator.budget.unit == "pure"
-    most, grid = np.maximum(np.abs(low), np.abs(high)), 2 ** _bits(curator.budget, share, d)
+    most = np.maximum(np.abs(low), np.abs(high))
+    grid = 2 ** _bits(curator.budget, share, d, rows.unit)
 
     def statistic(start, block):
         x = np.asarray(block[finite_rows(block)], dtype=np.float64)
         return np.rint(grid * (np.clip(x, low, high) / most)).astype(np.int64).sum(axis=0)
 
-    exact = map_merge(rows, statistic, np.add)
+    exact = weighed_sum(rows, statistic)
     draw = curator.laplace if pure else curator.gaussian
     sensitivity = d * grid if pure else sqrt_up(d * grid**2)
     release = draw(exact, sensitivity=sensitivity, share=share, label=label)
@@ -221,8 +223,9 @@ class _Bernstein:
         return np.array([n, first, second]), np.array(covariance)
 
 
-def _bits(budget, share, d):
+def _bits(budget, share, d, unit):
     """Return the resolution of d columns, of which a row moves two numbers each."""
     strength = budget.amount * share / (2 * d)
     strength = strength if budget.unit == "pure" else math.sqrt(strength)
-    return grid_bits(strength, noise_bits=NOISE_BITS, most=BITS)
+    most = BITS if unit == 1 else WEIGHED_BITS
+    return grid_bits(strength / unit, noise_bits=NOISE_BITS, most=most)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skdp.chunks import map_merge
+from skdp.chunks import weighed_sum
 from skdp.chunks._strips import strips
 
 __all__ = ["Ranks", "before", "cell_counts"]
@@ -50,7 +50,7 @@ def cell_counts(rows, columns, cuts):
                 ranks[-1] += len(x)
         return np.concatenate(below)
 
-    ranks = map_merge(rows, statistic, np.add)
+    ranks = weighed_sum(rows, statistic)
     ends = np.cumsum([len(of_column) + 1 for of_column in cuts])[:-1]
     return [np.diff(part, prepend=0) for part in np.split(ranks, ends)]
 

@@ -130,7 +130,7 @@ class _Search:
     def _count(self):
         share = PURE_COUNT if self.noise.pure else COUNT
         release = self.noise.release(
-            np.array([count_rows(self.rows)]), share=share, label="row count"
+            np.atleast_1d(count_rows(self.rows)), share=share, label="row count"
         )
         self.count = release.value, self.noise.deviation(release.scale)
         self.n = max(float(release.value[0]), 2 * self.count[1])

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skdp.chunks import map_merge
+from skdp.chunks import weighed_sum
 from skdp.chunks._strips import strips
 from skdp.columns._cells import OctaveCells
 from skdp.columns._evidence import stands_out
@@ -150,4 +150,4 @@ def column_counts(rows, cells, *, columns, center=None):
                 of_column[: one.n_cells] += one.counts(x)
         return counts
 
-    return map_merge(rows, statistic, np.add)
+    return weighed_sum(rows, statistic)

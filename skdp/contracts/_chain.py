@@ -69,6 +69,7 @@ def columns_by_rows(step):
 def _follow(steps, kind, problems, path):
     """Return the kind that a chain yields, and whether its last step releases what it learns."""
     spends = False
+    last = [name for name, step in steps if step not in IDLE][-1:]
     for name, step in steps:
         if isinstance(step, str | None):
             if step not in IDLE:
@@ -99,6 +100,11 @@ def _follow(steps, kind, problems, path):
             problems.append(_mismatch(what, contract, kind))
         elif contract.problem(kind):
             problems.append(f"{what} {contract.problem(kind)}")
+        if contract.target is not None and (path or [name] != last):
+            problems.append(
+                f"{what} needs y, which a pipeline hands to its last step alone. Make it the last "
+                "step of the pipeline itself."
+            )
         kind, spends = contract.yields(kind), contract.spends
         if path and isinstance(kind, Core):
             problems.append(

@@ -25,6 +25,9 @@ class Contract:
         Share of the budget, relative to other steps, where nobody says how to split it.
     problem : callable
         Maps an accepted kind to what is wrong with it, a text with the way out, or None.
+    target : {"number", "class"} or None, default=None
+        Of what kind the target is that the step needs beside the rows. A pipeline hands y to its
+        last step alone.
 
     Examples
     --------
@@ -40,6 +43,7 @@ class Contract:
     spends: bool = False
     weight: float = 1.0
     problem: Callable[[Kind], str | None] = field(default=lambda kind: None)
+    target: str | None = None
 
     def accepts(self, kind):
         """Return whether the step can be given data of this kind."""

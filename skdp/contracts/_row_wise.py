@@ -75,6 +75,13 @@ WAYS_OUT = {
     "ShrunkCovariance": "Use PrivateCovariance",
     "FunctionTransformer": "Use RowMap(func), for a function of each row by itself",
     "KBinsDiscretizer": "Use PrivateHistogram, or " + PUBLIC_FIT,
+    "LinearRegression": "Use PrivateLinearRegression",
+    "Ridge": "Use PrivateRidge",
+    "LogisticRegression": "Use PrivateLogisticRegression",
+}
+OF_A_TYPE = {
+    "classifier": "Use PrivateAdditiveClassifier, or PrivateLogisticRegression on few numbers",
+    "regressor": "Use PrivateAdditiveRegressor, or PrivateRidge on few numbers",
 }
 
 
@@ -107,5 +114,7 @@ def way_out(step):
     text = "Use a step of skdp in its place"
     if hasattr(step, "transform"):
         text += ", or " + PUBLIC_FIT
+    tags = step.__sklearn_tags__() if hasattr(step, "__sklearn_tags__") else None
+    text = OF_A_TYPE.get(getattr(tags, "estimator_type", None), text)
     text = WAYS_OUT.get(name, text).format(name=name)
     return f"would learn from private rows, and could hand anything on. {text}."

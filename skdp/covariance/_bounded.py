@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from skdp.accounting import Plan, Step
-from skdp.chunks import map_merge
+from skdp.chunks import weighed_sum
 from skdp.covariance._denoise import denoised, floored
 from skdp.covariance._moments import moment_bits
 from skdp.covariance._release import CLEAR, CovarianceRelease
@@ -54,7 +54,7 @@ def bounded_moments(rows, low, high, bits):
             total += (w.T @ w).astype(np.int64)
         return total
 
-    return map_merge(rows, statistic, np.add)
+    return weighed_sum(rows, statistic)
 
 
 def bounded_covariance(rows, curator, *, low, high, assume_centered=False, denoise=True):
@@ -91,7 +91,8 @@ def bounded_covariance(rows, curator, *, low, high, assume_centered=False, denoi
     """
     d = len(low)
     K = (d + 1) * (d + 2) // 2
-    bits = moment_bits(curator.budget.mu / math.sqrt(K))
+    heads = 2.0**32 if rows.heads is None else rows.heads.n
+    bits = moment_bits(curator.budget.mu / math.sqrt(K), rows.unit, heads)
     upper = np.triu_indices(d + 1)
     exact = bounded_moments(rows, low, high, bits)[upper]
     sensitivity = sqrt_up(16**bits * K)

@@ -6,6 +6,7 @@ import numpy as np
 
 from skdp.columns._evidence import stands_out
 from skdp.mechanisms._exact import sqrt_up
+from skdp.mechanisms._weighed import of_persons
 from skdp.scales import LogBins, top_scale
 from skdp.scales._ring import RING_SENSITIVITY_SQUARED, ring_blocks, ring_columns
 
@@ -14,6 +15,7 @@ __all__ = ["BINS", "EVEN", "SPARSE", "column_units", "seen_cells", "seen_square"
 BINS = LogBins(1)
 TYPICAL = 2.5  # upper edge of nine tenths of the differences, in standard deviations
 EVEN = 7 / 12  # mean square of what is spread evenly over an octave, the upper edge is 1
+MANY = 0.2  # part of the differences that are zero
 FAR = 5  # octaves above the bulk of a column: what lies beyond are outliers
 CROWDED = 0.05  # part of the differences that may have more entries than are counted
 SPARSE = 0.002, 0.05  # least and largest share of the look at sparse columns
@@ -48,7 +50,7 @@ def column_units(sample, curator, *, share, label):
     sensitivity sqrt(5 d), see :func:`skdp.scales.ring_differences`.
     """
     release = ring_columns(sample, curator, BINS, share=share, label=label)
-    tops = [top_scale(row, release.scale, sample.n, BINS) for row in release.value]
+    tops = [_top(row.astype(float), release.scale, sample.n) for row in release.value]
     points = np.array([top == 0 for top in tops])
     units = np.zeros(len(tops))
     for j in np.flatnonzero(~points):
@@ -63,6 +65,20 @@ def column_units(sample, curator, *, share, label):
     units[np.isnan(units)] = found.max()
     units[units == 0] = (sparse if sparse.size else found).min()
     return np.maximum(units, BINS.upper_edge(1))
+
+
+def _top(row, sd, n):
+    """Return the scale of the bulk, 0 where most differences are zeros, None for nothing.
+
+    Beside many zeros a scale is one only if something stands out there: what is summed up above
+    them is noise else, now and then enough of it, in bins of 2^-1000.
+    """
+    top = top_scale(row, sd, n, BINS)
+    if top and row[0] > max(MANY * n, 3 * sd):
+        at = int(BINS.index(np.array([top]))[0])
+        if not _standing(row, sd)[max(at - FAR, 1) : at + 2].any():
+            return 0.0
+    return top
 
 
 def _unit(release, j, top, n):
@@ -100,6 +116,7 @@ def sparse_squares(sample, curator, points):
     for differences in ring_blocks(sample.Z, sample.keys):
         numbers += np.bincount(_entries(differences[:, points]), minlength=m + 1)
     sensitivity = sqrt_up(RING_SENSITIVITY_SQUARED)
+    numbers = of_persons(numbers)
     release = curator.gaussian(numbers, sensitivity=sensitivity, share=0.002, label="sparse rows")
     L = _most_entries(release.value, release.scale, sample.n)
     counts = np.zeros((m, BINS.n_bins), dtype=np.int64)
@@ -110,6 +127,7 @@ def sparse_squares(sample, curator, points):
     wanted = 450 * math.sqrt(RING_SENSITIVITY_SQUARED * L) / (sample.n * curator.budget.mu)
     sensitivity = sqrt_up(RING_SENSITIVITY_SQUARED * L)
     share = float(np.clip(wanted**2, *SPARSE))
+    counts = of_persons(counts)
     release = curator.gaussian(counts, sensitivity=sensitivity, share=share, label="sparse scales")
     return np.array(
         [seen_square(row.astype(float), release.scale, sample.n) / 2 for row in release.value]
@@ -134,11 +152,15 @@ def seen_cells(counts, sd):
     The highest is one with three standard deviations of its own: of a wide window that stands out
     the outer bins hold noise, which squares of lengths would make much of.
     """
-    octave = BINS.low + np.arange(len(counts))
-    octave[0] = 0
-    at = np.flatnonzero(stands_out(counts, octave, sd))
+    at = np.flatnonzero(_standing(counts, sd))
     full = np.flatnonzero(counts[at] > 3 * sd)
     return at[: full[-1] + 1] if full.size else at[:0]
+
+
+def _standing(counts, sd):
+    octave = BINS.low + np.arange(len(counts))
+    octave[0] = 0
+    return stands_out(counts, octave, sd)
 
 
 def seen_square(counts, sd, n):

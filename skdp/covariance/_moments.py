@@ -78,7 +78,7 @@ def release_moments(rows, curator, frame, *, radius, share, sum_share, labels):
     integers exactly.
     """
     least = min(float(s) for s in (share, sum_share) if s)
-    bits = moment_bits(curator.budget.mu * math.sqrt(least))
+    bits = moment_bits(curator.budget.mu * math.sqrt(least), rows.rows.unit, rows.n)
 
     def statistic(block):
         k = frame.dims
@@ -100,6 +100,6 @@ def release_moments(rows, curator, frame, *, radius, share, sum_share, labels):
     return Moments((whole + whole.T) / 2, gram.scale * unit * unit, total, total_sd)
 
 
-def moment_bits(strength):
+def moment_bits(strength, unit, n):
     """Return a resolution for sums of products, see :func:`skdp.scales._grid_bits.grid_bits`."""
-    return grid_bits(strength, noise_bits=45, most=BITS, power=2)
+    return grid_bits(strength, noise_bits=45, most=BITS, power=2, unit=unit, n=n)

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skdp._compat import Interval, StrOptions
 from skdp._estimator import PrivateEstimator
+from skdp._groups import GroupRule
 from skdp._pieces import by_pieces, mean_of_pieces
 from skdp.accounting import Budget
 from skdp.covariance._bounded import bounded_covariance, bounded_plan, checked_bounds
@@ -18,12 +19,19 @@ from skdp.covariance._release import correlation_of, noise_bound, precision_of
 from skdp.location._public import bounds_vectors
 from skdp.scales._noise_level import check_confidence
 
-__all__ = ["PrivateCovariance"]
+__all__ = ["PrivateCovariance", "rule_of_matrix"]
+
+SIGNAL = 200.0  # persons times mu, for each column
 
 DENOISE = (
     "denoise: free post-processing; of several shrunk matrices, and the released one, that of the "
     "least unbiased risk; assumes nothing"
 )
+
+
+def rule_of_matrix(n_features):
+    """Return the GroupRule of a covariance matrix."""
+    return GroupRule(noise=3.0 * n_features, least=SIGNAL * n_features)
 
 
 class PrivateCovariance(PrivateEstimator, EmpiricalCovariance):
@@ -63,6 +71,9 @@ class PrivateCovariance(PrivateEstimator, EmpiricalCovariance):
     n_jobs : int, default=None
         Threads that share the rows; the result is the same for any number. None is 1 unless within
         :func:`joblib.parallel_config`, -1 all cores.
+    rows_per_group : int or "auto", default="auto"
+        With ``groups``: a person with more rows weighs no more than with so many, public; "auto"
+        finds a number privately. Ignored without.
     random_state : int, RandomState instance or None, default=None
         None draws noise from the operating system. Anything else makes the result reproducible
         and not private: for tests and documentation.
@@ -100,7 +111,7 @@ class PrivateCovariance(PrivateEstimator, EmpiricalCovariance):
         from released counts, if beyond what is seen the rows thin out no slower than before.
         Infinite where even that bounds nothing. 0.0 with ``bounds``: it speaks of clipped entries.
     n_rows_ : float
-        Released number of rows.
+        Released number of rows; with ``groups`` a group counts as one at most.
     n_rows_noise_scale_ : float
         Standard deviation of its noise.
     privacy_report_ : PrivacyReport
@@ -144,6 +155,7 @@ class PrivateCovariance(PrivateEstimator, EmpiricalCovariance):
     True
     """
 
+    _weighs_groups = property(lambda self: self.method != "friendly")
     _parameter_constraints: dict = {
         **PrivateEstimator._row_constraints,
         "bounds": ["array-like", tuple, None],
@@ -166,6 +178,7 @@ class PrivateCovariance(PrivateEstimator, EmpiricalCovariance):
         denoise=True,
         method="auto",
         n_jobs=None,
+        rows_per_group="auto",
         random_state=None,
         ledger=None,
     ):
@@ -178,6 +191,7 @@ class PrivateCovariance(PrivateEstimator, EmpiricalCovariance):
         self.denoise = denoise
         self.method = method
         self.n_jobs = n_jobs
+        self.rows_per_group = rows_per_group
         self.random_state = random_state
         self.ledger = ledger
 
@@ -199,6 +213,9 @@ class PrivateCovariance(PrivateEstimator, EmpiricalCovariance):
                 'bounds leave nothing to search for, and method="friendly" is a search. Give '
                 'bounds with method="auto", or method="friendly" without bounds.'
             )
+
+    def _group_rule(self, n_features):
+        return rule_of_matrix(n_features)
 
     def _road(self):
         """Return the plan and the engine of a fit without bounds."""

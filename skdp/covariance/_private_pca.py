@@ -15,6 +15,7 @@ from skdp.accounting import Budget
 from skdp.contracts import Contract, Rows
 from skdp.covariance._bounded import bounded_covariance, bounded_plan, checked_bounds
 from skdp.covariance._engine import covariance_plan, private_covariance
+from skdp.covariance._private_covariance import rule_of_matrix
 from skdp.location._public import bounds_vectors
 
 __all__ = ["PrivatePCA"]
@@ -47,6 +48,9 @@ class PrivatePCA(
     n_jobs : int, default=None
         Threads that share the rows; the result is the same for any number. None is 1 unless within
         :func:`joblib.parallel_config`, -1 all cores.
+    rows_per_group : int or "auto", default="auto"
+        With ``groups``: a person with more rows weighs no more than with so many, public; "auto"
+        finds a number privately. Ignored without.
     random_state : int, RandomState instance or None, default=None
         None draws noise from the operating system. Anything else makes the result reproducible
         and not private: for tests and documentation.
@@ -100,6 +104,7 @@ class PrivatePCA(
     True
     """
 
+    _weighs_groups = True
     _parameter_constraints: dict = {
         **PrivateEstimator._row_constraints,
         "n_components": [
@@ -120,6 +125,7 @@ class PrivatePCA(
         delta=1e-6,
         bounds=None,
         n_jobs=None,
+        rows_per_group="auto",
         random_state=None,
         ledger=None,
     ):
@@ -129,6 +135,7 @@ class PrivatePCA(
         self.delta = delta
         self.bounds = bounds
         self.n_jobs = n_jobs
+        self.rows_per_group = rows_per_group
         self.random_state = random_state
         self.ledger = ledger
 
@@ -144,6 +151,9 @@ class PrivatePCA(
                 f"n_components={self.n_components!r} must be between 0 and "
                 f"n_features={n_features}. Ask for fewer components."
             )
+
+    def _group_rule(self, n_features):
+        return rule_of_matrix(n_features)
 
     def _release(self, rows, curator):
         if self.bounds is None:

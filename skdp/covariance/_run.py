@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from skdp.chunks import ArrayRows
+from skdp.chunks._persons import Representatives
 from skdp.covariance._columns import column_units
 from skdp.covariance._denoise import denoised, floored
 from skdp.covariance._frame import Frame
@@ -92,7 +93,7 @@ class CovarianceRun:
         if self.start is not None:
             V, scales, _ = np.linalg.svd(self.start / units[:, None])
             self.frame = self.frame.turned(V, np.maximum(scales, THINNEST))
-        self.sample = DrawnRows(ArrayRows(sample.Z), sample.n)
+        self.sample = DrawnRows(Representatives(ArrayRows(sample.Z)), sample.n)
 
     def whiten(self):
         """Find coordinates in which the rows are about spherical; drop those that are null."""

@@ -1,11 +1,10 @@
 """Tables of rows drawn by their own coins, and sums over their blocks."""
 
-import operator
 from dataclasses import dataclass
 
 import numpy as np
 
-from skdp.chunks import ArrayRows, map_merge
+from skdp.chunks import ArrayRows, map_merge, weighed_sum
 
 __all__ = ["DrawnRows", "draw_rows"]
 
@@ -49,19 +48,26 @@ class DrawnRows:
         """Return rows by their numbers in the table that was drawn from."""
         return self.rows.take(indices)
 
-    def total(self, statistic, merge=operator.add):
+    def total(self, statistic):
         """Return the sum of ``statistic(block)`` over the rows that were drawn of every block."""
         if self.coins is None:
-            return map_merge(self.rows, lambda start, block: statistic(block), merge)
+            return weighed_sum(self.rows, lambda start, block: statistic(block))
 
-        def drawn(start, block, index):
-            return statistic(block[index])
+        def drawn(start, block, chosen):
+            return statistic(block[chosen])
 
-        return map_merge(self.rows, drawn, merge, self._drawn)
+        return weighed_sum(self.rows, drawn, self._drawn)
+
+    def gathered(self):
+        """Return the rows that were drawn."""
+        parts = map_merge(
+            self.rows, lambda start, block, chosen: [block[chosen]], list.__add__, self._drawn
+        )
+        return np.concatenate(parts)
 
     def _drawn(self, start, stop):
         limit = np.uint64(min(int(self.q * 2.0**64), 2**64 - 1))
-        return np.flatnonzero(self.coins.keys(start, stop, use=self.use) <= limit)
+        return self.coins.keys(start, stop, use=self.use) <= limit
 
 
 def draw_rows(rows, coins, size, *, n, use):
@@ -84,7 +90,6 @@ def draw_rows(rows, coins, size, *, n, use):
     if 2 * size > n:
         return DrawnRows(rows, n)
     drawn = DrawnRows(rows, size, coins, size / n, use)
-    if size * rows.n_features > MOST_ENTRIES:
+    if size * rows.n_features > MOST_ENTRIES or rows.unit != 1:
         return drawn
-    parts = drawn.total(lambda block: [block])
-    return DrawnRows(ArrayRows(np.concatenate(parts)), size)
+    return DrawnRows(ArrayRows(drawn.gathered()), size)

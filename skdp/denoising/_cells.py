@@ -4,7 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skdp.chunks import map_merge
+from skdp.chunks import weighed_sum
+from skdp.chunks._by_norm import by_norm
+from skdp.chunks._statistics import Counts
 from skdp.chunks._strips import strips
 from skdp.mechanisms import finite_rows
 
@@ -97,11 +99,33 @@ class Cells:
 
     def counts(self, rows):
         """Return the exact counts of all cells. Not for release."""
-        size, columns = int(np.prod(self.shape)), list(self.axes)
+        return weighed_sum(rows, Counts(self._places, self.size)).reshape(self.shape)
 
-        def statistic(start, block):
-            at = [self._flat(strip) + 1 for strip in strips(block, columns)]
-            at = np.concatenate([np.zeros(0, dtype=np.int64), *at])
-            return np.bincount(at, minlength=size + 1)[1:]
+    def weighed(self, rows, law):
+        """Return rows that count with weights for the one release of :meth:`counts`.
 
-        return map_merge(rows, statistic, np.add).reshape(self.shape)
+        Notes
+        -----
+        **Privacy**: one row adds 1 to one cell, a person a vector of counts, whose length in l2,
+        rounded up, or l1, for Laplace noise, is what its weight is made of; see
+        :func:`skdp.chunks._by_norm.by_norm`.
+        """
+
+        def norms(persons):
+            if law == "laplace":
+                return persons.numbers(persons.columns[0] >= 0)
+            squares = persons.squares(persons.columns[0], self.size)
+            return np.sqrt(squares) * (1 + 2.0**-50)
+
+        return by_norm(rows, lambda block: self._places(block)[:, None], norms)
+
+    @property
+    def size(self):
+        """Number of cells."""
+        return int(np.prod(self.shape))
+
+    def _places(self, block):
+        at = np.full(len(block), -1)
+        found = [self._flat(strip) for strip in strips(block, list(self.axes))]
+        at[finite_rows(block)] = np.concatenate([np.zeros(0, dtype=np.int64), *found])
+        return at

@@ -55,7 +55,7 @@ def released(curator, law, counts, *, l1, squared_l2, share, label, bits=0):
         Standard deviation (Gaussian) or scale (Laplace) of the noise.
     """
     unit = 2**bits
-    value = np.asarray(counts, dtype=np.int64) * unit
+    value = np.asanyarray(counts, dtype=np.int64) * unit
     if law == "laplace":
         release = curator.laplace(value, sensitivity=l1 * unit, share=share, label=label)
     else:

@@ -10,7 +10,7 @@ from skdp._display import Display
 __all__ = ["HistogramDisplay"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class HistogramDisplay(Display):
     """Plot of a histogram over one or two columns.
 

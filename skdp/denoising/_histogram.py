@@ -1,6 +1,7 @@
 """PrivateHistogram, the estimator."""
 
 import math
+import warnings
 from fractions import Fraction
 from numbers import Integral
 
@@ -8,7 +9,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from skdp._compat import Interval, StrOptions
+from skdp._doubts import users_level
 from skdp._estimator import PrivateEstimator
+from skdp._groups import GroupRule
 from skdp.accounting import Budget, Plan, Step
 from skdp.denoising._axes import grid, range_is_public, read_axes
 from skdp.denoising._count_noise import TOO_LOUD, is_too_loud, quieter_law, released, resolution
@@ -25,10 +28,18 @@ from skdp.denoising._range import RANGE_SHARE, private_ranges, range_steps
 from skdp.denoising._user_ids import with_exact_users
 from skdp.denoising._users import capped_counts, capped_sensitivity
 from skdp.denoising._vector import VectorMixin
+from skdp.scales._grid_bits import unit_bits
 
 __all__ = ["PrivateHistogram"]
 
 MEMORY = "memory: three numbers for each of at most rows_per_user rows of every user"
+MOST_BITS = 30  # of the grid and of weights together
+TV, LEAST = 0.8, 40.0  # noise of all cells, for a cap half as large: norms are; persons
+ALIAS = (
+    "user and rows_per_user are deprecated: pass fit(X, groups=...) whose row each row is, as an "
+    "array or as the name of a column, and rows_per_group. A limit for single cells needs "
+    "rows_per_cell, with which user stays."
+)
 USERS = (
     "the guarantee holds for adding or removing all rows of one user, and for one row: rows of a "
     "user beyond the cap are left out"
@@ -55,6 +66,7 @@ class PrivateHistogram(VectorMixin, PrivateEstimator):
         ``{column index: values}``: columns that have public categories, encoded as numbers, in
         place of bins. Rows with other values are not counted.
     user : int, default=None
+        Deprecated without ``rows_per_cell``: pass ``groups`` to ``fit``.
         Column that tells whose row it is. With it the guarantee holds for **all rows of one user**,
         every user counts with at most ``rows_per_user`` rows, and ranges must be public. Users are
         told apart exactly: in a frame the column may hold whole numbers, text, dates or categories;
@@ -86,6 +98,9 @@ class PrivateHistogram(VectorMixin, PrivateEstimator):
     n_jobs : int, default=None
         Threads that share the rows; the result is the same for any number. None is 1 unless within
         :func:`joblib.parallel_config`, -1 all cores.
+    rows_per_group : int or "auto", default="auto"
+        With ``groups``: a person with more rows weighs no more than with so many, public; "auto"
+        finds a number privately. Ignored without.
     random_state : int, RandomState instance or None, default=None
         None draws noise from the operating system. Anything else makes the result reproducible
         and not private: for tests and documentation.
@@ -95,7 +110,8 @@ class PrivateHistogram(VectorMixin, PrivateEstimator):
     Attributes
     ----------
     counts_ : ndarray of shape (n_bins_0, n_bins_1, ...)
-        Counts after denoising, with the options applied.
+        Counts after denoising, with the options applied. With ``groups`` rows have weights, so that
+        those of a group move the counts by one row at most.
     noisy_counts_ : ndarray of the shape of ``counts_``
         Counts as released.
     edges_ : list of ndarray
@@ -144,6 +160,7 @@ class PrivateHistogram(VectorMixin, PrivateEstimator):
     ((20,), True)
     """
 
+    _weighs_groups = property(lambda self: self.user is None)
     _parameter_constraints: dict = {
         **PrivateEstimator._row_constraints,
         "bins": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"}), "array-like"],
@@ -174,6 +191,7 @@ class PrivateHistogram(VectorMixin, PrivateEstimator):
         epsilon=1.0,
         delta=1e-6,
         n_jobs=None,
+        rows_per_group="auto",
         random_state=None,
         ledger=None,
     ):
@@ -190,6 +208,7 @@ class PrivateHistogram(VectorMixin, PrivateEstimator):
         self.epsilon = epsilon
         self.delta = delta
         self.n_jobs = n_jobs
+        self.rows_per_group = rows_per_group
         self.random_state = random_state
         self.ledger = ledger
 
@@ -207,7 +226,13 @@ class PrivateHistogram(VectorMixin, PrivateEstimator):
         )
         return with_denoiser(plan, self.denoiser)
 
+    def _group_rule(self, n_features):
+        axes = read_axes(self.bins, self.range, self.categories, self.user, n_features)
+        return GroupRule(noise=TV * math.prod(axis.size for axis in axes.values()), least=LEAST)
+
     def _read(self, X, y):
+        if self.user is not None and self.rows_per_cell is None:
+            warnings.warn(ALIAS, FutureWarning, stacklevel=users_level())
         return super()._read(X if self.user is None else with_exact_users(X, self.user), y)
 
     def _release(self, rows, curator):
@@ -218,9 +243,9 @@ class PrivateHistogram(VectorMixin, PrivateEstimator):
             low, high = private_ranges(rows, search, curator, law)
         cells = grid(axes, dict(zip(search, zip(low, high, strict=True), strict=True)))
         l1, squared_l2 = self._sensitivity()
-        cap = {"per_user": int(self.rows_per_user), "per_cell": self._per_cell()}
-        exact = capped_counts(rows, cells, curator.coins, user=self.user, **cap)
+        exact = self._counts(rows, cells, curator, law)
         share = 1 - RANGE_SHARE if search else Fraction(1)
+        bits = resolution(curator.budget, law, l1, squared_l2, share)
         noisy, scale = released(
             curator,
             law,
@@ -229,7 +254,7 @@ class PrivateHistogram(VectorMixin, PrivateEstimator):
             squared_l2=squared_l2,
             share=share,
             label="counts",
-            bits=resolution(curator.budget, law, l1, squared_l2, share),
+            bits=max(0, min(bits, MOST_BITS - unit_bits(rows.unit))),
         )
         support = "nonnegative" if self.nonnegative else None
         counts, risk = denoised(noisy, scale, self.denoiser, law=law, support=support)
@@ -243,6 +268,12 @@ class PrivateHistogram(VectorMixin, PrivateEstimator):
             "law_": law,
             "sure_": risk,
         }
+
+    def _counts(self, rows, cells, curator, law):
+        if self.user is not None:
+            cap = {"per_user": int(self.rows_per_user), "per_cell": self._per_cell()}
+            return capped_counts(rows, cells, curator.coins, user=self.user, **cap)
+        return cells.counts(rows if rows.unit == 1 else cells.weighed(rows, law))
 
     def _public(self):
         return self.user is not None or range_is_public(self.bins, self.range)

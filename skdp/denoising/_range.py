@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from skdp.chunks import map_merge
+from skdp.chunks import weighed_sum
 from skdp.chunks._strips import strips
 from skdp.denoising._count_noise import released
 from skdp.scales import LogBins, count_rows, read_scale
@@ -53,7 +53,7 @@ def private_ranges(rows, columns, curator, law):
     n, _ = released(curator, law, count_rows(rows), l1=1, squared_l2=1, **_step("row count"))
     centre = _centres(rows, columns, curator, law)
     bins = LogBins(2)
-    counts = map_merge(rows, lambda start, block: _reach(block, columns, centre, bins), np.add)
+    counts = weighed_sum(rows, lambda start, block: _reach(block, columns, centre, bins))
     noisy, scale = released(curator, law, counts, l1=c, squared_l2=c, **_step("reach"))
 
     def top(side):
@@ -125,7 +125,7 @@ def _counts(rows, columns, high, bits, shift):
                 of_column += np.bincount(i, minlength=size)
         return counts
 
-    return _UpTo(first, shift, map_merge(rows, statistic, np.add).cumsum(axis=1))
+    return _UpTo(first, shift, weighed_sum(rows, statistic).cumsum(axis=1))
 
 
 def _cells(order, shift):

@@ -50,7 +50,7 @@ def capped_counts(rows, cells, coins, *, user, per_user, per_cell):
     cells : Cells
     coins : RowKeys
         Secret keys, one per row: a user with too many rows keeps a random selection.
-    user : int or None
+    user : int
         The column that tells whose row it is; equal numbers are one user
         (:func:`skdp.denoising._user_ids.with_exact_users`).
     per_user, per_cell : int
@@ -82,10 +82,7 @@ def capped_counts(rows, cells, coins, *, user, per_user, per_cell):
     of U: if m rows of K stand before it, they fill the list; else k rows of its cell do, which all
     are in K, and so in U.
 
-    Without ``user`` all rows count.
     """
-    if user is None:
-        return cells.counts(rows)
 
     def kept(users, at, keys):
         order = np.lexsort((keys, at, users))

@@ -63,11 +63,17 @@ class VectorMixin:
         scale = sd if law == "gaussian" else sd / math.sqrt(2)
         return denoised(value, scale, self.denoiser, law=law, support=support)
 
-    def _half_width(self, confidence, simultaneous):
-        """Return half the length of intervals around the vector, for its noise alone."""
+    def _half_width(self, confidence, simultaneous, sampling=False):
+        """Return half the length of intervals around the vector, for noise, and sampling if asked.
+
+        The sum of Laplace noise and a Gaussian error lies between either of them alone.
+        """
         check_is_fitted(self)
-        columns = self.noise_scale_.size if simultaneous else 1
-        return self.noise_scale_ * noise_quantile(confidence, fitted_law(self), columns)
+        columns, law = self.noise_scale_.size if simultaneous else 1, fitted_law(self)
+        z = noise_quantile(confidence, law, columns)
+        if not sampling:
+            return self.noise_scale_ * z
+        return self.sampling_noise_scale_ * max(z, noise_quantile(confidence, "gaussian", columns))
 
     def _law_scale(self, law):
         return self.noise_scale_ if law == "gaussian" else self.noise_scale_ / math.sqrt(2)

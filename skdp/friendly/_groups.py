@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 
 from skdp.chunks._loop import threaded
-from skdp.chunks._rows import takes
+from skdp.chunks._takes import takes
 from skdp.friendly._plain import real, whole
 
 __all__ = ["binomial_bound", "group_bits", "group_friends"]

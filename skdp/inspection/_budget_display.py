@@ -12,7 +12,7 @@ __all__ = ["BudgetDisplay"]
 UNITS = {"gdp": r"$\mu^2$", "zcdp": r"$\rho$", "mixed": r"$\rho$"}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class BudgetDisplay(Display):
     """Plot of the shares that the releases of a plan may take.
 

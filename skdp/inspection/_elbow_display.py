@@ -11,7 +11,7 @@ from skdp._display import Display
 __all__ = ["ElbowDisplay"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ElbowDisplay(Display):
     """Plot of the cost of k-means against the number of clusters, and the number that was chosen.
 

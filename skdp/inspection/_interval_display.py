@@ -14,7 +14,7 @@ MOST_NAMES = 40
 ENDLESS = 1e100  # an end as far as this says that nothing is known; such intervals are dotted
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class IntervalDisplay(Display):
     """Plot of the intervals of a fitted estimator, with the values that it released.
 

@@ -1,32 +1,36 @@
-"""What epsilon buys: repeated fits on public rows."""
+"""What epsilon and rows buy: repeated fits on public rows."""
 
-import warnings
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
-from skdp.exceptions import SeededNoiseWarning, UselessReleaseWarning
+from skdp._display import pyplot
+from skdp.planning._fits import fitted_copy
 
 __all__ = ["UtilityDisplay"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class UtilityDisplay:
     """Plot of a figure of merit against epsilon, over repeated fits on public or synthetic rows.
 
-    Make one with :meth:`from_estimator`.
+    Make one with :meth:`from_estimator`, of rows that you have, or with :meth:`from_plan`, of
+    made-up tables of several sizes.
 
     Parameters
     ----------
     epsilons : ndarray of shape (n_epsilons,)
-    utilities : ndarray of shape (n_epsilons, n_repeats)
+    utilities : ndarray of shape (n_epsilons, n_repeats) or (n_sizes, n_epsilons, n_repeats)
         Of every fit.
     name : str, default="estimator"
         Of the estimator.
     metric_name : str, default="score"
         Of what is measured.
+    n_rows : tuple of int, default=()
+        Numbers of rows of the tables, if there are several.
+    rows : str, default="rows that must be public or synthetic"
+        What the rows are.
     figure_ : matplotlib Figure or None, default=None
         Set by :meth:`plot`.
     ax_ : matplotlib Axes or None, default=None
@@ -59,6 +63,8 @@ class UtilityDisplay:
     utilities: np.ndarray
     name: str = "estimator"
     metric_name: str = "score"
+    n_rows: tuple = ()
+    rows: str = "rows that must be public or synthetic"
     figure_: Any = None
     ax_: Any = None
 
@@ -113,7 +119,9 @@ class UtilityDisplay:
         measure = metric or (lambda fitted, X: fitted.score(X, y))
         utilities = [
             [
-                measure(_fitted(estimator, X_public, y, param_name, epsilon, seed), X_public)
+                measure(
+                    fitted_copy(estimator, X_public, y, seed, **{param_name: epsilon}), X_public
+                )
                 for seed in _seeds(random_state, i, n_repeats)
             ]
             for i, epsilon in enumerate(epsilons)
@@ -123,6 +131,52 @@ class UtilityDisplay:
             utilities=np.array(utilities, dtype=float),
             name=type(estimator).__name__,
             metric_name=metric_name or getattr(metric, "__name__", "score"),
+        ).plot(ax)
+
+    @classmethod
+    def from_plan(
+        cls,
+        estimator,
+        n_rows,
+        n_features=None,
+        *,
+        epsilons=(0.1, 0.3, 1.0, 3.0, 10.0),
+        ax=None,
+        **parameters,
+    ):
+        """Plot the error to expect against epsilon, before any data: a curve for each table size.
+
+        Parameters
+        ----------
+        estimator : PrivateEstimator or PrivatePipeline
+            Not fitted itself; its ledger, if any, is left out.
+        n_rows : int or sequence of int
+            Numbers of rows of the made-up tables.
+        n_features : int, default=None
+            As in ``expected_error``.
+        epsilons : sequence of float, default=(0.1, 0.3, 1.0, 3.0, 10.0)
+        ax : matplotlib Axes, default=None
+            A new figure by default.
+        **parameters : dict
+            Further parameters of ``expected_error``: ``family``, ``like``, ``error``, ``n_sims``
+            and ``random_state``.
+
+        Returns
+        -------
+        display : UtilityDisplay
+        """
+        sizes = tuple(np.atleast_1d(n_rows).tolist())
+        plans = [
+            [estimator.expected_error(n, n_features, epsilon=e, **parameters) for e in epsilons]
+            for n in sizes
+        ]
+        return cls(
+            epsilons=np.array(epsilons, dtype=float),
+            utilities=np.array([[plan.errors for plan in line] for line in plans]),
+            name=type(estimator).__name__,
+            metric_name=plans[0][0].measure,
+            n_rows=sizes,
+            rows=plans[0][0].rows,
         ).plot(ax)
 
     def plot(self, ax=None, *, quantiles=(0.1, 0.9)):
@@ -138,17 +192,23 @@ class UtilityDisplay:
         display : UtilityDisplay
             With ``ax_`` and ``figure_``.
         """
-        import matplotlib.pyplot as plt
+        plt = pyplot()
 
         ax = plt.subplots(layout="constrained")[1] if ax is None else ax
-        low, high = np.quantile(self.utilities, quantiles, axis=1)
-        label = f"{quantiles[0]:.0%} to {quantiles[1]:.0%} of {self.utilities.shape[1]} fits"
-        ax.fill_between(self.epsilons, low, high, alpha=0.25, label=label)
-        ax.plot(self.epsilons, np.median(self.utilities, axis=1), marker="o", label="median")
+        band = f"{quantiles[0]:.0%} to {quantiles[1]:.0%} of {self.utilities.shape[-1]} fits"
+        curves = self.utilities if self.n_rows else self.utilities[None]
+        names = [f"{n} rows" for n in self.n_rows] or ["median"]
+        for i, (curve, name) in enumerate(zip(curves, names, strict=True)):
+            low, high = np.quantile(curve, quantiles, axis=1)
+            ax.plot(self.epsilons, np.median(curve, axis=1), marker="o", color=f"C{i}", label=name)
+            label = band if i == 0 else None
+            ax.fill_between(self.epsilons, low, high, alpha=0.25, color=f"C{i}", label=label)
         ax.set(xscale="log", xlabel="epsilon", ylabel=self.metric_name)
+        if self.n_rows and np.all(self.utilities > 0):
+            ax.set_yscale("log")
         ax.set_xticks(self.epsilons, [f"{epsilon:g}" for epsilon in self.epsilons], minor=False)
-        ax.minorticks_off()
-        ax.set_title(f"{self.name} on rows that must be public or synthetic", fontsize="medium")
+        ax.tick_params(axis="x", which="minor", bottom=False)
+        ax.set_title(f"{self.name} on {self.rows}", fontsize="medium")
         ax.legend()
         return replace(self, ax_=ax, figure_=ax.figure)
 
@@ -157,17 +217,3 @@ def _seeds(random_state, i, n_repeats):
     if random_state is None:
         return [None] * n_repeats
     return [random_state + i * n_repeats + j for j in range(n_repeats)]
-
-
-def _fitted(estimator, X, y, param_name, epsilon, seed):
-    """Return a fitted clone with this epsilon and seed, and without a ledger."""
-    copy = clone(estimator)
-    names = [(name, name.rpartition("__")[2]) for name in copy.get_params()]
-    given = {name: None for name, last in names if last == "ledger"}
-    if seed is not None:
-        given |= {name: seed for name, last in names if last == "random_state"}
-    copy.set_params(**given | {param_name: epsilon})
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SeededNoiseWarning)
-        warnings.simplefilter("ignore", UselessReleaseWarning)
-        return copy.fit(X, y)

@@ -5,18 +5,25 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from skdp._groups import GroupRule
 from skdp.columns import bounded_moments
 from skdp.columns._ranks_read import two_sided
 from skdp.location._column_noise import check_strength, column_plan
 from skdp.location._public import bounds_vectors
+from skdp.location._release import MeanRelease
 from skdp.scales._noise_level import level_of_each
 from skdp.sensitivity._bounded import release_mechanism
 
-__all__ = ["BoundedColumns", "check_bounds", "moment_plan", "release_columns"]
+__all__ = ["BoundedColumns", "bounded_rule", "check_bounds", "moment_plan", "release_columns"]
 
 FEW = "too few rows to be told from the noise: the results are little more than the bounds"
 MEAN_PART = 0.1  # of what intervals of variances may miss, for the mean that they rest on
 GRID = 33  # values of that mean that are looked at
+
+
+def bounded_rule(n_features):
+    """Return the GroupRule of moments: noise is in proportion to bounds, a few deviations away."""
+    return GroupRule(noise=4.0 * math.sqrt(n_features), least=60.0)
 
 
 def moment_plan(budget):
@@ -139,6 +146,15 @@ class BoundedColumns:
         """Return means (d,) between the bounds, and the standard deviations of their noise."""
         return self._entries(self._t), self._half * self._t_noise()
 
+    def mean_release(self):
+        """Return the :class:`MeanRelease` of the means.
+
+        A column between bounds has at most the variance of one of that mean at its ends.
+        """
+        deviation = self._half * np.sqrt(1 - np.square(self._t))
+        clipping = np.zeros((2, self.bounds.shape[1]))
+        return MeanRelease(*self.mean(), clipping, self.n_rows[0], deviation)
+
     def _v(self):
         return np.clip(self.moments[2] / self.n_rows - np.square(self._t), 0, 1)
 
@@ -157,7 +173,7 @@ class BoundedColumns:
         """Return the square roots of the variances, and of their noise."""
         return self._half * np.sqrt(self._v()), self._half * np.sqrt(self._v_noise())
 
-    def mean_interval(self, confidence, *, simultaneous=False):
+    def mean_interval(self, confidence, *, simultaneous=False, sampling=False):
         """Return intervals for the means of the clipped entries.
 
         Parameters
@@ -165,6 +181,8 @@ class BoundedColumns:
         confidence : float
         simultaneous : bool, default=False
             Of all columns together.
+        sampling : bool, default=False
+            For the mean T of the population, of which the rows are draws.
 
         Notes
         -----
@@ -172,21 +190,27 @@ class BoundedColumns:
         variance ``var_t + T^2 var_n``. The T for which it is less than z times its deviation are a
         set of confidence for any number of rows (Fieller 1954); where it is no interval there is
         nothing told. What is added so that no interval is empty only widens.
+
+        With T that of the population, ``sum t - T n`` has the variance n Var(t) besides, which is
+        at most ``n (1 - T^2)`` as t is in [-1, 1], and exactly that if t is at its ends, as in
+        rates. The set is Wilson's interval then, with the noise.
         """
-        low, high = self._t_interval(self._each(confidence, simultaneous))
+        low, high = self._t_interval(self._each(confidence, simultaneous), sampling)
         ends = self._entries(low), self._entries(high)  # whose order roundings may turn
         return np.minimum(*ends), np.maximum(*ends)
 
-    def _t_interval(self, confidence):
+    def _t_interval(self, confidence, sampling):
         z = two_sided(confidence, self.law)
         n, t = self.moments[:2]
+        drawn = sampling * self.n_rows
         var_n, var_t = np.diag(self.covariance)[:2]
+        var_n, var_t = var_n - drawn, var_t + drawn  # n (1 - T^2) more, for every T
         low, high = _between_roots(n * n - z * z * var_n, t * n, t * t - z * z * var_t)
         low, high = np.where(n > 0, low, -1), np.where(n > 0, high, 1)
         near = z * self._t_noise()
         return _within(low, high, self._t, near, -1)
 
-    def variance_interval(self, confidence, *, simultaneous=False):
+    def variance_interval(self, confidence, *, simultaneous=False, sampling=False):
         """Return intervals for the variances of the clipped entries.
 
         Parameters are those of :meth:`mean_interval`.
@@ -195,17 +219,22 @@ class BoundedColumns:
         -----
         With T and V the mean and the variance of t, ``sum t^2 - 2 T sum t + (T^2 - V) n`` is 0. As
         for the mean, the V that its released value allows are a set of confidence if T is known,
-        and T itself is in an interval; it moves the set in second order only.
+        and T itself is in an interval; it moves the set in second order only. With T and V those of
+        the population, ``w = (t - T)^2`` is in [0, M], M = (1 + |T|)^2, and has the mean V, so a
+        variance of at most ``V (M - V)``, of which n are added.
         """
         missed = 1 - self._each(confidence, simultaneous)
-        low, high = self._t_interval(1 - MEAN_PART * missed)
+        low, high = self._t_interval(1 - MEAN_PART * missed, sampling)
         z = two_sided(1 - (1 - MEAN_PART) * missed, self.law)
         T = low + (high - low) * np.linspace(0, 1, GRID)[:, None]
         C, (n, t, s) = self.covariance, self.moments
         s = s - 2 * T * t
-        var = C[2, 2] + 4 * T * T * C[1, 1]
+        drawn, most, square = sampling * self.n_rows, np.square(1 + np.abs(T)), T * T
+        # of V - T^2 = v: n V (M - V) = n (T^2 (M - T^2) + (M - 2 T^2) v - v^2)
+        var = C[2, 2] + 4 * square * C[1, 1] + drawn * square * (most - square)
+        linear = C[0, 2] - drawn * (most - 2 * square) / 2
         lowest, highest = _between_roots(
-            n * n - z * z * C[0, 0] + 0 * s, s * n - z * z * C[0, 2], s * s - z * z * var
+            n * n - z * z * (C[0, 0] - drawn) + 0 * s, s * n - z * z * linear, s * s - z * z * var
         )
         told = n > 0
         lowest = np.where(told, np.fmin.reduce(lowest + T * T), 0)

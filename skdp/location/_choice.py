@@ -3,7 +3,7 @@
 import numpy as np
 
 from skdp.accounting import Step
-from skdp.chunks import map_merge
+from skdp.chunks import weighed_sum
 from skdp.mechanisms import finite_rows
 from skdp.sensitivity import Quantile
 
@@ -63,7 +63,8 @@ def choose_quantile(rows, curator, column, p, *, center, sensitivity, share, lab
         below, upto = (np.searchsorted(x, grid, side=side) for side in ("left", "right"))
         return num * (len(x) - upto) - (den - num) * below
 
-    scores = -np.abs(map_merge(rows, statistic, np.add)) - _handicaps(2 * sensitive / epsilon)
+    handicaps = _handicaps(2 * sensitive * rows.unit / epsilon)
+    scores = -np.abs(weighed_sum(rows, statistic)) - handicaps
     index = curator.select(scores, sensitivity=sensitive, share=share, label=label)
     return float(grid[index]), float(np.sqrt(8) * sensitivity / epsilon)
 

@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skdp.chunks import map_merge
+from skdp.chunks import weighed_sum
+from skdp.columns._squares import mean_square
 from skdp.mechanisms import row_norms
 from skdp.scales import LogBins
 from skdp.scales._log_histogram import highest_window
@@ -59,7 +60,7 @@ def release_distances(rows, curator, *, center, scale, around, share):
     def statistic(start, block):
         return bins.counts(row_norms(block, center=center, scale=scale))
 
-    counts = np.add.reduceat(map_merge(rows, statistic, np.add), starts)
+    counts = np.add.reduceat(weighed_sum(rows, statistic), starts)
     release = curator.gaussian(counts, sensitivity=1, share=share, label="distances")
     *within, beyond = release.value.astype(float)
     return Distances(np.array(within), edges, release.scale, fine, beyond=beyond)
@@ -76,10 +77,15 @@ def joined(bins, fine, width):
 
 
 class Clip(NamedTuple):
-    """A clip radius and an estimated bound on what clipping to it moves the mean by."""
+    """A clip radius, an estimated bound on what clipping to it moves the mean by, and a spread.
+
+    ``spread`` squared is an upper bound of the mean of squared distances from the centre, so of the
+    sum of the variances of all columns: none has more.
+    """
 
     radius: float
     excess: float
+    spread: float = math.inf
 
 
 class Tail:
@@ -120,6 +126,10 @@ class Tail:
         self._edges = distances.edges[: top + 1]
         self._lower = np.append(0.0, self._edges[:-1])
         self._unseen = float(noise_level(UNSEEN, 1, **noise))
+        sd = distances.sd * (1 if distances.law == "gaussian" else math.sqrt(2))
+        unit = float(self._edges[-1])
+        square, _ = mean_square(counts[: top + 1], self._edges / unit, sd, n_rows)
+        self.spread = math.sqrt(square) * unit
         self._power = self._tail_power()
 
     def _tail_power(self):
@@ -158,9 +168,9 @@ class Tail:
         infinite, the radius is that of the farthest cell that is known.
         """
         if self._endless:
-            return Clip(float(self._edges[-1]), math.inf)
+            return Clip(float(self._edges[-1]), math.inf, math.inf)
         radii = self.candidates()
         excess = self.excess(radii)
         loss = np.square(noise * radii) + np.square(alignment * excess)
         best = int(np.argmin(np.nan_to_num(loss, nan=math.inf)))
-        return Clip(float(radii[best]), float(excess[best]))
+        return Clip(float(radii[best]), float(excess[best]), self.spread)

@@ -8,8 +8,14 @@ import numpy as np
 from skdp._compat import Interval
 from skdp._estimator import PrivateEstimator
 from skdp.accounting import Plan
+from skdp.chunks._persons import extremes_of
 from skdp.denoising._parameter import check_denoiser, with_denoiser
-from skdp.location._bounded_moments import check_bounds, moment_plan, release_columns
+from skdp.location._bounded_moments import (
+    bounded_rule,
+    check_bounds,
+    moment_plan,
+    release_columns,
+)
 from skdp.location._column_noise import (
     ColumnNoise,
     check_strength,
@@ -35,7 +41,9 @@ ALIKE = "no two values were told apart in a column: all are taken to lie within 
 UNTOLD = "the scale of a column was not found: it is no larger than what noise or unseen rows make"
 THIN = "a column is spread so thinly that its scale may be many times larger"
 RANGE = "the range of a column was not found: nothing was seen besides one value, or nothing clear"
-MEMORY = "memory: a few numbers for each row, of as many columns at a time as fit into 64 MB"
+MEMORY = (
+    "memory: 64 MB as a rule; where two passes do not tell a column, a few numbers for each row"
+)
 LOOSE = 100  # times a variance: what it may lack
 CLEAR = 2  # standard deviations that a variance is told from its noise by
 
@@ -59,7 +67,10 @@ class ColumnEstimator(PrivateEstimator):
     It may write
 
     ``_weighed(fitted, sd, place, curator)``
-        the fitted attributes once more, after a look at the Place, with doubts told to the curator.
+        the fitted attributes once more, after a look at the Place, with doubts told to the curator;
+    ``_drawn(fitted, sd, place, n)``
+        standard deviations of noise and sampling together, (d,), from a released number of rows n,
+        None where it is not known; None is not told.
 
     One whose ``bounds`` need no search has a ``_degree()`` of moments, and writes
     ``_fitted_between(columns, curator)``, the fitted attributes, from :class:`BoundedColumns`.
@@ -70,6 +81,7 @@ class ColumnEstimator(PrivateEstimator):
         "sensitivity": [Interval(Real, 0, None, closed="neither"), "array-like", None],
         "center": [Real, "array-like", None],
     }
+    _weighs_groups = property(lambda self: self._tells_moments())
     _reaches = True
     denoiser = bounds = None  # parameters of some
 
@@ -82,6 +94,9 @@ class ColumnEstimator(PrivateEstimator):
         steps = (*steps, column_step(budget, "statistic"))
         plan = Plan(budget, steps, assumptions=(MEMORY,))
         return with_denoiser(plan, self.denoiser)
+
+    def _group_rule(self, n_features):
+        return bounded_rule(n_features)
 
     def _degree(self):
         return None
@@ -116,17 +131,18 @@ class ColumnEstimator(PrivateEstimator):
         if self._tells_moments():
             columns = release_columns(rows, curator, self.bounds, self._degree())
             return {**self._fitted_between(columns, curator), **columns.attributes()}
-        noise, d = ColumnNoise(curator), rows.n_features
+        noise, d = ColumnNoise(curator), self.n_features_in_
         center, sensitivity = self._column_vectors(d)
         reach = LARGEST
         if self.bounds is not None:
             low, high = bounds_vectors(self.bounds, d)
             center, reach = low / 2 + high / 2, high / 2 - low / 2
-        times, place, lost = len(self._statistics()), None, False
+        times, place, lost, n = len(self._statistics()), None, False, None
         if self._is_placed():
             place = Place(np.tile(center, times), np.tile(sensitivity, times))
         else:
-            searcher = Searcher(rows, noise, center, reach)
+            searcher = Searcher(rows, noise, center, reach, d=d)
+            n = searcher.n
             if not searcher.few:
                 place = self._search(searcher)
             if place is not None and sensitivity is not None:
@@ -137,7 +153,8 @@ class ColumnEstimator(PrivateEstimator):
             curator.doubt(NOTHING)
             start = np.zeros(d) if center is None else center
             values = np.asarray(self._without_rows(start))
-            return self._fitted(values, np.full(values.shape, math.inf), start)
+            sd = np.full(values.shape, math.inf)
+            return self._and_drawn(self._fitted(values, sd, start), sd, None, None)
         values, sd = self._draw(rows, curator, noise, place)
         if np.any(lost):
             curator.doubt(TOO_WIDE, columns=np.reshape(lost, (times, d)).any(axis=0))
@@ -145,7 +162,15 @@ class ColumnEstimator(PrivateEstimator):
         sd = np.where(lost | place.nothing, math.inf, sd)
         sd = sd.reshape(times, d)
         fitted = self._fitted(values, sd, place.center[:d])
-        return self._weighed(fitted, sd, place, curator)
+        fitted = self._weighed(fitted, sd, place, curator)
+        return self._and_drawn(fitted, sd, place, n)
+
+    def _and_drawn(self, fitted, sd, place, n):
+        drawn = self._drawn(fitted, sd[0], place, n)
+        return fitted if drawn is None else {**fitted, "sampling_noise_scale_": drawn}
+
+    def _drawn(self, fitted, sd, place, n):
+        return None
 
     def _weighed(self, fitted, sd, place, curator):
         curator.doubt(ALIKE, columns=~place.found.reshape(len(self._statistics()), -1)[0])
@@ -153,11 +178,12 @@ class ColumnEstimator(PrivateEstimator):
 
     def _draw(self, rows, curator, noise, place):
         """Release the statistics; return values and the standard deviations of their noise."""
-        d = rows.n_features
+        statistics = self._statistics()
+        d, k = len(place.center) // len(statistics), len(place.center)
         bounded = bounded_columns(
             rows,
-            [i % d for i in range(len(place.center))],
-            [statistic for statistic in self._statistics() for _ in range(d)],
+            [i % rows.n_features for i in range(k)],
+            [statistic for statistic in statistics for _ in range(d)],
             sensitivity=place.sensitivity,
             center=place.center,
         )
@@ -181,7 +207,11 @@ def doubt_variance(var, sd, place, curator):
 
 
 class ExtremesMixin:
-    """Mixin of estimators of the minimum and the maximum of every column."""
+    """Mixin of estimators of the minimum and the maximum of every column.
+
+    Of groups they read a table with the minima of every group in the first half of its columns, and
+    the maxima in the second: the extremes of it are those of all rows.
+    """
 
     _reaches = False
 
@@ -190,6 +220,9 @@ class ExtremesMixin:
 
     def _search(self, searcher):
         return searcher.extremes()
+
+    def _rows_of_groups(self, rows, cap, coins):
+        return extremes_of(rows, coins)
 
 
 def doubt_extremes(low, high, place, curator):

@@ -13,11 +13,12 @@ from skdp.location._counted import release_count
 from skdp.location._release import MeanRelease
 from skdp.scales import clipped_sum
 
-__all__ = ["box_is_better", "boxed", "column_mean", "column_steps", "unboxed"]
+__all__ = ["box_is_better", "boxed", "column_mean", "column_steps", "unboxed", "with_deviation"]
 
 COUNT_AGAIN, FEW_ROWS, COARSE = 0.04, 150, 30  # rows in noise units of a sum
 MOST_COLUMNS = 100  # a histogram over all floats for each
 FEW_FOR_BOX, MANY_FOR_BOX = 30, 450  # rows in noise units of one of d sums
+LEAST_SURE, SURE = 1.5, 0.6  # noise sds of a tail, the latter times sqrt(d): one of d is a chance
 UNITS_ARE_FOUND = 200  # so many suffice to find the units of columns that are clipped together
 NOTHING = "nothing found: too few rows to tell where a column lies; its location_ is a start"
 ZEROS = "nothing but zeros stands out in a column: larger entries, if any, are clipped to [-1, 1]"
@@ -73,20 +74,34 @@ def column_mean(table):
     offset, noise = total / n, sd / n
     noise = np.hypot(noise, (np.abs(offset) + noise) * table.count.sd / n)
     bias = np.array([[clip.below], [clip.above]])
-    return table.checked(
-        MeanRelease(np.nan_to_num(clip.center + offset), noise, bias, n), clip.radius
-    )
+    release = MeanRelease(np.nan_to_num(clip.center + offset), noise, bias, n)
+    return table.checked(with_deviation(release, [located]), clip.radius)
+
+
+def with_deviation(release, located):
+    """Return a MeanRelease with upper bounds of the deviations of its columns, by their Located."""
+    told = zip(located, release.location, release.noise_scale, strict=True)
+    deviation = [one.squares.deviation(float(m), float(sd)) for one, m, sd in told]
+    return replace(release, deviation=np.array(deviation))
 
 
 def _located(table, **known):
     """Release where the columns lie, and say of which nothing was seen."""
-    noise, curator = ColumnNoise(table.curator), table.curator
-    located = locate_columns(table.rows, noise, n=table.n, count_sd=table.count.sd, **known)
+    noise, curator, drawn = ColumnNoise(table.curator), table.curator, table.drawn
+    more = drawn.n / table.n  # times as many
+    located = locate_columns(
+        drawn.rows, noise, n=drawn.n, count_sd=more * table.count.sd, worth=table.n, **known
+    )
     kinds = np.array([one.kind for one in located])
     curator.doubt(NOTHING, columns=kinds == "nothing")
     curator.doubt(ZEROS, columns=kinds == "zeros")
     curator.doubt(HEAVY, columns=np.array([one.clipping.heavy for one in located]))
-    return located
+    return [replace(one, clipping=_weighed(one.clipping, more)) for one in located]
+
+
+def _weighed(clip, more):
+    """Return a Clipping for the mean of fewer rows' worth: of it each may be a larger part."""
+    return replace(clip, below=max(1.0, more) * clip.below, above=max(1.0, more) * clip.above)
 
 
 def box_is_better(table):
@@ -96,6 +111,7 @@ def box_is_better(table):
     if it is nearly always zero, or if many of its entries lie far above its bulk. With few rows
     different units are as hard.
     """
+    table = table.drawn
     d, rows = table.d, table.n * table.mu / np.sqrt(table.d)
     if d > MOST_COLUMNS or rows < FEW_FOR_BOX:
         return None
@@ -103,33 +119,35 @@ def box_is_better(table):
     share = survey_share(noise, table.n, d) if rows > MANY_FOR_BOX else 0.05
     share = max(share, survey_share(noise, table.n, d))
     surveys = survey_columns(table.rows, noise, share=share, again=False)
-    bulks = [_bulk(one, table.n) for one in surveys]
+    sure = max(LEAST_SURE, SURE * np.sqrt(d))
+    bulks = [_bulk(one, table.n, sure) for one in surveys]
     units = [bulk for bulk in bulks if bulk]
     apart = rows < UNITS_ARE_FOUND and max(units, default=1) > 4 * min(units, default=1)
     return surveys if apart or not all(bulks) else None
 
 
-def _bulk(survey, n):
+def _bulk(survey, n, sure):
     """Return the size below which three quarters of a column lie, None if it is hard on others."""
     zeros = survey.counts[CELLS.n_side]
     if survey.kind != "rows" or zeros > 0.85 * n:
         return None
     bulk = survey.size(0.75)
     far = (CELLS.size / 2 > bulk) & (CELLS.size / 64 <= bulk)
-    beyond = survey.counts[far].sum() - 1.5 * survey.scale * np.sqrt(np.count_nonzero(far))
+    beyond = survey.counts[far].sum() - sure * survey.scale * np.sqrt(np.count_nonzero(far))
     return None if bulk == 0 or beyond > 0.03 * n else bulk
 
 
 def boxed(table, surveys):
-    """Return the CountedRows with every column clipped to its interval, and the Clippings.
+    """Return the CountedRows with every column clipped to its interval, and the Located ones.
 
     Notes
     -----
     **Privacy**: what is released of the rows in the box is released of functions of the rows.
     """
-    clips = [one.clipping for one in _located(table, surveys=surveys)]
+    located = list(_located(table, surveys=surveys))
     table.curator.decide(BOXED)
-    return replace(table, rows=BoxedRows(table.rows, *_box(clips))), clips
+    clips = [one.clipping for one in located]
+    return replace(table, rows=BoxedRows(table.rows, *_box(clips))), located
 
 
 def unboxed(release, clips):

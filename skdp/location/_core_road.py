@@ -18,6 +18,7 @@ from skdp.location._release import bounded
 from skdp.location._schedule import geometry
 from skdp.location._whereabouts import LARGEST, Whereabouts, come_closer, rare_length
 from skdp.mechanisms import row_norms
+from skdp.mechanisms._weighed import of_persons
 from skdp.scales import LogBins, top_scale
 
 __all__ = ["Glimpse", "draw_glimpse", "find_core", "look_around", "release_norms"]
@@ -117,7 +118,7 @@ def release_norms(table, seen, origin, *, at_most):
     origin = np.nan_to_num(origin, posinf=LARGEST, neginf=-LARGEST)
     counts = bins.counts(row_norms(seen.sample.Z, center=origin))
     share = min(max((30 / (n * table.mu)) ** 2, 0.002), at_most)
-    release = table.curator.gaussian(counts, sensitivity=1, share=share, label="norms")
+    release = table.curator.gaussian(of_persons(counts), sensitivity=1, share=share, label="norms")
     return release.value, release.scale, n, bins
 
 
@@ -145,8 +146,8 @@ def find_core(table, seen, *, radius, diameter, trim):
         table.curator,
         friend_radius=seen.distance * (1 if diameter else geometry(table.d).friends),
         reach=top_scale(*seen.norms) or 0.0,
-        n_rows=table.n,
-        n_sd=table.count.sd,
+        n_rows=table.heads.n,
+        n_sd=table.heads.sd,
         spent=1 - table.left + 0.02 + 0.01 * trim,
     )
     if found is None:

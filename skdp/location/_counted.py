@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from skdp.chunks._persons import representatives_of
 from skdp.scales import count_rows
 
 __all__ = ["CountedRows", "RowCount", "release_count"]
@@ -68,6 +69,19 @@ class CountedRows:
     def n(self):
         """The released number of rows."""
         return self.count.n
+
+    @property
+    def heads(self):
+        """The released number of persons, of rows if they belong to nobody."""
+        return self.count if self.rows.heads is None else self.rows.heads
+
+    @property
+    def drawn(self):
+        """The table to find something in: with one row of each person."""
+        if self.rows.heads is None:
+            return self
+        rows, _ = representatives_of(self.rows, self.curator.coins)
+        return replace(self, rows=rows, count=RowCount(*self.rows.heads))
 
     @property
     def d(self):

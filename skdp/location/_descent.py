@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skdp.chunks import map_merge
+from skdp.chunks import weighed_sum
 from skdp.chunks._strips import strips
 
 __all__ = ["LARGEST", "MOST_LEVELS", "TYPICAL_LEVELS", "Brackets", "View", "descend", "divide"]
@@ -142,7 +142,7 @@ def _ranks(rows, view, active, t, num):
             ranks += PARTS * np.array(below, dtype=np.int64) - num * strip.shape[1]
         return ranks
 
-    return map_merge(rows, statistic, np.add)
+    return weighed_sum(rows, statistic)
 
 
 def divide(low, high):

@@ -7,10 +7,12 @@ import numpy as np
 from scipy.special import ndtri_exp
 
 from skdp.chunks import map_merge
+from skdp.chunks._persons import representatives_of
 from skdp.friendly import DistancePredicate, h_index, soft_core_average
 from skdp.location._schedule import geometry, locating_schedule
 from skdp.mechanisms import finite_rows
 from skdp.mechanisms._exact import sqrt_up
+from skdp.mechanisms._weighed import of_persons
 from skdp.scales import LogBins, read_scale
 from skdp.scales._ring import RING_SENSITIVITY_SQUARED, ring_columns, ring_norms
 
@@ -76,6 +78,8 @@ def draw_sample(rows, coins, n_rows, size):
     -------
     sample : Sample
     """
+    rows, coins = representatives_of(rows, coins)
+    n_rows = n_rows if rows.heads is None else rows.heads.n
     q = min(1.0, size / n_rows)
 
     def drawn(start, stop):
@@ -116,7 +120,10 @@ def ring_scale(sample, curator):
     counts = bins.counts(ring_norms(sample.Z, sample.keys))
     share = float(np.clip((62 / (sample.n * curator.budget.mu)) ** 2, 0.004, 0.12))
     release = curator.gaussian(
-        counts, sensitivity=sqrt_up(RING_SENSITIVITY_SQUARED), share=share, label="ring"
+        of_persons(counts),
+        sensitivity=sqrt_up(RING_SENSITIVITY_SQUARED),
+        share=share,
+        label="ring",
     )
     told = read_scale(release.value, release.scale, sample.n, bins)
     return None if told.nothing else told.scale
@@ -154,7 +161,8 @@ def soft_core_centre(sample, curator, *, friend_radius, reach, n_rows, n_sd, spe
     reach : float
         Released bound of most norms; it only keeps the integer grid wide enough.
     n_rows, n_sd : float
-        Released row count and the standard deviation of its noise.
+        Released number of rows, of persons if the sample has one row of each, and the standard
+        deviation of its noise.
     spent : float
         Share that is spent or reserved.
 
@@ -174,18 +182,23 @@ def soft_core_centre(sample, curator, *, friend_radius, reach, n_rows, n_sd, spe
     n_up = math.ceil(n_rows) + math.ceil(quantiles["first count"] * n_sd) + 1
     if schedule.count:
         count = curator.gaussian(
-            [len(sample.Z)], sensitivity=1, share=schedule.count, label="core count"
+            of_persons([len(sample.Z)]), sensitivity=1, share=schedule.count, label="core count"
         )
         n_up = int(count.value[0]) + math.ceil(quantiles["second count"] * count.scale) + 1
     radius = min(max(friend_radius, reach * 2.0**-40, 2.0**-900), 2.0**1000)
     predicate = DistancePredicate(radius)
     friends = predicate.friends(sample.Z)
-    h = curator.gaussian([h_index(friends)], sensitivity=1, share=schedule.h_index, label="h-index")
+    h = curator.gaussian(
+        of_persons([h_index(friends)]), sensitivity=1, share=schedule.h_index, label="h-index"
+    )
     h_low = int(h.value[0]) - 1 - math.ceil(quantiles["h-index"] * h.scale)
     if n_up < 1 or h_low - n_up / 2 < 0.03 * n_up:
         return None
     core = soft_core_average(sample.Z, friends, n_up=n_up, h_low=h_low, radius=predicate.radius)
     release = curator.gaussian(
-        core.value, sensitivity=core.sensitivity, share=schedule.average, label="soft core"
+        of_persons(core.value),
+        sensitivity=core.sensitivity,
+        share=schedule.average,
+        label="soft core",
     )
     return release.value * core.grid, release.scale * core.grid, schedule.steps

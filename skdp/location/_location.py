@@ -1,5 +1,9 @@
 """What estimators of one location per column have in common."""
 
+import math
+
+import numpy as np
+
 from skdp.denoising._parameter import DENOISER
 from skdp.denoising._vector import VectorMixin
 from skdp.location._centring import CentringMixin
@@ -30,7 +34,17 @@ class Location(VectorMixin, CentringMixin, ColumnEstimator):
     def _without_rows(self, center):
         return [center]
 
-    def interval(self, confidence=0.95, *, simultaneous=False):
+    def _drawn(self, fitted, sd, place, n):
+        """Return noise and sampling together, by the inequality of Efron and Stein (1981).
+
+        A statistic of n independent rows has a variance of at most the sum over rows of its mean
+        squared change when the row is left out, so of ``n sensitivity^2``.
+        """
+        if n is None:
+            return np.full(len(sd), math.inf)
+        return np.hypot(sd, math.sqrt(n) * place.sensitivity)
+
+    def interval(self, confidence=0.95, *, simultaneous=False, sampling=False):
         """Return intervals for the bounded statistic, column by column.
 
         They lie around ``released_location_``: a denoised value is no middle of an interval. They
@@ -43,10 +57,15 @@ class Location(VectorMixin, CentringMixin, ColumnEstimator):
             Probability with which an interval covers.
         simultaneous : bool, default=False
             Whether all intervals together shall cover with this probability.
+        sampling : bool, default=False
+            Whether they are to cover the bounded statistic of the population that the rows were
+            drawn from. The sampling error is at most sqrt(n) sensitivities (Efron and Stein), some
+            3 times what it is as a rule; infinite if sensitivity and center were both given, as
+            no number of rows is released then.
 
         Returns
         -------
         lower, upper : ndarrays of shape (n_features,)
         """
-        half = self._half_width(confidence, simultaneous)
+        half = self._half_width(confidence, simultaneous, sampling)
         return self.released_location_ - half, self.released_location_ + half

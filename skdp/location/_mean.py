@@ -4,7 +4,14 @@ import numpy as np
 
 from skdp.accounting import Budget, Plan, Step
 from skdp.location._approach import approach
-from skdp.location._column_roads import box_is_better, boxed, column_mean, column_steps, unboxed
+from skdp.location._column_roads import (
+    box_is_better,
+    boxed,
+    column_mean,
+    column_steps,
+    unboxed,
+    with_deviation,
+)
 from skdp.location._core_road import draw_glimpse, find_core, look_around
 from skdp.location._counted import CountedRows, release_count
 from skdp.location._measure import measure
@@ -108,9 +115,10 @@ def _around_known(table, center, scale, radius):
 
 def _boxed_mean(table, surveys):
     """Release the mean of rows whose columns are clipped one by one, from the middle of the box."""
-    inner, clips = boxed(table, surveys)
+    inner, located = boxed(table, surveys)
     where = _around_known(inner, np.zeros(table.d), np.ones(table.d), None)
-    return unboxed(_measured(inner, where), clips)
+    release = unboxed(_measured(inner, where), [one.clipping for one in located])
+    return with_deviation(release, located)
 
 
 def _measured(table, where, **known):

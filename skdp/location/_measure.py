@@ -54,13 +54,15 @@ def measure(table, where, *, radius=None, trim=False):
     noise = np.hypot(noise * math.sqrt(weight), step * table.count.sd / n) * where.scale
     excess = np.tile(clip.excess * where.scale, (2, 1))
     location = replace(where, center=where.center + step).origin
-    return table.checked(MeanRelease(location, noise, excess, n), clip.radius * where.scale)
+    deviation = clip.spread * where.scale
+    release = MeanRelease(location, noise, excess, n, deviation)
+    return table.checked(release, clip.radius * where.scale)
 
 
 def _clip(table, where, radius, trim):
     """Return the Clip, and the Whereabouts with what clipping may have moved the centre by."""
     if radius:
-        return Clip(radius + where.error, 0.0), where
+        return Clip(radius + where.error, 0.0, radius + where.error), where
     around, d = bounded(where.reach), table.d
     low, high = (0.02, 0.02) if d >= 20 else (0.05, 0.1)
     share = float(np.clip((120 / (table.n * table.mu)) ** 2, low, high))
@@ -74,7 +76,7 @@ def _clip(table, where, radius, trim):
     )
     tail = Tail(distances, table.n, near=trim)
     if tail.empty:
-        return Clip(around, math.inf), where
+        return Clip(around, math.inf, math.inf), where
     # what is clipped off points half-way (in logarithms) between one direction and all of
     # them, but at least as much in one direction as the rows themselves
     alignment = max(d**-0.25, min(2 * where.error / around, 1.0))

@@ -99,6 +99,9 @@ class Searcher:
         Public points to start from, zero by default.
     reach : float or ndarray of shape (d,), default=LARGEST
         Public: the columns are looked for within it from there.
+    d : int, default=None
+        Number of columns whose extremes are looked for, in a table that has their minima and, in as
+        many columns again, their maxima.
 
     Attributes
     ----------
@@ -113,12 +116,12 @@ class Searcher:
     the row count release.
     """
 
-    def __init__(self, rows, noise, center=None, reach=LARGEST):
-        self._rows, self._noise, self.d = rows, noise, rows.n_features
+    def __init__(self, rows, noise, center=None, reach=LARGEST, *, d=None):
+        self._rows, self._noise, self.d = rows, noise, d or rows.n_features
         self._start = np.zeros(self.d) if center is None else np.asarray(center, dtype=np.float64)
         self._reach = np.broadcast_to(reach, (self.d,))
         share = PURE_COUNT if noise.pure else COUNT
-        exact = np.array([count_rows(rows)])
+        exact = np.atleast_1d(count_rows(rows))
         release = noise.release(exact, share=share, label="row count")
         self.n = max(float(release.value[0]), 1.0)
         rank = noise.deviation(noise.scale(SEARCH / TYPICAL_LEVELS, self.d)) / 2
@@ -126,16 +129,17 @@ class Searcher:
 
     def quantiles(self, p, share=SEARCH):
         """Return :class:`Brackets` of k quantiles of every column, quantile by quantile."""
-        columns = np.tile(np.arange(self.d), len(p))
+        targets = np.arange(self.d * len(p))
+        columns, center = targets % self._rows.n_features, self._start[targets % self.d]
         p = np.repeat(np.asarray(p, dtype=np.float64), self.d)
         beyond = self.n * np.maximum(np.minimum(p, 1 - p), 1 / 1000)
         found = descend(
             self._rows,
             self._noise,
-            View(columns, self._start[columns]),
+            View(columns, center),
             p,
-            low=-self._reach[columns],
-            high=self._reach[columns],
+            low=-self._reach[targets % self.d],
+            high=self._reach[targets % self.d],
             # an interval that is open to infinity holds all rows beyond, and is not small
             small=lambda found: found.inside <= np.clip(4 * found.noise, beyond / 2, beyond * 0.8),
             n_rows=self.n,
@@ -143,9 +147,7 @@ class Searcher:
             share=share,
             label="search",
         )
-        found.low, found.high = (
-            np.nan_to_num(end + self._start[columns]) for end in (found.low, found.high)
-        )
+        found.low, found.high = (np.nan_to_num(end + center) for end in (found.low, found.high))
         return found
 
     def spacing(self, found, part):

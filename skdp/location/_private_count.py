@@ -30,6 +30,8 @@ class PrivateCount(PrivateEstimator):
     n_jobs : int, default=None
         Threads that share the rows; the result is the same for any number. None is 1 unless within
         :func:`joblib.parallel_config`, -1 all cores.
+    rows_per_group : int or "auto", default="auto"
+        Not used: with ``groups`` these are counted, not their rows.
     random_state : int, RandomState instance or None, default=None
         None draws noise from the operating system. Anything else makes the result reproducible
         and not private: for tests and documentation.
@@ -39,9 +41,12 @@ class PrivateCount(PrivateEstimator):
     Attributes
     ----------
     count_ : int
-        The released number of rows, not negative. Rows with NaN or infinity are not counted.
+        The released number of rows, not negative; with ``groups`` that of groups. Rows with NaN or
+        infinity are not counted.
     noise_scale_ : float
         Standard deviation of the privacy noise.
+    rows_per_group_ : int
+        With ``groups`` only: as how many rows a group counts at most; 1 if all groups count alike.
     privacy_report_ : PrivacyReport
         The bill and the guarantee.
     n_features_in_ : int
@@ -69,10 +74,20 @@ class PrivateCount(PrivateEstimator):
 
     _parameter_constraints: dict = PrivateEstimator._row_constraints
 
-    def __init__(self, *, epsilon=1.0, delta=1e-6, n_jobs=None, random_state=None, ledger=None):
+    def __init__(
+        self,
+        *,
+        epsilon=1.0,
+        delta=1e-6,
+        n_jobs=None,
+        rows_per_group="auto",
+        random_state=None,
+        ledger=None,
+    ):
         self.epsilon = epsilon
         self.delta = delta
         self.n_jobs = n_jobs
+        self.rows_per_group = rows_per_group
         self.random_state = random_state
         self.ledger = ledger
 
@@ -85,7 +100,7 @@ class PrivateCount(PrivateEstimator):
 
     def _release(self, rows, curator):
         noise = ColumnNoise(curator)
-        exact = np.array([count_rows(rows)])
+        exact = np.atleast_1d(count_rows(rows))
         release = noise.release(exact, share=curator.remaining, label="row count")
         return {
             "count_": max(int(release.value[0]), 0),

@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from skdp._compat import Interval, StrOptions
 from skdp._estimator import PrivateEstimator
 from skdp.accounting import Budget
+from skdp.chunks._persons import means_of
 from skdp.contracts import Core
 from skdp.denoising._parameter import DENOISER, check_denoiser, with_denoiser
 from skdp.denoising._vector import VectorMixin
@@ -16,6 +17,7 @@ from skdp.friendly import DistancePredicate
 from skdp.friendly._distance import bounds_distance
 from skdp.location._bounded_moments import (
     BoundedColumns,
+    bounded_rule,
     check_bounds,
     moment_plan,
     release_columns,
@@ -30,9 +32,11 @@ from skdp.location._friendly import (
 )
 from skdp.location._mean import mean_plan, private_mean
 from skdp.location._public import column_vector
-from skdp.location._release import MeanRelease
 
 __all__ = ["PrivateMean"]
+
+CLEAR, ALIKE = 2.0, 0.05  # standard deviations of noise, and what of a mean is next to nothing
+WIDE = "the interval of a mean is wider than the rows are spread: too few rows for this epsilon"
 
 
 class PrivateMean(VectorMixin, CentringMixin, PrivateEstimator):
@@ -85,6 +89,13 @@ class PrivateMean(VectorMixin, CentringMixin, PrivateEstimator):
     n_jobs : int, default=None
         Threads that share the rows; the result is the same for any number. None is 1 unless within
         :func:`joblib.parallel_config`, -1 all cores.
+    rows_per_group : int or "auto", default="auto"
+        A public number of rows, for fits with ``groups``: a group with more rows counts as so many
+        of them, all with less weight. 1 counts all groups alike, the largest size all rows. "auto"
+        finds a number privately that balances noise and the rows that lose weight; with ``delta=0``
+        it is 1. Not used without ``groups``.
+        The mean is that of the means of the groups, with these weights, or with ``bounds`` of the
+        rows; ``method="friendly"`` counts all groups alike.
     random_state : int, RandomState instance or None, default=None
         None draws noise from the operating system. Anything else makes the result reproducible
         and not private: for tests and documentation.
@@ -102,6 +113,10 @@ class PrivateMean(VectorMixin, CentringMixin, PrivateEstimator):
     noise_scale_ : ndarray of shape (n_features,)
         Standard deviation of the privacy noise in ``released_location_``; infinite where the rows
         were too few to find anything.
+    sampling_noise_scale_ : ndarray of shape (n_features,)
+        Upper estimate of the standard deviation of the noise and of the sampling error together, if
+        the rows are drawn from a population. Infinite with ``method="friendly"``, which releases
+        nothing that tells how far the rows are spread.
     clipping_bound_ : ndarray of shape (2, n_features)
         Released estimates of how far clipping has moved the mean, at most as a rule: how far the
         mean of the rows may lie below ``released_location_``, and how far above. Infinite where
@@ -110,6 +125,8 @@ class PrivateMean(VectorMixin, CentringMixin, PrivateEstimator):
         nothing and takes the mean of the core.
     bounds_, moments_, moments_covariance_ : ndarrays
         With ``bounds`` only: the bounds, and what was released, see :class:`skdp.columns.Moments`.
+    rows_per_group_ : int
+        With ``groups`` only: as how many rows a group counts at most; 1 if all groups count alike.
     privacy_report_ : PrivacyReport
         The bill and the guarantee.
     n_features_in_ : int
@@ -175,6 +192,7 @@ class PrivateMean(VectorMixin, CentringMixin, PrivateEstimator):
         scale="auto",
         denoiser=None,
         n_jobs=None,
+        rows_per_group="auto",
         random_state=None,
         ledger=None,
     ):
@@ -189,8 +207,17 @@ class PrivateMean(VectorMixin, CentringMixin, PrivateEstimator):
         self.scale = scale
         self.denoiser = denoiser
         self.n_jobs = n_jobs
+        self.rows_per_group = rows_per_group
         self.random_state = random_state
         self.ledger = ledger
+
+    _weighs_groups = property(lambda self: self.method == "auto")
+
+    def _group_rule(self, n_features):
+        return super()._group_rule(n_features) if self.bounds is None else bounded_rule(n_features)
+
+    def _rows_of_groups(self, rows, cap, coins):
+        return means_of(rows, cap, coins) if self.bounds is None else rows
 
     def plan(self):
         """Return the :class:`skdp.accounting.Plan` of a fit: what it may release, at what price."""
@@ -214,7 +241,7 @@ class PrivateMean(VectorMixin, CentringMixin, PrivateEstimator):
         more = {}
         if self.bounds is not None:
             columns = release_columns(rows, curator, self.bounds, 1)
-            mean = MeanRelease(*columns.mean(), np.zeros((2, rows.n_features)), columns.n_rows[0])
+            mean = columns.mean_release()
             more = columns.attributes()
         elif self._on_core():
             mean = core_location(rows, curator, core=self.ledger.certificate)
@@ -232,11 +259,16 @@ class PrivateMean(VectorMixin, CentringMixin, PrivateEstimator):
                 scale=column_vector("scale", self.scale, rows.n_features) if scaled else self.scale,
             )
         value, risk = self._denoised(mean.location, mean.noise_scale)
+        if mean.deviation is not None:
+            far = CLEAR * mean.noise_scale + np.max(mean.clipping_bound, axis=0)
+            apart = far > np.maximum(mean.deviation, ALIKE * np.abs(mean.location))
+            curator.doubt(WIDE, columns=np.isfinite(far) & apart)
         return {
             "location_": value,
             "released_location_": mean.location,
             "sure_": risk,
             "noise_scale_": mean.noise_scale,
+            "sampling_noise_scale_": mean.sampling_noise_scale,
             "clipping_bound_": mean.clipping_bound,
             **more,
         }
@@ -293,17 +325,19 @@ class PrivateMean(VectorMixin, CentringMixin, PrivateEstimator):
         if self._diameter() is not None:
             DistancePredicate(self._diameter())
 
-    def interval(self, confidence=0.95, *, simultaneous=False, clipping=True):
+    def interval(self, confidence=0.95, *, simultaneous=False, clipping=True, sampling=False):
         """Return intervals for the mean of these rows, with bounds: clipped to the bounds.
+
+        With ``sampling`` they are for the mean of the population that the rows were drawn from.
 
         With ``bounds`` they hold for any number of rows, lie between the bounds, and need not lie
         evenly around the mean. Without, they lie around ``released_location_``: a denoised value is
         no middle of an interval. They account for the privacy noise, whose law is known exactly,
         and for clipping, which may reach further to one side than to the other; they are infinite
-        where nothing is known. They cover the mean of this table, not the mean of a population
-        behind it. Rows that are too few to be seen and far away may escape them: with fewer than
-        some 3000 sqrt(n_features) / epsilon rows, columns that are mostly zeros do so, and above
-        too those with a heavy tail (user guide "Means of real columns"); ``bounds`` cure that.
+        where nothing is known. Rows that are too few to be seen and far away may escape them: with
+        fewer than some 3000 sqrt(n_features) / epsilon rows, columns that are mostly zeros do so,
+        and above too those with a heavy tail (user guide "Means of real columns"); ``bounds`` cure
+        that.
 
         Parameters
         ----------
@@ -315,6 +349,13 @@ class PrivateMean(VectorMixin, CentringMixin, PrivateEstimator):
             Widen the intervals by ``clipping_bound_``. That is more than is needed where the rows
             lie evenly around their mean, above all with many columns; False covers the mean of the
             clipped rows, as a rate among which nothing but zeros stands out.
+        sampling : bool, default=False
+            Whether they are to cover the mean of the population, of which the rows are independent
+            draws. The sampling error is bounded by released values, so they are wider than need be:
+            with ``bounds`` by the variance of a 0/1 column of that mean, which is exact for rates
+            (Wilson's interval, with the noise); without, by the sum of squared distances that the
+            released histograms allow, a tenth to a half too much for a column by itself, up to
+            sqrt(n_features) times the error for columns that are found together.
 
         Returns
         -------
@@ -323,8 +364,8 @@ class PrivateMean(VectorMixin, CentringMixin, PrivateEstimator):
         check_is_fitted(self)
         columns = BoundedColumns.of(self)
         if columns is not None:
-            return columns.mean_interval(confidence, simultaneous=simultaneous)
-        half = self._half_width(confidence, simultaneous)
+            return columns.mean_interval(confidence, simultaneous=simultaneous, sampling=sampling)
+        half = self._half_width(confidence, simultaneous, sampling)
         below, above = self.clipping_bound_ if clipping else np.zeros((2, len(half)))
         return self.released_location_ - half - below, self.released_location_ + half + above
 

@@ -2,7 +2,10 @@
 
 import math
 
+import numpy as np
+
 from skdp._estimator import PrivateEstimator
+from skdp._groups import GroupRule
 from skdp.columns import bounded_sums
 from skdp.denoising._vector import VectorMixin
 from skdp.location._bounded_moments import check_bounds
@@ -31,6 +34,12 @@ class PrivateSum(VectorMixin, PrivateEstimator):
     n_jobs : int, default=None
         Threads that share the rows; the result is the same for any number. None is 1 unless within
         :func:`joblib.parallel_config`, -1 all cores.
+    rows_per_group : int or "auto", default="auto"
+        A public number of rows, for fits with ``groups``: a group with more rows counts as so many
+        of them, all with less weight. 1 counts all groups alike, the largest size all rows. "auto"
+        finds a number privately that balances noise and the rows that lose weight; with ``delta=0``
+        it is 1. Not used without ``groups``.
+        The sum is one of rows: a group with more of them adds so many times the mean of its rows.
     random_state : int, RandomState instance or None, default=None
         None draws noise from the operating system. Anything else makes the result reproducible
         and not private: for tests and documentation.
@@ -40,9 +49,12 @@ class PrivateSum(VectorMixin, PrivateEstimator):
     Attributes
     ----------
     sum_ : ndarray of shape (n_features,)
-        The released sums. Always finite.
+        The released sums. Always finite. With ``groups`` those of rows that count as
+        ``rows_per_group_`` allows.
     noise_scale_ : ndarray of shape (n_features,)
         Standard deviation of the privacy noise in ``sum_``.
+    rows_per_group_ : int
+        With ``groups`` only: as how many rows a group counts at most; 1 if all groups count alike.
     privacy_report_ : PrivacyReport
         The bill and the guarantee.
     n_features_in_ : int
@@ -76,14 +88,27 @@ class PrivateSum(VectorMixin, PrivateEstimator):
         "bounds": ["array-like"],
     }
     _vector = "sum_"
+    _weighs_groups = True
+
+    def _group_rule(self, n_features):
+        return GroupRule(noise=0.6 * math.sqrt(n_features), least=10.0)
 
     def __init__(
-        self, bounds, *, epsilon=1.0, delta=1e-6, n_jobs=None, random_state=None, ledger=None
+        self,
+        bounds,
+        *,
+        epsilon=1.0,
+        delta=1e-6,
+        n_jobs=None,
+        rows_per_group="auto",
+        random_state=None,
+        ledger=None,
     ):
         self.bounds = bounds
         self.epsilon = epsilon
         self.delta = delta
         self.n_jobs = n_jobs
+        self.rows_per_group = rows_per_group
         self.random_state = random_state
         self.ledger = ledger
 
@@ -99,7 +124,8 @@ class PrivateSum(VectorMixin, PrivateEstimator):
         sums, scale, law = bounded_sums(
             rows, curator, low=low, high=high, share=curator.remaining, label="sums"
         )
-        return {"sum_": sums, "noise_scale_": scale * (math.sqrt(2) if law == "laplace" else 1)}
+        noise = scale * (math.sqrt(2) if law == "laplace" else 1)
+        return {"sum_": np.nan_to_num(sums * rows.cap), "noise_scale_": noise * rows.cap}
 
     def interval(self, confidence=0.95, *, simultaneous=False):
         """Return intervals for the sums of these rows clipped to the bounds, column by column.

@@ -3,6 +3,7 @@
 from numbers import Real
 
 from skdp._compat import Interval
+from skdp.chunks._persons import means_of
 from skdp.location._location import SLACK, Location
 from skdp.sensitivity import TrimmedMean
 
@@ -40,6 +41,9 @@ class PrivateTrimmedMean(Location):
     n_jobs : int, default=None
         Threads that share the rows; the result is the same for any number. None is 1 unless within
         :func:`joblib.parallel_config`, -1 all cores.
+    rows_per_group : int or "auto", default="auto"
+        Not used: with ``groups`` the trimmed mean is that of the means of the groups, which all
+        count alike.
     random_state : int, RandomState instance or None, default=None
         None draws noise from the operating system. Anything else makes the result reproducible
         and not private: for tests and documentation.
@@ -57,6 +61,12 @@ class PrivateTrimmedMean(Location):
     noise_scale_ : ndarray of shape (n_features,)
         Standard deviation of the privacy noise in ``released_location_``; infinite where the rows
         were too few to find anything.
+    rows_per_group_ : int
+        With ``groups`` only: as how many rows a group counts at most; 1 if all groups count alike.
+    sampling_noise_scale_ : ndarray of shape (n_features,)
+        Upper estimate of the standard deviation of the noise and of the sampling error together, if
+        the rows are drawn from a population; infinite if ``sensitivity`` and ``center``
+        were given, as no number of rows is released then.
     privacy_report_ : PrivacyReport
         The bill and the guarantee.
     n_features_in_ : int
@@ -102,6 +112,7 @@ class PrivateTrimmedMean(Location):
         center=None,
         denoiser=None,
         n_jobs=None,
+        rows_per_group="auto",
         random_state=None,
         ledger=None,
     ):
@@ -112,8 +123,12 @@ class PrivateTrimmedMean(Location):
         self.center = center
         self.denoiser = denoiser
         self.n_jobs = n_jobs
+        self.rows_per_group = rows_per_group
         self.random_state = random_state
         self.ledger = ledger
+
+    def _rows_of_groups(self, rows, cap, coins):
+        return means_of(rows, cap, coins)
 
     def _statistics(self):
         return [TrimmedMean(self.alpha) if self.alpha else "mean"]

@@ -41,6 +41,12 @@ class PrivateVariance(VectorMixin, ColumnEstimator):
     n_jobs : int, default=None
         Threads that share the rows; the result is the same for any number. None is 1 unless within
         :func:`joblib.parallel_config`, -1 all cores.
+    rows_per_group : int or "auto", default="auto"
+        A public number of rows, for fits with ``groups``: a group with more rows counts as so many
+        of them, all with less weight. 1 counts all groups alike, the largest size all rows. "auto"
+        finds a number privately that balances noise and the rows that lose weight; with ``delta=0``
+        it is 1. Not used without ``groups``, nor without
+        ``bounds``: then one row of every group is read, drawn at random.
     random_state : int, RandomState instance or None, default=None
         None draws noise from the operating system. Anything else makes the result reproducible
         and not private: for tests and documentation.
@@ -63,6 +69,9 @@ class PrivateVariance(VectorMixin, ColumnEstimator):
     noise_scale_ : ndarray of shape (n_features,)
         Standard deviation of the privacy noise in ``released_var_``; infinite where the rows were
         too few.
+    sampling_noise_scale_ : ndarray of shape (n_features,)
+        Upper estimate of the standard deviation of the noise and of the sampling error together, if
+        the rows are drawn from a population. Not with ``bounds``.
     clipping_bound_ : ndarray of shape (n_features,)
         Released estimate of the most that the bounded variance lacks of the variance of the rows:
         what far rows are worth beyond the sensitivity, and what rows that nobody can see may hold.
@@ -70,6 +79,8 @@ class PrivateVariance(VectorMixin, ColumnEstimator):
         ``bounds``, which the caller vouches for.
     bounds_, moments_, moments_covariance_ : ndarrays
         With ``bounds`` only: the bounds, and what was released, see :class:`skdp.columns.Moments`.
+    rows_per_group_ : int
+        With ``groups`` only: as how many rows a group counts at most; 1 if all groups count alike.
     privacy_report_ : PrivacyReport
         The bill and the guarantee.
     n_features_in_ : int
@@ -115,6 +126,7 @@ class PrivateVariance(VectorMixin, ColumnEstimator):
         center=None,
         denoiser=None,
         n_jobs=None,
+        rows_per_group="auto",
         random_state=None,
         ledger=None,
     ):
@@ -125,6 +137,7 @@ class PrivateVariance(VectorMixin, ColumnEstimator):
         self.center = center
         self.denoiser = denoiser
         self.n_jobs = n_jobs
+        self.rows_per_group = rows_per_group
         self.random_state = random_state
         self.ledger = ledger
 
@@ -169,15 +182,26 @@ class PrivateVariance(VectorMixin, ColumnEstimator):
             fitted["clipping_bound_"] = np.where(told, bound, math.inf)
         return fitted
 
-    def interval(self, confidence=0.95, *, simultaneous=False):
+    def _drawn(self, fitted, sd, place, n):
+        """Return noise and sampling together.
+
+        Squared distances from the mean are clipped at n sensitivities, so their variance is at most
+        ``variance * n sensitivity``, and that of their mean ``variance * sensitivity``.
+        """
+        if place is None:
+            return np.full(len(sd), math.inf)
+        upper = np.maximum(fitted["released_var_"], 0.0) + sd
+        return np.hypot(sd, np.sqrt(upper) * np.sqrt(place.sensitivity))
+
+    def interval(self, confidence=0.95, *, simultaneous=False, sampling=False):
         """Return intervals for the variance of the rows, column by column.
 
         They lie around ``released_var_``: a denoised value is no middle of an interval. They
         account for the privacy noise, whose law is known exactly, and above for
         ``clipping_bound_``: the bounded variance is never more than the variance. They cover the
-        variance of this table, with 1/n, not that of a population behind it. With ``bounds`` it is
-        that of the rows clipped to them; intervals then hold for any number of rows, and need not
-        lie evenly.
+        variance of this table, with 1/n, or that of the population. With ``bounds`` it is that of
+        the rows clipped to them; intervals then hold for any number of rows, and need not lie
+        evenly.
 
         Parameters
         ----------
@@ -185,6 +209,10 @@ class PrivateVariance(VectorMixin, ColumnEstimator):
             Probability with which an interval covers.
         simultaneous : bool, default=False
             Whether all intervals together shall cover with this probability.
+        sampling : bool, default=False
+            Whether they are to cover the variance of the population that the rows were drawn from.
+            The sampling error is bounded by the largest square that counts, and by the variance:
+            more than it is, unless the rows lie near their mean or at the ends.
 
         Returns
         -------
@@ -194,8 +222,10 @@ class PrivateVariance(VectorMixin, ColumnEstimator):
         check_is_fitted(self)
         columns = BoundedColumns.of(self)
         if columns is not None:
-            return columns.variance_interval(confidence, simultaneous=simultaneous)
-        half = self._half_width(confidence, simultaneous)
+            return columns.variance_interval(
+                confidence, simultaneous=simultaneous, sampling=sampling
+            )
+        half = self._half_width(confidence, simultaneous, sampling)
         lower = self.released_var_ - half
         upper = self.released_var_ + half + self.clipping_bound_
         return np.maximum(lower, 0.0), np.maximum(upper, 0.0)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-__all__ = ["bounds_vectors", "column_vector"]
+__all__ = ["bounds_vectors", "column_vector", "range_vectors"]
 
 NOT_PAIRS = "Not a pair for every column: pass ([low, low, ...], [high, high, ...])."
 
@@ -84,3 +84,23 @@ def bounds_vectors(bounds, n_features):
             f"2**1000 apart. {NOT_PAIRS} Leave bounds out to have the entries found privately."
         )
     return low, high
+
+
+def range_vectors(name, ends, n_features):
+    """Return a public range of features, or of a target, as :func:`bounds_vectors` does.
+
+    Raises
+    ------
+    ValueError
+        With the name of the parameter.
+    """
+    try:
+        return bounds_vectors(ends, n_features)
+    except ValueError as error:
+        told = str(error).replace("bounds", name)
+    if name == "target_range":
+        told = (
+            "target_range must be a pair (low, high) of finite numbers with low below high, and "
+            "less than 2**1000 apart. Leave it out to have the place of y found privately."
+        )
+    raise ValueError(told)

@@ -1,9 +1,12 @@
 """What the estimators of quantiles have in common: by ranks, bounded, or by a choice."""
 
+import math
+
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from skdp._compat import StrOptions
+from skdp._groups import GroupRule
 from skdp._pieces import transforms_pieces
 from skdp.accounting import Plan
 from skdp.denoising._vector import fitted_law
@@ -16,7 +19,12 @@ from skdp.location._rank_release import rank_plan_steps, release_quantiles
 from skdp.scales._noise_level import level_of_each
 from skdp.sensitivity import Quantile
 
-__all__ = ["QuantileEstimator"]
+__all__ = ["QuantileEstimator", "rank_rule"]
+
+
+def rank_rule(n_features):
+    """Return the GroupRule of quantiles, for those in the middle of columns."""
+    return GroupRule(noise=3.0 * math.sqrt(n_features), least=60.0)
 
 
 @transforms_pieces
@@ -28,7 +36,11 @@ class QuantileEstimator(Location):
         "bounds": ["array-like", None],
         "method": [StrOptions({"ranks", "bounded", "exponential"})],
     }
+    _weighs_groups = property(lambda self: self.method != "bounded")
     _reaches = False
+
+    def _group_rule(self, n_features):
+        return rank_rule(n_features)
 
     def _levels(self):
         """Return the quantiles as an array of shape () or (n_q,)."""
@@ -141,8 +153,11 @@ class QuantileEstimator(Location):
         values, sd = zip(*found, strict=True)
         return np.array(values), np.array(sd)
 
-    def interval(self, confidence=0.95, *, simultaneous=False):
-        """Return intervals for the quantiles of the rows of this table, not of a population.
+    def _drawn(self, fitted, sd, place, n):
+        return super()._drawn(fitted, sd, place, n) if self._is_vector() else None
+
+    def interval(self, confidence=0.95, *, simultaneous=False, sampling=False):
+        """Return intervals for the quantiles of the rows, or of the population behind them.
 
         By ``method="ranks"`` the ends are points whose noisy ranks are clear of the quantile: it
         lies above the lower one, and not above the upper one. A value that many rows share is
@@ -157,6 +172,11 @@ class QuantileEstimator(Location):
             Probability with which an interval covers.
         simultaneous : bool, default=False
             Whether all intervals together shall cover with this probability.
+        sampling : bool, default=False
+            Whether they are to cover the quantiles of the population that the rows were drawn from.
+            By ``method="ranks"`` nothing is assumed of it: of n rows a binomial number is below its
+            quantile, of the variance n q (1 - q), which adds to that of a noisy rank. With
+            ``method="bounded"`` see :meth:`PrivateTrimmedMean.interval`.
 
         Returns
         -------
@@ -169,19 +189,19 @@ class QuantileEstimator(Location):
         """
         check_is_fitted(self)
         if hasattr(self, "rank_curves_"):
-            return self._rank_interval(confidence, simultaneous)
+            return self._rank_interval(confidence, simultaneous, sampling)
         if self.method == "exponential":
             raise ValueError(
                 'method="exponential" has no interval: its noise is not of a known law around the '
                 'quantile. Use method="ranks", or noise_scale_ as a hint.'
             )
-        return super().interval(confidence, simultaneous=simultaneous)
+        return super().interval(confidence, simultaneous=simultaneous, sampling=sampling)
 
-    def _rank_interval(self, confidence, simultaneous):
+    def _rank_interval(self, confidence, simultaneous, sampling):
         value = self.location_
         confidence = level_of_each(confidence, value.size if simultaneous else 1)
         table = np.atleast_2d(value)
-        ends = self.rank_curves_.interval(table, confidence, fitted_law(self))
+        ends = self.rank_curves_.interval(table, confidence, fitted_law(self), sampling)
         return tuple(end.reshape(value.shape) for end in ends)
 
     def _check_vector(self):

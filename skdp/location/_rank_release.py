@@ -34,13 +34,20 @@ class RankCurves:
     excess: list
     sd: list
 
-    def interval(self, value, confidence, law):
-        """Return the nearest points around values (n_q, d) that are clear of the quantiles."""
+    def interval(self, value, confidence, law, sampling=False):
+        """Return the nearest points around values (n_q, d) that are clear of the quantiles.
+
+        With ``sampling`` of those of the population: q n of n draws are expected below its
+        quantile, and their number has the variance n q (1 - q). The ranks of the ends are 0 and n.
+        """
         z = two_sided(confidence, law)
         low, high = np.empty_like(value), np.empty_like(value)
         for i, j in np.ndindex(value.shape):
-            ranks = self.excess[j][i], self.sd[j][i]
-            low[i, j], high[i, j] = limits(self.points[j], *ranks, value[i, j], z)
+            excess, sd = self.excess[j][i], self.sd[j][i]
+            if sampling and len(excess):
+                n = max(excess[-1] - excess[0], 1.0)
+                sd = np.sqrt(np.square(sd) + n * self.q[i] * (1 - self.q[i]))
+            low[i, j], high[i, j] = limits(self.points[j], excess, sd, value[i, j], z)
         return low, high
 
 

@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 from scipy.special import ndtri
 
-from skdp.chunks import map_merge
+from skdp.chunks import weighed_sum
 from skdp.chunks._strips import strips
 from skdp.columns._cells import OctaveCells, magnitude_cells
 from skdp.columns._evidence import WIDTHS, stands_out
@@ -207,7 +207,7 @@ def release_reach(rows, noise, *, center, unit, n_rows, share, label):
                 of_column += np.bincount(cells, minlength=EDGES.size)
         return counts
 
-    counts = map_merge(rows, statistic, np.add)
+    counts = weighed_sum(rows, statistic)
     release = noise.spread(counts, columns=d, share=share, label=label)
     law = release.scale, noise.law
     return [Reach(c, *law, n_rows, u) for c, u in zip(release.value, unit, strict=True)]

@@ -24,12 +24,22 @@ class MeanRelease:
         lie below ``location``, and above.
     n_rows : float or None
         Released number of rows, None where it was divided by another count.
+    deviation : ndarray of shape (d,) or None
+        Upper bounds of the standard deviations of the columns, None where nothing tells.
     """
 
     location: np.ndarray
     noise_scale: np.ndarray
     clipping_bound: np.ndarray
     n_rows: float = None
+    deviation: np.ndarray = None
+
+    @property
+    def sampling_noise_scale(self):
+        """Standard deviations of noise and sampling together, at most (d,); infinite if unknown."""
+        if self.deviation is None or not self.n_rows:
+            return np.full(len(self.location), math.inf)
+        return np.hypot(self.noise_scale, self.deviation / math.sqrt(self.n_rows))
 
     @classmethod
     def unknown(cls, location, n_rows=None):

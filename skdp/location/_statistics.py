@@ -50,6 +50,12 @@ class PrivateMedian(QuantileEstimator):
     n_jobs : int, default=None
         Threads that share the rows; the result is the same for any number. None is 1 unless within
         :func:`joblib.parallel_config`, -1 all cores.
+    rows_per_group : int or "auto", default="auto"
+        A public number of rows, for fits with ``groups``: a group with more rows counts as so many
+        of them, all with less weight. 1 counts all groups alike, the largest size all rows. "auto"
+        finds a number privately that balances noise and the rows that lose weight; with ``delta=0``
+        it is 1. Not used without ``groups``.
+        With ``method="bounded"`` one row of every group is read, drawn at random.
     random_state : int, RandomState instance or None, default=None
         None draws noise from the operating system. Anything else makes the result reproducible
         and not private: for tests and documentation.
@@ -72,6 +78,8 @@ class PrivateMedian(QuantileEstimator):
     rank_curves_ : RankCurves
         By ``method="ranks"``: every point whose rank was released, and how far it is from the
         quantiles in rank, which is what :meth:`interval` reads.
+    rows_per_group_ : int
+        With ``groups`` only: as how many rows a group counts at most; 1 if all groups count alike.
     privacy_report_ : PrivacyReport
         The bill and the guarantee.
     n_features_in_ : int
@@ -123,6 +131,7 @@ class PrivateMedian(QuantileEstimator):
         method="ranks",
         denoiser=None,
         n_jobs=None,
+        rows_per_group="auto",
         random_state=None,
         ledger=None,
     ):
@@ -134,6 +143,7 @@ class PrivateMedian(QuantileEstimator):
         self.method = method
         self.denoiser = denoiser
         self.n_jobs = n_jobs
+        self.rows_per_group = rows_per_group
         self.random_state = random_state
         self.ledger = ledger
 
@@ -177,6 +187,12 @@ class PrivateQuantile(QuantileEstimator):
     n_jobs : int, default=None
         Threads that share the rows; the result is the same for any number. None is 1 unless within
         :func:`joblib.parallel_config`, -1 all cores.
+    rows_per_group : int or "auto", default="auto"
+        A public number of rows, for fits with ``groups``: a group with more rows counts as so many
+        of them, all with less weight. 1 counts all groups alike, the largest size all rows. "auto"
+        finds a number privately that balances noise and the rows that lose weight; with ``delta=0``
+        it is 1. Not used without ``groups``.
+        With ``method="bounded"`` one row of every group is read, drawn at random.
     random_state : int, RandomState instance or None, default=None
         None draws noise from the operating system. Anything else makes the result reproducible
         and not private: for tests and documentation.
@@ -199,6 +215,8 @@ class PrivateQuantile(QuantileEstimator):
     rank_curves_ : RankCurves
         By ``method="ranks"``: every point whose rank was released, and how far it is from the
         quantiles in rank, which is what :meth:`interval` reads.
+    rows_per_group_ : int
+        With ``groups`` only: as how many rows a group counts at most; 1 if all groups count alike.
     privacy_report_ : PrivacyReport
         The bill and the guarantee.
     n_features_in_ : int
@@ -244,6 +262,7 @@ class PrivateQuantile(QuantileEstimator):
         method="ranks",
         denoiser=None,
         n_jobs=None,
+        rows_per_group="auto",
         random_state=None,
         ledger=None,
     ):
@@ -256,6 +275,7 @@ class PrivateQuantile(QuantileEstimator):
         self.method = method
         self.denoiser = denoiser
         self.n_jobs = n_jobs
+        self.rows_per_group = rows_per_group
         self.random_state = random_state
         self.ledger = ledger
 

@@ -7,6 +7,7 @@ from numbers import Integral
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from skdp._public import public_seed
 from skdp.denoising._intervals import coordinate_interval
 from skdp.marginals._display import MarginalDisplay
 from skdp.marginals._frames import tidy_frame, wants_frame
@@ -14,6 +15,8 @@ from skdp.marginals._layout import by_shape, set_numbers
 from skdp.marginals._noise_scale import noise_scale
 from skdp.marginals._postprocess import has_small_domain, nearest_joint
 from skdp.marginals._residuals import table_of, tables_of
+from skdp.marginals._synthetic import table_of_codes
+from skdp.marginals.synthesis import NoisyTables, PublicUniforms, sample_codes
 
 __all__ = ["CountEstimate", "MarginalAnswers"]
 
@@ -199,43 +202,60 @@ class MarginalAnswers:
         ends = coordinate_interval(raw, sd, confidence, simultaneous=simultaneous)
         return tuple(np.maximum(end, 0.0) for end in ends)
 
-    def sample(self, n_rows=None):
-        """Return synthetic rows with the released distribution.
+    def sample(self, n_rows=None, *, random_state=None, as_frame="auto"):
+        """Return synthetic rows, in the form of X, whose tables are near to the released ones.
 
         Parameters
         ----------
         n_rows : int, default=None
             None is the estimated number of rows.
+        random_state : int, RandomState instance or None, default=None
+            Of the rows, not of the noise: it is public. Every call with the same number returns
+            the same rows, and None is one such number.
+        as_frame : bool or "auto", default="auto"
+            As of :meth:`marginal`.
 
         Returns
         -------
         rows : DataFrame, or ndarray of shape (n_rows, n_columns)
-            Levels as they are called in tables; a frame in the cases of :meth:`marginal`.
+            The columns of the domain in the order and of the types of X. Values where levels are
+            values; "other" for other texts; None or NaN for missing entries, and for other ones
+            among numbers; numbers inside their bins.
 
         Raises
         ------
         ValueError
-            If the domain has more than 4096 combinations of levels.
+            If ``n_rows`` is no number of rows.
 
         Notes
         -----
-        Rows are those of ``joint_``, or, where post-processing has made no table of all columns, of
-        the distribution whose tables are nearest to the released ones. No chance is involved: every
-        cell has its expected number of rows to within one, and every call returns the same rows.
-        Only tables of the workload are told by the release; what the rows say of other combinations
-        is an extrapolation.
+        Rows answer only what their tables hold: what they say of combinations of columns that are
+        together in no table is an extrapolation, and tables with more noise than counts say little.
+
+        Domains of at most 4096 combinations of levels: rows are those of ``joint_``, or, where
+        post-processing has made no table of all columns, of the distribution whose tables are
+        nearest to the released ones. No chance is involved: every cell has its expected number of
+        rows to within one.
+
+        Larger domains: columns are drawn one after the other, each by a multinomial logit given
+        those before it, whose tables with them are the released ones as far as these are above
+        their noise, and whose entropy is the largest. Draws are balanced, so that tables of the
+        rows are nearer to their expectation than those of independent rows.
+
+        **Values**: numbers in a bin of ``domain="auto"`` have the law that the search for bins has
+        released, of the finer cells that it counted; those in public :class:`Bins` a uniform one,
+        and an open bin is as wide as the bin beside it. Whole numbers stay whole. Inside their bins
+        numbers of one column tell nothing of those of others.
+
+        **Privacy**: post-processing of what was released; free.
         """
         check_is_fitted(self)
         n_rows = max(round(self.n_rows_), 0) if n_rows is None else n_rows
         if not isinstance(n_rows, Integral) or n_rows < 0:
             raise ValueError("n_rows must be an integer, not negative.")
-        codes = systematic_rows(self._joint(), n_rows)
-        labels = [self._labels(place)[column] for place, column in enumerate(codes.T)]
-        library = self._library("auto")
-        if library is None:
-            return np.column_stack(labels)
-        names = [str(name) for name in self.domain_.names]
-        return tidy_frame(dict(zip(names, labels, strict=True)), library)
+        seed = public_seed(random_state)
+        codes = self._codes(int(n_rows), seed)
+        return table_of_codes(self.domain_, codes, self._library(as_frame), seed=seed)
 
     def plot(self, columns, ax=None, **plot_params):
         """Plot the table of one column or two: bars or a map.
@@ -280,15 +300,17 @@ class MarginalAnswers:
         numbers = [self.domain_.level(place, w) for w in (wanted if several else [wanted])]
         return sorted(set(numbers))
 
+    def _codes(self, n_rows, seed):
+        """Return level numbers, an array of int of shape (n_rows, n_columns)."""
+        if self.joint_.size or has_small_domain(self.measurement_.layout):
+            return systematic_rows(self._joint(), n_rows)
+        words = PublicUniforms("rows", seed)
+        return sample_codes(NoisyTables(self.measurement_), n_rows, words)
+
     def _joint(self):
         """Return a table of all columns with nonnegative cells, as near as can be to the tables."""
         if self.joint_.size:
             return self.joint_
-        if not has_small_domain(self.measurement_.layout):
-            raise ValueError(
-                "rows are made for domains of at most 4096 combinations of levels. Fit with fewer "
-                "columns, or fewer levels."
-            )
         return nearest_joint(self.measurement_, self.residuals_)
 
     def _library(self, as_frame):

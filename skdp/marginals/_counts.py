@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skdp.chunks import map_merge
+from skdp.chunks import weighed_sum
 from skdp.marginals._layout import largest_tables, set_keys
 from skdp.marginals._residuals import coordinates, integer_helmert, integer_residuals_of
 
@@ -55,32 +55,49 @@ def integer_residuals(rows, layout):
     return residuals_by_tables(rows, layout, tables)
 
 
-def valid_rows(block, levels):
-    """Return the rows of a block all of whose entries are codes, float."""
+def are_codes(block, levels):
+    """Return which rows of a block have codes in all of their entries."""
     block = np.asarray(block)
-    valid = ((block >= 0) & (block < np.array(levels)) & (block == np.floor(block))).all(axis=1)
-    return block if valid.all() else block[valid]
+    codes = (block >= 0) & (block < np.array(levels)) & (block == np.floor(block))
+    return np.ones(len(codes), dtype=bool) if codes.all() else codes.all(axis=1)
+
+
+@dataclass(frozen=True)
+class OfCodes:
+    """A statistic of the rows of codes among others, in one pass where they have weights.
+
+    ``sums(codes, weights)`` returns integers; ``weights`` is None for rows that count once.
+    """
+
+    levels: tuple
+    sums: object
+
+    def __call__(self, start, block):
+        """Return the sums of a block."""
+        return self.weighed(None, start, block)
+
+    def weighed(self, weights, start, block):
+        """Return the sums over the rows of a block, each times its weight."""
+        block, valid = np.asarray(block), are_codes(block, self.levels)
+        if not valid.all():
+            block, weights = block[valid], None if weights is None else weights[valid]
+        return self.sums(block, weights)
 
 
 def residuals_by_products(rows, layout):
     """Return the integer residuals from products of features."""
-    products = Products(layout)
-
-    def statistic(start, block):
-        return products.sums(valid_rows(block, layout.levels))
-
-    return map_merge(rows, statistic, np.add)
+    return weighed_sum(rows, OfCodes(layout.levels, Products(layout).sums))
 
 
 def residuals_by_tables(rows, layout, tables):
     """Return the integer residuals from counts of all cells of the largest tables."""
 
-    def statistic(start, block):
-        codes = valid_rows(block, layout.levels).T.astype(np.int64, order="C")
-        return np.concatenate([_counts(codes, shape, sets) for shape, sets in tables])
+    def sums(block, weights):
+        codes = block.T.astype(np.int64, order="C")
+        return np.concatenate([_counts(codes, shape, sets, weights) for shape, sets in tables])
 
-    counts = map_merge(rows, statistic, np.add)
-    sums, start = np.empty(layout.starts[-1], dtype=np.int64), 0
+    counts = weighed_sum(rows, OfCodes(layout.levels, sums))
+    sums, start = np.zeros_like(counts, shape=layout.starts[-1]), 0  # of the unit of the counts
     for shape, sets in tables:
         cells = counts[start : start + len(sets) * math.prod(shape)]
         start += cells.size
@@ -88,7 +105,7 @@ def residuals_by_tables(rows, layout, tables):
     return sums
 
 
-def _counts(codes, shape, sets):
+def _counts(codes, shape, sets, weights):
     """Return the flat tables of sets of one shape, one after the other."""
     size, strides = math.prod(shape), np.cumprod((1, *shape[:0:-1]))[::-1]
     tables = np.empty((len(sets), size), dtype=np.int64)
@@ -96,7 +113,7 @@ def _counts(codes, shape, sets):
         cell = np.zeros(codes.shape[1], dtype=np.int64)
         for stride, column in zip(strides, columns, strict=bool(shape)):
             cell += stride * codes[column]
-        table[:] = np.bincount(cell, minlength=size)
+        table[:] = np.bincount(cell, weights, minlength=size)
     return tables.ravel()
 
 
@@ -122,9 +139,9 @@ class Matrix:
     places: np.ndarray
     entries: np.ndarray
 
-    def sums(self, features):
-        """Return the coordinates from the features of some rows."""
-        left = features[self.left]
+    def sums(self, features, weights):
+        """Return the coordinates from the features of some rows, which may have weights."""
+        left = features[self.left] if weights is None else features[self.left] * weights
         if self.prefixes.shape[1]:
             prefix = np.multiply.reduce(features[self.prefixes], axis=1)
             left = (prefix[:, None] * left).reshape(-1, features.shape[1])
@@ -153,22 +170,25 @@ class Products:
         tops = np.sort(np.array(layout.levels) - 1)[::-1]
         self._largest = int(np.prod(tops[: len(layout.subsets) - 1], dtype=float))
 
-    def sums(self, codes):
-        """Return the sums over rows of codes, shape (n_rows, d), int64."""
+    def sums(self, codes, weights=None):
+        """Return the sums over rows of codes, shape (n_rows, d), int64; each times its weight."""
         total = np.zeros(self._layout.starts[-1], dtype=np.int64)
         for start in range(0, len(codes), STEP):
-            self._add(codes[start : start + STEP], total)
+            rows = slice(start, start + STEP)
+            self._add(codes[rows], None if weights is None else weights[rows], total)
         return total
 
-    def _add(self, codes, total):
+    def _add(self, codes, weights, total):
         # sums of n integers of this size are exact in any order: float32 to 2^24, float64 to 2^53
-        dtype = np.float32 if len(codes) * self._largest <= 2**24 else np.float64
+        most = len(codes) if weights is None else int(np.sum(weights, dtype=np.int64))
+        dtype = np.float32 if most * self._largest <= 2**24 else np.float64
         features = self._values(codes, dtype)
-        total[0] += len(codes)
-        ones = np.ones(len(codes), dtype=dtype)
+        total[0] += most
+        ones = np.ones(len(codes), dtype=dtype) if weights is None else weights.astype(dtype)
         total[1 : 1 + len(self._singles)] += (features @ ones).astype(np.int64)[self._singles]
+        weights = None if weights is None else ones
         for matrix in self._matrices:
-            total[matrix.places] += matrix.sums(features).astype(np.int64)
+            total[matrix.places] += matrix.sums(features, weights).astype(np.int64)
 
     def _values(self, codes, dtype):
         """Return the features, shape (n_features, n_rows)."""

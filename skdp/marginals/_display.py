@@ -5,13 +5,15 @@ from typing import Any
 
 import numpy as np
 
+from skdp._display import pyplot
+
 __all__ = ["MarginalDisplay"]
 
 MOST_NUMBERS = 150
 LUMINANCE = (0.299, 0.587, 0.114)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class MarginalDisplay:
     """Plot of the table of one or two columns.
 
@@ -95,7 +97,7 @@ class MarginalDisplay:
         display : MarginalDisplay
             With ``ax_``, ``figure_`` and ``im_``.
         """
-        import matplotlib.pyplot as plt
+        plt = pyplot()
 
         if self.table.ndim > 2:
             raise ValueError(

@@ -1,6 +1,6 @@
 """The columns that are read, their public levels, and the tables that are wanted of them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 from numbers import Integral
@@ -8,20 +8,30 @@ from numbers import Integral
 import numpy as np
 
 from skdp.marginals._layout import Layout, workload_layout
-from skdp.marginals._levels import MISSING, OTHER, Signs, read_levels
+from skdp.marginals._levels import AUTO, MISSING, OTHER, Signs, Unknown, read_levels
 
-__all__ = ["Domain", "Tables", "read_domain", "read_workload"]
+__all__ = ["Domain", "Tables", "is_auto", "read_domain", "read_workload"]
 
 LIGHTEST = 1e-12  # part of the largest weight
 
 
 @dataclass(frozen=True)
 class Domain:
-    """Columns with public levels: their names, their numbers in the table, and their levels."""
+    """Columns with levels: their names, their numbers in the table, their levels and types."""
 
     names: tuple
     columns: tuple
     kinds: tuple
+    types: tuple = ()
+
+    @property
+    def unknown(self):
+        """Places of the columns whose levels a fit finds."""
+        return [place for place, kind in enumerate(self.kinds) if isinstance(kind, Unknown)]
+
+    def with_kinds(self, kinds):
+        """Return the domain with other kinds of levels, by place."""
+        return replace(self, kinds=tuple(kinds.get(i, kind) for i, kind in enumerate(self.kinds)))
 
     @cached_property
     def labels(self):
@@ -73,7 +83,14 @@ class Domain:
         entry alone.
         """
         pairs = zip(self.kinds, columns, strict=True)
-        return np.column_stack([kind.codes(column) for kind, column in pairs]).astype(np.float64)
+        table = np.column_stack([kind.codes(column) for kind, column in pairs])
+        return table.astype(np.float64, copy=False)
+
+
+def is_auto(domain):
+    """Return whether a domain as a user writes it has levels that a fit shall buy."""
+    written = list(domain.values()) if isinstance(domain, dict) else [domain]
+    return any(isinstance(levels, str) and levels == AUTO for levels in written)
 
 
 def read_domain(domain, n_features, names=None):
@@ -95,14 +112,17 @@ def read_domain(domain, n_features, names=None):
     if domain is None:
         columns = tuple(range(n_features))
         return Domain(columns if names is None else tuple(names), columns, (Signs(),) * n_features)
+    if isinstance(domain, str) and domain == AUTO:
+        domain = {...: AUTO}
     if not isinstance(domain, dict) or not domain:
         raise ValueError(
-            "the domain must be a dict {column: levels} with one column at least. Got "
+            "the domain must be a dict {column: levels} with one column at least, or 'auto'. Got "
             f"{type(domain).__name__}."
         )
     position = {} if names is None else {str(name): i for i, name in enumerate(names)}
     if names is not None and len(position) < len(names):
         raise ValueError("X has two columns of one name. Rename them, or pass an array.")
+    domain = _written_out(domain, n_features, names, position)
     columns = []
     for key in domain:
         by_number = isinstance(key, Integral) and not isinstance(key, bool)
@@ -118,6 +138,16 @@ def read_domain(domain, n_features, names=None):
     named = [key if names is None or key in position else str(names[key]) for key in domain]
     kinds = tuple(read_levels(key, levels) for key, levels in domain.items())
     return Domain(tuple(named), tuple(columns), kinds)
+
+
+def _written_out(domain, n_features, names, position):
+    """Return the domain with all columns that it does not name in the place of ``...``."""
+    if ... not in domain or n_features is None:
+        return domain
+    named = {position.get(key, key) for key in domain}
+    others = [j if names is None else str(names[j]) for j in range(n_features) if j not in named]
+    rest = dict.fromkeys(others, domain[...])
+    return {key: levels for key, levels in domain.items() if key is not ...} | rest
 
 
 @dataclass(frozen=True)

@@ -1,176 +1,63 @@
-"""Tables of any kind, read column by column; and tidy frames out."""
+"""Tables of any kind as level numbers; and tidy frames out."""
 
-from dataclasses import dataclass
+from copy import copy
+from functools import partial
 
 import numpy as np
 from sklearn import get_config
 
-from skdp.chunks import map_merge
-from skdp.chunks._raw import Schema, TableError, library, schema_of
-from skdp.chunks._rows import MappedRows, Source, take
+from skdp.chunks import ArrayRows, map_merge
+from skdp.chunks._columns import ColumnBlock
+from skdp.chunks._labels import is_missing
+from skdp.chunks._rows import MappedRows, take
 
 __all__ = [
     "CodedRows",
-    "Columns",
-    "TableRows",
-    "read_columns",
-    "table_type",
+    "has_entries",
+    "require_levels",
+    "require_types",
+    "text_names",
     "tidy_frame",
     "wants_frame",
 ]
 
-OTHER = (
-    "a piece of the table has other columns than the first, or columns of another type: all must "
-    "have the same names, and numbers in the same columns."
-)
 PANDAS = (
     "frames need pandas. Install it with `pip install pandas`, or ask for an array: "
     "marginal(columns, as_frame=False)."
 )
 
 
-@dataclass(frozen=True)
-class Columns:
-    """The columns of a table.
-
-    Parameters
-    ----------
-    table : ndarray of shape (n_rows, n_features), or table of pandas, polars or Arrow
-    """
-
-    table: object
-
-    def __len__(self):
-        return len(self.table)
-
-    @property
-    def library(self):
-        """Name of the package of the table."""
-        return library(self.table)
-
-    def read(self, column):
-        """Return the entries of a column, by its number: float64 or object."""
-        if self.library == "pyarrow":
-            return _from_arrow(self.table.column(column), self.numeric(column))
-        if self.library == "polars":
-            return _from_polars(self.table.to_series(column))
-        if self.library == "pandas":
-            return _from_pandas(self.table.iloc[:, column])
-        return self.table[:, column].astype(np.float64 if self.numeric(column) else object)
-
-    def part(self, rows):
-        """Return a slice of rows of the table."""
-        return self.table.iloc[rows] if self.library == "pandas" else self.table[rows]
-
-    def numeric(self, column):
-        """Return whether a column has a type of numbers."""
-        return schema_of(self.table).numeric[column]
-
-    def require_types(self, domain):
-        """Raise ValueError if all levels are numbers and a column has another type."""
-        if not all(kind.numeric for kind in domain.kinds):
-            return
-        pairs = zip(domain.names, domain.columns, strict=True)
-        wrong = [name for name, column in pairs if not self.numeric(column)]
-        if wrong:
-            raise ValueError(
-                f"all levels of the domain are numbers, but the columns {wrong[:10]} of X are not: "
-                "convert them with astype(float)."
-            )
-
-
-def table_type(X):
-    """Return "pandas" or "polars" for their frames, "numpy" for anything else."""
-    found = library(X)
-    return found if found in ("pandas", "polars") else "numpy"
-
-
-def read_columns(X):
-    """Return the Columns of a table; only its type and shape are looked at.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If it is no table of two dimensions.
-    """
-    if table_type(X) != "numpy":
-        return Columns(X)
-    if hasattr(X, "tocsr"):
-        raise TypeError("X is sparse, and a dense table is asked for: pass X.toarray().")
-    refusal = ValueError("X must be a table: its rows have different lengths.")
-    try:
-        table = np.asarray(X)
-        if not isinstance(X, np.ndarray) and table.dtype.kind not in "fiub":
-            table = np.array(X, dtype=object)  # numbers stay numbers beside strings
-    except ValueError:
-        raise refusal from None
-    if table.ndim != 2:
+def require_types(columns, domain):
+    """Raise ValueError if all levels are numbers and a column has another type."""
+    if not all(kind.numeric for kind in domain.kinds):
+        return
+    pairs = zip(domain.names, domain.columns, strict=True)
+    wrong = [name for name, column in pairs if not columns.numeric(column)]
+    if wrong:
         raise ValueError(
-            f"X must be a table. Got an array of {table.ndim} dimensions: reshape your data with "
-            "X.reshape(-1, 1) if it has one column."
+            f"all levels of the domain are numbers, but the columns {wrong[:10]} of X are not: "
+            "convert them with astype(float)."
         )
-    if table.dtype.kind not in "fiubOUT":
+
+
+def text_names(schema):
+    """Return the names of the columns if they are texts: old scikit-learn sees none of polars."""
+    texts = schema.names is not None and all(isinstance(name, str) for name in schema.names)
+    return schema.names if texts else None
+
+
+def require_levels(rows):
+    """Raise ValueError if there is no row, or one with an entry outside its levels."""
+    if not len(rows):
+        raise ValueError("X has no rows, and at least one is needed.")
+    outside = rows.outside()
+    if outside:
         raise ValueError(
-            f"X must be a table of numbers, strings or objects. Got dtype {table.dtype}."
+            f"X has entries outside the public levels of the columns {outside[:10]}, or infinity "
+            "where levels are bought. Add the level "
+            "None for missing entries and ... for all others (of Bins: missing=True, and infinite "
+            'edges), or leave such rows out with skdp.config_context(invalid_rows="ignore").'
         )
-    return Columns(table)
-
-
-class ColumnBlock:
-    """Rows of columns that differ in type: a list of arrays of one length."""
-
-    def __init__(self, columns):
-        self.columns = columns
-
-    def __len__(self):
-        return len(self.columns[0])
-
-    def __getitem__(self, rows):
-        return ColumnBlock([column[rows] for column in self.columns])
-
-    def without(self, absent):
-        """Return these rows with missing entries in those that are absent."""
-        missing = [None if column.dtype == object else np.nan for column in self.columns]
-        pairs = zip(self.columns, missing, strict=True)
-        return ColumnBlock([np.where(absent, gap, column) for column, gap in pairs])
-
-
-class TableRows(Source):
-    """Rows of a table in memory, as Columns; to be decoded by :class:`BlockOf`."""
-
-    def __init__(self, columns):
-        super().__init__(columns.table.shape[1], n_rows=len(columns))
-        self._columns = columns
-
-    def pieces(self):
-        """Yield (number of rows, part of the table)."""
-        step = self.shared_rows()
-        for start in range(0, len(self), step):
-            part = self._columns.part(slice(start, start + step))
-            yield part.shape[0], part
-
-    def head(self):
-        """Return no rows of the table."""
-        return self._columns.part(slice(0, 0))
-
-
-@dataclass(frozen=True)
-class BlockOf:
-    """Makes ColumnBlocks of some columns, by number, of tables like the first one.
-
-    Raises
-    ------
-    TableError
-        For a table with columns of other names or kinds: numbers or not.
-    """
-
-    wanted: tuple
-    schema: Schema
-
-    def __call__(self, raw):
-        if schema_of(raw) != self.schema:
-            raise TableError(OTHER)
-        return ColumnBlock([Columns(raw).read(column) for column in self.wanted])
 
 
 class CodedRows(MappedRows):
@@ -187,20 +74,76 @@ class CodedRows(MappedRows):
     def __init__(self, source, domain, table_type):
         super().__init__(source)
         self.n_features = len(domain.names)
-        self.domain, self.table_type = domain, table_type
+        self.domain, self.table_type, self._found = domain, table_type, False
+
+    @property
+    def table(self):
+        """The source of the columns, which are not encoded."""
+        return self._rows
+
+    def with_kinds(self, kinds):
+        """Return these rows with levels that were found, by place; without entries they are none.
+
+        A row all of whose entries are missing is absent, be there levels for missing entries.
+        """
+        rows = copy(self)
+        rows.domain, rows._found = self.domain.with_kinds(kinds), True
+        return rows
 
     def _mapped(self, block):
         columns = block.columns if isinstance(block, ColumnBlock) else list(block.T)
-        return self.domain.encode(columns)
+        codes = self.domain.encode(columns)
+        if self._found:
+            codes[~has_entries(block)] = np.nan
+        return codes
 
     def take(self, indices):
         """Return the codes of the rows at ``indices``."""
         return take(self, indices)
 
+    def gathered(self):
+        """Return the same rows from codes in memory, for fits that read them often.
+
+        Notes
+        -----
+        One number of as few bytes as levels need for every entry, found in one pass.
+        """
+        most = max(self.domain.levels)
+        small = partial(_small, np.min_scalar_type(most), most)
+        codes = np.concatenate(map_merge(self, small, list.__add__))
+        return GatheredCodes(codes, most, self.domain, self.table_type)
+
     def outside(self):
         """Return the names of the columns with entries outside their levels. Private."""
         found = map_merge(self, lambda start, block: np.isnan(block).any(axis=0), np.logical_or)
         return [name for name, bad in zip(self.domain.names, found, strict=True) if bad]
+
+
+class GatheredCodes(CodedRows):
+    """Rows as level numbers that have been found; ``absent`` stands for NaN."""
+
+    def __init__(self, codes, absent, domain, table_type):
+        super().__init__(ArrayRows(codes), domain, table_type)
+        self._absent = absent
+
+    def _mapped(self, block):
+        block = np.array(block, dtype=np.float64)
+        block[block == self._absent] = np.nan
+        return block
+
+
+def _small(kind, absent, start, block):
+    return [np.where(np.isnan(block), absent, block).astype(kind)]
+
+
+def has_entries(block):
+    """Return which rows of a ColumnBlock have an entry that is not missing."""
+    some = np.zeros(len(block), dtype=bool)
+    for column in sorted(block.columns, key=lambda column: column.dtype == object):
+        some |= ~is_missing(column)
+        if some.all():
+            break
+    return some
 
 
 def wants_frame(library):
@@ -234,23 +177,3 @@ def _uniform(values):
     entries = values.tolist()
     types = {type(entry) for entry in entries} - {type(None)}
     return [x if x is None else str(x) for x in entries] if len(types) > 1 else entries
-
-
-def _from_pandas(series):
-    if series.dtype.kind in "fiub":
-        return series.to_numpy(dtype=np.float64, na_value=np.nan)
-    return series.to_numpy(dtype=object, na_value=None)
-
-
-def _from_arrow(column, numeric):
-    if numeric:
-        return column.cast("float64", safe=False).to_numpy(zero_copy_only=False)  # null is NaN
-    return np.fromiter(column.to_pylist(), dtype=object, count=len(column))
-
-
-def _from_polars(series):
-    import polars
-
-    if series.dtype.is_numeric() or series.dtype == polars.Boolean:
-        return series.cast(polars.Float64).to_numpy().astype(np.float64)  # null is NaN
-    return np.fromiter(series.to_list(), dtype=object, count=len(series))

@@ -6,9 +6,21 @@ from numbers import Integral, Real
 
 import numpy as np
 
-__all__ = ["MISSING", "OTHER", "Bins", "Signs", "read_levels"]
+from skdp.chunks._labels import WHOLE
 
-MISSING, OTHER = "missing", "other"
+__all__ = [
+    "AUTO",
+    "MISSING",
+    "OTHER",
+    "Bins",
+    "Intervals",
+    "Signs",
+    "Unknown",
+    "names_of",
+    "read_levels",
+]
+
+AUTO, MISSING, OTHER = "auto", "missing", "other"
 
 
 @dataclass(frozen=True)
@@ -44,6 +56,19 @@ class Signs:
         """Return the level number of every entry of a column, NaN where there is none."""
         x = _numbers(column)
         return np.where(np.isfinite(x), x > 0, np.nan)
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """Levels that a fit buys, at least two."""
+
+    labels: tuple = (0, 1)
+    numeric = False
+
+    def codes(self, column):
+        """Return NaN for infinite numbers, which no level will hold, else 0."""
+        infinite = column.dtype != object and np.isinf(column)
+        return np.where(infinite, np.nan, np.zeros(len(column)))
 
 
 @dataclass(frozen=True)
@@ -109,9 +134,7 @@ class Intervals:
     @property
     def labels(self):
         """What the levels are called in tables."""
-        ends = [f"{edge:g}" for edge in self.edges]
-        ends = ends if len(set(ends)) == len(ends) else [repr(edge) for edge in self.edges]
-        pairs = list(pairwise(ends))
+        pairs = list(pairwise(names_of(self.edges)))
         names = [f"[{low}, {high})" for low, high in pairs[:-1]]
         return (*names, "[{}, {}]".format(*pairs[-1]), *[MISSING] * self.missing)
 
@@ -125,8 +148,16 @@ class Intervals:
         return np.where(inside, bins, absent)
 
 
+def names_of(edges):
+    """Return rising edges as short texts that differ."""
+    short = [f"{edge:g}" for edge in edges]
+    return short if len(set(short)) == len(short) else [repr(float(edge)) for edge in edges]
+
+
 def read_levels(key, levels):
     """Return the levels of the column ``key`` as an object that encodes it, or raise ValueError."""
+    if isinstance(levels, str) and levels == AUTO:
+        return Unknown()
     if isinstance(levels, Integral) and not isinstance(levels, bool):
         kind = Codes(int(levels))
     elif isinstance(levels, Bins):
@@ -135,8 +166,8 @@ def read_levels(key, levels):
         kind = _values(key, list(levels))
     else:
         raise ValueError(
-            f"the levels of column {key!r} must be a number of codes, a list of values or Bins. "
-            f"Got {type(levels).__name__}."
+            f"the levels of column {key!r} must be a number of codes, a list of values, Bins or "
+            f"{AUTO!r}. Got {type(levels).__name__}."
         )
     labels = kind.labels
     if len(labels) < 2 or len(set(labels)) < len(labels):
@@ -167,6 +198,11 @@ def _values(key, levels):
         raise ValueError(
             f"the levels of column {key!r} must be strings or finite numbers, None for missing "
             "entries, and ... for all others. Convert other types with astype(str)."
+        )
+    if any(isinstance(x, Real) and abs(x) >= WHOLE for x in values):
+        raise ValueError(
+            f"the levels of column {key!r} must be below 2^53 if they are numbers: floats do not "
+            "tell larger ones apart. Pass them, and the column, as text."
         )
     if sum(missing) > 1 or sum(other) > 1 or len(set(values)) < len(values):
         raise ValueError(f"the levels of column {key!r} must differ: one of them is there twice.")

@@ -1,6 +1,7 @@
 """MarginalReleaser, the estimator."""
 
 import math
+from dataclasses import replace
 from numbers import Integral
 
 import numpy as np
@@ -10,20 +11,31 @@ from sklearn.utils.validation import validate_data
 from skdp._compat import Interval, StrOptions
 from skdp._config import get_config
 from skdp._estimator import PrivateEstimator
-from skdp._schema import look_at
+from skdp._groups import FIT, GroupRule
+from skdp._schema import TEXT, look_at, validated_rows
 from skdp.accounting import Budget, Plan, Step
+from skdp.chunks._columns import BlockOf, Columns, TableRows, read_columns, table_type
 from skdp.chunks._raw import schema_of
 from skdp.chunks._sources import source_of
 from skdp.marginals._allocation import expected_loss, noise_sd, replace_one_factor, shares_for
 from skdp.marginals._answers import MarginalAnswers
-from skdp.marginals._domain import read_domain, read_workload
-from skdp.marginals._frames import BlockOf, CodedRows, Columns, TableRows, read_columns, table_type
+from skdp.marginals._auto import auto_events, auto_steps, find_levels
+from skdp.marginals._domain import is_auto, read_domain, read_workload
+from skdp.marginals._frames import CodedRows, require_levels, require_types, text_names
 from skdp.marginals._layout import Measurement
+from skdp.marginals._levels import AUTO, Codes
 from skdp.marginals._measure import measure
 from skdp.marginals._noise_scale import noise_promise
 from skdp.marginals._postprocess import HOW, postprocess, require_way
+from skdp.marginals._types import column_types, require_kinds
 
 __all__ = ["MarginalReleaser"]
+
+NO_DOMAIN = (
+    "without a domain all columns hold 0 and 1. Got columns that are not numbers. Name the levels "
+    "of each, domain={'column': [level, ...], ...}: those that can occur, which is public, and not "
+    "those that do."
+)
 
 OUTSIDE = "rows with an entry outside its public levels count as absent"
 REPLACE_ONE = (
@@ -41,6 +53,9 @@ USELESS = (
     "useless at this number of rows and this budget: the estimated error of a count is above a "
     "tenth of all rows. Ask for fewer or smaller tables, merge levels, or spend more"
 )
+TV, LEAST = 0.4, 40.0  # mean size of normal noise, half of it in both directions; persons
+BOUGHT_WAYS = ("auto", "none", "james-stein", "projection")
+MOST, FEWEST = 64, 4  # levels of a column, where they are bought
 USEFUL, CLEAR = 0.1, 3.0  # of all rows; noise sds of the number of rows
 
 
@@ -56,14 +71,19 @@ class MarginalReleaser(MarginalAnswers, PrivateEstimator):
     ----------
     k : int, default=2
         Number of columns of a table, if ``workload="all"``.
-    domain : dict, default=None
-        ``{column name or number: levels}`` for the columns that shall be read; others are not.
-        Levels are public: a number L of codes 0 to L - 1; a list of strings and numbers, in which
-        None is a level for missing entries and ``...`` one for all others; or :class:`Bins` of a
-        numeric column. None: all columns of X are numbers and have two levels, 1 for entries above
-        zero and 0 for others.
+    domain : dict or "auto", default=None
+        ``{column name or number: levels}`` for the columns that shall be read; others are not,
+        unless ``...`` is among the keys, which stands for all of them. Levels are public: a number
+        L of codes 0 to L - 1; a list of strings and numbers, in which None is a level for missing
+        entries and ``...`` one for all others; or :class:`Bins` of a numeric column. Or they are
+        ``"auto"``: bought from the budget, bins of numbers that hold about equally many rows, and
+        those texts that occur often; so ``"auto"`` for a domain is ``{...: "auto"}``. None: all
+        columns of X are numbers and have two levels, 1 for entries above zero and 0 for others.
     workload : "all" or list, default="all"
         Tables to release: all of k columns, or a list of them, each a column or a list of columns.
+    n_bins : int or "auto", default="auto"
+        About as many bins has a column of numbers with the levels ``"auto"``. ``"auto"`` hangs on
+        the released number of rows, the budget and the workload: 3 to 32.
     weights : array-like, default=None
         Positive weights of the squared errors of the tables, one for each; of ``"all"`` in the
         order of ``itertools.combinations``. The weight of a table is that of each of its cells.
@@ -84,6 +104,10 @@ class MarginalReleaser(MarginalAnswers, PrivateEstimator):
     n_jobs : int, default=None
         Threads that share the rows; the result is the same for any number. None is 1 unless within
         :func:`joblib.parallel_config`, -1 all cores.
+    rows_per_group : int or "auto", default="auto"
+        With ``groups``: a person with more rows weighs no more than with so many, public; "auto"
+        finds a number privately. Ignored without, and where levels are bought: these fits read
+        one row of each group, drawn at random.
     random_state : int, RandomState instance or None, default=None
         None draws noise from the operating system. Anything else makes the result reproducible
         and not private: for tests and documentation.
@@ -93,7 +117,9 @@ class MarginalReleaser(MarginalAnswers, PrivateEstimator):
     Attributes
     ----------
     n_rows_ : float
-        Estimated number of rows.
+        Estimated number of rows. With ``groups`` all counts are of rows with weights: those of a
+        group move a release by one row at most, so that a group whose rows are unlike one another
+        may count as several.
     noise_scale_ : float
         Root mean square of the noise of all cells of the workload, before post-processing.
     error_bound_ : float
@@ -108,7 +134,7 @@ class MarginalReleaser(MarginalAnswers, PrivateEstimator):
     postprocess_ : str
         What was done to the residuals.
     domain_ : Domain
-        Columns and their levels: ``names`` and ``labels``.
+        Columns and their levels: ``names`` and ``labels``; released, where they were bought.
     workload_ : tuple of ndarray
         Places in ``domain_`` of the columns of the tables, an array for every number of columns.
     measurement_ : Measurement
@@ -140,6 +166,11 @@ class MarginalReleaser(MarginalAnswers, PrivateEstimator):
     row with an entry outside its levels contributes nothing. Everything else is post-processing.
     Not private: parameters that were chosen by looking at the data, levels above all.
 
+    Levels ``"auto"`` are released before, for 5 to 33 % of the budget: a number of rows, names of
+    texts, states of entries and counts of cells, each of which a row moves by the root of the
+    number of columns at most (proof: ``skdp/marginals/_auto.py``; user guide "Synthetic rows"). A
+    row without any entry is then absent. Names and types of columns are public.
+
     References
     ----------
     .. [1] Dwork, Nikolov, Talwar. "Using convex relaxations for efficiently and privately
@@ -155,13 +186,21 @@ class MarginalReleaser(MarginalAnswers, PrivateEstimator):
     >>> fit = MarginalReleaser(k=2).fit(X)
     >>> fit.marginal([3, 7]).shape, bool(fit.risk_ < 0.01)
     ((2, 2), True)
+
+    Levels that nobody has listed, and rows that stand for nobody:
+
+    >>> fit = MarginalReleaser(k=2, domain="auto", n_bins=4).fit(np.random.normal(size=(9000, 3)))
+    >>> len(fit.domain_.labels), fit.sample(5).shape
+    (3, (5, 3))
     """
 
+    _weighs_groups = property(lambda self: not is_auto(self.domain))  # else one row buys levels
     _parameter_constraints: dict = {
         **PrivateEstimator._row_constraints,
         "k": [Interval(Integral, 1, None, closed="left")],
-        "domain": [dict, None],
+        "domain": [dict, StrOptions({AUTO}), None],
         "workload": [StrOptions({"all"}), list, tuple],
+        "n_bins": [Interval(Integral, 2, 4096, closed="both"), StrOptions({"auto"})],
         "weights": ["array-like", None],
         "error": [StrOptions({"mean", "worst", "boosting"}, deprecated={"boosting"})],
         "postprocess": [StrOptions({*HOW, "frank-wolfe"}, deprecated={"frank-wolfe"})],
@@ -174,6 +213,7 @@ class MarginalReleaser(MarginalAnswers, PrivateEstimator):
         *,
         domain=None,
         workload="all",
+        n_bins="auto",
         weights=None,
         error="mean",
         postprocess="auto",
@@ -181,12 +221,14 @@ class MarginalReleaser(MarginalAnswers, PrivateEstimator):
         epsilon=1.0,
         delta=1e-6,
         n_jobs=None,
+        rows_per_group="auto",
         random_state=None,
         ledger=None,
     ):
         self.k = k
         self.domain = domain
         self.workload = workload
+        self.n_bins = n_bins
         self.weights = weights
         self.error = error
         self.postprocess = postprocess
@@ -194,12 +236,16 @@ class MarginalReleaser(MarginalAnswers, PrivateEstimator):
         self.epsilon = epsilon
         self.delta = delta
         self.n_jobs = n_jobs
+        self.rows_per_group = rows_per_group
         self.random_state = random_state
         self.ledger = ledger
 
     def plan(self):
         """Return the :class:`skdp.accounting.Plan` of a fit: what it may release, at what price."""
         notes, budget = (OUTSIDE,), self._budget(Budget.gaussian)
+        if is_auto(self.domain):
+            steps = (*auto_steps(), Step("residuals"))
+            return Plan(budget, steps, auto_events(budget), assumptions=notes)
         if isinstance(self.domain, dict):
             tables = self._tables(read_domain(self.domain, None))
             sd = noise_sd(tables.layout, shares_for(tables, self.error))
@@ -210,28 +256,66 @@ class MarginalReleaser(MarginalAnswers, PrivateEstimator):
         return Plan(budget, (Step("residuals"),), assumptions=notes)
 
     def _read(self, X, y):
-        if not isinstance(self.domain, dict):
-            rows = super()._read(X, y)
+        if self.domain is None:
+            rows = self._zeros_and_ones(X, y)
             domain = read_domain(None, rows.n_features, getattr(self, "feature_names_in_", None))
             return CodedRows(rows, domain, table_type(X))
-        table = source_of(X)
+        auto, table = is_auto(self.domain), source_of(X)
         if table is None:
-            table = TableRows(read_columns(X))
+            table = TableRows(read_columns(self._typed(X) if auto else X))
         columns = Columns(table.head())
         validate_data(self, columns.table, skip_check_array=True)
-        names = getattr(self, "feature_names_in_", None)
+        names = text_names(schema_of(columns.table))
         domain = read_domain(self.domain, self.n_features_in_, names)
-        columns.require_types(domain)
-        self._tables(domain)
+        domain = replace(domain, types=column_types(columns.table, domain.columns))
+        require_types(columns, domain)
+        require_kinds(domain)
+        self._most_levels(domain)
         table = table.decoded_by(BlockOf(tuple(domain.columns), schema_of(columns.table)))
         rows = CodedRows(table, domain, table_type(columns.table))
         look_at(table, entries=False)
         if get_config()["invalid_rows"] == "error" and not sklearn.get_config()["assume_finite"]:
-            _require_levels(rows)
+            require_levels(rows)
         return rows
 
+    def _typed(self, X):
+        """Return a table in memory whose columns have types; lists and objects become floats."""
+        typed = hasattr(X, "columns") or getattr(X, "dtype", np.dtype(object)).kind in "iubUT"
+        return X if typed else validated_rows(self, X, missing=True)
+
+    def _zeros_and_ones(self, X, y):
+        try:
+            return super()._read(X, y)
+        except ValueError as error:
+            if not str(error).startswith(TEXT):
+                raise
+        raise ValueError(NO_DOMAIN)
+
     def _check_public(self, n_features):
-        self._tables(read_domain(self.domain, n_features))
+        self._most_levels(read_domain(self.domain, n_features))
+
+    def _most_levels(self, domain):
+        """Return how many levels a column may have whose levels are bought, or raise ValueError.
+
+        As many as the workload admits in any case, so that no release can ask for too much.
+        """
+        places = domain.unknown
+        if places and self.postprocess not in BOUGHT_WAYS:
+            raise ValueError(
+                f"postprocess={self.postprocess!r} needs levels that are public. With 'auto' ones "
+                f"it is one of {list(BOUGHT_WAYS)}."
+            )
+        fewest = FEWEST if self.n_bins == "auto" else max(self.n_bins + 2, FEWEST)
+        most = max(MOST, fewest)
+        while True:
+            try:
+                self._tables(domain.with_kinds(dict.fromkeys(places, Codes(most))))
+            except ValueError:
+                if not places or most == fewest:
+                    raise
+                most = max(most // 2, fewest)
+            else:
+                return most
 
     def _tables(self, domain):
         """Return the Tables of the workload, or raise ValueError."""
@@ -242,10 +326,42 @@ class MarginalReleaser(MarginalAnswers, PrivateEstimator):
         require_way(Measurement(tables.layout, None, None, None), self.postprocess)
         return tables
 
+    def _grouped_plan(self):
+        """Return the plan of a fit with groups, without what holds for single rows alone."""
+        plan = super()._grouped_plan()
+        return replace(plan, assumptions=(f"{FIT}: {OUTSIDE}",))
+
+    def _group_rule(self, n_features):
+        names = getattr(self, "feature_names_in_", None)
+        tables = self._tables(read_domain(self.domain, self.n_features_in_, names))
+        sd = noise_sd(tables.layout, shares_for(tables, self.error))
+        noise = np.sqrt(expected_loss(tables.layout, tables.loss, sd) / tables.cells)
+        n_tables = sum(len(sets) for sets in tables.sets)
+        return GroupRule(noise=TV * float(noise) * tables.cells / n_tables, least=LEAST)
+
+    def _release_of_groups(self, persons, rows, curator):
+        rows = rows.gathered() if self._weighs_groups else rows
+        return super()._release_of_groups(persons, rows, curator)
+
+    @property
+    def _mixed(self):
+        return is_auto(self.domain)
+
+    def __sklearn_tags__(self):
+        """Return the tags of scikit-learn."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = is_auto(self.domain)
+        return tags
+
     def _release(self, rows, curator):
+        if rows.domain.unknown:
+            most, sets = self._most_levels(rows.domain), self._tables(rows.domain).sets
+            asked = {"n_bins": self.n_bins, "sizes": [len(s) for same in sets for s in same]}
+            rows = rows.with_kinds(find_levels(rows, curator, most=most, **asked))
         tables = self._tables(rows.domain)
         shares = shares_for(tables, self.error)
-        measurement = measure(rows, tables.layout, tables.loss, curator, share=1, shares=shares)
+        share = curator.remaining
+        measurement = measure(rows, tables.layout, tables.loss, curator, share, shares=shares)
         noise = expected_loss(tables.layout, tables.loss, measurement.sd)
         # what makes errors small on average may make the worst one larger
         how = "none" if (self.error, self.postprocess) == ("worst", "auto") else self.postprocess
@@ -260,7 +376,6 @@ class MarginalReleaser(MarginalAnswers, PrivateEstimator):
             "noise_scale_": float(np.sqrt(noise / tables.cells)),
             "error_bound_": noise_promise(tables, measurement.sd),
             "risk_": float(risk),
-            "advice_": "" if useful else USELESS,
             "postprocess_": processed.chosen,
             "domain_": rows.domain,
             "workload_": tables.sets,
@@ -273,16 +388,3 @@ class MarginalReleaser(MarginalAnswers, PrivateEstimator):
 
 def _rounded_up(factor):
     return min(math.ceil(100 * factor) / 100, 4.0)
-
-
-def _require_levels(rows):
-    """Raise ValueError if there is no row, or one with an entry outside its levels."""
-    if not len(rows):
-        raise ValueError("X has no rows, and at least one is needed.")
-    outside = rows.outside()
-    if outside:
-        raise ValueError(
-            f"X has entries outside the public levels of the columns {outside[:10]}. Add the level "
-            "None for missing entries and ... for all others (of Bins: missing=True, and infinite "
-            'edges), or leave such rows out with skdp.config_context(invalid_rows="ignore").'
-        )

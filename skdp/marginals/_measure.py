@@ -9,12 +9,15 @@ import numpy as np
 from skdp.marginals._allocation import optimal_shares
 from skdp.marginals._counts import integer_residuals
 from skdp.marginals._layout import Measurement
+from skdp.marginals._norms import weighed_by_residuals
 from skdp.marginals._residuals import squared_lengths
 from skdp.mechanisms._exact import sqrt_up
+from skdp.scales._grid_bits import ROOM, unit_bits
 
 __all__ = ["Grid", "measure", "residual_grid"]
 
 FINEST = 30  # bits of the largest entry of a row's integer vector
+COARSEST = 12  # at least, where rows have weights
 WIDEST = 44  # bits of the largest noise, in grid units
 
 
@@ -64,7 +67,10 @@ def measure(rows, layout, weights, curator, share, label="residuals", *, shares=
     """
     parts = optimal_shares(layout, weights) if shares is None else shares
     cost = Fraction(share) * curator.budget.amount * (1 if curator.budget.unit == "gdp" else 2)
-    grid = residual_grid(layout, parts, math.sqrt(cost))
+    grid = residual_grid(layout, parts, math.sqrt(cost), unit_bits(rows.unit))
+    rows = weighed_by_residuals(
+        rows, layout, grid.gains, helmert_squares(layout), grid.squared_sensitivity
+    )
     release = curator.gaussian(
         grid.gains * integer_residuals(rows, layout),
         sensitivity=sqrt_up(grid.squared_sensitivity),
@@ -100,7 +106,7 @@ class Grid:
     squared_sensitivity: int
 
 
-def residual_grid(layout, shares, mu):
+def residual_grid(layout, shares, mu, weight=0):
     """Return the grid for given parts of the budget.
 
     Parameters
@@ -110,6 +116,8 @@ def residual_grid(layout, shares, mu):
         Part of mu^2 for each set, positive, sum 1.
     mu : float
         About the GDP parameter of the release; it decides how fine the grid is, nothing else.
+    weight : int, default=0
+        Bits by which weights make sums and noise larger: the grid is coarser by as many.
 
     Returns
     -------
@@ -134,7 +142,8 @@ def residual_grid(layout, shares, mu):
     """
     scale = np.sqrt(shares / layout.row_lengths)
     widest = math.log2(1 / (scale.max() * mu))  # of the noise, for entries of at most 1
-    bits = max(0, min(FINEST, math.floor(WIDEST - widest)))
+    finest = max(FINEST - weight, COARSEST) if weight else FINEST
+    bits = max(0, min(finest, math.floor(min(WIDEST, ROOM - weight) - widest)))
     roots = np.sqrt(helmert_squares(layout))
     gains = np.rint(layout.spread(scale / scale.max()) * 2.0**bits / roots)
     gains = np.maximum(gains, 1).astype(np.int64)

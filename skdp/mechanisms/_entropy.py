@@ -42,7 +42,7 @@ class SeededEntropy(_Unpicklable):
     seeded = True
 
     def __init__(self, seed):
-        self._stream = np.random.PCG64(seed)
+        self._seed, self._stream = seed, np.random.PCG64(seed)
 
     def words(self, n):
         """Return the next ``n`` words of the stream, an array of uint64."""
@@ -66,6 +66,23 @@ def make_entropy(random_state=None):
     else:
         draw = check_random_state(random_state).randint
     return SeededEntropy(int.from_bytes(draw(0, 2**32, size=4, dtype=np.uint32).tobytes()))
+
+
+def spawned(entropy, name):
+    """Return the source of words of one of several that run side by side.
+
+    That of the operating system is its own. A seeded one is a function of the seed and the name
+    alone, whatever has been drawn and whoever else there is; other names have other streams.
+
+    Parameters
+    ----------
+    entropy : SystemEntropy or SeededEntropy
+    name : str
+    """
+    if not isinstance(entropy, SeededEntropy):
+        return entropy
+    words = shake_128(f"{entropy._seed}/{name}".encode()).digest(16)
+    return SeededEntropy(int.from_bytes(words))
 
 
 class RowKeys(_Unpicklable):

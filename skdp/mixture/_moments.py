@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skdp.chunks import map_merge
+from skdp.chunks import weighed_sum
 from skdp.cluster._lattice import Lattice
 from skdp.mechanisms._exact import sqrt_up
 from skdp.mechanisms._norms import fold
@@ -131,7 +131,8 @@ def release_moments(rows, curator, located, frame, *, reach, weight, share, labe
     """
     k, d = frame.means.shape
     strength = curator.budget.mu * math.sqrt(share)
-    bits = grid_bits(strength, noise_bits=43, most=MOST_BITS, least=LEAST_BITS, power=2)
+    room = {"unit": rows.unit, "n": 4 * located.n_rows}
+    bits = grid_bits(strength, noise_bits=43, most=MOST_BITS, least=LEAST_BITS, power=2, **room)
     grid = weight.on_grid(bits)
 
     frames = [frame.seen_from(*located.view(p)) for p in range(len(located.balls))]
@@ -142,7 +143,7 @@ def release_moments(rows, curator, located, frame, *, reach, weight, share, labe
             total += _contributions(Q, frames[p], reach, grid)
         return total
 
-    exact = map_merge(rows, statistic, np.add)
+    exact = weighed_sum(rows, statistic)
     exact[:k] *= grid.number
     exact[k : k + k * d] *= grid.vector
     sensitivity = sqrt_up(grid.squared_sensitivity)

@@ -13,6 +13,7 @@ from skdp._compat import Interval, StrOptions
 from skdp._estimator import PrivateEstimator
 from skdp._public import public_seed
 from skdp.accounting import Budget, Plan
+from skdp.cluster._base import rule_of_clusters
 from skdp.cluster._density import density_centers, density_steps
 from skdp.cluster._peel import find_places
 from skdp.cluster._place import Place, PublicPlace
@@ -89,6 +90,9 @@ class PrivateGMM(MixtureMixin, PublicPlace, PrivateEstimator):
     radius : float, default=None
         Instead of ``bounds``, a public radius: rows farther than twice that from ``center`` are
         left out. Must not be computed from X.
+    rows_per_group : int or "auto", default="auto"
+        With ``groups``: a person with more rows weighs no more than with so many, public; "auto"
+        finds a number privately. Ignored without.
     random_state : int, RandomState instance or None, default=None
         None draws noise from the operating system. Anything else makes the result reproducible
         and not private: for tests and documentation.
@@ -156,6 +160,7 @@ class PrivateGMM(MixtureMixin, PublicPlace, PrivateEstimator):
     True
     """
 
+    _weighs_groups = property(lambda self: self.method != "friendly")
     _parameter_constraints: dict = {
         **PrivateEstimator._row_constraints,
         **PublicPlace._place_constraints,
@@ -186,6 +191,7 @@ class PrivateGMM(MixtureMixin, PublicPlace, PrivateEstimator):
         n_jobs=None,
         center=None,
         radius=None,
+        rows_per_group="auto",
         random_state=None,
         ledger=None,
     ):
@@ -203,6 +209,7 @@ class PrivateGMM(MixtureMixin, PublicPlace, PrivateEstimator):
         self.n_jobs = n_jobs
         self.center = center
         self.radius = radius
+        self.rows_per_group = rows_per_group
         self.random_state = random_state
         self.ledger = ledger
 
@@ -242,6 +249,9 @@ class PrivateGMM(MixtureMixin, PublicPlace, PrivateEstimator):
                 f"component, one column per column of X. Got {means.shape} instead."
             )
         return means
+
+    def _group_rule(self, n_features):
+        return rule_of_clusters(self.n_components, n_features)
 
     def _release(self, rows, curator):
         place, rows = self._placed(rows)

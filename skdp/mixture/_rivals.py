@@ -6,7 +6,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from skdp.accounting import Step
-from skdp.chunks import map_merge
+from skdp.chunks import weighed_sum
 from skdp.cluster._lattice import Lattice
 from skdp.mechanisms._exact import sqrt_up
 from skdp.mechanisms._norms import fold
@@ -135,7 +135,7 @@ def lead(rows, curator, located, frames, against, *, share):
                 total[i] += np.trunc(np.clip(gain, -clip, clip) * STEPS).astype(np.int64).sum()
         return total
 
-    exact = map_merge(rows, statistic, np.add)
+    exact = weighed_sum(rows, statistic)
     sensitivity = sqrt_up(len(frames) * (clip * STEPS) ** 2)
     release = curator.gaussian(exact, sensitivity=sensitivity, share=share, label="rivals")
     return release.value / (STEPS * located.n_rows), release.scale / (STEPS * located.n_rows)

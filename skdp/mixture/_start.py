@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from skdp.accounting import Step
-from skdp.chunks import map_merge
+from skdp.chunks import weighed_sum
 from skdp.cluster._lattice import Lattice
 from skdp.mixture._normal import quantile
 from skdp.scales import LogBins
@@ -58,7 +58,7 @@ def release_spread(rows, curator, located, centers, *, share):
     def statistic(start, block):
         return BINS.counts(lattice.labels(block, C)[1])
 
-    counts = map_merge(rows, statistic, np.add)
+    counts = weighed_sum(rows, statistic)
     release = curator.gaussian(counts, sensitivity=1, share=share, label="spread")
     counts = np.where(release.value > 2 * release.scale, release.value, 0).astype(np.float64)
     if not counts.any():

@@ -9,6 +9,7 @@ from skdp.chunks._rows import MappedRows
 from skdp.location._locate import draw_sample
 from skdp.mechanisms import finite_rows
 from skdp.mechanisms._exact import sqrt_up
+from skdp.mechanisms._weighed import of_persons
 from skdp.scales import LogBins, count_rows, read_scale
 from skdp.scales._ring import RING_SENSITIVITY_SQUARED, ring_blocks
 
@@ -113,7 +114,7 @@ def column_units(rows, curator, *, box=None):
     for differences in ring_blocks(sample.Z, sample.keys):
         counts += BINS.column_counts(np.abs(differences))
     release = curator.gaussian(
-        counts,
+        of_persons(counts),
         sensitivity=sqrt_up(RING_SENSITIVITY_SQUARED * d),
         share=min(share, SHARES[1]),
         label="column scales",

@@ -8,13 +8,16 @@ from skdp.model_selection._scorers import (
     RowScorer,
 )
 from skdp.model_selection._search_report import SearchReport, search_report
+from skdp.model_selection._target_scorers import LogLossScorer, SquaredErrorScorer
 
 __all__ = [
     "AccuracyScorer",
     "DistanceScorer",
     "LogDensityScorer",
+    "LogLossScorer",
     "PrivateSearchCV",
     "RowScorer",
     "SearchReport",
+    "SquaredErrorScorer",
     "search_report",
 ]

@@ -5,13 +5,13 @@ from dataclasses import replace
 
 import numpy as np
 
+from skdp._beside import KeysOf
 from skdp._curator import Curator, make_curator, replaced_curator
 from skdp.accounting._selection import search_charge
 from skdp.mechanisms._repeats import draw_candidates
 
 __all__ = ["SearchCurator"]
 
-BEYOND = 2**60  # numbers of no row
 NOTE = "one run of a search: the guarantee of what was published is that of the search"
 
 
@@ -54,7 +54,7 @@ class SearchCurator(Curator):
         def make(plan, entropy):
             noted = replace(plan, assumptions=(*plan.assumptions, NOTE))
             curator = self._made(noted, entropy)
-            curator.coins = _KeysOf(curator.coins, numbers)
+            curator.coins = KeysOf(curator.coins, numbers)
             return curator
 
         with replaced_curator(make):
@@ -68,21 +68,3 @@ class SearchCurator(Curator):
     def _made(self, plan, entropy=None):
         with replaced_curator(self._make):
             return make_curator(plan, entropy or self._entropy)
-
-
-class _KeysOf:
-    """The keys of some rows of a table, numbered anew: a row keeps its key in every part."""
-
-    def __init__(self, coins, numbers):
-        self._coins, self._numbers = coins, numbers
-
-    def keys(self, start, stop, use=""):
-        """Return keys, as :meth:`skdp.mechanisms.RowKeys.keys`."""
-        numbers, first = self._numbers[start:stop], max(start, len(self._numbers))
-        parts = []
-        if len(numbers):
-            low, high = int(numbers[0]), int(numbers[-1]) + 1
-            parts.append(self._coins.keys(low, high, use=use)[numbers - low])
-        if first < stop:  # numbers of no row
-            parts.append(self._coins.keys(BEYOND + first, BEYOND + stop, use=use))
-        return np.concatenate(parts) if parts else self._coins.keys(0, 0, use=use)

@@ -2,10 +2,12 @@
 
 import numpy as np
 
+from skdp._apart import innermost, made_up_target
 from skdp._compat import safe_indexing
 from skdp._config import config_context
 from skdp._threads import quiet
 from skdp.accounting import Plan, Step
+from skdp.chunks._persons import Persons
 from skdp.mechanisms import make_entropy
 from skdp.model_selection._candidates import corners, kinds_of, model_of
 from skdp.model_selection._curator import SearchCurator
@@ -37,7 +39,7 @@ def dry_run(table, budgets, scorer, estimator, candidates):
     ValueError
         If a candidate cannot be fitted, or the score of every row fails.
     """
-    public, everybody = _public_table(table), np.arange(N_ROWS)
+    public, everybody = _public_table(table, estimator), np.arange(N_ROWS)
     with (
         config_context(invalid_rows="ignore", debug=True),
         np.errstate(all="ignore"),
@@ -59,12 +61,20 @@ def dry_run(table, budgets, scorer, estimator, candidates):
             ) from error
 
 
-def _public_table(table):
+def _public_table(table, estimator):
     """Return made-up rows of the columns and types of a table, and targets of two kinds."""
     nobody = np.arange(0)
     given, y = table.head(), table.targets(nobody)
     X = made_up_rows(as_numbers(given) if table.numbers else given)
     if table.numbers and hasattr(given, "columns"):
         X = type(given)({name: X[:, j] for j, name in enumerate(given.columns)})
-    y = None if y is None else np.resize([0, 1], N_ROWS).astype(y.dtype)
-    return Table(safe_indexing(X, np.arange(N_ROWS)), y, numbers=table.numbers)
+    y = None if y is None else _public_targets(estimator, y)
+    each = None if table.persons is None else Persons(np.arange(N_ROWS), N_ROWS)
+    return Table(safe_indexing(X, np.arange(N_ROWS)), y, numbers=table.numbers, persons=each)
+
+
+def _public_targets(estimator, y):
+    """Return made-up targets, of the public classes or of the type of y."""
+    made = made_up_target(estimator, y, N_ROWS)
+    known = getattr(innermost(estimator), "classes", None) is not None
+    return made if known else np.resize([0, 1], N_ROWS).astype(y.dtype)

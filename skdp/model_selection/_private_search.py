@@ -1,6 +1,7 @@
 """PrivateSearchCV, the estimator."""
 
 import math
+from dataclasses import replace
 from numbers import Integral, Real
 
 import numpy as np
@@ -9,10 +10,13 @@ from sklearn.base import MetaEstimatorMixin
 from sklearn.utils import get_tags
 from sklearn.utils.validation import validate_data
 
+from skdp._apart import apart, reads_numbers_and_gaps
 from skdp._compat import HasMethods, Interval, StrOptions
-from skdp._config import config_context, get_config
+from skdp._config import config_context
 from skdp._curator import current_replacement, replaced_curator
-from skdp._estimator import PrivateEstimator, doubts_of
+from skdp._doubts import doubts_of
+from skdp._estimator import PrivateEstimator
+from skdp._groups import read_groups
 from skdp._schema import look_at, validated_rows
 from skdp.accounting import Plan, Step
 from skdp.chunks._rows import Source
@@ -24,15 +28,13 @@ from skdp.model_selection._candidates import candidates_of, check_runs, model_of
 from skdp.model_selection._curator import SearchCurator
 from skdp.model_selection._dry_run import dry_run
 from skdp.model_selection._runs import Runs, Table, doubles, split
-from skdp.model_selection._scorers import scorer_of
+from skdp.model_selection._scoring import SCORERS, scorer_of
+from skdp.model_selection._targets import targets_of
 from skdp.model_selection._winner import WinnerMixin
 
 __all__ = ["PrivateSearchCV"]
 
-UNTYPED = (
-    "y has no dtype of its own, and its entries must not choose one: one row could turn the "
-    "targets of all others into text. {} an array or a Series."
-)
+BY_GROUPS = "groups: held out as a whole, and scored by one drawn row of each; cost as for rows"
 LAWS = {"geometric": 1.0, "logarithmic": 0.0, "poisson": math.inf}
 
 
@@ -57,9 +59,10 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, PrivateEstimator):
     n_candidates : int, default=100
         Number of candidates that are drawn beforehand, publicly and from a fixed seed, if there
         are distributions. Lists alone are a grid, which is taken whole.
-    scoring : {"accuracy", "distance", "log_density"} or scorer, default=None
-        What is best: a scorer of :mod:`skdp.model_selection`. By default accuracy for classifiers,
-        log-density for estimators with ``score_samples``, distance for all others.
+    scoring : str or scorer, default=None
+        What is best: "accuracy", "neg_log_loss", "neg_squared_error", "log_density", "distance", or
+        a scorer of :mod:`skdp.model_selection`. By default accuracy for classifiers, squared error
+        for regressors, log-density for estimators with ``score_samples``, distance for all others.
     n_trials : {"geometric", "logarithmic", "poisson"} or float >= 0, default="geometric"
         The law of the number of runs: truncated negative binomial with this eta (1 and 0 have
         names), or Poisson. A smaller eta costs less and varies more; Poisson varies least and may
@@ -152,7 +155,7 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, PrivateEstimator):
         "estimator": [HasMethods(["fit", "plan", "get_params", "set_params"])],
         "param_distributions": [dict, list, tuple],
         "scoring": [
-            StrOptions({"accuracy", "distance", "log_density"}),
+            StrOptions(set(SCORERS)),
             HasMethods(["prepare", "value"]),
             None,
         ],
@@ -192,7 +195,7 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, PrivateEstimator):
         self.random_state = random_state
         self.ledger = ledger
 
-    def fit(self, X, y=None):
+    def fit(self, X, y=None, *, groups=None):
         """Search on private rows and release the winner.
 
         Parameters
@@ -201,6 +204,9 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, PrivateEstimator):
             The private rows. Read, never stored. A DataFrame stays one in every run.
         y : array-like of shape (n_samples,), default=None
             Private targets, for scorers and estimators that use them; ignored by others.
+        groups : array-like of shape (n_samples,) or str, default=None
+            Whose row each row is, as for all estimators: protects persons in place of rows. A
+            person is held out as a whole; scores are taken of one row of each.
 
         Returns
         -------
@@ -220,7 +226,7 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, PrivateEstimator):
         self._validate_params()
         make = current_replacement()
         with replaced_curator(lambda plan, entropy: SearchCurator(plan, entropy, make)):
-            return super().fit(X, y)
+            return super().fit(X, y, groups=groups)
 
     def plan(self):
         """Return what a search costs, and why, without any data.
@@ -229,6 +235,11 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, PrivateEstimator):
         -------
         plan : Plan
             Its notes tell the budget of a run and the law of the number of runs.
+
+        Raises
+        ------
+        ValueError
+            If the ledger has no price for a search; the message offers one that has.
         """
         if self.ledger is None and getattr(self.estimator, "ledger", None) is not None:
             raise ValueError(
@@ -245,19 +256,46 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, PrivateEstimator):
                 "a search cannot be a step of a pipeline: its cost does not add up with that of "
                 "other steps. Search over the whole pipeline instead."
             )
+        if self.ledger is not None:
+            self.ledger.price(budgets.total)  # or ValueError, with a ledger that has one
         return Plan(
             self._budget(lambda epsilon, delta: budgets.total),
             (Step("search", "repeat"),),
             assumptions=budgets.notes(len(candidates), self._trials(), self.holdout),
         )
 
+    def _grouped_plan(self):
+        plan = self.plan()
+        return replace(plan, assumptions=(*plan.assumptions, BY_GROUPS), protects="group")
+
+    def _persons(self, groups, rows):
+        persons = read_groups(groups, len(rows))
+        candidates, budgets = self._planned()
+        some = Table(rows.head(), rows.targets(np.arange(0)), numbers=rows.numbers, persons=persons)
+        scorer = scorer_of(self.scoring, self.estimator)
+        dry_run(some, budgets, scorer, self.estimator, candidates[:1])
+        return persons
+
+    def _release_of_groups(self, persons, rows, curator):
+        with config_context(invalid_rows="ignore"):
+            rows = rows.of(persons)
+        return self._release(rows, curator)
+
+    @property
+    def _target(self):
+        """What y is to the estimator: None, "number" or "class"."""
+        return getattr(self.estimator, "_target", None)
+
     def _read(self, X, y):
         candidates, budgets = self._planned()
         scorer = scorer_of(self.scoring, self.estimator)
         first = model_of(self.estimator, candidates[0], budgets.run, None)
+        uses_target = scorer.uses_target or get_tags(self.estimator).target_tags.required
+        X, y = apart(X, y) if uses_target else (X, None)
         tables = tables_of(X)
         X = X if tables is None else self._counted(tables)
-        target, numbers = self._target(X, y, scorer), _reads_numbers(first, X)
+        target = targets_of(X, y, first) if uses_target else None
+        numbers = _reads_numbers(first, X, target)
         X = self._table(X, numbers) if tables is None else _of_doubles(tables)
         table = Table(X, target, numbers=numbers)
         dry_run(table, budgets, scorer, self.estimator, candidates)
@@ -271,6 +309,8 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, PrivateEstimator):
 
     def _table(self, X, numbers):
         """Return X as runs are given parts of it: a frame stays one."""
+        if not numbers and reads_numbers_and_gaps(self.estimator, X):
+            return validated_rows(self, X, missing=True)
         if not numbers:
             frame = {"skip_check_array": True} if hasattr(X, "columns") else {"dtype": None}
             return validate_data(self, X, **frame, ensure_all_finite=False, ensure_min_samples=0)
@@ -327,18 +367,6 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, PrivateEstimator):
         budgets = search_budgets(self.epsilon, self.delta, self._trials(), len(candidates), share)
         return candidates, budgets
 
-    def _target(self, X, y, scorer):
-        """Return the targets, if they are used, an array with one entry per row."""
-        tags = get_tags(self.estimator)
-        if not (scorer.uses_target or tags.target_tags.required):
-            return None
-        if y is None:
-            raise ValueError("this search requires y to be passed, but the target y is None.")
-        y = _typed(y)
-        if y.ndim != 1 or len(y) != (X.shape[0] if hasattr(X, "shape") else len(X)):
-            raise ValueError("y must be one-dimensional, with one entry for every row of X.")
-        return y
-
     def __sklearn_tags__(self):
         """Return the tags of scikit-learn: the kind of estimator is that of the winner."""
         tags = super().__sklearn_tags__()
@@ -355,35 +383,11 @@ def _of_doubles(tables):
     return tables.mapped(doubles, doubles(tables.head()))
 
 
-def _typed(y):
-    """Return targets as an array whose type no single target chooses.
-
-    Of what has no type of its own, as lists, numbers become float64 and texts objects; so do
-    entries of types that numpy does not know, which it would choose by whether one is missing.
-    """
-    if hasattr(y, "dtype"):
-        return np.asarray(y) if isinstance(y.dtype, np.dtype) else _objects(y)
-    if get_config()["invalid_rows"] == "ignore":
-        raise ValueError(UNTYPED.format('Under invalid_rows="ignore" pass'))
-    if isinstance(y, list | tuple) and all(isinstance(target, str) for target in y):
-        return _objects(y)
-    try:
-        return np.asarray(y, dtype=np.float64)
-    except (ValueError, TypeError, OverflowError):
-        refusal = ValueError(UNTYPED.format("Pass numbers, texts, or"))
-    raise refusal
-
-
-def _objects(y):
-    targets = np.empty(len(y), dtype=object)
-    targets[:] = list(y)
-    return targets
-
-
-def _reads_numbers(model, X):
+def _reads_numbers(model, X, y):
     """Let a model read X as its fit would; return whether that is a table of numbers."""
     if not isinstance(model, PrivateEstimator):
         return True
-    rows = model._read(X, None)
-    begins = getattr(model, "_begins_with_numbers", lambda: isinstance(rows, Source))
-    return begins()
+    rows = model._read(X, y)
+    if hasattr(model, "_begins_with_numbers"):
+        return model._begins_with_numbers()
+    return isinstance(rows, Source) if model._target is None else not model._mixed

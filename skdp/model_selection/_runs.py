@@ -1,9 +1,13 @@
 """The runs of a search: one split of the rows, a model for one part, its score on the other."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from skdp._compat import safe_indexing
+from skdp.chunks._labels import is_missing
 from skdp.chunks._tables import Tables
+from skdp.chunks._target import column_of
 from skdp.mechanisms import finite_rows
 from skdp.model_selection._scorers import (
     as_numbers,
@@ -27,10 +31,18 @@ class Table:
     numbers : bool
         Whether the estimator reads X as a table of numbers, so that a row which holds NaN or
         infinity is none.
+    persons : Persons, default=None
+        Whose row each row is, in a fit with groups; of a row that is absent, nobody's.
     """
 
-    def __init__(self, X, y=None, *, numbers=True):
-        self._X, self._y, self.numbers = X, y, numbers
+    def __init__(self, X, y=None, *, numbers=True, persons=None):
+        self._X, self._y, self.numbers, self.persons = X, y, numbers, persons
+
+    def of(self, persons):
+        """Return this table with whose row each row is."""
+        there = np.zeros(len(self), dtype=bool)
+        there[self.present(np.arange(len(self)))] = True
+        return Table(self._X, self._y, numbers=self.numbers, persons=persons.of(there))
 
     def __len__(self):
         return len(self._X)
@@ -49,8 +61,15 @@ class Table:
         """Return the targets of the rows with these numbers, or None."""
         return None if self._y is None else self._y[numbers]
 
+    def owners(self, numbers):
+        """Return ``fit``'s groups of the rows with these numbers, a dict, empty without groups."""
+        return {} if self.persons is None else {"groups": self.persons.some(numbers)}
+
     def present(self, numbers):
         """Return those of these numbers whose rows the estimator does not read as absent."""
+        if self._y is not None:
+            target = column_of(self._y[numbers])
+            numbers = numbers[~is_missing(target)]
         if not self.numbers:
             return numbers
         return numbers[of_rows(_finite, self.take(numbers)).astype(bool)]
@@ -75,9 +94,19 @@ def split(table, coins, holdout):
     one of them has is in one part only, and the other part is the same in both. Given the coins, a
     run costs the larger of the costs of its fit and its score; hockey-stick divergence is jointly
     convex, so that this holds without the coins.
+
+    With persons: one row of each is drawn by one key, and tells by another whether its person is
+    held out. Then none of the person's rows is a training row, and that one is what scores are
+    taken of: neighbours differ in the rows of one person, all in the training part, or in one row
+    of the other, so what is proved of scores of rows holds. Scores are means over persons of what
+    is expected of a row of theirs.
     """
     held = coins.keys(0, len(table), use="holdout") < np.uint64(int(holdout * 2.0**64))
-    return np.flatnonzero(~held), np.flatnonzero(held)
+    if table.persons is None:
+        return np.flatnonzero(~held), np.flatnonzero(held)
+    drawn = table.persons.first_by_key(coins, "holdout")
+    drawn, codes = drawn[held[drawn]], table.persons.codes
+    return np.flatnonzero(~np.isin(codes, codes[drawn])), drawn
 
 
 class Runs:
@@ -101,15 +130,16 @@ class Runs:
         """Let the scorer look at a reference model, a fitted one or None."""
         curator = None
         if reference is not None:
-            curator = self._curator.for_score(scale_plan(budget), self._held)
+            curator = self._for_score(scale_plan(budget))
         self._scores = scorer.prepare(reference, self._X, self._y, curator)
 
     def fitted(self, model, *, nobody=False):
         """Return ``model`` fitted on the training rows, or on no rows."""
         numbers = self._train[:0] if nobody else self._train
         X, y = self._table.take(numbers), self._table.targets(numbers)
+        owners = self._table.owners(numbers)
         with self._curator.lent(numbers):
-            return model.fit(X) if y is None else model.fit(X, y)
+            return model.fit(X, **owners) if y is None else model.fit(X, y, **owners)
 
     def scores(self, model):
         """Return the scores of the held-out rows, in [0, 1] or NaN. Private."""
@@ -117,5 +147,11 @@ class Runs:
 
     def score(self, model, budget):
         """Release the score of a model on the held-out rows."""
-        curator = self._curator.for_score(score_plan(budget), self._held)
-        return release_score(self.scores(model), curator)
+        return release_score(self.scores(model), self._for_score(score_plan(budget)))
+
+    def _for_score(self, plan):
+        grouped = self._table.persons is not None
+        plan = replace(plan, protects="group" if grouped else "row")
+        curator = self._curator.for_score(plan, self._held)
+        curator.one_row_each = grouped
+        return curator

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from sklearn.utils import check_array, get_tags
+from sklearn.utils import check_array
 
 from skdp._config import get_config
 from skdp._numbers import plain_fields
@@ -26,9 +26,10 @@ __all__ = [
     "LogDensityScorer",
     "RowScorer",
     "as_numbers",
+    "by_row",
     "of_rows",
     "release_score",
-    "scorer_of",
+    "released_scale",
 ]
 
 BINS = LogBins(2)
@@ -166,7 +167,7 @@ class DistanceScorer:
         """Return ``score(model)``; the scale is released if it is not public."""
         scale = self.scale
         if scale is None:
-            scale = _released_scale(_distances(reference, X), curator)
+            scale = released_scale(_distances(reference, X), curator)
 
         def score(model):
             return 1 - np.square(np.minimum(_distances(model, X) / scale, 1))
@@ -228,21 +229,6 @@ class LogDensityScorer:
     def value(self, mean):
         """Return a mean of scores in [0, 1] in nats beyond the reference."""
         return (2 * mean - 1) * self.span
-
-
-def scorer_of(scoring, estimator):
-    """Return the scorer that a ``scoring`` parameter stands for."""
-    if scoring is None:
-        scoring = "log_density" if hasattr(estimator, "score_samples") else "distance"
-        if get_tags(estimator).estimator_type == "classifier":
-            scoring = "accuracy"
-    if isinstance(scoring, str):
-        return {
-            "accuracy": AccuracyScorer,
-            "distance": DistanceScorer,
-            "log_density": LogDensityScorer,
-        }[scoring]()
-    return scoring
 
 
 def release_score(scores, curator):
@@ -321,7 +307,7 @@ def as_numbers(X):
     return check_array(X, dtype=np.float64, ensure_all_finite=False, ensure_min_samples=0)
 
 
-def _released_scale(distances, curator):
+def released_scale(distances, curator):
     """Release the distance below which nine in ten lie; 1 if nothing stands out of the noise.
 
     **Privacy**: a distance is a function of its row and falls into one bin: sensitivity 1.

@@ -34,6 +34,7 @@ FOLDS = (
     "cuts by the number of rows and moves others too; the line of a replaced row holds for it."
 )
 WAY_OUT = "skdp.PrivateSearchCV pays for its scores, and releases the winner only."
+MIXED = "some steps protect rows and others groups: the sum holds for rows. Pass groups to all."
 SEEDED = "seeded, not private. Use random_state=None for a release."
 
 
@@ -67,6 +68,8 @@ class SearchReport:
         Steps without a plan, whose cost is not known here.
     seeded : bool, default=False
         Whether noise came from a seed; then there is no guarantee.
+    protects : tuple of str, default=("row",)
+        What the fits protect, "row" or "group"; both if some steps protect rows and others groups.
 
     Examples
     --------
@@ -87,6 +90,7 @@ class SearchReport:
     unprotected: tuple
     others: tuple = ()
     seeded: bool = False
+    protects: tuple = ("row",)
 
     def epsilon(self, delta=None, *, group_size=1):
         """Return the smallest epsilon at this delta for the fits that train on one row.
@@ -134,8 +138,11 @@ class SearchReport:
         if self.seeded:
             yield "NO GUARANTEE", SEEDED
         yield "all fits", f"{_text(self.charged, 1)}: what a ledger counts"
-        yield "one row", f"{_text(self.budget, 1)} for the fits, if added or removed"
-        yield "replace one row", f"{_text(self.budget, 2)} for the fits"
+        if len(self.protects) > 1:
+            yield "NOT ONE UNIT", MIXED
+        whom = "group" if self.protects == ("group",) else "row"
+        yield f"one {whom}", f"{_text(self.budget, 1)} for the fits, if added or removed"
+        yield f"replace one {whom}", f"{_text(self.budget, 2)} for the fits"
         for text in self.unprotected:
             yield "NOT PRIVATE", text
         if self.others:
@@ -176,6 +183,10 @@ def search_report(search):
     across every cut: a training set may then differ by up to three rows. *Replacing* a row leaves
     these folds alone; the total for ``group_size=2`` holds as it stands. ``StratifiedKFold`` looks
     at the classes too.
+
+    Without metadata routing (``set_fit_request(groups=True)``) scikit-learn gives ``groups`` to the
+    splitter alone: the fits protect rows. The report says which of the two they do, as told by the
+    refit, or else by the ledger.
 
     Not private: the scores. They are computed on held-out rows, without noise, and so are the
     choice that they make and everything named in ``unprotected``.
@@ -234,7 +245,20 @@ def search_report(search):
             for parts, _ in found
             for part in parts
         ),
+        protects=_protected(search),
     )
+
+
+def _protected(search):
+    """Return what the fits protect: all are given what the last one, on all rows, is given."""
+    parts = private_steps(search.best_estimator_)[0] if search.refit else []
+    reports = [getattr(part, "privacy_report_", None) for part in parts]
+    return tuple(sorted({report.protects for report in reports if report})) or _charged(search)
+
+
+def _charged(search):
+    ledgers = [getattr(part, "ledger", None) for part in private_steps(search.estimator)[0]]
+    return tuple(sorted({getattr(ledger, "unit", "row") for ledger in ledgers}))
 
 
 def _counted(budgets):

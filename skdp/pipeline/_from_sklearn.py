@@ -10,6 +10,8 @@ from skdp.contracts._row_wise import qualified
 
 __all__ = ["private_steps"]
 
+BOOSTING = "sklearn.ensemble._hist_gradient_boosting.gradient_boosting.HistGradientBoosting"
+
 # Class of scikit-learn -> ours, and the parameters that mean the same in both.
 COUNTERPARTS = {
     "sklearn.preprocessing._data.StandardScaler": (
@@ -40,6 +42,46 @@ COUNTERPARTS = {
         ),
         ("PrivateCovariance", ("assume_centered", "store_precision")),
     ),
+    "sklearn.linear_model._base.LinearRegression": ("PrivateLinearRegression", ("fit_intercept",)),
+    "sklearn.linear_model._ridge.Ridge": ("PrivateRidge", ("alpha", "fit_intercept")),
+    "sklearn.linear_model._logistic.LogisticRegression": (
+        "PrivateLogisticRegression",
+        ("C", "fit_intercept"),
+    ),
+    # what a boosting is allowed to grow says nothing about an additive model
+    f"{BOOSTING}Classifier": ("PrivateAdditiveClassifier", ()),
+    f"{BOOSTING}Regressor": ("PrivateAdditiveRegressor", ()),
+}
+
+# Class of scikit-learn -> parameters that make another model of it, what they may be, the way out.
+SIGNS = ("positive", (False,), "Coefficients of any sign come with positive=False.")
+WEIGHTS = (
+    "class_weight",
+    (None,),
+    "Rows cannot be weighted, which would scale what one of them can change; predict_proba can be "
+    "compared with any threshold instead.",
+)
+SHAPES = ("monotonic_cst", (None,), "Terms of any shape come with monotonic_cst=None.")
+COLUMNS = (
+    "categorical_features",
+    (None, "from_dtype"),
+    "Texts and categories of a frame are categorical by their types; public levels are told by "
+    "categories= of the private estimator.",
+)
+RESTRICTED = {
+    "sklearn.linear_model._base.LinearRegression": (SIGNS,),
+    "sklearn.linear_model._ridge.Ridge": (SIGNS,),
+    "sklearn.linear_model._logistic.LogisticRegression": (
+        WEIGHTS,
+        ("penalty", ("l2", "deprecated"), "The squared penalty comes with penalty='l2'."),
+        ("l1_ratio", (None, 0, 0.0), "The squared penalty comes with l1_ratio=0."),
+    ),
+    f"{BOOSTING}Classifier": (WEIGHTS, SHAPES, COLUMNS),
+    f"{BOOSTING}Regressor": (
+        SHAPES,
+        COLUMNS,
+        ("loss", ("squared_error",), "Means are predicted with loss='squared_error'."),
+    ),
 }
 
 
@@ -63,7 +105,9 @@ def counterpart(step):
         return skdp.RowMap(func, feature_names_out=step.feature_names_out)
     if qualified(step) in COUNTERPARTS:
         name, shared = COUNTERPARTS[qualified(step)]
-        made, given = getattr(skdp, name)(), step.get_params(deep=False)
+        given = step.get_params(deep=False)
+        _require_the_same_model(step, name, given)
+        made = getattr(skdp, name)()
         names = made.get_params(deep=False)
         kept = {key: given[key] for key in shared if key in given and key in names}
         return made.set_params(**{k: v for k, v in kept.items() if v is not None})
@@ -73,3 +117,19 @@ def counterpart(step):
     attribute = next(n for n in ("transformers", "transformer_list", "steps") if hasattr(step, n))
     parts = [(part[0], counterpart(part[1]), *part[2:]) for part in getattr(step, attribute)]
     return step.set_params(**{attribute: parts})
+
+
+def _require_the_same_model(step, name, given):
+    """Raise ValueError for parameters that ask for a model of which there is no private one."""
+    for key, allowed, way_out in RESTRICTED.get(qualified(step), ()):
+        value = given.get(key, allowed[0])
+        if not any(value is one or (type(value) is type(one) and value == one) for one in allowed):
+            raise ValueError(
+                f"{type(step).__name__} with {key}={value!r} has no private counterpart: "
+                f"{name} does without. {way_out}"
+            )
+    alpha = given.get("alpha")
+    if isinstance(alpha, list | tuple) or getattr(alpha, "ndim", 0):
+        raise ValueError(
+            f"{name} predicts one target, with one alpha. Pass a number to {type(step).__name__}."
+        )

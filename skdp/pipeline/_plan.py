@@ -7,7 +7,7 @@ from numbers import Real
 from skdp._grant import Grant
 from skdp._render import table_html
 from skdp.accounting import Budget, Plan, PrivacyLedger, Step, mixed_budget, part_of
-from skdp.contracts import Rows, contract_of
+from skdp.contracts import BoundedStatistic, Core, Released, Rows, contract_of
 from skdp.contracts._chain import chain_problems, parts_of
 from skdp.exceptions import PlanError
 from skdp.pipeline._tree import is_inside, prepared, spending, unfold
@@ -31,7 +31,7 @@ class PipelinePlan(Plan):
 
     Parameters
     ----------
-    budget, steps, events, assumptions, problems
+    budget, steps, events, assumptions, problems, protects
         As for a Plan.
     lines : tuple of Split
         All steps in order; those that spend have a share.
@@ -52,16 +52,19 @@ class PipelinePlan(Plan):
         return tuple(line for line in self.lines if line.budget is not None)
 
     def __str__(self):
-        return "\n".join([_title(self.budget), *(f"  {line}" for line in _lines(self))])
+        return "\n".join([_title(self), *(f"  {line}" for line in _lines(self))])
 
     def _repr_html_(self):
         rows = [(*cells, bar) for cells, bar in _cells(self)]
         notes = [f"Problem: {text}" for text in self.problems] + list(self.assumptions)
-        return table_html(_title(self.budget), ("step", "estimator", "share", "alone"), rows, notes)
+        return table_html(_title(self), ("step", "estimator", "share", "alone"), rows, notes)
 
 
-def granted(pipeline):
-    """Return the plan of a pipeline, and its steps as they will be fitted, with their grants."""
+def granted(pipeline, *, grouped=False):
+    """Return the plan of a pipeline, and its steps as they will be fitted, with their grants.
+
+    Of a fit with groups it is made of the plans of steps that are fitted so.
+    """
     steps = [(name, prepared(step)) for name, step in pipeline.steps]
     problems = chain_problems(steps)
     leaves = spending(steps)
@@ -75,7 +78,7 @@ def granted(pipeline):
         epsilon = {"epsilon": pipeline.epsilon}
         leaf.set_params(ledger=grants[path], **epsilon, **delta)
         try:
-            plan = leaf.plan()
+            plan = _plan_of(leaf, grouped)
             units[path] = plan.budget.unit
             problems += [f"{path!r}: {problem}" for problem in plan.problems]
         except (PlanError, ValueError) as error:
@@ -83,6 +86,7 @@ def granted(pipeline):
             broken.add(path)
     shares, trouble = _shares(leaves, pipeline.split)
     problems += trouble
+    problems += _mixing(steps) if grouped else []
     notes = _notes(steps, leaves, sum(shares.values()))
     budget = pipeline._budget(lambda e, d: _total(e, d, shares, units))
     problems += _unaffordable(pipeline.ledger, budget)
@@ -93,7 +97,7 @@ def granted(pipeline):
         try:
             part = part_of(budget, shares[path], units[path])
             grants[path].set_budget(part, shares[path])
-            plan = leaf.plan()
+            plan = _plan_of(leaf, grouped)
         except (PlanError, ValueError) as error:
             problems.append(f"{path!r} ({type(leaf).__name__}) has no plan: {error}")
             continue
@@ -107,8 +111,32 @@ def granted(pipeline):
         for name, step in steps
         for path, part in unfold(name, step)
     )
-    plan = PipelinePlan(budget, tuple(planned), tuple(events), tuple(notes), tuple(problems), lines)
+    plan = PipelinePlan(
+        budget,
+        tuple(planned),
+        tuple(events),
+        tuple(notes),
+        tuple(problems),
+        protects="group" if grouped else "row",
+        lines=lines,
+    )
     return plan, steps, grants
+
+
+def _mixing(steps):
+    """Return which steps hand on what is no row of the table any more, nor released."""
+    known = Rows | Core | BoundedStatistic | Released
+    return [
+        f"step {name!r} cannot take groups: it is not row-wise, so that it is not known whose rows "
+        "it hands on. Fit without groups, or leave it out."
+        for name, step in steps
+        if not isinstance(step, str | None) and parts_of(step)[0] is None
+        if (contract := contract_of(step)) and not isinstance(contract.yields(None), known)
+    ]
+
+
+def _plan_of(leaf, grouped):
+    return leaf._grouped_plan() if grouped else leaf.plan()
 
 
 def settle(steps, plan, ledger=None):
@@ -219,9 +247,10 @@ def _notes(steps, leaves, used):
     return notes
 
 
-def _title(budget):
+def _title(plan):
+    budget, whom = plan.budget, "" if plan.protects == "row" else f" for one {plan.protects}"
     total = f"(epsilon={float(budget.epsilon):g}, delta={float(budget.delta):g})"
-    return f"Pipeline plan: {total} in all, composed in {NAMES[budget.unit]}"
+    return f"Pipeline plan: {total} in all{whom}, composed in {NAMES[budget.unit]}"
 
 
 NAMES = {

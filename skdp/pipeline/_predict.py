@@ -5,7 +5,9 @@ from functools import partial
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from skdp._groups import without_groups
 from skdp._pieces import made_later, tables_for
+from skdp._row_methods import row_method
 from skdp.chunks._tables import Tables
 from skdp.contracts import Released, Rows, contract_of
 from skdp.pipeline._pieces import worker_copy
@@ -33,6 +35,20 @@ def _goes_back(pipeline):
         if not isinstance(step, str | None):
             _ = step.inverse_transform  # or AttributeError
     return True
+
+
+def _from_last(name, what, returns):
+    """Return a method of the last step as one of the pipeline."""
+    what = f"Map rows through the steps and {what}"
+    return available_if(_last_has(name))(row_method(name, _ask_last, what, returns))
+
+
+def _ask_last(pipeline, X, name):
+    return pipeline._by_last(partial(_ask, name), X)
+
+
+def _ask(name, step, X):
+    return getattr(step, name)(X)
 
 
 class PredictMixin:
@@ -69,51 +85,51 @@ class PredictMixin:
             return function(last, X)
         return made_later(X, partial(function, worker_copy(last)))
 
-    @available_if(_last_has("predict"))
-    def predict(self, X):
-        """Map rows through the steps and predict with the last one.
+    predict = _from_last(
+        "predict", "predict with the last one", "y : ndarray of shape (n_samples,)"
+    )
+    predict_proba = _from_last(
+        "predict_proba",
+        "return probabilities of the last one",
+        "probabilities : ndarray of shape (n_samples, n_classes)",
+    )
+    predict_log_proba = _from_last(
+        "predict_log_proba",
+        "return logarithms of probabilities of the last one",
+        "logs : ndarray of shape (n_samples, n_classes)",
+    )
+    decision_function = _from_last(
+        "decision_function",
+        "return decision values of the last one",
+        "values : ndarray of shape (n_samples,) or (n_samples, n_classes)",
+    )
+    score_samples = _from_last(
+        "score_samples", "score each with the last one", "scores : ndarray of shape (n_samples,)"
+    )
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        y : ndarray
-            A local view of the rows: as private as X itself.
-        """
-        return self._by_last(_predict, X)
-
-    @available_if(_last_has("predict_proba"))
-    def predict_proba(self, X):
-        """Map rows through the steps and return probabilities of the last one.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n_samples, n_classes)
-            A local view of the rows: as private as X itself.
-        """
-        return self._by_last(_predict_proba, X)
+    @property
+    def classes_(self):
+        """The classes that the last step knows, an array."""
+        return self._last().classes_
 
     @available_if(_last_has("predict"))
-    def fit_predict(self, X, y=None):
+    def fit_predict(self, X, y=None, *, groups=None):
         """Fit, then predict.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
         y : array-like of shape (n_samples,), default=None
+        groups : array-like of shape (n_samples,) or str, default=None
+            Whose row each row is, as for ``fit``.
 
         Returns
         -------
         y : ndarray
             A local view of the rows: as private as X itself.
         """
-        return self.fit(X, y).predict(X)
+        X, groups = without_groups(X, groups)
+        return self.fit(X, y, groups=groups).predict(X)
 
     @available_if(_last_has("transform"))
     def transform(self, X):
@@ -131,20 +147,23 @@ class PredictMixin:
         return self._by_last(mapped, X)
 
     @available_if(_last_has("transform"))
-    def fit_transform(self, X, y=None):
+    def fit_transform(self, X, y=None, *, groups=None):
         """Fit, then transform.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
         y : array-like of shape (n_samples,), default=None
+        groups : array-like of shape (n_samples,) or str, default=None
+            Whose row each row is, as for ``fit``.
 
         Returns
         -------
         X_new : ndarray or DataFrame
             A local view of the rows: as private as X itself.
         """
-        return self.fit(X, y).transform(X)
+        X, groups = without_groups(X, groups)
+        return self.fit(X, y, groups=groups).transform(X)
 
     @available_if(_goes_back)
     def inverse_transform(self, X):
@@ -164,21 +183,6 @@ class PredictMixin:
                 X = step.inverse_transform(X)
         return X
 
-    @available_if(_last_has("score_samples"))
-    def score_samples(self, X):
-        """Map rows through the steps and score each with the last one.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples,)
-            A local view of the rows: as private as X itself.
-        """
-        return self._by_last(_score_samples, X)
-
     @available_if(_last_has("score"))
     def score(self, X, y=None):
         """Map rows through the steps and return the score of the last one.
@@ -195,18 +199,6 @@ class PredictMixin:
         """
         X = self._rows_for_last(X)
         return self._last().score(X) if y is None else self._last().score(X, y)
-
-
-def _predict(step, X):
-    return step.predict(X)
-
-
-def _predict_proba(step, X):
-    return step.predict_proba(X)
-
-
-def _score_samples(step, X):
-    return step.score_samples(X)
 
 
 class _Identity:

@@ -3,6 +3,7 @@
 import sklearn
 from sklearn.base import clone
 
+from skdp._apart import made_up_target
 from skdp._compat import safe_indexing
 from skdp._config import config_context
 from skdp._curator import rehearsal_curator
@@ -20,7 +21,7 @@ from skdp.rowwise._made_up import made_up_rows
 __all__ = ["preview", "rehearse"]
 
 
-def rehearse(plan, steps, grants, X):
+def rehearse(plan, steps, grants, X, y=None):
     """Fit the steps on made-up rows with the columns and types of X, where a failure costs nothing.
 
     Parameters
@@ -31,6 +32,8 @@ def rehearse(plan, steps, grants, X):
     grants : dict of str to Grant
     X : array or DataFrame
         Only its schema is looked at.
+    y : array-like, default=None
+        Only its type is looked at.
 
     Raises
     ------
@@ -46,7 +49,9 @@ def rehearse(plan, steps, grants, X):
             sklearn.config_context(assume_finite=True),
             quiet(),
         ):
-            run(steps, made_up_rows(X), None, curator, started=started.append, rehearsal=True)
+            public = made_up_rows(X)
+            target = None if y is None else made_up_target(steps[-1][1], y, public.shape[0])
+            run(steps, public, target, curator, started=started.append, rehearsal=True)
         return
     except Exception as error:
         failure = f"{error}"
@@ -56,7 +61,7 @@ def rehearse(plan, steps, grants, X):
     )
 
 
-def preview(steps, X):
+def preview(steps, X, y=None):
     """Follow the rows up to the first step that spends, in every branch.
 
     What is raised here costs nothing: a row-wise step that fails on a row, NaN and infinity before
@@ -66,12 +71,13 @@ def preview(steps, X):
     ----------
     steps : list of (str, step)
     X : array, DataFrame or Tables
+    y : array-like, default=None
     """
     for number, (name, step) in enumerate(steps):
         if isinstance(step, str | None):
             continue
         if isinstance(step, PrivateEstimator):
-            return _check(name, step, X, number)
+            return _check(name, step, X, y, number)
         parts, in_turn = parts_of(step)
         if parts is None:
             if isinstance(step, Denoiser) or _bounds(step):
@@ -94,10 +100,10 @@ def _columns(X, chosen):
     return safe_indexing(X, chosen(X) if callable(chosen) else chosen, axis=1)
 
 
-def _check(name, step, X, number):
+def _check(name, step, X, y, number):
     """Read the rows as the step will, without fitting it."""
     try:
-        clone(step).set_params(ledger=None)._look(X)
+        clone(step).set_params(ledger=None)._look(X, y)
     except ValueError as error:
         if number == 0:
             raise

@@ -7,19 +7,23 @@ import sklearn
 from sklearn.utils import Bunch, get_tags
 from sklearn.utils.validation import validate_data
 
+from skdp._apart import apart, innermost, reads_numbers_and_gaps
 from skdp._compat import BaseComposition, StrOptions, VisualBlock
 from skdp._config import config_context, get_config
 from skdp._estimator import PrivateEstimator, guarantee
+from skdp._groups import read_groups
 from skdp._row_methods import NamesOutMixin
 from skdp._schema import look_at, read_rows, validated_rows, validated_table
+from skdp._supervised import checked_target
 from skdp._threads import quiet
 from skdp.chunks import ArrayRows
-from skdp.chunks._tables import tables_of
+from skdp.chunks._tables import Tables, tables_of
 from skdp.contracts import Contract, Rows, contract_of
+from skdp.pipeline._diagram import block_of, class_name, share_inside
 from skdp.pipeline._plan import granted, settle
 from skdp.pipeline._predict import PredictMixin
 from skdp.pipeline._preview import preview, rehearse
-from skdp.pipeline._run import run
+from skdp.pipeline._run import n_rows_of, run
 from skdp.pipeline._tree import is_inside
 
 __all__ = ["PrivatePipeline"]
@@ -60,6 +64,8 @@ class PrivatePipeline(PredictMixin, NamesOutMixin, PrivateEstimator, BaseComposi
         The fitted steps; their ``epsilon``, ``delta`` and ``privacy_report_`` tell their shares.
     named_steps : Bunch
         The steps by name, fitted if the pipeline is.
+    classes_ : ndarray of shape (n_classes,)
+        The classes that the last step knows, of a classifier.
     value_ : ndarray
         Released vector after all denoisers, if the pipeline ends with one.
     privacy_report_ : PrivacyReport
@@ -220,53 +226,79 @@ class PrivatePipeline(PredictMixin, NamesOutMixin, PrivateEstimator, BaseComposi
             )
         self._validate_names([name for name, _ in steps])
 
+    @property
+    def _target(self):
+        """What y is, as for the last step: None, "number" or "class"."""
+        contract = contract_of(self._last())
+        return None if contract is None else contract.target
+
     def _read(self, X, y):
+        needed = self._target is not None
+        X, y = apart(X, y) if needed else (X, y)
+        X = self._table(X)
+        if needed:
+            y = checked_target(innermost(self), y, n_rows_of(X))
+        if not self._is_granted():  # a pipeline inside a pipeline is rehearsed with it
+            self._rehearse(X, y)
+        return X, y
+
+    def _grouped_plan(self):
+        return granted(self, grouped=True)[0]
+
+    def _persons(self, groups, rows):
+        return read_groups(groups, n_rows_of(rows[0]))
+
+    def _release_of_groups(self, persons, table, curator):
+        return self._release(table, curator, persons)
+
+    def _table(self, X):
+        """Check a table by itself, as far as it is known before the steps map it; return it."""
         tables = tables_of(ArrayRows(X) if isinstance(X, np.memmap) and X.ndim == 2 else X)
         if tables is not None:
-            return self._tables(tables), y
+            return self._tables(tables)
         if self._begins_with_numbers():
             checked = validated_rows(self, X)
-            X = X if hasattr(X, "columns") else checked  # steps read the names themselves
-        else:
-            X = validated_table(self, X)
-        if not self._is_granted():  # a pipeline inside a pipeline is rehearsed with it
-            rehearse(*granted(self), X)
-            if get_config()["invalid_rows"] == "error":
-                with quiet():  # a function of the user could warn with its row
-                    preview(granted(self)[1], X)
-        return X, y
+            return X if hasattr(X, "columns") else checked  # steps read the names themselves
+        if reads_numbers_and_gaps(self, X):
+            return validated_rows(self, X, missing=True)
+        return validated_table(self, X)
 
     def _tables(self, tables):
         """Count and check what comes in pieces, and return it."""
-        first = self._begins_with_numbers()
-        if first:
+        if self._begins_with_numbers():
             read_rows(self, tables)
         else:
             validate_data(self, tables.head(), skip_check_array=True)
             look_at(tables, entries=False)
-        if not self._is_granted():
-            rehearse(*granted(self), tables.head())
-            if get_config()["invalid_rows"] == "error" and not first:
-                with quiet():
-                    preview(granted(self)[1], tables)
         return tables
 
-    def _look(self, X):
+    def _rehearse(self, X, y):
+        """Try the steps on made-up rows, and the maps before the first release on the rows."""
+        in_pieces = isinstance(X, Tables)
+        rehearse(*granted(self), X.head() if in_pieces else X, y)
+        read = in_pieces and self._begins_with_numbers()
+        if get_config()["invalid_rows"] == "error" and not read:
+            with quiet():  # a function of the user could warn with its row
+                preview(granted(self)[1], X, y)
+
+    def _look(self, X, y=None):
         if self._is_granted():  # in the rehearsal of the pipeline that it is a step of
-            self.fit(X)
+            self.fit(X, y)
         else:
-            self._read(X, None)
+            self._read(X, y)
 
     def _begins_with_numbers(self):
         steps = [step for _, step in self.steps if not isinstance(step, str | None)]
-        return bool(steps) and isinstance(steps[0], PrivateEstimator)
+        return bool(steps) and isinstance(steps[0], PrivateEstimator) and not steps[0]._mixed
 
-    def _release(self, table, curator):
-        plan, steps, grants = granted(self)
+    def _release(self, table, curator, persons=None):
+        plan, steps, grants = granted(self, grouped=persons is not None)
         for grant in grants.values():
             grant.set_curator(curator)
+            grant.set_persons(persons)
+        told = {"started": self._teller(plan), "absent": self._absent(), "persons": persons}
         with config_context(invalid_rows="ignore"), sklearn.config_context(assume_finite=True):
-            value = run(steps, *table, curator, started=self._teller(plan))
+            value = run(steps, *table, curator, **told)
         settle(steps, plan, None if self._is_granted() else self.ledger)
         fitted = {"steps_": steps}
         return fitted if value is None else {**fitted, "value_": value}
@@ -321,7 +353,7 @@ class PrivatePipeline(PredictMixin, NamesOutMixin, PrivateEstimator, BaseComposi
             first, last = get_tags(steps[0]), get_tags(steps[-1])
             tags.input_tags.pairwise = first.input_tags.pairwise
             tags.input_tags.allow_nan = first.input_tags.allow_nan
-            tags.estimator_type = last.estimator_type
+            tags.estimator_type, tags.target_tags = last.estimator_type, last.target_tags
             tags.classifier_tags = last.classifier_tags
             tags.regressor_tags = last.regressor_tags
             tags.transformer_tags = last.transformer_tags
@@ -342,8 +374,8 @@ class PrivatePipeline(PredictMixin, NamesOutMixin, PrivateEstimator, BaseComposi
         )
         return VisualBlock(
             "serial",
-            [budget, *(_block(step, _inside(shares, name)) for name, step in steps)],
-            names=["budget", *(f"{name}: {_class_name(step)}" for name, step in steps)],
+            [budget, *(block_of(step, share_inside(shares, name)) for name, step in steps)],
+            names=["budget", *(f"{name}: {class_name(step)}" for name, step in steps)],
             name_details=[guarantee(self), *(str(step) for _, step in steps)],
             dash_wrapped=False,
         )
@@ -352,27 +384,4 @@ class PrivatePipeline(PredictMixin, NamesOutMixin, PrivateEstimator, BaseComposi
         """Return what this pipeline reads and yields: as its last step."""
         contract = contract_of(self._last())
         yields = (lambda kind: Rows()) if contract is None else contract.yields
-        return Contract(consumes=(Rows,), yields=yields, spends=True)
-
-
-def _class_name(step):
-    return step if isinstance(step, str | None) else type(step).__name__
-
-
-def _inside(shares, name):
-    """Return the share of a step with all that is inside it."""
-    return float(sum(s for path, s in shares.items() if is_inside(path, name)))
-
-
-def _block(step, share):
-    """Return how a step is drawn: one that spends by itself tells its share."""
-    if not isinstance(step, PrivateEstimator) or not share:
-        return step
-    caption = f"{share:.0%} of the budget"
-    return VisualBlock(
-        "single",
-        step,
-        names=type(step).__name__,
-        name_caption=caption,
-        name_details=f"{step}, {caption}",
-    )
+        return Contract(consumes=(Rows,), yields=yields, spends=True, target=self._target)

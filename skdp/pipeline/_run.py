@@ -2,11 +2,14 @@
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import clone
 
 from skdp._compat import output_config, safe_indexing
 from skdp._estimator import PrivateEstimator
 from skdp._grant import without
+from skdp._groups import are_there
 from skdp._pieces import public_row
+from skdp._schema import read_rows
 from skdp.chunks._tables import Tables
 from skdp.contracts import BoundedStatistic, Core, Released, contract_of
 from skdp.contracts._chain import parts_of
@@ -16,19 +19,28 @@ from skdp.pipeline._tree import spending, unfold
 from skdp.preprocessing._sensitivity_preprocessor import BoundedValues, SensitivityPreprocessor
 from skdp.rowwise._made_up import made_up_rows
 
-__all__ = ["fit_on_tables", "mapped", "run"]
+__all__ = ["fit_on_tables", "mapped", "n_rows_of", "run"]
 
 UNKNOWN = "nothing was found to denoise"
 
 
-def run(steps, X, y, curator, *, started=None, rehearsal=False):
+def run(steps, X, y, curator, *, started=None, rehearsal=False, absent=None, persons=None):
     """Fit the steps, each on what the step before it hands on; return the last denoised vector.
 
     ``started`` is called with the name of every step. In a rehearsal, on made-up rows, the last
-    step only looks at what it would be fitted on.
+    step only looks at what it would be fitted on. The last step is given y; rows that are
+    ``absent`` are none to any step, and neither are their targets.
+
+    Notes
+    -----
+    **Privacy** with ``persons``, whose rows they are. Every grant holds all of them, so no step can
+    read rows as if they were nobody's. A core, or what is bounded, is one of rows drawn from each
+    person: from there on all other rows are absent, and every step reads the same ones.
     """
-    value = before = absent = None
+    value = before = None
     steps = [(name, step) for name, step in steps if not isinstance(step, str | None)]
+    if absent is not None:
+        _leave_out(absent, steps)
     for number, (name, step) in enumerate(steps):
         if started is not None:
             started(name)
@@ -42,7 +54,9 @@ def run(steps, X, y, curator, *, started=None, rehearsal=False):
             continue
         kind = None if contract is None else contract.yields(None)
         if last and rehearsal and isinstance(step, PrivateEstimator):
-            return step._look(X)
+            return step._look(X, y)
+        if isinstance(step, SensitivityPreprocessor) and persons is not None:
+            absent = _all_but_one(step, X, absent, persons, curator.coins)
         fitted = _fit(step, X, y if last else None, absent)
         if last:
             return value
@@ -51,7 +65,8 @@ def run(steps, X, y, curator, *, started=None, rehearsal=False):
             absent = ~mask if absent is None else absent | ~mask
             X = without(X, absent)
             _leave_out(absent, steps[number + 1 :])
-            _hand_on(fitted.certificate(), steps[number + 1][1])
+            core = fitted.certificate()
+            _hand_on(core if persons is None else _alone(core), steps[number + 1][1])
         elif isinstance(kind, BoundedStatistic):
             X = fitted.bounded_values()
         elif isinstance(kind, Released):
@@ -118,6 +133,24 @@ def _refuse_objects(step, X):
 def _some_rows(X):
     """Return X, or one made-up row of its kind if it has none."""
     return X if X.shape[0] else safe_indexing(made_up_rows(X), [0])
+
+
+def n_rows_of(X):
+    """Return the number of rows of a table."""
+    return X.shape[0] if hasattr(X, "shape") else len(X)
+
+
+def _all_but_one(step, X, absent, persons, coins):
+    """Return which rows are not the one that is drawn from those of their person."""
+    rows = read_rows(clone(step), X if absent is None else without(X, absent))
+    others = np.ones(n_rows_of(X), dtype=bool)
+    others[persons.of(are_there(rows)).first_by_key(coins, "representative")] = False
+    return others
+
+
+def _alone(core):
+    """Return a core for a table of its rows alone."""
+    return type(core)(np.ones(core.mask.sum()), core.predicate, core.n_up, core.level)
 
 
 def _leave_out(absent, steps):

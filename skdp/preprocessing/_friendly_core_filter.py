@@ -11,6 +11,7 @@ from skdp._estimator import PrivateEstimator
 from skdp._local import Local
 from skdp._pieces import transforms_pieces
 from skdp.accounting import Budget, Plan
+from skdp.chunks._persons import Representatives
 from skdp.chunks._sources import source_of
 from skdp.contracts import Contract, Core, Rows
 from skdp.friendly import DistancePredicate, LocalCore, friendly_core, friendly_core_plan
@@ -52,6 +53,10 @@ class FriendlyCoreFilter(OneToOneFeatureMixin, TransformerMixin, PrivateEstimato
     n_jobs : int, default=None
         Threads that share the rows; the result is the same for any number. None is 1 unless within
         :func:`joblib.parallel_config`, -1 all cores.
+    rows_per_group : int or "auto", default="auto"
+        Not used: with ``groups`` one row of every group is read, drawn at random. The core holds
+        such rows only, so that a friendly step after it is private for groups too; the other rows
+        of a group are left out, whatever they are like.
     random_state : int, RandomState instance or None, default=None
         None draws noise from the operating system. Anything else makes the result reproducible
         and not private: for tests and documentation.
@@ -63,6 +68,8 @@ class FriendlyCoreFilter(OneToOneFeatureMixin, TransformerMixin, PrivateEstimato
     radius_ : float
         The radius that was found or given, 0 if the rows were too few to find one. Absent with a
         ``predicate`` other than :class:`skdp.friendly.DistancePredicate`.
+    rows_per_group_ : int
+        With ``groups`` only: as how many rows a group counts at most; 1 if all groups count alike.
     privacy_report_ : PrivacyReport
         The bill of the filter, and the guarantee for what later steps release of the core.
     n_features_in_ : int
@@ -119,6 +126,7 @@ class FriendlyCoreFilter(OneToOneFeatureMixin, TransformerMixin, PrivateEstimato
         epsilon=1.0,
         delta=1e-6,
         n_jobs=None,
+        rows_per_group="auto",
         random_state=None,
         ledger=None,
     ):
@@ -128,6 +136,7 @@ class FriendlyCoreFilter(OneToOneFeatureMixin, TransformerMixin, PrivateEstimato
         self.epsilon = epsilon
         self.delta = delta
         self.n_jobs = n_jobs
+        self.rows_per_group = rows_per_group
         self.random_state = random_state
         self.ledger = ledger
 
@@ -175,7 +184,10 @@ class FriendlyCoreFilter(OneToOneFeatureMixin, TransformerMixin, PrivateEstimato
                 rows, predicate, curator, share=curator.remaining, n_up=n_up, level=self.level
             )
         salts = curator.coins.keys(0, rows.n_features, use="digests")
-        fitted = {"_core": _LocalView(core, RowSet(rows, core.mask, salts))}
+        members = RowSet(rows, core.mask, salts)
+        if isinstance(rows, Representatives):
+            core = LocalCore(rows.among_all(core.mask), core.predicate, core.n_up, core.level)
+        fitted = {"_core": _LocalView(core, members)}
         if core.radius is None and predicate is not None:
             return fitted
         return {"radius_": core.radius or 0.0, **fitted}
@@ -214,7 +226,7 @@ class FriendlyCoreFilter(OneToOneFeatureMixin, TransformerMixin, PrivateEstimato
         X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
         return np.where(members.holds(X)[:, None], X, np.nan).astype(X.dtype, copy=False)
 
-    def fit_resample(self, X, y=None):
+    def fit_resample(self, X, y=None, *, groups=None):
         """Fit, and return the rows of the core.
 
         Parameters
@@ -222,6 +234,8 @@ class FriendlyCoreFilter(OneToOneFeatureMixin, TransformerMixin, PrivateEstimato
         X : array-like of shape (n_samples, n_features)
         y : array-like of shape (n_samples,), default=None
             Resampled alike; not used otherwise.
+        groups : array-like of shape (n_samples,) or str, default=None
+            Whose row each row is, as for :meth:`fit`: of a group at most one row is in the core.
 
         Returns
         -------
@@ -231,7 +245,7 @@ class FriendlyCoreFilter(OneToOneFeatureMixin, TransformerMixin, PrivateEstimato
         y_core : array-like of shape (n_core,)
             Only if y is given.
         """
-        core = self.fit(X).get_support(local=True)
+        core = self.fit(X, groups=groups).get_support(local=True)
         index, source = np.flatnonzero(core), source_of(X)
         X_core = safe_indexing(X, index) if source is None else _blocks_of(source, core)
         return X_core if y is None else (X_core, safe_indexing(y, index))
@@ -242,11 +256,13 @@ class FriendlyCoreFilter(OneToOneFeatureMixin, TransformerMixin, PrivateEstimato
         Parameters
         ----------
         local : bool, default=False
-            Must be True: the mask is **not private**, it is for the owner of the rows.
+            Must be True: the mask is **not private**, it is for the owner of the rows. After a fit
+            with ``groups`` it holds no more than one row of a group, drawn at random.
 
         Returns
         -------
         support : ndarray of shape (n_samples,), bool
+            Of a fit with ``groups``: one drawn row of each group that is in the core.
         """
         if local is not True:
             raise ValueError(

@@ -1,8 +1,11 @@
 """LaplaceMechanism and GaussianMechanism: steps that release bounded statistics."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from skdp._estimator import PrivateEstimator
+from skdp._groups import FIT
 from skdp.accounting import Budget, Plan, Step
 from skdp.contracts import BoundedStatistic
 from skdp.denoising._count_noise import TOO_LOUD, is_too_loud
@@ -32,8 +35,8 @@ class Mechanism(VectorMixin, PrivateEstimator):
         Parameters
         ----------
         bounded : BoundedValues
-            What :meth:`SensitivityPreprocessor.bounded_values` returns. Rows are refused: nothing
-            is known about how much one of them matters.
+            What :meth:`SensitivityPreprocessor.bounded_values` returns; of a fit with groups they
+            protect groups. Rows are refused: nothing is known about how much one of them matters.
         y : Ignored
             Present for API consistency by convention.
 
@@ -51,6 +54,18 @@ class Mechanism(VectorMixin, PrivateEstimator):
             )
         return super().fit(bounded)
 
+    def _plan_of(self, bounded, groups):
+        plan = super()._plan_of(bounded, groups)
+        return plan if groups is not None else replace(plan, protects=bounded.protects)
+
+    def _persons(self, groups, bounded):
+        return groups
+
+    def _release_of_groups(self, persons, given, curator):
+        inner = curator.child(FIT, curator.remaining)
+        inner.one_row_each = True  # a pipeline has drawn them before they were bounded
+        return self._release(given, inner) | {"rows_per_group_": 1}
+
     def _read(self, bounded, y):
         self._check_public(len(bounded.values))
         k, D = len(bounded.values), max(value.sensitivity for value in bounded.values)
@@ -63,6 +78,7 @@ class Mechanism(VectorMixin, PrivateEstimator):
 
     def _release(self, given, curator):
         share = curator.remaining
+        curator.one_row_each |= given.protects == "group"
         release = release_bounded(given.values, curator, share=share, label="statistic")
         sd = release.scales * (np.sqrt(2) if self._law() == "laplace" else 1)
         raw = np.nan_to_num(release.values)

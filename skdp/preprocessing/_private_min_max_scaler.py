@@ -32,6 +32,9 @@ class PrivateMinMaxScaler(ExtremesMixin, Scaler):
     n_jobs : int, default=None
         Threads that share the rows; the result is the same for any number. None is 1 unless within
         :func:`joblib.parallel_config`, -1 all cores.
+    rows_per_group : int or "auto", default="auto"
+        Not used: with ``groups`` the minimum and the maximum of every group are read. The extremes
+        of these are those of all rows.
     random_state : int, RandomState instance or None, default=None
         None draws noise from the operating system. Anything else makes the result reproducible
         and not private: for tests and documentation.
@@ -48,6 +51,8 @@ class PrivateMinMaxScaler(ExtremesMixin, Scaler):
         Rows are mapped by ``X * scale_ + min_``. Where the range was not found, for columns that
         are constant, nearly so, or too few rows, a range of 1 is taken, with a warning of class
         :class:`skdp.exceptions.UselessReleaseWarning`.
+    rows_per_group_ : int
+        With ``groups`` only: as how many rows a group counts at most; 1 if all groups count alike.
     privacy_report_ : PrivacyReport
         The bill and the guarantee.
     n_features_in_ : int
@@ -89,6 +94,7 @@ class PrivateMinMaxScaler(ExtremesMixin, Scaler):
         epsilon=1.0,
         delta=1e-6,
         n_jobs=None,
+        rows_per_group="auto",
         random_state=None,
         ledger=None,
     ):
@@ -97,6 +103,7 @@ class PrivateMinMaxScaler(ExtremesMixin, Scaler):
         self.epsilon = epsilon
         self.delta = delta
         self.n_jobs = n_jobs
+        self.rows_per_group = rows_per_group
         self.random_state = random_state
         self.ledger = ledger
 

@@ -8,6 +8,7 @@ from scipy.special import ndtri
 from skdp.accounting import Plan
 from skdp.location._column_noise import check_strength, column_budget
 from skdp.location._public import bounds_vectors
+from skdp.location._quantiles import rank_rule
 from skdp.location._rank_release import rank_plan_steps, release_quantiles
 from skdp.preprocessing._scaler import Scaler
 from skdp.sensitivity._bounded import release_mechanism
@@ -47,6 +48,11 @@ class PrivateRobustScaler(Scaler):
     n_jobs : int, default=None
         Threads that share the rows; the result is the same for any number. None is 1 unless within
         :func:`joblib.parallel_config`, -1 all cores.
+    rows_per_group : int or "auto", default="auto"
+        A public number of rows, for fits with ``groups``: a group with more rows counts as so many
+        of them, all with less weight. 1 counts all groups alike, the largest size all rows. "auto"
+        finds a number privately that balances noise and the rows that lose weight; with ``delta=0``
+        it is 1. Not used without ``groups``.
     random_state : int, RandomState instance or None, default=None
         None draws noise from the operating system. Anything else makes the result reproducible
         and not private: for tests and documentation.
@@ -61,6 +67,8 @@ class PrivateRobustScaler(Scaler):
         The released ranges; 1.0, and a :class:`skdp.exceptions.UselessReleaseWarning`, where both
         quantiles are one value that many rows share, or too near each other for the noise. None
         with ``with_scaling=False``.
+    rows_per_group_ : int
+        With ``groups`` only: as how many rows a group counts at most; 1 if all groups count alike.
     privacy_report_ : PrivacyReport
         The bill and the guarantee.
     n_features_in_ : int
@@ -109,6 +117,7 @@ class PrivateRobustScaler(Scaler):
         delta=1e-6,
         bounds=None,
         n_jobs=None,
+        rows_per_group="auto",
         random_state=None,
         ledger=None,
     ):
@@ -120,8 +129,14 @@ class PrivateRobustScaler(Scaler):
         self.delta = delta
         self.bounds = bounds
         self.n_jobs = n_jobs
+        self.rows_per_group = rows_per_group
         self.random_state = random_state
         self.ledger = ledger
+
+    _weighs_groups = True
+
+    def _group_rule(self, n_features):
+        return rank_rule(n_features)
 
     def _check_public(self, n_features):
         ends = self.quantile_range

@@ -34,6 +34,12 @@ class PrivateStandardScaler(Scaler):
     n_jobs : int, default=None
         Threads that share the rows; the result is the same for any number. None is 1 unless within
         :func:`joblib.parallel_config`, -1 all cores.
+    rows_per_group : int or "auto", default="auto"
+        A public number of rows, for fits with ``groups``: a group with more rows counts as so many
+        of them, all with less weight. 1 counts all groups alike, the largest size all rows. "auto"
+        finds a number privately that balances noise and the rows that lose weight; with ``delta=0``
+        it is 1. Not used without ``groups``, nor without
+        ``bounds``: then one row of every group is read, drawn at random.
     random_state : int, RandomState instance or None, default=None
         None draws noise from the operating system. Anything else makes the result reproducible
         and not private: for tests and documentation.
@@ -52,6 +58,8 @@ class PrivateStandardScaler(Scaler):
         :class:`skdp.exceptions.UselessReleaseWarning`. None with ``with_std=False``.
     bounds_, moments_, moments_covariance_ : ndarrays
         With ``bounds`` only: the bounds, and what was released, see :class:`skdp.columns.Moments`.
+    rows_per_group_ : int
+        With ``groups`` only: as how many rows a group counts at most; 1 if all groups count alike.
     privacy_report_ : PrivacyReport
         The bill and the guarantee.
     n_features_in_ : int
@@ -96,6 +104,7 @@ class PrivateStandardScaler(Scaler):
         delta=1e-6,
         bounds=None,
         n_jobs=None,
+        rows_per_group="auto",
         random_state=None,
         ledger=None,
     ):
@@ -105,6 +114,7 @@ class PrivateStandardScaler(Scaler):
         self.delta = delta
         self.bounds = bounds
         self.n_jobs = n_jobs
+        self.rows_per_group = rows_per_group
         self.random_state = random_state
         self.ledger = ledger
 

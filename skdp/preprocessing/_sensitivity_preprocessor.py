@@ -7,11 +7,14 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from skdp._compat import HasMethods, Interval, StrOptions, fit_context
+from skdp._groups import read_one_each, without_groups
 from skdp._local import KeepsLocal, Local
 from skdp._numbers import PlainNumbers
 from skdp._schema import read_rows
+from skdp.chunks._persons import extremes_of, means_of, representatives_of, sums_of
 from skdp.contracts import BoundedStatistic, Contract, Rows
 from skdp.location._public import column_vector
+from skdp.mechanisms import RowKeys, make_entropy
 from skdp.sensitivity._bounded import STATISTICS, bounded_columns
 
 __all__ = ["BoundedValues", "SensitivityPreprocessor"]
@@ -62,7 +65,9 @@ class SensitivityPreprocessor(KeepsLocal, PlainNumbers, BaseEstimator):
 
     Notes
     -----
-    **Memory**: the entries of a column as integers of 64 bits, sorted, and their prefix sums.
+    **Memory**: for a table of more than 2^17 rows as a rule counts, sums and some entries, by two
+    passes. For a sum, a range, a midrange and statistics of one's own, and where these do not tell
+    a column, its entries as integers of 64 bits, sorted, and their prefix sums.
 
     **Privacy**: none by itself; the bounded value moves by at most ``sensitivity``, exactly, in
     integers on a public grid (:func:`skdp.sensitivity.bounded_statistic`). Rows stay as they are:
@@ -102,7 +107,7 @@ class SensitivityPreprocessor(KeepsLocal, PlainNumbers, BaseEstimator):
         self.center = center
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y=None):
+    def fit(self, X, y=None, *, groups=None):
         """Compute the bounded values.
 
         Parameters
@@ -111,23 +116,47 @@ class SensitivityPreprocessor(KeepsLocal, PlainNumbers, BaseEstimator):
             The private rows. Read, never stored.
         y : Ignored
             Present for API consistency by convention.
+        groups : array-like of shape (n_samples,) or str, default=None
+            Whose row each row is, or the name of a column of X that tells. With it the statistic is
+            one of a table with one row for each group, and ``sensitivity`` is what a group, with
+            all rows, may move it by: for ``"mean"`` the means of the groups, for ``"min"`` and
+            ``"max"`` their minima and maxima, for ``"sum"`` their sums, else a row of each that is
+            drawn at random, anew by every fit.
 
         Returns
         -------
         self : object
         """
+        X, groups = without_groups(X, groups)
         rows = read_rows(self, X)
         sensitivity, center = self._column_vectors(rows.n_features)
+        columns, protects = np.arange(rows.n_features), "row"
         with np.errstate(all="ignore"):
+            if groups is not None:
+                coins, made = RowKeys(make_entropy(None)), self._of_groups()
+                rows, protects = read_one_each(groups, rows, coins, made), "group"
+            if rows.n_features > len(columns) and self.statistic == "max":
+                columns = columns + len(columns)
             values = bounded_columns(
                 rows,
-                range(rows.n_features),
-                [self.statistic] * rows.n_features,
+                columns.tolist(),
+                [self.statistic] * len(columns),
                 sensitivity=sensitivity,
                 center=center,
             )
-        setattr(self, LOCAL, BoundedValues(values, getattr(self, "feature_names_in_", None)))
+        names = getattr(self, "feature_names_in_", None)
+        setattr(self, LOCAL, BoundedValues(values, names, protects))
         return self
+
+    def _of_groups(self):
+        """Return what makes one row of all rows of a group."""
+        if self.statistic == "mean":
+            return lambda rows, coins: representatives_of(means_of(rows, 1, coins), coins)[0]
+        if self.statistic in ("min", "max"):
+            return extremes_of
+        if self.statistic == "sum":
+            return sums_of
+        return lambda rows, coins: representatives_of(rows, coins)[0]
 
     def _column_vectors(self, n_features):
         return (
@@ -171,7 +200,9 @@ class BoundedValues(Local):
     values : tuple of d BoundedValue
     names : ndarray of shape (d,) or None
         Names of the columns.
+    protects : {"row", "group"}
+        What moves a value by at most its sensitivity.
     """
 
-    def __init__(self, values, names):
-        self.values, self.names = tuple(values), names
+    def __init__(self, values, names, protects="row"):
+        self.values, self.names, self.protects = tuple(values), names, protects

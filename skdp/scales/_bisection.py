@@ -3,6 +3,7 @@
 import numpy as np
 
 from skdp.mechanisms._exact import sqrt_up
+from skdp.mechanisms._weighed import of_persons
 
 __all__ = ["LEVELS", "private_median"]
 
@@ -41,7 +42,10 @@ def private_median(Z, curator, *, share, label):
         middle = low + (high - low) // np.uint64(2)
         below = np.count_nonzero(order <= middle, axis=0)
         balance = curator.gaussian(
-            2 * below - len(Z), sensitivity=sensitivity, share=share / LEVELS, label=label
+            of_persons(2 * below - len(Z)),
+            sensitivity=sensitivity,
+            share=share / LEVELS,
+            label=label,
         )
         left = balance.value > 0
         high = np.where(left, middle, high)

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from skdp.chunks import map_merge
+from skdp.chunks import weighed_sum
 from skdp.mechanisms import ball_sum, finite_rows
 from skdp.scales._grid_bits import grid_bits
 
@@ -20,7 +20,7 @@ def count_rows(rows):
     def finite(start, block):
         return int(np.count_nonzero(finite_rows(block)))
 
-    return map_merge(rows, finite, int.__add__)
+    return weighed_sum(rows, finite)
 
 
 def clipped_sum(rows, curator, *, center, radius, share, label, scale=None, drop=None):
@@ -56,13 +56,13 @@ def clipped_sum(rows, curator, *, center, radius, share, label, scale=None, drop
     2^bits, checked in integers, as a function of that row and of released values; the l2
     sensitivity of the integer sum is 2^bits exactly.
     """
-    strength = curator.budget.mu * math.sqrt(share)
+    strength = curator.budget.mu * math.sqrt(share) / rows.unit
     bits = grid_bits(strength, noise_bits=NOISE_BITS, most=BITS)
 
     def statistic(start, block):
         return ball_sum(block, center=center, radius=radius, bits=bits, scale=scale, drop=drop)
 
-    total, kept = map_merge(rows, statistic, lambda a, b: (a[0] + b[0], a[1] + b[1]))
+    total, kept = weighed_sum(rows, statistic)
     release = curator.gaussian(total, sensitivity=2**bits, share=share, label=label)
     unit = radius / 2**bits
     return release.value * unit, release.scale * unit, kept

@@ -4,6 +4,7 @@ import numpy as np
 
 from skdp.mechanisms import row_norms
 from skdp.mechanisms._exact import sqrt_up
+from skdp.mechanisms._weighed import of_persons
 
 __all__ = [
     "RING_SENSITIVITY_SQUARED",
@@ -69,4 +70,5 @@ def ring_columns(sample, curator, bins, *, share, label):
     for differences in ring_blocks(sample.Z, sample.keys):
         counts += bins.column_counts(np.abs(differences))
     sensitivity = sqrt_up(RING_SENSITIVITY_SQUARED * d)
+    counts = of_persons(counts)
     return curator.gaussian(counts, sensitivity=sensitivity, share=share, label=label)

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, field
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ from skdp.sensitivity._grid import Grid, gathered_columns
 from skdp.sensitivity._mean import bounded_mean
 from skdp.sensitivity._path import bounded_ordered
 from skdp.sensitivity._spread import StandardDeviation, SumOfSquares, Variance, bounded_spread
+from skdp.sensitivity._streamed import Spread, streamed, way_of
 from skdp.sensitivity._windows import Midrange
 
 __all__ = [
@@ -33,9 +35,12 @@ __all__ = [
 
 BITS = 10  # a sensitivity is 2^10 grid units, for squares and sums 2^20
 AT_ONCE = 2**23  # entries that are gathered in one pass: 64 MB, or one column
+LONG = 2**17  # rows: more are looked at in passes, as far as these tell
+JOBS_AT_ONCE = 32  # of two passes: 64 MB at most
 ROOT_BITS = 6  # entries for a standard deviation are that much coarser than itself
 
 EXTREMES = {"max": bounded_max, "min": bounded_min}
+ROOT = StandardDeviation(ROOT_BITS)
 SQUARES = {"variance": Variance(), "sum_of_squares": SumOfSquares()}
 STATISTICS = ("mean", "midrange", "median", *EXTREMES, "sum", "range", "std", *SQUARES)
 
@@ -144,7 +149,8 @@ def bounded_statistic(x, statistic, *, sensitivity, center=0.0):
     >>> bounded_statistic([1.0, 2.0, 3e300], "median", sensitivity=0.5, center=1.0)
     BoundedValue(sensitivity=1024, unit=0.00048828125, origin=1.0, statistic='median')
     """
-    return _bounded(lambda grid: grid.integers(x), statistic, sensitivity, center)
+    question = _question(statistic, sensitivity, center)
+    return question.answer(question.of(question.grid.integers(x)))
 
 
 def bounded_column(rows, column, statistic, *, sensitivity, center=0.0):
@@ -172,7 +178,9 @@ def bounded_columns(rows, columns, statistics, *, sensitivity, center):
     Parameters
     ----------
     rows : ArrayRows
-        A number of each is held: for as many columns as fit into 64 MB, one at least.
+        Of more than 2^17 two passes keep counts, sums, and some thousand entries at the ends or
+        around ranks. Of shorter tables, and of columns that these do not tell, a number of each
+        row is held: for as many columns as fit into 64 MB, one at least.
     columns : sequence of int of length k
     statistics, sensitivity, center : sequences of length k
 
@@ -180,15 +188,19 @@ def bounded_columns(rows, columns, statistics, *, sensitivity, center):
     -------
     values : list of BoundedValue
     """
-    values, each = [None] * len(columns), sorted(set(columns))
+    sensitivity, center = (np.asarray(x, dtype=np.float64).tolist() for x in (sensitivity, center))
+    asked = [_question(*of_one) for of_one in zip(statistics, sensitivity, center, strict=True)]
+    values = [None] * len(columns)
+    if len(rows) > LONG:
+        values = _streamed(rows, columns, asked)
+    left = [i for i, value in enumerate(values) if value is None]
+    each = sorted({columns[i] for i in left})
     step = max(1, AT_ONCE // max(1, len(rows)))
     for start in range(0, len(each), step):
         together = each[start : start + step]
         table = dict(zip(together, gathered_columns(rows, together), strict=True))
-        for i in (i for i, column in enumerate(columns) if column in table):
-            values[i] = bounded_statistic(
-                table[columns[i]], statistics[i], sensitivity=sensitivity[i], center=center[i]
-            )
+        for i in (i for i in left if columns[i] in table):
+            values[i] = asked[i].answer(asked[i].of(asked[i].grid.integers(table[columns[i]])))
     return values
 
 
@@ -235,7 +247,23 @@ def release_mechanism(budget):
     return "laplace" if budget.unit == "pure" else "gaussian"
 
 
-def _bounded(integers, statistic, sensitivity, center):
+@dataclass(frozen=True)
+class _Question:
+    """A named statistic on a grid: ``of`` integers it is an integer of sensitivity ``fine``."""
+
+    name: str
+    grid: Grid
+    of: object
+    fine: int
+    unit: float
+    origin: float
+    way: object = None  # how two passes tell it, if they do
+
+    def answer(self, g):
+        return BoundedValue(g, self.fine, self.unit, self.origin, self.name)
+
+
+def _question(statistic, sensitivity, center):
     D, center = _positive(sensitivity), float(center)
     name = statistic if isinstance(statistic, str) else repr(statistic)
     if isinstance(statistic, str) and statistic not in STATISTICS:
@@ -248,39 +276,50 @@ def _bounded(integers, statistic, sensitivity, center):
             raise ValueError("the sum of no rows is 0: leave center out.")
         fine = 4**BITS
         nearest = Grid(-D / fine / 2, D / fine)
-        return BoundedValue(
-            bounded_sum(integers(nearest), sensitivity=fine), fine, D / fine, 0.0, name
-        )
+        return _Question(name, nearest, partial(bounded_sum, sensitivity=fine), fine, D / fine, 0.0)
     fine = 2**BITS
     if name in SQUARES:
-        grid = Grid(center, math.sqrt(D) / fine, bits=31)
-        g = bounded_spread(integers(grid), SQUARES[name], sensitivity=fine**2)
-        return BoundedValue(g, fine**2, D / fine**2, 0.0, name)
+        grid, way = Grid(center, math.sqrt(D) / fine, bits=31), Spread(SQUARES[name])
+        of = partial(bounded_spread, statistic=SQUARES[name], sensitivity=fine**2)
+        return _Question(name, grid, of, fine**2, D / fine**2, 0.0, way)
     if name == "std":
-        grid = Grid(center, D / fine * 2**ROOT_BITS, bits=31)
-        g = bounded_spread(integers(grid), StandardDeviation(ROOT_BITS), sensitivity=fine)
-        return BoundedValue(g, fine, D / fine, 0.0, name)
+        grid, way = Grid(center, D / fine * 2**ROOT_BITS, bits=31), Spread(ROOT)
+        of = partial(bounded_spread, statistic=ROOT, sensitivity=fine)
+        return _Question(name, grid, of, fine, D / fine, 0.0, way)
     grid = Grid(center, D / fine)
-    if name in EXTREMES:
-        g = EXTREMES[name](integers(grid), sensitivity=fine, center=0)
-        return BoundedValue(g, fine, grid.unit, grid.origin, name)
-    if name == "mean":
-        g = bounded_mean(integers(grid), sensitivity=fine, center=0)
-        return BoundedValue(g, fine, grid.unit, grid.origin, name)
-    s = _sorted(integers(grid))
     if name == "range":
-        return BoundedValue(bounded_range(s, sensitivity=fine), fine, grid.unit, 0.0, name)
-    if name == "median":
-        g = bounded_median(s, sensitivity=fine, center=0)
+        of = _of_sorted(bounded_range, sensitivity=fine)
+        return _Question(name, grid, of, fine, grid.unit, 0.0)
+    if name in EXTREMES:
+        of = partial(EXTREMES[name], sensitivity=fine, center=0)
+    elif name == "mean":
+        of = partial(bounded_mean, sensitivity=fine, center=0)
+    elif name == "median":
+        of = _of_sorted(bounded_median, sensitivity=fine, center=0)
     else:
-        statistic = Midrange() if name == "midrange" else statistic
-        g = bounded_ordered(s, statistic, sensitivity=fine, center=0)
-    return BoundedValue(g, fine, grid.unit, grid.origin, name)
+        ordered = Midrange() if name == "midrange" else statistic
+        of = _of_sorted(bounded_ordered, statistic=ordered, sensitivity=fine, center=0)
+    return _Question(name, grid, of, fine, grid.unit, grid.origin, way_of(name, statistic))
 
 
-def _sorted(integers):
-    integers.sort()
-    return integers
+def _of_sorted(function, **public):
+    def of(integers):
+        integers.sort()
+        return function(integers, **public)
+
+    return of
+
+
+def _streamed(rows, columns, asked):
+    """Return the answers that two passes tell, and None for others; in groups of some columns."""
+    values = [None] * len(asked)
+    told = [i for i, question in enumerate(asked) if question.way is not None]
+    for start in range(0, len(told), JOBS_AT_ONCE):
+        some = told[start : start + JOBS_AT_ONCE]
+        jobs = [(columns[i], asked[i].grid, asked[i].way, asked[i].fine) for i in some]
+        for i, g in zip(some, streamed(rows, jobs), strict=True):
+            values[i] = None if g is None else asked[i].answer(g)
+    return values
 
 
 def _positive(sensitivity):

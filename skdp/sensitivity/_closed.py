@@ -13,7 +13,15 @@ import numpy as np
 
 from skdp.sensitivity._ends import sorted_ends
 
-__all__ = ["bounded_max", "bounded_median", "bounded_min", "bounded_range", "bounded_sum"]
+__all__ = [
+    "bounded_max",
+    "bounded_median",
+    "bounded_min",
+    "bounded_range",
+    "bounded_sum",
+    "max_of_largest",
+    "rows_of_max",
+]
 
 
 def bounded_median(s, *, sensitivity, center):
@@ -70,7 +78,17 @@ def bounded_max(s, *, sensitivity, center):
     if n == 0:
         return c
     width = int(s.max()) - int(s.min())
-    _, y = sorted_ends(s, min(n, -(-width // D) + 1) if D else n)
+    _, y = sorted_ends(s, rows_of_max(n, width, D))
+    return max_of_largest(y, n, D, c)
+
+
+def rows_of_max(n, width, D):
+    """Return how many of the largest of n entries that lie within a width tell the maximum."""
+    return min(n, -(-width // D) + 1) if D else n
+
+
+def max_of_largest(y, n, D, c):
+    """Return the value of :func:`bounded_max`, from the largest entries, rising."""
     b = np.arange(len(y)) * D
     lowest = np.minimum.accumulate(y[::-1] + b)
     last = min(c + n * D, int(lowest[-1]))

@@ -1,12 +1,14 @@
 """Sensitivity preprocessing of the mean, told by the outermost entries and a histogram."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from skdp.sensitivity._ends import STRIP, sorted_ends
 from skdp.sensitivity._path import bounded_ordered
 from skdp.sensitivity._windows import Mean
 
-__all__ = ["bounded_mean"]
+__all__ = ["Outline", "bounded_mean", "mean_of_ends"]
 
 ENDS = 1 / 64  # part of the entries that is sorted, at either end
 CELLS = 2**12  # of those between
@@ -37,22 +39,86 @@ def bounded_mean(s, *, sensitivity, center):
 
     A path takes steps into both ends until those left are no longer worth more than D each; from
     there on bounds of g on the window that is left decide. Those need lower bounds L_q of the sums
-    of the q smallest entries alone: `_Ends.low` and `_Ends.high`. Where they do not decide, all is
-    sorted.
+    of the q smallest entries alone: :class:`Outline`. Where they do not decide, all is sorted.
     """
     n, D, c = len(s), int(sensitivity), int(center)
     if n >= LEAST and D:
         largest = max(abs(int(s.min())), abs(int(s.max())))
         if 2 * n * (largest + abs(c) + 2 * n * D) < 2**62:
-            g = _Ends(s, D, c).value()
+            g = mean_of_ends(outline(s), sensitivity=D, center=c)
             if g is not None:
                 return g
     s.sort()
     return bounded_ordered(s, Mean(), sensitivity=D, center=c)
 
 
-class _Ends:
+def mean_of_ends(outline, *, sensitivity, center):
+    """Return the value of :func:`bounded_mean` of an :class:`Outline`, None if it does not tell."""
+    return _Ends(outline, int(sensitivity), int(center)).value()
+
+
+@dataclass(frozen=True)
+class Outline:
     """A table whose outermost entries are sorted, with bounds of the sums of its smallest ones.
+
+    Attributes
+    ----------
+    n : int
+    lowest, highest : ndarrays of int64 of shape (k,), rising
+        The outermost entries.
+    total : int
+        Sum of all.
+    rank : ndarray of int64, rising from k to less than n - k
+        Some ranks between.
+    least : ndarray of int64 of the same shape
+        Lower bounds of the sums of so many smallest entries; exact at k.
+    """
+
+    n: int
+    lowest: np.ndarray
+    highest: np.ndarray
+    total: int
+    rank: np.ndarray
+    least: np.ndarray
+
+
+def outline(s):
+    """Return the :class:`Outline` of integers, which are ordered in place as far as need be."""
+    n, k = len(s), int(ENDS * len(s))
+    lowest, highest = sorted_ends(s, k)
+    total = int(sum(s[i : i + STRIP].sum() for i in range(0, n, STRIP)))
+    return Outline(n, lowest, highest, total, *_between(s[k : n - k], lowest, highest, total))
+
+
+def _between(s, lowest, highest, total):
+    """Return ranks from k on, and lower bounds of the sums of so many smallest entries.
+
+    With r entries in the cells up to an edge, and t in the cell behind, e to f, the sum of the
+    r + x smallest of s is at least that of lower edges, and that of all less what the others are at
+    most, those of the cell and beyond each its upper edge.
+    """
+    first, width = int(lowest[-1]), int(highest[0]) - int(lowest[-1])
+    shift = max(0, width.bit_length() - (CELLS.bit_length() - 1))
+    counts = np.zeros(CELLS, dtype=np.int64)
+    for i in range(0, len(s), STRIP):
+        counts += np.bincount((s[i : i + STRIP] - first) >> shift, minlength=CELLS)
+    edge = first + (np.arange(CELLS) << shift)
+    upper = edge + (1 << shift) - 1
+    upto = np.concatenate([[0], np.cumsum(counts)])
+    least = lowest.sum() + np.concatenate([[0], np.cumsum(counts * edge)])
+    most = np.concatenate([[0], np.cumsum((counts * upper)[::-1])])[::-1]
+    least = np.maximum(least, total - highest.sum() - most)
+    x = np.unique(np.linspace(0, len(s) - 1, KNOTS).astype(np.int64))
+    cell = np.searchsorted(upto, x, side="right") - 1
+    bound = np.maximum(
+        least[cell] + (x - upto[cell]) * edge[cell],
+        least[cell + 1] - (upto[cell + 1] - x) * upper[cell],
+    )
+    return len(lowest) + x, bound
+
+
+class _Ends:
+    """The paths of a table of which an :class:`Outline` is known; its bounds reach over all ranks.
 
     Attributes
     ----------
@@ -62,44 +128,13 @@ class _Ends:
         Lower bounds of the sums of so many smallest entries; exact near the ends.
     """
 
-    def __init__(self, s, D, c):
-        self.n, self.D, self.c, self.k = len(s), D, c, int(ENDS * len(s))
-        lowest, highest = sorted_ends(s, self.k)
-        total = int(sum(s[i : i + STRIP].sum() for i in range(0, self.n, STRIP)))
-        self.low = np.concatenate([[0], np.cumsum(lowest)])
-        self.high = np.concatenate([[0], np.cumsum(highest[::-1])])
-        self.total, self.smallest, self.largest = total, lowest, highest
-        rank, least = self._between(s[self.k : self.n - self.k])
-        self.rank = np.concatenate(
-            [np.arange(self.k), rank, np.arange(self.n - self.k, self.n + 1)]
-        )
-        self.least = np.concatenate([self.low[:-1], least, total - self.high[::-1]])
-
-    def _between(self, s):
-        """Return ranks from k on, and lower bounds of the sums of so many smallest entries.
-
-        With r entries in the cells up to an edge, and t in the cell behind, e to f, the sum of the
-        r + x smallest of s is at least that of lower edges, and that of all less what the others
-        are at most, those of the cell and beyond each its upper edge.
-        """
-        first, width = int(self.smallest[-1]), int(self.largest[0]) - int(self.smallest[-1])
-        shift = max(0, width.bit_length() - (CELLS.bit_length() - 1))
-        counts = np.zeros(CELLS, dtype=np.int64)
-        for i in range(0, len(s), STRIP):
-            counts += np.bincount((s[i : i + STRIP] - first) >> shift, minlength=CELLS)
-        edge = first + (np.arange(CELLS) << shift)
-        upper = edge + (1 << shift) - 1
-        upto = np.concatenate([[0], np.cumsum(counts)])
-        least = self.low[-1] + np.concatenate([[0], np.cumsum(counts * edge)])
-        most = np.concatenate([[0], np.cumsum((counts * upper)[::-1])])[::-1]
-        least = np.maximum(least, self.total - self.high[-1] - most)
-        x = np.unique(np.linspace(0, len(s) - 1, KNOTS).astype(np.int64))
-        cell = np.searchsorted(upto, x, side="right") - 1
-        bound = np.maximum(
-            least[cell] + (x - upto[cell]) * edge[cell],
-            least[cell + 1] - (upto[cell + 1] - x) * upper[cell],
-        )
-        return self.k + x, bound
+    def __init__(self, outline, D, c):
+        self.n, self.k, self.total = n, k, _ = outline.n, len(outline.lowest), outline.total
+        self.D, self.c = D, c
+        self.low = np.concatenate([[0], np.cumsum(outline.lowest)])
+        self.high = np.concatenate([[0], np.cumsum(outline.highest[::-1])])
+        self.rank = np.concatenate([np.arange(k), outline.rank, np.arange(n - k, n + 1)])
+        self.least = np.concatenate([self.low[:-1], outline.least, self.total - self.high[::-1]])
 
     def value(self):
         """Return g, or None if the ends do not tell it."""

@@ -1,10 +1,22 @@
 """The best window of sorted integers, by branch and bound with certified bounds."""
 
+from dataclasses import dataclass
+from functools import cached_property
+
 import numpy as np
 
 from skdp.sensitivity._ends import STRIP, sorted_ends
 
-__all__ = ["smallest_window"]
+__all__ = [
+    "End",
+    "Sums",
+    "exact_sums",
+    "most_left_out",
+    "products",
+    "smallest_window",
+    "sums_of_ends",
+    "window_of_ends",
+]
 
 HALF = 16  # bits of the lower half of an entry
 CELLS = 2**17  # cells that are worked on together
@@ -33,7 +45,7 @@ def smallest_window(s, statistic, D, best):
     its windows hold the one of (a1, b1), and have at most n - a0 - b0 entries: sums of squares grow
     with the window, so ``at_least(squares(a1, b1), n - a0 - b0) + D (a0 + b0)`` bounds them from
     below. Cells that cannot improve are dropped, others are cut in four; what cannot be cut is
-    evaluated in Python's integers. Float bounds are lowered by a certified slack, see `_Sums`.
+    evaluated in Python's integers. Float bounds are lowered by a certified slack, see `Sums`.
 
     To leave out k entries costs k D at least, so with the price p of the whole no more than p / D
     of them are left out, at either end: the order of those between is of no matter.
@@ -41,21 +53,38 @@ def smallest_window(s, statistic, D, best):
     n = len(s)
     if n == 0 or best <= 0:
         return best
-    sums = _Sums(s)
-    best = min(best, statistic.floor(*sums.whole))
-    most = min(n - 1, best // D) if D else n - 1  # leaving out more costs more than `best`
-    price = _Price(n, statistic, D, sums.of_ends(*sorted_ends(s, most)))
-    for a, b in _first_guesses(n, most, price):
+    origin = s[n // 2]
+    parts = (s[i : i + STRIP] for i in range(0, n, STRIP))
+    whole = sum(np.array([p.sum() for p in products(part - origin)]) for part in parts)
+    best = min(best, statistic.floor(*exact_sums(n, whole)))
+    most = most_left_out(n, D, best)
+    ends = (end - origin for end in sorted_ends(s, most))
+    return window_of_ends(sums_of_ends(n, whole, *ends), statistic, D, best)
+
+
+def most_left_out(n, D, best):
+    """Return how many entries may be left out at either end: more cost more than ``best``."""
+    return min(n - 1, best // D) if D else n - 1
+
+
+def window_of_ends(sums, statistic, D, best):
+    """Return what :func:`smallest_window` returns, None if the :class:`Sums` do not tell."""
+    n = sums.n
+    price = _Price(n, statistic, D, sums)
+    most = most_left_out(n, D, best)
+    for a, b in _first_guesses(sums.low.size(most), sums.high.size(most), price):
         best = min(best, price.exact(a, b))
-    most = min(most, best // D) if D else most
-    stack = [np.array([[0], [most], [0], [most]])]
+    most = most_left_out(n, D, best) if D else most
+    untold = np.inf
+    last = sums.low.size(most), sums.high.size(most)
+    stack = [np.array([[0], [last[0]], [0], [last[1]]])]
     while stack:
         cells = stack.pop()
         if cells.shape[1] > CELLS:
             stack += [cells[:, :CELLS], cells[:, CELLS:]]
             continue
         low, _ = price.bounds(*cells)
-        cells = cells[:, (low < _above(best)) & (cells[0] + cells[2] < n)]
+        cells = cells[:, (low < _above(best)) & price.some_left(cells[0], cells[2])]
         a0, a1, b0, b1 = cells
         single = (a0 == a1) & (b0 == b1)
         low, value = price.bounds(a0, a0, b0, b0)  # the largest window of every cell
@@ -65,22 +94,27 @@ def smallest_window(s, statistic, D, best):
         for at in hopeful[np.argsort(low[hopeful])]:
             if low[at] < _above(best):
                 best = min(best, price.exact(int(a0[at]), int(b0[at])))
+        wide = single & ~(sums.low.alone(a0) & sums.high.alone(b0))
+        untold = min(untold, np.min(low[wide], initial=np.inf))
         cells = cells[:, ~single]
         if cells.shape[1]:
             stack.append(_quarters(*cells))
-    return best
+    return None if untold < _above(best) else best
 
 
-def _first_guesses(n, most, price):
+def _first_guesses(most_low, most_high, price):
     """Return the most promising (a, b) of a geometric grid."""
-    steps = np.unique(np.append(0, np.geomspace(1, max(most, 1), 40).astype(np.int64)))
-    steps = steps[steps <= most]
-    a, b = (x.ravel() for x in np.meshgrid(steps, steps))
-    inside = a + b < n
+    a, b = (x.ravel() for x in np.meshgrid(_geometric(most_low), _geometric(most_high)))
+    inside = price.some_left(a, b)
     a, b = a[inside], b[inside]
     _, value = price.bounds(a, a, b, b)
     order = np.argsort(value)[:3]
     return [(int(a[i]), int(b[i])) for i in order]
+
+
+def _geometric(most):
+    steps = np.unique(np.append(0, np.geomspace(1, max(most, 1), 40).astype(np.int64)))
+    return steps[steps <= most]
 
 
 def _above(best):
@@ -110,70 +144,116 @@ class _Price:
     def exact(self, a, b):
         """Return the price of one window, in Python's integers."""
         m, Q, S = self._sums.exact(a, b)
-        return self._statistic.floor(m, Q, S) + self._D * (a + b)
+        return self._statistic.floor(m, Q, S) + self._D * (self._n - m)
+
+    def some_left(self, a, b):
+        """Return where the largest windows hold an entry."""
+        return self._sums.out(a, b) < self._n
 
     def bounds(self, a0, a1, b0, b1):
         """Return certified lower bounds of the prices in cells, before floors, and estimates."""
         squares, error = self._sums.squares(a1, b1)
-        size = np.maximum(self._n - a0 - b0, 1)
+        out = self._sums.out(a0, b0)
+        size = np.maximum(self._n - out, 1)
         value = self._statistic.at_least(squares, size)
         lowered = self._statistic.at_least(np.maximum(squares - error, 0.0), size)
-        out = float(self._D) * (a0 + b0)
+        out = float(self._D) * out
         return lowered * (1 - SLACK) + out * (1 - SLACK), value + out
 
 
-class _Sums:
-    """Sums of squares of windows, in floats with a certified error, and exactly.
+def products(y):
+    """Return integers of at most 2^32, and what the sums of their squares are made of.
 
-    The entries less one of them, y = +-(h 2^16 + l), are at most 2^32, so h <= 2^16. Sums of h h,
-    h l and l l over any entries are nonnegative int64, at most 2^62: those of a window, of all less
-    those left out, are exact and Q = A 2^32 + B 2^17 + C is a sum of nonnegative terms, with a
-    relative error of a few 2^-53. S^2 / m <= Q, so Q - S^2 / m is wrong by less than 16 * 2^-53 Q.
+    With y = +-(h 2^16 + l) these are y, h h, h l and l l, so that y y = h h 2^32 + h l 2^17 + l l.
+    """
+    size = np.abs(y)
+    high, low = size >> HALF, size & (2**HALF - 1)
+    return y, high * high, high * low, low * low
+
+
+def exact_sums(m, sums):
+    """Return size, sum of squares and sum of m entries as Python's integers."""
+    S, A, B, C = map(int, sums)
+    return m, (A << 2 * HALF) + (B << HALF + 1) + C, S
+
+
+@dataclass(frozen=True)
+class End:
+    """Numbers of entries that may be left out at one end, and sums of :func:`products` of these.
+
+    Between two numbers that are no neighbours there are others, of which only that is known.
+
+    Attributes
+    ----------
+    out : ndarray of int64 of shape (k,), rising from 0
+    sums : ndarray of int64 of shape (4, k)
+    inner : ndarray of int of shape (k,)
+        The place of the next number, where others lie between, else its own.
     """
 
-    def __init__(self, s):
-        self._n, self._origin = len(s), s[len(s) // 2]
-        parts = (s[i : i + STRIP] for i in range(0, len(s), STRIP))
-        self._all = sum(np.array([p.sum() for p in self._products(part)]) for part in parts)
+    out: np.ndarray
+    sums: np.ndarray
 
-    @property
-    def whole(self):
-        """Size, sum of squares and sum of all entries as Python's integers."""
-        return self._exact(self._n, self._all)
+    @cached_property
+    def inner(self):
+        at = np.arange(len(self.out))
+        at[:-1] += np.diff(self.out) > 1
+        return at
 
-    def of_ends(self, lowest, highest):
-        """Return these sums with those of the smallest and of the largest entries."""
-        self._low, self._high = (
-            [np.concatenate([[0], np.cumsum(p)]) for p in self._products(end)]
-            for end in (lowest, highest[::-1])
-        )
-        return self
+    def alone(self, at):
+        """Return where no other number lies before the next."""
+        return self.inner[at] == at
 
-    def _products(self, s):
-        y = s - self._origin
-        size = np.abs(y)
-        high, low = size >> HALF, size & (2**HALF - 1)
-        return y, high * high, high * low, low * low
+    def size(self, most):
+        """Return the place of the last number that is at most ``most``."""
+        return int(np.searchsorted(self.out, most, side="right")) - 1
+
+
+def sums_of_ends(n, whole, lowest, highest):
+    """Return the :class:`Sums` of n entries of which these, less their origin, are outermost."""
+    return Sums(n, whole, *(end_of(end) for end in (lowest, highest[::-1])))
+
+
+def end_of(entries):
+    """Return the :class:`End` of some outermost entries, from the outermost on."""
+    sums = [np.concatenate([[0], np.cumsum(p)]) for p in products(entries)]
+    return End(np.arange(len(entries) + 1), np.array(sums))
+
+
+class Sums:
+    """Sums of squares of windows, in floats with a certified error, and exactly.
+
+    The entries less one of them are at most 2^32. Sums of h h, h l and l l over any entries
+    (:func:`products`) are nonnegative int64, at most 2^62: those of a window, of all less those
+    left out, are exact and Q = A 2^32 + B 2^17 + C is a sum of nonnegative terms, with a relative
+    error of a few 2^-53. S^2 / m <= Q, so Q - S^2 / m is wrong by less than 16 * 2^-53 Q.
+
+    Parameters
+    ----------
+    n : int
+    whole : ndarray of int64 of shape (4,)
+        Sums of all.
+    low, high : End
+    """
+
+    def __init__(self, n, whole, low, high):
+        self.n, self._all, self.low, self.high = n, whole, low, high
+
+    def out(self, a, b):
+        """Return how many entries the largest windows leave out."""
+        return self.low.out[a] + self.high.out[b]
 
     def _less(self, a, b):
-        """Return all sums without the a smallest and the b largest entries."""
-        return (
-            total - low[a] - high[b]
-            for total, low, high in zip(self._all, self._low, self._high, strict=True)
-        )
+        return self._all.reshape(-1, *[1] * np.ndim(a)) - self.low.sums[:, a] - self.high.sums[:, b]
 
     def squares(self, a, b):
-        """Return the sums of squared deviations of windows and bounds of their errors."""
-        b = np.minimum(b, self._n - a)  # empty where they cross
-        S, A, B, C = (x.astype(np.float64) for x in self._less(a, b))
+        """Return sums of squared deviations that no window lacks, and bounds of their errors."""
+        a, b = self.low.inner[a], self.high.inner[b]
+        m = self.n - self.out(a, b)
+        S, A, B, C = np.where(m > 0, self._less(a, b), 0).astype(np.float64)
         Q = A * 2.0 ** (2 * HALF) + B * 2.0 ** (HALF + 1) + C
-        return np.maximum(Q - S * S / np.maximum(self._n - a - b, 1), 0.0), SLACK * Q
+        return np.maximum(Q - S * S / np.maximum(m, 1), 0.0), SLACK * Q
 
     def exact(self, a, b):
         """Return size, sum of squares and sum of one window as Python's integers."""
-        return self._exact(self._n - a - b, self._less(a, b))
-
-    @staticmethod
-    def _exact(m, sums):
-        S, A, B, C = map(int, sums)
-        return m, (A << 2 * HALF) + (B << HALF + 1) + C, S
+        return exact_sums(self.n - int(self.out(a, b)), self._less(a, b))

@@ -34,7 +34,7 @@ def case(name):
     return estimator, make()
 
 
-LATE = ("search over a pipeline", "texts first", "nested")
+LATE = ("search over a pipeline", "texts first", "nested", "groups that are found")
 ONCE = (*LATE, "public first")  # like the other map of scikit-learn
 
 

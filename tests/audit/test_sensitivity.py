@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.base import is_classifier
+from sklearn.utils import get_tags
 
 from skdp import PrivateMean, PrivatePipeline, PrivateSearchCV
 from skdp.accounting import Plan, Step
@@ -78,13 +80,21 @@ numbers = st.sampled_from([0.0, 1.0, -1.0, 3.0, 1e300, -1e300, 1e-300, np.nan, n
 numbers |= st.floats(-10, 10)
 
 
+def targets_for(estimator):
+    """Return targets to draw from: classes, known and unknown, or numbers; None if it needs none"""
+    if not get_tags(estimator).target_tags.required:
+        return st.none()
+    return st.sampled_from([0, 1, 7]) if is_classifier(estimator) else numbers
+
+
 @st.composite
-def pairs(draw):
+def pairs(draw, targets):
     d = draw(st.sampled_from([1, 2, 5]))
     rows = st.lists(numbers, min_size=d, max_size=d)
     kinds = draw(st.lists(rows, min_size=1, max_size=6))
     table = draw(st.lists(st.sampled_from(kinds), max_size=60))  # ties and duplicates
-    row = draw(rows | st.sampled_from(kinds))
+    row, target = draw(rows | st.sampled_from(kinds)), draw(targets)
+    y = None if target is None else np.array([draw(targets) for _ in table], np.result_type(target))
     return Pair(
         np.array(table, dtype=float).reshape(-1, d),
         np.array(row),
@@ -92,6 +102,8 @@ def pairs(draw):
         seed=draw(st.integers(0, 1000)),
         remove=draw(st.booleans()),
         epsilon=draw(st.sampled_from([None, 10.0, 100.0])),
+        y=y,
+        target=target,
     )
 
 
@@ -105,7 +117,7 @@ def test_searched_pairs(estimator):
     some = 40 if isinstance(estimator, PrivatePipeline | PrivateSearchCV) else 150
 
     @settings(max_examples=some, deadline=None, derandomize=True, database=None)
-    @given(pairs())
+    @given(pairs(targets_for(estimator)))
     def search(pair):
         for label, (moved, allowed) in examine_pair(estimator, pair).items():
             assert moved <= allowed, label

@@ -208,8 +208,9 @@ def test_texts_are_levels_of_marginals(invalid_rows):
             with pytest.raises(ValueError, match="outside the public levels"):
                 model.fit(dd.from_pandas(frame, npartitions=3))
         else:
-            there = seeded(model).fit(dd.from_pandas(frame, npartitions=3))
-            assert released(there) == released(seeded(model).fit(frame))
+            there = dd.from_pandas(frame, npartitions=3)
+            here = there.compute()  # dask has types of its own for text
+            assert released(seeded(model).fit(there)) == released(seeded(model).fit(here))
 
 
 def never():

@@ -5,6 +5,7 @@ import pickle
 import subprocess
 import sys
 import tracemalloc
+import warnings
 from pathlib import Path
 
 import joblib
@@ -12,7 +13,14 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from skdp import PrivateMean, PrivateQuantile, PrivateVariance, config_context
+from skdp import (
+    LloydKMeans,
+    PrivateMean,
+    PrivateQuantile,
+    PrivateStandardScaler,
+    PrivateVariance,
+    config_context,
+)
 from skdp.accounting import PrivacyLedger
 from skdp.chunks import map_merge
 from skdp.chunks._sources import converted, source_of
@@ -187,7 +195,6 @@ def hostile(kind):
     return {
         "text": pa.array(["4242.125", "x"]),
         "dates": pa.array([1, 2], pa.timestamp("ns")),
-        "decimals": pa.array([1, 2]).cast(pa.decimal128(21, 1)),
         "categories": pa.array(["4242.125", "x"]).dictionary_encode(),
         "nested": pa.array([[SECRET], [1.0]]),
         "struct": pa.array([{"x": SECRET}, {"x": 1.0}]),
@@ -195,9 +202,7 @@ def hostile(kind):
     }[kind]
 
 
-@pytest.mark.parametrize(
-    "kind", ["text", "dates", "decimals", "categories", "nested", "struct", "nothing"]
-)
+@pytest.mark.parametrize("kind", ["text", "dates", "categories", "nested", "struct", "nothing"])
 def test_columns_that_are_no_numbers_are_refused(kind, tmp_path):
     table = pa.table({"a": [SECRET, 1.0], "b": hostile(kind)})
     pq.write_table(table, tmp_path / "t.parquet")
@@ -462,3 +467,82 @@ def test_a_frame_without_rows_is_read_as_one_with_rows(kind):
     assert len({report.budget for report in reports}) == 1
     with pytest.raises(ValueError, match="no rows"):
         PrivateMean(delta=1e-6).fit(frame[:0])
+
+
+def test_decimals_are_numbers_whoever_holds_them(tmp_path):
+    X = np.arange(-200, 200).reshape(-1, 2) / 8
+    columns = {
+        name: pa.array(x).cast(pa.decimal128(21, 3)) for name, x in zip("ab", X.T, strict=True)
+    }
+    table = pa.table(columns)
+    pq.write_table(table, tmp_path / "t.parquet")
+    others = [table, pl.from_arrow(table), tmp_path, table.to_batches(max_chunksize=30)]
+    assert len(list(same(PrivateQuantile(), X, others))) == 4
+
+
+@pytest.mark.parametrize("index", [None, "key"])
+def test_an_index_of_pandas_is_no_column_of_its_file(index, X, tmp_path):
+    frame = pd.DataFrame(X, columns=NAMES).rename_axis(index).iloc[::-1]
+    for i, part in enumerate((frame[:500], frame[500:])):
+        part.to_parquet(tmp_path / f"part-{i}.parquet")
+    (names,) = same(PrivateMean(), frame.to_numpy(), [tmp_path])
+    assert list(names) == NAMES
+    frame.reset_index(drop=True).to_parquet(tmp_path / "part-0.parquet")  # a range, not stored
+    frame[:0].to_parquet(tmp_path / "part-1.parquet")
+    assert len(list(same(PrivateMean(), frame.to_numpy(), [tmp_path]))) == 1
+
+
+@pytest.mark.parametrize("place", ["iter", "next"])
+def test_a_first_batch_that_fails_says_nothing_where_nothing_may_be_said(place):
+    class Loud:
+        def __iter__(self):
+            return self._read() if place == "next" else self._fail()
+
+        def _read(self):
+            self._fail()
+            yield np.ones((3, 2))
+
+        def _fail(self):
+            warnings.warn(f"{SECRET}", stacklevel=2)
+            raise LookupError(SECRET)
+
+    with pytest.warns(UserWarning, match=str(SECRET)), pytest.raises(LookupError):
+        PrivateMean().fit(Loud())
+    with config_context(invalid_rows="ignore"), warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        with pytest.raises(ValueError, match="could not be read to its end") as caught:
+            PrivateMean().fit(Loud())
+    assert not heard
+    assert str(SECRET) not in str(caught.value)
+    assert caught.value.__context__ is None
+
+
+def test_what_is_made_of_batches_is_made_anew_whenever_it_is_read(X):
+    from sklearn.pipeline import make_pipeline
+
+    batches = [X[:400], X[400:]]
+    steps = PrivateStandardScaler(random_state=0), LloydKMeans(2, random_state=0)
+    scaled = clone(steps[0]).fit(batches).transform(batches)
+    assert np.array_equal(np.concatenate(list(scaled)), np.concatenate(list(scaled)))
+    there, here = (make_pipeline(*map(clone, steps)).fit(rows) for rows in (batches, X))
+    assert np.array_equal(there[-1].cluster_centers_, here[-1].cluster_centers_)
+    with pytest.raises(TypeError, match="no pickle"):
+        pickle.dumps(scaled)
+
+
+def test_text_alone_has_the_codes_that_it_has_beside_other_entries():
+    from skdp.chunks._labels import Known
+
+    class Odd(str):
+        __hash__ = str.__hash__
+
+        def __eq__(self, other):
+            return True
+
+    code = Known(["a", 1], other=7.0, missing=9.0)
+    for entries in (["a", "b", None], ["a", Odd("b"), np.nan, 1.0, [1], "1", None]):
+        column = np.empty(len(entries), dtype=object)
+        column[:] = entries
+        alone = [code(column[i : i + 1])[0] for i in range(len(column))]
+        assert np.array_equal(code(column), alone)
+    assert alone == [0, 7, 9, 1, 7, 7, 9]

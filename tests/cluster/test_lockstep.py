@@ -12,7 +12,7 @@ from skdp.cluster._search import search_cells, search_steps
 from tests._curators import GAUSSIAN, CannedCurator, canned, check_replay
 
 
-def _columns(rows):
+def _columns(start, rows):
     return np.trunc(rows).astype(np.int64).sum(axis=0)
 
 

@@ -8,10 +8,11 @@ import pytest
 from skdp.accounting import Budget, Plan, Step
 from skdp.covariance import PrivateCovariance
 from skdp.covariance._beyond import TailLoss
-from skdp.covariance._columns import SPARSE, column_units, sparse_squares
+from skdp.covariance._columns import BINS, SPARSE, _top, column_units, sparse_squares
 from skdp.exceptions import SeededNoiseWarning, UselessReleaseWarning
 from skdp.location._clip import Distances
 from skdp.location._locate import Sample
+from skdp.scales import top_scale
 from tests._curators import CannedCurator, check_replay
 
 pytestmark = pytest.mark.filterwarnings(
@@ -156,3 +157,14 @@ def test_nothing_found_is_told():
     with pytest.warns(UselessReleaseWarning, match="nothing found"):
         fit = PrivateCovariance(random_state=0).fit(np.ones((1, 2)))
     assert np.isinf(fit.noise_scale_).all()
+
+
+def test_noise_beside_zeros_is_no_scale():
+    """Differences of which most are zeros, and noise in a bin of 2^-1072, as one in 200 has."""
+    n, sd = 30_000, 2700.0
+    row = np.zeros(BINS.n_bins)
+    row[0], row[2], row[BINS.index(np.array([1.0]))[0]] = 0.7 * n, 3.3 * sd, 0.29 * n
+    assert 0 < top_scale(row, sd, n, BINS) < 1e-300
+    assert _top(row, sd, n) == 0
+    row[BINS.index(np.array([1.0]))[0]] = 0.5 * n  # now they stand out
+    assert _top(row, sd, n) >= 1

@@ -241,8 +241,8 @@ def test_the_ledger_is_charged_in_the_unit_of_the_law():
         ({"bins": 1000}, "cells"),
         ({"categories": {5: [1]}}, "different columns"),
         ({"categories": {0: [np.nan]}}, "finite numbers"),
-        ({"user": 3, "range": (0, 1)}, "different columns"),
-        ({"user": 0}, "must be public"),
+        ({"user": 3, "rows_per_cell": 1, "range": (0, 1)}, "different columns"),
+        ({"user": 0, "rows_per_cell": 1}, "must be public"),
         ({"denoiser": TrendFilterDenoiser(np.eye(3)), "range": (0, 1)}, "one node per coordinate"),
         ({"denoiser": TrendFilterDenoiser(), "noise": "laplace", "range": (0, 1)}, "Gaussian"),
     ],
@@ -267,6 +267,13 @@ def test_plots(rng):
     matplotlib.pyplot.close("all")
 
 
+def test_user_is_deprecated_where_groups_say_the_same():
+    X = np.floor(np.abs(np.random.default_rng(0).normal(size=(60, 2))) * 4)
+    with pytest.warns(FutureWarning, match=r"pass fit\(X, groups=\.\.\.\)"):
+        PrivateHistogram(bins=3, range=(0, 9), user=0).fit(X)
+    PrivateHistogram(bins=3, range=(0, 9), user=0, rows_per_cell=1).fit(X)
+
+
 # --- the layers of the audit
 
 TABLE = np.random.default_rng(3).normal(size=(120, 3)) * [1, 10, 0.1]
@@ -276,7 +283,7 @@ AUDITED = {
     "pure range": (PrivateHistogram(bins=3), TABLE),
     "public range": (PrivateHistogram(bins=4, range=(-1, 1), integer=True), TABLE),
     "denoised": (PrivateHistogram(bins=3, range=(-1, 1), denoiser=AutoDenoiser()), TABLE),
-    "one row a user": (PrivateHistogram(bins=3, range=(0, 9), user=0), USERS),
+    "one row a user": (PrivateHistogram(bins=3, range=(0, 9), user=0, rows_per_cell=1), USERS),
     "users": (
         PrivateHistogram(
             bins=3, range=(0, 9), user=0, rows_per_user=3, rows_per_cell=2, noise="gaussian"
@@ -354,15 +361,19 @@ def test_a_private_range_takes_few_looks_at_the_rows():
 # --- parameters at the ends of what is allowed
 
 
+def _capped(rows):
+    return {"rows_per_user": rows, "rows_per_cell": rows}
+
+
 @pytest.mark.parametrize(
     "params",
     [
         {"epsilon": 1e-15, "range": (0, 1), "noise": "laplace"},
         {"epsilon": 1e-60, "delta": 0.0},
         {"epsilon": 1e-13, "noise": "laplace"},
-        {"user": 0, "range": (0, 1), "rows_per_user": 10**30},
-        {"user": 0, "range": (0, 1), "rows_per_user": 10**300, "noise": "gaussian"},
-        {"user": 0, "range": (0, 1), "rows_per_user": np.int64(2**62)},
+        {"user": 0, "range": (0, 1), **_capped(10**30)},
+        {"user": 0, "range": (0, 1), **_capped(10**300), "noise": "gaussian"},
+        {"user": 0, "range": (0, 1), **_capped(np.int64(2**62))},
     ],
 )
 def test_noise_that_cannot_be_drawn_is_refused_before_the_charge(params):

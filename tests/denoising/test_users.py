@@ -17,7 +17,9 @@ from skdp.denoising._users import capped_sensitivity
 from skdp.exceptions import PlanError
 from tests._curators import FixedKeys
 
-pytestmark = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::skdp.exceptions.SeededNoiseWarning", "ignore:.*user:FutureWarning"
+)
 
 BIG = 2**60  # neighbours of it are one float
 CAP = 5

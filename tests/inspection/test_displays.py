@@ -144,11 +144,16 @@ def test_the_list_of_intervals_is_complete():
     have = {type(e).__name__ for e in ESTIMATORS if hasattr(e, "interval")}
     assert have <= {
         "MarginalReleaser",
+        "PrivateAdditiveClassifier",  # of terms, which have a display of their own
+        "PrivateAdditiveRegressor",
         "PrivateCount",  # of one number
         "PrivateHistogram",
+        "PrivateLinearRegression",  # of coefficients and intercept
+        "PrivateLogisticRegression",
         "PrivateMean",
         "PrivateMedian",
         "PrivateQuantile",
+        "PrivateRidge",
         "PrivateSum",
         "PrivateTrimmedMean",
         "PrivateVariance",
@@ -233,3 +238,16 @@ def test_the_elbow_of_released_cells():
     assert display.plot(plt.subplots()[1]).ax_ is not display.ax_
     with pytest.raises(ValueError, match='n_clusters="auto"'):
         ElbowDisplay.from_estimator(FriendlyCoreKMeans(2, n_init=1, random_state=0).fit(X))
+
+
+def test_the_error_to_expect_of_tables_of_several_sizes():
+    histogram, ax = PrivateHistogram(4, range=(-4, 4)), plt.subplots()[1]
+    plan = {"epsilons": [0.3, 3.0], "n_sims": 5}
+    display = drawn(UtilityDisplay.from_plan(histogram, (200, 2000), 1, ax=ax, **plan))
+    assert display.utilities.shape == (2, 2, 5) and display.ax_ is ax
+    middle = np.median(display.utilities, axis=-1)
+    assert np.all(middle[0] > middle[1]) and np.all(middle[:, 0] > middle[:, 1])
+    assert [t.get_text() for t in ax.get_legend().get_texts()][::2] == ["200 rows", "2000 rows"]
+    assert ax.get_yscale() == "log" and "normal rows" in ax.get_title()
+    one = drawn(UtilityDisplay.from_plan(histogram, 200, 1, **plan))
+    np.testing.assert_array_equal(one.utilities[0], display.utilities[0])

@@ -128,7 +128,7 @@ def test_interval_covers(rng):
 def test_fresh_noise_without_a_seed(rng):
     X = rng.standard_normal((500, 2))
     with warnings.catch_warnings():
-        warnings.simplefilter("error")
+        warnings.simplefilter("error", SeededNoiseWarning)
         a, b = (PrivateMean().fit(X) for _ in range(2))
     assert not np.array_equal(a.location_, b.location_)
     assert not a.privacy_report_.seeded
@@ -153,6 +153,7 @@ def test_nothing_else_survives(rng):
         "released_location_",
         "sure_",
         "noise_scale_",
+        "sampling_noise_scale_",
         "clipping_bound_",
         "privacy_report_",
         "n_features_in_",
@@ -299,3 +300,11 @@ def test_interval_covers_when_the_number_of_rows_drowns_in_noise(rng, n, trim):
         covered.append(low[0] <= X.mean() <= high[0])
         told += any("stand out of its noise" in text for text in mean.privacy_report_.decisions)
     assert np.mean(covered) > 0.8 and told > 30
+
+
+@pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")
+def test_noise_in_many_columns_is_not_taken_for_a_tail():
+    for seed in range(3):
+        X = np.random.default_rng(seed).normal(size=(600, 50)) + 1e5
+        model = PrivateMean(epsilon=4.0, random_state=seed).fit(X)
+        assert np.linalg.norm(model.location_ - X.mean(axis=0)) < 0.5

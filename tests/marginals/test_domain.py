@@ -5,17 +5,11 @@ import pandas as pd
 import polars as pl
 import pytest
 
+from skdp.chunks._columns import BlockOf, TableRows, read_columns, table_type
 from skdp.chunks._raw import schema_of
 from skdp.marginals._domain import read_domain
-from skdp.marginals._frames import (
-    BlockOf,
-    CodedRows,
-    TableRows,
-    read_columns,
-    table_type,
-    tidy_frame,
-)
-from skdp.marginals._levels import Bins
+from skdp.marginals._frames import CodedRows, tidy_frame
+from skdp.marginals._levels import Bins, read_levels
 
 INF = float("inf")
 FRAME = pd.DataFrame(
@@ -185,3 +179,10 @@ def test_tidy_frames():
     assert table_type(tidy_frame(cells, "pandas")) == "pandas"
     frame = tidy_frame(cells, "polars")
     assert frame["a"].to_list() == ["x", "1", None] and frame["n"].dtype == pl.Int64
+
+
+def test_levels_that_floats_do_not_tell_apart_are_refused():
+    """A row of a list could else decide whether those of all others are compared as floats."""
+    with pytest.raises(ValueError, match="2\\^53"):
+        read_levels(0, [2**53, 2**53 + 1])
+    assert read_levels(0, [1 - 2**53, 2**53 - 1]).labels == (1 - 2**53, 2**53 - 1)

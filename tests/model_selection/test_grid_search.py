@@ -17,6 +17,7 @@ from skdp import (
     PrivateStandardScaler,
 )
 from skdp.accounting import Budget
+from skdp.audit._tables import example
 from tests._estimators import ESTIMATORS
 
 X = np.random.default_rng(0).normal(size=(80, 2))
@@ -38,7 +39,8 @@ def test_every_parameter_goes_through_a_grid(estimator):
     grid = {name: [value] for name, value in estimator.get_params(deep=False).items()}
     epsilons = [estimator.epsilon, 1.5 * estimator.epsilon]
     grid |= {"epsilon": epsilons, "ledger": [ledger]}
-    search = GridSearchCV(clone(estimator), grid, cv=2, scoring=constant).fit(X)
+    search = GridSearchCV(clone(estimator), grid, cv=2, scoring=constant)
+    example(estimator, X).fit(search)
     assert search.best_estimator_.get_params(deep=False).keys() == grid.keys()
     assert search.best_estimator_.ledger is ledger
     assert set(grid) == {

@@ -129,3 +129,41 @@ def test_names_of_columns_are_handed_on():
     assert list(LaplaceMechanism(random_state=0).fit(step.bounded_values()).value_) == list(
         fit.value_
     )
+
+
+@pytest.mark.parametrize(
+    "statistic", ["mean", "min", "max", "sum", "median", Quantile(0.9)], ids=str
+)
+def test_a_group_moves_a_bounded_value_by_no_more_than_the_sensitivity(statistic):
+    rng = np.random.default_rng(0)
+    for seed in range(6):
+        ids = rng.integers(0, 40, size=300)
+        X = rng.normal(size=(300, 2)) + ids[:, None] % 5
+        X[ids == seed] = rng.choice([0.0, 1e300, -1e300, np.nan, 7.0])
+        values = [_bounded(statistic, X[part], ids[part]) for part in (ids >= 0, ids != seed)]
+        for one, two in zip(*values, strict=True):
+            if isinstance(statistic, str) and statistic != "median":  # drawn rows are drawn anew
+                assert abs(one.value - two.value) <= one.sensitivity == two.sensitivity
+
+
+def _bounded(statistic, X, ids):
+    with skdp.config_context(invalid_rows="ignore"):
+        return SensitivityPreprocessor(statistic, sensitivity=0.5).fit(X, groups=ids)._local.values
+
+
+def test_bounded_values_of_groups_are_those_of_their_rows():
+    rng = np.random.default_rng(0)
+    ids = np.arange(1000) % 190
+    X = rng.normal(size=(1000, 2))
+    size = np.bincount(ids)
+    means = np.stack([np.bincount(ids, weights=x) / size for x in X.T], axis=1)
+    for statistic, expected in (("max", X.max(0)), ("min", X.min(0)), ("mean", means.mean(0))):
+        step = SensitivityPreprocessor(statistic, sensitivity=2.0).fit(X, groups=ids)
+        values = step.bounded_values()
+        told = [value.origin + value.unit * value.value for value in values.values]
+        assert np.allclose(told, expected, atol=0.01)
+        ledger = PrivacyLedger(3.0, unit="group")
+        fitted = LaplaceMechanism(random_state=0, ledger=ledger).fit(values)
+        assert fitted.privacy_report_.protects == "group"
+        with pytest.raises(BudgetExceeded):
+            LaplaceMechanism(random_state=0, ledger=PrivacyLedger(3.0)).fit(values)

@@ -7,24 +7,33 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from scipy.stats import norm
 
-from skdp import PrivacyLedger
+from skdp import FriendlyCoreFilter, PrivacyLedger, PrivateMean, PrivateRidge, make_private_pipeline
+from skdp.audit import conditional_sensitivity
 from skdp.columns import bounded_moments, bounded_sums
+from skdp.exceptions import AuditFailure
 from skdp.mechanisms import rounded_gaussian
-from tests import test_curator
+from tests import test_curator, test_groups, test_groups_sums, test_target
+from tests._means import ClassCounts, TargetMean
 from tests.accounting import test_ledger_file, test_parts
+from tests.additive import test_links
+from tests.additive import test_replay as additive_replay
 from tests.audit import test_empirical
+from tests.by_group import test_group_by
+from tests.chunks import test_persons, test_weights
 from tests.cluster import test_lockstep, test_public_place, test_second_look
 from tests.columns import test_locate, test_pair, test_ranks
 from tests.covariance import test_bounded, test_sparse
 from tests.denoising import test_rules, test_users
 from tests.friendly import test_certified_core, test_distance, test_plain_numbers
+from tests.linear import test_replay as test_linear_replay
 from tests.marginals import test_marginal_releaser
 from tests.mechanisms import test_noise
-from tests.model_selection import test_search_sources
+from tests.model_selection import test_search_groups, test_search_sources
+from tests.pipeline import test_groups as groups_in_pipelines
 from tests.pipeline import test_sources
-from tests.privacy._fits import expect, passes
-from tests.scales import test_noise_level
-from tests.sensitivity import test_ends
+from tests.privacy._fits import alarms, expect, passes
+from tests.scales import test_bins, test_noise_level
+from tests.sensitivity import test_ends, test_streamed
 
 TABLES_OF_USERS = ("pandas int64", "array int64", "array object")
 CHARGES = """
@@ -103,6 +112,7 @@ def columns(subject):
     passes(test_bounded.test_neighbours_move_by_at_most_the_sensitivity_and_a_corner_attains_it)
     passes(test_ends.test_bounds_from_the_ends_hold_on_every_window_of_theirs)
     passes(test_ends.test_spreads_need_no_order)
+    passes(test_streamed.test_two_passes_tell_what_all_entries_do, True)
     passes(test_sparse.test_the_look_at_sparse_columns_moves_by_at_most_its_sensitivity)
     for law in test_pair.BUDGETS:
         for engine, degree in ((bounded_moments, 1), (bounded_moments, 2), (bounded_sums, 1)):
@@ -111,6 +121,7 @@ def columns(subject):
     for d in (1, 4):
         passes(test_locate.test_neighbours_move_no_release_too_far, d)
     passes(test_ranks.test_on_neighbours_every_release_moves_by_at_most_its_sensitivity)
+    passes(test_bins.test_on_hostile_neighbours_every_release_moves_by_at_most_its_sensitivity)
 
 
 def clusters(subject):
@@ -119,6 +130,20 @@ def clusters(subject):
     passes(test_lockstep.test_neighbours_move_a_release_by_at_most_the_sensitivity_of_one_set)
     looked = test_second_look.test_hostile_neighbours_move_no_release_too_far
     passes(looked, 4, test_second_look.STRONG)
+
+
+def lines(subject):
+    """S8: given the same answers a row more moves no release of a line too far."""
+    passes(test_linear_replay.test_replayed_runs_agree_and_move_by_at_most_their_sensitivity)
+
+
+def additive(subject):
+    """S8: what a row adds to gradients is as long as is paid for, in all that has been released."""
+    passes(test_links.test_residuals_of_two_classes_are_within_the_sensitivity_and_reach_it)
+    for n_classes in (3, 10):
+        many = test_links.test_residuals_of_many_classes_are_within_the_sensitivity_and_reach_it
+        passes(many, n_classes)
+    passes(additive_replay.test_replayed_runs_agree_and_move_by_at_most_their_sensitivity, 12)
 
 
 def pieces(subject):
@@ -130,7 +155,63 @@ def pieces(subject):
     passes(test_search_sources.test_a_search_of_pieces_is_that_of_the_table, rows, "distance")
 
 
+def targets(subject):
+    """S8: what is told of labels, and who has a target, is decided row by row, and is paid for."""
+    passes(test_target.test_probability_that_one_row_is_published)
+    for columns in (1, 4):
+        passes(test_target.test_a_row_of_new_labels, columns)
+    passes(test_target.test_rows_that_a_step_leaves_out_have_no_target)
+    for estimator, y in (
+        (TargetMean(), np.where(test_target.CODES == 1, np.inf, 0.5)),
+        (ClassCounts(), np.where(test_target.CODES == 1, np.nan, 1.0)),
+    ):
+        passes(test_target.test_invalid_targets_are_refused_or_absent, estimator, y, "Input y")
+    with TemporaryDirectory() as folder:
+        sources = test_target.test_all_sources_of_rows_give_the_same
+        passes(sources, TargetMean(epsilon=20.0, random_state=0), test_target.NUMBERS, Path(folder))
+
+
+def sets_of_rows(subject):
+    """S10: a row moves the releases of its own group alone, and no two groups share noise."""
+    for in_pieces in (False, True):
+        passes(test_group_by.test_a_row_moves_releases_of_its_own_group_alone, 5, in_pieces)
+    passes(test_group_by.test_no_two_groups_share_noise)
+
+
+def groups(subject):
+    """S8: all rows of a person move a value by no more than its unit, which noise is made for."""
+    passes(test_persons.test_rows_of_a_person_weigh_no_more_than_a_unit, 7)
+    passes(test_persons.test_sums_means_and_drawn_rows_do_not_depend_on_blocks_or_on_others, 7)
+    passes(test_persons.test_ids_that_differ_by_one_beyond_floats_are_two_persons)
+    passes(test_persons.test_a_missing_owner_does_not_decide_how_others_are_read, test_persons.GAPS)
+    passes(test_persons.test_a_unit_stays_with_sums_and_with_nothing_else)
+    passes(test_groups.test_noise_is_for_all_rows_of_a_group)
+    for name in ("k-means", "histogram", "tables"):
+        passes(test_groups_sums.test_persons_of_all_sizes_move_a_sum_by_their_unit, name, 1)
+    passes(test_groups_sums.test_norms_are_rounded_up, (16, 1))
+    passes(test_weights.test_a_person_moves_sums_by_at_most_the_unit_whoever_else_there_is)
+    passes(test_weights.test_means_are_functions_of_the_rows_of_their_person)
+    passes(test_weights.test_ids_that_differ_are_different_persons)
+    passes(test_weights.test_the_cap_is_found_through_noise)
+    passes(test_groups.test_a_table_of_nobody_is_fitted_as_one_of_somebody, PrivateRidge())
+
+
+def persons(subject):
+    """S9: of fits with groups, all rows of a person move no value by more than it pays for."""
+    X, owners = groups_in_pipelines.persons()
+    for estimator, n_pairs in (
+        (PrivateMean(epsilon=30.0), 8),
+        (PrivateMean(epsilon=30.0, rows_per_group=3), 8),
+        (make_private_pipeline(FriendlyCoreFilter(8.0), PrivateMean(), epsilon=30.0), 6),
+    ):
+        with alarms(AuditFailure):
+            conditional_sensitivity(estimator, X, groups=owners, n_pairs=n_pairs)
+    passes(groups_in_pipelines.test_after_a_core_one_drawn_row_of_each_person_is_left_in_every_step)
+    passes(test_search_groups.test_a_person_is_in_one_part_and_others_stay_where_they_are)
+
+
 LAYERS_OF_TESTS = {
+    "sets of rows": sets_of_rows,
     "clusters": clusters,
     "columns": columns,
     "users apart": users_apart,
@@ -138,5 +219,10 @@ LAYERS_OF_TESTS = {
     "one budget": one_budget,
     "answers": answers,
     "audits": audits,
+    "lines": lines,
     "pieces": pieces,
+    "additive": additive,
+    "targets": targets,
+    "groups": groups,
+    "persons": persons,
 }

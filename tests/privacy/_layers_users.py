@@ -43,6 +43,7 @@ from tests.privacy._fits import alarms, expect, passes, table
 
 CLEAR = {"epsilon": 4.0, "delta": 1e-6}
 GAUSSIAN = {"range": (-1, 1), "bins": 4, "noise": "gaussian"}
+CAPS = {"rows_per_user": np.int16(200), "rows_per_cell": np.int16(200)}
 MEAN = PrivateMean(center=0.0, radius=1.0)
 SEARCH = next(search for _, search in test_leaks.searches())
 THREADS = (
@@ -62,7 +63,7 @@ def numbers(subject):
     users = Sample.of(np.column_stack([np.arange(60.0) % 7, table(n=60)[:, 0]]))
     for estimator, rows in (
         (subject.estimator, data),
-        (PrivateHistogram(user=np.int8(0), rows_per_user=np.int16(200), **GAUSSIAN), users),
+        (PrivateHistogram(user=np.int8(0), **CAPS, **GAUSSIAN), users),
         (PrivateHistogram(user=0, rows_per_user=12, rows_per_cell=12, **GAUSSIAN), users),
         (LloydKMeans(3), data),
     ):

@@ -16,6 +16,7 @@ from skdp import (
     MarginalReleaser,
     PrivateCovariance,
     PrivateGMM,
+    PrivateLogisticRegression,
     PrivateMean,
     PrivateStandardScaler,
     make_private_pipeline,
@@ -38,9 +39,16 @@ OTHERS = {  # who runs through a file, PrivateMean through all others
     "skdp/cluster/": lambda: FriendlyCoreKMeans(3, n_init=1, **DEEP),
     "skdp/mixture/": lambda: PrivateGMM(2, n_init=1, max_iter=2, **DEEP),
     "skdp/covariance/": lambda: PrivateCovariance(**DEEP),
+    "skdp/linear/_residuals": lambda: _logistic(epsilon=2.0),
+    "skdp/linear/_logit": lambda: _logistic(**DEEP),
+    "skdp/marginals/_auto": lambda: MarginalReleaser(1, domain="auto", **DEEP),
     "skdp/marginals/": lambda: MarginalReleaser(**DEEP),
     "skdp/pipeline/": lambda: make_private_pipeline(PrivateStandardScaler(), PrivateMean(), **DEEP),
 }
+
+
+def _logistic(**budget):
+    return PrivateLogisticRegression(classes=[0, 1], feature_range=(-2.0, 2.0), **budget)
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from sklearn.utils import check_random_state
 
 from skdp import PrivacyLedger, PrivateMean
 from skdp.exceptions import SeededNoiseWarning
-from tests._estimators import ESTIMATORS
+from tests._estimators import ESTIMATORS, fitted
 from tests.privacy._tripwire import Tripped, tripwire
 
 X = np.random.default_rng(0).standard_normal((60, 2))
@@ -34,7 +34,7 @@ def test_a_fit_touches_no_wire(estimator, random_state):
     estimator.set_params(random_state=random_state)
     with tripwire(), warnings.catch_warnings():
         warnings.simplefilter("ignore", SeededNoiseWarning)
-        estimator.fit(X)
+        fitted(estimator, X)
     assert len(estimator.ledger.entries()) == 2
 
 

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from skdp.chunks._rows import takes
+from skdp.chunks._takes import takes
 from skdp.cluster.friendly._parts import part_order
 from skdp.mechanisms import finite_rows
 

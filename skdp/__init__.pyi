@@ -1,0 +1,54 @@
+"""The public names, for type checkers and editors: at run time they load when asked for."""
+
+from skdp._config import config_context as config_context
+from skdp._config import get_config as get_config
+from skdp._config import set_config as set_config
+from skdp._show_versions import show_versions as show_versions
+from skdp.accounting import PrivacyLedger as PrivacyLedger
+from skdp.accounting import PrivacyReport as PrivacyReport
+from skdp.accounting import gaussian_delta as gaussian_delta
+from skdp.accounting import gaussian_epsilon as gaussian_epsilon
+from skdp.accounting import gaussian_sigma as gaussian_sigma
+from skdp.additive import PrivateAdditiveClassifier as PrivateAdditiveClassifier
+from skdp.additive import PrivateAdditiveRegressor as PrivateAdditiveRegressor
+from skdp.by_group import PrivateGroupBy as PrivateGroupBy
+from skdp.cluster import FriendlyCoreKMeans as FriendlyCoreKMeans
+from skdp.cluster import LloydKMeans as LloydKMeans
+from skdp.covariance import PrivateCovariance as PrivateCovariance
+from skdp.covariance import PrivatePCA as PrivatePCA
+from skdp.denoising import AutoDenoiser as AutoDenoiser
+from skdp.denoising import BayesDenoiser as BayesDenoiser
+from skdp.denoising import GraphWaveletDenoiser as GraphWaveletDenoiser
+from skdp.denoising import JamesSteinDenoiser as JamesSteinDenoiser
+from skdp.denoising import PrivateHistogram as PrivateHistogram
+from skdp.denoising import SoftThresholdDenoiser as SoftThresholdDenoiser
+from skdp.denoising import TrendFilterDenoiser as TrendFilterDenoiser
+from skdp.linear import PrivateLinearRegression as PrivateLinearRegression
+from skdp.linear import PrivateLogisticRegression as PrivateLogisticRegression
+from skdp.linear import PrivateRidge as PrivateRidge
+from skdp.location import PrivateCount as PrivateCount
+from skdp.location import PrivateMean as PrivateMean
+from skdp.location import PrivateMedian as PrivateMedian
+from skdp.location import PrivateMinMax as PrivateMinMax
+from skdp.location import PrivateQuantile as PrivateQuantile
+from skdp.location import PrivateSum as PrivateSum
+from skdp.location import PrivateTrimmedMean as PrivateTrimmedMean
+from skdp.location import PrivateVariance as PrivateVariance
+from skdp.marginals import MarginalReleaser as MarginalReleaser
+from skdp.mixture import PrivateGMM as PrivateGMM
+from skdp.model_selection import PrivateSearchCV as PrivateSearchCV
+from skdp.model_selection import search_report as search_report
+from skdp.pipeline import PrivatePipeline as PrivatePipeline
+from skdp.pipeline import check_pipeline as check_pipeline
+from skdp.pipeline import make_private_pipeline as make_private_pipeline
+from skdp.preprocessing import FriendlyCoreFilter as FriendlyCoreFilter
+from skdp.preprocessing import GaussianMechanism as GaussianMechanism
+from skdp.preprocessing import LaplaceMechanism as LaplaceMechanism
+from skdp.preprocessing import PrivateMinMaxScaler as PrivateMinMaxScaler
+from skdp.preprocessing import PrivateRobustScaler as PrivateRobustScaler
+from skdp.preprocessing import PrivateStandardScaler as PrivateStandardScaler
+from skdp.preprocessing import PublicFit as PublicFit
+from skdp.preprocessing import RowMap as RowMap
+from skdp.preprocessing import SensitivityPreprocessor as SensitivityPreprocessor
+
+__version__: str

@@ -1,0 +1,151 @@
+"""Curators of disjoint sets of rows, side by side: all of them together pay for one."""
+
+from contextlib import contextmanager
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+
+from skdp._books import WORTH_LITTLE, Books
+from skdp._curator import _Child
+from skdp.mechanisms._entropy import spawned
+
+__all__ = ["KeysOf", "curators_beside"]
+
+BEYOND = 2**60  # numbers of no row
+
+
+def curators_beside(curator, label, share, sets, *, budget):
+    """Return a Curator for each of some disjoint sets of rows; together they pay ``share`` once.
+
+    Parameters
+    ----------
+    curator : Curator
+        Of the whole table; its plan has the steps of one set as ``label/...``.
+    label : str
+        Of a planned step, a child.
+    share : Fraction
+        Part of the budget.
+    sets : dict of str to ndarray of int
+        Public or released names, with the rising numbers of their rows.
+    budget : Budget
+        Of each set: the whole one, or a part of it that is worth no more than the share.
+
+    Returns
+    -------
+    curators : list of Curator
+
+    Notes
+    -----
+    **Privacy.** The caller proves that each row decides by itself, given earlier releases, in which
+    set it is, if in any. Neighbouring tables then differ in one set. All releases of other sets,
+    given the past, have the same laws on both tables and cost nothing, whatever they depend on; the
+    books of the one set allow it what one fit may spend, and one use of each planned failure event.
+    The theorems of the user guide ("By group") add up no more than that.
+    """
+    if share == 1 and budget == curator.budget:
+        curator._pay(label, "child", share)  # the whole, of whatever unit
+    else:
+        curator.child(label, share, budget=budget)
+    most = _Most()
+    parts = (_Part(curator, label, share, budget, *one, most) for one in sets.items())
+    return [curator._heard(part) for part in parts]
+
+
+class _Most:
+    """The largest share that one of the sets has spent."""
+
+    spent = Fraction(0)
+
+    def raised(self, spent):
+        """Return by how much ``spent`` exceeds it, and raise it."""
+        more = max(spent - self.spent, Fraction(0))
+        self.spent += more
+        return more
+
+
+class _Part(_Child):
+    """A Curator of one of the sets: it has the whole plan to itself, and noise of its own."""
+
+    def __init__(self, parent, label, share, budget, name, numbers, most):
+        super().__init__(parent, label, share, budget)
+        self._name, self._most = name, most
+        self._entropy = spawned(parent._entropy, f"{label}/{name}")
+        self.coins = KeysOf(self.coins, numbers)
+        self._choose, self._perturb = map(self._drawing, (self._choose, self._perturb))
+        self._occurring, noisy = self._drawing(self._occurring), self._drawing(self._noisy)
+        self._noisy = lambda value, law, scale, rows=None, parts=None: noisy(
+            value, law, scale, rows if rows is None else numbers[rows], parts
+        )
+
+    def _drawing(self, draw):
+        """Return a draw of the parent with words of this part."""
+
+        def drawn(*arguments):
+            with self._lock:
+                owner = self._parent
+                while hasattr(owner, "_parent") and not isinstance(owner, _Part):
+                    owner = owner._parent
+                kept, owner._entropy = owner._entropy, self._entropy
+                try:
+                    return draw(*arguments)
+                finally:
+                    owner._entropy = kept
+
+        return drawn
+
+    def _book(self, label):
+        Books._book(self, label)  # each set has all steps
+
+    def fails(self, label):
+        """Declare a planned failure event, once for each set: a row is in one of them."""
+        return Books.fails(self, label)
+
+    def _record(self, charge):
+        Books._record(self, charge)
+        share, place = charge.share * self._part, f"{self._prefix[:-1]}[{self._name}]"
+        more = self._most.raised(self._used * self._part)
+        with _heard_as(self, self._prefix + charge.label, more):
+            self._parent._record(replace(charge, label=f"{place}/{charge.label}", share=share))
+
+    def decide(self, text):
+        """Note a decision, as :meth:`Curator.decide`, with the name of the set."""
+        Books.decide(self, text)
+        mark = WORTH_LITTLE if text.startswith(WORTH_LITTLE) else ""
+        self._parent.decide(f"{mark}{self._name}: {text.removeprefix(WORTH_LITTLE)}")
+
+
+@contextmanager
+def _heard_as(part, label, share):
+    """Let who listens to the bill hear of the planned step, and of what all sets spend."""
+    root = part._parent
+    while hasattr(root, "_parent"):
+        label, share, root = root._prefix + label, share * root._part, root._parent
+    told = root.told
+    root.told = None if told is None else lambda charge: told(_relabelled(charge, label, share))
+    try:
+        yield
+    finally:
+        root.told = told
+
+
+def _relabelled(charge, label, share):
+    return replace(charge, label=label, share=share)
+
+
+class KeysOf:
+    """The keys of some rows of a table, numbered anew: a row keeps its key in every part."""
+
+    def __init__(self, coins, numbers):
+        self._coins, self._numbers = coins, numbers
+
+    def keys(self, start, stop, use=""):
+        """Return keys, as :meth:`skdp.mechanisms.RowKeys.keys`."""
+        numbers, first = self._numbers[start:stop], max(start, len(self._numbers))
+        parts = []
+        if len(numbers):
+            low, high = int(numbers[0]), int(numbers[-1]) + 1
+            parts.append(self._coins.keys(low, high, use=use)[numbers - low])
+        if first < stop:  # numbers of no row
+            parts.append(self._coins.keys(BEYOND + first, BEYOND + stop, use=use))
+        return np.concatenate(parts) if parts else self._coins.keys(0, 0, use=use)

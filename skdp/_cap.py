@@ -1,0 +1,91 @@
+"""How many rows of one person count: found by a few private counts of persons."""
+
+import math
+
+import numpy as np
+
+from skdp.accounting import Step
+from skdp.mechanisms._weighed import of_persons
+
+__all__ = ["cap_steps", "find_cap"]
+
+OCTAVES, FINE = 16, 4  # caps are looked for up to 2^16, in quarters of octaves
+COUNTS, SHARE = 6, 0.06  # of persons with more rows than so many: a bisection of all of them
+MASSES, MASS_SHARE = 4, 0.01
+FAR = 0.3  # how far rows beyond the cap lie from the others, in standard deviations of rows
+FIRST, LAST = 3.5, 1.2  # noise scales that the first and the last of these counts are clear of
+
+ONE = "groups: too few for a larger cap, so that every group counts alike"
+SOME = "groups: of a group with more than rows_per_group_ rows all rows count, with less weight"
+
+
+def cap_steps():
+    """Return the steps of :func:`find_cap`."""
+    return (
+        Step("group sizes", at_most=SHARE / COUNTS, times=COUNTS),
+        Step("group mass", at_most=MASS_SHARE, times=MASSES),
+    )
+
+
+def find_cap(persons, curator, *, noise, least):
+    """Release a number of rows per person that balances the noise and what a cap leaves out.
+
+    Parameters
+    ----------
+    persons : Persons
+    curator : Curator
+        With the steps of :func:`cap_steps`.
+    noise : float
+        Public: of the statistic to come, where persons' worth of rows times mu is one, in standard
+        deviations of rows.
+    least : float
+        Public: persons' worth of rows times mu that the statistic to come needs.
+
+    Returns
+    -------
+    cap : int
+        From 1 on.
+
+    Notes
+    -----
+    A statistic whose noise is ``noise cap / (mu n)``, and that misses ``FAR sum (m_u - cap)_+ / n``
+    by the rows that lose weight, errs least where the number of persons with more than ``cap`` rows
+    is ``noise / (FAR mu)``: both terms have the same derivative. That order statistic of the sizes
+    is looked for. A cap that is too large costs as many times its noise, one that is too small a
+    part of the bias: a count has to be clear of its noise, the first ones, which skip many octaves,
+    most of all.
+
+    **Privacy** (add or remove one person): each count moves by at most 1, the mass by the unit of
+    its weights; which count is asked for depends on the answers before.
+    """
+    sizes, mu = persons.sizes(), _mu(curator.budget)
+    low, high = 0, OCTAVES * FINE
+    for clear in np.linspace(FIRST, LAST, COUNTS):
+        middle = (low + high) // 2
+        if middle == low:
+            break
+        more = of_persons([np.count_nonzero(sizes > _rows(middle))])
+        told = curator.gaussian(more, sensitivity=1, share=SHARE / COUNTS, label="group sizes")
+        rank = max(noise / (FAR * mu), clear * told.scale)
+        low, high = (middle, high) if told.value[0] > rank else (low, middle)
+    cap = _rows(low)
+    for last in range(MASSES - 1, -1, -1):
+        if cap == 1:
+            break
+        mass = curator.gaussian(
+            persons.mass(cap), sensitivity=1, share=MASS_SHARE, label="group mass"
+        )
+        if mass.value[0] * mu >= least:
+            break
+        cap = cap // 4 if last and cap > 4 else 1
+    curator.decide(SOME if cap > 1 else ONE)
+    return cap
+
+
+def _mu(budget):
+    return float(budget.mu) if budget.unit == "gdp" else math.sqrt(2 * budget.amount)
+
+
+def _rows(step):
+    """Return the number of rows at a step of the grid."""
+    return math.floor(2.0 ** (step / FINE) + 1e-9)

@@ -1,0 +1,174 @@
+"""Fits that protect persons: all rows with one entry of ``groups``, whatever their number."""
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from skdp._cap import cap_steps, find_cap
+from skdp._config import get_config
+from skdp.accounting import Step
+from skdp.chunks._frames import FrameRows
+from skdp.chunks._ids import persons_of, split_off
+from skdp.chunks._persons import Heads, representatives_of, weighed_rows
+from skdp.chunks._raw import library, schema_of
+from skdp.chunks._rows import map_merge
+from skdp.chunks._sources import source_of
+from skdp.chunks._target import without_column
+from skdp.mechanisms import finite_rows
+from skdp.mechanisms._weighed import of_persons
+
+__all__ = [
+    "FIT",
+    "GroupRule",
+    "are_there",
+    "grouped_plan",
+    "read_groups",
+    "read_one_each",
+    "release_of_groups",
+    "without_groups",
+]
+
+NAMED = (
+    "groups names a column of X, but X has no column of that name. Pass groups as an array with "
+    "one entry per row of X, or X as a frame or file with such a column."
+)
+PERSONAL = (
+    "personal budgets are promises to single rows, and do not go together with groups. Fit without "
+    "groups, or with one epsilon for all."
+)
+COUNT_SHARE = 0.01
+FIT = "fit"
+GAUSSIAN = ("gdp", "zcdp")
+
+
+class GroupRule(NamedTuple):
+    """What a fit needs to know of its statistics to choose how many rows of a person count.
+
+    Attributes
+    ----------
+    noise : float
+        Of the statistic where persons' worth of rows times mu is one, in standard deviations of
+        rows.
+    least : float
+        Persons' worth of rows times mu that the statistic needs.
+    """
+
+    noise: float
+    least: float
+
+
+def read_groups(groups, n_rows):
+    """Return the Persons of rows; what it raises, it raises before anything is charged."""
+    return persons_of(groups, n_rows, ignore=get_config()["invalid_rows"] == "ignore")
+
+
+def read_one_each(groups, rows, coins, made):
+    """Return a table with a row for each person, made of all of them: local, nothing is released.
+
+    Parameters
+    ----------
+    groups : array-like
+    rows : Rows
+    coins : RowKeys
+    made : callable
+        ``made(rows, coins)`` of rows that count alike for every person.
+    """
+    persons = read_groups(groups, len(rows))
+    return made(weighed_rows(rows, persons.of(are_there(rows)), 1, coins, None), coins)
+
+
+def grouped_plan(plan, estimator):
+    """Return the plan of a fit with groups: what finds the persons, then the fit as it is.
+
+    Raises
+    ------
+    ValueError
+        For personal budgets among the parameters, which are promises to single rows.
+    """
+    if any(hasattr(value, "guarantees") for value in vars(estimator).values()):
+        raise ValueError(PERSONAL)
+    gaussian = plan.budget.unit in GAUSSIAN
+    steps = [Step("group count", at_most=COUNT_SHARE)] if gaussian else []
+    if gaussian and estimator._weighs_groups and _given_cap(estimator) == "auto":
+        steps += cap_steps()
+    inner = [replace(step, label=f"{FIT}/{step.label}") for step in plan.steps]
+    return replace(
+        plan,
+        steps=(*steps, Step(FIT, "child"), *inner),
+        events=tuple((f"{FIT}/{name}", p) for name, p in plan.events),
+        assumptions=tuple(f"{FIT}: {text}" for text in plan.assumptions),
+        protects="group",
+    )
+
+
+def release_of_groups(estimator, persons, rows, curator):
+    """Return what an estimator releases of the rows of persons.
+
+    Notes
+    -----
+    **Privacy** (add or remove one person with all rows). An estimator reads either one row of each
+    person, drawn by secret keys: given these, neighbouring tables of such rows differ in one row,
+    and all that is proved for rows holds. Or it weighs rows, so that those of one person move every
+    sum by at most a unit, see :meth:`skdp.chunks._persons.Persons.weights`.
+    """
+    persons = persons.of(are_there(rows))
+    heads = None
+    if curator.budget.unit in GAUSSIAN:
+        number = of_persons([np.count_nonzero(persons.sizes())])
+        told = curator.gaussian(number, sensitivity=1, share=COUNT_SHARE, label="group count")
+        heads = Heads(float(told.value[0]), told.scale)
+    cap = _cap(estimator, persons, rows, curator)
+    inner = curator.child(FIT, curator.remaining)
+    rows = weighed_rows(rows, persons, cap, inner.coins, heads)
+    rows = estimator._rows_of_groups(rows, cap, inner.coins)
+    if not estimator._weighs_groups:
+        rows, inner.coins = representatives_of(rows, inner.coins)
+        inner.one_row_each, inner.row_places = True, inner.coins.places
+    return estimator._release(rows, inner) | {"rows_per_group_": cap}
+
+
+def _cap(estimator, persons, rows, curator):
+    if not estimator._weighs_groups:
+        return 1
+    if _given_cap(estimator) != "auto":
+        return estimator.rows_per_group
+    if curator.budget.unit not in GAUSSIAN:
+        return 1
+    noise, least = estimator._group_rule(rows.n_features)
+    return find_cap(persons, curator, noise=noise, least=least)
+
+
+def _given_cap(estimator):
+    return getattr(estimator, "rows_per_group", "auto")
+
+
+def are_there(rows):
+    """Return which rows are there, an array of bool. Private."""
+    is_there, rows = getattr(rows, "present", finite_rows), getattr(rows, "joined", rows)
+
+    def statistic(start, block):
+        return [is_there(block)]
+
+    return np.concatenate(map_merge(rows, statistic, list.__add__))
+
+
+def without_groups(X, groups):
+    """Return X without the column that ``groups`` names, and what it tells of persons.
+
+    Raises
+    ------
+    ValueError
+        If X has no such column, before anything is charged.
+    """
+    if not isinstance(groups, str):
+        return X, groups
+    source = source_of(X)
+    if source is None:
+        source = FrameRows(X) if library(X) in ("pandas", "polars") else None
+    names = None if source is None else schema_of(source.head()).names
+    if names is None or names.count(groups) != 1:
+        raise ValueError(NAMED)
+    if library(X) in ("pandas", "polars") and hasattr(X, "shape"):
+        return without_column(X, names.index(groups)), X[groups]
+    return split_off(source, names.index(groups))

@@ -1,0 +1,292 @@
+"""Classes of y and levels of columns: public, or bought by a private selection.
+
+An estimator with ``_target = "number"`` or ``"class"`` (and ``_mixed = True``, if columns may hold
+text, categories, truth values and gaps) is given ``rows`` by ``fit(X, y)``: the target is the last
+of ``n_features_in_ + 1`` columns. Before anything else reads them it turns labels into codes::
+
+    def plan(self):
+        budget = self._budget(Budget.gaussian)
+        classes = Selection("classes", given=self.classes is not None)
+        levels = Selection("levels")
+        steps = (*classes.steps(), *levels.steps(), Step("model"))
+        events = (*classes.events(budget, 0.5), *levels.events(budget, 0.5))
+        return Plan(budget, steps, events)
+
+    def _release(self, rows, curator):
+        classes, rows = coded_classes(rows, curator, self.classes, share=0.02)
+        coding, rows = coded_columns(rows, curator, share=0.02)  # of mixed tables
+
+``classes``: sorted array; the last column is its code, 0 to K - 1, NaN for a row that is absent.
+``coding.levels``: for every column None, for numbers, or a tuple of L levels, of which an entry has
+the code 0 to L - 1, L if it is another, L + 1 if it is missing; numbers are NaN where missing.
+``coding.codes(X)`` gives the codes of later rows in memory; a later source is
+``source.decoded_by(coding.decoder(source.head()))``. ``share`` is not spent if all is public, as
+``rows.levels`` tells: :data:`skdp._levels.BOUGHT` stands for what is not.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+
+import numpy as np
+
+from skdp._levels import BOUGHT, public_classes
+from skdp.accounting import Step
+from skdp.chunks._columns import MixedOf, read_columns
+from skdp.chunks._labels import Known, count_labels, plain, sorted_keys
+from skdp.chunks._persons import representatives_of
+from skdp.chunks._raw import schema_of
+from skdp.exceptions import PlanError
+from skdp.mechanisms._exact import exact
+
+__all__ = ["Coding", "Selection", "coded_classes", "coded_columns"]
+
+NOTHING = (
+    "no class of y stands clear of the noise, so nothing could be learned: pass `classes` if they "
+    "are public, or spend more"
+)
+ONE = "one class of y alone stands clear of the noise: whatever it is told, it is what is predicted"
+NO_LEVELS = (
+    "no level of these columns stands clear of the noise, so that all entries are taken for one: "
+    "pass `categories` if they are public"
+)
+
+
+@dataclass(frozen=True)
+class Selection:
+    """A private selection of labels in a plan: its step and its failure event.
+
+    Parameters
+    ----------
+    label : {"classes", "levels"}
+        Of the step, and of the event.
+    given : bool, default=False
+        Whether all labels are public, so that nothing is selected.
+    at_most : float or Fraction, default=0.1
+        Largest share of the budget.
+    """
+
+    label: str
+    given: bool = False
+    at_most: float | Fraction = Fraction(1, 10)
+
+    def steps(self):
+        """Return the steps of a plan, one or none."""
+        return () if self.given else (Step(self.label, at_most=self.at_most),)
+
+    def events(self, budget, part=1):
+        """Return the failure events of a plan, one or none, with a part of the budget's failure.
+
+        Raises
+        ------
+        PlanError
+            For a budget without failure probability, as one of delta = 0.
+        """
+        if self.given:
+            return ()
+        if not budget.failure > 0:
+            name = "classes" if self.label == "classes" else "categories"
+            raise PlanError(
+                f"with delta=0 `{name}` must be given: to find them privately is to publish what "
+                "occurs, which may fail and so needs a delta. Pass them, or a delta well below "
+                "1 / (number of rows)."
+            )
+        return ((self.label, budget.failure * exact(part)),)
+
+
+def coded_classes(rows, curator, classes=None, *, share=None, label="classes"):
+    """Return the classes of y, and rows whose last column is their code.
+
+    Parameters
+    ----------
+    rows : TargetRows
+        Of a fit of an estimator with ``_target = "class"``.
+    curator : Curator
+    classes : array-like, default=None
+        Public. None: they are selected for ``share``, see :func:`selected`.
+    share : float or Fraction, default=None
+        Of the budget; .02 finds classes of about 170 rows with epsilon = 1 and delta = 1e-6, .1
+        those of 80.
+    label : str, default="classes"
+        Of the planned step and event.
+
+    Returns
+    -------
+    classes : ndarray of shape (n_classes,)
+        Sorted: truth values, numbers, text. Of the type of y, which is public. May be empty.
+    rows : TargetRows
+        The last column is the number of the class, NaN where y is missing or of no class: such
+        rows are absent.
+    """
+    if classes is not None:
+        labels = public_classes(classes)
+    else:
+        counts = count_labels(_one_each(rows, curator), _Target(rows), 1)
+        (labels,) = selected(counts, curator, share=share, label=label)
+        if len(labels) < 2:
+            curator.doubt(ONE if labels else NOTHING)
+    return _array(labels, rows.label_type), rows.with_target(Known(labels))
+
+
+def coded_columns(rows, curator, *, share=None, label="levels"):
+    """Return the levels of the columns of a mixed table, and rows that are numbers alone.
+
+    Parameters
+    ----------
+    rows : TargetRows
+        Of a fit of an estimator with ``_mixed = True``; ``rows.levels`` tells which columns have
+        levels, and which of them are public.
+    curator : Curator
+    share : float or Fraction, default=None
+        Of the budget; not spent if no column has levels that are not public. All columns share
+        one release.
+    label : str, default="levels"
+        Of the planned step and event.
+
+    Returns
+    -------
+    coding : Coding
+    rows : TargetRows
+    """
+    bought = [j for j, level in enumerate(rows.levels) if level == BOUGHT]
+    levels = list(rows.levels)
+    if bought:
+        counts = count_labels(_one_each(rows, curator), _Bought(rows, bought), len(bought))
+        found = selected(counts, curator, share=share, label=label)
+        for j, labels in zip(bought, found, strict=True):
+            levels[j] = tuple(labels)
+        nothing = np.array([level == () for level in levels])
+        curator.doubt(NO_LEVELS, columns=nothing)
+    coding = Coding(tuple(levels))
+    return coding, rows.with_columns(coding.of_block)
+
+
+def selected(counts, curator, *, share, label):
+    """Select labels of columns by their noisy counts, in one release.
+
+    Parameters
+    ----------
+    counts : list of k dicts
+        How often labels occur in each column, without zeros; in a fit with groups, in one row of
+        each person.
+    curator : Curator
+    share : float or Fraction
+    label : str
+
+    Returns
+    -------
+    labels : list of k lists
+        Sorted.
+
+    Notes
+    -----
+    **Privacy**: a row has at most one label in each column, so it moves the counts of at most k
+    pairs of a column and a label, by 1 each: the theorem of :meth:`skdp.base.Curator.names`. What
+    is returned is sorted, so neither the order of rows nor that of the counts is in it.
+    """
+    numbered = {
+        (j, key): column[key] for j, column in enumerate(counts) for key in sorted_keys(column)
+    }
+    found = curator.names(
+        numbered, moved=len(counts), share=share, label=label, event=label, of_persons=True
+    )
+    return [
+        [plain(key) for key in sorted_keys(key for i, key in found if i == j)]
+        for j in range(len(counts))
+    ]
+
+
+def _one_each(rows, curator):
+    """Return what labels are counted in: of persons, one row of each."""
+    return representatives_of(rows, curator.coins)[0].joined
+
+
+def _array(labels, kind):
+    """Return labels as an array of the type of y, of their own where that does not hold them."""
+    if kind.kind == "O" and labels and not any(isinstance(label, str) for label in labels):
+        return np.array(labels)
+    if kind.kind == "O" or (kind.kind == "U" and labels):
+        return np.array(labels, dtype=kind)
+    if not labels:
+        return np.empty(0, dtype=kind)
+    own = np.array(labels)
+    if own.dtype.kind in "biuf" and np.array_equal(own.astype(kind), own):
+        return own.astype(kind)
+    return own
+
+
+@dataclass(frozen=True)
+class _Target:
+    """The targets of the rows of a block that are there."""
+
+    rows: object
+
+    def __call__(self, block):
+        return [block.target[self.rows.present(block)]]
+
+
+@dataclass(frozen=True)
+class _Bought:
+    """Some columns of the rows of a block that are there."""
+
+    rows: object
+    columns: list
+
+    def __call__(self, block):
+        there = self.rows.present(block)
+        return [block.table.columns[j][there] for j in self.columns]
+
+
+class Coding:
+    """Codes of the columns of a mixed table.
+
+    Parameters
+    ----------
+    levels : tuple
+        Public or released: of every column None, for numbers, or a tuple.
+
+    Notes
+    -----
+    **Privacy**: every code is a function of its entry alone.
+    """
+
+    def __init__(self, levels):
+        self.levels = levels
+        self._known = [
+            None if level is None else Known(level, len(level), len(level) + 1.0)
+            for level in levels
+        ]
+
+    def __repr__(self):
+        return f"{type(self).__name__}({self.levels})"
+
+    @property
+    def n_cells(self):
+        """Cells of every column: 0 for numbers, else its levels, "other" and "missing"."""
+        return tuple(0 if level is None else len(level) + 2 for level in self.levels)
+
+    def codes(self, X):
+        """Return the codes of a table in memory, an array of float64 of its shape."""
+        table = read_columns(X).table
+        return self.decoder(table)(table)
+
+    def decoder(self, head):
+        """Return what makes codes of tables with the columns of ``head``, to decode a source by."""
+        numeric = tuple(level is None for level in self.levels)
+        return partial(_coded, self, MixedOf(schema_of(head), numeric))
+
+    def of_block(self, block):
+        """Return the codes of an array of numbers, or of a ColumnBlock, as an array of float64."""
+        columns = list(block.T) if isinstance(block, np.ndarray) else block.columns
+        rows = np.empty((len(block), len(columns)))
+        for j, (known, column) in enumerate(zip(self._known, columns, strict=True)):
+            rows[:, j] = _finite(column) if known is None else known(column)
+        return rows
+
+
+def _coded(coding, decode, raw):
+    return coding.of_block(decode(raw))
+
+
+def _finite(column):
+    return np.where(np.isfinite(column), column, np.nan)

@@ -1,0 +1,89 @@
+"""A clip radius for residuals, from a released histogram of their lengths."""
+
+import math
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from skdp.chunks import weighed_sum
+
+__all__ = ["Lengths", "release_lengths"]
+
+PER_OCTAVE = 8
+BELOW, ABOVE = 5, 4  # octaves around the last radius that are cut finely
+LARGEST = 2**30  # radius in steps of a score: sums of a block stay exact
+CLEAR = 4.0  # sd above which a window of cells is seen
+WINDOWS = 1, 2, 4, 8
+ALIGNED = 0.3  # part of what clipping takes that moves scores one way
+
+
+@dataclass(frozen=True)
+class Lengths:
+    """A released histogram: ``counts`` of integers up to each of the ``edges``."""
+
+    counts: np.ndarray
+    edges: np.ndarray
+    sd: float
+
+    @property
+    def top(self):
+        """Place of the highest cell that is seen, at least 1."""
+        top = 1
+        for width in WINDOWS:
+            windows = np.convolve(self.counts, np.ones(width), "valid")
+            seen = np.flatnonzero(windows > CLEAR * self.sd * math.sqrt(width))
+            if seen.size:
+                top = max(top, int(seen[-1]) + width - 1)
+        return top
+
+    def mean_square(self, radius):
+        """Return the mean square of the lengths that are seen, clipped to a radius."""
+        counts = np.maximum(self.counts[: self.top + 1], 0).astype(float)
+        lengths = np.minimum(self.edges[: self.top + 1], radius) * 0.96
+        return float(counts @ np.square(lengths) / max(counts.sum(), 1.0))
+
+    def radius(self, noise):
+        """Return the edge C at which noise of sd ``noise * C`` and the loss by clipping balance."""
+        top = self.top
+        edges = self.edges[: top + 1].astype(float)
+        middle = np.sqrt(np.maximum(np.append(0.0, edges[:-1]), edges / 2) * edges)
+        beyond = np.maximum(middle - edges[:, None], 0) @ self.counts[: top + 1]
+        lost = np.maximum.accumulate(np.maximum(beyond, 0)[::-1])[::-1]
+        return int(edges[np.argmin(np.hypot(noise * edges, ALIGNED * lost))])
+
+
+def release_lengths(cells, curator, residuals, *, around, share):
+    """Release how many rows have residuals of which length.
+
+    Parameters
+    ----------
+    cells : CellRows or HeldCells
+    curator : Curator
+    residuals : callable
+        ``residuals(block)`` returns integers of shape (1, n), each from its own row.
+    around : int
+        A length near which cells are narrow: public or released.
+    share : float
+
+    Notes
+    -----
+    **Privacy** (add or remove one row): a row is in one cell, so that the counts move by 1.
+    """
+    edges = _edges(around)
+    exact = weighed_sum(cells, partial(_counts, edges, residuals))
+    release = curator.gaussian(exact, sensitivity=1, share=share, label="residual lengths")
+    return Lengths(release.value, edges, release.scale)
+
+
+def _edges(around):
+    fine = around * 2.0 ** (np.arange(-BELOW * PER_OCTAVE, ABOVE * PER_OCTAVE + 1) / PER_OCTAVE)
+    coarse = fine[-1] * 2.0 ** np.arange(1, 13)
+    edges = np.clip(np.ceil(np.append(fine, coarse)), 1, LARGEST)
+    return np.unique(edges.astype(np.int64))
+
+
+def _counts(edges, residuals, start, block):
+    lengths = np.abs(residuals(block)[0])
+    cell = np.minimum(np.searchsorted(edges, lengths), len(edges) - 1)
+    return np.bincount(cell, minlength=len(edges))

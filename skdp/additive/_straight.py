@@ -1,0 +1,149 @@
+"""A line through the numbers of a row, to which the terms are added: released before them."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from skdp.accounting import Step
+from skdp.chunks._rows import MappedRows
+from skdp.linear._box import SomeColumns
+from skdp.linear._coefficients import coefficients
+from skdp.linear._line import Line, line_plan, private_line
+from skdp.location._counted import release_count
+from skdp.mechanisms._norms import fold
+
+__all__ = ["Straight", "along", "find_straight", "fitted_line", "has_straight", "straight_plan"]
+
+LINE, WHOLE = 0.5, 0.01  # shares of the budget
+FEW = 0.02  # noise of a Gram matrix of its whole budget, beyond which terms do better alone
+FAINT = 5000.0  # strength of a line below which what is seen of the targets may be their middle
+NAME = "line"
+
+
+@dataclass(frozen=True)
+class Straight:
+    """A released line through some columns of rows (x, y).
+
+    Attributes
+    ----------
+    line : Line
+        Its design is not None.
+    columns : ndarray of int
+        Public.
+    """
+
+    line: Line
+    columns: np.ndarray
+
+    @property
+    def centre(self):
+        """What stands for a missing number, shape (n_columns,): there the line has no slope."""
+        return self.line.design.frame.center
+
+    def beside(self, rows):
+        """Return a view of rows (x, y) with residuals in the place of y."""
+        return Beside(rows, self)
+
+    def residuals(self, block):
+        """Return the residuals of rows (x, y): each a function of its row, to the last bit."""
+        x = np.array(block[:, [*self.columns, -1]], dtype=np.float64)
+        numbers = x[:, :-1]
+        np.copyto(numbers, self.centre, where=~np.isfinite(numbers))
+        return self.line.residuals(x)
+
+    def ends(self, mu):
+        """Return the range of the targets, with room where noise hides much of it."""
+        low, high = self.line.low, self.line.high
+        hidden = (FAINT / (self.line.n_rows * mu * LINE**0.5)) ** 2
+        with np.errstate(all="ignore"):
+            room = (high - low) * hidden if hidden > 1 else 0.0
+            return np.nan_to_num([low - room, high + room])
+
+
+class Beside(MappedRows):
+    """A view of rows (x, y) with the residuals of a line in the place of y; NaN if absent.
+
+    Parameters
+    ----------
+    rows : Rows
+    straight : Straight
+        Released.
+    """
+
+    def __init__(self, rows, straight):
+        super().__init__(rows)
+        self._straight = straight
+
+    def _mapped(self, block):
+        block = np.array(block, dtype=np.float64)
+        with np.errstate(all="ignore"):
+            block[:, -1] = self._straight.residuals(block)
+        return block
+
+
+def straight_plan(budget):
+    """Return the steps and failure events of a line that has its share of the budget."""
+    plan = line_plan(budget)
+    steps = [replace(step, label=f"{NAME}/{step.label}") for step in plan.steps]
+    events = tuple((f"{NAME}/{name}", p) for name, p in plan.events)
+    return (Step("whole rows", at_most=WHOLE), Step(NAME, "child", at_most=LINE), *steps), events
+
+
+def has_straight(rows, curator, n_cells):
+    """Release whether rows without missing numbers are enough for a line.
+
+    Notes
+    -----
+    **Privacy** (add or remove one row): their number moves by at most 1.
+    """
+    columns = np.flatnonzero(np.array(n_cells) == 0)
+    if not columns.size:
+        return False
+    count = release_count(_whole(rows, columns), curator, share=WHOLE, label="whole rows")
+    return (len(columns) + 1) ** 1.5 / (count.n * curator.budget.mu * LINE**0.5) < FEW
+
+
+def find_straight(rows, curator, columns, *, known, extrapolate):
+    """Return a Straight, that of rows without missing numbers, None if it is flat.
+
+    Parameters
+    ----------
+    rows : Rows
+        The last column is the target.
+    curator : Curator
+        With the steps of :func:`straight_plan`.
+    columns : ndarray of int
+        Those of numbers.
+    known : ndarray of shape (2, n_columns + 1)
+        Public ranges, NaN where there is none.
+    extrapolate : bool
+    """
+    rows, child = _whole(rows, columns), curator.child(NAME, LINE)
+    line = private_line(rows, child, known=known, extrapolate=extrapolate)
+    return None if line.design is None else Straight(line, columns)
+
+
+def _whole(rows, columns):
+    return SomeColumns(rows, np.append(columns, rows.n_features - 1))
+
+
+def fitted_line(straight, n_features):
+    """Return the attributes that tell of a line, and what it is at its centre; 0 for None."""
+    told = {name: np.zeros(n_features) for name in ("coef_", "coef_noise_", "line_centre_")}
+    ends, start = np.tile([[-np.inf], [np.inf]], n_features), 0.0
+    if straight is not None:
+        at, line = straight.columns, straight.line
+        slopes, noise, _ = coefficients(line, len(at))
+        told["coef_"][at], told["coef_noise_"][at] = slopes[:-1], noise[:-1]
+        told["line_centre_"][at] = straight.centre
+        ends[:, at] = line.feature_range(len(at))
+        start = line.center + line.unit * float(line.b[-1])
+    told["feature_range_"] = ends
+    return {name: np.nan_to_num(of) for name, of in told.items()}, start
+
+
+def along(codes, slopes, centre, ends):
+    """Return what a line adds to rows of numbers and codes, each by itself; 0 at its centre."""
+    with np.errstate(all="ignore"):
+        x = np.where(np.isfinite(codes), codes, centre).clip(*ends)
+        return np.nan_to_num(fold((x - centre) * slopes))

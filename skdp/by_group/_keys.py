@@ -1,0 +1,161 @@
+"""Which group a row is in: what the columns of its key say, each row by itself."""
+
+from collections import Counter
+from dataclasses import dataclass
+from numbers import Integral, Real
+
+import numpy as np
+
+from skdp._levels import is_text, levels_of
+from skdp.chunks._columns import Columns
+from skdp.chunks._labels import WHOLE, Known, _counted, _key, label_of, plain, sorted_keys
+from skdp.chunks._raw import library, schema_of
+from skdp.chunks._tables import columns_of
+
+__all__ = ["Keys", "levels_as_keys", "name_of", "places_of"]
+
+BY = (
+    "by must be the name or the number of a column of X, or a list of two of them that differ. "
+    "Pass names if X is a frame, and numbers from 0 on if it is not."
+)
+ALONE = (
+    "by takes all columns of X, n_features = {n}, and the estimator needs one. Add another, for "
+    "instance one of zeros to count rows."
+)
+LEVELS = (
+    "levels must be a list of labels that differ: text, truth values and numbers below 2^53; of "
+    "two columns a list of pairs of them. Pass levels=None to find them privately."
+)
+MOST_COLUMNS = 2
+
+
+def listed(by):
+    """Return the columns that ``by`` names as a list."""
+    columns = list(by) if isinstance(by, list | tuple) else [by]
+    if not 1 <= len(columns) <= MOST_COLUMNS or len(set(columns)) < len(columns):
+        raise ValueError(BY)
+    return columns
+
+
+def places_of(by, head):
+    """Return the places of the columns of the key, and of the others, in tables like ``head``.
+
+    Raises
+    ------
+    ValueError
+        For columns that X has not, or that are no numbers, text, categories or truth values; and
+        if no other column is left.
+    """
+    schema = schema_of(head)
+    names = list(schema.names or ())
+    places = tuple(_place(column, names, len(schema)) for column in listed(by))
+    rest = tuple(j for j in range(len(schema)) if j not in places)
+    if None in places or len(set(places)) < len(places):
+        raise ValueError(BY)
+    if not rest:
+        raise ValueError(ALONE.format(n=len(schema)))
+    levels_of(None, columns_of(head, places))
+    return places, rest
+
+
+def _place(column, names, n_columns):
+    if column in names:
+        return names.index(column) if names.count(column) == 1 else None
+    if isinstance(column, Integral) and not isinstance(column, bool) and 0 <= column < n_columns:
+        return int(column)
+    return None
+
+
+def levels_as_keys(levels, n_columns):
+    """Return levels as a list of tuples of labels of Python.
+
+    Raises
+    ------
+    ValueError
+    """
+    if isinstance(levels, str) or not hasattr(levels, "__iter__"):
+        raise ValueError(LEVELS)
+    keys = [_labels(level, n_columns) for level in levels]
+    if not keys or None in keys or len(set(keys)) < len(keys):
+        raise ValueError(LEVELS)
+    return keys
+
+
+def _labels(level, n_columns):
+    entries = [level] if n_columns == 1 else list(level) if _is_pair(level) else []
+    labels = tuple(label_of(entry) for entry in entries)
+    usable = all(isinstance(x, str) or (isinstance(x, Real) and abs(x) < WHOLE) for x in labels)
+    return labels if len(labels) == n_columns and usable else None
+
+
+def _is_pair(level):
+    return isinstance(level, tuple | list | np.ndarray) and len(level) == MOST_COLUMNS
+
+
+def name_of(key):
+    """Return the text that stands for a key in a bill: other keys have other texts, without /."""
+    return repr(key[0] if len(key) == 1 else key).replace("/", "\\x2f")
+
+
+@dataclass(frozen=True)
+class Keys:
+    """The columns of a key: those of tables that hold no others.
+
+    Parameters
+    ----------
+    n_columns : int
+
+    Notes
+    -----
+    **Privacy**: the key of a row, and its number among public or released ones, is a function of
+    these entries of the row alone.
+    """
+
+    n_columns: int
+
+    def counted(self, table):
+        """Return how often every key occurs in an array or frame, a Counter of tuples.
+
+        Entries that are no labels, missing ones for instance, make no key.
+        """
+        columns = [Columns(table).read(j) for j in range(self.n_columns)]
+        if len(columns) == 1:
+            return Counter({(key,): n for key, n in _counted(columns[0]).items()})
+        counts = Counter(zip(*(map(_key, column.tolist()) for column in columns), strict=True))
+        return Counter({key: n for key, n in counts.items() if None not in key})
+
+    def numbers(self, keys, table):
+        """Return for every row the number of its key among ``keys``, -1 for rows with another."""
+        known = [list(dict.fromkeys(key[j] for key in keys)) for j in range(self.n_columns)]
+        lookup = np.full([len(labels) + 1 for labels in known], -1, dtype=narrow(keys))
+        for number, key in enumerate(keys):
+            lookup[tuple(map(list.index, known, key))] = number
+        return lookup[tuple(_codes(table, j, labels) for j, labels in enumerate(known))]
+
+
+def narrow(keys):
+    """Return the type of numbers of keys; narrow ones are sorted by radix."""
+    return np.int16 if len(keys) < np.iinfo(np.int16).max else np.int32
+
+
+def _codes(table, place, labels):
+    """Return for every row the number of its label, -1 for another and for none."""
+    known = Known(labels, -1, -1)
+    if library(table) == "pandas" and is_text(table, place):
+        series = table.iloc[:, place]
+        if series.dtype != object:  # text, or categories of it: each label is looked up once
+            codes, entries = series.factorize()
+            found = known(np.array([*entries, None], dtype=object))
+            return found.astype(np.int64)[codes]
+    return known(Columns(table).read(place)).astype(np.int64)
+
+
+def ordered(counts):
+    """Return counts of keys in the order of keys, and keys as tuples of labels."""
+    ranks = [
+        {key: rank for rank, key in enumerate(sorted_keys({key[j] for key in counts}))}
+        for j in range(MOST_COLUMNS)
+        if all(len(key) > j for key in counts)
+    ]
+    ranked = sorted(counts, key=lambda key: [ranks[j][part] for j, part in enumerate(key)])
+    return {tuple(plain(part) for part in key): counts[key] for key in ranked}

@@ -1,0 +1,97 @@
+"""Places and units of columns of a small table: one histogram of octaves around zero."""
+
+import math
+
+import numpy as np
+
+from skdp.chunks import weighed_sum
+from skdp.linear._front import Front
+from skdp.mechanisms import finite_rows
+from skdp.mechanisms._exact import sqrt_up
+from skdp.scales import LogBins
+
+__all__ = ["COARSE", "coarse_front", "is_small"]
+
+COARSE = 0.25  # share
+RING = 20.0  # standard deviations of a histogram of differences that a table must have in rows
+RING_SHARE = 0.12
+OCTAVES = LogBins(1, low=-60, high=60)
+WIDTHS = 1, 2, 3, 4, 6, 8
+MOST = 0.75  # part of the rows that a column shows
+CLEAR = 3.5  # standard deviations of a window that is not noise
+REACH = 4.0  # units to which rows are clipped
+
+
+def is_small(d, n, mu):
+    """Return whether n rows of d columns are too few to look for their scales by differences."""
+    return RING * math.sqrt(5 * d / RING_SHARE) / mu > n
+
+
+def coarse_front(rows, curator, *, count):
+    """Release where the columns lie, within a factor of about two of their size.
+
+    A table that is too small for random differences of its rows still shows in which octaves the
+    entries are. Columns far from zero and narrow are taken for wider than they are.
+
+    Parameters
+    ----------
+    rows : Rows of n rows of length d + 1
+        The target is the last column.
+    curator : Curator
+    count : RowCount
+        Released.
+
+    Returns
+    -------
+    front : Front
+        A column that shows nothing but zeros, or nothing at all, is clipped to zero.
+
+    Notes
+    -----
+    **Privacy** (add or remove one row): d histograms side by side, in each of which a row falls
+    into at most one cell: sensitivity sqrt(d).
+    """
+    d, m = rows.n_features - 1, OCTAVES.n_bins
+
+    def statistic(start, block):
+        x = block[finite_rows(block), :-1]
+        cells = OCTAVES.index(np.abs(x)) * np.where(x < 0, -1, 1) + m - 1
+        flat = cells + np.arange(d) * (2 * m - 1)
+        return np.bincount(flat.ravel(), minlength=d * (2 * m - 1)).reshape(d, 2 * m - 1)
+
+    counts = weighed_sum(rows, statistic)
+    release = curator.gaussian(counts, sensitivity=sqrt_up(d), share=COARSE, label="octaves")
+    told = [_read(row, release.scale, count.n) for row in release.value.astype(float)]
+    center, unit = np.transpose(told)
+    seen = unit > 0
+    reach = REACH * unit
+    return Front(
+        count,
+        center - reach,
+        center + reach,
+        np.append(center, 0.0),
+        np.append(np.where(seen, unit, 1.0), 1.0),
+        bool(seen.any()),
+    )
+
+
+def _read(counts, sd, n):
+    """Return a place and a unit of one column, both 0 where nothing but zeros shows."""
+    m = OCTAVES.n_bins
+    tops = np.array([OCTAVES.upper_edge(i) for i in range(m - 1)] + [2.0**OCTAVES.high])
+    low, high = np.append(0.0, tops[:-1]), tops
+    low, high = np.append(-high[:0:-1], low), np.append(-low[:0:-1], high)
+    zeros, others = max(counts[m - 1], 0.0), counts.copy()
+    others[m - 1] = -math.inf
+    for width in WIDTHS:
+        windows = np.convolve(np.maximum(others, -1e300), np.ones(width), "valid")
+        at = int(np.argmax(windows))
+        noise = sd * math.sqrt(width)
+        if windows[at] > CLEAR * noise and windows[at] + zeros > MOST * n - noise:
+            chosen = np.append(np.arange(at, at + width), m - 1)
+            weights = np.maximum(counts[chosen], 0.0) / np.maximum(counts[chosen], 0.0).sum()
+            middle = (low[chosen] + high[chosen]) / 2
+            center = weights @ middle
+            wide = np.square(high[chosen] - low[chosen]) / 12
+            return center, math.sqrt(weights @ (np.square(middle - center) + wide))
+    return 0.0, 0.0

@@ -1,0 +1,260 @@
+"""What a linear model finds out first: places, units and directions of the columns."""
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from skdp.accounting import Step
+from skdp.chunks import ArrayRows
+from skdp.chunks._persons import Representatives
+from skdp.covariance._engine import covariance_plan
+from skdp.covariance._frame import Frame
+from skdp.covariance._moments import release_moments
+from skdp.covariance._run import CovarianceRun
+from skdp.covariance._sampled import MOST_ENTRIES, DrawnRows
+from skdp.covariance._spread import release_spread
+from skdp.linear._box import BoxedFeatures, SomeColumns, boxed
+from skdp.linear._ranges import RANGES, visible_ranges
+from skdp.location._counted import RowCount
+from skdp.location._locate import draw_sample
+from skdp.mechanisms._tables import CELLS, blocks
+
+__all__ = [
+    "SIZES",
+    "Design",
+    "Front",
+    "WeightedGram",
+    "find_front",
+    "front_plan",
+    "size_share",
+    "weighted_gram",
+]
+
+LEVERAGE = 0.005  # part of the rows that have less weight than the others
+KNOWN = 4.0  # units in a public range
+FEW = 200.0  # rows times mu, below which a histogram of norms would be noise
+TYPICAL = 0.8  # root mean squares of a norm: the radius that stands for what is not seen
+SIZES = 0.002, 0.02  # least and largest share of a histogram of norms
+
+
+@dataclass(frozen=True)
+class Front:
+    """What is released of the features, and of the target's place.
+
+    Attributes
+    ----------
+    count : RowCount
+        Released number of rows.
+    low, high : ndarray of shape (d,)
+        What is visible of the features: rows are clipped to it.
+    center, unit : ndarray of shape (d + 1,)
+        Of the features and the target; 0 and 1 for a target whose place is not asked for.
+    found : bool
+        Whether any of the columns that were searched for has shown a scale.
+    """
+
+    count: RowCount
+    low: np.ndarray
+    high: np.ndarray
+    center: np.ndarray
+    unit: np.ndarray
+    found: bool
+
+    @property
+    def frame(self):
+        """The frame that divides the features by their units."""
+        return Frame.identity(self.center[:-1], self.unit[:-1])
+
+    def whitened(self, rows, curator, *, fit_intercept=True):
+        """Return a frame in which the clipped features are about spherical.
+
+        Parameters
+        ----------
+        rows : Rows
+            Of (x, y).
+        curator : Curator
+        fit_intercept : bool, default=True
+            Whether they vary around their mean, else around 0.
+        """
+        box = BoxedFeatures(rows, self.low, self.high)
+        run = CovarianceRun(box, curator, assume_centered=not fit_intercept)
+        run.n, run.n_sd, run.frame = self.count.n, self.count.sd, self.frame
+        size = min(2500 * math.sqrt(5 * run.d) / run.mu, MOST_ENTRIES / run.d)
+        sample = draw_sample(box, curator.coins, self.count.n, max(1000.0, size))
+        run.sample = DrawnRows(Representatives(ArrayRows(sample.Z)), sample.n)
+        run.whiten()
+        return run.frame
+
+
+def front_plan(budget, *, fit_intercept=True):
+    """Return the plan of a count, :func:`find_front`, ``whitened`` and :func:`weighted_gram`.
+
+    A model adds its own steps.
+    """
+    plan = covariance_plan(budget, assume_centered=not fit_intercept)
+    steps = [step for step in plan.steps if not step.label.startswith("final")]
+    steps += [
+        Step("column ranges", at_most=RANGES[1]),
+        Step("norms", at_most=SIZES[1]),
+        Step("Gram"),
+    ]
+    return replace(plan, steps=tuple(steps))
+
+
+def find_front(rows, curator, *, count, known, target=True, fit_intercept=True):
+    """Release places, units and visible ranges of the columns.
+
+    Parameters
+    ----------
+    rows : Rows of n rows of length d + 1
+        The target is the last column.
+    curator : Curator
+        With the steps of :func:`front_plan`.
+    count : RowCount
+        Released.
+    known : ndarray of shape (2, d + 1)
+        Public ranges of the columns, NaN where there is none.
+    target : bool, default=True
+        Whether the target has a place and a unit.
+    fit_intercept : bool, default=True
+        If not, all centres are 0.
+
+    Returns
+    -------
+    front : Front
+
+    Notes
+    -----
+    **Privacy** (add or remove one row (x, y)): every release is that of a public function of the
+    row and of releases, with the sensitivity proved where it is made. The failure events are those
+    of the private mean that finds the centre.
+    """
+    given = np.isfinite(known).all(axis=0)
+    wanted = ~given
+    wanted[-1] &= target
+    searched = np.flatnonzero(wanted)
+    low, high = np.where(given, known, 0.0)
+    center = (low / 2 + high / 2) * fit_intercept
+    unit = np.where(given, (high / 2 - low / 2) * (2 / KNOWN), 1.0)
+    view = SomeColumns(rows, searched) if searched.size else rows
+    run = CovarianceRun(view, curator, assume_centered=not fit_intercept)
+    run.n, run.n_sd = count.n, count.sd
+    if searched.size:
+        run.find_columns()
+        center[searched], unit[searched] = run.frame.center, run.frame.unit
+    found = not searched.size or run.found
+    features = searched[searched < len(given) - 1]
+    if features.size and found:
+        reach, unit[features] = visible_ranges(
+            SomeColumns(rows, features), curator, center[features], unit[features], n=run.n
+        )
+        low[features], high[features] = center[features] - reach, center[features] + reach
+    low, high = np.nan_to_num([low[:-1], high[:-1]])
+    return Front(count, low, high, center, unit, found)
+
+
+@dataclass(frozen=True)
+class Design:
+    """The map of a row (x, y) to v = (A (x - center) / unit, 1), x clipped to its visible range.
+
+    Notes
+    -----
+    **Privacy**: v is a function of the row and of releases to the last bit, see
+    :class:`skdp.covariance._frame.Frame`; NaN for a row that is not finite.
+    """
+
+    frame: Frame
+    low: np.ndarray
+    high: np.ndarray
+    fit_intercept: bool = True
+
+    @property
+    def dims(self):
+        """Number of entries of v."""
+        return self.frame.dims + self.fit_intercept
+
+    def squared_slopes(self):
+        """Return Q, shape (dims - intercept,) twice, such that |slopes of the table|^2 = b Q b."""
+        rows = self.frame.A / self.frame.unit
+        with np.errstate(all="ignore"):
+            return np.nan_to_num(rows @ rows.T, nan=0.0, posinf=1e100, neginf=-1e100)
+
+    def pairs(self, block):
+        """Yield v and the target of the rows of a block, in parts."""
+        step = max(64, CELLS // max(len(self.low), self.dims))
+        for part in blocks(block, step):
+            x = self.frame(boxed(block[part], self.low, self.high))
+            v = np.column_stack([x, np.ones(len(x))]) if self.fit_intercept else x
+            v[np.isnan(x).any(axis=1)] = np.nan
+            yield v, block[part, -1].astype(float)
+
+    def parts(self, block):
+        """Yield v of the rows of a block, in parts."""
+        for v, _ in self.pairs(block):
+            yield v
+
+
+@dataclass(frozen=True)
+class WeightedGram:
+    """The mean of w v v^T over the rows, with w = min(1, R / |v|)^2, and its noise.
+
+    Attributes
+    ----------
+    gram : ndarray of shape (K, K)
+    sd : float
+        Of the noise on the diagonal, off it divided by sqrt(2).
+    radius : float
+        R.
+    """
+
+    gram: np.ndarray
+    sd: float
+    radius: float
+
+
+def size_share(n, mu):
+    """Return the share of a histogram of norms in which a part of 1 / 150 of the rows is one sd."""
+    return float(np.clip((150 / (n * mu)) ** 2, *SIZES))
+
+
+def weighted_gram(rows, curator, design, *, n, share, most_noise=0.1):
+    """Release the Gram matrix of the rows v of a design, far ones with less weight.
+
+    Parameters
+    ----------
+    rows : Rows
+    curator : Curator
+    design : Design
+        Released.
+    n : float
+        Released number of rows.
+    share : float
+        Of the Gram matrix, beside that of a histogram of norms.
+    most_noise : float, default=0.1
+        What the eigenvalues of the noise should not exceed, if that leaves half of the rows whole.
+
+    Returns
+    -------
+    gram : WeightedGram
+
+    Notes
+    -----
+    **Privacy**: of the norms, a row falls into one cell: sensitivity 1. A row of weight w adds
+    q q^T, q = sqrt(w) v on a grid, of length at most R: see
+    :func:`skdp.covariance._moments.release_moments`.
+    """
+    drawn, mu = DrawnRows(rows, n), curator.budget.mu
+    K = design.dims
+    radius = TYPICAL * math.sqrt(K)
+    if n * mu > FEW:
+        spread = release_spread(
+            drawn, curator, design, per_octave=8, share=size_share(n, mu), label="norms"
+        )
+        if not spread.empty:
+            most = math.sqrt(most_noise * n * mu * math.sqrt(share / (2 * K)))
+            radius = max(spread.quantile(0.5), min(spread.quantile(LEVERAGE), most))
+    moments = release_moments(
+        drawn, curator, design, radius=radius, share=share, sum_share=0, labels=("Gram", "")
+    )
+    return WeightedGram(moments.gram / n, moments.noise(n), radius)

@@ -1,0 +1,72 @@
+"""A second look at columns whose places and units are known: what they hold, and how far."""
+
+import math
+
+import numpy as np
+
+from skdp.chunks import weighed_sum
+from skdp.mechanisms._exact import sqrt_up
+from skdp.scales import LogBins
+from skdp.scales._log_histogram import highest_window
+from skdp.scales._noise_level import clear_of_noise
+
+__all__ = ["RANGES", "visible_ranges"]
+
+RANGES = 0.003, 0.04  # least and largest share
+OCTAVES = LogBins(1, low=-2, high=40)
+WIDTHS = 1, 2, 4, 8
+FALSE = 1e-7  # probability that noise alone passes for rows in a window
+BEYOND = 4.0  # times the edge of the highest cell that stands out: tails go on
+LEAST = 4.0  # units that a range reaches at least, on either side
+FAR = 1.3  # units of root mean square above which a unit is too small
+MIDDLE = 0.7  # of an octave, in root mean square, the upper edge is 1
+
+
+def visible_ranges(rows, curator, center, unit, *, n):
+    """Release how far the columns reach, and units that are not too small.
+
+    Rows beyond what is seen are few: they are to be clipped, column by column.
+
+    Parameters
+    ----------
+    rows : Rows of n rows of length d
+    curator : Curator
+    center, unit : ndarray of shape (d,)
+        Released.
+    n : float
+        Released number of rows.
+
+    Returns
+    -------
+    reach, unit : ndarray of shape (d,)
+        Every column is visible up to ``center`` +- ``reach``. A unit is that given, or the root
+        mean square of what is visible if that is clearly larger.
+
+    Notes
+    -----
+    **Privacy** (add or remove one row): d histograms side by side, in each of which a row falls
+    into at most one cell: sensitivity sqrt(d).
+    """
+    d = rows.n_features
+
+    def statistic(start, block):
+        with np.errstate(over="ignore"):
+            distances = np.abs((block - center) / unit)
+        return OCTAVES.column_counts(distances)
+
+    share = float(np.clip((60 * math.sqrt(d) / (n * curator.budget.mu)) ** 2, *RANGES))
+    counts = weighed_sum(rows, statistic)
+    release = curator.gaussian(counts, sensitivity=sqrt_up(d), share=share, label="column ranges")
+    tops, roots = np.transpose([_read(row, release.scale, n) for row in release.value])
+    factor = np.where(roots > FAR, roots, 1.0)
+    unit = unit * factor
+    return np.maximum(BEYOND * tops / factor, LEAST) * unit, unit
+
+
+def _read(counts, sd, n):
+    """Return where the visible mass of a column ends, and its root mean square, in units."""
+    counts = counts.astype(float)
+    top = max(highest_window(counts, w, clear_of_noise(FALSE, w, scale=sd)) for w in WIDTHS)
+    edges = np.array([OCTAVES.upper_edge(i) for i in range(max(top, 0) + 1)])
+    seen = np.where(counts[: len(edges)] > 2 * sd, counts[: len(edges)], 0.0)
+    return edges[-1], math.sqrt(seen @ np.square(MIDDLE * edges) / n)

@@ -1,0 +1,270 @@
+"""Levels that a fit buys: bins of numbers and the texts that occur often, without bounds."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from skdp._target import Selection, selected
+from skdp.accounting import Step
+from skdp.chunks._columns import numbers_of
+from skdp.chunks._labels import Known, count_labels
+from skdp.chunks._rows import MappedRows, take
+from skdp.marginals._drawn import laws_of
+from skdp.marginals._found import Cells, Found
+from skdp.marginals._frames import has_entries
+from skdp.marginals._levels import MISSING, OTHER
+from skdp.marginals._types import BOOL, NUMBER, TEXT
+from skdp.mechanisms._exact import sqrt_up
+from skdp.scales._bins import bin_share, bin_steps, search_cells
+
+__all__ = ["auto_events", "auto_steps", "bins_of", "find_levels"]
+
+ROW_COUNT, LEVELS, ENTRIES = 0.01, (0.02, 0.1), 0.02  # shares of the budget
+MANY = 2000.0  # rows in units of noise, above which the smaller share finds the levels
+IN_A_CELL = 10.0  # rows in units of the noise of one of the tables, where bins are as fine
+BINS = (3, 32)
+SHOWS = 2.0  # noises above which entries of a kind are there
+GAP, FRACTION, WHOLE = range(3)  # what an entry of a column of numbers is
+NOTHING = (
+    "nothing in these columns stands clear of the noise, so that their levels tell little: pass "
+    "levels if they are public, or spend more"
+)
+
+
+def auto_steps():
+    """Return the steps of a plan that :func:`find_levels` takes."""
+    return (
+        Step("row count", at_most=ROW_COUNT),
+        *Selection("levels", at_most=LEVELS[1]).steps(),
+        Step("entries", at_most=ENTRIES),
+        *bin_steps(),
+    )
+
+
+def auto_events(budget):
+    """Return the failure events of :func:`find_levels`."""
+    return Selection("levels").events(budget)
+
+
+def bins_of(strength, sizes):
+    """Return a number of bins: as many as make cells and their noise equally wide of the truth.
+
+    Parameters
+    ----------
+    strength : float
+        Released number of rows, times mu of the whole budget.
+    sizes : sequence of int
+        Numbers of columns of all tables.
+    """
+    cells = strength / (IN_A_CELL * math.sqrt(len(sizes)))
+    return int(np.clip(max(cells, 1.0) ** (1 / max(sizes)), *BINS))
+
+
+def find_levels(rows, curator, *, n_bins, sizes, most):
+    """Release the levels of the columns whose levels are unknown.
+
+    Parameters
+    ----------
+    rows : CodedRows
+        ``rows.domain.unknown`` tells which columns, ``rows.domain.types`` what they hold.
+    curator : Curator
+        With the steps of :func:`auto_steps` and the events of :func:`auto_events`.
+    n_bins : int or "auto"
+        Of a column of numbers, about.
+    sizes : sequence of int
+        Numbers of columns of the tables that are wanted.
+    most : int
+        Largest number of levels of a column.
+
+    Returns
+    -------
+    kinds : dict of int to Cells or Found
+
+    Notes
+    -----
+    **Privacy** (add or remove one row). A row all of whose entries are missing is absent: it adds
+    to none of four statistics. Any other row, each entry by itself,
+
+    * adds 1 to the number of rows;
+    * has in each of k columns of text at most one label, so it moves the counts of at most k names:
+      the theorem of :meth:`skdp.base.Curator.names`, with its one failure event;
+    * is in each of c columns one of their states: missing, or one of the released names, or
+      another; or a fraction or a whole number. So one count of every column moves by 1, and all of
+      them, one vector, by sqrt(c) in l2;
+    * is in at most one cell of each of d columns of numbers: :func:`search_cells`.
+
+    What is asked next is a function of what was released. The levels are functions of the releases
+    and of public types; the code of an entry is a function of that entry and of its levels.
+    """
+    types = {place: rows.domain.types[place] for place in rows.domain.unknown}
+    exact = [rows.table.map_merge(_present, int.__add__) or 0]
+    release = curator.gaussian(exact, sensitivity=1, share=ROW_COUNT, label="row count")
+    n = max(float(release.value[0]), 2 * release.scale, 2.0)
+    strength = n * curator.budget.mu
+    names = _names(rows, curator, types, share=LEVELS[0] if strength > MANY else LEVELS[1])
+    entries = _entries(rows, curator, types, names)
+    kinds = {
+        place: entries[place].found(names[place], most)
+        for place, kind in types.items()
+        if kind.kind != NUMBER
+    }
+    numbers = [place for place, kind in types.items() if kind.kind == NUMBER]
+    n_bins = min(bins_of(strength, sizes) if n_bins == "auto" else n_bins, most)
+    search = search_cells(
+        _Numbers(rows.table, numbers),
+        curator,
+        range(len(numbers)),
+        n_rows=n,
+        n_bins=n_bins,
+        share=bin_share(strength, max(len(numbers), 1)),
+        target=False,
+    )
+    nothing = np.zeros(len(rows.domain.kinds), dtype=bool)
+    for place, searched in zip(numbers, search, strict=True):
+        edges, laws = searched.edges(), searched.laws()
+        nothing[place] = not edges.size
+        kinds[place] = _cells(edges, laws, entries[place], most)
+    for place, labels in names.items():
+        nothing[place] = not labels
+    curator.doubt(NOTHING, columns=nothing)
+    return kinds
+
+
+def _present(start, block):
+    return int(np.count_nonzero(has_entries(block)))
+
+
+class _Numbers(MappedRows):
+    """Some columns of a table as numbers: NaN where there is none."""
+
+    def __init__(self, table, places):
+        super().__init__(table)
+        self.places, self.n_features = places, len(places)
+
+    def _mapped(self, block):
+        columns = [numbers_of(block.columns[place]) for place in self.places]
+        return np.column_stack(columns) if columns else np.empty((len(block), 0))
+
+    def take(self, indices):
+        """Return the numbers of the rows at ``indices``."""
+        return take(self, indices)
+
+
+def _names(rows, curator, types, *, share):
+    """Return the values of all columns that are no numbers, bought for a share where needed."""
+    found = {place: (False, True) for place, kind in types.items() if kind.kind == BOOL}
+    bought = [place for place, kind in types.items() if kind.kind == TEXT]
+    if bought:
+        columns = _Columns(bought)
+        counts = count_labels(rows.table, columns, len(bought))
+        labels = selected(counts, curator, share=share, label="levels")
+        found |= {place: tuple(own) for place, own in zip(bought, labels, strict=True)}
+    return found
+
+
+@dataclass(frozen=True)
+class _Columns:
+    places: list
+
+    def __call__(self, block):
+        return [block.columns[place] for place in self.places]
+
+
+def _entries(rows, curator, types, names):
+    """Return the released _Entries of all unknown columns."""
+    known = [
+        Known(names[i], len(names[i]), len(names[i]) + 1.0) if i in names else None for i in types
+    ]
+    sizes = [3 if codes is None else len(codes.labels) + 2 for codes in known]
+
+    def statistic(start, block):
+        there = has_entries(block)
+        parts = [
+            np.bincount(
+                (states_of if codes is None else codes)(block.columns[i])[there].astype(int),
+                minlength=size,
+            )
+            for i, codes, size in zip(types, known, sizes, strict=True)
+        ]
+        return np.concatenate(parts)
+
+    counts = rows.table.map_merge(statistic, np.add)
+    release = curator.gaussian(
+        np.zeros(sum(sizes), dtype=np.int64) if counts is None else counts,
+        sensitivity=sqrt_up(len(types)),
+        share=ENTRIES,
+        label="entries",
+    )
+    parts = np.split(release.value, np.cumsum(sizes)[:-1])
+    pairs = zip(types.items(), parts, strict=True)
+    return {place: _Entries(part, release.scale, kind) for (place, kind), part in pairs}
+
+
+def states_of(column):
+    """Return whether the entries of a column of numbers are missing, fractions or whole."""
+    x = numbers_of(column)
+    return np.where(np.isfinite(x), np.where(x == np.floor(x), WHOLE, FRACTION), GAP)
+
+
+@dataclass(frozen=True)
+class _Entries:
+    """Released counts of the states of the entries of one column."""
+
+    counts: np.ndarray
+    scale: float
+    type: object
+
+    def _shows(self, state):
+        return bool(self.counts[state] > SHOWS * self.scale)
+
+    @property
+    def missing(self):
+        """Whether a column of numbers has missing entries, as far as noise shows."""
+        return self._shows(GAP) and not self.type.full
+
+    @property
+    def whole(self):
+        """Whether a column of numbers has whole numbers alone, as far as noise shows."""
+        return self._shows(WHOLE) and not self._shows(FRACTION)
+
+    def found(self, values, most):
+        """Return the levels of a column of values: those of the largest counts."""
+        most_common = np.argsort(-self.counts[:-2], kind="stable")[: most - 2]
+        kept = [values[i] for i in np.sort(most_common) if values[i] not in (MISSING, OTHER)]
+        other = self._shows(-2) and self.type.kind == TEXT
+        return Found(
+            tuple(kept),
+            missing=not kept or (self._shows(-1) and not self.type.full),
+            other=other or len(kept) < max(len(values), 2),
+        )
+
+
+def _cells(edges, laws, entries, most):
+    """Return the levels of a column of numbers, two at least: without any edge one is at zero."""
+    if not edges.size:
+        edges, laws = np.zeros(1), _at_zero(*laws)
+    if entries.whole:  # they do not tell a number from the whole number below
+        edges = np.floor(edges)
+        edges, laws = _merged(edges, laws, np.diff(edges, append=np.inf) > 0)
+    while edges.size > most - 1 - entries.missing:
+        edges, laws = _merged(edges, laws, np.arange(edges.size) % 2 == 1)
+    edges = edges.tolist()
+    laws = laws_of(edges, laws, whole=entries.whole)
+    return Cells(tuple(edges), laws, entries.whole, entries.missing)
+
+
+def _merged(edges, laws, kept):
+    """Return the edges that are kept, and the laws of the bins between them."""
+    numbers = np.cumsum(np.append(False, kept))
+    parts = [[] for _ in range(numbers[-1] + 1)]
+    for number, law in zip(numbers, laws, strict=True):
+        parts[number].append(law)
+    return edges[kept], [tuple(map(np.concatenate, zip(*part, strict=True))) for part in parts]
+
+
+def _at_zero(law):
+    low, high, weight = law
+    below = high <= 0
+    above = np.maximum(low[~below], 0.0), high[~below], weight[~below]
+    return (low[below], high[below], weight[below]), above

@@ -1,0 +1,86 @@
+"""Levels that a fit has found: bins of numbers, and texts that occur often."""
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from skdp.chunks._columns import numbers_of
+from skdp.chunks._labels import Known
+from skdp.marginals._levels import MISSING, OTHER, names_of
+
+__all__ = ["Cells", "Found"]
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Entries are in one of the bins ``(edge, next edge]`` of all numbers, or missing.
+
+    Parameters
+    ----------
+    edges : tuple of m floats
+        Rising, the upper ones of all bins but the last. Released.
+    laws : tuple of m + 1 (low, high, weight)
+        Tuples of the cells ``(low, high]`` in which the entries of a bin lie. Released.
+    whole : bool
+        Whether entries are whole numbers.
+    missing : bool
+        Whether missing entries are a level of their own. If not they are in the first bin.
+    """
+
+    edges: tuple
+    laws: tuple
+    whole: bool
+    missing: bool
+    numeric = True
+
+    @property
+    def labels(self):
+        """What the levels are called in tables."""
+        names = names_of(self.edges)
+        inner = [
+            high if self._alone(*ends) else f"({low}, {high}]"
+            for (low, high), ends in zip(pairwise(names), pairwise(self.edges), strict=True)
+        ]
+        outer = f"(-inf, {names[0]}]", f"({names[-1]}, inf)"
+        return (outer[0], *inner, outer[1], *[MISSING] * self.missing)
+
+    def _alone(self, low, high):
+        """Return whether a bin holds one number alone."""
+        return high == (low + 1 if self.whole else np.nextafter(low, np.inf))
+
+    def codes(self, column):
+        """Return the level number of every entry of a column."""
+        x = numbers_of(column)
+        bins = np.searchsorted(np.array(self.edges), x, side="left").astype(np.float64)
+        return np.where(np.isfinite(x), bins, (len(self.edges) + 1.0) * self.missing)
+
+
+@dataclass(frozen=True)
+class Found:
+    """Entries are equal to one of the values, or missing, or other.
+
+    Parameters
+    ----------
+    values : tuple
+        Texts, whole numbers and truth values. Public or released.
+    missing, other : bool
+        Whether missing and other entries are levels of their own. What is no level is in that of
+        other entries, else in the first.
+    """
+
+    values: tuple
+    missing: bool
+    other: bool
+    numeric = False
+
+    @property
+    def labels(self):
+        """What the levels are called in tables."""
+        return (*self.values, *[MISSING] * self.missing, *[OTHER] * self.other)
+
+    def codes(self, column):
+        """Return the level number of every entry of a column."""
+        rest = float(len(self.labels) - 1) if self.other else 0.0
+        gap = float(len(self.values)) if self.missing else rest
+        return Known(self.values, rest, gap)(column)

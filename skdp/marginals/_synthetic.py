@@ -1,0 +1,152 @@
+"""Synthetic rows: level numbers as a table like that of the fit. Post-processing."""
+
+import numpy as np
+
+from skdp.marginals._drawn import drawn, laws_of, laws_of_intervals, spread
+from skdp.marginals._found import Cells
+from skdp.marginals._levels import OTHER, Intervals
+from skdp.marginals._types import BOOL, CATEGORY, NUMBER, ColumnType
+
+__all__ = ["table_of_codes"]
+
+ANY = ColumnType(None, "")  # of levels that stand for entries of several types
+PLAIN = {"double": "float64", "boolean": "bool"}
+
+
+def table_of_codes(domain, codes, library, *, seed=0):
+    """Return rows of values with these level numbers, in the columns and types of a table.
+
+    Parameters
+    ----------
+    domain : Domain
+        Its columns come in their order in the table, those that it does not read are left out.
+    codes : ndarray of int of shape (n_rows, n_columns)
+        Released.
+    library : {"pandas", "polars", None}
+        None makes an array.
+    seed : int, default=0
+        Public: where in their bins the numbers of which rows are.
+
+    Returns
+    -------
+    rows : DataFrame, or ndarray of shape (n_rows, n_columns)
+    """
+    types = domain.types or (ANY,) * len(domain.kinds)
+    made = {}
+    for i in np.argsort(domain.columns):
+        values = _values(domain.kinds[i], codes[:, i], types[i], (int(i), seed))
+        made[str(domain.names[i])] = WRITERS[library](values, types[i], domain.kinds[i])
+    if library is None:
+        return _stacked(list(made.values()))
+    if library == "polars":
+        import polars
+
+        return polars.DataFrame(made)
+    import pandas
+
+    return pandas.DataFrame(made, index=range(len(codes)))
+
+
+def _values(kind, codes, column_type, key):
+    """Return the values of level numbers: floats, NaN where missing, or objects, None there."""
+    if isinstance(kind, Cells | Intervals):
+        return _numbers(kind, codes, key, integer=column_type.integer)
+    labels = _labels(kind, column_type)
+    if column_type.kind in (NUMBER, BOOL) and not any(isinstance(x, str) for x in labels):
+        return np.array([np.nan if x is None else x for x in labels], dtype=np.float64)[codes]
+    values = np.empty(len(labels), dtype=object)
+    values[:] = labels
+    return values[codes]
+
+
+def _labels(kind, column_type):
+    """Return the values of all levels, None for missing ones; other entries of text are OTHER."""
+    values = list(getattr(kind, "values", kind.labels))
+    text = column_type.kind not in (NUMBER, BOOL) or any(isinstance(x, str) for x in values)
+    others = [OTHER if label == OTHER and text else None for label in kind.labels[len(values) :]]
+    return values + others
+
+
+def _numbers(kind, codes, key, *, integer):
+    if not isinstance(kind, Cells):
+        laws, whole = laws_of_intervals(kind.edges, whole=integer), integer
+    elif integer and not kind.whole:
+        laws, whole = laws_of(kind.edges, kind.laws, whole=True), True
+    else:
+        laws, whole = kind.laws, kind.whole
+    parts, numbers = spread(codes, *key), np.full(len(codes), np.nan)
+    for level, law in enumerate(laws):
+        rows = codes == level
+        numbers[rows] = drawn(law, parts[rows], whole=whole)
+    return numbers
+
+
+def _array(values, column_type, kind):
+    """Return values as an array of the type of a column, if it can hold all of them."""
+    if values.dtype == object:
+        whole = all(type(x) is int for x in values.tolist())
+        return values.astype(np.int64) if whole else values
+    dtype = np.dtype(PLAIN.get(column_type.name.lower(), column_type.name.lower()))
+    if dtype.kind == "f" or np.isnan(values).any():
+        return values.astype(dtype if dtype.kind == "f" else np.float64)
+    if dtype.kind == "b":
+        return values != 0
+    ends = np.iinfo(dtype)
+    top = float(ends.max)
+    top = top if int(top) <= ends.max else np.nextafter(top, 0)
+    return np.clip(values, float(ends.min), top).astype(dtype)
+
+
+def _stacked(columns):
+    kinds = {column.dtype.kind == "O" for column in columns}
+    return np.column_stack([c.astype(object) for c in columns] if len(kinds) > 1 else columns)
+
+
+def _pandas(values, column_type, kind):
+    import pandas
+
+    name = column_type.name
+    if name == CATEGORY:
+        return pandas.Categorical(values, categories=_categories(values, column_type, kind))
+    if values.dtype != object and (not name or np.dtype("O") != _numpy_type(name)):
+        return _array(values, column_type, kind)
+    return pandas.Series(_plain(values, column_type), dtype=name or None)
+
+
+def _numpy_type(name):
+    """Return the numpy type of a name, that of objects if it has none of its own."""
+    try:
+        return np.dtype(name)
+    except TypeError:
+        return np.dtype(object)
+
+
+def _polars(values, column_type, kind):
+    import polars
+
+    entries, name = _plain(values, column_type), column_type.name
+    if name == CATEGORY:
+        entries = [x if x is None else str(x) for x in entries]
+        return polars.Series(entries, dtype=polars.Categorical)
+    dtype = getattr(polars, name, None)
+    if dtype is not None:
+        return polars.Series(entries, dtype=dtype, strict=False)
+    several = len({type(x) for x in entries} - {type(None)}) > 1
+    return polars.Series([str(x) if several and x is not None else x for x in entries])
+
+
+def _plain(values, column_type):
+    """Return values as a list of Python's own, None where missing."""
+    if values.dtype == object:
+        return values.tolist()
+    make = bool if column_type.kind == BOOL else int if column_type.integer else float
+    return [None if x != x else make(x) for x in values.tolist()]
+
+
+def _categories(values, column_type, kind):
+    """Return the categories of a column: the values of its levels, in their order."""
+    labels = values.tolist() if isinstance(kind, Intervals) else _labels(kind, column_type)
+    return list(dict.fromkeys(x for x in labels if x is not None and x == x))
+
+
+WRITERS = {None: _array, "pandas": _pandas, "polars": _polars}

@@ -1,0 +1,85 @@
+"""The types of columns, which are public: what a column can hold, and how it is written anew."""
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+
+from skdp._levels import is_text, type_name
+from skdp.chunks._raw import column_type, library, schema_of
+
+__all__ = ["BOOL", "NUMBER", "TEXT", "ColumnType", "column_types", "require_kinds"]
+
+BOOL, NUMBER, TEXT = "truth values", "numbers", "text"
+CATEGORY = "category"
+PLAIN = re.compile(r"u?int\d+|float\d+|double|bool(ean)?|str(ing)?|object", re.I)
+BACKED = re.compile(r"(?P<plain>\w+)\[\w+\]")  # by Arrow, in pandas
+SHORT = re.compile(r"(float)(16|32)", re.I)
+INTEGER = re.compile(r"u?int\d+", re.I)
+
+
+@dataclass(frozen=True)
+class ColumnType:
+    """What the type of a column says of its entries; nothing of the entries themselves.
+
+    Parameters
+    ----------
+    kind : {"truth values", "numbers", "text", None}
+        None is none of these.
+    name : str
+        Of the type in its library, of floats the one of 64 bits; of categories, whatever they are,
+        ``"category"``.
+    integer : bool
+        Whether numbers are whole.
+    full : bool
+        Whether the type has no missing entries.
+    """
+
+    kind: str | None
+    name: str
+    integer: bool = False
+    full: bool = False
+
+
+def column_types(head, columns):
+    """Return the ColumnTypes of some columns, by number, of a table of no rows."""
+    numeric = schema_of(head).numeric
+    return tuple(_column_type(head, j, numeric[j]) for j in columns)
+
+
+def require_kinds(domain):
+    """Raise ValueError if levels shall be bought for a column of a type that tells no kind."""
+    wrong = [domain.names[place] for place in domain.unknown if domain.types[place].kind is None]
+    if wrong:
+        raise ValueError(
+            f"levels of the columns {wrong[:10]} cannot be bought: they need a type of numbers, "
+            "text, categories or truth values. Pass a frame, subtract a date and divide, or give "
+            "their levels in the domain."
+        )
+
+
+def _column_type(head, j, numeric):
+    dtype = getattr(head, "dtype", None) if library(head) == "numpy" else _dtype(head, j)
+    full = isinstance(dtype, np.dtype) and dtype.kind in "iub"
+    name = _name(head, j)
+    if type_name(head, j).startswith("bool"):
+        return ColumnType(BOOL, name, full=full)
+    if numeric:
+        return ColumnType(NUMBER, name, integer=bool(INTEGER.match(name)), full=full)
+    tells = not (isinstance(head, np.ndarray) and head.dtype == object)  # one for all columns
+    return ColumnType(TEXT if tells and is_text(head, j) else None, name)
+
+
+def _dtype(head, j):
+    return head.dtypes.iloc[j] if library(head) == "pandas" else None
+
+
+def _name(head, j):
+    """Return the name of a type that is written anew, "object" for others."""
+    if hasattr(_dtype(head, j), "categories"):
+        return CATEGORY
+    name = SHORT.sub(r"\g<1>64", column_type(head, j))
+    if name.startswith(("Categorical", "Enum", "dictionary")):
+        return CATEGORY
+    backed = BACKED.fullmatch(name)
+    return name if PLAIN.fullmatch(backed["plain"] if backed else name) else "object"

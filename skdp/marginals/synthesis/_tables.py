@@ -1,0 +1,125 @@
+"""What a release says of sets of columns: shares of the rows, their noise, how far they depend."""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from skdp.marginals._layout import largest_tables
+from skdp.marginals._noise_scale import noise_scale
+from skdp.marginals._residuals import helmert, table_of
+from skdp.marginals._simplex import onto_simplex
+from skdp.marginals.synthesis._energies import EnergyPrior
+
+__all__ = ["NoisyTables", "TableLaw"]
+
+RARE = 1e-7  # share of a level that is never taken for impossible
+LEAST = 0.3  # energy, in its noise, below which a table is left out
+STRONGEST = 2.0  # standard deviation of the logarithm of (cell / what it is if independent)
+
+
+@dataclass(frozen=True, eq=False)
+class TableLaw:
+    """What is known of the shares of one table.
+
+    Parameters
+    ----------
+    shares : ndarray with one axis per column
+        As released, but with proper shares of single columns; cells may be negative.
+    ridge : ndarray of the same shape
+        Share that a cell gives up per unit of its logarithmic weight, see :class:`NoisyTables`.
+    strength : float
+        Estimated standard deviation of the logarithms of cells over their independent shares.
+    """
+
+    shares: np.ndarray
+    ridge: np.ndarray
+    strength: float
+
+
+class NoisyTables:
+    """The tables of a release and what they are worth.
+
+    Parameters
+    ----------
+    measurement : Measurement
+        Released residuals and their noise.
+
+    Attributes
+    ----------
+    singles : list of ndarray
+        Shares of the levels of every column, on the simplex.
+    sets : list of tuple
+        The largest sets of columns that have a table.
+
+    Notes
+    -----
+    A cell c of a table of columns S is modelled as ``y_c = p_c (1 + t_c) + noise``, with p_c the
+    product of the shares of its levels, t_c of mean zero and variance tau^2, and noise of known
+    variance v. The energy ``sum (p t)^2``, of mean ``tau^2 sum p^2``, is estimated table by table
+    from ``sum (y - p)^2``, with a prior that all tables share (:class:`EnergyPrior`); and the best
+    linear estimate of t_c moves towards zero as a ridge of ``v / (tau^2 p_c)`` does. So cells that
+    noise could have made are not chased, while those of columns that clearly depend are met; and
+    tables that are like noise say nothing.
+
+    The shares of single columns are put onto the simplex first. All of this is computed from
+    released values: post-processing.
+    """
+
+    def __init__(self, measurement):
+        layout, values = measurement.layout, measurement.values.copy()
+        self.levels = layout.levels
+        self.n_rows = max(float(values[0]), 1.0)
+        values /= self.n_rows
+        values[0] = 1.0
+        self.singles = [np.full(n, 1 / n) for n in self.levels]
+        for (place,) in layout.subsets[1].tolist() if len(layout.subsets) > 1 else ():
+            shares = onto_simplex(table_of(layout, values, [place]))
+            start = layout.starts[layout.position[place,]]
+            values[start : start + len(shares) - 1] = helmert(len(shares)) @ shares
+            self.singles[place] = shares
+        sd = np.where(layout.orders < 2, 0.0, measurement.sd / self.n_rows)
+        self._measurement = replace(measurement, values=values, sd=sd)
+        self._raw, self._laws = measurement, {}
+
+    @cached_property
+    def sets(self):
+        tables = largest_tables(self._measurement.layout)
+        return [tuple(row) for _, rows in tables for row in rows.tolist()]
+
+    def law(self, columns):
+        """Return the TableLaw of a set of at least two columns, increasing, within one table."""
+        if columns not in self._laws:
+            shares, independent, variance = self._read(columns)
+            seen, free, unit = self._energy(shares, independent, variance)
+            energy = self._prior.energy(seen, free) * unit / np.sum(independent**2)
+            strength = min(float(np.sqrt(energy)), STRONGEST)
+            told = energy > 0 and strength**2 * np.sum(independent**2) > LEAST * unit * free**0.5
+            with np.errstate(divide="ignore"):
+                ridge = variance / (strength**2 * independent)
+            self._laws[columns] = TableLaw(shares, ridge, strength if told else 0.0)
+        return self._laws[columns]
+
+    @cached_property
+    def _prior(self):
+        found = [self._energy(*self._read(s))[:2] for s in self.sets if len(s) > 1]
+        return EnergyPrior(*np.array(found, dtype=float).reshape(-1, 2).T)
+
+    def released(self, columns):
+        """Return the shares of a table as released, and the standard deviation of each."""
+        table = table_of(self._raw.layout, self._raw.values, columns)
+        return table / self.n_rows, noise_scale(self._raw, columns) / self.n_rows
+
+    def _read(self, columns):
+        shares = table_of(self._measurement.layout, self._measurement.values, columns)
+        independent = np.ones(())
+        for place in columns:
+            independent = np.multiply.outer(independent, np.maximum(self.singles[place], RARE))
+        variance = noise_scale(self._measurement, columns) ** 2
+        return shares, independent, variance
+
+    def _energy(self, shares, independent, variance):
+        """Return ``|y - p|^2`` over the variance of a free entry, the number of these, and it."""
+        free = shares.size - 1 - sum(n - 1 for n in shares.shape)
+        unit = shares.size * variance / free
+        return np.sum((shares - independent) ** 2) / unit, free, unit

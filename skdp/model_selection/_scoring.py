@@ -1,0 +1,30 @@
+"""The scorer that a ``scoring`` parameter stands for."""
+
+from sklearn.utils import get_tags
+
+from skdp.model_selection._scorers import AccuracyScorer, DistanceScorer, LogDensityScorer
+from skdp.model_selection._target_scorers import (
+    LogLossScorer,
+    SquaredErrorScorer,
+    with_public_scale,
+)
+
+__all__ = ["SCORERS", "scorer_of"]
+
+SCORERS = {
+    "accuracy": AccuracyScorer,
+    "distance": DistanceScorer,
+    "log_density": LogDensityScorer,
+    "neg_log_loss": LogLossScorer,
+    "neg_squared_error": SquaredErrorScorer,
+}
+BY_TYPE = {"classifier": "accuracy", "regressor": "neg_squared_error"}
+
+
+def scorer_of(scoring, estimator):
+    """Return the scorer that a ``scoring`` parameter stands for."""
+    if scoring is None:
+        density = "log_density" if hasattr(estimator, "score_samples") else "distance"
+        scoring = BY_TYPE.get(get_tags(estimator).estimator_type, density)
+    scorer = SCORERS[scoring]() if isinstance(scoring, str) else scoring
+    return with_public_scale(scorer, estimator)

@@ -1,0 +1,256 @@
+"""What error to expect before any private row is read: real fits on public rows."""
+
+from dataclasses import dataclass
+from math import sqrt
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from skdp.planning._families import FAMILIES, PublicRows, bounds_of
+from skdp.planning._fits import fitted_copy
+from skdp.planning._measures import inner, kind_of, predictor, seen_by_last, units
+
+__all__ = ["ExpectedError", "Simulation"]
+
+NO_PRIVACY = 1e4  # an epsilon whose noise is none
+N_DRAWS = 4000  # of noise whose law is known
+SD_IS_KNOWN = ("PrivateCount", "PrivateSum", "PrivateHistogram", "MarginalReleaser")
+LAW_IS_KNOWN = ("PrivateCount", "PrivateSum")
+
+
+@dataclass(frozen=True)
+class ExpectedError:
+    """Errors that fits on public rows have made: what to expect of one on private rows.
+
+    Methods ``expected_error`` of estimators and pipelines return it.
+
+    Parameters
+    ----------
+    errors : ndarray of shape (n_sims,)
+        Of every simulated fit, or of every draw of noise whose law is known exactly.
+    measure : str
+        What the error is, and in which unit.
+    epsilon : float
+        Privacy parameter of the fits.
+    n_rows : int
+        Number of rows of the public tables.
+    rows : str
+        What they are.
+    noise_scale : float or ndarray, default=None
+        Standard deviation of the noise of every released number, if it does not depend on rows:
+        then it is exact. It is that of counts and sums, and of cells of tables before any
+        post-processing.
+    useless : float, default=0.0
+        Part of the simulated fits that warn that what they release is worth little.
+
+    Examples
+    --------
+    >>> from skdp import PrivateMean
+    >>> expected = PrivateMean().expected_error(n_rows=1000, n_sims=10)
+    >>> 0 < expected.low <= expected.median <= expected.high < 1
+    True
+    """
+
+    errors: np.ndarray
+    measure: str
+    epsilon: float
+    n_rows: int
+    rows: str
+    noise_scale: Any = None
+    useless: float = 0.0
+
+    @property
+    def median(self):
+        """The error that half of the fits stay below."""
+        return self.quantile(0.5)
+
+    @property
+    def low(self):
+        """The error that a tenth of the fits stay below."""
+        return self.quantile(0.1)
+
+    @property
+    def high(self):
+        """The error that nine tenths of the fits stay below."""
+        return self.quantile(0.9)
+
+    def quantile(self, q):
+        """Return the error that a part of the fits stays below.
+
+        Parameters
+        ----------
+        q : float
+            In [0, 1].
+
+        Returns
+        -------
+        error : float
+            Infinite, if fits that released nothing decide.
+        """
+        with np.errstate(invalid="ignore"):
+            value = float(np.quantile(self.errors, q))
+        return np.inf if np.isnan(value) else value
+
+    def __str__(self):
+        told = [
+            f"{self.measure}: {self.median:.3g}, in 80 % of fits {self.low:.3g} to {self.high:.3g}",
+            f"epsilon {self.epsilon:g}, {self.n_rows} rows, {self.rows}",
+        ]
+        if self.noise_scale is not None:
+            sds = np.unique(np.round(self.noise_scale, 12))
+            shown = f"{sds[0]:.4g}" if sds.size == 1 else f"{sds[0]:.4g} to {sds[-1]:.4g}"
+            told.append(f"standard deviation of the noise, exactly: {shown}")
+        if self.useless:
+            told.append(f"{self.useless:.0%} of fits would warn that they are worth little")
+        return "\n".join(told)
+
+
+class Simulation:
+    """Fits of copies of an estimator on public tables, the same tables and seeds for every budget.
+
+    Parameters
+    ----------
+    estimator : PrivateEstimator
+        Not fitted itself; its ledger is left out.
+    n_features : int or None
+    family : str, callable or None
+    like : array-like, tuple (X, y) or None
+    error : callable or None
+        ``error(fitted, X, y)``.
+    n_sims : int
+    random_state : int
+    """
+
+    def __init__(self, estimator, n_features, family, like, error, n_sims, random_state):
+        self.estimator, self.n_sims = estimator, _positive("n_sims", n_sims)
+        step = inner(estimator)
+        kind, target = kind_of(step), getattr(step, "_target", None)
+        self.target, self.given, self.kind = target, error, kind
+        if error is None and kind is None and target is None:
+            raise ValueError(
+                f"it is not known what the error of a {type(step).__name__} is. Pass error=, a "
+                "function of the fitted estimator, X and y that returns a number, less for better."
+            )
+        default = ("normal", 5) if kind is None else (kind.family, kind.n_features)
+        self.score = None
+        if error is not None:
+            self.measure = getattr(error, "__name__", "error")
+        elif kind is not None:
+            self.measure = kind.name
+        else:
+            self.measure, self.score = predictor(step, target)
+        first = _first(estimator)
+        n_features = _width(first, default[1]) if n_features is None else n_features
+        self.rows = PublicRows(
+            step=step,
+            first=first,
+            family=_family(default[0] if family is None else family),
+            n_features=_positive("n_features", n_features),
+            like=_pair(like),
+            seed=_seed(random_state),
+        )
+        self._references = {}
+
+    def expected(self, epsilon, n_rows):
+        """Return the ExpectedError of fits with this epsilon on tables of so many rows."""
+        n_rows = _positive("n_rows", n_rows)
+        epsilon = self.estimator.epsilon if epsilon is None else epsilon
+        name = type(self.estimator).__name__
+        if name in LAW_IS_KNOWN and self.given is None:
+            errors, scale, useless = *self._drawn(epsilon, n_rows), 0.0
+        else:
+            errors, scale, useless = self._simulated(epsilon, n_rows)
+        known = name in SD_IS_KNOWN
+        return ExpectedError(
+            errors=errors,
+            measure=self.measure,
+            epsilon=float(epsilon),
+            n_rows=n_rows,
+            rows=str(self.rows),
+            noise_scale=scale if known else None,
+            useless=useless,
+        )
+
+    def _simulated(self, epsilon, n_rows):
+        errors, doubts, scale = np.empty(self.n_sims), 0, None
+        for i in range(self.n_sims):
+            X, y = self.rows.draw(i, n_rows)
+            fitted = fitted_copy(self.estimator, X, y, self.rows.noise_seed(i), epsilon=epsilon)
+            errors[i] = self._error(fitted, X, y, i, n_rows)
+            doubts += bool(fitted._doubts())
+        if hasattr(fitted, "noise_scale_"):
+            scale = fitted.noise_scale_
+            scale = scale * sqrt(2) if getattr(fitted, "law_", "") == "laplace" else scale
+        return np.nan_to_num(errors, nan=np.inf, posinf=np.inf), scale, doubts / self.n_sims
+
+    def _error(self, fitted, X, y, i, n_rows):
+        if self.given is not None:
+            return float(self.given(fitted, X, y))
+        if self.score is None:
+            fitted, X = seen_by_last(fitted, X)
+            return self.kind.error(fitted, X)
+        if (i, n_rows) not in self._references:
+            free = fitted_copy(self.estimator, X, y, self.rows.noise_seed(i), epsilon=NO_PRIVACY)
+            self._references[i, n_rows] = self.score(free, *self.rows.test(i, n_rows))
+        return self._references[i, n_rows] - self.score(fitted, *self.rows.test(i, n_rows))
+
+    def _drawn(self, epsilon, n_rows):
+        """Return errors and the standard deviation of noise of a known law, for a count or sums.
+
+        The noise of both is drawn with a scale that parameters fix, and added to the exact number.
+        """
+        X, _ = self.rows.draw(0, max(n_rows, 2) if n_rows < 10**5 else 10**5)
+        fitted = fitted_copy(self.estimator, X[:2], None, 0, epsilon=epsilon)
+        sd = np.ravel(fitted.noise_scale_)
+        in_rows = hasattr(fitted, "count_")
+        unit = n_rows * (1.0 if in_rows else units(np.asarray(X, dtype=float)))
+        draws, shape = self.rows.stream(4), (N_DRAWS, sd.size)
+        pure = fitted.privacy_report_.budget.unit == "pure"
+        noise = draws.laplace(scale=sqrt(0.5), size=shape) if pure else draws.normal(size=shape)
+        return np.sqrt(np.square(noise * sd / unit).mean(axis=1)), fitted.noise_scale_
+
+
+def _first(estimator):
+    """Return the step of a chain that reads the rows, or the estimator itself."""
+    if getattr(estimator, "estimator", None) is not None:
+        return _first(estimator.estimator)
+    steps = getattr(estimator, "steps", None)
+    return _first(steps[0][1]) if steps else estimator
+
+
+def _width(first, default):
+    """Return the number of columns that public parameters tell, or the default."""
+    domain = getattr(first, "domain", None)
+    if isinstance(domain, dict):
+        return len(domain)
+    low, _ = bounds_of(first)
+    return low.size if low is not None and low.ndim else default
+
+
+def _family(family):
+    if callable(family) or (isinstance(family, str) and family in FAMILIES):
+        return family
+    raise ValueError(
+        f"family must be one of {', '.join(FAMILIES)}, or a function of a generator, n_rows and "
+        f"n_features that returns a table. Got {family!r}."
+    )
+
+
+def _pair(like):
+    if like is None:
+        return None
+    X, y = like if isinstance(like, tuple) else (like, None)
+    return X if hasattr(X, "shape") else np.asarray(X), y
+
+
+def _positive(name, value):
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
+        raise ValueError(f"{name} must be an integer >= 1. Got {value!r}.")
+    return int(value)
+
+
+def _seed(random_state):
+    if isinstance(random_state, Integral) and random_state >= 0:
+        return int(random_state)
+    raise ValueError(f"random_state must be an integer >= 0 for plans. Got {random_state!r}.")

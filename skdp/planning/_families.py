@@ -1,0 +1,240 @@
+"""Public rows to plan with: drawn from a stated family, or from a public table that is like them.
+
+Nothing here reads private rows. Everything is a function of public parameters and a seed.
+"""
+
+from dataclasses import dataclass
+from math import sqrt
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtr
+
+from skdp._compat import safe_indexing
+
+__all__ = ["FAMILIES", "PublicRows"]
+
+N_TEST = 2000  # rows that models are judged on
+
+
+def _normal(law, rows, shape, k):
+    return rows.normal(size=shape)
+
+
+def _uniform(law, rows, shape, k):
+    return sqrt(12) * (rows.random(size=shape) - 0.5)
+
+
+def _heavy(law, rows, shape, k):
+    return rows.standard_t(3, size=shape) / sqrt(3)
+
+
+def _lognormal(law, rows, shape, k):
+    z = np.exp(rows.normal(size=shape))
+    return (z - np.exp(0.5)) / sqrt(np.exp(2) - np.exp(1))
+
+
+def _correlated(law, rows, shape, k):
+    d = shape[1]
+    variances = 1 / np.arange(1, d + 1)
+    axes = np.linalg.qr(law.normal(size=(d, d)))[0]
+    return rows.normal(size=shape) * np.sqrt(variances * d / variances.sum()) @ axes
+
+
+def _clusters(law, rows, shape, k):
+    centres = 4 * law.normal(size=(k, shape[1]))
+    ends = np.cumsum(law.dirichlet(np.full(k, 5.0)))
+    z = rows.normal(size=(shape[0], shape[1] + 1))
+    place = np.searchsorted(ends[:-1], ndtr(z[:, 0]))
+    return (centres[place] + z[:, 1:]) / sqrt(17)
+
+
+def _binary(law, rows, shape, k):
+    rates = law.uniform(0.05, 0.5, size=shape[1])
+    return (_ranks(rows, shape) < rates).astype(float)
+
+
+def _ranks(rows, shape):
+    """Return numbers of [0, 1) in columns that one common cause makes alike."""
+    z = rows.normal(size=(shape[0], shape[1] + 1))
+    mixed = sqrt(0.7) * z[:, 1:] + sqrt(0.3) * z[:, :1]
+    return ndtr(mixed)
+
+
+FAMILIES = {
+    "normal": _normal,
+    "uniform": _uniform,
+    "heavy": _heavy,
+    "lognormal": _lognormal,
+    "correlated": _correlated,
+    "clusters": _clusters,
+    "binary": _binary,
+}
+ONE_UNIT = ("correlated", "clusters")  # whose columns have the same scale
+WIDTH = {"uniform": sqrt(12)}  # of public bounds, in standard deviations; 8 for others
+STARTS_AT_0 = {"lognormal": 1 / sqrt(np.e - 1)}  # its mean, in standard deviations
+BOUNDS = ("bounds", "range", "feature_range")
+
+
+@dataclass(frozen=True)
+class PublicRows:
+    """Tables to fit in place of private ones, one for every number i and number of rows.
+
+    Parameters
+    ----------
+    step : estimator
+        Its public parameters say which classes, levels and how many clusters there are.
+    first : estimator
+        The one that reads the rows: its public bounds say where they may be.
+    family : str or callable
+    n_features : int
+    like : tuple (X, y) or None
+        A public table, instead of a family.
+    seed : int
+    """
+
+    step: Any
+    first: Any
+    family: Any
+    n_features: int
+    like: tuple | None
+    seed: int
+
+    def __str__(self):
+        if self.like is not None:
+            return "rows of a public table"
+        name = self.family if isinstance(self.family, str) else self.family.__name__
+        return f"{name} rows of {self.n_features} columns"
+
+    def noise_seed(self, i):
+        """Return the seed of the noise of fit i, the same for every budget."""
+        return int(np.random.SeedSequence([self.seed, i]).generate_state(1)[0])
+
+    def stream(self, *keys):
+        """Return a generator of public numbers."""
+        return np.random.default_rng([self.seed, *keys])
+
+    def draw(self, i, n_rows):
+        """Return table i of so many rows, X and y; y is None if no target is needed."""
+        return self._drawn(i, n_rows, 0)
+
+    def test(self, i, n_rows):
+        """Return other rows of the same law as table i of so many rows, to judge a model on."""
+        if self.like is None and not isinstance(self.family, str):
+            return self._made(i, n_rows, 1)
+        if self.like is None:
+            return self._drawn(i, N_TEST, 1)
+        n = _length(self.like[0])
+        return self._taken(self.stream(i, 3).permutation(n)[:N_TEST])
+
+    def _drawn(self, i, n_rows, part):
+        law, rows = self.stream(i, 2), self.stream(i, part)
+        if self.like is not None:
+            n = _length(self.like[0])
+            few = n_rows <= n
+            return self._taken(
+                rows.permutation(n)[:n_rows] if few else rows.integers(n, size=n_rows)
+            )
+        if not isinstance(self.family, str):
+            return self._made(i, n_rows, part)
+        if isinstance(getattr(self.step, "domain", None), dict):
+            return _levels(self.step.domain, law, rows, n_rows), None
+        k = getattr(self.step, "n_clusters", getattr(self.step, "n_components", None))
+        shape = n_rows, self.n_features
+        z = FAMILIES[self.family](law, rows, shape, k if isinstance(k, int) else 5)
+        y = _target(self.step, z, law, rows)
+        return (z if self.family == "binary" else self._placed(z, law)), y
+
+    def _made(self, i, n_rows, part):
+        """Return table i of a function, or other rows that the function made with them."""
+        more = 0 if getattr(self.step, "_target", None) is None else N_TEST
+        made = self.family(self.stream(i, 0), n_rows + more, self.n_features)
+        X, y = made if isinstance(made, tuple) else (made, None)
+        place = np.arange(n_rows, n_rows + more) if part else np.arange(n_rows)
+        return safe_indexing(X, place), None if y is None else safe_indexing(y, place)
+
+    def _taken(self, indices):
+        X, y = self.like
+        return safe_indexing(X, indices), None if y is None else safe_indexing(y, indices)
+
+    def _placed(self, z, law):
+        """Put columns of mean 0 and variance 1 somewhere, or between public bounds."""
+        low, high = bounds_of(self.first)
+        d = 1 if self.family in ONE_UNIT else z.shape[1]
+        unit = 10 ** law.uniform(-1, 2, size=d)
+        if low is not None:
+            return np.clip(
+                (low + high) / 2 + z * (high - low) / WIDTH.get(self.family, 8), low, high
+            )
+        centre, radius = (getattr(self.first, name, None) for name in ("center", "radius"))
+        if radius is not None:
+            unit = np.asarray(radius) / (2 * sqrt(z.shape[1]))
+        if centre is None:
+            somewhere = 10 * law.normal(size=z.shape[1])
+            centre = unit * STARTS_AT_0.get(self.family, somewhere)
+        return np.asarray(centre) + unit * z
+
+
+def bounds_of(step):
+    """Return the public bounds of columns, arrays or numbers; None and None if there are none."""
+    values = (getattr(step, name, None) for name in BOUNDS)
+    given = next((value for value in values if value is not None), None)
+    if given is None or type(step).__name__ == "PrivateMinMaxScaler":  # that is a range to make
+        return None, None
+    of_columns = hasattr(step, "bins") and np.ndim(given[0]) == 1  # a pair for each
+    low, high = zip(*given, strict=True) if of_columns else given
+    return tuple(np.broadcast_arrays(np.asarray(low, dtype=float), np.asarray(high, dtype=float)))
+
+
+def _target(step, z, law, rows):
+    """Return targets that a linear model tells half of: numbers, or classes."""
+    kind = getattr(step, "_target", None)
+    if kind is None:
+        return None
+    n, d = z.shape
+    if kind == "number":
+        w = law.normal(size=d)
+        y = z @ w / np.linalg.norm(w) + rows.normal(size=n)
+        ends = getattr(step, "target_range", None)
+        if ends is None:
+            return 50 + 10 * y
+        low, high = map(float, ends)
+        return np.clip((low + high) / 2 + y * (high - low) / 10, low, high)
+    classes = getattr(step, "classes", None)
+    classes = np.array([0, 1]) if classes is None else np.asarray(classes)
+    w = law.normal(size=(d, len(classes)))
+    scores = 2 * z @ (w / np.linalg.norm(w, axis=0)) + rows.gumbel(size=(n, len(classes)))
+    return classes[scores.argmax(axis=1)]
+
+
+def _levels(domain, law, rows, n_rows):
+    """Return columns of public levels: an array of codes, or a frame if columns have names."""
+    levels = []
+    for given in domain.values():
+        if not isinstance(given, int | list | tuple) or any(x is ... for x in _listed(given)):
+            raise ValueError(
+                "rows are made of levels that are listed or counted only. Pass like=, a public "
+                "table with these columns."
+            )
+        levels.append(_listed(given))
+    ranks = _ranks(rows, (n_rows, len(levels)))
+    columns = {}
+    for j, (name, labels) in enumerate(zip(domain, levels, strict=True)):
+        ends = np.cumsum(law.dirichlet(np.full(len(labels), 2.0)))
+        codes = np.searchsorted(ends[:-1], ranks[:, j], side="right")
+        columns[name] = [labels[code] for code in codes]
+    if all(isinstance(name, int) for name in domain):
+        table = [columns.get(j, [0] * n_rows) for j in range(max(domain) + 1)]
+        mixed = any(isinstance(x, str | None) for labels in levels for x in labels)
+        return np.array(table, dtype=object if mixed else float).T
+    import pandas
+
+    return pandas.DataFrame(columns)
+
+
+def _listed(given):
+    return list(range(given)) if isinstance(given, int) else list(given)
+
+
+def _length(X):
+    return X.shape[0] if hasattr(X, "shape") else len(X)

@@ -1,0 +1,279 @@
+"""Bins of every column that hold about equally many rows, found without bounds."""
+
+import math
+
+import numpy as np
+
+from skdp.accounting import Step
+from skdp.chunks import weighed_sum
+from skdp.mechanisms._exact import exact, sqrt_up
+from skdp.scales._cell_tree import CellTree
+from skdp.scales._equal_bins import APART, bin_numbers, bin_sizes
+from skdp.scales._noise_level import noise_level
+from skdp.scales._order_keys import BELOW_ALL, TOP, between, floats_of, keys_of, octave_keys
+
+__all__ = ["bin_share", "bin_steps", "find_bins", "search_cells"]
+
+ROUNDS = 8
+PART = 0.3  # of what is left, for every round but the last
+STRIP = 2**14  # rows: a column of them stays in the first levels of the cache
+WIDTHS, FALSE = (1, 2, 4, 8), 0.05  # of windows of first cells; false alarms of each, by column
+WITHIN_RANGE = 64  # first cells of a public range
+HEAVY, CLEAR = 1.5, 3.0  # bins, and noises, in a cell that is divided
+FINER, FEWEST, MOST = 4, 4, 64  # parts of it for each bin, at least and at most
+ALONE = 0.9  # part of the rows of a cell in a single one of its parts
+FRUITLESS, GREAT = 2, 0.2  # such divisions, after which only cells with that part of all rows go on
+LEAST, ENOUGH, SHARES = 12.0, 8, (0.02, 0.2)
+LARGEST = np.finfo(np.float64).max
+FEW, FAINT = 4, 4.0  # bins that are looked for anyway, and the noises in them, at least
+
+
+def bin_steps(share=SHARES[1], label="bins"):
+    """Return the planned steps of :func:`search_cells`, for at most so large a share."""
+    return (Step(label, at_most=share, times=ROUNDS),)
+
+
+def bin_share(strength, n_columns):
+    """Return a share for :func:`search_cells` that tells eight bins apart, between 2 and 20 %.
+
+    Parameters
+    ----------
+    strength : float
+        Released number of rows, times mu of the whole budget.
+    n_columns : int
+    """
+    return float(np.clip(n_columns * (ENOUGH * LEAST / max(strength, 1.0)) ** 2, *SHARES))
+
+
+def find_bins(rows, curator, columns, **search):
+    """Release edges between which about equally many rows of a column lie.
+
+    Parameters
+    ----------
+    rows, curator, columns, **search
+        As for :func:`search_cells`.
+
+    Returns
+    -------
+    edges : list of d ndarrays of float64
+        Rising; the cells of a column are ``(-inf, e[0]], (e[0], e[1]], ..., (e[-1], inf)``. No
+        edges: one cell.
+    """
+    return [column.edges() for column in search_cells(rows, curator, columns, **search)]
+
+
+def search_cells(
+    rows,
+    curator,
+    columns,
+    *,
+    n_rows,
+    n_bins,
+    share,
+    label="bins",
+    ranges=None,
+    target=True,
+    least=LEAST,
+    tails=False,
+    first=PART,
+):
+    """Release counts of cells until none holds more than a bin: what bins are made of.
+
+    Cells of the whole line are counted and those that hold much are divided, until no cell holds
+    more than a bin should; every round counts all cells again. Bins are made of cells: one that
+    holds as much as a bin, because many rows share a value, is a bin of its own, and the others
+    share the rest.
+
+    Parameters
+    ----------
+    rows : Rows
+        NaN and infinity in a feature count in no cell of it.
+    curator : Curator
+        With the steps of :func:`bin_steps`.
+    columns : sequence of int
+        The d columns that are looked at.
+    n_rows : float
+        Released number of rows.
+    n_bins : int or sequence of d int
+        About as many bins as there are for a column, unless the noise tells fewer apart.
+    share : float or Fraction
+        Of the budget, for all rounds; it is spent entirely.
+    label : str, default="bins"
+    ranges : sequence of d pairs or None, default=None
+        Public ``(low, high)`` of a column, where the search begins. None: among all floats.
+    target : bool, default=True
+        Whether the last column is a target: a row where it is NaN or infinite is absent.
+    least : float, default=12.0
+        Rows in a bin, in standard deviations of the noise in a cell if one round had the whole
+        share: there are fewer bins where the noise asks for it, down to four, which may hold a
+        third of that.
+    tails : bool, default=False
+        Whether bins are finer, down to a sixteenth, the fewer rows there are beyond them.
+    first : float, default=0.3
+        What every round but the last takes of the share that is left: much, if rows are so few that
+        the first round tells all there is.
+
+    Returns
+    -------
+    columns : list of d Searched
+        With ``edges()`` of bins, and ``laws()`` of the entries inside them.
+
+    Notes
+    -----
+    **Privacy** (add or remove one row). In every round the cells of a column are disjoint, and are
+    public or made of earlier releases: an entry, compared with their edges as a float, is in one of
+    them or, NaN or infinite, in none. So the integer counts of all cells of d columns, one vector,
+    move by 1 in at most d places, by at most sqrt(d) in l2. The number of rounds and all edges are
+    made of releases; edges are short binary numbers, never entries of the table.
+    """
+    columns = np.asarray(columns, dtype=np.intp)
+    if not columns.size:
+        return []
+    share, spent = exact(share), 0
+    wanted = np.broadcast_to(n_bins, columns.shape)
+    ranges = [None] * len(columns) if ranges is None else ranges
+    search = [Searched(int(k), one, tails) for k, one in zip(wanted, ranges, strict=True)]
+    for round_ in range(ROUNDS):
+        last = round_ == ROUNDS - 1 or (round_ > 0 and not any(c.divided for c in search))
+        now = share - spent if last else (share - spent) * exact(first)
+        counts = _counts(rows, columns, [c.keys for c in search], target=target)
+        sensitivity = sqrt_up(len(columns))
+        release = curator.gaussian(counts, sensitivity=sensitivity, share=now, label=label)
+        spent += now
+        noise = release.scale * math.sqrt(now / share)
+        fewest = max(min(least * noise, n_rows / FEW), FAINT * noise)
+        ends = np.cumsum([len(c.keys) - 1 for c in search])[:-1]
+        for column, part in zip(search, np.split(release.value, ends), strict=True):
+            column.read(part, release.scale, least=fewest, n_rows=max(float(n_rows), 1.0))
+        if last:
+            break
+        for column in search:
+            column.divide()
+    return search
+
+
+def _counts(rows, columns, keys, *, target):
+    """Return how many entries of every column are in each of its cells, one after the other."""
+    edges = [floats_of(of_column) for of_column in keys]
+    size = sum(len(of_column) - 1 for of_column in keys)
+
+    def statistic(start, block):
+        counts = np.zeros(size, dtype=np.int64)
+        for first in range(0, len(block), STRIP):
+            part = block[first : first + STRIP]
+            part = part[np.isfinite(part[:, -1])] if target else part
+            strip = np.array(part[:, columns].T, dtype=np.float64, order="C")
+            strip.sort(axis=1)  # NaN last
+            ranks = [np.searchsorted(x, e, side="right") for x, e in zip(strip, edges, strict=True)]
+            counts += np.concatenate([np.diff(upto) for upto in ranks])
+        return counts
+
+    return weighed_sum(rows, statistic)
+
+
+class Searched:
+    """The cells of one column: (keys[i], keys[i + 1]], and what was released of them."""
+
+    def __init__(self, n_bins, bounds, tails):
+        self._n_bins, self._tails, self._known = n_bins, tails, bounds is not None
+        self.keys, self.divided = octave_keys(), True
+        if self._known:
+            low, high = (float(b) for b in bounds)
+            part = np.arange(WITHIN_RANGE + 1) / WITHIN_RANGE
+            inside = keys_of(low * (1 - part) + high * part)
+            self.keys = np.unique(np.concatenate([[BELOW_ALL], inside, [TOP]]))
+        self._tree, self._first, self._fruitless = CellTree(), None, None
+
+    def read(self, counts, sd, *, least, n_rows):
+        """Take in a release: counts with noise of standard deviation ``sd``."""
+        if self._first is None:
+            seen = np.ones(len(counts), dtype=bool) if self._known else _visible(counts, sd)
+            first = np.flatnonzero(seen | np.append(True, seen[:-1]))
+            self.keys = np.append(self.keys[first], TOP)
+            self._root, self._seen = np.arange(len(first)), seen[first]
+            self._tree.add(np.add.reduceat(counts, first), sd**2 * np.diff([*first, len(counts)]))
+            self._fruitless = np.zeros(len(first), dtype=int)
+        else:
+            self._tree.add(counts, np.full(len(counts), sd**2), self._first)
+        self._counts, self._variance = self._tree.leaves()
+        total = np.cumsum(self._counts)  # made to rise by the mean of both ways to do so
+        rising = np.maximum.accumulate(total) / 2 + np.minimum.accumulate(total[::-1])[::-1] / 2
+        mass = np.diff(np.maximum(rising, 0.0), prepend=0.0)
+        self._mass = mass * min(1.0, n_rows / max(mass.sum(), 1.0))
+        self._least = least
+        if self._first is not None:
+            self._judge()
+
+    def _judge(self):
+        """Count for every cell the divisions since anything was told apart."""
+        parts = np.diff(np.append(self._first, len(self._mass)))
+        whole, parts, before = (
+            np.repeat(of_cells, parts)
+            for of_cells in (np.add.reduceat(self._mass, self._first), parts, self._fruitless)
+        )
+        self._fruitless = np.where(
+            parts == 1, before, np.where(self._mass >= ALONE * whole, before + 1, 0)
+        )
+
+    def divide(self):
+        """Divide the cells that hold too much."""
+        great = self._mass > GREAT * self._mass.sum()
+        done = (np.diff(self.keys) == 1) | ((self._fruitless >= FRUITLESS) & ~great)
+        wanted = self._mass / self._sizes(done)[0]
+        heavy = ~done & (wanted > HEAVY) & (self._mass > CLEAR * np.sqrt(self._variance))
+        self.divided = bool(heavy.any())
+        parts = np.where(great, MOST, np.clip(FINER * wanted, FEWEST, MOST))
+        keys, first = [], []
+        for i, (low, high) in enumerate(zip(self.keys[:-1], self.keys[1:], strict=True)):
+            first.append(len(keys))
+            keys.append(int(low))
+            if heavy[i]:
+                keys += between(low, high, 2 ** math.ceil(math.log2(parts[i])))
+        self.keys, self._first = np.array([*keys, TOP]), np.array(first)
+        self._root = np.repeat(self._root, np.diff([*first, len(keys)]))
+
+    def edges(self):
+        """Return the upper edges of all bins but the last."""
+        return floats_of(self.keys[1:-1][np.diff(self._numbers()) > 0])
+
+    def laws(self):
+        """Return for every bin the cells ``(low, high]`` in which its entries lie, and weights.
+
+        Returns
+        -------
+        laws : list of (low, high, weight), each an ndarray of shape (m,)
+            Finite, weights positive. No cells, m = 0, if none in the bin shows that it holds
+            anything: an open end of a bin that only noise has filled has none.
+        """
+        numbers, ends = self._numbers(), np.clip(floats_of(self.keys), -LARGEST, LARGEST)
+        count, variance = (np.bincount(self._root, of) for of in (self._counts, self._variance))
+        shows = (self._seen & (count > FAINT * np.sqrt(variance)))[self._root]
+        shows |= self._counts > FAINT * np.sqrt(self._variance)
+        weight = np.where(shows, self._mass, 0.0)
+        inside = [np.flatnonzero((numbers == i) & (weight > 0)) for i in range(numbers[-1] + 1)]
+        return [(ends[cells], ends[cells + 1], weight[cells]) for cells in inside]
+
+    def _numbers(self):
+        """Return for every cell the number of its bin."""
+        size, own = self._sizes(np.ones(len(self._mass), dtype=bool))
+        numbers = bin_numbers(self._mass, size, own, self._clear)
+        return np.cumsum(np.diff(numbers, prepend=numbers[0]) > 0)
+
+    def _sizes(self, fixed):
+        options = {"n_bins": self._n_bins, "least": self._least, "tails": self._tails}
+        return bin_sizes(self._mass, fixed, **options)
+
+    def _clear(self, first, stop):
+        noise = math.sqrt(self._variance[first:stop].sum())
+        return self._counts[first:stop].sum() > APART * noise
+
+
+def _visible(counts, sd):
+    """Return which cells show: the others, side by side, become one."""
+    seen = np.zeros(len(counts), dtype=bool)
+    for width in WIDTHS:
+        total = np.convolve(counts, np.ones(width), "valid")
+        for i in np.flatnonzero(total > noise_level(FALSE / len(counts), width, scale=sd)):
+            if not seen[i : i + width].any():
+                seen[i : i + width] = True
+    return seen

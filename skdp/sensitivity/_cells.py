@@ -1,0 +1,200 @@
+"""What two passes over a table hold of a column: counts and sums of cells, and some entries."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from skdp.chunks import map_merge
+from skdp.chunks._strips import strips
+from skdp.sensitivity._grid import Grid
+
+__all__ = ["Cells", "Job", "Wanted", "counted_cells", "with_entries"]
+
+FINE = 7  # bits: 128 cells for each octave of distances from the origin
+OCTAVES = 36  # of a Grid
+MIDDLE = (OCTAVES << FINE) + 1  # the cell of zero
+N_CELLS = 2 * MIDDLE + 1
+PART = 2**16  # entries whose sums are exact in float64: 2^16 of at most 2^36
+
+
+@dataclass(frozen=True)
+class Job:
+    """A column on a grid, of which sums of ``products`` are wanted; by default its own sum."""
+
+    column: int
+    grid: Grid
+    products: object = None
+
+    def entries(self, strip):
+        """Return the integers of a strip, each by itself."""
+        return self.grid.integers(strip[self.column])
+
+    def sums(self, k):
+        """Return what sums are made of, a list of arrays of integers of at most 2^36."""
+        return [k] if self.products is None else self.products(k)
+
+
+def _cell(k):
+    """Return the cells of integers: their signs, octaves, and 7 bits more."""
+    bits = np.abs(k).astype(np.float64).view(np.int64) >> (52 - FINE)
+    cell = np.maximum(bits - ((1023 << FINE) - 1), 0)
+    return MIDDLE + np.where(k < 0, -cell, cell)
+
+
+def _edges():
+    """Return the smallest and the largest integer of every cell, rising; a few hold none."""
+    octave, part = np.divmod(np.arange(MIDDLE + 1), 1 << FINE)
+    start = -((-(((1 << FINE) + part) << octave)) >> FINE)  # rounded up
+    first = np.concatenate([[0], start[:MIDDLE]])
+    last = np.concatenate([[0], start[1:MIDDLE] - 1, start[MIDDLE - 1 : MIDDLE]])
+    return np.concatenate([-last[:0:-1], first]), np.concatenate([-first[:0:-1], last])
+
+
+FIRST, LAST = _edges()
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Entries to gather: so many of the smallest and the largest, and all of some cells."""
+
+    ends: int = 0
+    cells: np.ndarray = None
+
+
+@dataclass(frozen=True)
+class Cells:
+    """The counts and the exact sums of the cells of a column, with some of its entries. Private.
+
+    Attributes
+    ----------
+    counts : ndarray of int64 of shape (N_CELLS,)
+    sums : ndarray of int64 of shape (number of products, N_CELLS)
+    lowest, highest : ndarrays of int64, rising
+        Some of the smallest and as many of the largest entries; none before they are gathered.
+    inside : ndarray of int64, rising
+        All entries of the cells that were asked for.
+    """
+
+    counts: np.ndarray
+    sums: np.ndarray
+    lowest: np.ndarray = None
+    highest: np.ndarray = None
+    inside: np.ndarray = None
+
+    @property
+    def n(self):
+        """The number of entries."""
+        return int(self.upto[-1])
+
+    @property
+    def upto(self):
+        """The number of entries below every cell, and of all: shape (N_CELLS + 1,)."""
+        return np.concatenate([[0], np.cumsum(self.counts)])
+
+    @property
+    def sums_upto(self):
+        """The sums of the entries below every cell, and of all: shape (products, N_CELLS + 1)."""
+        zero = np.zeros((len(self.sums), 1), dtype=np.int64)
+        return np.concatenate([zero, np.cumsum(self.sums, axis=1)], axis=1)
+
+    @property
+    def largest(self):
+        """A bound of the magnitudes of all entries."""
+        held = np.flatnonzero(self.counts)
+        return max(-int(FIRST[held[0]]), int(LAST[held[-1]]), 0) if held.size else 0
+
+
+def counted_cells(rows, jobs):
+    """Return the :class:`Cells` of every job, without entries, by one pass.
+
+    Notes
+    -----
+    An entry falls into a cell by itself; rows with NaN or infinity into none. Sums of integers are
+    exact, so that they do not depend on how rows are cut into blocks.
+    """
+
+    def statistic(start, block):
+        counts = [_empty(job) for job in jobs]
+        for strip in _long_strips(block):
+            for job, of_job in zip(jobs, counts, strict=True):
+                k = job.entries(strip)
+                cell = _cell(k)
+                of_job[0] += np.bincount(cell, minlength=N_CELLS)
+                for i, x in enumerate(job.sums(k)):
+                    of_job[i + 1] += np.bincount(cell, x, N_CELLS).astype(np.int64)
+        return counts
+
+    counts = map_merge(rows, statistic, lambda one, two: list(map(np.add, one, two)))
+    return [Cells(of_job[0], of_job[1:]) for of_job in counts]
+
+
+def with_entries(rows, jobs, cells, wanted):
+    """Return the :class:`Cells` with the entries that are wanted of each, by one more pass."""
+    gathers = [_Gather(job, *it) for job, *it in zip(jobs, cells, wanted, strict=True)]
+
+    def statistic(start, block):
+        found = [gather.nothing() for gather in gathers]
+        for strip in _long_strips(block):
+            found = merge(found, [gather.of(strip) for gather in gathers])
+        return found
+
+    def merge(one, two):
+        return [gather.merged(*of_job) for gather, *of_job in zip(gathers, one, two, strict=True)]
+
+    found = map_merge(rows, statistic, merge)
+    return [
+        Cells(of_job.counts, of_job.sums, *gather.sorted(*entries))
+        for of_job, gather, entries in zip(cells, gathers, found, strict=True)
+    ]
+
+
+class _Gather:
+    """Keeps the outermost entries of a job, and those of some cells."""
+
+    def __init__(self, job, cells, wanted):
+        self.job, self.inside = job, wanted.cells
+        self.k = k = min(wanted.ends, cells.n)
+        last = np.searchsorted(cells.upto, k) - 1  # the cell in which the k smallest end
+        first = np.searchsorted(cells.upto, cells.n - k, side="right") - 1
+        self.low, self.high = (LAST[last], FIRST[first]) if k else (None, None)
+
+    def of(self, strip):
+        k, none = self.job.entries(strip), np.empty(0, dtype=np.int64)
+        low, high = (k[k <= self.low], k[k >= self.high]) if self.k else (none, none)
+        return [low], [high], [none if self.inside is None else k[self.inside[_cell(k)]]]
+
+    @staticmethod
+    def nothing():
+        return [], [], []
+
+    def merged(self, one, two):
+        low, high, inside = (a + b for a, b in zip(one, two, strict=True))
+        return self._kept(low, -1), self._kept(high, 1), inside
+
+    def _kept(self, parts, side):
+        """Return parts that hold the k outermost, of which there may be some more."""
+        if sum(map(len, parts)) <= 4 * self.k:
+            return parts
+        x = np.concatenate(parts)
+        x.partition(self.k - 1 if side < 0 else len(x) - self.k)
+        return [x[: self.k] if side < 0 else x[-self.k :]]
+
+    def sorted(self, low, high, inside):
+        low, high, inside = (
+            np.sort(np.concatenate([np.empty(0, dtype=np.int64), *parts]))
+            for parts in (low, high, inside)
+        )
+        return low[: self.k], high[len(high) - self.k :], inside
+
+
+def _empty(job):
+    n_sums = len(job.sums(np.zeros(0, dtype=np.int64)))
+    return np.zeros((1 + n_sums, N_CELLS), dtype=np.int64)
+
+
+def _long_strips(block):
+    """Yield strips of enough entries to be worth a histogram of thousands of cells."""
+    for start in range(0, len(block), PART):
+        parts = list(strips(block[start : start + PART]))
+        if parts:
+            yield parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)

@@ -1,0 +1,65 @@
+"""A ledger in daily life: notes, models that outlive its file, a search it has no price for."""
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from skdp import PrivacyLedger, PrivateCount, PrivateMean, PrivateSearchCV
+from skdp.accounting import Budget
+
+X = np.random.default_rng(0).normal(size=(300, 2))
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    return PrivacyLedger(tmp_path / "study.db", epsilon=3, delta=1e-6)
+
+
+def test_every_line_may_have_a_note(ledger):
+    noted = ledger.noted(dataset="flights", purpose="a  dashboard\nfor all")
+    model = PrivateMean(epsilon=0.1, delta=1e-8, ledger=noted)
+    for copy in (model, clone(model), pickle.loads(pickle.dumps(model))):
+        copy.fit(X)
+    ledger.charge(Budget.pure(0.01), "count", note="by hand")
+    PrivateMean(epsilon=0.1, delta=1e-8, ledger=ledger).fit(X)
+    notes = [entry.note for entry in ledger.entries()]
+    assert notes == ["", *["dataset: flights, purpose: a dashboard for all"] * 3, "by hand", ""]
+    assert noted == ledger and noted.spent() == ledger.spent()
+    assert "PrivateMean | dataset: flights" in str(ledger.report())
+    assert list(ledger.report().to_frame()["note"]) == notes[1:]
+    assert PrivacyLedger.open(ledger.path).entries()[1].note == notes[1]
+
+
+def test_a_fitted_model_outlives_the_file_of_its_ledger(ledger, tmp_path):
+    model = PrivateMean(epsilon=0.1, delta=1e-8, ledger=ledger).fit(X)
+    blob = pickle.dumps(model)
+    (tmp_path / "study.db").unlink()
+    loaded = pickle.loads(blob)
+    assert np.array_equal(loaded.location_, model.location_)
+    assert (loaded.ledger.epsilon, loaded.ledger.path) == (3.0, ledger.path)
+    assert loaded.ledger == ledger and "study.db" in repr(loaded)
+    assert loaded.transform(X).shape == X.shape
+    with pytest.raises(FileNotFoundError, match="Nothing was granted"):
+        loaded.fit(X)
+    other = PrivacyLedger(tmp_path / "study.db", epsilon=3, delta=1e-6)
+    with pytest.raises(ValueError, match="was replaced"):
+        loaded.fit(X)
+    assert len(other.entries()) == 1
+    loaded.set_params(ledger=other).fit(X)
+
+
+def test_a_search_is_offered_a_ledger_before_any_data_are_seen(ledger):
+    search = PrivateSearchCV(
+        PrivateMean(), {"trim": [False, True]}, epsilon=0.5, delta=1e-7, ledger=ledger
+    )
+    offer = r"PrivacyLedger\(epsilon=0\.5, delta=1e-07, composition='basic'\)"
+    for ask in (search.plan, lambda: search.fit(X)):
+        with pytest.raises(ValueError, match=offer):
+            ask()
+    assert len(ledger.entries()) == 1 and not ledger.report().latched
+    made = PrivacyLedger(epsilon=0.5, delta=1e-07, composition="basic")
+    assert search.set_params(ledger=made).plan().budget.epsilon == 0.5
+    pure = PrivateCount(epsilon=0.01, delta=0.0, ledger=ledger)
+    assert pure.plan().budget.unit == "pure"

@@ -1,0 +1,229 @@
+"""What additive models find, say and refuse."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.metrics import roc_auc_score
+
+import skdp
+from skdp import PrivateAdditiveClassifier, PrivateAdditiveRegressor
+from skdp.exceptions import SeededNoiseWarning, UselessReleaseWarning
+
+pytestmark = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")
+
+TOWNS = ["east", "north", "south"]
+
+
+def _frame(n=20_000, seed=0):
+    """Return a mixed table, the score of its rows, and two targets of it."""
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(
+        {
+            "wage": np.where(rng.random(n) < 0.1, np.nan, rng.lognormal(3, 2, size=n)),
+            "age": rng.integers(18, 90, size=n),
+            "town": rng.choice([*TOWNS, None], size=n),
+        }
+    )
+    score = np.where(frame["wage"].isna(), 1.5, -np.sign(frame["wage"] - 20))
+    score = score + np.cos(frame["age"] / 12).to_numpy() + 1.5 * (frame["town"] == "north")
+    label = np.where(score + rng.logistic(size=n) > 0, "yes", "no")
+    return frame, score, label, 1e6 + 1e3 * (score + 0.3 * rng.normal(size=n))
+
+
+FRAME, SCORE, LABEL, NUMBER = _frame()
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore", SeededNoiseWarning)
+    CLASSIFIER = PrivateAdditiveClassifier(random_state=0).fit(FRAME, LABEL)
+    REGRESSOR = PrivateAdditiveRegressor(random_state=0).fit(FRAME, NUMBER)
+
+
+def test_mixed_tables_are_learned_without_being_told_anything():
+    frame, score, label, number = _frame(4000, seed=1)
+    best = roc_auc_score(label == "yes", score)
+    assert roc_auc_score(label == "yes", CLASSIFIER.decision_function(frame)) > best - 0.02
+    assert REGRESSOR.score(frame, number) > 0.9
+    for model in (CLASSIFIER, REGRESSOR):
+        assert model.informative_ and model.categories_ == [None, None, tuple(TOWNS)]
+        assert [len(edges) > 5 for edges in model.bin_edges_] == [True, True, False]
+        sizes = [len(model.bin_edges_[0]) + 2, len(model.bin_edges_[1]) + 2, 5]
+        assert [len(term) for term in model.terms_] == sizes
+        assert abs(model.n_rows_ - 20_000) < 200
+        missing, middle = model.terms_[0][-1], np.median(model.terms_[0][:-1])
+        assert missing > middle  # it has a cell of its own
+
+
+def test_methods_of_rows_agree():
+    p = CLASSIFIER.predict_proba(FRAME)
+    f = CLASSIFIER.decision_function(FRAME)
+    assert np.allclose(p.sum(axis=1), 1) and np.allclose(np.log(p[:, 1] / p[:, 0]), f)
+    assert np.array_equal(CLASSIFIER.predict(FRAME), CLASSIFIER.classes_[(f > 0).astype(int)])
+    assert np.allclose(CLASSIFIER.predict_log_proba(FRAME), np.log(p))
+    for model in (CLASSIFIER, REGRESSOR):
+        again = pickle.loads(pickle.dumps(model))
+        assert np.array_equal(again.predict(FRAME[:50]), model.predict(FRAME[:50]))
+        each = [model.predict(FRAME.iloc[[i]])[0] for i in range(20)]
+        assert np.array_equal(each, model.predict(FRAME[:20]))
+
+
+def test_sources_in_pieces_give_what_one_table_gives():
+    batches = [FRAME[i : i + 3000] for i in range(0, len(FRAME), 3000)]
+    labels = [LABEL[i : i + 3000] for i in range(0, len(FRAME), 3000)]
+    twin = PrivateAdditiveClassifier(random_state=0).fit(batches, labels)
+    for one, two in zip(twin.terms_, CLASSIFIER.terms_, strict=True):
+        assert np.array_equal(one, two)
+    pieces = list(twin.predict_proba(batches))
+    assert np.array_equal(np.concatenate(pieces), CLASSIFIER.predict_proba(FRAME))
+    assert twin.score(batches, labels) == CLASSIFIER.score(FRAME, LABEL)
+
+
+def test_levels_and_entries_that_were_not_seen_have_cells():
+    strange = pd.DataFrame({"wage": [1e300, -5.0], "age": [np.nan, 0], "town": ["moon", None]})
+    for model in (CLASSIFIER, REGRESSOR):
+        assert len(model.predict(strange)) == 2
+    assert np.isfinite(REGRESSOR.predict(strange)).all()
+
+
+def test_three_classes_have_a_term_each():
+    label = np.where(SCORE > 2, "high", LABEL)
+    model = PrivateAdditiveClassifier(random_state=0, classes=["no", "yes", "high"])
+    model.fit(FRAME, label)
+    assert list(model.classes_) == ["high", "no", "yes"] and model.intercept_.shape == (3,)
+    assert {term.shape[1] for term in model.terms_} == {3}
+    assert model.score(FRAME, label) > 0.65 > max(np.mean(label == c) for c in model.classes_)
+    assert np.allclose(model.predict_proba(FRAME).sum(axis=1), 1)
+
+
+def test_intervals_cover_what_there_would_be_without_noise():
+    rng = np.random.default_rng(0)
+    X = rng.integers(4, size=(5000, 1)).astype(float)
+    y = np.array([0.0, 1.0, -1.0, 2.0])[X[:, 0].astype(int)] + rng.uniform(-2, 2, size=5000)
+    truth = np.array([y[X[:, 0] == k].mean() for k in range(4)])
+    model = PrivateAdditiveRegressor(target_range=(-4, 4), categories={0: 4}, epsilon=0.5)
+    covered = []
+    for seed in range(40):
+        model.set_params(random_state=seed).fit(X, y)
+        low, high = (ends[0][:4] for ends in model.interval(0.95))
+        moved = truth + np.mean((low + high) / 2 - truth)  # terms have a mean of zero
+        covered += list((low <= moved) & (moved <= high))
+    assert np.mean(covered) > 0.9
+
+
+@pytest.mark.parametrize("n", [1, 5, 60])
+def test_few_rows_give_the_prior_or_the_mean_and_a_warning(n):
+    X = np.random.default_rng(0).normal(size=(n, 3))
+    with pytest.warns(UselessReleaseWarning):
+        model = PrivateAdditiveClassifier(classes=[0, 1], random_state=0).fit(X, X[:, 0] > 0)
+    assert not model.informative_ and len(set(model.decision_function(X))) == 1
+    for params in ({}, {"target_range": (-5, 5)}):
+        with pytest.warns(UselessReleaseWarning):
+            model = PrivateAdditiveRegressor(random_state=0, **params).fit(X, X[:, 0])
+        assert not model.informative_ and len(set(model.predict(X))) == 1
+
+
+def test_noise_is_not_taken_for_a_signal():
+    """A false alarm has a chance of at most .05: more than five of 30 one of .003."""
+    X = np.random.default_rng(0).normal(size=(3000, 6))
+    found = 0
+    for seed in range(30):
+        y = np.random.default_rng(seed).integers(2, size=3000)
+        model = PrivateAdditiveClassifier(classes=[0, 1], random_state=seed)
+        with skdp.config_context(invalid_rows="error"):
+            found += model.fit(X, y).informative_
+    assert found <= 5
+
+
+def test_no_class_is_found_and_said():
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    with pytest.warns(UselessReleaseWarning, match="class"):
+        model = PrivateAdditiveClassifier(random_state=0).fit(X, [f"name {i}" for i in range(20)])
+    with pytest.raises(ValueError, match="found no class"):
+        model.predict(X)
+
+
+def test_public_ranges_are_where_bins_of_classes_are_looked_for():
+    given = PrivateAdditiveClassifier(feature_range=(0.0, 1e3), random_state=0).fit(FRAME, LABEL)
+    assert all(edges.max() <= 1e3 for edges in given.bin_edges_[:2])
+    assert given.score(FRAME, LABEL) > CLASSIFIER.score(FRAME, LABEL) - 0.03
+    with pytest.raises(ValueError, match="feature_range"):
+        PrivateAdditiveClassifier(feature_range=(1, 0)).fit(FRAME, LABEL)
+
+
+def test_public_ranges_save_the_search():
+    model = PrivateAdditiveRegressor(
+        target_range=(990e3, 1010e3), feature_range=(0.0, 1e3), random_state=0
+    ).fit(FRAME, NUMBER)
+    labels = {charge.label.partition("/")[0] for charge in model.privacy_report_.charges}
+    assert not labels & {"column scales", "centre"}
+    assert model.target_range_ == (990e3, 1010e3) and model.score(FRAME, NUMBER) > 0.9
+    for wrong in ((1, 0), (0, np.inf), "text", (0, 1, 2)):
+        with pytest.raises(ValueError, match="target_range"):
+            PrivateAdditiveRegressor(target_range=wrong).fit(FRAME, NUMBER)
+        with pytest.raises(ValueError, match="feature_range"):
+            PrivateAdditiveRegressor(feature_range=wrong).fit(FRAME, NUMBER)
+
+
+def test_the_budget_is_spent_and_no_more():
+    for model in (CLASSIFIER, REGRESSOR):
+        spent = sum(charge.share for charge in model.privacy_report_.charges)
+        assert 0.99 < spent <= 1
+
+
+def test_terms_are_drawn_with_their_noise():
+    pytest.importorskip("matplotlib").use("Agg")
+    for model in (CLASSIFIER, REGRESSOR):
+        display = model.plot()
+        assert [ax.get_title() for ax in display.axes_] == ["wage", "age", "town"]
+    display = CLASSIFIER.plot(features=["town", 0])
+    texts = [text.get_text() for text in display.axes_[0].get_xticklabels()]
+    assert texts == [*TOWNS, "other", "missing"]
+    with pytest.raises(ValueError, match="features"):
+        CLASSIFIER.plot(features=["moon"])
+
+
+def _tailed(n=20_000, seed=0):
+    """Return numbers with a slope in their tails, gaps and texts, and targets."""
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(
+        {
+            "delay": rng.standard_t(2, size=n) * 20,
+            "hour": np.where(rng.random(n) < 0.1, np.nan, rng.uniform(0, 24, size=n)),
+            "town": rng.choice(TOWNS, size=n),
+        }
+    )
+    bend = np.where(frame["hour"].isna(), 30, 20 * np.sin(frame["hour"] / 4))
+    score = frame["delay"] + bend + 15 * (frame["town"] == "north")
+    return frame, score.to_numpy() + 5 * rng.normal(size=n)
+
+
+def test_a_line_goes_on_where_terms_are_flat():
+    frame, y = _tailed()
+    line = PrivateAdditiveRegressor(linear=True, extrapolate=True, random_state=0).fit(frame, y)
+    later, truth = _tailed(4000, seed=1)
+    terms = PrivateAdditiveRegressor(random_state=0).fit(frame, y)
+    assert line.score(later, truth) > 0.98 > terms.score(later, truth) + 0.05
+    assert abs(line.coef_[0] - 1) < 0.05 and line.coef_[2] == line.coef_noise_[2] == 0
+    assert not terms.coef_.any() and line.informative_
+    each = [line.predict(later.iloc[[i]])[0] for i in range(20)]
+    assert np.array_equal(each, line.predict(later[:20]))
+    far = later[:2].assign(delay=[1e4, 1e4 + 1])
+    assert np.isclose(np.diff(line.predict(far.assign(town="east", hour=3.0))), line.coef_[0])
+    bounded = PrivateAdditiveRegressor(linear=True, random_state=0).fit(frame, y)
+    assert np.all(bounded.predict(far) <= bounded.target_range_[1])
+    assert bounded.feature_range_[1, 0] < 1e4
+    pytest.importorskip("matplotlib").use("Agg")
+    display = line.plot()
+    assert len(display.lines[0]) == len(line.bin_edges_[0]) and not len(display.lines[2])
+    assert len(display.axes_[0].get_lines()) > len(display.axes_[2].get_lines())
+
+
+def test_rows_without_gaps_that_are_few_have_no_line():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(5000, 2))
+    X[100:, 1] = np.nan
+    model = PrivateAdditiveRegressor(linear=True, random_state=0)
+    with pytest.warns(UselessReleaseWarning, match="slopes"):
+        model.fit(X, X[:, 0])
+    assert not model.coef_.any() and model.score(X, X[:, 0]) > 0.7

@@ -1,0 +1,467 @@
+import pickle
+import threading
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from sklearn.base import clone, is_regressor
+from sklearn.linear_model import LinearRegression
+
+from skdp import (
+    FriendlyCoreKMeans,
+    PrivacyLedger,
+    PrivateCount,
+    PrivateGroupBy,
+    PrivateHistogram,
+    PrivateLinearRegression,
+    PrivateLogisticRegression,
+    PrivateMean,
+    PrivateMedian,
+    PrivateQuantile,
+    PrivateSearchCV,
+    PrivateStandardScaler,
+    RowMap,
+    config_context,
+    make_private_pipeline,
+)
+from skdp.audit import FixedKeys, conditional_sensitivity, non_interference
+from skdp.audit._observe import audited_clone, recorded_fit
+from skdp.base import map_merge
+from skdp.exceptions import BudgetExceeded, PlanError, ReleaseError
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning"),
+    pytest.mark.filterwarnings("ignore::skdp.exceptions.UselessReleaseWarning"),
+]
+MEAN = PrivateMean(bounds=(-5.0, 5.0))
+MIXED = make_private_pipeline(
+    PrivateStandardScaler(bounds=(-5.0, 5.0), delta=0.0), PrivateMean(bounds=(-5.0, 5.0))
+)
+
+
+def table(n=600, d=2, seed=0):
+    rng = np.random.default_rng(seed)
+    key = rng.integers(3, size=n)
+    return np.column_stack([key, rng.normal(size=(n, d)) / 2 + key[:, None]])
+
+
+@pytest.fixture(scope="module")
+def frame():
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    town, day = rng.choice(["ayr", "bly", "cue"], 900), rng.integers(2, size=900)
+    wage = rng.normal(size=900) / 4 + (town == "cue")
+    return pandas.DataFrame({"town": town, "wage": wage, "day": day, "age": wage / 2})
+
+
+def by_key(estimator=MEAN, levels=(0, 1, 2), **parameters):
+    parameters = {"epsilon": 50.0, "random_state": 0, **parameters}
+    return PrivateGroupBy(estimator, 0, None if levels is None else list(levels), **parameters)
+
+
+# --- what it costs
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [MEAN, PrivateMean(), PrivateCount(delta=0.0), PrivateHistogram(bins=4), MIXED],
+    ids=lambda e: type(e).__name__,
+)
+@pytest.mark.parametrize("n_groups", [1, 12])
+def test_all_groups_cost_what_one_fit_costs(estimator, n_groups):
+    delta = 1e-6 if getattr(estimator, "delta", 0) else 0.0
+    one = clone(estimator).set_params(epsilon=0.7, delta=delta).plan()
+    all_ = by_key(estimator, range(n_groups), epsilon=0.7, delta=delta).plan()
+    assert all_.budget == one.budget
+    assert all_.events == tuple((f"groups/{name}", p) for name, p in one.events)
+    assert sum(step.label == "groups" for step in all_.steps) == 1
+
+
+def test_a_ledger_is_charged_once():
+    ledger = PrivacyLedger(1.0, 1e-6)
+    model = by_key(levels=range(12), epsilon=1.0, ledger=ledger).fit(table())
+    assert len(ledger.entries()) == 2  # the opening, and the fit
+    assert float(ledger.remaining().epsilon) == 0
+    with pytest.raises(BudgetExceeded):
+        by_key(ledger=ledger).fit(table())
+    assert len(model.estimators_) == 12
+
+
+def test_the_bill_lists_each_group_and_names_the_theorem():
+    model = by_key(PrivateMean()).fit(table())
+    report = model.privacy_report_
+    assert any("parallel composition" in text for text in report.assumptions)
+    for level, one in model.estimators_.items():
+        mine = [c for c in report.charges if c.label.startswith(f"groups[{level}]/")]
+        assert [c.label.partition("/")[2] for c in mine] == [
+            c.label for c in one.privacy_report_.charges
+        ]
+        assert 0 < sum(c.share for c in mine) <= 1
+        assert one.privacy_report_.budget == report.budget
+    assert len(report.charges) == sum(
+        len(one.privacy_report_.charges) for one in model.estimators_.values()
+    )
+
+
+def test_groups_pay_what_a_selection_leaves():
+    model = by_key(levels=None).fit(table())
+    report = model.privacy_report_
+    assert report.charges[0].label == "levels/names"
+    assert report.charges[0].share == Fraction(1, 10)
+    assert {c.share for c in report.charges[1:]} == {Fraction(9, 10)}
+    assert sum(p for _, p in report.events) <= report.budget.failure
+
+
+def test_listeners_hear_of_planned_steps_and_of_what_all_groups_spend(capsys):
+    with config_context(progress=True):
+        by_key(PrivateMean(), levels=None).fit(table())
+    told = capsys.readouterr().err
+    assert "step 4 of" in told
+    left = [float(line.split(": ")[1].split("%")[0]) for line in told.splitlines() if "%" in line]
+    assert left == sorted(left, reverse=True) and left[-1] >= 0
+
+
+# --- what neighbours see
+
+
+def moved(model, X, Y, keys=(), other_keys=()):
+    """Return the sets of rows whose releases differ between two tables, given the same answers."""
+    fits = audited_clone(model), audited_clone(model)
+    run, _, _ = recorded_fit(fits[0], X, "noise", coins=FixedKeys(keys))
+    answers = [record.answer for record in run]
+    again, _, _ = recorded_fit(fits[1], Y, answers, coins=FixedKeys(other_keys))
+    pairs = list(zip(run, again, strict=True))
+    assert len({a.label.split("/")[0] for a, _ in pairs}) == len(model.levels)
+    assert all(a.request == b.request for a, b in pairs)
+    differ = [a.label for a, b in pairs if not np.array_equal(a.value, b.value)]
+    return {label.split("/")[0] for label in differ}
+
+
+@pytest.mark.parametrize("row", [0, 5, 599])
+@pytest.mark.parametrize("in_pieces", [False, True])
+def test_a_row_moves_releases_of_its_own_group_alone(row, in_pieces):
+    X = table()
+    Y, keys = np.delete(X, row, axis=0), np.random.default_rng(1).integers(2**63, size=600)
+    tables = ([X[:250], X[250:]], [Y[:250], Y[250:]]) if in_pieces else (X, Y)
+    assert moved(by_key(PrivateMean()), *tables, keys, np.delete(keys, row)) == {
+        f"groups[{int(X[row, 0])}]"
+    }
+
+
+@pytest.mark.parametrize("key", [7.0, np.nan, 0.5, -1.0])
+def test_a_row_whose_key_is_no_level_moves_nothing(key):
+    X = table()
+    Y = np.vstack([X, [key, 4.0, -4.0]])
+    assert moved(by_key(), X, Y) == set()
+
+
+@pytest.mark.parametrize("levels", [(0, 1, 2, 9), None])
+def test_sensitivities_hold_with_neighbours_in_one_group(levels):
+    report = conditional_sensitivity(by_key(levels=levels), table(90), n_pairs=12)
+    assert report.ratio > 0.5
+    labels = {label.split("/")[0] for label in report.worst}
+    assert {"groups[0]", "groups[1]", "groups[2]"} <= labels
+
+
+@pytest.mark.slow  # tests/audit/test_composed.py has a case that every run sees
+@pytest.mark.parametrize("levels", [[("ayr", 0), ("cue", 1), ("nil", 1)], None])
+def test_nothing_but_answers_leaves(frame, levels):
+    model = PrivateGroupBy(MEAN, ["town", "day"], levels, epsilon=40.0)
+    assert non_interference(model, frame[:60], n_transcripts=1).ok
+
+
+def test_rows_of_cores_keep_their_keys_and_their_owners():
+    model = by_key(PrivateMean(method="friendly", radius=4.0), epsilon=30.0)
+    assert conditional_sensitivity(model, table(60, 1), n_pairs=6).ok
+
+
+# --- noise
+
+
+def test_the_noise_of_a_group_hangs_on_its_level_alone():
+    X = table()
+    all_, one = by_key().fit(X), by_key(levels=[2]).fit(X)
+    assert all_.estimators_[2].location_.tolist() == one.estimators_[2].location_.tolist()
+
+
+def test_no_two_groups_share_noise():
+    X = np.column_stack([np.repeat([0.0, 1.0, 2.0], 200), np.tile(table(200)[:, 1], 3)])
+    model = by_key(epsilon=1.0).fit(X)
+    assert len({float(one.location_[0]) for one in model.estimators_.values()}) == 3
+
+
+def test_noise_without_a_seed_differs_from_fit_to_fit():
+    X = table()
+    fits = [by_key(random_state=None).fit(X).results()["value"] for _ in range(2)]
+    assert not np.any(fits[0] == fits[1])
+
+
+# --- where rows come from
+
+
+def sources(X, tmp_path):
+    pandas = pytest.importorskip("pandas")
+    whole = pandas.DataFrame(X, columns=["key", "one", "two"])
+    np.save(tmp_path / "rows.npy", X)
+    yield whole
+    yield [X[:100], X[100:101], X[101:]]
+    yield [whole[:300], whole[300:]]
+    yield np.load(tmp_path / "rows.npy", mmap_mode="r")
+    if pytest.importorskip("pyarrow"):
+        whole.to_parquet(tmp_path / "rows.parquet")
+        yield str(tmp_path / "rows.parquet")
+    yield pytest.importorskip("polars").DataFrame(whole.to_dict("list"))
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [pytest.param(PrivateMean(), marks=pytest.mark.slow), MIXED],
+    ids=["mean", "pipeline"],
+)
+def test_tables_of_all_kinds_give_the_same_bits(estimator, tmp_path):
+    X = table(150)
+    known = by_key(estimator, [1, 2], epsilon=9.0).fit(X).results()
+    for rows in sources(X, tmp_path):
+        found = by_key(estimator, [1, 2], epsilon=9.0).fit(rows).results()
+        assert np.array_equal(found["value"], known["value"])
+        assert np.array_equal(found["high"], known["high"])
+
+
+class Passes(list):
+    """Batches that count how often they are read to their end."""
+
+    n = 0
+
+    def __iter__(self):
+        yield from super().__iter__()
+        self.n += 1
+
+
+def test_groups_share_their_passes_over_rows():
+    X = table(900)
+    cut = [X[:400], X[400:]]
+
+    def passes(levels):
+        batches = Passes(cut)
+        by_key(PrivateMean(), levels).fit(batches)
+        return batches.n
+
+    assert passes([0, 1, 2]) <= max(passes([level]) for level in range(3))
+
+
+class Breaks(PrivateCount):
+    """Fails in a group of many rows, after a pass over them."""
+
+    def _release(self, rows, curator):
+        n = map_merge(rows, lambda start, block: len(block), lambda a, b: a + b)
+        return {"n_": 1 // (n < 300)}
+
+
+@pytest.mark.parametrize("in_pieces", [False, True])
+def test_a_failure_in_one_group_ends_all_and_tells_nothing(in_pieces):
+    X = table()
+    X[50:500, 0] = 1
+    ledger, before = PrivacyLedger(100.0, 1e-6), threading.active_count()
+    with pytest.raises(ReleaseError, match="withheld"):
+        by_key(Breaks(), ledger=ledger).fit([X[:300], X[300:]] if in_pieces else X)
+    assert len(ledger.entries()) == 2 and threading.active_count() == before
+
+
+# --- levels and keys
+
+
+def test_levels_without_rows_are_fitted_like_others():
+    model = by_key(levels=[2, 0, 9]).fit(table())
+    assert model.levels_ == [2, 0, 9] == list(model.estimators_)
+    assert model.estimators_[9].location_.shape == (2,)
+    with config_context(invalid_rows="ignore"):
+        assert len(by_key().fit(table()[:0]).results()["value"]) == 6
+
+
+def test_frequent_levels_are_found_and_rare_ones_are_not(frame):
+    rare = frame.assign(town=np.where(np.arange(900) < 3, "dot", frame.town))
+    model = PrivateGroupBy(MEAN, "town", epsilon=2.0, random_state=0).fit(rare)
+    assert model.levels_ == ["ayr", "bly", "cue"]
+    assert model.feature_names_in_.tolist() == ["town", "wage", "day", "age"]
+    assert model.estimators_["cue"].feature_names_in_.tolist() == ["wage", "day", "age"]
+
+
+def test_no_level_found_is_an_answer_and_a_doubt():
+    with pytest.warns(Warning, match="no level stands clear"):
+        model = by_key(levels=None, epsilon=0.01).fit(table(60))
+    assert model.levels_ == [] and len(model.results()["value"]) == 0
+    assert model.group_numbers(table(5)).tolist() == [-1] * 5
+
+
+def test_keys_of_categories_texts_and_numbers_are_read_alike(frame):
+    texts = frame.assign(town=frame.town.astype(object))
+    kinds = [frame, texts, frame.assign(town=frame.town.astype("category"))]
+    found = [
+        PrivateGroupBy(MEAN, ["town", 2], [("ayr", 0), ("bly", 1)], random_state=0)
+        .fit(rows)
+        .results()["value"]
+        .tolist()
+        for rows in kinds
+    ]
+    assert found[0] == found[1] == found[2]
+
+
+def test_groups_are_fitted_on_their_rows(frame):
+    pairs = [("cue", 1), ("ayr", 0)]
+    model = PrivateGroupBy(MEAN, ["town", "day"], pairs, epsilon=1e4, random_state=0).fit(frame)
+    for town, day in pairs:
+        rows = frame[(frame.town == town) & (frame.day == day)]
+        means = model.estimators_[town, day].location_
+        assert means == pytest.approx(rows[["wage", "age"]].mean().to_numpy(), abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("by", "levels", "says"),
+    [
+        (9, [0], "by must be"),
+        ("key", [0], "by must be"),
+        ([0, 0], [(0, 0)], "by must be"),
+        ([0, 1, 2], [0], "by must be"),
+        (0, [], "levels must be"),
+        (0, [0, 0], "levels must be"),
+        (0, [0, 0.0], "levels must be"),
+        (0, [None], "levels must be"),
+        ([0, 1], [0, 1], "levels must be"),
+        (0, "ab", "levels"),
+    ],
+)
+def test_wrong_keys_are_refused_before_a_charge(by, levels, says):
+    ledger = PrivacyLedger(9.0, 1e-6)
+    with pytest.raises(ValueError, match=says):
+        PrivateGroupBy(MEAN, by, levels, ledger=ledger).fit(table())
+    assert len(ledger.entries()) == 1
+
+
+def test_a_table_of_keys_alone_is_refused():
+    with pytest.raises(ValueError, match="n_features = 1"):
+        by_key().fit(table()[:, :1])
+
+
+class PlansOnly(LinearRegression):
+    """No estimator of skdp, although it has a plan."""
+
+    def plan(self):
+        return None
+
+
+def test_what_cannot_be_fitted_by_group_is_refused_before_a_charge():
+    search = PrivateSearchCV(PrivateMean(), {"trim": [False, True]})
+    with pytest.raises(PlanError, match="search"):
+        by_key(search).plan()
+    with pytest.raises(ValueError, match="'estimator' parameter"):
+        by_key(LinearRegression()).plan()
+    with pytest.raises(TypeError, match="one of skdp"):
+        by_key(PlansOnly()).plan()
+    with pytest.raises(PlanError, match="levels must be given"):
+        by_key(PrivateCount(delta=0.0), None, delta=0.0).plan()
+    X, ledger = table(), PrivacyLedger(100.0, 1e-6)
+    X[5, 1] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        by_key(ledger=ledger).fit(X)
+    assert len(ledger.entries()) == 1
+
+
+def test_persons_are_refused_in_the_plan():
+    plan = by_key()._grouped_plan()
+    assert any("several groups" in text for text in plan.problems)
+
+
+# --- results and predictions
+
+
+def test_results_are_tidy(frame):
+    pandas = pytest.importorskip("pandas")
+    model = PrivateGroupBy(MEAN, "town", ["ayr", "cue"], random_state=0).fit(frame)
+    results = model.results()
+    assert isinstance(results, pandas.DataFrame)
+    assert list(results.columns) == ["group", "statistic", "value", "low", "high", "n"]
+    assert results.group.tolist() == ["ayr"] * 3 + ["cue"] * 3
+    assert results.statistic.tolist() == ["wage", "day", "age"] * 2
+    assert np.all((results.low < results.value) & (results.value < results.high))
+    assert results.n[[0, 3]].tolist() == pytest.approx([300, 300], abs=80)
+    wider = model.results(simultaneous=True)
+    assert np.all(wider.high - wider.low > results.high - results.low)
+    two = PrivateGroupBy(PrivateCount(), ["town", "day"], [("ayr", 1)], random_state=0).fit(frame)
+    line = two.results()
+    assert list(line.columns)[:3] == ["town", "day", "group"]
+    assert line.statistic.tolist() == ["count"] and line.n.tolist() == line.value.tolist()
+
+
+@pytest.mark.parametrize(
+    ("estimator", "n_lines"),
+    [
+        (PrivateMedian(), 2),
+        (PrivateQuantile([0.1, 0.9]), 4),
+        (PrivateHistogram(bins=2, epsilon=2.0), 4),
+    ],
+    ids=["median", "quantiles", "histogram"],
+)
+def test_results_of_other_estimators(estimator, n_lines):
+    results = by_key(estimator).fit(table()).results()
+    assert len(results["value"]) == 3 * n_lines
+    assert len(set(results["statistic"])) == n_lines
+
+
+def test_results_without_numbers_lead_to_the_estimators():
+    model = by_key(PrivateStandardScaler()).fit(table())
+    assert set(model.results()["statistic"]) == {"x0", "x1"}
+    with pytest.raises(AttributeError, match="estimators_"):
+        by_key(FriendlyCoreKMeans(2)).fit(table()).results()
+
+
+def line(n=4000):
+    rng = np.random.default_rng(0)
+    key, x = rng.integers(2, size=n), rng.uniform(-1, 1, size=n)
+    return np.column_stack([key, x]), np.where(key, 3.0, -3.0) * x + rng.normal(size=n) / 10
+
+
+def test_predictions_come_from_the_model_of_the_group():
+    X, y = line()
+    model = by_key(PrivateLinearRegression(), [0, 1]).fit(X, y)
+    inside = model.predict(X)
+    assert np.mean(np.abs(inside - y)) < 0.2
+    asked = np.array([[1.0, 0.5], [5.0, 0.5], [0.0, 0.5], [np.nan, 0.5]])
+    told = model.predict(asked)
+    assert np.isnan(told).tolist() == [False, True, False, True] and told[0] > 0 > told[2]
+    assert np.array_equal(np.concatenate(list(model.predict([X[:10], X[10:20]]))), inside[:20])
+    slopes = model.results()
+    assert slopes["statistic"].tolist() == ["x0", "intercept"] * 2
+    assert is_regressor(model)
+
+
+def test_classes_are_those_of_all_groups():
+    X, y = line()
+    labels = np.where(y > 0, "up", "down")
+    model = by_key(PrivateLogisticRegression(classes=["down", "up"]), [0, 1]).fit(X, labels)
+    assert np.mean(model.predict(X) == labels) > 0.85
+    assert model.predict_proba(X[:7]).shape == (7, 2)
+    assert model.predict([[9.0, 0.1]]).tolist() != ["up"]
+
+
+def test_a_target_may_be_a_column(frame):
+    model = PrivateGroupBy(PrivateLinearRegression(), "town", ["ayr", "cue"], random_state=0)
+    model.fit(frame[["town", "wage", "age"]], "age")
+    assert model.n_features_in_ == 2
+    assert model.estimators_["ayr"].feature_names_in_.tolist() == ["wage"]
+    halves = [frame[["town", "wage", "age"]][:400], frame[["town", "wage", "age"]][400:]]
+    again = clone(model).fit(halves, "age")
+    assert again.results().equals(model.results())
+
+
+def test_a_fitted_model_can_be_pickled_and_cloned():
+    X, y = line()
+    model = by_key(PrivateLinearRegression(), [0, 1]).fit(X, y)
+    assert np.array_equal(pickle.loads(pickle.dumps(model)).predict(X), model.predict(X))
+    assert clone(model).get_params()["estimator__epsilon"] == 1.0
+
+
+def test_a_group_by_may_be_the_last_step_of_a_pipeline():
+    keys = make_private_pipeline(RowMap(np.rint), by_key(epsilon=1.0), epsilon=30.0)
+    fitted = keys.set_params(random_state=0).fit(table())
+    assert len(fitted[-1].estimators_) == 3
+    assert fitted.privacy_report_.budget == keys.plan().budget

@@ -1,0 +1,219 @@
+"""Logistic regression: rows by themselves, bounded in integers, and what is learned of them."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.special import softmax
+from sklearn.datasets import load_breast_cancer
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
+
+from skdp import PrivateLogisticRegression
+from skdp.audit import conditional_sensitivity
+from skdp.covariance._frame import Frame
+from skdp.exceptions import UselessReleaseWarning
+from skdp.linear._front import Design
+from skdp.linear._probabilities import probabilities
+from skdp.linear._residuals import Residuals
+
+pytestmark = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")
+
+
+def table(n=20000, d=3, n_classes=2, seed=0):
+    """Return rows in several units, their classes, and the coefficients behind them."""
+    rng = np.random.default_rng(seed)
+    units = 10.0 ** np.arange(d)
+    B = rng.normal(size=(d, n_classes))
+    X = rng.normal(size=(n, d)) * units + 5 * units
+    y = np.argmax((X / units - 5) @ B + rng.gumbel(size=(n, n_classes)), axis=1)
+    return X, y, B / units[:, None]
+
+
+def residuals(n_classes, *, d=4, radius=2.0, bits=15, seed=0):
+    rng = np.random.default_rng(seed)
+    frame = Frame.identity(np.zeros(d), np.ones(d)).turned(rng.normal(size=(d, d)), np.ones(d))
+    design = Design(frame, np.full(d, -50.0), np.full(d, 50.0))
+    columns = 1 if n_classes == 2 else n_classes
+    return Residuals(design, radius, bits, rng.normal(size=(d + 1, columns)) * 10)
+
+
+def hostile(n_classes, d=4):
+    rng = np.random.default_rng(1)
+    X = rng.standard_cauchy(size=(300, d)) * np.exp(rng.normal(scale=10, size=(300, 1)))
+    X[:6] = [[0.0] * d, [1e300] * d, [-1e300] * d, [1e-310] * d, [np.nan] * d, [np.inf] * d]
+    codes = rng.integers(0, n_classes, size=300).astype(float)
+    codes[6] = np.nan
+    return np.column_stack([X, codes])
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 10])
+def test_a_row_adds_its_own_integers(n_classes):
+    rows, one = hostile(n_classes), residuals(n_classes)
+    longest = math.ceil(0.4 * one.longest)
+    alone = [one.gradient(row[None], longest) for row in rows]
+    for size in (7, 64, 300):
+        blocks = np.split(rows, np.arange(size, 300, size))
+        assert np.array_equal(sum(one.gradient(b, longest) for b in blocks), sum(alone))
+    assert not np.any(alone[4:7])
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("bits", [1, 8, 15])
+def test_no_row_is_longer_than_declared(n_classes, bits):
+    rows, one = hostile(n_classes), residuals(n_classes, bits=bits)
+    for part, reached in ((0.3, 0.95), (1.0, 0.8)):
+        longest = math.ceil(part * one.longest)
+        squares = [sum(int(q) ** 2 for q in one.gradient(r[None], longest).flat) for r in rows]
+        assert max(squares) <= longest**2
+        assert bits == 1 or max(squares) > (reached * longest) ** 2
+
+
+def test_probabilities_come_from_a_table():
+    scores = np.random.default_rng(0).normal(size=(1000, 4)) * 10
+    scores[:3] = [[1e300, -1e300, 0, 0], [0, 0, 0, 0], [-1e5, -1e5, -1e5, -1e5]]
+    P = probabilities(scores)
+    assert np.abs(P - softmax(scores, axis=1)).max() < 2**-10
+    assert np.array_equal(P, np.concatenate([probabilities(row[None]) for row in scores]))
+    two = np.column_stack([np.zeros(1000), scores[:, 0]])
+    assert np.array_equal(probabilities(scores[:, :1])[:, 0], probabilities(two)[:, 1])
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"classes": [0, 1], "feature_range": (-1e3, 1e3)},
+        {"classes": [0, 1, 2], "epsilon": 20.0},
+        {"epsilon": 50.0, "fit_intercept": False},
+    ],
+    ids=str,
+)
+def test_neighbours_move_no_release_too_far(parameters):
+    X, y, _ = table(n=300, n_classes=3)
+    y = np.minimum(y, len(parameters.get("classes", [0, 1])) - 1)
+    far = np.array([[1e9, 5.0, -1e9], [5.0, 50.0, 1e4]])
+    model = PrivateLogisticRegression(random_state=0, **parameters)
+    report = conditional_sensitivity(model, X, y, n_pairs=24, rows=far)
+    assert 0.3 < report.worst["gradient"].ratio <= 1
+
+
+def test_neighbours_of_small_tables():
+    X, y, _ = table(n=120)
+    model = PrivateLogisticRegression(classes=[0, 1], random_state=0)
+    report = conditional_sensitivity(model, X, y, n_pairs=24)
+    assert 0.9 < report.worst["octaves"].ratio <= 1
+
+
+def test_some_hundred_rows_of_many_columns_without_a_word_about_them():
+    X, y = load_breast_cancer(return_X_y=True)
+    found = [
+        roc_auc_score(
+            y, PrivateLogisticRegression(random_state=seed).fit(X, y).decision_function(X)
+        )
+        for seed in range(5)
+    ]
+    assert np.median(found) > 0.95
+
+
+def test_columns_of_zeros_and_far_places():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([np.zeros(400), rng.normal(-3e8, 1e8, size=400), rng.poisson(0.3, 400)])
+    y = (rng.logistic(size=400) < (X[:, 1] + 3e8) / 2e7).astype(int)
+    model = PrivateLogisticRegression(classes=[0, 1], epsilon=0.9, random_state=0).fit(X, y)
+    assert "octaves" in {charge.label for charge in model.privacy_report_.charges}
+    assert model.score(X, y) > 0.8
+    assert model.coef_[0, 0] == 0
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_it_finds_what_the_rows_tell(n_classes):
+    X, y, _ = table(n_classes=n_classes)
+    scale = X.std(axis=0)
+    exact = LogisticRegression(max_iter=1000).fit(X / scale, y)
+    model = PrivateLogisticRegression(epsilon=1.0, random_state=0).fit(X, y)
+    assert model.classes_.tolist() == list(range(n_classes))
+    assert np.abs(model.coef_ * scale - exact.coef_).max() < 0.15
+    assert model.score(X, y) > exact.score(X / scale, y) - 0.005
+    assert np.allclose(model.predict_proba(X).sum(axis=1), 1)
+    assert model.n_steps_ == 8
+
+
+def test_strong_scores_are_followed_to_the_end():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(10000, 3))
+    y = (rng.logistic(size=10000) < X @ [1.2, 2.5, 0.4]).astype(int)
+    model = PrivateLogisticRegression(epsilon=100.0, random_state=0).fit(X, y)
+    assert np.abs(model.coef_ - LogisticRegression().fit(X, y).coef_).max() < 0.02
+
+
+def test_labels_may_be_text_and_order_does_not_matter():
+    X, y, _ = table(5000)
+    names = np.array(["yes", "no"])
+    model = PrivateLogisticRegression(epsilon=4.0, classes=names, random_state=0).fit(X, names[y])
+    assert model.classes_.tolist() == ["no", "yes"]
+    assert model.score(X, names[y]) > 0.65
+    right = model.decision_function(X) > 0
+    assert np.array_equal(model.predict(X), np.where(right, "yes", "no"))
+
+
+@pytest.mark.parametrize("classes", [[0, 1], [0, 1, 2]])
+def test_few_rows_give_the_classes_alone(classes):
+    X, y, _ = table(40, d=70)
+    with pytest.warns(UselessReleaseWarning, match="probabilities of all"):
+        model = PrivateLogisticRegression(classes=classes, epsilon=0.5, random_state=0).fit(X, y)
+    assert model.n_steps_ == 0
+    assert not model.coef_.any()
+    assert np.ptp(model.predict_proba(X), axis=0).max() == 0
+    assert np.isinf(model.interval()[1]).all()
+
+
+def test_no_class_and_one():
+    X, y, _ = table(30)
+    with pytest.warns(UselessReleaseWarning, match="no class"):
+        model = PrivateLogisticRegression(random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match="classes="):
+        model.predict(X)
+    X, y, _ = table(3000)
+    with pytest.warns(UselessReleaseWarning, match="one class"):
+        model = PrivateLogisticRegression(random_state=0).fit(X, np.full(len(X), "only"))
+    assert set(model.predict(X)) == {"only"}
+    assert np.array_equal(model.predict_proba(X), np.ones((len(X), 1)))
+
+
+def test_without_intercept():
+    X, y, _ = table()
+    X = X - 5 * 10.0 ** np.arange(3)
+    model = PrivateLogisticRegression(fit_intercept=False, random_state=0).fit(X, y)
+    assert model.intercept_.tolist() == [0.0]
+    assert model.score(X, y) > 0.65
+
+
+def test_the_penalty_is_that_of_scikit_learn():
+    X, y, _ = table(d=2)
+    X = X - X.mean(axis=0)
+    model = PrivateLogisticRegression(C=1e-3, epsilon=20.0, random_state=0).fit(X, y)
+    exact, free = (LogisticRegression(C=C).fit(X, y).coef_ for C in (1e-3, 1e3))
+    assert np.abs(model.coef_ - exact)[0, 0] < 0.2 * np.abs(free - exact)[0, 0]
+
+
+def test_parameters_that_change_the_law_of_rows_are_refused():
+    with pytest.raises(TypeError, match="class_weight"):
+        PrivateLogisticRegression(class_weight="balanced")
+    X, y, _ = table(50)
+    with pytest.raises(ValueError, match="feature_range"):
+        PrivateLogisticRegression(feature_range=(1.0, 0.0)).fit(X, y)
+    with pytest.raises(ValueError, match="confidence"):
+        PrivateLogisticRegression(epsilon=9, random_state=0).fit(X, y).interval(2.0)
+
+
+@pytest.mark.slow
+def test_intervals_cover():
+    inside, truth = [], np.array([1.2, 2.5, 0.4])
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(10000, 3))
+        y = (rng.logistic(size=10000) < X @ truth).astype(int)
+        model = PrivateLogisticRegression(classes=[0, 1], random_state=seed).fit(X, y)
+        low, high = model.interval(0.95, sampling=True)
+        inside.append((low <= truth) & (truth <= high))
+    assert np.mean(inside) > 0.9  # of 180: sd .016, so below .9 once in a thousand
