@@ -3,6 +3,7 @@
 import inspect
 import os
 import re
+import sys
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,7 +16,9 @@ version = release = skdp.__version__
 
 HERE = Path(__file__).parent
 
-extensions = ["sphinx.ext.mathjax", "sphinx.ext.autodoc", "sphinx.ext.autosummary"]
+sys.path.append(str(HERE))  # extensions of our own
+extensions = ["_mathml", "_markdown", "sphinx.ext.autodoc", "sphinx.ext.autosummary"]
+html_math_renderer = "mathml"
 templates_path = ["_templates"]
 if find_spec("numpydoc"):
     extensions.append("numpydoc")
@@ -41,8 +44,24 @@ if find_spec("sphinx_gallery"):
     }
 default_role = "literal"
 
-html_theme = "pydata_sphinx_theme" if find_spec("pydata_sphinx_theme") else "alabaster"
+html_theme = "pydata_sphinx_theme"
 html_title = f"skdp {release}"
+html_static_path = ["_static"]
+html_css_files = ["skdp.css"]
+html_show_sourcelink = False
+html_theme_options = {
+    "logo": {"text": "skdp"},
+    "header_links_before_dropdown": 7,
+    "navbar_align": "left",
+    "navbar_end": ["theme-switcher"],
+    "secondary_sidebar_items": ["page-toc"],
+    "show_nav_level": 1,
+    "show_prev_next": False,
+    "collapse_navigation": True,
+    "footer_start": ["copyright"],
+    "footer_end": [],
+}
+html_sidebars = {"index": [], "search": [], "genindex": []}  # they have nothing to list
 exclude_patterns = ["_build", "_*.rst"]  # and tables that pages include
 if not find_spec("sphinx_gallery"):
     exclude_patterns.append("auto_examples")

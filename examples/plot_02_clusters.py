@@ -4,7 +4,8 @@ Clusters of flights and of colours
 
 :class:`skdp.FriendlyCoreKMeans` is a drop-in for :class:`sklearn.cluster.KMeans`: no bounds, one
 (epsilon, delta), and centres next to those of the exact algorithm. Two real tables: 327,346 flights
-out of New York City, and the 273,280 pixels of a photograph.
+out of New York City, and the 273,280 pixels of a photograph. Both are public, so rows may lie
+behind the centres here; of a private table, a picture must not show single rows.
 """
 
 from pathlib import Path
