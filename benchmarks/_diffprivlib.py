@@ -1,19 +1,19 @@
-"""K-means of diffprivlib, also where its forests are too old for the scikit-learn here."""
+"""Models of diffprivlib, also where its forests are too old for the scikit-learn here."""
 
 import sys
 from functools import cache
 from types import ModuleType
 
-__all__ = ["diffprivlib_kmeans"]
+__all__ = ["diffprivlib_kmeans", "diffprivlib_models"]
 
 FORESTS = "diffprivlib.models.forest"
 
 
 @cache
-def diffprivlib_kmeans():
-    """Return its class KMeans, or None if there is none."""
+def diffprivlib_models():
+    """Return its module of models, all but its forests; or None if there is none."""
     try:
-        from diffprivlib.models import KMeans
+        from diffprivlib import models
     except ModuleNotFoundError:
         return None
     except ImportError:  # the forests ask for private names; the package asks for the forests
@@ -22,5 +22,11 @@ def diffprivlib_kmeans():
         empty = ModuleType(FORESTS)
         empty.RandomForestClassifier = empty.DecisionTreeClassifier = None
         sys.modules[FORESTS] = empty
-        from diffprivlib.models import KMeans
-    return KMeans
+        from diffprivlib import models
+    return models
+
+
+def diffprivlib_kmeans():
+    """Return its class KMeans, or None if there is none."""
+    models = diffprivlib_models()
+    return None if models is None else models.KMeans

@@ -1,0 +1,156 @@
+"""Synthetic rows beside AIM and MST, of the same discretised tables at the same rho.
+
+``python synthetic.py --peers FOLDER`` reads what ``_synthetic_peers.py`` has saved there as
+``METHOD_TABLE_EPSILON.npz``; run that with the rho that ``--rho`` prints. All methods see the
+training rows; distances are to these, a boosted model is scored on the rows for tests.
+"""
+
+import argparse
+import json
+import resource
+import time
+import warnings
+from functools import partial
+from itertools import combinations
+from math import prod
+from pathlib import Path
+
+import numpy as np
+from _harness import print_table, write_json
+from _synthetic_tables import TABLES, wide
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.metrics import roc_auc_score
+
+from skdp import MarginalReleaser
+from skdp.accounting import gaussian_mu
+from skdp.exceptions import SeededNoiseWarning
+
+EPSILONS, DELTA, TRIPLES = (0.1, 1.0, 10.0), 1e-6, 80
+SINGLE = 60.0  # weight of a cell of one column, of pairs 1
+
+
+def rho(epsilon):
+    return gaussian_mu(epsilon, DELTA) ** 2 / 2
+
+
+def release(codes, levels, epsilon, seed=0):
+    """Return a fit of all columns and all pairs."""
+    d = len(levels)
+    sets = [[j] for j in range(d)] + [list(pair) for pair in combinations(range(d), 2)]
+    weights = [SINGLE] * d + [1.0] * (len(sets) - d)
+    return MarginalReleaser(
+        domain=dict(enumerate(map(int, levels))),
+        workload=sets,
+        weights=weights,
+        postprocess="none",
+        epsilon=epsilon,
+        delta=DELTA,
+        random_state=seed,
+    ).fit(codes)
+
+
+def shares(rows, levels, columns):
+    shape = [levels[c] for c in columns]
+    keys = np.ravel_multi_index(tuple(rows[:, c] for c in columns), shape)
+    return np.bincount(keys, minlength=prod(shape)) / len(rows)
+
+
+def scores(rows, table):
+    """Return mean total variation of pairs and of triples, and the area under the curve."""
+    codes, levels, test = TABLES[table]()
+    real, d = codes[~test], len(levels)
+    triples = np.array(list(combinations(range(d), 3)))
+    if len(triples) > TRIPLES:
+        triples = triples[np.random.default_rng(5).choice(len(triples), TRIPLES, replace=False)]
+
+    def distance(sets):
+        found = [shares(rows, levels, s) - shares(real, levels, s) for s in sets]
+        return float(np.mean([np.abs(gap).sum() / 2 for gap in found]))
+
+    return {
+        "pairs": distance(list(combinations(range(d), 2))),
+        "triples": distance(triples.tolist()),
+        "auc": _auc(rows, codes[test]),
+    }
+
+
+def _auc(rows, test):
+    if len(np.unique(rows[:, -1])) < 2:
+        return 0.5
+    model = HistGradientBoostingClassifier(random_state=0).fit(rows[:, :-1], rows[:, -1])
+    return float(roc_auc_score(test[:, -1], model.predict_proba(test[:, :-1])[:, 1]))
+
+
+def quality(options, table):
+    codes, levels, test = TABLES[table]()
+    real = codes[~test]
+    again = real[np.random.default_rng(0).integers(len(real), size=len(real))]
+    for name, rows in (("real rows", real), ("real rows, drawn again", again)):
+        yield {"table": table, "method": name, **scores(rows, table)}
+    for epsilon in EPSILONS:
+        runs = []
+        for seed in range(options.reps):
+            start = time.process_time()
+            rows = release(real, levels, epsilon, seed).sample()
+            seconds = time.process_time() - start
+            runs.append({**scores(rows, table), "cpu s": seconds})
+        mean = {name: float(np.mean([run[name] for run in runs])) for name in runs[0]}
+        yield {"table": table, "method": "skdp", "epsilon": epsilon, **mean}
+        for peer in ("aim", "mst"):
+            path = options.peers and options.peers / f"{peer}_{table}_{epsilon:g}.npz"
+            if path and path.exists():
+                saved = np.load(path)
+                cost = {"cpu s": float(saved["seconds"][0]), "MB": float(saved["megabytes"])}
+                told = scores(saved["rows"].astype(np.int64), table)
+                yield {"table": table, "method": peer, "epsilon": epsilon, **told, **cost}
+
+
+def costs(_):
+    codes, levels, test = TABLES["adult"]()
+    fit = release(codes[~test], levels, 1.0)
+    for n_rows in (30_000, 1_000_000):
+        start = time.process_time()
+        fit.sample(n_rows)
+        yield _cost(f"rows of adult: {n_rows:,}", start)
+    codes, levels = wide()
+    start = time.process_time()
+    rows = release(codes, levels, 10.0).sample(len(codes))
+    told = _cost("fit and rows of 100 columns", start)
+    sets = list(combinations(range(100), 2))[::50]
+    apart = [shares(rows, levels, s) - shares(codes, levels, s) for s in sets]
+    yield {**told, "pairs": float(np.mean([np.abs(gap).sum() / 2 for gap in apart]))}
+
+
+def _cost(what, start):
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return {"what": what, "cpu s": time.process_time() - start, "MB so far": memory}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--peers", type=Path, help="folder of what the peers have saved")
+    parser.add_argument("--rho", action="store_true", help="print epsilon and rho, and end")
+    parser.add_argument("--reps", type=int, default=3)
+    parser.add_argument("--only", choices=[*TABLES, "costs"])
+    default = Path(__file__).parent / "results" / "synthetic.json"
+    parser.add_argument("--json", type=Path, default=default)
+    options = parser.parse_args()
+    if options.rho:
+        print("\n".join(f"{epsilon:g} {rho(epsilon)!r}" for epsilon in EPSILONS))
+        return
+    warnings.simplefilter("ignore", SeededNoiseWarning)
+    made = {name: partial(quality, table=name) for name in TABLES} | {"costs": costs}
+    old = json.loads(options.json.read_text()) if options.only and options.json.exists() else {}
+    done = {name: old.get(name, []) for name in made}
+    for name, rows in made.items():
+        if options.only in (None, name):
+            print(f"\n{name}")
+            done[name] = []
+            for row in rows(options):
+                done[name].append(row)
+                print_table([row])
+    write_json(options.json, [], **done)
+
+
+if __name__ == "__main__":
+    main()
