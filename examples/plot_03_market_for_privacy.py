@@ -32,8 +32,8 @@ sizes = np.array(list(SIZES.values()))
 
 def menu(money, ratio):
     """Return the epsilons that the money buys: of the easy-going ``ratio`` times the strict's."""
-    parts = np.array([ratio, 1.0])
-    return tuple(np.round(money / (sizes * PRICES @ parts) * parts, 9))
+    strict = round(money / float(sizes * PRICES @ [ratio, 1.0]), 9)
+    return round(ratio * strict, 9), strict
 
 
 def ask(epsilons):

@@ -17,6 +17,20 @@ def get_config():
     -------
     config : dict
         Keys ``invalid_rows``, ``debug`` and ``progress``, see :func:`set_config`.
+
+    See Also
+    --------
+    set_config, config_context
+
+    Notes
+    -----
+    **Privacy**: computes from public numbers alone, so it costs nothing.
+
+    Examples
+    --------
+    >>> from skdp import get_config
+    >>> sorted(get_config())
+    ['debug', 'invalid_rows', 'progress']
     """
     return {**_process, **(_context.get() or {})}
 
@@ -38,11 +52,25 @@ def set_config(*, invalid_rows=None, debug=None, progress=None):
         share of the budget that is left, the time. Lines for the data holder alone: what they say
         is in ``privacy_report_``, but when they come depends on the rows (user guide "Progress").
 
+    See Also
+    --------
+    config_context, get_config
+
     Notes
     -----
     None leaves a value as it is. Within a :func:`config_context` that sets the same value, that one
     holds until its end. A process that is started anew, as some backends of joblib do, has the
     initial configuration; the workers of a fit have that of the fit.
+
+    **Privacy**: settings cost nothing. ``debug=True`` lets exceptions quote rows, and when lines of
+    ``progress`` come depends on them: both are for the data holder alone.
+
+    Examples
+    --------
+    >>> from skdp import get_config, set_config
+    >>> set_config(progress=False)
+    >>> get_config()["progress"]
+    False
     """
     _process.update(_checked(invalid_rows=invalid_rows, debug=debug, progress=progress))
 
@@ -52,6 +80,26 @@ def config_context(*, invalid_rows=None, debug=None, progress=None):
     """Set the configuration within a ``with`` block, for this thread or task only.
 
     Parameters as in :func:`set_config`.
+
+    Parameters
+    ----------
+    invalid_rows, debug, progress : default=None
+        As for :func:`set_config`; None leaves a value as it is.
+
+    See Also
+    --------
+    set_config, get_config
+
+    Notes
+    -----
+    **Privacy**: as for :func:`set_config`.
+
+    Examples
+    --------
+    >>> from skdp import config_context, get_config
+    >>> with config_context(invalid_rows="ignore"):
+    ...     print(get_config()["invalid_rows"])
+    ignore
     """
     given = _checked(invalid_rows=invalid_rows, debug=debug, progress=progress)
     token = _context.set({**(_context.get() or {}), **given})

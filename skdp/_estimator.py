@@ -68,6 +68,16 @@ class PrivateEstimator(
     be in it: private, for the owner of the rows, shown by no ``repr``, and left behind by pickles
     and copies. Parameters are kept as Python's own numbers.
 
+    See Also
+    --------
+    Curator, skdp.audit.check_private_estimator
+
+    Notes
+    -----
+    **Privacy**: ``fit`` charges the plan, guards ``_release`` and sets what it returns. That this
+    is made of releases and public values alone is for the author of a subclass to prove;
+    :func:`skdp.audit.check_private_estimator` looks for counterexamples.
+
     Examples
     --------
     >>> import numpy as np

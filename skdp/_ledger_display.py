@@ -31,6 +31,15 @@ class LedgerDisplay:
     ax_ : matplotlib Axes or None, default=None
         Set by :meth:`plot`.
 
+    See Also
+    --------
+    skdp.PrivacyLedger, BudgetDisplay
+
+    Notes
+    -----
+    **Privacy**: it shows lines of a ledger, which hold no value of a table, so looking costs
+    nothing.
+
     Examples
     --------
     >>> from skdp import PrivacyLedger

@@ -8,6 +8,15 @@ class Local:
 
     Estimators lose them when they are pickled or copied, and they do not show themselves.
 
+    See Also
+    --------
+    PrivateEstimator
+
+    Notes
+    -----
+    **Privacy**: none: it is as private as the rows, and only keeps itself out of pickles, copies
+    and representations.
+
     Examples
     --------
     >>> from skdp.base import Local

@@ -30,6 +30,23 @@ def show_versions(file=None):
     ----------
     file : file object, default=None
         Where to print; standard output by default.
+
+    See Also
+    --------
+    get_config
+
+    Notes
+    -----
+    **Privacy**: it reads no table.
+
+    Examples
+    --------
+    >>> from io import StringIO
+    >>> from skdp import show_versions
+    >>> text = StringIO()
+    >>> show_versions(text)
+    >>> "numpy" in text.getvalue()
+    True
     """
     file = sys.stdout if file is None else file
     lines = [f"{'python':<14} {platform.python_version()} on {platform.platform()}"]

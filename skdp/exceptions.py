@@ -16,6 +16,14 @@ class AuditFailure(AssertionError):
 
     Raised by the tools of :mod:`skdp.audit`, which are run on data made or chosen for the audit.
 
+    See Also
+    --------
+    skdp.audit.check_private_estimator
+
+    Notes
+    -----
+    **Privacy**: the message may quote rows of the audit, which are made or chosen for it.
+
     Examples
     --------
     >>> import numpy as np
@@ -42,6 +50,14 @@ class BudgetExceeded(Exception):
     Raised by :class:`skdp.PrivacyLedger` before any private value is read, and by the Curator
     when an algorithm asks for more than the shares it planned.
 
+    See Also
+    --------
+    skdp.PrivacyLedger, skdp.base.Curator
+
+    Notes
+    -----
+    **Privacy**: the message tells budgets and charges, which are public, and no value of a table.
+
     Examples
     --------
     >>> from skdp import PrivacyLedger
@@ -59,6 +75,14 @@ class BudgetExceeded(Exception):
 
 class PlanError(ValueError):
     """An algorithm asked for a release that its published plan does not contain.
+
+    See Also
+    --------
+    skdp.accounting.Plan, skdp.base.Curator
+
+    Notes
+    -----
+    **Privacy**: the message tells the plan and what was asked for, and no value of a table.
 
     Examples
     --------
@@ -82,6 +106,14 @@ class ReleaseError(RuntimeError):
     values. The budget stays spent. ``skdp.config_context(debug=True)`` lets the original
     exception through, for developers who may see the data.
 
+    See Also
+    --------
+    skdp.set_config
+
+    Notes
+    -----
+    **Privacy**: the message is the same whatever went wrong.
+
     Examples
     --------
     >>> import numpy as np
@@ -102,6 +134,14 @@ class ReleaseError(RuntimeError):
 
 class SeededNoiseWarning(UserWarning):
     """The noise comes from a seeded stream: reproducible, hence not private.
+
+    See Also
+    --------
+    skdp.mechanisms.make_entropy
+
+    Notes
+    -----
+    **Privacy**: a function of parameters alone.
 
     Examples
     --------
@@ -127,6 +167,14 @@ class UselessReleaseWarning(UserWarning):
     It is told when everything that was released has been set. Where warnings are errors, a fit that
     raises it is complete: the budget is spent, and the estimator holds the result.
 
+    See Also
+    --------
+    WeakGuaranteeWarning
+
+    Notes
+    -----
+    **Privacy**: a function of released values and parameters alone, so it costs nothing.
+
     Examples
     --------
     >>> import warnings
@@ -146,6 +194,14 @@ class WeakGuaranteeWarning(UserWarning):
 
     Told of ``epsilon > 20`` and of ``delta >= 0.01``, before anything is charged: where warnings
     are errors nothing has been spent. A function of parameters alone.
+
+    See Also
+    --------
+    UselessReleaseWarning
+
+    Notes
+    -----
+    **Privacy**: a function of parameters alone.
 
     Examples
     --------

@@ -173,6 +173,55 @@ def test_a_parameter_without_a_name_is_found():
     assert unnamed(f) == unnamed(g) == {"budget"}
 
 
+# What a docstring must hold beside its first line.
+SECTIONS = {
+    "parameters": r"^(Parameters|Attributes)\n-{10}",
+    "privacy": r"\*\*Privacy",
+    "see also": r"^See Also\n-{8}\n\S",
+    "example": r"^Examples\n-{8}\n(.*\n)*?>>> ",
+}
+
+
+def lacks(thing):
+    """Return what the docstring of a class or function lacks."""
+    doc = inspect.getdoc(thing) or ""
+    found = {name for name, pattern in SECTIONS.items() if re.search(pattern, doc, re.M)}
+    return SECTIONS.keys() - found - (set() if parameters(thing) else {"parameters"})
+
+
+@pytest.mark.parametrize("name", CALLABLE)
+def test_docstrings_tell_parameters_privacy_an_example_and_what_else_to_see(name):
+    assert not lacks(CALLABLE[name])
+
+
+def test_what_a_docstring_lacks_is_found():
+    def f(x):
+        """Return x."""
+
+    assert lacks(f) == set(SECTIONS)
+    full = inspect.getdoc(skdp.gaussian_sigma)
+    for cut, missing in ((">>> ", "example"), ("See Also", "see also"), ("**Privacy", "privacy")):
+        f.__doc__ = full.replace(cut, "")
+        assert lacks(f) == {missing}
+
+
+def seen_also(doc):
+    """Return the names that a docstring sends its readers to."""
+    block = re.search(r"^See Also\n-{8}\n((?:\S.*\n)+)", doc, re.M)[1]
+    names = [line.split(" : ")[0] for line in block.splitlines()]
+    return re.findall(r"[\w.]+", " ".join(names))
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_what_docstrings_send_to_is_in_the_reference(package):
+    for name, thing in public(package).items():
+        doc = inspect.getdoc(thing) if callable(thing) else ""
+        homes = {home for home in CALLABLE if CALLABLE[home] is thing}
+        rooms = {home.rpartition(".")[0] for home in homes}
+        for other in seen_also(doc) if callable(thing) else ():
+            assert {other, *(f"{room}.{other}" for room in rooms)} & PUBLIC.keys(), (name, other)
+
+
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_estimators_are_documented_in_full(name):
     doc = inspect.getdoc(ESTIMATORS[name])
@@ -182,20 +231,6 @@ def test_estimators_are_documented_in_full(name):
 
 
 # --- examples
-
-
-CLASSES = {name: thing for name, thing in PUBLIC.items() if inspect.isclass(thing)}
-# Classes that nobody makes by hand, and what the example of the class that they refer to does.
-ELSEWHERE = {"Curator": "curator.laplace(", "Release": "release.value["}
-
-
-@pytest.mark.parametrize("name", CLASSES)
-def test_classes_have_an_example(name):
-    doc, does = inspect.getdoc(CLASSES[name]), ELSEWHERE.get(name.rpartition(".")[2], ">>> ")
-    if does != ">>> ":
-        assert "see :class:`skdp.base.PrivateEstimator`" in doc
-        doc = inspect.getdoc(PrivateEstimator)
-    assert does in re.search(r"^Examples\n-{8}\n(?:.*\n)*", doc, re.M)[0]
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -34,10 +34,17 @@ class Budget:
     epsilon, delta : Fraction
         The guarantee claimed for adding or removing one row.
 
+    See Also
+    --------
+    Plan, mixed_budget, part_of
+
     Notes
     -----
     For ``"gdp"`` the claim is ``delta_gauss(mu, epsilon) + (1 + e^epsilon) * failure <= delta``
     (coupling argument, user guide "Accounting", theorem 1).
+
+    **Privacy**: computed from public numbers alone; the claim holds for releases that go through a
+    Curator with this budget.
 
     Examples
     --------

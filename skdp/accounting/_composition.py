@@ -17,6 +17,31 @@ def basic_composition(costs):
     """Return the sums (epsilon, delta) of the pairs in ``costs`` (Dwork & Roth 2014, Thm 3.16).
 
     Floats count as their decimal text, so that ten times 0.1 is 1.
+
+    Parameters
+    ----------
+    costs : iterable of (float, float)
+        Epsilon and delta of each release.
+
+    Returns
+    -------
+    epsilon, delta : float
+        Rounded up.
+
+    See Also
+    --------
+    advanced_composition, gdp_composition
+
+    Notes
+    -----
+    **Privacy**: releases may depend on earlier ones, their costs may not. Computes from public
+    numbers alone, so it costs nothing.
+
+    Examples
+    --------
+    >>> from skdp.accounting import basic_composition
+    >>> basic_composition([(0.1, 0.0)] * 10)
+    (1.0, 0.0)
     """
     pairs = [(real(epsilon, "epsilon"), real(delta, "delta", "[0, 1]")) for epsilon, delta in costs]
     return _sum(epsilon for epsilon, _ in pairs), min(1.0, _sum(delta for _, delta in pairs))
@@ -31,6 +56,32 @@ def advanced_composition(epsilon, delta, k, slack):
     **Privacy**: outside events of probability delta each release is post-processed randomised
     response (Kairouz, Oh & Viswanath 2015), with loss +-epsilon of mean ``epsilon tanh(epsilon /
     2)``; by Azuma-Hoeffding the sum of k exceeds epsilon' with probability at most ``slack``.
+
+    Parameters
+    ----------
+    epsilon : float
+    delta : float in [0, 1]
+        Of each release.
+    k : int >= 1
+        Number of releases.
+    slack : float in (0, 1)
+        What is added to delta.
+
+    Returns
+    -------
+    epsilon, delta : float
+        Rounded up.
+
+    See Also
+    --------
+    basic_composition, zcdp_composition
+
+    Examples
+    --------
+    >>> from skdp.accounting import advanced_composition
+    >>> epsilon, delta = advanced_composition(0.01, 0.0, k=1000, slack=1e-6)
+    >>> round(epsilon, 2), delta
+    (1.71, 1e-06)
     """
     epsilon, delta, k = real(epsilon, "epsilon"), real(delta, "delta", "[0, 1]"), _count(k, "k")
     slack = real(slack, "slack")
@@ -45,6 +96,33 @@ def group_privacy(epsilon, delta, size):
     ``size * epsilon`` and ``delta (1 + e^epsilon + ... + e^((size - 1) epsilon))``, by the chain
     ``P_0(S) <= e^epsilon P_1(S) + delta <= ...`` (Vadhan 2017, Lemma 2.2). Replacing one row is a
     group of two.
+
+    Parameters
+    ----------
+    epsilon : float
+    delta : float in [0, 1]
+        What holds for one row.
+    size : int >= 1
+        Number of rows added or removed together.
+
+    Returns
+    -------
+    epsilon, delta : float
+        Rounded up.
+
+    See Also
+    --------
+    group_delta, gdp_group
+
+    Notes
+    -----
+    **Privacy**: computes from public numbers alone, so it costs nothing.
+
+    Examples
+    --------
+    >>> from skdp.accounting import group_privacy
+    >>> group_privacy(0.5, 0.0, size=4)
+    (2.0, 0.0)
     """
     epsilon, delta = real(epsilon, "epsilon"), real(delta, "delta", "[0, 1]")
     total = _sum([epsilon], _count(size, "size"))
@@ -56,18 +134,96 @@ def group_privacy(epsilon, delta, size):
 
 
 def gdp_composition(mus):
-    """Return ``sqrt(sum mu_i^2)``, exact for Gaussian ``mus`` (Dong, Roth & Su 2022, Cor. 2)."""
+    """Return ``sqrt(sum mu_i^2)``, exact for Gaussian ``mus`` (Dong, Roth & Su 2022, Cor. 2).
+
+    Parameters
+    ----------
+    mus : iterable of float in [0, 1e6]
+        Sensitivity over sigma of each Gaussian release.
+
+    Returns
+    -------
+    mu : float
+        Rounded up.
+
+    See Also
+    --------
+    gdp_group, gaussian_mu, zcdp_composition
+
+    Notes
+    -----
+    **Privacy**: releases may depend on earlier ones, their mus may not. Computes from public
+    numbers alone, so it costs nothing.
+
+    Examples
+    --------
+    >>> from skdp.accounting import gdp_composition
+    >>> round(gdp_composition([0.3, 0.4]), 6)
+    0.5
+    """
     mus = [real(mu, "mu", "[0, 1e6]") for mu in mus]
     return up(math.hypot(*mus)) if any(mus) else 0.0
 
 
 def gdp_group(mu, size):
-    """Return ``size * mu``: mu-GDP for groups of rows (Dong, Roth & Su 2022, Theorem 3)."""
+    """Return ``size * mu``: mu-GDP for groups of rows (Dong, Roth & Su 2022, Theorem 3).
+
+    Parameters
+    ----------
+    mu : float in [0, 1e6]
+        For one row.
+    size : int >= 1
+        Number of rows added or removed together.
+
+    Returns
+    -------
+    mu : float
+        For the group, rounded up.
+
+    See Also
+    --------
+    group_delta, group_privacy
+
+    Notes
+    -----
+    **Privacy**: computes from public numbers alone, so it costs nothing.
+
+    Examples
+    --------
+    >>> from skdp.accounting import gdp_group
+    >>> round(gdp_group(0.5, 2), 6)
+    1.0
+    """
     return up(real(mu, "mu") * _count(size, "size"))
 
 
 def gaussian_to_zcdp(mu):
-    """Return ``rho = mu^2 / 2`` (Bun & Steinke 2016, Prop. 1.6); exact, as D_alpha = alpha rho."""
+    """Return ``rho = mu^2 / 2`` (Bun & Steinke 2016, Prop. 1.6); exact, as D_alpha = alpha rho.
+
+    Parameters
+    ----------
+    mu : float in [0, 1e6]
+        Sensitivity over sigma of a Gaussian release.
+
+    Returns
+    -------
+    rho : float
+        Rounded up.
+
+    See Also
+    --------
+    pure_to_zcdp, zcdp_composition
+
+    Notes
+    -----
+    **Privacy**: computes from public numbers alone, so it costs nothing.
+
+    Examples
+    --------
+    >>> from skdp.accounting import gaussian_to_zcdp
+    >>> round(gaussian_to_zcdp(0.5), 6)
+    0.125
+    """
     return up(real(mu, "mu") ** 2 / 2)
 
 
@@ -78,6 +234,26 @@ def pure_to_gdp(epsilon):
     lines, ``c = 1 / (1 + e^epsilon)``. That of mu-GDP is convex, with the same ends and the fixed
     point ``Phi(-mu / 2)``, which is c for ``mu = -2 Phi^-1(c)``. Chords of a convex function lie
     above it; for a smaller mu, ``(c, c)`` lies below.
+
+    Parameters
+    ----------
+    epsilon : float
+        Of a pure mechanism.
+
+    Returns
+    -------
+    mu : float
+        Rounded up.
+
+    See Also
+    --------
+    pure_to_zcdp, gdp_composition
+
+    Examples
+    --------
+    >>> from skdp.accounting import pure_to_gdp
+    >>> round(pure_to_gdp(1.0), 3)
+    1.232
     """
     epsilon = real(epsilon, "epsilon")
     if epsilon < 1:  # c = 1/2 - t/2 and Phi^-1(c) = -sqrt(2) erfinv(t)
@@ -93,13 +269,59 @@ def pure_to_zcdp(epsilon):
     **Privacy**: randomised response dominates, with ``(alpha - 1) D_alpha = g(alpha - 1) - g(0)``,
     ``g(s) = log cosh(epsilon / 2 + s epsilon)``. As tanh is concave, the mean of g' is at most
     its value half-way: ``D_alpha <= epsilon tanh(alpha epsilon / 2) <= alpha rho``; tight at 1.
+
+    Parameters
+    ----------
+    epsilon : float
+        Of a pure mechanism.
+
+    Returns
+    -------
+    rho : float
+        Rounded up.
+
+    See Also
+    --------
+    pure_to_gdp, zcdp_composition
+
+    Examples
+    --------
+    >>> from skdp.accounting import pure_to_zcdp
+    >>> round(pure_to_zcdp(1.0), 3)
+    0.462
     """
     epsilon = real(epsilon, "epsilon")
     return up(epsilon * math.tanh(epsilon / 2))
 
 
 def zcdp_composition(rhos):
-    """Return the sum of the rhos (Bun & Steinke 2016, Lemma 1.7); floats as their decimal text."""
+    """Return the sum of the rhos (Bun & Steinke 2016, Lemma 1.7); floats as their decimal text.
+
+    Parameters
+    ----------
+    rhos : iterable of float
+        Of each release.
+
+    Returns
+    -------
+    rho : float
+        Rounded up.
+
+    See Also
+    --------
+    zcdp_epsilon, gaussian_to_zcdp, pure_to_zcdp
+
+    Notes
+    -----
+    **Privacy**: releases may depend on earlier ones, their rhos may not. Computes from public
+    numbers alone, so it costs nothing.
+
+    Examples
+    --------
+    >>> from skdp.accounting import zcdp_composition
+    >>> zcdp_composition([0.1, 0.2, 0.3])
+    0.6
+    """
     return _sum(real(rho, "rho", "[0, 1e12]") for rho in rhos)
 
 
@@ -109,7 +331,32 @@ def zcdp_composition(rhos):
 
 
 def zcdp_delta(rho, epsilon):
-    """Return the delta of rho-zCDP at ``epsilon``, by the best Rényi order."""
+    """Return the delta of rho-zCDP at ``epsilon``, by the best Rényi order.
+
+    Parameters
+    ----------
+    rho : float
+    epsilon : float
+
+    Returns
+    -------
+    delta : float
+        Rounded up.
+
+    See Also
+    --------
+    zcdp_epsilon, zcdp_rho
+
+    Notes
+    -----
+    **Privacy**: computes from public numbers alone, so it costs nothing.
+
+    Examples
+    --------
+    >>> from skdp.accounting import zcdp_delta
+    >>> 0 < zcdp_delta(0.05, epsilon=1.0) < 1e-2
+    True
+    """
     rho, epsilon = real(rho, "rho"), real(epsilon, "epsilon")
     t = smallest(lambda t: (1 + 2 * t) * rho - epsilon >= math.log1p(1 / t), 1e-300, 1.0)
     gain, loss = t * (1 + t) * rho, t * (epsilon + math.log1p(1 / t)) + math.log1p(t)
@@ -117,7 +364,32 @@ def zcdp_delta(rho, epsilon):
 
 
 def zcdp_epsilon(rho, delta):
-    """Return the epsilon of rho-zCDP at ``delta``: the inverse of :func:`zcdp_delta`."""
+    """Return the epsilon of rho-zCDP at ``delta``: the inverse of :func:`zcdp_delta`.
+
+    Parameters
+    ----------
+    rho : float
+    delta : float in (0, 1)
+
+    Returns
+    -------
+    epsilon : float
+        Rounded up.
+
+    See Also
+    --------
+    zcdp_delta, zcdp_rho
+
+    Notes
+    -----
+    **Privacy**: computes from public numbers alone, so it costs nothing.
+
+    Examples
+    --------
+    >>> from skdp.accounting import zcdp_epsilon
+    >>> round(zcdp_epsilon(0.05, delta=1e-6), 2)
+    1.47
+    """
     rho, goal = real(rho, "rho"), -math.log(real(delta, "delta"))
     t = smallest(lambda t: t * t * rho + math.log1p(t) >= goal, 1e-300, 1.0)  # the best t again
     gain, loss = (1 + t) * rho + goal / t, math.log1p(1 / t) + math.log1p(t) / t
@@ -125,7 +397,32 @@ def zcdp_epsilon(rho, delta):
 
 
 def zcdp_rho(epsilon, delta):
-    """Return the largest rho that :func:`zcdp_delta` certifies at (epsilon > 0, delta)."""
+    """Return the largest rho that :func:`zcdp_delta` certifies at (epsilon > 0, delta).
+
+    Parameters
+    ----------
+    epsilon : float > 0
+    delta : float in (0, 1)
+
+    Returns
+    -------
+    rho : float
+        Rounded down.
+
+    See Also
+    --------
+    zcdp_delta, zcdp_epsilon
+
+    Notes
+    -----
+    **Privacy**: computes from public numbers alone, so it costs nothing.
+
+    Examples
+    --------
+    >>> from skdp.accounting import zcdp_delta, zcdp_rho
+    >>> zcdp_delta(zcdp_rho(1.0, 1e-6), 1.0) <= 1e-6
+    True
+    """
     epsilon, delta = real(epsilon, "epsilon", "(0, 1e6]"), real(delta, "delta")
     best = lambda t: (epsilon + math.log1p(1 / t)) / (1 + 2 * t)  # noqa: E731 - t is best for it
     t = smallest(lambda t: t * t * best(t) + math.log1p(t) >= -math.log(delta), 1e-300, 1.0)
@@ -142,13 +439,64 @@ def pure_gaussian_delta(pure_epsilon, mu, epsilon):
     tells the truth with probability ``p = e^e / (1 + e^e)``; its loss is e or -e, so that
     ``delta = p delta_G(epsilon - e; mu) + (1 - p) delta_G(epsilon + e; mu)``. Dominating pairs
     compose adaptively (Zhu, Dong & Wang 2022, Theorem 10). Tight; mu = 0 is no Gaussian release.
+
+    Parameters
+    ----------
+    pure_epsilon : float
+        Total epsilon of the pure releases.
+    mu : float
+        Of the Gaussian releases together.
+    epsilon : float
+
+    Returns
+    -------
+    delta : float
+        Rounded up.
+
+    See Also
+    --------
+    pure_gaussian_epsilon, mixed_budget
+
+    Examples
+    --------
+    >>> from skdp.accounting import pure_gaussian_delta
+    >>> 0 < pure_gaussian_delta(0.2, 0.2, epsilon=1.0) < 1e-3
+    True
     """
     pure_epsilon, mu = real(pure_epsilon, "pure_epsilon"), real(mu, "mu", "[0, 1e6]")
     return exp_up(_log_pure_gaussian(pure_epsilon, mu, real(epsilon, "epsilon")))
 
 
 def pure_gaussian_epsilon(pure_epsilon, mu, delta):
-    """Return the smallest epsilon at ``delta``: the inverse of :func:`pure_gaussian_delta`."""
+    """Return the smallest epsilon at ``delta``: the inverse of :func:`pure_gaussian_delta`.
+
+    Parameters
+    ----------
+    pure_epsilon : float
+        Total epsilon of the pure releases.
+    mu : float
+        Of the Gaussian releases together.
+    delta : float in (0, 1)
+
+    Returns
+    -------
+    epsilon : float
+        Rounded up.
+
+    See Also
+    --------
+    pure_gaussian_delta, skdp.gaussian_epsilon
+
+    Notes
+    -----
+    **Privacy**: computes from public numbers alone, so it costs nothing.
+
+    Examples
+    --------
+    >>> from skdp.accounting import pure_gaussian_epsilon
+    >>> round(pure_gaussian_epsilon(0.2, 0.2, delta=1e-6), 2)
+    1.01
+    """
     pure_epsilon, mu = real(pure_epsilon, "pure_epsilon"), real(mu, "mu", "[0, 1e6]")
     goal, high = math.log(real(delta, "delta")), pure_epsilon + mu * (1 + mu)
     return smallest(
@@ -170,6 +518,10 @@ def group_delta(mu, failure, size, epsilon):
         Number of rows added or removed together; 2 covers replacing one row.
     epsilon : float in [0, 1e6]
 
+    See Also
+    --------
+    group_epsilon, gdp_group, group_privacy
+
     Notes
     -----
     **Privacy**: neighbours are within total variation f of a pair with ``P(S) <= h(Q(S))``,
@@ -178,6 +530,12 @@ def group_delta(mu, failure, size, epsilon):
     q``, F = T iterated. As ``h(y) <= e^s y + delta_G(s; mu)`` for every real s, each chain of
     slopes ``s_i`` with sum at most epsilon yields a line above F, whose intercept bounds delta.
     The slopes of F at the maximising q make that bound equal to the supremum.
+
+    Examples
+    --------
+    >>> from skdp.accounting import group_delta
+    >>> group_delta(0.2, 1e-9, size=2, epsilon=1.0) < group_delta(0.2, 1e-9, size=3, epsilon=1.0)
+    True
     """
     mu, log_f = real(mu, "mu"), _log_up(failure)
     size, epsilon = _count(size, "size"), real(epsilon, "epsilon")
@@ -186,7 +544,34 @@ def group_delta(mu, failure, size, epsilon):
 
 
 def group_epsilon(mu, failure, size, delta):
-    """Return the smallest epsilon of :func:`group_delta` at ``delta``; inf if none will do."""
+    """Return the smallest epsilon of :func:`group_delta` at ``delta``; inf if none will do.
+
+    Parameters
+    ----------
+    mu : float > 0
+    failure : float or Fraction in [0, 1)
+    size : int >= 1
+        All as for :func:`group_delta`.
+    delta : float in (0, 1)
+
+    Returns
+    -------
+    epsilon : float
+
+    See Also
+    --------
+    group_delta, group_privacy
+
+    Notes
+    -----
+    **Privacy**: computes from public numbers alone, so it costs nothing.
+
+    Examples
+    --------
+    >>> from skdp.accounting import group_epsilon
+    >>> group_epsilon(0.2, 1e-9, size=1, delta=1e-6) < group_epsilon(0.2, 1e-9, size=2, delta=1e-6)
+    True
+    """
     mu, log_f = real(mu, "mu"), _log_up(failure)
     size, goal = _count(size, "size"), math.log(real(delta, "delta"))
     if _line(mu, log_f, size, log_f - 50)[1] > goal:  # q = 0: F(0), the limit of large epsilon

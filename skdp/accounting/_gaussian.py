@@ -47,11 +47,21 @@ def gaussian_sigma(epsilon, delta, sensitivity=1.0, *, method="analytic"):
     sigma : float
         Standard deviation per coordinate, rounded up.
 
+    See Also
+    --------
+    gaussian_epsilon, gaussian_delta, skdp.accounting.gaussian_mu
+
     Notes
     -----
     **Privacy**: the curve is exact at distance ``sensitivity`` and increases in the distance, so
     no smaller sigma will do. The answer never falls below the exact value and exceeds it by less
     than 1e-9 in relative delta.
+
+    Examples
+    --------
+    >>> from skdp import gaussian_sigma
+    >>> round(gaussian_sigma(1.0, 1e-6), 3)
+    4.225
     """
     epsilon, delta = real(epsilon, "epsilon"), real(delta, "delta")
     sensitivity = real(sensitivity, "sensitivity")
@@ -85,6 +95,20 @@ def gaussian_epsilon(sigma, delta, sensitivity=1.0):
     Returns
     -------
     epsilon : float
+
+    See Also
+    --------
+    gaussian_sigma, gaussian_delta
+
+    Notes
+    -----
+    **Privacy**: computes from public numbers alone, so it costs nothing.
+
+    Examples
+    --------
+    >>> from skdp import gaussian_epsilon
+    >>> round(gaussian_epsilon(4.0, 1e-6), 3)
+    1.061
     """
     mu, goal = _mu(sigma, sensitivity), math.log(real(delta, "delta"))
     return smallest(lambda epsilon: log_delta_up(epsilon, mu) <= goal, 0.0, mu * (1 + mu))
@@ -105,6 +129,20 @@ def gaussian_delta(sigma, epsilon, sensitivity=1.0):
     -------
     delta : float
         Never below the exact value, even where that is too small for a float; within 1e-9 of it.
+
+    See Also
+    --------
+    gaussian_sigma, gaussian_epsilon
+
+    Notes
+    -----
+    **Privacy**: computes from public numbers alone, so it costs nothing.
+
+    Examples
+    --------
+    >>> from skdp import gaussian_delta
+    >>> 0 < gaussian_delta(4.0, 1.0) < 1e-3
+    True
     """
     return exp_up(log_delta_up(real(epsilon, "epsilon"), _mu(sigma, sensitivity)))
 
@@ -116,6 +154,29 @@ def gaussian_mu(epsilon, delta):
     ``sum (sensitivity_i / sigma_i)^2 <= mu^2``. It converts nothing: a mechanism known only to be
     (epsilon, delta)-DP is not mu-GDP for this mu nor any other (with probability delta it may
     publish the data).
+
+    Parameters
+    ----------
+    epsilon : float in [0, 1e6]
+    delta : float in (0, 1)
+
+    Returns
+    -------
+    mu : float
+
+    See Also
+    --------
+    skdp.gaussian_sigma, gdp_composition
+
+    Notes
+    -----
+    **Privacy**: computes from public numbers alone, so it costs nothing.
+
+    Examples
+    --------
+    >>> from skdp.accounting import gaussian_mu
+    >>> round(gaussian_mu(1.0, 1e-6), 4)
+    0.2367
     """
     return _largest_mu(real(epsilon, "epsilon"), real(delta, "delta"))
 

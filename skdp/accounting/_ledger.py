@@ -61,6 +61,10 @@ class PrivacyLedger:
         What all fits protect: one row, or one group, all rows with one entry of the ``groups`` that
         they are fitted with. Others are refused.
 
+    See Also
+    --------
+    PrivacyReport, skdp.accounting.Budget, skdp.inspection.LedgerDisplay
+
     Notes
     -----
     **Privacy**: two capacities (B, F) are fixed at the start; a charge is granted if the amounts

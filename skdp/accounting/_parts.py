@@ -30,6 +30,10 @@ def mixed_budget(epsilon, delta, *, gaussian, pure):
         Of unit ``"mixed"`` and amount R: a share s stands for ``mu^2 = 2 s R`` of a Gaussian step
         and for ``epsilon = sqrt(2 s R)`` of a pure one, as in zCDP.
 
+    See Also
+    --------
+    Budget, part_of, pure_gaussian_delta
+
     Notes
     -----
     **Privacy**: shares are public and fixed before the fit. The Gaussian steps together are
@@ -37,6 +41,15 @@ def mixed_budget(epsilon, delta, *, gaussian, pure):
     earlier releases. All together are R-zCDP too, whatever their shares, as those sum to at most
     one. R is the largest at which the curve of the pair, :func:`pure_gaussian_delta`, or zCDP,
     which is better for many pure steps, stays below .95 delta, up to 2^-40.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from skdp.accounting import mixed_budget
+    >>> half = Fraction(1, 2)
+    >>> budget = mixed_budget(1.0, 1e-6, gaussian=half, pure=[half])
+    >>> budget.unit, float(budget.epsilon)
+    ('mixed', 1.0)
     """
     epsilon, delta = as_epsilon(epsilon), as_delta(delta)
     if delta == 0:
@@ -86,11 +99,24 @@ def part_of(whole, share, unit):
     budget : Budget
         With the (epsilon, delta) that it stands for by itself, delta in proportion to the share.
 
+    See Also
+    --------
+    Budget, mixed_budget
+
     Notes
     -----
     mu-GDP implies mu^2/2-zCDP, and pure epsilon-DP implies epsilon^2/2-zCDP (Bun, Steinke 2016,
     Propositions 1.4 and 1.6), so rho pays for mu^2 = 2 rho and for epsilon = sqrt(2 rho). A mixed
     budget of amount R, whose share s stands for either of these with rho = s R, is R-zCDP.
+
+    **Privacy**: computes from public numbers alone, so it costs nothing.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from skdp.accounting import Budget, part_of
+    >>> float(part_of(Budget.pure(1.0), Fraction(1, 4), "pure").epsilon)
+    0.25
     """
     share = exact(share, name="share")
     amount = whole.amount * share

@@ -27,6 +27,14 @@ class Step:
     unit : {"gdp", "zcdp", "pure"}, default=None
         Of the budget of a child. None is that of the plan; a mixed plan needs one that it names.
 
+    See Also
+    --------
+    Plan, skdp.base.Curator
+
+    Notes
+    -----
+    **Privacy**: made of parameters alone; a Curator refuses releases that no step plans.
+
     Examples
     --------
     >>> from skdp.accounting import Step
@@ -63,6 +71,14 @@ class Plan:
         Why this plan cannot be carried out, with the ways out.
     protects : {"row", "group"}, default="row"
         What neighbouring tables differ in: one row, or all rows with one entry of ``groups``.
+
+    See Also
+    --------
+    Budget, Step, skdp.base.Curator
+
+    Notes
+    -----
+    **Privacy**: made of parameters alone, before any row is read, so it costs nothing.
 
     Examples
     --------

@@ -34,6 +34,14 @@ class Charge:
     scale : float
         Of the noise, in grid units; for a choice 1 / rate.
 
+    See Also
+    --------
+    skdp.PrivacyReport, Step
+
+    Notes
+    -----
+    **Privacy**: a line of the bill holds public and released values alone, and may be published.
+
     Examples
     --------
     >>> import numpy as np
@@ -77,6 +85,10 @@ class PrivacyReport:
     fits : tuple of Budget, default=()
         Of a sum of reports the budgets that it adds up; the claim is then the smallest epsilon that
         is proved of all fits together, at the sum of their deltas.
+
+    See Also
+    --------
+    PrivacyLedger, skdp.accounting.Charge, skdp.inspection.BudgetDisplay
 
     Notes
     -----

@@ -51,6 +51,14 @@ class TermsDisplay:
     axes_ : ndarray of matplotlib Axes or None, default=None
         Set by :meth:`plot`: one for each feature.
 
+    See Also
+    --------
+    skdp.PrivateAdditiveClassifier, skdp.PrivateAdditiveRegressor
+
+    Notes
+    -----
+    **Privacy**: it shows released values only, so looking costs nothing.
+
     Examples
     --------
     >>> import numpy as np

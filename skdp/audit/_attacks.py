@@ -23,11 +23,17 @@ def precision_attack(sampler, *, confidence=0.999):
         Lower bound on the epsilon between the values 0 and 1. It is 0 for noise on a grid and
         limited by the number of draws alone for ``value + float_noise``.
 
+    See Also
+    --------
+    audit, skdp.mechanisms.rounded_laplace
+
     Notes
     -----
     The event is "abs(y) < 1/4 and y is no multiple of 2^-53". Floats near 0 are finer than that,
     but 1 + noise near 0 has noise near -1, whose floats, like their sums with 1, are multiples of
     2^-53 (Mironov, "On significance of the least significant bits for differential privacy", 2012).
+
+    **Privacy**: none: for samplers of made-up numbers alone.
 
     Examples
     --------

@@ -36,6 +36,14 @@ class AuditReport:
     evidence : Evidence
         The bounds and the scores that the picture shows.
 
+    See Also
+    --------
+    audit
+
+    Notes
+    -----
+    **Privacy**: none: for tables made or chosen for the audit, which reports may quote.
+
     Examples
     --------
     >>> import numpy as np

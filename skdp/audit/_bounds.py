@@ -39,12 +39,25 @@ def clopper_pearson(hits, runs, error):
     low, high : floats or ndarrays
         The interval holds the probability with confidence ``1 - 2 error``.
 
+    See Also
+    --------
+    epsilon_lower_bound, mu_lower_bound
+
     Notes
     -----
     For ``hits = k``, ``low`` is the p with ``P(Bin(runs, p) >= k) = error``. This tail increases
     in p, so ``low > p`` means that the number of hits has a tail of less than ``error`` under p,
     which happens with less than that probability (Clopper and Pearson 1934). The tail equals
     ``I_p(k, runs - k + 1)``, the incomplete beta function.
+
+    **Privacy**: computes from counts of runs on tables made for the audit: none is needed.
+
+    Examples
+    --------
+    >>> from skdp.audit import clopper_pearson
+    >>> low, high = clopper_pearson(50, 100, error=0.025)
+    >>> round(float(low), 3), round(float(high), 3)
+    (0.398, 0.602)
     """
     hits = np.asarray(hits)
     if not 0 < error < 0.5:
@@ -148,9 +161,21 @@ def epsilon_lower_bound(hits, runs, other_hits, other_runs, delta=0.0, *, confid
     epsilon : float
         No (epsilon', delta)-DP mechanism with a smaller epsilon' is behind the counts.
 
+    See Also
+    --------
+    mu_lower_bound, clopper_pearson, audit
+
     Notes
     -----
     Four one-sided Clopper-Pearson bounds, each wrong with probability ``(1 - confidence) / 4``.
+
+    **Privacy**: computes from counts of runs on tables made for the audit: none is needed.
+
+    Examples
+    --------
+    >>> from skdp.audit import epsilon_lower_bound
+    >>> round(float(epsilon_lower_bound(900, 1000, 100, 1000)), 1)
+    1.8
     """
     intervals = _intervals(hits, runs, other_hits, other_runs, confidence)
     return float(epsilon_between(*intervals, delta))
@@ -160,6 +185,32 @@ def mu_lower_bound(hits, runs, other_hits, other_runs, failure=0.0, *, confidenc
     """Return a lower bound on mu from counts of one event, as :func:`epsilon_lower_bound`.
 
     ``failure`` is a total variation distance within which the laws need to be mu-GDP only.
+
+    Parameters
+    ----------
+    hits, runs, other_hits, other_runs : int
+        As for :func:`epsilon_lower_bound`.
+    failure : float, default=0.0
+        In total variation.
+    confidence : float, default=0.999
+
+    Returns
+    -------
+    mu : float
+
+    See Also
+    --------
+    epsilon_lower_bound, clopper_pearson
+
+    Notes
+    -----
+    **Privacy**: computes from counts of runs on tables made for the audit: none is needed.
+
+    Examples
+    --------
+    >>> from skdp.audit import mu_lower_bound
+    >>> round(float(mu_lower_bound(900, 1000, 100, 1000)), 1)
+    2.2
     """
     intervals = _intervals(hits, runs, other_hits, other_runs, confidence)
     return float(mu_between(*intervals, failure))

@@ -236,6 +236,14 @@ def private_estimator_checks(estimator, X=None, y=None, *, groups=None):
         ``check(estimator)`` raises :class:`skdp.exceptions.AuditFailure`; ``check.func.__name__``
         is its name.
 
+    See Also
+    --------
+    check_private_estimator
+
+    Notes
+    -----
+    **Privacy**: none: for tables made or chosen for the audit, which reports may quote.
+
     Examples
     --------
     >>> import pytest
@@ -266,6 +274,10 @@ def check_private_estimator(estimator, X=None, y=None, *, groups=None):
     AuditFailure
         By the first check that fails.
 
+    See Also
+    --------
+    private_estimator_checks, non_interference, conditional_sensitivity
+
     Notes
     -----
     The two structural layers, :func:`non_interference` and :func:`conditional_sensitivity`, are
@@ -273,6 +285,25 @@ def check_private_estimator(estimator, X=None, y=None, *, groups=None):
     that releases have the sensitivity they pay for. They search for counterexamples, and are no
     proof. The other checks go through the usual ways in which estimators leak
     (``skdp.audit.LEAK_CHECKLIST``).
+
+    **Privacy**: none: for tables made or chosen for the audit, which reports may quote.
+
+    Examples
+    --------
+    >>> from skdp import PrivateCount
+    >>> from skdp.audit import check_private_estimator
+    >>> from skdp.base import count_rows
+    >>> from skdp.exceptions import AuditFailure
+    >>> class Wrong(PrivateCount):
+    ...     def _release(self, rows, curator):
+    ...         return {"count_": count_rows(rows)}  # without noise
+    ...
+    >>> try:
+    ...     check_private_estimator(Wrong())
+    ... except AuditFailure:
+    ...     print("caught")
+    ...
+    caught
     """
     for twin, check in private_estimator_checks(estimator, X, y, groups=groups):
         check(twin)

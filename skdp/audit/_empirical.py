@@ -87,6 +87,10 @@ def audit(
         For an estimator with a ledger, for one whose fit sets no ``privacy_report_``, and for one
         that releases no number as an attribute, without a ``statistic``.
 
+    See Also
+    --------
+    one_run_audit, AuditReport, epsilon_lower_bound
+
     Notes
     -----
     30 % of the runs choose events, the others bound their probabilities, see
@@ -96,6 +100,8 @@ def audit(
     What to expect at epsilon or mu 1: noise that is too small by a factor of 2 is found with 1000
     fits per table, by 1.41 with 4000, by 1.2 with tens of thousands. Deltas below 0.01 are out of
     reach of sampling: audit a plan that has failure events at a delta of 0.01 to 0.05.
+
+    **Privacy**: none: for tables made or chosen for the audit, which reports may quote.
 
     Examples
     --------

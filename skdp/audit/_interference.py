@@ -21,6 +21,23 @@ class Interference:
 
     An exception is a finding by itself: a fit always answers.
 
+    Parameters
+    ----------
+    transcript : int
+        Number of the answers under which the two fits differ.
+    table : str
+        What the table is.
+    channel : str
+        Where they differ.
+
+    See Also
+    --------
+    non_interference, InterferenceReport
+
+    Notes
+    -----
+    **Privacy**: none: for tables made or chosen for the audit, which reports may quote.
+
     Examples
     --------
     >>> from skdp.audit import Interference
@@ -46,6 +63,14 @@ class InterferenceReport:
     releases : tuple of str
         Labels of the releases that were reached with some transcript.
     findings : tuple of Interference
+
+    See Also
+    --------
+    non_interference, Interference
+
+    Notes
+    -----
+    **Privacy**: none: for tables made or chosen for the audit, which reports may quote.
 
     Examples
     --------
@@ -133,6 +158,10 @@ def non_interference(
     AuditFailure
         If a channel differs, with the first transcript for which one does.
 
+    See Also
+    --------
+    conditional_sensitivity, InterferenceReport
+
     Notes
     -----
     Channels: every attribute, with all that it reaches (what a closure holds and what pickles leave
@@ -146,6 +175,18 @@ def non_interference(
     Only ``random_state`` makes public random choices repeat. A sound estimator that takes them from
     elsewhere, numpy's global generator or the system, raises an alarm: no audit can tell such
     choices from rows.
+
+    **Privacy**: none: for tables made or chosen for the audit, which reports may quote.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp import PrivateCount
+    >>> from skdp.audit import non_interference
+    >>> X = np.random.default_rng(0).normal(size=(50, 2))
+    >>> report = non_interference(PrivateCount(), X, n_transcripts=1)  # or raises AuditFailure
+    >>> type(report).__name__
+    'InterferenceReport'
     """
     data = single_precision(example(estimator, X, y, groups))
     findings, labels, public = [], {}, data.take(np.arange(min(len(data), N_PUBLIC)))

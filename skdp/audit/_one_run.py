@@ -35,6 +35,10 @@ def one_run_p_value(correct, guesses, canaries, epsilon, delta=0.0):
     -------
     p_value : float or ndarray
 
+    See Also
+    --------
+    one_run_audit, clopper_pearson
+
     Notes
     -----
     ``P(Bin(r, c) >= v) + m delta / (1 + e^epsilon)``, ``c = e^epsilon / (1 + e^epsilon)``.
@@ -54,6 +58,14 @@ def one_run_p_value(correct, guesses, canaries, epsilon, delta=0.0):
     (1) training run", 2023. For ``delta > 0`` their Corollary 5.4 has a smaller second term,
     ``2 m delta max_i P(v > Bin(r, c) >= v - i) / i``; the simpler one above is used because the
     proof is here, and delta can be chosen small.
+
+    **Privacy**: computes from counts of runs on tables made for the audit: none is needed.
+
+    Examples
+    --------
+    >>> from skdp.audit import one_run_p_value
+    >>> bool(one_run_p_value(correct=90, guesses=100, canaries=1000, epsilon=1.0) < 1e-3)
+    True
     """
     c = 1 / (1 + np.exp(-np.asarray(epsilon, dtype=np.float64)))
     tail = betainc(correct, guesses - correct + 1, c) if correct > 0 else np.ones_like(c)
@@ -75,6 +87,14 @@ class OneRunReport:
     delta : float
         The delta at which epsilon is bounded.
     epsilon_lower, mu_lower : float
+
+    See Also
+    --------
+    one_run_audit
+
+    Notes
+    -----
+    **Privacy**: none: for tables made or chosen for the audit, which reports may quote.
 
     Examples
     --------
@@ -181,6 +201,10 @@ def one_run_audit(
     -------
     report : OneRunReport
 
+    See Also
+    --------
+    audit, one_run_p_value, OneRunReport
+
     Notes
     -----
     The tails are those of :func:`one_run_p_value`. Guesses are made on an eighth, a quarter, half
@@ -189,6 +213,8 @@ def one_run_audit(
     if any of its points (epsilon, delta(epsilon)) is, which is sound because each of them bounds
     the same tail. One run is a weak witness: it finds noise that is too small by a factor of four
     or more (m = 1000 canaries, epsilon 1 to 2).
+
+    **Privacy**: none: for tables made or chosen for the audit, which reports may quote.
 
     Examples
     --------

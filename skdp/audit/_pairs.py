@@ -37,6 +37,14 @@ class Pair:
     target : object, default=None
         The target of ``row``.
 
+    See Also
+    --------
+    examine_pair, conditional_sensitivity
+
+    Notes
+    -----
+    **Privacy**: none: for tables made or chosen for the audit, which reports may quote.
+
     Examples
     --------
     >>> import numpy as np

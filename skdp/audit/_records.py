@@ -20,6 +20,29 @@ class Record:
     of the noisy matrix for its answer. Integers of rows with weights have their ``unit``, which is
     in the sensitivity and the scale; the bill states both without.
 
+    Parameters
+    ----------
+    label, law : str
+        Of the release.
+    value : ndarray
+        Before the noise. Private.
+    sensitivity : Fraction
+    scale : float
+    answer : object
+        What the Curator returned.
+    owners : ndarray or None, default=None
+    by_parts, named : bool, default=False
+    unit : int, default=1
+        All as above.
+
+    See Also
+    --------
+    CannedCurator, Script
+
+    Notes
+    -----
+    **Privacy**: none: for audits, on tables made or chosen for them.
+
     Examples
     --------
     >>> from skdp.accounting import Budget, Plan, Step

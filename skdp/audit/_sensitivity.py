@@ -21,6 +21,23 @@ __all__ = ["SensitivityReport", "Worst", "conditional_sensitivity", "examine_pai
 class Worst:
     """The largest ratio of change to declared sensitivity of one release, and where it occurred.
 
+    Parameters
+    ----------
+    ratio : float
+        Of the change to the declared sensitivity.
+    exceeds : bool
+        Whether the change is larger, in exact integers.
+    pair : Pair or GroupPair
+        The tables on which it occurred.
+
+    See Also
+    --------
+    conditional_sensitivity, Pair
+
+    Notes
+    -----
+    **Privacy**: none: for tables made or chosen for the audit, which reports may quote.
+
     Examples
     --------
     >>> import numpy as np
@@ -48,6 +65,14 @@ class SensitivityReport:
         By label of the release.
     problems : tuple of str
         Pairs for which the two runs differed, given the same answers, or did not answer.
+
+    See Also
+    --------
+    conditional_sensitivity, Worst
+
+    Notes
+    -----
+    **Privacy**: none: for tables made or chosen for the audit, which reports may quote.
 
     Examples
     --------
@@ -100,6 +125,25 @@ def examine_pair(estimator, pair):
     ------
     AuditFailure
         If a fit fails, or the two were not asked the same questions.
+
+    See Also
+    --------
+    conditional_sensitivity, Pair
+
+    Notes
+    -----
+    **Privacy**: none: for tables made or chosen for the audit, which reports may quote.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp import PrivateCount
+    >>> from skdp.audit import conditional_sensitivity, examine_pair
+    >>> report = conditional_sensitivity(PrivateCount(), np.zeros((20, 2)), n_pairs=5)
+    >>> moved = examine_pair(PrivateCount(), report.worst["row count"].pair)
+    >>> change, sensitivity = moved["row count"]
+    >>> change <= sensitivity
+    True
     """
     params = {} if pair.epsilon is None else {"epsilon": pair.epsilon}
     (first, first_keys), (second, second_keys) = pair.sides()
@@ -164,6 +208,10 @@ def conditional_sensitivity(
         At the first pair where a value moved too far, or the path of a run depends on more than
         the answers.
 
+    See Also
+    --------
+    non_interference, examine_pair, SensitivityReport
+
     Notes
     -----
     This is the condition of adaptive composition itself: given the same earlier answers, a value
@@ -172,6 +220,17 @@ def conditional_sensitivity(
     noise: a claim that holds outside failure events is tested where it is made, unless a run hits
     one. Their probability is part of delta / 20 a run, below 1e-5 for 500 runs at delta = 1e-6, and
     to hit one is not yet to exceed: a failure is a failure.
+
+    **Privacy**: none: for tables made or chosen for the audit, which reports may quote.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp import PrivateCount
+    >>> from skdp.audit import conditional_sensitivity
+    >>> report = conditional_sensitivity(PrivateCount(), np.zeros((20, 2)), n_pairs=5)
+    >>> report.worst["row count"].ratio <= 1
+    True
     """
     data = example(estimator, X, y, groups)
     if data.is_numeric:

@@ -37,6 +37,14 @@ class Script:
     stretch : float, default=1.0
         Largest factor on the noise that answers other questions.
 
+    See Also
+    --------
+    CannedCurator, Record
+
+    Notes
+    -----
+    **Privacy**: none: for audits, on tables made or chosen for them.
+
     Examples
     --------
     >>> from skdp.accounting import Budget, Plan, Step
@@ -113,6 +121,14 @@ class CannedCurator(Curator):
         Where the records go; several Curators of one fit may share a list.
     entropy : object, default=None
         Where ``"noise"`` comes from, instead of ``seed``.
+
+    See Also
+    --------
+    Script, check_replay, skdp.base.Curator
+
+    Notes
+    -----
+    **Privacy**: none: for audits, on tables made or chosen for them.
 
     Examples
     --------
@@ -250,6 +266,19 @@ def exactly(number):
 class FixedKeys:
     """Row keys given by hand: ``keys[i]`` belongs to row i; others come from a fixed stream.
 
+    Parameters
+    ----------
+    keys : array-like of int of shape (n,)
+        Of the first n rows, in [0, 2^64).
+
+    See Also
+    --------
+    skdp.mechanisms.RowKeys, CannedCurator
+
+    Notes
+    -----
+    **Privacy**: none, as keys that are known protect nothing: for audits alone.
+
     Examples
     --------
     >>> from skdp.audit import FixedKeys
@@ -333,6 +362,34 @@ def check_replay(run, replay):
     ``run`` and ``replay`` are CannedCurators after the same algorithm on two neighbouring tables,
     the second with the transcript of the first. Returns the largest exact ratio of a squared change
     to its squared sensitivity, as a float.
+
+    Parameters
+    ----------
+    run, replay : CannedCurator
+
+    Returns
+    -------
+    ratio : float
+
+    See Also
+    --------
+    CannedCurator, conditional_sensitivity
+
+    Notes
+    -----
+    **Privacy**: none: for audits, on tables made or chosen for them.
+
+    Examples
+    --------
+    >>> from skdp.accounting import Budget, Plan, Step
+    >>> from skdp.audit import CannedCurator, check_replay
+    >>> plan = Plan(Budget.pure(1.0), (Step("count", "laplace"),))
+    >>> run = CannedCurator(plan, "noise")
+    >>> _ = run.laplace([17], sensitivity=1, share=1, label="count")
+    >>> replay = CannedCurator(plan, run.answers)
+    >>> _ = replay.laplace([18], sensitivity=1, share=1, label="count")
+    >>> check_replay(run, replay)
+    1.0
     """
     worst = 0.0
     for label, moved, allowed in moves(run.records, replay.records):

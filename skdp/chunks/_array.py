@@ -18,6 +18,14 @@ class ArrayRows(Source):
     block_rows : int, default=None
         Rows per block; by default about 16 MB, a public function of the number of columns.
 
+    See Also
+    --------
+    map_merge, count_rows
+
+    Notes
+    -----
+    **Privacy**: exact and private: what is computed here is released through a Curator.
+
     Examples
     --------
     >>> import numpy as np

@@ -286,6 +286,22 @@ def map_merge(rows, statistic, merge, beside=None):
     -------
     result : object
         What ``merge`` makes of the results of all blocks.
+
+    See Also
+    --------
+    weighed_sum, ArrayRows
+
+    Notes
+    -----
+    **Privacy**: exact and private: what is computed here is released through a Curator.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.base import ArrayRows, map_merge
+    >>> rows = ArrayRows(np.arange(10).reshape(5, 2))
+    >>> map_merge(rows, lambda start, block: int(block.sum()), lambda a, b: a + b)
+    45
     """
     result = rows.map_merge(statistic, merge, beside)
     if result is None:
@@ -317,6 +333,22 @@ def weighed_sum(rows, statistic, beside=None):
     -------
     total : object
         Of rows that belong to persons: :class:`skdp.mechanisms._weighed.Weighed`.
+
+    See Also
+    --------
+    map_merge, clipped_sum
+
+    Notes
+    -----
+    **Privacy**: exact and private: what is computed here is released through a Curator.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.base import ArrayRows, weighed_sum
+    >>> rows = ArrayRows(np.ones((5, 2)))
+    >>> weighed_sum(rows, lambda start, block: block.sum(axis=0).astype(int)).tolist()
+    [5, 5]
     """
     own = getattr(rows, "weighed_sum", None)
     return map_merge(rows, statistic, added, beside) if own is None else own(statistic, beside)

@@ -85,6 +85,10 @@ class LloydKMeans(CentersMixin, PublicPlace, PrivateEstimator):
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Names of the columns, if X has names that are strings.
 
+    See Also
+    --------
+    FriendlyCoreKMeans, PrivateGMM
+
     Notes
     -----
     **Privacy**: (epsilon, delta)-differential privacy for adding or removing one row; the number

@@ -30,6 +30,14 @@ class Moments:
     law : {"gaussian", "laplace"}
         They are sums of noises of this law.
 
+    See Also
+    --------
+    bounded_moments
+
+    Notes
+    -----
+    **Privacy**: computes from released and public values alone, so it costs nothing.
+
     Examples
     --------
     >>> import numpy as np
@@ -66,6 +74,10 @@ def bounded_moments(rows, curator, *, low, high, degree, share, label):
     -------
     moments : Moments
 
+    See Also
+    --------
+    Moments, bounded_sums
+
     Notes
     -----
     **Privacy** (add or remove one row): a row adds a vector of integers that is a function of the
@@ -93,6 +105,18 @@ def bounded_moments(rows, curator, *, low, high, degree, share, label):
 
     **The constants** make the noise least in the worst case, which is a column that lies on one of
     its bounds (doc/bounds.rst).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.audit import CannedCurator
+    >>> from skdp.base import ArrayRows, Budget, Plan, Step
+    >>> from skdp.columns import bounded_moments
+    >>> curator = CannedCurator(Plan(Budget.gaussian(1.0, 1e-6), (Step("moments"),)))
+    >>> public = {"low": np.zeros(1), "high": np.ones(1), "share": 1, "label": "moments"}
+    >>> moments = bounded_moments(ArrayRows(np.full((8, 1), 0.75)), curator, degree=2, **public)
+    >>> moments.values.shape, moments.law
+    ((3, 1), 'gaussian')
     """
     d, pure = len(low), curator.budget.unit == "pure"
     sketch = _Bernstein if pure and (degree == 2 or d <= PAIRS) else _Powers
@@ -129,11 +153,27 @@ def bounded_sums(rows, curator, *, low, high, share, label):
         Standard deviations of the noise, or scales b of Laplace noise.
     law : {"gaussian", "laplace"}
 
+    See Also
+    --------
+    bounded_moments, skdp.PrivateSum
+
     Notes
     -----
     **Privacy** (add or remove one row): with R = max(|low|, |high|) an entry becomes G x / R,
     rounded to an integer, after it was clipped: at most G in size. One row moves d sums by at most
     ``sqrt(d) G`` in l2, ``d G`` in l1, and by nothing if it holds NaN or infinity.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.audit import CannedCurator
+    >>> from skdp.base import ArrayRows, Budget, Plan, Step
+    >>> from skdp.columns import bounded_sums
+    >>> curator = CannedCurator(Plan(Budget.gaussian(1.0, 1e-6), (Step("sums"),)))
+    >>> public = {"low": np.zeros(1), "high": np.ones(1), "share": 1, "label": "sums"}
+    >>> sums, scale, law = bounded_sums(ArrayRows(np.full((8, 1), 0.75)), curator, **public)
+    >>> sums.round(3).tolist(), law
+    ([6.0], 'gaussian')
     """
     d, pure = len(low), curator.budget.unit == "pure"
     most = np.maximum(np.abs(low), np.abs(high))

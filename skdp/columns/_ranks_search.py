@@ -64,6 +64,28 @@ def rank_steps(step, *, pure, bounded):
         ``step(label, at_most, times)`` makes a step of the right mechanism.
     pure, bounded : bool
         Whether noise is Laplace; whether there are bounds.
+
+    Returns
+    -------
+    steps : tuple of Step
+
+    See Also
+    --------
+    find_quantiles
+
+    Notes
+    -----
+    **Privacy**: computes from public numbers alone, so it costs nothing.
+
+    Examples
+    --------
+    >>> from skdp.base import Step
+    >>> from skdp.columns import rank_steps
+    >>> def step(label, at_most, times=1):
+    ...     return Step(label, "gaussian", at_most, times)
+    ...
+    >>> [planned.label for planned in rank_steps(step, pure=False, bounded=True)]
+    ['row count', 'search', 'brackets', 'statistic']
     """
     return (
         step("row count", PURE_COUNT if pure else COUNT, 1),
@@ -90,12 +112,25 @@ def find_quantiles(rows, noise, q, bounds=None):
     -------
     quantiles : Quantiles
 
+    See Also
+    --------
+    rank_steps, skdp.PrivateQuantile
+
     Notes
     -----
     **Privacy** (add or remove one row): a noisy row count, of sensitivity 1; for every column, one
     histogram after the other, of cells that are public or made of what was released before
     (:data:`CELLS`, :func:`cell_counts`). One row is in one cell of each. All else, shares
     and the end of the search among it, is made of released values.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp import PrivateQuantile
+    >>> X = np.random.default_rng(0).normal(size=(2000, 1))
+    >>> quantile = PrivateQuantile(q=[0.25, 0.75]).fit(X)  # which calls it with its Curator
+    >>> bool(np.abs(quantile.location_.ravel() - [-0.67, 0.67]).max() < 0.5)
+    True
     """
     return _Search(rows, noise, q, bounds).run()
 

@@ -29,6 +29,14 @@ class Contract:
         Of what kind the target is that the step needs beside the rows. A pipeline hands y to its
         last step alone.
 
+    See Also
+    --------
+    contract_of, Kind
+
+    Notes
+    -----
+    **Privacy**: computes from public numbers alone, so it costs nothing.
+
     Examples
     --------
     >>> from skdp import PrivateMean
@@ -64,6 +72,22 @@ def contract_of(step):
     Returns
     -------
     contract : Contract or None
+
+    See Also
+    --------
+    Contract, skdp.check_pipeline
+
+    Notes
+    -----
+    **Privacy**: looks at the step and at no row, so it costs nothing.
+
+    Examples
+    --------
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from skdp import PrivateMean
+    >>> from skdp.contracts import contract_of
+    >>> contract_of(PrivateMean()).spends, contract_of(StandardScaler())
+    (True, None)
     """
     declared = getattr(step, "__skdp_contract__", None)
     if callable(declared) and not isinstance(step, type):

@@ -9,6 +9,14 @@ __all__ = ["BoundedStatistic", "Core", "Kind", "Released", "Rows"]
 class Kind:
     """What is known about the data between two steps.
 
+    See Also
+    --------
+    Contract, Rows, Released
+
+    Notes
+    -----
+    **Privacy**: tells what kind of data comes, not the data: it costs nothing.
+
     Examples
     --------
     >>> from skdp.contracts import Core, Kind, Released, Rows
@@ -20,6 +28,14 @@ class Kind:
 @dataclass(frozen=True)
 class Rows(Kind):
     """Private rows; neighbouring tables differ in one of them.
+
+    See Also
+    --------
+    Kind, Core
+
+    Notes
+    -----
+    **Privacy**: tells what kind of data comes, not the data: it costs nothing.
 
     Examples
     --------
@@ -37,6 +53,18 @@ class Core(Rows):
     The predicate, or its class where the fit finds it, is what a plan can tell of the core; a fit
     hands on the core together with the very predicate that certified it.
 
+    Parameters
+    ----------
+    predicate : Predicate, class or None, default=None
+
+    See Also
+    --------
+    Rows, skdp.FriendlyCoreFilter
+
+    Notes
+    -----
+    **Privacy**: tells what kind of data comes, not the data: it costs nothing.
+
     Examples
     --------
     >>> from skdp import FriendlyCoreFilter
@@ -51,6 +79,19 @@ class Core(Rows):
 @dataclass(frozen=True)
 class BoundedStatistic(Kind):
     """A private statistic, ``name``, that moves by at most ``sensitivity`` between neighbours.
+
+    Parameters
+    ----------
+    name : str, default=""
+    sensitivity : float, default=0.0
+
+    See Also
+    --------
+    Released, skdp.SensitivityPreprocessor
+
+    Notes
+    -----
+    **Privacy**: tells what kind of data comes, not the data: it costs nothing.
 
     Examples
     --------
@@ -70,6 +111,19 @@ class Released(Kind):
 
     ``law`` names its noise: "gaussian", "laplace" or "mixed". ``vector`` tells whether it is a
     vector with independent noise of known size, which is what a denoiser takes.
+
+    Parameters
+    ----------
+    law : {"gaussian", "laplace", "mixed"}, default="gaussian"
+    vector : bool, default=False
+
+    See Also
+    --------
+    Kind, skdp.denoising.Denoiser
+
+    Notes
+    -----
+    **Privacy**: tells what kind of data comes, not the data: it costs nothing.
 
     Examples
     --------

@@ -53,6 +53,10 @@ class AutoDenoiser(Denoiser):
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Names of the columns, if X has names that are strings.
 
+    See Also
+    --------
+    BayesDenoiser, JamesSteinDenoiser, SoftThresholdDenoiser, TrendFilterDenoiser
+
     Notes
     -----
     Assumes nothing: where nothing helps, the released vector hardly changes. Two candidates g, h

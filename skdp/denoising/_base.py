@@ -29,6 +29,14 @@ class Denoiser(PlainNumbers, OneToOneFeatureMixin, TransformerMixin, BaseEstimat
     returns the :class:`skdp.denoising.Rule` of one released vector; ``assumes`` says in a sentence
     when it helps, ``laws`` which laws of noise it knows how to treat.
 
+    See Also
+    --------
+    Rule, skdp.AutoDenoiser
+
+    Notes
+    -----
+    **Privacy**: computes from released and public values alone, so it costs nothing.
+
     Examples
     --------
     >>> from skdp import JamesSteinDenoiser

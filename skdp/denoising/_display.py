@@ -30,6 +30,14 @@ class HistogramDisplay(Display):
     ax_ : matplotlib Axes or None, default=None
         Set by :meth:`plot`.
 
+    See Also
+    --------
+    skdp.PrivateHistogram
+
+    Notes
+    -----
+    **Privacy**: it shows released values only, so looking costs nothing.
+
     Examples
     --------
     >>> import numpy as np

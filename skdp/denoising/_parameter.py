@@ -62,6 +62,22 @@ def denoised(value, noise_scale, denoiser, *, law="gaussian", support=None):
     risk : float
         Estimated summed squared error; without a denoiser the known one. A value whose noise is
         infinite, or so large or small that its square is no ordinary number, stays as it is.
+
+    See Also
+    --------
+    skdp.AutoDenoiser, Noise
+
+    Notes
+    -----
+    **Privacy**: computes from released and public values alone, so it costs nothing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.denoising import denoised
+    >>> value, risk = denoised(np.array([3.0, 2.0, 4.0, 3.0, 2.5]), 1.0, "auto")
+    >>> value.shape, bool(risk < 5)
+    ((5,), True)
     """
     worker = resolve_denoiser(denoiser, support=support)
     worker = None if worker is None else clone(worker)

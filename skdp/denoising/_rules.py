@@ -38,6 +38,14 @@ class Noise:
         Standard deviations (Gaussian) or scales b (Laplace).
     law : {"gaussian", "laplace"}, default="gaussian"
 
+    See Also
+    --------
+    Denoiser, Rule
+
+    Notes
+    -----
+    **Privacy**: computes from public numbers alone, so it costs nothing.
+
     Examples
     --------
     >>> import numpy as np
@@ -80,6 +88,14 @@ class Rule:
     mixes : bool, default=False
         Whether every coordinate depends on many others, as on a graph: then the derivative of g is
         symmetric (for equal noise) with eigenvalues in [0, 1], and ``slope`` its diagonal.
+
+    See Also
+    --------
+    Denoiser, Noise
+
+    Notes
+    -----
+    **Privacy**: computes from released and public values alone, so it costs nothing.
 
     Examples
     --------

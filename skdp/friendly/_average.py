@@ -29,6 +29,14 @@ class NoisyVector:
     noise_scale : float
         Standard deviation of the noise of each entry.
 
+    See Also
+    --------
+    friendly_mean, friendly_average
+
+    Notes
+    -----
+    **Privacy**: computes from released and public values alone, so it costs nothing.
+
     Examples
     --------
     >>> import numpy as np
@@ -89,6 +97,10 @@ def friendly_average(
     ValueError
         For a core under another predicate, or of a table with another number of rows.
 
+    See Also
+    --------
+    friendly_mean, friendly_core, NoisyVector
+
     Notes
     -----
     **Privacy** (add or remove a core row x; m rows with it). Rows become integers
@@ -102,6 +114,19 @@ def friendly_average(
     e a function of low, which adds less than sqrt(d).
 
     The sum is exact: see :func:`soft_core_average`. Rows outside the core are never read.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.base import Budget
+    >>> from skdp.audit import CannedCurator
+    >>> from skdp.friendly import friendly_mean, friendly_mean_plan
+    >>> plan = friendly_mean_plan(Budget.gaussian(2.0, 1e-6), radius=10.0)
+    >>> X = np.random.default_rng(0).normal(size=(2000, 2))
+    >>> curator = CannedCurator(plan, "noise", seed=0)
+    >>> mean = friendly_mean(X, curator=curator, radius=10.0)  # which ends with it
+    >>> mean.value.shape
+    (2,)
     """
     rows = X if hasattr(X, "map_merge") else ArrayRows(as_table(X))
     near, n_up = core.predicate, core.n_up

@@ -42,6 +42,15 @@ class LocalCore(Local):
     level : float or Fraction, default=1/2
         A core row has fewer than level * n_up non-friends.
 
+    See Also
+    --------
+    friendly_core, friendly_average
+
+    Notes
+    -----
+    **Privacy**: none: it is as private as the rows; friendly steps release what is computed from
+    it.
+
     Examples
     --------
     >>> import numpy as np
@@ -88,7 +97,32 @@ class LocalCore(Local):
 
 
 def friendly_core_plan(label="core"):
-    """Return the steps and the names of the failure events of :func:`friendly_core`."""
+    """Return the steps and the names of the failure events of :func:`friendly_core`.
+
+    Parameters
+    ----------
+    label : str, default="core"
+
+    Returns
+    -------
+    steps : tuple of Step
+    events : tuple of str
+
+    See Also
+    --------
+    friendly_core
+
+    Notes
+    -----
+    **Privacy**: computes from public numbers alone, so it costs nothing.
+
+    Examples
+    --------
+    >>> from skdp.friendly import friendly_core_plan
+    >>> steps, events = friendly_core_plan()
+    >>> events
+    ('core row count', 'core filter')
+    """
     events = (f"{label} row count", f"{label} filter")
     return tuple(Step(name) for name in events), events
 
@@ -150,6 +184,10 @@ def friendly_core(
     Returns
     -------
     core : LocalCore
+
+    See Also
+    --------
+    friendly_core_plan, friendly_average, skdp.FriendlyCoreFilter
 
     Notes
     -----

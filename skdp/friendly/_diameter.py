@@ -37,7 +37,31 @@ def diameter_radii(r_min, r_max, base=1.5):
 
 
 def diameter_tests(radii):
-    """Return the number of tests, ceil(log2 len(radii)): a step of the plan has that many times."""
+    """Return the number of tests, ceil(log2 len(radii)): a step of the plan has that many times.
+
+    Parameters
+    ----------
+    radii : sequence of float
+        The candidates.
+
+    Returns
+    -------
+    tests : int
+
+    See Also
+    --------
+    find_diameter
+
+    Notes
+    -----
+    **Privacy**: computes from public numbers alone, so it costs nothing.
+
+    Examples
+    --------
+    >>> from skdp.friendly import diameter_tests
+    >>> diameter_tests([1.0, 2.0, 4.0, 8.0])
+    2
+    """
     return (len(radii) - 1).bit_length()
 
 
@@ -119,10 +143,27 @@ def find_diameter(X, radii, curator, *, share, label, slack=Fraction(1, 10), fam
     radius : float
         Released.
 
+    See Also
+    --------
+    diameter_tests, RadiusGrid, find_tuple_diameter
+
     Notes
     -----
     **Privacy.** See :func:`check_diameter_statistic` and :func:`bisect_radii`. Common rows keep
     their coins, so the parts of neighbouring tables are equal or neighbours.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.audit import CannedCurator
+    >>> from skdp.base import Budget, Plan, Step
+    >>> from skdp.friendly import diameter_tests, find_diameter
+    >>> radii = [0.1, 1.0, 10.0, 100.0]
+    >>> step = Step("diameter", times=diameter_tests(radii))
+    >>> curator = CannedCurator(Plan(Budget.gaussian(2.0, 1e-6), (step,)), "noise")
+    >>> X = np.random.default_rng(0).normal(size=(2000, 2))
+    >>> find_diameter(X, radii, curator, share=1, label="diameter")
+    10.0
     """
     rows = X if hasattr(X, "map_merge") else ArrayRows(as_table(X))
     slack = exact(slack)

@@ -30,6 +30,10 @@ class DistancePredicate:
     radius : float
         Between 2^-1000 and 2^1000, else ValueError.
 
+    See Also
+    --------
+    friendly_core, MatchPredicate
+
     Notes
     -----
     **The rule**, in float64 with rounding to nearest. A row x (float32 and integers are cast first)
@@ -47,6 +51,9 @@ class DistancePredicate:
 
     as long as d < 2^50. Multiplication is exact but for entries that become subnormal, which adds
     less than sqrt(d) 2^-1021 to D: within what the last step rounded up.
+
+    **Privacy**: who is whose friend is private; that one row moves the counts of others by at most
+    1 is what proofs build on.
 
     Examples
     --------

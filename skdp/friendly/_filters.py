@@ -52,6 +52,10 @@ def noisy_filter(
     core : ndarray of bool
         Private. Any two kept rows share a friend.
 
+    See Also
+    --------
+    friendly_core, replace_one_filter
+
     Notes
     -----
     **Privacy** (add or remove a row x_j; D the larger table, n its rows). Released inside the
@@ -70,6 +74,21 @@ def noisy_filter(
     Gaussian noise gives the threshold, for any t > 0, at the other half of the probability. (One
     sample of the table for all rows would be wrong with the sensitivity of groups: with
     probability q a row moves all counts.)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fractions import Fraction
+    >>> from skdp.audit import CannedCurator
+    >>> from skdp.base import Budget, Plan, Step
+    >>> from skdp.friendly import noisy_filter
+    >>> budget = Budget.gaussian(1.0, 1e-6)
+    >>> plan = Plan(budget, (Step("filter"),), (("bad row", budget.failure),))
+    >>> counts = np.repeat([4990, 10], [4990, 10])  # of friends
+    >>> core = noisy_filter(counts, 5000, n_up=5100, curator=CannedCurator(plan, "noise"), share=1,
+    ...                     label="filter", event="bad row")
+    >>> bool(core[:4990].all()), bool(core[4990:].any())
+    (True, False)
     """
     n_up, q = whole(n_up), real(q)
     if n_up < 1:
@@ -152,6 +171,10 @@ def replace_one_filter(counts, *, size, curator, share, label, event, least=Frac
     core : ndarray of bool
         Private.
 
+    See Also
+    --------
+    noisy_filter, friendly_tuples
+
     Notes
     -----
     **Privacy** (replace, add or remove one element). With least = a / b the integers
@@ -160,6 +183,20 @@ def replace_one_filter(counts, *, size, curator, share, label, event, least=Frac
     on either table: their integers are <= 0. (Judging in the union, which both runs share, spares
     the added 1 of a judgement in one of the two tables.) Each is kept with at most the planned
     probability / size; all others are certified in U, whichever run keeps them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.audit import CannedCurator
+    >>> from skdp.base import Budget, Plan, Step
+    >>> from skdp.friendly import replace_one_filter
+    >>> budget = Budget.gaussian(4.0, 1e-6)
+    >>> plan = Plan(budget, (Step("filter"),), (("bad element", budget.failure),))
+    >>> public = {"size": 5000, "share": 1, "label": "filter", "event": "bad element"}
+    >>> counts = np.repeat([4990, 10], [4990, 10])  # of friends
+    >>> core = replace_one_filter(counts, curator=CannedCurator(plan, "noise"), **public)
+    >>> bool(core[:4990].all()), bool(core[4990:].any())
+    (True, False)
     """
     least, counts = exact(least), np.asarray(counts, dtype=np.int64)
     a, b, size = least.numerator, least.denominator, whole(size)

@@ -36,6 +36,22 @@ def friendly_tuples_plan(budget, *, k, r_min, r_max):
     Returns
     -------
     plan : Plan
+
+    See Also
+    --------
+    friendly_tuples
+
+    Notes
+    -----
+    **Privacy**: computes from public numbers alone, so it costs nothing.
+
+    Examples
+    --------
+    >>> from skdp.base import Budget
+    >>> from skdp.friendly import friendly_tuples_plan
+    >>> plan = friendly_tuples_plan(Budget.gaussian(2.0, 1e-6), k=2, r_min=1e-3, r_max=2.0)
+    >>> [step.label for step in plan.steps]
+    ['tuple diameter', 'tuple filter', 'tuple count', 'tuple points']
     """
     k = whole(k)
     times = {"tuple diameter": diameter_tests(diameter_radii(r_min, r_max)), "tuple points": k}
@@ -64,12 +80,29 @@ def friendly_tuples(tuples, curator, *, r_min, r_max, gamma=1 / 7):
     points : ndarray of shape (k, d) or None
         None if too few tuples agree. The points come in an arbitrary order.
 
+    See Also
+    --------
+    friendly_tuples_plan, skdp.cluster.friendly.friendly_centers
+
     Notes
     -----
     **Privacy** (one tuple replaced, t public): find a radius, find a core of friends, put it
     in one order, average. Each step has its proof; shares sum to one. Adding or removing a *row* of
     a table replaces one tuple if each row belongs to one of t parts by a coin of its own and
     each tuple is computed from its part alone: then what the plan claims holds for rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.audit import CannedCurator
+    >>> from skdp.base import Budget
+    >>> from skdp.friendly import friendly_tuples, friendly_tuples_plan
+    >>> rng = np.random.default_rng(0)
+    >>> tuples = np.array([[[0.0], [10.0]]]) + rng.uniform(0, 0.01, size=(400, 2, 1))
+    >>> plan = friendly_tuples_plan(Budget.gaussian(8.0, 1e-5), k=2, r_min=1e-3, r_max=2.0)
+    >>> points = friendly_tuples(tuples, CannedCurator(plan, "noise"), r_min=1e-3, r_max=2.0)
+    >>> np.sort(np.abs(points.ravel())).round(1).tolist()
+    [0.0, 10.0]
     """
     radii, tuples = diameter_radii(r_min, r_max), as_tuples(tuples)
     share = {label: Fraction(percent, 100) for label, percent in PARTS.items()}

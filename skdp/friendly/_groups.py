@@ -35,6 +35,10 @@ def group_friends(rows, index, keys, bits, predicate):
     counts, sizes : ndarrays of shape (n,), int64
         Friends in the group, the row itself included, and rows of the group.
 
+    See Also
+    --------
+    noisy_filter, friendly_core, skdp.mechanisms.RowKeys
+
     Notes
     -----
     **Privacy** (add or remove a row; common rows keep their keys). The new row changes the counts
@@ -42,6 +46,16 @@ def group_friends(rows, index, keys, bits, predicate):
     number Bin(n - 1, 2^-bits). Groups are counted apart from each other, on the threads that
     ``n_jobs`` asks for. Given the key of a row, each other row is in its group with
     probability 2^-bits, independently: the group is a Poisson sample of the table.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.base import ArrayRows
+    >>> from skdp.friendly import DistancePredicate, group_friends
+    >>> rows, keys = ArrayRows(np.array([[0.0], [0.5], [9.0]])), np.zeros(3, dtype=np.uint64)
+    >>> counts, sizes = group_friends(rows, np.arange(3), keys, 1, DistancePredicate(1.0))
+    >>> counts.tolist(), sizes.tolist()
+    ([2, 2, 1], [3, 3, 3])
     """
     bits = whole(bits)
     counts, sizes = np.empty((2, len(index)), dtype=np.int64)

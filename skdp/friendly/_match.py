@@ -24,6 +24,10 @@ class MatchPredicate:
     gamma : float, default=1/7
         In [2^-20, 1/3], else ValueError.
 
+    See Also
+    --------
+    FusedMatch, friendly_tuples
+
     Notes
     -----
     The order of points within a tuple is irrelevant. The condition is strict: a tuple with
@@ -55,6 +59,9 @@ class MatchPredicate:
 
     *Rounding.* Matches of S hold with at most 1 - 2^-21, and their distances to wrong partners are
     at least 2/3 those between friends: floats find the same nearest points, see :meth:`order`.
+
+    **Privacy**: who is whose friend is private; that one row moves the counts of others by at most
+    1 is what proofs build on.
 
     Examples
     --------
@@ -157,10 +164,17 @@ class FusedMatch(MatchPredicate):
     radius : float, default=1.0
         Between 2^-400 and 2^400, else ValueError.
 
+    See Also
+    --------
+    MatchPredicate, friendly_tuples
+
     Notes
     -----
     The rule of :class:`MatchPredicate`, and D_ij <= fl(radius radius) for partners. In consistent
     order, friends of friends are at most twice the certified radius apart, point by point.
+
+    **Privacy**: who is whose friend is private; that one row moves the counts of others by at most
+    1 is what proofs build on.
 
     Examples
     --------

@@ -27,6 +27,15 @@ class RadiusGrid:
     slack : float or Fraction, default=1/10
         About the part of pairs that need not be friends.
 
+    See Also
+    --------
+    friendly_mean, find_diameter
+
+    Notes
+    -----
+    **Privacy**: candidates are public; the search is a planned, paid step, see
+    :func:`find_diameter`.
+
     Examples
     --------
     >>> from skdp.base import Budget
@@ -71,6 +80,22 @@ def friendly_mean_plan(budget, *, radius):
     Returns
     -------
     plan : Plan
+
+    See Also
+    --------
+    friendly_mean, RadiusGrid
+
+    Notes
+    -----
+    **Privacy**: computes from public numbers alone, so it costs nothing.
+
+    Examples
+    --------
+    >>> from skdp.base import Budget
+    >>> from skdp.friendly import friendly_mean_plan
+    >>> plan = friendly_mean_plan(Budget.gaussian(2.0, 1e-6), radius=10.0)
+    >>> [step.label for step in plan.steps]
+    ['core row count', 'core filter', 'core size', 'core average']
     """
     steps, events = friendly_core_plan()
     events = (*events, "core size")
@@ -101,11 +126,28 @@ def friendly_mean(X, *, curator, radius, level=Fraction(1, 2), most=MOST_UNSAMPL
     mean : NoisyVector or None
         None if too few rows are friends of most others, or no radius was found.
 
+    See Also
+    --------
+    friendly_mean_plan, RadiusGrid, skdp.PrivateMean
+
     Notes
     -----
     **Privacy**: a row count (1 %), a search for the diameter (10 %), a filter, a core size (3 %)
     and an average for all that remains, each a Gaussian step or proved next to its code; shares
     depend on earlier releases only.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.audit import CannedCurator
+    >>> from skdp.base import Budget
+    >>> from skdp.friendly import friendly_mean, friendly_mean_plan
+    >>> plan = friendly_mean_plan(Budget.gaussian(2.0, 1e-6), radius=10.0)
+    >>> X = np.random.default_rng(0).normal(loc=1e6, size=(2000, 2))
+    >>> curator = CannedCurator(plan, "noise", seed=0)
+    >>> mean = friendly_mean(X, curator=curator, radius=10.0)
+    >>> bool(np.abs(mean.value - 1e6).max() < 0.5)
+    True
     """
     n_up = row_bound(X, curator)
     if hasattr(radius, "find"):

@@ -18,6 +18,15 @@ class Predicate(Protocol):
 
     So adding a row moves the count of every other row by 0 or 1, replacing one by at most 1.
 
+    See Also
+    --------
+    DistancePredicate, MatchPredicate, skdp.friendly.published.PairwisePredicate
+
+    Notes
+    -----
+    **Privacy**: who is whose friend is private; that one row moves the counts of others by at most
+    1 is what proofs build on.
+
     Examples
     --------
     >>> from skdp.friendly import DistancePredicate

@@ -33,6 +33,14 @@ class GridVector:
     sensitivity : float
         Upper bound in grid units of the Euclidean distance for neighbours (add or remove a row).
 
+    See Also
+    --------
+    soft_core_average
+
+    Notes
+    -----
+    **Privacy**: ``value`` is private: release it through a Curator, with this sensitivity.
+
     Examples
     --------
     >>> import numpy as np
@@ -70,6 +78,10 @@ def soft_core_average(X, counts, *, n_up, h_low, radius):
         The weighted mean of q_i = floor(x_i / grid), clipped to +-2^62, rounded down. `grid` is
         2^-21 times the largest power of two that is at most the radius. Zero if no row has weight.
 
+    See Also
+    --------
+    soft_core_sensitivity, GridVector, h_index
+
     Notes
     -----
     **Privacy.** Let n_up be at least the number n of finite rows of the larger of two neighbours D
@@ -96,6 +108,16 @@ def soft_core_average(X, counts, *, n_up, h_low, radius):
     for every k. Entries of q_i - q_k are at most 2 (2^22 (1 + 2^-20) + 1) < 2^24, so differences of
     integers in float64 are exact; blocks of rows keep the sums of products of integers below
     2^53 in any order, and Python's integers add the blocks. Rows without weight are never read.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.friendly import DistancePredicate, soft_core_average
+    >>> X = np.array([[1.0], [2.0], [3.0], [99.0]])
+    >>> counts = DistancePredicate(4.0).friends(X)
+    >>> average = soft_core_average(X, counts, n_up=4, h_low=3, radius=4.0)
+    >>> (average.value * average.grid).tolist()  # without the far row
+    [2.0]
     """
     n_up, h_low = whole(n_up), whole(h_low)
     X, predicate = as_table(X), DistancePredicate(radius)
@@ -133,6 +155,21 @@ def soft_core_sensitivity(*, n_up, h_low, radius, grid, d):
         t / (h + t) rho (1 + (n_up - 1) / 2h) + sqrt(d), rounded up, with h = h_low,
         t = 1 + (n_up - 1 - h)_+ / (h - n_up / 2), rho = certified radius / grid + sqrt(d).
         About 1.5 radius / n when all are friends.
+
+    See Also
+    --------
+    soft_core_average
+
+    Notes
+    -----
+    **Privacy**: computes from public numbers alone, so it costs nothing.
+
+    Examples
+    --------
+    >>> from skdp.friendly import soft_core_sensitivity
+    >>> public = {"n_up": 1000, "radius": 1.0, "grid": 2.0**-21, "d": 2}
+    >>> soft_core_sensitivity(h_low=999, **public) < soft_core_sensitivity(h_low=700, **public)
+    True
     """
     n_up, h_low, d = whole(n_up), whole(h_low), whole(d)
     if not 1 <= n_up < 2 * h_low <= 2 * MOST_ROWS:

@@ -67,11 +67,27 @@ def find_tuple_diameter(counts, radii, curator, *, share, label, slack=Fraction(
     -------
     radius : float
 
+    See Also
+    --------
+    friendly_tuples, find_diameter
+
     Notes
     -----
     **Privacy** (t public, one tuple replaced). What is released is the number of ordered pairs of
     friends less a public one. A tuple is in 2 (t - 1) + 1 of them, the pair with itself included:
     sensitivity 2t - 1. See :func:`bisect_radii`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.audit import CannedCurator
+    >>> from skdp.base import Budget, Plan, Step
+    >>> from skdp.friendly import find_tuple_diameter
+    >>> plan = Plan(Budget.gaussian(2.0, 1e-6), (Step("radius", times=2),))
+    >>> curator = CannedCurator(plan, "noise")
+    >>> counts = np.tile([1, 20, 400, 400], (400, 1))  # of friends at each radius
+    >>> find_tuple_diameter(counts, [0.1, 1.0, 10.0, 100.0], curator, share=1, label="radius")
+    10.0
     """
     totals, t = np.asarray(counts, dtype=np.int64).sum(axis=0), len(counts)
     enough = math.ceil((1 - exact(slack)) * t * t)
@@ -102,6 +118,10 @@ def reorder(tuples, core, predicate, permutation):
     ordered : ndarray of shape (core.sum(), k, d)
         Private.
 
+    See Also
+    --------
+    friendly_tuples, MatchPredicate
+
     Notes
     -----
     **Privacy.** Let S hold the core tuples of both neighbours, certified as `predicate.least` asks.
@@ -112,6 +132,15 @@ def reorder(tuples, core, predicate, permutation):
     the mixture over p, and hockey-stick divergence is jointly convex: what holds for paired runs,
     holds for the mixtures. (So p must be secret, and serve one release or one fixed composition of
     releases, as here. It is not among the coins that the accounting hands to the adversary.)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.friendly import MatchPredicate, reorder
+    >>> tuples = np.array([[[0.0], [10.0]], [[10.1], [0.1]]])
+    >>> ordered = reorder(tuples, np.array([True, True]), MatchPredicate(), np.array([0, 1]))
+    >>> ordered[:, :, 0].tolist()
+    [[0.0, 10.0], [0.1, 10.1]]
     """
     chosen = as_tuples(tuples)[np.asarray(core, dtype=bool)]
     if len(chosen) == 0:
@@ -140,6 +169,10 @@ def friendly_tuple_average(ordered, radii, curator, *, count_share, share, label
     -------
     points : ndarray of shape (k, d) or None
 
+    See Also
+    --------
+    friendly_tuples, reorder
+
     Notes
     -----
     **Privacy** (one tuple replaced, given the core without it). Sizes m, m' differ by at most 1.
@@ -150,6 +183,21 @@ def friendly_tuple_average(ordered, radii, curator, *, count_share, share, label
     Points become integers q = floor(x / grid) as in :func:`soft_core_average`: at most 2 r / grid +
     sqrt(d) apart; rounding the average down adds less than sqrt(d). Each point has its own grid
     and a k-th of the share: noise in proportion to each radius, k costs that sum to the share.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.audit import CannedCurator
+    >>> from skdp.base import Budget, Plan, Step
+    >>> from skdp.friendly import friendly_tuple_average
+    >>> budget = Budget.gaussian(2.0, 1e-6)
+    >>> steps = (Step("count"), Step("points", times=2))
+    >>> curator = CannedCurator(Plan(budget, steps, (("count", budget.failure),)), "noise")
+    >>> public = {"count_share": 0.125, "share": 0.875, "labels": ("count", "points")}
+    >>> ordered = np.tile([[[0.0], [10.0]]], (400, 1, 1))
+    >>> points = friendly_tuple_average(ordered, [0.1, 0.1], curator, event="count", **public)
+    >>> np.abs(points).round(1).ravel().tolist()
+    [0.0, 10.0]
     """
     m, k, d = ordered.shape
     margin = -float(ndtri_exp(curator.fails(event)))

@@ -37,6 +37,14 @@ class BudgetDisplay(Display):
     ax_ : matplotlib Axes or None, default=None
         Set by :meth:`plot`.
 
+    See Also
+    --------
+    skdp.PrivacyReport, LedgerDisplay
+
+    Notes
+    -----
+    **Privacy**: it shows plans and bills, which hold no value of a table, so looking costs nothing.
+
     Examples
     --------
     >>> from skdp import PrivateMean

@@ -31,6 +31,14 @@ class ElbowDisplay(Display):
     ax_ : matplotlib Axes or None, default=None
         Set by :meth:`plot`.
 
+    See Also
+    --------
+    skdp.FriendlyCoreKMeans
+
+    Notes
+    -----
+    **Privacy**: it shows released values only, so looking costs nothing.
+
     Examples
     --------
     >>> import numpy as np

@@ -35,6 +35,14 @@ class IntervalDisplay(Display):
     ax_ : matplotlib Axes or None, default=None
         Set by :meth:`plot`.
 
+    See Also
+    --------
+    skdp.PrivateMean, skdp.denoising.coordinate_interval
+
+    Notes
+    -----
+    **Privacy**: it shows released values only, so looking costs nothing.
+
     Examples
     --------
     >>> import numpy as np

@@ -36,6 +36,10 @@ class UtilityDisplay:
     ax_ : matplotlib Axes or None, default=None
         Set by :meth:`plot`.
 
+    See Also
+    --------
+    skdp.planning.ExpectedError
+
     Notes
     -----
     **Privacy**: none. The metric is computed without noise, and nothing is charged. Rows that need

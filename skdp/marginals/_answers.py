@@ -36,6 +36,14 @@ class CountEstimate:
     interval : (float, float)
         Interval around that count. What post-processing has moved may be outside of it.
 
+    See Also
+    --------
+    skdp.MarginalReleaser, skdp.denoising.coordinate_interval
+
+    Notes
+    -----
+    **Privacy**: computed from released marginals alone: any number of queries costs nothing.
+
     Examples
     --------
     >>> from skdp import MarginalReleaser

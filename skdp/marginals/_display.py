@@ -36,6 +36,14 @@ class MarginalDisplay:
     im_ : matplotlib QuadMesh or None, default=None
         Set by :meth:`plot` for two columns.
 
+    See Also
+    --------
+    skdp.MarginalReleaser
+
+    Notes
+    -----
+    **Privacy**: it shows released values only, so looking costs nothing.
+
     Examples
     --------
     >>> import numpy as np

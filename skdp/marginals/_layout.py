@@ -40,6 +40,14 @@ class Layout:
         Entry j has shape (m_j, j): the sets of j attributes, each increasing, in lexicographic
         order. With every set all of its subsets are there.
 
+    See Also
+    --------
+    Measurement, skdp.MarginalReleaser
+
+    Notes
+    -----
+    **Privacy**: computes from public numbers alone, so it costs nothing.
+
     Examples
     --------
     >>> import numpy as np
@@ -122,6 +130,14 @@ class Measurement:
     weights : ndarray of shape (n_sets,)
         The loss of an estimate is the sum over sets of weight times squared error of its residual:
         the weighted squared error of all cells of the workload.
+
+    See Also
+    --------
+    Layout, skdp.marginals.published.published_projection
+
+    Notes
+    -----
+    **Privacy**: released: everything computed from it costs nothing.
 
     Examples
     --------

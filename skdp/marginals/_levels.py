@@ -35,6 +35,15 @@ class Bins:
     missing : bool, default=False
         Whether NaN is a level of its own. Without it a row with NaN is invalid.
 
+    See Also
+    --------
+    skdp.MarginalReleaser, skdp.PrivateHistogram
+
+    Notes
+    -----
+    **Privacy**: edges are parameters, so they must be public;
+    an entry falls into its bin by itself.
+
     Examples
     --------
     >>> from skdp.marginals import Bins

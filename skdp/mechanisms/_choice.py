@@ -19,12 +19,23 @@ def exponential_choice(scores, rate, entropy):
     entropy : SystemEntropy or SeededEntropy
         Source of random words, see `make_entropy`.
 
+    See Also
+    --------
+    make_entropy, skdp.sensitivity.personal_select
+
     Notes
     -----
     **Privacy.** If adding or removing one row moves every score by at most D, the choice costs
     epsilon = 2 D rate, and D rate when all scores move in one direction (McSherry and Talwar 2007).
     A uniform index is kept with probability exp(-rate (max - score)), drawn exactly, else drawn
     anew, so the kept one has the stated law; at most ``n_candidates`` trials are expected.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from skdp.mechanisms import exponential_choice, make_entropy
+    >>> exponential_choice([0, 100, 0], Fraction(1, 2), make_entropy(0))
+    1
     """
     scores = np.asarray(scores)
     if scores.ndim != 1 or scores.size == 0:

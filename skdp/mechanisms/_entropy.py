@@ -58,6 +58,26 @@ def make_entropy(random_state=None):
     random_state : None, int, numpy.random.RandomState or numpy.random.Generator, default=None
         None is the operating system, the only choice that protects anything. Everything else
         gives the same law from a seeded stream; an instance is advanced by the draw of the seed.
+
+    Returns
+    -------
+    entropy : SystemEntropy or SeededEntropy
+
+    See Also
+    --------
+    RowKeys, rounded_gaussian
+
+    Notes
+    -----
+    **Privacy**: noise from a seed hides nothing from those who know or guess the seed; a fit with
+    one warns, and its report says so.
+
+    Examples
+    --------
+    >>> from skdp.mechanisms import make_entropy, rounded_laplace
+    >>> one, two = (rounded_laplace(10.0, 3, make_entropy(0)) for _ in range(2))
+    >>> bool((one == two).all())
+    True
     """
     if random_state is None:
         return SystemEntropy()
@@ -90,6 +110,20 @@ class RowKeys(_Unpicklable):
 
     A key depends on a secret seed, its use and the row number alone, so it is alike for every
     chunking: SHAKE-128 in counter mode, seeded by four words of ``entropy``.
+
+    Parameters
+    ----------
+    entropy : SystemEntropy or SeededEntropy
+        Source of the secret seed, see :func:`make_entropy`.
+
+    See Also
+    --------
+    make_entropy, skdp.audit.FixedKeys
+
+    Notes
+    -----
+    **Privacy**: keys are independent of the rows; the proofs that use them need them to stay
+    secret.
 
     Examples
     --------

@@ -43,12 +43,23 @@ def rounded_gaussian(sigma, size, entropy):
     entropy : SystemEntropy or SeededEntropy
         Source of random words, see `make_entropy`.
 
+    See Also
+    --------
+    rounded_laplace, make_entropy, skdp.base.Curator
+
     Notes
     -----
     **Privacy.** Added to an integer vector of l2 sensitivity D (add or remove one row), this is a
     post-processing of the Gaussian mechanism with mu = D / sigma: v + round(sigma Z) =
     round(v + sigma Z). About sigma 2^-39 of the draws need exact arithmetic (20-60 us each, and
     all of them, with log2 sigma - 38 comparisons, beyond 2^39).
+
+    Examples
+    --------
+    >>> from skdp.mechanisms import make_entropy, rounded_gaussian
+    >>> noise = rounded_gaussian(100.0, 1000, make_entropy(0))
+    >>> noise.dtype.name, bool(80 < noise.std() < 120)
+    ('int64', True)
     """
     return _rounded(sigma, "sigma", size, entropy, _gaussian_quantile, gaussian_tail)
 
@@ -59,6 +70,23 @@ def rounded_laplace(scale, size, entropy):
     Parameters, errors and proof are those of `rounded_gaussian`; ``scale`` is the mean absolute
     value. **Privacy.** Added to an integer vector of l1 sensitivity D (add or remove one row), this
     is a post-processing of the Laplace mechanism with epsilon = D / scale.
+
+    Parameters
+    ----------
+    scale : float or array-like broadcastable to ``size``
+    size : int or tuple of int
+    entropy : SystemEntropy or SeededEntropy
+
+    See Also
+    --------
+    rounded_gaussian, make_entropy, skdp.base.Curator
+
+    Examples
+    --------
+    >>> from skdp.mechanisms import make_entropy, rounded_laplace
+    >>> noise = rounded_laplace(100.0, 1000, make_entropy(0))
+    >>> noise.dtype.name, bool(80 < abs(noise).mean() < 120)
+    ('int64', True)
     """
     return _rounded(scale, "scale", size, entropy, _exponential_quantile, exponential_tail)
 

@@ -10,7 +10,31 @@ TINY = 2.0**-900  # sums of squares above it lost nothing to underflow
 
 
 def finite_rows(X):
-    """Return for every row of ``X`` whether it holds neither NaN nor infinity, shape (n,)."""
+    """Return for every row of ``X`` whether it holds neither NaN nor infinity, shape (n,).
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+
+    Returns
+    -------
+    finite : ndarray of bool of shape (n,)
+
+    See Also
+    --------
+    count_rows, row_norms
+
+    Notes
+    -----
+    **Privacy**: a function of each row by itself; the answer is private.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.base import finite_rows
+    >>> finite_rows(np.array([[1.0, 2.0], [np.nan, 0.0]])).tolist()
+    [True, False]
+    """
     finite = np.isfinite(X)
     return np.ones(len(X), dtype=bool) if finite.all() else finite.all(axis=1)
 
@@ -32,10 +56,21 @@ def row_norms(X, *, center=None, scale=None):
         Relative error below 1e-13 (of the rounded difference, over all normal floats); infinity
         where the norm exceeds the largest float, NaN for a row that holds NaN or infinity.
 
+    See Also
+    --------
+    ball_rows, finite_rows
+
     Notes
     -----
     **Privacy.** Every norm is a function of its row alone: squares are added in an order fixed
     by d, and rows whose squares leave the range of floats are rescaled by a power of two.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.base import row_norms
+    >>> row_norms(np.array([[3.0, 4.0], [0.0, np.inf]])).tolist()
+    [5.0, nan]
     """
     X = as_table(X)
     center = vector(0.0 if center is None else center, X.shape[1], "center")

@@ -41,6 +41,10 @@ def ball_rows(X, *, center, radius, bits, scale=None):
     TypeError, ValueError
         From public facts only: shape, dtype and parameters.
 
+    See Also
+    --------
+    ball_sum, box_rows, row_norms
+
     Notes
     -----
     **Privacy.** Every step is elementwise or a sum of the squares of one row that is either
@@ -54,6 +58,13 @@ def ball_rows(X, *, center, radius, bits, scale=None):
 
     Error: projection to the ball is a contraction, so that rounding before and after it
     adds less than sqrt(d) each.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.base import ball_rows
+    >>> ball_rows(np.array([[0.5, 0.0], [3.0, 4.0]]), center=0.0, radius=1.0, bits=10).tolist()
+    [[512.0, 0.0], [614.0, 819.0]]
     """
     X = as_table(X)
     shape = rows_per_block(X), X.shape[1]
@@ -80,10 +91,21 @@ def box_rows(X, *, low, high, bits):
         Integers stored as float64; 0 is the middle of the box, +-2^bits its edges, rounded
         towards zero. A row that holds NaN or infinity is the zero vector.
 
+    See Also
+    --------
+    ball_rows, skdp.columns.bounded_sums
+
     Notes
     -----
     **Privacy.** Elementwise, hence a function of the row. The symmetric grid makes adding or
     removing a row move column sums by at most half of the width of the box.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.base import box_rows
+    >>> box_rows(np.array([[0.0], [7.5], [99.0]]), low=0.0, high=10.0, bits=3).tolist()
+    [[-8.0], [4.0], [8.0]]
     """
     X = as_table(X)
     low, high = (vector(v, X.shape[1], n) for v, n in ((low, "low"), (high, "high")))

@@ -30,12 +30,24 @@ def ball_sum(X, *, center, radius, bits, scale=None, drop=None, block_rows=None,
     kept : int
         Number of rows that were finite and not dropped.
 
+    See Also
+    --------
+    ball_rows, clipped_sum, gram_sum
+
     Notes
     -----
     **Privacy.** Every row is mapped, and kept or dropped, by itself; integers are added without
     rounding (at most 2^53 in float64 inside a block, at most 2^62 in int64). Adding or removing a
     row moves the total by its vector, of Euclidean norm at most 2^bits exactly, and `kept` by
     at most 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.base import ball_sum
+    >>> total, kept = ball_sum(np.full((10, 2), 0.5), center=0.0, radius=1.0, bits=10)
+    >>> total.tolist(), int(kept)
+    ([5120, 5120], 10)
     """
     X = as_table(X)
     step = _step(X, check_bits(bits), n_max, block_rows or rows_per_block(X))
@@ -72,11 +84,22 @@ def gram_sum(X, *, center, radius, bits, scale=None, n_max=N_MAX):
     gram : ndarray of shape (d, d), int64
         Symmetric, sum of q q^T.
 
+    See Also
+    --------
+    ball_sum, ball_rows
+
     Notes
     -----
     **Privacy.** Adding or removing a row moves the Gram matrix by q q^T, of Frobenius norm
     |q|^2 <= 4^bits. A block of 2^53 / 4^bits rows keeps every partial sum below 2^53, so BLAS adds
     without rounding in whatever order it likes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.base import gram_sum
+    >>> gram_sum(np.array([[1.0, 0.0], [0.0, 0.5]]), center=0.0, radius=1.0, bits=3).tolist()
+    [[64, 0], [0, 16]]
     """
     X = as_table(X)
     d = X.shape[1]

@@ -52,6 +52,10 @@ class RowScorer:
     uses_target : bool, default=False
         Whether ``fit`` needs y.
 
+    See Also
+    --------
+    skdp.PrivateSearchCV, AccuracyScorer
+
     Notes
     -----
     **Privacy**: the function gets one row at a time, so its value cannot depend on other rows, and
@@ -109,6 +113,23 @@ class AccuracyScorer(RowScorer):
     A :class:`RowScorer` whose ``function`` compares prediction and target, with ``low`` 0,
     ``high`` 1 and ``uses_target`` True.
 
+    Parameters
+    ----------
+    function : callable
+        Compares prediction and target: 1 where they are equal, else 0.
+    low, high : float, default=0.0, 1.0
+        Public bounds of what a row is worth.
+    uses_target : bool, default=True
+        It needs the true classes.
+
+    See Also
+    --------
+    skdp.PrivateSearchCV, LogLossScorer
+
+    Notes
+    -----
+    **Privacy**: as for :class:`RowScorer`.
+
     Examples
     --------
     >>> from skdp.model_selection import AccuracyScorer
@@ -137,6 +158,14 @@ class DistanceScorer:
         Public distance from which on a row counts as not represented. By default it is found
         privately, once, before the runs: nine rows in ten are nearer to a centre of a reference
         model, the first candidate.
+
+    See Also
+    --------
+    skdp.PrivateSearchCV, LogDensityScorer
+
+    Notes
+    -----
+    **Privacy**: as for :class:`RowScorer`.
 
     Examples
     --------
@@ -190,6 +219,14 @@ class LogDensityScorer:
     ----------
     span : float, default=5.0
         The log-density of a row counts from ``-span`` to ``span`` beyond that of the reference.
+
+    See Also
+    --------
+    skdp.PrivateSearchCV, DistanceScorer
+
+    Notes
+    -----
+    **Privacy**: as for :class:`RowScorer`.
 
     Examples
     --------

@@ -71,6 +71,15 @@ class SearchReport:
     protects : tuple of str, default=("row",)
         What the fits protect, "row" or "group"; both if some steps protect rows and others groups.
 
+    See Also
+    --------
+    skdp.search_report, skdp.PrivateSearchCV
+
+    Notes
+    -----
+    **Privacy**: computed from parameters and numbers of fits, so it costs nothing. It protects
+    nothing either: what ``unprotected`` names is as private as the rows.
+
     Examples
     --------
     >>> import numpy as np
@@ -169,6 +178,10 @@ def search_report(search):
     ValueError
         If it holds no private estimator, or holds one in an estimator that fits it any number of
         times.
+
+    See Also
+    --------
+    PrivateSearchCV, skdp.model_selection.SearchReport
 
     Notes
     -----

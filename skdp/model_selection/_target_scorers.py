@@ -31,6 +31,14 @@ class LogLossScorer(RowScorer):
     low : float, default=-4.0
         Public clip: a row is never worth less. exp(-4) is about 2 %.
 
+    See Also
+    --------
+    skdp.PrivateSearchCV, AccuracyScorer
+
+    Notes
+    -----
+    **Privacy**: as for :class:`RowScorer`.
+
     Examples
     --------
     >>> from skdp.model_selection import LogLossScorer
@@ -56,6 +64,14 @@ class SquaredErrorScorer:
         estimator's ``target_range``; if it has none, the scale is found privately, once, before the
         runs: nine rows in ten are predicted better than that by a reference model, the first
         candidate.
+
+    See Also
+    --------
+    skdp.PrivateSearchCV, RowScorer
+
+    Notes
+    -----
+    **Privacy**: as for :class:`RowScorer`.
 
     Examples
     --------

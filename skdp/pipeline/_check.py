@@ -21,6 +21,14 @@ class PipelineCheck(list):
     cost : str
         What a fit costs in all.
 
+    See Also
+    --------
+    skdp.check_pipeline
+
+    Notes
+    -----
+    **Privacy**: computes from public numbers alone, so it costs nothing.
+
     Examples
     --------
     >>> from sklearn.pipeline import make_pipeline
@@ -56,6 +64,14 @@ def check_pipeline(pipeline):
     check : PipelineCheck
         Every problem with its way out, and the cost of a fit: scikit-learn's pipeline knows of no
         budget, so the costs of its steps add up.
+
+    See Also
+    --------
+    make_private_pipeline, skdp.pipeline.PipelineCheck
+
+    Notes
+    -----
+    **Privacy**: reads the steps and their parameters and no rows, so it costs nothing.
 
     Examples
     --------

@@ -19,6 +19,14 @@ def make_private_pipeline(*steps, **parameters):
     -------
     pipeline : PrivatePipeline
 
+    See Also
+    --------
+    PrivatePipeline, check_pipeline
+
+    Notes
+    -----
+    **Privacy**: that of :class:`PrivatePipeline`: one (epsilon, delta) for all steps together.
+
     Examples
     --------
     >>> from skdp import FriendlyCoreFilter, JamesSteinDenoiser, PrivateMean, make_private_pipeline

@@ -36,6 +36,14 @@ class PipelinePlan(Plan):
     lines : tuple of Split
         All steps in order; those that spend have a share.
 
+    See Also
+    --------
+    skdp.PrivatePipeline, skdp.accounting.Plan
+
+    Notes
+    -----
+    **Privacy**: computes from public numbers alone, so it costs nothing.
+
     Examples
     --------
     >>> from skdp import PrivateMean, PrivateStandardScaler, make_private_pipeline

@@ -44,6 +44,15 @@ class ExpectedError:
     useless : float, default=0.0
         Part of the simulated fits that warn that what they release is worth little.
 
+    See Also
+    --------
+    skdp.inspection.UtilityDisplay, skdp.accounting.Plan
+
+    Notes
+    -----
+    **Privacy**: computed from parameters and from rows that are made up or public, so it costs
+    nothing; rows that need protection must not be used for it.
+
     Examples
     --------
     >>> from skdp import PrivateMean

@@ -28,11 +28,26 @@ def private_median(Z, curator, *, share, label):
     -------
     median : ndarray of shape (d,)
 
+    See Also
+    --------
+    skdp.PrivateMedian, skdp.columns.find_quantiles
+
     Notes
     -----
     **Privacy** (add or remove one row): given the thresholds t, which are released, the vector
     ``2 #{i: Z_ij <= t_j} - n`` moves by exactly 1 in every column, so its l2 sensitivity is
     sqrt(d). Its sign tells on which side of t_j the median lies; n itself is not needed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.audit import CannedCurator
+    >>> from skdp.base import Budget, Plan, Step
+    >>> from skdp.scales import private_median
+    >>> plan = Plan(Budget.gaussian(1.0, 1e-6), (Step("median", times=46),))
+    >>> Z = np.array([[1.0], [2.0], [3.0]])
+    >>> private_median(Z, CannedCurator(plan), share=1, label="median").round(6).tolist()
+    [2.0]
     """
     d = Z.shape[1]
     order = _ordered(Z)

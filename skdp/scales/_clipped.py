@@ -15,7 +15,31 @@ NOISE_BITS = 40
 
 
 def count_rows(rows):
-    """Return the exact number of rows without NaN or infinity. Not for release."""
+    """Return the exact number of rows without NaN or infinity. Not for release.
+
+    Parameters
+    ----------
+    rows : ArrayRows
+
+    Returns
+    -------
+    n : int
+
+    See Also
+    --------
+    finite_rows, skdp.PrivateCount
+
+    Notes
+    -----
+    **Privacy**: exact and private. One row moves it by at most 1: release it through a Curator.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.base import ArrayRows, count_rows
+    >>> count_rows(ArrayRows(np.array([[1.0], [np.nan], [2.0]])))
+    2
+    """
 
     def finite(start, block):
         return int(np.count_nonzero(finite_rows(block)))
@@ -50,11 +74,26 @@ def clipped_sum(rows, curator, *, center, radius, share, label, scale=None, drop
     kept : int
         Exact number of rows that were not dropped. Not for release.
 
+    See Also
+    --------
+    ball_sum, ball_rows
+
     Notes
     -----
     **Privacy** (add or remove one row): every row becomes an integer vector of length at most
     2^bits, checked in integers, as a function of that row and of released values; the l2
     sensitivity of the integer sum is 2^bits exactly.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.audit import CannedCurator
+    >>> from skdp.base import ArrayRows, Budget, Plan, Step, clipped_sum
+    >>> curator = CannedCurator(Plan(Budget.gaussian(1.0, 1e-6), (Step("sum"),)))
+    >>> public = {"center": np.zeros(2), "radius": 5.0, "share": 1, "label": "sum"}
+    >>> total, sd, kept = clipped_sum(ArrayRows(np.ones((10, 2))), curator, **public)
+    >>> total.round(2).tolist(), sd > 0, kept
+    ([10.0, 10.0], True, 10)
     """
     strength = curator.budget.mu * math.sqrt(share) / rows.unit
     bits = grid_bits(strength, noise_bits=NOISE_BITS, most=BITS)

@@ -28,6 +28,10 @@ class LogBins:
     low, high : int, default=all of float64
         The range is ``[2^low, 2^high)``.
 
+    See Also
+    --------
+    read_scale
+
     Notes
     -----
     **Privacy**: a value falls into one bin, and NaN into none. So a histogram with one value per
@@ -115,6 +119,14 @@ class Reading(NamedTuple):
     bulk : float
         The same, but 0.0 where most are zeros.
 
+    See Also
+    --------
+    read_scale
+
+    Notes
+    -----
+    **Privacy**: computes from released and public values alone, so it costs nothing.
+
     Examples
     --------
     >>> import numpy as np
@@ -169,6 +181,23 @@ def read_scale(counts, scale, n_rows, bins, *, tail=0.1, law="gaussian"):
     reading : Reading
         Nothing is seen where there are no values, and no scale where all of them are zeros, with a
         probability of at least 1 - 2e-4, whatever the law.
+
+    See Also
+    --------
+    LogBins, Reading, top_scale
+
+    Notes
+    -----
+    **Privacy**: computes from released and public values alone, so it costs nothing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.scales import LogBins, read_scale
+    >>> bins = LogBins(1, low=-8, high=8)
+    >>> counts = bins.counts(np.random.default_rng(0).uniform(0, 20, size=1000))
+    >>> read_scale(counts, 1.0, 1000, bins).scale
+    32.0
     """
     counts = np.asarray(counts, dtype=np.float64)
     widths = [2**i for i in range(3 if bins.per_octave < 4 else bins.per_octave.bit_length() + 1)]
@@ -192,7 +221,35 @@ def read_scale(counts, scale, n_rows, bins, *, tail=0.1, law="gaussian"):
 
 
 def top_scale(counts, scale, n_rows, bins, **options):
-    """Return the scale of the bulk, as :func:`read_scale` tells it, or None for nothing."""
+    """Return the scale of the bulk, as :func:`read_scale` tells it, or None for nothing.
+
+    Parameters
+    ----------
+    counts, scale, n_rows, bins
+        As for :func:`read_scale`.
+    **options
+        Its ``tail`` and ``law``.
+
+    Returns
+    -------
+    scale : float or None
+
+    See Also
+    --------
+    read_scale
+
+    Notes
+    -----
+    **Privacy**: computes from released and public values alone, so it costs nothing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.scales import LogBins, top_scale
+    >>> bins = LogBins(1, low=-8, high=8)
+    >>> top_scale(bins.counts(np.full(1000, 3.0)), 1.0, 1000, bins)
+    4.0
+    """
     told = read_scale(counts, scale, n_rows, bins, **options)
     return None if told.nothing else told.bulk
 

@@ -32,6 +32,10 @@ def ring_differences(Z, keys):
     -------
     differences : ndarray of shape (n, d), or (0, d) if n < 2
 
+    See Also
+    --------
+    LogBins, skdp.mechanisms.RowKeys
+
     Notes
     -----
     **Privacy** (add or remove one row): let h count the differences by the bin of any function of
@@ -41,6 +45,14 @@ def ring_differences(Z, keys):
     From one row to two, two differences come, which is at most 4; functions that leave a
     difference out only drop unit vectors from the sum. So the l2 sensitivity of one histogram is
     sqrt(5), of d of them side by side sqrt(5 d).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.scales import ring_differences
+    >>> Z, keys = np.array([[1.0], [4.0], [9.0]]), np.array([5, 7, 6], dtype=np.uint64)
+    >>> ring_differences(Z, keys).tolist()
+    [[-3.0], [8.0], [-5.0]]
     """
     blocks = list(ring_blocks(Z, keys))
     return np.concatenate(blocks) if blocks else np.empty((0, Z.shape[1]))

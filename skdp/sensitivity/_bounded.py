@@ -61,6 +61,14 @@ class BoundedValue:
         Public: the statistic is ``origin + unit * value``.
     statistic : str
 
+    See Also
+    --------
+    bounded_statistic, release_bounded
+
+    Notes
+    -----
+    **Privacy**: private until :func:`release_bounded` adds noise for its sensitivity.
+
     Examples
     --------
     >>> from skdp.sensitivity import bounded_statistic
@@ -88,6 +96,14 @@ class BoundedRelease(NamedTuple):
     scales : ndarray of shape (k,)
         Standard deviations (Gaussian) or scales (Laplace) of the noise.
     law : {"gaussian", "laplace"}
+
+    See Also
+    --------
+    release_bounded
+
+    Notes
+    -----
+    **Privacy**: computes from released and public values alone, so it costs nothing.
 
     Examples
     --------
@@ -128,6 +144,10 @@ def bounded_statistic(x, statistic, *, sensitivity, center=0.0):
     bounded : BoundedValue
         Equal to the statistic, up to the grid, on tables whose rows are not worth more than
         ``sensitivity`` each.
+
+    See Also
+    --------
+    release_bounded, BoundedValue, skdp.SensitivityPreprocessor
 
     Notes
     -----
@@ -223,10 +243,24 @@ def release_bounded(values, curator, *, share, label):
     -------
     release : BoundedRelease
 
+    See Also
+    --------
+    bounded_statistic, BoundedRelease
+
     Notes
     -----
     **Privacy** (add or remove one row): in units in which every sensitivity is the same integer D,
     k statistics move by at most k D in l1 and sqrt(k) D in l2.
+
+    Examples
+    --------
+    >>> from skdp.audit import CannedCurator
+    >>> from skdp.base import Budget, Plan, Step
+    >>> from skdp.sensitivity import bounded_statistic, release_bounded
+    >>> curator = CannedCurator(Plan(Budget.pure(1.0), (Step("median", "laplace"),)))
+    >>> value = bounded_statistic([1.0, 2.0, 3.0, 1e9], "median", sensitivity=0.5)
+    >>> release_bounded([value], curator, share=1, label="median").scales.round(2).tolist()
+    [0.5]
     """
     D = max(value.sensitivity for value in values)
     finer = np.array([D // value.sensitivity for value in values])

@@ -42,6 +42,15 @@ class PersonalBudgets:
     ValueError
         If an epsilon is below a thousandth of the largest: its rows would count for nothing.
 
+    See Also
+    --------
+    personal_laplace, PersonalReport
+
+    Notes
+    -----
+    **Privacy**: promises are public; a row of group k is hidden as epsilons[k] says by the releases
+    that keep them, and :class:`PersonalReport` adds these up.
+
     Examples
     --------
     >>> from skdp.sensitivity import PersonalBudgets
@@ -93,6 +102,14 @@ class PersonalRelease:
         Adding or removing one row of group k changes the probability of no outcome by more than a
         factor e^guarantees[k].
 
+    See Also
+    --------
+    personal_laplace, PersonalReport
+
+    Notes
+    -----
+    **Privacy**: released: everything computed from it costs nothing more.
+
     Examples
     --------
     >>> from skdp.audit import CannedCurator
@@ -122,6 +139,10 @@ class PersonalReport:
         All that were made of these rows.
     seeded : bool, default=False
         Whether the noise came from a seed; then there is no guarantee.
+
+    See Also
+    --------
+    PersonalBudgets, PersonalRelease
 
     Notes
     -----
@@ -192,6 +213,10 @@ def personal_laplace(values, budgets, curator, *, step, share, label):
     -------
     release : PersonalRelease
 
+    See Also
+    --------
+    PersonalBudgets, personal_statistic
+
     Notes
     -----
     **Privacy** (add or remove one row of group k). The Curator draws noise of scale at least
@@ -200,6 +225,17 @@ def personal_laplace(values, budgets, curator, *, step, share, label):
     exp(step parts[k] / b), so the release costs it share * epsilon * parts[k] / max(parts), for the
     budget ``budgets.budget()`` at most share * epsilons[k] (Cummings and Durfee 2020,
     Theorem 7.3). Releases whose every share is personal add up to the promise at most.
+
+    Examples
+    --------
+    >>> from skdp.audit import CannedCurator
+    >>> from skdp.base import Plan, Step
+    >>> from skdp.sensitivity import PersonalBudgets, personal_laplace
+    >>> budgets = PersonalBudgets((0.5, 1.0))
+    >>> curator = CannedCurator(Plan(budgets.budget(), (Step("sum", "laplace"),)))
+    >>> release = personal_laplace([7], budgets, curator, step=3, share=1, label="sum")
+    >>> [float(epsilon) for epsilon in release.guarantees], round(release.scale, 3)
+    ([0.5, 1.0], 6.0)
     """
     _check_pure(curator)
     sensitivity = int(step) * max(budgets.parts)
@@ -224,12 +260,27 @@ def personal_select(scores, budgets, curator, *, step, share, label):
     -------
     release : PersonalRelease
 
+    See Also
+    --------
+    personal_laplace, personal_median, skdp.mechanisms.exponential_choice
+
     Notes
     -----
     **Privacy** (add or remove one row of group k). Index r has a probability in proportion to
     exp(rate * score), rate = share epsilon / (2 step max(parts)). A row of group k changes weights
     and their sum by factors of at most exp(rate step parts[k]) each: share * epsilon * parts[k] /
     max(parts) together (Cummings and Durfee 2020, Theorem 7.5).
+
+    Examples
+    --------
+    >>> from skdp.audit import CannedCurator
+    >>> from skdp.base import Plan, Step
+    >>> from skdp.sensitivity import PersonalBudgets, personal_select
+    >>> budgets = PersonalBudgets((0.5, 1.0))
+    >>> curator = CannedCurator(Plan(budgets.budget(), (Step("choice", "select"),)), "noise")
+    >>> release = personal_select([0, 500, 0], budgets, curator, step=1, share=1, label="choice")
+    >>> int(release.value)
+    1
     """
     _check_pure(curator)
     sensitivity = int(step) * max(budgets.parts)

@@ -24,6 +24,14 @@ class PersonalStatistic:
     release : PersonalRelease
         With the guarantee of every group.
 
+    See Also
+    --------
+    personal_statistic
+
+    Notes
+    -----
+    **Privacy**: released: everything computed from it costs nothing more.
+
     Examples
     --------
     >>> from skdp.audit import CannedCurator
@@ -72,6 +80,10 @@ def personal_statistic(
     -------
     statistic : PersonalStatistic
 
+    See Also
+    --------
+    PersonalStatistic, personal_laplace, PersonalReport
+
     Notes
     -----
     The groups' statistics g_k are averaged with weights w_k = sizes[k] epsilon_k / W, where
@@ -84,6 +96,19 @@ def personal_statistic(
     nothing else of it: sum parts[k] G_k moves by at most 2^10 parts[k].
     :func:`personal_laplace` does the rest. One unit of the sum is worth
     radius / sum(sizes[k] parts[k]) / 2^10.
+
+    Examples
+    --------
+    >>> from skdp.audit import CannedCurator
+    >>> from skdp.base import Plan, Step
+    >>> from skdp.sensitivity import PersonalBudgets, personal_statistic
+    >>> budgets = PersonalBudgets((0.5, 1.0))
+    >>> curator = CannedCurator(Plan(budgets.budget(), (Step("mean", "laplace"),)))
+    >>> public = {"sizes": (3, 3), "radius": 10.0, "label": "mean"}
+    >>> groups = [[1.0, 2.0, 3.0], [2.0, 2.5, 3.0]]
+    >>> found = personal_statistic(groups, "mean", budgets, curator, **public)
+    >>> found.weights.round(3).tolist()
+    [0.333, 0.667]
     """
     parts, sizes = budgets.parts, [int(size) for size in sizes]
     radius, center = float(radius), float(center)
@@ -126,10 +151,26 @@ def personal_median(groups, candidates, budgets, curator, *, share=1, label):
     release : PersonalRelease
         The choice, with the guarantee of every group.
 
+    See Also
+    --------
+    personal_select, personal_statistic, skdp.PrivateMedian
+
     Notes
     -----
     **Privacy** (add or remove one row of group k): the score of a candidate r is
     -|sum_k parts[k] (#{x > r} - #{x < r})|, which one row moves by at most parts[k].
+
+    Examples
+    --------
+    >>> from skdp.audit import CannedCurator
+    >>> from skdp.base import Plan, Step
+    >>> from skdp.sensitivity import PersonalBudgets, personal_median
+    >>> budgets = PersonalBudgets((0.5, 1.0))
+    >>> curator = CannedCurator(Plan(budgets.budget(), (Step("median", "select"),)), "noise")
+    >>> groups, candidates = [[20.0, 21.0] * 100, [29.0, 31.0] * 300], [0.0, 30.0, 60.0]
+    >>> candidate, release = personal_median(groups, candidates, budgets, curator, label="median")
+    >>> candidate, [float(epsilon) for epsilon in release.guarantees]
+    (30.0, [0.5, 1.0])
     """
     if len(groups) != len(budgets.parts):
         raise ValueError(f"Got {len(groups)} groups for {len(budgets.parts)} epsilons.")

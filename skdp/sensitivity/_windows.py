@@ -88,6 +88,14 @@ class Quantile:
     p : float or Fraction in [0, 1]
         The nearest fraction with a denominator of at most 10^6 is taken.
 
+    See Also
+    --------
+    bounded_statistic, TrimmedMean
+
+    Notes
+    -----
+    **Privacy**: names a statistic; :func:`bounded_statistic` bounds what one row does to it.
+
     Examples
     --------
     >>> from skdp.sensitivity import Quantile, bounded_statistic
@@ -123,6 +131,14 @@ class TrimmedMean:
     ----------
     alpha : float or Fraction in [0, 1/2)
         The nearest fraction with a denominator of at most 10^6 is taken.
+
+    See Also
+    --------
+    bounded_statistic, WinsorisedMean
+
+    Notes
+    -----
+    **Privacy**: names a statistic; :func:`bounded_statistic` bounds what one row does to it.
 
     Examples
     --------
@@ -160,6 +176,14 @@ class WinsorisedMean(TrimmedMean):
     Parameters
     ----------
     alpha : float or Fraction in [0, 1/2)
+
+    See Also
+    --------
+    bounded_statistic, TrimmedMean
+
+    Notes
+    -----
+    **Privacy**: names a statistic; :func:`bounded_statistic` bounds what one row does to it.
 
     Examples
     --------

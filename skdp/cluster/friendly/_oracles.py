@@ -19,6 +19,23 @@ def kmeans_oracle(part, n_clusters, seed, *, n_init=10):
     Returns
     -------
     centers : ndarray of shape (n_clusters, d)
+
+    See Also
+    --------
+    pca_oracle, part_tuples
+
+    Notes
+    -----
+    **Privacy**: none: the answer is as private as the part. :func:`friendly_centers` releases what
+    most parts agree on.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.cluster.friendly import kmeans_oracle
+    >>> part = np.array([[0.0], [0.2], [9.0], [9.2]])
+    >>> sorted(kmeans_oracle(part, 2, seed=0).ravel().round(2).tolist())
+    [0.1, 9.1]
     """
     from sklearn.cluster import KMeans
 
@@ -33,9 +50,35 @@ def pca_oracle(part, n_clusters, seed, *, n_init=10):
 
     Parameters and result are those of :func:`kmeans_oracle`. A class without rows gives NaN.
 
+    Parameters
+    ----------
+    part, n_clusters, seed, n_init
+        As for :func:`kmeans_oracle`.
+
+    Returns
+    -------
+    centers : ndarray of shape (n_clusters, d)
+
+    See Also
+    --------
+    kmeans_oracle, skdp.PrivateGMM
+
+    Notes
+    -----
+    **Privacy**: none: the answer is as private as the part. :func:`friendly_centers` releases what
+    most parts agree on.
+
     References
     ----------
     .. [1] Achlioptas, McSherry. "On spectral learning of mixtures of distributions". COLT 2005.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.cluster.friendly import pca_oracle
+    >>> part = np.array([[0.0, 0.0], [0.2, 0.0], [9.0, 0.0], [9.2, 0.0]])
+    >>> sorted(pca_oracle(part, 2, seed=0)[:, 0].round(2).tolist())
+    [0.1, 9.1]
     """
     from sklearn.cluster import KMeans
     from sklearn.metrics import pairwise_distances_argmin

@@ -88,12 +88,29 @@ def part_tuples(rows, coins, oracle, n_clusters, *, n_parts, center, radius, see
         Private. NaN, a tuple without friends, for a part with fewer than 2 n_clusters rows and for
         one whose oracle failed or answered anything else than finite numbers.
 
+    See Also
+    --------
+    friendly_centers, kmeans_oracle
+
     Notes
     -----
     **Privacy.** Add or remove a row: one tuple is replaced, that of its part. An oracle sees its
     part and a public seed. An exception is an answer like any other; warnings are dropped. Every
     worker lets BLAS and OpenMP run on one thread, so that the bits of an answer hang neither on the
     number of threads nor on what runs beside it, and has the configuration of the fit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.base import ArrayRows
+    >>> from skdp.cluster.friendly import part_tuples
+    >>> from skdp.mechanisms import RowKeys, make_entropy
+    >>> def mean(part, n_clusters, seed):
+    ...     return part.mean(axis=0, keepdims=True)
+    ...
+    >>> rows, coins = ArrayRows(np.zeros((100, 2))), RowKeys(make_entropy(0))
+    >>> part_tuples(rows, coins, mean, 1, n_parts=5, center=np.zeros(2), radius=1.0).shape
+    (5, 1, 2)
     """
     from joblib import Parallel, delayed
     from sklearn import get_config as sklearn_config

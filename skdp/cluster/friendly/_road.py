@@ -49,6 +49,22 @@ def friendly_road_steps(budget: Budget, n_clusters, *, label="", at_most=1):
     -------
     steps : tuple of Step
     events : tuple of (str, Fraction)
+
+    See Also
+    --------
+    friendly_centers
+
+    Notes
+    -----
+    **Privacy**: computes from public numbers alone, so it costs nothing.
+
+    Examples
+    --------
+    >>> from skdp.accounting import Budget
+    >>> from skdp.cluster.friendly import friendly_road_steps
+    >>> steps, events = friendly_road_steps(Budget.gaussian(1.0, 1e-6), 3)
+    >>> [step.label for step in steps]
+    ['tuple diameter', 'tuple filter', 'tuple count', 'tuple points']
     """
     plan = friendly_tuples_plan(budget, k=n_clusters, r_min=R_MIN, r_max=R_MAX)
     if not label:
@@ -99,6 +115,10 @@ def friendly_centers(
     centers : ndarray of shape (n_clusters, d) or None
         In an arbitrary order.
 
+    See Also
+    --------
+    friendly_road_steps, part_tuples, skdp.FriendlyCoreKMeans
+
     Notes
     -----
     **Privacy** (add or remove one row). Couple the keys of common rows: one part of a public
@@ -111,6 +131,23 @@ def friendly_centers(
     ----------
     .. [1] Tsfadia, Cohen, Kaplan, Mansour, Stemmer. "FriendlyCore: Practical differentially
        private aggregation". ICML 2022.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.accounting import Budget, Plan
+    >>> from skdp.audit import CannedCurator
+    >>> from skdp.base import ArrayRows
+    >>> from skdp.cluster.friendly import friendly_centers, friendly_road_steps
+    >>> budget = Budget.gaussian(8.0, 1e-5)
+    >>> curator = CannedCurator(Plan(budget, *friendly_road_steps(budget, 1)), "noise", seed=0)
+    >>> def mean(part, n_clusters, seed):
+    ...     return part.mean(axis=0, keepdims=True)
+    ...
+    >>> rows = ArrayRows(np.random.default_rng(0).uniform(-0.5, 0.5, size=(20_000, 2)))
+    >>> centers = friendly_centers(rows, curator, 1, n_parts=200, oracle=mean)
+    >>> bool(np.abs(centers).max() < 0.05)
+    True
     """
     tuples = part_tuples(
         rows,

@@ -45,6 +45,22 @@ def friendly_covariance_plan(budget, *, assume_centered=False):
     Returns
     -------
     plan : Plan
+
+    See Also
+    --------
+    friendly_covariance
+
+    Notes
+    -----
+    **Privacy**: computes from public numbers alone, so it costs nothing.
+
+    Examples
+    --------
+    >>> from skdp.base import Budget
+    >>> from skdp.covariance.published import friendly_covariance_plan
+    >>> plan = friendly_covariance_plan(Budget.gaussian(2.0, 1e-6))
+    >>> plan.problems, len(plan.steps) > 2
+    ((), True)
     """
     main = covariance_plan(budget.with_failure(budget.failure / 2), assume_centered=assume_centered)
     law = {"part noise": "matrix"}
@@ -72,11 +88,27 @@ def friendly_covariance(rows, curator, *, assume_centered=False, denoise=True):
     -------
     release : CovarianceRelease
 
+    See Also
+    --------
+    friendly_covariance_plan, skdp.PrivateCovariance
+
     Notes
     -----
     **Privacy** (add or remove one row): a count, :func:`friendly_factor`, and
     :func:`private_covariance` in a child with what is left; shares and roads are functions of
     releases.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.audit import CannedCurator
+    >>> from skdp.base import ArrayRows, Budget
+    >>> from skdp.covariance.published import friendly_covariance, friendly_covariance_plan
+    >>> curator = CannedCurator(friendly_covariance_plan(Budget.gaussian(2.0, 1e-6)), "noise")
+    >>> rows = ArrayRows(np.random.default_rng(0).normal(size=(20_000, 2)))
+    >>> release = friendly_covariance(rows, curator)
+    >>> bool(np.abs(release.covariance - np.eye(2)).max() < 0.2)
+    True
     """
     count = curator.gaussian([count_rows(rows)], sensitivity=1, share=0.01, label="row count")
     factor, choice = None, parts_for(float(count.value[0]), curator.budget, rows.n_features)

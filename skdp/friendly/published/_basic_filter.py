@@ -28,6 +28,26 @@ def basic_filter_probabilities(counts, n, alpha):
     n : int
     alpha : float or Fraction, 0 <= alpha < 1/2
         Rows with at least (1 - alpha) n friends are kept for sure, with n / 2 or fewer never.
+
+    Returns
+    -------
+    probabilities : list of Fraction
+        Private.
+
+    See Also
+    --------
+    basic_filter
+
+    Notes
+    -----
+    **Privacy**: a function of private counts, and private: for :func:`basic_filter`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.friendly.published import basic_filter_probabilities
+    >>> [float(p) for p in basic_filter_probabilities(np.array([8, 6, 4]), 8, 0.25)]
+    [1.0, 1.0, 0.0]
     """
     n = whole(n)
     width = (1 - 2 * _alpha(alpha)) * n
@@ -51,6 +71,10 @@ def basic_filter(counts, n, alpha, coins, *, use=0):
     core : ndarray of bool
         Private.
 
+    See Also
+    --------
+    basic_filter_probabilities, paradigm, skdp.friendly.noisy_filter
+
     Notes
     -----
     **Privacy.** A key of 64 bits below floor(2^64 p) is a Bernoulli variate of probability
@@ -60,6 +84,14 @@ def basic_filter(counts, n, alpha, coins, *, use=0):
     Any two rows that have positive probabilities, be it on D or on D' = D without x_j, share a
     friend in D: two on D, or two on D', as majorities; one on D and one on D' have
     (floor(n/2) + 1 - 1) + (floor((n-1)/2) + 1) = n friends among the n - 1 common rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.friendly.published import basic_filter
+    >>> from skdp.mechanisms import RowKeys, make_entropy
+    >>> basic_filter(np.array([3, 3, 3, 1]), 4, 0.25, RowKeys(make_entropy(0))).tolist()
+    [True, True, True, False]
     """
     counts = np.asarray(counts, dtype=np.int64)
     values, place = np.unique(counts, return_inverse=True)
@@ -76,6 +108,29 @@ def basic_filter_gamma(alpha):
     Proof. With s = c_j / n and k = 1/2 - alpha, a friend of x_j moves by at most 1 / (2 k (n - 1)),
     others by (1 - alpha) / (k n). The sum is at most
     clip((s - 1/2) / k) + (s / 2 + (1 - s)(1 - alpha)) / k, largest at s = 1 - alpha.
+
+    Parameters
+    ----------
+    alpha : float or Fraction, 0 <= alpha < 1/2
+
+    Returns
+    -------
+    gamma : Fraction
+
+    See Also
+    --------
+    paradigm, basic_filter
+
+    Notes
+    -----
+    **Privacy**: computes from public numbers alone, so it costs nothing.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from skdp.friendly.published import basic_filter_gamma
+    >>> basic_filter_gamma(Fraction(1, 4))
+    Fraction(13, 4)
     """
     a = _alpha(alpha)
     return (2 - a - 2 * a * a) / (1 - 2 * a)
@@ -96,12 +151,25 @@ def paradigm(epsilon, delta, alpha):
     epsilon, delta : floats
         epsilon' = gamma (e^epsilon - 1), delta' = delta (e^epsilon' - 1) / (e^epsilon - 1).
 
+    See Also
+    --------
+    paradigm_inverse, basic_filter
+
     Notes
     -----
     Couple the two filters by common uniform variates and split each coordinate so that in each
     part one of v_i, v'_i is fixed. With H, H' mismatches around a common centre,
     E e^(epsilon H) <= e^(g1 (e^epsilon - 1)) and E e^(-epsilon H') >= e^(-g2 epsilon) with
     g1 + g2 <= gamma; group privacy both ways.
+
+    **Privacy**: computes from public numbers alone, so it costs nothing.
+
+    Examples
+    --------
+    >>> from skdp.friendly.published import paradigm
+    >>> epsilon, delta = paradigm(0.1, 1e-8, 0.0)
+    >>> round(epsilon, 3), delta > 1e-8
+    (0.21, True)
     """
     epsilon, delta = real(epsilon), real(delta)
     outer = float(basic_filter_gamma(alpha) + ROUNDING) * math.expm1(epsilon) * (1 + 1e-12)
@@ -117,6 +185,26 @@ def paradigm_inverse(epsilon, delta, alpha):
         After the filter.
     alpha : float or Fraction, 0 <= alpha < 1/2
         Of the filter.
+
+    Returns
+    -------
+    epsilon, delta : float
+        Of the friendly algorithm.
+
+    See Also
+    --------
+    paradigm
+
+    Notes
+    -----
+    **Privacy**: computes from public numbers alone, so it costs nothing.
+
+    Examples
+    --------
+    >>> from skdp.friendly.published import paradigm, paradigm_inverse
+    >>> inner = paradigm_inverse(1.0, 1e-6, 0.0)
+    >>> paradigm(*inner, 0.0) <= (1.0, 1e-6)
+    True
     """
     epsilon, delta = real(epsilon), real(delta)
     gamma = float(basic_filter_gamma(alpha) + ROUNDING)

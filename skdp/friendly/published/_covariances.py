@@ -20,6 +20,10 @@ class CovarianceDistance:
     gamma : float, default=1.0
         In [2^-20, 4], else ValueError.
 
+    See Also
+    --------
+    skdp.covariance.published.friendly_covariance, PairwisePredicate
+
     Notes
     -----
     For positive definite matrices let dist(A, B) be the larger of the operator norms of
@@ -48,6 +52,9 @@ class CovarianceDistance:
     Singular and nearly singular matrices (condition after scaling beyond about 2^47 gamma / d^2),
     those with NaN or infinity, and those that are not positive definite are nobody's friends, not
     even their own.
+
+    **Privacy**: who is whose friend is private; that one row moves the counts of others by at most
+    1 is what proofs build on.
 
     Examples
     --------

@@ -34,11 +34,18 @@ class TupleDistance:
     radii : sequence of k floats
         Each as for :class:`DistancePredicate`.
 
+    See Also
+    --------
+    skdp.friendly.DistancePredicate, skdp.friendly.MatchPredicate
+
     Notes
     -----
     The rule of :class:`DistancePredicate` for each pair of points. Tuples with NaN, infinity or an
     entry beyond 2^500 are nobody's friends, not even their own. Friends of friends are at most
     twice the certified radii apart, point by point.
+
+    **Privacy**: who is whose friend is private; that one row moves the counts of others by at most
+    1 is what proofs build on.
 
     Examples
     --------
@@ -91,6 +98,10 @@ class PairwisePredicate:
     function : callable
         ``function(x, y)`` tells whether two rows, arrays of equal shape, are friends. It must be
         a function of x and y: no random numbers, no memory of earlier calls, no look at other rows.
+
+    See Also
+    --------
+    skdp.friendly.Predicate, skdp.friendly.DistancePredicate
 
     Notes
     -----

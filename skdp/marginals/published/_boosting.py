@@ -103,6 +103,14 @@ class BoostingPlan:
     bound : float, default=inf
         What is promised of the largest error of an answer; inf is no promise.
 
+    See Also
+    --------
+    boosting_plan, boosted_answers
+
+    Notes
+    -----
+    **Privacy**: made of public numbers alone, before any row is read, so it costs nothing.
+
     Examples
     --------
     >>> from skdp.accounting import Budget
@@ -161,12 +169,26 @@ def boosting_plan(n_queries, budget, *, sampled=None, eta=1 / 3, tolerance=None)
     -------
     plan : BoostingPlan
 
+    See Also
+    --------
+    sure_boosting_plan, boosted_answers
+
     Notes
     -----
     Few draws suffice in theory, if a synopsis that is right on a sample is right on most of D_t;
     that takes samples larger than the number of bits of a synopsis, and no real table is so large.
     With k draws the mass that is not measured is at most |Q| / (e k) in the mean, as
     ``x (1 - x)^k <= 1 / (e k)``: .12 by default, where the base has nothing to guess.
+
+    **Privacy**: made of public numbers alone, before any row is read, so it costs nothing.
+
+    Examples
+    --------
+    >>> from skdp.accounting import Budget
+    >>> from skdp.marginals.published import boosting_plan
+    >>> plan = boosting_plan(45, Budget.zcdp(1.0, 1e-6))
+    >>> plan.n_queries, plan.sampled, plan.bound
+    (45, 135, inf)
     """
     sampled = 3 * n_queries if sampled is None else sampled
     if budget.unit != "zcdp":
@@ -225,6 +247,22 @@ def sure_boosting_plan(n_queries, budget, *, miss=0.05):
     -------
     plan : BoostingPlan
         Its ``bound`` holds for all parities, the number of rows, and all counts made of them.
+
+    See Also
+    --------
+    boosting_plan, BoostingPlan
+
+    Notes
+    -----
+    **Privacy**: made of public numbers alone, before any row is read, so it costs nothing.
+
+    Examples
+    --------
+    >>> import math
+    >>> from skdp.accounting import Budget
+    >>> from skdp.marginals.published import sure_boosting_plan
+    >>> math.isfinite(sure_boosting_plan(45, Budget.zcdp(1.0, 1e-6)).bound)
+    True
     """
     rho, alpha = float(budget.amount), log((1 + 2 * ETA) / (1 - 2 * ETA)) / 2
     rounds = boosting_rounds(n_queries, alpha, ETA)
@@ -262,6 +300,10 @@ def boosted_answers(rows, sets, curator, plan, *, steps=100):
     n_rows : int
         The noisy number of rows, at least 10.
 
+    See Also
+    --------
+    boosting_plan, relaxed_projection
+
     Notes
     -----
     **Privacy**: rho-zCDP, rho the budget, for adding or removing one row: it adds 1 or -1 to every
@@ -269,6 +311,21 @@ def boosted_answers(rows, sets, curator, plan, *, steps=100):
     sqrt(s), and each penalty that enters a score, a function of a released answer and of the exact
     one, moves by at most 1. Everything else is public or
     released.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.accounting import Budget, Plan
+    >>> from skdp.audit import CannedCurator
+    >>> from skdp.base import ArrayRows
+    >>> from skdp.marginals.published import boosted_answers, boosting_plan
+    >>> budget, sets = Budget.zcdp(1.0, 1e-6), [(0, 1), (0, 2), (1, 2)]
+    >>> plan = boosting_plan(len(sets), budget)
+    >>> curator = CannedCurator(Plan(budget, plan.steps), "noise", seed=0)
+    >>> rows = ArrayRows(np.zeros((1000, 3)))
+    >>> values, n_rows = boosted_answers(rows, sets, curator, plan, steps=20)
+    >>> bool(np.abs(values - 1000).max() < 200)
+    True
     """
     if len(sets) != plan.n_queries:
         raise ValueError(f"the plan is for {plan.n_queries} queries. Make one for these sets.")

@@ -51,6 +51,14 @@ class Projection:
     gram : ndarray of shape (N, N) or None
         The matrix over n that ``values`` is read off, if it was asked for.
 
+    See Also
+    --------
+    relaxed_projection
+
+    Notes
+    -----
+    **Privacy**: computes from released and public values alone, so it costs nothing.
+
     Examples
     --------
     >>> import numpy as np
@@ -96,6 +104,10 @@ def relaxed_projection(
     -------
     projection : Projection
 
+    See Also
+    --------
+    Projection, relaxed_body
+
     Notes
     -----
     Step: ``s = argmax <P(y - v), s>`` over n L and ``v += a (s - v)`` with
@@ -113,6 +125,17 @@ def relaxed_projection(
     G^2 / (2 D^2) (a = G / D^2), so ``G^2 <= 4 D^4 / ((r + 2)(T - r + 1)) <= (4 D^2 / (T + 2))^2``.
     If G > D^2, each takes away more than G / 2 (a = 1), so G < D^2, a contradiction. (T = 1: in the
     same way, h_1 <= D^2 / 2 gives g_1 <= D^2.)
+
+    **Privacy**: computes from released and public values alone, so it costs nothing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.marginals.published import relaxed_projection
+    >>> sets = np.array([[0, 1], [0, 2], [1, 2]])
+    >>> projection = relaxed_projection([20.0, 30.0, 90.0], sets, 3, n=50, steps=20)
+    >>> bool(np.abs(projection.values).max() <= 50 + 1e-9)
+    True
     """
     y, body = np.asarray(y, dtype=np.float64), relaxed_body(sets, d)
     m = body.left.shape[1]
@@ -172,6 +195,10 @@ def published_projection(measurement):
     ValueError
         If an attribute has more than two levels.
 
+    See Also
+    --------
+    relaxed_projection, skdp.MarginalReleaser
+
     Notes
     -----
     In the paper noise of standard deviation ``c / sqrt(p_S)`` is added to the parity of S, so the
@@ -182,6 +209,19 @@ def published_projection(measurement):
     variances. If the certified gap is larger, what Frank-Wolfe has not finished may be more than
     the projection can take away, and parities of this size stay as released (user guide "Marginals
     as published").
+
+    **Privacy**: computes from released and public values alone, so it costs nothing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp import MarginalReleaser
+    >>> from skdp.marginals.published import published_projection
+    >>> X = np.random.default_rng(0).integers(2, size=(1000, 3))
+    >>> releaser = MarginalReleaser(domain={i: [0, 1] for i in range(3)}).fit(X)
+    >>> values = published_projection(releaser.measurement_)
+    >>> values.shape == releaser.measurement_.values.shape
+    True
     """
     layout, n = measurement.layout, row_count(measurement.values)
     if not layout.binary:
@@ -213,12 +253,24 @@ def width_bound(d, k):
     width : float
         ``K_G sqrt(2 log 2 (N - 1))``, N = C(d, ceil(k/2)) + C(d, floor(k/2)): O(d^(ceil(k/2)/2)).
 
+    See Also
+    --------
+    average_error_bound, steps_for
+
     Notes
     -----
     *Proof.* L0 is the hull of at most 2^(N-1) points, as (y, z) and (-y, -z) give the same. At each
     of them <P^1/2 s, gaussian> is normal of variance at most sum p = 1. The mean of the largest of
     M such variables is at most sqrt(2 log M), by E max <= log(E sum exp(t .)) / t. Grothendieck's
     inequality bounds the maximum over L by K_G times that over L0, K_G < 1.7823.
+
+    **Privacy**: computes from public numbers alone, so it costs nothing.
+
+    Examples
+    --------
+    >>> from skdp.marginals.published import width_bound
+    >>> round(width_bound(10, 2), 2)
+    9.15
     """
     N = comb(d, (k + 1) // 2) + comb(d, k // 2)
     return GROTHENDIECK * sqrt(2 * log(2) * (N - 1))
@@ -243,6 +295,20 @@ def average_error_bound(n, c, width, *, gap=0.0):
     -------
     bound : float
         ``n c width + gap``. Noise without projection has mean squared error ``m c^2``.
+
+    See Also
+    --------
+    width_bound, steps_for
+
+    Notes
+    -----
+    **Privacy**: computes from public numbers alone, so it costs nothing.
+
+    Examples
+    --------
+    >>> from skdp.marginals.published import average_error_bound, width_bound
+    >>> round(average_error_bound(1000, 50, width_bound(10, 2)))
+    457335
     """
     return n * c * width + gap
 
@@ -261,5 +327,19 @@ def steps_for(n, c, width, diameter=2.0):
     -------
     steps : int
         The smallest T >= 1 with ``4 (n diameter)^2 / (T + 2) <= n c width``.
+
+    See Also
+    --------
+    average_error_bound, relaxed_projection
+
+    Notes
+    -----
+    **Privacy**: computes from public numbers alone, so it costs nothing.
+
+    Examples
+    --------
+    >>> from skdp.marginals.published import steps_for, width_bound
+    >>> steps_for(1000, 50, width_bound(10, 2))
+    33
     """
     return max(1, ceil(4 * n * diameter**2 / (c * width)) - 2)

@@ -38,6 +38,14 @@ class RelaxedBody:
         Numbers p of left parts and q of right parts; the positive semidefinite matrix has order
         p + q.
 
+    See Also
+    --------
+    relaxed_body
+
+    Notes
+    -----
+    **Privacy**: computes from public numbers alone, so it costs nothing.
+
     Examples
     --------
     >>> import numpy as np
@@ -78,6 +86,22 @@ def relaxed_body(sets, d):
     Returns
     -------
     body : RelaxedBody
+
+    See Also
+    --------
+    RelaxedBody, relaxed_projection
+
+    Notes
+    -----
+    **Privacy**: computes from public numbers alone, so it costs nothing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.marginals.published import relaxed_body
+    >>> body = relaxed_body(np.array([[0, 1], [0, 2], [1, 2]]), 3)
+    >>> body.left.shape
+    (2, 3)
     """
     sets = np.asarray(sets, dtype=np.int64)
     if sets.ndim != 2 or sets.size == 0:

@@ -30,6 +30,10 @@ def jl_dimension(N, gamma, beta=0.01):
     -------
     r : int
 
+    See Also
+    --------
+    jl_synopsis
+
     Notes
     -----
     *Proof.* For random signs R / sqrt(r) and any x, |Rx|^2 / r leaves (1 +- gamma) |x|^2 to either
@@ -37,6 +41,14 @@ def jl_dimension(N, gamma, beta=0.01):
     and 5). This is wanted for the N (N - 1) vectors u +- v and the N vectors u: 2 N^2 tails. Then
     ``<Ru, Rv> / r = (|R(u + v)|^2 - |R(u - v)|^2) / 4r`` is off by at most
     ``gamma (|u + v|^2 + |u - v|^2) / 4 = gamma (|u|^2 + |v|^2) / 2 <= gamma``.
+
+    **Privacy**: computes from public numbers alone, so it costs nothing.
+
+    Examples
+    --------
+    >>> from skdp.marginals.published import jl_dimension
+    >>> jl_dimension(100, gamma=0.5)
+    349
     """
     if not 0 < gamma < 1 or not 0 < beta < 1:
         raise ValueError(f"gamma and beta must be in (0, 1). Got {gamma!r} and {beta!r} instead.")
@@ -62,9 +74,24 @@ def jl_synopsis(vectors, gamma, beta=0.01):
         Inner products of its rows are those of ``vectors`` up to gamma: they are compared, and a
         projection that fails is replaced by the next one. If r were not below D, the vectors.
 
+    See Also
+    --------
+    jl_dimension
+
     Notes
     -----
     The signs of the projection are public, a hash of r, D and the number of the attempt.
+
+    **Privacy**: computes from released and public values alone, so it costs nothing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.marginals.published import jl_synopsis
+    >>> vectors = np.eye(5)
+    >>> synopsis = jl_synopsis(vectors, gamma=0.5)
+    >>> bool(np.abs(synopsis @ synopsis.T - vectors @ vectors.T).max() <= 0.5)
+    True
     """
     vectors = np.asarray(vectors, dtype=np.float64)
     N, D = vectors.shape

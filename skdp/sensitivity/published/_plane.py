@@ -30,6 +30,10 @@ def bounded_plane(x, y, *, sensitivity, center=(0.0, 0.0)):
         with one ``curator.laplace``. That is half the noise of two single means with the same
         sensitivity each.
 
+    See Also
+    --------
+    bounded_plane_function, skdp.sensitivity.bounded_statistic
+
     Notes
     -----
     **Privacy** (add or remove one row): |dx| + |dy| = max(|dx + dy|, |dx - dy|), so l1 balls are
@@ -37,6 +41,13 @@ def bounded_plane(x, y, *, sensitivity, center=(0.0, 0.0)):
     clipping u and v separately: two runs of the recursion, each with the whole sensitivity D
     (Cummings and Durfee 2020, Section 8; l1 in three dimensions and more fails). 2 x = u + v and
     2 y = u - v are integers and move by at most 2 D in l1.
+
+    Examples
+    --------
+    >>> from skdp.sensitivity.published import bounded_plane
+    >>> value = bounded_plane([1.0, 2.0, 3.0], [2.0, 2.0, 500.0], sensitivity=1.0)
+    >>> len(value.value), len(value.origin)
+    (2, 2)
     """
     unit = _positive(sensitivity) / 2**BITS
     x, y = (np.asarray(z, dtype=np.float64).ravel() for z in (x, y))
@@ -67,9 +78,24 @@ def bounded_plane_function(records, function, *, sensitivities, center, unit=1):
         Private, in units: sum and difference of the pair. The pair itself, twice, is
         (u + v, u - v), which record i moves by at most ``2 * sensitivities[i]`` in l1.
 
+    See Also
+    --------
+    bounded_plane, bounded_function
+
     Notes
     -----
     **Privacy**: as for :func:`bounded_plane`.
+
+    Examples
+    --------
+    >>> from skdp.sensitivity.published import bounded_plane_function
+    >>> def corner(records):
+    ...     return max(x for x, _ in records), max(y for _, y in records)
+    ...
+    >>> records = [(1, 2), (3, 1), (900, 5)]
+    >>> u, v = bounded_plane_function(records, corner, sensitivities=4, center=(0, 0))
+    >>> (u + v) / 2, (u - v) / 2
+    (7.0, 2.0)
     """
     pairs = (lambda r: _combine(function(r), 1), lambda r: _combine(function(r), -1))
     centers = (_combine(center, 1), _combine(center, -1))

@@ -33,6 +33,10 @@ def bounded_function(records, function, *, sensitivities, center, unit=1):
     g : int
         Private, in units.
 
+    See Also
+    --------
+    bounded_groups, skdp.sensitivity.bounded_statistic
+
     Notes
     -----
     **Privacy** (add or remove record i): g moves by at most ``sensitivities[i]``, exactly, whatever
@@ -134,6 +138,10 @@ def bounded_groups(groups, function, *, sensitivities, center):
         If the product over groups of (n_k + 1)(n_k + 2) / 2 exceeds 2^21. That tells about the
         sizes: for teaching, or where they are public. Else see :func:`personal_statistic`.
 
+    See Also
+    --------
+    bounded_function, skdp.sensitivity.personal_statistic
+
     Notes
     -----
     **Privacy** (add or remove one row): a row of group k moves g by at most ``sensitivities[k]``,
@@ -141,6 +149,12 @@ def bounded_groups(groups, function, *, sensitivities, center):
     g(S + x) <= g(S + y) for x <= y of one group, since f and all terms of the limits are ordered so
     and clip is monotone. So of a group only the smallest and the largest can bind, and what is left
     of every group is a window. Windows of the joint data would give wrong values.
+
+    Examples
+    --------
+    >>> from skdp.sensitivity.published import bounded_groups
+    >>> bounded_groups([[3, 5], [900]], max, sensitivities=[1, 2], center=0)
+    4
     """
     groups = tuple(tuple(sorted(int(x) for x in group)) for group in groups)
     D = [int(d) for d in sensitivities]
