@@ -43,6 +43,12 @@ if find_spec("sphinx_gallery"):
         "abort_on_example_error": True,
     }
 default_role = "literal"
+nitpicky = True  # a name that leads nowhere is a warning
+nitpick_ignore_regex = [  # other packages (pages are built without network), fitted attributes
+    (r"py:.*", r"(numpy|scipy|sklearn|joblib|fractions|collections)\..*"),
+    (r"py:obj", r"\w+_"),
+    (r"py:class", r"skdp\.\w+\._\w+\.\w+"),  # in signatures
+]
 
 html_theme = "pydata_sphinx_theme"
 html_title = f"skdp {release}"
@@ -127,11 +133,32 @@ def escaped(line):
     return "".join(parts)
 
 
+def home_of(target, near):
+    """Return the name in the reference that a docstring means by a short one, or None."""
+    found = [name for name in REFERENCE if f".{name}".endswith(f".{target}")]
+    return max(found, key=lambda name: near.startswith(name.rpartition(".")[0]), default=None)
+
+
+def linked(line, near):
+    """Let names lead to the reference from whatever page shows them; others become code."""
+
+    def link(match):
+        role, target = match.groups()
+        owner, dot, member = target.rpartition(".") if role == "meth" else (target, "", "")
+        home = home_of(owner, near) if owner else None
+        if home:
+            return f":{role}:`{target} <{home}{dot}{member}>`"
+        ours = target.startswith("skdp.") or ("." not in target and role != "meth")
+        return f"``{target}``" if ours else match[0]
+
+    return re.sub(r":(class|data|func|meth|mod):`([\w.]+)`", link, line)
+
+
 def process_docstring(app, what, name, obj, options, lines):
     if (getattr(obj, "__module__", None) or "").startswith("sklearn"):  # links into its own pages
         text = re.sub(r":ref:`([^`<]*?)\s*(?:<[^`>]*>)?`", r"``\1``", "\n".join(lines))
         lines[:] = text.split("\n")
-    lines[:] = map(escaped, lines)
+    lines[:] = [linked(escaped(line), name) for line in lines]
 
 
 def without_gallery(app, name, source):

@@ -3,7 +3,7 @@ Break it: ten targets
 =====================
 
 Each target claims (epsilon, delta)-differential privacy for tables that differ by one row. Some are
-sound. Read one, say what is wrong with it, and let the tools of :mod:`skdp.audit` judge:
+sound. Read one, say what is wrong with it, and let the tools of ``skdp.audit`` judge:
 ``python examples/break_it.py`` attacks all of them, ``python examples/break_it.py 7`` one.
 """
 

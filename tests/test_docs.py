@@ -24,21 +24,6 @@ ROOT = Path(__file__).resolve().parents[1]
 MODULES = ["skdp", *(info.name for info in pkgutil.walk_packages(skdp.__path__, "skdp."))]
 PACKAGES = [name for name in MODULES if "._" not in name]
 
-# Parameters that the docstrings do not name yet. Nothing may join them.
-UNNAMED = {
-    "BoundedStatistic": {"name"},
-    "Charge": {"label", "mechanism", "scale"},
-    "Interference": {"transcript"},
-    "Record": {"label", "law", "value", "answer"},
-    "RowKeys": {"entropy"},
-    "Worst": {"pair", "exceeds"},
-    "basic_composition": {"costs"},
-    "finite_rows": {"X"},
-    "gaussian_delta": {"sigma", "sensitivity"},
-    "gaussian_epsilon": {"sigma", "sensitivity"},
-    "gdp_composition": {"mus"},
-}
-
 
 def public(package):
     module = import_module(package)
@@ -151,7 +136,7 @@ def unnamed(thing):
 
 @pytest.mark.parametrize("name", CALLABLE)
 def test_docstrings_name_every_parameter(name):
-    assert unnamed(CALLABLE[name]) <= UNNAMED.get(name.rpartition(".")[2], set())
+    assert not unnamed(CALLABLE[name])
 
 
 def test_a_parameter_without_a_name_is_found():

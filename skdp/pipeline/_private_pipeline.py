@@ -78,7 +78,7 @@ class PrivatePipeline(PredictMixin, NamesOutMixin, PrivateEstimator, BaseComposi
     See Also
     --------
     make_private_pipeline : Names the steps by their classes.
-    skdp.pipeline.check_pipeline : What is wrong with a pipeline of scikit-learn.
+    check_pipeline : What is wrong with a pipeline of scikit-learn.
     RowMap : A function of each row as a step.
     PublicFit : Any transformer, fitted on public rows.
 

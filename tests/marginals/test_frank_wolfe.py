@@ -1,5 +1,6 @@
 """The relaxed body, the projection on it with its certificate, and Theorem 4.5 as an inequality."""
 
+import sys
 from itertools import combinations, permutations, product
 from math import comb, factorial, pi, sqrt
 
@@ -218,3 +219,9 @@ def test_wrong_parameters_are_refused(wrong):
     right = {"y": [1.0, 2.0, 3.0], "sets": _sets(3, 2), "d": 3, "n": 10}
     with pytest.raises(ValueError, match=r"need|must"):
         relaxed_projection(**(right | wrong))
+
+
+def test_the_exact_solver_names_what_it_needs(monkeypatch):
+    monkeypatch.setitem(sys.modules, "cvxpy", None)
+    with pytest.raises(ImportError, match=r"pip install 'skdp\[published\]'.*solver='mixing'"):
+        relaxed_projection([5.0, 6.0, 7.0], [(0, 1), (0, 2), (1, 2)], 3, n=9, solver="cvxpy")

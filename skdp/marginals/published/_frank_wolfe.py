@@ -97,6 +97,7 @@ def relaxed_projection(
         Steps of Frank-Wolfe, see :func:`steps_for`.
     solver : {"mixing", "cvxpy"}, default="mixing"
         Who solves the linear problem of a step. Their gaps are certified in the same way.
+        ``"cvxpy"`` needs ``skdp[published]``.
     return_gram : bool, default=False
         Whether to keep the matrix, for a synopsis.
 

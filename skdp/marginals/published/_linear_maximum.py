@@ -120,8 +120,7 @@ def bilinear_maximum_by_cvxpy(A):
     ----------
     A : ndarray of shape (p, q)
     """
-    import cvxpy
-
+    cvxpy = _cvxpy()
     p, q = A.shape
     largest = np.abs(A).max()
     scaled = A / largest if largest else A
@@ -149,8 +148,7 @@ def projection_by_cvxpy(y, body, *, n, weights):
     -------
     values : ndarray of shape (m,)
     """
-    import cvxpy
-
+    cvxpy = _cvxpy()
     p, q = body.shape
     X, elliptope = _elliptope(p + q)
     block = cvxpy.vec(X[:p, p:], order="C")
@@ -163,9 +161,19 @@ def projection_by_cvxpy(y, body, *, n, weights):
     return n * body.values(vectors[:p], vectors[p:])
 
 
-def _elliptope(N):
-    import cvxpy
+def _cvxpy():
+    try:
+        import cvxpy
+    except ImportError:
+        raise ImportError(
+            "the exact solver needs cvxpy, which is not installed. Run pip install "
+            "'skdp[published]', or take solver='mixing'."
+        ) from None
+    return cvxpy
 
+
+def _elliptope(N):
+    cvxpy = _cvxpy()
     X = cvxpy.Variable((N, N), PSD=True)
     return X, [cvxpy.diag(X) == 1]
 
