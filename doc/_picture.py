@@ -40,7 +40,7 @@ def clusters(ax):
     ax.scatter(*points[some].T, s=3, color=INK, alpha=0.5, label="made-up rows")
     ax.scatter(*centers.cluster_centers_.T, s=90, marker="X", color=BLUE, label="private centres")
     ax.set(title="Clusters and models", xticks=[], yticks=[])
-    ax.legend(frameon=False, labelcolor=INK, loc="best")
+    ax.legend(frameon=False, labelcolor=INK, loc="upper center")
 
 
 def budget(ax):
