@@ -11,6 +11,7 @@ from scipy.special import ndtri
 
 __all__ = ["Column", "stated_columns"]
 
+ALIKE = 0.1  # correlation of columns: the median of pairs in some forty tables
 ENDS = 3.5  # where the least and the largest entry are, in normal scores: of some 4000
 GRID = ndtri((np.arange(4000) + 0.5) / 4000)
 TOLD = (
@@ -79,7 +80,7 @@ def stated_columns(columns, rows, n_rows):
     X, z : ndarrays of shape (n_rows, n_columns)
     """
     own, common = rows.normal(size=(n_rows, len(columns))), rows.normal(size=(n_rows, 1))
-    scores = sqrt(0.7) * own + sqrt(0.3) * common
+    scores = sqrt(1 - ALIKE) * own + sqrt(ALIKE) * common
     X = np.column_stack([column.at(score) for column, score in zip(columns, scores.T, strict=True)])
     z = [column.standard(x) for column, x in zip(columns, X.T, strict=True)]
     return X, np.column_stack(z)

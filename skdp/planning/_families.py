@@ -16,7 +16,7 @@ from skdp.planning._columns import Column, stated_columns
 __all__ = ["FAMILIES", "PublicRows", "bounds_of", "family_of"]
 
 N_TEST = 2000  # rows that models are judged on
-PLACE = 1.8, 1.2  # median of mean / sd of columns of some sixty tables, and the sd of its logarithm
+PLACE = 1.8, 1.2  # median of mean / sd of columns of some forty tables, and the sd of its logarithm
 
 
 def _normal(law, rows, shape, k):

@@ -43,7 +43,7 @@ def test_standard_units_and_a_common_cause():
     z = drawn({0.1: -3.0, 0.9: 9.0}, AGES)[1]
     np.testing.assert_allclose(z.mean(axis=0), 0, atol=0.03)
     np.testing.assert_allclose(z.std(axis=0), 1, atol=0.03)
-    assert 0.2 < np.corrcoef(z.T)[0, 1] < 0.4
+    assert 0.05 < np.corrcoef(z.T)[0, 1] < 0.15
 
 
 @pytest.mark.parametrize(
