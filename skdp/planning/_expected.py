@@ -6,7 +6,7 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from scipy.stats import binom
+from scipy.special import bdtr
 
 from skdp.planning._families import PublicRows, bounds_of, family_of
 from skdp.planning._fits import fitted_copy
@@ -83,7 +83,7 @@ class ExpectedError:
         fewer it is the smallest and the largest.
         """
         n = self.n_sims
-        first = max(int(binom.ppf(0.05, n, 0.5)), 1)
+        first = max(np.count_nonzero(bdtr(np.arange(n), n, 0.5) < 0.05), 1)
         ordered = np.sort(self.errors)
         return float(ordered[first - 1]), float(ordered[n - first])
 
