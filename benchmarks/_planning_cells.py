@@ -120,6 +120,8 @@ def _logit(rng, n, d):
 
 
 SD = np.linspace(1, 20, 5)
+CLASSES = PrivateLogisticRegression(classes=[0, 1], epsilon=0.5)
+PLAIN = [{0.05: 3 - 2 * 1.645, 0.95: 3 + 2 * 1.645}] * 8
 TOLD = [{0.05: 50 - 1.645 * sd, 0.95: 50 + 1.645 * sd} for sd in SD]
 
 LAWS = [
@@ -139,9 +141,8 @@ LAWS = [
     Workload("k-means, 5 blobs", FriendlyCoreKMeans(5), 3000, 2, "clusters", _blobs(5, 7.0)),
     Workload("mixture of 3", PrivateGMM(3), 4000, 3, "clusters", _blobs(3, 7.0)),
     Workload("regression", PrivateLinearRegression(epsilon=0.5), 1000, 5, "normal", _line),
-    Workload(
-        "classes", PrivateLogisticRegression(classes=[0, 1], epsilon=0.5), 1000, 8, "normal", _logit
-    ),
+    Workload("classes", CLASSES, 1000, 8, "normal", _logit),
+    Workload("classes, columns told", CLASSES, 1000, 8, PLAIN, _logit),
 ]
 
 

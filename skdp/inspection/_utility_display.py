@@ -158,8 +158,8 @@ class UtilityDisplay:
         ax : matplotlib Axes, default=None
             A new figure by default.
         **parameters : dict
-            Further parameters of ``expected_error``: ``family``, ``like``, ``error``, ``n_sims``
-            and ``random_state``.
+            Further parameters of ``expected_error``: ``family``, ``like``, ``error``, ``n_sims``,
+            ``random_state`` and ``group_size``.
 
         Returns
         -------

@@ -106,9 +106,12 @@ class PublicRows:
         if self.like is not None:
             return "rows of a public table"
         if isinstance(self.family, tuple):
-            return f"rows of {len(self.family)} columns with stated quantiles"
+            return f"rows of {self._columns()} with stated quantiles"
         name = self.family if isinstance(self.family, str) else self.family.__name__
-        return f"{name} rows of {self.n_features} columns"
+        return f"{name} rows of {self._columns()}"
+
+    def _columns(self):
+        return "1 column" if self.n_features == 1 else f"{self.n_features} columns"
 
     def noise_seed(self, i):
         """Return the seed of the noise of fit i, the same for every budget."""
