@@ -1,17 +1,12 @@
-"""Workloads to plan: rows of known laws, and real tables of installed packages.
-
-A third of each real table stands for the public rows that somebody may have, of last year for
-instance; the other rows are fitted. Nothing is tuned on any of them.
-"""
+"""Workloads to plan: rows of known laws, and real tables of installed packages."""
 
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import numpy as np
-from _supervised_tables import missing, table
+from _planning_reals import REALS, Parts, is_there, parts
 from sklearn.datasets import make_blobs
 
 from skdp import (
@@ -25,13 +20,16 @@ from skdp import (
     PrivateLogisticRegression,
     PrivateMean,
     PrivateMedian,
-    PrivatePCA,
-    PrivateStandardScaler,
     PrivateVariance,
-    make_private_pipeline,
 )
 
 __all__ = ["Workload", "workloads"]
+
+
+QUICK = (
+    *("PrivateMean", "PrivateMedian", "PrivateQuantile", "PrivateVariance", "PrivateHistogram"),
+    *("PrivateStandardScaler", "PrivateCount"),
+)
 
 
 @dataclass(frozen=True)
@@ -44,21 +42,27 @@ class Workload:
     estimator : PrivateEstimator
     n, d : int
         Rows and columns.
-    family : str or None
+    family : str, list of dict or None
         What a plan without public rows assumes.
     law : callable or None
         ``law(rng, n, d)`` makes rows of a known law: the truth.
     split : callable or None
-        Returns the public and the private part of a real table, (X, y) each.
+        Returns the Parts of a real table.
+    is_quick : bool
+        Whether the error is that of columns, whose fits take little time.
     """
 
     name: str
     estimator: Any
     n: int
     d: int
-    family: str | None = None
+    family: Any = None
     law: Callable | None = None
-    split: Callable | None = None
+    split: Callable[[], Parts] | None = None
+
+    @property
+    def is_quick(self):
+        return type(self.estimator).__name__ in QUICK
 
 
 def _normal(rng, n, d):
@@ -115,9 +119,15 @@ def _logit(rng, n, d):
     return X, (score + rng.logistic(size=n) > 0).astype(int)
 
 
+SD = np.linspace(1, 20, 5)
+CLASSES = PrivateLogisticRegression(classes=[0, 1], epsilon=0.5)
+PLAIN = [{0.05: 3 - 2 * 1.645, 0.95: 3 + 2 * 1.645}] * 8
+TOLD = [{0.05: 50 - 1.645 * sd, 0.95: 50 + 1.645 * sd} for sd in SD]
+
 LAWS = [
     Workload("mean, normal", PrivateMean(), 1000, 5, "normal", _normal),
     Workload("mean, sd from 1 to 20", PrivateMean(), 1000, 5, "normal", _alike),
+    Workload("mean, these sd told", PrivateMean(), 1000, 5, TOLD, _alike),
     Workload("mean, lognormal", PrivateMean(), 5000, 3, "lognormal", _wages),
     Workload("mean, bounds", PrivateMean(bounds=(0, 10)), 1000, 2, "uniform", _uniform),
     Workload("count, epsilon=0.1", PrivateCount(epsilon=0.1), 5000, 1, "normal", _normal),
@@ -131,75 +141,24 @@ LAWS = [
     Workload("k-means, 5 blobs", FriendlyCoreKMeans(5), 3000, 2, "clusters", _blobs(5, 7.0)),
     Workload("mixture of 3", PrivateGMM(3), 4000, 3, "clusters", _blobs(3, 7.0)),
     Workload("regression", PrivateLinearRegression(epsilon=0.5), 1000, 5, "normal", _line),
-    Workload(
-        "classes", PrivateLogisticRegression(classes=[0, 1], epsilon=0.5), 1000, 8, "normal", _logit
-    ),
+    Workload("classes", CLASSES, 1000, 8, "normal", _logit),
+    Workload("classes, columns told", CLASSES, 1000, 8, PLAIN, _logit),
 ]
 
 
-@cache
-def _parts(name, columns, n, target):
-    """Return a public third and a private part of a real table, at most n private rows."""
-    found = table(name)
-    X = found.X[list(columns)] if columns else found.X
-    order = np.random.default_rng(0).permutation(len(X))
-    private, public = order[:n], order[n : n + n // 2]
-    numeric = all(kind.kind == "f" for kind in X.dtypes)
-    as_rows = X.to_numpy(float) if numeric else X
-    parts = []
-    for place in (public, private):
-        rows = as_rows[place] if isinstance(as_rows, np.ndarray) else X.iloc[place]
-        parts.append((rows, found.y[place] if target else None))
-    return parts
-
-
-def _real(label, estimator, name, columns, n, family, target=False):
-    columns = tuple(columns)
-    return name, Workload(
-        f"{name}: {label}",
-        estimator,
+def _real(source, what, estimator, name, columns, n, family, target):
+    return Workload(
+        f"{name}: {what}",
+        estimator() if callable(estimator) else estimator,
         n,
         len(columns),
         family,
-        split=lambda: _parts(name, columns, n, target),
-    )
-
-
-NUMBERS = ["age", "fnlwgt", "educ_num", "hours"]
-SIZES = ["carat", "depth", "table", "x", "y", "z"]
-LEVELS = ["sex", "race", "marital", "relationship"]
-DELAY = ["dep_delay", "distance", "air_time", "hour"]
-CELLS = [f"x{j}" for j in range(30)]
-
-
-def _adult_domain():
-    return {c: sorted(table("adult14").X[c].unique()) for c in LEVELS}
-
-
-def _reals():
-    scaled = make_private_pipeline(PrivateStandardScaler(), FriendlyCoreKMeans(4))
-    classes = PrivateLogisticRegression(classes=[0, 1], epsilon=0.2)
-    yield _real("means", PrivateMean(), "adult14", NUMBERS, 8000, "normal")
-    yield _real("medians", PrivateMedian(), "adult14", NUMBERS, 8000, "normal")
-    if not missing("adult14"):
-        releaser = MarginalReleaser(2, domain=_adult_domain())
-        yield _real("pairs of columns", releaser, "adult14", LEVELS, 8000, None)
-    yield _real("income", classes, "adult14", NUMBERS, 8000, "normal", True)
-    yield _real("means", PrivateMean(), "diamonds", SIZES, 4000, "normal")
-    yield _real("price", PrivateLinearRegression(), "diamonds", SIZES, 8000, "normal", True)
-    yield _real("scaled k-means", scaled, "diamonds", SIZES, 8000, "clusters")
-    yield _real("means", PrivateMean(), "flights", DELAY, 8000, "normal")
-    yield _real("scale", PrivateStandardScaler(), "flights", DELAY, 8000, "lognormal")
-    yield _real("covariance", PrivateCovariance(), "flights", DELAY, 8000, "correlated")
-    yield _real("mean delay", PrivateMean(epsilon=0.2), "flights", DELAY[:1], 8000, "lognormal")
-    yield _real("means", PrivateMean(epsilon=4.0), "breast_cancer", CELLS, 370, "normal")
-    yield _real(
-        "components", PrivatePCA(4), "digits", [f"x{j}" for j in range(64)], 1190, "correlated"
+        split=lambda: parts(source, name, tuple(columns), n, target),
     )
 
 
 def workloads(pattern="", *, quick=False):
     """Return the workloads whose names match, without those whose tables are not installed."""
-    found = [*LAWS, *(w for name, w in _reals() if not missing(name))]
+    found = [*LAWS, *(_real(*row) for row in REALS if is_there(row[0], row[3]))]
     found = [w for w in found if re.search(pattern, w.name)]
     return found[::4] if quick else found

@@ -20,6 +20,7 @@ class ForesightMixin:
         error=None,
         n_sims=30,
         random_state=0,
+        group_size=None,
     ):
         """Return which error to expect of a fit: simulated on public rows, before any data.
 
@@ -37,14 +38,17 @@ class ForesightMixin:
             covariances, 10 for tables of counts.
         epsilon : float, default=None
             Another one than that of the estimator.
-        family : str or callable, default=None
-            What the rows are like: "normal", "uniform", "heavy" (Student's t with 3 degrees of
-            freedom), "lognormal", "correlated", "clusters" (as many as the estimator looks for) or
-            "binary"; every column somewhere and in a unit of its own, lognormal ones from 0,
-            and between public ``bounds`` if there are some. A function
-            ``family(rng, n_rows, n_features)`` returns X or a pair (X, y). None is clusters for
-            clusterings, correlated for covariances, binary for tables of counts, normal else.
-            Levels of a ``domain`` are used as they are.
+        family : str, list of dict, dict or callable, default=None
+            What the rows are like. A name: "normal", "uniform", "heavy" (Student's t with 3
+            degrees of freedom), "lognormal", "correlated", "clusters" (as many as the estimator
+            looks for) or "binary"; every column somewhere and in a unit of its own, lognormal ones
+            from 0, and between public ``bounds`` if there are some. Or public quantiles of each
+            column, a list of dicts: ``[{0: 17, 0.05: 19, 0.5: 37, 0.95: 63, 1: 90}, ...]``, as in
+            a published table, of which 0 and 1 are the least and the largest entry; if all are
+            ints the column has whole numbers, equal ones are an atom, and one dict stands for all
+            columns. Or a function ``family(rng, n_rows, n_features)``, which returns X or a pair
+            (X, y). None is clusters for clusterings, correlated for covariances, binary for tables
+            of counts, normal else. Levels of a ``domain`` are used as they are.
         like : array-like or tuple (X, y), default=None
             Public rows that the private ones are like, for instance of last year: tables are
             drawn from them, with replacement if they are fewer. Must be public.
@@ -60,18 +64,25 @@ class ForesightMixin:
             Number of fits. The median of n is off by about 1.2 / sqrt(n) of itself for one column.
         random_state : int, default=0
             Seed of tables and noise. Plans may be published: nothing private is in them.
+        group_size : int, default=None
+            Number of rows of each group, a public guess: the error is that of a fit with
+            ``groups``, which protects groups of that size, n_rows / group_size of them. Rows of a
+            group are made no more alike than others. Counts of tables are compared as fractions.
 
         Returns
         -------
         expected : ExpectedError
-            ``median``, ``low``, ``high``, ``errors``; ``noise_scale`` where it is known exactly.
+            ``median``, ``low``, ``high``, ``errors``; ``median_range``, how well the simulation
+            knows the median; ``noise_scale`` where it is known exactly.
 
         Raises
         ------
         ValueError
             If it is not known what the error is, or parameters do not fit each other.
         """
-        simulation = self._simulation(n_features, family, like, error, n_sims, random_state)
+        simulation = self._simulation(
+            n_features, family, like, error, n_sims, random_state, group_size
+        )
         return simulation.expected(epsilon, n_rows)
 
     def epsilon_for(
@@ -86,6 +97,7 @@ class ForesightMixin:
         error=None,
         n_sims=30,
         random_state=0,
+        group_size=None,
     ):
         """Return the least epsilon for which the error is at most ``target``, before any data.
 
@@ -99,7 +111,7 @@ class ForesightMixin:
             As in :meth:`expected_error`.
         quantile : float, default=0.5
             Part of the fits that shall be as good as that; 0.9 plans for bad luck.
-        family, like, error, n_sims, random_state
+        family, like, error, n_sims, random_state, group_size
             As in :meth:`expected_error`.
 
         Returns
@@ -115,7 +127,9 @@ class ForesightMixin:
         """
         from skdp.planning._questions import epsilon_for
 
-        simulation = self._simulation(n_features, family, like, error, n_sims, random_state)
+        simulation = self._simulation(
+            n_features, family, like, error, n_sims, random_state, group_size
+        )
         return epsilon_for(simulation, target, n_rows, quantile, float(self.epsilon))
 
     def n_rows_for(
@@ -131,6 +145,7 @@ class ForesightMixin:
         error=None,
         n_sims=30,
         random_state=0,
+        group_size=None,
     ):
         """Return the least number of rows for which the error is at most ``target``.
 
@@ -146,7 +161,7 @@ class ForesightMixin:
             Part of the fits that shall be as good as that; 0.9 plans for bad luck.
         max_rows : int, default=1000000
             Largest table to try. Large ones take their time: all fits are real.
-        family, like, error, n_sims, random_state
+        family, like, error, n_sims, random_state, group_size
             As in :meth:`expected_error`.
 
         Returns
@@ -161,10 +176,12 @@ class ForesightMixin:
         """
         from skdp.planning._questions import n_rows_for
 
-        simulation = self._simulation(n_features, family, like, error, n_sims, random_state)
+        simulation = self._simulation(
+            n_features, family, like, error, n_sims, random_state, group_size
+        )
         return n_rows_for(simulation, target, epsilon, quantile, max_rows)
 
-    def _simulation(self, n_features, family, like, error, n_sims, random_state):
+    def _simulation(self, *given):
         from skdp.planning._expected import Simulation
 
-        return Simulation(self, n_features, family, like, error, n_sims, random_state)
+        return Simulation(self, *given)

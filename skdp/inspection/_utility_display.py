@@ -162,8 +162,8 @@ class UtilityDisplay:
         ax : matplotlib Axes, default=None
             A new figure by default.
         **parameters : dict
-            Further parameters of ``expected_error``: ``family``, ``like``, ``error``, ``n_sims``
-            and ``random_state``.
+            Further parameters of ``expected_error``: ``family``, ``like``, ``error``, ``n_sims``,
+            ``random_state`` and ``group_size``.
 
         Returns
         -------
@@ -201,17 +201,19 @@ class UtilityDisplay:
         ax = plt.subplots(layout="constrained")[1] if ax is None else ax
         band = f"{quantiles[0]:.0%} to {quantiles[1]:.0%} of {self.utilities.shape[-1]} fits"
         curves = self.utilities if self.n_rows else self.utilities[None]
-        names = [f"{n} rows" for n in self.n_rows] or ["median"]
+        names = [f"{n:,} rows" for n in self.n_rows] or ["median"]
         for i, (curve, name) in enumerate(zip(curves, names, strict=True)):
-            low, high = np.quantile(curve, quantiles, axis=1)
-            ax.plot(self.epsilons, np.median(curve, axis=1), marker="o", color=f"C{i}", label=name)
-            label = band if i == 0 else None
-            ax.fill_between(self.epsilons, low, high, alpha=0.25, color=f"C{i}", label=label)
+            with np.errstate(invalid="ignore"):  # fits without an error are infinitely wrong
+                low, middle, high = np.quantile(curve, [quantiles[0], 0.5, quantiles[1]], axis=1)
+            ax.fill_between(self.epsilons, low, high, alpha=0.2, color=f"C{i}", linewidth=0)
+            ax.plot(self.epsilons, middle, marker="o", color=f"C{i}", label=name)
+        ax.fill_between([], [], alpha=0.2, color="black", linewidth=0, label=band)
         ax.set(xscale="log", xlabel="epsilon", ylabel=self.metric_name)
         if self.n_rows and np.all(self.utilities > 0):
             ax.set_yscale("log")
         ax.set_xticks(self.epsilons, [f"{epsilon:g}" for epsilon in self.epsilons], minor=False)
-        ax.tick_params(axis="x", which="minor", bottom=False)
+        ax.set_xticks([], minor=True)
+        ax.grid(alpha=0.3)
         ax.set_title(f"{self.name} on {self.rows}", fontsize="medium")
         ax.legend()
         return replace(self, ax_=ax, figure_=ax.figure)

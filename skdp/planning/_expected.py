@@ -6,10 +6,11 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+from scipy.special import bdtr
 
-from skdp.planning._families import FAMILIES, PublicRows, bounds_of
+from skdp.planning._families import PublicRows, bounds_of, family_of
 from skdp.planning._fits import fitted_copy
-from skdp.planning._measures import inner, kind_of, predictor, seen_by_last, units
+from skdp.planning._measures import in_rows, inner, kind_of, predictor, seen_by_last, units
 
 __all__ = ["ExpectedError", "Simulation"]
 
@@ -17,6 +18,12 @@ NO_PRIVACY = 1e4  # an epsilon whose noise is none
 N_DRAWS = 4000  # of noise whose law is known
 SD_IS_KNOWN = ("PrivateCount", "PrivateSum", "PrivateHistogram", "MarginalReleaser")
 LAW_IS_KNOWN = ("PrivateCount", "PrivateSum")
+FITS, DRAWS = "simulated fits", "draws of the noise, whose law is known"
+MANY_GROUPS = (
+    "a PrivateGroupBy has an error for each group. Plan the estimator of one of them, with its "
+    "number of rows and the epsilon and delta of all, or nine tenths of epsilon if levels are not "
+    "given; or pass error=, a function of the fitted PrivateGroupBy, X and y, with like=."
+)
 
 
 @dataclass(frozen=True)
@@ -43,6 +50,8 @@ class ExpectedError:
         post-processing.
     useless : float, default=0.0
         Part of the simulated fits that warn that what they release is worth little.
+    made_by : str, default="simulated fits"
+        What the errors are of.
 
     See Also
     --------
@@ -68,6 +77,24 @@ class ExpectedError:
     rows: str
     noise_scale: Any = None
     useless: float = 0.0
+    made_by: str = FITS
+
+    @property
+    def n_sims(self):
+        """Number of errors: of simulated fits, or of draws of noise."""
+        return len(self.errors)
+
+    @property
+    def median_range(self):
+        """How well the median is known: a pair that it lies between with probability 0.9.
+
+        From order statistics, whatever the law of errors; at least five of them are needed, and of
+        fewer it is the smallest and the largest.
+        """
+        n = self.n_sims
+        first = max(np.count_nonzero(bdtr(np.arange(n), n, 0.5) < 0.05), 1)
+        ordered = np.sort(self.errors)
+        return float(ordered[first - 1]), float(ordered[n - first])
 
     @property
     def median(self):
@@ -102,9 +129,11 @@ class ExpectedError:
         return np.inf if np.isnan(value) else value
 
     def __str__(self):
+        low, high = self.median_range
         told = [
             f"{self.measure}: {self.median:.3g}, in 80 % of fits {self.low:.3g} to {self.high:.3g}",
             f"epsilon {self.epsilon:g}, {self.n_rows} rows, {self.rows}",
+            f"{self.n_sims} {self.made_by}: the median is known to {low:.3g} to {high:.3g}",
         ]
         if self.noise_scale is not None:
             sds = np.unique(np.round(self.noise_scale, 12))
@@ -129,10 +158,22 @@ class Simulation:
         ``error(fitted, X, y)``.
     n_sims : int
     random_state : int
+    group_size : int or None
+        Number of rows of each person, if persons are protected.
+
+    Notes
+    -----
+    Rows of a person are drawn as those of others are, no more alike. That is on the careful side:
+    where a fit reads one row of each person, rows that are alike would lose less by it.
     """
 
-    def __init__(self, estimator, n_features, family, like, error, n_sims, random_state):
+    def __init__(
+        self, estimator, n_features, family, like, error, n_sims, random_state, group_size=None
+    ):
         self.estimator, self.n_sims = estimator, _positive("n_sims", n_sims)
+        self.group_size = None if group_size is None else _positive("group_size", group_size)
+        if error is None and hasattr(estimator, "by"):
+            raise ValueError(MANY_GROUPS)
         step = inner(estimator)
         kind, target = kind_of(step), getattr(step, "_target", None)
         self.target, self.given, self.kind = target, error, kind
@@ -142,6 +183,7 @@ class Simulation:
                 "function of the fitted estimator, X and y that returns a number, less for better."
             )
         default = ("normal", 5) if kind is None else (kind.family, kind.n_features)
+        family = default[0] if family is None else family
         self.score = None
         if error is not None:
             self.measure = getattr(error, "__name__", "error")
@@ -150,12 +192,20 @@ class Simulation:
         else:
             self.measure, self.score = predictor(step, target)
         first = _first(estimator)
-        n_features = _width(first, default[1]) if n_features is None else n_features
+        listed = len(family) if isinstance(family, list | tuple) else None
+        if n_features is None:
+            n_features = listed or _width(first, default[1])
+        if listed not in (None, n_features):
+            raise ValueError(
+                f"family must have one dict of quantiles for each of {n_features} columns. Got "
+                f"{listed}."
+            )
+        n_features = _positive("n_features", n_features)
         self.rows = PublicRows(
             step=step,
             first=first,
-            family=_family(default[0] if family is None else family),
-            n_features=_positive("n_features", n_features),
+            family=family_of(family, n_features),
+            n_features=n_features,
             like=_pair(like),
             seed=_seed(random_state),
         )
@@ -166,26 +216,32 @@ class Simulation:
         n_rows = _positive("n_rows", n_rows)
         epsilon = self.estimator.epsilon if epsilon is None else epsilon
         name = type(self.estimator).__name__
-        if name in LAW_IS_KNOWN and self.given is None:
+        one_each = self.group_size is None
+        drawn = one_each and name in LAW_IS_KNOWN and self.given is None
+        if drawn:
             errors, scale, useless = *self._drawn(epsilon, n_rows), 0.0
         else:
             errors, scale, useless = self._simulated(epsilon, n_rows)
-        known = name in SD_IS_KNOWN
+        known = one_each and name in SD_IS_KNOWN
+        of = "" if one_each else f", {self.group_size} of each group"
         return ExpectedError(
             errors=errors,
             measure=self.measure,
             epsilon=float(epsilon),
             n_rows=n_rows,
-            rows=str(self.rows),
+            rows=str(self.rows) + of,
             noise_scale=scale if known else None,
             useless=useless,
+            made_by=DRAWS if drawn else FITS,
         )
 
     def _simulated(self, epsilon, n_rows):
         errors, doubts, scale = np.empty(self.n_sims), 0, None
+        groups = None if self.group_size is None else np.arange(n_rows) // self.group_size
         for i in range(self.n_sims):
             X, y = self.rows.draw(i, n_rows)
-            fitted = fitted_copy(self.estimator, X, y, self.rows.noise_seed(i), epsilon=epsilon)
+            seed = self.rows.noise_seed(i)
+            fitted = fitted_copy(self.estimator, X, y, seed, groups, epsilon=epsilon)
             errors[i] = self._error(fitted, X, y, i, n_rows)
             doubts += bool(fitted._doubts())
         if hasattr(fitted, "noise_scale_"):
@@ -198,7 +254,7 @@ class Simulation:
             return float(self.given(fitted, X, y))
         if self.score is None:
             fitted, X = seen_by_last(fitted, X)
-            return self.kind.error(fitted, X)
+            return self.kind.error(in_rows(fitted, self.group_size), X)
         if (i, n_rows) not in self._references:
             free = fitted_copy(self.estimator, X, y, self.rows.noise_seed(i), epsilon=NO_PRIVACY)
             self._references[i, n_rows] = self.score(free, *self.rows.test(i, n_rows))
@@ -235,15 +291,6 @@ def _width(first, default):
         return len(domain)
     low, _ = bounds_of(first)
     return low.size if low is not None and low.ndim else default
-
-
-def _family(family):
-    if callable(family) or (isinstance(family, str) and family in FAMILIES):
-        return family
-    raise ValueError(
-        f"family must be one of {', '.join(FAMILIES)}, or a function of a generator, n_rows and "
-        f"n_features that returns a table. Got {family!r}."
-    )
 
 
 def _pair(like):

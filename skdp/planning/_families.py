@@ -11,10 +11,12 @@ import numpy as np
 from scipy.special import ndtr
 
 from skdp._compat import safe_indexing
+from skdp.planning._columns import Column, stated_columns
 
-__all__ = ["FAMILIES", "PublicRows"]
+__all__ = ["FAMILIES", "PublicRows", "bounds_of", "family_of"]
 
 N_TEST = 2000  # rows that models are judged on
+PLACE = 1.8, 1.2  # median of mean / sd of columns of some forty tables, and the sd of its logarithm
 
 
 def _normal(law, rows, shape, k):
@@ -86,7 +88,7 @@ class PublicRows:
         Its public parameters say which classes, levels and how many clusters there are.
     first : estimator
         The one that reads the rows: its public bounds say where they may be.
-    family : str or callable
+    family : str, callable or tuple of Column
     n_features : int
     like : tuple (X, y) or None
         A public table, instead of a family.
@@ -103,8 +105,13 @@ class PublicRows:
     def __str__(self):
         if self.like is not None:
             return "rows of a public table"
+        if isinstance(self.family, tuple):
+            return f"rows of {self._columns()} with stated quantiles"
         name = self.family if isinstance(self.family, str) else self.family.__name__
-        return f"{name} rows of {self.n_features} columns"
+        return f"{name} rows of {self._columns()}"
+
+    def _columns(self):
+        return "1 column" if self.n_features == 1 else f"{self.n_features} columns"
 
     def noise_seed(self, i):
         """Return the seed of the noise of fit i, the same for every budget."""
@@ -120,7 +127,7 @@ class PublicRows:
 
     def test(self, i, n_rows):
         """Return other rows of the same law as table i of so many rows, to judge a model on."""
-        if self.like is None and not isinstance(self.family, str):
+        if self.like is None and callable(self.family):
             return self._made(i, n_rows, 1)
         if self.like is None:
             return self._drawn(i, N_TEST, 1)
@@ -135,10 +142,14 @@ class PublicRows:
             return self._taken(
                 rows.permutation(n)[:n_rows] if few else rows.integers(n, size=n_rows)
             )
-        if not isinstance(self.family, str):
+        if callable(self.family):
             return self._made(i, n_rows, part)
         if isinstance(getattr(self.step, "domain", None), dict):
             return _levels(self.step.domain, law, rows, n_rows), None
+        if isinstance(self.family, tuple):
+            X, z = stated_columns(self.family, rows, n_rows)
+            low, high = bounds_of(self.first)
+            return (X if low is None else np.clip(X, low, high)), _target(self.step, z, law, rows)
         k = getattr(self.step, "n_clusters", getattr(self.step, "n_components", None))
         shape = n_rows, self.n_features
         z = FAMILIES[self.family](law, rows, shape, k if isinstance(k, int) else 5)
@@ -170,9 +181,37 @@ class PublicRows:
         if radius is not None:
             unit = np.asarray(radius) / (2 * sqrt(z.shape[1]))
         if centre is None:
-            somewhere = 10 * law.normal(size=z.shape[1])
+            median, spread = PLACE
+            somewhere = median * np.exp(spread * law.normal(size=z.shape[1]))
             centre = unit * STARTS_AT_0.get(self.family, somewhere)
         return np.asarray(centre) + unit * z
+
+
+def family_of(family, n_features):
+    """Return a family as it was given, or the Columns that it states quantiles of.
+
+    Parameters
+    ----------
+    family : str, callable, dict of quantiles or sequence of such
+    n_features : int
+        Columns that one dict stands for.
+
+    Raises
+    ------
+    ValueError
+        For anything else.
+    """
+    if callable(family) or (isinstance(family, str) and family in FAMILIES):
+        return family
+    if isinstance(family, dict):
+        return (Column.of(family),) * n_features
+    if isinstance(family, list | tuple) and family:
+        return tuple(map(Column.of, family))
+    raise ValueError(
+        f"family must be one of {', '.join(FAMILIES)}, quantiles of columns (a dict of one for "
+        "all, or a list of dicts), or a function of a generator, n_rows and n_features that "
+        f"returns a table. Got {family!r}."
+    )
 
 
 def bounds_of(step):

@@ -9,7 +9,7 @@ from skdp.exceptions import SeededNoiseWarning, UselessReleaseWarning, WeakGuara
 __all__ = ["fitted_copy"]
 
 
-def fitted_copy(estimator, X, y, seed, **parameters):
+def fitted_copy(estimator, X, y, seed, groups=None, **parameters):
     """Return a fitted clone with these parameters and this seed, and without a ledger.
 
     Parameters
@@ -18,6 +18,8 @@ def fitted_copy(estimator, X, y, seed, **parameters):
     X, y : public table
     seed : int or None
         Of the noise; None draws it from the operating system.
+    groups : array or None
+        Whose row each row is, if persons are protected.
     **parameters
         To be set before.
     """
@@ -30,4 +32,4 @@ def fitted_copy(estimator, X, y, seed, **parameters):
     with warnings.catch_warnings():
         for expected in (SeededNoiseWarning, UselessReleaseWarning, WeakGuaranteeWarning):
             warnings.simplefilter("ignore", expected)
-        return copy.fit(X, y)
+        return copy.fit(X, y) if groups is None else copy.fit(X, y, groups=groups)

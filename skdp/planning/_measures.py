@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-__all__ = ["KINDS", "Measure", "inner", "kind_of", "predictor", "seen_by_last", "units"]
+__all__ = ["KINDS", "Measure", "in_rows", "inner", "kind_of", "predictor", "seen_by_last", "units"]
 
 
 @dataclass(frozen=True)
@@ -99,8 +99,13 @@ def _sum(fitted, X):
 # -- tables of counts
 
 
-def _distance(counts, exact):
-    """Return the total variation between a released table and the exact one."""
+def _distance(counts, exact, *, groups):
+    """Return the total variation between a released table and the exact one.
+
+    Counts of a fit with groups are in rows' worth of groups: then it is that of fractions.
+    """
+    if groups and counts.sum() > 0:
+        counts = counts * (exact.sum() / counts.sum())
     return float(np.abs(counts - exact).sum() / (2 * exact.sum())) if exact.any() else np.inf
 
 
@@ -111,7 +116,7 @@ def _histogram(fitted, X):
             "function of the fitted histogram, X and y."
         )
     exact = np.histogramdd(np.asarray(X, dtype=float), bins=fitted.edges_)[0]
-    return _distance(fitted.counts_, exact)
+    return _distance(fitted.counts_, exact, groups=hasattr(fitted, "rows_per_group_"))
 
 
 def _marginals(fitted, X):
@@ -128,7 +133,8 @@ def _marginals(fitted, X):
         cells = np.ravel_multi_index(codes[:, places].T, shape)
         exact = np.bincount(cells, minlength=int(np.prod(shape))).reshape(shape)
         names = [domain.names[place] for place in places]
-        distances.append(_distance(fitted.marginal(names, as_frame=False), exact))
+        counts = fitted.marginal(names, as_frame=False)
+        distances.append(_distance(counts, exact, groups=hasattr(fitted, "rows_per_group_")))
     return float(np.mean(distances))
 
 
@@ -243,6 +249,21 @@ def inner(estimator):
 def is_measured(step):
     """Return whether it is known what error means for an estimator."""
     return kind_of(step) is not None or getattr(step, "_target", None) is not None
+
+
+def in_rows(fitted, group_size):
+    """Return a fit with totals of rows, if each group has so many; itself if they are.
+
+    A group is 1 to counts, and as many rows as are allowed to sums.
+    """
+    if group_size is None or not (hasattr(fitted, "count_") or hasattr(fitted, "sum_")):
+        return fitted
+    told = dict(vars(fitted))
+    if "count_" in told:
+        told["count_"] = fitted.count_ * group_size
+    else:
+        told["sum_"] = fitted.sum_ * max(1.0, group_size / fitted.rows_per_group_)
+    return SimpleNamespace(**told)
 
 
 def kind_of(step):

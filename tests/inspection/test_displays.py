@@ -247,7 +247,9 @@ def test_the_error_to_expect_of_tables_of_several_sizes():
     assert display.utilities.shape == (2, 2, 5) and display.ax_ is ax
     middle = np.median(display.utilities, axis=-1)
     assert np.all(middle[0] > middle[1]) and np.all(middle[:, 0] > middle[:, 1])
-    assert [t.get_text() for t in ax.get_legend().get_texts()][::2] == ["200 rows", "2000 rows"]
+    told = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert told == ["200 rows", "2,000 rows", "10% to 90% of 5 fits"]
+    assert not ax.get_xticks(minor=True).size
     assert ax.get_yscale() == "log" and "normal rows" in ax.get_title()
     one = drawn(UtilityDisplay.from_plan(histogram, 200, 1, **plan))
     np.testing.assert_array_equal(one.utilities[0], display.utilities[0])

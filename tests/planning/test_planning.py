@@ -286,6 +286,8 @@ def test_a_family_may_be_a_function():
         ({"n_features": 1.5}, "n_features must be"),
         ({"n_sims": 0}, "n_sims must be"),
         ({"family": "gaussian"}, "family must be one of normal"),
+        ({"family": [{0: 1, 1: 2}] * 3, "n_features": 2}, "one dict of quantiles for each of 2"),
+        ({"group_size": 0}, "group_size must be"),
         ({"random_state": None}, "random_state must be"),
     ],
 )
@@ -311,9 +313,9 @@ def test_the_number_of_rows_that_is_found_is_enough_on_other_rows():
 
 def test_pipelines_are_planned_as_a_whole():
     chain = make_private_pipeline(PrivateStandardScaler(), PrivateMean(), epsilon=0.4)
-    epsilon = chain.epsilon_for(0.1, 900, 3, n_sims=2)
+    epsilon = chain.epsilon_for(0.1, 900, 3, n_sims=5)
     enough, little = (
-        chain.expected_error(900, 3, epsilon=e, n_sims=2).median for e in (epsilon, epsilon / 3)
+        chain.expected_error(900, 3, epsilon=e, n_sims=5).median for e in (epsilon, epsilon / 3)
     )
     assert enough < 0.11 and little > 0.1
 
@@ -327,6 +329,29 @@ def test_out_of_reach_is_said_with_the_way_out():
         HISTOGRAM.epsilon_for(-1, 100)
     with pytest.raises(ValueError, match="quantile must be"):
         HISTOGRAM.n_rows_for(0.1, quantile=1.0)
+
+
+def test_how_well_the_median_is_known_is_told():
+    expected = HISTOGRAM.expected_error(200, n_sims=40)
+    low, high = expected.median_range
+    ordered = np.sort(expected.errors)
+    assert (low, high) == (ordered[14], ordered[25])  # P(14 or fewer of 40 below the median) < 0.05
+    assert f"40 simulated fits: the median is known to {low:.3g} to {high:.3g}" in str(expected)
+    assert "4000 draws of the noise" in str(PrivateCount().expected_error(100))
+    few = HISTOGRAM.expected_error(200, n_sims=3)
+    assert few.median_range == (few.errors.min(), few.errors.max())
+    truth = np.median(HISTOGRAM.expected_error(200, n_sims=300, random_state=1).errors)
+    plans = [HISTOGRAM.expected_error(200, n_sims=9, random_state=2 + i) for i in range(20)]
+    covering = [low <= truth <= high for low, high in (plan.median_range for plan in plans)]
+    assert sum(covering) >= 15
+
+
+def test_columns_stand_where_real_ones_do():
+    rows = rows_of(PrivateMean(), 400)
+    X = np.vstack(
+        [rows.draw(i, 300)[0].mean(axis=0) / rows.draw(i, 300)[0].std(axis=0) for i in (0, 1)]
+    )
+    assert np.median(X) == pytest.approx(1.8, rel=0.2) and np.mean(X > 9) < 0.2
 
 
 def test_fits_that_are_worth_little_are_counted():
