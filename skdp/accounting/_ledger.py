@@ -214,14 +214,15 @@ class PrivacyLedger:
         Returns
         -------
         id : str
-            Number of the entry, which is on disk by then.
+            Number of the entry, which is on disk by then; of several units that of the last one,
+            as every account that is charged has a line.
 
         Raises
         ------
         BudgetExceeded
-            If the budget exceeds what is left, or the fit protects another unit. The refusal
-            latches: every charge is refused until :meth:`acknowledge`, so that no search that
-            swallows exceptions can hide it.
+            If the budget exceeds what is left of an account, or the fit protects another unit and
+            has no bound in this one. The refusal latches: every charge is refused until
+            :meth:`acknowledge`, so that no search that swallows exceptions can hide it.
         """
         if unit not in UNITS:
             raise ValueError(f"unit must be 'row' or 'group'. Got {unit!r} instead.")
@@ -267,7 +268,7 @@ class PrivacyLedger:
             append(db, "acknowledged")
 
     def entries(self):
-        """Return the lines of the ledger, a list of named tuples; refusals are among them."""
+        """Return the lines of all accounts, a list of named tuples; refusals are among them."""
         return list(self.report().entries)
 
     def spent(self, unit=None):
