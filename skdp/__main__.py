@@ -9,7 +9,7 @@ from skdp.accounting import PrivacyLedger
 __all__ = ["main"]
 
 HEAD = "<!doctype html><meta charset=utf-8><title>Privacy ledger</title>"
-MAGIC, ID = b"SQLite format 3\x00", b"skdp"  # bytes 0 and 68 of the file of a ledger
+MAGIC, IDS = b"SQLite format 3\x00", (b"skdp", b"skdq")  # bytes 0 and 68 of a ledger
 EXIT = "exit codes: 0 shown; 1 shown, and latched by a refusal; 2 no ledger could be read"
 
 
@@ -69,7 +69,7 @@ def _problem(path):
         return f"there is no file {str(path)!r}. PrivacyLedger(path, epsilon=...) creates a ledger."
     except OSError as error:
         return f"{str(path)!r} cannot be read: {error.strerror}."
-    if head[:16] != MAGIC or head[68:] != ID:
+    if head[:16] != MAGIC or head[68:] not in IDS:
         return f"{str(path)!r} is not a ledger of skdp. Pass the path that PrivacyLedger was given."
     return None
 

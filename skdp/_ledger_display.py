@@ -72,7 +72,12 @@ class LedgerDisplay:
         -------
         display : LedgerDisplay
         """
-        report = ledger if hasattr(ledger, "history") else ledger.report()
+        report = ledger.report() if hasattr(ledger, "report") else ledger
+        if not hasattr(report, "history"):
+            raise ValueError(
+                "a ledger of several units has a picture of each: plot ledger.report('row') or "
+                "ledger.report('group')."
+            )
         lines = report.history()
         times = [report.entries[0].time, *(line.entry.time for line in lines)]
         spent = [0.0, *(1 - line.left.fraction for line in lines)]

@@ -1,6 +1,7 @@
 """A ledger as text, HTML, JSON and a frame."""
 
 import json
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from html import escape
@@ -8,7 +9,7 @@ from typing import NamedTuple
 
 from skdp._ledger_display import LedgerDisplay
 
-__all__ = ["Entry", "LedgerView", "Line", "Spending", "with_note"]
+__all__ = ["Entry", "LedgerView", "Line", "Spending", "as_html", "as_text", "with_note"]
 
 COLUMNS = ["time", "kind", "what", "note", "epsilon", "delta", "takes", "left"]
 COLUMNS += ["epsilon_left", "delta_left", "unit", "amount", "failure", "seeded", "pid"]
@@ -17,7 +18,7 @@ LATCHED = "LATCHED by a refusal: nothing is granted before ledger.acknowledge()"
 TITLES = ("no", "time (UTC)", "line", "what", "epsilon", "delta", "takes", "left", "epsilon left")
 WORDS = {"charge": "charged", "refused": "REFUSED"}
 NEIGHBOURS = {"row": "one row", "group": "one group (all rows with one entry of `groups`)"}
-_STYLE = (
+STYLE = (
     "<style>.skdp-ledger{font:13px system-ui,sans-serif}.skdp-ledger table{"
     "border-collapse:collapse;margin:.6em 0}.skdp-ledger td,.skdp-ledger th{font-size:13px;"
     "white-space:nowrap;padding:.15em .6em;text-align:left;border-bottom:1px solid #8884}"
@@ -104,12 +105,13 @@ class LedgerView:
     used: tuple
     latched: bool
     entries: tuple
+    cap: tuple = (math.inf, math.inf)
 
     def __str__(self):
-        return _text(self)
+        return as_text(self)
 
     def _repr_html_(self):
-        return _html(self)
+        return as_html(self)
 
     def to_dict(self):
         """Return the report as plain values, with floats for the exact numbers.
@@ -189,7 +191,7 @@ def _after(line):
     return {"takes": line.takes, "left": line.left.fraction} | left
 
 
-def _text(report):
+def as_text(report):
     """Return a report as text in aligned columns."""
     lines = [report.ledger, *(f"  {name:<11} {text}" for name, text in _facts(report))]
     if report.latched:
@@ -199,7 +201,7 @@ def _text(report):
     return "\n".join([*lines, *(_aligned(row, widths) for row in rows if len(rows) > 1)])
 
 
-def _html(report):
+def as_html(report):
     """Return a report as HTML: a bar of what is spent above a table of the lines."""
     spent = f"<div style='width:{100 * report.spent.fraction:.2f}%'></div>"
     facts = "".join(f"<tr><td>{name}</td><td>{escape(x)}</td></tr>" for name, x in _facts(report))
@@ -209,7 +211,7 @@ def _html(report):
     )
     table = f"<table><tr>{_tags('th', TITLES)}</tr>{body}</table>" if body else ""
     return (
-        f"{_STYLE}<div class=skdp-ledger><b>{escape(report.ledger)}</b><div class=bar>{spent}</div>"
+        f"{STYLE}<div class=skdp-ledger><b>{escape(report.ledger)}</b><div class=bar>{spent}</div>"
         f"<table>{facts}</table>{latch}<div class=rows>{table}</div></div>"
     )
 

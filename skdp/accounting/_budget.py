@@ -33,6 +33,8 @@ class Budget:
         declared sensitivities hold.
     epsilon, delta : Fraction
         The guarantee claimed for adding or removing one row.
+    curve : tuple of (float, float), default=()
+        For ``"approx"`` further pairs (epsilon, delta) that are proved as well.
 
     See Also
     --------
@@ -60,6 +62,7 @@ class Budget:
     failure: Fraction
     epsilon: Fraction
     delta: Fraction
+    curve: tuple = ()
 
     def __post_init__(self):
         if self.unit not in UNITS:

@@ -1,24 +1,23 @@
 """The ledger: one budget for many fits."""
 
-import math
 import os
-from fractions import Fraction
 from functools import wraps
 
 from skdp._ledger_view import with_note
+from skdp.accounting._accounts import UNITS, Accounts, check_stored, openings_of
 from skdp.accounting._budget import Budget
-from skdp.accounting._composition import pure_to_gdp
-from skdp.accounting._ledger_file import LedgerFile, append, entries, latched, spent
-from skdp.accounting._ledger_report import OF_GROUPS, LedgerReport, part, unit_of
+from skdp.accounting._ledger_file import (
+    OF_GROUPS,
+    LedgerFile,
+    append,
+    entries,
+    latched,
+    spent,
+)
+from skdp.accounting._units_report import reports_of
 from skdp.exceptions import BudgetExceeded
-from skdp.mechanisms._exact import as_fraction
 
 __all__ = ["PrivacyLedger"]
-
-OTHER_UNIT = {
-    "row": "it protects rows, and the fit groups: open a ledger with unit='group' for these",
-    "group": "it protects groups: pass groups= to fit, or use a ledger for rows",
-}
 
 
 def _path_may_come_first(init):
@@ -60,6 +59,14 @@ class PrivacyLedger:
     unit : {"row", "group"}, default="row"
         What all fits protect: one row, or one group, all rows with one entry of the ``groups`` that
         they are fitted with. Others are refused.
+    rows_per_group : int, default=None
+        For several units: a public bound, 1 to 1000, of the rows of one group, from a rule and
+        never from the table. None: there is none.
+
+    For several units in one ledger ``epsilon`` is a dict, ``{"row": 1.0, "group": 4.0}``, and
+    ``delta`` a number for both or a dict. Fits with and without ``groups=`` are then charged to the
+    account of each unit whose guarantee they use up. A unit that is left out is promised nothing,
+    and the report says so.
 
     See Also
     --------
@@ -81,6 +88,13 @@ class PrivacyLedger:
     ``delta_gauss(sqrt(B), epsilon) + (1 + e^epsilon) F <= delta``. Concurrent fits interleave
     their releases; the argument takes them in any order.
 
+    Several units: each account is such a filter. A fit takes one step from the account of its own
+    unit; one that protects groups two from that of rows; one that protects rows ``rows_per_group``
+    from that of groups, and without such a bound it is refused where groups are promised something.
+    k steps of an (epsilon, delta) fit are ``(k epsilon, (1 + e^epsilon + ...) delta)``, of a
+    Gaussian one ``(k^2 mu^2, k f)``. Fits that are neither Gaussian nor pure, a search among them,
+    cost ``(mu^2, f)`` of what they are nearly: user guide "Accounting", theorems 5 and 6.
+
     The guarantee is the capacity. What is *spent* is a running total, and a guarantee only if
     the charges do not depend on the releases. Not covered: deleting or editing the file, and
     network file systems without locks. A file of its own for every data set is the user's part.
@@ -97,25 +111,22 @@ class PrivacyLedger:
     """
 
     @_path_may_come_first
-    def __init__(self, epsilon, delta=0.0, path=None, *, composition=None, unit="row"):
-        if unit not in ("row", "group"):
-            raise ValueError(f"unit must be 'row' or 'group'. Got {unit!r} instead.")
-        capacity, self._note = _capacity(epsilon, delta, composition), ""
-        capacity = (capacity[0], capacity[1] + OF_GROUPS * (unit == "group"), capacity[2])
+    def __init__(
+        self,
+        epsilon,
+        delta=0.0,
+        path=None,
+        *,
+        composition=None,
+        unit="row",
+        rows_per_group=None,
+    ):
+        openings = openings_of(epsilon, delta, composition, unit, rows_per_group)
+        self._note = ""
         self._file = (
-            LedgerFile.temporary(*capacity) if path is None else LedgerFile.at(path, *capacity)
+            LedgerFile.temporary(*openings) if path is None else LedgerFile.at(path, *openings)
         )
-        first = self._file.first
-        names = ("composition", "epsilon", "delta", "unit")
-        stored = (first.what, first.epsilon, first.delta, self.unit)
-        given = (capacity[0], *capacity[2][2:], unit)
-        for name, old, new in zip(names, stored, given, strict=True):
-            if old != new:
-                old, new = (v if isinstance(v, str) else float(v) for v in (old, new))
-                raise ValueError(
-                    f"the ledger {self.path!r} was created with {name}={old}. Got {new} instead. "
-                    "Pass the stored value, or use PrivacyLedger.open(path)."
-                )
+        check_stored(self.path, self._file.openings, openings)
 
     @classmethod
     def open(cls, path):
@@ -124,13 +135,28 @@ class PrivacyLedger:
 
     path = property(lambda self: self._file.path, doc="Absolute path of the file.")
     composition = property(lambda self: self._file.first.what, doc='"gaussian" or "basic".')
-    epsilon = property(lambda self: float(self._file.first.epsilon), doc="Epsilon of the total.")
-    delta = property(lambda self: float(self._file.first.delta), doc="Delta of the total.")
-    unit = property(
-        lambda self: unit_of(self._file.first),
-        doc='"row" or "group": what all fits protect.',
+    epsilon = property(
+        lambda self: self._of_units("epsilon"), doc="Epsilon of the total; of several units a dict."
     )
+    delta = property(
+        lambda self: self._of_units("delta"), doc="Delta of the total; of several units a dict."
+    )
+    rows_per_group = property(
+        lambda self: self._accounts.rows_per_group, doc="Public bound of the rows of a group."
+    )
+    _accounts = property(lambda self: Accounts(self._file.openings))
     _capacity = property(lambda self: (self._file.first.amount, self._file.first.failure))
+
+    @property
+    def unit(self):
+        """What the promise is about: "row" or "group", or a tuple of both if there are two."""
+        units = tuple(self._accounts.claimed)
+        return units if len(units) > 1 else units[0]
+
+    def _of_units(self, name):
+        accounts = self._accounts
+        told = {unit: float(getattr(e, name)) for unit, e in accounts.claimed.items()}
+        return told if accounts.several else told[self.unit]
 
     def admit(self, budget):
         """Return ``budget`` as a fit gets it: with mu^2 = x B a Gaussian fit may fail with x F.
@@ -144,8 +170,7 @@ class PrivacyLedger:
         """
         if self.composition == "basic" or budget.unit != "gdp":
             return budget
-        amount, failure = self._capacity
-        return budget.with_failure(min(budget.failure, failure * budget.amount / amount))
+        return self._accounts.admit(budget)
 
     def noted(self, note="", **facts):
         """Return this ledger with a note on every line that is charged to it from now on.
@@ -193,41 +218,53 @@ class PrivacyLedger:
         Returns
         -------
         id : str
-            Number of the entry, which is on disk by then.
+            Number of the entry, which is on disk by then; of several units that of the last one,
+            as every account that is charged has a line.
 
         Raises
         ------
         BudgetExceeded
-            If the budget exceeds what is left, or the fit protects another unit. The refusal
-            latches: every charge is refused until :meth:`acknowledge`, so that no search that
-            swallows exceptions can hide it.
+            If the budget exceeds what is left of an account, or the fit protects another unit and
+            has no bound in this one. The refusal latches: every charge is refused until
+            :meth:`acknowledge`, so that no search that swallows exceptions can hide it.
         """
-        cost = self.price(budget)
-        what = str(what) if unit == self.unit else f"{what} of {unit}s"
-        line = (
-            with_note(what, self._note if note is None else note),
-            budget.unit,
-            (*cost, budget.epsilon, budget.delta),
-            bool(seeded),
-        )
+        if unit not in UNITS:
+            raise ValueError(f"unit must be 'row' or 'group'. Got {unit!r} instead.")
+        _check(budget)
+        accounts = self._accounts
+        costs = accounts.costs(budget, unit)
+        what = f"{what} of {unit}s" if accounts.several or unit != self.unit else str(what)
+        line = with_note(what, self._note if note is None else note)
         with self._file.transaction("IMMEDIATE") as db:
-            before, closed = spent(db), latched(db)
-            fits = [s + c <= b for s, c, b in zip(before, cost, self._capacity, strict=True)]
-            granted = all(fits) and not closed and unit == self.unit
-            number = append(db, "charge" if granted else "refused", *line)
+            before, closed = self._spent(db), latched(db)
+            reasons = [
+                reason
+                for account, cost in costs.items()
+                if (reason := accounts.refusal(account, cost, before[account], budget.unit))
+            ]
+            granted = not reasons and not closed
+            for account, cost in costs.items():
+                number = append(
+                    db,
+                    "charge" if granted else "refused",
+                    line,
+                    budget.unit + OF_GROUPS * (accounts.several and account == "group"),
+                    (*(cost or (0, 0)), budget.epsilon, budget.delta),
+                    bool(seeded),
+                )
         if granted:
             return str(number)
-        asked, gone = (part(self._file.first, amounts) for amounts in (cost, before))
-        reason = f"{asked:.6g} of the whole requested, {gone:.6g} spent"
-        if fits == [True, False] and budget.unit == "gdp":
-            reason += " of its failure probability (charge what ledger.admit returns)"
-        if unit != self.unit:
-            reason = OTHER_UNIT[self.unit]
         raise BudgetExceeded(
             f"{what} was refused by {self!r}: "
-            f"{'an earlier refusal has latched it' if closed else reason}. "
+            f"{'an earlier refusal has latched it' if closed else reasons[0]}. "
             "Nothing is granted before ledger.acknowledge() is called."
         )
+
+    def _spent(self, db):
+        """Return the exact (amount, failure) spent of each account."""
+        several = self._accounts.several
+        claimed = self._accounts.claimed
+        return {unit: spent(db, unit == "group" if several else None) for unit in claimed}
 
     def acknowledge(self):
         """Take note of a refusal: charges that fit are granted again. This is recorded."""
@@ -235,52 +272,63 @@ class PrivacyLedger:
             append(db, "acknowledged")
 
     def entries(self):
-        """Return the lines of the ledger, a list of named tuples; refusals are among them."""
+        """Return the lines of all accounts, a list of named tuples; refusals are among them."""
         return list(self.report().entries)
 
-    def spent(self):
-        """Return the running total, a named tuple; ``fraction`` is that of the capacity."""
-        return self.report().spent
+    def spent(self, unit=None):
+        """Return the running total, a named tuple; ``fraction`` is that of the capacity.
 
-    def remaining(self):
+        Of several units a dict of these, or that of one ``unit``; so does :meth:`remaining`.
+        """
+        return self.report(unit).spent
+
+    def remaining(self, unit=None):
         """Return what is left, a named tuple; a fit of its ``epsilon, delta`` would be granted."""
-        return self.report().remaining
+        return self.report(unit).remaining
 
-    def report(self):
-        """Return totals and entries at one instant: text, HTML, JSON, a frame or a plot."""
+    def report(self, unit=None):
+        """Return totals and entries at one instant: text, HTML, JSON, a frame or a plot.
+
+        Parameters
+        ----------
+        unit : {"row", "group"}, default=None
+            Of several units the account to tell of; by default all of them.
+        """
         with self._file.transaction() as db:
-            lines, used, closed = tuple(entries(db)), spent(db), latched(db)
-        return LedgerReport(repr(self), used, closed, lines)
+            lines, used, closed = tuple(entries(db)), self._spent(db), latched(db)
+        accounts = self._accounts
+        if unit not in (None, *accounts.claimed):
+            raise ValueError(f"this ledger claims nothing for {unit!r}. It does for {self.unit!r}.")
+        whole = reports_of(repr(self), accounts, used, closed, lines)
+        return whole.units[unit or self.unit] if unit or not accounts.several else whole
 
-    def price(self, budget):
+    def price(self, budget, unit=None):
         """Return what a budget takes from the two capacities, or raise ValueError.
 
         Parameters
         ----------
         budget : Budget
+        unit : {"row", "group"}, default=None
+            Of several units that of the fit. None: the least that any fit of it takes.
 
         Returns
         -------
         amount, failure : Fraction
+            Of several units a dict of such pairs, None where there is no bound.
+
+        Raises
+        ------
+        ValueError
+            For a budget that is neither Gaussian nor pure and costs more than all of a Gaussian
+            ledger; the message offers one that takes it.
         """
-        if not isinstance(budget, Budget):
-            raise TypeError(f"budget must be a Budget. Got {type(budget).__name__} instead.")
-        if not budget.epsilon > 0:
-            raise ValueError("a charge needs a positive Fraction epsilon. Ask for a larger budget.")
-        if self.composition == "basic":
-            return budget.epsilon, budget.delta
-        if budget.unit == "gdp":
-            return budget.amount, budget.failure
-        if budget.unit == "pure" and budget.delta == budget.failure == 0:
-            mu = pure_to_gdp(math.nextafter(float(budget.amount), math.inf))
-            return Fraction(mu) ** 2, Fraction(0)
-        raise ValueError(
-            f"a ledger with Gaussian composition has no price for a {budget.unit!r} budget with "
-            f"delta={float(budget.delta):g}: neither zCDP nor (epsilon, delta)-DP implies GDP. "
-            f"Open one for it: PrivacyLedger(epsilon={float(budget.epsilon):g}, "
-            f"delta={float(budget.delta):g}, composition='basic'); what two ledgers guarantee "
-            "adds up."
-        )
+        _check(budget)
+        accounts = self._accounts
+        if not accounts.several:
+            return accounts.costs(budget, self.unit)[self.unit]
+        if unit is None:
+            return {name: accounts.costs(budget, name)[name] for name in accounts.claimed}
+        return accounts.costs(budget, unit)
 
     def __eq__(self, other):
         return isinstance(other, PrivacyLedger) and self.path == other.path
@@ -301,17 +349,18 @@ class PrivacyLedger:
 
     def __reduce__(self):
         file = self._file
-        return _loaded, (file.path, file.session, file.first, file.mark, self._note)
+        return _loaded, (file.path, file.session, file.openings, file.mark, self._note)
 
     def __repr__(self):
         path = None if self._file.session else self.path
-        unit = "" if self.unit == "row" else f", unit={self.unit!r}"
+        unit = "" if self._accounts.several or self.unit == "row" else f", unit={self.unit!r}"
+        unit += f", rows_per_group={self.rows_per_group}" if self.rows_per_group else ""
         return f"PrivacyLedger(epsilon={self.epsilon!r}, delta={self.delta!r}, path={path!r}{unit})"
 
 
-def _loaded(path, session, first, mark, note):
+def _loaded(path, session, openings, mark, note):
     """Return a ledger as it was pickled; its file is looked for when something is charged."""
-    return _with_file(LedgerFile.unopened(path, session, first, mark), note)
+    return _with_file(LedgerFile.unopened(path, session, openings, mark), note)
 
 
 def _with_file(file, note):
@@ -320,17 +369,8 @@ def _with_file(file, note):
     return ledger
 
 
-def _capacity(epsilon, delta, composition):
-    """Return composition, unit and (B, F, epsilon, delta)."""
-    delta = as_fraction(delta, name="delta")
-    composition = composition or ("gaussian" if delta else "basic")
-    if composition == "gaussian" and delta:
-        b = Budget.gaussian(epsilon, delta)
-        return composition, b.unit, (b.amount, b.failure, b.epsilon, b.delta)
-    if composition != "basic" or delta >= 1:
-        raise ValueError(
-            "composition must be 'basic', or 'gaussian' with delta > 0, and delta in [0, 1). "
-            f"Got composition={composition!r}, delta={float(delta):g} instead."
-        )
-    epsilon = Budget.pure(epsilon).epsilon
-    return composition, composition, (epsilon, delta, epsilon, delta)
+def _check(budget):
+    if not isinstance(budget, Budget):
+        raise TypeError(f"budget must be a Budget. Got {type(budget).__name__} instead.")
+    if not budget.epsilon > 0:
+        raise ValueError("a charge needs a positive Fraction epsilon. Ask for a larger budget.")

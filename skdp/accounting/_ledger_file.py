@@ -21,12 +21,12 @@ try:
 except ImportError:  # Windows, whose locks belong to a handle and not to a process
     fcntl = None
 
-__all__ = ["LedgerFile", "append", "entries", "latched", "spent"]
+__all__ = ["OF_GROUPS", "UNCLAIMED", "LedgerFile", "append", "entries", "latched", "spent"]
 
-FORMAT = 0x736B6470  # "skdp"
+FORMATS = (0x736B6470, 0x736B6471)  # "skdp" for one unit; "skdq" for several, which began later
+OF_GROUPS, UNCLAIMED = ", of groups", "unclaimed"
 REFUSE = "BEGIN SELECT RAISE(ABORT, 'a ledger is append-only'); END;"
 SCHEMA = f"""
-PRAGMA application_id = {FORMAT};
 CREATE TABLE entries (id INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT, what TEXT, unit TEXT,
     amount TEXT, failure TEXT, epsilon TEXT, delta TEXT, seeded INTEGER, pid INTEGER, time TEXT);
 CREATE TRIGGER no_update BEFORE UPDATE ON entries {REFUSE}
@@ -48,35 +48,41 @@ class LedgerFile:
     """An existing ledger file; ``session`` waives the fsync for one that nobody will reopen."""
 
     def __init__(self, path, session=False):
-        self.path, self.session, self.first = os.path.realpath(path), session, None
+        self.path, self.session, self.openings = os.path.realpath(path), session, None
         with self.transaction() as db:
-            self.first, self.mark = _first(db)
+            self.openings, self.mark = _first(db)
 
     @classmethod
-    def unopened(cls, path, session, first, mark):
+    def unopened(cls, path, session, openings, mark):
         """Return a file as it was known; one that is gone, or another, is told by a transaction."""
         file = cls.__new__(cls)
-        file.path, file.session, file.first, file.mark = path, session, first, mark
+        file.path, file.session, file.mark = path, session, mark
+        file.openings = (openings,) if isinstance(openings, Entry) else openings  # an old pickle
         return file
 
+    @property
+    def first(self):
+        """The first line; that of the first account."""
+        return self.openings[0]
+
     @classmethod
-    def temporary(cls, *capacity):
+    def temporary(cls, *openings):
         """Create a file for this session, removed when this very process ends."""
         folder = tempfile.mkdtemp(prefix="skdp-ledger-")
         atexit.register(_remove, folder, os.getpid())
         path = os.path.join(folder, "ledger.db")
-        _write(path, capacity)
+        _write(path, openings)
         return cls(path, session=True)
 
     @classmethod
-    def at(cls, path, *capacity):
+    def at(cls, path, *openings):
         """Open the file at ``path``, created in one step if there is none."""
         path = os.path.realpath(path)
         if not os.path.exists(path):
             if not os.path.isdir(folder := os.path.dirname(path)):
                 raise FileNotFoundError(f"a ledger needs an existing directory. Create {folder!r}.")
             with tempfile.TemporaryDirectory(prefix=".skdp-", dir=folder) as place:
-                _write(new := os.path.join(place, "ledger.db"), capacity)
+                _write(new := os.path.join(place, "ledger.db"), openings)
                 with suppress(FileExistsError):  # another process was faster
                     os.link(new, path)
         return cls(path)
@@ -92,10 +98,10 @@ class LedgerFile:
             with _lock, _alone(self.path), closing(_connect(self.path, "rw")) as db:
                 db.execute(f"PRAGMA synchronous = {'OFF' if self.session else 'EXTRA'}")
                 db.execute("PRAGMA fullfsync = ON")
-                if db.execute("PRAGMA application_id").fetchone() != (FORMAT,):
+                if _format(db) not in FORMATS:
                     raise ValueError(f"{self.path!r} is not a ledger. Pass the path of a new file.")
                 db.execute(f"BEGIN {mode}")
-                if self.first and (self.first, self.mark) != _first(db):
+                if self.openings and (self.openings, self.mark) != _first(db):
                     raise ValueError(f"the ledger {self.path!r} was replaced. Open the new one.")
                 yield db
                 db.execute("COMMIT")
@@ -117,10 +123,16 @@ def entries(db, where="TRUE"):
     return [_entry(row) for row in rows]
 
 
-def spent(db):
-    """Return the exact sums (amount, failure) of all charges; a damaged kind counts as one."""
+def spent(db, of_groups=None):
+    """Return the exact sums (amount, failure) of all charges; a damaged kind counts as one.
+
+    Where there are several accounts, of those to the one of groups or of rows.
+    """
     total = [Fraction(0), Fraction(0)]
     costs = "id > 1 AND COALESCE(kind, '') NOT IN ('refused', 'acknowledged')"
+    if of_groups is not None:
+        of = "" if of_groups else "NOT"
+        costs += f" AND id > 2 AND COALESCE(unit, '') {of} LIKE '%{OF_GROUPS}'"
     groups = f"SELECT amount, failure, COUNT(*) FROM entries WHERE {costs} GROUP BY 1, 2"
     for amount, failure, times in db.execute(groups):
         total[0] += times * _number(amount)
@@ -135,11 +147,18 @@ def latched(db):
 
 
 def _first(db):
-    """Return the first line, and the random number of the file, which tells it from another one."""
-    lines = entries(db, "id = 1")
-    if not lines or lines[0].kind != "opened" or not lines[0].amount:
+    """Return the first lines, and the random number of the file, which tells it from others."""
+    several = _format(db) == FORMATS[1]
+    lines = tuple(entries(db, f"id <= {1 + several}"))
+    whole = len(lines) == 1 + several and {line.kind for line in lines} == {"opened"}
+    empty = [line.unit.startswith(UNCLAIMED) for line in lines if not line.amount]
+    if not whole or not all(empty) or not lines[0].amount:
         raise sqlite3.DataError("its first line is damaged")
-    return lines[0], db.execute("PRAGMA user_version").fetchone()
+    return lines, db.execute("PRAGMA user_version").fetchone()
+
+
+def _format(db):
+    return db.execute("PRAGMA application_id").fetchone()[0]
 
 
 def _entry(row):
@@ -148,10 +167,15 @@ def _entry(row):
     return Entry(*row[:4], *map(_number, row[4:8]), bool(row[8]), *row[9:])
 
 
-def _write(path, capacity):
+def _write(path, openings):
+    number = SystemEntropy().words(1)[0] >> 33
+    kind = FORMATS[len(openings) > 1]
     with closing(_connect(path, "rwc")) as db:
-        db.executescript(f"{SCHEMA} PRAGMA user_version = {SystemEntropy().words(1)[0] >> 33};")
-        append(db, "opened", *capacity)
+        db.executescript(
+            f"PRAGMA application_id = {kind}; {SCHEMA} PRAGMA user_version = {number};"
+        )
+        for opening in openings:
+            append(db, "opened", *opening)
 
 
 def _connect(path, mode):

@@ -5,14 +5,13 @@ from contextlib import suppress
 from fractions import Fraction
 
 from skdp._ledger_view import LedgerView, Line, Spending
+from skdp.accounting._accounts import part, unit_of
 from skdp.accounting._budget import FAILURE_PART, Budget
 from skdp.accounting._composition import group_epsilon
 from skdp.accounting._gaussian import gaussian_epsilon
 from skdp.mechanisms._exact import SMALLEST_NORMAL, as_fraction, sqrt_down, sqrt_up
 
-__all__ = ["OF_GROUPS", "LedgerReport", "part", "unit_of"]
-
-OF_GROUPS = ", of groups"
+__all__ = ["LedgerReport"]
 
 
 class LedgerReport(LedgerView):
@@ -28,6 +27,8 @@ class LedgerReport(LedgerView):
         Whether a refusal waits to be acknowledged.
     entries : tuple of Entry
         The first holds the capacity.
+    cap : tuple of Fraction, default=(inf, inf)
+        What other accounts have left for a fit of this unit, as (amount, failure) of this one.
     """
 
     @property
@@ -44,7 +45,7 @@ class LedgerReport(LedgerView):
     @property
     def remaining(self):
         """What is left; a fit of its ``epsilon, delta`` would be granted, but for a latch."""
-        return _remaining(self.entries[0], self.used)
+        return _remaining(self.entries[0], self.used, self.cap)
 
     def history(self):
         """Return the entries after the first with what was left, a list of :class:`Line`."""
@@ -57,24 +58,14 @@ class LedgerReport(LedgerView):
         return lines
 
 
-def unit_of(first):
-    """Return what a ledger protects, by its first entry; those of old files protect rows."""
-    return "group" if first.unit.endswith(OF_GROUPS) else "row"
-
-
-def part(first, cost):
-    """Return the part of the capacity, which the ``first`` entry holds, that a cost takes."""
-    whole = first.amount, first.failure
-    return float(max(c / b for c, b in zip(cost, whole, strict=True) if b))
-
-
-def _remaining(first, used):
+def _remaining(first, used, cap=(math.inf, math.inf)):
     left = max(first.amount - used[0], 0), max(first.failure - used[1], 0)
-    told = Spending(*left, 1 - part(first, used), *map(_float_down, left), None)
+    usable = tuple(map(min, left, cap))
+    told = Spending(*left, 1 - part(first, used), *map(_float_down, usable), None)
     if first.what == "basic":
         return told
     delta, mu = float(first.delta), sqrt_down(left[0])
-    return told._replace(epsilon=_granted(first, left, delta), delta=delta, mu=mu)
+    return told._replace(epsilon=_granted(first, usable, delta), delta=delta, mu=mu)
 
 
 def _float_down(q):

@@ -15,6 +15,7 @@ from skdp.accounting import PrivacyLedger
 from skdp.audit._checks_common import fitted, refusal, require, secure, small
 from skdp.exceptions import BudgetExceeded, ReleaseError
 
+NOTE = "an audit"
 SECRET = "86243.015625"
 SET = re.compile(r"\[[^/]*\]/")  # in labels: one of several disjoint sets of rows
 
@@ -118,7 +119,7 @@ def check_charged_once_and_kept(name, estimator, data):
     budget = clone(estimator).plan().budget
     capacity = 8 * float(budget.epsilon), min(0.9, 8 * float(budget.delta))
     ledger = PrivacyLedger(*capacity, composition="basic")
-    twin, rows = secure(estimator, ledger=ledger), small(data)
+    twin, rows = secure(estimator, ledger=ledger.noted(purpose=NOTE)), small(data)
 
     def charges():
         return [entry for entry in ledger.entries() if entry.kind == "charge"]
@@ -129,6 +130,10 @@ def check_charged_once_and_kept(name, estimator, data):
     require(
         all((c.epsilon, c.delta) == (budget.epsilon, budget.delta) for c in charges()),
         f"{name}: charged another amount than the plan's.",
+    )
+    require(
+        all(c.note == f"purpose: {NOTE}" for c in charges()),
+        f"{name}: a charge has lost the note of its ledger.",
     )
     broken = secure(estimator, ledger=ledger)
 

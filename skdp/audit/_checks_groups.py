@@ -20,8 +20,9 @@ def check_ledger_of_groups(name, estimator, data):
     data = small(data)
     ledger = PrivacyLedger(epsilon=1e6, composition="basic", delta=0.9, unit="group")
     with unflagged():
-        fit = data.fit(secure(estimator, ledger=ledger))
+        fit = data.fit(secure(estimator, ledger=ledger.noted("of groups")))
         require(len(ledger.entries()) == 2, f"{name}: a fit with groups is not one charge.")
+        require(ledger.entries()[-1].note == "of groups", f"{name}: a charge has lost its note.")
         try:
             replace(data, groups=None).fit(secure(estimator, ledger=ledger))
         except BudgetExceeded:

@@ -6,7 +6,8 @@ from fractions import Fraction
 from functools import lru_cache
 
 from skdp.accounting import Budget, gaussian_epsilon
-from skdp.accounting._selection import selection_epsilon, selection_mu
+from skdp.accounting._conversion import curve_at
+from skdp.accounting._selection import selection_delta, selection_epsilon, selection_mu
 from skdp.mechanisms._exact import sqrt_down, sqrt_up
 
 __all__ = ["SearchBudgets", "search_budgets"]
@@ -62,7 +63,8 @@ def search_budgets(epsilon, delta, trials, n_candidates, share):
     **Privacy**: pure runs of epsilon_0 make a search of ``(2 + eta) epsilon_0`` (Papernot & Steinke
     2022, Corollary 3), and the reference adds its own. Gaussian runs: ``selection_delta`` at
     .95 delta; a run may fail with a probability f, the reference as well, and ``(1 + e^epsilon)
-    (E[K] + 1) f <= .05 delta`` (user guide "Private search").
+    (E[K] + 1) f <= .05 delta`` (user guide "Private search"). The same holds at every
+    other epsilon, which gives the curve that a ledger with Gaussian composition reads a price off.
     """
     if delta == 0:
         return _pure(epsilon, trials, n_candidates, share)
@@ -79,7 +81,10 @@ def search_budgets(epsilon, delta, trials, n_candidates, share):
     all_mu = math.sqrt(n_candidates) * run.mu
     naive = gaussian_epsilon(1 / all_mu, CLAIMED * float(delta))
     exact = selection_epsilon(trials, mu, CLAIMED * float(delta), before=share)
-    total = Budget("approx", whole.epsilon, Fraction(0), whole.epsilon, whole.delta)
+    curve = curve_at(
+        float(epsilon), whole.failure, lambda e: selection_delta(trials, mu, e, before=share)
+    )
+    total = Budget("approx", whole.epsilon, Fraction(0), whole.epsilon, whole.delta, curve)
     together = f"epsilon = {naive:.4g} (the search: {exact:.4g})"
     return SearchBudgets(total, run, reference, run.mu, together)
 

@@ -83,8 +83,10 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, PrivateEstimator):
         None draws noise from the operating system. Anything else makes the result reproducible
         and not private: for tests and documentation.
     ledger : PrivacyLedger, default=None
-        A budget that all fits share. The whole search is charged before the rows are read; with
-        ``delta > 0`` that takes a ledger with ``composition="basic"``.
+        A budget that all fits share. The whole search is charged before the rows are read. With
+        ``delta > 0`` a ledger with Gaussian composition takes it at the price of a Gaussian that
+        it nearly is: cheap for a small epsilon and a very small delta (user guide "A budget for
+        a study").
 
     Attributes
     ----------
@@ -239,7 +241,7 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, PrivateEstimator):
         Raises
         ------
         ValueError
-            If the ledger has no price for a search; the message offers one that has.
+            If the search would cost more than all of its ledger; the message offers another one.
         """
         if self.ledger is None and getattr(self.estimator, "ledger", None) is not None:
             raise ValueError(

@@ -271,7 +271,10 @@ def _protected(search):
 
 def _charged(search):
     ledgers = [getattr(part, "ledger", None) for part in private_steps(search.estimator)[0]]
-    return tuple(sorted({getattr(ledger, "unit", "row") for ledger in ledgers}))
+    units = (getattr(ledger, "unit", "row") for ledger in ledgers)
+    return tuple(
+        sorted({u for unit in units for u in ((unit,) if isinstance(unit, str) else unit)})
+    )
 
 
 def _counted(budgets):

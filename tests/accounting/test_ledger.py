@@ -189,14 +189,25 @@ def test_pure_fits_cost_the_gaussian_that_dominates_them(epsilon):
     assert ledger.spent().failure == 0
 
 
-def test_units_without_a_price_are_refused_and_do_not_latch():
+def test_what_is_too_dear_for_the_whole_is_refused_and_does_not_latch():
     ledger = PrivacyLedger(1.0, 1e-6)
     with pytest.raises(ValueError, match="no price for a 'zcdp' budget"):
-        ledger.charge(Budget.zcdp(0.1, 1e-7), "fit")
-    e, d = Fraction(1, 10), Fraction(1, 10**9)
-    with pytest.raises(ValueError, match="no price for a 'pure' budget with delta=1e-09"):
+        ledger.charge(Budget.zcdp(1.0, 1e-5), "fit")
+    e, d = Fraction(1, 10), Fraction(1, 10**5)
+    with pytest.raises(ValueError, match="no price for a 'pure' budget with delta=1e-05"):
         ledger.charge(Budget("pure", e, Fraction(0), e, d), "sum of reports")
     ledger.charge(Budget.pure(0.1), "fit")
+
+
+def test_what_is_not_gaussian_has_the_price_of_what_it_is_nearly():
+    ledger = PrivacyLedger(1.0, 1e-6)
+    ledger.charge(ledger.admit(Budget.zcdp(0.1, 1e-9)), "fit")
+    e, d = Fraction(1, 10), Fraction(1, 10**9)
+    ledger.charge(Budget("pure", e, Fraction(0), e, d), "sum of reports")
+    zcdp, pure = charges(ledger)
+    for charge in (zcdp, pure):  # the failure probability in proportion, as of Gaussian fits
+        assert charge.failure * ledger._capacity[0] == charge.amount * ledger._capacity[1]
+    assert 2 * Budget.zcdp(0.1, 1e-9).amount < zcdp.amount < pure.amount
 
 
 def test_basic_composition_adds_up_guarantees_of_any_unit():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from skdp import PrivacyLedger, PrivateCount, PrivateMean, PrivateSearchCV
+from skdp import PrivacyLedger, PrivateMean, PrivateSearchCV
 from skdp.accounting import Budget
 
 X = np.random.default_rng(0).normal(size=(300, 2))
@@ -50,16 +50,29 @@ def test_a_fitted_model_outlives_the_file_of_its_ledger(ledger, tmp_path):
     loaded.set_params(ledger=other).fit(X)
 
 
-def test_a_search_is_offered_a_ledger_before_any_data_are_seen(ledger):
-    search = PrivateSearchCV(
-        PrivateMean(), {"trim": [False, True]}, epsilon=0.5, delta=1e-7, ledger=ledger
-    )
-    offer = r"PrivacyLedger\(epsilon=0\.5, delta=1e-07, composition='basic'\)"
+def _search(epsilon, delta, ledger):
+    search = PrivateSearchCV(PrivateMean(), {"trim": [False, True]}, epsilon=epsilon, delta=delta)
+    return search.set_params(mean_trials=2, ledger=ledger)
+
+
+def test_a_search_that_is_too_dear_is_offered_a_ledger_before_any_data_are_seen(ledger):
+    search = _search(2.5, 1e-6, ledger)
+    offer = r"smaller epsilon.*PrivacyLedger\(epsilon=2\.5, delta=1e-06, composition='basic'\)"
     for ask in (search.plan, lambda: search.fit(X)):
         with pytest.raises(ValueError, match=offer):
             ask()
     assert len(ledger.entries()) == 1 and not ledger.report().latched
-    made = PrivacyLedger(epsilon=0.5, delta=1e-07, composition="basic")
-    assert search.set_params(ledger=made).plan().budget.epsilon == 0.5
-    pure = PrivateCount(epsilon=0.01, delta=0.0, ledger=ledger)
-    assert pure.plan().budget.unit == "pure"
+    made = PrivacyLedger(epsilon=2.5, delta=1e-06, composition="basic")
+    assert search.set_params(ledger=made).plan().budget.epsilon == 2.5
+
+
+def test_a_search_has_a_price_in_a_gaussian_ledger(ledger):
+    search = _search(0.3, 1e-8, ledger.noted("which trim"))
+    budget = search.plan().budget
+    search.fit(X)
+    line = ledger.entries()[-1]
+    assert (line.amount, line.failure) == ledger.price(budget) and line.note == "which trim"
+    assert line.epsilon == budget.epsilon and 0.02 < ledger.spent().fraction < 0.1
+    left = ledger.remaining()
+    assert left.epsilon > 2.7  # more than 3 - 0.3: what is nearly Gaussian adds up in mu^2
+    PrivateMean(epsilon=left.epsilon, delta=left.delta, ledger=ledger).fit(X)

@@ -98,18 +98,24 @@ PUBLIC = {
         "seen": "its value",
         "hint": "constant text",
     },
+    "accounting/_accounts.py": {
+        "unit": "a parameter",
+        "epsilon": "",
+        "delta": "",
+        "composition": "",
+        "m": "a parameter, a public bound",
+        "budget": "",
+        "path": "of the ledger",
+        "name": "of a parameter",
+        "old": "parameter in the file",
+        "new": "parameter given",
+    },
     "accounting/_ledger.py": {
         "what": "is charged: public by definition",
         "self": "repr without amounts",
-        "name": "of a parameter",
         "unit": "a parameter",
-        "old": "parameter in the file",
-        "new": "parameter given",
-        "budget": "",
-        "composition": "",
-        "delta": "",
         "closed": "latched or not",
-        "reason": "parts of the public capacity",
+        "reasons": "parts of the public capacity",
     },
     "accounting/_ledger_file.py": {
         "path": "of the ledger",
@@ -285,6 +291,7 @@ IMPORTS = {
     "_grant": {"_compat", "chunks", "exceptions"},
     "_ledger_display": {"_display"},
     "_ledger_view": {"_ledger_display"},
+    "_units_view": {"_ledger_view"},
     "__main__": {"accounting"},
     "_config": set(),
     "_display": set(),
@@ -308,7 +315,15 @@ IMPORTS = {
     "mechanisms": {"mechanisms", "_threads"},
     "contracts": {"contracts"},
     "rowwise": {"rowwise", "_compat", "_config", "_threads"},
-    "accounting": {"accounting", "mechanisms", "exceptions", "_render", "_ledger_view", "_summary"},
+    "accounting": {
+        "accounting",
+        "mechanisms",
+        "exceptions",
+        "_render",
+        "_ledger_view",
+        "_summary",
+        "_units_view",
+    },
     "_books": {"mechanisms", "exceptions"},
     "_beside": {"_books", "_curator", "mechanisms"},
     "_curator": {"_books", "accounting", "mechanisms", "exceptions"},
@@ -461,5 +476,5 @@ WITHOUT_SKLEARN = set(IMPORTS) - {
 }
 SKLEARN = {"mechanisms/_entropy.py": "check_random_state reads a random_state parameter"}
 
-CODE_LINES = {"mechanisms": 650, "accounting": 1120, "contracts": 350}
+CODE_LINES = {"mechanisms": 650, "accounting": 1400, "contracts": 350}
 MODULE_LINES = 400

@@ -1,0 +1,77 @@
+"""The reports of a ledger, by unit, and what is said of a unit that is promised nothing."""
+
+import math
+
+from skdp._ledger_view import NOTE
+from skdp._units_view import UnitsReport
+from skdp.accounting._accounts import unit_of
+from skdp.accounting._composition import group_epsilon, group_privacy
+from skdp.accounting._ledger_report import LedgerReport
+from skdp.mechanisms._exact import sqrt_up
+
+__all__ = ["reports_of"]
+
+NO_ROWS = "NOT CLAIMED by itself; a row of a group is two of its steps: "
+NO_GROUPS = "NOT CLAIMED: a group of m rows loses m times what a row loses, without bound; "
+
+
+def reports_of(ledger, accounts, used, latched, lines):
+    """Return the report of a ledger, by unit; that of one unit is the only one in it.
+
+    Parameters
+    ----------
+    ledger : str
+    accounts : Accounts
+    used : dict of str to (Fraction, Fraction)
+        The sums (amount, failure) of the charges to each account.
+    latched : bool
+    lines : tuple of Entry
+    """
+    claimed, left = accounts.claimed, {}
+    for name, first in claimed.items():
+        whole = first.amount, first.failure
+        left[name] = tuple(max(a - b, 0) for a, b in zip(whole, used[name], strict=True))
+    reports = {
+        name: LedgerReport(
+            ledger,
+            used[name],
+            latched,
+            _of(lines, first) if accounts.several else lines,
+            accounts.cap(name, left),
+        )
+        for name, first in claimed.items()
+    }
+    return UnitsReport(ledger, latched, lines, reports, _unclaimed(reports, lines))
+
+
+def _unclaimed(reports, lines):
+    """Return what is said of the units that are promised nothing, by unit."""
+    told = {}
+    if "row" not in reports:
+        told["row"] = NO_ROWS + _two_steps(reports["group"].entries[0])
+    if "group" not in reports:
+        charged = [line for line in lines if line.kind == "charge"]
+        rows = sum(line.what.partition(NOTE)[0].endswith(" of rows") for line in charged)
+        told["group"] = f"{NO_GROUPS}{rows} of {len(charged)} fits protect rows alone"
+    return told
+
+
+def _of(lines, first):
+    """Return the lines of one account, its opening first."""
+    unit = unit_of(first)
+    rest = [line for line in lines if line.kind != "opened"]
+    own = [line for line in rest if line.kind == "acknowledged" or unit_of(line) == unit]
+    return (first, *own)
+
+
+def _two_steps(first):
+    """Return what an account of groups guarantees for a row, as text."""
+    if first.what == "basic":
+        epsilon, delta = group_privacy(float(first.epsilon), float(first.delta), 2)
+    else:
+        delta = float(first.delta)
+        epsilon = group_epsilon(sqrt_up(first.amount), first.failure, 2, delta)
+        while math.isinf(epsilon):
+            delta *= 10
+            epsilon = group_epsilon(sqrt_up(first.amount), first.failure, 2, delta)
+    return f"epsilon={epsilon:.6g}, delta={delta:.3g}"
