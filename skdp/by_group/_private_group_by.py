@@ -199,7 +199,7 @@ class PrivateGroupBy(RoutesRows, PrivateEstimator):
 
     def _release(self, read, curator):
         table, features, y, places = read
-        keys, (_, inner, part, share) = Keys(len(places)), planned(self)
+        keys, (_, inner) = Keys(len(places)), planned(self)
         levels = self._given_keys()
         if levels is None:
             levels = _found(keys, table, curator)
@@ -211,7 +211,7 @@ class PrivateGroupBy(RoutesRows, PrivateEstimator):
         sets = {
             name_of(key): order[a:b] for key, a, b in zip(levels, ends[:-1], ends[1:], strict=True)
         }
-        curators = curators_beside(curator, GROUPS, share, sets, budget=part) if levels else []
+        curators = curators_beside(curator, GROUPS, sets, **inner.ledger.granted) if levels else []
         models = [_lent(inner, own) for own in curators]
         ledger = None if self._is_granted() else self.ledger
         with config_context(invalid_rows="ignore"), sklearn.config_context(assume_finite=True):
@@ -316,6 +316,4 @@ def _found(keys, table, curator):
 
 def _lent(inner, curator):
     """Return a clone of the estimator of groups, for which this Curator is opened."""
-    model = clone(inner)
-    grant = model.ledger.lent(curator)
-    return model.set_params(ledger=grant, epsilon=float(curator.budget.epsilon))
+    return clone(inner).set_params(ledger=inner.ledger.lent(curator))

@@ -227,6 +227,63 @@ def test_tables_of_all_kinds_give_the_same_bits(estimator, tmp_path):
         assert np.array_equal(found["high"], known["high"])
 
 
+def coded(table):
+    """Yield one Arrow table whose text is stored in several ways, codes of their own among them."""
+    import pyarrow
+
+    whole = pyarrow.Table.from_pandas(table)
+    parts = [whole[:100], whole[100:650], whole[650:]]
+    own = [
+        part.set_column(0, "town", part.column(0).combine_chunks().dictionary_encode())
+        for part in parts
+    ]
+    yield whole
+    yield pyarrow.concat_tables(parts)
+    yield pyarrow.concat_tables(own)
+    yield [batch for part in own for batch in part.to_batches()]
+
+
+def test_text_is_compared_alike_however_it_is_coded(frame, tmp_path):
+    pytest.importorskip("pyarrow")
+    table = frame.assign(town=np.where(np.arange(900) % 50 == 7, None, frame.town))
+    table.to_parquet(tmp_path / "plain.parquet", row_group_size=70)
+    text = table.assign(town=table.town.astype("category"))
+    text.to_parquet(tmp_path / "coded.parquet", row_group_size=400)
+    table.set_index("day").to_parquet(tmp_path / "indexed.parquet")  # a column less
+    paths = [str(tmp_path / f"{name}.parquet") for name in ("plain", "coded")]
+    model = PrivateGroupBy(MEAN, "town", ["cue", "nil", "ayr"], random_state=0)
+    known = clone(model).fit(table).results()
+    for rows in (*coded(table), *paths):
+        assert clone(model).fit(rows).results().equals(known)
+    less = clone(model).fit(table.drop(columns="day")).results()
+    assert clone(model).fit(str(tmp_path / "indexed.parquet")).results().equals(less)
+
+
+def test_a_file_is_asked_for_no_other_columns(frame, tmp_path, monkeypatch):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    frame.to_parquet(tmp_path / "rows.parquet")
+    asked, read = [], parquet.ParquetFile.iter_batches
+
+    def counted(file, *args, **options):
+        asked.append(tuple(options["columns"]))
+        return read(file, *args, **options)
+
+    monkeypatch.setattr(parquet.ParquetFile, "iter_batches", counted)
+    PrivateGroupBy(MEAN, "town", ["cue"], random_state=0).fit(str(tmp_path / "rows.parquet"))
+    assert set(asked) == {("town",), ("wage", "day", "age")}
+
+
+def test_rows_are_decoded_once_for_all_groups(monkeypatch):
+    from skdp.chunks import _tables
+
+    X, n_rows, read = table(900), [], _tables.numbers
+    monkeypatch.setattr(
+        _tables, "numbers", lambda schema, raw: n_rows.append(len(raw)) or read(schema, raw)
+    )
+    by_key().fit([X[:400], X[400:]])
+    assert sum(n_rows) <= 2 * 900 + 2  # the look, and the pass; heads have no rows
+
+
 class Passes(list):
     """Batches that count how often they are read to their end."""
 
