@@ -262,10 +262,11 @@ class PrivateGroupBy(RoutesRows, PrivateEstimator):
         -------
         frame : DataFrame
             One row for each group and statistic: ``group``, ``statistic`` (the column it is of),
-            ``value``, ``low``, ``high``, and ``n``, the released number of rows. NaN where an
-            estimator releases no interval, or no number. With two columns in ``by`` the group is a
-            pair, and each of both has a column of its own beside. A dict of arrays where pandas is
-            not installed.
+            ``value``, ``low``, ``high``, ``n``, the released number of rows, and ``reliable``, what
+            the group says in ``reliable_``: where it is False, as in groups so small that a tail
+            stays unseen, ``advice_`` of its estimator says why. NaN where an estimator releases no
+            interval, or no number. With two columns in ``by`` the group is a pair, and each of both
+            has a column of its own beside. A dict of arrays where pandas is not installed.
 
         Raises
         ------

@@ -436,7 +436,7 @@ def test_results_are_tidy(frame):
     model = PrivateGroupBy(MEAN, "town", ["ayr", "cue"], random_state=0).fit(frame)
     results = model.results()
     assert isinstance(results, pandas.DataFrame)
-    assert list(results.columns) == ["group", "statistic", "value", "low", "high", "n"]
+    assert list(results.columns) == ["group", "statistic", "value", "low", "high", "n", "reliable"]
     assert results.group.tolist() == ["ayr"] * 3 + ["cue"] * 3
     assert results.statistic.tolist() == ["wage", "day", "age"] * 2
     assert np.all((results.low < results.value) & (results.value < results.high))
@@ -522,3 +522,34 @@ def test_a_group_by_may_be_the_last_step_of_a_pipeline():
     fitted = keys.set_params(random_state=0).fit(table())
     assert len(fitted[-1].estimators_) == 3
     assert fitted.privacy_report_.budget == keys.plan().budget
+
+
+@pytest.mark.parametrize(
+    ("estimator", "released"),
+    [
+        (PrivateMean(), True),
+        (PrivateMean(trim=True), True),
+        (MEAN, True),
+        (PrivateMedian(), True),
+        (PrivateQuantile([0.1, 0.9], bounds=(-9, 9)), True),
+        (PrivateMean(method="friendly"), False),
+        (PrivateQuantile(method="bounded"), False),
+    ],
+)
+def test_numbers_of_rows_are_those_of_the_groups(estimator, released):
+    X = table(6000)
+    results = by_key(estimator).fit(X).results()
+    exact = np.repeat([(X[:, 0] == key).sum() for key in range(3)], len(results["n"]) // 3)
+    if released:
+        assert results["n"].tolist() == pytest.approx(exact.tolist(), abs=6)
+    else:
+        assert np.isnan(results["n"]).all()
+
+
+def test_groups_in_which_a_tail_may_hide_say_so():
+    X = table(12000, d=1)
+    X = X[(X[:, 0] != 2) | (np.arange(12000) < 900)]  # 300 rows are left of it
+    model = by_key(PrivateMean(), epsilon=2.0).fit(X)
+    assert model.results()["reliable"].tolist() == [True, True, False]
+    assert "a tail" in model.estimators_[2].advice_
+    assert all(by_key(MEAN, epsilon=2.0).fit(X).results()["reliable"])

@@ -280,7 +280,9 @@ def test_a_row_decides_on_the_type_of_no_column(library, cell):
 
     table = frames.DataFrame({"a": X[:, 0]})
     before, after = text_of(table), text_of(with_row(table, (1e9,)))
-    assert before.dtype == after.dtype == frames.Series([cell]).dtype  # text is "object" before pandas 3
+    assert (
+        before.dtype == after.dtype == frames.Series([cell]).dtype
+    )  # text is "object" before pandas 3
     assert len(after) == N + 1 and list(after)[:N] == list(before) == [cell] * N
     assert largest_move(mean_of(RowMap(odd), RowMap(by_type)), table, (1e9,)) <= 1
 
