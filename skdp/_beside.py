@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from skdp._books import WORTH_LITTLE, Books
-from skdp._curator import _Child
+from skdp._curator import _Child, plan_of_child
 from skdp.mechanisms._entropy import spawned
 
 __all__ = ["KeysOf", "curators_beside"]
@@ -15,7 +15,7 @@ __all__ = ["KeysOf", "curators_beside"]
 BEYOND = 2**60  # numbers of no row
 
 
-def curators_beside(curator, label, share, sets, *, budget):
+def curators_beside(curator, label, sets, *, budget, share):
     """Return a Curator for each of some disjoint sets of rows; together they pay ``share`` once.
 
     Parameters
@@ -24,12 +24,12 @@ def curators_beside(curator, label, share, sets, *, budget):
         Of the whole table; its plan has the steps of one set as ``label/...``.
     label : str
         Of a planned step, a child.
-    share : Fraction
-        Part of the budget.
     sets : dict of str to ndarray of int
         Public or released names, with the rising numbers of their rows.
     budget : Budget
         Of each set: the whole one, or a part of it that is worth no more than the share.
+    share : Fraction
+        Part of the budget.
 
     Returns
     -------
@@ -47,8 +47,8 @@ def curators_beside(curator, label, share, sets, *, budget):
         curator._pay(label, "child", share)  # the whole, of whatever unit
     else:
         curator.child(label, share, budget=budget)
-    most = _Most()
-    parts = (_Part(curator, label, share, budget, *one, most) for one in sets.items())
+    plan, most = plan_of_child(curator, label, budget), _Most()
+    parts = (_Part(curator, label, share, plan, *one, most) for one in sets.items())
     return [curator._heard(part) for part in parts]
 
 
@@ -67,8 +67,8 @@ class _Most:
 class _Part(_Child):
     """A Curator of one of the sets: it has the whole plan to itself, and noise of its own."""
 
-    def __init__(self, parent, label, share, budget, name, numbers, most):
-        super().__init__(parent, label, share, budget)
+    def __init__(self, parent, label, share, plan, name, numbers, most):
+        super().__init__(parent, label, share, plan)
         self._name, self._most = name, most
         self._entropy = spawned(parent._entropy, f"{label}/{name}")
         self.coins = KeysOf(self.coins, numbers)

@@ -3,6 +3,7 @@
 import math
 from contextlib import contextmanager
 from fractions import Fraction
+from functools import lru_cache
 
 from sklearn.base import _fit_context as fit_context
 from sklearn.utils import _safe_indexing as safe_indexing
@@ -39,6 +40,19 @@ class Interval(_Interval):
             return super().__contains__(math.inf if value > 0 else -math.inf)
 
 
+class NamesOnce:
+    """Mixin that reads the names of the parameters of a class once, not for every clone."""
+
+    @classmethod
+    def _get_param_names(cls):
+        return list(_names_of(cls))
+
+
+@lru_cache(maxsize=512)
+def _names_of(cls):
+    return super(NamesOnce, cls)._get_param_names()
+
+
 @contextmanager
 def callbacks(estimator):
     """Yield a listener that tells the callbacks of an estimator of releases; None if it has none.
@@ -70,6 +84,7 @@ __all__ = [
     "HasMethods",
     "Hidden",
     "Interval",
+    "NamesOnce",
     "RealNotInt",
     "StrOptions",
     "VisualBlock",

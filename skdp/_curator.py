@@ -270,7 +270,7 @@ class Curator(Books):
         if worth(budget, self.budget.unit) > cost:
             raise PlanError(f"the budget of the child {label!r} is worth more than its share.")
         self._pay(label, "child", granted)
-        return _Child(self, label, granted, budget)
+        return _Child(self, label, granted, plan_of_child(self, label, budget))
 
     def close(self, estimator):
         """Return the report of everything released."""
@@ -336,24 +336,8 @@ def _stated(sensitivity):
 class _Child(Curator):
     """A Curator that spends a share of its parent's budget and writes into its books."""
 
-    def __init__(self, parent, label, share, budget):
+    def __init__(self, parent, label, share, plan):
         prefix = f"{label}/"
-        steps = tuple(
-            replace(step, label=step.label.removeprefix(prefix), times=left)
-            for step, left in parent._steps.values()
-            if step.label.startswith(prefix) and left > 0
-        )
-        events = tuple(
-            (name.removeprefix(prefix), p)
-            for name, p in parent._events.items()
-            if name.startswith(prefix)
-        )
-        assumptions = tuple(
-            text.removeprefix(f"{label}: ")
-            for text in parent._plan.assumptions
-            if text.startswith(f"{label}: ")
-        )
-        plan = Plan(budget, steps, events, assumptions, protects=parent._plan.protects)
         super().__init__(plan, parent._entropy)
         self._lock, self._process = parent._lock, parent._process
         self._parent, self._prefix, self._part = parent, prefix, share
@@ -384,6 +368,27 @@ class _Child(Curator):
         self._parent.decide(
             text if doubt == text else f"{WORTH_LITTLE}{self._prefix[:-1]}: {doubt}"
         )
+
+
+def plan_of_child(parent, label, budget):
+    """Return what is left of the plan of a Curator for a child."""
+    prefix = f"{label}/"
+    steps = tuple(
+        replace(step, label=step.label.removeprefix(prefix), times=left)
+        for step, left in parent._steps.values()
+        if step.label.startswith(prefix) and left > 0
+    )
+    events = tuple(
+        (name.removeprefix(prefix), p)
+        for name, p in parent._events.items()
+        if name.startswith(prefix)
+    )
+    assumptions = tuple(
+        text.removeprefix(f"{label}: ")
+        for text in parent._plan.assumptions
+        if text.startswith(f"{label}: ")
+    )
+    return Plan(budget, steps, events, assumptions, protects=parent._plan.protects)
 
 
 class _ChildKeys:

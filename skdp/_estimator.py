@@ -15,6 +15,7 @@ from skdp._compat import (
     CallbackSupportMixin,
     Hidden,
     Interval,
+    NamesOnce,
     StrOptions,
     VisualBlock,
     callbacks,
@@ -50,7 +51,7 @@ WITHHELD = (
 
 
 class PrivateEstimator(
-    ForesightMixin, KeepsLocal, PlainNumbers, CallbackSupportMixin, BaseEstimator
+    ForesightMixin, KeepsLocal, PlainNumbers, NamesOnce, CallbackSupportMixin, BaseEstimator
 ):
     """Base of all private estimators.
 
@@ -187,7 +188,10 @@ class PrivateEstimator(
 
     def _plan_of(self, X, groups):
         """Return the plan of a fit of X; it protects all rows of a group if there are some."""
-        return self.plan() if groups is None else self._grouped_plan()
+        if groups is not None:
+            return self._grouped_plan()
+        made = self.ledger.plan if self._is_granted() else None
+        return self.plan() if made is None else made
 
     @property
     def reliable_(self):

@@ -37,6 +37,9 @@ class Grant:
         Private.
     persons : skdp.chunks._persons.Persons or None
         Whose row each row of the table is, in a fit with groups. Private.
+    plan : Plan or None
+        Of the step, where whoever lends the grant has made it; it is the same for all that he
+        lends.
     empty : bool
         Whether the rows handed on are made up, because the table has none. Private.
     """
@@ -45,7 +48,7 @@ class Grant:
         self.label = label
         self.given = given
         self.composition = composition
-        self.certificate = self._budget = self._curator = None
+        self.certificate = self.plan = self._budget = self._curator = None
         self.absent, self.empty, self._persons = None, False, None
         self._share = Fraction(0)
 
@@ -64,6 +67,11 @@ class Grant:
     def set_budget(self, budget, share):
         """Fix what :meth:`admit` returns, and its share of the pipeline's budget."""
         self._budget, self._share = budget, share
+
+    @property
+    def granted(self):
+        """The budget of the step and its share, by name."""
+        return {"budget": self._budget, "share": self._share}
 
     def set_curator(self, curator):
         """Let :meth:`open` give children of this Curator out; None closes the grant."""
@@ -100,6 +108,7 @@ class Grant:
         grant = Grant(self.label, self.given, self.composition)
         grant.set_budget(self._budget, self._share)
         grant.set_curator(_Made(curator))
+        grant.plan = self.plan
         return grant
 
     def __copy__(self, memo=None):

@@ -97,8 +97,8 @@ class Plan:
 
     def __post_init__(self):
         for labels in ([step.label for step in self.steps], [label for label, _ in self.events]):
-            twice = sorted({label for label in labels if labels.count(label) > 1})
-            if twice:
+            if len(set(labels)) < len(labels):
+                twice = sorted({label for label in labels if labels.count(label) > 1})
                 raise ValueError(f"the labels of a plan must differ. Got {twice} more than once.")
         chances = [exact(p, name="a probability") for _, p in self.events]
         if not all(p > 0 for p in chances):

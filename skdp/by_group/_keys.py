@@ -141,13 +141,22 @@ def narrow(keys):
 def _codes(table, place, labels):
     """Return for every row the number of its label, -1 for another and for none."""
     known = Known(labels, -1, -1)
-    if library(table) == "pandas" and is_text(table, place):
-        series = table.iloc[:, place]
-        if series.dtype != object:  # text, or categories of it: each label is looked up once
-            codes, entries = series.factorize()
-            found = known(np.array([*entries, None], dtype=object))
-            return found.astype(np.int64)[codes]
-    return known(Columns(table).read(place)).astype(np.int64)
+    coded = _coded(table, place) if is_text(table, place) else None
+    if coded is None:
+        return known(Columns(table).read(place)).astype(np.int64)
+    codes, entries = coded  # text, or categories of it: each entry is looked up once
+    return known(np.array([*entries, None], dtype=object)).astype(np.int64)[codes]
+
+
+def _coded(table, place):
+    """Return the number of the entry of each row, -1 if missing, and entries; None if too dear."""
+    kind = library(table)
+    if kind == "pyarrow":
+        column = table.column(place)
+        column = getattr(column, "combine_chunks", lambda: column)().dictionary_encode()
+        return column.indices.fill_null(-1).to_numpy(), column.dictionary.to_pylist()
+    series = table.iloc[:, place] if kind == "pandas" else None
+    return None if series is None or series.dtype == object else series.factorize()
 
 
 def ordered(counts):

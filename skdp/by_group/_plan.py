@@ -42,7 +42,7 @@ def granted(group_by, *, label=GROUPS):
 
 
 def planned(group_by):
-    """Return the plan of all groups, the estimator of one with its grant, and its budget."""
+    """Return the plan of all groups, and the estimator of one, whose grant has its plan."""
     inner, grant = granted(group_by)
     plan = inner.plan()
     unit = plan.budget.unit
@@ -60,7 +60,7 @@ def planned(group_by):
         steps = Step(LEVELS, "child", LEVELS_SHARE, unit="gdp"), Step(f"{LEVELS}/{NAMES}")
         events = ((f"{LEVELS}/{NAMES}", names.failure),)
     grant.set_budget(part, share)
-    plan = inner.plan()
+    plan = grant.plan = inner.set_params(epsilon=float(part.epsilon)).plan()
     seeded = getattr(inner, "random_state", None) is not None
     notes = [ONE, *(f"{GROUPS}: {text}" for text in plan.assumptions)]
     if seeded:
@@ -72,7 +72,7 @@ def planned(group_by):
     )
     events = (*events, *((f"{GROUPS}/{name}", p) for name, p in plan.events))
     whole = Plan(budget, steps, events, tuple(notes), plan.problems)
-    return whole, inner, part, share
+    return whole, inner
 
 
 def _total(epsilon, delta, unit):

@@ -199,7 +199,7 @@ class PrivateGroupBy(RoutesRows, PrivateEstimator):
 
     def _release(self, read, curator):
         table, features, y, places = read
-        keys, (_, inner, part, share) = Keys(len(places)), planned(self)
+        keys, (_, inner) = Keys(len(places)), planned(self)
         levels = self._given_keys()
         if levels is None:
             levels = _found(keys, table, curator)
@@ -211,7 +211,7 @@ class PrivateGroupBy(RoutesRows, PrivateEstimator):
         sets = {
             name_of(key): order[a:b] for key, a, b in zip(levels, ends[:-1], ends[1:], strict=True)
         }
-        curators = curators_beside(curator, GROUPS, share, sets, budget=part) if levels else []
+        curators = curators_beside(curator, GROUPS, sets, **inner.ledger.granted) if levels else []
         models = [_lent(inner, own) for own in curators]
         ledger = None if self._is_granted() else self.ledger
         with config_context(invalid_rows="ignore"), sklearn.config_context(assume_finite=True):
@@ -262,10 +262,11 @@ class PrivateGroupBy(RoutesRows, PrivateEstimator):
         -------
         frame : DataFrame
             One row for each group and statistic: ``group``, ``statistic`` (the column it is of),
-            ``value``, ``low``, ``high``, and ``n``, the released number of rows. NaN where an
-            estimator releases no interval, or no number. With two columns in ``by`` the group is a
-            pair, and each of both has a column of its own beside. A dict of arrays where pandas is
-            not installed.
+            ``value``, ``low``, ``high``, ``n``, the released number of rows, and ``reliable``, what
+            the group says in ``reliable_``: where it is False, as in groups so small that a tail
+            stays unseen, ``advice_`` of its estimator says why. NaN where an estimator releases no
+            interval, or no number. With two columns in ``by`` the group is a pair, and each of both
+            has a column of its own beside. A dict of arrays where pandas is not installed.
 
         Raises
         ------
@@ -316,6 +317,4 @@ def _found(keys, table, curator):
 
 def _lent(inner, curator):
     """Return a clone of the estimator of groups, for which this Curator is opened."""
-    model = clone(inner)
-    grant = model.ledger.lent(curator)
-    return model.set_params(ledger=grant, epsilon=float(curator.budget.epsilon))
+    return clone(inner).set_params(ledger=inner.ledger.lent(curator))

@@ -6,11 +6,12 @@ __all__ = ["lines_of", "n_values", "tidy"]
 
 VALUES = "location_", "var_", "counts_", "sum_", "count_"  # what estimators with intervals release
 COUNTS = "n_rows_", "count_"
-COLUMNS = "statistic", "value", "low", "high", "n"
+NUMBERS = "value", "low", "high", "n"
+COLUMNS = "statistic", *NUMBERS, "reliable"
 
 
 def lines_of(estimator, confidence, parameters):
-    """Return (statistic, value, low, high, n) of everything that a fitted estimator has released.
+    """Return the COLUMNS of everything that a fitted estimator has released, a tuple for each.
 
     Parameters
     ----------
@@ -30,7 +31,7 @@ def lines_of(estimator, confidence, parameters):
         low, high = (ends.reshape(values.shape) for ends in (low, high))
     cells = (values.ravel(), low.ravel(), high.ravel())
     return [
-        (name, float(value), float(a), float(b), n)
+        (name, float(value), float(a), float(b), n, estimator.reliable_)
         for name, value, a, b in zip(_names(last, values.shape), *cells, strict=True)
     ]
 
@@ -44,7 +45,7 @@ def tidy(rows, titles):
     """Return rows as a frame of pandas, or a dict of arrays where that is not installed."""
     columns = list(zip(*rows, strict=True)) or [()] * len(titles)
     arrays = {
-        title: np.array(column, dtype=float) if title in COLUMNS[1:] else _objects(column)
+        title: np.array(column, dtype=float) if title in NUMBERS else _objects(column)
         for title, column in zip(titles, columns, strict=True)
     }
     try:
@@ -72,6 +73,8 @@ def _count(estimator):
     """Return the released number of rows, NaN where there is none."""
     if hasattr(estimator, "moments_"):  # of bounded columns; its first row is that of ones
         return float(np.asarray(estimator.moments_)[0, 0])
+    if hasattr(estimator, "rank_curves_"):
+        return estimator.rank_curves_.n_rows
     told = (float(getattr(estimator, name)) for name in COUNTS if hasattr(estimator, name))
     return next(told, np.nan)
 

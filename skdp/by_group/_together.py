@@ -12,7 +12,7 @@ from skdp._pieces import carried
 from skdp.chunks._raw import TableError
 from skdp.chunks._rows import Source
 from skdp.chunks._some_rows import SomeRows, TableBlock
-from skdp.chunks._tables import Tables, columns_of
+from skdp.chunks._tables import Decoded, Tables, columns_of
 
 __all__ = ["HeldByGroup", "by_turns", "counted", "numbered", "of_columns"]
 
@@ -46,7 +46,7 @@ def numbered(keys, levels, X):
     """Return the number of the group of each row of a table of keys, -1 for none."""
     if not isinstance(X, Tables):
         return keys.numbers(levels, X)
-    parts = X.each(partial(keys.numbers, levels))
+    parts = X.as_stored().each(partial(keys.numbers, levels))
     numbers = np.concatenate([np.empty(0, dtype=np.int16), *parts])
     if X.absent is not None:
         numbers[X.absent] = -1
@@ -175,7 +175,10 @@ class Meeting:
         def laid(start, stop):
             return [question.laid(start, stop) for question in asked]
 
-        answers = self.tables.decoded_by(TableBlock).map_merge(
+        plain = Decoded((), self.tables.decode)
+        numbers = all(question.work[0] == plain for question in asked)
+        tables = self.tables.as_stored() if numbers else self.tables
+        answers = tables.decoded_by(TableBlock).map_merge(
             partial(_of_all, [question.work for question in asked]),
             partial(_merged, [question.merge for question in asked]),
             laid,
@@ -202,10 +205,13 @@ class _Question:
 
 
 def _of_all(works, start, block, laid):
+    """Return the statistics of a block; what several fits decode alike is decoded once for all."""
+    shared = {decode for decode, n in Counter(decode for decode, _ in works).items() if n > 1}
+    whole = {decode: decode(block.table) for decode in shared}
     found = []
     for (decode, statistic), (first, places, others) in zip(works, laid, strict=True):
         if len(places):
-            rows = decode(block[places].table)
+            rows = whole[decode][places] if decode in whole else decode(block[places].table)
             if len(rows) != len(places):
                 raise TableError("a piece of the table has another length than its rows.")
             found.append((statistic(first, rows, *others),))

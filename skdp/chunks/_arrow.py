@@ -42,15 +42,17 @@ def source(X):
     if _is_a(X, "pyarrow.parquet", "ParquetFile"):
         if X.closed:
             raise TableError(CLOSED)
-        return told(
-            FILE,
-            lambda: PartRows(X.schema_arrow.empty_table(), groups_of(X.metadata, lambda: X, FILE)),
-        )
+        return told(FILE, _of_file, X)
     return None
 
 
 def _is_a(X, module, name):
     return module in sys.modules and isinstance(X, getattr(sys.modules[module], name))
+
+
+def _of_file(X):
+    groups = groups_of(X.metadata, lambda coded=None: X, FILE)
+    return PartRows(X.schema_arrow.empty_table(), groups)
 
 
 def _of_dataset(X):

@@ -1,6 +1,7 @@
 """Rows of a frame in memory, of pandas, polars or Arrow, converted block by block."""
 
 from functools import partial
+from operator import methodcaller
 
 import numpy as np
 
@@ -23,7 +24,7 @@ class FrameRows(Source):
     def __init__(self, X):
         schema = schema_of(X)
         super().__init__(len(schema), n_rows=len(X))
-        self.names, self.decode = schema.names, partial(numbers, schema)
+        self.names, self.decode = schema.names, _decoder(X, schema)
         self._X, self._part = X, X.iloc if library(X) == "pandas" else X
 
     def head(self):
@@ -44,6 +45,21 @@ class FrameRows(Source):
         return self.decode(raw).astype(np.float64, copy=False)
 
 
+def _decoder(X, schema):
+    """Return what makes floats of parts of a frame; their types are its own, and not asked again.
+
+    Types that numpy does not have are read by :func:`skdp.chunks._raw.numbers`.
+    """
+    if library(X) != "pandas" or not all(map(_is_plain, X.dtypes)):
+        return partial(numbers, schema)
+    single = all(dtype == np.float32 for dtype in X.dtypes)
+    return methodcaller("to_numpy", dtype=np.float32 if single else np.float64)
+
+
+def _is_plain(dtype):
+    return isinstance(dtype, np.dtype) and dtype.kind in "fiub"
+
+
 def source(X):
     """Return the rows of a DataFrame of polars, or one of pandas whose types are plain numbers.
 
@@ -57,6 +73,6 @@ def source(X):
         return FrameRows(X) if all(schema_of(X).numeric) else None
     if not len(X) or not X.columns.is_unique:
         return None
-    plain = all(isinstance(t, np.dtype) and t.kind in "fiub" and t.itemsize <= 8 for t in X.dtypes)
+    plain = all(_is_plain(dtype) and dtype.itemsize <= 8 for dtype in X.dtypes)
     named = all(isinstance(name, str) for name in X.columns)
     return FrameRows(X) if plain and named else None

@@ -39,8 +39,8 @@ class StoredFile:
         """Return the Parts that are its row groups, without an index of pandas."""
         return groups_of(self._metadata, self.open, self.path, columns=self.columns)
 
-    def open(self):
-        """Return the file, open.
+    def open(self, coded=None):
+        """Return the file, open; text of the columns with these names is read as it is coded.
 
         Raises
         ------
@@ -52,7 +52,7 @@ class StoredFile:
         if self._now() != self._stamp:
             raise TableError(CHANGED)
         stream = self._filesystem.open_input_file(self.path)
-        options = {"pre_buffer": False, "buffer_size": BUFFER_BYTES}
+        options = {"pre_buffer": False, "buffer_size": BUFFER_BYTES, "read_dictionary": coded}
         return ParquetFile(stream, metadata=self._metadata, **options)
 
     def _now(self):
@@ -67,7 +67,7 @@ def groups_of(metadata, open_file, name, wanted=None, columns=None):
     ----------
     metadata : pyarrow.parquet.FileMetaData
     open_file : callable
-        Gives a ParquetFile.
+        Gives a ParquetFile, whose columns of some names it may read as they are coded.
     name : str
     wanted : iterable of int, default=None
         Numbers of row groups; all by default.
@@ -75,10 +75,14 @@ def groups_of(metadata, open_file, name, wanted=None, columns=None):
         Names of those to read; all by default.
     """
     groups = range(metadata.num_row_groups) if wanted is None else wanted
-    return [
-        Part(metadata.row_group(i).num_rows, partial(_batches, open_file, i, columns), name)
-        for i in groups
-    ]
+    return [_group(metadata.row_group(i).num_rows, open_file, i, columns, name) for i in groups]
+
+
+def _group(n_rows, open_file, i, columns, name):
+    def only(names):
+        return partial(_batches, partial(open_file, names), i, names)
+
+    return Part(n_rows, partial(_batches, open_file, i, columns), name, only)
 
 
 def rows_of_files(paths):

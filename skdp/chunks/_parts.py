@@ -1,7 +1,7 @@
 """Rows of parts whose lengths are known: files, their row groups, fragments, a query."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import accumulate
 
@@ -28,11 +28,14 @@ class Part:
         many rows at most.
     name : str
         Public: of a file, or of the kind of table.
+    only : callable, default=None
+        ``only(names)`` gives what reads the columns of these names alone.
     """
 
     n_rows: int
     read: Callable
     name: str
+    only: Callable | None = None
 
     def batches(self, batch_rows):
         """Yield the batches.
@@ -70,6 +73,14 @@ class PartRows(Source):
     def head(self):
         """Return a table of no rows."""
         return self._head
+
+    def columns(self, places):
+        """Return the rows of some columns, None if a part is read as a whole."""
+        names = [self.names[j] for j in places]
+        if len(set(self.names)) < len(self.names) or not all(part.only for part in self._parts):
+            return None
+        parts = [replace(part, read=part.only(names), only=None) for part in self._parts]
+        return PartRows(self._head.select(names), parts)
 
     def pieces(self):
         """Yield (number of rows, batch)."""

@@ -94,6 +94,10 @@ class Source(ABC):
         """Return raw rows as an array of float64 or float32: each row by itself."""
         return raw
 
+    def columns(self, places):
+        """Return a source that reads some columns alone, None where it would have to read all."""
+        return None
+
     def blocks(self):
         """Yield (number of the first row, block of rows of float64 or float32)."""
         start, decode = 0, self.decode

@@ -1,15 +1,16 @@
 """Tables in pieces, whose rows are mapped by steps before they are read as numbers."""
 
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
-from skdp.chunks._raw import TableError, library, numbers, schema_of
+from skdp.chunks._raw import Schema, TableError, library, numbers, schema_of
 from skdp.chunks._rows import Source
 from skdp.chunks._some_rows import SomeRows, TableBlock
 from skdp.chunks._sources import source_of
 
-__all__ = ["Tables", "columns_of", "tables_of"]
+__all__ = ["Decoded", "Tables", "columns_of", "tables_of"]
 
 TYPES = (
     "a piece of the table has other columns than the first, or columns of other types, which would "
@@ -45,7 +46,7 @@ class Tables(Source):
     def __init__(self, source, maps, head):
         schema = schema_of(head)
         super().__init__(len(schema), n_rows=source.n_rows)
-        self.names, self.decode = schema.names, partial(numbers, schema)
+        self.names, self.decode = schema.names, Numbers(schema)
         self._source, self._maps, self._head, self._absent = source, maps, head, None
 
     def head(self):
@@ -78,10 +79,26 @@ class Tables(Source):
     def columns(self, places):
         """Return some columns, by their places, which are chosen before any other is converted."""
         head = columns_of(self._head, places)
-        tables = self.mapped(partial(columns_of, places=places), head)
-        if len(self._maps) == 1:  # as tables_of makes them
-            checked = partial(_same_types, types_of(head))
-            tables._maps = partial(columns_of, places=places), checked
+        if len(self._maps) > 1:
+            return self.mapped(partial(columns_of, places=places), head)
+        source, chosen = self._source.columns(places), ()  # as tables_of makes them
+        if source is None:
+            source, chosen = self._source, (partial(columns_of, places=places),)
+        tables = Tables(source, (*chosen, partial(_same_types, types_of(head))), head)
+        tables._absent = self._absent
+        return tables
+
+    def as_stored(self):
+        """Return these rows without a conversion: of Arrow as they come, text coded or not.
+
+        Where steps map them, and where a type means another thing to pandas than to Arrow, they are
+        given as they are.
+        """
+        head = self._source.head()
+        if len(self._maps) > 1 or library(head) != "pyarrow" or not _means_the_same(head):
+            return self
+        tables = Tables(self._source, (partial(_as_checked, *self._maps),), self._head)
+        tables._absent = self._absent
         return tables
 
     def each(self, function, beside=None):
@@ -141,7 +158,7 @@ class Tables(Source):
 
     def _read(self):
         """Return the source, whose pieces are mapped when they are decoded."""
-        source = self._source.decoded_by(partial(_decoded, self._maps, self.decode))
+        source = self._source.decoded_by(Decoded(self._maps, self.decode))
         source.finite = False  # a map may leave something out
         return source
 
@@ -204,6 +221,21 @@ def _same_types(types, raw):
     return table
 
 
+def _means_the_same(head):
+    """Return whether columns of Arrow are all of text, truth values, or common numbers."""
+    from pyarrow import types
+
+    tests = (types.is_string, types.is_large_string, types.is_boolean)
+    tests += (types.is_integer, types.is_float32, types.is_float64)
+    return all(any(test(kind) for test in tests) for kind in _plain_types(head.schema))
+
+
+def _as_checked(check, raw):
+    """Return a piece of Arrow as it is, if no rows of it pass a check."""
+    check(raw.slice(0, 0))
+    return raw
+
+
 def as_table(raw):
     """Return a piece as an array or frame; one of Arrow by its types alone, whatever is missing."""
     if library(raw) != "pyarrow":
@@ -221,13 +253,8 @@ def _pandas(raw):
     import pandas
     import pyarrow
 
-    plain = [
-        getattr(field.type, "value_type", field.type)
-        if pyarrow.types.is_dictionary(field.type)
-        else field.type
-        for field in raw.schema
-    ]
-    raw = raw.cast(pyarrow.schema(zip(raw.schema.names, plain, strict=True)))
+    plain = zip(raw.schema.names, _plain_types(raw.schema), strict=True)
+    raw = raw.cast(pyarrow.schema(plain))
     kinds = {f"{u}int{b}": f"{u[:1].upper()}Int{b}" for u in ("", "u") for b in (8, 16, 32, 64)}
     nullable = {**kinds, "bool": "boolean"}  # else a column with a gap is one of floats
     return raw.to_pandas(
@@ -236,6 +263,13 @@ def _pandas(raw):
         ),
         ignore_metadata=True,
     )
+
+
+def _plain_types(schema):
+    """Return types of Arrow, in place of those of coded entries that of the entries."""
+    from pyarrow.types import is_dictionary
+
+    return [field.type.value_type if is_dictionary(field.type) else field.type for field in schema]
 
 
 def _each(function, start, block, *beside):
@@ -252,8 +286,25 @@ def _mapped(maps, raw):
     return raw
 
 
-def _decoded(maps, decode, raw):
-    return decode(_mapped(maps, raw))
+@dataclass(frozen=True)
+class Numbers:
+    """Makes floats of tables of a schema, see :func:`skdp.chunks._raw.numbers`."""
+
+    schema: Schema
+
+    def __call__(self, raw):
+        return numbers(self.schema, raw)
+
+
+@dataclass(frozen=True)
+class Decoded:
+    """Makes of a piece what a decoder makes of what maps make of it; equal if all of these are."""
+
+    maps: tuple
+    decode: object
+
+    def __call__(self, raw):
+        return self.decode(_mapped(self.maps, raw))
 
 
 def _of_present(statistic, start, block, laid):

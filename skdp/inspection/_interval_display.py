@@ -93,6 +93,33 @@ class IntervalDisplay(Display):
             title=f"{type(estimator).__name__}: {confidence:.0%} intervals, {together}",
         ).plot(ax)
 
+    @classmethod
+    def from_results(cls, results, *, ax=None, title=""):
+        """Plot lines of a table of results.
+
+        Parameters
+        ----------
+        results : DataFrame, or dict of arrays
+            Of :meth:`skdp.PrivateGroupBy.results`, or some of its lines: ``value``, ``low`` and
+            ``high``; ``group`` and, where there are several, ``statistic`` name them.
+        ax : matplotlib Axes, default=None
+            A new figure by default.
+        title : str, default=""
+            Title.
+
+        Returns
+        -------
+        display : IntervalDisplay
+        """
+        ends, values = (np.asarray(results[name]) for name in ("low", "high")), results["value"]
+        several = len(set(results["statistic"])) > 1
+        names = [
+            ", ".join(map(str, group if isinstance(group, tuple) else (group,)))
+            + (f": {statistic}" if several else "")
+            for group, statistic in zip(results["group"], results["statistic"], strict=True)
+        ]
+        return cls(*ends, np.asarray(values), names=names, title=title).plot(ax)
+
     def _size(self):
         return 6.4, 1.2 + 0.26 * min(len(self.values), MOST_NAMES)
 

@@ -26,6 +26,11 @@ HEAVY = (
     "a column has so heavy a tail that rows too few to be seen may carry its mean: its interval is "
     "a guess; pass bounds=(low, high) if known"
 )
+UNSEEN = 300  # rows in noise units of a sum, times sqrt(d), with fewer of which tails stay unseen
+HIDDEN = (
+    "so few rows for this epsilon that a tail of a twentieth of them may stay unseen: the interval "
+    "is that of the rows that are seen; pass bounds=(low, high) if known"
+)
 FEW_ROWS_TOLD = (
     "so few rows for this epsilon that the mean is coarse: pass bounds=(low, high) if known"
 )
@@ -95,7 +100,10 @@ def _located(table, **known):
     kinds = np.array([one.kind for one in located])
     curator.doubt(NOTHING, columns=kinds == "nothing")
     curator.doubt(ZEROS, columns=kinds == "zeros")
-    curator.doubt(HEAVY, columns=np.array([one.clipping.heavy for one in located]))
+    heavy = np.array([one.clipping.heavy for one in located])
+    curator.doubt(HEAVY, columns=heavy)
+    if drawn.n * drawn.mu < UNSEEN * np.sqrt(len(located)):
+        curator.doubt(HIDDEN, columns=(kinds == "rows") & ~heavy)
     return [replace(one, clipping=_weighed(one.clipping, more)) for one in located]
 
 

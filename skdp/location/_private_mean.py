@@ -1,5 +1,6 @@
 """PrivateMean, the estimator."""
 
+import math
 from dataclasses import replace
 from numbers import Real
 
@@ -123,6 +124,9 @@ class PrivateMean(VectorMixin, CentringMixin, PrivateEstimator):
         nothing, or nothing but zeros, stands out of the noise; 0 with ``bounds`` and with a public
         ``radius``, which the caller vouches for, and with ``method="friendly"``, which clips
         nothing and takes the mean of the core.
+    n_rows_ : float
+        Released number of rows that the mean was divided by, with ``trim`` of those kept. NaN with
+        ``method="friendly"``.
     bounds_, moments_, moments_covariance_ : ndarrays
         With ``bounds`` only: the bounds, and what was released, see :class:`skdp.columns.Moments`.
     rows_per_group_ : int
@@ -270,6 +274,7 @@ class PrivateMean(VectorMixin, CentringMixin, PrivateEstimator):
             "noise_scale_": mean.noise_scale,
             "sampling_noise_scale_": mean.sampling_noise_scale,
             "clipping_bound_": mean.clipping_bound,
+            "n_rows_": math.nan if mean.n_rows is None else float(mean.n_rows),
             **more,
         }
 

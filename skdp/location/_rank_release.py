@@ -34,6 +34,12 @@ class RankCurves:
     excess: list
     sd: list
 
+    @property
+    def n_rows(self):
+        """What the ranks of the ends tell of the number of rows, NaN where nothing was found."""
+        told = [excess[0, -1] - excess[0, 0] for excess in self.excess if excess.size]
+        return float(np.mean(told)) if told else np.nan
+
     def interval(self, value, confidence, law, sampling=False):
         """Return the nearest points around values (n_q, d) that are clear of the quantiles.
 

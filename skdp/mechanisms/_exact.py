@@ -34,9 +34,11 @@ def exact(x, *, name="value"):
     ValueError
         If x is NaN or infinite.
     """
-    if isinstance(x, (bool, np.bool_)) or not isinstance(x, (Rational, float, np.floating)):
+    if is_exact(x):
+        return x
+    if isinstance(x, (bool, np.bool_)) or not isinstance(x, (float, np.floating, Rational)):
         raise TypeError(f"{name} must be a real number. Got {type(x).__name__} instead.")
-    if isinstance(x, Rational):
+    if not isinstance(x, (float, np.floating)):
         return Fraction(int(x.numerator), int(x.denominator))
     if not np.isfinite(x):
         raise ValueError(f"{name} must be finite. Got {x!r} instead.")
@@ -45,7 +47,7 @@ def exact(x, *, name="value"):
 
 def is_exact(x):
     """Return whether x is a Fraction of Python integers, as :func:`exact` makes them."""
-    return type(x) is Fraction and {type(x.numerator), type(x.denominator)} == {int}
+    return type(x) is Fraction and type(x.numerator) is int and type(x.denominator) is int
 
 
 def as_fraction(x, *, name="value"):
@@ -73,7 +75,13 @@ def sqrt_up(q):
         At most the square of the largest float64, else OverflowError.
     """
     q = exact(q)
-    root = _near_sqrt(q)
+    if q < 0:
+        raise ValueError("a square root needs a number >= 0.")
+    if q > Fraction(LARGEST) ** 2:
+        raise OverflowError("the square root exceeds the largest float64.")
+    half = (q.numerator.bit_length() - q.denominator.bit_length()) // 2 - 64
+    root = math.isqrt(math.floor(q / Fraction(4) ** half))  # sqrt(q) = root * 2^half, 64 bits
+    root = float(root * Fraction(2) ** half)
     while Fraction(root) ** 2 < q:
         root = math.nextafter(root, math.inf)
     while root > 0 and Fraction(below := math.nextafter(root, 0)) ** 2 >= q:
@@ -85,13 +93,3 @@ def sqrt_down(q):
     """Return the largest float64 whose exact square is at most q (see :func:`sqrt_up`)."""
     root = sqrt_up(q)
     return root if Fraction(root) ** 2 == exact(q) else math.nextafter(root, 0)
-
-
-def _near_sqrt(q):
-    if q < 0:
-        raise ValueError("a square root needs a number >= 0.")
-    if q > Fraction(LARGEST) ** 2:
-        raise OverflowError("the square root exceeds the largest float64.")
-    half = (q.numerator.bit_length() - q.denominator.bit_length()) // 2 - 64
-    root = math.isqrt(math.floor(q / Fraction(4) ** half))  # sqrt(q) = root * 2^half, 64 bits
-    return float(root * Fraction(2) ** half)

@@ -227,6 +227,63 @@ def test_tables_of_all_kinds_give_the_same_bits(estimator, tmp_path):
         assert np.array_equal(found["high"], known["high"])
 
 
+def coded(table):
+    """Yield one Arrow table whose text is stored in several ways, codes of their own among them."""
+    import pyarrow
+
+    whole = pyarrow.Table.from_pandas(table)
+    parts = [whole[:100], whole[100:650], whole[650:]]
+    own = [
+        part.set_column(0, "town", part.column(0).combine_chunks().dictionary_encode())
+        for part in parts
+    ]
+    yield whole
+    yield pyarrow.concat_tables(parts)
+    yield pyarrow.concat_tables(own)
+    yield [batch for part in own for batch in part.to_batches()]
+
+
+def test_text_is_compared_alike_however_it_is_coded(frame, tmp_path):
+    pytest.importorskip("pyarrow")
+    table = frame.assign(town=np.where(np.arange(900) % 50 == 7, None, frame.town))
+    table.to_parquet(tmp_path / "plain.parquet", row_group_size=70)
+    text = table.assign(town=table.town.astype("category"))
+    text.to_parquet(tmp_path / "coded.parquet", row_group_size=400)
+    table.set_index("day").to_parquet(tmp_path / "indexed.parquet")  # a column less
+    paths = [str(tmp_path / f"{name}.parquet") for name in ("plain", "coded")]
+    model = PrivateGroupBy(MEAN, "town", ["cue", "nil", "ayr"], random_state=0)
+    known = clone(model).fit(table).results()
+    for rows in (*coded(table), *paths):
+        assert clone(model).fit(rows).results().equals(known)
+    less = clone(model).fit(table.drop(columns="day")).results()
+    assert clone(model).fit(str(tmp_path / "indexed.parquet")).results().equals(less)
+
+
+def test_a_file_is_asked_for_no_other_columns(frame, tmp_path, monkeypatch):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    frame.to_parquet(tmp_path / "rows.parquet")
+    asked, read = [], parquet.ParquetFile.iter_batches
+
+    def counted(file, *args, **options):
+        asked.append(tuple(options["columns"]))
+        return read(file, *args, **options)
+
+    monkeypatch.setattr(parquet.ParquetFile, "iter_batches", counted)
+    PrivateGroupBy(MEAN, "town", ["cue"], random_state=0).fit(str(tmp_path / "rows.parquet"))
+    assert set(asked) == {("town",), ("wage", "day", "age")}
+
+
+def test_rows_are_decoded_once_for_all_groups(monkeypatch):
+    from skdp.chunks import _tables
+
+    X, n_rows, read = table(900), [], _tables.numbers
+    monkeypatch.setattr(
+        _tables, "numbers", lambda schema, raw: n_rows.append(len(raw)) or read(schema, raw)
+    )
+    by_key().fit([X[:400], X[400:]])
+    assert sum(n_rows) <= 2 * 900 + 2  # the look, and the pass; heads have no rows
+
+
 class Passes(list):
     """Batches that count how often they are read to their end."""
 
@@ -379,7 +436,7 @@ def test_results_are_tidy(frame):
     model = PrivateGroupBy(MEAN, "town", ["ayr", "cue"], random_state=0).fit(frame)
     results = model.results()
     assert isinstance(results, pandas.DataFrame)
-    assert list(results.columns) == ["group", "statistic", "value", "low", "high", "n"]
+    assert list(results.columns) == ["group", "statistic", "value", "low", "high", "n", "reliable"]
     assert results.group.tolist() == ["ayr"] * 3 + ["cue"] * 3
     assert results.statistic.tolist() == ["wage", "day", "age"] * 2
     assert np.all((results.low < results.value) & (results.value < results.high))
@@ -465,3 +522,34 @@ def test_a_group_by_may_be_the_last_step_of_a_pipeline():
     fitted = keys.set_params(random_state=0).fit(table())
     assert len(fitted[-1].estimators_) == 3
     assert fitted.privacy_report_.budget == keys.plan().budget
+
+
+@pytest.mark.parametrize(
+    ("estimator", "released"),
+    [
+        (PrivateMean(), True),
+        (PrivateMean(trim=True), True),
+        (MEAN, True),
+        (PrivateMedian(), True),
+        (PrivateQuantile([0.1, 0.9], bounds=(-9, 9)), True),
+        (PrivateMean(method="friendly"), False),
+        (PrivateQuantile(method="bounded"), False),
+    ],
+)
+def test_numbers_of_rows_are_those_of_the_groups(estimator, released):
+    X = table(6000)
+    results = by_key(estimator).fit(X).results()
+    exact = np.repeat([(X[:, 0] == key).sum() for key in range(3)], len(results["n"]) // 3)
+    if released:
+        assert results["n"].tolist() == pytest.approx(exact.tolist(), abs=6)
+    else:
+        assert np.isnan(results["n"]).all()
+
+
+def test_groups_in_which_a_tail_may_hide_say_so():
+    X = table(12000, d=1)
+    X = X[(X[:, 0] != 2) | (np.arange(12000) < 900)]  # 300 rows are left of it
+    model = by_key(PrivateMean(), epsilon=2.0).fit(X)
+    assert model.results()["reliable"].tolist() == [True, True, False]
+    assert "a tail" in model.estimators_[2].advice_
+    assert all(by_key(MEAN, epsilon=2.0).fit(X).results()["reliable"])

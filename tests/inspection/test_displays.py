@@ -10,6 +10,7 @@ from skdp import (  # noqa: E402
     FriendlyCoreKMeans,
     PrivacyLedger,
     PrivateCovariance,
+    PrivateGroupBy,
     PrivateHistogram,
     PrivateMean,
     PrivateMedian,
@@ -253,3 +254,15 @@ def test_the_error_to_expect_of_tables_of_several_sizes():
     assert ax.get_yscale() == "log" and "normal rows" in ax.get_title()
     one = drawn(UtilityDisplay.from_plan(histogram, 200, 1, **plan))
     np.testing.assert_array_equal(one.utilities[0], display.utilities[0])
+
+
+@pytest.mark.parametrize("by", [0, [0, 2]])
+def test_results_by_group_are_drawn_with_their_groups(by):
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.integers(2, size=900), rng.normal(size=900), np.ones(900)])
+    levels = [0, 1] if by == 0 else [(0, 1), (1, 1)]
+    mean = PrivateMean(bounds=(-5, 5))
+    results = PrivateGroupBy(mean, by, levels, epsilon=9.0, random_state=0).fit(X).results()
+    display = drawn(IntervalDisplay.from_results(results, title="by group"))
+    assert display.names == (["0: x0", "0: x1", "1: x0", "1: x1"] if by == 0 else ["0, 1", "1, 1"])
+    assert np.all((display.lower < display.values) & (display.values < display.upper))
