@@ -186,6 +186,7 @@ PUBLIC = {
         "how": "a parameter",
         "candidates": "names of ways",
     },
+    "marginals/_synthetic_report.py": {"d": "number of columns", "outside": "their names"},
     "marginals/_types.py": {"wrong": "names of columns"},
     "marginals/published/_boosting.py": {"plan": "a public parameter"},
     "marginals/published/_frank_wolfe.py": {"m": "number of queries"},
