@@ -26,7 +26,8 @@ class ColumnType:
     kind : {"truth values", "numbers", "text", None}
         None is none of these.
     name : str
-        Of the type in its library; of categories, whatever they are, ``"category"``.
+        Of the type in its library, of arrays of floats the one of 64 bits; of categories, whatever
+        they are, ``"category"``.
     integer : bool
         Whether numbers are whole.
     full : bool
@@ -77,6 +78,8 @@ def _name(head, j):
     if hasattr(_dtype(head, j), "categories"):
         return CATEGORY
     name = column_type(head, j)
+    if library(head) == "numpy" and head.dtype.kind == "f":
+        return "float64"
     if name.startswith(("Categorical", "Enum", "dictionary")):
         return CATEGORY
     backed = BACKED.fullmatch(name)

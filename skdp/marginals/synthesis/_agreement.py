@@ -7,6 +7,7 @@ from math import log, prod, sqrt
 import numpy as np
 
 from skdp.marginals._layout import set_numbers
+from skdp.marginals._noise_scale import correlated_noise
 from skdp.marginals._residuals import table_of
 
 __all__ = ["TableAgreement", "table_agreements"]
@@ -87,6 +88,9 @@ def _agreement(measurement, n, columns, codes):
 
 def _noise_of_residuals(measurement, columns):
     """Return the variance of a cell, and of the noisiest direction, but for the number of rows."""
+    noise = correlated_noise(measurement, columns)
+    if noise is not None:
+        return np.sum(np.square(noise), axis=1), np.linalg.norm(noise, 2) ** 2
     levels = [measurement.layout.levels[place] for place in columns]
     cell = most = 0.0
     for inside in product((False, True), repeat=len(levels)):
