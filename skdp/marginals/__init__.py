@@ -5,6 +5,7 @@ from skdp.marginals._display import MarginalDisplay
 from skdp.marginals._layout import Layout, Measurement
 from skdp.marginals._levels import Bins
 from skdp.marginals._marginal_releaser import MarginalReleaser
+from skdp.marginals._synthetic_report import SyntheticReport
 
 __all__ = [
     "Bins",
@@ -13,4 +14,5 @@ __all__ = [
     "MarginalDisplay",
     "MarginalReleaser",
     "Measurement",
+    "SyntheticReport",
 ]

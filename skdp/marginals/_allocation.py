@@ -15,6 +15,7 @@ __all__ = [
     "optimal_shares",
     "replace_one_factor",
     "shares_for",
+    "with_empty",
 ]
 
 EMPTY_SHARE = 0.05  # of the budget, at least, for the number of rows
@@ -59,7 +60,7 @@ def optimal_shares(layout, loss_weights, empty=EMPTY_SHARE):
     summands. (This is the ResidualPlanner of Xiao, He, Zhang, Kifer, NeurIPS 2023.)
     """
     ideal = np.sqrt(layout.row_lengths * loss_weights * layout.lengths)
-    return _with_empty(ideal / ideal.sum(), empty)
+    return with_empty(ideal / ideal.sum(), empty)
 
 
 def minimax_shares(layout, sets, *, tolerance=1e-3, max_iter=1000):
@@ -101,7 +102,7 @@ def minimax_shares(layout, sets, *, tolerance=1e-3, max_iter=1000):
             break
         p = p * variance / mean
         p /= p.sum()
-    return _with_empty(shares, EMPTY_SHARE)
+    return with_empty(shares)
 
 
 def _cell_costs(layout, sets):
@@ -116,7 +117,7 @@ def _cell_costs(layout, sets):
     return csr_array((np.concatenate(entries), place), shape=(len(sets), len(lengths)))
 
 
-def _with_empty(shares, empty):
+def with_empty(shares, empty=EMPTY_SHARE):
     """Return the shares with at least ``empty`` for the first set."""
     if shares[0] >= empty:
         return shares

@@ -1,26 +1,19 @@
-"""What a fitted MarginalReleaser answers: tables, counts, intervals, rows."""
+"""What a fitted MarginalReleaser answers: tables, counts, intervals."""
 
-import math
 from dataclasses import dataclass
-from numbers import Integral
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from skdp._public import public_seed
 from skdp.denoising._intervals import coordinate_interval
 from skdp.marginals._display import MarginalDisplay
 from skdp.marginals._frames import tidy_frame, wants_frame
 from skdp.marginals._layout import by_shape, set_numbers
-from skdp.marginals._noise_scale import noise_scale
-from skdp.marginals._postprocess import has_small_domain, nearest_joint
+from skdp.marginals._noise_scale import cell_scales, count_scale
 from skdp.marginals._residuals import table_of, tables_of
-from skdp.marginals._synthetic import table_of_codes
-from skdp.marginals.synthesis import NoisyTables, PublicUniforms, sample_codes
+from skdp.marginals._synthetic_rows import SyntheticRows
 
 __all__ = ["CountEstimate", "MarginalAnswers"]
-
-GOLDEN = (math.sqrt(5) - 1) / 2
 
 
 @dataclass(frozen=True)
@@ -59,7 +52,7 @@ class CountEstimate:
     interval: tuple
 
 
-class MarginalAnswers:
+class MarginalAnswers(SyntheticRows):
     """Methods of a fitted MarginalReleaser. All of them are free post-processing."""
 
     def marginal(self, columns, *, as_frame="auto"):
@@ -156,11 +149,58 @@ class MarginalAnswers:
         chosen = [
             self._chosen(c, wanted) for c, wanted in zip(places, levels.values(), strict=True)
         ]
+        return self._count(places, chosen, confidence)
+
+    def count_between(self, column, low=None, high=None, *, confidence=0.95):
+        """Estimate the number of rows in a range of one ordered column.
+
+        Parameters
+        ----------
+        column : str or int
+        low, high : level or number, default=None
+            Ends of the range. Of bins they are edges, and None is no end. Of other levels, which
+            are taken in their order in the domain, they are levels and belong to the range, and
+            None is the first or last one; missing and other entries are in none.
+        confidence : float, default=0.95
+            Probability with which the interval covers the exact number.
+
+        Returns
+        -------
+        estimate : CountEstimate
+
+        Raises
+        ------
+        ValueError
+            If an end is no edge, or no level, or the range has no level.
+
+        Notes
+        -----
+        Any release answers; ``workload="ranges"`` and ``"prefixes"`` are made for it, with less
+        noise the more levels there are. Ranges of bins have the ends that bins have: closed on the
+        left in public :class:`Bins`, on the right in those of ``"auto"``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skdp import MarginalReleaser
+        >>> from skdp.marginals import Bins
+        >>> X = np.random.default_rng(0).uniform(size=(20000, 1))
+        >>> domain = {0: Bins(np.linspace(0, 1, 257))}
+        >>> fit = MarginalReleaser(domain=domain, workload="ranges").fit(X)
+        >>> estimate = fit.count_between(0, 0.25, 0.75)
+        >>> abs(estimate.count - 10000) < 200, estimate.noise_scale < 30
+        (True, True)
+        """
+        check_is_fitted(self)
+        places = self._places(column)
+        return self._count(places, [self.domain_.between(places[0], low, high)], confidence)
+
+    def _count(self, places, chosen, confidence):
         processed, raw = (
             float(table_of(self.measurement_.layout, values, places)[np.ix_(*chosen)].sum())
             for values in (self.residuals_, self.measurement_.values)
         )
-        sd = noise_scale(self.measurement_, places, [len(c) for c in chosen])
+        sd = count_scale(self.measurement_, places, chosen)
         low, high = np.maximum(coordinate_interval(raw, sd, confidence), 0.0)
         return CountEstimate(processed, sd, (float(low), float(high)))
 
@@ -173,11 +213,12 @@ class MarginalAnswers:
 
         Returns
         -------
-        sd : float
-            In rows, the same for all cells.
+        sd : float, or ndarray of shape (n_levels,)
+            In rows, the same for all cells; with ``workload="ranges"`` or ``"prefixes"`` one for
+            each level.
         """
         check_is_fitted(self)
-        return noise_scale(self.measurement_, self._places(columns))
+        return cell_scales(self.measurement_, self._places(columns))
 
     def interval(self, columns, confidence=0.95, *, simultaneous=False):
         """Return intervals for the exact counts of a table.
@@ -206,64 +247,9 @@ class MarginalAnswers:
         check_is_fitted(self)
         places = self._places(columns)
         raw = table_of(self.measurement_.layout, self.measurement_.values, places)
-        sd = noise_scale(self.measurement_, places)
+        sd = cell_scales(self.measurement_, places)
         ends = coordinate_interval(raw, sd, confidence, simultaneous=simultaneous)
         return tuple(np.maximum(end, 0.0) for end in ends)
-
-    def sample(self, n_rows=None, *, random_state=None, as_frame="auto"):
-        """Return synthetic rows, in the form of X, whose tables are near to the released ones.
-
-        Parameters
-        ----------
-        n_rows : int, default=None
-            None is the estimated number of rows.
-        random_state : int, RandomState instance or None, default=None
-            Of the rows, not of the noise: it is public. Every call with the same number returns
-            the same rows, and None is one such number.
-        as_frame : bool or "auto", default="auto"
-            As of :meth:`marginal`.
-
-        Returns
-        -------
-        rows : DataFrame, or ndarray of shape (n_rows, n_columns)
-            The columns of the domain in the order and of the types of X. Values where levels are
-            values; "other" for other texts; None or NaN for missing entries, and for other ones
-            among numbers; numbers inside their bins.
-
-        Raises
-        ------
-        ValueError
-            If ``n_rows`` is no number of rows.
-
-        Notes
-        -----
-        Rows answer only what their tables hold: what they say of combinations of columns that are
-        together in no table is an extrapolation, and tables with more noise than counts say little.
-
-        Domains of at most 4096 combinations of levels: rows are those of ``joint_``, or, where
-        post-processing has made no table of all columns, of the distribution whose tables are
-        nearest to the released ones. No chance is involved: every cell has its expected number of
-        rows to within one.
-
-        Larger domains: columns are drawn one after the other, each by a multinomial logit given
-        those before it, whose tables with them are the released ones as far as these are above
-        their noise, and whose entropy is the largest. Draws are balanced, so that tables of the
-        rows are nearer to their expectation than those of independent rows.
-
-        **Values**: numbers in a bin of ``domain="auto"`` have the law that the search for bins has
-        released, of the finer cells that it counted; those in public :class:`Bins` a uniform one,
-        and an open bin is as wide as the bin beside it. Whole numbers stay whole. Inside their bins
-        numbers of one column tell nothing of those of others.
-
-        **Privacy**: post-processing of what was released; free.
-        """
-        check_is_fitted(self)
-        n_rows = max(round(self.n_rows_), 0) if n_rows is None else n_rows
-        if not isinstance(n_rows, Integral) or n_rows < 0:
-            raise ValueError("n_rows must be an integer, not negative.")
-        seed = public_seed(random_state)
-        codes = self._codes(int(n_rows), seed)
-        return table_of_codes(self.domain_, codes, self._library(as_frame), seed=seed)
 
     def plot(self, columns, ax=None, **plot_params):
         """Plot the table of one column or two: bars or a map.
@@ -308,50 +294,8 @@ class MarginalAnswers:
         numbers = [self.domain_.level(place, w) for w in (wanted if several else [wanted])]
         return sorted(set(numbers))
 
-    def _codes(self, n_rows, seed):
-        """Return level numbers, an array of int of shape (n_rows, n_columns)."""
-        if self.joint_.size or has_small_domain(self.measurement_.layout):
-            return systematic_rows(self._joint(), n_rows)
-        words = PublicUniforms("rows", seed)
-        return sample_codes(NoisyTables(self.measurement_), n_rows, words)
-
-    def _joint(self):
-        """Return a table of all columns with nonnegative cells, as near as can be to the tables."""
-        if self.joint_.size:
-            return self.joint_
-        return nearest_joint(self.measurement_, self.residuals_)
-
     def _library(self, as_frame):
         library = wants_frame(self.table_type_)
         if as_frame == "auto":
             return library
         return (library or "pandas") if as_frame else None
-
-
-def systematic_rows(joint, n_rows):
-    """Return rows whose numbers in all cells are as near to a distribution as integers can be.
-
-    Parameters
-    ----------
-    joint : ndarray of shape (L_1, ..., L_d)
-        Cells >= 0, not all of them zero; released.
-    n_rows : int
-
-    Returns
-    -------
-    rows : ndarray of int of shape (n_rows, d)
-        Level numbers.
-
-    Notes
-    -----
-    Row i is the cell in which the share (i + 1/2) / n_rows of all falls, counted in C order: so a
-    cell, and every run of cells, has its expected number of rows to within one. The rows then come
-    in the order of the multiples of the golden ratio, which visits all parts of the table evenly:
-    the first m rows are a sample too. It takes no random numbers, and none are needed: all of it is
-    post-processing.
-    """
-    shares = np.cumsum(joint, axis=None, dtype=np.float64)
-    points = (np.arange(n_rows) + 0.5) / max(n_rows, 1) * shares[-1]
-    cells = np.searchsorted(shares, points, side="right").clip(max=joint.size - 1)
-    order = np.argsort(np.arange(1, n_rows + 1) * GOLDEN % 1.0, kind="stable")
-    return np.column_stack(np.unravel_index(cells[np.argsort(order, kind="stable")], joint.shape))

@@ -8,11 +8,13 @@ from numbers import Integral
 import numpy as np
 
 from skdp.marginals._layout import Layout, workload_layout
-from skdp.marginals._levels import AUTO, MISSING, OTHER, Signs, Unknown, read_levels
+from skdp.marginals._levels import AUTO, MISSING, OTHER, Intervals, Signs, Unknown, read_levels
+from skdp.marginals._strategy import RANGES
 
 __all__ = ["Domain", "Tables", "is_auto", "read_domain", "read_workload"]
 
 LIGHTEST = 1e-12  # part of the largest weight
+FINEST = 1024  # levels of a column of ranges
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,30 @@ class Domain:
                 f"column {self.names[place]!r} has no level {wanted!r}. It has "
                 f"{list(self.labels[place][:20])}."
             ) from None
+
+    def between(self, place, low, high):
+        """Return the numbers of the levels between two ends, which may be None."""
+        kind = self.kinds[place]
+        if not hasattr(kind, "edges"):
+            last = len(getattr(kind, "values", kind.labels)) - 1
+            ends = (
+                self.level(place, x) if x is not None else y for x, y in ((low, 0), (high, last))
+            )
+            first, last = ends
+        else:
+            edges, outer = list(kind.edges), isinstance(kind, Intervals)
+            wrong = [end for end in (low, high) if end is not None and end not in edges]
+            if wrong:
+                raise ValueError(
+                    f"a range of column {self.names[place]!r} has edges of its bins as ends, or "
+                    f"None. Got {wrong}; the first edges are {edges[:20]}."
+                )
+            inner = len(edges) - 2 if outer else len(edges)
+            first = 0 if low is None else edges.index(low) + (not outer)
+            last = inner if high is None else edges.index(high) - outer
+        if last < first:
+            raise ValueError(f"there is no level of column {self.names[place]!r} in this range.")
+        return list(range(first, last + 1))
 
     def place(self, columns):
         """Return the places of one column or several, which must differ."""
@@ -184,6 +210,8 @@ def read_workload(k, workload, weights, error, domain):
     k, d = int(k), len(domain.levels)
     if weights is not None and error != "mean":
         raise ValueError("weights are for error='mean': the worst error has none. Leave them out.")
+    if isinstance(workload, str) and workload in RANGES:
+        return _ranges(workload, weights, error, domain)
     if isinstance(workload, str) and k > d:
         raise ValueError(
             f"tables of k={k} columns need as many columns in X, or in the domain. Got "
@@ -207,6 +235,17 @@ def read_workload(k, workload, weights, error, domain):
         sets.append(np.array([columns for columns in listed if len(columns) == size]))
         cells += weights[sizes == size] @ _cells(domain, sets[-1])
     return Tables(layout, loss, tuple(sets), float(cells))
+
+
+def _ranges(workload, weights, error, domain):
+    if weights is not None or error != "mean" or max(domain.levels) > FINEST:
+        raise ValueError(
+            f"workload={workload!r} takes columns of at most {FINEST} levels, no weights, and "
+            "error='mean'. Merge levels, leave the others out, or list tables."
+        )
+    sets = np.arange(len(domain.levels))[:, None]
+    layout, loss = workload_layout(domain.levels, sets.tolist())
+    return Tables(layout, loss, (sets,), float(_cells(domain, sets).sum()))
 
 
 def _scaled(weights, n_tables):

@@ -126,10 +126,13 @@ class Measurement:
     values : ndarray of shape (n_coordinates,)
         Residuals plus independent Gaussian noise, in rows.
     sd : ndarray of shape (n_sets,)
-        Standard deviation of the noise in each coordinate of a residual.
+        Standard deviation of the noise in each coordinate of a residual, or its root mean square.
     weights : ndarray of shape (n_sets,)
         The loss of an estimate is the sum over sets of weight times squared error of its residual:
         the weighted squared error of all cells of the workload.
+    factors : dict of int to ndarray of shape (L - 1, L - 1), default=None
+        Of attributes whose noise is correlated, that of ranges: it is the matrix times independent
+        standard normal numbers.
 
     See Also
     --------
@@ -152,6 +155,7 @@ class Measurement:
     values: np.ndarray
     sd: np.ndarray
     weights: np.ndarray
+    factors: dict | None = None
 
 
 def by_shape(levels, sets_by_order):

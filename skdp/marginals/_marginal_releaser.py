@@ -24,9 +24,10 @@ from skdp.marginals._domain import is_auto, read_domain, read_workload
 from skdp.marginals._frames import CodedRows, require_levels, require_types, text_names
 from skdp.marginals._layout import Measurement
 from skdp.marginals._levels import AUTO, Codes
-from skdp.marginals._measure import measure
 from skdp.marginals._noise_scale import noise_promise
-from skdp.marginals._postprocess import HOW, postprocess, require_way
+from skdp.marginals._postprocess import HOW, require_current, require_way
+from skdp.marginals._release import release_ranges, release_tables
+from skdp.marginals._strategy import RANGES
 from skdp.marginals._types import column_types, require_kinds
 
 __all__ = ["MarginalReleaser"]
@@ -43,12 +44,7 @@ REPLACE_ONE = (
     "it holds with a factor of 4"
 )
 PROMISE = "with probability 0.95 plain noise puts no count off by more than {:,.0f} rows"
-PUBLISHED = {
-    "boosting": "error='worst' promises a smaller largest error at the same price. Boosting as it "
-    "was published is the function skdp.marginals.published.boosted_answers",
-    "frank-wolfe": "postprocess='projection' is nearer and faster. Frank-Wolfe as it was published "
-    "is the function skdp.marginals.published.published_projection, of measurement_",
-}
+AS_RELEASED = "workload={!r} has no post-processing: leave postprocess and nonnegative out."
 USELESS = (
     "useless at this number of rows and this budget: the estimated error of a count is above a "
     "tenth of all rows. Ask for fewer or smaller tables, merge levels, or spend more"
@@ -79,8 +75,10 @@ class MarginalReleaser(MarginalAnswers, PrivateEstimator):
         ``"auto"``: bought from the budget, bins of numbers that hold about equally many rows, and
         those texts that occur often; so ``"auto"`` for a domain is ``{...: "auto"}``. None: all
         columns of X are numbers and have two levels, 1 for entries above zero and 0 for others.
-    workload : "all" or list, default="all"
+    workload : "all", "ranges", "prefixes" or list, default="all"
         Tables to release: all of k columns, or a list of them, each a column or a list of columns.
+        Or all ranges of levels of every single column, or all that begin with the first level:
+        counts of :meth:`count_between`, of columns of up to 1024 levels in their order.
     n_bins : int or "auto", default="auto"
         About as many bins has a column of numbers with the levels ``"auto"``. ``"auto"`` hangs on
         the released number of rows, the budget and the workload: 3 to 32.
@@ -121,9 +119,11 @@ class MarginalReleaser(MarginalAnswers, PrivateEstimator):
         group move a release by one row at most, so that a group whose rows are unlike one another
         may count as several.
     noise_scale_ : float
-        Root mean square of the noise of all cells of the workload, before post-processing.
+        Root mean square of the noise of all cells of the workload, before post-processing; with
+        ``"ranges"`` and ``"prefixes"`` of these.
     error_bound_ : float
-        With probability 0.95 no cell of any table is off by more rows, before post-processing.
+        With probability 0.95 no cell of any table, or range, or prefix, is off by more rows, before
+        post-processing.
     risk_ : float
         Estimated root mean squared error of a cell of the workload, after post-processing, as a
         fraction of ``n_rows_``: Stein's estimate of the squared error, zero if negative. Unbiased
@@ -194,12 +194,13 @@ class MarginalReleaser(MarginalAnswers, PrivateEstimator):
     (3, (5, 3))
     """
 
-    _weighs_groups = property(lambda self: not is_auto(self.domain))  # else one row buys levels
+    _of_ranges = property(lambda self: isinstance(self.workload, str) and self.workload in RANGES)
+    _weighs_groups = property(lambda self: not (is_auto(self.domain) or self._of_ranges))
     _parameter_constraints: dict = {
         **PrivateEstimator._row_constraints,
         "k": [Interval(Integral, 1, None, closed="left")],
         "domain": [dict, StrOptions({AUTO}), None],
-        "workload": [StrOptions({"all"}), list, tuple],
+        "workload": [StrOptions({"all", *RANGES}), list, tuple],
         "n_bins": [Interval(Integral, 2, 4096, closed="both"), StrOptions({"auto"})],
         "weights": ["array-like", None],
         "error": [StrOptions({"mean", "worst", "boosting"}, deprecated={"boosting"})],
@@ -249,7 +250,8 @@ class MarginalReleaser(MarginalAnswers, PrivateEstimator):
         if isinstance(self.domain, dict):
             tables = self._tables(read_domain(self.domain, None))
             sd = noise_sd(tables.layout, shares_for(tables, self.error))
-            notes += (REPLACE_ONE.format(_rounded_up(replace_one_factor(tables.layout, sd))),)
+            factor = 4.0 if self._of_ranges else replace_one_factor(tables.layout, sd)
+            notes += (REPLACE_ONE.format(_rounded_up(factor)),)
             if self.error == "worst":
                 mu2 = budget.amount * (1 if budget.unit == "gdp" else 2)
                 notes += (PROMISE.format(noise_promise(tables, sd / math.sqrt(mu2))),)
@@ -319,11 +321,11 @@ class MarginalReleaser(MarginalAnswers, PrivateEstimator):
 
     def _tables(self, domain):
         """Return the Tables of the workload, or raise ValueError."""
-        for value in (self.error, self.postprocess):
-            if value in PUBLISHED:
-                raise ValueError(f"{value!r} is no longer a parameter: {PUBLISHED[value]}.")
+        require_current(self.error, self.postprocess)
         tables = read_workload(self.k, self.workload, self.weights, self.error, domain)
         require_way(Measurement(tables.layout, None, None, None), self.postprocess)
+        if self._of_ranges and (self.nonnegative or self.postprocess not in ("auto", "none")):
+            raise ValueError(AS_RELEASED.format(self.workload))
         return tables
 
     def _grouped_plan(self):
@@ -359,13 +361,12 @@ class MarginalReleaser(MarginalAnswers, PrivateEstimator):
             asked = {"n_bins": self.n_bins, "sizes": [len(s) for same in sets for s in same]}
             rows = rows.with_kinds(find_levels(rows, curator, most=most, **asked))
         tables = self._tables(rows.domain)
-        shares = shares_for(tables, self.error)
-        share = curator.remaining
-        measurement = measure(rows, tables.layout, tables.loss, curator, share, shares=shares)
-        noise = expected_loss(tables.layout, tables.loss, measurement.sd)
-        # what makes errors small on average may make the worst one larger
-        how = "none" if (self.error, self.postprocess) == ("worst", "auto") else self.postprocess
-        processed = postprocess(measurement, how, nonnegative=self.nonnegative)
+        if self._of_ranges:
+            released = release_ranges(rows, tables, self.workload, curator)
+        else:
+            ways = {"error": self.error, "how": self.postprocess, "nonnegative": self.nonnegative}
+            released = release_tables(rows, tables, curator, **ways)
+        measurement, processed = released.measurement, released.processed
         n_rows = float(processed.values[0])
         risk = np.sqrt(max(processed.risk, 0.0) / tables.cells) / max(n_rows, 1.0)
         useful = bool(risk <= USEFUL and n_rows > CLEAR * measurement.sd[0])
@@ -373,8 +374,8 @@ class MarginalReleaser(MarginalAnswers, PrivateEstimator):
             curator.doubt(USELESS)
         return {
             "n_rows_": n_rows,
-            "noise_scale_": float(np.sqrt(noise / tables.cells)),
-            "error_bound_": noise_promise(tables, measurement.sd),
+            "noise_scale_": released.noise,
+            "error_bound_": released.bound,
             "risk_": float(risk),
             "postprocess_": processed.chosen,
             "domain_": rows.domain,

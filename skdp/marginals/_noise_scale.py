@@ -9,7 +9,15 @@ from scipy.special import ndtri
 from skdp.marginals._layout import by_shape, set_numbers
 from skdp.marginals._residuals import coordinates, helmert
 
-__all__ = ["CONFIDENCE", "largest_scale", "noise_promise", "noise_scale"]
+__all__ = [
+    "CONFIDENCE",
+    "cell_scales",
+    "correlated_noise",
+    "count_scale",
+    "largest_scale",
+    "noise_promise",
+    "noise_scale",
+]
 
 CELLS = 2**22  # at a time
 CONFIDENCE = 0.95
@@ -52,6 +60,41 @@ def noise_scale(measurement, places, chosen=None):
         pairs = zip(chosen, levels, inside, strict=True)
         variance += sd**2 * prod(m - m * m / n if i else (m / n) ** 2 for m, n, i in pairs)
     return sqrt(variance)
+
+
+def correlated_noise(measurement, places):
+    """Return N with noise ``N z`` of the cells, z standard normal, but for the number of rows.
+
+    Of shape (L, L - 1), for a column whose noise is correlated; None for any other table.
+    """
+    factor = (measurement.factors or {}).get(places[0]) if len(places) == 1 else None
+    return None if factor is None else helmert(len(factor) + 1).T @ factor
+
+
+def count_scale(measurement, places, chosen):
+    """Return the standard deviation of the number of rows with certain levels, before processing.
+
+    Parameters
+    ----------
+    measurement : Measurement
+    places : sequence of int
+        Attributes of the table.
+    chosen : sequence of list of int
+        Level numbers, of every attribute.
+    """
+    noise = correlated_noise(measurement, places)
+    if noise is None:
+        return noise_scale(measurement, places, [len(levels) for levels in chosen])
+    rows = measurement.sd[0] * len(chosen[0]) / len(noise)
+    return sqrt(rows**2 + np.sum(np.square(noise[chosen[0]].sum(axis=0))))
+
+
+def cell_scales(measurement, places):
+    """Return the standard deviation of the cells of a table, one for all or an array."""
+    noise = correlated_noise(measurement, places)
+    if noise is None:
+        return noise_scale(measurement, places)
+    return np.hypot(measurement.sd[0] / len(noise), np.sqrt(np.sum(np.square(noise), axis=1)))
 
 
 def largest_scale(layout, workload, sd):

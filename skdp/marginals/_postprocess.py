@@ -18,6 +18,7 @@ __all__ = [
     "nearest_joint",
     "possible_ways",
     "postprocess",
+    "require_current",
     "require_way",
 ]
 
@@ -31,6 +32,13 @@ REASONS = {
     "spectral": "it needs all pairs of the attributes, of at most 600 levels together",
     "spiked": "it needs all pairs of columns of two levels, and no larger tables",
     "exact": "the whole domain has more than 4096 combinations of levels",
+}
+
+PUBLISHED = {
+    "boosting": "error='worst' promises a smaller largest error at the same price. Boosting as it "
+    "was published is the function skdp.marginals.published.boosted_answers",
+    "frank-wolfe": "postprocess='projection' is nearer and faster. Frank-Wolfe as it was published "
+    "is the function skdp.marginals.published.published_projection, of measurement_",
 }
 
 
@@ -130,6 +138,13 @@ def possible_ways(m):
     if has_small_domain(layout):
         found["exact"] = lambda: _judged(m, Polytope(m), "exact")
     return found
+
+
+def require_current(error, how):
+    """Raise ValueError for a parameter that is a function by now."""
+    for value in (error, how):
+        if value in PUBLISHED:
+            raise ValueError(f"{value!r} is no longer a parameter: {PUBLISHED[value]}.")
 
 
 def require_way(m, how):

@@ -10,7 +10,7 @@ from skdp.marginals._types import BOOL, CATEGORY, NUMBER, ColumnType
 __all__ = ["table_of_codes"]
 
 ANY = ColumnType(None, "")  # of levels that stand for entries of several types
-PLAIN = {"double": "float64", "boolean": "bool"}
+PLAIN = {"halffloat": "float16", "float": "float32", "double": "float64", "boolean": "bool"}
 
 
 def table_of_codes(domain, codes, library, *, seed=0):
@@ -50,7 +50,8 @@ def table_of_codes(domain, codes, library, *, seed=0):
 def _values(kind, codes, column_type, key):
     """Return the values of level numbers: floats, NaN where missing, or objects, None there."""
     if isinstance(kind, Cells | Intervals):
-        return _numbers(kind, codes, key, integer=column_type.integer)
+        numbers = _numbers(kind, codes, key, integer=column_type.integer)
+        return _shortened(numbers, kind, codes, column_type.name)
     labels = _labels(kind, column_type)
     if column_type.kind in (NUMBER, BOOL) and not any(isinstance(x, str) for x in labels):
         return np.array([np.nan if x is None else x for x in labels], dtype=np.float64)[codes]
@@ -81,12 +82,29 @@ def _numbers(kind, codes, key, *, integer):
     return numbers
 
 
+def _shortened(numbers, kind, codes, name):
+    """Return numbers that a type of short floats holds, in the same bins if it has any there."""
+    dtype = np.dtype(_plain_name(name)) if "float" in name.lower() else np.dtype(np.float64)
+    with np.errstate(over="ignore"):
+        short = numbers.astype(dtype)
+        out = np.flatnonzero((kind.codes(short.astype(np.float64)) != codes) & ~np.isnan(numbers))
+        back = np.where(short[out] > numbers[out], -np.inf, np.inf).astype(dtype)
+        short[out] = np.nextafter(short[out], back)
+    return short.astype(np.float64)
+
+
+def _plain_name(name):
+    """Return what numpy calls a type of Arrow, or of pandas and polars."""
+    name = name.lower().partition("[")[0]
+    return PLAIN.get(name, name)
+
+
 def _array(values, column_type, kind):
     """Return values as an array of the type of a column, if it can hold all of them."""
     if values.dtype == object:
         whole = all(type(x) is int for x in values.tolist())
         return values.astype(np.int64) if whole else values
-    dtype = np.dtype(PLAIN.get(column_type.name.lower(), column_type.name.lower()))
+    dtype = np.dtype(_plain_name(column_type.name))
     if dtype.kind == "f" or np.isnan(values).any():
         return values.astype(dtype if dtype.kind == "f" else np.float64)
     if dtype.kind == "b":

@@ -12,9 +12,8 @@ __all__ = ["BOOL", "NUMBER", "TEXT", "ColumnType", "column_types", "require_kind
 
 BOOL, NUMBER, TEXT = "truth values", "numbers", "text"
 CATEGORY = "category"
-PLAIN = re.compile(r"u?int\d+|float\d+|double|bool(ean)?|str(ing)?|object", re.I)
+PLAIN = re.compile(r"u?int\d+|(half)?float\d*|double|bool(ean)?|str(ing)?|object", re.I)
 BACKED = re.compile(r"(?P<plain>\w+)\[\w+\]")  # by Arrow, in pandas
-SHORT = re.compile(r"(float)(16|32)", re.I)
 INTEGER = re.compile(r"u?int\d+", re.I)
 
 
@@ -27,8 +26,8 @@ class ColumnType:
     kind : {"truth values", "numbers", "text", None}
         None is none of these.
     name : str
-        Of the type in its library, of floats the one of 64 bits; of categories, whatever they are,
-        ``"category"``.
+        Of the type in its library, of arrays of floats the one of 64 bits; of categories, whatever
+        they are, ``"category"``.
     integer : bool
         Whether numbers are whole.
     full : bool
@@ -78,7 +77,9 @@ def _name(head, j):
     """Return the name of a type that is written anew, "object" for others."""
     if hasattr(_dtype(head, j), "categories"):
         return CATEGORY
-    name = SHORT.sub(r"\g<1>64", column_type(head, j))
+    name = column_type(head, j)
+    if library(head) == "numpy" and head.dtype.kind == "f":
+        return "float64"
     if name.startswith(("Categorical", "Enum", "dictionary")):
         return CATEGORY
     backed = BACKED.fullmatch(name)

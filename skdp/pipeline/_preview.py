@@ -55,6 +55,8 @@ def rehearse(plan, steps, grants, X, y=None):
         return
     except Exception as error:
         failure = f"{error}"
+    if not started:
+        raise ValueError(f"no rows can be made up to try the steps on: {failure}")
     raise ValueError(
         f"the step {started[-1]!r} cannot work on what the steps before it make of a table with "
         f"the columns and types of X: {failure}"

@@ -7,6 +7,7 @@ import pytest
 
 import skdp
 from skdp import MarginalReleaser, RowMap, config_context, make_private_pipeline
+from skdp.marginals import Bins
 from skdp.marginals._drawn import drawn, laws_of, laws_of_intervals, spread
 from skdp.marginals._synthetic import table_of_codes
 from tests._curators import CannedCurator, FixedKeys, check_replay
@@ -265,6 +266,33 @@ def test_rows_of_polars_and_arrays_are_the_same(found):
     )
     codes = np.zeros((4, 6), dtype=int)
     assert table_of_codes(whole.domain_, codes, "polars").schema == schema
+
+
+@pytest.mark.parametrize(
+    ("library", "name"),
+    [
+        ("pandas", "float32"),
+        ("pandas", "Float32"),
+        ("pandas", "float[pyarrow]"),
+        ("pandas", "float16"),
+        ("polars", "Float32"),
+    ],
+)
+def test_short_floats_stay_short_and_inside_their_bins(library, name):
+    x = np.random.default_rng(0).normal(size=3000).astype("float16")
+    frame = pd.DataFrame({"x": x, "y": x[::-1]})
+    frame = frame.astype(name.lower() if library == "polars" else name)
+    frame = pl.from_pandas(frame) if library == "polars" else frame
+    edges = np.linspace(-5, 5, 41) + 1e-9  # which no short float is
+    for domain in ({0: Bins(edges), 1: Bins(edges)}, {0: "auto", 1: Bins(edges)}):
+        with config_context(invalid_rows="ignore"):
+            fit = MarginalReleaser(1, domain=domain, random_state=0, epsilon=5.0).fit(frame)
+        kind = fit.domain_.kinds[0]
+        codes = np.random.default_rng(1).integers(len(kind.labels), size=(4000, 2)) % [10**6, 2]
+        rows = table_of_codes(fit.domain_, codes, library)
+        column = rows[rows.columns[0]]
+        assert column.dtype == next(iter(frame.dtypes))
+        assert np.array_equal(kind.codes(np.array(list(column), dtype=float)), codes[:, 0])
 
 
 def test_numbers_follow_their_law():

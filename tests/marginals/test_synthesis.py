@@ -1,8 +1,10 @@
 """Synthetic rows of large domains."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from skdp import MarginalReleaser
@@ -89,17 +91,61 @@ def test_tables_of_three_columns_are_met(rows):
 def test_noise_is_not_taken_for_dependence():
     X = np.random.default_rng(0).integers(LEVELS, size=(2000, len(LEVELS)))
     fit = released(X, 0.1, domain=DOMAIN, postprocess="none")
-    raw = np.mean([a.noise for a in table_agreements(NoisyTables(fit.measurement_), X)])
+    raw = np.mean(fit.synthetic_report(X).noise)
     assert raw > 0.15 and distance(fit.sample(20000), X, 2) < 0.6 * raw
 
 
-def test_agreement_is_noise_for_the_exact_rows(fit, rows):
-    found = table_agreements(NoisyTables(fit.measurement_), rows)
-    assert len(found) == 28
-    ratio = [a.distance / a.noise for a in found]
-    assert 0.9 < np.mean(ratio) < 1.1
-    made = table_agreements(NoisyTables(fit.measurement_), rows[:, ::1] * 0)
-    assert min(a.distance / a.noise for a in made) > 5
+def test_report_is_noise_for_the_exact_rows(fit, rows):
+    report = fit.synthetic_report(rows)
+    assert report.distance.shape == (28,) and report.n_rows == len(rows)
+    assert 0.9 < np.mean(report.distance / report.noise) < 1.1
+    assert report.within_noise.all() and np.all(report.bound > report.noise)
+    made = fit.synthetic_report(rows * 0)
+    assert np.min(made.distance / made.bound) > 3 and not made.within_noise.any()
+    assert str(made).count("beyond noise: ") == 5
+    assert "only what these tables hold" in str(report)
+    shuffled = fit.synthetic_report(np.random.default_rng(1).permuted(rows, axis=0))
+    assert shuffled.within_noise.mean() < 0.2
+    synthetic = fit.synthetic_report(fit.sample())
+    assert synthetic.within_noise.mean() > 0.8 and synthetic.distance.max() < 0.01
+
+
+@pytest.mark.parametrize("sd_rows", [3.0, 300.0])
+def test_exact_rows_are_beyond_the_bound_in_no_more_than_one_release_of_twenty(rows, sd_rows):
+    """Canned noise on exact residuals: the mean is exact, and the bound holds."""
+    exact = released(rows[:500], 1e6, domain={0: 3, 1: 5, 2: 2}, k=3, postprocess="none")
+    rng, layout = np.random.default_rng(0), exact.measurement_.layout
+    sd = rng.uniform(2.0, 9.0, size=len(layout.lengths))
+    sd[0] = sd_rows
+    told = []
+    for _ in range(400):
+        values = exact.measurement_.values + layout.spread(sd) * rng.normal(size=30)
+        noisy = replace(exact.measurement_, values=values, sd=sd)
+        if values[0] > 100:  # a common divisor near the true one
+            told.append((values[0], *table_agreements(noisy, [(0, 1, 2)], rows[:500])))
+    moved = np.array([n * a.distance for n, a in told])
+    bound, mean = (np.array([n * getattr(a, x) for n, a in told]) for x in ("bound", "noise"))
+    assert np.ptp(bound) < 1e-6 * bound[0] and len(told) > 350
+    tail = np.mean(moved > bound)
+    assert tail <= 0.05 and abs(np.mean(moved) / mean[0] - 1) < (0.1 if sd_rows > 100 else 0.03)
+
+
+def test_report_reads_frames_and_refuses_other_rows():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"wage": rng.normal(size=3000), "town": rng.choice(["a", "b"], 3000)})
+    frame["kids"] = rng.poisson(1.0, size=3000)
+    fit = released(frame, domain={"town": ["a", ...], "wage": "auto", "kids": "auto"}, k=2)
+    synthetic = fit.sample()
+    found = fit.synthetic_report(synthetic[["kids", "town", "wage"]]).to_frame()
+    columns = ["column_1", "column_2", "distance", "noise", "bound", "within_noise"]
+    assert list(found.columns) == columns and len(found) == 3 and found["within_noise"].all()
+    assert found.equals(fit.synthetic_report(synthetic.to_numpy()).to_frame())
+    for wrong in (synthetic[["kids", "town"]], synthetic[:0], synthetic.to_numpy()[:, :2]):
+        with pytest.raises(ValueError, match="the 3 columns of the domain"):
+            fit.synthetic_report(wrong)
+    fit = released(frame, domain={"town": ["a", "b"], "kids": 20}, k=2)
+    with pytest.raises(ValueError, match=r"outside the levels of the columns \['town'\]"):
+        fit.synthetic_report(fit.sample(10).assign(town="c"))
 
 
 def test_no_step_of_a_fit_loses(fit, rows):

@@ -27,6 +27,7 @@ from sklearn.preprocessing import (
 
 from skdp import (
     FriendlyCoreFilter,
+    MarginalReleaser,
     PrivacyLedger,
     PrivateMean,
     PrivateMedian,
@@ -356,6 +357,16 @@ def test_types_of_columns_are_made_up_faithfully():
         assert made_up_rows(np.zeros((0, 2), dtype=dtype)).dtype == np.dtype(dtype)
     twice = pandas.DataFrame(X[:, :2], columns=["a", "a"])
     assert list(made_up_rows(twice).columns) == ["a", "a"]
+
+
+def test_a_table_that_cannot_be_made_up_is_refused_before_anything_is_charged():
+    polars = pytest.importorskip("polars")
+    table = polars.DataFrame({"a": polars.Series(["x", "y"] * 50, dtype=polars.Categorical)})
+    ledger = PrivacyLedger(epsilon=1.0, delta=1e-5)
+    pipeline = PrivatePipeline([("tables", MarginalReleaser(1, domain="auto"))], ledger=ledger)
+    with pytest.raises(ValueError, match=r"no rows can be made up.*Categorical.*Cast it to Enum"):
+        pipeline.fit(table)
+    assert ledger.spent() == PrivacyLedger(epsilon=1.0, delta=1e-5).spent()
 
 
 def test_polars_columns_of_numbers_are_tried_with_numbers():

@@ -9,7 +9,7 @@ __all__ = ["PublicUniforms", "sample_codes"]
 
 FEWEST, MOST = 8192, 32768  # rows that a model is fitted on
 BLOCK, BLOCKS = 128, 256  # rows of a block; blocks of many rows, or of few
-SWEEPS = 8
+SWEEPS, GROUPS = (8, 20), 300  # sweeps of a fit; groups in all of them, if sweeps may be fewer
 
 
 class PublicUniforms:
@@ -54,7 +54,8 @@ def sample_codes(tables, n_rows, rng, *, order=None):
     laws, debts = [], []
     for number, column in enumerate(order):
         groups = groups_of(tables, column, set(order[:number]))
-        law, keys, chances = fit_conditional(column, groups, codes, SWEEPS)
+        sweeps = int(np.clip(GROUPS // len(groups), *SWEEPS))
+        law, keys, chances = fit_conditional(column, groups, codes, sweeps)
         laws.append(law)
         debts.append(Debts(BLOCK))
         codes[:, column] = debts[-1].draw(keys, chances, rng.random(n_fit))

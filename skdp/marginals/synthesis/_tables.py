@@ -80,7 +80,7 @@ class NoisyTables:
             self.singles[place] = shares
         sd = np.where(layout.orders < 2, 0.0, measurement.sd / self.n_rows)
         self._measurement = replace(measurement, values=values, sd=sd)
-        self._raw, self._laws = measurement, {}
+        self._laws = {}
 
     @cached_property
     def sets(self):
@@ -104,11 +104,6 @@ class NoisyTables:
     def _prior(self):
         found = [self._energy(*self._read(s))[:2] for s in self.sets if len(s) > 1]
         return EnergyPrior(*np.array(found, dtype=float).reshape(-1, 2).T)
-
-    def released(self, columns):
-        """Return the shares of a table as released, and the standard deviation of each."""
-        table = table_of(self._raw.layout, self._raw.values, columns)
-        return table / self.n_rows, noise_scale(self._raw, columns) / self.n_rows
 
     def _read(self, columns):
         shares = table_of(self._measurement.layout, self._measurement.values, columns)

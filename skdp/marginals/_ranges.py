@@ -1,0 +1,139 @@
+"""One release for all ranges, or all prefixes, of the levels of ordered columns."""
+
+import math
+
+import numpy as np
+from scipy.special import ndtri
+
+from skdp.marginals._allocation import with_empty
+from skdp.marginals._counts import integer_residuals
+from skdp.marginals._layout import Measurement
+from skdp.marginals._noise_scale import CONFIDENCE
+from skdp.marginals._residuals import helmert, squared_lengths
+from skdp.marginals._strategy import range_strategy, ranges_of
+from skdp.mechanisms._exact import sqrt_up
+
+__all__ = ["measure_ranges", "range_errors"]
+
+BITS = 24  # of the length of a row's integer vector
+ROUNDING = 2.0**-30
+
+
+def measure_ranges(rows, tables, kind, curator, share, label="residuals"):
+    """Release the number of rows and, of every column, what its ranges or prefixes need.
+
+    Parameters
+    ----------
+    rows : ArrayRows
+        One column per attribute, with codes 0..L - 1. Rows that hold anything else do not count.
+    tables : Tables
+        Of single columns.
+    kind : {"ranges", "prefixes"}
+    curator : Curator
+    share : int, float or Fraction
+        Part of the budget.
+    label : str, default="residuals"
+        Label of a planned Gaussian step.
+
+    Returns
+    -------
+    measurement : Measurement
+        Unbiased. Its ``factors`` say how the noise of a residual is correlated; ``sd`` is its root
+        mean square.
+
+    Notes
+    -----
+    **Privacy**, for adding or removing one row. The sums q of the integer Helmert rows of column j
+    are exact integers (:func:`integer_residuals`), to which a row of level x_j adds the column x_j
+    of the integer Helmert matrix. With a public integer M_j, what is released of the column is
+    ``M_j q_j``, and of the number of rows a multiple g. So a row adds the integer vector
+    ``(g, column x_j of B_j = M_j H_j for all j)``, or nothing, of squared length at most
+
+        g^2 + sum over j of max_x |B_j[:, x]|^2,
+
+    which is computed in exact integers, from the rounded M_j. All of it gets noise of one standard
+    deviation in a single Gaussian release.
+
+    The rounding of M_j costs no privacy; it makes the measurement a slightly worse one than
+    :func:`range_strategy` and is undone by the inverse of M_j, not of what was rounded. Columns of
+    H_j are orthogonal to ones, and so are those of B_j exactly: what a column tells does not hang
+    on the noise of the number of rows. The budget is divided as makes the sum over columns of mean
+    squared errors of queries least. Sums wrap modulo 2^64 beyond 2^39 rows: a post-processing.
+    """
+    layout, levels = tables.layout, tables.layout.levels
+    strategies = [range_strategy(n, kind) for n in levels]
+    ideal = np.sqrt([sum(_of_all(n, kind) for n in levels), *(s.error for s in strategies)])
+    parts = np.sqrt(with_empty(ideal / ideal.sum())) * 2.0**BITS
+    roots = [np.sqrt(squared_lengths(n)) for n in levels]
+    matrices = [
+        np.rint(part * s.matrix / root).astype(np.int64)
+        for part, s, root in zip(parts[1:], strategies, roots, strict=True)
+    ]
+    gain = int(np.rint(parts[0]))
+    sums = integer_residuals(rows, layout)
+    q = np.split(sums[1:], np.cumsum(layout.lengths[1:])[:-1])
+    exact = [np.array([gain * sums[0]]), *(M @ part for M, part in zip(matrices, q, strict=True))]
+    release = curator.gaussian(
+        np.concatenate(exact),
+        sensitivity=sqrt_up(gain**2 + sum(map(_squared_sensitivity, matrices))),
+        share=share,
+        label=label,
+    )
+    scale = float(np.max(release.scale)) * (1 + ROUNDING)
+    values, factors, sd = [release.value[:1] / gain], {}, [scale / gain]
+    noisy = np.split(release.value[1:], np.cumsum(layout.lengths[1:])[:-1])
+    for (place,), M, root, y in zip(
+        layout.subsets[1].tolist(), matrices, roots, noisy, strict=True
+    ):
+        inverse = np.linalg.inv(M * root)
+        values.append(inverse @ y)
+        factors[place] = scale * inverse
+        sd.append(math.sqrt(np.mean(np.sum(np.square(factors[place]), axis=1))))
+    return Measurement(
+        layout=layout,
+        values=np.concatenate(values),
+        sd=np.array(sd),
+        weights=tables.loss,
+        factors=factors,
+    )
+
+
+def range_errors(measurement, kind, *, miss=1 - CONFIDENCE):
+    """Return the root mean squared error of the queries, and a number that none is off by.
+
+    The mean is over the queries of a column, and then over columns. With M queries and s the
+    largest of their standard deviations, none is off by more than z s but with probability
+    ``2 M Phi(-z)``, which is ``miss``.
+    """
+    mean, largest, queries = [], 0.0, 0
+    for place, factor in measurement.factors.items():
+        levels = measurement.layout.levels[place]
+        gram, n_queries = ranges_of(levels, kind)
+        noise = helmert(levels).T @ factor
+        total = measurement.sd[0] ** 2
+        mean.append(np.sum(noise * (gram @ noise)) / n_queries + total * _of_all(levels, kind))
+        upto = np.vstack([np.zeros(levels - 1), np.cumsum(noise, axis=0)])
+        inner = upto @ upto.T if kind == "ranges" else np.diag(np.sum(np.square(upto), axis=1))
+        part = np.subtract.outer(np.arange(levels + 1), np.arange(levels + 1)) / levels
+        own = np.diag(inner)
+        apart = np.add.outer(own, own) - 2 * inner + total * np.square(part)
+        largest = max(largest, float((apart if kind == "ranges" else apart[:, 0]).max()))
+        queries += n_queries
+    return float(np.sqrt(np.mean(mean))), float(-ndtri(miss / (2 * queries)) * math.sqrt(largest))
+
+
+def _of_all(levels, kind):
+    """Return the mean square of the part of all levels that a query counts."""
+    gram, n_queries = ranges_of(levels, kind)
+    return float(gram.sum()) / (n_queries * levels**2)
+
+
+def _squared_sensitivity(matrix):
+    """Return the largest squared length of a column of ``matrix`` times integer Helmert rows.
+
+    Row j of these is j ones, then -j: column x sums up columns j > x, less x times that of x.
+    """
+    columns = np.zeros((len(matrix), len(matrix) + 1), dtype=np.int64)
+    columns[:, :-1] = np.cumsum(matrix[:, ::-1], axis=1)[:, ::-1]
+    columns[:, 1:] -= np.arange(1, len(matrix) + 1) * matrix
+    return int(np.square(columns).sum(axis=0).max())
