@@ -93,7 +93,7 @@ def measure_line(table, n, options):
             name = f"{table.name}/{y_name} on {x_name}"
             at = _stream(0, name, n, rep).integers(len(x), size=n)
             model = skdp.PrivateLinearRegression(
-                epsilon=options.epsilon, delta=DELTA, random_state=rep
+                epsilon=options.epsilon, delta=DELTA, random_state=rep, sampling="robust"
             ).fit(x[at, None], y[at])
             for key, sampling in (("covered", True), ("of rows", False)):
                 low, high = model.interval(0.95, sampling=sampling)
