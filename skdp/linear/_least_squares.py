@@ -59,8 +59,8 @@ def least_squares_steps():
     return Step("squares sizes", at_most=SQUARES * SIZES), Step("squares", at_most=SQUARES)
 
 
-def least_squares(rows, curator, target, b, *, gram, penalty, radius, n, share):
-    """Release how far least squares are from a line b, without weights and without clipped rows.
+def least_squares(rows, curator, target, b, *, gram, penalty, radius, n):
+    """Release with all that is left how far plain least squares are from a line b.
 
     Parameters
     ----------
@@ -76,7 +76,6 @@ def least_squares(rows, curator, target, b, *, gram, penalty, radius, n, share):
         To which gradients were clipped.
     n : float
         Released number of rows.
-    share : float
 
     Returns
     -------
@@ -92,12 +91,13 @@ def least_squares(rows, curator, target, b, *, gram, penalty, radius, n, share):
     of the clipped vectors is G, but for noise of known size; for the choice of n rows, of a
     variance of at most E |v (y - b.v)|^2 / n along any direction, which the histogram of lengths
     bounds (the sandwich's meat is no larger than its trace); and for what is clipped off, no longer
-    than its mean length, which the histogram tells with an extrapolated tail. Weights w <= 1 make
-    the released H = E w v v^T - S negative semidefinite, and what its noise rarely exceeds is
-    taken off besides: with one coordinate least squares lie between b and b + H^-1 G.
+    than its mean length, which the histogram tells with an extrapolated tail. Weights w <= 1, and
+    features clipped towards their centre, make H = E w v v^T no larger than S with one coordinate,
+    and what the noise of H rarely exceeds is taken off besides: least squares lie between b and
+    b + H^-1 G. With several, where far rows have less weight, that is so as a rule.
     """
     whole = target.everywhere()
-    K, mu, sizes = len(b), curator.budget.mu, SIZES * share
+    K, mu, sizes = len(b), curator.budget.mu, SIZES * float(curator.remaining)
 
     def parts(block):
         return whole.gradients(block, b, math.inf)
@@ -113,12 +113,14 @@ def least_squares(rows, curator, target, b, *, gram, penalty, radius, n, share):
     )
     tail = Tail(lengths, n, false=FALSE)
     inverse = _inverse(gram, penalty)
-    if tail.empty or inverse is None or _alike(lengths, tail, radius, n):
+    hidden = tail.empty or not np.isfinite(tail.excess(radius)[0])
+    if hidden or inverse is None or _alike(lengths, tail, radius, n):
         curator.doubt(UNTOLD)
         return LeastSquares.unknown(K)
-    clip = tail.best(math.sqrt(K / (share - sizes)) / (n * mu), MISSED)
+    share = curator.remaining
+    clip = tail.best(math.sqrt(K / share) / (n * mu), MISSED)
     total, sd = release_total(
-        rows, curator, parts, dims=K, radius=clip.radius, share=share - sizes, label="squares"
+        rows, curator, parts, dims=K, radius=clip.radius, share=share, label="squares"
     )
     g = total / n - penalty @ b
     drawn = min(clip.spread, clip.radius) / math.sqrt(n)

@@ -258,7 +258,7 @@ def _descend(rows, curator, target, n, alpha):
     squares = None
     if target.wide:
         squares = least_squares(
-            rows, curator, target, b, gram=gram, penalty=penalty, radius=radius, n=n, share=kept
+            rows, curator, target, b, gram=gram, penalty=penalty, radius=radius, n=n
         )
     sampling = SPARE * mean_square / max(float(np.trace(gram.gram)), 1e-300) / n
     return Line(
