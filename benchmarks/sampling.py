@@ -6,11 +6,12 @@
 Every column of ``benchmarks/_columns_data.py`` is a population: n rows are drawn from it with
 replacement, anew for every fit, and ``interval(0.95, sampling=True)`` is held against the mean, the
 variance and the quantiles of the whole column. "rate" is the mean of a 0/1 column with public
-bounds, "line" a regression of one column of a table on another. "covered" is the share of intervals
-that hold the truth, "least" that of the column that is covered least, "infinite" the share of
-intervals that say nothing, "of rows" the coverage by the intervals for the rows themselves, which
-is what goes wrong if these are taken for the population, "width" the median half width over that of
-an interval without privacy, 1.96 standard errors.
+bounds, "line" a regression of one column of a table on another, with ``sampling="robust"``.
+"covered" is the share of intervals that hold the truth, "least" that of the column that is covered
+least, "infinite" the share of intervals that say nothing, "of rows" the coverage by the intervals
+for the rows themselves, which is what goes wrong if these are taken for the population, "width" the
+median half width over that of an interval without privacy, 1.96 standard errors (of a slope: those
+of a sandwich).
 """
 
 import argparse
@@ -82,25 +83,36 @@ def measure_column(name, kind, x, n, options):
         yield {"statistic": what, "column": name, "kind": kind, "n": n, **told, "width": width}
 
 
+def least_squares(x, y):
+    """Return the slope of a population and its standard error times sqrt n, of a sandwich."""
+    far = x - x.mean()
+    slope = float(far @ y / (far @ far))
+    residuals = y - y.mean() - slope * far
+    return slope, math.sqrt(np.mean(np.square(far * residuals))) / float(np.mean(far * far))
+
+
 def measure_line(table, n, options):
     """Yield one row of figures per pair of neighbouring columns of a table."""
     X = table.load()
     for j, (x_name, y_name) in enumerate(zip(table.columns, table.columns[1:], strict=False)):
         x, y = X[:, j], X[:, j + 1]
-        slope = float(np.polyfit(x, y, 1)[0]) if x.std() else 0.0
+        slope, error = least_squares(x, y)
         figures = defaultdict(list)
         for rep in range(options.reps):
             name = f"{table.name}/{y_name} on {x_name}"
             at = _stream(0, name, n, rep).integers(len(x), size=n)
             model = skdp.PrivateLinearRegression(
-                epsilon=options.epsilon, delta=DELTA, random_state=rep
+                epsilon=options.epsilon, delta=DELTA, random_state=rep, sampling="robust"
             ).fit(x[at, None], y[at])
             for key, sampling in (("covered", True), ("of rows", False)):
-                low, high = model.interval(0.95, sampling=sampling)
-                figures[key].append(bool(low[0] <= slope <= high[0]))
-            figures["infinite"].append(bool(np.isinf(low).any()))
+                low, high = (float(end[0]) for end in model.interval(0.95, sampling=sampling))
+                figures[key].append(low <= slope <= high)
+                if sampling:
+                    figures["infinite"].append(math.isinf(high - low))
+                    figures["width"].append((high / 2 - low / 2) * math.sqrt(n) / (Z * error))
+        width = float(np.median(figures["width"]))
         told = {key: float(np.mean(figures[key])) for key in ("covered", "of rows", "infinite")}
-        yield {"statistic": "line", "column": name, "kind": "line", "n": n, **told, "width": None}
+        yield {"statistic": "line", "column": name, "kind": "line", "n": n, **told, "width": width}
 
 
 def summary(rows):

@@ -7,11 +7,12 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from skdp._compat import StrOptions
 from skdp._estimator import PrivateEstimator
 from skdp._groups import GroupRule
 from skdp._pieces import by_pieces
 from skdp.accounting import Budget
-from skdp.linear._coefficients import coefficients
+from skdp.linear._coefficients import coefficients, from_least_squares
 from skdp.linear._known import known_ranges
 from skdp.linear._line import line_plan, private_line
 from skdp.scales._noise_level import check_confidence, noise_quantile
@@ -23,6 +24,10 @@ PERSONS = 150.0  # times mu, for each coefficient: below, lines are shrunk more 
 SHRUNK = (
     "slopes shrink towards 0 where the noise drowns them, and gradients far beyond the others are "
     "clipped: the line is that of the bulk of the rows"
+)
+STRAIGHT = (
+    "intervals of slopes for a population suppose a straight line with errors alike everywhere; "
+    'sampling="robust" asks for neither'
 )
 
 
@@ -40,14 +45,19 @@ class LinearModel(RegressorMixin, PrivateEstimator):
         **PrivateEstimator._row_constraints,
         "fit_intercept": ["boolean"],
         "extrapolate": ["boolean"],
+        "sampling": [StrOptions({"classical", "robust"})],
         "target_range": ["array-like", tuple, None],
         "feature_range": ["array-like", tuple, None],
     }
 
     def plan(self):
         """Return the :class:`skdp.accounting.Plan` of a fit: what it may release, at what price."""
-        plan = line_plan(self._budget(Budget.gaussian), fit_intercept=self.fit_intercept)
-        return replace(plan, assumptions=(*plan.assumptions, SHRUNK))
+        robust = self.sampling == "robust"
+        plan = line_plan(
+            self._budget(Budget.gaussian), fit_intercept=self.fit_intercept, robust=robust
+        )
+        told = (SHRUNK,) if robust else (SHRUNK, STRAIGHT)
+        return replace(plan, assumptions=(*plan.assumptions, *told))
 
     def _group_rule(self, n_features):
         return rule_of_slopes(n_features)
@@ -64,6 +74,7 @@ class LinearModel(RegressorMixin, PrivateEstimator):
             alpha=getattr(self, "alpha", 0.0),
             extrapolate=self.extrapolate,
             fit_intercept=self.fit_intercept,
+            robust=self.sampling == "robust",
         )
         values, noise, sampling = coefficients(line, d)
         return {
@@ -77,7 +88,16 @@ class LinearModel(RegressorMixin, PrivateEstimator):
             "n_steps_": line.n_steps,
             "target_range_": tuple(np.nan_to_num([line.low, line.high]).tolist()),
             "feature_range_": np.nan_to_num(line.feature_range(d)),
+            **(self._away(line, d) if self.sampling == "robust" else {}),
         }
+
+    def _away(self, line, d):
+        """Return the attributes that tell how far least squares are."""
+        told = np.array(from_least_squares(line, d))
+        if not self.fit_intercept:
+            told[:, -1] = 0.0
+        names = "least_squares_shift_", "least_squares_scale_", "least_squares_excess_"
+        return dict(zip(names, told, strict=True))
 
     @by_pieces
     def predict(self, X):
@@ -128,8 +148,10 @@ class LinearModel(RegressorMixin, PrivateEstimator):
         confidence : float, default=0.95
             Probability with which an interval covers.
         sampling : bool, default=False
-            Whether they are to cover the line of the law that the rows were drawn from, if its
-            residuals vary alike everywhere, instead of that of these rows.
+            Whether they are to cover the line of the law that the rows were drawn from instead of
+            that of these rows: with ``sampling="classical"`` if it has one and its residuals vary
+            alike everywhere, with ``"robust"`` plain least squares of any law, with a penalty that
+            of a ridge.
 
         Returns
         -------
@@ -138,6 +160,13 @@ class LinearModel(RegressorMixin, PrivateEstimator):
             ``sampling_noise_scale_`` with ``sampling``: normal, centred, infinite where the line is
             flat. They do not know what less weight and clipping have done to rows far beyond the
             others: with heavy tails the line is another than least squares, by more than they tell.
+
+            With ``"robust"`` and ``sampling`` they do: they reach from the coefficients to
+            ``least_squares_shift_`` beside them, and at either end further by
+            ``least_squares_scale_``, or ``sampling_noise_scale_`` where that is larger, and
+            ``least_squares_excess_``; never less than without. Infinite where nothing is told.
+            They miss what a handful of rows make that nobody can see: one typing error that bends
+            the line of the whole population, or a target that is one number in all but a few rows.
         """
         check_is_fitted(self)
         check_confidence(confidence)
@@ -146,8 +175,13 @@ class LinearModel(RegressorMixin, PrivateEstimator):
             scale = np.append(self.sampling_noise_scale_, self.intercept_sampling_noise_scale_)
         else:
             scale = np.append(self.noise_scale_, self.intercept_noise_scale_)
-        half = noise_quantile(confidence, "gaussian") * scale
-        return middle - half, middle + half
+        z = noise_quantile(confidence, "gaussian")
+        half, low, high = z * scale, middle, middle
+        if sampling and self.sampling == "robust":
+            half = np.maximum(half, z * self.least_squares_scale_ + self.least_squares_excess_)
+            low = middle + np.minimum(self.least_squares_shift_, 0.0)
+            high = middle + np.maximum(self.least_squares_shift_, 0.0)
+        return low - half, high + half
 
     def __sklearn_tags__(self):
         """Return the tags of scikit-learn."""

@@ -2,11 +2,11 @@
 
 import math
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import numpy as np
 
 from skdp.accounting import Step
-from skdp.chunks import weighed_sum
 from skdp.chunks._rows import MappedRows
 from skdp.linear._belief import Belief
 from skdp.linear._box import SomeColumns
@@ -18,14 +18,14 @@ from skdp.linear._front import (
     size_share,
     weighted_gram,
 )
+from skdp.linear._gradients import release_lengths, release_total
+from skdp.linear._least_squares import SQUARES, LeastSquares, least_squares, least_squares_steps
 from skdp.linear._target_range import TARGET, visible_target
-from skdp.location._clip import Distances, Tail, joined
+from skdp.location._clip import Tail
 from skdp.location._counted import release_count
 from skdp.location._mean import private_mean
-from skdp.mechanisms import ball_rows, row_norms
+from skdp.mechanisms import row_norms
 from skdp.mechanisms._norms import fold
-from skdp.scales import LogBins
-from skdp.scales._grid_bits import grid_bits
 
 __all__ = ["Line", "Residuals", "line_plan", "private_line"]
 
@@ -37,7 +37,6 @@ HEAVY = 3.0  # weight in the Gram matrix of rows whose gradients are clipped, as
 LOSS = 0.15  # of the sampling variance: what weights and clipping move a line by, of heavy tails
 SPARE = 1.15  # of the sampling variance that a histogram tells
 FEW = 0.45  # noise of a Gram matrix of all the budget beside 1, beyond which there is no line
-BELOW, FINE, ABOVE, PER_OCTAVE = 5, 1, 13, 8  # cells of the lengths of gradients
 MEAN = "the line is flat: too few rows for its slopes, the mean of the target took the whole budget"
 NOTHING = "the line is flat: no column has shown a scale"
 
@@ -62,6 +61,8 @@ class Line:
         Range of the target: public, released, or infinite.
     n_rows : float
     n_steps : int
+    squares : LeastSquares or None
+        What was asked of least squares.
     """
 
     design: Design | None
@@ -74,6 +75,7 @@ class Line:
     high: float
     n_rows: float
     n_steps: int
+    squares: LeastSquares | None = None
 
     def feature_range(self, n_features):
         """Return what features are clipped to, shape (2, n_features)."""
@@ -102,7 +104,7 @@ class Residuals(MappedRows):
             return np.column_stack([block[:, :-1], self._line.residuals(block)])
 
 
-def line_plan(budget, *, fit_intercept=True):
+def line_plan(budget, *, fit_intercept=True, robust=False):
     """Return the plan of :func:`private_line`."""
     plan = front_plan(budget, fit_intercept=fit_intercept)
     steps = [replace(step, at_most=1) if step.label == "centre" else step for step in plan.steps]
@@ -110,11 +112,14 @@ def line_plan(budget, *, fit_intercept=True):
         Step("target range", at_most=TARGET[1]),
         Step("gradient sizes", at_most=SIZES[1], times=STEPS),
         Step("gradient", times=STEPS),
+        *(least_squares_steps() if robust else ()),
     ]
     return replace(plan, steps=tuple(steps))
 
 
-def private_line(rows, curator, *, known, alpha=0.0, extrapolate=False, fit_intercept=True):
+def private_line(
+    rows, curator, *, known, alpha=0.0, extrapolate=False, fit_intercept=True, robust=False
+):
     """Release a line.
 
     Parameters
@@ -130,6 +135,8 @@ def private_line(rows, curator, *, known, alpha=0.0, extrapolate=False, fit_inte
     extrapolate : bool, default=False
         Neither clip features to what is visible of them, nor look for the range of the target.
     fit_intercept : bool, default=True
+    robust : bool, default=False
+        Whether to release besides what least squares would move the line by.
 
     Returns
     -------
@@ -140,8 +147,7 @@ def private_line(rows, curator, *, known, alpha=0.0, extrapolate=False, fit_inte
     **Privacy** (add or remove one row (x, y)): every release is a function of rows and of earlier
     releases, with the sensitivity proved where it is made. A row contributes to a step the vector
     g = w v (y - b.v), a function of the row, of b, of the frame and of the radius of the weights,
-    all released; it is rounded to integers of Euclidean norm at most 2^bits, checked in integers,
-    and added: sensitivity 2^bits. The failure events are those of the private mean.
+    all released: :mod:`skdp.linear._gradients`. The failure events are those of the private mean.
 
     **Why it is right**: H and g have the same weights, functions of x alone, so the fixed point of
     the steps is weighted least squares, whatever the noise of H, but for the clipping of g.
@@ -157,15 +163,15 @@ def private_line(rows, curator, *, known, alpha=0.0, extrapolate=False, fit_inte
     if not front.found:
         curator.doubt(NOTHING)
         return _flat(float(front.center[-1]), math.inf, known[:, -1], n)
+    given = np.isfinite(known[:, :-1]).all(axis=0)
+    wide = np.where(given, front.low, -np.inf), np.where(given, front.high, np.inf)
     if extrapolate:
-        given = np.isfinite(known[:, :-1]).all(axis=0)
-        low, high = np.where(given, front.low, -np.inf), np.where(given, front.high, np.inf)
-        front = replace(front, low=low, high=high)
+        front = replace(front, low=wide[0], high=wide[1])
     frame = front.whitened(rows, curator, fit_intercept=fit_intercept)
     design = Design(frame, front.low, front.high, fit_intercept)
     center, unit = float(front.center[-1]), float(front.unit[-1])
     low, high = known[:, -1] if np.isfinite(known[0, -1]) else (-np.inf, np.inf)
-    target = _Target(design, center, unit, low, high)
+    target = _Target(design, center, unit, low, high, wide if robust else None)
     if not (extrapolate or np.isfinite(low)):
         low, high = visible_target(rows, curator, center, unit, n=n)
     line = _descend(rows, curator, target, n, alpha)
@@ -191,13 +197,21 @@ def _flat(center, sd, known, n):
 
 @dataclass(frozen=True)
 class _Target:
-    """What a step sees of a row (x, y): v, its weight, and y in units, in its public range."""
+    """What a step sees of a row (x, y): v, its weight, and y in units, in its public range.
+
+    ``wide`` are the public ranges of the features if least squares are asked for.
+    """
 
     design: Design
     center: float
     unit: float
     low: float
     high: float
+    wide: tuple | None = None
+
+    def everywhere(self):
+        """Return the same with features that are clipped to their public ranges only."""
+        return replace(self, design=replace(self.design, low=self.wide[0], high=self.wide[1]))
 
     def gradients(self, block, b, radius):
         """Yield w v (y - b.v) of the rows of a block, in parts."""
@@ -216,7 +230,8 @@ def _descend(rows, curator, target, n, alpha):
     design, mu = target.design, curator.budget.mu
     K = design.dims
     sizes = size_share(n, mu)
-    left = float(curator.remaining) - 4 * sizes
+    kept = SQUARES * float(curator.remaining) if target.wide else 0.0
+    left = float(curator.remaining) - kept - 4 * sizes
     gram_share = GRAM[K >= MANY] * left
     gram = weighted_gram(rows, curator, design, n=n, share=gram_share)
     penalty = alpha / n * _penalty(design)
@@ -231,11 +246,20 @@ def _descend(rows, curator, target, n, alpha):
 
         last = number == STEPS - 1
         if number < 2 or last:
-            noise = math.sqrt(K / share) / (n * mu)
-            radius, mean_square = _clip(rows, curator, parts, n, sizes, radius, noise)
-        left_over = curator.remaining if last else share
-        total, sd = _total(rows, curator, parts, K, radius, left_over)
+            lengths = release_lengths(
+                rows, curator, parts, around=radius, share=sizes, label="gradient sizes"
+            )
+            radius, mean_square = _clip(lengths, n, radius, math.sqrt(K / share) / (n * mu))
+        left_over = curator.remaining - Fraction(kept) if last else share
+        total, sd = release_total(
+            rows, curator, parts, dims=K, radius=radius, share=left_over, label="gradient"
+        )
         b = b + belief.step(total / n - penalty @ b, sd / n)
+    squares = None
+    if target.wide:
+        squares = least_squares(
+            rows, curator, target, b, gram=gram, penalty=penalty, radius=radius, n=n
+        )
     sampling = SPARE * mean_square / max(float(np.trace(gram.gram)), 1e-300) / n
     return Line(
         design,
@@ -248,6 +272,7 @@ def _descend(rows, curator, target, n, alpha):
         float(target.high),
         n,
         STEPS,
+        squares,
     )
 
 
@@ -258,54 +283,19 @@ def _penalty(design):
     return Q
 
 
-def _clip(rows, curator, parts, n, share, around, noise):
-    """Release a histogram of the lengths of gradients; return where to clip, and a mean square.
+def _clip(lengths, n, around, noise):
+    """Return where to clip gradients of released lengths, and a mean square.
 
     That of clipped gradients, over the square of the part of the rows that are not clipped, each by
     its weight in the slope of the mean gradient.
-
-    Notes
-    -----
-    **Privacy** (add or remove one row): a row falls into at most one cell: sensitivity 1.
     """
-    bins = LogBins.around(around, per_octave=PER_OCTAVE, below=BELOW, above=FINE + ABOVE)
-    fine = 1 + PER_OCTAVE * (BELOW + FINE)
-    starts, edges = joined(bins, fine, PER_OCTAVE)
-
-    def statistic(start, block):
-        counts = np.zeros(bins.n_bins, dtype=np.int64)
-        for g in parts(block):
-            counts += bins.counts(row_norms(g))
-        return counts
-
-    counts = np.add.reduceat(weighed_sum(rows, statistic), starts)
-    release = curator.gaussian(counts, sensitivity=1, share=share, label="gradient sizes")
-    *within, beyond = release.value.astype(float)
-    distances = Distances(np.array(within), edges, release.scale, fine, beyond=beyond)
-    tail = Tail(distances, n)
+    tail = Tail(lengths, n)
     if tail.empty:
         return around, around * around
     radius = tail.best(noise, ALIGNED).radius
+    edges = lengths.edges
     reach = np.minimum(edges, radius)
     square = np.square(reach) + np.square(np.append(0.0, reach[:-1]))
-    clipped = 1 - float(np.clip(distances.counts[edges <= radius].sum() / n, 0.0, 1.0))
+    clipped = 1 - float(np.clip(lengths.counts[edges <= radius].sum() / n, 0.0, 1.0))
     whole = max(1 - HEAVY * clipped, 0.5)
-    return radius, max(float(distances.counts @ square) / (2 * n * whole**2), 0.0)
-
-
-def _total(rows, curator, parts, K, radius, share):
-    """Release the sum of gradients clipped to a ball, and the standard deviation of its noise."""
-    strength = curator.budget.mu * math.sqrt(float(share))
-    bits = grid_bits(strength, noise_bits=45, most=15, unit=rows.unit)
-
-    def statistic(start, block):
-        total = np.zeros(K, dtype=np.int64)
-        for g in parts(block):
-            q = ball_rows(g, center=0.0, radius=radius, bits=bits)
-            total += (np.ones(len(q)) @ q).astype(np.int64)
-        return total
-
-    exact = weighed_sum(rows, statistic)
-    release = curator.gaussian(exact, sensitivity=2**bits, share=share, label="gradient")
-    unit = radius / 2**bits
-    return release.value * unit, release.scale * unit
+    return radius, max(float(lengths.counts @ square) / (2 * n * whole**2), 0.0)

@@ -102,20 +102,24 @@ class Tail:
         Released number of rows.
     near : bool, default=False
         Look at the finely resolved cells only: rows far away are outliers.
+    false : (float, float), default=(FALSE_NEAR, FALSE_FAR)
+        Probabilities with which noise alone passes for rows, in fine cells and in wide ones.
 
     Attributes
     ----------
     empty : bool
         Whether no cell stands out of the noise.
+    unseen : float
+        Number of rows that may hide beyond.
     """
 
-    def __init__(self, distances, n_rows, *, near=False):
+    def __init__(self, distances, n_rows, *, near=False, false=(FALSE_NEAR, FALSE_FAR)):
         size = distances.fine if near else len(distances.counts)
         counts, noise = distances.counts[:size], {"scale": distances.sd, "law": distances.law}
         top = -1
         for width in (1, 2, 4, 8):
             narrow = np.arange(width - 1, size) < distances.fine
-            levels = (clear_of_noise(p, width, **noise) for p in (FALSE_NEAR, FALSE_FAR))
+            levels = (clear_of_noise(p, width, **noise) for p in false)
             top = max(top, highest_window(counts, width, np.where(narrow, *levels)))
         self.empty = top < 0
         if self.empty:
@@ -125,7 +129,7 @@ class Tail:
         self._counts = np.maximum(counts[: top + 1], 0.0)
         self._edges = distances.edges[: top + 1]
         self._lower = np.append(0.0, self._edges[:-1])
-        self._unseen = float(noise_level(UNSEEN, 1, **noise))
+        self.unseen = float(noise_level(UNSEEN, 1, **noise))
         sd = distances.sd * (1 if distances.law == "gaussian" else math.sqrt(2))
         unit = float(self._edges[-1])
         square, _ = mean_square(counts[: top + 1], self._edges / unit, sd, n_rows)
@@ -134,11 +138,11 @@ class Tail:
 
     def _tail_power(self):
         """Return a with P(|x - c| > t) ~ t^-a from where ten times the unseen rows lie beyond."""
-        start_rows = min(max(10 * self._unseen, math.e * self._unseen), self._n / 2)
+        start_rows = min(max(10 * self.unseen, math.e * self.unseen), self._n / 2)
         above = np.cumsum(self._counts[::-1])[::-1]
         start = self._lower[np.flatnonzero(above >= min(start_rows, above[0]))[-1]]
         octaves = math.log2(self._edges[-1]) - math.log2(max(start, self._edges[-1] * 2.0**-20))
-        rise = math.log2(max(start_rows / self._unseen, 2.0))
+        rise = math.log2(max(start_rows / self.unseen, 2.0))
         return float(np.clip(rise / max(octaves, 0.01), 1.5, 100))
 
     def candidates(self):
@@ -157,7 +161,7 @@ class Tail:
         seen = (self._edges - reach) / width * ((self._edges + reach) / 2 - C) @ self._counts
         beyond = np.maximum(C[:, 0] / last, 1.0) ** (1 - self._power) * last / (self._power - 1)
         unseen = np.maximum(last - C[:, 0], 0.0) + beyond
-        return (seen + self._unseen * unseen) / self._n
+        return (seen + self.unseen * unseen) / self._n
 
     def best(self, noise, alignment):
         """Return the Clip that minimises noise^2 C^2 + (alignment * excess(C))^2.

@@ -77,6 +77,9 @@ class PrivateVariance(VectorMixin, ColumnEstimator):
         what far rows are worth beyond the sensitivity, and what rows that nobody can see may hold.
         Infinite where no two different entries were seen; 0 with a public ``sensitivity`` or
         ``bounds``, which the caller vouches for.
+    sampling_clipping_bound_ : ndarray of shape (n_features,)
+        The same of the variance of a population: infinite besides where a good part of the rows,
+        a fifth, may lie farther away than rows were seen, as in heavy tails with few rows.
     bounds_, moments_, moments_covariance_ : ndarrays
         With ``bounds`` only: the bounds, and what was released, see :class:`skdp.columns.Moments`.
     rows_per_group_ : int
@@ -166,20 +169,24 @@ class PrivateVariance(VectorMixin, ColumnEstimator):
     def _fitted(self, values, sd, center):
         var, risk = self._denoised(values[0], sd[0], support="nonnegative")
         var = np.maximum(var, 0.0)
+        bound = np.where(np.isfinite(sd[0]), 0.0, math.inf)
         return {
             "var_": var,
             "scale_": np.sqrt(var),
             "released_var_": values[0],
             "sure_": risk,
             "noise_scale_": sd[0],
-            "clipping_bound_": np.where(np.isfinite(sd[0]), 0.0, math.inf),
+            "clipping_bound_": bound,
+            "sampling_clipping_bound_": bound.copy(),
         }
 
     def _weighed(self, fitted, sd, place, curator):
         told = doubt_variance(fitted["released_var_"], sd[0], place, curator)
         bound = fitted["clipping_bound_"] + place.excess
         if self.sensitivity is None:
-            fitted["clipping_bound_"] = np.where(told, bound, math.inf)
+            bound = np.where(told, bound, math.inf)
+            fitted["clipping_bound_"] = bound
+            fitted["sampling_clipping_bound_"] = np.where(place.thin, math.inf, bound)
         return fitted
 
     def _drawn(self, fitted, sd, place, n):
@@ -198,7 +205,8 @@ class PrivateVariance(VectorMixin, ColumnEstimator):
 
         They lie around ``released_var_``: a denoised value is no middle of an interval. They
         account for the privacy noise, whose law is known exactly, and above for
-        ``clipping_bound_``: the bounded variance is never more than the variance. They cover the
+        ``clipping_bound_``, or ``sampling_clipping_bound_``: the bounded variance is never more
+        than the variance. They cover the
         variance of this table, with 1/n, or that of the population. With ``bounds`` it is that of
         the rows clipped to them; intervals then hold for any number of rows, and need not lie
         evenly.
@@ -212,7 +220,8 @@ class PrivateVariance(VectorMixin, ColumnEstimator):
         sampling : bool, default=False
             Whether they are to cover the variance of the population that the rows were drawn from.
             The sampling error is bounded by the largest square that counts, and by the variance:
-            more than it is, unless the rows lie near their mean or at the ends.
+            more than it is, unless the rows lie near their mean or at the ends. Infinite above
+            where too much may lie beyond all that was seen, which ``advice_`` then tells.
 
         Returns
         -------
@@ -227,5 +236,6 @@ class PrivateVariance(VectorMixin, ColumnEstimator):
             )
         half = self._half_width(confidence, simultaneous, sampling)
         lower = self.released_var_ - half
-        upper = self.released_var_ + half + self.clipping_bound_
+        beyond = self.sampling_clipping_bound_ if sampling else self.clipping_bound_
+        upper = self.released_var_ + half + beyond
         return np.maximum(lower, 0.0), np.maximum(upper, 0.0)

@@ -439,8 +439,8 @@ ENGINE_FILES = {
             beyond bounded columns denoise engine frame moments release run sampled spread
             """,
         "linear": """
-            belief box coarse coefficients front line logit probabilities ranges residuals
-            target_range
+            belief box coarse coefficients front gradients least_squares line logit probabilities
+            ranges residuals target_range
             """,
         "location": """
             approach bounded_moments choice clip column_noise column_roads core_road counted

@@ -25,6 +25,7 @@ from tests.columns import test_locate, test_pair, test_ranks
 from tests.covariance import test_bounded, test_sparse
 from tests.denoising import test_rules, test_users
 from tests.friendly import test_certified_core, test_distance, test_plain_numbers
+from tests.linear import test_least_squares
 from tests.linear import test_replay as test_linear_replay
 from tests.marginals import test_marginal_releaser
 from tests.mechanisms import test_noise
@@ -135,6 +136,7 @@ def clusters(subject):
 def lines(subject):
     """S8: given the same answers a row more moves no release of a line too far."""
     passes(test_linear_replay.test_replayed_runs_agree_and_move_by_at_most_their_sensitivity)
+    passes(test_least_squares.test_hostile_neighbours_move_no_release_too_far)
 
 
 def additive(subject):
