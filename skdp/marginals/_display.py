@@ -27,7 +27,7 @@ class MarginalDisplay:
         What the levels of every column are called.
     names : list of str
         Names of the columns.
-    noise_scale : float, default=None
+    noise_scale : float or ndarray of shape (n_levels,), default=None
         Standard deviation of a count, drawn as error bars of a single column.
     figure_ : matplotlib Figure or None, default=None
         Set by :meth:`plot`.
@@ -56,7 +56,7 @@ class MarginalDisplay:
     table: np.ndarray
     labels: list
     names: list
-    noise_scale: float | None = None
+    noise_scale: float | np.ndarray | None = None
     figure_: Any = None
     ax_: Any = None
     im_: Any = None

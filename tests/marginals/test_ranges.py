@@ -11,6 +11,7 @@ from scipy.stats import chi2
 
 from skdp import MarginalReleaser
 from skdp.accounting import Budget
+from skdp.audit import conditional_sensitivity, non_interference
 from skdp.chunks import ArrayRows
 from skdp.marginals import Bins
 from skdp.marginals._domain import read_domain, read_workload
@@ -185,6 +186,15 @@ def test_ends_of_ranges_are_edges_or_levels():
             fit.count_between(*ends)
     rows = fit.sample()
     assert fit.synthetic_report(rows).distance.max() < 0.005
+
+
+def test_layers_of_the_audit():
+    edges = Bins([-np.inf, *range(-20, 21), np.inf], missing=True)
+    estimator = MarginalReleaser(domain={0: edges, 1: edges}, workload="ranges", epsilon=4.0)
+    table = np.random.default_rng(3).normal(size=(120, 2)) * 9
+    report = conditional_sensitivity(estimator, table, n_pairs=20)
+    assert 0.7 < report.worst["residuals"].ratio <= 1
+    non_interference(estimator, table, n_transcripts=1)
 
 
 def test_fits_with_groups_read_one_row_of_each():
