@@ -176,10 +176,11 @@ class Meeting:
             return [question.laid(start, stop) for question in asked]
 
         plain = Decoded((), self.tables.decode)
-        numbers = all(question.work[0] == plain for question in asked)
+        works = [question.work for question in asked]
+        numbers = all(decode == plain for decode, _ in works)
         tables = self.tables.as_stored() if numbers else self.tables
         answers = tables.decoded_by(TableBlock).map_merge(
-            partial(_of_all, [question.work for question in asked]),
+            partial(_of_all, plain, works),
             partial(_merged, [question.merge for question in asked]),
             laid,
         )
@@ -204,14 +205,15 @@ class _Question:
         return first, self._places[first:last] - start, others
 
 
-def _of_all(works, start, block, laid):
-    """Return the statistics of a block; what several fits decode alike is decoded once for all."""
-    shared = {decode for decode, n in Counter(decode for decode, _ in works).items() if n > 1}
-    whole = {decode: decode(block.table) for decode in shared}
+def _of_all(plain, works, start, block, laid):
+    """Return the statistics of a block, which is made numbers once for all that ask for these."""
+    are_plain = [decode == plain for decode, _ in works]
+    whole = plain(block.table) if any(are_plain) else None
     found = []
-    for (decode, statistic), (first, places, others) in zip(works, laid, strict=True):
+    asked = zip(works, are_plain, laid, strict=True)
+    for (decode, statistic), is_plain, (first, places, others) in asked:
         if len(places):
-            rows = whole[decode][places] if decode in whole else decode(block[places].table)
+            rows = whole[places] if is_plain else decode(block[places].table)
             if len(rows) != len(places):
                 raise TableError("a piece of the table has another length than its rows.")
             found.append((statistic(first, rows, *others),))
