@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from skdp import PrivacyLedger, PrivateMean, PrivateSearchCV
+from skdp import (
+    PrivacyLedger,
+    PrivateGroupBy,
+    PrivateMean,
+    PrivateSearchCV,
+    PrivateStandardScaler,
+    make_private_pipeline,
+)
 from skdp.accounting import Budget
 
 X = np.random.default_rng(0).normal(size=(300, 2))
@@ -76,3 +83,17 @@ def test_a_search_has_a_price_in_a_gaussian_ledger(ledger):
     left = ledger.remaining()
     assert left.epsilon > 2.7  # more than 3 - 0.3: what is nearly Gaussian adds up in mu^2
     PrivateMean(epsilon=left.epsilon, delta=left.delta, ledger=ledger).fit(X)
+
+
+GROUPED = PrivateGroupBy(PrivateMean(), [0], levels=[0.0, 1.0], epsilon=0.1, delta=1e-9)
+PIPELINE = make_private_pipeline(PrivateStandardScaler(), PrivateMean(), epsilon=0.1, delta=1e-9)
+
+
+@pytest.mark.parametrize("estimator", [GROUPED, PIPELINE, _search(0.1, 1e-9, None)])
+def test_what_fits_many_models_is_one_line_with_its_note(ledger, estimator):
+    noted = ledger.noted(dataset="flights", purpose="of May")
+    table = np.column_stack([np.arange(300) % 2, X])
+    fitted = clone(estimator).set_params(ledger=noted).fit(table)
+    assert [entry.note for entry in ledger.entries()[1:]] == ["dataset: flights, purpose: of May"]
+    assert type(fitted).__name__ in ledger.entries()[-1].what
+    assert pickle.loads(pickle.dumps(fitted)).ledger == ledger
