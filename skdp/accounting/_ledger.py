@@ -7,7 +7,7 @@ from functools import wraps
 
 from skdp._ledger_view import with_note
 from skdp.accounting._budget import Budget
-from skdp.accounting._composition import pure_to_gdp
+from skdp.accounting._conversions import pure_to_gdp
 from skdp.accounting._ledger_file import LedgerFile, append, entries, latched, spent
 from skdp.accounting._ledger_report import OF_GROUPS, LedgerReport, part, unit_of
 from skdp.exceptions import BudgetExceeded
