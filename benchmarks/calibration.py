@@ -13,7 +13,7 @@ from pathlib import Path
 import mpmath as mp
 
 from skdp.accounting import _gaussian
-from skdp.accounting._composition import zcdp_rho
+from skdp.accounting._conversions import zcdp_rho
 
 EPSILONS = [0.01, 0.1, 0.5, 1.0, 2.0, 5.0, 10.0, 100.0]
 DELTAS = [1e-3, 1e-6, 1e-9, 1e-14, 1e-30]

@@ -45,23 +45,6 @@ class Release:
     scale : float
         Standard deviation (Gaussian) or scale (Laplace) of the noise in grid units; eta.
     law : {"gaussian", "laplace", "matrix"}
-
-    See Also
-    --------
-    Curator
-
-    Notes
-    -----
-    **Privacy**: its noise is drawn and paid for; everything computed from it costs nothing.
-
-    Examples
-    --------
-    >>> from skdp.audit import CannedCurator
-    >>> from skdp.base import Budget, Plan, Step
-    >>> curator = CannedCurator(Plan(Budget.pure(1.0), (Step("count", "laplace"),)))  # no noise
-    >>> release = curator.laplace([17], sensitivity=1, share=1, label="count")
-    >>> release.value.tolist(), release.law
-    ([17], 'laplace')
     """
 
     value: np.ndarray
@@ -82,10 +65,6 @@ class Curator(Books):
     entropy : SystemEntropy or SeededEntropy
         Source of the noise; the keys of the rows, `coins`, get a stream of their own.
 
-    See Also
-    --------
-    PrivateEstimator, Release, skdp.audit.CannedCurator
-
     Notes
     -----
     **Privacy**: the shares of all releases sum to at most one, in exact rationals, whatever the
@@ -93,16 +72,6 @@ class Curator(Books):
     caller proves that, given the earlier releases and outside the declared failure events, adding
     or removing one row moves the integer value by at most ``sensitivity``. What is exact, and why
     there are no copies: :class:`skdp._books.Books`.
-
-    Examples
-    --------
-    >>> from skdp.base import Budget, Curator, Plan, Step
-    >>> from skdp.mechanisms import make_entropy
-    >>> plan = Plan(Budget.pure(1.0), (Step("count", "laplace"),))
-    >>> curator = Curator(plan, make_entropy())
-    >>> release = curator.laplace([500], sensitivity=1, share=1, label="count")
-    >>> abs(int(release.value[0]) - 500) < 50, curator.remaining
-    (True, Fraction(0, 1))
     """
 
     def __init__(self, plan, entropy):

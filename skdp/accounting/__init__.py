@@ -4,12 +4,14 @@ from skdp.accounting._budget import Budget
 from skdp.accounting._composition import (
     advanced_composition,
     basic_composition,
-    gaussian_to_zcdp,
     gdp_composition,
     gdp_group,
     group_delta,
     group_epsilon,
     group_privacy,
+)
+from skdp.accounting._conversions import (
+    gaussian_to_zcdp,
     pure_gaussian_delta,
     pure_gaussian_epsilon,
     pure_to_gdp,

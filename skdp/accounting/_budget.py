@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from skdp.accounting._composition import zcdp_rho
+from skdp.accounting._conversions import zcdp_rho
 from skdp.accounting._gaussian import gaussian_mu
 from skdp.mechanisms._exact import as_fraction, exact, is_exact, sqrt_up
 

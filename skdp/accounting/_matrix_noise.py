@@ -30,7 +30,7 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import log_ndtr
 
-from skdp.accounting._composition import pure_to_gdp
+from skdp.accounting._conversions import pure_to_gdp
 
 __all__ = ["gdp_to_pure", "noise_delta", "noise_renyi", "smallest_noise"]
 

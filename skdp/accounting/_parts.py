@@ -3,7 +3,8 @@
 from fractions import Fraction
 
 from skdp.accounting._budget import FAILURE_PART, Budget, as_delta, as_epsilon, exp_up
-from skdp.accounting._composition import group_epsilon, pure_gaussian_delta, zcdp_epsilon
+from skdp.accounting._composition import group_epsilon
+from skdp.accounting._conversions import pure_gaussian_delta, zcdp_epsilon
 from skdp.exceptions import PlanError
 from skdp.mechanisms._exact import exact, sqrt_down, sqrt_up
 

@@ -4,7 +4,8 @@ import math
 from fractions import Fraction
 
 from skdp.accounting._budget import Budget, exp_up
-from skdp.accounting._composition import group_epsilon, pure_gaussian_epsilon
+from skdp.accounting._composition import group_epsilon
+from skdp.accounting._conversions import pure_gaussian_epsilon
 from skdp.mechanisms._exact import sqrt_up
 
 __all__ = ["summed"]

@@ -272,7 +272,7 @@ def map_merge(rows, statistic, merge, beside=None):
     ``statistic`` is a pure function with exact (integer) results and ``merge`` is associative and
     leaves what it merges as it is, so the answer does not depend on how the rows are cut into
     blocks, nor on who computes it, where, or how often. A table without rows is one block of no
-    rows.
+    rows. **Privacy**: exact and private; what is computed is released through a Curator.
 
     Parameters
     ----------
@@ -295,17 +295,12 @@ def map_merge(rows, statistic, merge, beside=None):
     --------
     weighed_sum, ArrayRows
 
-    Notes
-    -----
-    **Privacy**: exact and private: what is computed here is released through a Curator.
-
     Examples
     --------
     >>> import numpy as np
     >>> from skdp.base import ArrayRows, map_merge
-    >>> rows = ArrayRows(np.arange(10).reshape(5, 2))
-    >>> map_merge(rows, lambda start, block: int(block.sum()), lambda a, b: a + b)
-    45
+    >>> map_merge(ArrayRows(np.ones((5, 2))), lambda start, block: len(block), int.__add__)
+    5
     """
     result = rows.map_merge(statistic, merge, beside)
     if result is None:
@@ -321,6 +316,8 @@ def no_rows(rows):
 
 def weighed_sum(rows, statistic, beside=None):
     """Return the sum of an integer statistic over rows, each times its weight.
+
+    **Privacy**: exact and private; what is computed is released through a Curator.
 
     Parameters
     ----------
@@ -340,19 +337,7 @@ def weighed_sum(rows, statistic, beside=None):
 
     See Also
     --------
-    map_merge, clipped_sum
-
-    Notes
-    -----
-    **Privacy**: exact and private: what is computed here is released through a Curator.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skdp.base import ArrayRows, weighed_sum
-    >>> rows = ArrayRows(np.ones((5, 2)))
-    >>> weighed_sum(rows, lambda start, block: block.sum(axis=0).astype(int)).tolist()
-    [5, 5]
+    map_merge
     """
     own = getattr(rows, "weighed_sum", None)
     return map_merge(rows, statistic, added, beside) if own is None else own(statistic, beside)

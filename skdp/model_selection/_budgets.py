@@ -6,7 +6,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from skdp.accounting import Budget, gaussian_epsilon
-from skdp.accounting._conversion import curve_at
+from skdp.accounting._nearly_gaussian import curve_at
 from skdp.accounting._selection import selection_delta, selection_epsilon, selection_mu
 from skdp.mechanisms._exact import sqrt_down, sqrt_up
 

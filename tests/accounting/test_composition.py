@@ -11,12 +11,14 @@ import pytest
 from skdp.accounting._composition import (
     advanced_composition,
     basic_composition,
-    gaussian_to_zcdp,
     gdp_composition,
     gdp_group,
     group_delta,
     group_epsilon,
     group_privacy,
+)
+from skdp.accounting._conversions import (
+    gaussian_to_zcdp,
     pure_gaussian_delta,
     pure_gaussian_epsilon,
     pure_to_gdp,

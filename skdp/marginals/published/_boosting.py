@@ -88,6 +88,8 @@ ETA = 0.4  # of the sure plan: rounds fall and draws rise with eta, the promise 
 class BoostingPlan:
     """Everything about a boosted release that is known before the rows are read.
 
+    **Privacy**: made of public numbers alone, so it costs nothing.
+
     Parameters
     ----------
     n_queries, rounds, sampled : int
@@ -106,10 +108,6 @@ class BoostingPlan:
     See Also
     --------
     boosting_plan, boosted_answers
-
-    Notes
-    -----
-    **Privacy**: made of public numbers alone, before any row is read, so it costs nothing.
 
     Examples
     --------
@@ -258,10 +256,9 @@ def sure_boosting_plan(n_queries, budget, *, miss=0.05):
 
     Examples
     --------
-    >>> import math
     >>> from skdp.accounting import Budget
     >>> from skdp.marginals.published import sure_boosting_plan
-    >>> math.isfinite(sure_boosting_plan(45, Budget.zcdp(1.0, 1e-6)).bound)
+    >>> sure_boosting_plan(45, Budget.zcdp(1.0, 1e-6)).bound < float("inf")
     True
     """
     rho, alpha = float(budget.amount), log((1 + 2 * ETA) / (1 - 2 * ETA)) / 2

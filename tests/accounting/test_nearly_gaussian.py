@@ -10,7 +10,7 @@ from scipy.special import ndtr, ndtri
 
 from skdp import PrivateMean, PrivateSearchCV
 from skdp.accounting import Budget, PrivacyLedger, gaussian_delta, group_epsilon, pure_to_gdp
-from skdp.accounting._conversion import (
+from skdp.accounting._nearly_gaussian import (
     add_up,
     gaussian_price,
     lines_of,

@@ -13,7 +13,8 @@ import numpy as np
 from scipy.special import ndtri
 
 from skdp.accounting._budget import exp_up
-from skdp.accounting._composition import group_privacy, zcdp_delta
+from skdp.accounting._composition import group_privacy
+from skdp.accounting._conversions import zcdp_delta
 from skdp.mechanisms._exact import sqrt_down
 
 __all__ = ["add_up", "curve_at", "gaussian_price", "lines_of"]
