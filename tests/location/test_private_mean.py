@@ -150,6 +150,7 @@ def test_nothing_else_survives(rng):
     assert set(vars(fit)) == {
         *PrivateMean().get_params(),
         "location_",
+        "n_rows_",
         "released_location_",
         "sure_",
         "noise_scale_",
