@@ -6,14 +6,7 @@ from functools import wraps
 from skdp._ledger_view import with_note
 from skdp.accounting._accounts import UNITS, Accounts, check_stored, openings_of
 from skdp.accounting._budget import Budget
-from skdp.accounting._ledger_file import (
-    OF_GROUPS,
-    LedgerFile,
-    append,
-    entries,
-    latched,
-    spent,
-)
+from skdp.accounting._ledger_file import OF_GROUPS, LedgerFile, append, entries, latched, spent
 from skdp.accounting._units_report import reports_of
 from skdp.exceptions import BudgetExceeded
 
