@@ -39,6 +39,15 @@ class SyntheticReport:
     library : {"pandas", "polars"}, default="pandas"
         Of :meth:`to_frame`.
 
+    See Also
+    --------
+    skdp.MarginalReleaser.synthetic_report
+
+    Notes
+    -----
+    **Privacy**: computed from released tables, the known law of their noise, and the rows that were
+    given, so it costs nothing for synthetic rows.
+
     Examples
     --------
     >>> import numpy as np

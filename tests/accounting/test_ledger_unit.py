@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+from contextlib import closing
 
 import pytest
 
@@ -43,7 +44,7 @@ def test_a_fit_of_another_unit_is_refused_and_told(unit, other):
 def test_files_from_before_groups_protect_rows(tmp_path):
     path = tmp_path / "old.db"
     PrivacyLedger(path, epsilon=1.0, delta=1e-6)
-    with sqlite3.connect(path) as db:
+    with closing(sqlite3.connect(path)) as db, db:
         (unit,) = db.execute("SELECT unit FROM entries").fetchone()
     assert unit == Budget.gaussian(1.0, 1e-6).unit  # as it was written then
     assert PrivacyLedger.open(path).unit == "row"
