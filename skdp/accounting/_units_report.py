@@ -41,7 +41,8 @@ def reports_of(ledger, accounts, used, latched, lines):
         )
         for name, first in claimed.items()
     }
-    return UnitsReport(ledger, latched, lines, reports, _unclaimed(reports, lines))
+    told = _unclaimed(reports, lines) if accounts.several else {}
+    return UnitsReport(ledger, latched, lines, reports, told)
 
 
 def _unclaimed(reports, lines):
@@ -69,9 +70,10 @@ def _two_steps(first):
     if first.what == "basic":
         epsilon, delta = group_privacy(float(first.epsilon), float(first.delta), 2)
     else:
-        delta = float(first.delta)
-        epsilon = group_epsilon(sqrt_up(first.amount), first.failure, 2, delta)
-        while math.isinf(epsilon):
-            delta *= 10
+        delta, epsilon = float(first.delta), math.inf
+        while math.isinf(epsilon) and delta < 1:
             epsilon = group_epsilon(sqrt_up(first.amount), first.failure, 2, delta)
+            delta *= 10 if math.isinf(epsilon) else 1
+    if math.isinf(epsilon) or delta >= 1:
+        return "nothing"
     return f"epsilon={epsilon:.6g}, delta={delta:.3g}"

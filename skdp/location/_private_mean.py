@@ -1,6 +1,5 @@
 """PrivateMean, the estimator."""
 
-import math
 from dataclasses import replace
 from numbers import Real
 
@@ -125,7 +124,7 @@ class PrivateMean(VectorMixin, CentringMixin, PrivateEstimator):
         ``radius``, which the caller vouches for, and with ``method="friendly"``, which clips
         nothing and takes the mean of the core.
     n_rows_ : float
-        Released number of rows that the mean was divided by, with ``trim`` of those kept. NaN with
+        Released number of rows that the mean was divided by, with ``trim`` of those kept. Not with
         ``method="friendly"``.
     bounds_, moments_, moments_covariance_ : ndarrays
         With ``bounds`` only: the bounds, and what was released, see :class:`skdp.columns.Moments`.
@@ -274,7 +273,7 @@ class PrivateMean(VectorMixin, CentringMixin, PrivateEstimator):
             "noise_scale_": mean.noise_scale,
             "sampling_noise_scale_": mean.sampling_noise_scale,
             "clipping_bound_": mean.clipping_bound,
-            "n_rows_": math.nan if mean.n_rows is None else float(mean.n_rows),
+            **({} if mean.n_rows is None else {"n_rows_": float(mean.n_rows)}),
             **more,
         }
 

@@ -41,7 +41,7 @@ class SyntheticReport:
 
     See Also
     --------
-    skdp.MarginalReleaser.synthetic_report
+    skdp.MarginalReleaser
 
     Notes
     -----

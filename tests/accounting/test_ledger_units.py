@@ -346,3 +346,13 @@ def test_pictures_are_of_one_unit():
         assert len(ledger.report().plot(unit).spent) == 2
     frame = ledger.report().to_frame()
     assert list(frame["account"]) == ["row", "group"]
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-3, 0.9])
+@pytest.mark.parametrize("composition", ["basic", None])
+def test_a_ledger_of_huge_budgets_has_a_report(delta, composition):
+    one = PrivacyLedger(1e6, delta, unit="group", composition=composition)
+    assert one.report().remaining.fraction == 1
+    several = PrivacyLedger({"group": 1e6}, delta, composition=composition)
+    told = several.report().unclaimed["row"]
+    assert told.endswith("two of its steps: " + ("nothing" if delta else "epsilon=2e+06, delta=0"))

@@ -245,7 +245,7 @@ def test_a_wide_release_needs_no_more_runs_than_columns():
 def test_default_statistic_takes_numbers_and_the_shape_of_the_report():
     fitted = PrivateMean(random_state=None, **BALL).fit(np.zeros((5, 2)))
     numbers = released_numbers(fitted)
-    assert numbers.shape == (6 * 2 + 1 + 2,)
+    assert numbers.shape == (6 * 2 + 1 + 1 + 2,)  # six of each column, the rows
     assert numbers[-2] == 2  # releases
 
 
