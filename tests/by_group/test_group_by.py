@@ -318,16 +318,35 @@ def test_groups_share_their_passes_over_rows():
     assert passes([0, 1, 2]) <= max(passes([level]) for level in range(3))
 
 
-def test_the_order_of_the_bill_does_not_tell_that_a_level_has_no_rows():
+def test_a_level_without_rows_waits_like_any_other():
     X = table()
     one = np.vstack([X, [9.0, 0.0, 0.0]])
     model = by_key(PrivateMean(), [9, 0, 1])
-    fits = audited_clone(model), audited_clone(model)
-    run, _, _ = recorded_fit(fits[0], [X[:250], X[250:]], "noise")
-    _, _, error = recorded_fit(fits[1], [one[:250], one[250:]], [record.answer for record in run])
-    assert error is None
-    bills = [[line.label for line in fit.privacy_report_.charges] for fit in fits]
-    assert bills[0] == bills[1]
+    run, _, _ = recorded_fit(audited_clone(model), [X[:250], X[250:]], "noise")
+    answers = [record.answer for record in run]
+    again, _, error = recorded_fit(audited_clone(model), [one[:250], one[250:]], answers)
+    assert error is None and [r.label for r in run] == [r.label for r in again]
+
+
+class Rereads(PrivateCount):
+    """Reads its rows the more often the more there are, before it says and releases something."""
+
+    def _release(self, rows, curator):
+        for _ in range(map_merge(rows, lambda start, block: len(block), int.__add__) % 7):
+            map_merge(rows, lambda start, block: len(block), int.__add__)
+        curator.decide("read")
+        return super()._release(rows, curator)
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_the_order_of_a_bill_does_not_tell_how_often_rows_are_read(inside):
+    X, bills = table(), []
+    for rows in (X, X[X[:, 0] != 2], np.delete(X, np.flatnonzero(X[:, 0] == 1)[:3], axis=0)):
+        model = by_key(Rereads(), [2, 1, 0])
+        model = make_private_pipeline(model, epsilon=50.0, random_state=0) if inside else model
+        report = model.fit([rows[:250], rows[250:]]).privacy_report_
+        bills.append(([line.label for line in report.charges], report.decisions))
+    assert bills[0] == bills[1] == bills[2]
 
 
 class Breaks(PrivateCount):
