@@ -10,7 +10,7 @@ from skdp._books import WORTH_LITTLE, Books
 from skdp._curator import _Child, plan_of_child
 from skdp.mechanisms._entropy import spawned
 
-__all__ = ["KeysOf", "curators_beside"]
+__all__ = ["KeysOf", "curators_beside", "in_order"]
 
 BEYOND = 2**60  # numbers of no row
 
@@ -47,15 +47,39 @@ def curators_beside(curator, label, sets, *, budget, share):
         curator._pay(label, "child", share)  # the whole, of whatever unit
     else:
         curator.child(label, share, budget=budget)
-    plan, most = plan_of_child(curator, label, budget), _Most()
-    parts = (_Part(curator, label, share, plan, *one, most) for one in sets.items())
+    plan, turns = plan_of_child(curator, label, budget), _Turns()
+    parts = (_Part(curator, label, share, plan, *one, turns) for one in sets.items())
     return [curator._heard(part) for part in parts]
 
 
-class _Most:
-    """The largest share that one of the sets has spent."""
+def in_order(curators):
+    """Let bills tell of one set after the other, once all have been fitted.
+
+    **Privacy**: how often a fit reads its rows, and so whose turn it is when many share a pass,
+    may hang on the rows themselves.
+    """
+    if not curators:
+        return
+    turns, owner = curators[0]._turns, curators[0]
+    places = {part._name: place for place, part in enumerate(curators)}
+    while owner := getattr(owner, "_parent", None):
+        _sort_last(owner._charges, [places[name] for name in turns.of_charges])
+        _sort_last(owner._decisions, [places[name] for name in turns.of_decisions])
+
+
+def _sort_last(lines, places):
+    first = len(lines) - len(places)
+    order = sorted(range(len(places)), key=places.__getitem__)
+    lines[first:] = [lines[first + i] for i in order]
+
+
+class _Turns:
+    """Which set each line of a bill is of, and the largest share that one has spent."""
 
     spent = Fraction(0)
+
+    def __init__(self):
+        self.of_charges, self.of_decisions = [], []
 
     def raised(self, spent):
         """Return by how much ``spent`` exceeds it, and raise it."""
@@ -67,9 +91,9 @@ class _Most:
 class _Part(_Child):
     """A Curator of one of the sets: it has the whole plan to itself, and noise of its own."""
 
-    def __init__(self, parent, label, share, plan, name, numbers, most):
+    def __init__(self, parent, label, share, plan, name, numbers, turns):
         super().__init__(parent, label, share, plan)
-        self._name, self._most = name, most
+        self._name, self._turns = name, turns
         self._entropy = spawned(parent._entropy, f"{label}/{name}")
         self.coins = KeysOf(self.coins, numbers)
         self._choose, self._perturb = map(self._drawing, (self._choose, self._perturb))
@@ -104,15 +128,17 @@ class _Part(_Child):
     def _record(self, charge):
         Books._record(self, charge)
         share, place = charge.share * self._part, f"{self._prefix[:-1]}[{self._name}]"
-        more = self._most.raised(self._used * self._part)
+        more = self._turns.raised(self._used * self._part)
         with _heard_as(self, self._prefix + charge.label, more):
             self._parent._record(replace(charge, label=f"{place}/{charge.label}", share=share))
+        self._turns.of_charges.append(self._name)
 
     def decide(self, text):
         """Note a decision, as :meth:`Curator.decide`, with the name of the set."""
         Books.decide(self, text)
         mark = WORTH_LITTLE if text.startswith(WORTH_LITTLE) else ""
         self._parent.decide(f"{mark}{self._name}: {text.removeprefix(WORTH_LITTLE)}")
+        self._turns.of_decisions.append(self._name)
 
 
 @contextmanager

@@ -154,7 +154,7 @@ def _coded(table, place):
     if kind == "pyarrow":
         column = table.column(place)
         column = getattr(column, "combine_chunks", lambda: column)().dictionary_encode()
-        return column.indices.fill_null(-1).to_numpy(), column.dictionary.to_pylist()
+        return column.indices.cast("int64").fill_null(-1).to_numpy(), column.dictionary.to_pylist()
     series = table.iloc[:, place] if kind == "pandas" else None
     return None if series is None or series.dtype == object else series.factorize()
 

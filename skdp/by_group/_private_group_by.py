@@ -10,7 +10,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdp._apart import apart, innermost
-from skdp._beside import curators_beside
+from skdp._beside import curators_beside, in_order
 from skdp._compat import HasMethods, safe_indexing
 from skdp._config import config_context
 from skdp._estimator import PrivateEstimator
@@ -216,6 +216,7 @@ class PrivateGroupBy(RoutesRows, PrivateEstimator):
         ledger = None if self._is_granted() else self.ledger
         with config_context(invalid_rows="ignore"), sklearn.config_context(assume_finite=True):
             by_turns(models, features, y, list(sets.values()))
+        in_order(curators)
         for model in models:
             model.set_params(ledger=ledger)
         names = [key[0] if len(key) == 1 else key for key in levels]

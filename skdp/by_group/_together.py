@@ -248,8 +248,6 @@ class _Seat(Source):
 
     def map_merge(self, statistic, merge, beside=None):
         """Return what :func:`skdp.chunks.map_merge` returns, None for no rows."""
-        if not len(self._places):
-            return None
         question = _Question(self._places, self.decode, statistic, merge, beside)
-        (answer,) = self._meeting.ask(self._number, question)
-        return answer
+        answer = self._meeting.ask(self._number, question)
+        return None if answer is None else answer[0]

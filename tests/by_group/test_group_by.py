@@ -243,6 +243,17 @@ def coded(table):
     yield [batch for part in own for batch in part.to_batches()]
 
 
+def parquet_with_unsigned_codes(table, path):
+    """Return an open file whose text is read as unsigned codes, some of them missing."""
+    import pyarrow
+    from pyarrow import parquet
+
+    whole = pyarrow.Table.from_pandas(table)
+    codes = pyarrow.dictionary(pyarrow.uint8(), pyarrow.string())
+    parquet.write_table(whole.set_column(0, "town", whole.column(0).cast(codes)), path)
+    return parquet.ParquetFile(path)
+
+
 def test_text_is_compared_alike_however_it_is_coded(frame, tmp_path):
     pytest.importorskip("pyarrow")
     table = frame.assign(town=np.where(np.arange(900) % 50 == 7, None, frame.town))
@@ -250,10 +261,11 @@ def test_text_is_compared_alike_however_it_is_coded(frame, tmp_path):
     text = table.assign(town=table.town.astype("category"))
     text.to_parquet(tmp_path / "coded.parquet", row_group_size=400)
     table.set_index("day").to_parquet(tmp_path / "indexed.parquet")  # a column less
+    unsigned = parquet_with_unsigned_codes(table, tmp_path / "unsigned.parquet")
     paths = [str(tmp_path / f"{name}.parquet") for name in ("plain", "coded")]
     model = PrivateGroupBy(MEAN, "town", ["cue", "nil", "ayr"], random_state=0)
     known = clone(model).fit(table).results()
-    for rows in (*coded(table), *paths):
+    for rows in (*coded(table), *paths, unsigned):
         assert clone(model).fit(rows).results().equals(known)
     less = clone(model).fit(table.drop(columns="day")).results()
     assert clone(model).fit(str(tmp_path / "indexed.parquet")).results().equals(less)
@@ -304,6 +316,37 @@ def test_groups_share_their_passes_over_rows():
         return batches.n
 
     assert passes([0, 1, 2]) <= max(passes([level]) for level in range(3))
+
+
+def test_a_level_without_rows_waits_like_any_other():
+    X = table()
+    one = np.vstack([X, [9.0, 0.0, 0.0]])
+    model = by_key(PrivateMean(), [9, 0, 1])
+    run, _, _ = recorded_fit(audited_clone(model), [X[:250], X[250:]], "noise")
+    answers = [record.answer for record in run]
+    again, _, error = recorded_fit(audited_clone(model), [one[:250], one[250:]], answers)
+    assert error is None and [r.label for r in run] == [r.label for r in again]
+
+
+class Rereads(PrivateCount):
+    """Reads its rows the more often the more there are, before it says and releases something."""
+
+    def _release(self, rows, curator):
+        for _ in range(map_merge(rows, lambda start, block: len(block), int.__add__) % 7):
+            map_merge(rows, lambda start, block: len(block), int.__add__)
+        curator.decide("read")
+        return super()._release(rows, curator)
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_the_order_of_a_bill_does_not_tell_how_often_rows_are_read(inside):
+    X, bills = table(), []
+    for rows in (X, X[X[:, 0] != 2], np.delete(X, np.flatnonzero(X[:, 0] == 1)[:3], axis=0)):
+        model = by_key(Rereads(), [2, 1, 0])
+        model = make_private_pipeline(model, epsilon=50.0, random_state=0) if inside else model
+        report = model.fit([rows[:250], rows[250:]]).privacy_report_
+        bills.append(([line.label for line in report.charges], report.decisions))
+    assert bills[0] == bills[1] == bills[2]
 
 
 class Breaks(PrivateCount):
