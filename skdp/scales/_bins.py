@@ -249,7 +249,7 @@ class Searched:
         -----
         The first round counts octaves, and makes one cell of those side by side that do not show.
         Later rounds, with less noise, may find that this cell holds a few rows, and not where: it
-        may reach to the largest float. They are put into its octave nearest to the others that show.
+        may reach to the largest float. They are put into its octave nearest to those that show.
         """
         numbers = self._numbers()
         count, variance = (np.bincount(self._root, of) for of in (self._counts, self._variance))
