@@ -6,7 +6,6 @@ from numbers import Integral
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from skdp._numbers import seen
 from skdp._public import public_seed
 from skdp.marginals._postprocess import has_small_domain, nearest_joint
 from skdp.marginals._synthetic import table_of_codes
@@ -71,7 +70,9 @@ class SyntheticRows:
         check_is_fitted(self)
         n_rows = max(round(self.n_rows_), 0) if n_rows is None else n_rows
         if not isinstance(n_rows, Integral) or n_rows < 0:
-            raise ValueError(f"n_rows must be an integer, not negative. Got {seen(n_rows)}.")
+            raise ValueError(
+                "n_rows must be an integer, not negative. None is the estimated number."
+            )
         seed = public_seed(random_state)
         codes = self._codes(int(n_rows), seed)
         return table_of_codes(self.domain_, codes, self._library(as_frame), seed=seed)

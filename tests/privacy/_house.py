@@ -203,10 +203,6 @@ PUBLIC = {
         "value": "of a parameter",
         "candidates": "names of ways",
     },
-    "marginals/_synthetic_rows.py": {
-        "n_rows": "a public parameter",
-        "seen": "a number or a text, of all else the type",
-    },
     "marginals/_synthetic_report.py": {"d": "number of columns", "outside": "their names"},
     "marginals/_types.py": {"wrong": "names of columns"},
     "marginals/published/_boosting.py": {"plan": "a public parameter"},
