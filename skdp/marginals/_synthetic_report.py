@@ -39,6 +39,15 @@ class SyntheticReport:
     library : {"pandas", "polars"}, default="pandas"
         Of :meth:`to_frame`.
 
+    See Also
+    --------
+    skdp.MarginalReleaser : Releases the tables, and draws rows from them.
+
+    Notes
+    -----
+    **Privacy**: post-processing of a release and of the rows that were compared with it. It
+    protects no rows: those of :meth:`skdp.MarginalReleaser.sample` need no protection, others do.
+
     Examples
     --------
     >>> import numpy as np
