@@ -7,7 +7,13 @@ from functools import lru_cache
 
 from sklearn.base import _fit_context as fit_context
 from sklearn.utils import _safe_indexing as safe_indexing
-from sklearn.utils._param_validation import HasMethods, Hidden, RealNotInt, StrOptions
+from sklearn.utils._param_validation import (
+    HasMethods,
+    Hidden,
+    InvalidParameterError,
+    RealNotInt,
+    StrOptions,
+)
 from sklearn.utils._param_validation import Interval as _Interval
 from sklearn.utils._set_output import _get_output_config as output_config
 from sklearn.utils.metaestimators import _BaseComposition as BaseComposition
@@ -84,6 +90,7 @@ __all__ = [
     "HasMethods",
     "Hidden",
     "Interval",
+    "InvalidParameterError",
     "NamesOnce",
     "RealNotInt",
     "StrOptions",

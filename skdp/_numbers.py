@@ -6,9 +6,9 @@ from numbers import Integral, Rational, Real
 
 import numpy as np
 
-from skdp._compat import Interval
+from skdp._compat import Interval, InvalidParameterError
 
-__all__ = ["PlainNumbers", "plain", "plain_fields"]
+__all__ = ["PlainNumbers", "plain", "plain_fields", "seen"]
 
 AMOUNTS = ("epsilon", "delta", "split", "param_distributions")  # a third of a budget is a third
 # may hold entries of a table
@@ -35,6 +35,21 @@ class PlainNumbers:
             if type(value) is bool and any(_is_numeric(kind) for kind in allowed):
                 value = int(value)
         super().__setattr__(name, value)
+
+    def _validate_params(self):
+        """Check parameters as scikit-learn does, whose messages show them; a table by its type."""
+        told = None
+        try:
+            super()._validate_params()
+        except InvalidParameterError as error:
+            told = str(error)
+        if told is None:
+            return
+        name = told.split("'")[1]
+        value = getattr(self, name, None)
+        if hasattr(value, "shape") or isinstance(value, list | tuple | dict):
+            told = told.split(" Got ")[0] + f" Got {seen(value)}."
+        raise InvalidParameterError(told)
 
     def __setstate__(self, state):
         super().__setstate__(state)
@@ -78,6 +93,15 @@ def plain(value, *, levels=False, exact=True):
         return value
     value = _scalar(value)
     return value if exact or not isinstance(value, Fraction) else _nearest_float(value)
+
+
+def seen(value):
+    """Return what a message shows of a parameter: a number or a text, of all else its type alone.
+
+    A table or a column that was passed in its place would show entries of rows.
+    """
+    alone = value is None or isinstance(value, str | Real | np.generic)
+    return repr(value) if alone else f"an object of type {type(value).__name__}"
 
 
 def plain_fields(record, *names):

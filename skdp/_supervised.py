@@ -39,7 +39,7 @@ COLUMN_VECTOR = (
     "(n_samples,), for example using ravel()."
 )
 ONE_COLUMN = "y should be a 1d array, with one entry for each row of X. Got more columns than one."
-LENGTHS = "X and y must have the same number of rows. Pass an y with one entry for each row of X."
+LENGTHS = "X and y must have the same number of rows. Pass a y with one entry for each row of X."
 NAN_Y = f"Input y contains NaN. Leave such rows out, or {IGNORED}"
 INFINITE_Y = f"Input y contains infinity. Leave such rows out, or {IGNORED}"
 MIXED_INFINITE = (

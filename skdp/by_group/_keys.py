@@ -7,6 +7,7 @@ from numbers import Integral, Real
 import numpy as np
 
 from skdp._levels import is_text, levels_of
+from skdp._numbers import seen
 from skdp.chunks._columns import Columns
 from skdp.chunks._labels import WHOLE, Known, _counted, _key, label_of, plain, sorted_keys
 from skdp.chunks._raw import library, schema_of
@@ -49,6 +50,9 @@ def places_of(by, head):
     schema = schema_of(head)
     names = list(schema.names or ())
     places = tuple(_place(column, names, len(schema)) for column in listed(by))
+    strange = [c for c, at in zip(listed(by), places, strict=True) if at is None]
+    if strange and names:
+        raise ValueError(f"{BY} Got {', '.join(map(seen, strange))}; X has {names[:20]}.")
     rest = tuple(j for j in range(len(schema)) if j not in places)
     if None in places or len(set(places)) < len(places):
         raise ValueError(BY)

@@ -21,7 +21,8 @@ ONE = (
 )
 NO_ESTIMATOR = (
     "the estimator of a PrivateGroupBy must be one of skdp, or a PrivatePipeline of them. Got "
-    "another: wrap it, or use its private counterpart."
+    "another: pass an instance, not a class, and of an estimator of your own one that is built on "
+    "skdp.base."
 )
 NO_DELTA = (
     "with delta=0 levels must be given: to find them privately is to publish what occurs, which "

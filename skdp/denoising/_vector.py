@@ -6,7 +6,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skdp.contracts import Contract, Released, Rows
 from skdp.denoising._parameter import denoised
-from skdp.scales._noise_level import noise_quantile
+from skdp.scales._noise_level import check_sampling, noise_quantile
 from skdp.sensitivity._bounded import release_mechanism
 
 __all__ = ["VectorMixin", "fitted_law"]
@@ -69,6 +69,7 @@ class VectorMixin:
         The sum of Laplace noise and a Gaussian error lies between either of them alone.
         """
         check_is_fitted(self)
+        check_sampling(sampling)
         columns, law = self.noise_scale_.size if simultaneous else 1, fitted_law(self)
         z = noise_quantile(confidence, law, columns)
         if not sampling:

@@ -15,7 +15,7 @@ from skdp.accounting import Budget
 from skdp.linear._coefficients import coefficients, from_least_squares
 from skdp.linear._known import known_ranges
 from skdp.linear._line import line_plan, private_line
-from skdp.scales._noise_level import check_confidence, noise_quantile
+from skdp.scales._noise_level import check_confidence, check_sampling, noise_quantile
 
 __all__ = ["LinearModel", "rule_of_slopes"]
 
@@ -170,6 +170,7 @@ class LinearModel(RegressorMixin, PrivateEstimator):
         """
         check_is_fitted(self)
         check_confidence(confidence)
+        check_sampling(sampling)
         middle = np.append(self.coef_, self.intercept_)
         if sampling:
             scale = np.append(self.sampling_noise_scale_, self.intercept_sampling_noise_scale_)

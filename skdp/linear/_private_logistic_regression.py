@@ -17,7 +17,7 @@ from skdp.accounting import Budget
 from skdp.linear._base import gathered, rule_of_slopes
 from skdp.linear._known import known_ranges
 from skdp.linear._logit import logit_plan, private_logit
-from skdp.scales._noise_level import check_confidence, noise_quantile
+from skdp.scales._noise_level import check_confidence, check_sampling, noise_quantile
 
 __all__ = ["PrivateLogisticRegression"]
 
@@ -325,6 +325,7 @@ class PrivateLogisticRegression(ClassifierMixin, PrivateEstimator):
         """
         check_is_fitted(self)
         check_confidence(confidence)
+        check_sampling(sampling)
         scale = self.error_scale_ if sampling else self.noise_scale_
         half = noise_quantile(confidence, "gaussian") * scale
         return self.unshrunk_coef_ - half, self.unshrunk_coef_ + half

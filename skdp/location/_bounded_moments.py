@@ -11,7 +11,7 @@ from skdp.columns._ranks_read import two_sided
 from skdp.location._column_noise import check_strength, column_plan
 from skdp.location._public import bounds_vectors
 from skdp.location._release import MeanRelease
-from skdp.scales._noise_level import level_of_each
+from skdp.scales._noise_level import check_sampling, level_of_each
 from skdp.sensitivity._bounded import release_mechanism
 
 __all__ = ["BoundedColumns", "bounded_rule", "check_bounds", "moment_plan", "release_columns"]
@@ -195,6 +195,7 @@ class BoundedColumns:
         at most ``n (1 - T^2)`` as t is in [-1, 1], and exactly that if t is at its ends, as in
         rates. The set is Wilson's interval then, with the noise.
         """
+        check_sampling(sampling)
         low, high = self._t_interval(self._each(confidence, simultaneous), sampling)
         ends = self._entries(low), self._entries(high)  # whose order roundings may turn
         return np.minimum(*ends), np.maximum(*ends)
@@ -223,6 +224,7 @@ class BoundedColumns:
         the population, ``w = (t - T)^2`` is in [0, M], M = (1 + |T|)^2, and has the mean V, so a
         variance of at most ``V (M - V)``, of which n are added.
         """
+        check_sampling(sampling)
         missed = 1 - self._each(confidence, simultaneous)
         low, high = self._t_interval(1 - MEAN_PART * missed, sampling)
         z = two_sided(1 - (1 - MEAN_PART) * missed, self.law)

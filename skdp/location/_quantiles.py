@@ -16,7 +16,7 @@ from skdp.location._location import SLACK, Location
 from skdp.location._places import place_steps
 from skdp.location._public import bounds_vectors
 from skdp.location._rank_release import rank_plan_steps, release_quantiles
-from skdp.scales._noise_level import level_of_each
+from skdp.scales._noise_level import check_sampling, level_of_each
 from skdp.sensitivity import Quantile
 
 __all__ = ["QuantileEstimator", "rank_rule"]
@@ -198,6 +198,7 @@ class QuantileEstimator(Location):
         return super().interval(confidence, simultaneous=simultaneous, sampling=sampling)
 
     def _rank_interval(self, confidence, simultaneous, sampling):
+        check_sampling(sampling)
         value = self.location_
         confidence = level_of_each(confidence, value.size if simultaneous else 1)
         table = np.atleast_2d(value)

@@ -241,7 +241,14 @@ class _Entries:
 
 
 def _cells(edges, laws, entries, most):
-    """Return the levels of a column of numbers, two at least: without any edge one is at zero."""
+    """Return the levels of a column of numbers, two at least: without any edge one is at zero.
+
+    An open bin in which nothing shows is none: what its edge is made of is noise.
+    """
+    shows = np.flatnonzero([weight.size for _, _, weight in laws])
+    first, last = (shows[0], shows[-1]) if shows.size else (0, 0)
+    place = np.arange(edges.size)
+    edges, laws = _merged(edges, laws, (place >= first) & (place < last))
     if not edges.size:
         edges, laws = np.zeros(1), _at_zero(*laws)
     if entries.whole:  # they do not tell a number from the whole number below

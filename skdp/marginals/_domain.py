@@ -1,12 +1,14 @@
 """The columns that are read, their public levels, and the tables that are wanted of them."""
 
+from bisect import bisect
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
-from numbers import Integral
+from numbers import Integral, Real
 
 import numpy as np
 
+from skdp._numbers import seen
 from skdp.marginals._layout import Layout, workload_layout
 from skdp.marginals._levels import AUTO, MISSING, OTHER, Intervals, Signs, Unknown, read_levels
 from skdp.marginals._strategy import RANGES
@@ -85,7 +87,8 @@ class Domain:
             if wrong:
                 raise ValueError(
                     f"a range of column {self.names[place]!r} has edges of its bins as ends, or "
-                    f"None. Got {wrong}; the first edges are {edges[:20]}."
+                    f"None. Got {', '.join(map(seen, wrong))}; the nearest edges are "
+                    f"{_nearest(edges, wrong[0])}. Bins(edges) of the domain are cut as you need."
                 )
             inner = len(edges) - 2 if outer else len(edges)
             first = 0 if low is None else edges.index(low) + (not outer)
@@ -111,6 +114,12 @@ class Domain:
         pairs = zip(self.kinds, columns, strict=True)
         table = np.column_stack([kind.codes(column) for kind, column in pairs])
         return table.astype(np.float64, copy=False)
+
+
+def _nearest(edges, wanted):
+    """Return the edges below and above a number, some of them."""
+    at = bisect(edges, wanted) if isinstance(wanted, Real) else 0
+    return edges[max(at - 3, 0) : max(at, 3) + 3]
 
 
 def is_auto(domain):
@@ -215,7 +224,8 @@ def read_workload(k, workload, weights, error, domain):
     if isinstance(workload, str) and k > d:
         raise ValueError(
             f"tables of k={k} columns need as many columns in X, or in the domain. Got "
-            f"n_features = {d}."
+            f"n_features = {d}. Pass a smaller k, or a domain with levels of more columns, "
+            '{..., ...: "auto"} to buy those of all others.'
         )
     if isinstance(workload, str) and weights is None:
         layout, loss = workload_layout(domain.levels, k)

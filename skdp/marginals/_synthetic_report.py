@@ -41,12 +41,12 @@ class SyntheticReport:
 
     See Also
     --------
-    skdp.MarginalReleaser
+    skdp.MarginalReleaser : Releases the tables, and draws rows from them.
 
     Notes
     -----
-    **Privacy**: computed from released tables, the known law of their noise, and the rows that were
-    given, so it costs nothing for synthetic rows.
+    **Privacy**: post-processing of a release and of the rows that were compared with it. It
+    protects no rows: those of :meth:`skdp.MarginalReleaser.sample` need no protection, others do.
 
     Examples
     --------

@@ -70,7 +70,9 @@ class SyntheticRows:
         check_is_fitted(self)
         n_rows = max(round(self.n_rows_), 0) if n_rows is None else n_rows
         if not isinstance(n_rows, Integral) or n_rows < 0:
-            raise ValueError("n_rows must be an integer, not negative.")
+            raise ValueError(
+                "n_rows must be an integer, not negative. None is the estimated number."
+            )
         seed = public_seed(random_state)
         codes = self._codes(int(n_rows), seed)
         return table_of_codes(self.domain_, codes, self._library(as_frame), seed=seed)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.special import bdtr
 
+from skdp._numbers import seen
 from skdp.planning._families import PublicRows, bounds_of, family_of
 from skdp.planning._fits import fitted_copy
 from skdp.planning._measures import in_rows, inner, kind_of, predictor, seen_by_last, units
@@ -302,11 +303,11 @@ def _pair(like):
 
 def _positive(name, value):
     if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
-        raise ValueError(f"{name} must be an integer >= 1. Got {value!r}.")
+        raise ValueError(f"{name} must be an integer >= 1. Got {seen(value)}.")
     return int(value)
 
 
 def _seed(random_state):
     if isinstance(random_state, Integral) and random_state >= 0:
         return int(random_state)
-    raise ValueError(f"random_state must be an integer >= 0 for plans. Got {random_state!r}.")
+    raise ValueError(f"random_state must be an integer >= 0 for plans. Got {seen(random_state)}.")

@@ -11,6 +11,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from skdp._compat import safe_indexing
+from skdp._numbers import seen
 from skdp.planning._columns import Column, stated_columns
 
 __all__ = ["FAMILIES", "PublicRows", "bounds_of", "family_of"]
@@ -210,7 +211,7 @@ def family_of(family, n_features):
     raise ValueError(
         f"family must be one of {', '.join(FAMILIES)}, quantiles of columns (a dict of one for "
         "all, or a list of dicts), or a function of a generator, n_rows and n_features that "
-        f"returns a table. Got {family!r}."
+        f"returns a table. Got {seen(family)}."
     )
 
 

@@ -6,6 +6,7 @@ from numbers import Real
 
 import numpy as np
 
+from skdp._numbers import seen
 from skdp.planning._solve import smallest
 
 __all__ = ["epsilon_for", "n_rows_for"]
@@ -71,6 +72,6 @@ def _errors(expected, quantile, start):
 
 def _check(target, quantile):
     if not isinstance(target, Real) or not 0 < target < np.inf:
-        raise ValueError(f"target must be an error, a number > 0. Got {target!r}.")
+        raise ValueError(f"target must be an error, a number > 0. Got {seen(target)}.")
     if not isinstance(quantile, Real) or not 0 < quantile < 1:
-        raise ValueError(f"quantile must be in (0, 1). Got {quantile!r}.")
+        raise ValueError(f"quantile must be in (0, 1). Got {seen(quantile)}.")

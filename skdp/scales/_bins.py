@@ -244,14 +244,33 @@ class Searched:
         laws : list of (low, high, weight), each an ndarray of shape (m,)
             Finite, weights positive. No cells, m = 0, if none in the bin shows that it holds
             anything: an open end of a bin that only noise has filled has none.
+
+        Notes
+        -----
+        The first round counts octaves, and makes one cell of those side by side that do not show.
+        Later rounds, with less noise, may find that this cell holds a few rows, and not where: it
+        may reach to the largest float. They are put into its octave nearest to those that show.
         """
-        numbers, ends = self._numbers(), np.clip(floats_of(self.keys), -LARGEST, LARGEST)
+        numbers = self._numbers()
         count, variance = (np.bincount(self._root, of) for of in (self._counts, self._variance))
         shows = (self._seen & (count > FAINT * np.sqrt(variance)))[self._root]
         shows |= self._counts > FAINT * np.sqrt(self._variance)
         weight = np.where(shows, self._mass, 0.0)
+        low, high = (np.clip(floats_of(k), -LARGEST, LARGEST) for k in self._near(weight > 0))
         inside = [np.flatnonzero((numbers == i) & (weight > 0)) for i in range(numbers[-1] + 1)]
-        return [(ends[cells], ends[cells + 1], weight[cells]) for cells in inside]
+        return [(low[cells], high[cells], weight[cells]) for cells in inside]
+
+    def _near(self, shows):
+        """Return the keys of both ends of all cells, wide ones cut to an octave if farthest out."""
+        low, high, octaves = self.keys[:-1], self.keys[1:], octave_keys()
+        after = np.searchsorted(octaves, low, side="right")
+        before = np.searchsorted(octaves, high, side="left") - 1
+        found = np.flatnonzero(shows & (before < after))
+        least, most = (low[found[0]], high[found[-1]]) if found.size else (-1, 0)
+        return (
+            np.where(high <= least, np.maximum(low, octaves[before]), np.maximum(low, least)),
+            np.where(low >= most, np.minimum(high, octaves[after]), np.minimum(high, most)),
+        )
 
     def _numbers(self):
         """Return for every cell the number of its bin."""

@@ -1,12 +1,16 @@
 """How high noise alone rises: exact quantiles of sums of independent noise, for either law."""
 
 import math
+from numbers import Real
 
 import numpy as np
 from scipy.special import ndtri
 
+from skdp._numbers import seen
+
 __all__ = [
     "check_confidence",
+    "check_sampling",
     "clear_of_noise",
     "level_of_each",
     "noise_level",
@@ -17,8 +21,19 @@ __all__ = [
 
 def check_confidence(confidence):
     """Raise ValueError unless a confidence is in (0, 1)."""
-    if not 0 < confidence < 1:
-        raise ValueError(f"confidence must be in (0, 1). Got {confidence!r} instead.")
+    if not isinstance(confidence, Real) or not 0 < confidence < 1:
+        raise ValueError(
+            f"confidence must be in (0, 1). Got {seen(confidence)} instead: 95 % is 0.95."
+        )
+
+
+def check_sampling(sampling):
+    """Raise ValueError unless ``sampling`` of an interval is a truth value."""
+    if not isinstance(sampling, bool | np.bool_):
+        raise ValueError(
+            f"sampling of interval() must be True, for the population, or False, for these rows. "
+            f"Got {seen(sampling)}. By what method is a parameter of an estimator that has several."
+        )
 
 
 def level_of_each(confidence, k, law=None):

@@ -8,6 +8,7 @@ import pytest
 import skdp
 from skdp import MarginalReleaser, RowMap, config_context, make_private_pipeline
 from skdp.marginals import Bins
+from skdp.marginals._auto import _cells, _Entries
 from skdp.marginals._drawn import drawn, laws_of, laws_of_intervals, spread
 from skdp.marginals._synthetic import table_of_codes
 from tests._curators import CannedCurator, FixedKeys, check_replay
@@ -177,6 +178,31 @@ def test_a_column_of_which_nothing_shows_has_two_levels():
         fit = MarginalReleaser(1, domain="auto", random_state=0).fit(X)
     assert fit.domain_.labels[0] == ("missing", "other")
     assert fit.domain_.labels[1][:2] == ("(-inf, 0]", "(0, inf)")
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_numbers_are_never_drawn_far_beyond_those_that_show(seed):
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame(
+        {
+            "years": rng.choice(17, size=4000, p=[0.01, *[0.99 / 16] * 16]),
+            "few": np.append(rng.normal(50, 10, 200), np.full(3800, np.nan)),
+            "wage": np.append(rng.lognormal(9, 0.5, 3960), rng.lognormal(12, 0.1, 40)),
+        }
+    )
+    fit = MarginalReleaser(1, domain="auto", n_bins=60, random_state=seed).fit(X)
+    for name, drawn_ in fit.sample(2000).items():
+        assert np.nanmax(np.abs(drawn_)) < 8 * X[name].max()
+
+
+def test_an_open_bin_in_which_nothing_shows_is_none():
+    law, none = (np.array([1.0]), np.array([2.0]), np.array([9.0])), (np.empty(0),) * 3
+    entries = _Entries(np.zeros(3), 1.0, None)
+    edges = np.array([-(2.0**46), 1.0, 2.0, 3.0, 2.0**70])
+    kept = _cells(edges, [none, none, law, none, law, none], entries, 100)
+    assert kept.edges == (2.0, 3.0)
+    assert kept.laws[0] == kept.laws[2] == ((1.0,), (2.0,), (9.0,))
+    assert _cells(edges, [none] * 6, entries, 100).edges == (0.0,)
 
 
 def test_many_levels_are_cut_to_what_a_workload_admits():

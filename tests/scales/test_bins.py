@@ -10,7 +10,7 @@ from skdp.accounting import Budget, Plan
 from skdp.chunks import ArrayRows
 from skdp.mechanisms import make_entropy
 from skdp.scales._binned_rows import BinnedRows, cell_numbers, n_cells
-from skdp.scales._bins import _counts, bin_share, bin_steps, find_bins
+from skdp.scales._bins import Searched, _counts, bin_share, bin_steps, find_bins
 from skdp.scales._cell_tree import CellTree
 from skdp.scales._equal_bins import bin_numbers, bin_sizes
 from skdp.scales._order_keys import BELOW_ALL, TOP, between, floats_of, keys_of, octave_keys
@@ -283,6 +283,40 @@ def test_leaves_are_weighted_least_squares():
     counts, variance = tree.leaves()
     assert np.allclose(counts, expected)
     assert (variance >= np.diag(np.linalg.inv((A * w[:, None]).T @ (A * w[:, None]))) - 1e-12).all()
+
+
+def few_beyond(sign):
+    """Return the search of a column near 100, and a few rows that one wide cell holds."""
+    search = Searched(8, None, False)
+    middle = (search.keys[:-1] < keys_of(sign * 100.0)) & (keys_of(sign * 100.0) <= search.keys[1:])
+    search.read(np.where(middle, 5000.0, 0.0), 60.0, least=100.0, n_rows=5200.0)
+    search.divide()
+    low, high = floats_of(search.keys[:-1]), floats_of(search.keys[1:])
+    counts = np.where((low < sign * 90) & (sign * 90 <= high), 5000.0, 0.0)
+    counts[-1 if sign > 0 else 0] = 200.0
+    search.read(counts, 5.0, least=100.0, n_rows=5200.0)
+    return search
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_rows_of_an_open_cell_are_in_its_nearest_octave(sign):
+    search = few_beyond(sign)
+    laws = search.laws()
+    low, high = (np.concatenate([law[i] for law in laws]) for i in (0, 1))
+    outer = (low[-1], high[-1]) if sign > 0 else (-high[0], -low[0])
+    assert outer == (128.0, 256.0) and len(laws) == len(search.edges()) + 1
+    weight = np.concatenate([law[2] for law in laws])
+    assert 150 < weight[-1 if sign > 0 else 0] < 250  # they are all there
+    ends = [-np.inf, *search.edges(), np.inf]
+    for (a, b, _), bottom, top in zip(laws, ends[:-1], ends[1:], strict=True):
+        assert (a >= bottom).all() and (b <= top).all() and (a < b).all()
+
+
+def test_rows_of_which_no_octave_shows_are_at_zero():
+    search = Searched(8, None, False)
+    search.read(np.full(len(search.keys) - 1, 1.0), 2.0, least=100.0, n_rows=5200.0)
+    ((low, high, weight),) = search.laws()
+    assert (low.tolist(), high.tolist()) == ([-5e-324], [0.0]) and weight[0] > 100
 
 
 def test_bins_of_their_own_end_the_others():

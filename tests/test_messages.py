@@ -1,0 +1,75 @@
+"""What errors show of what was passed: never an entry of a table, and the way out."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import skdp
+from skdp.marginals import Bins
+
+ROWS = pd.DataFrame({"wage": np.arange(40.0) + 7654, "town": ["north", "south"] * 20})
+CALLS = {
+    "epsilon": lambda X: skdp.PrivateMean(epsilon=X["wage"]).fit(X),
+    "n_clusters": lambda X: skdp.FriendlyCoreKMeans(X).fit(X),
+    "random_state": lambda X: skdp.PrivateMean(random_state=list(X["wage"])).fit(X),
+    "n_rows": lambda X: skdp.PrivateMean().expected_error(X),
+    "target": lambda X: skdp.PrivateCount().epsilon_for(X["wage"], n_rows=100),
+    "family": lambda X: skdp.PrivateMean().expected_error(100, n_features=1, family=X["wage"]),
+    "confidence": lambda X: skdp.PrivateCount(random_state=0).fit(X[["wage"]]).interval(X["wage"]),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")
+def test_a_table_in_the_place_of_a_parameter_is_not_shown(name):
+    with pytest.raises(ValueError, match=f"{name}.*Got an object of type") as seen:
+        CALLS[name](ROWS)
+    assert "76" not in str(seen.value)
+
+
+def test_other_parameters_are_shown():
+    with pytest.raises(ValueError, match=r"Got '1\.0' instead"):
+        skdp.PrivateMean(epsilon="1.0").fit(ROWS[["wage"]])
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        skdp.PrivateMean(random_state=0),
+        skdp.PrivateMean(bounds=(0, 9000), random_state=0),
+        skdp.PrivateVariance(random_state=0),
+        skdp.PrivateVariance(bounds=(0, 9000), random_state=0),
+        skdp.PrivateMedian(random_state=0),
+        skdp.PrivateLinearRegression(random_state=0),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+@pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")
+@pytest.mark.filterwarnings("ignore::skdp.exceptions.UselessReleaseWarning")
+def test_sampling_of_an_interval_is_a_truth_value(model):
+    model.fit(ROWS[["wage"]], ROWS["wage"])
+    for right in (True, False, np.True_):
+        model.interval(sampling=right)
+    with pytest.raises(ValueError, match="Got 'robust'"):
+        model.interval(sampling="robust")
+
+
+def test_a_key_that_no_column_has_is_shown_beside_those_there_are():
+    model = skdp.PrivateGroupBy(skdp.PrivateMean(), "twon", ["north"])
+    with pytest.raises(ValueError, match=r"Got 'twon'; X has \['wage', 'town'\]"):
+        model.fit(ROWS)
+
+
+@pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")
+def test_ends_of_a_range_are_told_beside_the_nearest_edges():
+    bins = Bins(np.arange(0.0, 10000, 10))
+    fit = skdp.MarginalReleaser(1, domain={"wage": bins}, random_state=0).fit(ROWS[["wage"]])
+    with pytest.raises(ValueError, match=r"Got 5005; .* \[4980.0, 4990.0, 5000.0, 5010.0"):
+        fit.count_between("wage", 5005, None)
+    with pytest.raises(ValueError, match="Got '1'; the nearest"):
+        fit.count_between("wage", "1", None)
+
+
+def test_a_domain_of_too_few_columns_says_how_to_name_the_others():
+    with pytest.raises(ValueError, match=r'n_features = 1\. Pass a smaller k.* "auto"'):
+        skdp.MarginalReleaser(k=2, domain={"town": ["north", "south"]}).fit(ROWS)
