@@ -20,6 +20,7 @@ OCTAVES_BELOW, OCTAVES_FINE, OCTAVES_ABOVE = 5, 1, 12
 # the cost of a factor of 2, and 1e-6 for a wide one, at up to 2^12.
 FALSE_NEAR, FALSE_FAR = 3.4e-6, 1.9e-8
 UNSEEN = 2.3e-4  # and with which more rows than that hide beyond
+MANY = 1 / 25  # part of the rows that is not to hide in one cell
 
 
 @dataclass(frozen=True)
@@ -80,12 +81,14 @@ class Clip(NamedTuple):
     """A clip radius, an estimated bound on what clipping to it moves the mean by, and a spread.
 
     ``spread`` squared is an upper bound of the mean of squared distances from the centre, so of the
-    sum of the variances of all columns: none has more.
+    sum of the variances of all columns: none has more. ``hidden`` says whether a tail of many rows
+    may have escaped the bound.
     """
 
     radius: float
     excess: float
     spread: float = math.inf
+    hidden: bool = False
 
 
 class Tail:
@@ -111,6 +114,8 @@ class Tail:
         Whether no cell stands out of the noise.
     unseen : float
         Number of rows that may hide beyond.
+    hidden : bool
+        Whether many rows may lie in one wide cell and not stand out of the noise.
     """
 
     def __init__(self, distances, n_rows, *, near=False, false=(FALSE_NEAR, FALSE_FAR)):
@@ -121,6 +126,7 @@ class Tail:
             narrow = np.arange(width - 1, size) < distances.fine
             levels = (clear_of_noise(p, width, **noise) for p in false)
             top = max(top, highest_window(counts, width, np.where(narrow, *levels)))
+        self.hidden = bool(clear_of_noise(FALSE_FAR, 1, **noise) > MANY * n_rows) and not near
         self.empty = top < 0
         if self.empty:
             return
@@ -177,4 +183,4 @@ class Tail:
         excess = self.excess(radii)
         loss = np.square(noise * radii) + np.square(alignment * excess)
         best = int(np.argmin(np.nan_to_num(loss, nan=math.inf)))
-        return Clip(float(radii[best]), float(excess[best]), self.spread)
+        return Clip(float(radii[best]), float(excess[best]), self.spread, self.hidden)

@@ -13,7 +13,15 @@ from skdp.location._counted import release_count
 from skdp.location._release import MeanRelease
 from skdp.scales import clipped_sum
 
-__all__ = ["box_is_better", "boxed", "column_mean", "column_steps", "unboxed", "with_deviation"]
+__all__ = [
+    "HIDDEN",
+    "box_is_better",
+    "boxed",
+    "column_mean",
+    "column_steps",
+    "unboxed",
+    "with_deviation",
+]
 
 COUNT_AGAIN, FEW_ROWS, COARSE = 0.04, 150, 30  # rows in noise units of a sum
 MOST_COLUMNS = 100  # a histogram over all floats for each
@@ -167,6 +175,7 @@ def unboxed(release, clips):
         location=np.nan_to_num(center + radius * release.location),
         noise_scale=radius * release.noise_scale,
         clipping_bound=radius * release.clipping_bound + bias,
+        hidden=False,  # the box has cut tails off, and tells of them
     )
 
 

@@ -55,7 +55,7 @@ def measure(table, where, *, radius=None, trim=False):
     excess = np.tile(clip.excess * where.scale, (2, 1))
     location = replace(where, center=where.center + step).origin
     deviation = clip.spread * where.scale
-    release = MeanRelease(location, noise, excess, n, deviation)
+    release = MeanRelease(location, noise, excess, n, deviation, clip.hidden)
     return table.checked(release, clip.radius * where.scale)
 
 

@@ -24,6 +24,7 @@ from skdp.location._bounded_moments import (
 )
 from skdp.location._centring import CentringMixin
 from skdp.location._column_noise import column_budget
+from skdp.location._column_roads import HIDDEN
 from skdp.location._friendly import (
     core_location,
     core_location_plan,
@@ -262,6 +263,8 @@ class PrivateMean(VectorMixin, CentringMixin, PrivateEstimator):
                 scale=column_vector("scale", self.scale, rows.n_features) if scaled else self.scale,
             )
         value, risk = self._denoised(mean.location, mean.noise_scale)
+        if mean.hidden:
+            curator.doubt(HIDDEN)
         if mean.deviation is not None:
             far = CLEAR * mean.noise_scale + np.max(mean.clipping_bound, axis=0)
             apart = far > np.maximum(mean.deviation, ALIKE * np.abs(mean.location))

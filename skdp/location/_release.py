@@ -26,6 +26,8 @@ class MeanRelease:
         Released number of rows, None where it was divided by another count.
     deviation : ndarray of shape (d,) or None
         Upper bounds of the standard deviations of the columns, None where nothing tells.
+    hidden : bool
+        Whether a tail of many rows may have stayed unseen, and out of ``clipping_bound``.
     """
 
     location: np.ndarray
@@ -33,6 +35,7 @@ class MeanRelease:
     clipping_bound: np.ndarray
     n_rows: float = None
     deviation: np.ndarray = None
+    hidden: bool = False
 
     @property
     def sampling_noise_scale(self):

@@ -1,11 +1,14 @@
 """The radius of a clipped sum, and what is known of the rows beyond it."""
 
+from warnings import catch_warnings, simplefilter
+
 import numpy as np
 import pytest
 
 from skdp import PrivateMean
 from skdp.accounting import Budget, Plan, Step
 from skdp.chunks import ArrayRows
+from skdp.exceptions import UselessReleaseWarning
 from skdp.location._clip import Distances, Tail, release_distances
 from tests._curators import CannedCurator, canned, check_replay
 
@@ -63,3 +66,19 @@ def test_far_rows_that_are_seen_make_an_interval_infinite_or_are_in_it():
         fit = PrivateMean(random_state=0).fit(np.tile(x, d))
         low, high = fit.interval(1 - 1e-4)
         assert ((low <= x.mean()) & (x.mean() <= high)).all()
+
+
+@pytest.mark.parametrize("n, told", [(1500, True), (6000, False)])
+def test_a_tail_that_may_hide_is_told_of(n, told):
+    """Delays, of departure and arrival: a twentieth of the rows is late in both columns."""
+    rng = np.random.default_rng(0)
+    late = (rng.random((n, 1)) < 0.05) * rng.exponential(8.0, size=(n, 1))
+    X = rng.normal(size=(n, 2)) + late
+    for seed in range(3):
+        with catch_warnings(record=True) as caught:
+            simplefilter("always", UselessReleaseWarning)
+            fit = PrivateMean(random_state=seed, scale="none", center=[0.0, 0.0]).fit(X)
+        assert fit.reliable_ is not told
+        assert told == any("stay unseen" in str(w.message) for w in caught)
+        public = PrivateMean(random_state=seed, center=[0.0, 0.0], radius=50.0).fit(X)
+        assert "stay unseen" not in public.advice_
