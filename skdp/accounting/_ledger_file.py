@@ -13,6 +13,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from skdp._ledger_view import Entry
+from skdp.accounting._budget import UNITS
 from skdp.mechanisms._entropy import SystemEntropy
 from skdp.mechanisms._exact import exact
 
@@ -126,13 +127,14 @@ def entries(db, where="TRUE"):
 def spent(db, of_groups=None):
     """Return the exact sums (amount, failure) of all charges; a damaged kind counts as one.
 
-    Where there are several accounts, of those to the one of groups or of rows.
+    Where there are several accounts, of those to the one of groups or of rows; a damaged unit
+    counts in both.
     """
     total = [Fraction(0), Fraction(0)]
     costs = "id > 1 AND COALESCE(kind, '') NOT IN ('refused', 'acknowledged')"
     if of_groups is not None:
-        of = "" if of_groups else "NOT"
-        costs += f" AND id > 2 AND COALESCE(unit, '') {of} LIKE '%{OF_GROUPS}'"
+        others = ", ".join(f"'{unit}{'' if of_groups else OF_GROUPS}'" for unit in UNITS)
+        costs += f" AND id > 2 AND COALESCE(unit, '') NOT IN ({others})"
     groups = f"SELECT amount, failure, COUNT(*) FROM entries WHERE {costs} GROUP BY 1, 2"
     for amount, failure, times in db.execute(groups):
         total[0] += times * _number(amount)

@@ -97,7 +97,8 @@ class Meeting:
 
     Notes
     -----
-    Which fit runs when hangs on what they ask for, and so on released values alone. A pass answers
+    Which fit runs when hangs on how often each asks for rows, which a private choice of rows may
+    decide on: the bill is put in order afterwards (:func:`skdp._beside.in_order`). A pass answers
     each question with the statistic of the rows of that fit.
     """
 

@@ -302,6 +302,20 @@ def test_a_damaged_account_is_told(tmp_path, column, value, row):
         PrivacyLedger.open(ledger.path)
 
 
+@pytest.mark.parametrize("unit", ["", "gdp, of group", "of groups", "row"])
+def test_a_line_of_a_damaged_unit_counts_in_both_accounts(tmp_path, unit):
+    ledger = PrivacyLedger(tmp_path / "a.db", epsilon={"row": 6, "group": 6}, composition="basic")
+    ledger.charge(Budget.pure(1.0), "fit", unit="group")
+    before = ledger.spent()
+    db = sqlite3.connect(ledger.path)
+    db.execute("DROP TRIGGER no_update")
+    db.execute("UPDATE entries SET unit = ? WHERE id > 2", (unit,))
+    db.commit()
+    db.close()
+    after = PrivacyLedger.open(ledger.path).spent()
+    assert all(after[name].amount > before[name].amount for name in ("row", "group"))
+
+
 # -- what is given -------------------------------------------------------------------------------
 
 
