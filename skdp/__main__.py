@@ -1,6 +1,10 @@
-"""The command line: ``python -m skdp ledger study.db``. It looks, and changes nothing."""
+"""The command line: ``python -m skdp ledger study.db``. It looks, and adds nothing.
+
+Half a line that a killed process has left is taken back by SQLite, as whenever the file is opened.
+"""
 
 import argparse
+import stat
 import sys
 from pathlib import Path
 
@@ -9,7 +13,8 @@ from skdp.accounting import PrivacyLedger
 __all__ = ["main"]
 
 HEAD = "<!doctype html><meta charset=utf-8><title>Privacy ledger</title>"
-MAGIC, IDS = b"SQLite format 3\x00", (b"skdp", b"skdq")  # bytes 0 and 68 of a ledger
+# Bytes 0 and 68 of a ledger.
+MAGIC, IDS = b"SQLite format 3\x00", (b"skdp", b"skdq", b"skdr", b"skds")
 EXIT = "exit codes: 0 shown; 1 shown, and latched by a refusal; 2 no ledger could be read"
 
 
@@ -45,7 +50,9 @@ def main(arguments=None):
     except (OSError, ValueError) as error:  # a busy or damaged file, a page that exists
         ledger.error(str(error))
     if given.json or given.html is None:
-        sys.stdout.write((report.to_json() if given.json else str(report)) + "\n")
+        text = (report.to_json() if given.json else str(report)) + "\n"
+        encoding = sys.stdout.encoding or "utf-8"
+        sys.stdout.write(text.encode(encoding, "replace").decode(encoding))
     return int(report.latched)
 
 
@@ -63,6 +70,8 @@ def _parsers():
 def _problem(path):
     """Return what is wrong with a file, read as plain bytes: SQLite may write to what it opens."""
     try:
+        if not stat.S_ISREG(path.stat().st_mode):  # a pipe would wait for somebody to write
+            return f"{str(path)!r} cannot be read: it is no regular file."
         with path.open("rb") as file:
             head = file.read(72)
     except FileNotFoundError:

@@ -1,7 +1,5 @@
 """Curators of disjoint sets of rows, side by side: all of them together pay for one."""
 
-from contextlib import contextmanager
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -10,7 +8,7 @@ from skdp._books import WORTH_LITTLE, Books
 from skdp._curator import _Child, plan_of_child
 from skdp.mechanisms._entropy import spawned
 
-__all__ = ["KeysOf", "curators_beside", "in_order"]
+__all__ = ["KeysOf", "curators_beside"]
 
 BEYOND = 2**60  # numbers of no row
 
@@ -42,58 +40,40 @@ def curators_beside(curator, label, sets, *, budget, share):
     given the past, have the same laws on both tables and cost nothing, whatever they depend on; the
     books of the one set allow it what one fit may spend, and one use of each planned failure event.
     The theorems of the user guide ("By group") add up no more than that.
+
+    The bill lists one set after the other, in the order of ``sets``, and the lines of a set in the
+    order of its own calls: a function of names and releases. Whose turn it was when many sets share
+    a pass hangs on their rows, and enters no line.
     """
     if share == 1 and budget == curator.budget:
         curator._pay(label, "child", share)  # the whole, of whatever unit
     else:
         curator.child(label, share, budget=budget)
-    plan, turns = plan_of_child(curator, label, budget), _Turns()
-    parts = (_Part(curator, label, share, plan, *one, turns) for one in sets.items())
+    plan, most = plan_of_child(curator, label, budget), _Most()
+    parts = [_Part(curator, label, share, plan, *one, most) for one in sets.items()]
+    curator._write(lambda: [part._outside(line) for part in parts for line in part._bill()])
     return [curator._heard(part) for part in parts]
 
 
-def in_order(curators):
-    """Let bills tell of one set after the other, once all have been fitted.
+class _Most:
+    """The largest share that one of some sets has spent."""
 
-    **Privacy**: how often a fit reads its rows, and so whose turn it is when many share a pass,
-    may hang on the rows themselves.
-    """
-    if not curators:
-        return
-    turns, owner = curators[0]._turns, curators[0]
-    places = {part._name: place for place, part in enumerate(curators)}
-    while owner := getattr(owner, "_parent", None):
-        _sort_last(owner._charges, [places[name] for name in turns.of_charges])
-        _sort_last(owner._decisions, [places[name] for name in turns.of_decisions])
+    share = Fraction(0)
 
-
-def _sort_last(lines, places):
-    first = len(lines) - len(places)
-    order = sorted(range(len(places)), key=places.__getitem__)
-    lines[first:] = [lines[first + i] for i in order]
-
-
-class _Turns:
-    """Which set each line of a bill is of, and the largest share that one has spent."""
-
-    spent = Fraction(0)
-
-    def __init__(self):
-        self.of_charges, self.of_decisions = [], []
-
-    def raised(self, spent):
-        """Return by how much ``spent`` exceeds it, and raise it."""
-        more = max(spent - self.spent, Fraction(0))
-        self.spent += more
+    def raised(self, share):
+        """Return by how much ``share`` exceeds it, and raise it."""
+        more = max(share - self.share, Fraction(0))
+        self.share += more
         return more
 
 
 class _Part(_Child):
     """A Curator of one of the sets: it has the whole plan to itself, and noise of its own."""
 
-    def __init__(self, parent, label, share, plan, name, numbers, turns):
+    def __init__(self, parent, label, share, plan, name, numbers, most):
         super().__init__(parent, label, share, plan)
-        self._name, self._turns = name, turns
+        self._name, self._place = name, f"{label}[{name}]/"
+        self._most, self._spent = most, Fraction(0)
         self._entropy = spawned(parent._entropy, f"{label}/{name}")
         self.coins = KeysOf(self.coins, numbers)
         self._choose, self._perturb = map(self._drawing, (self._choose, self._perturb))
@@ -125,38 +105,18 @@ class _Part(_Child):
         """Declare a planned failure event, once for each set: a row is in one of them."""
         return Books.fails(self, label)
 
-    def _record(self, charge):
-        Books._record(self, charge)
-        share, place = charge.share * self._part, f"{self._prefix[:-1]}[{self._name}]"
-        more = self._turns.raised(self._used * self._part)
-        with _heard_as(self, self._prefix + charge.label, more):
-            self._parent._record(replace(charge, label=f"{place}/{charge.label}", share=share))
-        self._turns.of_charges.append(self._name)
+    _write = Books._write  # into a bill of its own, which that of the parent lists when it closes
 
-    def decide(self, text):
-        """Note a decision, as :meth:`Curator.decide`, with the name of the set."""
-        Books.decide(self, text)
-        mark = WORTH_LITTLE if text.startswith(WORTH_LITTLE) else ""
-        self._parent.decide(f"{mark}{self._name}: {text.removeprefix(WORTH_LITTLE)}")
-        self._turns.of_decisions.append(self._name)
+    def _outside(self, line):
+        if not isinstance(line, str):
+            return super()._outside(line)
+        mark = WORTH_LITTLE if line.startswith(WORTH_LITTLE) else ""
+        return f"{mark}{self._name}: {line.removeprefix(WORTH_LITTLE)}"
 
-
-@contextmanager
-def _heard_as(part, label, share):
-    """Let who listens to the bill hear of the planned step, and of what all sets spend."""
-    root = part._parent
-    while hasattr(root, "_parent"):
-        label, share, root = root._prefix + label, share * root._part, root._parent
-    told = root.told
-    root.told = None if told is None else lambda charge: told(_relabelled(charge, label, share))
-    try:
-        yield
-    finally:
-        root.told = told
-
-
-def _relabelled(charge, label, share):
-    return replace(charge, label=label, share=share)
+    def _tell(self, label, share):
+        """Let who listens hear of the planned step, and of what all sets spend."""
+        self._spent += share
+        super()._tell(label, self._most.raised(self._spent))
 
 
 class KeysOf:

@@ -1,6 +1,5 @@
 """The books of a budget: what is planned, what a share buys, what has been paid and said."""
 
-import math
 import os
 import threading
 from fractions import Fraction
@@ -9,7 +8,7 @@ from functools import wraps
 import numpy as np
 
 from skdp.exceptions import BudgetExceeded, PlanError
-from skdp.mechanisms._exact import exact, sqrt_down
+from skdp.mechanisms._exact import exact, log_of, sqrt_down
 from skdp.mechanisms._weighed import unit_of
 
 __all__ = ["WORTH_LITTLE", "Books", "alone"]
@@ -86,8 +85,7 @@ class Books:
         self._plan = plan
         self._steps = {step.label: [step, step.times] for step in plan.steps}
         self._events = {label: exact(p) for label, p in plan.events}
-        self._charges, self.told = [], None
-        self._decisions = []
+        self._lines, self.told = [], None
         self._used = Fraction(0)
         self._lock, self._process = threading.RLock(), os.getpid()
         self.one_row_each = False  # of persons: integers need no weights
@@ -119,12 +117,11 @@ class Books:
                 f"the plan has no failure event {label!r} left. List it in the events of the plan, "
                 "once for every use."
             )
-        numerator, denominator = self._events.pop(label).as_integer_ratio()
-        return math.log(numerator) - math.log(denominator) - 1e-9
+        return log_of(self._events.pop(label)) - 1e-9
 
     def decide(self, text):
         """Note a decision that was taken from released values only. ``text`` is constant."""
-        self._decisions.append(text)
+        self._write(lambda: [text])
 
     def doubt(self, text, columns=None):
         """Note that something released is worth little: a decision, and a warning of the fit.
@@ -191,9 +188,20 @@ class Books:
         self._steps[label][1] -= 1
 
     def _record(self, charge):
-        self._charges.append(charge)
+        self._write(lambda: [charge])
+        self._tell(charge.label, charge.share)
+
+    def _write(self, lines):
+        """Add to the bill what ``lines()`` returns when it is closed: charges and decisions."""
+        self._lines.append(lines)
+
+    def _bill(self, kind=object):
+        """Return the lines of a kind, in order."""
+        return [line for lines in self._lines for line in lines() if isinstance(line, kind)]
+
+    def _tell(self, label, share):
         if self.told is not None:  # what listens to the bill
-            self.told(charge)
+            self.told(label, share)
 
     def _unit(self, value):
         """Return by how many times its sensitivity a value moves for what the fit protects."""

@@ -163,7 +163,7 @@ class Curator(Books):
         Returns
         -------
         names : list
-            In the order of ``counts``, which must be one of names, not of rows.
+            In the order of their ``repr``: that of ``counts`` may tell of rows.
 
         Notes
         -----
@@ -191,7 +191,7 @@ class Curator(Books):
         log_p = self.fails(event) - math.log(moved) - 1e-9
         # rounded noise exceeds an integer t only if noise exceeds t + 1/2
         t = math.ceil(-float(ndtri_exp(log_p)) * (1 + 1e-9) * scale - 0.5)
-        return self._occurring(list(counts), value, scale, 1 + max(t, 0))
+        return sorted(self._occurring(list(counts), value, scale, 1 + max(t, 0)), key=repr)
 
     @alone
     def matrix(self, value, *, distance, largest, share, label, event):
@@ -246,9 +246,9 @@ class Curator(Books):
         return PrivacyReport(
             estimator=estimator,
             budget=self.budget,
-            charges=tuple(self._charges),
+            charges=tuple(self._bill(Charge)),
             events=self._plan.events,
-            decisions=tuple(self._decisions),
+            decisions=tuple(self._bill(str)),
             assumptions=self._plan.assumptions,
             seeded=self._entropy.seeded,
             protects=self._plan.protects,
@@ -306,37 +306,38 @@ class _Child(Curator):
     """A Curator that spends a share of its parent's budget and writes into its books."""
 
     def __init__(self, parent, label, share, plan):
-        prefix = f"{label}/"
         super().__init__(plan, parent._entropy)
         self._lock, self._process = parent._lock, parent._process
-        self._parent, self._prefix, self._part = parent, prefix, share
+        self._parent, self._part = parent, share
+        self._prefix = self._place = f"{label}/"  # of steps of the plan, of lines of the bill
         self._noisy, self._choose, self._perturb = parent._noisy, parent._choose, parent._perturb
         self._occurring = parent._occurring
-        self.coins = _ChildKeys(parent.coins, prefix)
+        self.coins = _ChildKeys(parent.coins, self._prefix)
         self.one_row_each, self.row_places = parent.one_row_each, parent.row_places
 
     def _book(self, label):
         self._parent._book(self._prefix + label)
         super()._book(label)
 
-    def _record(self, charge):
-        super()._record(charge)
-        whole = replace(charge, label=self._prefix + charge.label, share=charge.share * self._part)
-        self._parent._record(whole)
+    def _write(self, lines):
+        super()._write(lines)
+        self._parent._write(lambda: map(self._outside, lines()))
+
+    def _outside(self, line):
+        """Return a line as it stands in the bill of the parent."""
+        if isinstance(line, Charge):
+            return replace(line, label=self._place + line.label, share=line.share * self._part)
+        doubt = line.removeprefix(WORTH_LITTLE)
+        return line if doubt == line else f"{WORTH_LITTLE}{self._prefix[:-1]}: {doubt}"
+
+    def _tell(self, label, share):
+        self._parent._tell(self._prefix + label, share * self._part)
 
     @alone
     def fails(self, label):
         """Declare a planned failure event, as :meth:`Curator.fails`."""
         self._parent.fails(self._prefix + label)
         return super().fails(label)
-
-    def decide(self, text):
-        """Note a decision, as :meth:`Curator.decide`."""
-        super().decide(text)
-        doubt = text.removeprefix(WORTH_LITTLE)
-        self._parent.decide(
-            text if doubt == text else f"{WORTH_LITTLE}{self._prefix[:-1]}: {doubt}"
-        )
 
 
 def plan_of_child(parent, label, budget):

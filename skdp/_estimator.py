@@ -141,8 +141,8 @@ class PrivateEstimator(
             which is then no feature. Batches of X may also have batches of y beside them, or be
             pairs of both.
         groups : array-like of shape (n_samples,), default=None
-            Whose row each row is: a person is all rows with equal entries, numbers, text or other
-            hashable objects; or the name of a column of X, which is then none of the features.
+            Whose row each row is: a person is all rows with equal entries, numbers, text, times or
+            tuples of these; or the name of a column of X, which is then none of the features.
             With it one person, with all rows, is protected in place of one row (user guide
             "Several rows per person").
 
@@ -232,6 +232,7 @@ class PrivateEstimator(
         X : array-like of shape (n_samples, n_features)
         y : array-like of shape (n_samples,), default=None
         """
+        self._validate_params()
         self._read(self.ledger.present(X) if self._is_granted() else X, y)
 
     def _threads(self):

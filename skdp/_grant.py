@@ -5,6 +5,7 @@ from fractions import Fraction
 import numpy as np
 
 from skdp._compat import safe_indexing
+from skdp.chunks._some_rows import without as without_rows
 from skdp.chunks._tables import Tables
 from skdp.exceptions import PlanError
 
@@ -132,13 +133,7 @@ def without(X, absent):
     if isinstance(X, Tables):
         tables = X.mapped(_as_floats, _as_floats(X.head()))
         return tables.without(absent)
-    if hasattr(X, "iloc"):
-        X = X.astype(np.float64)
-        X.loc[absent] = np.nan
-        return X
-    X = np.array(X, dtype=np.float64, ndmin=2)
-    X[absent] = np.nan
-    return X
+    return without_rows(X, absent)
 
 
 def _as_floats(table):

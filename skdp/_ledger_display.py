@@ -9,6 +9,8 @@ from skdp._display import pyplot
 
 __all__ = ["LedgerDisplay"]
 
+MOST = 1e9  # parts of the capacity that a picture shows; what is beyond lies there
+
 
 @dataclass(frozen=True, repr=False)
 class LedgerDisplay:
@@ -109,14 +111,15 @@ class LedgerDisplay:
 
         ax = plt.subplots(layout="constrained")[1] if ax is None else ax
         places = self.times if x == "time" else np.arange(1, len(self.times) + 1)
-        ax.step(places, 100 * self.spent, where="post", marker=".", label="spent")
-        ax.fill_between(places, 100 * self.spent, step="post", alpha=0.2)
+        spent, refused = (100 * np.minimum(part, MOST) for part in (self.spent, self.refused))
+        ax.step(places, spent, where="post", marker=".", label="spent")
+        ax.fill_between(places, spent, step="post", alpha=0.2)
         ax.axhline(100, color="black", lw=1, ls="--", label="capacity")
-        if np.isfinite(self.refused).any():
-            ax.plot(places, 100 * self.refused, "x", color="#c22", label="refused")
+        if np.isfinite(refused).any():
+            ax.plot(places, refused, "x", color="#c22", label="refused")
         ax.set(ylim=(0, None), xlabel="time (UTC)" if x == "time" else "line of the ledger")
         ax.set(ylabel="spent (% of the capacity)")
-        ax.set_title(self.name, fontsize="small", wrap=True)
+        ax.set_title(self.name, fontsize="small", wrap=True, parse_math=False)
         ax.legend(loc="best")
         if x == "time":
             ax.tick_params(axis="x", labelrotation=30)

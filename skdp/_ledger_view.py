@@ -2,21 +2,41 @@
 
 import json
 import math
+import sqlite3
+import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from html import escape
 from typing import NamedTuple
 
 from skdp._ledger_display import LedgerDisplay
 
-__all__ = ["Entry", "LedgerView", "Line", "Spending", "as_html", "as_text", "with_note"]
+__all__ = [
+    "Entry",
+    "LedgerView",
+    "Line",
+    "Lines",
+    "Spending",
+    "as_float",
+    "as_html",
+    "as_number",
+    "as_text",
+    "plain",
+    "state_of",
+    "told",
+    "with_note",
+]
 
 COLUMNS = ["time", "kind", "what", "note", "epsilon", "delta", "takes", "left"]
 COLUMNS += ["epsilon_left", "delta_left", "unit", "amount", "failure", "seeded", "pid"]
 NOTE = " | "  # between what was charged for and a note
 LATCHED = "LATCHED by a refusal: nothing is granted before ledger.acknowledge()"
 TITLES = ("no", "time (UTC)", "line", "what", "epsilon", "delta", "takes", "left", "epsilon left")
-WORDS = {"charge": "charged", "refused": "REFUSED"}
+WORDS = {"charge": "charged", "refused": "REFUSED", "acknowledged": "acknowledged"}
+LAST = 200  # lines that a text or a page shows
+LARGEST = sys.float_info.max
 NEIGHBOURS = {"row": "one row", "group": "one group (all rows with one entry of `groups`)"}
 STYLE = (
     "<style>.skdp-ledger{font:13px system-ui,sans-serif}.skdp-ledger table{"
@@ -34,8 +54,46 @@ STYLE = (
 
 def with_note(what, note):
     """Return what a line is for, and a note of one line; empty if there is none."""
-    note = " ".join(str(note).split())
-    return f"{what}{NOTE}{note}" if note else str(what)
+    what, note = plain(what), plain(note)
+    return f"{what}{NOTE}{note}" if note else what
+
+
+def plain(text):
+    """Return a text on one line, without what steers a terminal or turns the writing around."""
+    text = " ".join(str(text).split())
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
+def as_float(number):
+    """Return a number as a float, the largest one for what lies beyond."""
+    try:
+        return float(number)
+    except OverflowError:
+        return LARGEST
+
+
+def told(x, spec):
+    """Return a float as text, one that :func:`as_float` has cut as what it is."""
+    if abs(x) >= LARGEST:
+        return "> 1e308" if x > 0 else "< -1e308"
+    return format(x, spec)
+
+
+@lru_cache(maxsize=4096)
+def as_number(text):
+    """Return the number that a field of a line holds."""
+    with suppress(AttributeError, TypeError, ValueError, ZeroDivisionError):
+        number = Fraction(*(int(part, 0) for part in text.split("/")))
+        if number >= 0:
+            return number
+    raise sqlite3.DataError("a number of it is damaged")
+
+
+def state_of(text):
+    """Return whether a ledger is latched, and the sums (amount, failure) of each account."""
+    latched, *numbers = text.split()
+    numbers = [as_number(number) for number in numbers]
+    return latched == "1", tuple(zip(numbers[::2], numbers[1::2], strict=True))
 
 
 class Entry(NamedTuple):
@@ -58,6 +116,13 @@ class Entry(NamedTuple):
     pid: int
     time: str
 
+    @classmethod
+    def of(cls, row):
+        """Return the entry in a row of the file."""
+        if {*map(type, (*row[1:8], row[10]))} != {str}:
+            raise sqlite3.DataError("a line of it is damaged")
+        return cls(*row[:4], *map(as_number, row[4:8]), bool(row[8]), *row[9:11])
+
     @property
     def note(self):
         """Which data the line is about, and what for: str, empty if nothing was noted."""
@@ -65,9 +130,32 @@ class Entry(NamedTuple):
 
     def __repr__(self):
         seeded = " (seeded: not private)" if self.seeded else ""
-        cost = f"epsilon={float(self.epsilon):.4g}, delta={float(self.delta):.3g}{seeded}"
-        line = f"{self.id:>5}  {self.time}  {self.kind:<12} {self.what}"
+        epsilon, delta = as_float(self.epsilon), as_float(self.delta)
+        cost = f"epsilon={told(epsilon, '.4g')}, delta={told(delta, '.3g')}{seeded}"
+        line = f"{self.id:>5}  {plain(self.time)}  {plain(self.kind):<12} {plain(self.what)}"
         return f"{line}  {cost}" if self.epsilon else line
+
+
+class Lines(tuple):
+    """Rows of the file of a ledger, each with the state after it; seen as a tuple of Entry."""
+
+    __slots__ = ()
+
+    def __getitem__(self, place):
+        found = super().__getitem__(place)
+        return Lines(found) if isinstance(place, slice) else Entry.of(found)
+
+    def __iter__(self):
+        return map(Entry.of, super().__iter__())
+
+    def rows(self):
+        """Return an iterator over the rows themselves."""
+        return super().__iter__()
+
+    @property
+    def state(self):
+        """The state after the last line."""
+        return super().__getitem__(-1)[-1]
 
 
 class Spending(NamedTuple):
@@ -81,8 +169,9 @@ class Spending(NamedTuple):
     mu: float | None  # sqrt(amount), for Gaussian composition
 
     def __repr__(self):
-        mu = "" if self.mu is None else f", mu={self.mu:.6g}"
-        return f"{self.fraction:.2%}: epsilon={self.epsilon:.6g}, delta={self.delta:.3g}{mu}"
+        mu = "" if self.mu is None else f", mu={told(self.mu, '.6g')}"
+        epsilon, delta = told(self.epsilon, ".6g"), told(self.delta, ".3g")
+        return f"{told(self.fraction, '.2%')}: epsilon={epsilon}, delta={delta}{mu}"
 
 
 class Line(NamedTuple):
@@ -106,6 +195,7 @@ class LedgerView:
     latched: bool
     entries: tuple
     cap: tuple = (math.inf, math.inf)
+    account: int = 0
 
     def __str__(self):
         return as_text(self)
@@ -122,8 +212,8 @@ class LedgerView:
             ``ledger``, ``protects`` (its unit, "row" or "group"), ``spent``, ``remaining``,
             ``latched`` and ``entries``, a list of dicts.
         """
-        opening, spent, left = map(_plain, (self.entries[0], self.spent, self.remaining))
-        lines = [_plain(line.entry) | _after(line) | _noted(line) for line in self.history()]
+        opening, spent, left = map(_floats, (self.entries[0], self.spent, self.remaining))
+        lines = [_floats(line.entry) | _after(line) | _noted(line) for line in self.history()]
         facts = {"ledger": self.ledger, "protects": self.unit, "latched": self.latched}
         sums = {"spent": spent, "remaining": left}
         return facts | sums | {"entries": [opening, *lines]}
@@ -177,9 +267,9 @@ class LedgerView:
         return LedgerDisplay.from_ledger(self, ax=ax, x=x)
 
 
-def _plain(fields):
+def _floats(fields):
     items = fields._asdict().items()
-    return {name: float(x) if isinstance(x, Fraction) else x for name, x in items}
+    return {name: as_float(x) if isinstance(x, Fraction) else x for name, x in items}
 
 
 def _noted(line):
@@ -196,18 +286,22 @@ def as_text(report):
     lines = [report.ledger, *(f"  {name:<11} {text}" for name, text in _facts(report))]
     if report.latched:
         lines.append(f"  {LATCHED}")
-    rows = [TITLES, *map(_cells, report.history())]
+    lines += [f"  {text}" for text in _left_out(report)]
+    rows = [TITLES, *map(_cells, report.history(LAST))]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join([*lines, *(_aligned(row, widths) for row in rows if len(rows) > 1)])
 
 
 def as_html(report):
     """Return a report as HTML: a bar of what is spent above a table of the lines."""
-    spent = f"<div style='width:{100 * report.spent.fraction:.2f}%'></div>"
+    spent = f"<div style='width:{100 * min(report.spent.fraction, 1):.2f}%'></div>"
     facts = "".join(f"<tr><td>{name}</td><td>{escape(x)}</td></tr>" for name, x in _facts(report))
     latch = f"<div class=warn>{LATCHED}</div>" if report.latched else ""
+    latch += "".join(f"<div>{text}</div>" for text in _left_out(report))
     body = "".join(
-        f"<tr class={line.entry.kind}>{_tags('td', _cells(line))}</tr>" for line in report.history()
+        f"<tr class={line.entry.kind if line.entry.kind in WORDS else 'warn'}>"
+        f"{_tags('td', _cells(line))}</tr>"
+        for line in report.history(LAST)
     )
     table = f"<table><tr>{_tags('th', TITLES)}</tr>{body}</table>" if body else ""
     return (
@@ -219,25 +313,30 @@ def as_html(report):
 def _facts(report):
     whom = NEIGHBOURS[report.unit]
     yield "neighbours", f"add or remove {whom}; the guarantee is that of the whole ledger"
-    yield "composition", report.entries[0].what
+    yield "composition", plain(report.entries[0].what)
     yield "spent", repr(report.spent)
     yield "remaining", repr(report.remaining)
+
+
+def _left_out(report):
+    """Return what is said of earlier lines, if there are too many to show."""
+    n = len(report.entries) - 1 - LAST
+    return [f"{n} earlier lines are not shown here: to_json() and to_frame() have them"] * (n > 0)
 
 
 def _cells(line):
     entry, numbers = line.entry, [""] * 3
     if entry.epsilon:
-        epsilon, delta = float(entry.epsilon), float(entry.delta)
-        numbers = [f"{epsilon:.4g}", f"{delta:.3g}", f"{line.takes:.2%}"]
-    what = entry.what + (" (seeded: not private)" if entry.seeded else "")
+        epsilon, delta = as_float(entry.epsilon), as_float(entry.delta)
+        numbers = [told(epsilon, ".4g"), told(delta, ".3g"), told(line.takes, ".2%")]
     return (
         str(entry.id),
-        entry.time[:19].replace("T", " "),
-        WORDS.get(entry.kind, entry.kind),
-        what,
+        plain(entry.time[:19].replace("T", " ")),
+        WORDS.get(entry.kind) or plain(entry.kind),
+        plain(entry.what) + (" (seeded: not private)" if entry.seeded else ""),
         *numbers,
-        f"{line.left.fraction:.2%}",
-        f"{line.left.epsilon:.4g}",
+        told(line.left.fraction, ".2%"),
+        told(line.left.epsilon, ".4g"),
     )
 
 

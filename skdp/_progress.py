@@ -29,16 +29,17 @@ def tell(curator, listeners):
     Notes
     -----
     **Privacy**: what is heard is the bill as it grows. All of it is in the report that the fit
-    publishes; when it comes, and where it ends if the fit fails, depends on the rows.
+    publishes; when it comes, in which order if groups take turns, and where it ends if the fit
+    fails, depends on the rows.
     """
     listeners = [listen for listen in listeners if listen is not None]
     left = 1
 
-    def heard(charge):
+    def heard(label, share):
         nonlocal left
-        left -= charge.share
+        left -= share
         for listen in listeners:
-            listen(charge.label, left)
+            listen(label, left)
 
     curator.told = heard if listeners else None
 

@@ -25,6 +25,18 @@ PROTECTS = {
 }
 
 
+FIXED = " for fits whose number and budgets were fixed before the first result was seen"
+IN_ANY_CASE = ", whatever the number and the budgets of its pure fits depended on"
+
+
+def condition(report):
+    """Return what the claim of a sum of reports holds for, nothing for one fit."""
+    if not report.fits:
+        return ""
+    pure = report.budget.unit == "pure" and report.budget.delta == 0
+    return IN_ANY_CASE if pure else FIXED
+
+
 def _guarantee(budget):
     return f"(epsilon={float(budget.epsilon):g}, delta={float(budget.delta):g})"
 
@@ -34,7 +46,7 @@ def _facts(report):
     budget = report.budget
     if report.seeded:
         yield "guarantee", "NONE: seeded, not private. Use random_state=None for a release."
-    yield "claim", f"{_guarantee(budget)}, neighbours: {_neighbours(report)}"
+    yield "claim", f"{_guarantee(budget)}{condition(report)}, neighbours: {_neighbours(report)}"
     if report.target is not None:
         yield "protects", PROTECTS[report.target]
     if budget.unit == "gdp":
@@ -49,10 +61,6 @@ def _facts(report):
 def _neighbours(report):
     pair = report.protects == "row" and report.target is not None
     return f"add or remove {UNITS[report.protects]}{' (x, y)' if pair else ''}"
-
-
-def _neighbours(report):
-    return "add or remove one row" + (" (x, y)" if report.target is not None else "")
 
 
 def _group(report, size):
@@ -118,6 +126,7 @@ def report_dict(report):
         "seeded": report.seeded,
         "epsilon": float(budget.epsilon),
         "delta": float(budget.delta),
+        "condition": condition(report).strip(", ") or None,
         "unit": budget.unit,
         "amount": float(budget.amount),
         "failure_probability": float(budget.failure),

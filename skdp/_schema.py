@@ -6,7 +6,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from skdp._config import get_config
 from skdp._threads import quiet
 from skdp.chunks import ArrayRows
-from skdp.chunks._raw import TableError, first_of, schema_of
+from skdp.chunks._raw import TableError, first_of, library, refuse_masked, schema_of
 from skdp.chunks._sources import BROKEN, converted, source_of
 
 __all__ = ["later_rows", "look_at", "read_rows", "validated_rows", "validated_table"]
@@ -118,6 +118,7 @@ def validated_rows(estimator, X, *, missing=False):
     ------
     ValueError, TypeError
     """
+    refuse_masked(X)
     ignore = get_config()["invalid_rows"] == "ignore"
     if ignore:
         _require_numbers(X)
@@ -136,6 +137,10 @@ def validated_rows(estimator, X, *, missing=False):
             )
     except (ValueError, TypeError, OverflowError) as error:
         refusal = ValueError(UNREADABLE) if ignore else _told_where(_without_entries(error), X)
+    except Exception as error:  # of Arrow, on text that is no UTF-8, which it quotes
+        if library(error) != "pyarrow":
+            raise
+        refusal = _told_where(ValueError(TEXT), X)
     raise refusal
 
 
@@ -148,6 +153,7 @@ def later_rows(estimator, X):
         Also for other columns than those of the fit.
     """
     check_is_fitted(estimator)
+    refuse_masked(X)
     return validate_data(estimator, X, dtype=[np.float64, np.float32], reset=False)
 
 
@@ -162,6 +168,7 @@ def validated_table(estimator, X):
     ------
     ValueError, TypeError
     """
+    refuse_masked(X)
     ignore = get_config()["invalid_rows"] == "ignore"
     if ignore and not _dtypes(X):
         raise ValueError(NO_TABLE)

@@ -4,6 +4,7 @@ import math
 from collections import Counter
 
 from skdp._books import WORTH_LITTLE
+from skdp._render import condition
 
 __all__ = ["best_guess", "report_summary"]
 
@@ -46,6 +47,7 @@ def report_summary(report):
     if report.seeded:
         return NOBODY.format(name=name)
     guarantee = f"(epsilon={float(budget.epsilon):.4g}, delta={float(budget.delta):.3g})"
+    guarantee += condition(report)
     guess, several, who = best_guess(report), best_guess(report, FEW), WHO[report.protects]
     if guess >= CERTAIN:
         text = USELESS.format(name=name, guarantee=guarantee, it=who["it"])

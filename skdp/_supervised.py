@@ -13,7 +13,7 @@ from skdp._schema import IGNORED, INFINITE, INVALID, NAN, NO_ROWS, TWICE, look_a
 from skdp.chunks._columns import MixedOf, TableRows, read_columns
 from skdp.chunks._frames import FrameRows
 from skdp.chunks._labels import Known
-from skdp.chunks._raw import has_two_dimensions, library, numbers, schema_of
+from skdp.chunks._raw import has_two_dimensions, library, numbers, refuse_masked, schema_of
 from skdp.chunks._sources import source_of
 from skdp.chunks._target import (
     OF_X,
@@ -311,6 +311,7 @@ def _of_two_dimensions(y, *, is_class=False):
     """
     if hasattr(y, "tocsr"):
         raise TypeError("y is sparse, and a dense array is asked for: pass y.toarray().")
+    refuse_masked(y)
     kind = library(y)
     if kind == "pyarrow" and not hasattr(y, "schema"):
         import pyarrow

@@ -176,7 +176,7 @@ def selected(counts, curator, *, share, label):
     Returns
     -------
     labels : list of k lists
-        Sorted.
+        Sorted, equal ones once: True is 1, and rows with either count.
 
     Notes
     -----
@@ -191,7 +191,7 @@ def selected(counts, curator, *, share, label):
         numbered, moved=len(counts), share=share, label=label, event=label, of_persons=True
     )
     return [
-        [plain(key) for key in sorted_keys(key for i, key in found if i == j)]
+        list(dict.fromkeys(map(plain, sorted_keys(key for i, key in found if i == j))))
         for j in range(len(counts))
     ]
 

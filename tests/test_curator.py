@@ -398,3 +398,13 @@ def test_small_budgets_end_in_answers(estimator, rng):
     """Useless ones: no noise is too large for the integers, after the charge least of all."""
     estimator.fit(rng.normal(size=(400, 3)))
     assert estimator.privacy_report_.charges
+
+
+def test_names_come_in_an_order_of_their_own():
+    """The order of counts may be that of rows, or of exact counts."""
+    plan = Plan(
+        Budget.gaussian(8.0, 1e-6), (Step("a"),), (("b", Budget.gaussian(8.0, 1e-6).failure),)
+    )
+    for counts in ({"y": 1000, "x": 1001}, {"x": 1001, "y": 1000}):
+        found = Curator(plan, make_entropy()).names(counts, moved=1, share=1, label="a", event="b")
+        assert found == ["x", "y"]

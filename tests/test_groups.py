@@ -14,7 +14,9 @@ from skdp import (
     FriendlyCoreFilter,
     MarginalReleaser,
     PrivacyLedger,
+    PrivateAdditiveRegressor,
     PrivateCount,
+    PrivateGroupBy,
     PrivateMean,
     PrivateMedian,
     PrivateMinMax,
@@ -285,6 +287,31 @@ def test_a_plan_for_groups_promises_nothing_about_single_rows():
     for error in ("mean", "worst"):
         fitted = MarginalReleaser(1, domain=domain, error=error).fit(X > 0, groups=ids)
         assert not any("replacing one row" in text for text in fitted.privacy_report_.assumptions)
+
+
+@pytest.mark.filterwarnings(USELESS)
+@pytest.mark.parametrize("unit", ["row", "group"])
+@pytest.mark.parametrize("targeted", [False, True])
+def test_every_face_of_a_report_names_its_unit(unit, targeted):
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    y, groups = X[:, 0] if targeted else None, np.arange(60) // 2 if unit == "group" else None
+    model = PrivateAdditiveRegressor() if targeted else PrivateCount()
+    report = model.fit(X, y, groups=groups).privacy_report_
+    words, other = "one row", "one group (all rows with one entry of groups)"
+    pair = " (x, y)" if targeted and unit == "row" else ""
+    words, other = (other, words) if unit == "group" else (words + pair, other)
+    for told in (report, report + report):
+        assert told.to_dict()["neighbours"] == f"add or remove {words}"
+        for text in (str(told), told._repr_html_()):
+            assert f"add or remove {words}" in text and f"remove {other}" not in text
+        assert ("is one row of" in told.summary()) == (unit == "row")
+        assert ("owns rows of" in told.summary()) == (unit == "group")
+
+
+def test_a_report_by_group_of_a_column_protects_rows():
+    X = np.column_stack([np.arange(60) % 2, np.ones(60)])
+    report = PrivateGroupBy(PrivateCount(), by=0, levels=[0, 1]).fit(X).privacy_report_
+    assert report.to_dict()["neighbours"] == "add or remove one row" in str(report)
 
 
 @pytest.mark.filterwarnings(SEEDED, USELESS)

@@ -2,15 +2,21 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from skdp import (
+    MarginalReleaser,
     PrivateAdditiveClassifier,
     PrivateAdditiveRegressor,
+    PrivateCount,
+    PrivateGroupBy,
+    PrivateHistogram,
     PrivateLinearRegression,
     PrivateLogisticRegression,
     PrivateRidge,
     config_context,
 )
+from tests._estimators import ESTIMATORS
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning"),
@@ -51,6 +57,74 @@ def test_a_table_of_no_rows_is_fitted_as_one_of_a_row(model, n):
     with config_context(invalid_rows="ignore"):
         for given in ((X, y), ([X], [y])):
             assert np.isfinite(model.fit(*given).n_rows_)
+
+
+class _Batches:
+    """Batches that are no list."""
+
+    def __init__(self, batches):
+        self.batches = batches
+
+    def __iter__(self):
+        return iter(self.batches)
+
+
+@pytest.mark.parametrize("hidden", [False, True])
+def test_masked_arrays_are_refused_whatever_they_hide(hidden):
+    """The type decides, not the mask: what is hidden would be read as data."""
+    A, y = np.ma.array(np.full((40, 3), 0.5)), np.ma.array(np.arange(40) % 2)
+    A[::10], y[::10] = (np.ma.masked, np.ma.masked) if hidden else (0.5, 0)
+    given = [(A, y.data), ([A[:20], A[20:]], [y.data[:20], y.data[20:]]), (_Batches([A]), [y.data])]
+    for estimator in ESTIMATORS:
+        with (
+            config_context(invalid_rows="ignore" if hidden else "error"),
+            pytest.raises(ValueError, match=r"filled\(np.nan\)"),
+        ):
+            clone(estimator).fit(*given[0])
+    for model in MODELS:
+        for X, labels in [*given[1:], (A.data, y), ([A.data], [y])]:
+            with pytest.raises(ValueError, match=r"filled\(np.nan\)"):
+                model.fit(X, labels)
+        with pytest.raises(ValueError, match=r"filled\(np.nan\)"):
+            model.fit(A.data, y.data).predict(A)
+
+
+def _bytes_as_text(pa, entries):
+    """Return text of Arrow made of bytes that nobody has looked at."""
+    ends = pa.py_buffer(np.cumsum([0, *map(len, entries)], dtype=np.int64))
+    buffers = [None, ends, pa.py_buffer(b"".join(entries))]
+    return pa.Array.from_buffers(pa.large_string(), len(entries), buffers)
+
+
+@pytest.mark.parametrize("of", ["table", "coded", "batches", "pandas", "pandas text"])
+def test_text_that_is_no_utf8_is_a_label_like_any_other(of):
+    pa, pandas = pytest.importorskip("pyarrow"), pytest.importorskip("pandas")
+    text = _bytes_as_text(pa, [b"a", b"b"] * 150 + [b"\xff"])
+    x = np.full(301, 0.5)
+    X = pa.table({"key": text.dictionary_encode() if of == "coded" else text, "x": x})
+    if of == "batches":
+        X = [X.slice(0, 100).to_batches()[0], X.slice(100).to_batches()[0]]
+    elif of.startswith("pandas"):
+        arrays = pandas.arrays
+        kind = arrays.ArrowStringArray if of == "pandas text" else arrays.ArrowExtensionArray
+        X = pandas.DataFrame({"key": kind(pa.chunked_array([text])), "x": x})
+    options = {"epsilon": 8.0, "random_state": 0}
+    found = PrivateGroupBy(PrivateCount(), "key", **options).fit(X)
+    assert found.levels_ == ["a", "b"]
+    assert MarginalReleaser(1, domain="auto", **options).fit(X).n_rows_ > 250
+    if of == "batches":
+        return
+    assert PrivateLogisticRegression(**options).fit(X, "key").classes_.tolist() == ["a", "b"]
+    model = PrivateAdditiveRegressor(target_range=(0, 1), **options)
+    told = model.fit(X, x).predict(X)  # of a Table batch by batch
+    assert np.isfinite(np.concatenate([told] if of.startswith("pandas") else list(told))).all()
+    if of.startswith("pandas"):
+        with pytest.warns(FutureWarning, match="deprecated"):
+            users = PrivateHistogram(2, range=(0, 1), user=0, rows_per_user=1, **options).fit(X)
+        assert abs(users.counts_.sum() - 3) < 3
+        with pytest.raises(ValueError, match="Columns of another type: key") as caught:
+            PrivateCount().fit(X)
+        assert caught.value.__context__ is None
 
 
 @pytest.mark.parametrize("n_cycles", [10, 100])

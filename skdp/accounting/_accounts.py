@@ -18,6 +18,7 @@ import math
 from fractions import Fraction
 from numbers import Integral
 
+from skdp._ledger_view import as_float, told
 from skdp.accounting._budget import Budget
 from skdp.accounting._conversions import pure_to_gdp
 from skdp.accounting._ledger_file import OF_GROUPS, UNCLAIMED
@@ -117,7 +118,7 @@ class Accounts:
         if all(fits):
             return None
         asked, gone = (part(first, amounts) for amounts in (cost, before))
-        reason = f"{asked:.6g} of the whole requested, {gone:.6g} spent"
+        reason = f"{told(asked, '.6g')} of the whole requested, {told(gone, '.6g')} spent"
         reason += f" of what {account}s are promised" if self.several else ""
         if fits == [True, False] and unit == "gdp":
             reason += " of its failure probability (charge what ledger.admit returns)"
@@ -127,7 +128,7 @@ class Accounts:
 def part(first, cost):
     """Return the part of the capacity, which the ``first`` entry holds, that a cost takes."""
     whole = first.amount, first.failure
-    return float(max(c / b for c, b in zip(cost, whole, strict=True) if b))
+    return as_float(max(c / b for c, b in zip(cost, whole, strict=True) if b))
 
 
 def unit_of(first):

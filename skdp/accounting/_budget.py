@@ -4,9 +4,11 @@ import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from skdp.accounting._conversions import zcdp_rho
-from skdp.accounting._gaussian import gaussian_mu
-from skdp.mechanisms._exact import as_fraction, exact, is_exact, sqrt_up
+import numpy as np
+
+from skdp.accounting._conversions import zcdp_delta, zcdp_rho
+from skdp.accounting._gaussian import gaussian_mu, log_delta_up
+from skdp.mechanisms._exact import as_fraction, exact, is_exact, log_of, sqrt_up
 
 __all__ = ["Budget"]
 
@@ -14,6 +16,8 @@ FAILURE_PART = Fraction(1, 20)
 SMALLEST_MU = 2.0**-30
 EPSILONS = Fraction(1, 10**60), 10**6
 UNITS = ("gdp", "zcdp", "pure", "mixed", "approx")
+MOST = 10**300  # within the range of floats, sums too
+ROUNDING = 2.0**-30  # part of delta: more than all rounding of a check, less than anybody's claim
 
 
 @dataclass(frozen=True)
@@ -32,7 +36,8 @@ class Budget:
         Probability, per neighbouring pair and on either side, of the events outside which the
         declared sensitivities hold.
     epsilon, delta : Fraction
-        The guarantee claimed for adding or removing one row.
+        The guarantee claimed for adding or removing one row. It must follow from ``amount`` and
+        ``failure``, see the notes.
     curve : tuple of (float, float), default=()
         For ``"approx"`` further pairs (epsilon, delta) that are proved as well.
 
@@ -43,7 +48,12 @@ class Budget:
     Notes
     -----
     For ``"gdp"`` the claim is ``delta_gauss(mu, epsilon) + (1 + e^epsilon) * failure <= delta``
-    (coupling argument, user guide "Accounting", theorem 1).
+    (coupling argument, user guide "Accounting", theorem 1), for ``"zcdp"`` the same with
+    ``zcdp_delta``, and for ``"pure"`` and ``"approx"`` it is ``amount <= epsilon`` with
+    ``(1 + e^epsilon) * failure <= delta``. That is checked whenever a budget is made, copied or
+    unpickled, up to a part 2^-30 of delta; a smaller amount or failure, as in a child, claims less
+    than it could. The claim of ``"mixed"`` depends on shares: there the failure is checked, and a
+    Plan checks the amount.
 
     **Privacy**: computed from public numbers alone; the claim holds for releases that go through a
     Curator with this budget.
@@ -68,11 +78,21 @@ class Budget:
         if self.unit not in UNITS:
             raise ValueError(f"unit must be one of {UNITS}. Got {self.unit!r} instead.")
         numbers = self.amount, self.failure, self.epsilon, self.delta
-        if not all(map(is_exact, numbers)) or min(numbers) < 0 or not self.amount > 0:
+        allowed = all(map(is_exact, numbers)) and min(numbers) >= 0 and self.amount > 0
+        if not allowed or max(self.epsilon, self.delta) > MOST:
             raise ValueError(
                 "a budget needs a positive Fraction amount, and a Fraction failure, epsilon and "
-                "delta >= 0. Make it with Budget.gaussian, Budget.zcdp or Budget.pure."
+                "delta from 0 to 1e300. Make it with Budget.gaussian, Budget.zcdp or Budget.pure."
             )
+        if not proves(self.unit, *numbers) or (self.curve and self.unit != "approx"):
+            raise ValueError(
+                f"a budget of unit {self.unit!r} claims (epsilon={float(self.epsilon):g}, "
+                f"delta={float(self.delta):g}), which does not follow from its amount and failure. "
+                "Make it with Budget.gaussian, Budget.zcdp or Budget.pure, which compute both."
+            )
+
+    def __setstate__(self, state):
+        self.__init__(**state)  # of pickles and copies: checked as well
 
     def __repr__(self):
         return f"<Budget {self.unit}: epsilon={float(self.epsilon):g}, delta={float(self.delta):g}>"
@@ -135,6 +155,21 @@ class Budget:
     def mu(self):
         """The GDP parameter sqrt(amount), rounded up (unit "gdp" only)."""
         return sqrt_up(self.amount)
+
+
+def proves(unit, amount, failure, epsilon, delta):
+    """Return whether a claim follows from an amount and a failure, up to rounding."""
+    e = float(epsilon)
+    if unit == "gdp":
+        known = log_delta_up(e, math.sqrt(min(amount, 10**12)))
+    elif unit == "zcdp":
+        known = math.log(zcdp_delta(float(min(amount, 10**12)), e))
+    elif unit == "mixed":  # what the shares have, which the plan knows
+        known = log_of((1 - FAILURE_PART) * delta)
+    else:
+        known = -math.inf if amount <= epsilon else math.inf
+    failing = log_of(failure) + e + math.log1p(math.exp(-e))
+    return delta >= 1 or np.logaddexp(known, failing) <= log_of(delta) + ROUNDING
 
 
 def as_epsilon(value):

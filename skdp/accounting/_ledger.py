@@ -3,14 +3,16 @@
 import os
 from functools import wraps
 
-from skdp._ledger_view import with_note
+from skdp._ledger_view import plain, state_of, with_note
 from skdp.accounting._accounts import UNITS, Accounts, check_stored, openings_of
 from skdp.accounting._budget import Budget
-from skdp.accounting._ledger_file import OF_GROUPS, LedgerFile, append, entries, latched, spent
+from skdp.accounting._ledger_file import OF_GROUPS, LedgerFile, append, lines, state
 from skdp.accounting._units_report import reports_of
 from skdp.exceptions import BudgetExceeded
 
 __all__ = ["PrivacyLedger"]
+
+MOST = 10**7
 
 
 def _path_may_come_first(init):
@@ -89,8 +91,10 @@ class PrivacyLedger:
     cost ``(mu^2, f)`` of what they are nearly: user guide "Accounting", theorems 5 and 6.
 
     The guarantee is the capacity. What is *spent* is a running total, and a guarantee only if
-    the charges do not depend on the releases. Not covered: deleting or editing the file, and
-    network file systems without locks. A file of its own for every data set is the user's part.
+    the charges do not depend on the releases. Every line holds the running totals, never below the
+    exact sums, and a checksum: a file that is damaged, or has hard links, grants nothing. Not
+    covered: deleting the file, editing it with its checksums, and network file systems without
+    locks. A file of its own for every data set is the user's part.
 
     Examples
     --------
@@ -190,7 +194,7 @@ class PrivacyLedger:
         'first look, dataset: flights'
         """
         told = [note, *(f"{name}: {fact}" for name, fact in facts.items())]
-        return _with_file(self._file, ", ".join(text for text in told if text))
+        return _with_file(self._file, plain(", ".join(text for text in told if text)))
 
     def charge(self, budget, what, *, seeded=False, unit="row", note=None):
         """Take ``budget`` from what is left, for good.
@@ -226,10 +230,10 @@ class PrivacyLedger:
         _check(budget)
         accounts = self._accounts
         costs = accounts.costs(budget, unit)
-        what = f"{what} of {unit}s" if accounts.several or unit != self.unit else str(what)
+        what = plain(f"{what} of {unit}s" if accounts.several or unit != self.unit else what)
         line = with_note(what, self._note if note is None else note)
         with self._file.transaction("IMMEDIATE") as db:
-            before, closed = self._spent(db), latched(db)
+            closed, before = self._now(*state(db))
             reasons = [
                 reason
                 for account, cost in costs.items()
@@ -253,11 +257,10 @@ class PrivacyLedger:
             "Nothing is granted before ledger.acknowledge() is called."
         )
 
-    def _spent(self, db):
-        """Return the exact (amount, failure) spent of each account."""
-        several = self._accounts.several
-        claimed = self._accounts.claimed
-        return {unit: spent(db, unit == "group" if several else None) for unit in claimed}
+    def _now(self, latched, sums):
+        """Return whether it is latched, and the (amount, failure) spent of each account."""
+        accounts = self._accounts
+        return latched, {u: sums[accounts.several and u == "group"] for u in accounts.claimed}
 
     def acknowledge(self):
         """Take note of a refusal: charges that fit are granted again. This is recorded."""
@@ -288,11 +291,12 @@ class PrivacyLedger:
             Of several units the account to tell of; by default all of them.
         """
         with self._file.transaction() as db:
-            lines, used, closed = tuple(entries(db)), self._spent(db), latched(db)
+            told = lines(db)
+        closed, used = self._now(*state_of(told.state))
         accounts = self._accounts
         if unit not in (None, *accounts.claimed):
             raise ValueError(f"this ledger claims nothing for {unit!r}. It does for {self.unit!r}.")
-        whole = reports_of(repr(self), accounts, used, closed, lines)
+        whole = reports_of(repr(self), accounts, used, closed, told)
         return whole.units[unit or self.unit] if unit or not accounts.several else whole
 
     def price(self, budget, unit=None):
@@ -367,3 +371,5 @@ def _check(budget):
         raise TypeError(f"budget must be a Budget. Got {type(budget).__name__} instead.")
     if not budget.epsilon > 0:
         raise ValueError("a charge needs a positive Fraction epsilon. Ask for a larger budget.")
+    if max(budget.amount, budget.failure, budget.epsilon, budget.delta) > MOST:
+        raise ValueError("a charge needs numbers of at most 1e7. Ask for a smaller budget.")

@@ -1,18 +1,28 @@
-"""The file of a ledger: lines that are added, never changed, and are on disk before they count."""
+"""The file of a ledger: lines that are added, never changed, and are on disk before they count.
+
+Every line holds the *state* after it, whether the ledger is latched and the exact sums of each
+account, and a checksum: SHA-256 of all its fields, the state and the checksum before it; that of
+the first line goes on from the format and the random number of the file. The numbers of lines have
+no gaps, and SQLite counts them a second time. So a line that is lost or changed is told: all of
+them whenever lines are read, the last two by every charge, which takes the sums from there.
+"""
 
 import atexit
+import math
 import os
 import shutil
 import sqlite3
+import stat
 import tempfile
 import threading
 import time
 from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
 from fractions import Fraction
+from hashlib import sha256
 from pathlib import Path
 
-from skdp._ledger_view import Entry
+from skdp._ledger_view import Entry, Lines, as_number, plain, state_of
 from skdp.accounting._budget import UNITS
 from skdp.mechanisms._entropy import SystemEntropy
 from skdp.mechanisms._exact import exact
@@ -22,19 +32,32 @@ try:
 except ImportError:  # Windows, whose locks belong to a handle and not to a process
     fcntl = None
 
-__all__ = ["OF_GROUPS", "UNCLAIMED", "LedgerFile", "append", "entries", "latched", "spent"]
+__all__ = ["OF_GROUPS", "UNCLAIMED", "LedgerFile", "append", "lines", "state"]
 
-FORMATS = (0x736B6470, 0x736B6471)  # "skdp" for one unit; "skdq" for several, which began later
+# "skdp" for one unit, "skdq" for several; "skdr" and "skds" the same with states and checksums.
+FORMATS = (0x736B6470, 0x736B6471, 0x736B6472, 0x736B6473)
 OF_GROUPS, UNCLAIMED = ", of groups", "unclaimed"
-REFUSE = "BEGIN SELECT RAISE(ABORT, 'a ledger is append-only'); END;"
-SCHEMA = f"""
-CREATE TABLE entries (id INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT, what TEXT, unit TEXT,
-    amount TEXT, failure TEXT, epsilon TEXT, delta TEXT, seeded INTEGER, pid INTEGER, time TEXT);
-CREATE TRIGGER no_update BEFORE UPDATE ON entries {REFUSE}
-CREATE TRIGGER no_delete BEFORE DELETE ON entries {REFUSE}
-CREATE TRIGGER no_replace BEFORE INSERT ON entries
-    WHEN NEW.id IN (SELECT id FROM entries) {REFUSE}
-"""
+OF_OTHERS = {*(unit + OF_GROUPS for unit in UNITS)}, {*UNITS}  # units of lines of other accounts
+REFUSE = "BEGIN SELECT RAISE(ABORT, 'a ledger is append-only'); END"
+FIELDS = (
+    "id INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT, what TEXT, unit TEXT, amount TEXT, "
+    "failure TEXT, epsilon TEXT, delta TEXT, seeded INTEGER, pid INTEGER, time TEXT"
+)
+TABLES = tuple(  # of files without checksums, and with
+    {
+        "sqlite_sequence": "CREATE TABLE sqlite_sequence(name,seq)",
+        "entries": f"CREATE TABLE entries ({fields})",
+    }
+    for fields in (FIELDS, f"{FIELDS}, state TEXT, checksum TEXT")
+)
+TRIGGERS = {
+    "no_update": f"CREATE TRIGGER no_update BEFORE UPDATE ON entries {REFUSE}",
+    "no_delete": f"CREATE TRIGGER no_delete BEFORE DELETE ON entries {REFUSE}",
+    "no_replace": "CREATE TRIGGER no_replace BEFORE INSERT ON entries "
+    f"WHEN NEW.id IN (SELECT id FROM entries) {REFUSE}",
+}
+LARGEST = 2**1000  # number of an opening
+LONG, SHORT = 1024, 256  # binary digits of the numerator of a sum
 BUSY_SECONDS, POLL_SECONDS = 60, 0.001
 
 # Between calls no connection is open; while one is, this process does not fork.
@@ -51,7 +74,10 @@ class LedgerFile:
     def __init__(self, path, session=False):
         self.path, self.session, self.openings = os.path.realpath(path), session, None
         with self.transaction() as db:
+            if db.execute("PRAGMA quick_check(1)").fetchall() != [("ok",)]:
+                raise sqlite3.DataError("a page of it is damaged")
             self.openings, self.mark = _first(db)
+            lines(db)
 
     @classmethod
     def unopened(cls, path, session, openings, mark):
@@ -84,8 +110,15 @@ class LedgerFile:
                 raise FileNotFoundError(f"a ledger needs an existing directory. Create {folder!r}.")
             with tempfile.TemporaryDirectory(prefix=".skdp-", dir=folder) as place:
                 _write(new := os.path.join(place, "ledger.db"), openings)
-                with suppress(FileExistsError):  # another process was faster
-                    os.link(new, path)
+                # The lock: nobody sees the file while it has two names.
+                with suppress(FileExistsError), _alone(path):  # another process was faster
+                    _linked(new, path)
+                    os.unlink(new)
+        with _alone(path):
+            for left in Path(os.path.dirname(path)).glob(".skdp-*/ledger.db"):
+                with suppress(FileNotFoundError):  # of a file that others are about to make
+                    if os.path.samefile(left, path):  # its maker was killed between the two
+                        os.unlink(left)
         return cls(path)
 
     @contextmanager
@@ -102,11 +135,14 @@ class LedgerFile:
                 if _format(db) not in FORMATS:
                     raise ValueError(f"{self.path!r} is not a ledger. Pass the path of a new file.")
                 db.execute(f"BEGIN {mode}")
+                _check_schema(db)
                 if self.openings and (self.openings, self.mark) != _first(db):
                     raise ValueError(f"the ledger {self.path!r} was replaced. Open the new one.")
+                if mode == "IMMEDIATE" and not _kind(db)[0]:
+                    _upgrade(db)
                 yield db
                 db.execute("COMMIT")
-        except (sqlite3.Error, OSError) as error:
+        except (sqlite3.Error, OSError, UnicodeError, MemoryError) as error:
             raise _explained(error, self.path) from error
 
 
@@ -114,76 +150,192 @@ def append(db, kind, what="", unit="", numbers=(0, 0, 0, 0), seeded=False):
     """Add a line; return its number. ``numbers``: amount, failure, epsilon, delta."""
     texts = (_text(exact(number)) for number in numbers)
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    row = (None, kind, what, unit, *texts, seeded, os.getpid(), now)
-    return db.execute(f"INSERT INTO entries VALUES ({','.join('?' * len(row))})", row).lastrowid
+    last = _last(db)
+    line = (last[0] + 1, kind, what, unit, *texts, int(seeded), os.getpid(), now)
+    return _add(db, last, line)[0]
 
 
-def entries(db, where="TRUE"):
-    """Return the lines in order, as a list of :class:`Entry`."""
-    rows = db.execute(f"SELECT {', '.join(Entry._fields)} FROM entries WHERE {where} ORDER BY id")
-    return [_entry(row) for row in rows]
+def lines(db):
+    """Return all lines, every one of them checked."""
+    (chained, several), last, rows = _kind(db), _start(db), []
+    for row in db.execute("SELECT * FROM entries ORDER BY id"):
+        if chained:
+            after = row[0], row[-2], _checksum(last[2], row[:-1])
+        else:
+            Entry.of(row)
+            after = _next(last, row, several)
+        if row[0] != last[0] + 1 or (chained and row[-1] != after[2]):
+            raise sqlite3.DataError(f"line {last[0] + 1} of it is missing or damaged")
+        rows.append((*row[:11], after[1]))
+        last = after
+    _check_number(db, last[0])
+    return Lines(rows)
 
 
-def spent(db, of_groups=None):
-    """Return the exact sums (amount, failure) of all charges; a damaged kind counts as one.
+def state(db):
+    """Return whether the ledger is latched, and the sums (amount, failure) of each account."""
+    return state_of(_last(db)[1])
 
-    Where there are several accounts, of those to the one of groups or of rows; a damaged unit
-    counts in both.
+
+def _last(db):
+    """Return number, state and checksum of the last line, which is checked."""
+    rows = db.execute("SELECT * FROM entries ORDER BY id DESC LIMIT 2").fetchall()[::-1]
+    points = [_start(db), *((row[0], *row[-2:]) for row in rows)]
+    _check_number(db, points[-1][0])
+    if rows and rows[-1][-1] != _checksum(points[-2][2], rows[-1][:-1]):
+        raise sqlite3.DataError("its last line is damaged")
+    return points[-1]
+
+
+def _start(db):
+    """Return number, state and checksum that the first line goes on from."""
+    mark = db.execute("PRAGMA user_version").fetchone()
+    return 0, "0" + " 0/1" * 2 * (1 + _kind(db)[1]), f"{_format(db)} {mark}"
+
+
+def _next(last, line, several):
+    """Return number, state and checksum of a line that follows another one."""
+    after = _after(last[1], line, several)
+    return line[0], after, _checksum(last[2], (*line, after))
+
+
+def _after(before, line, several):
+    """Return the state after a line.
+
+    In files without checksums a line of a damaged kind counts as a charge, and one of a damaged
+    unit in both accounts.
     """
-    total = [Fraction(0), Fraction(0)]
-    costs = "id > 1 AND COALESCE(kind, '') NOT IN ('refused', 'acknowledged')"
-    if of_groups is not None:
-        others = ", ".join(f"'{unit}{'' if of_groups else OF_GROUPS}'" for unit in UNITS)
-        costs += f" AND id > 2 AND COALESCE(unit, '') NOT IN ({others})"
-    groups = f"SELECT amount, failure, COUNT(*) FROM entries WHERE {costs} GROUP BY 1, 2"
-    for amount, failure, times in db.execute(groups):
-        total[0] += times * _number(amount)
-        total[1] += times * _number(failure)
-    return tuple(total)
+    number, kind, _, unit, *cost = line[:6]
+    if kind in ("refused", "acknowledged"):
+        return f"{int(kind == 'refused')}{before[1:]}"
+    if number <= 1 + several:
+        return before
+    sums = [
+        used if several and unit in others else map(_sum, used, map(as_number, cost))
+        for used, others in zip(state_of(before)[1], OF_OTHERS, strict=False)
+    ]
+    return " ".join([before[0], *(_text(number) for used in sums for number in used)])
 
 
-def latched(db):
-    """Return whether the last refusal has not been acknowledged."""
-    last = "SELECT kind FROM entries WHERE kind IN ('refused', 'acknowledged') ORDER BY id DESC"
-    return db.execute(f"{last} LIMIT 1").fetchone() == ("refused",)
+def _sum(a, b):
+    """Return a + b; where that has a long numerator, a short number that is not less.
+
+    **Privacy**: so no running sum is below the exact one. Each rounding adds at most 2^-255 of the
+    sum; unlike denominators would otherwise make every line longer than the one before.
+    """
+    total = a + b
+    n, d = (part.bit_length() for part in total.as_integer_ratio())
+    if n <= LONG:
+        return total
+    units = Fraction(2) ** (SHORT + d - n)
+    return math.ceil(total * units) / units
+
+
+def _checksum(before, fields):
+    return sha256("\x1f".join(map(str, (before, *fields))).encode()).hexdigest()
+
+
+def _check_number(db, number):
+    """Refuse a file whose last line is not the last one that SQLite has numbered."""
+    told = db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'entries'").fetchall()
+    if told != [(number,)] * (number > 0):
+        raise sqlite3.DataError("lines of it are missing, it is damaged")
+
+
+def _add(db, last, line):
+    point = _next(last, line, _kind(db)[1])
+    row = (*line, *point[1:])
+    db.execute(f"INSERT INTO entries VALUES ({','.join('?' * len(row))})", row)
+    return point
+
+
+def _check_schema(db):
+    """Refuse any table, view, index or trigger but those of a ledger."""
+    chained = _kind(db)[0]
+    found = db.execute("SELECT name, sql FROM sqlite_master").fetchall()
+    found = {name: " ".join(str(sql).split()) for name, sql in found}
+    needed = TABLES[chained] | (TRIGGERS if chained else {})
+    if not needed.items() <= found.items() <= (TABLES[chained] | TRIGGERS).items():
+        raise sqlite3.DataError("its schema is not that of a ledger, or damaged")
+
+
+def _upgrade(db):
+    """Give every line of a file from before them its state and its checksum."""
+    several, rows = _kind(db)[1], list(lines(db).rows())
+    db.execute("DROP TABLE entries")
+    _create(db, several)
+    last = _start(db)
+    for row in rows:
+        last = _add(db, last, row[:11])
+
+
+def _create(db, several):
+    db.execute(f"PRAGMA application_id = {FORMATS[2 + several]}")
+    for statement in (TABLES[1]["entries"], *TRIGGERS.values()):
+        db.execute(statement)
 
 
 def _first(db):
     """Return the first lines, and the random number of the file, which tells it from others."""
-    several = _format(db) == FORMATS[1]
-    lines = tuple(entries(db, f"id <= {1 + several}"))
-    whole = len(lines) == 1 + several and {line.kind for line in lines} == {"opened"}
-    empty = [line.unit.startswith(UNCLAIMED) for line in lines if not line.amount]
-    if not whole or not all(empty) or not lines[0].amount:
+    several = _kind(db)[1]
+    found = db.execute("SELECT * FROM entries WHERE id <= ? ORDER BY id", (1 + several,))
+    first = tuple(map(Entry.of, found))
+    whole = len(first) == 1 + several and {line.kind for line in first} == {"opened"}
+    empty = [line.unit.startswith(UNCLAIMED) for line in first if not line.amount]
+    large = any(max(line[4:8]) > LARGEST for line in first)
+    if not whole or large or not all(empty) or not first[0].amount:
         raise sqlite3.DataError("its first line is damaged")
-    return lines, db.execute("PRAGMA user_version").fetchone()
+    return first, db.execute("PRAGMA user_version").fetchone()
+
+
+def _linked(new, path):
+    try:
+        os.link(new, path)
+    except FileExistsError:
+        raise
+    except OSError as error:
+        raise OSError(
+            f"a ledger cannot be created at {path!r} ({error.strerror}): its file system has no "
+            "hard links, by which one is made in one step. Pass a path on a local disk."
+        ) from error
 
 
 def _format(db):
     return db.execute("PRAGMA application_id").fetchone()[0]
 
 
-def _entry(row):
-    if {*map(type, (*row[1:8], row[10]))} != {str}:
-        raise sqlite3.DataError("a line of it is damaged")
-    return Entry(*row[:4], *map(_number, row[4:8]), bool(row[8]), *row[9:])
+def _kind(db):
+    """Return whether lines have checksums, and whether there are several accounts: 0 or 1."""
+    return divmod(FORMATS.index(_format(db)), 2)
 
 
 def _write(path, openings):
     number = SystemEntropy().words(1)[0] >> 33
-    kind = FORMATS[len(openings) > 1]
     with closing(_connect(path, "rwc")) as db:
-        db.executescript(
-            f"PRAGMA application_id = {kind}; {SCHEMA} PRAGMA user_version = {number};"
-        )
+        db.execute("BEGIN")
+        db.execute(f"PRAGMA user_version = {number}")
+        _create(db, len(openings) > 1)
         for opening in openings:
             append(db, "opened", *opening)
+        db.execute("COMMIT")
 
 
 def _connect(path, mode):
     """Open a file, which is created in mode "rwc" only; no transaction begins by itself."""
+    if mode == "rw":
+        _check_file(os.stat(path))
     uri = f"{Path(path).as_uri()}?mode={mode}"
     return sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None)
+
+
+def _check_file(told):
+    if not stat.S_ISREG(told.st_mode):
+        raise OSError("it is no regular file")
+    if told.st_nlink > 1:
+        raise OSError(
+            "it has several names, hard links, and what one of them locks is open to the others: "
+            "remove all names but one"
+        )
 
 
 @contextmanager
@@ -229,18 +381,10 @@ def _explained(error, path):
         return TimeoutError(f"{path!r} was locked for {BUSY_SECONDS} s. Nothing was granted.")
     if not os.path.exists(path):
         return FileNotFoundError(f"there is no ledger at {path!r}. Nothing was granted.")
-    return OSError(f"the ledger {path!r} cannot be used ({error}). Nothing was granted.")
+    return OSError(f"the ledger {path!r} cannot be used ({plain(error)}). Nothing was granted.")
 
 
 def _text(number):
     """Write n/d in decimal, or in hexadecimal where Python limits the length of decimals."""
     n, d = number.as_integer_ratio()
     return f"{n}/{d}" if max(n, d).bit_length() < 2000 else f"{n:#x}/{d:#x}"
-
-
-def _number(text):
-    with suppress(AttributeError, TypeError, ValueError, ZeroDivisionError):
-        number = Fraction(*(int(part, 0) for part in text.split("/")))
-        if number >= 0:
-            return number
-    raise sqlite3.DataError("a number of it is damaged")

@@ -2,14 +2,13 @@
 
 import math
 from contextlib import suppress
-from fractions import Fraction
 
-from skdp._ledger_view import LedgerView, Line, Spending
+from skdp._ledger_view import LARGEST, LedgerView, Line, Spending, as_float, state_of
 from skdp.accounting._accounts import part, unit_of
 from skdp.accounting._budget import FAILURE_PART, Budget
 from skdp.accounting._composition import group_epsilon
 from skdp.accounting._gaussian import gaussian_epsilon
-from skdp.mechanisms._exact import SMALLEST_NORMAL, as_fraction, sqrt_down, sqrt_up
+from skdp.mechanisms._exact import SMALLEST_NORMAL, as_fraction, exact, sqrt_down, sqrt_up
 
 __all__ = ["LedgerReport"]
 
@@ -29,6 +28,8 @@ class LedgerReport(LedgerView):
         The first holds the capacity.
     cap : tuple of Fraction, default=(inf, inf)
         What other accounts have left for a fit of this unit, as (amount, failure) of this one.
+    account : int, default=0
+        Place of its sums in the state of the ledger after a line.
     """
 
     @property
@@ -47,15 +48,20 @@ class LedgerReport(LedgerView):
         """What is left; a fit of its ``epsilon, delta`` would be granted, but for a latch."""
         return _remaining(self.entries[0], self.used, self.cap)
 
-    def history(self):
-        """Return the entries after the first with what was left, a list of :class:`Line`."""
-        first, used, lines = self.entries[0], (Fraction(0), Fraction(0)), []
-        for entry in self.entries[1:]:
-            cost = entry.amount, entry.failure
-            if entry.kind == "charge":
-                used = used[0] + cost[0], used[1] + cost[1]
-            lines.append(Line(entry, part(first, cost), _remaining(first, used)))
-        return lines
+    def history(self, last=None):
+        """Return the entries after the first with what was left, a list of :class:`Line`.
+
+        Parameters
+        ----------
+        last : int, default=None
+            How many of them at most, the newest; None: all.
+        """
+        first, told = self.entries[0], []
+        lines = self.entries[1:] if last is None else self.entries[1:][-last:]
+        for entry, row in zip(lines, lines.rows(), strict=True):
+            used = state_of(row[-1])[1][self.account]
+            told.append(Line(entry, part(first, entry[4:6]), _remaining(first, used)))
+        return told
 
 
 def _remaining(first, used, cap=(math.inf, math.inf)):
@@ -70,7 +76,7 @@ def _remaining(first, used, cap=(math.inf, math.inf)):
 
 def _float_down(q):
     """Return the largest float whose decimal text is at most q, or zero."""
-    x = float(q)
+    x = as_float(q)
     while x >= SMALLEST_NORMAL and as_fraction(x) > q:
         x = math.nextafter(x, 0)
     return x if x >= SMALLEST_NORMAL else 0.0
@@ -97,8 +103,9 @@ def _fits(first, left, epsilon, delta):
 
 def _spent(first, cost, fraction):
     if first.what == "basic":
-        return Spending(*cost, fraction, *map(float, cost), None)
-    mu, epsilon, delta = sqrt_up(cost[0]), float(first.epsilon), float(first.delta)
+        return Spending(*cost, fraction, *map(as_float, cost), None)
+    mu = sqrt_up(min(cost[0], exact(LARGEST) ** 2))
+    epsilon, delta = float(first.epsilon), float(first.delta)
     if 0 < fraction < 1:
         epsilon = min(epsilon, group_epsilon(mu, cost[1], 1, delta))
     return Spending(*cost, fraction, epsilon if cost[0] else 0.0, delta, mu)

@@ -49,16 +49,16 @@ def noise_renyi(alphas, *, distance, eta, d):
     v = a v2 + (1 - a) v1, infinite if v <= 0. It grows with |ln l|, so that the ends of the
     interval decide, in both directions: with l = e^(2t), for v1 = l, v2 = 1 the first two terms
     have the derivative a (e^(2t) - 1) / v in t, for v1 = 1, v2 = l as well, and the square root of
-    the third over its constants, |e^t - 1| / sqrt(v), grows with |t| in both cases.
+    the third over its constants, |e^t - 1| / sqrt(v), grows with |t| in both cases. Both matrices
+    divided by l show that 1 / l against 1 is 1 against l: one end is enough.
     """
-    alphas, worst = np.asarray(alphas, dtype=float), -math.inf
-    for ratio in (1 + distance, 1 / (1 + distance)):
-        for v1, v2 in ((ratio, 1.0), (1.0, ratio)):
-            v = alphas * v2 + (1 - alphas) * v1
-            safe = np.where(v > 0, v, 1.0)
-            entry = math.log(v2 / v1) / 2 + np.log(v2 / safe) / (2 * (alphas - 1))
-            shift = alphas * (math.sqrt(ratio) - 1) ** 2 / (2 * eta * eta * safe)
-            worst = np.maximum(worst, np.where(v > 0, d * (d * entry + shift), math.inf))
+    alphas, worst, ratio = np.asarray(alphas, dtype=float), -math.inf, 1 + distance
+    for v1, v2 in ((ratio, 1.0), (1.0, ratio)):
+        v = alphas * v2 + (1 - alphas) * v1
+        safe = np.where(v > 0, v, 1.0)
+        entry = math.log(v2 / v1) / 2 + np.log(v2 / safe) / (2 * (alphas - 1))
+        shift = alphas * (math.sqrt(ratio) - 1) ** 2 / (2 * eta * eta * safe)
+        worst = np.maximum(worst, np.where(v > 0, d * (d * entry + shift), math.inf))
     return worst
 
 

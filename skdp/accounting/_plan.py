@@ -1,6 +1,6 @@
 """The plan of a fit: everything it may release, known and charged before the first row is read."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 from skdp._render import plan_html, plan_text
@@ -90,7 +90,7 @@ class Plan:
 
     budget: Budget
     steps: tuple
-    events: tuple = ()
+    events: tuple = field(default=(), repr=False)  # numbers that may have thousands of digits
     assumptions: tuple = ()
     problems: tuple = ()
     protects: str = "row"

@@ -2,7 +2,7 @@
 
 import json
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from skdp._render import report_dict, report_frame, report_html, report_text
@@ -84,7 +84,8 @@ class PrivacyReport:
         What neighbours differ in: one row, or all rows with one entry of ``groups``.
     fits : tuple of Budget, default=()
         Of a sum of reports the budgets that it adds up; the claim is then the smallest epsilon that
-        is proved of all fits together, at the sum of their deltas.
+        is proved of all fits together, at the sum of their deltas, for fits whose number and
+        budgets were fixed before the first result was seen. Of pure fits it holds in any case.
 
     See Also
     --------
@@ -109,7 +110,7 @@ class PrivacyReport:
     estimator: str
     budget: Budget
     charges: tuple = ()
-    events: tuple = ()
+    events: tuple = field(default=(), repr=False)  # numbers that may have thousands of digits
     decisions: tuple = ()
     assumptions: tuple = ()
     seeded: bool = False
@@ -197,6 +198,7 @@ class PrivacyReport:
         return report_summary(self)
 
     def __add__(self, other):
+        # for fits whose number and budgets were fixed before the first result was seen: see summed
         if not isinstance(other, PrivacyReport):
             return NotImplemented
         if self.protects != other.protects:

@@ -3,7 +3,7 @@
 import math
 from fractions import Fraction
 
-from skdp.accounting._budget import Budget, exp_up
+from skdp.accounting._budget import Budget, exp_up, proves
 from skdp.accounting._composition import group_epsilon
 from skdp.accounting._conversions import pure_gaussian_epsilon
 from skdp.mechanisms._exact import sqrt_up
@@ -23,17 +23,22 @@ def summed(budgets):
     Returns
     -------
     budget : Budget
-        Gaussian, or pure, if all are; else of unit ``"approx"``.
+        Pure if all are, Gaussian if all are and their mu and failures prove the claim; else of unit
+        ``"approx"``.
 
     Notes
     -----
-    **Privacy**: outside failure events, of probability f together, the Gaussian fits are mu-GDP
-    with ``mu^2 = sum mu_i^2`` and the pure ones epsilon_0-DP, ``epsilon_0`` their sum, in whatever
-    order they ran and however each depended on the results of others (user guide "Accounting",
-    theorems 1 and 2). So they are (epsilon, delta)-DP if
-    ``delta_pure_gauss(epsilon) + (1 + e^epsilon) f <= delta`` (:func:`pure_gaussian_delta`).
-    Other fits, the pure ones too if that is less, add their epsilons and deltas to that, and the
-    sum of all epsilons at the sum of all deltas holds in any case: the claim is the smallest.
+    **Privacy**: for fits whose number and budgets were fixed before the first result was seen;
+    what each asked, and in which order, may depend on the results of others. Outside failure
+    events, of probability f together, the Gaussian fits are mu-GDP with ``mu^2 = sum mu_i^2`` and
+    the pure ones epsilon_0-DP, ``epsilon_0`` their sum (user guide "Accounting", theorems 1 and 2).
+    So they are (epsilon, delta)-DP if ``delta_pure_gauss(epsilon) + (1 + e^epsilon) f <= delta``
+    (:func:`pure_gaussian_delta`). Other fits, the pure ones too if that is less, add their epsilons
+    and deltas to that; so do all of them: the claim is the smallest.
+
+    Whoever chooses a budget, or stops, by looking at results may exceed that delta several times:
+    the capacity of a PrivacyLedger, fixed beforehand, holds then too. A sum of pure fits alone
+    bounds the likelihood ratio of whatever came out in any case, as the ratios multiply.
     """
     epsilon, delta = _total("epsilon", budgets), _total("delta", budgets)
     gaussian = [b for b in budgets if b.unit == "gdp"]
@@ -45,8 +50,9 @@ def summed(budgets):
             found = _smallest(gaussian, beside, _total("delta", gaussian))
             epsilon = min(epsilon, found + _total("epsilon", added))
     if len(gaussian) == len(budgets):
-        amount, failure = _total("amount", gaussian), _total("failure", gaussian)
-        return Budget("gdp", amount, failure, epsilon, delta)
+        claim = _total("amount", gaussian), _total("failure", gaussian), epsilon, delta
+        if proves("gdp", *claim):
+            return Budget("gdp", *claim)
     unit = "pure" if len(pure) == len(budgets) else "approx"
     return Budget(unit, epsilon, Fraction(0), epsilon, delta)
 

@@ -2,10 +2,10 @@
 
 import math
 
-from skdp._ledger_view import NOTE
+from skdp._ledger_view import NOTE, Lines
 from skdp._units_view import UnitsReport
-from skdp.accounting._accounts import unit_of
 from skdp.accounting._composition import group_epsilon, group_privacy
+from skdp.accounting._ledger_file import OF_GROUPS
 from skdp.accounting._ledger_report import LedgerReport
 from skdp.mechanisms._exact import sqrt_up
 
@@ -25,7 +25,7 @@ def reports_of(ledger, accounts, used, latched, lines):
     used : dict of str to (Fraction, Fraction)
         The sums (amount, failure) of the charges to each account.
     latched : bool
-    lines : tuple of Entry
+    lines : Lines
     """
     claimed, left = accounts.claimed, {}
     for name, first in claimed.items():
@@ -36,8 +36,9 @@ def reports_of(ledger, accounts, used, latched, lines):
             ledger,
             used[name],
             latched,
-            _of(lines, first) if accounts.several else lines,
+            _of(lines, name) if accounts.several else lines,
             accounts.cap(name, left),
+            int(accounts.several and name == "group"),
         )
         for name, first in claimed.items()
     }
@@ -51,18 +52,17 @@ def _unclaimed(reports, lines):
     if "row" not in reports:
         told["row"] = NO_ROWS + _two_steps(reports["group"].entries[0])
     if "group" not in reports:
-        charged = [line for line in lines if line.kind == "charge"]
-        rows = sum(line.what.partition(NOTE)[0].endswith(" of rows") for line in charged)
+        charged = [row[2] for row in lines.rows() if row[1] == "charge"]
+        rows = sum(what.partition(NOTE)[0].endswith(" of rows") for what in charged)
         told["group"] = f"{NO_GROUPS}{rows} of {len(charged)} fits protect rows alone"
     return told
 
 
-def _of(lines, first):
+def _of(lines, unit):
     """Return the lines of one account, its opening first."""
-    unit = unit_of(first)
-    rest = [line for line in lines if line.kind != "opened"]
-    own = [line for line in rest if line.kind == "acknowledged" or unit_of(line) == unit]
-    return (first, *own)
+    of = unit == "group"
+    rows = lines.rows()
+    return Lines(row for row in rows if row[1] == "acknowledged" or (OF_GROUPS in row[3]) == of)
 
 
 def _two_steps(first):

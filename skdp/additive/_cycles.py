@@ -15,6 +15,9 @@ __all__ = ["Curvature", "Model", "chance", "counted_cells", "cycle_steps", "run_
 
 MOST_RELEASES = 10**6  # features times cycles
 LARGEST = 2**40  # of an entry of a table, in steps of a score: far beyond any that counts
+MOST = 4.0  # units of a score that a step of released curvature moves
+KEPT = 0.3  # of the weight of curvatures from cycle to cycle: they change with the scores
+LEAST_VARIED = 0.05  # of the squares of curvatures of cells, around what their numbers of rows tell
 
 
 def cycle_steps():
@@ -33,17 +36,17 @@ class Model:
         In steps of a score, so that the score of a row is an exact sum.
     seen : list of ndarrays of shape (n_outputs, n_cells)
         Where the steps of all cycles have led, a mean by the inverse variances of their noise.
-    precision : list of float
-        Inverse variance of the noise of the sum behind each of them.
     noise : list of ndarrays of shape (n_outputs, n_cells)
         Standard deviation of the noise of ``seen``, in units of a score.
+    sampling : list of ndarrays of shape (n_outputs, n_cells)
+        Variance of the last step by what differs from row to row.
     """
 
     intercept: np.ndarray
     tables: list
     seen: list
-    precision: list
     noise: list
+    sampling: list
 
     @classmethod
     def start(cls, intercept, sizes):
@@ -53,13 +56,33 @@ class Model:
             np.asarray(intercept, dtype=np.int64)[:, None],
             tables,
             [np.zeros(table.shape) for table in tables],
-            [0.0] * len(tables),
             [np.full(table.shape, math.inf) for table in tables],
+            [np.zeros(table.shape) for table in tables],
         )
 
     def without_terms(self):
         """Return the same model with terms of zero."""
         return replace(self, tables=[0 * table for table in self.tables])
+
+    def stretched(self, start, moves, factors):
+        """Return the same model with scores ``start + move + factor (score - start)``.
+
+        Parameters
+        ----------
+        start : ndarray of int64 of shape (n_outputs, 1)
+        moves, factors : ndarrays of shape (n_outputs,)
+            In steps of a score, and positive.
+        """
+        factors = factors[:, None]
+        around = factors * (self.intercept - start) + moves[:, None]
+        return replace(
+            self,
+            intercept=start + np.rint(around).astype(np.int64),
+            tables=[np.rint(factors * table).astype(np.int64) for table in self.tables],
+            seen=[factors * seen for seen in self.seen],
+            noise=[factors * noise for noise in self.noise],
+            sampling=[factors**2 * variance for variance in self.sampling],
+        )
 
     def scores(self, block):
         """Return the scores of a block of cells, shape (n_outputs, n): each row by itself."""
@@ -89,7 +112,7 @@ def counted_cells(cells, curator, *, share, floor):
     return np.split(counts, np.cumsum(cells.sizes)[:-1])
 
 
-@dataclass(frozen=True)
+@dataclass
 class Curvature:
     """How a step follows from a gradient.
 
@@ -106,6 +129,8 @@ class Curvature:
         Of a term.
     order : list of int
         In which features take their steps: public.
+    released : bool
+        Whether second derivatives are those that are released with the gradients.
     """
 
     counts: list
@@ -114,10 +139,36 @@ class Curvature:
     spread: np.ndarray
     order: list
     unit: float = 1.0
+    released: bool = False
 
-    def sampling(self, j):
-        """Return variances of the steps of a feature, of what differs from row to row."""
-        return (self.spread / self.of_row**2)[:, None] / self.counts[j]
+    def __post_init__(self):
+        self._sums = [0.0] * len(self.counts)
+        self._precisions = [0.0] * len(self.counts)
+
+    def weights(self, j, sums, sd):
+        """Return second derivatives of the cells of a feature, and the variances of their steps.
+
+        Parameters
+        ----------
+        j : int
+        sums : ndarray of shape (n_outputs, n_cells)
+            Released second derivatives, with noise of the standard deviation ``sd``.
+        """
+        number = self.counts[j]
+        if not self.released:
+            weights = self.of_row[:, None] * number
+            return weights, (self.spread / self.of_row**2)[:, None] / number
+        old = KEPT * self._precisions[j]
+        self._precisions[j] = precision = old + 1 / sd**2
+        self._sums[j] = seen = (old * self._sums[j] + sums / sd**2) / precision
+        sd = 1 / math.sqrt(precision)
+        total = np.maximum(seen.sum(axis=1, keepdims=True), 4 * sd)
+        guess = total * (number / number.sum())
+        excess = np.maximum((seen - guess) ** 2 - sd**2, 0) / np.maximum(guess, sd) ** 2
+        varies = np.maximum(excess.mean(axis=1, keepdims=True), LEAST_VARIED) * guess**2
+        weights = guess + varies / (varies + sd**2) * (seen - guess)
+        weights = np.maximum(weights, sd / 2)
+        return weights, 1 / weights
 
 
 def run_cycle(model, cells, curator, link, curvature, *, share):
@@ -152,24 +203,28 @@ def run_cycle(model, cells, curator, link, curvature, *, share):
             share=share / n_features,
             label="gradients",
         )
-        gradients, sd = release.value / link.one, release.scale / link.one
+        sums, sd = release.value / link.one, release.scale / link.one
+        gradients, second = sums[: link.outputs], sums[link.outputs :]
+        weights, sampling = curvature.weights(
+            j, second / link.gain if link.gain else None, sd / (link.gain or 1)
+        )
         if link.outputs > 1:
             gradients = gradients - gradients.mean(axis=0)
             sd *= math.sqrt(1 - 1 / link.outputs)
-        _move(model, j, gradients, sd, link.step, curvature)
+        _move(model, j, gradients, sd, link.step, weights, sampling, curvature)
 
 
-def _move(model, j, gradients, sd, step, curvature):
+def _move(model, j, gradients, sd, step, weights, sampling, curvature):
     """Move a table to the posterior mean of what the steps of all cycles tell."""
-    number, weights = curvature.counts[j], curvature.of_row[:, None] * curvature.counts[j]
-    precision = model.precision[j] + 1 / sd**2
-    led = model.tables[j] * step + gradients / weights
-    model.seen[j] += (led - model.seen[j]) / (sd**2 * precision)
-    model.precision[j], model.noise[j] = precision, 1 / (math.sqrt(precision) * weights)
-    sampling = curvature.sampling(j)
-    for k, (values, noise) in enumerate(zip(model.seen[j], model.noise[j], strict=True)):
-        term = curvature.priors[j].mean(values, noise**2 + sampling[k], curvature.unit)
-        term = (term - term @ (number / number.sum())) / step
+    moves = np.clip(gradients / weights, -MOST, MOST) if curvature.released else gradients / weights
+    led, known = model.tables[j] * step + moves, np.square(weights / sd)
+    precision = known + 1 / np.square(model.noise[j])
+    model.seen[j] += (led - model.seen[j]) * known / precision
+    model.noise[j], model.sampling[j] = 1 / np.sqrt(precision), sampling
+    variances = np.square(model.noise[j]) + sampling
+    for k, values in enumerate(model.seen[j]):
+        term = curvature.priors[j].mean(values, variances[k], curvature.unit)
+        term = (term - term @ (weights[k] / weights[k].sum())) / step
         model.tables[j][k] = np.rint(np.clip(term, -LARGEST, LARGEST)).astype(np.int64)
 
 
@@ -181,9 +236,8 @@ def chance(model, curvature):
     cells of a feature share is that of an intercept, and left out.
     """
     squares, free = [], []
-    for j, (seen, noise) in enumerate(zip(model.seen, model.noise, strict=True)):
-        variance = np.square(noise) + curvature.sampling(j)
-        weights = np.where(noise < curvature.unit, 1 / variance, 0.0)
+    for seen, noise, sampling in zip(model.seen, model.noise, model.sampling, strict=True):
+        weights = np.where(noise < curvature.unit, 1 / (np.square(noise) + sampling), 0.0)
         total = np.maximum(weights.sum(axis=1, keepdims=True), np.finfo(float).tiny)
         mean = (seen * weights).sum(axis=1, keepdims=True) / total
         squares.append(float((np.square(seen - mean) * weights).sum()))

@@ -15,8 +15,10 @@ __all__ = [
     "cycle_shares",
     "cycles_of",
     "first_round",
+    "has_own_curvature",
     "numbers_first",
     "rule_of_terms",
+    "share_of_calibration",
     "share_of_labels",
     "share_of_look",
 ]
@@ -25,6 +27,7 @@ __all__ = [
 ROW_COUNT = CLASS_COUNTS = 0.01
 BINS_OF_CLASSES, BINS_OF_NUMBER, BINS_OF_FEW = 0.05, 0.1, 0.3
 CELL_COUNTS = 0.05
+INTERCEPT = 0.004  # of what the cycles have, between two of them
 
 CYCLES, GROWTH = 4, 1.3  # each takes so much more of the budget than the one before
 BINS = 16  # of classes
@@ -33,6 +36,7 @@ FLOOR_OF_CLASSES, FLOOR_OF_NUMBERS = 0.5, 1.0  # of a count of a cell, in sd of 
 UNLIKELY = 0.05  # chance that noise tells as much, above which terms are left out
 FEW, FEW_UNKNOWN = 60.0, 100.0  # strength below which features are not looked at
 SMALL = 60.0  # strength per root of the number of features below which one cycle is all
+CURVED = 115.0  # strength of the classes per feature above which cells have curvatures of their own
 PERSONS = 150.0  # times mu, for each feature: below, terms are drowned more than caps bend them
 
 
@@ -44,6 +48,14 @@ def rule_of_terms(n_features):
 def is_small(strength, n_features):
     """Return whether there is one cycle, and the search for bins takes more."""
     return strength < SMALL * math.sqrt(n_features)
+
+
+def has_own_curvature(strength, n_features):
+    """Return whether released curvatures of cells tell more than the one of the classes alone.
+
+    ``strength`` is that of the classes: n mu 4 p (1 - p).
+    """
+    return strength > CURVED * n_features
 
 
 def cycles_of(strength, n_features):
@@ -80,6 +92,15 @@ def share_of_labels(strength):
 def share_of_look(strength):
     """Return the share of a histogram of residuals, and of a mean."""
     return float(np.clip((60 / strength) ** 2, 0.005, 0.04))
+
+
+def share_of_calibration(strength):
+    """Return the part that is left for the last step of intercepts and sizes of terms.
+
+    ``strength`` is that of the classes, about four times that of the rarer one: noise that exceeds
+    a twentieth of its rows costs more than terms lose.
+    """
+    return float(np.clip((80 / strength) ** 2, 0.03, 0.12))
 
 
 def numbers_first(ordered):

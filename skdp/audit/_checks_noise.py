@@ -1,12 +1,14 @@
 """Checks of where noise comes from."""
 
+import inspect
+import json
 import os
 import pickle
 import warnings
 
 from sklearn.base import clone
 
-from skdp.audit._checks_common import refusal, released, require, secure, small
+from skdp.audit._checks_common import refusal, require, secure, small
 from skdp.audit._observe import recorded_fit
 from skdp.exceptions import SeededNoiseWarning
 
@@ -33,27 +35,30 @@ def check_seed_is_flagged(name, estimator, data):
 
 
 def check_fresh_noise(name, estimator, data):
-    """Check that fits share no noise: not clones, pickles or forked processes (row 24)."""
+    """Check that no two releases share noise: not those of clones, pickles or forks (row 24)."""
     rows, original = small(data), secure(estimator, ledger=None)
-    noises = [_noise(original, rows), _noise(original, rows), _noise(clone(original), rows)]
-    noises += [_noise(pickle.loads(pickle.dumps(original)), rows) for _ in range(2)]
-    if hasattr(os, "fork"):
-        noises += [_in_child(original, rows) for _ in range(2)]
-    require(len(set(noises)) == len(noises), f"{name}: two fits have the same noise.")
-    outputs = {pickle.dumps(released(data.fit(clone(original)))) for _ in range(4)}
-    require(len(outputs) > 1, f"{name}: fits without a seed give the same result again and again.")
+    default = inspect.signature(type(estimator)).parameters.get("random_state")
+    require(default is None or default.default in (None, default.empty), f"{name} seeds itself.")
+    draws = _draws(original, rows) + _draws(original, rows) + _draws(clone(original), rows)
+    for _ in range(2):
+        draws += _draws(pickle.loads(pickle.dumps(original)), rows)
+        draws += _in_child(original, rows) if hasattr(os, "fork") else []
+    require(draws, "no release was made.")
+    require(all(draws), f"{name}: a release has no noise of its own.")
+    words = [word for draw in draws for word in draw]
+    require(len(set(words)) == len(words), f"{name}: two releases have the same noise.")
 
 
-def _noise(estimator, data):
-    """Return the noise of some fits as bytes, by the entropy that a fit gives its Curator."""
-    noise = []
+def _draws(estimator, data):
+    """Return the random words that the releases of some fits take from what a fit gives them.
+
+    A list with a list for each release that has something to add noise to.
+    """
+    draws = []
     for _ in range(FITS):
         records, _, _ = recorded_fit(estimator, data, "noise", entropy="given")
-        noise += [
-            record.answer if record.law == "select" else record.noise.tolist() for record in records
-        ]
-    require(noise, "no release was made.")
-    return repr(noise).encode()
+        draws += [list(record.words) for record in records if record.value.size]
+    return draws
 
 
 def _in_child(estimator, data):
@@ -63,12 +68,12 @@ def _in_child(estimator, data):
         pid = os.fork()
     if pid == 0:
         try:
-            with os.fdopen(write, "wb") as pipe:
-                pipe.write(_noise(estimator, data))
+            with os.fdopen(write, "w") as pipe:
+                json.dump(_draws(estimator, data), pipe)
         finally:
             os._exit(0)
     os.close(write)
-    with os.fdopen(read, "rb") as pipe:
-        noise = pipe.read()
+    with os.fdopen(read) as pipe:
+        draws = json.load(pipe)
     os.waitpid(pid, 0)
-    return noise
+    return draws

@@ -1,13 +1,16 @@
 """Checks of what targets may do to a fit: they are as private as the rows that they belong to."""
 
 import gc
+import inspect
 import pickle
 import weakref
+from dataclasses import replace
 
 import numpy as np
 
 from skdp._config import config_context
 from skdp.audit._checks_common import (
+    answers,
     fitted,
     refusal,
     require,
@@ -16,10 +19,14 @@ from skdp.audit._checks_common import (
     values,
 )
 from skdp.audit._draw import Draw
+from skdp.audit._interference import compare_fits, script
 from skdp.audit._samples import Sample
+from skdp.audit._sensitivity import conditional_sensitivity
+from skdp.audit._tables import Table
 from skdp.audit._transcript import FixedKeys
 
 SECRET = "86243"
+N_PAIRS = 12  # with targets that nothing asks for
 
 
 def check_invalid_targets_are_absent(name, estimator, data):
@@ -69,6 +76,23 @@ def check_wrong_targets_refused(name, estimator, data):
             ):
                 twin.fit(rows.X, wrong)
             require(SECRET not in str(texts), f"{name}: the message about {what} quotes a value.")
+
+
+def check_spare_targets(name, estimator, data):
+    """Check that a y that is passed without need tells nothing, and moves nothing (row 10)."""
+    known = inspect.signature(estimator.fit).parameters
+    if data.y is not None or data.groups is not None or "y" not in known:
+        return
+    rows = small(data)
+    numbers = np.ldexp(1 + Draw("spare targets").uniform(len(rows)), 3)
+    first = replace(rows, y=numbers)
+    if not answers(estimator, first):
+        return  # it refuses a y
+    others = {"reversed": numbers[::-1], "alike": np.full_like(numbers, 7.0), "far": 1e9 * numbers}
+    tables = [Table(f"targets {what}", replace(rows, y=y)) for what, y in others.items()]
+    tables.append(Table("targets of two classes", replace(rows, y=np.arange(len(rows)) % 2)))
+    compare_fits(estimator, [Table("targets", first), *tables], [script(estimator, first, 0, 0)])
+    conditional_sensitivity(estimator, first, n_pairs=N_PAIRS)
 
 
 def check_no_target_is_stored(name, estimator, data):

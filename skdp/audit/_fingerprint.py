@@ -1,10 +1,15 @@
 """Values compared by everything that can be reached from them, pickled or not."""
 
 import functools
+import gc
 import inspect
 import sys
+import threading
 import types
+from collections import deque
+from collections.abc import Mapping
 from contextlib import suppress
+from contextvars import ContextVar
 from fractions import Fraction
 from hashlib import blake2b
 
@@ -16,9 +21,18 @@ from skdp.accounting import PrivacyLedger
 
 __all__ = ["fingerprint", "kept_elsewhere", "state"]
 
-ATOMS = (type(None), bool, int, float, complex, str, bytes, Fraction, type(Ellipsis))
+EXACT = (bool, int, Fraction)
+ATOMS = (type(None), *EXACT, float, complex, str, bytes, type(Ellipsis))
 NAMED = (types.ModuleType, types.BuiltinFunctionType, np.ufunc, np.dtype, PrivacyLedger)
 FOREIGN = ("sklearn", "builtins", "abc", "numpy", "scipy", "typing")
+COMPILED = "cython_runtime", "_cython_"  # modules that compiled code makes for itself
+KEEPERS = (
+    *ATOMS,
+    *(dict, list, set, bytearray, deque, np.ndarray, Mapping),
+    *(threading.local, ContextVar, types.SimpleNamespace),
+)
+
+_codes = {}
 
 
 def fingerprint(value):
@@ -43,15 +57,35 @@ def state(thing):
                 except AttributeError:
                     continue
     with suppress(AttributeError):
-        found |= object.__getattribute__(thing, "__dict__")
+        local = isinstance(thing, threading.local)
+        found |= thing.__dict__ if local else object.__getattribute__(thing, "__dict__")
     return found
 
 
 def kept_elsewhere(estimator):
-    """Return fingerprints of what lives on the classes of an estimator and in their modules.
+    """Return fingerprints of what lives on the classes of an estimator and around them.
 
-    Classes of its parts and all parent classes count, those of scikit-learn do not.
+    Classes of its parts and all parent classes count, those of scikit-learn do not; their modules;
+    and what these import from modules of users, of which containers, caches and numbers count.
     """
+    walk, kept = _Walk(), {}
+    classes = classes_of(estimator)
+    for cls in classes:
+        for name, value in _own(vars(cls)):
+            kept[f"{cls.__module__}.{cls.__qualname__}.{name}"] = walk.of(value)
+    spaces = spaces_of(classes)
+    for module, space in spaces.items():
+        for name, value in _own(space):
+            kept[f"{module}.{name}"] = walk.of(value)
+    for module, space in _imported(spaces).items():
+        for name, value in _own(space):
+            if isinstance(value, KEEPERS) or hasattr(value, "cache_info"):
+                kept[f"{module}.{name}"] = walk.of(value)
+    return kept
+
+
+def classes_of(estimator):
+    """Return the classes of an estimator and of its parts, with parents that are not foreign."""
     parts = [estimator, *(p for p in estimator.get_params().values() if hasattr(p, "get_params"))]
     classes = {
         cls: None
@@ -60,18 +94,54 @@ def kept_elsewhere(estimator):
         for cls in type(part).__mro__
         if cls.__module__.partition(".")[0] not in FOREIGN
     }
-    walk, kept = _Walk(), {}
+    return list(classes)
+
+
+def spaces_of(classes):
+    """Return the names that the modules of some classes define, a dict of dicts."""
+    spaces = {}
     for cls in classes:
-        for name, value in _own(vars(cls)):
-            kept[f"{cls.__module__}.{cls.__qualname__}.{name}"] = walk.of(value)
-    for module in dict.fromkeys(cls.__module__ for cls in classes):
-        for name, value in _own(vars(sys.modules.get(module, types))):
-            kept[f"{module}.{name}"] = walk.of(value)
-    return kept
+        methods = [f for f in vars(cls).values() if isinstance(f, types.FunctionType)]
+        known = vars(sys.modules[cls.__module__]) if cls.__module__ in sys.modules else {}
+        spaces[cls.__module__] = methods[0].__globals__ if methods and not known else known
+    return spaces
+
+
+def _imported(spaces):
+    """Return the names of the modules of users that some modules use, a dict of dicts.
+
+    Those without a file are made while a program runs; they count, whoever knows them.
+    """
+    found = {}
+    for module, space in spaces.items():
+        if module.partition(".")[0] == "skdp":
+            continue  # no part of skdp keeps a state, which its own tests see to
+        for value in list(space.values()):
+            name = getattr(value, "__module__", None)
+            known = value if isinstance(value, types.ModuleType) else sys.modules.get(str(name))
+            if known is not None and _is_of_users(known):
+                found[known.__name__] = vars(known)
+    for name, known in list(sys.modules.items()):
+        made = getattr(known, "__spec__", known) is None and name != "__main__"
+        if made and not name.startswith(COMPILED):
+            found[name] = vars(known)
+    return {name: space for name, space in found.items() if name not in spaces}
+
+
+def _is_of_users(module):
+    """Tell whether a module is neither of Python nor installed from elsewhere."""
+    first, file = module.__name__.partition(".")[0], getattr(module, "__file__", None) or ""
+    known = first in (*FOREIGN, "skdp") or first in sys.stdlib_module_names
+    return not (known or "-packages" in file)
 
 
 def _own(space):
-    return [(name, value) for name, value in space.items() if not name.startswith("__")]
+    """Return what a class or module defines itself, with special methods, and no special data."""
+    return [
+        (name, value)
+        for name, value in list(space.items())
+        if not name.startswith("__") or isinstance(value, types.FunctionType)
+    ]
 
 
 class _Walk:
@@ -80,8 +150,13 @@ class _Walk:
 
     def of(self, value):
         """Return the fingerprint of a value; in a cycle, where it closes."""
+        kind = type(value).__name__
         if isinstance(value, ATOMS) and type(value).__module__ in ("builtins", "fractions"):
-            return repr((type(value).__name__, value)).encode()
+            if isinstance(
+                value, EXACT
+            ):  # Python writes no number of 4300 digits or more as decimals
+                value = [hex(part) for part in value.as_integer_ratio()]
+            return repr((kind, value)).encode()
         if id(value) not in self._done:
             self._done[id(value)] = b"a cycle"
             self._alive.append(value)  # or its id could be that of another
@@ -114,8 +189,10 @@ def _parts(value, walk):
     elif isinstance(value, types.FunctionType):
         yield from _of_function(value)
     elif isinstance(value, types.CodeType):
-        yield value.co_code
-        yield from map(_Part, value.co_consts)
+        if id(value) not in _codes:  # which are never changed, and kept, so that ids stay
+            digest = walk.of((value.co_code, *value.co_consts))
+            _codes[id(value)] = value, digest
+        yield _codes[id(value)][1]
     elif isinstance(value, types.MethodType):
         yield from map(_Part, (value.__func__, value.__self__))
     elif isinstance(value, functools.partial):
@@ -128,9 +205,13 @@ def _parts(value, walk):
         yield _Part(value.gi_frame and value.gi_frame.f_locals)
     elif isinstance(value, (types.MemberDescriptorType, types.GetSetDescriptorType)):
         yield value.__name__.encode()
+    elif isinstance(value, ContextVar):
+        yield _Part(value.get(None))
     elif hasattr(value, "cache_info"):
         yield _Part(value.cache_info().currsize)
         yield _Part(value.__wrapped__)
+        kept = [held for held in gc.get_referents(value) if isinstance(held, dict)]
+        yield from sorted(walk.of(key) for held in kept for key in held)
     else:
         yield from _of_object(value, walk)
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from skdp.audit._fingerprint import classes_of
 from skdp.audit._observe import audited_clone, observe, recorded_fit
 from skdp.audit._samples import Sample
 from skdp.audit._tables import Table, example, memory_mapped, single_precision, tables_like
@@ -166,15 +167,17 @@ def non_interference(
     -----
     Channels: every attribute, with all that it reaches (what a closure holds and what pickles leave
     out included), the pickle, ``repr`` and HTML, the tags, properties, and what methods say of
-    public rows, the first ones of X, and without arguments; what is kept on the classes and in
-    their modules; requests to the Curator (label, law, shape, sensitivity, scale, order), charges
-    and their shares, decisions, what Python prints, warns and logs, and exceptions. Row keys differ
-    from fit to fit, as they do between real fits. Not seen: output of compiled code, files, time
+    public rows, the first ones of X, and without arguments; what is kept on the classes, in their
+    modules and in those that these import, in caches, threads and contexts; the environment,
+    settings and global generators of the process, and what is written to files; requests to the
+    Curator (label, law, shape, sensitivity, scale, order), charges and their shares, decisions,
+    what Python prints, warns and logs, and exceptions. Row keys differ from fit to fit, as they do
+    between real fits, and so does the pace of clocks. Not seen: output of compiled code, real time
     and memory.
 
-    Only ``random_state`` makes public random choices repeat. A sound estimator that takes them from
-    elsewhere, numpy's global generator or the system, raises an alarm: no audit can tell such
-    choices from rows.
+    ``random_state`` and the global generators of numpy and Python make public random choices
+    repeat. A sound estimator that takes them from elsewhere, as the system, raises an alarm: no
+    audit can tell such choices from rows.
 
     **Privacy**: none: for tables made or chosen for the audit, which reports may quote.
 
@@ -189,24 +192,34 @@ def non_interference(
     'InterferenceReport'
     """
     data = single_precision(example(estimator, X, y, groups))
-    findings, labels, public = [], {}, data.take(np.arange(min(len(data), N_PUBLIC)))
     with memory_mapped(data) as mapped:
         tables = [*tables_like(data), *mapped] if datasets is None else _named(data, datasets)
-        for t in range(n_transcripts):
-            answers, first = script(estimator, data, t, random_state), None
-            for i, table in enumerate(tables):
-                with table.config():
-                    seen = observe(
-                        audited_clone(estimator), table.data, answers, seed=i + 1, public=public
-                    )
-                labels.update(dict.fromkeys(request[0] for request in seen["requests"]))
-                first = first or seen
-                channels = [c for c in first | seen if first.get(c) != seen.get(c)]
-                if seen["exception"] and "exception" not in channels:
-                    channels.append("exception")  # a fit always answers
-                findings += [Interference(t, table.name, channel) for channel in channels]
-            if findings and raise_on_failure:
-                break
+        scripts = (script(estimator, data, t, random_state) for t in range(n_transcripts))
+        return compare_fits(estimator, tables, scripts, raise_on_failure=raise_on_failure)
+
+
+def compare_fits(estimator, tables, scripts, *, raise_on_failure=True):
+    """Compare fits on several Tables with the answers of each Script; as non_interference."""
+    findings, labels, public = [], {}, tables[0].data
+    public = public.take(np.arange(min(len(public), N_PUBLIC)))
+    strange = any(cls.__module__.partition(".")[0] != "skdp" for cls in classes_of(estimator))
+    for t, answers in enumerate(scripts):
+        first = None
+        if strange:  # caches are warm before anything is compared
+            observe(audited_clone(estimator), tables[0].data, answers, seed=1, public=public)
+        for i, table in enumerate(tables):
+            with table.config():
+                seen = observe(
+                    audited_clone(estimator), table.data, answers, seed=i + 1, public=public
+                )
+            labels.update(dict.fromkeys(request[0] for request in seen["requests"]))
+            first = first or seen
+            channels = [c for c in first | seen if first.get(c) != seen.get(c)]
+            if seen["exception"] and "exception" not in channels:
+                channels.append("exception")  # a fit always answers
+            findings += [Interference(t, table.name, channel) for channel in channels]
+        if findings and raise_on_failure:
+            break
     report = InterferenceReport(
         type(estimator).__name__,
         tuple(table.name for table in tables),

@@ -16,6 +16,7 @@ from skdp._config import config_context
 from skdp._curator import replaced_curator
 from skdp._local import Local
 from skdp.audit._fingerprint import fingerprint, kept_elsewhere, state
+from skdp.audit._process import watched
 from skdp.audit._samples import Sample
 from skdp.audit._transcript import CannedCurator
 from skdp.exceptions import SeededNoiseWarning, UselessReleaseWarning, WeakGuaranteeWarning
@@ -79,7 +80,7 @@ def recorded_fit(estimator, data, transcript, *, seed=0, coins=None, entropy=Non
 def observe(estimator, data, transcript, *, seed=0, public=None):
     """Fit ``estimator`` and return what can be seen: a dict of channel -> comparable value."""
     seen = {}
-    with _overheard(seen):
+    with _overheard(seen), watched(estimator, seen):
         records, curators, error = recorded_fit(
             estimator, data, transcript, seed=seed, doubts="always"
         )
@@ -94,6 +95,10 @@ def observe(estimator, data, transcript, *, seed=0, public=None):
     with _overheard({}), np.errstate(all="ignore"):
         seen["pickle"] = _attempt(pickle.dumps, estimator)
         seen["repr"] = _attempt(repr, estimator)
+        for name in ("__str__", "__format__"):
+            if getattr(type(estimator), name) is not getattr(object, name):
+                seen[name] = _attempt(format, estimator), _attempt(str, estimator)
+        seen["dir"] = _attempt(dir, estimator)
         seen["html"] = _attempt(_html, estimator)
         seen["tags"] = _attempt(lambda: fingerprint(get_tags(estimator)))
         for name, value in kept_elsewhere(estimator).items():
@@ -106,8 +111,10 @@ def observe(estimator, data, transcript, *, seed=0, public=None):
 def _behaviour(estimator, public):
     """Yield (channel, value) of properties, of methods of public rows and of none.
 
-    What is local is taken away meanwhile: it may answer about the rows of its owner.
+    What is local is taken away meanwhile: it may answer about the rows of its owner. With it, what
+    is said of rows that the owner does not have stays the same.
     """
+    others = public.having(1.37 * public.X + 0.123) if public.is_numeric else None
     own = vars(estimator)
     local = {name: own.pop(name) for name in list(own) if isinstance(own[name], Local)}
     for name in dir(type(estimator)):
@@ -119,14 +126,25 @@ def _behaviour(estimator, public):
             yield f"property {name}", value
         elif callable(member) or hasattr(member, "__get__"):
             yield f"method {name}", _attempt(_answer, estimator, name, public)
+            yield f"method {name}, other options", _attempt(_answer, estimator, name, public, True)
+            if local and others is not None and _asks_for_rows(estimator, name):
+                own.update(local)
+                yield f"method {name} of the owner", _attempt(_answer, estimator, name, others)
+                for attribute in local:
+                    del own[attribute]
     own.update(local)
 
 
-def _answer(estimator, name, public):
-    """Return the fingerprint of what a method says, None if it asks for more than a table."""
+def _asks_for_rows(estimator, name):
+    with suppress(AttributeError, TypeError, ValueError):
+        return "X" in inspect.signature(getattr(estimator, name)).parameters
+
+
+def _answer(estimator, name, public, flipped=False):
+    """Return the fingerprint of what a method says, with switches set as by default or flipped."""
     method = getattr(estimator, name)
     given = {"X": public.X, "y": public.y}
-    arguments = []
+    arguments, switches = [], {}
     for parameter in inspect.signature(method).parameters.values() if callable(method) else ():
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             continue
@@ -134,7 +152,13 @@ def _answer(estimator, name, public):
             if given.get(parameter.name) is None:
                 return None
             arguments.append(given[parameter.name])
-    return fingerprint(method(*arguments) if callable(method) else method)
+        elif isinstance(parameter.default, bool):
+            switches[parameter.name] = not parameter.default
+    if flipped and not switches:
+        return None
+    if not callable(method):
+        return fingerprint(method)
+    return fingerprint(method(*arguments, **(switches if flipped else {})))
 
 
 def _attempt(function, *args):

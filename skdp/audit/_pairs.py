@@ -11,7 +11,11 @@ from skdp.audit._samples import Sample
 __all__ = ["Pair", "draw_pair", "long_pairs", "mutated"]
 
 EPSILONS = (None, None, 10.0, 100.0)  # large ones lead a small table into the deep branches
-EXTREMES = (0.0, 1e300, -1e300, 1e-300, 5e-324, 1.7e308, np.nan, np.inf, -np.inf)
+FAR = (0.0, 1e300, -1e300, 1e-300, 5e-324, 1.7e308, np.nan, np.inf, -np.inf)
+SENTINELS = (-999.0, -1.0, 99.0, 9999.0)  # that stand for gaps in many tables
+EXTREMES = (*FAR, *SENTINELS)
+WIDE = 2.0**53
+WHOLE = 101  # entries of rows of small whole numbers
 
 
 @dataclass(frozen=True)
@@ -74,7 +78,11 @@ class Pair:
 
     def added(self):
         """Return the row that the larger table has in addition, a Sample."""
-        row = self.row if hasattr(self.row, "columns") else np.asarray(self.row)[None]
+        row = self.row
+        if not hasattr(row, "columns"):
+            row = np.asarray(row)[None]
+            with np.errstate(all="ignore"):
+                row = row.astype(self.table.dtype, copy=False)
         return Sample(row, None if self.y is None else np.array([self.target], self.y.dtype))
 
     def __str__(self):
@@ -92,9 +100,12 @@ class Pair:
 
 
 def draw_pair(X, draw, rows=None, *, other_epsilon=True):
-    """Return a pair with a table of 0 to 60 rows of X, now and then repeated ten times."""
+    """Return a pair with a table of 0 to 60 rows of X, now and then repeated ten times.
+
+    Every second table is rounded to whole numbers, and one in eight is of a narrower type.
+    """
     data = Sample.of(X)
-    table = _table(data, draw) if data.is_numeric else hostile_frame(data, draw)
+    table = _table(data, draw, rows) if data.is_numeric else hostile_frame(data, draw)
     row, target = _row(data, table.X, draw, rows), _target(data, draw)
     return Pair(
         table.X,
@@ -109,14 +120,27 @@ def draw_pair(X, draw, rows=None, *, other_epsilon=True):
 
 
 def long_pairs(X, n_rows, n_pairs, draw, rows=None):
-    """Yield pairs of tables of many rows: all rows behind a new one move on by one."""
+    """Yield pairs of tables of many rows: all rows behind a new one move on by one.
+
+    Of arrays of numbers every second table has positive entries of many sizes, whose sums are
+    rounded if they are sums of floats, and one in eight is of single precision.
+    """
     data = Sample.of(X)
-    table = data.take(draw.below(len(data), n_rows))
+    own = table = broad = data.take(draw.below(len(data), n_rows))
     places = 0, n_rows // 2, n_rows, n_rows - 1
+    if data.is_numeric:
+        u = draw.uniform((n_rows, data.n_features))
+        broad = own.having(draw.uniform(u.shape) * 10.0 ** (6 * u - 2))
     for i in range(n_pairs):
+        if data.is_numeric:
+            table = own if i % 4 > 1 else broad
+            table = table.having(table.X.astype(np.float32)) if i % 8 == 3 else table
+        row = _row(data, table.X, draw, rows)
+        if data.is_numeric and table is broad and (i % 4 == 0 or draw.chance(0.5)):
+            row = np.full(data.n_features, 1e9)
         yield Pair(
             table.X,
-            _row(data, table.X, draw, rows),
+            row,
             places[i % 4],
             seed=draw.below(2**31),
             remove=draw.chance(0.5),
@@ -137,15 +161,17 @@ def mutated(pair, X, draw, rows=None):
         return replace(pair, seed=draw.below(2**31))
     if kind == 3 and len(table) and data.is_numeric:
         table = table.copy()
-        table[draw.below(len(table))] = _row(data, table, draw, rows)
+        with np.errstate(all="ignore"):  # of gaps among whole numbers
+            table[draw.below(len(table))] = _row(data, table, draw, rows)
         return replace(pair, table=table)
     return replace(pair, position=draw.below(len(table) + 1), remove=not pair.remove)
 
 
-def _table(data, draw):
+def _table(data, draw, rows):
     n = draw.choice((0, 1, 2, 3, 60, 60)) if draw.chance(0.3) else draw.below(61)
     repeated = draw.chance(0.5)
     table = data.take(draw.below(len(data), n) if repeated else draw.sample(len(data), n))
+    n = len(table)
     if n and draw.chance(0.1):
         table = table.take(np.zeros(n))
     X = table.X
@@ -155,7 +181,15 @@ def _table(data, draw):
         if draw.chance(0.1):
             X = X + 1e8
     for _ in range(draw.below(4) if n and draw.chance(0.3) else 0):
-        X[draw.below(n)] = _row(data, X, draw, None)
+        X[draw.below(n)] = _row(data, X, draw, rows)
+    if draw.chance(0.5):
+        X = np.rint(X)
+    if rows is not None and n and draw.chance(0.12):  # most entries of a column are one number
+        j, code = draw.below(X.shape[1]), rows[draw.below(len(rows))]
+        X[draw.uniform(n) < 0.7, j] = code[j]
+    if draw.chance(0.125):
+        with np.errstate(all="ignore"):
+            X = X.astype(np.float32) if draw.chance(0.5) else np.clip(X, -WIDE, WIDE).astype(int)
     table = table.having(X)
     return table.take(np.repeat(np.arange(n), 10)) if draw.chance(0.05) else table
 
@@ -168,7 +202,7 @@ def _row(data, table, draw, rows):
     if rows is not None and len(rows) and draw.chance(0.3):
         return np.asarray(rows[draw.below(len(rows))], dtype=np.float64)
     low, high = X.min(axis=0), X.max(axis=0)
-    kind = draw.below(7)
+    kind = draw.below(8)
     with np.errstate(all="ignore"):
         if kind in (0, 6):  # a corner of the box, scaled, at times with an extreme
             factor = 10.0 ** draw.choice((-3, 0, 1, 3, 6))
@@ -186,6 +220,8 @@ def _row(data, table, draw, rows):
             row = X[draw.below(len(X))].copy()
             row[draw.below(d)] = draw.choice(EXTREMES)
             return row
+        if kind == 7:
+            return draw.below(WHOLE, d).astype(np.float64)
     return X[draw.below(len(X))].copy()
 
 

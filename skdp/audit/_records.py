@@ -18,7 +18,8 @@ class Record:
     largest number of names that neighbours move. The law "matrix" has a matrix of Fractions for its
     value, the distance of neighbours' matrices for its sensitivity, eta for its scale and a factor
     of the noisy matrix for its answer. Integers of rows with weights have their ``unit``, which is
-    in the sensitivity and the scale; the bill states both without.
+    in the sensitivity and the scale; the bill states both without. ``words`` are the random words
+    that were taken for the noise, where it was drawn.
 
     Parameters
     ----------
@@ -33,6 +34,7 @@ class Record:
     owners : ndarray or None, default=None
     by_parts, named : bool, default=False
     unit : int, default=1
+    words : tuple of int, default=()
         All as above.
 
     See Also
@@ -63,6 +65,7 @@ class Record:
     by_parts: bool = False
     named: bool = False
     unit: int = 1
+    words: tuple = ()
 
     @property
     def request(self):
@@ -71,13 +74,6 @@ class Record:
         if self.owners is not None:
             shape = ("parts", *shape) if self.by_parts else "names" if self.named else "rows"
         return self.label, self.law, shape, self.sensitivity, self.scale
-
-    @property
-    def noise(self):
-        """The answer less the value, for a release that is no choice."""
-        owned = isinstance(self.answer, RowAnswer | NameAnswer)
-        answer = self.answer.noisy if owned else self.answer
-        return answer - self.value
 
     def strangers(self, other):
         """Return the number of rows or parts that only one of two records has an entry of."""

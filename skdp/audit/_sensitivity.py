@@ -1,6 +1,7 @@
 """Conditional sensitivity: given the same answers, no value moves more than it declares."""
 
 import math
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +16,9 @@ from skdp.audit._transcript import FixedKeys, Script, moves
 from skdp.exceptions import AuditFailure
 
 __all__ = ["SensitivityReport", "Worst", "conditional_sensitivity", "examine_pair"]
+
+ATTAINED = 0.99  # of the declared sensitivity
+_KEY = re.compile(r"\[.*?\](?=/)")  # of one child of many
 
 
 @dataclass(frozen=True)
@@ -53,9 +57,12 @@ class Worst:
     pair: object
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SensitivityReport:
     """What :func:`conditional_sensitivity` found. It speaks of the rows of the audit.
+
+    A change above the declared sensitivity is a leak. One that stays far below it in all pairs is
+    none, but a loss: if no pair can do better, the noise is larger than it needs to be.
 
     Parameters
     ----------
@@ -65,6 +72,8 @@ class SensitivityReport:
         By label of the release.
     problems : tuple of str
         Pairs for which the two runs differed, given the same answers, or did not answer.
+    planned : tuple of str
+        Labels of the releases that the plans of the fits allow.
 
     See Also
     --------
@@ -80,14 +89,15 @@ class SensitivityReport:
     >>> from skdp import PrivateCount
     >>> from skdp.audit import conditional_sensitivity
     >>> report = conditional_sensitivity(PrivateCount(), np.zeros((20, 2)), n_pairs=5)
-    >>> report.ok, report.ratio <= 1
-    (True, True)
+    >>> report.ok, report.ratios, report.loose, report.unmoved
+    (True, {'row count': 1.0}, {}, ())
     """
 
     estimator: str
     n_pairs: int
     worst: dict
     problems: tuple = ()
+    planned: tuple = ()
 
     @property
     def ok(self):
@@ -95,9 +105,26 @@ class SensitivityReport:
         return not self.problems and not any(worst.exceeds for worst in self.worst.values())
 
     @property
+    def ratios(self):
+        """The largest change by label, as a fraction of the declared sensitivity."""
+        return {label: worst.ratio for label, worst in self.worst.items()}
+
+    @property
     def ratio(self):
         """The largest ratio of all releases."""
-        return max((worst.ratio for worst in self.worst.values()), default=0.0)
+        return max(self.ratios.values(), default=0.0)
+
+    @property
+    def loose(self):
+        """The ratios below 0.99: a smaller sensitivity may do, or the pairs were too tame."""
+        return {label: ratio for label, ratio in self.ratios.items() if 0 < ratio < ATTAINED}
+
+    @property
+    def unmoved(self):
+        """The labels that no pair moved, planned ones that no pair led to included."""
+        asked = {_KEY.sub("", label) for label in self.worst}
+        still = [label for label, ratio in self.ratios.items() if not ratio]
+        return (*still, *(label for label in self.planned if label not in asked))
 
     def __str__(self):
         lines = [f"Conditional sensitivity of {self.estimator}: {self.n_pairs} neighbouring pairs."]
@@ -105,7 +132,16 @@ class SensitivityReport:
             flag = "EXCEEDED by: " if worst.exceeds else ""
             lines.append(f"  {label:<20} {worst.ratio:<10.6g} {flag}{worst.pair}")
         lines += [f"  {problem}" for problem in self.problems[:5]]
+        lines += [
+            f"  The release {label!r} moves by at most {ratio:.2g} of its declared sensitivity in "
+            "these pairs: its noise may be larger than it needs to be."
+            for label, ratio in self.loose.items()
+        ]
+        if self.unmoved:
+            lines.append(f"  No pair moves: {', '.join(map(repr, self.unmoved))}.")
         return "\n".join(lines)
+
+    __repr__ = __str__
 
 
 def examine_pair(estimator, pair):
@@ -145,24 +181,34 @@ def examine_pair(estimator, pair):
     >>> change <= sensitivity
     True
     """
+    return _examine(estimator, pair)[0]
+
+
+def _examine(estimator, pair):
+    """Return what moved, as :func:`examine_pair` does, and the labels planned in the first run."""
     params = {} if pair.epsilon is None else {"epsilon": pair.epsilon}
     (first, first_keys), (second, second_keys) = pair.sides()
     with config_context(invalid_rows="ignore"):
-        run = _fit(estimator, params, first, "noise", first_keys, pair.seed)
-        replay = _fit(estimator, params, second, Script(run), second_keys, pair.seed)
+        run, planned = _fit(estimator, params, first, "noise", first_keys, pair.seed)
+        replay, _ = _fit(estimator, params, second, Script(run), second_keys, pair.seed)
     moved = {}
     for label, squared, allowed in moves(run, replay):
         if label not in moved or squared * moved[label][1] > moved[label][0] * allowed:
             moved[label] = squared, allowed
-    return moved
+    return moved, planned
 
 
 def _fit(estimator, params, X, transcript, keys, seed):
     twin = audited_clone(estimator, **params)
-    records, _, error = recorded_fit(twin, X, transcript, seed=seed, coins=FixedKeys(keys))
+    records, curators, error = recorded_fit(twin, X, transcript, seed=seed, coins=FixedKeys(keys))
     if error is not None:
         raise AuditFailure(f"a fit failed with {type(error).__name__}: {error}")
-    return records
+    return records, [
+        step.label
+        for curator in curators
+        for step in curator._plan.steps
+        if step.mechanism not in ("child", "repeat")
+    ]
 
 
 def conditional_sensitivity(
@@ -255,16 +301,17 @@ def conditional_sensitivity(
 
 def examine_pairs(estimator, pairs, *, raise_on_failure=True):
     """Examine the pairs that ``pairs(worst)`` yields, who may look at the worst so far."""
-    worst, problems, n_pairs = {}, [], 0
+    worst, planned, problems, n_pairs = {}, {}, [], 0
     for pair in pairs(worst):
         if raise_on_failure and (problems or any(w.exceeds for w in worst.values())):
             break
         n_pairs += 1
         try:
-            moved = examine_pair(estimator, pair)
+            moved, labels = _examine(estimator, pair)
         except AuditFailure as failure:
             problems.append(f"{failure} [{pair}]")
             continue
+        planned |= dict.fromkeys(labels)
         for label, (squared, allowed) in moved.items():
             ratio = math.sqrt(squared / allowed) if allowed else math.inf if squared else 0.0
             if label not in worst or (squared > allowed, ratio) > (
@@ -272,7 +319,9 @@ def examine_pairs(estimator, pairs, *, raise_on_failure=True):
                 worst[label].ratio,
             ):
                 worst[label] = Worst(ratio, squared > allowed, pair)
-    report = SensitivityReport(type(estimator).__name__, n_pairs, worst, tuple(problems))
+    report = SensitivityReport(
+        type(estimator).__name__, n_pairs, worst, tuple(problems), tuple(planned)
+    )
     if raise_on_failure and not report.ok:
         raise AuditFailure(str(report))
     return report

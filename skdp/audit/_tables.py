@@ -19,6 +19,7 @@ __all__ = [
     "Table",
     "example",
     "example_table",
+    "framed",
     "single_precision",
     "small_blocks",
     "tables_like",
@@ -55,7 +56,8 @@ def example(estimator, X=None, y=None, groups=None):
     if isinstance(X, Sample):
         return X
     data = Sample.of(example_table() if X is None else X, y)
-    if y is None and get_tags(estimator).target_tags.required:
+    required = get_tags(estimator).target_tags.required or getattr(estimator, "_target", None)
+    if y is None and required:
         data = replace(data, y=example_target(estimator, data))
     if groups is None:
         return data
@@ -73,7 +75,7 @@ def example_target(estimator, data):
     """Return targets that the numbers in a table tell something of; classes as evenly as can be."""
     numbers = [data.column(j) for j in range(data.n_features) if data.kind(j) in "fiu"]
     target = np.nan_to_num(np.sum(numbers or [np.arange(len(data))], axis=0, dtype=np.float64))
-    if not is_classifier(estimator):
+    if not (is_classifier(estimator) or getattr(estimator, "_target", None) == "class"):
         return target
     classes = np.asarray((0, 1) if (known := _classes_of(estimator)) is None else known)
     ranks = np.argsort(np.argsort(target, kind="stable"), kind="stable")
@@ -197,8 +199,13 @@ def _constant(data):
 
 
 def wider(data, d):
-    """Return a sample with d columns: those of ``data``, and more like them in other orders."""
+    """Return a sample with d columns: those of ``data``, and more like them in other orders.
+
+    The first d of them, if it has as many.
+    """
     n, columns, kept = len(data), data.n_features, data.X
+    if d <= columns and not hasattr(kept, "iloc"):
+        return data.having(kept[:, :d].copy() if data.is_numeric else kept[:, :d])
     draw, parts = Draw("wider", d), [data.X]
     for k in range(1, -(-d // columns)):
         parts.append(
@@ -235,3 +242,19 @@ def memory_mapped(data):
         mapped = np.memmap(path, dtype=data.X.dtype, mode="r", shape=data.X.shape)
         yield [Table("memory map", data.having(mapped))]
         del mapped
+
+
+def framed(data):
+    """Return some Tables of the same numbers as frames with names; none without pandas."""
+    try:
+        import pandas as pd
+    except ImportError:
+        return []
+    if not data.is_numeric:
+        return []
+    names = [f"column {j}" for j in range(data.n_features)]
+    X = {"the table": data.X, "other signs": -data.X, "columns in another order": data.X[:, ::-1]}
+    return [
+        Table(name, data.having(pd.DataFrame(np.array(rows), columns=names)))
+        for name, rows in X.items()
+    ]

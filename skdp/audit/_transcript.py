@@ -4,14 +4,14 @@ from fractions import Fraction
 from numbers import Rational
 
 import numpy as np
-from scipy.special import ndtri
 
 from skdp._curator import Curator
 from skdp.audit._draw import Draw
+from skdp.audit._keys import FixedKeys, Heard, keyed_normal
 from skdp.audit._matrices import matrix_distance, matrix_factor
 from skdp.audit._records import NameAnswer, Record, RowAnswer
 from skdp.exceptions import AuditFailure
-from skdp.mechanisms import RowKeys, make_entropy
+from skdp.mechanisms import make_entropy
 from skdp.mechanisms._weighed import unit_of
 
 __all__ = [
@@ -36,6 +36,8 @@ class Script:
         Noise scales by which the repeated answers are moved at random.
     stretch : float, default=1.0
         Largest factor on the noise that answers other questions.
+    equal : int, default=None
+        The one answer to all questions for numbers: what is compared, ties.
 
     See Also
     --------
@@ -56,8 +58,9 @@ class Script:
     True
     """
 
-    def __init__(self, recorded=(), *, seed=0, shift=0.0, stretch=1.0):
+    def __init__(self, recorded=(), *, seed=0, shift=0.0, stretch=1.0, equal=None):
         self.recorded, self.seed, self.shift, self.stretch = list(recorded), seed, shift, stretch
+        self.equal = equal
 
     def row_answer(self, k, record_of, value, scale):
         """Return the k-th answer, by rows or parts: ``record_of`` is its label, owners, by_parts.
@@ -94,6 +97,8 @@ class Script:
             if old is None:
                 return noise * np.sign(np.diag(noise)) * scale * self.stretch ** draw.uniform()
             return old.answer @ (np.eye(len(noise)) + scale * self.shift * noise)
+        if self.equal is not None:
+            return np.full(shape, self.equal, dtype=np.int64)
         if old is None:
             return _integers(draw, shape, scale * self.stretch ** draw.uniform())
         return old.answer + _integers(draw, shape, scale * self.shift) if self.shift else old.answer
@@ -142,7 +147,7 @@ class CannedCurator(Curator):
     def __init__(self, plan, transcript="exact", *, seed=0, coins=None, records=None, entropy=None):
         super().__init__(plan, entropy or make_entropy(seed))
         self.transcript = transcript
-        self._declared, self._weight = None, 1
+        self._label, self._declared, self._weight, self._words = None, None, 1, ()
         _overhear(self, self)
         self.records = [] if records is None else records
         if coins is not None:
@@ -154,19 +159,19 @@ class CannedCurator(Curator):
         return [record.answer for record in self.records]
 
     def _answer(self, value, law, scale, real, rows=None, parts=None):
-        charge, k = self._charges[-1], len(self.records)
+        label, k, self._words = self._label, len(self.records), ()
         by_parts = rows is None and parts is not None
         owners = np.asarray(parts) if by_parts else rows if rows is None else self._keys_of(rows)
         if isinstance(self.transcript, str):
             exact = matrix_factor if law == "matrix" else np.asarray
             answer = {"exact": lambda: exact(value), "noise": real}[self.transcript]()
         elif isinstance(self.transcript, Script) and owners is not None:
-            asked = charge.label, owners, by_parts
+            asked = label, owners, by_parts
             answer = self.transcript.row_answer(k, asked, value, scale)
         elif isinstance(self.transcript, Script):
-            answer = self.transcript.answer(k, charge.label, law, value.shape, scale)
+            answer = self.transcript.answer(k, label, law, value.shape, scale)
         elif callable(self.transcript):
-            answer = self.transcript(charge.label, value, scale)
+            answer = self.transcript(label, value, scale)
         elif k < len(self.transcript):
             answer = self.transcript[k]
         else:
@@ -176,10 +181,10 @@ class CannedCurator(Curator):
         given = answer
         if owners is not None:
             given = RowAnswer(owners, value.copy(), np.asarray(answer, dtype=np.int64).copy())
-        declared = self._declared  # exactly: what the charge states is rounded
+        unit, declared = self._weight, self._declared  # exactly: what the charge states is rounded
         self.records.append(
             Record(
-                charge.label,
+                label,
                 law,
                 value.copy(),
                 declared,
@@ -187,7 +192,8 @@ class CannedCurator(Curator):
                 given,
                 owners,
                 by_parts,
-                unit=self._weight,
+                unit=unit,
+                words=self._words,
             )
         )
         return answer
@@ -197,62 +203,76 @@ class CannedCurator(Curator):
         stop = int(numbers.max()) + 1 if numbers.size else 0
         return self.coins.keys(0, stop)[numbers]
 
+    def _drawn(self, draw, *given):
+        """Return what a real Curator draws, and keep the words that it has taken for it."""
+        own, self._entropy = self._entropy, Heard(self._entropy)
+        try:
+            return draw(self, *given)
+        finally:
+            self._words, self._entropy = tuple(self._entropy.heard), own
+
     def _noisy(self, value, law, scale, rows=None, parts=None):
-        real = lambda: Curator._noisy(self, value, law, scale)  # noqa: E731
+        real = lambda: self._drawn(Curator._noisy, value, law, scale)  # noqa: E731
         answer = np.asarray(self._answer(value, law, scale, real, rows, parts), dtype=np.int64)
         if answer.shape != value.shape:
             raise AuditFailure("an answer has another shape than its value.")
         return answer.copy()
 
     def _occurring(self, names, value, scale, threshold):
-        label, k, noisy = self._charges[-1].label, len(self.records), value
+        label, k, noisy = self._label, len(self.records), value
+        self._words = ()
         if isinstance(self.transcript, Script):
             found = self.transcript.names(k, label)
         elif isinstance(self.transcript, list):
             found = self.transcript[k].names
         else:
             if self.transcript == "noise":
-                noisy = Curator._noisy(self, value, "gaussian", scale)
+                noisy = self._drawn(Curator._noisy, value, "gaussian", scale)
             found = [name for name, count in zip(names, noisy, strict=True) if count > threshold]
         owners = np.array([repr(name) for name in names], dtype=str)
         answer = NameAnswer(list(found), noisy)
         declared, given = self._declared, value.copy()
+        words = {"named": True, "words": self._words}
         self.records.append(
-            Record(label, "gaussian", given, declared, scale, answer, owners, named=True)
+            Record(label, "gaussian", given, declared, scale, answer, owners, **words)
         )
         return list(found)
 
     def _perturb(self, value, eta, log_p):
-        real = lambda: Curator._perturb(self, value, eta, log_p)  # noqa: E731
+        real = lambda: self._drawn(Curator._perturb, value, eta, log_p)  # noqa: E731
         return np.array(self._answer(value, "matrix", eta, real), dtype=np.float64)
 
     def _choose(self, scores, rate):
         # "exact": the best candidate, the limit of a choice without noise
-        real = lambda: Curator._choose(self, scores, rate)  # noqa: E731
+        real = lambda: self._drawn(Curator._choose, scores, rate)  # noqa: E731
         answer = self._answer(scores, "select", float(1 / rate), real)
         return int(np.argmax(scores)) if isinstance(answer, np.ndarray) else int(answer)
 
 
-def _overhear(curator, root):
-    """Let ``root`` know each sensitivity as it is declared to a Curator or to its children."""
+def _overhear(curator, root, place=""):
+    """Let ``root`` know each label and sensitivity as declared to a Curator or its children."""
 
     def knowing(ask, word):
         def asked(*args, **given):
+            root._label = place + given["label"]
             root._weight = unit_of(args[0]) or 1
             root._declared = exactly(given[word]) * root._weight
             return ask(*args, **given)
 
         return asked
 
+    def heard(part):
+        return _overhear(part, root, place + part._place)
+
     def child(*args, _child=curator.child, **given):
-        return _overhear(_child(*args, **given), root)
+        return heard(_child(*args, **given))
 
     for law in ("gaussian", "laplace", "select"):
         setattr(curator, law, knowing(getattr(curator, law), "sensitivity"))
     curator.matrix = knowing(curator.matrix, "distance")
     curator.names = knowing(curator.names, "moved")
     curator.child = child
-    curator._heard = lambda part: _overhear(part, root)
+    curator._heard = heard
     return curator
 
 
@@ -261,54 +281,6 @@ def exactly(number):
     if isinstance(number, Rational):
         return Fraction(int(number.numerator), int(number.denominator))
     return Fraction(*(int(part) for part in number.as_integer_ratio()))
-
-
-class FixedKeys:
-    """Row keys given by hand: ``keys[i]`` belongs to row i; others come from a fixed stream.
-
-    Parameters
-    ----------
-    keys : array-like of int of shape (n,)
-        Of the first n rows, in [0, 2^64).
-
-    See Also
-    --------
-    skdp.mechanisms.RowKeys, CannedCurator
-
-    Notes
-    -----
-    **Privacy**: none, as keys that are known protect nothing: for audits alone.
-
-    Examples
-    --------
-    >>> from skdp.audit import FixedKeys
-    >>> FixedKeys([7, 5, 9]).keys(1, 3).tolist()
-    [5, 9]
-    """
-
-    def __init__(self, keys):
-        self._keys = np.asarray(keys, dtype=np.uint64)
-
-    def keys(self, start, stop, use=""):
-        """Return the keys of rows ``start, ..., stop - 1`` for one use."""
-        if start > len(self._keys):  # keys that belong to no row
-            return RowKeys(make_entropy(0)).keys(start, stop, use)
-        keys = self._keys[start:stop]
-        return mixed(keys, use) if use else keys
-
-
-def mixed(keys, *salt):
-    """Return other keys, a function of each key and of ``salt``."""
-    x = np.asarray(keys).astype(np.uint64) ^ Draw(*salt).words(1)
-    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):  # splitmix64
-        x = (x ^ (x >> np.uint64(shift))) * np.uint64(factor)
-    return x ^ (x >> np.uint64(31))
-
-
-def keyed_normal(keys, *salt):
-    """Return a standard normal float for each key."""
-    u = (mixed(keys, *salt) >> np.uint64(11)).astype(np.float64)
-    return ndtri((u + 0.5) * 2.0**-53)
 
 
 def squared_distance(a, b, law="gaussian"):

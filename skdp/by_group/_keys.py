@@ -10,7 +10,7 @@ from skdp._levels import is_text, levels_of
 from skdp._numbers import seen
 from skdp.chunks._columns import Columns
 from skdp.chunks._labels import WHOLE, Known, _counted, _key, label_of, plain, sorted_keys
-from skdp.chunks._raw import library, schema_of
+from skdp.chunks._raw import library, readable, schema_of
 from skdp.chunks._tables import columns_of
 
 __all__ = ["Keys", "levels_as_keys", "name_of", "places_of"]
@@ -120,7 +120,8 @@ class Keys:
     def counted(self, table):
         """Return how often every key occurs in an array or frame, a Counter of tuples.
 
-        Entries that are no labels, missing ones for instance, make no key.
+        Entries that are no labels, missing ones for instance, make no key. True and 1 are two keys:
+        a row moves one count by one, whatever other rows hold.
         """
         columns = [Columns(table).read(j) for j in range(self.n_columns)]
         if len(columns) == 1:
@@ -156,19 +157,30 @@ def _coded(table, place):
     """Return the number of the entry of each row, -1 if missing, and entries; None if too dear."""
     kind = library(table)
     if kind == "pyarrow":
-        column = table.column(place)
+        column = readable(table.column(place))
         column = getattr(column, "combine_chunks", lambda: column)().dictionary_encode()
         return column.indices.cast("int64").fill_null(-1).to_numpy(), column.dictionary.to_pylist()
     series = table.iloc[:, place] if kind == "pandas" else None
-    return None if series is None or series.dtype == object else series.factorize()
+    if series is None or series.dtype == object:
+        return None
+    try:
+        codes, entries = series.factorize()
+        return codes, list(entries)
+    except Exception:  # of text of Arrow that is no UTF-8, which it quotes
+        return None
 
 
 def ordered(counts):
-    """Return counts of keys in the order of keys, and keys as tuples of labels."""
+    """Return counts of keys in the order of keys."""
     ranks = [
         {key: rank for rank, key in enumerate(sorted_keys({key[j] for key in counts}))}
         for j in range(MOST_COLUMNS)
         if all(len(key) > j for key in counts)
     ]
     ranked = sorted(counts, key=lambda key: [ranks[j][part] for j, part in enumerate(key)])
-    return {tuple(plain(part) for part in key): counts[key] for key in ranked}
+    return {key: counts[key] for key in ranked}
+
+
+def merged(keys):
+    """Return keys as tuples of labels, which differ: True is 1."""
+    return list(dict.fromkeys(tuple(map(plain, key)) for key in keys))

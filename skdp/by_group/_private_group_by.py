@@ -10,7 +10,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdp._apart import apart, innermost
-from skdp._beside import curators_beside, in_order
+from skdp._beside import curators_beside
 from skdp._compat import HasMethods, safe_indexing
 from skdp._config import config_context
 from skdp._estimator import PrivateEstimator
@@ -21,6 +21,7 @@ from skdp.by_group._keys import (
     Keys,
     levels_as_keys,
     listed,
+    merged,
     name_of,
     ordered,
     places_of,
@@ -216,7 +217,6 @@ class PrivateGroupBy(RoutesRows, PrivateEstimator):
         ledger = None if self._is_granted() else self.ledger
         with config_context(invalid_rows="ignore"), sklearn.config_context(assume_finite=True):
             by_turns(models, features, y, list(sets.values()))
-        in_order(curators)
         for model in models:
             model.set_params(ledger=ledger)
         names = [key[0] if len(key) == 1 else key for key in levels]
@@ -312,8 +312,8 @@ def _found(keys, table, curator):
     budget = part_of(curator.budget, LEVELS_SHARE, "gdp")
     child = curator.child(LEVELS, LEVELS_SHARE, budget=budget)
     counts = ordered(counted(keys, table))
-    found = child.names(counts, moved=1, share=1, label=NAMES, event=NAMES)
-    return list(dict.fromkeys(found))  # True is 1
+    found = set(child.names(counts, moved=1, share=1, label=NAMES, event=NAMES))
+    return merged(key for key in counts if key in found)
 
 
 def _lent(inner, curator):

@@ -98,8 +98,8 @@ class Meeting:
     Notes
     -----
     Which fit runs when hangs on how often each asks for rows, which a private choice of rows may
-    decide on: the bill is put in order afterwards (:func:`skdp._beside.in_order`). A pass answers
-    each question with the statistic of the rows of that fit.
+    decide on: nothing that leaves may tell of it (:func:`skdp._beside.curators_beside`). A pass
+    answers each question with the statistic of the rows of that fit.
     """
 
     def __init__(self, tables):
@@ -185,6 +185,7 @@ class Meeting:
             partial(_merged, [question.merge for question in asked]),
             laid,
         )
+        answers = answers or [None] * len(asked)  # a table of no rows
         self._answers = dict(zip(sorted(self._asked), answers, strict=True))
 
 

@@ -5,7 +5,7 @@ from numbers import Real
 
 import numpy as np
 
-from skdp.chunks._raw import Schema, TableError, library, schema_of
+from skdp.chunks._raw import Schema, TableError, library, readable, schema_of
 from skdp.chunks._rows import Source
 
 __all__ = [
@@ -212,13 +212,17 @@ def _from_pandas(series):
 
         if infer_dtype(series, skipna=False) == "string":  # text alone: nothing is missing
             return series.to_numpy()
-    return series.to_numpy(dtype=object, na_value=None)
+    try:
+        return series.to_numpy(dtype=object, na_value=None)
+    except Exception:  # of text of Arrow that is no UTF-8, which it quotes
+        column = series.array.__arrow_array__()
+    return _from_arrow(column, numeric=False)
 
 
 def _from_arrow(column, numeric):
     if numeric:
         return column.cast("float64", safe=False).to_numpy(zero_copy_only=False)  # null is NaN
-    return np.fromiter(column.to_pylist(), dtype=object, count=len(column))
+    return np.fromiter(readable(column).to_pylist(), dtype=object, count=len(column))
 
 
 def _from_polars(series):

@@ -4,7 +4,8 @@ from functools import partial
 
 import numpy as np
 
-from skdp.chunks._entries import ONE_EACH, arrays_of, entries_of, is_missing
+from skdp.chunks._entries import ONE_EACH, STRANGE, arrays_of, entries_of, require_ids
+from skdp.chunks._id_keys import keys_of, moments
 from skdp.chunks._persons import Persons
 from skdp.chunks._raw import library, numbers, schema_of
 from skdp.chunks._rows import Source
@@ -16,17 +17,12 @@ MISSING = (
     "groups has missing entries: give every row an owner, or leave such rows out with "
     'skdp.config_context(invalid_rows="ignore").'
 )
-UNHASHABLE = "the entries of groups must be numbers, text or other hashable objects."
 ROUNDED = (
     "groups has whole numbers as floats that are too large to be told apart, 2^53 or more, 2^24 in "
     "single precision. Pass them as integers or as text."
 )
 NUMBERS = "biufcmM"  # kinds of entries that arrays are compared by; others one by one
 DENSE = 8  # places per row up to which whole numbers are looked up, not sorted
-YEARS = {"Y", "M"}  # units of time without a length
-PARTS = ("s", "ms", "us", "ns", "ps", "fs", "as")
-LENGTHS = {unit: 10 ** (18 - 3 * i) for i, unit in enumerate(PARTS)}  # of others, in attoseconds
-LENGTHS |= {"W": 604800 * 10**18, "D": 86400 * 10**18, "h": 3600 * 10**18, "m": 60 * 10**18}
 
 
 def persons_of(groups, n_rows, *, ignore):
@@ -49,8 +45,8 @@ def persons_of(groups, n_rows, *, ignore):
     joined = groups if isinstance(groups, Joined) else Joined(*arrays_of(groups))
     if len(joined.codes) != n_rows:
         raise ValueError(ONE_EACH)
-    if not ignore and joined.unhashable:
-        raise TypeError(UNHASHABLE)
+    if not ignore and joined.strange:
+        raise TypeError(STRANGE)
     if not ignore and (joined.codes < 0).any():
         raise ValueError(MISSING)
     if not ignore and joined.rounded:
@@ -67,19 +63,20 @@ class Joined:
 
     Notes
     -----
-    Exact: entries are compared, not their hashes. A hash of few bits would make one person of two,
-    whose rows then count for more than one person may.
+    Exact: keys of entries are compared, not their hashes. A hash of few bits would make one person
+    of two, whose rows then count for more than one person may. Which rows are one person's is a
+    function of their entries and the type of the column alone: see :mod:`skdp.chunks._id_keys`.
     """
 
     def __init__(self, *pieces):
-        self._numbers, self.rounded, self.unhashable = {}, False, False
+        self._numbers, self.rounded, self.strange = {}, False, False
         if len({ids.dtype for ids in pieces}) == 1 and pieces[0].dtype.kind in NUMBERS:
             there, codes, entries = self._distinct(np.concatenate(pieces))
             self.codes, self._n = _laid(there, codes), len(entries)
             return
         codes = [self._codes(ids) for ids in pieces]
         codes = np.concatenate(codes) if codes else np.arange(0)
-        known = np.array([self._is_known(x) for x in self._numbers], dtype=bool)
+        known = np.array([key is not None for key in self._numbers], dtype=bool)
         self._n = int(known.sum())
         self.codes = np.append(np.where(known, np.cumsum(known) - 1, -1), -1)[codes]  # -1: last
 
@@ -91,30 +88,14 @@ class Joined:
         if ids.dtype.kind not in NUMBERS:
             return self._numbered(ids.astype(object).tolist())
         there, codes, entries = self._distinct(ids)
-        told = _moments(entries) if ids.dtype.kind in "mM" else entries.tolist()
+        told = moments(entries) if ids.dtype.kind in "mM" else entries.tolist()
         return _laid(there, self._numbered(told)[codes])
 
     def _numbered(self, entries):
+        keys, strange = keys_of(entries)
+        self.strange |= strange
         numbers = self._numbers
-        try:
-            codes = [numbers.setdefault(x, len(numbers)) for x in entries]
-        except Exception:  # of an entry, which may quote itself
-            codes = [self._number(x) for x in entries]
-        return np.array(codes, dtype=np.int64)
-
-    def _number(self, entry):
-        try:
-            return self._numbers.setdefault(entry, len(self._numbers))
-        except Exception:
-            self.unhashable = True
-            return -1
-
-    def _is_known(self, entry):
-        try:
-            return not is_missing(entry)
-        except Exception:
-            self.unhashable = True
-            return False
+        return np.array([numbers.setdefault(x, len(numbers)) for x in keys], dtype=np.int64)
 
     def _distinct(self, ids):
         """Return which entries are there, and for these: numbers, and what they are numbers of."""
@@ -202,6 +183,7 @@ def split_off(source, column):
 
     The ids of every piece come to the caller: its entries that differ, and a number for each row.
     """
+    require_ids(_column(source.head(), column))
     found = source.decoded_by(partial(_ids_of, column)).map_merge(_as_they_are, list.__add__)
     return NarrowRows(source, column), Joined(*(found or []))
 
@@ -220,22 +202,16 @@ class _Ids:
 
 
 def _ids_of(column, raw):
+    return _Ids(entries_of(_column(raw, column)))
+
+
+def _column(raw, column):
     kind = library(raw)
     if kind == "pyarrow":
-        return _Ids(entries_of(raw.column(column)))
+        return raw.column(column)
     if kind == "polars":
-        return _Ids(entries_of(raw.to_series(column)))
-    return _Ids(entries_of(raw.iloc[:, column]) if kind == "pandas" else raw[:, column])
-
-
-def _moments(times):
-    """Return times of whatever unit so that equal ones are equal: batches may have other units."""
-    kind, (unit, step) = times.dtype.kind, np.datetime_data(times.dtype)
-    if kind == "M" and unit in YEARS:
-        times, unit, step = times.astype("M8[D]"), "D", 1
-    length = step * LENGTHS.get(unit, 1)
-    known = "" if unit in LENGTHS else unit
-    return [(kind, known, length * ticks) for ticks in times.view(np.int64).tolist()]
+        return raw.to_series(column)
+    return raw.iloc[:, column] if kind == "pandas" else raw[:, column]
 
 
 def _as_they_are(start, block):

@@ -14,6 +14,8 @@ __all__ = [
     "library",
     "no_rows",
     "numbers",
+    "readable",
+    "refuse_masked",
     "schema_of",
 ]
 
@@ -32,6 +34,11 @@ TYPES = (
     "numbers before the fit, as with polars.scan_parquet(path).select(...) or "
     "dask.dataframe.read_parquet(path, columns=...), or encode categories and dates, and cast to "
     "float64."
+)
+MASKED = (
+    "a masked array of numpy was passed, whose mask would be lost, so that what it hides would be "
+    "read as data. Pass A.astype(float).filled(np.nan), where a masked entry is a missing one, or "
+    "for labels A.astype(object).filled(None)."
 )
 SHOWN = 5
 
@@ -86,6 +93,7 @@ def schema_of(raw):
     if (kind == "numpy" and not isinstance(raw, np.ndarray)) or not has_two_dimensions(raw):
         raise TableError(PIECE)
     if kind == "numpy":
+        refuse_masked(raw)
         return Schema(None, (raw.dtype.kind in "fiub",) * raw.shape[1])
     if kind == "pandas":
         numeric = tuple(getattr(dtype, "kind", "O") in "fiub" for dtype in raw.dtypes)
@@ -94,6 +102,33 @@ def schema_of(raw):
         numeric = tuple(t.is_numeric() or str(t) == "Boolean" for t in raw.dtypes)
         return Schema(tuple(raw.columns), numeric)
     return Schema(tuple(raw.schema.names), tuple(map(_is_number, raw.schema.types)))
+
+
+def readable(column):
+    """Return a column of Arrow whose text is UTF-8, with U+FFFD in place of bytes that are not.
+
+    Arrow does not look at the bytes of its text until Python does: one entry would end a fit.
+    """
+    import pyarrow
+    from pyarrow import types
+
+    kind = column.type.value_type if types.is_dictionary(column.type) else column.type
+    if not (types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)):
+        return column
+    try:
+        column.validate(full=True)
+    except pyarrow.ArrowInvalid:
+        entries = column.cast(pyarrow.large_binary()).to_pylist()
+        texts = [x if x is None else x.decode(errors="replace") for x in entries]
+        return pyarrow.array(texts, type=kind)
+    return column
+
+
+def refuse_masked(X):
+    """Raise TableError for a masked array, or a list of them, whatever is masked."""
+    parts = X if isinstance(X, list | tuple) else (X,)
+    if any(isinstance(part, np.ma.MaskedArray) for part in parts):
+        raise TableError(MASKED)
 
 
 def no_rows(raw):

@@ -7,7 +7,7 @@ import numpy as np
 from skdp.chunks._raw import library
 from skdp.chunks._rows import Source
 
-__all__ = ["SomeRows", "TableBlock"]
+__all__ = ["SomeRows", "TableBlock", "without"]
 
 
 class TableBlock:
@@ -24,6 +24,22 @@ class TableBlock:
         if library(self.table) == "pyarrow" and not isinstance(rows, slice):
             return TableBlock(self.table.take(rows))
         return TableBlock(getattr(self.table, "iloc", self.table)[rows])
+
+    def without(self, absent):
+        """Return the same rows, of numbers, with NaN in those where ``absent`` is True."""
+        return TableBlock(without(self.table, absent))
+
+
+def without(table, absent):
+    """Return an array or frame of floats with NaN in the rows that are absent."""
+    if hasattr(table, "iloc"):
+        table = table.astype(np.float64)
+        table.loc[absent] = np.nan
+        return table
+    rows = np.array(table, dtype=np.float64, ndmin=2)
+    rows[absent] = np.nan
+    named = library(table) == "polars"
+    return type(table)(rows, schema=table.columns, orient="row") if named else rows
 
 
 class SomeRows(Source):

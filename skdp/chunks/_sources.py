@@ -6,7 +6,7 @@ from pathlib import PurePath
 from skdp._config import get_config
 from skdp._threads import quiet
 from skdp.chunks._batches import ONE_SHOT, BatchRows
-from skdp.chunks._raw import has_two_dimensions
+from skdp.chunks._raw import has_two_dimensions, refuse_masked
 from skdp.chunks._rows import Source
 
 __all__ = ["BROKEN", "converted", "source_of"]
@@ -45,12 +45,13 @@ def source_of(X):
     ImportError
         For a path of parquet files, without pyarrow.
     TableError
-        For a path of no parquet files, and for tables that cannot be read.
+        For a path of no parquet files, for masked arrays, and for tables that cannot be read.
     ValueError
         For batches whose reader fails, with a constant text, under ``invalid_rows="ignore"``.
     """
     if isinstance(X, Source):
         return X
+    refuse_masked(X)
     if _is_path(X) or (isinstance(X, list | tuple) and X and all(map(_is_path, X))):
         return import_module("skdp.chunks._paths").source(X)
     source = _read_by(READERS, X)

@@ -5,7 +5,15 @@ from functools import partial
 
 import numpy as np
 
-from skdp.chunks._raw import Schema, TableError, library, numbers, schema_of
+from skdp.chunks._raw import (
+    Schema,
+    TableError,
+    library,
+    numbers,
+    readable,
+    refuse_masked,
+    schema_of,
+)
 from skdp.chunks._rows import Source
 from skdp.chunks._some_rows import SomeRows, TableBlock
 from skdp.chunks._sources import source_of
@@ -175,6 +183,7 @@ def tables_of(X):
     ImportError
         For tables of Arrow, which are mapped as frames of pandas, if that is not installed.
     """
+    refuse_masked(X)
     if isinstance(X, Tables) or is_in_memory(X):
         return X if isinstance(X, Tables) else None
     source = source_of(X)
@@ -255,6 +264,7 @@ def _pandas(raw):
 
     plain = zip(raw.schema.names, _plain_types(raw.schema), strict=True)
     raw = raw.cast(pyarrow.schema(plain))
+    raw = raw.from_arrays(list(map(readable, raw.columns)), schema=raw.schema)
     kinds = {f"{u}int{b}": f"{u[:1].upper()}Int{b}" for u in ("", "u") for b in (8, 16, 32, 64)}
     nullable = {**kinds, "bool": "boolean"}  # else a column with a gap is one of floats
     return raw.to_pandas(

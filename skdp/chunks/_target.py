@@ -9,7 +9,7 @@ import numpy as np
 from skdp.chunks._batches import BatchRows
 from skdp.chunks._columns import Columns
 from skdp.chunks._labels import are_labels, is_missing
-from skdp.chunks._raw import TableError, kept, library, schema_of
+from skdp.chunks._raw import TableError, kept, library, refuse_masked, schema_of
 from skdp.chunks._rows import MappedRows, Source, take
 from skdp.mechanisms import finite_rows
 
@@ -163,6 +163,7 @@ def column_of(y):
         import pyarrow
 
         return Columns(y if hasattr(y, "schema") else pyarrow.table({"y": y})).read(0)
+    refuse_masked(y)
     return Columns(np.asarray(y).reshape(-1, 1)).read(0)
 
 

@@ -55,7 +55,7 @@ class _Curve:
         center, radius = places.view(p)
         self._found, self._seed, self._unit = found, seed, radius**2
         ball = places.balls[p]
-        spread = (ball.typical / places.radius) ** 2
+        spread = (ball.typical / ball.radius * radius) ** 2
         self._known = {0: ball.n_rows * (float(np.square(center).sum()) + spread)}
 
     def __call__(self, n):

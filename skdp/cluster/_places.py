@@ -79,9 +79,10 @@ class Places:
         return self.home.inside(points)
 
     def view(self, p):
-        """Return centre and radius of a place in common coordinates."""
+        """Return centre and radius of a place in common coordinates: numbers with squares."""
         ball = self.balls[p]
-        return (ball.center - self.center) / self.radius, ball.radius / self.radius
+        center = np.clip(bounded((ball.center - self.center) / self.radius), -FARTHEST, FARTHEST)
+        return center, min(float(bounded(ball.radius / self.radius)), FARTHEST)
 
     def seen_from(self, p, y):
         """Return points in units of the radius of a place, seen from its centre."""
@@ -113,7 +114,7 @@ class Places:
 
     def units(self, y):
         """Return for every centre the radius of its place in common coordinates, shape (k,)."""
-        return np.array([ball.radius / self.radius for ball in self.balls])[self.owners(y)]
+        return np.array([self.view(p)[1] for p in range(len(self.balls))])[self.owners(y)]
 
 
 def merged(one, two):

@@ -52,6 +52,8 @@ def weighted_kmeans(synopsis, n_clusters, *, n_init, seed, box):
         Weighted sum of squared distances from cells to their centres.
     """
     points, weights = synopsis.centres, synopsis.weights
+    if not len(points):  # all is noise: spare centres around the middle
+        points = np.zeros((1, len(box)))
     m = len(points)
     if m <= n_clusters:
         copies = np.arange(n_clusters)

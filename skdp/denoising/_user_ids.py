@@ -29,6 +29,7 @@ import numpy as np
 
 from skdp._config import get_config
 from skdp._schema import look_at
+from skdp.chunks._entries import entries_of
 from skdp.chunks._raw import column_type, schema_of
 from skdp.chunks._sources import source_of
 
@@ -185,7 +186,7 @@ def _pandas_numbers(x):
     if x.dtype.kind in "mM":
         codes = x.factorize()[0]
         return (np.where(codes < 0, np.nan, codes),)
-    return _list_numbers((x.astype("UInt8") if x.dtype.kind == "b" else x).to_list())
+    return _list_numbers(entries_of(x.astype("UInt8") if x.dtype.kind == "b" else x).tolist())
 
 
 def _float_type(dtype):

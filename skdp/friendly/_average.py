@@ -10,13 +10,15 @@ from skdp.chunks import ArrayRows
 from skdp.friendly._distance import bounds_distance
 from skdp.friendly._filters import tail_margin
 from skdp.friendly._soft_core import CELLS, GRID_BITS, SPREAD, _grid_rows
-from skdp.mechanisms._exact import sqrt_up
+from skdp.mechanisms._exact import exact, sqrt_up
 from skdp.mechanisms._tables import as_table
 
 __all__ = ["NoisyVector", "friendly_average"]
 
 FINE_BITS = 12
-LONGEST = 2.0**62
+PLACE = Fraction(1, 2**16)  # of the share of the average
+PLACE_BITS = 30  # of a unit of the place; with 10^4 columns and mu = 1e-3 its noise is below 2^29
+LONGEST = 2.0**100  # grid units: beyond all that a place can hold
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,7 @@ class NoisyVector:
     Attributes
     ----------
     value : ndarray of shape (d,)
+        Infinite in a column of which no more is known than that it lies out of reach.
     noise_scale : float
         Standard deviation of the noise of each entry.
 
@@ -79,8 +82,10 @@ def friendly_average(
     curator : Curator
     count_share, share : float or Fraction
         Of the count and of the average.
-    labels : (str, str)
-        Their planned steps.
+    labels : (str, str) or (str, str, str)
+        Planned steps of the count, and of the average; of three the second is that of a place
+        near it, 2^-16 of ``share``. Without a place columns are out of reach from 2^28 radii off
+        zero on (from 2^40 with a core of up to 4095 rows), with one from 2^58.
     event : str
         Planned failure event: the count is too high.
     law : {"gaussian", "laplace"}
@@ -111,7 +116,11 @@ def friendly_average(
     |q_x - A'| <= (r / grid + sqrt(d)) (1 + min(1, level n_up / (m - 1))). The noisy count lowered
     by its margin is at most m outside the planned failure, on either side: low <= m - 1 + noise.
     With low <= 1 nothing follows; that covers m = 1. The mean is rounded down to 2^-e of the grid,
-    e a function of low, which adds less than sqrt(d).
+    e a function of low, which adds less than sqrt(d): in all, entries of the mean move by at most
+    Delta. The place is floor(mean / 2^30), entry by entry: integers that differ by t fall less
+    than t / 2^30 + 1 apart, so it moves by less than Delta / 2^30 + sqrt(d). Given the released
+    place, the mean less 2^30 times the place moves by Delta as before; clipping moves nothing
+    farther. An average that is clipped, to 2^62, is released as at least 2^61: out of reach.
 
     The sum is exact: see :func:`soft_core_average`. Rows outside the core are never read.
 
@@ -151,26 +160,42 @@ def friendly_average(
     if n_up is not None:
         reach = min(reach, (r + root) * (1 + core.level * max(0, n_up) / (low - 1)))
     fine = min(max(0, low.bit_length() - FINE_BITS), FINE_BITS)
+    mean, moved = core_mean(rows, core.mask, near, fine), reach / low * 2**fine + root
+    place, share = np.zeros(d, dtype=object), exact(share)
+    if len(labels) > 2:
+        release = curator.gaussian(
+            _clipped(mean >> PLACE_BITS),
+            sensitivity=moved / 2**PLACE_BITS + root,
+            share=share * PLACE,
+            label=labels[1],
+        )
+        place, share = release.value.astype(object) << PLACE_BITS, share * (1 - PLACE)
     release = curator.gaussian(
-        core_mean(rows, core.mask, near, fine),
-        sensitivity=reach / low * 2**fine + root,
-        share=share,
-        label=labels[1],
+        _clipped(mean - place), sensitivity=moved, share=share, label=labels[-1]
     )
-    unit = grid * 2.0**-fine
+    unit, value = grid * 2.0**-fine, place + release.value
     with np.errstate(over="ignore"):
-        return NoisyVector(release.value * unit, release.scale * unit)
+        value = np.where(out_of_reach(release), np.inf, value.astype(np.float64) * unit)
+        return NoisyVector(value, release.scale * unit)
+
+
+def out_of_reach(release):
+    """Tell of which entries of a release on the grid no more is known than that they are large."""
+    return np.abs(release.value.astype(np.float64)) >= 2.0**61
+
+
+def _clipped(integers):
+    return np.clip(integers, -(2**62), 2**62).astype(np.int64)
 
 
 def core_mean(rows, mask, near, fine):
-    """Return floor(2^fine mean of the core rows on the grid), int64; zero for an empty core."""
+    """Return floor(2^fine mean of the core rows on the grid), ints; zero for an empty core."""
     index, d = np.flatnonzero(mask), rows.n_features
     if index.size == 0:
-        return np.zeros(d, dtype=np.int64)
-    longest = LONGEST * 2.0**-fine
+        return np.zeros(d, dtype=object)
 
     def integers(part):
-        return np.clip(_grid_rows(rows.take(part), near), -longest, longest)
+        return _grid_rows(rows.take(part), near, LONGEST)
 
     reference, total = integers(index[:1]), np.zeros(d, dtype=np.int64)
     step = max(1, CELLS // d)
@@ -178,9 +203,8 @@ def core_mean(rows, mask, near, fine):
         differences = integers(index[start : start + step]) - reference
         # acts only where nothing is claimed
         total += np.clip(differences, -SPREAD, SPREAD).astype(np.int64).sum(axis=0)
-    mean = (total.astype(object) * 2**fine) // int(index.size)
-    mean += reference[0].astype(np.int64).astype(object) * 2**fine
-    return np.array([min(max(int(v), -(2**62)), 2**62) for v in mean], dtype=np.int64)
+    start = np.array([int(q) for q in reference[0]], dtype=object)
+    return start * 2**fine + (total.astype(object) * 2**fine) // int(index.size)
 
 
 def _margin(law, log_p, scale):

@@ -1,6 +1,5 @@
 """The core of a table: rows any two of which have a common friend."""
 
-import math
 from fractions import Fraction
 
 import numpy as np
@@ -13,7 +12,7 @@ from skdp.friendly._filters import group_size, noisy_filter, tail_margin
 from skdp.friendly._groups import group_bits, group_friends
 from skdp.friendly._plain import whole
 from skdp.mechanisms import finite_rows
-from skdp.mechanisms._exact import exact
+from skdp.mechanisms._exact import exact, log_of
 from skdp.mechanisms._tables import as_table
 
 __all__ = ["LocalCore", "friendly_core", "friendly_core_plan", "row_bound"]
@@ -248,7 +247,7 @@ def friendly_core(
         share = Fraction(min(Fraction(wanted), curator.remaining / 2))
     bits, keys = 0, None
     if n_up > most:
-        log_p = math.log(float(curator.budget.failure)) if curator.budget.failure else -700.0
+        log_p = log_of(curator.budget.failure) if curator.budget.failure else -700.0
         size = group_size(n_up, strength * float(share), log_p, level=level, most=most)
         bits = group_bits(n_up, size)
         keys = curator.coins.keys(0, len(rows), use=f"{label} groups")[index]

@@ -13,7 +13,7 @@ from skdp.friendly._groups import group_bits
 __all__ = ["RadiusGrid", "core_average", "friendly_mean", "friendly_mean_plan"]
 
 DIAMETER, SIZE = Fraction(1, 10), Fraction(3, 100)  # shares
-AVERAGE = Step("core size"), Step("core average")
+AVERAGE = Step("core size"), Step("core place"), Step("core average")
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class RadiusGrid:
     >>> from skdp.friendly import RadiusGrid, friendly_mean_plan
     >>> plan = friendly_mean_plan(Budget.gaussian(2.0, 1e-6), radius=RadiusGrid(0.01, 100.0))
     >>> [step.label for step in plan.steps]
-    ['diameter', 'core row count', 'core filter', 'core size', 'core average']
+    ['diameter', 'core row count', 'core filter', 'core size', 'core place', 'core average']
     """
 
     r_min: float
@@ -95,7 +95,7 @@ def friendly_mean_plan(budget, *, radius):
     >>> from skdp.friendly import friendly_mean_plan
     >>> plan = friendly_mean_plan(Budget.gaussian(2.0, 1e-6), radius=10.0)
     >>> [step.label for step in plan.steps]
-    ['core row count', 'core filter', 'core size', 'core average']
+    ['core row count', 'core filter', 'core size', 'core place', 'core average']
     """
     steps, events = friendly_core_plan()
     events = (*events, "core size")
@@ -132,9 +132,9 @@ def friendly_mean(X, *, curator, radius, level=Fraction(1, 2), most=MOST_UNSAMPL
 
     Notes
     -----
-    **Privacy**: a row count (1 %), a search for the diameter (10 %), a filter, a core size (3 %)
-    and an average for all that remains, each a Gaussian step or proved next to its code; shares
-    depend on earlier releases only.
+    **Privacy**: a row count (1 %), a search for the diameter (10 %), a filter, a core size (3 %),
+    a place and an average for all that remains, each a Gaussian step or proved next to its code;
+    shares depend on earlier releases only.
 
     Examples
     --------
@@ -168,7 +168,8 @@ def core_average(X, core, curator):
     X : array of shape (n, d) or ArrayRows
     core : LocalCore
     curator : Curator
-        With the steps "core size" and "core average", and the failure event "core size".
+        With the steps "core size", "core place" and "core average", and the failure event
+        "core size".
 
     Returns
     -------

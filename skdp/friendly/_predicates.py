@@ -16,6 +16,9 @@ class Predicate(Protocol):
       even their own. Other rows need not be their own friends either: a row's count is evaluated.
     - If x and y are friends, what `implies` states holds for them as real numbers.
 
+    :class:`skdp.FriendlyCoreFilter` tries one of your own on made-up rows and refuses it where it
+    breaks this; beyond them it is a promise, which its plan and report list.
+
     So adding a row moves the count of every other row by 0 or 1, replacing one by at most 1.
 
     See Also

@@ -185,11 +185,11 @@ def soft_core_sensitivity(*, n_up, h_low, radius, grid, d):
     return math.nextafter(float(bound), math.inf)
 
 
-def _grid_rows(X, predicate):
+def _grid_rows(X, predicate, longest=LONGEST):
     """Return floor(x / grid), clipped, as integers in float64."""
     with np.errstate(all="ignore"):
         rows = predicate.rows(X)
         rows *= 2.0**GRID_BITS
     np.floor(rows, out=rows)
-    np.fmax(np.fmin(rows, LONGEST, out=rows), -LONGEST, out=rows)
+    np.fmax(np.fmin(rows, longest, out=rows), -longest, out=rows)
     return rows

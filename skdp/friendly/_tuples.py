@@ -6,6 +6,7 @@ from fractions import Fraction
 import numpy as np
 from scipy.special import ndtri_exp
 
+from skdp.friendly._average import out_of_reach
 from skdp.friendly._diameter import bisect_radii
 from skdp.friendly._distance import DistancePredicate
 from skdp.friendly._matching import as_tuples
@@ -168,6 +169,7 @@ def friendly_tuple_average(ordered, radii, curator, *, count_share, share, label
     Returns
     -------
     points : ndarray of shape (k, d) or None
+        Infinite where a point lies 2^40 radii or more off zero.
 
     See Also
     --------
@@ -217,7 +219,7 @@ def friendly_tuple_average(ordered, radii, curator, *, count_share, share, label
             share=exact(share) / k,
             label=labels[1],
         )
-        points[i] = release.value * grid
+        points[i] = np.where(out_of_reach(release), np.inf, release.value * grid)
     return points
 
 

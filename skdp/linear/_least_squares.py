@@ -60,7 +60,7 @@ def least_squares_steps():
 
 
 def least_squares(rows, curator, target, b, *, gram, penalty, radius, n):
-    """Release with all that is left how far plain least squares are from a line b.
+    """Release with all that is left how far plain least squares are from a line b, or spend less.
 
     Parameters
     ----------
@@ -80,6 +80,7 @@ def least_squares(rows, curator, target, b, *, gram, penalty, radius, n):
     Returns
     -------
     squares : LeastSquares
+        Unknown, and most of what was left is left still, where lengths or matrix tell nothing.
 
     Notes
     -----

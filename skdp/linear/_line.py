@@ -111,7 +111,7 @@ def line_plan(budget, *, fit_intercept=True, robust=False):
     steps += [
         Step("target range", at_most=TARGET[1]),
         Step("gradient sizes", at_most=SIZES[1], times=STEPS),
-        Step("gradient", times=STEPS),
+        Step("gradient", times=STEPS + robust),
         *(least_squares_steps() if robust else ()),
     ]
     return replace(plan, steps=tuple(steps))
@@ -226,7 +226,7 @@ class _Target:
 
 
 def _descend(rows, curator, target, n, alpha):
-    """Take the steps with all that is left."""
+    """Take the steps with all that is left; one more where least squares cannot be told."""
     design, mu = target.design, curator.budget.mu
     K = design.dims
     sizes = size_share(n, mu)
@@ -239,27 +239,33 @@ def _descend(rows, curator, target, n, alpha):
     weights = GROWTH ** np.arange(STEPS)
     shares = (left - gram_share) * weights / weights.sum()
     b, radius, mean_square = np.zeros(K), gram.radius, 0.0
+
+    def gradients(b):
+        return lambda block: target.gradients(block, b, gram.radius)
+
+    def descended(b, radius, share):
+        total, sd = release_total(
+            rows, curator, gradients(b), dims=K, radius=radius, share=share, label="gradient"
+        )
+        return b + belief.step(total / n - penalty @ b, sd / n)
+
     for number, share in enumerate(shares):
-
-        def parts(block, b=b):
-            return target.gradients(block, b, gram.radius)
-
         last = number == STEPS - 1
         if number < 2 or last:
             lengths = release_lengths(
-                rows, curator, parts, around=radius, share=sizes, label="gradient sizes"
+                rows, curator, gradients(b), around=radius, share=sizes, label="gradient sizes"
             )
             radius, mean_square = _clip(lengths, n, radius, math.sqrt(K / share) / (n * mu))
         left_over = curator.remaining - Fraction(kept) if last else share
-        total, sd = release_total(
-            rows, curator, parts, dims=K, radius=radius, share=left_over, label="gradient"
-        )
-        b = b + belief.step(total / n - penalty @ b, sd / n)
+        b = descended(b, radius, left_over)
     squares = None
     if target.wide:
         squares = least_squares(
             rows, curator, target, b, gram=gram, penalty=penalty, radius=radius, n=n
         )
+    spare = target.wide and curator.remaining  # least squares were not told
+    if spare:
+        b = descended(b, radius, spare)
     sampling = SPARE * mean_square / max(float(np.trace(gram.gram)), 1e-300) / n
     return Line(
         design,
@@ -271,7 +277,7 @@ def _descend(rows, curator, target, n, alpha):
         float(target.low),
         float(target.high),
         n,
-        STEPS,
+        STEPS + bool(spare),
         squares,
     )
 

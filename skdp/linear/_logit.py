@@ -5,15 +5,22 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
-from scipy.special import chdtrc, ndtri
+from scipy.special import chdtrc
 
-from skdp._public import public_words
 from skdp.accounting import Step
 from skdp.chunks import weighed_sum
 from skdp.covariance._frame import Frame
 from skdp.covariance._moments import moment_bits
 from skdp.linear._coarse import COARSE, coarse_front, is_small
 from skdp.linear._front import Design, find_front, front_plan, size_share, weighted_gram
+from skdp.linear._newton import (
+    LARGEST,
+    Curvature,
+    floored,
+    inverse,
+    last_step,
+    release_step,
+)
 from skdp.linear._probabilities import probabilities
 from skdp.linear._residuals import Residuals
 from skdp.location._counted import RowCount, release_count
@@ -24,18 +31,21 @@ GRAM = 0.15  # share of the Gram matrix, of what the front leaves
 GROWTH = 1.5  # of the shares from step to step
 MOST_STEPS = 8
 STEPS = ((0.12, 8), (0.5, 5), (1.5, 3))  # at most this noise of a step, and their number
+INTERCEPT = 0.02, 0.1  # least and largest part of the steps for a last one of the intercepts
 COUNTS = 0.01, 0.1  # least and largest share of the numbers of the classes
 MOST_NOISE = 0.2  # of the Gram matrix, if that leaves half of the rows whole
 CLIP, LEAST_CLIP = 0.7, 0.35  # of the longest row times residual
-FLATTEST = 0.03  # curvature of a class, at least; half of that without slopes at least
+FAINT = 2.0**40  # the part of a range that varies is smaller than any column is resolved
 STRONG = 0.45, 0.9  # of the curvature without slopes, of two classes and of more: with less
 # nothing tells what the steps leave to go
 STIFFEST = 1e6  # penalty, beside rows of length about 1
-POINTS = 512  # made-up rows that stand for those of a table
-NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(40)
-WEIGHTS = WEIGHTS / WEIGHTS.sum()
 NOTHING = "nothing found: too few rows to tell how the columns vary"
 UNLIKELY = 0.001  # probability that noise alone looks like slopes
+RESTLESS = 0.5  # last step beside the scores, beyond its noise: where none of the steps lead tells
+UNSETTLED = (
+    "the steps of the fit had not come to rest, so slopes may be far off: raise epsilon, or leave "
+    "out columns that tell little"
+)
 NOISE = "no column tells the classes apart clear of the noise"
 PRIOR = "too few rows for the number of columns: every row has the probabilities of all"
 
@@ -72,10 +82,19 @@ class LogitRelease:
     def slopes(self, B):
         """Return the coefficients of columns in units of the table, shape (c, d).
 
-        0 for a column of which nothing but one number is seen: it is clipped to that.
+        0 for a column of which nothing but one number is seen: it is clipped to that, or its range
+        is FAINT times as wide as what is seen to vary.
         """
         frame, varies = self.design.frame, self.design.low < self.design.high
-        return np.nan_to_num(B[: frame.dims].T @ frame.A / frame.unit) * varies
+        slopes = np.nan_to_num(B[: frame.dims].T @ frame.A / frame.unit)
+        return np.where(varies & ~self._faint, slopes, 0.0)
+
+    @property
+    def _faint(self):
+        """Tell of which columns the spread is no part of their range, shape (d,)."""
+        design, slopes = self.design, np.linalg.norm(self.design.frame.A, axis=0)
+        with np.errstate(over="ignore"):
+            return slopes * ((design.high - design.low) / design.frame.unit) > FAINT
 
     @property
     def intercepts(self):
@@ -84,12 +103,15 @@ class LogitRelease:
         return np.nan_to_num(start - self.slopes(self.B) @ self.design.frame.center)
 
     def scales(self, covariance):
-        """Return standard deviations of coefficients for those of the unshrunk, shape (c, d)."""
+        """Return standard deviations of coefficients for those of the unshrunk, shape (c, d).
+
+        Infinite for a column of which nothing is seen to vary but a FAINT part of its range.
+        """
         frame, k = self.design.frame, self.design.frame.dims
         if not np.isfinite(covariance).all():
             return np.full((len(covariance), len(frame.unit)), math.inf)
         squares = [np.einsum("id,ij,jd->d", frame.A, V[:k, :k], frame.A) for V in covariance]
-        return np.sqrt(np.maximum(squares, 0.0)) / frame.unit
+        return np.where(self._faint, math.inf, np.sqrt(np.maximum(squares, 0.0)) / frame.unit)
 
 
 def logit_plan(budget, *, fit_intercept=True):
@@ -99,6 +121,7 @@ def logit_plan(budget, *, fit_intercept=True):
         Step("class counts", at_most=COUNTS[1]),
         Step("octaves", at_most=COARSE),
         Step("gradient", times=MOST_STEPS),
+        Step("intercept"),
     )
     return replace(plan, steps=(*plan.steps, *steps))
 
@@ -194,44 +217,51 @@ def _fit(rows, curator, design, count, start, C, steps):
     weighted = weighted_gram(rows, curator, design, n=n, share=share, most_noise=MOST_NOISE)
     K, columns = B.shape
     noise = weighted.sd * math.sqrt(2 * K)
-    values, V = np.linalg.eigh(weighted.gram)
-    H = (V * np.maximum(values, 0.0)) @ V.T
-    seen = (V * np.where(values > noise, values, 0.0)) @ V.T
-    damped = H + noise * np.eye(K)
+    H = floored(weighted.gram, 0.0)
     penalty = _penalty(design, C * n)
     covariance, to_go = np.zeros((columns, K, K)), np.tile(np.eye(K), (columns, 1, 1))
     centred = np.eye(columns) - (columns > 1) / columns
     freedom = K * max(columns - 1, 1)
-    flattest = np.maximum(_prior_curvature(start) / 2, FLATTEST / centred[0, 0])
+    most = _prior_curvature(start)
+    known = Curvature(H, noise, most)
+    last = design.fit_intercept * _share_of_intercept(n * mu, start) * float(curator.remaining)
     for step in range(steps):
-        share = curator.remaining / Fraction(sum(GROWTH**i for i in range(steps - step)))
+        left = curator.remaining - Fraction(last)
+        share = left / Fraction(sum(GROWTH**i for i in range(steps - step)))
         bits = moment_bits(mu * math.sqrt(share), rows.unit, n)
         residuals = Residuals(design, weighted.radius, bits, B)
-        real = _curvature(B, seen, design.fit_intercept)
-        curvature = np.maximum(real, flattest)
-        least = curvature * noise / 2
-        clip = _clip(curvature, freedom, share, n, mu)
-        gradient, sd = _gradient(rows, curator, residuals, clip, share=share)
+        clip = _clip(np.maximum(known.mean, most / 2), freedom, share, n, mu)
+        gradient, curvature, sd = release_step(rows, curator, residuals, clip, share=share)
         gradient, sd = gradient @ centred / n, sd / n
-        B = B.copy()
-        along, truly = (_along(B, seen, q, design.fit_intercept) for q in (curvature, real))
+        known.add(
+            curvature / (n * centred[0, 0]), sd * weighted.radius / (residuals.gain * centred[0, 0])
+        )
+        moves, noisy = np.empty_like(B), 0.0
         for k in range(columns):
-            P = _inverse(_floored(curvature[k] * damped + along, least[k]) + penalty)
-            B[:, k] += P @ (gradient[:, k] - penalty @ B[:, k])
-            rest = np.eye(K) - P @ (real[k] * H + truly + penalty)
+            P = known.inverse(k, penalty)
+            move = P @ (gradient[:, k] - penalty @ B[:, k])
+            part = min(1.0, LARGEST / max(math.sqrt(max(move @ H @ move, 0.0)), 1e-300))
+            moves[:, k] = part * move
+            rest = np.eye(K) - part * P @ (known.of(k)[0] + penalty)
             to_go[k] = rest @ to_go[k]
-            covariance[k] = rest @ covariance[k] @ rest.T + centred[k, k] * sd**2 * (P @ P)
+            left = centred[k, k] * (part * sd) ** 2 * (P @ P)
+            covariance[k] = rest @ covariance[k] @ rest.T + left
+            noisy += float(np.vdot(left, H))
+        B = B + moves
     shrunk = _shrunk(B, H, noise, covariance, design.fit_intercept)
+    if design.fit_intercept:
+        residuals = Residuals(design, weighted.radius, bits, shrunk)
+        shrunk[-1] += last_step(rows, curator, residuals, columns)
     if _chance(B, covariance, design.frame.dims) > UNLIKELY:
         curator.doubt(NOISE)
-    real = _curvature(B, seen, design.fit_intercept)
-    along = _along(B, seen, real, design.fit_intercept)
-    models = (_inverse(_floored(q * damped + along, q * noise / 2) + penalty) for q in real)
+    elif np.vdot(moves, H @ moves) - 2 * noisy > RESTLESS**2 * _spread(B, H, design.fit_intercept):
+        curator.doubt(UNSETTLED)
+    models = (known.inverse(k, penalty) for k in range(columns))
     sampling = np.array(
         [S / n + _square(S @ penalty @ b) for S, b in zip(models, B.T, strict=True)]
     )
     covariance += [_square(R @ b) for R, b in zip(to_go, B.T, strict=True)]
-    if min(real / _prior_curvature(start)) < STRONG[columns > 1]:
+    if min(known.mean / most) < STRONG[columns > 1]:
         covariance[:] = np.inf
     return LogitRelease(design, shrunk, B, covariance, sampling, count, steps)
 
@@ -245,12 +275,6 @@ def _penalty(design, strength):
     return penalty
 
 
-def _inverse(S):
-    """Return the inverse of a positive matrix, finite if it is singular."""
-    values, V = np.linalg.eigh(S)
-    return (V / np.maximum(values, 1e-14 * np.max(values))) @ V.T
-
-
 def _clip(curvature, freedom, share, n, mu):
     """Return the length of clipped residuals times rows, in units of R, by public and released.
 
@@ -261,38 +285,13 @@ def _clip(curvature, freedom, share, n, mu):
     return float(np.clip(CLIP / math.sqrt(noise), LEAST_CLIP, 1.0))
 
 
-def _gradient(rows, curator, residuals, clip, *, share):
-    """Release the gradient of the log-likelihood, clipped; return it and its noise.
+def _share_of_intercept(strength, start):
+    """Return the part of the steps for a last one of the intercepts, whose residuals are whole.
 
-    Notes
-    -----
-    **Privacy** (add or remove one row): the gradient moves by a matrix of integers whose
-    Frobenius norm is at most ``longest``, see :class:`skdp.linear._residuals.Residuals`.
+    Noise of a tenth of the rows of the rarest class is little beside what clipping takes of them.
     """
-    longest = math.ceil(clip * residuals.longest)
-
-    def statistic(start, block):
-        return residuals.gradient(block, longest)
-
-    exact = weighed_sum(rows, statistic)
-    release = curator.gaussian(exact, sensitivity=longest, share=share, label="gradient")
-    unit = residuals.radius / 4**residuals.bits
-    return release.value * unit, release.scale * unit
-
-
-def _curvature(B, H, fit_intercept):
-    """Return the mean curvature for every column of B, if scores are Gaussian as H tells.
-
-    That is p (1 - p) for two classes. The matrix diag(p) - p p^T of K classes has, on vectors that
-    sum to zero, about its diagonal times K / (K - 1) on its own, exactly so for equal p.
-    """
-    columns = B.shape[1]
-    mean = B.T @ H[-1] if fit_intercept else np.zeros(columns)
-    values, V = np.linalg.eigh(B.T @ H @ B - np.outer(mean, mean))
-    words = public_words(POINTS * columns, "logit", columns) >> np.uint64(11)
-    z = ndtri((words.astype(float) + 0.5) * 2.0**-53).reshape(POINTS, columns)
-    p = probabilities(np.concatenate([z, -z]) * np.sqrt(np.maximum(values, 0.0)) @ V.T + mean)
-    return (p * (1 - p)).mean(axis=0) * (columns / max(columns - 1, 1))
+    rarest = float(np.min([prior := probabilities(start[None]), 1 - prior]))
+    return float(np.clip((10 / (strength * rarest)) ** 2, *INTERCEPT))
 
 
 def _prior_curvature(start):
@@ -305,41 +304,18 @@ def _square(vector):
     return np.outer(vector, vector)
 
 
-def _along(B, H, curvature, fit_intercept):
-    """Return what the curvature of two classes lacks along the scores, 0 for more classes.
-
-    With Gaussian rows v = h + u z + w, where m + s z is the score and w does not hang on it,
-    and q = p (1 - p), the mean of q v v^T is
-
-        E[q] H + E[q (z^2 - 1)] u u^T + E[q z] (h u^T + u h^T).
-    """
-    if B.shape[1] > 1:
-        return np.zeros_like(H)
-    h = H[-1] if fit_intercept else np.zeros(len(H))
-    mean = float(h @ B[:, 0])
-    sd = math.sqrt(max(float(B[:, 0] @ H @ B[:, 0]) - mean**2, 0.0))
-    if sd == 0:
-        return np.zeros_like(H)
-    u = (H @ B[:, 0] - h * mean) / sd
-    p = probabilities((mean + sd * NODES)[:, None])[:, 0]
-    q = WEIGHTS * p * (1 - p)
-    q *= curvature[0] / q.sum()
-    both = np.outer(h, u)
-    return q @ (NODES**2 - 1) * np.outer(u, u) + q @ NODES * (both + both.T)
+def _spread(B, H, fit_intercept):
+    """Return the sum of the variances of the scores, of rows whose mean squares are H."""
+    mean = H[-1] @ B if fit_intercept else 0.0
+    return max(float(np.vdot(B, H @ B) - np.sum(np.square(mean))), 0.0)
 
 
 def _chance(B, covariance, k):
     """Return the probability that the noise of slopes that are 0 is as long as these."""
     pairs = zip(B[:k].T, covariance[:, :k, :k], strict=True)
-    square = sum(b @ _inverse(S) @ b for b, S in pairs)
+    square = sum(b @ inverse(S) @ b for b, S in pairs)
     free = max(B.shape[1] - 1, 1)
     return chdtrc(k * free, square * free / B.shape[1])
-
-
-def _floored(S, least):
-    """Return a symmetric matrix with eigenvalues of at least ``least``."""
-    values, V = np.linalg.eigh(S)
-    return (V * np.maximum(values, least)) @ V.T
 
 
 def _shrunk(B, H, noise, covariance, fit_intercept):

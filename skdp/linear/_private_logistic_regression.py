@@ -85,8 +85,9 @@ class PrivateLogisticRegression(ClassifierMixin, PrivateEstimator):
         small beside what the coefficients tell.
     noise_scale_ : ndarray of the shape of ``coef_``
         Standard deviation of the privacy noise of ``unshrunk_coef_``, and of what the steps leave
-        to go. Infinite if ``n_steps_`` is 0, and where the classes are told apart very well, of
-        more than two fairly well: steps then end before the maximum, by what nothing tells.
+        to go. Infinite if ``n_steps_`` is 0, for columns of which nothing but one number is seen,
+        and where the classes are told apart very well, of more than two fairly well: steps then end
+        before the maximum, by what nothing tells.
     error_scale_ : ndarray of the shape of ``coef_``
         The same of privacy noise, the choice of rows and the penalty, if the logit is linear.
     feature_range_ : tuple of two ndarrays of shape (n_features,)

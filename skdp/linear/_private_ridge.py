@@ -47,7 +47,8 @@ class PrivateRidge(LinearModel):
         population has a straight line and errors alike everywhere; on real columns its intervals
         hold half of the slopes. "robust" spends 30 % of what the steps have on one more gradient,
         without weights and clipped far out, and asks for neither: the intervals are for plain least
-        squares of the population, several times as wide, and infinite where little is told.
+        squares of the population, several times as wide, and infinite where little is told; the
+        line then has what is left of the 30 %.
     random_state : int, RandomState instance or None, default=None
         None draws noise from the operating system. Anything else makes the result reproducible
         and not private: for tests and documentation.

@@ -8,11 +8,14 @@ import numpy as np
 from skdp.linear._front import Design
 from skdp.linear._probabilities import probabilities
 from skdp.mechanisms import ball_rows, row_norms
+from skdp.mechanisms._exact import sqrt_up
 
 __all__ = ["Residuals"]
 
 MODEL_BITS = 37  # with rows of length 2^15, every partial sum of a score stays below 2^53
 SHRINK = 1 - 2.0**-40  # outweighs every rounding of a norm and of a product
+ONE = 2**15  # a probability of one
+GAINS = 3.33, 2.0  # of curvatures beside gradients, of two classes and of more
 
 
 @dataclass(frozen=True)
@@ -22,7 +25,7 @@ class Residuals:
     With v the row in the coordinates of the design, and w = min(1, R / |v|)^2 its weight, q is
     sqrt(w) v in units of R / 2^bits, and e is sqrt(w) (y - p), y the vector that is 1 at the class
     of the row and p the probabilities of the model. The row adds q e^T to the gradient of the
-    weighted log-likelihood.
+    weighted log-likelihood, and p (1 - p) q q^T to its second derivatives.
 
     Parameters
     ----------
@@ -49,7 +52,7 @@ class Residuals:
     B: np.ndarray
 
     def parts(self, block):
-        """Yield q, shape (m, K), and e, shape (m, c), of the finite rows of a block, in parts."""
+        """Yield q of shape (m, K), sqrt(w), y - p and p (1 - p) of finite rows, in parts."""
         size = float(np.abs(self.B).max())
         shift = MODEL_BITS - math.frexp(size * math.sqrt(self.B.size))[1]
         model = np.rint(np.ldexp(self.B, shift))
@@ -61,9 +64,7 @@ class Residuals:
             q = ball_rows(v, center=0.0, radius=self.radius, bits=self.bits)
             root = np.minimum(1.0, self.radius / np.maximum(lengths, 1e-300))
             p = probabilities((q @ model) * unit / root[:, None])
-            e = self._labels(codes) - p
-            e *= root[:, None]
-            yield q, e
+            yield q, root[:, None], self._labels(codes) - p, p * (1 - p)
 
     def _labels(self, codes):
         if self.B.shape[1] == 1:
@@ -71,12 +72,19 @@ class Residuals:
         return (codes[:, None] == np.arange(self.B.shape[1])).astype(float)
 
     @property
+    def gain(self):
+        """How many times its curvature a row may add beside its gradient at no price."""
+        return GAINS[self.B.shape[1] > 1]
+
+    @property
     def longest(self):
-        """The largest length of 2^bits q e^T: a residual is at most 1 long, sqrt(2) of K > 2."""
+        """The largest length of what a row adds: 4^bits, times sqrt(2) of K > 2 classes."""
         return 4**self.bits * (1.0 if self.B.shape[1] == 1 else math.sqrt(2))
 
-    def gradient(self, block, longest):
-        """Return the sum of 2^bits q e^T, every summand brought back to a ball.
+    def step(self, block, longest):
+        """Return the sums of 2^bits q e^T and of gain p (1 - p) q q^T, each row brought to a ball.
+
+        A residual is cut to the ball, and a curvature to the room that its residual leaves.
 
         Parameters
         ----------
@@ -86,22 +94,67 @@ class Residuals:
 
         Returns
         -------
-        total : ndarray of shape (K, c), int64
+        total : ndarray of shape (c, K, 1 + K), int64
+            The gradient and the matrix of second derivatives of each column of B.
 
         Notes
         -----
-        **Privacy**: e becomes a vector f of integers, and a row adds q f^T, whose Frobenius norm
-        is |q| |f|. Both squares are integers below 2^53, and their product is compared with
-        longest^2 in 64 bits: a row moves the total by at most ``longest`` exactly. Sums over a
-        part stay below 2^53.
+        **Privacy**: e becomes a vector f of integers, and sqrt(gain p_k (1 - p_k)) q an integer
+        vector u_k. A row adds q f_k and u_k u_k^T, whose squares sum to
+        |q|^2 |f|^2 + sum |u_k|^4. All these are integers below 2^53, their products are added and
+        compared with longest^2 in 64 bits: a row moves the total by at most ``longest`` exactly.
+        Sums over a part stay below 2^53.
+
+        The second derivatives cost nothing, since a row adds little of them where its residual is
+        large. With r = |y - p| of two classes and gain a, r^2 + a^2 r^2 (1 - r)^2 <= 1 for all r if
+        a^2 <= ((1 + sqrt 5) / 2)^5. Of K classes, p^2 + 4 p^2 (1 - p)^2 <= p because
+        4 p (1 - p) <= 1: the classes other than y sum to at most 1 - p_y, and y itself, with
+        1 - p_y for p, to no more; so 2 is a bound for gain 2.
         """
-        total = np.zeros(self.B.shape, dtype=np.int64)
-        for q, e in self.parts(block):
-            q_square = np.einsum("ij,ij->i", q, q)
-            sizes = np.sqrt(q_square) * row_norms(e)
-            scale = np.minimum(2.0**self.bits, SHRINK * longest / np.maximum(sizes, 1e-300))
-            f = np.trunc(e * scale[:, None])
-            f_square = np.einsum("ij,ij->i", f, f)
-            f[q_square.astype(np.int64) * f_square.astype(np.int64) > longest**2] = 0.0
-            total += (q.T @ f).astype(np.int64)
+        c, K = self.B.shape[1], len(self.B)
+        total = np.zeros((c, K, 1 + K), dtype=np.int64)
+        for q, part, e, curvature in self.parts(block):
+            e *= part
+            curvature *= self.gain
+            square = _squares(q)
+            sizes = np.sqrt(square * _squares(e)) * 2.0**self.bits
+            scale = np.minimum(1.0, SHRINK * longest / np.maximum(sizes, 1e-300))
+            f = np.trunc(e * (scale * 2.0**self.bits)[:, None])
+            long = square.astype(np.int64) * _squares(f).astype(np.int64)
+            room = SHRINK * np.sqrt(np.maximum(longest**2 - long, 0).astype(float))
+            sizes = square * np.sqrt(_squares(curvature))
+            curvature *= np.minimum(1.0, room / np.maximum(sizes, 1e-300))[:, None]
+            parts = [np.trunc(q * root[:, None]) for root in np.sqrt(curvature).T]
+            for u in parts:
+                long += _squares(u).astype(np.int64) ** 2
+            here = long <= longest**2
+            f[~here] = 0.0
+            for sums, u, g in zip(total, parts, f.T, strict=True):
+                u[~here] = 0.0
+                sums[:, 0] += (g @ q).astype(np.int64)
+                sums[:, 1:] += (u.T @ u).astype(np.int64)
         return total
+
+    @property
+    def longest_alone(self):
+        """The largest length of what a row adds to the sums for intercepts."""
+        return sqrt_up(ONE**2 * (1 if self.B.shape[1] == 1 else 2))
+
+    def intercepts(self, block):
+        """Return sums of ``ONE`` (y - p) and of gain p (1 - p), shape (2, c), int64.
+
+        Notes
+        -----
+        **Privacy**: a row adds integers whose squares sum to at most those of ``longest_alone``, by
+        the bound of :meth:`step`; a row for which rounding has broken it adds nothing.
+        """
+        total = np.zeros((2, self.B.shape[1]), dtype=np.int64)
+        for _, _, e, curvature in self.parts(block):
+            both = np.trunc(ONE * np.stack([e, self.gain * curvature])).astype(np.int64)
+            both[:, np.square(both).sum(axis=(0, 2)) > self.longest_alone**2] = 0
+            total += both.sum(axis=1)
+        return total
+
+
+def _squares(rows):
+    return np.einsum("ij,ij->i", rows, rows)

@@ -23,6 +23,7 @@ __all__ = [
 BASE, BELOW, ABOVE = 1.5, 4, 3  # candidates for the diameter around the scale of the ring
 TESTED = 5000.0  # rows
 DIAMETER = Fraction(1, 10)  # share
+OUT_OF_REACH = "nothing found: a column lies too many friend radii off zero; location_ is a start"
 SMALLEST, LARGEST = 2.0**-990, 2.0**990  # candidates around it are radii of a predicate
 
 
@@ -146,8 +147,11 @@ def _released(mean, d, curator):
     if mean is None:
         curator.doubt(NOTHING)
         return MeanRelease.unknown(np.zeros(d))
-    location = np.nan_to_num(mean.value)  # at the largest radii noise may leave the floats
-    return MeanRelease(location, np.full(d, mean.noise_scale), np.zeros((2, d)))
+    known = np.isfinite(mean.value)  # at the largest radii noise may leave the floats
+    curator.doubt(OUT_OF_REACH, columns=~known)
+    told = MeanRelease.unknown(np.where(known, mean.value, 0.0))
+    told.noise_scale[known], told.clipping_bound[:, known] = mean.noise_scale, 0.0
+    return told
 
 
 def _at_least_two(n_up):

@@ -6,7 +6,7 @@ from numbers import Rational
 
 import numpy as np
 
-__all__ = ["as_fraction", "exact", "is_exact", "sqrt_down", "sqrt_up"]
+__all__ = ["as_fraction", "exact", "is_exact", "log_of", "sqrt_down", "sqrt_up"]
 
 LARGEST = math.nextafter(math.inf, 0)
 SMALLEST_NORMAL = 2.0**-1022
@@ -64,6 +64,11 @@ def as_fraction(x, *, name="value"):
     if 0 < fraction < SMALLEST_NORMAL:
         raise ValueError(f"{name} must be zero or at least 2.3e-308. Got {x!r} instead.")
     return Fraction(np.format_float_scientific(x, unique=True, trim="-"))
+
+
+def log_of(q):
+    """Return the logarithm of a Fraction, which may be too small or too large for a float."""
+    return math.log(q.numerator) - math.log(q.denominator) if q else -math.inf
 
 
 def sqrt_up(q):

@@ -28,7 +28,7 @@ from skdp.model_selection._candidates import candidates_of, check_runs, model_of
 from skdp.model_selection._curator import SearchCurator
 from skdp.model_selection._dry_run import dry_run
 from skdp.model_selection._runs import Runs, Table, doubles, split
-from skdp.model_selection._scoring import SCORERS, scorer_of
+from skdp.model_selection._scoring import SCORERS, own_scorer_notes, scorer_of
 from skdp.model_selection._targets import targets_of
 from skdp.model_selection._winner import WinnerMixin
 
@@ -263,7 +263,10 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, PrivateEstimator):
         return Plan(
             self._budget(lambda epsilon, delta: budgets.total),
             (Step("search", "repeat"),),
-            assumptions=budgets.notes(len(candidates), self._trials(), self.holdout),
+            assumptions=(
+                *budgets.notes(len(candidates), self._trials(), self.holdout),
+                *own_scorer_notes(self.scoring),
+            ),
         )
 
     def _grouped_plan(self):

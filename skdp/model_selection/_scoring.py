@@ -2,14 +2,19 @@
 
 from sklearn.utils import get_tags
 
-from skdp.model_selection._scorers import AccuracyScorer, DistanceScorer, LogDensityScorer
+from skdp.model_selection._scorers import (
+    AccuracyScorer,
+    DistanceScorer,
+    LogDensityScorer,
+    RowScorer,
+)
 from skdp.model_selection._target_scorers import (
     LogLossScorer,
     SquaredErrorScorer,
     with_public_scale,
 )
 
-__all__ = ["SCORERS", "scorer_of"]
+__all__ = ["SCORERS", "own_scorer_notes", "scorer_of"]
 
 SCORERS = {
     "accuracy": AccuracyScorer,
@@ -19,6 +24,16 @@ SCORERS = {
     "neg_squared_error": SquaredErrorScorer,
 }
 BY_TYPE = {"classifier": "accuracy", "regressor": "neg_squared_error"}
+
+
+def own_scorer_notes(scoring):
+    """Return what a plan says of a scorer that is not one of these, nor a RowScorer."""
+    if scoring is None or isinstance(scoring, (str, RowScorer, *SCORERS.values())):
+        return ()
+    return (
+        f"scoring {type(scoring).__name__}: on your promise that the score of a row depends on "
+        "that row and the model alone; a RowScorer is given one row at a time",
+    )
 
 
 def scorer_of(scoring, estimator):

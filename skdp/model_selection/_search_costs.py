@@ -1,6 +1,7 @@
 """What the fits of a search cost: how many train on any one row, and their composition."""
 
 import math
+from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Integral
 
@@ -9,9 +10,11 @@ from sklearn import model_selection as splitters
 from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import FeatureUnion, Pipeline
 
-from skdp.accounting import Budget, group_epsilon, group_privacy
+from skdp.accounting import group_epsilon, group_privacy
+from skdp.mechanisms._exact import sqrt_up
 
 __all__ = [
+    "Total",
     "composed",
     "composed_epsilon",
     "composed_guarantee",
@@ -30,6 +33,26 @@ PARTITIONS = (
     splitters.LeaveOneGroupOut,
 )
 REPEATED = (splitters.RepeatedKFold, splitters.RepeatedStratifiedKFold)
+
+
+@dataclass(frozen=True)
+class Total:
+    """What fits cost together: every number is a sum by itself.
+
+    It is no Budget: amounts and failures add up by one rule, epsilons and deltas by another, and
+    neither follows from the other.
+    """
+
+    unit: str
+    amount: Fraction
+    failure: Fraction
+    epsilon: Fraction
+    delta: Fraction
+
+    @property
+    def mu(self):
+        """The GDP parameter sqrt(amount), rounded up (unit "gdp" only)."""
+        return sqrt_up(self.amount)
 
 
 def private_steps(estimator):
@@ -76,7 +99,7 @@ def plan_budget(plan):
 
 
 def composed(budgets):
-    """Return the sum of (budget, times) pairs, as one Budget.
+    """Return the sum of (budget, times) pairs, as one Total.
 
     If all are Gaussian, mu^2 and failure probabilities add up (user guide "Accounting", theorem 1);
     otherwise epsilons and deltas do.
@@ -88,17 +111,17 @@ def composed(budgets):
     units = {budget.unit for budget, _ in budgets}
     epsilon, delta = total("epsilon"), total("delta")
     if units <= {"gdp"}:
-        return Budget("gdp", total("amount"), total("failure"), epsilon, delta)
-    return Budget("pure" if units == {"pure"} else "approx", epsilon, Fraction(0), epsilon, delta)
+        return Total("gdp", total("amount"), total("failure"), epsilon, delta)
+    return Total("pure" if units == {"pure"} else "approx", epsilon, Fraction(0), epsilon, delta)
 
 
 def dearest(budgets):
-    """Return a budget that costs no less than any of these, in whatever way they are added up."""
+    """Return a Total that costs no less than any of these, in whatever way they are added up."""
     epsilon, delta = (max(getattr(b, name) for b in budgets) for name in ("epsilon", "delta"))
     if {budget.unit for budget in budgets} == {"gdp"}:
         amount, failure = (max(getattr(b, x) for b in budgets) for x in ("amount", "failure"))
-        return Budget("gdp", amount, failure, epsilon, delta)
-    return Budget("pure" if delta == 0 else "approx", epsilon, Fraction(0), epsilon, delta)
+        return Total("gdp", amount, failure, epsilon, delta)
+    return Total("pure" if delta == 0 else "approx", epsilon, Fraction(0), epsilon, delta)
 
 
 def composed_epsilon(budget, delta=None, group_size=1):

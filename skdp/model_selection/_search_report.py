@@ -9,8 +9,8 @@ from typing import NamedTuple
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from skdp.accounting import Budget
 from skdp.model_selection._search_costs import (
+    Total,
     composed,
     composed_epsilon,
     composed_guarantee,
@@ -42,7 +42,7 @@ class Cost(NamedTuple):
     """Fits of one budget, and how many of them train on any one row."""
 
     what: str
-    budget: Budget
+    budget: Total
     candidates: int
     fits: int
     with_one_row: int
@@ -58,9 +58,10 @@ class SearchReport:
         What was searched, and how.
     costs : tuple of named tuple
         Fits of equal budget: ``what, budget, candidates, fits, with_one_row``.
-    charged : Budget
-        The sum over all fits, which is what a ledger was charged.
-    budget : Budget
+    charged : named numbers
+        The sum over all fits, which is what a ledger was charged: ``unit``, and the sums of
+        ``amount``, ``failure``, ``epsilon`` and ``delta``.
+    budget : named numbers
         The sum over the fits that train on any one row.
     unprotected : tuple of str
         What the search has kept of its scores, which no guarantee covers.
@@ -94,8 +95,8 @@ class SearchReport:
 
     search: str
     costs: tuple
-    charged: Budget
-    budget: Budget
+    charged: Total
+    budget: Total
     unprotected: tuple
     others: tuple = ()
     seeded: bool = False

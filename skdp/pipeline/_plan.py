@@ -247,6 +247,7 @@ def _notes(steps, leaves, used):
         for path, part in unfold(name, step):
             if hasattr(part, "X_public"):
                 notes.append(f"{path}: fitted on public rows, which the guarantee does not cover")
+            notes += [f"{path}: {text}" for text in getattr(part, "_promises", tuple)()]
             if getattr(part, "vectorized", None) is True:
                 notes.append(
                     f"{path}: called for many rows at once, on your promise (vectorized=True) that "

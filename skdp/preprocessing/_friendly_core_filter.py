@@ -16,6 +16,7 @@ from skdp.chunks._sources import source_of
 from skdp.contracts import Contract, Core, Rows
 from skdp.friendly import DistancePredicate, LocalCore, friendly_core, friendly_core_plan
 from skdp.friendly._core import row_bound
+from skdp.friendly._trial import check_own_predicate, own_predicate_note
 from skdp.location._friendly import find_friend_radius, friend_radius_steps
 from skdp.preprocessing._row_set import RowSet
 
@@ -43,7 +44,9 @@ class FriendlyCoreFilter(OneToOneFeatureMixin, TransformerMixin, PrivateEstimato
         finds, privately, a radius within which most pairs of rows are. Must not be computed from X.
     predicate : Predicate, default=None
         Another notion of friends, see :class:`skdp.friendly.Predicate`, in place of a radius:
-        ``DistancePredicate(6.0)`` is the same as ``radius=6.0``.
+        ``DistancePredicate(6.0)`` is the same as ``radius=6.0``. Any other is tried on made-up
+        rows before anything is charged; beyond them the guarantee rests on **your promise** that
+        it keeps that contract, and plan and report say so.
     level : float, default=0.5
         In (0, 1/2]: rows of the core have fewer than ``level * n`` non-friends.
     epsilon : float, default=1.0
@@ -146,7 +149,9 @@ class FriendlyCoreFilter(OneToOneFeatureMixin, TransformerMixin, PrivateEstimato
         budget = self._budget(Budget.gaussian)
         steps = (*(friend_radius_steps() if self._searches() else ()), *steps)
         failures = tuple((name, budget.failure / 2) for name in events)
-        return Plan(budget, steps, failures, assumptions=(MEMORY,))
+        note = own_predicate_note(self.predicate)
+        notes = (MEMORY,) if note is None else (MEMORY, note)
+        return Plan(budget, steps, failures, assumptions=notes)
 
     def _searches(self):
         return self.radius is None and self.predicate is None
@@ -169,7 +174,7 @@ class FriendlyCoreFilter(OneToOneFeatureMixin, TransformerMixin, PrivateEstimato
         return None
 
     def _check_public(self, n_features):
-        self._public_predicate()
+        check_own_predicate(self._public_predicate(), n_features)
 
     def _release(self, rows, curator):
         n_up, predicate = row_bound(rows, curator), self._public_predicate()

@@ -56,6 +56,8 @@ class Mechanism(VectorMixin, PrivateEstimator):
 
     def _plan_of(self, bounded, groups):
         plan = super()._plan_of(bounded, groups)
+        if not self._is_granted():  # a pipeline has told it
+            plan = replace(plan, assumptions=(*plan.assumptions, *bounded.promises))
         return plan if groups is not None else replace(plan, protects=bounded.protects)
 
     def _persons(self, groups, bounded):

@@ -13,7 +13,7 @@ from skdp.contracts import Contract, Rows
 from skdp.rowwise._form import form_of
 from skdp.rowwise._lint import MIXES, SAME, probe
 from skdp.rowwise._made_up import made_up_rows
-from skdp.rowwise._map import map_rows
+from skdp.rowwise._map import is_elementwise, map_rows
 
 __all__ = ["RowMap"]
 
@@ -32,12 +32,12 @@ class RowMap(NamesOutMixin, PlainNumbers, TransformerMixin, BaseEstimator):
         It is given copies, of the class of X: an array, or a DataFrame with the columns of X.
     vectorized : {"auto"} or bool, default="auto"
         Whether ``func`` is called for many rows at once. ``"auto"``: only if it is a
-        :class:`numpy.ufunc`, as ``np.log1p``, which works entry by entry; else for every row by
-        itself: some microseconds for a row of an array, and what pandas takes for a table of one
-        row, 0.1 to 3 milliseconds, for one of a DataFrame. True: on **your promise** that it maps
-        every row by itself, to the last bit, whatever the other rows (a matrix product does not);
-        the guarantee of a pipeline then rests on it, and its plan says so. False: as "auto",
-        without the trial of :meth:`fit`.
+        :class:`numpy.ufunc` of one entry, as ``np.log1p``, without a signature and not made by
+        :func:`numpy.frompyfunc`; else for every row by itself: some microseconds for a row of an
+        array, and what pandas takes for a table of one row, 0.1 to 3 milliseconds, for one of a
+        DataFrame. True: on **your promise** that it maps every row by itself, to the last bit,
+        whatever the other rows (a matrix product does not); the guarantee of a pipeline then rests
+        on it, and its plan says so. False: as "auto", without the trial of :meth:`fit`.
     feature_names_out : {"one-to-one"}, callable or None, default=None
         Names of the columns returned, as for :class:`sklearn.preprocessing.FunctionTransformer`:
         the callable is given the RowMap and the names that came in. None: those of the DataFrame
@@ -115,11 +115,11 @@ class RowMap(NamesOutMixin, PlainNumbers, TransformerMixin, BaseEstimator):
             columns for some.
         """
         X = self._table(X, reset=True)
-        self.vectorized_ = isinstance(self.func, np.ufunc) or self.vectorized is True
+        known = is_elementwise(self.func)
+        self.vectorized_ = known or self.vectorized is True
         if self.func is None:
             return self
         rows = made_up_rows(X)
-        known = isinstance(self.func, np.ufunc)
         verdict = None if known or self.vectorized is False else probe(self.func, rows)
         if verdict == MIXES:
             raise ValueError(

@@ -16,6 +16,7 @@ from skdp.contracts import BoundedStatistic, Contract, Rows
 from skdp.location._public import column_vector
 from skdp.mechanisms import RowKeys, make_entropy
 from skdp.sensitivity._bounded import STATISTICS, bounded_columns
+from skdp.sensitivity._trial import own_statistic_note, own_statistic_problem
 
 __all__ = ["BoundedValues", "SensitivityPreprocessor"]
 
@@ -77,7 +78,9 @@ class SensitivityPreprocessor(KeepsLocal, PlainNumbers, BaseEstimator):
     A statistic of one's own must not fall when an entry grows or is exchanged for a larger one. It
     has ``increasing`` (whether an entry above all others never lowers it), ``total(data, i, j)``,
     an integer made of the sorted integers ``data.s[i:j]`` and their prefix sums ``data.P``, and
-    ``weight(m)``, the positive integer by which it is divided. Nothing checks that.
+    ``weight(m)``, the positive integer by which it is divided. All that is tried on made-up
+    integers before any row is read, and is refused where it does not hold; beyond them it is **your
+    promise**, on which the guarantee rests, and plan and report say so.
 
     References
     ----------
@@ -145,7 +148,7 @@ class SensitivityPreprocessor(KeepsLocal, PlainNumbers, BaseEstimator):
                 center=center,
             )
         names = getattr(self, "feature_names_in_", None)
-        setattr(self, LOCAL, BoundedValues(values, names, protects))
+        setattr(self, LOCAL, BoundedValues(values, names, protects, self._promises()))
         return self
 
     def _of_groups(self):
@@ -189,7 +192,13 @@ class SensitivityPreprocessor(KeepsLocal, PlainNumbers, BaseEstimator):
         statistic = self.statistic
         name = statistic if isinstance(statistic, str) else type(statistic).__name__
         bounded = BoundedStatistic(name, float(np.max(self.sensitivity)))
-        return Contract(consumes=(Rows,), yields=lambda kind: bounded)
+        problem = own_statistic_problem(statistic)
+        return Contract(consumes=(Rows,), yields=lambda kind: bounded, problem=lambda kind: problem)
+
+    def _promises(self):
+        """Return what a plan says of a statistic of one's own."""
+        note = own_statistic_note(self.statistic)
+        return () if note is None else (note,)
 
 
 class BoundedValues(Local):
@@ -202,7 +211,10 @@ class BoundedValues(Local):
         Names of the columns.
     protects : {"row", "group"}
         What moves a value by at most its sensitivity.
+    promises : tuple of str
+        What that rests on beside the proofs.
     """
 
-    def __init__(self, values, names, protects="row"):
+    def __init__(self, values, names, protects="row", promises=()):
         self.values, self.names, self.protects = tuple(values), names, protects
+        self.promises = promises

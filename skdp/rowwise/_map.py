@@ -6,10 +6,22 @@ from skdp._config import get_config
 from skdp._threads import quiet
 from skdp.rowwise._form import FormError
 
-__all__ = ["each_row", "map_rows"]
+__all__ = ["each_row", "is_elementwise", "map_rows"]
 
 BLOCK_ROWS = 2**14
 ALIGNED = 64  # bytes: every row lies alike in memory, whatever is beside it
+
+
+def is_elementwise(func):
+    """Return whether a function is a ufunc that reads one entry for each that it returns.
+
+    One with a signature reads whole columns, one of several arguments or results returns no table,
+    and one of objects alone, as of :func:`numpy.frompyfunc`, is a function of Python, which may
+    keep a memory of the entries before. All of these are functions like any other.
+    """
+    if type(func) is not np.ufunc or func.signature is not None:
+        return False
+    return (func.nin, func.nout) == (1, 1) and func.types != ["O->O"]
 
 
 def map_rows(func, X, form, *, at_once=False):
@@ -85,7 +97,7 @@ def _fill(func, block, form, out):
     failure = None
     try:
         array = isinstance(block, np.ndarray) and block.dtype == out.dtype
-        if array and isinstance(func, np.ufunc):
+        if array and is_elementwise(func):
             func(np.ascontiguousarray(block), out=out, casting="unsafe")
         else:
             out[:] = form.array(func(_copy(block)), len(out))

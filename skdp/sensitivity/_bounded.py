@@ -20,6 +20,7 @@ from skdp.sensitivity._mean import bounded_mean
 from skdp.sensitivity._path import bounded_ordered
 from skdp.sensitivity._spread import StandardDeviation, SumOfSquares, Variance, bounded_spread
 from skdp.sensitivity._streamed import Spread, streamed, way_of
+from skdp.sensitivity._trial import check_own_statistic
 from skdp.sensitivity._windows import Midrange
 
 __all__ = [
@@ -152,7 +153,9 @@ def bounded_statistic(x, statistic, *, sensitivity, center=0.0):
     Notes
     -----
     **Privacy** (add or remove one row): the value is an exact integer and moves by at most the
-    integer ``bounded.sensitivity``, whatever the rows are. Each number becomes an integer by
+    integer ``bounded.sensitivity``, whatever the rows are; of a statistic of one's own on the
+    promise that it is ordered, f(S + x) <= f(S + y) for x <= y and all S, which is tried on made-up
+    integers first: ValueError if it does not hold on them. Each number becomes an integer by
     itself: ``floor((x - center) / unit)``, clipped to 2^26 sensitivities (for sums of squares and
     variances 2^21 of their roots, for standard deviations 2^27), with a unit of sensitivity / 1024
     (variance: the root of it / 1024). On integers the statistic is the recursion of [1]_,
@@ -169,6 +172,7 @@ def bounded_statistic(x, statistic, *, sensitivity, center=0.0):
     >>> bounded_statistic([1.0, 2.0, 3e300], "median", sensitivity=0.5, center=1.0)
     BoundedValue(sensitivity=1024, unit=0.00048828125, origin=1.0, statistic='median')
     """
+    check_own_statistic(statistic)
     question = _question(statistic, sensitivity, center)
     return question.answer(question.of(question.grid.integers(x)))
 
@@ -208,6 +212,8 @@ def bounded_columns(rows, columns, statistics, *, sensitivity, center):
     -------
     values : list of BoundedValue
     """
+    for own in {id(statistic): statistic for statistic in statistics}.values():
+        check_own_statistic(own)
     sensitivity, center = (np.asarray(x, dtype=np.float64).tolist() for x in (sensitivity, center))
     asked = [_question(*of_one) for of_one in zip(statistics, sensitivity, center, strict=True)]
     values = [None] * len(columns)

@@ -17,7 +17,7 @@ from skdp.sensitivity._search import (
     products,
     window_of_ends,
 )
-from skdp.sensitivity._windows import Quantile, TrimmedMean
+from skdp.sensitivity._windows import NAMED, Quantile, TrimmedMean
 
 __all__ = ["streamed", "way_of"]
 
@@ -42,7 +42,8 @@ def way_of(name, statistic):
         return _Mean()
     if name == "median":
         return _Ordered(Quantile(Fraction(1, 2)))
-    return _Ordered(statistic) if isinstance(statistic, Quantile | TrimmedMean) else None
+    known = type(statistic) in NAMED and isinstance(statistic, Quantile | TrimmedMean)
+    return _Ordered(statistic) if known else None
 
 
 def streamed(rows, asked):

@@ -270,7 +270,7 @@ def test_forged_budgets_are_refused(ledger):
         ("delta", Fraction(-1)),
         ("delta", math.nan),
     ):
-        with pytest.raises(ValueError, match="needs a positive Fraction"):
+        with pytest.raises(ValueError, match=r"needs a positive Fraction|does not follow"):
             ledger.charge(Budget(**(good | {name: value})), "forged")
     with pytest.raises(TypeError, match=r"must be a Budget\. Got float"):
         ledger.charge(0.1, "forged")

@@ -11,6 +11,7 @@ import pytest
 
 from skdp.accounting import Budget, PrivacyLedger, _ledger, _ledger_file
 from skdp.exceptions import BudgetExceeded
+from tests.accounting._old_ledger import as_before, edited
 
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
 
@@ -191,7 +192,7 @@ def test_a_charge_is_synced_with_its_directory(tmp_path, monkeypatch):
         "UPDATE entries SET amount = '0/1'",
         "DELETE FROM entries WHERE id = 2",
         "INSERT OR REPLACE INTO entries SELECT 2, kind, what, unit, '0/1', failure, epsilon,"
-        " delta, seeded, pid, time FROM entries WHERE id = 2",
+        " delta, seeded, pid, time, state, checksum FROM entries WHERE id = 2",
         "REPLACE INTO entries(id, kind) VALUES (2, 'acknowledged')",
     ],
 )
@@ -397,14 +398,13 @@ def test_a_file_made_again_in_the_same_second_is_another_ledger(tmp_path, monkey
         ("id", 99, 1),
     ],
 )
-def test_a_damaged_ledger_is_told_in_one_way(tmp_path, column, value, row):
+@pytest.mark.parametrize("old", [False, True])
+def test_a_damaged_ledger_is_told_in_one_way(tmp_path, column, value, row, old):
     ledger = PrivacyLedger(1.0, path=tmp_path / "a.db")
     ledger.charge(Budget.pure(0.25), "fit")
-    db = sqlite3.connect(ledger.path)
-    db.execute("DROP TRIGGER no_update")
-    db.execute(f"UPDATE entries SET {column} = ? WHERE id = ?", (value, row))
-    db.commit()
-    db.close()
+    if old:
+        as_before(ledger.path)
+    edited(ledger.path, f"UPDATE entries SET {column} = ? WHERE id = ?", (value, row))
     for use in (
         ledger.report,
         ledger.spent,
@@ -416,13 +416,10 @@ def test_a_damaged_ledger_is_told_in_one_way(tmp_path, column, value, row):
             use()
 
 
-def test_a_charge_whose_kind_is_damaged_still_counts(tmp_path):
+def test_a_charge_whose_kind_is_damaged_still_counts_in_an_old_file(tmp_path):
     ledger = PrivacyLedger(1.0, path=tmp_path / "a.db")
     ledger.charge(Budget.pure(0.75), "fit")
-    db = sqlite3.connect(ledger.path)
-    db.execute("DROP TRIGGER no_update")
-    db.execute("UPDATE entries SET kind = 'chbrge' WHERE id = 2")
-    db.commit()
-    db.close()
+    as_before(ledger.path)
+    edited(ledger.path, "UPDATE entries SET kind = 'chbrge' WHERE id = 2")
     with pytest.raises(BudgetExceeded):
         ledger.charge(Budget.pure(0.5), "fit")

@@ -22,6 +22,7 @@ from skdp.exceptions import BudgetExceeded
 from skdp.inspection import LedgerDisplay
 from skdp.model_selection import search_report
 from tests._persons import persons_table, recorded
+from tests.accounting._old_ledger import as_before, edited
 
 X = np.random.default_rng(0).normal(size=(600, 2))
 IDS = np.arange(600) // 3
@@ -162,12 +163,12 @@ def test_a_search_and_a_grid_in_a_ledger_of_several_units():
 # -- the file ------------------------------------------------------------------------------------
 
 
-def test_files_of_one_unit_are_as_they_were(tmp_path):
+def test_files_of_one_unit_have_a_mark_of_their_own(tmp_path):
     for unit in ("row", "group"):
         ledger = PrivacyLedger(tmp_path / f"{unit}.db", epsilon=1.0, delta=1e-6, unit=unit)
         ledger.charge(ledger.admit(Budget.gaussian(0.5, 1e-7)), "fit", unit=unit)
         db = sqlite3.connect(ledger.path)
-        assert db.execute("PRAGMA application_id").fetchone() == (0x736B6470,)
+        assert db.execute("PRAGMA application_id").fetchone() == (0x736B6472,)
         lines = db.execute("SELECT kind, what, unit FROM entries").fetchall()
         db.close()
         suffix = ", of groups" if unit == "group" else ""
@@ -293,25 +294,18 @@ def test_processes_and_threads_of_both_units_never_overspend(tmp_path):
 @pytest.mark.parametrize("column, value, row", [("amount", "0/1", 2), ("kind", "charge", 2)])
 def test_a_damaged_account_is_told(tmp_path, column, value, row):
     ledger = PrivacyLedger(tmp_path / "a.db", epsilon=BOTH, delta=1e-6)
-    db = sqlite3.connect(ledger.path)
-    db.execute("DROP TRIGGER no_update")
-    db.execute(f"UPDATE entries SET {column} = ? WHERE id = ?", (value, row))
-    db.commit()
-    db.close()
+    edited(ledger.path, f"UPDATE entries SET {column} = ? WHERE id = ?", (value, row))
     with pytest.raises(OSError, match="damaged"):
         PrivacyLedger.open(ledger.path)
 
 
 @pytest.mark.parametrize("unit", ["", "gdp, of group", "of groups", "row"])
-def test_a_line_of_a_damaged_unit_counts_in_both_accounts(tmp_path, unit):
+def test_a_line_of_a_damaged_unit_counts_in_both_accounts_of_an_old_file(tmp_path, unit):
     ledger = PrivacyLedger(tmp_path / "a.db", epsilon={"row": 6, "group": 6}, composition="basic")
     ledger.charge(Budget.pure(1.0), "fit", unit="group")
     before = ledger.spent()
-    db = sqlite3.connect(ledger.path)
-    db.execute("DROP TRIGGER no_update")
-    db.execute("UPDATE entries SET unit = ? WHERE id > 2", (unit,))
-    db.commit()
-    db.close()
+    as_before(ledger.path)
+    edited(ledger.path, "UPDATE entries SET unit = ? WHERE id > 2", (unit,))
     after = PrivacyLedger.open(ledger.path).spent()
     assert all(after[name].amount > before[name].amount for name in ("row", "group"))
 

@@ -11,6 +11,7 @@ from scipy.special import ndtr, ndtri
 from skdp import PrivateMean, PrivateSearchCV
 from skdp.accounting import Budget, PrivacyLedger, gaussian_delta, group_epsilon, pure_to_gdp
 from skdp.accounting._nearly_gaussian import (
+    _corners,
     add_up,
     gaussian_price,
     lines_of,
@@ -76,6 +77,17 @@ def test_one_line_is_nearly_a_pure_guarantee(epsilon):
     assert gaussian_price([(epsilon, delta)], whole, failure / 10**9) is None
     assert gaussian_price([(epsilon, delta)], whole * Fraction(99, 100), failure) is None
     assert gaussian_price([(800.0, delta)], whole, failure) is None
+
+
+@pytest.mark.parametrize("epsilon", [1e-6, 0.1, 1.0, 30.0])
+@pytest.mark.parametrize("delta", [0.0, 1e-300, 1e-9, 0.1])
+def test_corners_in_floats_are_no_nearer_than_exact_ones(epsilon, delta):
+    """Of one line and its mirror: (0, delta), and where both are p = 1 - q."""
+    q, p = _corners([(epsilon, delta)])
+    with mpmath.workdps(60):
+        exact = (1 - mpmath.mpf(delta)) / (1 + mpmath.exp(mpmath.mpf(epsilon)))
+        assert len(q) == len(p) == 2 and q[0] == 0 and delta <= p[0]
+        assert q[1] <= exact and p[1] >= 1 - exact
 
 
 def _search(epsilon, delta, **parameters):

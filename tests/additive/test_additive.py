@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
 import skdp
@@ -227,3 +228,18 @@ def test_rows_without_gaps_that_are_few_have_no_line():
     with pytest.warns(UselessReleaseWarning, match="slopes"):
         model.fit(X, X[:, 0])
     assert not model.coef_.any() and model.score(X, X[:, 0]) > 0.7
+
+
+@pytest.mark.parametrize("rate", [0.16, 0.45])
+def test_probabilities_are_calibrated(rate):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20000, 4))
+    score = 1.2 * X[:, 0] + np.sin(2 * X[:, 1]) + 0.8 * (X[:, 2] > 0) - 0.6 * X[:, 3]
+    luck = rng.logistic(size=20000)
+    y = (luck < score - np.quantile(score - luck, 1 - rate)).astype(int)
+    for epsilon in (1.0, 100.0):
+        model = PrivateAdditiveClassifier(classes=[0, 1], epsilon=epsilon, random_state=0)
+        model.fit(X, y)
+        assert abs(model.predict_proba(X)[:, 1].mean() / rate - 1) < 0.03
+        plain = LogisticRegression(C=1e6).fit(model.decision_function(X)[:, None], y)
+        assert abs(plain.coef_[0, 0] - 1) < 0.1

@@ -47,7 +47,7 @@ def _model():
 
 def _by_hand(X, feature):
     """Return sums of residuals, one row after the other."""
-    model, sums = _model(), np.zeros(_model().tables[feature].shape, dtype=np.int64)
+    model, sums = _model(), np.zeros((2, _model().tables[feature].shape[1]), dtype=np.int64)
     for row in X[np.isfinite(X[:, -1])]:
         cells = []
         for x, edges in zip(row, EDGES, strict=False):
@@ -57,7 +57,7 @@ def _by_hand(X, feature):
                 cells.append(int((edges < x).sum()) if np.isfinite(x) else len(edges) + 1)
         score = 300 + sum(table[0, c] for table, c in zip(model.tables, cells, strict=True))
         target = np.array([int(row[-1])])
-        sums[0, cells[feature]] += Logistic.residuals(np.array([[score]]), target)[0, 0]
+        sums[:, cells[feature]] += Logistic.residuals(np.array([[score]]), target)[:, 0]
     return sums
 
 

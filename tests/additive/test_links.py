@@ -5,19 +5,41 @@ import math
 import numpy as np
 import pytest
 
+from skdp.additive._cells import Block
+from skdp.additive._classes import FAR as FAR_OFF
+from skdp.additive._classes import FIRST, LONGEST, _calibration
+from skdp.additive._cycles import Model
 from skdp.additive._links import END, ONE, STEP, Clipped, Logistic, Softmax
 
 FAR = 2**40
 
 
+def split(link, scores, target):
+    """Return gradients and curvatures of a row."""
+    both = link.residuals(scores, target)
+    assert both.dtype == np.int64
+    return np.split(both, 2)
+
+
+def squares(link, scores, target):
+    """Return how much a row adds, squared: exact below 2^53."""
+    return np.square(link.residuals(scores, target)).sum(axis=0)
+
+
 def test_residuals_of_two_classes_are_within_the_sensitivity_and_reach_it():
-    scores = np.concatenate([np.arange(-END - 5, END + 6, 7), [-FAR, FAR]])[None]
+    scores = np.append(np.arange(-END - 5, END + 6), [-FAR, FAR])[None]  # every entry of the table
+    p = 1 / (1 + np.exp(-np.clip(scores * STEP, -16, 16)))
+    longest = []
     for label in (0, 1):
-        residuals = Logistic.residuals(scores, np.full(scores.shape[1], label))
-        assert residuals.dtype == np.int64 and np.abs(residuals).max() <= Logistic.sensitivity
-        p = 1 / (1 + np.exp(-np.clip(scores * STEP, -16, 16)))
+        target = np.full(scores.shape[1], label)
+        residuals, curvatures = split(Logistic, scores, target)
         assert np.abs(residuals / ONE - (label - p)).max() <= 2**-15
-    assert Logistic.residuals(np.array([[-FAR]]), np.array([1]))[0, 0] == Logistic.sensitivity
+        assert np.abs(curvatures / ONE - Logistic.gain * p * (1 - p)).max() <= 3e-4
+        longest.append(squares(Logistic, scores, target))
+    longest = np.array(longest)
+    assert longest.max() == Logistic.sensitivity**2
+    near = np.abs(scores[0] * STEP) < 1  # r = .618 is as long, but for what rounding leaves
+    assert longest[:, near].max() > Logistic.sensitivity**2 * (1 - 1e-4)
 
 
 @pytest.mark.parametrize("n_classes", [3, 4, 10, 200])
@@ -31,21 +53,21 @@ def test_residuals_of_many_classes_are_within_the_sensitivity_and_reach_it(n_cla
     scores[:, -1], target[-1] = np.arange(n_classes) == 1, 0
     scores[:, -1] *= FAR
     link = Softmax(n_classes)
-    residuals = link.residuals(scores, target)
-    squares = np.square(residuals).sum(axis=0)
-    assert squares.max() <= 2 * ONE**2 <= link.sensitivity**2
-    assert squares.max() > 2 * ONE**2 * (1 - 1e-4) * (n_classes < 100)
-    others = residuals.sum(axis=0)
+    longest = squares(link, scores, target).max()
+    assert 2 * ONE**2 * (1 - n_classes * 2.0**-15) < longest <= 2 * ONE**2 <= link.sensitivity**2
+    others = split(link, scores, target)[0].sum(axis=0)
     assert others.min() >= 0 and others.max() <= n_classes  # what rounding down leaves
 
 
 def test_probabilities_of_many_classes_are_those_of_a_softmax():
     rng = np.random.default_rng(0)
     scores = rng.integers(-3 * 2**10, 3 * 2**10, size=(4, 500))
-    p = -Softmax(4).residuals(scores, np.zeros(500, dtype=int)) / ONE
+    residuals, curvatures = split(Softmax(4), scores, np.zeros(500, dtype=int))
+    p = -residuals / ONE
     p[0] += 1
     parts = np.exp(scores * STEP)
     assert np.abs(p - parts / parts.sum(axis=0)).max() < 2e-4
+    assert np.abs(curvatures / ONE - 2 * p * (1 - p)).max() < 2e-4
 
 
 def test_clipped_residuals_are_within_the_radius():
@@ -55,3 +77,23 @@ def test_clipped_residuals_are_within_the_radius():
         [-100, -100, 7, 100, 100]
     ]
     assert link.sensitivity == 100 and math.log2(link.one) == 16
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 10])
+@pytest.mark.parametrize("slope", [True, False])
+def test_a_row_moves_a_calibration_by_no_more_than_declared(n_classes, slope):
+    link = Logistic() if n_classes == 2 else Softmax(n_classes)
+    rng = np.random.default_rng(n_classes)
+    table = rng.integers(-3 * FAR_OFF, 3 * FAR_OFF, size=(link.outputs, 400))
+    table[:, :200] //= 16
+    table[0, -1], table[1:, -1] = -END, END
+    model = Model.start(rng.integers(-300, 300, size=link.outputs), [400])
+    start, model.tables[0] = model.intercept, table
+    longest = LONGEST if slope else FIRST
+    most = 0
+    for cell in range(400):
+        for label in (0, n_classes - 1):
+            block = Block(np.array([[cell]]), np.array([label]))
+            total = _calibration(model, link, start, slope, longest, 0, block)
+            most = max(most, sum(int(x) ** 2 for x in total.flat))
+    assert 0.99 * (link.sensitivity * longest) ** 2 < most <= (link.sensitivity * longest) ** 2

@@ -26,6 +26,7 @@ LONG = (
     "check_numpy_parameters",
     "check_fresh_noise",
 )
+OF_PARTS = ("check_other_budgets", "check_persons", "check_spare_targets")  # their own tests do
 TABLES = {"rows": _rows, "pandas": _frame, "polars": _polars}
 
 
@@ -49,7 +50,9 @@ def test_the_layers_on_few_tables(name):
 
 
 @pytest.mark.filterwarnings("ignore:X has feature names")
-@pytest.mark.parametrize("check", [c.__name__ for c in CHECKS if c.__name__ not in LONG])
+@pytest.mark.parametrize(
+    "check", [c.__name__ for c in CHECKS if c.__name__ not in (*LONG, *OF_PARTS)]
+)
 @pytest.mark.parametrize("name", [name for name in COMPOSED if name not in LATE])
 def test_short_checks(name, check):
     for twin, found in private_estimator_checks(*case(name)):
@@ -65,7 +68,9 @@ def test_all_checks(name):
     conditional_sensitivity(estimator, X, n_pairs=100)
     for twin, check in private_estimator_checks(estimator, X):
         found = check.func.__name__
-        if found != "check_conditional_sensitivity" and (name in LATE or found in LONG):
+        if found in ("check_conditional_sensitivity", *OF_PARTS):
+            continue
+        if name in LATE or found in LONG:
             check(twin)
 
 
@@ -88,7 +93,7 @@ def test_targets_go_with_their_rows(estimator):
 
 def test_a_sound_classifier_of_a_user():
     for twin, check in private_estimator_checks(SoundClassifier()):
-        if check.func.__name__ not in LONG:
+        if check.func.__name__ not in (*LONG, *OF_PARTS):
             check(twin)
 
 

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -7,7 +8,7 @@ from hypothesis import strategies as st
 from sklearn.base import is_classifier
 from sklearn.utils import get_tags
 
-from skdp import PrivateMean, PrivatePipeline, PrivateSearchCV
+from skdp import PrivatePipeline, PrivateSearchCV
 from skdp.accounting import Plan, Step
 from skdp.audit import (
     CannedCurator,
@@ -18,6 +19,7 @@ from skdp.audit import (
     examine_pair,
 )
 from skdp.audit._transcript import exactly, squared_distance
+from skdp.base import count_rows
 from skdp.exceptions import AuditFailure
 from tests._curators import GAUSSIAN, canned
 from tests._estimators import ESTIMATORS, EXPENSIVE
@@ -56,12 +58,27 @@ def test_a_path_that_depends_on_rows(X):
         conditional_sensitivity(StopsEarly(), X, n_pairs=60)
 
 
-def test_all_steps_of_the_mean_are_searched(X):
-    """Counts for all pairs; the average of the core where it is claimed, outside failure events."""
-    worst = conditional_sensitivity(PrivateMean(), X, n_pairs=100).worst
-    for label in ("row count", "ring", "norms", "core count", "h-index", "step", "final sum"):
-        assert worst[label].ratio > 0.9, label
-    assert 0 < worst["soft core"].ratio < 1
+class TooMuchNoise(SoundMean):
+    """A count that declares twice what a row moves it by, and a sum that is at times not asked."""
+
+    def plan(self):
+        return replace(super().plan(), steps=(Step("count"), Step("sum"), Step("median")))
+
+    def _release(self, rows, curator):
+        n = count_rows(rows)
+        curator.gaussian([n], sensitivity=2, share=Fraction(1, 4), label="count")
+        curator.gaussian([7], sensitivity=1, share=Fraction(1, 4), label="sum")
+        return {}
+
+
+def test_noise_that_is_larger_than_needed_is_told(X):
+    report = conditional_sensitivity(TooMuchNoise(), X, n_pairs=4)
+    assert report.ok and report.ratios == {"count": 0.5, "sum": 0.0}
+    assert report.loose == {"count": 0.5} and report.unmoved == ("sum", "median")
+    assert "'count' moves by at most 0.5 of its declared sensitivity" in str(report) == repr(report)
+    assert str(report).endswith("No pair moves: 'sum', 'median'.")
+    sound = conditional_sensitivity(SoundMean(radius=10.0), X, n_pairs=30)
+    assert sound.loose == {} and sound.unmoved == () and "No pair" not in str(sound)
 
 
 def test_rows_of_the_auditor_are_tried(X):

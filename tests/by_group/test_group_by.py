@@ -8,6 +8,7 @@ from sklearn.base import clone, is_regressor
 from sklearn.linear_model import LinearRegression
 
 from skdp import (
+    FriendlyCoreFilter,
     FriendlyCoreKMeans,
     PrivacyLedger,
     PrivateCount,
@@ -20,6 +21,7 @@ from skdp import (
     PrivateQuantile,
     PrivateSearchCV,
     PrivateStandardScaler,
+    PrivateSum,
     RowMap,
     config_context,
     make_private_pipeline,
@@ -55,8 +57,8 @@ def frame():
 
 
 def by_key(estimator=MEAN, levels=(0, 1, 2), **parameters):
-    parameters = {"epsilon": 50.0, "random_state": 0, **parameters}
-    return PrivateGroupBy(estimator, 0, None if levels is None else list(levels), **parameters)
+    parameters = {"by": 0, "epsilon": 50.0, "random_state": 0, **parameters}
+    return PrivateGroupBy(estimator, levels=None if levels is None else list(levels), **parameters)
 
 
 # --- what it costs
@@ -112,9 +114,11 @@ def test_groups_pay_what_a_selection_leaves():
     assert sum(p for _, p in report.events) <= report.budget.failure
 
 
-def test_listeners_hear_of_planned_steps_and_of_what_all_groups_spend(capsys):
+@pytest.mark.parametrize("estimator", [PrivateMean(), PrivateGroupBy(PrivateMean(), 0, [0, 1, 2])])
+def test_listeners_hear_of_planned_steps_and_of_what_all_groups_spend(estimator, capsys):
+    X = table()
     with config_context(progress=True):
-        by_key(PrivateMean(), levels=None).fit(table())
+        by_key(estimator, levels=None).fit(np.column_stack([X[:, 0], X]))
     told = capsys.readouterr().err
     assert "step 4 of" in told
     left = [float(line.split(": ")[1].split("%")[0]) for line in told.splitlines() if "%" in line]
@@ -338,15 +342,24 @@ class Rereads(PrivateCount):
         return super()._release(rows, curator)
 
 
-@pytest.mark.parametrize("inside", [False, True])
-def test_the_order_of_a_bill_does_not_tell_how_often_rows_are_read(inside):
-    X, bills = table(), []
-    for rows in (X, X[X[:, 0] != 2], np.delete(X, np.flatnonzero(X[:, 0] == 1)[:3], axis=0)):
-        model = by_key(Rereads(), [2, 1, 0])
-        model = make_private_pipeline(model, epsilon=50.0, random_state=0) if inside else model
-        report = model.fit([rows[:250], rows[250:]]).privacy_report_
-        bills.append(([line.label for line in report.charges], report.decisions))
-    assert bills[0] == bills[1] == bills[2]
+def bill_of(model, rows):
+    report = model.set_params(epsilon=50.0, random_state=0).fit(rows).privacy_report_
+    return [line.label for line in report.charges], report.decisions
+
+
+@pytest.mark.parametrize("at_once", [2, 64])
+@pytest.mark.parametrize(("inside", "nested"), [(False, False), (True, False), (True, True)])
+def test_the_order_of_a_bill_does_not_tell_how_often_rows_are_read(
+    inside, nested, at_once, monkeypatch
+):
+    monkeypatch.setattr("skdp.by_group._together.AT_ONCE", at_once)
+    X = np.column_stack([np.arange(600) % 2, table()])
+    model = PrivateGroupBy(Rereads(), 0 if nested else 1, [2, 1, 0])
+    model = make_private_pipeline(model) if inside else model
+    model = PrivateGroupBy(model, 0, [1, 5, 0]) if nested else model
+    known = bill_of(model, X)
+    for rows in (X, X[X[:, 1] != 2], np.delete(X, np.flatnonzero(X[:, 1] == 1)[:3], axis=0)):
+        assert bill_of(clone(model), [rows[:250], rows[250:]]) == known
 
 
 class Breaks(PrivateCount):
@@ -357,13 +370,16 @@ class Breaks(PrivateCount):
         return {"n_": 1 // (n < 300)}
 
 
+@pytest.mark.parametrize("nested", [False, True])
 @pytest.mark.parametrize("in_pieces", [False, True])
-def test_a_failure_in_one_group_ends_all_and_tells_nothing(in_pieces):
+def test_a_failure_in_one_group_ends_all_and_tells_nothing(in_pieces, nested):
     X = table()
     X[50:500, 0] = 1
     ledger, before = PrivacyLedger(100.0, 1e-6), threading.active_count()
+    estimator = PrivateGroupBy(Breaks(), 0, [1, 0]) if nested else Breaks()
+    X = np.column_stack([X[:, 0], X]) if nested else X
     with pytest.raises(ReleaseError, match="withheld"):
-        by_key(Breaks(), ledger=ledger).fit([X[:300], X[300:]] if in_pieces else X)
+        by_key(estimator, ledger=ledger).fit([X[:300], X[300:]] if in_pieces else X)
     assert len(ledger.entries()) == 2 and threading.active_count() == before
 
 
@@ -384,6 +400,19 @@ def test_frequent_levels_are_found_and_rare_ones_are_not(frame):
     assert model.levels_ == ["ayr", "bly", "cue"]
     assert model.feature_names_in_.tolist() == ["town", "wage", "day", "age"]
     assert model.estimators_["cue"].feature_names_in_.tolist() == ["wage", "day", "age"]
+
+
+@pytest.mark.parametrize(("key", "equal"), [(1, True), (True, 1), (0, False), (False, 0)])
+@pytest.mark.parametrize("by", [0, [0, 2]])
+def test_a_row_whose_key_equals_another_moves_no_count_but_its_own(key, equal, by, frame):
+    keys = frame.day[:301].astype(object)
+    keys[:], keys[300:] = key, equal
+    X = frame[:301].assign(town=keys, day=2)
+    found = [by_key(levels=None, by=by).fit(rows).levels_ for rows in (X, X[:-1])]
+    assert repr(found) == repr([[key] if by == 0 else [(key, 2)]] * 2)
+    keys[150:] = equal
+    both = by_key(levels=None, by=by).fit(X.assign(town=keys))
+    assert len(both.levels_) == 1 and not both.group_numbers(X).any()
 
 
 def test_no_level_found_is_an_answer_and_a_doubt():
@@ -596,3 +625,15 @@ def test_groups_in_which_a_tail_may_hide_say_so():
     assert model.results()["reliable"].tolist() == [True, True, False]
     assert "a tail" in model.estimators_[2].advice_
     assert all(by_key(MEAN, epsilon=2.0).fit(X).results()["reliable"])
+
+
+@pytest.mark.parametrize("wrong", [PrivateSum(None), PrivateMean(method="none")], ids=repr)
+def test_parameters_of_what_is_fitted_by_group_are_checked_before_the_charge(wrong):
+    ledger = PrivacyLedger(10.0, 1e-3)
+    for model in (
+        PrivateGroupBy(wrong, 0, [0, 1]),
+        make_private_pipeline(FriendlyCoreFilter(), wrong),
+    ):
+        with pytest.raises(ValueError, match="parameter of Private"):
+            model.set_params(ledger=ledger).fit(np.zeros((30, 2)))
+    assert len(ledger.entries()) == 1

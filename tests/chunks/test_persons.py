@@ -319,17 +319,28 @@ class _Talkative:
 
 def test_an_entry_that_cannot_be_compared_is_not_quoted():
     for given in ([_Talkative(), 1], np.array([_Talkative()], dtype=object), [[1, "canary"], [2]]):
-        with pytest.raises(TypeError, match="hashable") as caught:
+        with pytest.raises(TypeError, match="UUIDs") as caught:
             persons_of(given, len(given), ignore=False)
         assert caught.value.__context__ is None
         assert persons_of(given, len(given), ignore=True).codes[0] == -1
 
 
 @pytest.mark.parametrize(
-    "given", [np.zeros((3, 1)), np.zeros(2), 5, [[1], [2], [3]], np.zeros((3, 2)), "name"]
+    "given",
+    [
+        np.zeros((3, 1)),
+        np.zeros(2),
+        5,
+        [[1], [2], [3]],
+        np.zeros((3, 2)),
+        "name",
+        polars.DataFrame({"a": [[1], [2]]}),
+        pyarrow.table({"a": [1]}),
+        pd.DataFrame({"a": [1]}),
+    ],
 )
 def test_groups_that_are_none_are_refused(given):
-    with pytest.raises((ValueError, TypeError), match=r"one-dimensional|hashable"):
+    with pytest.raises((ValueError, TypeError), match=r"one-dimensional|one column|UUIDs"):
         persons_of(given, 3, ignore=False)
 
 

@@ -4,8 +4,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
-from skdp import FriendlyCoreKMeans, LloydKMeans, PrivateGMM
+from skdp import FriendlyCoreKMeans, LloydKMeans, PrivateGMM, config_context
+from skdp._curator import replaced_curator
 from skdp.accounting import Budget, Plan
 from skdp.audit import CannedCurator, Script
 from skdp.chunks import ArrayRows
@@ -111,3 +113,17 @@ def test_a_road_with_a_fixed_share_gets_it_whatever_was_released(careful):
             find_places(ArrayRows(np.zeros((3, 4))), curator, 2, careful=careful)
         left.append(curator.remaining)
     assert (min(left) >= Fraction(3, 5)) is not careful  # careful fits spend more, and may
+
+
+@pytest.mark.parametrize(
+    ("estimator", "seed", "stretch"),
+    [(PrivateGMM(3), 58, 1e60), (PrivateGMM(3), 19, 1e60), (FriendlyCoreKMeans(3), 41, 1e6)],
+)
+def test_no_answer_of_noise_alone_is_an_error(estimator, seed, stretch):
+    """Places 2^500 radii apart, and cells none of which holds a row."""
+    rng = np.random.default_rng(0)
+    X = np.r_[rng.normal(size=(300, 2)), rng.normal(size=(300, 2)) + 30]
+    script = Script(seed=seed, stretch=stretch)
+    with replaced_curator(lambda plan, _: CannedCurator(plan, script)), config_context(debug=True):
+        fit = clone(estimator).set_params(epsilon=2.0).fit(X)
+    assert np.isfinite(getattr(fit, "cluster_centers_", getattr(fit, "means_", 0))).all()

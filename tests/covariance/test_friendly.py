@@ -34,7 +34,7 @@ from tests.accounting._literature import safe_distance
 pytestmark = pytest.mark.filterwarnings(
     f"ignore::{SeededNoiseWarning.__module__}.SeededNoiseWarning"
 )
-RICH = Budget("gdp", Fraction(144), Fraction(1, 10**8), Fraction(90), Fraction(1, 10**6))
+RICH = Budget("gdp", Fraction(144), Fraction(1, 10**8), Fraction(90), Fraction(1))
 LAWS = {"part noise": "matrix"}
 
 

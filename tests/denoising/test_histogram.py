@@ -296,7 +296,7 @@ AUDITED = {
 @pytest.mark.parametrize("name", AUDITED)
 def test_conditional_sensitivity(name):
     estimator, X = AUDITED[name]
-    report = conditional_sensitivity(estimator, X, n_pairs=10 if name == "denoised" else 30)
+    report = conditional_sensitivity(estimator, X, n_pairs=10 if name == "denoised" else 60)
     if name in ("public range", "pure range"):
         assert report.worst["counts"].ratio > 0.99
 

@@ -36,15 +36,15 @@ def on_core(*, epsilon=2.0, **filter_params):
 @pytest.mark.parametrize("filter_params", [{"level": 0.5}, {"level": 0.3}])
 def test_noise_is_calibrated_to_the_radius_under_which_the_core_was_made(radius, filter_params):
     """All rows are friends; the one that is not there in the neighbour is far from the others."""
-    X = np.full((900, 1), radius / 10)
-    X[7] = 0.0
+    X = np.zeros((900, 1))
+    X[7] = radius / 10
     keys = np.random.default_rng(0).integers(2**64, size=len(X), dtype=np.uint64)
     pipe = on_core(radius=radius, epsilon=8.0, **filter_params)
     mean, run = replayed(pipe, X, "noise", keys)
     assert [r.label for r in run.records].count("privatemean/core average") == 1
     _, less = replayed(pipe, np.delete(X, 7, axis=0), run.answers, np.delete(keys, 7))
     assert check_replay(run, less) <= 1
-    assert np.isfinite(mean.steps_[-1][1].location_).all()
+    assert np.isfinite(mean.steps_[-1][1].noise_scale_).all()
 
 
 @pytest.mark.parametrize("radius", [1e-200, 6.0, 1e200])
@@ -155,3 +155,20 @@ def test_behind_a_filter_its_radius_is_the_one_that_counts():
     assert (
         PrivateMean(method="friendly").__skdp_contract__().problem(Core(DistancePredicate)) is None
     )
+
+
+@pytest.mark.filterwarnings("ignore::skdp.exceptions.UselessReleaseWarning")
+@pytest.mark.parametrize("offset", [1e12, 1e13, -1e13, 1e14, 1e200])
+@pytest.mark.parametrize("filtered", [False, True])
+def test_the_mean_is_right_or_doubted_however_far_from_zero(offset, filtered):
+    """Rows beside one another in the first column; at 1e200 those of the second are equal."""
+    X = np.random.default_rng(0).normal(size=(20_000, 2)) / 4
+    X[:, 1] += offset
+    alone = PrivateMean(method="friendly", epsilon=4.0)
+    fit = (on_core(epsilon=6.0) if filtered else alone).set_params(random_state=0).fit(X)
+    mean = fit.steps_[-1][1] if filtered else fit
+    told = np.isfinite(mean.noise_scale_)
+    assert told.tolist() == [True, abs(offset) < 1e100] and mean.reliable_ == told.all()
+    off, last_bit = np.abs(mean.location_ - X.mean(axis=0)), np.spacing(np.abs(X[0]))
+    assert np.all(off[told] <= 0.01 + last_bit[told]) and mean.noise_scale_[0] < 0.01
+    assert np.isfinite(mean.interval()).all(axis=0).tolist() == told.tolist()

@@ -32,7 +32,7 @@ def graphs(n):
 
 def curator(failure, *, mu2=1, seed=0, times=10**6):
     f = Fraction(failure)
-    budget = Budget("gdp", Fraction(mu2), f, Fraction(1), Fraction(1, 2))
+    budget = Budget("gdp", Fraction(mu2), f, Fraction(1), Fraction(1))
     return Curator(Plan(budget, (Step("x"),), (("bad", f),)), make_entropy(seed))
 
 
@@ -182,7 +182,7 @@ def test_replace_one_filter_moves_as_declared_and_certifies_in_the_union(least):
                 event="bad",
                 least=least,
             )
-            declared = Fraction(c._charges[0].sensitivity) ** 2
+            declared = Fraction(c.close("x").charges[0].sensitivity) ** 2
         moved = sum(int(a - b) ** 2 for a, b in zip(seen[0][:3], seen[1][:3], strict=True))
         assert moved <= declared
         for S, values in ((D, seen[0]), (E, seen[1])):

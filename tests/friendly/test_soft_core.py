@@ -77,7 +77,7 @@ def worst_ratio(seed, rounds):
 def test_no_row_moves_it_by_more_than_declared():
     ratio, checked = worst_ratio(1, 600)
     assert checked > 1200
-    assert 0.3 < ratio <= 1  # the bound is no empty one
+    assert 0.9999 < ratio <= 1  # the bound is reached
 
 
 @pytest.mark.slow

@@ -124,6 +124,11 @@ def test_the_bound_of_the_count_fails_with_its_probability_and_few_tuples_mean_n
     assert not points.any()
 
 
+def test_a_point_too_far_from_zero_is_told_from_one_that_is_known():
+    far = np.tile([[[2.0**38], [-(2.0**41)]]], (400, 1, 1))
+    assert average(far, (1.0, 1.0), "exact")[0].ravel().tolist() == [2.0**38, np.inf]
+
+
 def test_the_average_is_exact_wherever_the_first_tuple_lies():
     rng = np.random.default_rng(5)
     X = 1e9 + rng.normal(size=(300, 2, 3)) * 0.2

@@ -1,7 +1,12 @@
-"""Survey: ``python -m tests.fuzz 2000`` tells every kind of fault that so many chains show."""
+"""Surveys of random chains and of replays, with a program for every kind of fault.
+
+``python -m tests.fuzz 2000`` examines so many chains; ``python -m tests.fuzz replay 25000`` so many
+neighbours that get the same answers.
+"""
 
 import argparse
 import re
+import sys
 from collections import Counter
 from dataclasses import replace
 
@@ -9,6 +14,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 
 from tests.fuzz._chains import AROUND, Chain, chains
 from tests.fuzz._judge import examine
+from tests.fuzz._replay import Replays
 
 COARSE = re.compile(r"the (larger|smaller) table: |[0-9.]+ times|'s\d")
 PLAIN = Chain(())
@@ -92,5 +98,21 @@ def main():
     print(survey.summary())
 
 
+def replays(arguments):
+    """Run the survey of replays; return whether it found nothing."""
+    parser = argparse.ArgumentParser(prog="python -m tests.fuzz replay")
+    parser.add_argument("replays", type=int)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--first", type=int, default=0, help="number of the first replay")
+    parser.add_argument("--only", default="", help="part of the name of a kind of chain")
+    options = parser.parse_args(arguments)
+    survey = Replays(options.seed, options.only)
+    survey.run(range(options.first, options.first + options.replays))
+    print(survey.summary())
+    return not survey.faults
+
+
 if __name__ == "__main__":
+    if sys.argv[1:2] == ["replay"]:
+        sys.exit(not replays(sys.argv[2:]))
     main()

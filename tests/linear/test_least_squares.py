@@ -78,6 +78,9 @@ def test_where_targets_are_one_number_nothing_is_said():
     model = PrivateLinearRegression(sampling="robust", random_state=0).fit(X, y)
     low, high = model.interval(sampling=True)
     assert np.isinf(low).all() and np.isinf(high).all()
+    # what was kept for least squares buys a step of the line
+    assert sum(charge.share for charge in model.privacy_report_.charges) == 1
+    assert model.n_steps_ == 5
     assert not model.reliable_ and "least squares" in model.advice_
 
 

@@ -51,10 +51,10 @@ def hostile(n_classes, d=4):
 def test_a_row_adds_its_own_integers(n_classes):
     rows, one = hostile(n_classes), residuals(n_classes)
     longest = math.ceil(0.4 * one.longest)
-    alone = [one.gradient(row[None], longest) for row in rows]
+    alone = [one.step(row[None], longest) for row in rows]
     for size in (7, 64, 300):
         blocks = np.split(rows, np.arange(size, 300, size))
-        assert np.array_equal(sum(one.gradient(b, longest) for b in blocks), sum(alone))
+        assert np.array_equal(sum(one.step(b, longest) for b in blocks), sum(alone))
     assert not np.any(alone[4:7])
 
 
@@ -64,9 +64,47 @@ def test_no_row_is_longer_than_declared(n_classes, bits):
     rows, one = hostile(n_classes), residuals(n_classes, bits=bits)
     for part, reached in ((0.3, 0.95), (1.0, 0.8)):
         longest = math.ceil(part * one.longest)
-        squares = [sum(int(q) ** 2 for q in one.gradient(r[None], longest).flat) for r in rows]
+        squares = [sum(int(q) ** 2 for q in one.step(r[None], longest).flat) for r in rows]
         assert max(squares) <= longest**2
         assert bits == 1 or max(squares) > (reached * longest) ** 2
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 10])
+def test_intercepts_move_by_no_more_than_declared(n_classes):
+    rows, one = hostile(n_classes), residuals(n_classes)
+    alone = [one.intercepts(row[None]) for row in rows]
+    assert np.array_equal(one.intercepts(rows), sum(alone))
+    longest = max(int(np.square(moved).sum()) for moved in alone)
+    assert 0.99 * one.longest_alone**2 < longest <= one.longest_alone**2
+
+
+def test_released_curvature_is_that_of_the_rows():
+    """Where nothing is clipped, but for what rounding takes and the table of probabilities."""
+    rng = np.random.default_rng(0)
+    X, one = rng.normal(size=(2000, 4)) / 4, residuals(2, radius=8.0)
+    total = one.step(np.column_stack([X, rng.integers(0, 2, 2000)]), one.longest)[0]
+    (v, _), *_ = one.design.pairs(np.column_stack([X, np.zeros(2000)]))
+    p = 1 / (1 + np.exp(-v @ one.B[:, 0]))
+    exact = (v * (p * (1 - p))[:, None]).T @ v
+    released = total[:, 1:] * (8.0**2 / 4**15 / one.gain)
+    assert np.abs(released - exact).max() < 0.01 * np.abs(exact).max()
+
+
+def test_rare_classes_with_strong_levels_do_not_get_worse_with_more_budget():
+    rng = np.random.default_rng(0)
+    number, level = (
+        rng.normal(size=20000),
+        rng.choice(5, size=20000, p=[0.03, 0.49, 0.31, 0.11, 0.06]),
+    )
+    score = -6.0 + np.array([-1, 0, 1.8, 3.3, 4.8])[level] + 0.9 * number
+    y = (rng.logistic(size=20000) < score).astype(int)
+    X = np.column_stack([number, np.eye(5)[level], rng.random((20000, 8)) < 0.4])
+    best = roc_auc_score(y, score)
+    for epsilon in (1.0, 3.0, 20.0):
+        model = PrivateLogisticRegression(classes=[0, 1], epsilon=epsilon, random_state=0).fit(X, y)
+        p = model.predict_proba(X)[:, 1]
+        assert roc_auc_score(y, p) > best - 0.02
+        assert 0.9 < p.mean() / y.mean() < 1.1
 
 
 def test_probabilities_come_from_a_table():
@@ -144,6 +182,17 @@ def test_strong_scores_are_followed_to_the_end():
     y = (rng.logistic(size=10000) < X @ [1.2, 2.5, 0.4]).astype(int)
     model = PrivateLogisticRegression(epsilon=100.0, random_state=0).fit(X, y)
     assert np.abs(model.coef_ - LogisticRegression().fit(X, y).coef_).max() < 0.02
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_column_of_which_one_number_is_seen_has_no_slope(seed):
+    rng = np.random.default_rng(seed)
+    X, y = (rng.random((3000, 1)) < 0.05) * 1.0, rng.random(3000) < 0.5
+    with pytest.warns(UselessReleaseWarning, match="clear of the noise"):
+        model = PrivateLogisticRegression(random_state=seed).fit(X, y)
+    assert model.coef_[0, 0] == model.unshrunk_coef_[0, 0] == 0
+    for sampling in (False, True):
+        assert np.ravel(model.interval(sampling=sampling)).tolist() == [-np.inf, np.inf]
 
 
 def test_labels_may_be_text_and_order_does_not_matter():

@@ -265,6 +265,7 @@ def test_intervals_cover():
 # --- layers of the audit
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", UNLISTED, ids=str)
 def test_non_interference(estimator):
     X = np.random.default_rng(0).normal(size=(200, 2)) * [1, 50] + [0, 1000]

@@ -1,6 +1,7 @@
 """Promises of the largest error: of plain noise, of boosting, and which of them is smaller."""
 
 from dataclasses import replace
+from fractions import Fraction
 from itertools import combinations
 from math import exp, log, sqrt
 from types import SimpleNamespace
@@ -32,7 +33,7 @@ from skdp.marginals.published._parities import from_parities
 from skdp.mechanisms import make_entropy
 
 GDP = Budget.gaussian(1.0, 1e-6)
-ZCDP = replace(GDP, unit="zcdp", amount=GDP.amount / 2)
+ZCDP = replace(GDP, unit="zcdp", amount=GDP.amount / 2, delta=Fraction(1))
 MIXED = {0: 2, 1: 3, 2: 2, 3: 4, 4: 3}
 
 

@@ -8,7 +8,7 @@ from scipy.stats import chi
 from skdp.cluster._lattice import UNIT
 from skdp.mixture._design import design
 from skdp.mixture._frame import Frame
-from skdp.mixture._moments import FirstWeight, exponential, integer_shares
+from skdp.mixture._moments import FirstWeight, _certified, exponential, integer_shares
 from skdp.mixture._normal import Clipped, quantile
 from skdp.mixture._update import _shaped, gain
 
@@ -30,6 +30,16 @@ def test_answers_of_clipped_normal_vectors(d, p):
     assert c.shape == pytest.approx(
         mean(lambda r: min(r / c.rho, 1) ** 2 * r**2) / d / (d + 2), rel=1e-7
     )
+
+
+def test_a_vector_longer_than_declared_is_left_out():
+    z, most = np.array([[3.0, 3.0, 3.0, np.nan], [4.0, 4.0, 4.0, 0.0]]), np.array([25, 24, 100, 99])
+    assert _certified(z, np.array([1.1, 1, 2, 1]), most).T.tolist() == [
+        [3, 4],
+        [0, 0],
+        [6, 8],
+        [0, 0],
+    ]
 
 
 def test_the_variance_inverts_the_trace():

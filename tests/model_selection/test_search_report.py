@@ -124,7 +124,7 @@ def test_plans_without_failure_events_pay_for_none():
 def test_pure_fits_add_up():
     histogram = PrivateHistogram(bins=3, delta=0.0)
     report = search_report(searched(histogram, {"epsilon": [0.5, 1.0]}, cv=3))
-    assert report.budget == Budget.pure(2 * 0.5 + 2 * 1.0 + 1.0)
+    assert (report.budget.unit, report.budget.amount) == ("pure", 2 * 0.5 + 2 * 1.0 + 1.0)
     assert (report.epsilon(), report.epsilon(group_size=2)) == (4.0, 8.0)
 
 

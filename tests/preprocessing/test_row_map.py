@@ -42,6 +42,23 @@ def test_functions_of_single_rows(func, together):
         np.testing.assert_allclose(step.transform(X), func(X))
 
 
+def test_a_ufunc_that_reads_more_than_an_entry_is_a_function_like_any_other():
+    """One with a signature reads whole columns, one made of Python may remember other entries."""
+    linear = np.linalg._umath_linalg
+    singular_values = linear.svd if hasattr(linear, "svd") else linear.svd_m  # (m, n) -> (p)
+    table = np.arange(35).reshape(5, 7)
+    other = table + 1000 * (np.arange(5) == 4)[:, None]
+    step = RowMap(singular_values).fit(table)
+    rows = [step.transform(X)[:4] for X in (table, other)]
+    np.testing.assert_array_equal(*rows)
+    seen = []
+    with pytest.raises(ValueError, match="mixes rows"):
+        RowMap(np.frompyfunc(lambda x: seen.append(x) or float(len(seen)), 1, 1)).fit(table)
+    step = RowMap(np.frompyfunc(lambda x: x + 1, 1, 1)).fit(table)
+    np.testing.assert_array_equal(step.transform(table), table + 1)
+    assert not step.vectorized_
+
+
 def test_a_matrix_product_loses_what_rows_tell_one_another():
     """The bits of a row are the same in every table it is in."""
     step = RowMap(lambda X: X @ W).fit(X)

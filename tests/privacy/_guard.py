@@ -139,8 +139,8 @@ def books(path, tree):
     for node, name in _calls(tree):
         if name in owners and not allowed(path, owners[name]):
             yield node, f"{name}(...)"
-    hidden = {"_entropy", "_plan", "_charges", "_used", "_steps", "_events", "_decisions"}
-    hidden |= {"_pay", "_book", "_record", "_draw", "_seed"}
+    hidden = {"_entropy", "_plan", "_lines", "_used", "_steps", "_events"}
+    hidden |= {"_pay", "_book", "_record", "_write", "_bill", "_draw", "_seed"}
     for node in ast.walk(tree):
         if not isinstance(node, ast.Attribute):
             continue
@@ -258,7 +258,23 @@ def asserts(path, tree):
             yield node, type(node).__name__.lower()
 
 
-RULES = (randomness, clocks, output, books, messages, imports, attributes, asserts)
+SCOPES = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def hidden(path, tree):
+    """Definitions that a later one of the same name in the same scope hides."""
+    for scope in ast.walk(tree):
+        seen = set()
+        for node in scope.body if isinstance(scope, SCOPES) else ():
+            if isinstance(node, SCOPES):
+                parts = (_last(getattr(d, "func", d)) for d in node.decorator_list)
+                harmless = {"overload", "setter", "deleter", "register"} & {*parts}
+                if node.name in seen and not harmless:
+                    yield node, node.name
+                seen.add(node.name)
+
+
+RULES = (randomness, clocks, output, books, messages, imports, attributes, asserts, hidden)
 
 
 def code_lines(source):

@@ -40,7 +40,7 @@ OTHERS = {  # who runs through a file, PrivateMean through all others
     "skdp/mixture/": lambda: PrivateGMM(2, n_init=1, max_iter=2, **DEEP),
     "skdp/covariance/": lambda: PrivateCovariance(**DEEP),
     "skdp/linear/_residuals": lambda: _logistic(epsilon=2.0),
-    "skdp/linear/_logit": lambda: _logistic(**DEEP),
+    "skdp/linear/_newton": lambda: _logistic(**DEEP),
     "skdp/marginals/_auto": lambda: MarginalReleaser(1, domain="auto", **DEEP),
     "skdp/marginals/": lambda: MarginalReleaser(**DEEP),
     "skdp/pipeline/": lambda: make_private_pipeline(PrivateStandardScaler(), PrivateMean(), **DEEP),

@@ -5,7 +5,7 @@ import ast
 import pytest
 
 from tests.privacy import _house as house
-from tests.privacy._guard import ROOT, code_lines, findings, messages, modules, room
+from tests.privacy._guard import ROOT, code_lines, findings, hidden, messages, modules, room
 
 MODULES = dict(modules())
 
@@ -13,6 +13,13 @@ MODULES = dict(modules())
 @pytest.mark.parametrize("path", MODULES)
 def test_source_keeps_the_rules(path):
     assert findings(path, MODULES[path]) == []
+
+
+@pytest.mark.parametrize("folder", ["tests", "benchmarks", "examples"])
+def test_no_definition_hides_another(folder):
+    sources = modules(ROOT.parent / folder)
+    found = [(path, what) for path, s in sources for _, what in hidden(path, ast.parse(s))]
+    assert found == []
 
 
 @pytest.mark.parametrize("name", house.CODE_LINES)
@@ -127,6 +134,9 @@ FAULTS = [
     ("attributes", "_estimator.py", "self.n_samples_ = len(rows)"),
     ("asserts", RING, "assert len(X)"),
     ("asserts", RING, "def f():\n    global seen\n    seen = 1"),
+    ("hidden", RING, "def f(): pass\ndef f(): pass"),
+    ("hidden", RING, "class A:\n async def f(self): pass\n @property\n def f(self): pass"),
+    ("hidden", RING, "def f():\n class A: pass\n def A(): pass"),
     ("length", RING, "x = 1\n" * (house.MODULE_LINES + 1)),
 ]
 # File, planted source: not found.
@@ -154,6 +164,9 @@ INNOCENT = [
     (ESTIMATOR, "class A(PrivateEstimator):\n def __init__(self, a=1):\n  self.a = a"),
     (ESTIMATOR, "self.location_ + 1; self.__class__; x = self.location_"),
     ("_estimator.py", "self.privacy_report_ = curator.close('x')"),
+    (RING, "class A:\n @property\n def f(self): pass\n @f.setter\n def f(self, x): pass"),
+    (RING, "@overload\ndef f(x): ...\n@overload\ndef f(y): ...\n@g.register(int)\ndef f(x): ..."),
+    (RING, "if x:\n def f(): pass\nelse:\n def f(): pass\nclass B:\n def f(self): pass"),
     (RING, "x = 1\n" * house.MODULE_LINES),
 ]
 

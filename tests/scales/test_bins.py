@@ -162,7 +162,7 @@ def test_the_share_is_spent_entirely_in_few_rounds(share):
     for x in made(500).values():
         _, curator = bins_of(x[:, None], share=share)
         assert curator.remaining == 1 - Fraction(share)
-        assert len(curator._charges) <= 8
+        assert len(curator.close("bins").charges) <= 8
 
 
 # --- what bins look like
@@ -227,7 +227,8 @@ def test_a_public_range_saves_rounds():
     x = np.random.default_rng(0).uniform(1000, 1001, 20000)
     ((known,), short) = bins_of(x[:, None], ranges=[(1000, 1001)])
     ((_,), long) = bins_of(x[:, None])
-    assert len(short._charges) < len(long._charges)
+    known_bill, bill = (curator.close("bins").charges for curator in (short, long))
+    assert len(known_bill) < len(bill)
     assert masses(x, known).max() < 0.1
     ((wide,), _) = bins_of(x[:, None], ranges=[(-LARGEST, LARGEST)])  # may be of little use
     assert masses(x, wide).max() < 0.2

@@ -11,6 +11,7 @@ from skdp.cluster.friendly._oracles import kmeans_oracle
 from skdp.cluster.friendly._parts import NEAR, part_tuples
 from skdp.friendly import friendly_tuples, friendly_tuples_plan
 from skdp.friendly._fused import PARTS
+from skdp.mechanisms._exact import log_of
 
 __all__ = [
     "friendly_centers",
@@ -238,8 +239,7 @@ def parts_for(n_rows, budget, n_clusters, n_features):
 
 def _enough_parts(budget, a, b):
     mu = math.sqrt(float(budget.amount) * PARTS["tuple filter"] / 100)
-    numerator, denominator = (budget.failure / 2).as_integer_ratio()
-    log_p = math.log(numerator) - math.log(denominator)
+    log_p = log_of(budget.failure / 2)
     t = 100
     while t <= MOST_PARTS:
         quantile = -float(ndtri_exp(log_p - math.log(t)))

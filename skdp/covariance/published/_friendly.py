@@ -14,6 +14,7 @@ from skdp.covariance.published._part_matrices import average_distance, exact_ave
 from skdp.friendly import replace_one_filter
 from skdp.friendly._filters import tail_margin
 from skdp.friendly.published import CovarianceDistance
+from skdp.mechanisms._exact import log_of
 from skdp.mechanisms._matrices import LEAST_LOG
 from skdp.scales import count_rows
 
@@ -215,8 +216,7 @@ def parts_for(n_rows, budget, d):
     certainly kept must be bearable. The time grows as t^2 d^3, the memory as t d^2.
     """
     mu = math.sqrt(budget.amount * ROAD)
-    numerator, denominator = (budget.failure / 6).as_integer_ratio()
-    log_p = math.log(numerator) - math.log(denominator)
+    log_p = log_of(budget.failure / 6)
     if log_p < LEAST_LOG + 1e-6:
         return None
     for n_parts in np.unique(np.geomspace(40, MOST_PARTS, 120).astype(int)).tolist():

@@ -1,0 +1,126 @@
+"""Newton steps of a logistic regression: gradients that are released with second derivatives."""
+
+import math
+
+import numpy as np
+
+from skdp.chunks import weighed_sum
+
+__all__ = ["LARGEST", "Curvature", "floored", "inverse", "last_step", "release_step"]
+
+LARGEST = 2.0  # step, as the root of its mean square in units of a score
+CLEAR = 3  # sd of the noise of a curvature, below which no step is divided by it
+FLATTEST = 0.05  # curvature, of that without slopes, at least
+STEEPEST = 8  # times its mean is the curvature of some rows of a rare class
+KEPT = 0.25  # of the weight of second derivatives from step to step: they change with the model
+
+
+class Curvature:
+    """Second derivatives: what steps have released of them, and one number times a Gram matrix.
+
+    Each counts by how little noise it has: one number may be wrong by half, the released matrices
+    are those of the model of their step, so that later ones count for more.
+
+    Parameters
+    ----------
+    gram : ndarray of shape (K, K)
+        Mean squares of the rows, positive.
+    noise : float
+        Largest eigenvalue of its noise, about.
+    most : ndarray of shape (c,)
+        Mean curvature of a model without slopes.
+    """
+
+    def __init__(self, gram, noise, most):
+        self._gram, self._gram_noise, self._most, self.mean = gram, noise, most, most
+        self._largest = 0.25 if len(most) == 1 else 0.25 * len(most) / (len(most) - 1)
+        self._sums, self._weight = 0.0, 0.0
+
+    def add(self, matrices, sd):
+        """Add the matrices of one step; ``sd`` is the noise of an entry on the diagonal."""
+        self._sums = KEPT * self._sums + matrices / sd**2
+        self._weight = KEPT * self._weight + 1 / sd**2
+        size = max(np.trace(self._gram), 1e-300)
+        seen = np.trace(self._sums, axis1=1, axis2=2) / self._weight / size
+        self.mean = np.clip(seen, FLATTEST * self._most, self._most)
+
+    def of(self, k):
+        """Return the matrix of column k, positive, and the largest eigenvalue of its noise."""
+        mean = min(STEEPEST * self.mean[k], self._largest)
+        noise = math.sqrt(2 * len(self._gram) / self._weight)
+        part = 1 / (1 + (noise / mean) ** 2)
+        both = part * self._sums[k] / self._weight + (1 - part) * mean * self._gram
+        noise = math.hypot(part * noise, (1 - part) * mean * self._gram_noise)
+        return floored(both, 0.0), noise
+
+    def inverse(self, k, penalty):
+        """Return the inverse by which steps of column k go: nowhere longer than noise allows."""
+        matrix, noise = self.of(k)
+        return inverse(floored(matrix, noise / 2) + noise / 2 * np.eye(len(matrix)) + penalty)
+
+
+def release_step(rows, curator, residuals, clip, *, share):
+    """Release the gradient of the log-likelihood and its second derivatives, clipped.
+
+    Returns
+    -------
+    gradient : ndarray of shape (K, c)
+    curvature : ndarray of shape (c, K, K)
+        Symmetric.
+    sd : float
+        Of the noise of the gradient; that of the curvature is ``residuals.gain`` times smaller on
+        the diagonal, and by another sqrt(2) beside it.
+
+    Notes
+    -----
+    **Privacy** (add or remove one row): both together move by integers whose squares sum to at most
+    ``longest``^2, see :class:`skdp.linear._residuals.Residuals`.
+    """
+    longest = math.ceil(clip * residuals.longest)
+
+    def statistic(start, block):
+        return residuals.step(block, longest)
+
+    exact = weighed_sum(rows, statistic)
+    release = curator.gaussian(exact, sensitivity=longest, share=share, label="gradient")
+    unit, R = residuals.radius / 4**residuals.bits, residuals.radius
+    curvature = release.value[:, :, 1:] * (unit * R / residuals.gain)
+    symmetric = (curvature + curvature.transpose(0, 2, 1)) / 2
+    return release.value[:, :, 0].T * unit, symmetric, release.scale * unit
+
+
+def last_step(rows, curator, residuals, columns):
+    """Release a Newton step of the intercepts of all rows, clipped by nothing.
+
+    Notes
+    -----
+    **Privacy** (add or remove one row): see :class:`skdp.linear._residuals.Residuals`, of which the
+    rows have no directions here.
+    """
+
+    def statistic(start, block):
+        return residuals.intercepts(block)
+
+    release = curator.gaussian(
+        weighed_sum(rows, statistic),
+        sensitivity=residuals.longest_alone,
+        share=curator.remaining,
+        label="intercept",
+    )
+    (gradient, second), sd = release.value, release.scale
+    second, noise = second / residuals.gain, CLEAR * sd / residuals.gain
+    if columns > 1:  # diag(p) - p p^T is at most twice its diagonal
+        gradient, second = gradient - gradient.mean(), 2 * second
+    return np.clip(gradient / np.maximum(second, noise), -LARGEST, LARGEST)
+
+
+def inverse(S):
+    """Return the inverse of a positive matrix, finite if it is singular."""
+    values, V = np.linalg.eigh(S)
+    return (V / np.maximum(values, 1e-14 * np.max(values))) @ V.T
+
+
+def floored(S, least):
+    """Return a symmetric matrix with eigenvalues of at least ``least``."""
+    values, V = np.linalg.eigh(S)
+    return (V * np.maximum(values, least)) @ V.T
