@@ -312,8 +312,8 @@ def _found(keys, table, curator):
     budget = part_of(curator.budget, LEVELS_SHARE, "gdp")
     child = curator.child(LEVELS, LEVELS_SHARE, budget=budget)
     counts = ordered(counted(keys, table))
-    found = set(child.names(counts, moved=1, share=1, label=NAMES, event=NAMES))
-    return merged(key for key in counts if key in found)
+    found = child.names(counts, moved=1, share=1, label=NAMES, event=NAMES)
+    return merged(ordered(dict.fromkeys(found)))
 
 
 def _lent(inner, curator):
