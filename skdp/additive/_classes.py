@@ -106,14 +106,15 @@ def fit_classes(rows, curator, *, edges, ordered, number, n_cycles):
     start = prior_model(number, cells.sizes)
     model, left = start, float(curator.remaining)
     last = share_of_calibration(told)
-    shares = cycle_shares((1 - last - INTERCEPT * (n_cycles - 1)) * left, n_cycles)
+    shares = cycle_shares((1 - 2 * last - INTERCEPT * (n_cycles - 1)) * left, n_cycles)
     for cycle, share in enumerate(shares):
         if cycle:
             model = calibrated(
                 model, cells, curator, link, start, share=INTERCEPT * left, slope=False
             )
         run_cycle(model, cells, curator, link, curvature, share=share)
-    model = calibrated(model, cells, curator, link, start, share=curator.remaining, slope=True)
+    model = calibrated(model, cells, curator, link, start, share=last * left, slope=True)
+    model = calibrated(model, cells, curator, link, start, share=curator.remaining, slope=False)
     return model, counts, chance(model, curvature) < UNLIKELY
 
 

@@ -95,7 +95,7 @@ def share_of_look(strength):
 
 
 def share_of_calibration(strength):
-    """Return the part that is left for the last step of intercepts and sizes of terms.
+    """Return the part of each of the two last steps: of sizes of terms, then of intercepts alone.
 
     ``strength`` is that of the classes, about four times that of the rarer one: noise that exceeds
     a twentieth of its rows costs more than terms lose.

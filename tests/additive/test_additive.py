@@ -243,3 +243,13 @@ def test_probabilities_are_calibrated(rate):
         assert abs(model.predict_proba(X)[:, 1].mean() / rate - 1) < 0.03
         plain = LogisticRegression(C=1e6).fit(model.decision_function(X)[:, None], y)
         assert abs(plain.coef_[0, 0] - 1) < 0.1
+
+
+def test_probabilities_of_a_rare_class_that_one_column_tells_are_calibrated():
+    """One Newton step ends 7 to 27 % too high here: terms are far from straight."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(10000, 2))
+    y = (rng.logistic(size=10000) < 3 * X[:, 0] - 7).astype(int)
+    for epsilon in (3.0, 100.0):
+        model = PrivateAdditiveClassifier(classes=[0, 1], epsilon=epsilon, random_state=1)
+        assert abs(model.fit(X, y).predict_proba(X)[:, 1].mean() / y.mean() - 1) < 0.05
