@@ -4,8 +4,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from skdp._books import WORTH_LITTLE, Books
+from skdp._books import Books
 from skdp._curator import _Child, plan_of_child
+from skdp._doubts import Doubt
 from skdp.mechanisms._entropy import spawned
 
 __all__ = ["KeysOf", "curators_beside"]
@@ -110,8 +111,7 @@ class _Part(_Child):
     def _outside(self, line):
         if not isinstance(line, str):
             return super()._outside(line)
-        mark = WORTH_LITTLE if line.startswith(WORTH_LITTLE) else ""
-        return f"{mark}{self._name}: {line.removeprefix(WORTH_LITTLE)}"
+        return line.within(self._name) if isinstance(line, Doubt) else f"{self._name}: {line}"
 
     def _tell(self, label, share):
         """Let who listens hear of the planned step, and of what all sets spend."""

@@ -7,14 +7,13 @@ from functools import wraps
 
 import numpy as np
 
+from skdp._doubts import Doubt, named
 from skdp.exceptions import BudgetExceeded, PlanError
 from skdp.mechanisms._exact import exact, log_of, sqrt_down
 from skdp.mechanisms._weighed import unit_of
 
-__all__ = ["WORTH_LITTLE", "Books", "alone"]
+__all__ = ["Books", "alone"]
 
-WORTH_LITTLE = "worth little: "  # begins a decision that a fit warns of
-MOST_NAMED = 10  # columns in a doubt
 UNWEIGHED = (
     "this fit protects groups, and is asked for integers of rows that have no weights: sum them by "
     "weighed_sum, or use one row of each person and of_persons."
@@ -90,6 +89,7 @@ class Books:
         self._lock, self._process = threading.RLock(), os.getpid()
         self.one_row_each = False  # of persons: integers need no weights
         self.row_places = None  # of these rows in the table of all
+        self.column_names = None  # of the table, if it has some
 
     @property
     def budget(self):
@@ -124,24 +124,25 @@ class Books:
         self._write(lambda: [text])
 
     def doubt(self, text, columns=None):
-        """Note that something released is worth little: a decision, and a warning of the fit.
+        """Note that something released has low accuracy: in the report, and a warning of the fit.
 
         Parameters
         ----------
         text : str
-            Constant.
-        columns : ndarray of bool of shape (d,), default=None
-            Public or from releases: which columns are meant.
+            Constant, or of released numbers: what is wrong, and what helps.
+        columns : ndarray of bool of shape (..., d), default=None
+            Public or from releases: which columns are meant, or which released numbers of each.
         """
-        if columns is not None:
-            numbers = np.flatnonzero(columns)
-            if not numbers.size:
-                return
-            if numbers.size < len(columns):
-                few = ", ".join(str(j) for j in numbers[:MOST_NAMED])
-                more = f" and {numbers.size - MOST_NAMED} more" if numbers.size > MOST_NAMED else ""
-                text = f"{text} (columns {few}{more}, from 0)"
-        self.decide(WORTH_LITTLE + text)
+        if columns is None:
+            return self._write(lambda: [Doubt(text)])
+        columns = np.asarray(columns, dtype=bool)
+        if columns.any():
+            d = columns.shape[-1]
+            names = self.column_names
+            names = names if names is not None and len(names) == d else None
+            which = named(columns.reshape(-1, d).any(axis=0), names)
+            doubt = Doubt(f"{which}: {text}" if which else text, _tuples(columns.tolist()))
+            self._write(lambda: [doubt])
 
     def __reduce_ex__(self, protocol):
         raise TypeError(
@@ -220,6 +221,10 @@ class Books:
     def _placed(self, rows):
         """Return the numbers in the table of all of rows that a release has an entry for."""
         return rows if rows is None or self.row_places is None else self.row_places[rows]
+
+
+def _tuples(nested):
+    return tuple(map(_tuples, nested)) if isinstance(nested, list) else nested
 
 
 def _cut(share, room):

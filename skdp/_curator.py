@@ -9,7 +9,8 @@ from fractions import Fraction
 import numpy as np
 from scipy.special import ndtri_exp
 
-from skdp._books import UNWEIGHED, WORTH_LITTLE, Books, alone
+from skdp._books import UNWEIGHED, Books, alone
+from skdp._doubts import Doubt
 from skdp.accounting._matrix_noise import gdp_to_pure, smallest_noise
 from skdp.accounting._parts import worth
 from skdp.accounting._plan import Plan
@@ -21,7 +22,6 @@ from skdp.mechanisms._exact import exact, sqrt_down, sqrt_up
 from skdp.mechanisms._matrices import DOUBT, LEAST_LOG, noisy_factor
 
 __all__ = [
-    "WORTH_LITTLE",
     "Curator",
     "Release",
     "current_replacement",
@@ -314,6 +314,7 @@ class _Child(Curator):
         self._occurring = parent._occurring
         self.coins = _ChildKeys(parent.coins, self._prefix)
         self.one_row_each, self.row_places = parent.one_row_each, parent.row_places
+        self.column_names, self.step = parent.column_names, None  # the step of a pipeline
 
     def _book(self, label):
         self._parent._book(self._prefix + label)
@@ -327,8 +328,7 @@ class _Child(Curator):
         """Return a line as it stands in the bill of the parent."""
         if isinstance(line, Charge):
             return replace(line, label=self._place + line.label, share=line.share * self._part)
-        doubt = line.removeprefix(WORTH_LITTLE)
-        return line if doubt == line else f"{WORTH_LITTLE}{self._prefix[:-1]}: {doubt}"
+        return line.within(self.step) if isinstance(line, Doubt) else line
 
     def _tell(self, label, share):
         self._parent._tell(self._prefix + label, share * self._part)

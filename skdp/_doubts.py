@@ -4,19 +4,90 @@ import sys
 import warnings
 from fractions import Fraction
 
-from skdp._curator import WORTH_LITTLE
+import numpy as np
+
 from skdp.exceptions import UselessReleaseWarning, WeakGuaranteeWarning
 
-__all__ = ["doubts_of", "users_level", "warn_of_doubts", "warn_of_weakness"]
+__all__ = [
+    "MOST_NAMED",
+    "Doubt",
+    "doubts_of",
+    "named",
+    "users_level",
+    "warn_of_doubts",
+    "warn_of_weakness",
+]
 
 BETWEEN = ("skdp", "sklearn", "joblib")  # the line of a user and a fit
 MOST_EPSILON, MOST_DELTA = 20, Fraction(1, 100)  # of a guarantee that is worth its name
+LOW_ACCURACY = "low accuracy: "  # begins a doubt in a report
+MOST_NAMED = 10  # columns, steps or groups in a line, lines in a warning
+
+
+class Doubt(str):
+    """A line of a report that says what has low accuracy, why, and what helps.
+
+    Parameters
+    ----------
+    said : str
+        From public values and releases; columns by name.
+    mask : tuple of bool, nested as the released numbers are, default=None
+        Which numbers are meant, or which columns of them; None for all.
+    path : tuple of str, default=()
+        The steps and groups around the fit, outermost first.
+    """
+
+    __slots__ = ("mask", "path", "said")
+
+    def __new__(cls, said, mask=None, path=()):
+        """Return the text of the doubt, which knows its parts."""
+        self = super().__new__(cls, LOW_ACCURACY + ": ".join([*path, said]))
+        self.said, self.mask, self.path = said, mask, path
+        return self
+
+    def __getnewargs__(self):
+        return self.said, self.mask, self.path
+
+    def within(self, place):
+        """Return the same doubt, of a step or group of a larger fit, or of a nameless part."""
+        return self if place is None else Doubt(self.said, self.mask, (place, *self.path))
+
+
+def named(columns, names=None):
+    """Return the words for some columns, "" for one that has no name and no other beside it.
+
+    Parameters
+    ----------
+    columns : ndarray of bool of shape (d,)
+    names : sequence of str, default=None
+        Of a frame; of an array they are numbers from 0 on.
+    """
+    if len(columns) > 1 and np.all(columns):
+        return "every column"
+    if names is None and len(columns) == 1:
+        return ""
+    names = [str(j) if names is None else str(names[j]) for j in np.flatnonzero(columns)]
+    return f"column{'s' if len(names) > 1 else ''} {_listed(names)}"
 
 
 def doubts_of(report):
-    """Return what a report says is worth little, every text once."""
-    texts = (text for text in report.decisions if text.startswith(WORTH_LITTLE))
-    return tuple(dict.fromkeys(text.removeprefix(WORTH_LITTLE) for text in texts))
+    """Return what a report says has low accuracy, every text once, those of several parts as one.
+
+    Parts are steps of a pipeline, or groups.
+    """
+    told = {}
+    for doubt in report.decisions:
+        if isinstance(doubt, Doubt):
+            inner = ": ".join([*doubt.path[1:], doubt.said])
+            told.setdefault((inner, not doubt.path), {}).update(dict.fromkeys(doubt.path[:1]))
+    return tuple(
+        f"{_listed([*parts])}: {text}" if parts else text for (text, _), parts in told.items()
+    )
+
+
+def _listed(names):
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return ", ".join(names[:MOST_NAMED]) + more
 
 
 def warn_of_weakness(estimator, budget):
@@ -41,8 +112,10 @@ def warn_of_doubts(estimator):
     """Warn once of all that a fit doubts, after everything that is released has been set."""
     doubts = estimator._doubts()
     if doubts:
-        first = f"{type(estimator).__name__} has released what is worth little:"
-        told = "\n".join([first, *doubts])
+        more = len(doubts) - MOST_NAMED
+        rest = [f"and {more} more, see advice_"] if more > 0 else []
+        first = f"Low accuracy of {type(estimator).__name__}:"
+        told = "\n".join([first, *doubts[:MOST_NAMED], *rest])
         warnings.warn(told, UselessReleaseWarning, stacklevel=users_level())
 
 

@@ -30,6 +30,7 @@ from skdp._groups import GroupRule, grouped_plan, read_groups, release_of_groups
 from skdp._local import KeepsLocal, Local
 from skdp._numbers import PlainNumbers
 from skdp._progress import lines, tell
+from skdp._results import JudgedNumbers
 from skdp._schema import read_rows
 from skdp._supervised import read_with_target
 from skdp._threads import is_quiet, quiet
@@ -51,7 +52,13 @@ WITHHELD = (
 
 
 class PrivateEstimator(
-    ForesightMixin, KeepsLocal, PlainNumbers, NamesOnce, CallbackSupportMixin, BaseEstimator
+    JudgedNumbers,
+    ForesightMixin,
+    KeepsLocal,
+    PlainNumbers,
+    NamesOnce,
+    CallbackSupportMixin,
+    BaseEstimator,
 ):
     """Base of all private estimators.
 
@@ -176,15 +183,21 @@ class PrivateEstimator(
             warn_of_weakness(self, plan.budget)
         with nullcontext() if self._is_inner() else callbacks(self) as tasks:
             curator = self._curator(plan)
+            curator.column_names = getattr(self, "feature_names_in_", None)
             with self._watched(plan, curator, tasks), _unchanged(self), self._threads():
                 released = _guarded(release, rows, curator)
             for name, value in released.items():
                 setattr(self, name, value)
-            report = curator.close(type(self).__name__)
-            self.privacy_report_ = replace(report, target=self._target)
+            self._report(curator)
+            self._doubt_numbers(curator)
+            self._report(curator)
         if not self._is_inner():
             warn_of_doubts(self)
         return self
+
+    def _report(self, curator):
+        report = curator.close(type(self).__name__)
+        self.privacy_report_ = replace(report, target=self._target)
 
     def _plan_of(self, X, groups):
         """Return the plan of a fit of X; it protects all rows of a group if there are some."""
@@ -195,24 +208,25 @@ class PrivateEstimator(
 
     @property
     def reliable_(self):
-        """Whether the fit found no reason to doubt what it has released: bool.
+        """Whether all that the fit has released is reliable: bool.
 
-        A function of released values, as ``advice_``. True is no promise: it says that nothing was
-        seen that is worth little, and ``interval`` or ``noise_scale_``, where there are such, say
-        how far off the released values are.
+        It is if no warning of low accuracy was raised: every interval holds what it names, as far
+        as releases tell, and is short beside the spread or the value it is about (user guide "When
+        is an answer reliable"). A function of released values, as ``advice_``. ``results()``, where
+        there is one, says the same of each number.
         """
         return not self._doubts()
 
     @property
     def advice_(self):
-        """What of the released is worth little, and what helps: str, a line for each; else empty.
+        """What has low accuracy, why, and what helps: str, a line for each; else empty.
 
         The text of the :class:`skdp.exceptions.UselessReleaseWarning` of the fit.
         """
         return "\n".join(self._doubts())
 
     def _doubts(self):
-        """Return what of the released is worth little, and why: constant texts."""
+        """Return what of the released has low accuracy, and why: texts."""
         return doubts_of(self.privacy_report_)
 
     def _read(self, X, y):

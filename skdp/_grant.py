@@ -102,7 +102,9 @@ class Grant:
                 f"the grant of {self.label!r} is not open: the step was fitted outside its "
                 "pipeline. Fit the pipeline, or set the ledger of the step to None."
             )
-        return self._curator.child(self.label, self._share, budget=self._budget)
+        curator = self._curator.child(self.label, self._share, budget=self._budget)
+        curator.step = self.label
+        return curator
 
     def lent(self, curator):
         """Return a grant like this one that opens a Curator which has been made for it."""

@@ -3,7 +3,7 @@
 import math
 from collections import Counter
 
-from skdp._books import WORTH_LITTLE
+from skdp._doubts import doubts_of
 from skdp._render import condition
 
 __all__ = ["best_guess", "report_summary"]
@@ -38,7 +38,7 @@ WITHHELD = (
     "count or value. Not hidden is what holds for people in general, whether they were in the "
     "table or not, such as a mean."
 )
-DOUBT = " What was released is worth little here: {doubts}."
+DOUBT = " The accuracy is low here: {doubts}."
 
 
 def report_summary(report):
@@ -87,6 +87,5 @@ def _released(report):
 
 
 def _doubts(report):
-    told = (text for text in report.decisions if text.startswith(WORTH_LITTLE))
-    doubts = dict.fromkeys(text.removeprefix(WORTH_LITTLE) for text in told)
-    return DOUBT.format(doubts="; ".join(doubts)) if doubts else ""
+    doubts = "; ".join(text.rstrip(".") for text in doubts_of(report))
+    return DOUBT.format(doubts=doubts) if doubts else ""

@@ -1,4 +1,4 @@
-"""One warning tells that what a fit has released is worth little, from released values alone."""
+"""One warning tells what of a release has low accuracy, from released values alone."""
 
 import inspect
 import warnings
@@ -53,7 +53,7 @@ def test_a_handful_of_rows_warns_once_and_a_good_table_never(name, estimator):
     model = clone(estimator).set_params(epsilon=0.1, random_state=0)
     (warning,) = doubts(lambda: fitted(model, few))
     text = str(warning.message)
-    assert text.startswith(f"{type(model).__name__} has released what is worth little:\n")
+    assert text.startswith(f"Low accuracy of {type(model).__name__}:\n")
     assert not any(f"{value:.3g}" in text for value in few.ravel() if name not in BINARY)
     if getattr(estimator, "bounds", None) is None:  # else they may be far too wide
         good = clone(estimator).set_params(epsilon=8.0, random_state=0)
@@ -84,10 +84,10 @@ def test_a_pipeline_names_its_steps():
     pipe = PrivatePipeline(steps, epsilon=0.1, random_state=0)
     (warning,) = doubts(lambda: pipe.fit(rows_for("", 5)))
     lines = str(warning.message).splitlines()
-    assert lines[0].startswith("PrivatePipeline has")
+    assert lines[0] == "Low accuracy of PrivatePipeline:"
     assert any(line.startswith("scale: nothing found") for line in lines)
     assert any(line.startswith("inner: mean: nothing found") for line in lines)
-    told = [t.removeprefix("worth little: ") for t in pipe.privacy_report_.decisions]
+    told = [t.removeprefix("low accuracy: ") for t in pipe.privacy_report_.decisions]
     assert set(lines[1:]) <= set(told)
 
 

@@ -14,6 +14,7 @@ from skdp._beside import curators_beside
 from skdp._compat import HasMethods, safe_indexing
 from skdp._config import config_context
 from skdp._estimator import PrivateEstimator
+from skdp._results import COLUMNS, lines_of, n_values, tidy
 from skdp._schema import look_at, validated_table
 from skdp._supervised import checked_target
 from skdp.accounting import part_of
@@ -28,7 +29,6 @@ from skdp.by_group._keys import (
 )
 from skdp.by_group._plan import GROUPS, LEVELS, LEVELS_SHARE, NAMES, granted, planned
 from skdp.by_group._predict import RoutesRows
-from skdp.by_group._results import COLUMNS, lines_of, n_values, tidy
 from skdp.by_group._together import HeldByGroup, by_turns, counted, numbered, of_columns
 from skdp.chunks import ArrayRows
 from skdp.chunks._tables import Tables, tables_of
@@ -262,12 +262,13 @@ class PrivateGroupBy(RoutesRows, PrivateEstimator):
         Returns
         -------
         frame : DataFrame
-            One row for each group and statistic: ``group``, ``statistic`` (the column it is of),
-            ``value``, ``low``, ``high``, ``n``, the released number of rows, and ``reliable``, what
-            the group says in ``reliable_``: where it is False, as in groups so small that a tail
-            stays unseen, ``advice_`` of its estimator says why. NaN where an estimator releases no
-            interval, or no number. With two columns in ``by`` the group is a pair, and each of both
-            has a column of its own beside. A dict of arrays where pandas is not installed.
+            One row for each group and number: ``group``, ``variable`` (the column it is of), ``q``
+            of quantiles, ``value``, ``low``, ``high``, ``n``, the released number of rows, and
+            ``reliable``, by the rule of the user guide "When is an answer reliable"; where it is
+            False, ``advice_`` of the estimator of the group says why. A ``value`` is NaN where
+            nothing is known of it, an interval or ``n`` where an estimator releases none. With two
+            columns in ``by`` the group is a pair, and each of both has a column of its own beside.
+            A dict of arrays where pandas is not installed.
 
         Raises
         ------
@@ -276,20 +277,20 @@ class PrivateGroupBy(RoutesRows, PrivateEstimator):
         """
         check_is_fitted(self)
         two = len(self.key_columns_) == 2
-        titles = [*self._titles(), "group", *COLUMNS] if two else ["group", *COLUMNS]
         if simultaneous and self.estimators_:
             n_lines = sum(n_values(model) for model in self.estimators_.values())
             confidence = 1 - (1 - confidence) / n_lines
+        by = self._titles() if two else []
         rows = [
-            (*(level if two else ()), level, *line)
+            {**dict(zip(by, level if two else (), strict=True)), "group": level, **line}
             for level, model in self.estimators_.items()
             for line in lines_of(model, confidence, parameters)
         ]
-        return tidy(rows, titles)
+        return tidy(rows, [*by, "group", *COLUMNS])
 
     def _titles(self):
         names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])
-        taken = ("group", *COLUMNS)
+        taken = ("group", "q", *COLUMNS)
         found = [str(names[place]) for place in self.key_columns_]
         return [f"by {name}" if name in taken else name for name in found]
 

@@ -4,6 +4,7 @@ import math
 
 from sklearn.utils.validation import check_is_fitted
 
+from skdp._results import ResultsMixin
 from skdp.contracts import Contract, Released, Rows
 from skdp.denoising._parameter import denoised
 from skdp.scales._noise_level import check_sampling, noise_quantile
@@ -20,7 +21,7 @@ def fitted_law(estimator):
     return release_mechanism(estimator.privacy_report_.budget)
 
 
-class VectorMixin:
+class VectorMixin(ResultsMixin):
     """Mixin of estimators that release one vector with independent noise of known scale.
 
     A subclass may have another ``_law()`` than Laplace for ``delta=0`` and Gaussian else, and

@@ -101,7 +101,7 @@ class IntervalDisplay(Display):
         ----------
         results : DataFrame, or dict of arrays
             Of :meth:`skdp.PrivateGroupBy.results`, or some of its lines: ``value``, ``low`` and
-            ``high``; ``group`` and, where there are several, ``statistic`` name them.
+            ``high``; ``group`` and, where there are several, ``variable`` and ``q`` name them.
         ax : matplotlib Axes, default=None
             A new figure by default.
         title : str, default=""
@@ -112,11 +112,15 @@ class IntervalDisplay(Display):
         display : IntervalDisplay
         """
         ends, values = (np.asarray(results[name]) for name in ("low", "high")), results["value"]
-        several = len(set(results["statistic"])) > 1
+        several = [name for name in ("variable", "q") if len(set(results.get(name, ()))) > 1]
+        groups = results.get("group", [()] * len(values))
         names = [
-            ", ".join(map(str, group if isinstance(group, tuple) else (group,)))
-            + (f": {statistic}" if several else "")
-            for group, statistic in zip(results["group"], results["statistic"], strict=True)
+            ": ".join(
+                [", ".join(map(str, group if isinstance(group, tuple) else (group,))), *more]
+            ).removeprefix(": ")
+            for group, *more in zip(
+                groups, *(map(str, results[name]) for name in several), strict=True
+            )
         ]
         return cls(*ends, np.asarray(values), names=names, title=title).plot(ax)
 

@@ -167,7 +167,10 @@ class ColumnEstimator(PrivateEstimator):
 
     def _and_drawn(self, fitted, sd, place, n):
         drawn = self._drawn(fitted, sd[0], place, n)
-        return fitted if drawn is None else {**fitted, "sampling_noise_scale_": drawn}
+        if drawn is None:
+            return fitted
+        counted = {} if n is None else {"n_rows_": float(n)}
+        return {**fitted, "sampling_noise_scale_": drawn, **counted}
 
     def _drawn(self, fitted, sd, place, n):
         return None

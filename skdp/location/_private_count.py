@@ -4,6 +4,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from skdp._estimator import PrivateEstimator
+from skdp._results import ResultsMixin
 from skdp.denoising._vector import fitted_law
 from skdp.location._column_noise import (
     ColumnNoise,
@@ -17,7 +18,7 @@ from skdp.scales._noise_level import noise_quantile
 __all__ = ["PrivateCount"]
 
 
-class PrivateCount(PrivateEstimator):
+class PrivateCount(ResultsMixin, PrivateEstimator):
     """Number of rows under differential privacy.
 
     Parameters

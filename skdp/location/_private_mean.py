@@ -1,5 +1,6 @@
 """PrivateMean, the estimator."""
 
+import math
 from dataclasses import replace
 from numbers import Real
 
@@ -35,9 +36,6 @@ from skdp.location._mean import mean_plan, private_mean
 from skdp.location._public import column_vector
 
 __all__ = ["PrivateMean"]
-
-CLEAR, ALIKE = 2.0, 0.05  # standard deviations of noise, and what of a mean is next to nothing
-WIDE = "the interval of a mean is wider than the rows are spread: too few rows for this epsilon"
 
 
 class PrivateMean(VectorMixin, CentringMixin, PrivateEstimator):
@@ -216,6 +214,12 @@ class PrivateMean(VectorMixin, CentringMixin, PrivateEstimator):
         self.ledger = ledger
 
     _weighs_groups = property(lambda self: self.method == "auto")
+    _noun = "mean"
+
+    def _spread(self):
+        """Return upper bounds of the deviations of columns; infinite where nothing tells."""
+        drawn = np.square(self.sampling_noise_scale_) - np.square(self.noise_scale_)
+        return np.sqrt(np.fmax(drawn, 0.0) * getattr(self, "n_rows_", math.inf))
 
     def _group_rule(self, n_features):
         return super()._group_rule(n_features) if self.bounds is None else bounded_rule(n_features)
@@ -265,10 +269,6 @@ class PrivateMean(VectorMixin, CentringMixin, PrivateEstimator):
         value, risk = self._denoised(mean.location, mean.noise_scale)
         if mean.hidden:
             curator.doubt(HIDDEN)
-        if mean.deviation is not None:
-            far = CLEAR * mean.noise_scale + np.max(mean.clipping_bound, axis=0)
-            apart = far > np.maximum(mean.deviation, ALIKE * np.abs(mean.location))
-            curator.doubt(WIDE, columns=np.isfinite(far) & apart)
         return {
             "location_": value,
             "released_location_": mean.location,

@@ -145,6 +145,14 @@ class PrivateVariance(VectorMixin, ColumnEstimator):
         self.ledger = ledger
 
     _vector = "released_var_"
+    _noun = "variance"
+
+    def _spread(self):
+        return self.interval()[0]  # a variance is a spread, at least as large as this
+
+    def _possible(self):
+        low, high = getattr(self, "bounds_", (0.0, math.inf))
+        return 0.0, np.square(high / 2 - low / 2)
 
     def _statistics(self):
         return ["variance"]

@@ -38,6 +38,16 @@ class QuantileEstimator(Location):
     }
     _weighs_groups = property(lambda self: self.method != "bounded")
     _reaches = False
+    _noun = "quantile"
+
+    def _axes(self):
+        return {"q": self._levels()}
+
+    def _spread(self):
+        return self.rank_curves_.spread if hasattr(self, "rank_curves_") else None
+
+    def _possible(self):
+        return self.rank_curves_.ends if hasattr(self, "rank_curves_") else super()._possible()
 
     def _group_rule(self, n_features):
         return rank_rule(n_features)

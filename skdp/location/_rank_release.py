@@ -12,6 +12,7 @@ from skdp.location._places import NOTHING
 
 __all__ = ["RankCurves", "rank_plan_steps", "release_quantiles"]
 
+TENTH, SURE = 0.1, 2.0  # of the ranks; standard deviations of their noise
 OPEN = "nothing clear beyond a quantile: too few rows on one of its sides"
 
 
@@ -40,6 +41,18 @@ class RankCurves:
         told = [excess[0, -1] - excess[0, 0] for excess in self.excess if excess.size]
         return float(np.mean(told)) if told else np.nan
 
+    @property
+    def ends(self):
+        """What no quantile is beyond: ndarrays of shape (d,), infinite without bounds."""
+        ends = [(x[0], x[-1]) if len(x) else (-np.inf, np.inf) for x in self.points]
+        return np.array(ends).T
+
+    @property
+    def spread(self):
+        """Half of what surely lies between a tenth and nine tenths of the ranks: ndarray (d,)."""
+        columns = zip(self.points, self.excess, self.sd, strict=True)
+        return np.array([_spread(*column, self.q) for column in columns])
+
     def interval(self, value, confidence, law, sampling=False):
         """Return the nearest points around values (n_q, d) that are clear of the quantiles.
 
@@ -55,6 +68,17 @@ class RankCurves:
                 sd = np.sqrt(np.square(sd) + n * self.q[i] * (1 - self.q[i]))
             low[i, j], high[i, j] = limits(self.points[j], excess, sd, value[i, j], z)
         return low, high
+
+
+def _spread(x, excess, sd, q):
+    if not len(x):
+        return 0.0
+    n = excess[0, -1] - excess[0, 0]
+    rank, error = excess + n * q[:, None], SURE * sd
+    inner = x[
+        (rank - error >= TENTH * n).all(axis=0) & (rank + error <= (1 - TENTH) * n).all(axis=0)
+    ]
+    return (inner[-1] - inner[0]) / 2 if len(inner) else 0.0
 
 
 def rank_plan_steps(budget, bounds):

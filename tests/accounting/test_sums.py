@@ -74,12 +74,12 @@ def test_the_summary_of_a_good_fit():
     tv = gaussian_delta(0.0, GAUSSIAN.mu) + 2 * float(GAUSSIAN.failure)
     assert f"at most {math.ceil(500 * (1 + tv)) / 10:g} % of the time" in text
     assert "(epsilon=1, delta=1e-06)" in text and "row count" in text and "final sum" in text
-    assert "Not released were the rows" in text and "worth little" not in text
+    assert "Not released were the rows" in text and "accuracy is low" not in text
 
 
 def test_the_summary_says_what_is_worth_little_and_who_is_not_protected():
     few = PrivateMean().fit(X[:4]).privacy_report_.summary()
-    assert "worth little here: nothing found: too few rows" in few
+    assert "The accuracy is low here: nothing found: too few rows" in few
     weak = PrivateMean(epsilon=60.0).fit(X).privacy_report_.summary()
     assert weak.startswith("Nobody is protected well") and "epsilon=60" in weak
     seeded = PrivateMean(random_state=0)

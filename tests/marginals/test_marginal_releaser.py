@@ -250,7 +250,7 @@ def test_a_useless_release_says_so(flights):
     assert (
         fit.risk_ > 0.1
         and fit.advice_
-        and fit.privacy_report_.decisions == ("worth little: " + fit.advice_,)
+        and fit.privacy_report_.decisions == ("low accuracy: " + fit.advice_,)
     )
 
 
