@@ -1,0 +1,109 @@
+"""The judges of ``benchmarks/honesty.py``: each kind of disaster is one, a right answer is none."""
+
+import math
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
+rng = np.random.default_rng(0)
+x = rng.normal(10, 2, size=1000)
+X = rng.normal(size=(500, 3)) * [1, 1, 5] + [[0, 0, 8]] * (np.arange(500) % 2)[:, None]
+y = (x > 11).astype(int)
+chance = np.clip(1 / (1 + np.exp(11 - x)), 0.01, 0.99)
+ages = np.round(x * 4)
+
+
+@pytest.fixture
+def bench(monkeypatch):
+    """Import scripts of the benchmarks by name, and forget them."""
+    before = set(sys.modules)
+    monkeypatch.syspath_prepend(BENCHMARKS)
+    yield import_module
+    for name in set(sys.modules) - before:
+        if getattr(sys.modules[name], "__file__", None) == str(BENCHMARKS / f"{name}.py"):
+            del sys.modules[name]
+
+
+MOMENTS = np.cov(X.T, ddof=0), np.full((3, 3), 0.1)
+CENTERS = np.array([[0.0, 0, 0], [0, 0, 8]])
+CASES = {  # judge: what it is given, a right answer, a disaster
+    "mean": ([x], [10, 9.8, 10.2], [12, 11, 13]),
+    "quantile": ([x], [np.median(x), 9.8, 10.2, 0.5], [3e9, 11, 5e9, 0.5]),
+    "variance": ([x], [4, 3, 5], [0.4, 0.3, 0.5]),
+    "correlations": (
+        [X],
+        [*MOMENTS, np.corrcoef(X.T)],
+        [MOMENTS[0] + 9, MOMENTS[1], np.full((3, 3), 0.9)],
+    ),
+    "subspace": ([X], [np.eye(3)[2:]], [np.eye(3)[:1]]),
+    "numbers": ([x], [x + 0.1, x], [0 * x, x]),
+    "labels": ([y], [chance, chance], [1 - chance, chance]),
+    "clusters": ([X], [CENTERS, CENTERS], [CENTERS + 30, CENTERS]),
+    "mixture": ([], [-3.0, -4.0, -2.9, 3], [-12000.0, -4.0, -2.9, 3]),
+    "shares": ([ages], [ages + 0.5], [np.maximum(ages, 45)]),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_disaster_is_told_from_a_right_answer(bench, name):
+    given, right, wrong = CASES[name]
+    judge = getattr(bench("_honesty_judges"), name)
+    fine, poor = judge(*given, *right), judge(*given, *wrong)
+    assert not fine["disaster"] and fine["close"] and fine["known"]
+    assert poor["disaster"] and not poor["close"] and poor["error"] > fine["error"]
+    assert (fine["covered"], poor["covered"]) in ((None, None), (1.0, 0.0))
+
+
+def test_calibration_counts_as_well_as_order(bench):
+    judge = bench("_honesty_judges").labels
+    assert judge(y, chance**0.01, chance)["disaster"]  # the right order, and all near 1
+
+
+def test_a_level_that_is_lost_is_a_disaster_and_a_rare_one_is_none(bench):
+    judge = bench("_honesty_judges").shares
+    names = np.array(["a"] * 80 + ["b"] * 15 + ["c"] * 5, dtype=object)
+    assert not judge(names, names[:95])["disaster"]
+    assert judge(names, names[:80])["disaster"]
+
+
+def test_what_says_that_it_is_unknown_is_no_disaster(bench):
+    judge = bench("_honesty_judges")
+    for told in (judge.mean(x, math.nan, -math.inf, math.inf), judge.variance(x, math.nan)):
+        assert not told["known"] and not told["disaster"] and not told["close"]
+
+
+def test_an_edge_of_an_atom_is_no_far_quantile(bench):
+    judge = bench("_honesty_judges").quantile
+    rate = (np.arange(1000) < 490).astype(float)  # the median is 0, and 1 is .01 off in ranks
+    told = judge(rate, 1.0, 0.0, 1.0, 0.5)
+    assert told["error"] > 0.5 and not told["disaster"] and told["covered"] == 1
+
+
+def test_the_halves_stay_as_they_are(bench):
+    half = bench("_honesty_tables").half
+    assert [half(f"survival/{name}") for name in ("heart", "gbsg")] == ["look"] * 2
+    assert [half(f"survival/{name}") for name in ("mgus2", "flchain")] == ["aside"] * 2
+    assert half("Ecdat/Mroz") == half("sampleSelection/Mroz87") == "look"  # one table, two names
+    assert half("ggplot2/diamonds") == half("benchmarks/diamonds") == "look"
+
+
+@pytest.mark.parametrize(
+    ("column", "kind"),
+    [
+        (y, "yes/no"),
+        (np.arange(1000) < 10, "rare rate"),
+        (ages, "integers"),
+        (np.arange(1000) % 4, "few levels"),
+        (x, "smooth"),
+        (np.exp(x / 3), "skewed"),
+        (x + 1000, "far from zero"),
+        (np.maximum(x - 11, 0), "mostly zeros"),
+        (np.append(x, 1e9), "heavy"),
+    ],
+)
+def test_columns_have_kinds(bench, column, kind):
+    assert bench("_honesty_tables").kind(np.asarray(column, dtype=float)) == kind
