@@ -1,5 +1,8 @@
 import gc
 import os
+import sys
+from importlib import import_module
+from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
@@ -8,6 +11,8 @@ import pytest
 from hypothesis import settings
 
 import skdp
+
+BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 
 settings.register_profile("house", derandomize=True, deadline=None)  # alike in every run
 settings.load_profile("house")
@@ -29,6 +34,17 @@ def debug():
     """Let exceptions of the private part through."""
     with skdp.config_context(debug=True):
         yield
+
+
+@pytest.fixture
+def bench(monkeypatch):
+    """Import scripts of the benchmarks by name, and forget them."""
+    before = set(sys.modules)
+    monkeypatch.syspath_prepend(BENCHMARKS)
+    yield import_module
+    for name in set(sys.modules) - before:
+        if getattr(sys.modules[name], "__file__", None) == str(BENCHMARKS / f"{name}.py"):
+            del sys.modules[name]
 
 
 def pytest_terminal_summary(terminalreporter):

@@ -1,24 +1,9 @@
 import math
-import sys
-from importlib import import_module
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 MU = 0.2367
-BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
-
-
-@pytest.fixture
-def bench(monkeypatch):
-    """Import scripts of the benchmarks by name, and forget them."""
-    before = set(sys.modules)
-    monkeypatch.syspath_prepend(BENCHMARKS)
-    yield import_module
-    for name in set(sys.modules) - before:
-        if getattr(sys.modules[name], "__file__", None) == str(BENCHMARKS / f"{name}.py"):
-            del sys.modules[name]
 
 
 @pytest.fixture

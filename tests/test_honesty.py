@@ -1,31 +1,17 @@
 """The judges of ``benchmarks/honesty.py``: each kind of disaster is one, a right answer is none."""
 
 import math
-import sys
-from importlib import import_module
-from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
-BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 rng = np.random.default_rng(0)
 x = rng.normal(10, 2, size=1000)
 X = rng.normal(size=(500, 3)) * [1, 1, 5] + [[0, 0, 8]] * (np.arange(500) % 2)[:, None]
 y = (x > 11).astype(int)
 chance = np.clip(1 / (1 + np.exp(11 - x)), 0.01, 0.99)
 ages = np.round(x * 4)
-
-
-@pytest.fixture
-def bench(monkeypatch):
-    """Import scripts of the benchmarks by name, and forget them."""
-    before = set(sys.modules)
-    monkeypatch.syspath_prepend(BENCHMARKS)
-    yield import_module
-    for name in set(sys.modules) - before:
-        if getattr(sys.modules[name], "__file__", None) == str(BENCHMARKS / f"{name}.py"):
-            del sys.modules[name]
 
 
 MOMENTS = np.cov(X.T, ddof=0), np.full((3, 3), 0.1)
@@ -107,3 +93,28 @@ def test_the_halves_stay_as_they_are(bench):
 )
 def test_columns_have_kinds(bench, column, kind):
     assert bench("_honesty_tables").kind(np.asarray(column, dtype=float)) == kind
+
+
+@pytest.mark.parametrize("name", ["joint mean", "medians by group", "logistic", "synthetic"])
+def test_a_fit_is_one_line_that_can_be_made_again(bench, monkeypatch, name):
+    honesty, fits = bench("honesty"), bench("_honesty_fits")
+    frame = pd.DataFrame({"age": ages, "x": x, "y": y.astype(float)})
+    monkeypatch.setattr(fits, "load", lambda _: frame.assign(team=["a", "b"] * 500))
+    monkeypatch.setattr(fits, "numbers", lambda _: frame)
+    line = honesty.fit(name, "made/up", 3.0, 7)
+    assert "raised" not in line and line["n"] == 1000 and line["answers"]
+    again = honesty.fit(name, "made/up", 3.0, 7)
+    assert {**again, "seconds": 0} == {**line, "seconds": 0}
+    page = honesty.report([line, {**line, "answers": [], "raised": "ValueError()"}])
+    assert "2 fits" in page and f"| {name} |" in page and page.count("ValueError") == 1
+
+
+def test_the_report_counts_what_is_reliable(bench):
+    poor = bench("_honesty_judges").mean(x, 20, 19, 21)
+    answer = {"column": "x", "kind": "smooth", **poor}
+    told = [{**answer, "reliable": r} for r in (True, True, False)]
+    right = {**told[2], **bench("_honesty_judges").mean(x, 10, 9, 11)}
+    line = {"estimator": "mean", "table": "a/b", "epsilon": 1.0, "seed": 3, "n": 1000}
+    page = bench("honesty").report([{**line, "answers": [*told, right]}])
+    assert "| mean | 4 | 2 | 2 | 1 | 0 | 0.5 | 0.5 |" in page
+    assert page.count("`--again mean a/b 1.0 3`") == 2
