@@ -25,14 +25,15 @@ from itertools import takewhile
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 from _harness import _text
 from _honesty_fits import ESTIMATORS, NoColumns
 from _honesty_tables import tables
 from joblib import Parallel, delayed
 
 EPSILONS, DELTA = (0.1, 0.3, 1.0, 3.0), 1e-6
-WORST, MOST_OF_ONE = 20, 4  # answers that are shown, of one estimator
-FIGURES = ["answers", "reliable", "disasters", "their share", "covered", "flagged", "of them right"]
+WORST = 20  # fits that are shown, the worst of every estimator first
+JUDGED = ["reliable", "error", "disaster", "close", "covered"]
 
 
 def fit(estimator, table, epsilon, seed):
@@ -81,48 +82,46 @@ def run(options):
 
 def report(lines):
     """Return the tables of lines of results, in markdown."""
-    answers = [{**line, **answer} for line in lines for answer in line["answers"]]
-    raised = [f"`{_again(line)}`: {line['raised']}" for line in lines if "raised" in line]
+    raised = [f"{_again(line)}: {line['raised']}" for line in lines if "raised" in line]
+    answers = pd.DataFrame([{**line, **told} for line in lines for told in line["answers"]])
+    answers["again"] = [_again(line) for line in lines for _ in line["answers"]]
     parts = [f"{len(lines)} fits, {len(answers)} answers, {len(raised)} fits raised an error."]
     for keys in (["estimator"], ["kind"], ["estimator", "epsilon"], ["estimator", "kind"]):
-        groups = {}
-        for answer in answers:
-            groups.setdefault(tuple(answer[key] for key in keys), []).append(answer)
-        parts.append(
-            _table([*keys, *FIGURES], [[*g, *_figures(groups[g])] for g in sorted(groups)])
-        )
-    keys = ["estimator", "table", "column", "kind", "n", "error"]
-    bad = [a for a in answers if a["reliable"] and a["disaster"]]
-    bad = [[*(a[key] for key in keys), f"`{_again(a)}`"] for a in sorted(bad, key=_size)]
-    places = [[row[0] for row in bad[:i]].count(bad[i][0]) for i in range(len(bad))]
-    bad = [row for row, place in zip(bad, places, strict=True) if place < MOST_OF_ONE]
-    return "\n\n".join([*parts, _table([*keys, "again"], bad[:WORST]), *raised])
-
-
-def _size(answer):
-    return -answer["error"]
+        parts.append(_table(answers.groupby(keys)[JUDGED].apply(_figures).reset_index()))
+    bad = answers[answers.reliable & answers.disaster].sort_values("error", ascending=False)
+    bad = bad.drop_duplicates("again").assign(
+        place=lambda rows: rows.groupby("estimator").cumcount()
+    )
+    bad = bad.sort_values(["place", "error"], ascending=[True, False]).head(WORST)
+    parts.append(_table(bad[["estimator", "table", "column", "kind", "n", "error", "again"]]))
+    return "\n\n".join(parts + raised)
 
 
 def _figures(answers):
-    sure = [a for a in answers if a["reliable"] and a["error"] is not None]
-    bad = [a["disaster"] for a in sure]
-    covered = [a["covered"] for a in sure if a["covered"] is not None]
-    right = [a["close"] for a in answers if not a["reliable"]]
-    flagged = len(right) / len(answers)
-    return len(answers), len(sure), sum(bad), _mean(bad), _mean(covered), flagged, _mean(right)
-
-
-def _mean(shares):
-    return float(np.mean(shares)) if shares else None
+    sure, flagged = answers[answers.reliable & answers.error.notna()], answers[~answers.reliable]
+    return pd.Series(
+        {
+            "answers": len(answers),
+            "reliable": len(sure),
+            "disasters": sure.disaster.sum(),
+            "their share": sure.disaster.mean(),
+            "covered": sure.covered.astype(float).mean(),
+            "flagged": len(flagged) / len(answers),
+            "of them right": flagged.close.mean(),
+        },
+        dtype=object,
+    )
 
 
 def _again(line):
     words = [line[key] for key in ("estimator", "table", "epsilon", "seed")]
-    return f"--again {shlex.join(map(str, words))}"
+    return f"`--again {shlex.join(map(str, words))}`"
 
 
-def _table(titles, rows):
-    lines = [titles, ["-"] * len(titles), *(map(_text, row) for row in rows)]
+def _table(frame):
+    told = frame.astype(object).where(frame.notna(), None)
+    rows = [map(_text, row) for row in told.itertuples(index=False)]
+    lines = [frame.columns, ["-"] * frame.shape[1], *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
