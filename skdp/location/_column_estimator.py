@@ -16,6 +16,7 @@ from skdp.location._bounded_moments import (
     moment_plan,
     release_columns,
 )
+from skdp.location._clipped_squares import release_squares
 from skdp.location._column_noise import (
     ColumnNoise,
     check_strength,
@@ -182,6 +183,8 @@ class ColumnEstimator(PrivateEstimator):
     def _draw(self, rows, curator, noise, place):
         """Release the statistics; return values and the standard deviations of their noise."""
         statistics = self._statistics()
+        if place.box is not None and self.sensitivity is None:
+            return _draw_squares(rows, curator, place, means=len(statistics) > 1)
         d, k = len(place.center) // len(statistics), len(place.center)
         bounded = bounded_columns(
             rows,
@@ -192,6 +195,26 @@ class ColumnEstimator(PrivateEstimator):
         )
         release = release_bounded(bounded, curator, share=curator.remaining, label="statistic")
         return release.values, np.array([noise.deviation(scale) for scale in release.scales])
+
+
+def _draw_squares(rows, curator, place, *, means):
+    """Release variances, and means before them if asked, and the deviations of their noise."""
+    offset, var, offset_sd, var_sd = release_squares(
+        rows,
+        curator,
+        place.box,
+        n_rows=place.n_rows,
+        count_sd=place.count_sd,
+        means=means,
+        label="statistic",
+    )
+    center, radius = (np.array([getattr(c, k) for c in place.box]) for k in ("center", "radius"))
+    values, sd = radius * radius * var, radius * radius * var_sd
+    place.excess *= np.tile(1 + np.abs(np.clip(offset, -1, 1)), 1 + means)
+    if means:
+        values = np.append(np.nan_to_num(center + radius * offset), values)
+        sd = np.append(radius * offset_sd, sd)
+    return values, sd
 
 
 def doubt_variance(var, sd, place, curator):

@@ -7,7 +7,8 @@ import numpy as np
 
 from skdp.location._column_noise import column_step
 from skdp.location._descent import LARGEST, MOST_LEVELS, TYPICAL_LEVELS, View, descend
-from skdp.location._reach import Reach, release_reach
+from skdp.location._reach import Reach, release_reach, release_sides
+from skdp.location._sides import best_squares
 from skdp.scales import count_rows
 from skdp.scales._noise_level import noise_level
 
@@ -54,6 +55,10 @@ class Place:
         How many rows may hide far beyond an interval that holds all that was seen; else 0.
     thin : ndarray of bool of shape (k,)
         Where a good part of the rows may lie farther away than rows were seen; nowhere by default.
+    box : tuple of d SquareClip, default=None
+        Where columns are clipped whose squares are to be released.
+    n_rows, count_sd : float, default=inf
+        Released number of rows, and the standard deviation of its noise.
     """
 
     center: np.ndarray
@@ -63,6 +68,9 @@ class Place:
     excess: np.ndarray = None
     unseen: np.ndarray = None
     thin: np.ndarray = None
+    box: tuple = None
+    n_rows: float = math.inf
+    count_sd: float = math.inf
 
     def __post_init__(self):
         zero = np.zeros(len(self.center))
@@ -124,8 +132,9 @@ class Searcher:
         exact = np.atleast_1d(count_rows(rows))
         release = noise.release(exact, share=share, label="row count")
         self.n = max(float(release.value[0]), 1.0)
+        self.count_sd = noise.deviation(release.scale)
         rank = noise.deviation(noise.scale(SEARCH / TYPICAL_LEVELS, self.d)) / 2
-        self.few = self.n < max(6 * rank, 2 * noise.deviation(release.scale))
+        self.few = self.n < max(6 * rank, 2 * self.count_sd)
 
     def quantiles(self, p, share=SEARCH):
         """Return :class:`Brackets` of k quantiles of every column, quantile by quantile."""
@@ -183,9 +192,9 @@ class Searcher:
         spacing = self.spacing(found, min(p, 1 - p, 1 / 4))
         return Place(found.middle, bounded(slack * max(p, 1 - p) * spacing))
 
-    def reach(self, found, center):
+    def reach(self, found, center, release=release_reach):
         """Return the :class:`Reach` of every column from points in intervals."""
-        return release_reach(
+        return release(
             self._rows,
             self._noise,
             center=center,
@@ -203,42 +212,56 @@ class Searcher:
         """Return the standard deviation of the noise in k means, per unit of their clip radius."""
         return self._noise.deviation(self._final(k)) / self.n
 
-    def moments(self, powers):
-        """Return the places of means (power 1) and variances (2), power by power.
+    def means(self):
+        """Return the places of means: a row at the best clip radius moves one by radius / n."""
+        return self._clipped(Reach.best)
 
-        A row at the best clip radius moves a mean by radius / n, and a variance by radius^2 / n.
-        """
-        return self._clipped(powers, Reach.best)
+    def squares(self, times):
+        """Return the places of variances, or of ``times`` statistics that squares tell of."""
+        found = self.quantiles([0.5])
+        center = _plain(found)
+        sides = self.reach(found, center, release_sides)
+        noise = self._final_sd(times * self.d)
+        box = tuple(best_squares(*of, noise) for of in zip(sides, map(float, center), strict=True))
+        radius = np.array([one.radius for one in box])
+        unseen = [a.unseen * (a.inside and b.inside) for a, b in sides]
+        return Place(
+            np.tile([one.center for one in box], times),
+            np.tile(bounded(np.square(radius) / self.n), times),
+            found=np.tile([a.reading.scale > 0 or b.reading.scale > 0 for a, b in sides], times),
+            nothing=np.tile([a.reading.nothing and b.reading.nothing for a, b in sides], times),
+            excess=np.tile([one.excess for one in box], times),
+            unseen=np.tile(unseen, times),
+            thin=np.tile([one.thin for one in box], times),
+            box=box,
+            n_rows=self.n,
+            count_sd=self.count_sd,
+        )
 
     def trimmed_mean(self, alpha, slack):
         """Return the place of a trimmed mean: a row is worth the radius of those that are kept."""
 
-        def clip(one, noise, power):
-            best = one.best(noise, power)
+        def clip(one, noise):
+            best = one.best(noise)
             kept = slack * one.beyond(alpha) / (1 - 2 * alpha)
             return best._replace(radius=min(best.radius, kept or math.inf))
 
-        return self._clipped((1,), clip)
+        return self._clipped(clip)
 
-    def _clipped(self, powers, clip):
-        """Return the places of means of powers of distances that are clipped."""
+    def _clipped(self, clip):
+        """Return the places of means of distances that are clipped."""
         found = self.quantiles([0.5])
-        center = np.array([plain(*ends) for ends in zip(found.low, found.high, strict=True)])
+        center = _plain(found)
         reach = self.reach(found, center)
-        noise = self._final_sd(len(powers) * self.d)
-        clips = [clip(one, noise, power) for power in powers for one in reach]
-        worth = np.array([c.radius for c in clips]) ** np.repeat(powers, self.d) / self.n
-        times = len(powers)
+        clips = [clip(one, self._final_sd(self.d)) for one in reach]
         return Place(
-            np.tile(center, times),
-            bounded(worth),
-            found=np.tile([one.reading.scale > 0 for one in reach], times),
-            nothing=np.tile([one.reading.nothing for one in reach], times),
+            center,
+            bounded(np.array([c.radius for c in clips]) / self.n),
+            found=np.array([one.reading.scale > 0 for one in reach]),
+            nothing=np.array([one.reading.nothing for one in reach]),
             excess=np.array([c.excess for c in clips]),
-            unseen=np.tile([one.unseen * one.inside for one in reach], times),
-            thin=np.array(
-                [one.thin(c.radius) for one, c in zip(reach * times, clips, strict=True)]
-            ),
+            unseen=np.array([one.unseen * one.inside for one in reach]),
+            thin=np.array([one.thin(c.radius) for one, c in zip(reach, clips, strict=True)]),
         )
 
     def extremes(self):
@@ -278,6 +301,10 @@ class Searcher:
             bounded(np.where(found, worth, 1 / self.n)),
             found=found,
         )
+
+
+def _plain(found):
+    return np.array([plain(*ends) for ends in zip(found.low, found.high, strict=True)])
 
 
 def plain(low, high):

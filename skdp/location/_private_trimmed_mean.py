@@ -135,4 +135,4 @@ class PrivateTrimmedMean(Location):
 
     def _search(self, searcher):
         alpha = float(self.alpha)
-        return searcher.trimmed_mean(alpha, SLACK) if alpha else searcher.moments((1,))
+        return searcher.trimmed_mean(alpha, SLACK) if alpha else searcher.means()

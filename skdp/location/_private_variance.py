@@ -158,7 +158,7 @@ class PrivateVariance(VectorMixin, ColumnEstimator):
         return ["variance"]
 
     def _search(self, searcher):
-        return searcher.moments((2,))
+        return searcher.squares(1)
 
     def _without_rows(self, center):
         return [np.ones(len(center))]

@@ -8,13 +8,13 @@ from scipy.special import ndtri
 
 from skdp.chunks import weighed_sum
 from skdp.chunks._strips import strips
-from skdp.columns._cells import OctaveCells, magnitude_cells
+from skdp.columns._cells import OctaveCells
 from skdp.columns._evidence import WIDTHS, stands_out
 from skdp.columns._tail import read_tail
 from skdp.location._clip import Clip
 from skdp.scales import Reading
 
-__all__ = ["Reach", "release_reach"]
+__all__ = ["Reach", "release_reach", "release_sides"]
 
 CELLS = OctaveCells(halvings=1)
 EDGES = CELLS.high[CELLS.n_side :]  # of the distances 0, then two to the octave, closed above
@@ -45,13 +45,15 @@ class Reach:
     n_rows : float
         Released number of rows.
     unit : float
+    seen : ndarray of bool of shape (len(EDGES),), default=None
+        Which cells hold rows, where more than this histogram tells.
     """
 
-    def __init__(self, counts, scale, law, n_rows, unit):
+    def __init__(self, counts, scale, law, n_rows, unit, seen=None):
         self._counts = np.asarray(counts, dtype=np.float64)
-        self._sd = scale * (math.sqrt(2) if law == "laplace" else 1)
-        self._seen = stands_out(self._counts, OCTAVE, scale, law=law)
-        self._n, self._unit = n_rows, unit
+        self.sd = scale * (math.sqrt(2) if law == "laplace" else 1)
+        self._seen = stands_out(self._counts, OCTAVE, scale, law=law) if seen is None else seen
+        self.n_rows, self._unit = n_rows, unit
 
     @cached_property
     def reading(self):
@@ -80,7 +82,7 @@ class Reach:
 
     def _clear(self, mass, level=CERTAIN):
         """Return which sums of 1, 2, 3... counts are clear of their noise."""
-        return mass > level * self._sd * np.sqrt(np.arange(1, mass.size + 1))
+        return mass > level * self.sd * np.sqrt(np.arange(1, mass.size + 1))
 
     @property
     def inside(self):
@@ -90,7 +92,7 @@ class Reach:
     @property
     def unseen(self):
         """How many rows may be anywhere without being seen."""
-        return UNSEEN * self._sd
+        return UNSEEN * self.sd
 
     @cached_property
     def _cells(self):
@@ -107,9 +109,9 @@ class Reach:
         """
         if not self.reading.scale:
             return 0.0
-        top = self._size(self._tail(1).top * self.reading.scale)
+        top = self._size(self.tail(1).top * self.reading.scale)
         mass = np.cumsum(self._counts[:top][::-1])
-        enough = np.flatnonzero(self._clear(mass) & (mass > part * self._n))
+        enough = np.flatnonzero(self._clear(mass) & (mass > part * self.n_rows))
         return float(self._unit * EDGES[top - 1 - enough[0]]) if enough.size else 0.0
 
     def _size(self, radius):
@@ -118,14 +120,33 @@ class Reach:
 
     def thin(self, radius):
         """Return whether a good part of the rows may be farther away than a radius."""
+        return self.is_thin(self.near(radius))
+
+    def is_thin(self, near):
+        """Return whether so many rows seen near leave a good part of all."""
+        return self.n_rows - near > MISSING * self.n_rows
+
+    @property
+    def at_centre(self):
+        """How many rows are seen at the centre itself."""
+        return float(self._counts[0] * self._seen[0])
+
+    def moment(self, power, top):
+        """Return the sum of powers of the distances up to a top, both in units of the scale."""
+        edges, counts = self._cells
+        within = edges[1:] <= top * (1 + 1e-9)
+        return float(np.power((edges[1:] + edges[:-1]) / 2, power)[within] @ counts[within])
+
+    def near(self, radius):
+        """Return how many rows are seen within a radius."""
         size = self._size(radius)
         near = self._seen & (np.arange(EDGES.size) < size)
         near[max(0, size - OCTAVES_BELOW * PER_OCTAVE) : size] = True
-        return self._n - self._counts[near].sum() > MISSING * self._n
+        return self._counts[near].sum()
 
-    def _tail(self, power):
+    def tail(self, power):
         edges, counts = self._cells
-        return read_tail(edges**power, counts, self._sd, 1.0, n=self._n, per_octave=PER_OCTAVE)
+        return read_tail(edges**power, counts, self.sd, 1.0, n=self.n_rows, per_octave=PER_OCTAVE)
 
     def best(self, noise, power=1):
         """Return the radius at which noise and bias of a mean of clipped powers balance.
@@ -145,17 +166,17 @@ class Reach:
         scale = self.reading.scale
         if not scale:
             return Clip(1.0, math.inf)
-        tail = self._tail(power)
+        tail = self.tail(power)
         steps = np.arange((len(tail.cuts) - 1) * FINER + 1) / FINER
         radii = np.interp(steps, np.arange(len(tail.cuts)), tail.cuts)[1:]
-        bias = tail.at("likely", radii) / self._n
+        bias = tail.at("likely", radii) / self.n_rows
         best = radii[np.argmin(np.square(noise * radii) + np.square(WEIGHT * bias))]
-        excess = (float(tail.at("most", best)) + self._hidden(tail, power)) / self._n
+        excess = (float(tail.at("most", best)) + self.hidden(tail, power)) / self.n_rows
         with np.errstate(over="ignore"):
             excess = float(excess * np.float64(scale) ** power) if excess else 0.0
             return Clip(float(min(scale * best ** (1 / power), 2.0**1000)), excess)
 
-    def _hidden(self, tail, power):
+    def hidden(self, tail, power):
         """Return the sum of powers of the rows that may lie beyond the farthest that are seen.
 
         As many rows as the counts do not rule out, in any octave, if the tail falls slowly.
@@ -167,7 +188,7 @@ class Reach:
         rows = np.zeros(FARTHER * PER_OCTAVE)
         beyond = counts[top : top + rows.size]
         rows[: beyond.size] = beyond
-        rows = rows.reshape(-1, PER_OCTAVE).sum(axis=1) + FAINT * self._sd * math.sqrt(PER_OCTAVE)
+        rows = rows.reshape(-1, PER_OCTAVE).sum(axis=1) + FAINT * self.sd * math.sqrt(PER_OCTAVE)
         middle = edges[top] * 2.0 ** (np.arange(FARTHER) + 0.5)
         return float(slow * np.max(np.maximum(rows, 0.0) * middle**power))
 
@@ -195,19 +216,44 @@ def release_reach(rows, noise, *, center, unit, n_rows, share, label):
     **Privacy** (add or remove one row): an entry falls into one cell of its column's histogram, as
     a function of itself, so d of all numbers move, by 1 each; rows with NaN or infinity into none.
     """
-    d = rows.n_features
+    counts = _signed_counts(rows, center, unit)
+    counts[:, CELLS.n_side + 1 :] += counts[:, : CELLS.n_side][:, ::-1]
+    counts = counts[:, CELLS.n_side :]
+    release = noise.spread(counts, columns=rows.n_features, share=share, label=label)
+    law = release.scale, noise.law
+    return [Reach(c, *law, n_rows, u) for c, u in zip(release.value, unit, strict=True)]
+
+
+def release_sides(rows, noise, *, center, unit, n_rows, share, label):
+    """Release how far the entries of every column are below and above a point.
+
+    Parameters are those of :func:`release_reach`, and so is the proof: an entry falls into one cell
+    of both sides together.
+
+    Returns
+    -------
+    sides : list of d pairs of Reach
+        Below and above; the entries at the point itself are in both.
+    """
+    counts = _signed_counts(rows, center, unit)
+    release = noise.spread(counts, columns=rows.n_features, share=share, label=label)
+    law, found = (release.scale, noise.law), []
+    for c, u in zip(release.value, unit, strict=True):
+        seen = stands_out(c, CELLS.octave, release.scale, law=noise.law)
+        sides = ((part[CELLS.n_side :: step] for part in (c, seen)) for step in (-1, 1))
+        found.append(tuple(Reach(one, *law, n_rows, u, there) for one, there in sides))
+    return found
+
+
+def _signed_counts(rows, center, unit):
+    """Return the exact histograms of ``(x - center) / unit`` of all columns. Not for release."""
 
     def statistic(start, block):
-        counts = np.zeros((d, EDGES.size), dtype=np.int64)
+        counts = np.zeros((rows.n_features, CELLS.n_cells), dtype=np.int64)
         for strip in strips(block):
             for of_column, x, c, u in zip(counts, strip, center, unit, strict=True):
                 with np.errstate(over="ignore"):
-                    distances = np.minimum(np.abs(x - c) / u, LARGEST)
-                cells = magnitude_cells(distances, CELLS.halvings) + 1
-                of_column += np.bincount(cells, minlength=EDGES.size)
+                    of_column += CELLS.counts(np.clip((x - c) / u, -LARGEST, LARGEST))
         return counts
 
-    counts = weighed_sum(rows, statistic)
-    release = noise.spread(counts, columns=d, share=share, label=label)
-    law = release.scale, noise.law
-    return [Reach(c, *law, n_rows, u) for c, u in zip(release.value, unit, strict=True)]
+    return weighed_sum(rows, statistic)

@@ -129,7 +129,7 @@ class PrivateStandardScaler(Scaler):
         return ["mean"] * bool(self.with_mean) + ["variance"] * bool(self.with_std)
 
     def _search(self, searcher):
-        return searcher.moments((1,) * bool(self.with_mean) + (2,) * bool(self.with_std))
+        return searcher.squares(1 + bool(self.with_mean)) if self.with_std else searcher.means()
 
     def _without_rows(self, center):
         return [center] * bool(self.with_mean) + [np.ones(len(center))] * bool(self.with_std)
