@@ -19,6 +19,7 @@ HALVINGS = 1
 BELOW, ABOVE = 4, 24  # octaves of the tails, around the bulk and beyond its entries
 LARGEST = float(np.finfo(np.float64).max)
 PRIOR = 1.0  # scale of a column of which only zeros are seen
+MOST_TAILS = 0.45  # part of what is left that tails take
 FINAL = 0.4  # share that is left over for what follows, at least
 
 
@@ -93,6 +94,7 @@ def locate_columns(rows, noise, *, n, count_sd, surveys=None, worth=None):
     at = np.array([j for j, bulk in enumerate(bulks) if bulk is not None])
     cells = [_tail_cells(bulks[j], surveys[j]) for j in at]
     share = float(np.clip(noise.share(n / 60, at.size), 0.10 if d == 1 else 0.18, 0.22))
+    share = min(share, MOST_TAILS * float(noise.curator.remaining))
     centers = np.array([bulks[j].center for j in at])
     exact = column_counts(rows, cells, columns=at, center=centers)
     release = noise.spread(exact, columns=at.size, share=share, label="tails")

@@ -1,5 +1,6 @@
 """Private means of real columns: each clipped where its own noise and bias balance."""
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -19,6 +20,8 @@ __all__ = [
     "boxed",
     "column_mean",
     "column_steps",
+    "drowned",
+    "look_at_columns",
     "unboxed",
     "with_deviation",
 ]
@@ -27,6 +30,7 @@ COUNT_AGAIN, FEW_ROWS, COARSE = 0.04, 150, 30  # rows in noise units of a sum
 MOST_COLUMNS = 100  # a histogram over all floats for each
 FEW_FOR_BOX, MANY_FOR_BOX = 30, 450  # rows in noise units of one of d sums
 LEAST_SURE, SURE = 1.5, 0.6  # noise sds of a tail, the latter times sqrt(d): one of d is a chance
+LONG = 10.0  # scales times sqrt(d): twice what light tails and a box of each column take
 UNITS_ARE_FOUND = 200  # so many suffice to find the units of columns that are clipped together
 NOTHING = "nothing found: too few rows to tell where a column lies; its location_ is a start"
 ZEROS = "nothing but zeros stands out in a column: larger entries, if any, are clipped to [-1, 1]"
@@ -120,26 +124,51 @@ def _weighed(clip, more):
     return replace(clip, below=max(1.0, more) * clip.below, above=max(1.0, more) * clip.above)
 
 
-def box_is_better(table):
-    """Return the Surveys of the columns if they should be clipped one by one, else None.
+def look_at_columns(table):
+    """Return the Surveys of the columns; None of so many, or of so few rows, that none can tell."""
+    table = table.drawn
+    d, rows = table.d, _rows(table)
+    if d > MOST_COLUMNS or rows < FEW_FOR_BOX:
+        return None
+    noise = ColumnNoise(table.curator)
+    share = survey_share(noise, table.n, d)
+    share = share if rows > MANY_FOR_BOX else max(share, 0.05)
+    return survey_columns(table.rows, noise, share=share, again=False)
+
+
+def _rows(table):
+    """Return the number of rows in noise units of one of d sums."""
+    return table.n * table.mu / np.sqrt(table.d)
+
+
+def box_is_better(table, surveys):
+    """Return whether the columns should be clipped one by one.
 
     They should if one of them is hard on others: if nothing, or nothing but zeros, is seen of it,
     if it is nearly always zero, or if many of its entries lie far above its bulk. With few rows
     different units are as hard.
     """
     table = table.drawn
-    d, rows = table.d, table.n * table.mu / np.sqrt(table.d)
-    if d > MOST_COLUMNS or rows < FEW_FOR_BOX:
-        return None
-    noise = ColumnNoise(table.curator)
-    share = survey_share(noise, table.n, d) if rows > MANY_FOR_BOX else 0.05
-    share = max(share, survey_share(noise, table.n, d))
-    surveys = survey_columns(table.rows, noise, share=share, again=False)
-    sure = max(LEAST_SURE, SURE * np.sqrt(d))
+    sure = max(LEAST_SURE, SURE * np.sqrt(table.d))
     bulks = [_bulk(one, table.n, sure) for one in surveys]
     units = [bulk for bulk in bulks if bulk]
-    apart = rows < UNITS_ARE_FOUND and max(units, default=1) > 4 * min(units, default=1)
-    return surveys if apart or not all(bulks) else None
+    apart = _rows(table) < UNITS_ARE_FOUND
+    apart = apart and max(units, default=1) > 4 * min(units, default=1)
+    return apart or not all(bulks)
+
+
+def drowned(clip, where, *, scaled):
+    """Return whether one column is so hard on others that a box would have been better.
+
+    Parameters
+    ----------
+    clip : Clip
+        Of the rows together, in units of the scales of the columns.
+    where : Whereabouts
+    scaled : bool
+        Whether these scales are of the columns; if not the spread of the rows tells their unit.
+    """
+    return clip.radius > LONG * (math.sqrt(len(where.scale)) if scaled else where.spread)
 
 
 def _bulk(survey, n, sure):

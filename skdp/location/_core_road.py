@@ -40,12 +40,20 @@ class Glimpse:
         Of two typical rows, None where it is not seen; in units of ``scale``.
     norms : tuple or None
         What :func:`release_norms` has told of the distances from zero.
+    missed : ndarray of bool of shape (d,) or None
+        Columns whose scale was looked for and not seen, so that it may be far too large.
     """
 
     sample: Sample
     scale: np.ndarray
     distance: float = None
     norms: tuple = None
+    missed: np.ndarray = None
+
+    @property
+    def thin(self):
+        """Whether rows, or a column of theirs, are spread too thinly to show a distance."""
+        return self.distance is None or (self.missed is not None and bool(self.missed.any()))
 
     @property
     def spread(self):
@@ -94,12 +102,12 @@ def _rescaled(table, seen):
     if table.d == 1 or share > 0.08:
         return seen
     curator, share = table.curator, max(share, 0.002)
-    scales = column_scales(seen.sample, curator, share=share, largest=seen.distance)
+    scales, missed = column_scales(seen.sample, curator, share=share, largest=seen.distance)
     if scales is None:
-        return seen
+        return replace(seen, missed=missed)
     curator.decide(COLUMNS)
     sample = seen.sample.scaled(scales)
-    return Glimpse(sample, scales, ring_scale(sample, curator))
+    return Glimpse(sample, scales, ring_scale(sample, curator), missed=missed)
 
 
 def release_norms(table, seen, origin, *, at_most):

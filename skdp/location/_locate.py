@@ -130,7 +130,7 @@ def ring_scale(sample, curator):
 
 
 def column_scales(sample, curator, *, share, largest):
-    """Release a scale for every column from the ring differences, or None.
+    """Release a scale for every column from the ring differences, or None; and those not seen.
 
     A constant column takes the smallest scale that was found; a column whose scale was not found
     takes the largest: dividing by a scale that is too small would let it drown all others.
@@ -140,13 +140,14 @@ def column_scales(sample, curator, *, share, largest):
     found = [read_scale(row, release.scale, sample.n, bins) for row in release.value]
     found = [None if told.nothing else told.scale for told in found]
     positive = [s for s in found if s is not None and s > bins.upper_edge(0)]
+    missed = np.array([s is None for s in found])
     if not positive:
-        return None
+        return None, missed
     scales = [
         max(positive) if s is None else s if s > bins.upper_edge(0) else min(positive)
         for s in found
     ]
-    return np.array(scales) / 2.5
+    return np.array(scales) / 2.5, missed
 
 
 def soft_core_centre(sample, curator, *, friend_radius, reach, n_rows, n_sd, spent):

@@ -9,17 +9,29 @@ from skdp.location._column_roads import (
     boxed,
     column_mean,
     column_steps,
+    drowned,
+    look_at_columns,
     unboxed,
     with_deviation,
 )
 from skdp.location._core_road import draw_glimpse, find_core, look_around
 from skdp.location._counted import CountedRows, release_count
-from skdp.location._measure import measure
+from skdp.location._measure import find_clip, measure
 from skdp.location._release import NOTHING, MeanRelease
 from skdp.location._whereabouts import Whereabouts
 from skdp.scales._bisection import LEVELS
 
 __all__ = ["mean_plan", "private_mean"]
+
+DROWNED = (
+    "one column reaches so far that the noise it needs may drown the others: fit it by itself, or "
+    "pass bounds=(low, high) if known"
+)
+THIN = (
+    "a column is spread so thinly that its scale was not found and it got the noise of the widest: "
+    "fit it by itself, or pass bounds=(low, high) if known"
+)
+LEAST_FOR_BOX = 0.35  # share of the budget that buys a zoom, tails, a clip and a sum
 
 
 def mean_plan(budget: Budget) -> Plan:
@@ -39,13 +51,13 @@ def mean_plan(budget: Budget) -> Plan:
         *column_steps(),
         Step("ring", at_most=0.12, times=2),
         Step("column scales", at_most=0.08),
-        Step("norms", at_most=0.25, times=2),
+        Step("norms", at_most=0.25, times=3),
         Step("core count", at_most=0.3),
         Step("h-index", at_most=0.3),
         Step("soft core", at_most=0.2),
         Step("median", at_most=0.01, times=LEVELS),
-        Step("step", at_most=0.3, times=12),
-        Step("distances", at_most=0.1),
+        Step("step", at_most=0.3, times=24),
+        Step("distances", at_most=0.1, times=2),
         Step("final sum"),
         Step("rows kept", at_most=0.01),
     )
@@ -90,20 +102,25 @@ def private_mean(
     table = CountedRows(rows, curator, count)
     known = center is not None or radius or diameter or trim
     search = isinstance(scale, str) and scale == "auto"
+    surveys = None
     if search and not known:
         if table.d == 1:
             return column_mean(table)
-        surveys = box_is_better(table)
-        if surveys is not None:
+        surveys = look_at_columns(table)
+        if surveys and box_is_better(table, surveys):
             return _boxed_mean(table, surveys)
     scale = np.ones(table.d) if isinstance(scale, str) else scale
     if center is not None:
         where = _around_known(table, center / scale, scale, radius)
-    else:
-        seen = look_around(table, scale, diameter=diameter, find_scales=search)
-        where = find_core(table, seen, radius=radius, diameter=diameter, trim=trim)
-        where = where or approach(table, seen, radius=radius)
-    return _measured(table, where, radius=radius, trim=trim)
+        return _measured(table, where, radius=radius, trim=trim)
+    seen = look_around(table, scale, diameter=diameter, find_scales=search)
+    if surveys and seen.thin:
+        return _boxed_mean(table, surveys)
+    where = find_core(table, seen, radius=radius, diameter=diameter, trim=trim)
+    where = where or approach(table, seen, radius=radius)
+    if radius or diameter or not search:
+        return _measured(table, where, radius=radius, trim=trim)
+    return _found_together(table, where, seen, surveys, trim=trim)
 
 
 def _around_known(table, center, scale, radius):
@@ -121,9 +138,28 @@ def _boxed_mean(table, surveys):
     return with_deviation(release, located)
 
 
+def _found_together(table, where, seen, surveys, *, trim):
+    """Release the mean of columns that were found together, unless one would drown the others."""
+    if not where.found:
+        return _lost(table, where)
+    clip, where = find_clip(table, where, trim=trim)
+    if drowned(clip, where, scaled=seen.missed is not None):
+        if surveys and table.left > LEAST_FOR_BOX:
+            return _boxed_mean(table, surveys)
+        table.curator.doubt(DROWNED)
+    if seen.missed is not None:
+        table.curator.doubt(THIN, columns=seen.missed)
+    return measure(table, where, clip, trim=trim)
+
+
 def _measured(table, where, **known):
     """Release the mean of rows that were found, or the centre that we have, worth nothing."""
-    if where.found:
-        return measure(table, where, **known)
+    if not where.found:
+        return _lost(table, where)
+    clip, where = find_clip(table, where, **known)
+    return measure(table, where, clip, trim=known.get("trim", False))
+
+
+def _lost(table, where):
     table.curator.doubt(NOTHING)
     return MeanRelease.unknown(where.origin, table.n)

@@ -11,12 +11,12 @@ from skdp.location._counted import RowCount
 from skdp.location._release import MeanRelease, bounded
 from skdp.location._whereabouts import sum_around
 
-__all__ = ["measure"]
+__all__ = ["find_clip", "measure"]
 
 TRIMMED = 6.0  # clip radii, beyond which rows are left out
 
 
-def measure(table, where, *, radius=None, trim=False):
+def measure(table, where, clip, *, trim=False):
     """Sum the rows around the centre with everything that is left.
 
     Parameters
@@ -24,8 +24,8 @@ def measure(table, where, *, radius=None, trim=False):
     table : CountedRows
     where : Whereabouts
         Found.
-    radius : float or None
-        Public: where to clip.
+    clip : Clip
+        See :func:`find_clip`.
     trim : bool
         Leave out rows that lie far beyond the clip radius, and count those kept.
 
@@ -34,7 +34,6 @@ def measure(table, where, *, radius=None, trim=False):
     release : MeanRelease
     """
     kept_share = Fraction(0.01) if trim else 0
-    clip, where = _clip(table, where, radius, trim)
     total, sd, kept = sum_around(
         table,
         where,
@@ -59,8 +58,19 @@ def measure(table, where, *, radius=None, trim=False):
     return table.checked(release, clip.radius * where.scale)
 
 
-def _clip(table, where, radius, trim):
-    """Return the Clip, and the Whereabouts with what clipping may have moved the centre by."""
+def find_clip(table, where, *, radius=None, trim=False):
+    """Return the Clip, and the Whereabouts with what clipping may have moved the centre by.
+
+    Parameters
+    ----------
+    table : CountedRows
+    where : Whereabouts
+        Found.
+    radius : float or None
+        Public: where to clip.
+    trim : bool
+        Rows far away are outliers.
+    """
     if radius:
         return Clip(radius + where.error, 0.0, radius + where.error), where
     around, d = bounded(where.reach), table.d
