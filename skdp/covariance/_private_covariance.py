@@ -4,7 +4,6 @@ from dataclasses import replace
 from numbers import Real
 
 import numpy as np
-from scipy.special import ndtri
 from sklearn.covariance import EmpiricalCovariance
 from sklearn.utils.validation import check_is_fitted
 
@@ -15,13 +14,24 @@ from skdp._pieces import by_pieces, mean_of_pieces
 from skdp.accounting import Budget
 from skdp.covariance._bounded import bounded_covariance, bounded_plan, checked_bounds
 from skdp.covariance._engine import covariance_plan, private_covariance
-from skdp.covariance._release import correlation_of, noise_bound, precision_of
+from skdp.covariance._release import CovarianceRelease, correlation_of, precision_of
 from skdp.location._public import bounds_vectors
 from skdp.scales._noise_level import check_confidence
 
-__all__ = ["PrivateCovariance", "rule_of_matrix"]
+__all__ = ["PrivateCovariance", "doubt", "rule_of_matrix"]
 
 SIGNAL = 200.0  # persons times mu, for each column
+MOST = (
+    10.0  # error bound: beyond, of real tables one in five loses half a variance; below, one in 20
+)
+LOST = (
+    "variances are not told from noise, so their correlations are NaN: the column is constant, or "
+    "differs in too few rows. Leave it out, or pass bounds; more rows or a larger epsilon help"
+)
+WIDE = (
+    "error_bound() is above 10: rows too few to be seen may have variances many times as large. "
+    "Take logarithms of columns with long tails, or pass bounds; more rows or a larger epsilon help"
+)
 
 DENOISE = (
     "denoise: free post-processing; of several shrunk matrices, and the released one, that of the "
@@ -90,13 +100,15 @@ class PrivateCovariance(PrivateEstimator, EmpiricalCovariance):
     precision_ : ndarray of shape (n_features, n_features) or None
         The inverse, or a generalised inverse of a singular matrix.
     correlation_ : ndarray of shape (n_features, n_features)
-        The correlations of ``covariance_``.
+        The correlations of ``covariance_``. Those of a column whose variance is not twice its
+        ``noise_scale_`` are not known: NaN, and ``advice_`` names the column.
     resolved_rank_ : int
         Number of directions that stand clear of the noise. Below the number of columns the matrix
         is singular, or the rows are too few to tell their thinnest directions from noise.
     noise_scale_ : ndarray of shape (n_features, n_features)
-        Standard deviation of the privacy noise of every entry of ``covariance_``, before
-        ``denoise`` and ``shrinkage``; infinite if nothing was found.
+        Standard deviation of what privacy does to every entry of ``covariance_``, before
+        ``denoise`` and ``shrinkage``: the noise, that of the number of rows, and an estimate of
+        what clipping takes; infinite if nothing was found.
     location_noise_scale_ : ndarray of shape (n_features,)
         Standard deviation of the privacy noise of ``location_``.
     basis_ : ndarray of shape (n_features, k)
@@ -234,11 +246,12 @@ class PrivateCovariance(PrivateEstimator, EmpiricalCovariance):
             _, engine = self._road()
         release = engine(rows, curator, **options)
         covariance = shrunk(release.covariance, self.shrinkage, release.n_rows)
+        doubt(release, curator)
         return {
             "covariance_": covariance,
             "location_": release.location,
             "precision_": precision_of(covariance) if self.store_precision else None,
-            "correlation_": correlation_of(covariance),
+            "correlation_": correlation_of(covariance, release.lost),
             "resolved_rank_": release.rank,
             "noise_scale_": release.noise_scale,
             "location_noise_scale_": release.location_noise_scale,
@@ -324,23 +337,25 @@ class PrivateCovariance(PrivateEstimator, EmpiricalCovariance):
         check_confidence(confidence)
         if norm not in ("operator", "frobenius"):
             raise ValueError(f'norm must be "operator" or "frobenius". Got {norm!r} instead.')
-        if not np.isfinite(self.core_noise_):
-            return np.inf
-        B = self.basis_
-        factor = B @ self.root_
-        if relative:
-            B = B / np.maximum(np.abs(B).max(axis=1), 1e-300)[:, None]
-            factor = B @ self.root_
-            B = np.linalg.pinv(factor) @ B
-            factor = np.linalg.pinv(factor) @ factor
-        operator = norm == "operator"
-        bound = noise_bound(B, self.core_noise_, (1 - confidence) / 2, operator=operator)
-        count = float(ndtri((1 + confidence) / 2 + (1 - confidence) / 4)) * self.n_rows_noise_scale_
-        size = np.linalg.norm(factor @ factor.T, 2 if operator else "fro")
-        bound += count / self.n_rows_ * size
-        if clipping and self.clipping_bound_:
-            bound += np.linalg.norm(B, 2) ** 2 * self.clipping_bound_
-        return float(bound)
+        return self._told.error_bound(
+            confidence, operator=norm == "operator", relative=relative, clipping=clipping
+        )
+
+    @property
+    def _told(self):
+        """The release, as far as attributes tell it."""
+        return CovarianceRelease(
+            self.location_, self.basis_, self.root_, self.core_noise_, 0.0, self.clipping_bound_,
+            self.resolved_rank_, self.n_rows_, self.n_rows_noise_scale_,
+        )  # fmt: skip
+
+
+def doubt(release, curator):
+    """Note columns that noise has drowned, and a matrix whose error nothing bounds."""
+    if np.isfinite(release.noise):
+        curator.doubt(LOST, release.lost)
+        if MOST < release.error_bound() < np.inf:
+            curator.doubt(WIDE)
 
 
 def shrunk(S, shrinkage, n):

@@ -5,10 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import pinvh
+from scipy.special import ndtri
 
 __all__ = ["CLEAR", "CovarianceRelease", "correlation_of", "noise_bound", "precision_of"]
 
 CLEAR = 2.0  # largest noise eigenvalues above which a direction counts as resolved
+LOST = 2.0  # times its noise_scale that a variance must be: else it is not told from none at all
 LARGEST_ROOT = 1e150  # standard deviations beyond have no variance among the floats
 
 
@@ -36,6 +38,8 @@ class CovarianceRelease:
         Standard deviation of the noise of the number of rows that the matrix was divided by.
     dropped : ndarray of shape (d, m), default=None
         Vectors in whose directions nothing was seen to vary, as long as the columns' units.
+    taken : float
+        What clipping takes as a rule from the trace of that matrix: an estimate, no bound.
     """
 
     location: np.ndarray
@@ -48,6 +52,7 @@ class CovarianceRelease:
     n_rows: float
     count_noise: float = math.inf
     dropped: np.ndarray | None = None
+    taken: float = 0.0
 
     @property
     def factor(self):
@@ -66,10 +71,14 @@ class CovarianceRelease:
 
     @property
     def noise_scale(self):
-        """The standard deviation of the noise of every entry of the covariance matrix.
+        """The standard deviation of what privacy does to every entry of the covariance matrix.
 
-        Of (b_i^T M b_j + b_j^T M b_i) / 2, with M independent noise and b_i the rows of the basis.
-        What was dropped counts as if it had been kept: rows too few to be seen may vary there.
+        Three parts, whose squares add up. The noise: of (b_i^T M b_j + b_j^T M b_i) / 2, with M
+        independent noise and b_i the rows of the basis; what was dropped counts as if it had been
+        kept, as rows too few to be seen may vary there. The count: an entry is divided by it. And
+        clipping, which takes a matrix ``taken`` u u^T: one of k columns loses it all, which makes
+        ``taken / sqrt(k)`` of a variance, in the root mean square over columns, and entries between
+        directions ``taken / k``, where u is drawn at random.
         """
         basis = self.basis
         if self.dropped is not None:
@@ -81,7 +90,35 @@ class CovarianceRelease:
         size = np.minimum(size, LARGEST_ROOT)
         if not math.isfinite(self.noise):
             return np.full(spread.shape, math.inf)
-        return spread * size * size.T * self.noise
+        k = basis.shape[1]
+        taken = np.sqrt(np.square(product) / k + np.outer(squares, squares) / k**2) * self.taken
+        scale = np.hypot(spread * self.noise, taken) * size * size.T
+        count = self.count_noise / self.n_rows if math.isfinite(self.count_noise) else 0.0
+        return np.hypot(scale, np.abs(self.covariance) * count)
+
+    @property
+    def lost(self):
+        """Columns whose variance is not told from none at all: ndarray of bool of shape (d,)."""
+        return np.diag(self.covariance) < LOST * np.diag(self.noise_scale)
+
+    def error_bound(self, confidence=0.95, *, operator=True, relative=True, clipping=True):
+        """Return a bound on the error, see :meth:`skdp.PrivateCovariance.error_bound`."""
+        if not np.isfinite(self.noise):
+            return np.inf
+        B = self.basis
+        if relative:
+            B = B / np.maximum(np.abs(B).max(axis=1), 1e-300)[:, None]
+        factor = B @ self.root
+        if relative:
+            inverse = np.linalg.pinv(factor)
+            B, factor = inverse @ B, inverse @ factor
+        bound = noise_bound(B, self.noise, (1 - confidence) / 2, operator=operator)
+        count = float(ndtri((1 + confidence) / 2 + (1 - confidence) / 4)) * self.count_noise
+        size = np.linalg.norm(factor @ factor.T, 2 if operator else "fro")
+        bound += count / self.n_rows * size
+        if clipping and self.clipping:
+            bound += np.linalg.norm(B, 2) ** 2 * self.clipping
+        return float(bound)
 
     @property
     def location_noise_scale(self):
@@ -127,10 +164,11 @@ def precision_of(covariance):
     return np.nan_to_num(precision)
 
 
-def correlation_of(covariance):
-    """Return the correlation matrix; columns without variance have zeros off the diagonal."""
+def correlation_of(covariance, lost):
+    """Return the correlation matrix; those of columns that are ``lost`` are NaN."""
     units = _units(covariance)
     correlation = np.clip(covariance / units[:, None] / units, -1, 1)
+    correlation[lost] = correlation[:, lost] = np.nan
     np.fill_diagonal(correlation, 1.0)
     return correlation
 

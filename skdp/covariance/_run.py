@@ -270,6 +270,7 @@ class CovarianceRun:
             n_rows=n,
             count_noise=self.n_sd,
             dropped=self.dropped,
+            taken=clip.excess,
         )
 
     def _doubt(self, spread, most, rank, loss):
