@@ -7,13 +7,13 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skdp._compat import StrOptions
 from skdp._estimator import PrivateEstimator
 from skdp._groups import GroupRule
 from skdp._pieces import by_pieces
 from skdp.accounting import Budget
-from skdp.linear._coefficients import coefficients, from_least_squares
+from skdp.linear._coefficients import coefficients, from_least_squares, spread
 from skdp.linear._known import known_ranges
+from skdp.linear._least_squares import ends, named
 from skdp.linear._line import line_plan, private_line
 from skdp.scales._noise_level import check_confidence, check_sampling, noise_quantile
 
@@ -21,13 +21,19 @@ __all__ = ["LinearModel", "rule_of_slopes"]
 
 LARGEST = 1e300  # of a prediction
 PERSONS = 150.0  # times mu, for each coefficient: below, lines are shrunk more than caps bend them
+CONFIDENCE = 0.95  # of the intervals that doubts look at
 SHRUNK = (
     "slopes shrink towards 0 where the noise drowns them, and gradients far beyond the others are "
     "clipped: the line is that of the bulk of the rows"
 )
-STRAIGHT = (
-    "intervals of slopes for a population suppose a straight line with errors alike everywhere; "
-    'sampling="robust" asks for neither'
+FEW = (
+    "a handful of rows that nobody can see, far beyond all others, may move least squares out of "
+    "the intervals"
+)
+# A correlation is at most 1: a slope of one column is at most the spread of the target over its own
+WIDE = (
+    "slopes are not told: their intervals are as wide as what any slope may be; leave out columns "
+    "that hardly vary or repeat others, give feature_range if it is public, or raise epsilon"
 )
 
 
@@ -45,19 +51,16 @@ class LinearModel(RegressorMixin, PrivateEstimator):
         **PrivateEstimator._row_constraints,
         "fit_intercept": ["boolean"],
         "extrapolate": ["boolean"],
-        "sampling": [StrOptions({"classical", "robust"})],
         "target_range": ["array-like", tuple, None],
         "feature_range": ["array-like", tuple, None],
     }
 
     def plan(self):
         """Return the :class:`skdp.accounting.Plan` of a fit: what it may release, at what price."""
-        robust = self.sampling == "robust"
         plan = line_plan(
-            self._budget(Budget.gaussian), fit_intercept=self.fit_intercept, robust=robust
+            self._budget(Budget.gaussian), fit_intercept=self.fit_intercept, robust=True
         )
-        told = (SHRUNK,) if robust else (SHRUNK, STRAIGHT)
-        return replace(plan, assumptions=(*plan.assumptions, *told))
+        return replace(plan, assumptions=(*plan.assumptions, SHRUNK, FEW))
 
     def _group_rule(self, n_features):
         return rule_of_slopes(n_features)
@@ -74,9 +77,13 @@ class LinearModel(RegressorMixin, PrivateEstimator):
             alpha=getattr(self, "alpha", 0.0),
             extrapolate=self.extrapolate,
             fit_intercept=self.fit_intercept,
-            robust=self.sampling == "robust",
+            robust=True,
         )
         values, noise, sampling = coefficients(line, d)
+        away = self._away(line, d)
+        if line.squares is not None and line.squares.told:
+            low, high = _ends(away, noise_quantile(CONFIDENCE, "gaussian"))
+            curator.doubt(WIDE, columns=(high - low)[:-1] / 2 * spread(line) > 1)
         return {
             "coef_": values[:-1],
             "intercept_": float(values[-1]) if self.fit_intercept else 0.0,
@@ -88,7 +95,7 @@ class LinearModel(RegressorMixin, PrivateEstimator):
             "n_steps_": line.n_steps,
             "target_range_": tuple(np.nan_to_num([line.low, line.high]).tolist()),
             "feature_range_": np.nan_to_num(line.feature_range(d)),
-            **(self._away(line, d) if self.sampling == "robust" else {}),
+            **away,
         }
 
     def _away(self, line, d):
@@ -96,8 +103,7 @@ class LinearModel(RegressorMixin, PrivateEstimator):
         told = np.array(from_least_squares(line, d))
         if not self.fit_intercept:
             told[:, -1] = 0.0
-        names = "least_squares_shift_", "least_squares_scale_", "least_squares_excess_"
-        return dict(zip(names, told, strict=True))
+        return named(told, "least_squares")
 
     @by_pieces
     def predict(self, X):
@@ -141,48 +147,61 @@ class LinearModel(RegressorMixin, PrivateEstimator):
         return r2_score(gathered(y), gathered(self.predict(X)), sample_weight=sample_weight)
 
     def interval(self, confidence=0.95, *, sampling=False):
-        """Return intervals for the coefficients and the intercept.
+        """Return intervals for the coefficients and the intercept of plain least squares.
 
         Parameters
         ----------
         confidence : float, default=0.95
             Probability with which an interval covers.
         sampling : bool, default=False
-            Whether they are to cover the line of the law that the rows were drawn from instead of
-            that of these rows: with ``sampling="classical"`` if it has one and its residuals vary
-            alike everywhere, with ``"robust"`` plain least squares of any law, with a penalty that
-            of a ridge.
+            Whether they are to cover least squares of the population that the rows were drawn from,
+            of any law, instead of those of these rows. With a penalty: a ridge.
 
         Returns
         -------
         low, high : ndarray of shape (n_features + 1,)
-            The intercept is last. Of ``coef_`` and ``intercept_`` and their ``noise_scale_``, or
-            ``sampling_noise_scale_`` with ``sampling``: normal, centred, infinite where the line is
-            flat. They do not know what less weight and clipping have done to rows far beyond the
-            others: with heavy tails the line is another than least squares, by more than they tell.
+            The intercept is last. They reach from the coefficients to ``least_squares_shift_``
+            beside them, and at either end further by ``least_squares_noise_scale_`` and 0.3 times
+            ``least_squares_excess_``. With ``sampling`` by ``least_squares_scale_``, or
+            ``sampling_noise_scale_`` where that is larger, and all of the excess. Infinite where
+            nothing is told.
 
-            With ``"robust"`` and ``sampling`` they do: they reach from the coefficients to
-            ``least_squares_shift_`` beside them, and at either end further by
-            ``least_squares_scale_``, or ``sampling_noise_scale_`` where that is larger, and
-            ``least_squares_excess_``; never less than without. Infinite where nothing is told.
             They miss what a handful of rows make that nobody can see: one typing error that bends
-            the line of the whole population, or a target that is one number in all but a few rows.
+            the line of a whole table, or a target that is one number in all but a few rows.
         """
         check_is_fitted(self)
         check_confidence(confidence)
         check_sampling(sampling)
-        middle = np.append(self.coef_, self.intercept_)
-        if sampling:
-            scale = np.append(self.sampling_noise_scale_, self.intercept_sampling_noise_scale_)
-        else:
-            scale = np.append(self.noise_scale_, self.intercept_noise_scale_)
         z = noise_quantile(confidence, "gaussian")
-        half, low, high = z * scale, middle, middle
-        if sampling and self.sampling == "robust":
-            half = np.maximum(half, z * self.least_squares_scale_ + self.least_squares_excess_)
-            low = middle + np.minimum(self.least_squares_shift_, 0.0)
-            high = middle + np.maximum(self.least_squares_shift_, 0.0)
-        return low - half, high + half
+        middle = np.append(self.coef_, self.intercept_)
+        low, high = _ends(vars(self), z)
+        if sampling:
+            classical = np.append(self.sampling_noise_scale_, self.intercept_sampling_noise_scale_)
+            half = z * self.least_squares_scale_ + self.least_squares_excess_
+            half, shift = np.maximum(half, z * classical), self.least_squares_shift_
+            low, high = np.minimum(shift, 0.0) - half, np.maximum(shift, 0.0) + half
+        return middle + low, middle + high
+
+    def noise_interval(self, confidence=0.95):
+        """Return intervals for what the line would be without noise, narrower than ``interval``.
+
+        Parameters
+        ----------
+        confidence : float, default=0.95
+
+        Returns
+        -------
+        low, high : ndarray of shape (n_features + 1,)
+            Of ``coef_`` and ``intercept_``, the last, and their ``noise_scale_``: normal, centred,
+            infinite where the line is flat. The line of the bulk of the rows, not least squares:
+            far rows have less weight in it, and long gradients are clipped.
+        """
+        check_is_fitted(self)
+        check_confidence(confidence)
+        middle = np.append(self.coef_, self.intercept_)
+        half = np.append(self.noise_scale_, self.intercept_noise_scale_)
+        half *= noise_quantile(confidence, "gaussian")
+        return middle - half, middle + half
 
     def __sklearn_tags__(self):
         """Return the tags of scikit-learn."""
@@ -191,6 +210,11 @@ class LinearModel(RegressorMixin, PrivateEstimator):
         tags.target_tags.multi_output = False
         tags.regressor_tags.poor_score = True
         return tags
+
+
+def _ends(away, z):
+    """Return how far below and above a line least squares of its rows are."""
+    return ends(z, *(away[f"least_squares_{name}_"] for name in ("shift", "noise_scale", "excess")))
 
 
 def gathered(values):

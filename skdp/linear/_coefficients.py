@@ -2,7 +2,9 @@
 
 import numpy as np
 
-__all__ = ["coefficients", "from_least_squares"]
+__all__ = ["coefficients", "from_least_squares", "spread", "unseen_columns"]
+
+LOST = 2.0**-10  # of a column, in directions that were dropped: rounding is far smaller
 
 
 def coefficients(line, n_features):
@@ -18,7 +20,8 @@ def coefficients(line, n_features):
     -------
     values, noise, sampling : ndarray of shape (n_features + 1,)
         The intercept is last. ``noise``: of what privacy has done; ``sampling``: of that and of the
-        choice of rows. Infinite for the slopes of a flat line, finite otherwise.
+        choice of rows. Infinite for the slopes of a flat line and of columns that are not seen to
+        vary.
     """
     if line.design is None:
         values = np.append(np.zeros(n_features), line.center)
@@ -32,7 +35,8 @@ def coefficients(line, n_features):
             np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", T, C, T), 0.0))
             for C in (line.covariance, line.sampling)
         )
-    return tuple(map(np.nan_to_num, (values, noise, sampling)))
+    noise[_unseen(line)] = sampling[_unseen(line)] = np.inf
+    return np.nan_to_num(values), *(np.nan_to_num(sd, posinf=np.inf) for sd in (noise, sampling))
 
 
 def from_least_squares(line, n_features):
@@ -46,18 +50,37 @@ def from_least_squares(line, n_features):
 
     Returns
     -------
-    shift, scale, excess : ndarray of shape (n_features + 1,)
-        They are about ``shift`` away, with a standard deviation of at most ``scale`` of noise and
-        sampling, and at most ``excess`` for what is clipped; infinite if nothing is told.
+    shift, noise, scale, excess : ndarray of shape (n_features + 1,)
+        They are about ``shift`` away, with a standard deviation of ``noise``, or of at most
+        ``scale`` with sampling, and at most ``excess`` for what is clipped; infinite if nothing is
+        told.
     """
-    if line.squares is None or not np.isfinite(line.squares.excess):
+    if line.squares is None or not line.squares.told:
         nothing = np.full(n_features + 1, np.inf)
-        return np.zeros(n_features + 1), nothing, nothing
-    with np.errstate(all="ignore"):
-        T = _in_units(line, n_features)
-        length = np.linalg.norm(T @ line.squares.inverse, axis=1)
-        told = T @ line.squares.shift, length * line.squares.sd, length * line.squares.excess
-    return tuple(map(np.nan_to_num, told))
+        return np.zeros(n_features + 1), nothing, nothing, nothing
+    shift, *sizes = line.squares.beside(_in_units(line, n_features))
+    return shift, *(np.where(_unseen(line), np.inf, size) for size in sizes)
+
+
+def spread(line):
+    """Return released units of the features, over that of the target: near standard deviations."""
+    return line.design.frame.unit / line.unit
+
+
+def unseen_columns(frame):
+    """Tell of which slopes nothing is told, as of a column that is not seen to vary.
+
+    Rows lie near the range of P. What a slope is alone, and not beside others, is told by rows
+    that move along its column: if that lies in the range, P A leaves it as it is.
+    """
+    lost = np.linalg.norm(np.eye(len(frame.unit)) - frame.P @ frame.A, axis=0)
+    return (lost > LOST) & (frame.dims < len(frame.unit))
+
+
+def _unseen(line):
+    """Tell the same of slopes and the intercept, which a slope that is not told would move."""
+    still = unseen_columns(line.design.frame)
+    return np.append(still, still.any())
 
 
 def _in_units(line, n_features):

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
@@ -9,20 +10,28 @@ from skdp.accounting import Step
 from skdp.linear._gradients import release_lengths, release_total
 from skdp.location._clip import Tail
 
-__all__ = ["SQUARES", "LeastSquares", "least_squares", "least_squares_steps"]
+__all__ = [
+    "ALIGNED",
+    "SQUARES",
+    "UNTOLD",
+    "LeastSquares",
+    "ends",
+    "least_squares",
+    "least_squares_steps",
+    "named",
+]
 
-SQUARES = 0.3  # of what the steps have
+SQUARES = 0.2  # of what the steps have
 SIZES = 0.4  # of that
 PER_OCTAVE = 2  # cells of lengths: wide ones stand out of their noise
 FALSE = 1e-4, 1e-6  # probability that noise passes for rows, in narrow cells and in wide ones
 NEAR = 1 / 8  # radii within which half of the rows hide the others,
 FEW = 10  # unless so many times the rows that nobody sees stand out
-MISSED = 0.7  # weight of what is clipped off beside noise
-
+ALIGNED = 0.3  # part of what is clipped off that points in one direction, as a rule
 
 UNTOLD = (
-    "how far least squares are from the line was not told, and its intervals for the population "
-    "are infinite: the rows are too few, or most targets are one number"
+    "how far least squares are from the line was not told, and intervals of slopes are infinite: "
+    "the rows are too few, raise epsilon, or most targets are one number"
 )
 
 
@@ -36,8 +45,10 @@ class LeastSquares:
         Least squares are about that far from the line.
     inverse : ndarray of shape (K, K)
         Of a matrix that is no larger than the Gram matrix.
+    noise : float
+        Standard deviation of the privacy noise of g along any direction.
     sd : float
-        Standard deviation of g along any direction, at most: noise, and the choice of rows.
+        The same with the choice of rows, at most.
     excess : float
         Length of what the rows that are clipped, and those that nobody sees, may add to g; infinite
         if nothing is told.
@@ -45,13 +56,39 @@ class LeastSquares:
 
     shift: np.ndarray
     inverse: np.ndarray
+    noise: float
     sd: float
     excess: float
 
     @classmethod
     def unknown(cls, K):
         """Return what tells nothing."""
-        return cls(np.zeros(K), np.eye(K), math.inf, math.inf)
+        return cls(np.zeros(K), np.eye(K), math.inf, math.inf, math.inf)
+
+    @property
+    def told(self):
+        """Whether anything is told."""
+        return math.isfinite(self.excess)
+
+    def beside(self, T):
+        """Return shift, noise, sd and excess of coefficients T b, each of shape (len(T),)."""
+        with np.errstate(all="ignore"):
+            length = np.linalg.norm(T @ self.inverse, axis=1)
+            sizes = [length * size for size in (self.noise, self.sd, self.excess)]
+            shift = np.nan_to_num(T @ self.shift)
+        return shift, *(np.nan_to_num(size, nan=math.inf, posinf=math.inf) for size in sizes)
+
+
+def ends(z, shift, noise, excess):
+    """Return how far below and above a model least squares of these rows are."""
+    half = z * noise + ALIGNED * excess
+    return np.minimum(shift, 0.0) - half, np.maximum(shift, 0.0) + half
+
+
+def named(told, name):
+    """Return the attributes of an estimator that tell what :meth:`LeastSquares.beside` does."""
+    names = "shift", "noise_scale", "scale", "excess"
+    return {f"{name}_{part}_": values for part, values in zip(names, told, strict=True)}
 
 
 def least_squares_steps():
@@ -59,19 +96,23 @@ def least_squares_steps():
     return Step("squares sizes", at_most=SQUARES * SIZES), Step("squares", at_most=SQUARES)
 
 
-def least_squares(rows, curator, target, b, *, gram, penalty, radius, n):
-    """Release with all that is left how far plain least squares are from a line b, or spend less.
+def least_squares(rows, curator, parts, *, share, matrix, sd, offset, radius, n):
+    """Release how far plain least squares, or a greatest likelihood, are from a model b.
 
     Parameters
     ----------
     rows, curator
-    target : _Target
-        What is seen of a row.
-    b : ndarray of shape (K,)
-        Released.
-    gram : WeightedGram
-    penalty : ndarray of shape (K, K)
-        Of a ridge, over n.
+    parts : callable
+        Yields the gradients v (y - b.v) of the rows of a block, of a released b, in parts; of two
+        classes v (y - p), p the probability of one of them by b.
+    share : Fraction
+        Of both releases.
+    matrix : ndarray of shape (K, K)
+        Released second derivatives.
+    sd : float
+        Of the noise of the matrix on its diagonal.
+    offset : ndarray of shape (K,)
+        Gradient of a penalty, over n.
     radius : float
         To which gradients were clipped.
     n : float
@@ -80,29 +121,26 @@ def least_squares(rows, curator, target, b, *, gram, penalty, radius, n):
     Returns
     -------
     squares : LeastSquares
-        Unknown, and most of what was left is left still, where lengths or matrix tell nothing.
+        Unknown, and most of the share is left still, where lengths or matrix tell nothing.
 
     Notes
     -----
-    **Privacy** (add or remove one row): the lengths and the clipped sum of the vectors
-    v (y - b.v), functions of the row and of releases: :mod:`skdp.linear._gradients`.
+    **Privacy** (add or remove one row): the lengths and the clipped sum of the gradients, functions
+    of the row and of releases: :mod:`skdp.linear._gradients`.
 
-    **Why it is right**: with S = E v v^T and G = E v (y - b.v) of the population, least squares are
-    b + S^-1 G for *every* b: no straight line, no errors alike everywhere are asked for. The mean
-    of the clipped vectors is G, but for noise of known size; for the choice of n rows, of a
-    variance of at most E |v (y - b.v)|^2 / n along any direction, which the histogram of lengths
-    bounds (the sandwich's meat is no larger than its trace); and for what is clipped off, no longer
-    than its mean length, which the histogram tells with an extrapolated tail. Weights w <= 1, and
-    features clipped towards their centre, make H = E w v v^T no larger than S with one coordinate,
-    and what the noise of H rarely exceeds is taken off besides: least squares lie between b and
-    b + H^-1 G. With several, where far rows have less weight, that is so as a rule.
+    **Why it is right**: with S the mean of v v^T and G that of v (y - b.v), over these rows or over
+    the population, least squares are b + S^-1 G for *every* b: no straight line, no errors alike
+    everywhere are asked for. The mean of the clipped vectors is G of these rows, but for noise of
+    known size and for what is clipped off, no longer than its mean length, which the histogram
+    tells with an extrapolated tail; for the population also for the choice of n rows, of a variance
+    of at most E |v (y - b.v)|^2 / n along any direction, which the histogram of lengths bounds (the
+    sandwich's meat is no larger than its trace). Weights w <= 1, and features clipped towards their
+    centre, make H = E w v v^T no larger than S with one coordinate, and what the noise of H rarely
+    exceeds is taken off besides: least squares lie between b and b + H^-1 G. With several, where
+    far rows have less weight, that is so as a rule. With classes H holds the second derivatives
+    near b, and all of this is so to first order in the distance of b.
     """
-    whole = target.everywhere()
-    K, mu, sizes = len(b), curator.budget.mu, SIZES * float(curator.remaining)
-
-    def parts(block):
-        return whole.gradients(block, b, math.inf)
-
+    K, mu, sizes = len(offset), curator.budget.mu, SIZES * float(share)
     lengths = release_lengths(
         rows,
         curator,
@@ -113,19 +151,18 @@ def least_squares(rows, curator, target, b, *, gram, penalty, radius, n):
         per_octave=PER_OCTAVE,
     )
     tail = Tail(lengths, n, false=FALSE)
-    inverse = _inverse(gram, penalty)
+    inverse = _inverse(matrix, sd)
     hidden = tail.empty or not np.isfinite(tail.excess(radius)[0])
     if hidden or inverse is None or _alike(lengths, tail, radius, n):
-        curator.doubt(UNTOLD)
         return LeastSquares.unknown(K)
-    share = curator.remaining
-    clip = tail.best(math.sqrt(K / share) / (n * mu), MISSED)
+    share -= Fraction(sizes)
+    clip = tail.best(math.sqrt(K / share) / (n * mu), ALIGNED)
     total, sd = release_total(
         rows, curator, parts, dims=K, radius=clip.radius, share=share, label="squares"
     )
-    g = total / n - penalty @ b
     drawn = min(clip.spread, clip.radius) / math.sqrt(n)
-    return LeastSquares(inverse @ g, inverse, math.hypot(sd / n, drawn), clip.excess)
+    shift = inverse @ (total / n - offset)
+    return LeastSquares(shift, inverse, sd / n, math.hypot(sd / n, drawn), clip.excess)
 
 
 def _alike(lengths, tail, radius, n):
@@ -139,10 +176,10 @@ def _alike(lengths, tail, radius, n):
     return lengths.counts[~beyond].sum() > n / 2 and lengths.counts[beyond].sum() < clear
 
 
-def _inverse(gram, penalty):
+def _inverse(matrix, sd):
     """Return the inverse of a released matrix less its noise, None if that hides a direction."""
-    values, vectors = np.linalg.eigh(gram.gram + penalty)
-    values -= gram.sd * math.sqrt(2 * len(values))
+    values, vectors = np.linalg.eigh(matrix)
+    values -= sd * math.sqrt(2 * len(values))
     if not values[0] > 0:
         return None
     return (vectors / values) @ vectors.T

@@ -19,7 +19,14 @@ from skdp.linear._front import (
     weighted_gram,
 )
 from skdp.linear._gradients import release_lengths, release_total
-from skdp.linear._least_squares import SQUARES, LeastSquares, least_squares, least_squares_steps
+from skdp.linear._least_squares import (
+    ALIGNED,
+    SQUARES,
+    UNTOLD,
+    LeastSquares,
+    least_squares,
+    least_squares_steps,
+)
 from skdp.linear._target_range import TARGET, visible_target
 from skdp.location._clip import Tail
 from skdp.location._counted import release_count
@@ -32,7 +39,6 @@ __all__ = ["Line", "Residuals", "line_plan", "private_line"]
 STEPS, GROWTH = 4, 1.6  # steps, and how much more of the budget each has than the one before
 GRAM = 0.15, 0.25  # share of the Gram matrix, of few and of many coordinates
 MANY = 16
-ALIGNED = 0.3  # part of what is clipped off that points in one direction, as a rule
 HEAVY = 3.0  # weight in the Gram matrix of rows whose gradients are clipped, as a rule
 LOSS = 0.15  # of the sampling variance: what weights and clipping move a line by, of heavy tails
 SPARE = 1.15  # of the sampling variance that a histogram tells
@@ -260,11 +266,21 @@ def _descend(rows, curator, target, n, alpha):
         b = descended(b, radius, left_over)
     squares = None
     if target.wide:
+        whole = target.everywhere()
         squares = least_squares(
-            rows, curator, target, b, gram=gram, penalty=penalty, radius=radius, n=n
+            rows,
+            curator,
+            lambda block: whole.gradients(block, b, math.inf),
+            share=curator.remaining,
+            matrix=gram.gram + penalty,
+            sd=gram.sd,
+            offset=penalty @ b,
+            radius=radius,
+            n=n,
         )
     spare = target.wide and curator.remaining  # least squares were not told
     if spare:
+        curator.doubt(UNTOLD)
         b = descended(b, radius, spare)
     sampling = SPARE * mean_square / max(float(np.trace(gram.gram)), 1e-300) / n
     return Line(

@@ -12,7 +12,9 @@ from skdp.chunks import weighed_sum
 from skdp.covariance._frame import Frame
 from skdp.covariance._moments import moment_bits
 from skdp.linear._coarse import COARSE, coarse_front, is_small
+from skdp.linear._coefficients import unseen_columns
 from skdp.linear._front import Design, find_front, front_plan, size_share, weighted_gram
+from skdp.linear._least_squares import SQUARES, LeastSquares, least_squares, least_squares_steps
 from skdp.linear._newton import (
     LARGEST,
     Curvature,
@@ -69,6 +71,8 @@ class LogitRelease:
     count : RowCount
     n_steps : int
         0 if only the classes were counted.
+    likelihood : LeastSquares or None
+        How far the coefficients are from those of the greatest likelihood, of two classes.
     """
 
     design: Design
@@ -78,6 +82,7 @@ class LogitRelease:
     sampling: np.ndarray
     count: RowCount
     n_steps: int
+    likelihood: LeastSquares | None = None
 
     def slopes(self, B):
         """Return the coefficients of columns in units of the table, shape (c, d).
@@ -95,6 +100,23 @@ class LogitRelease:
         design, slopes = self.design, np.linalg.norm(self.design.frame.A, axis=0)
         with np.errstate(over="ignore"):
             return slopes * ((design.high - design.low) / design.frame.unit) > FAINT
+
+    def from_likelihood(self):
+        """Return shift, noise, sd and excess from the unshrunk coefficients, each of shape (c, d).
+
+        Infinite where nothing is told.
+        """
+        frame, unknown = (
+            self.design.frame,
+            np.full(self.noise.shape[:1] + self._faint.shape, math.inf),
+        )
+        if self.likelihood is None or not self.likelihood.told:
+            return np.zeros(unknown.shape), unknown, unknown, unknown
+        T = np.zeros((len(frame.unit), len(self.B)))
+        T[:, : frame.dims] = np.nan_to_num(frame.A.T / frame.unit[:, None])
+        shift, *sizes = self.likelihood.beside(T)
+        unseen = self._faint | unseen_columns(frame) | (self.design.low == self.design.high)
+        return shift[None], *(np.where(unseen, math.inf, size)[None] for size in sizes)
 
     @property
     def intercepts(self):
@@ -121,6 +143,7 @@ def logit_plan(budget, *, fit_intercept=True):
         Step("class counts", at_most=COUNTS[1]),
         Step("octaves", at_most=COARSE),
         Step("gradient", times=MOST_STEPS),
+        *least_squares_steps(),
         Step("intercept"),
     )
     return replace(plan, steps=(*plan.steps, *steps))
@@ -169,7 +192,10 @@ def private_logit(rows, curator, *, n_classes, known, C=1.0, fit_intercept=True)
         return _prior(d, start, fit_intercept, count)
     frame = front.whitened(rows, curator, fit_intercept=fit_intercept)
     design = Design(frame, front.low, front.high, fit_intercept)
-    return _fit(rows, curator, design, count, start, C, steps)
+    given = np.isfinite(known[:, :-1]).all(axis=0)
+    low, high = np.where(given, front.low, -math.inf), np.where(given, front.high, math.inf)
+    wide = replace(design, low=low, high=high)
+    return _fit(rows, curator, design, wide, count, start, C, steps)
 
 
 def _prior(d, start, fit_intercept, count):
@@ -208,7 +234,7 @@ def _start(counts, columns):
     return logs[1:] - logs[0] if columns == 1 else logs - logs.mean()
 
 
-def _fit(rows, curator, design, count, start, C, steps):
+def _fit(rows, curator, design, wide, count, start, C, steps):
     n, mu = count.n, curator.budget.mu
     B = np.zeros((design.dims, len(start)))
     if design.fit_intercept:
@@ -225,8 +251,9 @@ def _fit(rows, curator, design, count, start, C, steps):
     most = _prior_curvature(start)
     known = Curvature(H, noise, most)
     last = design.fit_intercept * _share_of_intercept(n * mu, start) * float(curator.remaining)
+    kept = SQUARES * (float(curator.remaining) - last) if columns == 1 else 0.0
     for step in range(steps):
-        left = curator.remaining - Fraction(last)
+        left = curator.remaining - Fraction(last) - Fraction(kept)
         share = left / Fraction(sum(GROWTH**i for i in range(steps - step)))
         bits = moment_bits(mu * math.sqrt(share), rows.unit, n)
         residuals = Residuals(design, weighted.radius, bits, B)
@@ -249,6 +276,20 @@ def _fit(rows, curator, design, count, start, C, steps):
             noisy += float(np.vdot(left, H))
         B = B + moves
     shrunk = _shrunk(B, H, noise, covariance, design.fit_intercept)
+    likelihood = None
+    if columns == 1:
+        matrix, largest = known.of(0, steepest=1.0)
+        likelihood = least_squares(
+            rows,
+            curator,
+            Residuals(wide, weighted.radius, bits, B).whole,
+            share=Fraction(kept),
+            matrix=matrix + penalty,
+            sd=largest / math.sqrt(2 * K),
+            offset=penalty @ B[:, 0],
+            radius=weighted.radius,
+            n=n,
+        )
     if design.fit_intercept:
         residuals = Residuals(design, weighted.radius, bits, shrunk)
         shrunk[-1] += last_step(rows, curator, residuals, columns)
@@ -263,7 +304,7 @@ def _fit(rows, curator, design, count, start, C, steps):
     covariance += [_square(R @ b) for R, b in zip(to_go, B.T, strict=True)]
     if min(known.mean / most) < STRONG[columns > 1]:
         covariance[:] = np.inf
-    return LogitRelease(design, shrunk, B, covariance, sampling, count, steps)
+    return LogitRelease(design, shrunk, B, covariance, sampling, count, steps, likelihood)
 
 
 def _penalty(design, strength):

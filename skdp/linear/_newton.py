@@ -44,9 +44,12 @@ class Curvature:
         seen = np.trace(self._sums, axis1=1, axis2=2) / self._weight / size
         self.mean = np.clip(seen, FLATTEST * self._most, self._most)
 
-    def of(self, k):
-        """Return the matrix of column k, positive, and the largest eigenvalue of its noise."""
-        mean = min(STEEPEST * self.mean[k], self._largest)
+    def of(self, k, steepest=STEEPEST):
+        """Return the matrix of column k, positive, and the largest eigenvalue of its noise.
+
+        Where released ones are noise it is the mean curvature, ``steepest`` times.
+        """
+        mean = min(steepest * self.mean[k], self._largest)
         noise = math.sqrt(2 * len(self._gram) / self._weight)
         part = 1 / (1 + (noise / mean) ** 2)
         both = part * self._sums[k] / self._weight + (1 - part) * mean * self._gram

@@ -16,6 +16,7 @@ from skdp._target import Selection, coded_classes
 from skdp.accounting import Budget
 from skdp.linear._base import gathered, rule_of_slopes
 from skdp.linear._known import known_ranges
+from skdp.linear._least_squares import ends, named
 from skdp.linear._logit import logit_plan, private_logit
 from skdp.scales._noise_level import check_confidence, check_sampling, noise_quantile
 
@@ -90,6 +91,10 @@ class PrivateLogisticRegression(ClassifierMixin, PrivateEstimator):
         before the maximum, by what nothing tells.
     error_scale_ : ndarray of the shape of ``coef_``
         The same of privacy noise, the choice of rows and the penalty, if the logit is linear.
+    likelihood_shift_, likelihood_noise_scale_, likelihood_excess_ : ndarrays of the shape of coef_
+        About how far the coefficients of the greatest likelihood, with the penalty, are from
+        ``unshrunk_coef_``, the standard deviation of the privacy noise of that, and what rows that
+        are clipped or not seen may add. Infinite where nothing is told.
     feature_range_ : tuple of two ndarrays of shape (n_features,)
         Rows are clipped to it, in the fit and in ``predict``: as given, or what is visible.
     n_rows_ : float
@@ -214,6 +219,7 @@ class PrivateLogisticRegression(ClassifierMixin, PrivateEstimator):
             "unshrunk_coef_": release.slopes(release.unshrunk),
             "noise_scale_": release.scales(release.noise),
             "error_scale_": release.scales(release.noise + release.sampling),
+            **named(release.from_likelihood(), "likelihood"),
             "feature_range_": (release.design.low, release.design.high),
             "n_rows_": release.count.told,
             "n_rows_noise_scale_": release.count.sd,
@@ -307,7 +313,7 @@ class PrivateLogisticRegression(ClassifierMixin, PrivateEstimator):
         return accuracy_score(gathered(y), gathered(self.predict(X)), sample_weight=sample_weight)
 
     def interval(self, confidence=0.95, *, sampling=False):
-        """Return intervals of the coefficients, before they were shrunk.
+        """Return intervals of the coefficients of the greatest likelihood, with the penalty.
 
         Parameters
         ----------
@@ -316,6 +322,34 @@ class PrivateLogisticRegression(ClassifierMixin, PrivateEstimator):
         sampling : bool, default=False
             Whether they are to cover the coefficients of the law that the rows were drawn from, if
             its logit is linear, instead of those of these rows.
+
+        Returns
+        -------
+        low, high : ndarrays of the shape of ``coef_``
+            They reach from ``unshrunk_coef_`` to ``likelihood_shift_`` beside them, and further by
+            ``likelihood_noise_scale_`` and 0.3 times ``likelihood_excess_``; with ``sampling`` as
+            much further, either way, as ``error_scale_`` demands. Infinite where nothing is told,
+            as with more than two classes.
+        """
+        check_is_fitted(self)
+        check_confidence(confidence)
+        check_sampling(sampling)
+        z = noise_quantile(confidence, "gaussian")
+        low, high = ends(
+            z, self.likelihood_shift_, self.likelihood_noise_scale_, self.likelihood_excess_
+        )
+        more = z * self.error_scale_ if sampling else 0.0
+        return self.unshrunk_coef_ + low - more, self.unshrunk_coef_ + high + more
+
+    def noise_interval(self, confidence=0.95, *, sampling=False):
+        """Return intervals of what the fit would be without noise, narrower than ``interval``.
+
+        Parameters
+        ----------
+        confidence : float, default=0.95
+            Of each coefficient by itself.
+        sampling : bool, default=False
+            Whether they hold the choice of rows, too, if the logit is linear.
 
         Returns
         -------

@@ -42,13 +42,6 @@ class PrivateRidge(LinearModel):
     rows_per_group : int or "auto", default="auto"
         Of ``fit(..., groups=)``: a group with more rows counts as so many, each of them with less
         weight. "auto": found privately. 1: all groups count alike.
-    sampling : {"classical", "robust"}, default="classical"
-        What ``interval(sampling=True)`` rests on. "classical" costs nothing, and is right if the
-        population has a straight line and errors alike everywhere; on real columns its intervals
-        hold half of the slopes. "robust" spends 30 % of what the steps have on one more gradient,
-        without weights and clipped far out, and asks for neither: the intervals are for plain least
-        squares of the population, several times as wide, and infinite where little is told; the
-        line then has what is left of the 30 %.
     random_state : int, RandomState instance or None, default=None
         None draws noise from the operating system. Anything else makes the result reproducible
         and not private: for tests and documentation.
@@ -71,10 +64,13 @@ class PrivateRidge(LinearModel):
         everywhere.
     intercept_sampling_noise_scale_ : float
         The same of the intercept.
-    least_squares_shift_, least_squares_scale_, least_squares_excess_ : ndarrays (n_features + 1,)
-        With ``sampling="robust"`` only, the intercept last: about how far plain least squares are
-        from the coefficients, the standard deviation of that with noise and sampling, at most, and
-        what rows that are clipped or not seen may add. Infinite where nothing is told.
+    least_squares_shift_, least_squares_noise_scale_ : ndarrays of shape (n_features + 1,)
+        About how far plain least squares of these rows are from the coefficients, the intercept
+        last, and the standard deviation of the privacy noise of that. Infinite scales where nothing
+        is told.
+    least_squares_scale_, least_squares_excess_ : ndarrays of shape (n_features + 1,)
+        The standard deviation with the choice of rows, at most, and what rows that are clipped or
+        not seen may add.
     n_rows_ : float
         Released number of rows.
     n_steps_ : int
@@ -101,16 +97,17 @@ class PrivateRidge(LinearModel):
     **Privacy**: (epsilon, delta)-differential privacy for adding or removing one row (x, y); y is
     as private as x, and so is the number of rows. Every release is Gaussian. A row adds to a step
     w v (y - b.v), a function of the row and of releases, as an integer vector whose length is
-    checked; with ``sampling="robust"`` v (y - b.v), the same way, to one step more. Not private:
-    ``predict`` and ``score`` of private rows, and parameters that were chosen
-    by looking at the data.
+    checked, and v (y - b.v), the same way, to one step more. Not private: ``predict`` and ``score``
+    of private rows, and parameters that were chosen by looking at the data.
 
     **How**: places and scales of the columns are found as in :class:`skdp.PrivateCovariance`, small
     Gram matrices whiten the features, and one Gram matrix of rows, far ones with less weight, tells
     how four steps along gradients of the same weighted squares are to be taken. Its noise slows
     them, and does not move where they lead: unlike a regression from released moments [1]_ nothing
     is attenuated. The gain of every step is that of a Kalman filter, which knows how noisy gradient
-    and matrix are; slopes shrink towards 0 where the noise drowns them.
+    and matrix are; slopes shrink towards 0 where the noise drowns them. A fifth of what the steps
+    have goes to one more gradient, without weights and clipped far out, that tells how far plain
+    least squares are: ``interval`` is for these.
 
     Linear alternatives with public bounds: AdaSSP [1]_.
 
@@ -148,7 +145,6 @@ class PrivateRidge(LinearModel):
         feature_range=None,
         n_jobs=None,
         rows_per_group="auto",
-        sampling="classical",
         random_state=None,
         ledger=None,
     ):
@@ -161,6 +157,5 @@ class PrivateRidge(LinearModel):
         self.feature_range = feature_range
         self.n_jobs = n_jobs
         self.rows_per_group = rows_per_group
-        self.sampling = sampling
         self.random_state = random_state
         self.ledger = ledger

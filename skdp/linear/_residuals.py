@@ -9,6 +9,7 @@ from skdp.linear._front import Design
 from skdp.linear._probabilities import probabilities
 from skdp.mechanisms import ball_rows, row_norms
 from skdp.mechanisms._exact import sqrt_up
+from skdp.mechanisms._norms import fold
 
 __all__ = ["Residuals"]
 
@@ -65,6 +66,19 @@ class Residuals:
             root = np.minimum(1.0, self.radius / np.maximum(lengths, 1e-300))
             p = probabilities((q @ model) * unit / root[:, None])
             yield q, root[:, None], self._labels(codes) - p, p * (1 - p)
+
+    def whole(self, block):
+        """Yield v (y - p) of two classes, in parts: of rows that weigh alike, without a grid.
+
+        Notes
+        -----
+        **Privacy**: a score adds its K terms in a fixed order, entry by entry: it is a function of
+        the row and of releases to the last bit.
+        """
+        for v, codes in self.design.pairs(block):
+            with np.errstate(all="ignore"):
+                p = probabilities(fold(v * self.B[:, 0])[:, None])
+                yield v * (self._labels(codes) - p)
 
     def _labels(self, codes):
         if self.B.shape[1] == 1:
