@@ -167,8 +167,14 @@ def _synthetic(table, rng, fit):
     made = model.sample(OF_MODELS)
     for j, column in enumerate(rows):
         x = rows[column].to_numpy()
-        about = kind(x) if x.dtype.kind == "f" else "few levels"
-        judged = judge.shares(x, made.iloc[:, j].to_numpy())
+        about, held = "few levels", []
+        if x.dtype.kind == "f":
+            about = kind(x)
+        else:
+            for level in sorted(set(x) & set(model.domain_.labels[j])):
+                low, high = model.query({column: level}).interval
+                held.append(low <= np.sum(x == level) <= high)
+        judged = judge.shares(x, made.iloc[:, j].to_numpy(), np.mean(held) if held else None)
         answers.append(_answer(model, column, [about], judged))
     return rows, answers
 

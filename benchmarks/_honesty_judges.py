@@ -103,7 +103,7 @@ def mixture(score, one, best, d):
     return _judged(max(best - score, 0) / d, score < one - MARGIN * d)
 
 
-def shares(real, made):
+def shares(real, made, covered=None):
     """Judge synthetic entries, numbers or text: the error is the largest one of a share."""
     if real.dtype.kind == "f":
         cuts, made = np.quantile(real, CUTS, method="inverted_cdf"), made.astype(float)
@@ -112,4 +112,4 @@ def shares(real, made):
         sides = [(real == v, made.astype(str) == str(v)) for v in np.unique(real)]
     pairs = [(is_real.mean(), is_made.mean()) for is_real, is_made in sides]
     lost = any(share >= SHARE and left < LOST * share for share, left in pairs)
-    return _judged(max(abs(share - left) for share, left in pairs), lost)
+    return _judged(max(abs(share - left) for share, left in pairs), lost, covered)

@@ -75,7 +75,7 @@ def run(options):
     in_time = takewhile(lambda _: time.monotonic() < end, numbers)
     cells = (delayed(draw)(i, options.seed, options.half, estimators) for i in in_time)
     pool = Parallel(options.jobs, return_as="generator_unordered")
-    with options.out.open("a", encoding="utf-8") as file:
+    with options.out.open("a", buffering=1, encoding="utf-8") as file:
         for line in pool(cells):
             file.write(json.dumps(line) + "\n")
 
