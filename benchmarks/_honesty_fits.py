@@ -147,7 +147,7 @@ def _supervised(made, target_kinds, table, rng, fit):
     rows = _rows(frame, [*_some(others, 1, 8, rng), target], OF_MODELS)
     X, y = rows.to_numpy()[:, :-1], rows[target].to_numpy()
     about, Z, covered = kind(y), (X - X.mean(axis=0)) / X.std(axis=0), None
-    if target_kinds is LABELS:
+    if target_kinds == LABELS:
         y = (y == y.max()).astype(int)
         model, best = fit(made(classes=[0, 1]), X, y), LogisticRegression(C=100).fit(Z, y)
         told = judge.labels(y, *(m.predict_proba(x)[:, 1] for m, x in ((model, X), (best, Z))))
