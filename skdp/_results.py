@@ -17,6 +17,7 @@ JUDGED = 0.95  # confidence of the intervals that are judged, whatever a table s
 CLOSE = 0.05  # of a number: known so well it is known, however little the column is spread
 MORE = "Use a larger epsilon or more rows."
 NO_BOUNDS = "Use a larger epsilon, more rows, or bounds=(low, high)."
+TINY = np.finfo(float).tiny  # an interval so short is a point
 FAR = 10  # spreads: no mean and no quantile from 1 % to 99 % are farther apart (Cantelli: 9.95)
 
 
@@ -111,7 +112,7 @@ class _Numbers:
         That end, not the value: a number that is far too large must not excuse its interval.
         """
         nearest = np.fmax(np.fmax(self.low, -self.high), 0)
-        return np.fmax(self.spread, CLOSE * nearest)
+        return np.fmax(self.spread, np.fmax(CLOSE * nearest, TINY))
 
     @property
     def known(self):
@@ -258,7 +259,8 @@ def _doubted(report, shape):
     doubted = np.zeros(shape, dtype=bool)
     for doubt in _doubts(report):
         mask = np.asarray(True if doubt.mask is None else doubt.mask)
-        fits = mask.shape == shape[-mask.ndim :] if mask.ndim else True
+        mask = mask.reshape(shape) if mask.size == doubted.size else mask
+        fits = mask.shape == shape[len(shape) - mask.ndim :]
         doubted |= mask if fits else True  # of columns that its numbers are not of
     return doubted
 

@@ -157,9 +157,10 @@ class SeededNoiseWarning(UserWarning):
 
 
 class UselessReleaseWarning(UserWarning):
-    """Something that was released is worth little or nothing: too few rows, or none to be seen.
+    """Something that was released has low accuracy: too few rows, or too small an epsilon.
 
-    A fit warns at most once, whatever it is made of: a pipeline for all of its steps, a search for
+    It names the columns, the reason and what helps (user guide "When is an answer reliable"). A fit
+    warns at most once, whatever it is made of: a pipeline for all of its steps, a search for
     its winner alone. Decided and told from released values and public parameters; the same doubts
     are among the decisions of ``privacy_report_``, of a search in that of ``best_estimator_``.
     Every fitted estimator repeats them: ``reliable_`` is False, and ``advice_`` is the text.
