@@ -42,13 +42,16 @@ from skdp.mechanisms._exact import exact
 __all__ = ["Coding", "Selection", "coded_classes", "coded_columns"]
 
 NOTHING = (
-    "no class of y stands clear of the noise, so nothing could be learned: pass `classes` if they "
-    "are public, or spend more"
+    "no class of y stands clear of the noise, so nothing could be learned. Pass classes=[...] if "
+    "they are public, or use a larger epsilon"
 )
-ONE = "one class of y alone stands clear of the noise: whatever it is told, it is what is predicted"
+ONE = (
+    "one class of y alone stands clear of the noise: every prediction is that class. Pass "
+    "classes=[...] if they are public, or use a larger epsilon"
+)
 NO_LEVELS = (
-    "no level of these columns stands clear of the noise, so that all entries are taken for one: "
-    "pass `categories` if they are public"
+    "no level stands clear of the noise, so all entries count as one. Pass categories= if they are "
+    "public, or use a larger epsilon"
 )
 
 

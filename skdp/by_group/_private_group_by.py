@@ -35,7 +35,10 @@ from skdp.chunks._tables import Tables, tables_of
 
 __all__ = ["PrivateGroupBy"]
 
-NOBODY = "no level stands clear of the noise: pass `levels` if they are public, or spend more"
+NOBODY = (
+    "no level stands clear of the noise, so there is no group. Pass levels=[...] if they are "
+    "public, or use a larger epsilon"
+)
 PERSONS = (
     "rows of one person may be in several groups, whose costs would add up: a PrivateGroupBy "
     "protects rows, not persons. Keep one row of each person before the fit, or fit the estimator "

@@ -237,7 +237,7 @@ def friendly_core(
     index = map_merge(rows, _finite_index, lambda a, b: np.concatenate([a, b]))
     kept = np.zeros(len(rows), dtype=bool)
     if n_up < 1:
-        curator.doubt("too few rows: the core is empty")
+        curator.doubt("too few rows: the core is empty. Use a larger epsilon or more rows")
         return LocalCore(kept, predicate, 0, level)
     strength = float(curator.budget.amount) * (1 if curator.budget.unit == "gdp" else 2)  # mu^2
     if share is None:

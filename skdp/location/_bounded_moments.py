@@ -16,7 +16,10 @@ from skdp.sensitivity._bounded import release_mechanism
 
 __all__ = ["BoundedColumns", "bounded_rule", "check_bounds", "moment_plan", "release_columns"]
 
-FEW = "too few rows to be told from the noise: the results are little more than the bounds"
+FEW = (
+    "too few rows to be told from the noise: the results are little more than the bounds. Use a "
+    "larger epsilon or more rows"
+)
 MEAN_PART = 0.1  # of what intervals of variances may miss, for the mean that they rest on
 GRID = 33  # values of that mean that are looked at
 

@@ -29,8 +29,13 @@ EXTREMES = 0.5  # for the search of minimum and maximum
 ACCURACY = 1 / 32  # of the rows: scale of the noise in a rank
 OUTERMOST = 1.35e-3  # probability that noise alone passes for the rank of the outermost rows
 NEAREST, FARTHEST = 2.0**-16, 2.0**128  # radii, in units of the interval of a quantile
-NOTHING = "nothing found: too few rows to tell where they lie; the result is no more than a start"
-TOO_WIDE = "a column is too wide to be told: the result is no more than a start; change its unit"
+NOTHING = (
+    "nothing found: too few rows for this epsilon to locate the values; the result is a "
+    "placeholder. Use a larger epsilon or more rows"
+)
+TOO_WIDE = (
+    "too wide to be told; the result is a placeholder. Divide by a public unit, such as X / 1e6"
+)
 WIDE = 30  # times the distance of inner quantiles: an interval of an outer one that tells nothing
 ALIKE = 2.0**-20  # parts of a number that tell no numbers apart here
 SMALLEST_SENSITIVITY, LARGEST_SENSITIVITY = 2.0**-400, 2.0**800

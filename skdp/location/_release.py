@@ -7,7 +7,10 @@ import numpy as np
 
 __all__ = ["NOTHING", "MeanRelease", "bounded"]
 
-NOTHING = "nothing found: too few rows to tell where they lie; location_ is no more than a start"
+NOTHING = (
+    "nothing found: too few rows for this epsilon to locate them; location_ is a placeholder. Use "
+    "a larger epsilon, more rows, or bounds=(low, high)"
+)
 
 
 @dataclass

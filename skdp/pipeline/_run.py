@@ -21,7 +21,7 @@ from skdp.rowwise._made_up import made_up_rows
 
 __all__ = ["fit_on_tables", "mapped", "n_rows_of", "run"]
 
-UNKNOWN = "nothing was found to denoise"
+UNKNOWN = "nothing was found to denoise: too few rows for this epsilon in the step before it"
 
 
 def run(steps, X, y, curator, *, started=None, rehearsal=False, absent=None, persons=None):

@@ -50,7 +50,7 @@ class ExpectedError:
         then it is exact. It is that of counts and sums, and of cells of tables before any
         post-processing.
     useless : float, default=0.0
-        Part of the simulated fits that warn that what they release is worth little.
+        Part of the simulated fits that warn of low accuracy.
     made_by : str, default="simulated fits"
         What the errors are of.
 
@@ -141,7 +141,7 @@ class ExpectedError:
             shown = f"{sds[0]:.4g}" if sds.size == 1 else f"{sds[0]:.4g} to {sds[-1]:.4g}"
             told.append(f"standard deviation of the noise, exactly: {shown}")
         if self.useless:
-            told.append(f"{self.useless:.0%} of fits would warn that they are worth little")
+            told.append(f"{self.useless:.0%} of fits would warn of low accuracy")
         return "\n".join(told)
 
 

@@ -23,7 +23,7 @@ from skdp.preprocessing._row_set import RowSet
 __all__ = ["FriendlyCoreFilter"]
 
 MEMORY = "memory: a few numbers for each row: its group, its friends, a digest if it is in the core"
-NO_RADIUS = "too few rows to find a radius: the core is empty"
+NO_RADIUS = "too few rows to find a radius: the core is empty. Pass radius= or a larger epsilon"
 
 
 @transforms_pieces
