@@ -21,6 +21,10 @@ STARTS = 30  # of k-means on released cells
 MODERATE = 8  # clusters that the search is made for if their number is not known
 CHOSEN = "number of clusters: read off the released cells"
 FULL = "number of clusters: max_clusters, there may be more"
+ONE = (
+    "no gaps between groups were found, so all rows are one cluster. To divide them all the same, "
+    "pass a number, say FriendlyCoreKMeans(n_clusters=4); cost_curve_ of this fit helps to choose"
+)
 
 
 class FriendlyCoreKMeans(CentersMixin, PublicPlace, PrivateEstimator):
@@ -116,7 +120,8 @@ class FriendlyCoreKMeans(CentersMixin, PublicPlace, PrivateEstimator):
     inertia_ : float
         Released estimate of the sum of squared distances of the rows to their centres: what
         k-means minimises. Rows that were left out as outliers are not in it, and distances are
-        clipped near ``cluster_radii_``: with heavy tails it is far too small.
+        clipped near ``cluster_radii_``. NaN where it is not known: it does not stand out of its
+        noise, or rows far out that are too few to be seen may cost more than all others.
     inertia_noise_ : float
         Standard deviation of the noise of ``inertia_``. Where centres are guesses, in
         ``noise_scale_``, the estimate is as rough as they are.
@@ -152,7 +157,10 @@ class FriendlyCoreKMeans(CentersMixin, PublicPlace, PrivateEstimator):
     centres on; one normal or uniform cloud is one cluster. Cells are cubes in units of the table:
     clusters that are far thinner along one column than along others may count as one. The search
     is made for a moderate number of clusters, so many small ones are found more surely if
-    their number is given.
+    their number is given. Where groups shade into one another the number is as much that of the
+    noise as of the rows, and changes from fit to fit, with raw columns of long tails from 1 to 12:
+    take logarithms or divide the columns by their scales first, look at ``cost_curve_``, and pass a
+    number. Where no gaps are found and the number is 1, ``advice_`` says so.
 
     Centres take no ``denoiser``: they are noisy sums over noisy counts, whose noise has no exact
     law, and clusters that were told apart are far from one another in units of that noise, so that
@@ -308,6 +316,8 @@ class FriendlyCoreKMeans(CentersMixin, PublicPlace, PrivateEstimator):
             if auto:
                 curator.decide(FULL if len(start.centers) == k else CHOSEN)
                 curve = cost_curve(start.places, start.found, k, seed=seed)
+                if len(done.centers) == 1 < k:
+                    curator.doubt(ONE)
         fitted = {
             "cluster_centers_": done.centers,
             "n_clusters_": len(done.centers),

@@ -10,6 +10,12 @@ from skdp.cluster._trusted import trusted
 __all__ = ["Refined", "in_table", "refined"]
 
 CERTAIN = 3.0  # noise sds of the number of rows, below which everything is a guess
+TOLD = 2.0  # noise sds of an inertia that is told
+UNSEEN = 0.01  # of typical squares; of real tables nearly all at 5 times the exact cost lay above
+FAR = (
+    "rows so far out that they are too few to be seen may cost more than all others: they are not "
+    "in inertia_, and have no centre. Take logarithms of columns with long tails, or pass bounds"
+)
 
 
 @dataclass(frozen=True)
@@ -19,7 +25,8 @@ class Refined:
     ``centers`` (k, d) in units of the table, ``counts`` (k,): estimated numbers of rows,
     ``noise_scale`` (k,): standard deviation of the noise per coordinate, infinite for a guess;
     ``radii`` (k,): clip radii, ``n_steps``: how many steps were taken. ``inertia``: the sum of
-    squared distances of the rows to their centres, with noise of about ``inertia_noise``.
+    squared distances of the rows to their centres, with noise of about ``inertia_noise``;
+    NaN where it is not known.
     """
 
     centers: np.ndarray
@@ -77,6 +84,11 @@ def refined(curator, located, moved, mean, *, noise, radii, n_steps):
                 "of a centre, which tells nothing there: divide columns by public scales"
             )
     inertia, inertia_noise = in_table(located, *moved.inertia(best.y))
+    far = stray_squares(located, located.n_rows * curator.budget.mu) > UNSEEN
+    if far:
+        curator.doubt(FAR)
+    if far or inertia < TOLD * inertia_noise:
+        inertia = math.nan
     return Refined(
         centers=located.inside(located.to_data(best.y)),
         counts=np.maximum(told.counts, 1.0),
@@ -86,6 +98,26 @@ def refined(curator, located, moved, mean, *, noise, radii, n_steps):
         inertia=inertia,
         inertia_noise=inertia_noise,
     )
+
+
+def stray_squares(located, rows):
+    """Return what rows that nobody can see may add to the typical squared distance, a part of it.
+
+    About as many as one noise standard deviation of a count may lie as far out as rows are seen:
+    at the reach of the located balls. How tight clusters are does not matter.
+
+    Parameters
+    ----------
+    located : Located or Places
+    rows : float
+        Released number of rows in noise standard deviations.
+
+    Returns
+    -------
+    part : float
+    """
+    far = max(b.reach * b.radius / max(b.typical, b.radius * 1e-6) for b in located.balls)
+    return far * far / rows
 
 
 def in_table(located, *squares):

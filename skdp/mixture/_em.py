@@ -10,7 +10,15 @@ from skdp.accounting import Step
 from skdp.mixture._design import design, noise_loss
 from skdp.mixture._moments import release_moments
 from skdp.mixture._normal import quantile
-from skdp.mixture._rivals import ball, lead, one_gaussian, rival_share, rival_step, sharp
+from skdp.mixture._rivals import (
+    ball,
+    lead,
+    one_gaussian,
+    rival_share,
+    rival_step,
+    sharp,
+    stray_cost,
+)
 from skdp.mixture._start import release_spread, spread_step
 from skdp.mixture._update import Estimate, updated
 
@@ -22,10 +30,16 @@ LOUD, DROWNED = 0.06, 0.25  # nats that noise takes from the covariances of sing
 MORE, EXPLORE = 8, 0.03  # rounds while variances fall as fast as they may, and the share of each
 LATE = 3  # rounds for these, where noise is loud
 HOPELESS = 1.0  # nats per row of noise in a comparison of mixtures
+UNSEEN = 0.1  # nats per row; of fits worse than one Gaussian by .3, all but one in thirty cost more
 CERTAIN = 3.0  # noise sds of the number of rows of a component that stands out
 SHARED = "noise is loud: the components share one covariance, or one variance, at first"
 ALONE = "no better than one Gaussian: all components are copies of it"
 FEW = "too few rows for a mixture: all components are one round Gaussian"
+THIN = (
+    "components are so thin in some direction that rows too few to be seen may make the mixture "
+    "worse than one Gaussian. Leave out columns that are nearly constant or follow from others, "
+    "take logarithms of long tails, ask for fewer components, or raise epsilon"
+)
 STRAY = (
     "all components are constant in some direction: the lightest became one Gaussian of all rows"
 )
@@ -147,15 +161,19 @@ def _best(rows, curator, located, found, *, share, fell, quiet):
     leads, noise = lead(rows, curator, located, frames, known, share=share)
     best = int(np.argmax(leads))
     told = noise < HOPELESS and leads[best] > 0
+    seen = located.n_rows * curator.budget.mu
     if told and best > 0:
-        seen = located.n_rows * curator.budget.mu
-        return _covered(found[best - 1].of_kind(kind), one, curator, fell, seen)
-    if told and quiet:
-        curator.decide(ALONE)
+        answer = _covered(found[best - 1].of_kind(kind), one, curator, fell, seen)
     else:
-        curator.doubt(ALONE if told else FEW)
-    numbers = np.full(k, located.n_rows / k)
-    return replace(last, frame=one if told else known, numbers=numbers)
+        if told and quiet:
+            curator.decide(ALONE)
+        else:
+            curator.doubt(ALONE if told else FEW)
+        numbers = np.full(k, located.n_rows / k)
+        answer = replace(last, frame=one if told else known, numbers=numbers)
+    if stray_cost(answer.frame, located, seen) > UNSEEN:
+        curator.doubt(THIN)
+    return answer
 
 
 def _covered(estimate, one, curator, fell, rows):

@@ -14,7 +14,7 @@ from skdp.mixture._frame import Frame, lower_root
 from skdp.mixture._moments import exponential
 from skdp.mixture._normal import quantile
 
-__all__ = ["ball", "lead", "one_gaussian", "rival_share", "rival_step", "sharp"]
+__all__ = ["ball", "lead", "one_gaussian", "rival_share", "rival_step", "sharp", "stray_cost"]
 
 SHARES = 0.005, 0.08
 NOISE = 0.15  # nats per row that the noise of a comparison should have
@@ -91,6 +91,34 @@ def sharp(frame, one, rows):
     inverse = np.stack([solve_triangular(root, whole, lower=True) for root in roots])
     lengths = np.linalg.svd(inverse, compute_uv=False)  # of the whole, in units of a component
     return np.broadcast_to((np.square(lengths) / (2 * rows) > STRAY).any(axis=1), k)
+
+
+def stray_cost(frame, located, rows):
+    """Return what rows that nobody can see may cost a mixture, in nats per row of all.
+
+    About as many as one noise standard deviation of a count may lie as far out as rows stand out of
+    the noise: the reach of the located balls from the mean, in the thinnest direction of the
+    component that is widest there. That is ``r^2 / 2`` nats each, r the reach in its standard
+    deviations.
+
+    Parameters
+    ----------
+    frame : Frame
+    located : Located or Places
+    rows : float
+        Released number of rows in noise standard deviations.
+
+    Returns
+    -------
+    cost : float
+    """
+    roots = frame.roots
+    thinnest = (
+        roots.min(axis=1) if roots.ndim == 2 else np.linalg.svd(roots, compute_uv=False)[:, -1]
+    )
+    reach = max(place.reach for place in located.balls)
+    widest = float((thinnest / located.units(frame.means)).max()) / reach
+    return 1 / (2 * rows * max(widest, 1e-100) ** 2)
 
 
 def lead(rows, curator, located, frames, against, *, share):

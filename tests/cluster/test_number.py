@@ -141,3 +141,10 @@ def test_the_number_depends_on_released_values_only(d):
     for name in ("cost_curve_", "cluster_centers_", "noise_scale_", "cluster_sizes_"):
         assert np.array_equal(getattr(fits[0], name), getattr(fits[1], name))
     assert fits[0].privacy_report_ == fits[1].privacy_report_
+
+
+@pytest.mark.parametrize(("centres", "doubted"), [([[0.0, 0.0]], True), (PAIRS[:4], False)])
+def test_one_cluster_is_told_in_plain_words(centres, doubted):
+    fit = FriendlyCoreKMeans("auto", n_init=2, max_clusters=6, random_state=0)
+    fit.fit(blobs(6000, centres))
+    assert ("no gaps between groups" in fit.advice_) is (fit.n_clusters_ == 1) is doubted

@@ -178,3 +178,21 @@ def test_what_only_the_rows_could_tell_does_not_exist(name):
         gmm = PrivateGMM(1, max_iter=1, n_init=1, random_state=0).fit(np.zeros((5, 1)))
     with pytest.raises(AttributeError):
         getattr(gmm, name)
+
+
+def test_components_too_thin_for_rows_that_are_not_seen_are_doubted():
+    """Two columns that nearly always agree: few rows are worth thousands of nats."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 3))
+    X[:, 1] = X[:, 0] + 1e-3 * rng.normal(size=3000)
+    X[:12, 1] = rng.normal(size=12)
+    fit = PrivateGMM(2, random_state=0).fit(X)
+    assert fit.score(X) < GaussianMixture(1).fit(X).score(X) - 0.3
+    assert not fit.reliable_ and "so thin in some direction" in fit.advice_
+
+
+def test_round_components_are_not_doubted():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(8000, 2)) + rng.choice([-4.0, 4.0], size=(8000, 1))
+    fit = PrivateGMM(2, random_state=0).fit(X)
+    assert fit.reliable_ and fit.score(X) > GaussianMixture(1).fit(X).score(X) + 0.3
