@@ -6,7 +6,7 @@
 Every column of ``benchmarks/_columns_data.py`` is a population: n rows are drawn from it with
 replacement, anew for every fit, and ``interval(0.95, sampling=True)`` is held against the mean, the
 variance and the quantiles of the whole column. "rate" is the mean of a 0/1 column with public
-bounds, "line" a regression of one column of a table on another, with ``sampling="robust"``.
+bounds, "line" a regression of one column of a table on another.
 "covered" is the share of intervals that hold the truth, "least" that of the column that is covered
 least, "infinite" the share of intervals that say nothing, "of rows" the coverage by the intervals
 for the rows themselves, which is what goes wrong if these are taken for the population, "width" the
@@ -102,7 +102,7 @@ def measure_line(table, n, options):
             name = f"{table.name}/{y_name} on {x_name}"
             at = _stream(0, name, n, rep).integers(len(x), size=n)
             model = skdp.PrivateLinearRegression(
-                epsilon=options.epsilon, delta=DELTA, random_state=rep, sampling="robust"
+                epsilon=options.epsilon, delta=DELTA, random_state=rep
             ).fit(x[at, None], y[at])
             for key, sampling in (("covered", True), ("of rows", False)):
                 low, high = (float(end[0]) for end in model.interval(0.95, sampling=sampling))

@@ -81,8 +81,9 @@ class LinearModel(RegressorMixin, PrivateEstimator):
         )
         values, noise, sampling = coefficients(line, d)
         away = self._away(line, d)
-        if line.squares is not None and line.squares.told:
-            low, high = _ends(away, noise_quantile(CONFIDENCE, "gaussian"))
+        if line.squares is not None:
+            z = noise_quantile(CONFIDENCE, "gaussian")
+            low, high = _ends(away, z) if line.squares.told else (-z * noise, z * noise)
             curator.doubt(WIDE, columns=(high - low)[:-1] / 2 * spread(line) > 1)
         return {
             "coef_": values[:-1],

@@ -76,9 +76,11 @@ class Residuals:
         the row and of releases to the last bit.
         """
         for v, codes in self.design.pairs(block):
+            here = np.isfinite(row_norms(v))
+            v, codes = v[here], codes[here]
             with np.errstate(all="ignore"):
-                p = probabilities(fold(v * self.B[:, 0])[:, None])
-                yield v * (self._labels(codes) - p)
+                scores = np.nan_to_num(fold(v * self.B[:, 0]))
+            yield v * (self._labels(codes) - probabilities(scores[:, None]))
 
     def _labels(self, codes):
         if self.B.shape[1] == 1:

@@ -40,7 +40,6 @@ OPTIONS = {
     "covariance_type": ("full", "tied", "spherical", "diag"),
     "sensitivity": (None, 0.5, 1e9),
     "classes": (None, [0, 1], [0, 1, 2]),
-    "sampling": ("classical", "robust"),
     "workload": ("all", "prefixes", "ranges"),
     "noise": ("laplace", "gaussian", "auto"),
     "init": ("spread", "random"),

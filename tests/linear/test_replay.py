@@ -46,7 +46,6 @@ def _replay(seed):
         "target_range": (-3, 3) if rng.random() < 0.2 else None,
         "feature_range": (-10, 10) if rng.random() < 0.2 else None,
     }
-    options["sampling"] = "robust" if seed % 2 else "classical"
     model = PrivateRidge(**options) if seed % 3 else PrivateLinearRegression(**options)
     fewer, more = _neighbours(rng)
     run, one = _run(model, *fewer, "noise", seed)
