@@ -4,8 +4,7 @@ A regression with intervals
 
 How much of a late departure is made up in the air? A line through the flights of 2013, private,
 beside least squares on the exact table. :class:`skdp.PrivateLinearRegression` is told no range of
-any column, and its intervals hold what privacy has done, and, if asked, what the choice of rows
-has.
+any column, and its intervals hold what privacy has done to plain least squares.
 """
 
 from pathlib import Path
@@ -45,13 +44,12 @@ fits = {
 print(fits[1.0].privacy_report_, "\n")
 
 # %%
-# ``interval()`` holds the privacy noise, with ``sampling=True`` also the choice of rows, if errors
-# are alike everywhere. Here they are not: delays have a heavy tail. Flights far from all others
+# ``noise_interval()`` holds privacy noise. Delays have a heavy tail: flights far from all others
 # have less weight than in least squares, and their residuals are clipped, the more so the smaller
-# epsilon is. No interval knows that: look where the exact slopes lie outside.
+# epsilon is. ``interval()`` knows that, for a fifth of what the steps have: of least squares.
 for epsilon, model in fits.items():
     print(f"epsilon = {epsilon:g}: R^2 {model.score(X, y):.3f}  (local)")
-    low, high = model.interval(0.95, sampling=True)
+    low, high = model.interval(0.95)
     for name, a, b, c in zip(FEATURES, low, high, exact.coef_, strict=False):
         print(f"  {name:10s} [{a:+.4f}, {b:+.4f}]   least squares {c:+.4f}")
 
@@ -60,9 +58,10 @@ fig, axes = plt.subplots(1, len(FEATURES), figsize=(12, 3.4), layout="constraine
 for j, (ax, unit, step) in enumerate(zip(axes, UNITS, STEPS, strict=True)):
     ax.axhline(exact.coef_[j] * step, color="black", lw=1, label="least squares, exact")
     for at, model in enumerate(fits.values()):
-        for sampling, width in ((False, 5), (True, 1.5)):
-            low, high = (end[j] * step for end in model.interval(0.95, sampling=sampling))
-            label = None if at else ["noise alone", "noise and sampling"][sampling]
+        ends = {"noise alone": model.noise_interval(0.95), "least squares": model.interval(0.95)}
+        for (told, pair), width in zip(ends.items(), (5, 1.5), strict=True):
+            low, high = (end[j] * step for end in pair)
+            label = None if at else told
             ax.plot([at, at], [low, high], color="C0", lw=width, alpha=0.7, label=label)
         ax.plot(at, model.coef_[j] * step, "C0o", ms=6)
     ax.set_xticks([0, 1], [f"ε = {epsilon:g}" for epsilon in fits])

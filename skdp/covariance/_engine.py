@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from skdp.accounting import Plan, Step
 from skdp.covariance._columns import SPARSE
-from skdp.covariance._run import CENTRE, ROUNDS, CovarianceRun
+from skdp.covariance._run import CENTRE, COLUMNS, ROUNDS, CovarianceRun
 from skdp.location._mean import mean_plan
 
 __all__ = ["covariance_plan", "private_covariance"]
@@ -76,4 +76,6 @@ def private_covariance(rows, curator, *, assume_centered=False, denoise=True, st
     run.count()
     run.find_columns()
     run.whiten()
+    if not run.apart:
+        curator.doubt(COLUMNS)
     return run.measure()

@@ -19,7 +19,7 @@ from skdp.location._locate import draw_sample
 from skdp.location._mean import private_mean
 from skdp.scales import count_rows
 
-__all__ = ["CENTRE", "ROUNDS", "CovarianceRun"]
+__all__ = ["CENTRE", "COLUMNS", "ROUNDS", "CovarianceRun"]
 
 CENTRE = 0.04, 0.25  # least and largest share
 ROUNDS = 60
@@ -51,6 +51,7 @@ class CovarianceRun:
     n_sd: float = 0.0
     frame: Frame = field(default=None)
     dropped: np.ndarray | None = None
+    apart: bool = True  # whether rows are enough to tell directions apart
 
     def __post_init__(self):
         self.d = self.rows.n_features
@@ -118,7 +119,7 @@ class CovarianceRun:
             return None
         radius, share = self._clip(spread, n, first=first)
         if first and share > 1.2 * CHEAP:
-            self.curator.doubt(COLUMNS)
+            self.apart = False
             return None
         share = float(np.clip(share, 0.001, 0.15))
         return (radius, share) if self.left - 1.2 * share > 0.4 else None

@@ -76,6 +76,12 @@ class Front:
         curator : Curator
         fit_intercept : bool, default=True
             Whether they vary around their mean, else around 0.
+
+        Returns
+        -------
+        frame : Frame
+        apart : bool
+            Whether the rows were enough to tell directions apart.
         """
         box = BoxedFeatures(rows, self.low, self.high)
         run = CovarianceRun(box, curator, assume_centered=not fit_intercept)
@@ -84,7 +90,7 @@ class Front:
         sample = draw_sample(box, curator.coins, self.count.n, max(1000.0, size))
         run.sample = DrawnRows(Representatives(ArrayRows(sample.Z)), sample.n)
         run.whiten()
-        return run.frame
+        return run.frame, run.apart
 
 
 def front_plan(budget, *, fit_intercept=True):

@@ -8,6 +8,7 @@ import numpy as np
 
 from skdp.accounting import Step
 from skdp.chunks._rows import MappedRows
+from skdp.covariance._run import COLUMNS
 from skdp.linear._belief import Belief
 from skdp.linear._box import SomeColumns
 from skdp.linear._front import (
@@ -173,7 +174,9 @@ def private_line(
     wide = np.where(given, front.low, -np.inf), np.where(given, front.high, np.inf)
     if extrapolate:
         front = replace(front, low=wide[0], high=wide[1])
-    frame = front.whitened(rows, curator, fit_intercept=fit_intercept)
+    frame, apart = front.whitened(rows, curator, fit_intercept=fit_intercept)
+    if not apart:
+        curator.doubt(COLUMNS)
     design = Design(frame, front.low, front.high, fit_intercept)
     center, unit = float(front.center[-1]), float(front.unit[-1])
     low, high = known[:, -1] if np.isfinite(known[0, -1]) else (-np.inf, np.inf)
