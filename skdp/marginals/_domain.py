@@ -10,7 +10,16 @@ import numpy as np
 
 from skdp._numbers import seen
 from skdp.marginals._layout import Layout, workload_layout
-from skdp.marginals._levels import AUTO, MISSING, OTHER, Intervals, Signs, Unknown, read_levels
+from skdp.marginals._levels import (
+    AUTO,
+    MISSING,
+    OTHER,
+    Intervals,
+    Signs,
+    Unknown,
+    names_of,
+    read_levels,
+)
 from skdp.marginals._strategy import RANGES
 
 __all__ = ["Domain", "Tables", "is_auto", "read_domain", "read_workload"]
@@ -64,6 +73,8 @@ class Domain:
         """Return the number of a level, by its value or by what it is called in tables."""
         if wanted is None or wanted is ... or wanted != wanted:
             wanted = OTHER if wanted is ... else MISSING
+        if isinstance(wanted, Real) and hasattr(self.kinds[place], "laws"):
+            (wanted,) = names_of((wanted,))  # of a number that is a level of its own
         try:
             return self.labels[place].index(wanted)
         except ValueError:

@@ -26,24 +26,29 @@ class Cells:
         Whether entries are whole numbers.
     missing : bool
         Whether missing entries are a level of their own. If not they are in the first bin.
+    ends : pair of float, default=(nan, nan)
+        The smallest and the largest number, where the search has found these alone in their cells:
+        outer bins that hold nothing else are called by them. Released.
     """
 
     edges: tuple
     laws: tuple
     whole: bool
     missing: bool
+    ends: tuple = (np.nan, np.nan)
     numeric = True
 
     @property
     def labels(self):
         """What the levels are called in tables."""
-        names = names_of(self.edges)
+        *names, largest = names_of((*self.edges, self.ends[1]))
         inner = [
             high if self._alone(*ends) else f"({low}, {high}]"
             for (low, high), ends in zip(pairwise(names), pairwise(self.edges), strict=True)
         ]
-        outer = f"(-inf, {names[0]}]", f"({names[-1]}, inf)"
-        return (outer[0], *inner, outer[1], *[MISSING] * self.missing)
+        first = names[0] if self.ends[0] == self.edges[0] else f"(-inf, {names[0]}]"
+        last = largest if self._alone(self.edges[-1], self.ends[1]) else f"({names[-1]}, inf)"
+        return (first, *inner, last, *[MISSING] * self.missing)
 
     def _alone(self, low, high):
         """Return whether a bin holds one number alone."""

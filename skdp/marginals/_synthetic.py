@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from skdp.marginals._drawn import drawn, laws_of, laws_of_intervals, spread
+from skdp.marginals._drawn import drawn, laws_of_intervals, spread
 from skdp.marginals._found import Cells
 from skdp.marginals._levels import OTHER, Intervals
 from skdp.marginals._types import BOOL, CATEGORY, NUMBER, ColumnType
@@ -71,8 +71,6 @@ def _labels(kind, column_type):
 def _numbers(kind, codes, key, *, integer):
     if not isinstance(kind, Cells):
         laws, whole = laws_of_intervals(kind.edges, whole=integer), integer
-    elif integer and not kind.whole:
-        laws, whole = laws_of(kind.edges, kind.laws, whole=True), True
     else:
         laws, whole = kind.laws, kind.whole
     parts, numbers = spread(codes, *key), np.full(len(codes), np.nan)

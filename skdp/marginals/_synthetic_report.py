@@ -38,6 +38,9 @@ class SyntheticReport:
         most.
     library : {"pandas", "polars"}, default="pandas"
         Of :meth:`to_frame`.
+    bins : tuple of (str, int), default=()
+        Columns some of whose levels are bins of several numbers, and how many levels they have:
+        the distance is that of levels, and says nothing of what lies inside a bin.
 
     See Also
     --------
@@ -65,6 +68,7 @@ class SyntheticReport:
     noise: np.ndarray
     bound: np.ndarray
     library: str = "pandas"
+    bins: tuple = ()
 
     @property
     def within_noise(self):
@@ -89,12 +93,14 @@ class SyntheticReport:
     def __str__(self):
         far = np.flatnonzero(~self.within_noise)
         far = far[np.argsort(-(self.distance / self.bound)[far], kind="stable")]
+        bins = ", ".join(f"{name} {n_levels}" for name, n_levels in self.bins)
         lines = [
             f"{self.n_rows:,} synthetic rows beside {len(self.columns):,} released tables",
             f"total variation distance: {self.distance.mean():.4f} on average, "
             f"{self.distance.max():.4f} at most",
             f"the noise of the tables explains {self.noise.mean():.4f} on average, and the "
             f"distances of {len(self.columns) - len(far):,} tables",
+            *[f"levels are compared, and nothing inside bins; levels of {bins}"][: len(bins)],
         ]
         for i in far[:WORST]:
             lines.append(

@@ -119,6 +119,13 @@ class SyntheticRows:
             tuple(tuple(names[place] for place in columns) for columns in sets),
             *map(np.array, told),
             library="polars" if self._library("auto") == "polars" else "pandas",
+            bins=tuple(
+                (name, n_levels)
+                for name, n_levels, kind in zip(
+                    names, self.domain_.levels, self.domain_.kinds, strict=True
+                )
+                if hasattr(kind, "edges") and any(label[0] in "([" for label in kind.labels)
+            ),
         )
 
     def _codes(self, n_rows, seed):

@@ -10,7 +10,15 @@ from skdp.mechanisms._exact import exact, sqrt_up
 from skdp.scales._cell_tree import CellTree
 from skdp.scales._equal_bins import APART, bin_numbers, bin_sizes
 from skdp.scales._noise_level import noise_level
-from skdp.scales._order_keys import BELOW_ALL, TOP, between, floats_of, keys_of, octave_keys
+from skdp.scales._order_keys import (
+    BELOW_ALL,
+    TOP,
+    between,
+    floats_of,
+    keys_of,
+    octave_keys,
+    whole_keys,
+)
 
 __all__ = ["bin_share", "bin_steps", "find_bins", "search_cells"]
 
@@ -26,6 +34,7 @@ FRUITLESS, GREAT = 2, 0.2  # such divisions, after which only cells with that pa
 LEAST, ENOUGH, SHARES = 12.0, 8, (0.02, 0.2)
 LARGEST = np.finfo(np.float64).max
 FEW, FAINT = 4, 4.0  # bins that are looked for anyway, and the noises in them, at least
+HIDES = 2.0  # noises above its count that a cell may hold
 
 
 def bin_steps(share=SHARES[1], label="bins"):
@@ -76,6 +85,7 @@ def search_cells(
     least=LEAST,
     tails=False,
     first=PART,
+    whole=False,
 ):
     """Release counts of cells until none holds more than a bin: what bins are made of.
 
@@ -112,6 +122,10 @@ def search_cells(
     first : float, default=0.3
         What every round but the last takes of the share that is left: much, if rows are so few that
         the first round tells all there is.
+    whole : bool or sequence of d bool, default=False
+        Whether a column holds whole numbers, as is public or was released: cells are then cut at
+        these alone, and each number that shows is a bin of its own where no more than ``n_bins``
+        hold nearly all rows.
 
     Returns
     -------
@@ -132,9 +146,13 @@ def search_cells(
     share, spent = exact(share), 0
     wanted = np.broadcast_to(n_bins, columns.shape)
     ranges = [None] * len(columns) if ranges is None else ranges
-    search = [Searched(int(k), one, tails) for k, one in zip(wanted, ranges, strict=True)]
+    whole = np.broadcast_to(whole, columns.shape).tolist()
+    search = [
+        Searched(int(k), one, tails, each)
+        for k, one, each in zip(wanted, ranges, whole, strict=True)
+    ]
     for round_ in range(ROUNDS):
-        last = round_ == ROUNDS - 1 or (round_ > 0 and not any(c.divided for c in search))
+        last = round_ == ROUNDS - 1 or (round_ > 1 and not any(c.divided for c in search))
         now = share - spent if last else (share - spent) * exact(first)
         counts = _counts(rows, columns, [c.keys for c in search], target=target)
         sensitivity = sqrt_up(len(columns))
@@ -174,9 +192,10 @@ def _counts(rows, columns, keys, *, target):
 class Searched:
     """The cells of one column: (keys[i], keys[i + 1]], and what was released of them."""
 
-    def __init__(self, n_bins, bounds, tails):
+    def __init__(self, n_bins, bounds, tails, whole=False):
         self._n_bins, self._tails, self._known = n_bins, tails, bounds is not None
-        self.keys, self.divided = octave_keys(), True
+        self._whole, self._wide = whole, whole_keys() if whole else octave_keys()
+        self.keys, self.divided = self._wide, True
         if self._known:
             low, high = (float(b) for b in bounds)
             part = np.arange(WITHIN_RANGE + 1) / WITHIN_RANGE
@@ -218,7 +237,7 @@ class Searched:
     def divide(self):
         """Divide the cells that hold too much."""
         great = self._mass > GREAT * self._mass.sum()
-        done = (np.diff(self.keys) == 1) | ((self._fruitless >= FRUITLESS) & ~great)
+        done = self._single() | ((self._fruitless >= FRUITLESS) & ~great)
         wanted = self._mass / self._sizes(done)[0]
         heavy = ~done & (wanted > HEAVY) & (self._mass > CLEAR * np.sqrt(self._variance))
         self.divided = bool(heavy.any())
@@ -228,7 +247,7 @@ class Searched:
             first.append(len(keys))
             keys.append(int(low))
             if heavy[i]:
-                keys += between(low, high, 2 ** math.ceil(math.log2(parts[i])))
+                keys += between(low, high, 2 ** math.ceil(math.log2(parts[i])), whole=self._whole)
         self.keys, self._first = np.array([*keys, TOP]), np.array(first)
         self._root = np.repeat(self._root, np.diff([*first, len(keys)]))
 
@@ -250,19 +269,58 @@ class Searched:
         The first round counts octaves, and makes one cell of those side by side that do not show.
         Later rounds, with less noise, may find that this cell holds a few rows, and not where: it
         may reach to the largest float. They are put into its octave nearest to those that show.
+
+        An octave that shows by all its counts has the rows that they tell, however it was divided,
+        be all its parts too light to show by themselves: what is known of it coarsely stays known.
         """
         numbers = self._numbers()
-        count, variance = (np.bincount(self._root, of) for of in (self._counts, self._variance))
-        shows = (self._seen & (count > FAINT * np.sqrt(variance)))[self._root]
-        shows |= self._counts > FAINT * np.sqrt(self._variance)
-        weight = np.where(shows, self._mass, 0.0)
+        weight = np.where(self._shows(), self._mass, 0.0)
         low, high = (np.clip(floats_of(k), -LARGEST, LARGEST) for k in self._near(weight > 0))
         inside = [np.flatnonzero((numbers == i) & (weight > 0)) for i in range(numbers[-1] + 1)]
         return [(low[cells], high[cells], weight[cells]) for cells in inside]
 
+    def ends(self):
+        """Return what is known of the smallest and of the largest number, as far as noise shows.
+
+        Returns
+        -------
+        numbers : pair of float
+            The number that the outermost cell that shows holds alone. NaN if it holds several, or
+            if as many rows as half of its own may lie beyond it.
+        hidden : pair of float
+            Rows that may lie farther out than all octaves that show, where nothing is known of
+            their place: their count and two standard deviations of its noise.
+        """
+        count, variance = self._tree.roots()
+        found = np.flatnonzero(self._seen & (count > FAINT * np.sqrt(variance)))
+        cells = np.flatnonzero(self._shows() & (self._mass > 0))
+        first, last = (found[0], found[-1]) if found.size else (len(count), -1)
+        hidden = [
+            max(count[part].sum(), 0.0) + HIDES * math.sqrt(variance[part].sum())
+            for part in (slice(0, first), slice(last + 1, None))
+        ]
+        numbers = [math.nan, math.nan]
+        for side in (0, 1) if cells.size else ():
+            cell = cells[-side]
+            if self._single()[cell] and self._mass[cell] > 2 * hidden[side]:
+                numbers[side] = float(floats_of(self.keys[cell + 1]))
+        return numbers, hidden
+
+    def _shows(self):
+        """Return which cells hold rows, by their own count or by that of their octave."""
+        count, variance = self._tree.roots()
+        octaves = self._seen & (count > FAINT * np.sqrt(variance))
+        return octaves[self._root] | (self._counts > FAINT * np.sqrt(self._variance))
+
+    def _single(self):
+        """Return which cells hold one number alone."""
+        if not self._whole:
+            return np.diff(self.keys) == 1
+        return np.diff(np.floor(floats_of(self.keys))) <= 1
+
     def _near(self, shows):
         """Return the keys of both ends of all cells, wide ones cut to an octave if farthest out."""
-        low, high, octaves = self.keys[:-1], self.keys[1:], octave_keys()
+        low, high, octaves = self.keys[:-1], self.keys[1:], self._wide
         after = np.searchsorted(octaves, low, side="right")
         before = np.searchsorted(octaves, high, side="left") - 1
         found = np.flatnonzero(shows & (before < after))
@@ -275,6 +333,10 @@ class Searched:
     def _numbers(self):
         """Return for every cell the number of its bin."""
         size, own = self._sizes(np.ones(len(self._mass), dtype=bool))
+        if self._whole:
+            codes = self._single() & (self._counts > FAINT * np.sqrt(self._variance))
+            most = self._mass[codes].sum() > ALONE * self._mass.sum()
+            own |= codes & most & (np.count_nonzero(codes) <= self._n_bins)
         numbers = bin_numbers(self._mass, size, own, self._clear)
         return np.cumsum(np.diff(numbers, prepend=numbers[0]) > 0)
 

@@ -2,13 +2,14 @@
 
 import numpy as np
 
-__all__ = ["BELOW_ALL", "TOP", "between", "floats_of", "keys_of", "octave_keys"]
+__all__ = ["BELOW_ALL", "TOP", "between", "floats_of", "keys_of", "octave_keys", "whole_keys"]
 
 TOP = int(np.float64(np.finfo(np.float64).max).view(np.int64))  # of the largest float
 BELOW_ALL = -TOP - 1  # of -inf
 MANTISSA = 52
 BIAS = 1023
 ONE_BY_ONE, GROUP = 64, 64  # octaves around 1 that are cells of their own; of a group beyond them
+CODES = 8  # whole numbers up to this are cells of their own: most codes; single years are too light
 
 
 def keys_of(x):
@@ -51,12 +52,25 @@ def octave_keys():
     return np.concatenate([[BELOW_ALL], -side[::-1], [-1, 0], side, [TOP]])
 
 
-def between(low, high, parts):
+def whole_keys():
+    """Return the keys of the edges of cells (a, b] of whole numbers, rising, with both ends.
+
+    Those from -7 to 8 have a cell each; beyond them cells are those of :func:`octave_keys`.
+    """
+    octaves = octave_keys()
+    far = octaves[np.abs(floats_of(octaves)) > CODES]
+    return np.sort(np.concatenate([far, keys_of(np.arange(-CODES, CODES + 1))]))
+
+
+def between(low, high, parts, *, whole=False):
     """Return at most ``parts - 1`` keys that divide the cell (low, high] evenly, and high - 1.
 
     So the number at the upper edge, be it a small integer or another short binary number, is alone
-    in its cell.
+    in its cell. If ``whole``, for a cell of several whole numbers, the keys are those of the whole
+    numbers below, and the largest one is alone.
     """
     low, high = int(low), int(high)  # differences are beyond 64 bits
-    even = {low + (high - low) * i // parts for i in range(1, parts)}
-    return sorted((even | {high - 1}) - {low})
+    even = {low + (high - low) * i // parts for i in range(1, parts)} | {high - 1}
+    if whole:
+        even = set(keys_of(np.floor(floats_of(sorted(even)))).tolist())
+    return sorted(key for key in even if key > low)

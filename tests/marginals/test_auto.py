@@ -11,6 +11,7 @@ from skdp.marginals import Bins
 from skdp.marginals._auto import _cells, _Entries
 from skdp.marginals._drawn import drawn, laws_of, laws_of_intervals, spread
 from skdp.marginals._synthetic import table_of_codes
+from skdp.marginals._types import NUMBER, ColumnType
 from tests._curators import CannedCurator, FixedKeys, check_replay
 
 pytestmark = [
@@ -111,8 +112,11 @@ def test_levels_are_those_of_the_rows(found):
     labels = dict(zip(fit.domain_.names, fit.domain_.labels, strict=True))
     assert labels["town"] == ("east", "north", "south")
     assert labels["flag"] == (False, True) and labels["level"] == ("high", "low")
-    assert labels["kids"] == ("(-inf, 0]", "1", "2", "(2, inf)", "missing")
-    assert labels["gain"][0] == "(-inf, 0]" and "missing" not in labels["gain"]
+    assert labels["kids"] == ("0", "1", "2", "3", "missing")
+    assert (
+        labels["gain"][0] == "0"
+        and labels["gain"][-1] == f"({fit.domain_.kinds[2].edges[-1]:g}, inf)"
+    )
     rows = fit.marginal("wage", as_frame=False)
     assert len(rows) == 5 and np.abs(rows / len(X) - 0.2).max() < 0.1
     kids = fit.marginal("kids", as_frame=False)
@@ -197,12 +201,74 @@ def test_numbers_are_never_drawn_far_beyond_those_that_show(seed):
 
 def test_an_open_bin_in_which_nothing_shows_is_none():
     law, none = (np.array([1.0]), np.array([2.0]), np.array([9.0])), (np.empty(0),) * 3
-    entries = _Entries(np.zeros(3), 1.0, None)
+    entries = _Entries(np.zeros(3), 1.0, ColumnType(NUMBER, "float64"))
     edges = np.array([-(2.0**46), 1.0, 2.0, 3.0, 2.0**70])
-    kept = _cells(edges, [none, none, law, none, law, none], entries, 100)
+    ends = (np.nan, np.nan)
+    kept = _cells(edges, [none, none, law, none, law, none], ends, entries, 100)
     assert kept.edges == (2.0, 3.0)
     assert kept.laws[0] == kept.laws[2] == ((1.0,), (2.0,), (9.0,))
-    assert _cells(edges, [none] * 6, entries, 100).edges == (0.0,)
+    assert _cells(edges, [none] * 6, ends, entries, 100).edges == (0.0,)
+
+
+def _survey(n=60000):
+    """Return ages, codes of five answers, one with rare ones, and a yes or no."""
+    rng = np.random.default_rng(0)
+    rare = rng.choice([1.0, 2.0, 3.0, 4.0, 5.0], p=[0.5, 0.3, 0.12, 0.05, 0.03], size=n)
+    X = pd.DataFrame({"age": rng.normal(48, 17, n).clip(18, 99).round(), "rare": rare})
+    X["female"] = rng.integers(0, 2, n)
+    return X.assign(**{f"q{j}": rng.integers(1, 6, n) for j in range(15)})
+
+
+@pytest.fixture(scope="module")
+def surveys():
+    X = _survey()
+    options = {"domain": "auto", "epsilon": 0.3, "delta": 1e-7}
+    fits = [MarginalReleaser(1, random_state=seed, **options).fit(X) for seed in range(2)]
+    return X, [(fit, fit.sample(3000)) for fit in fits]
+
+
+def _below(kind, counts, edge):
+    """Return the part of a released table below a number, each level following its law."""
+    law = [
+        np.mean(drawn(law, (np.arange(4096) + 0.5) / 4096, whole=kind.whole) <= edge)
+        for law in kind.laws
+    ]
+    return np.dot(law, counts) / np.sum(counts)
+
+
+def test_no_age_group_is_lost(surveys):
+    X, fits = surveys
+    for fit, rows in fits:
+        age, kind = rows.age, fit.domain_.kinds[0]
+        assert abs((age < 33).mean() - (X.age < 33).mean()) < 0.03
+        assert age.max() <= 128 and age.min() >= 16
+        counts = np.maximum(fit.marginal("age", as_frame=False), 0)
+        for edge in (16.0, 32.0, 64.0, 128.0):
+            below = _below(kind, counts, edge)
+            assert abs(below - (X.age <= edge).mean()) < 0.03
+            assert abs(below - (age <= edge).mean()) < 0.02
+
+
+def test_codes_and_yes_or_no_are_called_by_their_names(surveys):
+    X, fits = surveys
+    for fit, rows in fits:
+        labels = dict(zip(fit.domain_.names, fit.domain_.labels, strict=True))
+        assert labels["female"] == ("0", "1") and labels["q3"] == ("1", "2", "3", "4", "5")
+        assert labels["rare"][:3] == ("1", "2", "3")
+        assert abs(fit.query({"female": 1}).count - X.female.sum()) < 1000
+        assert rows.dtypes.equals(X.dtypes) and set(rows.q3) == {1, 2, 3, 4, 5}
+        assert abs((rows.rare > 3).mean() - 0.08) < 0.02
+        assert "levels of age " in str(fit.synthetic_report(rows))
+        assert "q3 5" not in str(fit.synthetic_report(rows))
+
+
+def test_an_end_of_which_nothing_is_known_is_doubted(surveys):
+    assert all(fit.reliable_ and not fit.advice_ for fit, _ in surveys[1])
+    far = np.random.default_rng(1).lognormal(0, 20, size=(20000, 4))  # hardly two in one octave
+    X = pd.DataFrame(far, columns=list("abcd"))
+    with pytest.warns(skdp.exceptions.UselessReleaseWarning, match="smallest or the largest"):
+        fit = MarginalReleaser(1, domain="auto", epsilon=0.1, random_state=0).fit(X)
+    assert not fit.reliable_
 
 
 def test_many_levels_are_cut_to_what_a_workload_admits():
@@ -264,7 +330,7 @@ def test_rows_have_the_types_and_the_levels_of_the_table(found):
     assert list(rows) == list(X) and rows.dtypes.drop("level").equals(X.dtypes.drop("level"))
     assert set(rows.level.cat.categories) == {"low", "high"}
     assert np.array_equal(rows.gain, rows.gain.round()) and rows.gain.between(0, 8192).all()
-    assert set(rows.kids.dropna()) == {0, 1, 2, 3, 4}
+    assert set(rows.kids.dropna()) == {0, 1, 2, 3}
     assert rows.wage.between(0, 1024).all()
     columns = [
         rows[name].astype("object" if name == "level" else rows[name].dtype) for name in rows

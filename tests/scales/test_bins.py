@@ -10,10 +10,18 @@ from skdp.accounting import Budget, Plan
 from skdp.chunks import ArrayRows
 from skdp.mechanisms import make_entropy
 from skdp.scales._binned_rows import BinnedRows, cell_numbers, n_cells
-from skdp.scales._bins import Searched, _counts, bin_share, bin_steps, find_bins
+from skdp.scales._bins import Searched, _counts, bin_share, bin_steps, find_bins, search_cells
 from skdp.scales._cell_tree import CellTree
 from skdp.scales._equal_bins import bin_numbers, bin_sizes
-from skdp.scales._order_keys import BELOW_ALL, TOP, between, floats_of, keys_of, octave_keys
+from skdp.scales._order_keys import (
+    BELOW_ALL,
+    TOP,
+    between,
+    floats_of,
+    keys_of,
+    octave_keys,
+    whole_keys,
+)
 from tests._curators import CannedCurator, check_replay
 
 LARGEST = np.finfo(np.float64).max
@@ -84,6 +92,17 @@ def test_divided_cells_keep_their_upper_end_apart(cell):
     assert len(keys) <= 8 and (cell[1] - 1 in keys or cell[1] - 1 == cell[0])
 
 
+@pytest.mark.parametrize("cell", [(-np.inf, -8.0), (8.0, 64.0), (2.0**70, LARGEST), (5.0, 6.0)])
+def test_cells_of_whole_numbers_are_cut_at_these(cell):
+    whole = floats_of(whole_keys())
+    assert set(range(-8, 9)) <= set(whole.tolist()) and (np.diff(whole) > 0).all()
+    assert np.array_equal(whole[1:], np.floor(whole[1:])) and whole[0] == -np.inf
+    edges = floats_of(between(*keys_of(cell), 8, whole=True))
+    assert np.array_equal(edges, np.floor(edges)) and (np.diff(edges) > 0).all()
+    assert all(cell[0] < edge < cell[1] for edge in edges) and len(edges) <= 8
+    assert len(edges) == 0 or edges[-1] == cell[1] - 1 or cell[1] > 2.0**53
+
+
 # --- counts
 
 
@@ -136,6 +155,7 @@ def _replay(seed):
         "ranges": [None if rng.random() < 0.7 else (-1.0, 50.0) for _ in range(d)],
         "target": bool(rng.random() < 0.5),
         "tails": bool(rng.random() < 0.5),
+        "whole": [bool(rng.random() < 0.5) for _ in range(d)],
     }
     run = CannedCurator(plan, "noise", seed=seed)
     one = find_bins(ArrayRows(X), run, range(d), **options)
@@ -221,6 +241,39 @@ def test_rows_without_a_target_are_absent():
     curator = make_curator(plan, make_entropy(0))
     (edges,) = find_bins(ArrayRows(X), curator, [0], **options)
     assert len(edges) and np.abs(edges).max() < 10
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_an_octave_that_shows_keeps_its_rows_however_finely_it_is_looked_at(whole):
+    search = Searched(8, None, False, whole)
+    for sd in (250.0, 900.0):
+        noise = np.random.default_rng(0).normal(0, sd, len(search.keys) - 1)
+        places, rows = np.array([20.0, 25, 31, 40, 50, 60]), np.repeat([5000.0, 15000.0], 3)
+        low, high = floats_of(search.keys[:-1, None]), floats_of(search.keys[1:, None])
+        counts = ((low < places) & (places <= high)) @ rows + noise
+        search.read(counts, sd, least=3000.0, n_rows=60000.0)
+        if sd < 500:
+            search.divide()
+    bottom, top, weight = map(np.concatenate, zip(*search.laws(), strict=True))
+    assert 16 <= bottom.min() < 20 and 60 <= top.max() <= 64
+    assert weight[top <= 32].sum() == pytest.approx(15000, rel=0.1)
+
+
+def code_search(x):
+    plan = Plan(Budget.gaussian(1.0, 1e-6), bin_steps(SHARE))
+    options = {"n_rows": len(x), "n_bins": 6, "share": SHARE, "target": False, "whole": True}
+    curator = make_curator(plan, make_entropy(0))
+    return search_cells(ArrayRows(x[:, None]), curator, [0], **options)[0]
+
+
+def test_codes_are_bins_of_their_own_and_the_largest_is_known():
+    codes = np.repeat(np.arange(1.0, 6.0), [9000, 6000, 3000, 1200, 800])
+    search = code_search(codes)
+    assert search.edges().tolist() == [1, 2, 3, 4] and search.ends()[0] == [1, 5]
+    assert max(search.ends()[1]) < 1000
+    far = np.append(codes[codes < 5], 9 + np.arange(2400.0) ** 2)  # a tenth that is nowhere dense
+    numbers, hidden = code_search(far).ends()
+    assert numbers[0] == 1 and np.isnan(numbers[1]) and hidden[1] > 1000 > hidden[0]
 
 
 def test_a_public_range_saves_rounds():
