@@ -147,12 +147,13 @@ def search_cells(
     wanted = np.broadcast_to(n_bins, columns.shape)
     ranges = [None] * len(columns) if ranges is None else ranges
     whole = np.broadcast_to(whole, columns.shape).tolist()
+    some = any(whole)  # codes need no division: one more look at what the first round has merged
     search = [
         Searched(int(k), one, tails, each)
         for k, one, each in zip(wanted, ranges, whole, strict=True)
     ]
     for round_ in range(ROUNDS):
-        last = round_ == ROUNDS - 1 or (round_ > 1 and not any(c.divided for c in search))
+        last = round_ == ROUNDS - 1 or (round_ > some and not any(c.divided for c in search))
         now = share - spent if last else (share - spent) * exact(first)
         counts = _counts(rows, columns, [c.keys for c in search], target=target)
         sensitivity = sqrt_up(len(columns))
