@@ -130,7 +130,8 @@ class MarginalReleaser(MarginalAnswers, PrivateEstimator):
         for one ``postprocess``; optimistic for ``"auto"``, the least of several: the error was up
         to 1.6 times it with tables of three columns.
     advice_ : str
-        What to do if ``risk_`` is above a tenth; otherwise empty.
+        What to do if ``risk_`` is above a tenth, or if of bought levels nothing shows, or a tenth
+        of the rows may lie beyond an end of a column; otherwise empty.
     postprocess_ : str
         What was done to the residuals.
     domain_ : Domain
