@@ -31,7 +31,7 @@ class NoColumns(Exception):
 def _answer(model, column, kinds, judged):
     """Return an answer; of several kinds it has the most difficult one."""
     about = max(kinds, key=KINDS.index)
-    return {"column": str(column), "kind": about, "reliable": bool(model.reliable_), **judged}
+    return {"column": str(column), "kind": about, "reliable": bool(model.reliable_)} | judged
 
 
 def _varies(x):
@@ -79,13 +79,15 @@ def _columns(made, most, table, rng, fit):
     rows = _several(table, rng, most) if most > 1 else _rows(frame, [_column(frame, rng)])
     model = made(rng.choice(QUANTILES)) if made is skdp.PrivateQuantile else made()
     model, answers = fit(model, rows), []
+    results = model.results() if hasattr(model, "results") else None
     for j, x in enumerate(rows.to_numpy().T):
         if made is skdp.PrivateStandardScaler:  # a scale of 1: none was found
             judged = judge.variance(x, np.nan if model.scale_[j] == 1.0 else model.var_[j])
         else:
-            value = model.var_ if made is skdp.PrivateVariance else model.location_
-            released = [np.ravel(of_all)[j] for of_all in (value, *model.interval())]
+            told = results.iloc[j]
+            released = told["value"], told["low"], told["high"]
             judged = _JUDGES[made](x, *released, *([model.q] if hasattr(model, "q") else []))
+            judged["reliable"] = bool(told["reliable"])
         answers.append(_answer(model, rows.columns[j], [kind(x)], judged))
     return rows, answers
 
@@ -101,8 +103,8 @@ def _groups(made, table, rng, fit):
         x = rows[column][rows[key] == group.group].to_numpy()
         if _varies(x):
             told = _JUDGES[made](x, group.value, group.low, group.high)
-            told = _answer(model, group.group, [kind(x)], told)
-            answers.append({**told, "reliable": bool(group.reliable)})
+            told["reliable"] = bool(group.reliable)
+            answers.append(_answer(model, group.group, [kind(x)], told))
     return rows, answers
 
 
