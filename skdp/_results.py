@@ -260,6 +260,8 @@ def _doubted(report, shape):
     for doubt in _doubts(report):
         mask = np.asarray(True if doubt.mask is None else doubt.mask)
         mask = mask.reshape(shape) if mask.size == doubted.size else mask
+        if mask.shape and mask.shape[-1] + 1 == shape[-1]:  # of features; an intercept needs all
+            mask = np.append(mask, np.ones((*mask.shape[:-1], 1), dtype=bool), axis=-1)
         fits = mask.shape == shape[len(shape) - mask.ndim :]
         doubted |= mask if fits else True  # of columns that its numbers are not of
     return doubted

@@ -171,8 +171,9 @@ def test_tables_of_sums_counts_and_lines():
     count = lines(PrivateCount(), X)[0]
     assert count["reliable"].all() and count["n"].tolist() == count["value"].tolist()
     y = X["hdl"] - X["age"]
-    line = PrivateLinearRegression(epsilon=4.0, random_state=0).fit(X, y)
-    assert hasattr(line, "coef_")
+    by = PrivateGroupBy(PrivateLinearRegression(), "ward", [0, 1], epsilon=8.0, random_state=0)
+    slopes = by.fit(X.assign(ward=np.arange(4000) % 2), y).results()
+    assert slopes["variable"].tolist() == [*NAMES, "intercept"] * 2
     by = PrivateGroupBy(PrivateQuantile([0.1, 0.9]), "ward", [0, 1], epsilon=8.0, random_state=0)
     table = by.fit(X.assign(ward=np.arange(4000) % 2)).results()
     assert table["q"].tolist() == [0.1] * 3 + [0.9] * 3 + [0.1] * 3 + [0.9] * 3

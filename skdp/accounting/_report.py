@@ -185,7 +185,7 @@ class PrivacyReport:
     def summary(self):
         """Return the report in one paragraph, for people who are no statisticians.
 
-        Who is protected, how well, what was released and what not, and what is worth little.
+        Who is protected, how well, what was released and what not, and what has low accuracy.
 
         Returns
         -------

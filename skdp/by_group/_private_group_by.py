@@ -105,7 +105,7 @@ class PrivateGroupBy(RoutesRows, PrivateEstimator):
     ``levels``, and ``predict`` of the training rows.
 
     Groups do not know of each other: small ones have as much noise as large ones, and each may
-    say that it has released what is worth little. Not covered is a fit with ``groups``, where the
+    say that its accuracy is low. Not covered is a fit with ``groups``, where the
     rows of a person may be in several groups.
 
     A table in memory is sorted by group, and of a memory map the rows of one group at a time are
