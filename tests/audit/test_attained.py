@@ -125,7 +125,7 @@ ROADS = {
         PrivateLogisticRegression(epsilon=4.0, classes=[0, 1]),
         X,
         "row count, class counts, octaves, spread, Gram, gradient, intercept, column ranges, "
-        "norms, rest",
+        "norms, rest, squares sizes",
         {},
     ),
     "covariance": (
@@ -145,7 +145,7 @@ ROADS = {
     "regression": (
         PrivateLinearRegression(epsilon=4.0),
         X,
-        "row count, column ranges, norms, Gram, target range, gradient sizes, gradient",
+        "row count, column ranges, norms, Gram, target range, gradient sizes, gradient, squares",
         {},
     ),
     "histogram": (PrivateHistogram(bins=4, epsilon=2.0), X, "row count, centre, reach, counts", {}),

@@ -256,6 +256,42 @@ def test_parameters_that_change_the_law_of_rows_are_refused():
 
 
 @pytest.mark.slow
+def levels(seed, n=12000):
+    """Return a table of levels whose log-odds reach from -9 to 8, and columns that tell nothing."""
+    rng = np.random.default_rng(seed)
+    level = rng.choice(6, size=n, p=[0.6, 0.2, 0.1, 0.05, 0.03, 0.02])
+    X = np.column_stack([np.eye(6)[level], rng.random((n, 6)) < 0.05])
+    score = np.array([-9, -7, -4, 0, 4, 8])[level]
+    return X, (rng.logistic(size=n) < score).astype(int)
+
+
+def test_steps_that_have_not_come_to_rest_say_so():
+    """Scores of no use, and those of a table in which the steps end where they should."""
+    X, y = levels(1)
+    model = PrivateLogisticRegression(classes=[0, 1], random_state=1).fit(X, y)
+    assert roc_auc_score(y, model.decision_function(X)) < 0.6
+    assert not model.reliable_ and "had not come to rest" in model.advice_
+    few, others = X[:, 3:6], (np.random.default_rng(2).random((len(X), 6)) < 0.5)
+    score = few @ [1.0, 2.0, 3.0] + others @ [1.0, -1.0, 0.5, 0.0, 0.0, 0.0] - 1
+    y = (np.random.default_rng(3).logistic(size=len(X)) < score).astype(int)
+    X = np.column_stack([few, others])
+    model = PrivateLogisticRegression(classes=[0, 1], random_state=1).fit(X, y)
+    assert model.reliable_ and not model.advice_
+
+
+def test_few_rows_whose_scores_are_clear_of_the_noise_are_not_doubted():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1500, 6))
+    good = (rng.logistic(size=1500) < 2 * X[:, 0] - 2 * X[:, 1]).astype(int)
+    model = PrivateLogisticRegression(classes=[0, 1], random_state=0).fit(X, good)
+    assert model.reliable_
+    assert roc_auc_score(good, model.decision_function(X)) > 0.85
+    rng = np.random.default_rng(3)
+    X, noise = rng.normal(size=(1500, 6)), (rng.logistic(size=1500) < 0).astype(int)
+    model = PrivateLogisticRegression(classes=[0, 1], random_state=3).fit(X, noise)
+    assert not model.reliable_ and "directions were not told apart" in model.advice_
+
+
 def test_intervals_cover():
     inside, truth = [], np.array([1.2, 2.5, 0.4])
     for seed in range(60):
