@@ -88,7 +88,7 @@ class CovarianceRelease:
         squares = np.diag(product)
         spread = np.sqrt((np.outer(squares, squares) + np.square(product)) / 2)
         size = np.minimum(size, LARGEST_ROOT)
-        if not math.isfinite(self.noise):
+        if not math.isfinite(self.noise + self.taken):
             return np.full(spread.shape, math.inf)
         k = basis.shape[1]
         taken = np.sqrt(np.square(product) / k + np.outer(squares, squares) / k**2) * self.taken
