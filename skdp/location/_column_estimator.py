@@ -40,12 +40,19 @@ __all__ = [
 
 ALIKE = "no two values were told apart in a column: all are taken to lie within 1 of a point"
 UNTOLD = "the scale of a column was not found: it is no larger than what noise or unseen rows make"
-THIN = "a column is spread so thinly that its scale may be many times larger"
+THIN = (
+    "a column has a tail of which too little is seen: its variance may be more than twice as large; "
+    "pass bounds=(low, high) if known"
+)
+HIDDEN = (
+    "so few rows for this epsilon that a tail which carries most of a variance may stay unseen: it "
+    "is that of the rows that are seen; pass bounds=(low, high) if known"
+)
 RANGE = "the range of a column was not found: nothing was seen besides one value, or nothing clear"
 MEMORY = (
     "memory: 64 MB as a rule; where two passes do not tell a column, a few numbers for each row"
 )
-LOOSE = 100  # times a variance: what it may lack
+LOOSE = 1  # times a variance: what it may lack, so that it is no less than half of the truth
 CLEAR = 2  # standard deviations that a variance is told from its noise by
 
 
@@ -229,6 +236,8 @@ def doubt_variance(var, sd, place, curator):
     curator.doubt(UNTOLD, columns=~found)
     loose = place.thin[-len(var) :] | (place.excess[-len(var) :] > LOOSE * var)
     curator.doubt(THIN, columns=found & loose)
+    if place.hidden:
+        curator.doubt(HIDDEN, columns=found & ~loose)
     return told
 
 

@@ -25,6 +25,8 @@ __all__ = [
 PURE_COUNT, COUNT = 0.03, 0.01
 SEARCH, RADIUS = 0.35, 0.15  # of the budget, at most
 REACH = 0.1, 0.15  # of the budget, at least and at most
+SIDES = 0.1, 0.3  # the same, where each tail is half of what both together are
+HIDDEN = 400  # rows in noise units of a sum; doc/bounded_statistics.rst
 EXTREMES = 0.5  # for the search of minimum and maximum
 ACCURACY = 1 / 32  # of the rows: scale of the noise in a rank
 OUTERMOST = 1.35e-3  # probability that noise alone passes for the rank of the outermost rows
@@ -60,6 +62,8 @@ class Place:
         How many rows may hide far beyond an interval that holds all that was seen; else 0.
     thin : ndarray of bool of shape (k,)
         Where a good part of the rows may lie farther away than rows were seen; nowhere by default.
+    hidden : bool, default=False
+        Whether so few rows were released that a tail which carries a variance may stay unseen.
     box : tuple of d SquareClip, default=None
         Where columns are clipped whose squares are to be released.
     n_rows, count_sd : float, default=inf
@@ -73,6 +77,7 @@ class Place:
     excess: np.ndarray = None
     unseen: np.ndarray = None
     thin: np.ndarray = None
+    hidden: bool = False
     box: tuple = None
     n_rows: float = math.inf
     count_sd: float = math.inf
@@ -98,7 +103,7 @@ def place_steps(budget, *, reach=False):
         column_step(budget, "search", EXTREMES, MOST_LEVELS),
         column_step(budget, "radius", RADIUS, MOST_LEVELS),
     )
-    return (*steps, column_step(budget, "reach", REACH[1])) if reach else steps
+    return (*steps, column_step(budget, "reach", SIDES[1])) if reach else steps
 
 
 class Searcher:
@@ -197,7 +202,7 @@ class Searcher:
         spacing = self.spacing(found, min(p, 1 - p, 1 / 4))
         return Place(found.middle, bounded(slack * max(p, 1 - p) * spacing))
 
-    def reach(self, found, center, release=release_reach):
+    def reach(self, found, center, release=release_reach, shares=REACH):
         """Return the :class:`Reach` of every column from points in intervals."""
         return release(
             self._rows,
@@ -205,7 +210,7 @@ class Searcher:
             center=center,
             unit=_power_of_two(_ordinary(found.high / 2 - found.low / 2)),
             n_rows=self.n,
-            share=float(np.clip(self._noise.share(self.n / 300, self.d), *REACH)),
+            share=float(np.clip(self._noise.share(self.n / 300, self.d), *shares)),
             label="reach",
         )
 
@@ -225,10 +230,11 @@ class Searcher:
         """Return the places of variances, or of ``times`` statistics that squares tell of."""
         found = self.quantiles([0.5])
         center = _plain(found)
-        sides = self.reach(found, center, release_sides)
+        sides = self.reach(found, center, release_sides, SIDES)
         noise = self._final_sd(times * self.d)
         box = tuple(best_squares(*of, noise) for of in zip(sides, map(float, center), strict=True))
         radius = np.array([one.radius for one in box])
+        whole = self._noise.deviation(self._noise.scale(1, self.d))
         unseen = [a.unseen * (a.inside and b.inside) for a, b in sides]
         return Place(
             np.tile([one.center for one in box], times),
@@ -238,6 +244,7 @@ class Searcher:
             excess=np.tile([one.excess for one in box], times),
             unseen=np.tile(unseen, times),
             thin=np.tile([one.thin for one in box], times),
+            hidden=self.n < HIDDEN * whole,
             box=box,
             n_rows=self.n,
             count_sd=self.count_sd,

@@ -192,7 +192,7 @@ class PrivateVariance(VectorMixin, ColumnEstimator):
         told = doubt_variance(fitted["released_var_"], sd[0], place, curator)
         bound = fitted["clipping_bound_"] + place.excess
         if self.sensitivity is None:
-            bound = np.where(told, bound, math.inf)
+            bound = np.where(told & (not place.hidden), bound, math.inf)
             fitted["clipping_bound_"] = bound
             fitted["sampling_clipping_bound_"] = np.where(place.thin, math.inf, bound)
         return fitted

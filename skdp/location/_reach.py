@@ -47,13 +47,15 @@ class Reach:
     unit : float
     seen : ndarray of bool of shape (len(EDGES),), default=None
         Which cells hold rows, where more than this histogram tells.
+    power : {1, 2}, default=1
+        Of the distances that are to be summed.
     """
 
-    def __init__(self, counts, scale, law, n_rows, unit, seen=None):
+    def __init__(self, counts, scale, law, n_rows, unit, seen=None, power=1):
         self._counts = np.asarray(counts, dtype=np.float64)
         self.sd = scale * (math.sqrt(2) if law == "laplace" else 1)
         self._seen = stands_out(self._counts, OCTAVE, scale, law=law) if seen is None else seen
-        self.n_rows, self._unit = n_rows, unit
+        self.n_rows, self._unit, self._power = n_rows, unit, power
 
     @cached_property
     def reading(self):
@@ -66,19 +68,29 @@ class Reach:
     def _climbed(self, far):
         """Return the cell from which on rows are many, those together that are thinly spread.
 
-        A false cell j octaves higher costs 2^j in noise and is to be as rare.
+        A false cell j octaves higher costs 2^j in noise, 4^j in that of squares, and is to be as
+        rare. Of squares that holds for cells with a gap below as well.
         """
-        last = far[np.flatnonzero(np.diff(far, append=-1) < -1)[0]]
-        run = np.arange(far[0], last - 1, -1)
+        runs = np.split(far, np.flatnonzero(np.diff(far) < -1) + 1)
+        while self._power > 1 and len(runs) > 1:
+            noise = self.sd * math.sqrt(len(runs[0]))
+            if self._counts[runs[0]].sum() > noise * self._level(runs[0][0] - runs[1][0]):
+                break
+            del runs[0]
+        run = runs[0]
         clear = self._clear(np.cumsum(self._counts[run]))
         at, higher = run[np.argmax(clear)], 0
         while at != higher:
             higher, cells = at, np.arange(min(at + WIDTHS[-1], EDGES.size - 1), at, -1)
-            octaves = (cells - at) / PER_OCTAVE
-            level = -ndtri(FALSE * 4.0**-octaves / (1 + octaves))
-            clear = np.flatnonzero(self._clear(np.cumsum(self._counts[cells]), level))
+            clear = np.cumsum(self._counts[cells])
+            clear = np.flatnonzero(self._clear(clear, self._level(cells - at)))
             at = cells[clear[0]] if clear.size else at
         return at
+
+    def _level(self, cells):
+        """Return what false rows so many cells higher exceed, in noise, so rarely as they cost."""
+        octaves = cells / PER_OCTAVE
+        return -ndtri(FALSE / self._power * 4.0 ** (-self._power * octaves) / (1 + octaves))
 
     def _clear(self, mass, level=CERTAIN):
         """Return which sums of 1, 2, 3... counts are clear of their noise."""
@@ -179,18 +191,19 @@ class Reach:
     def hidden(self, tail, power):
         """Return the sum of powers of the rows that may lie beyond the farthest that are seen.
 
-        As many rows as the counts do not rule out, in any octave, if the tail falls slowly.
+        As many rows as the counts do not rule out, in any octave, if the tail falls slowly; less in
+        every octave farther away if it does not.
         """
         edges, counts = self._cells
         top, below = tail.at("likely", tail.top * 2.0 ** np.array([0, -power]))
-        slow = min(1.0, (top / max(below, 1e-300) / SLOW) ** 2)
+        slow = min(1.0, top / max(below, 1e-300) / SLOW) ** (2 + np.arange(FARTHER))
         top = np.flatnonzero(edges**power <= tail.top)[-1]
         rows = np.zeros(FARTHER * PER_OCTAVE)
         beyond = counts[top : top + rows.size]
         rows[: beyond.size] = beyond
         rows = rows.reshape(-1, PER_OCTAVE).sum(axis=1) + FAINT * self.sd * math.sqrt(PER_OCTAVE)
         middle = edges[top] * 2.0 ** (np.arange(FARTHER) + 0.5)
-        return float(slow * np.max(np.maximum(rows, 0.0) * middle**power))
+        return float(np.max(slow * np.maximum(rows, 0.0) * middle**power))
 
 
 def release_reach(rows, noise, *, center, unit, n_rows, share, label):
@@ -241,7 +254,7 @@ def release_sides(rows, noise, *, center, unit, n_rows, share, label):
     for c, u in zip(release.value, unit, strict=True):
         seen = stands_out(c, CELLS.octave, release.scale, law=noise.law)
         sides = ((part[CELLS.n_side :: step] for part in (c, seen)) for step in (-1, 1))
-        found.append(tuple(Reach(one, *law, n_rows, u, there) for one, there in sides))
+        found.append(tuple(Reach(one, *law, n_rows, u, there, 2) for one, there in sides))
     return found
 
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skdp.columns._tail import HIDDEN
-from skdp.location._reach import FINER, WEIGHT
+from skdp.location._reach import FINER
 
 __all__ = ["SquareClip", "best_squares"]
 
@@ -61,13 +61,13 @@ def best_squares(sides, center, noise):
     lowest, highest = -below.top if below else 0.0, above.top if above else 0.0
     offset = float(np.clip(offset, lowest, highest))
     square = max(sum(side.moment(2) for side in seen) / n - offset * offset, 0.0)
-    ends = [side.radii() + sign * offset for side, sign in ((below, 1), (above, -1)) if side]
+    ends = [side.radii + sign * offset for side, sign in ((below, 1), (above, -1)) if side]
     radii = np.concatenate(ends)
     radii = radii[radii > 0] if (radii > 0).any() else np.ones(1)
-    lost = [side.lost("likely", radii + s * offset) for side, s in ((below, -1), (above, 1)) if side]
+    lost = [side.risk(radii + sign * offset) for side, sign in ((below, -1), (above, 1)) if side]
     bias = np.sum(lost, axis=0) / n
     worth = np.maximum(np.square(radii) - square, np.minimum(square, np.square(radii)))
-    best = float(radii[np.argmin(np.square(noise * worth) + np.square(WEIGHT * bias))])
+    best = float(radii[np.argmin(np.square(noise * worth) + np.square(bias))])
     expected = most = hidden = 0.0
     for side, sign in ((below, -1), (above, 1)):
         reach = best + sign * offset
@@ -83,7 +83,8 @@ def best_squares(sides, center, noise):
     with np.errstate(over="ignore"):
         excess = float((expected + most + hidden) / n * np.float64(scale) ** 2)
         radius = float(np.clip(best * scale, SMALLEST, LARGEST))
-    near = sum(one.near(radius) for one in sides) - sides[0].at_centre
+    reach = [max(radius + sign * offset * scale, 0.0) for sign in (-1, 1)]
+    near = sum(one.near(r) for one, r in zip(sides, reach, strict=True)) - sides[0].at_centre
     return SquareClip(
         float(np.nan_to_num(center + offset * scale)),
         radius,
@@ -102,14 +103,17 @@ class _Side:
         self._reach, self.n, self.sd = reach, reach.n_rows, reach.sd
         self.top = math.sqrt(self._tail.top) * self._unit
         self.heavy = self._tail.heavy
+        steps = np.arange((len(self._tail.cuts) - 1) * FINER + 1) / FINER
+        squares = np.interp(steps, np.arange(len(self._tail.cuts)), self._tail.cuts)
+        self.radii = np.sqrt(squares[1:]) * self._unit
 
     def moment(self, power):
         return self._reach.moment(power, math.sqrt(self._tail.top)) * self._unit**power
 
-    def radii(self):
-        steps = np.arange((len(self._tail.cuts) - 1) * FINER + 1) / FINER
-        squares = np.interp(steps, np.arange(len(self._tail.cuts)), self._tail.cuts)[1:]
-        return np.sqrt(squares) * self._unit
+    def risk(self, distances):
+        """Return what is likely lost: entries are often equal and at the end of a cell."""
+        at = np.searchsorted(self.radii, distances * (1 + 1e-9), side="right") - 1
+        return np.where(at >= 0, self.lost("likely", self.radii)[at], self.lost("likely", 0.0))
 
     def lost(self, what, distances):
         squares = np.square(np.maximum(distances, 0.0) / self._unit)
