@@ -40,7 +40,8 @@ __all__ = [
 
 ALIKE = "no two values were told apart in a column: all are taken to lie within 1 of a point"
 UNTOLD = "the scale of a column was not found: it is no larger than what noise or unseen rows make"
-THIN = (
+THIN = "a column is spread so thinly that its scale may be many times larger"
+TAIL = (
     "a column has a tail of which too little is seen: its variance may be more than twice as large; "
     "pass bounds=(low, high) if known"
 )
@@ -234,10 +235,11 @@ def doubt_variance(var, sd, place, curator):
     told = var > CLEAR * sd + hidden
     found = told & place.found[-len(var) :]
     curator.doubt(UNTOLD, columns=~found)
-    loose = place.thin[-len(var) :] | (place.excess[-len(var) :] > LOOSE * var)
-    curator.doubt(THIN, columns=found & loose)
+    thin, loose = place.thin[-len(var) :], place.excess[-len(var) :] > LOOSE * var
+    curator.doubt(THIN, columns=found & thin)
+    curator.doubt(TAIL, columns=found & loose & ~thin)
     if place.hidden:
-        curator.doubt(HIDDEN, columns=found & ~loose)
+        curator.doubt(HIDDEN, columns=found & ~loose & ~thin)
     return told
 
 

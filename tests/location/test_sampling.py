@@ -123,8 +123,8 @@ def test_where_nothing_is_released_nothing_is_said():
 
 def test_where_a_fifth_of_the_rows_may_lie_beyond_all_that_was_seen_a_variance_has_no_upper_end():
     rng = np.random.default_rng(3)
-    bulk = rng.normal(size=(500, 1)) * (rng.random((500, 1)) < 0.55)
-    far = np.where(rng.random((500, 1)) < 0.3, np.exp(rng.uniform(0, 40, (500, 1))), 0.0)
+    bulk = rng.normal(size=(1500, 1)) * (rng.random((1500, 1)) < 0.55)
+    far = np.where(rng.random((1500, 1)) < 0.3, np.exp(rng.uniform(0, 80, (1500, 1))), 0.0)
     fit = PrivateVariance(epsilon=1.0, random_state=0).fit(bulk + far)
     assert np.isfinite(fit.clipping_bound_).all() and np.isinf(fit.sampling_clipping_bound_).all()
     assert np.isfinite(fit.interval()[1]).all() and np.isinf(fit.interval(sampling=True)[1]).all()
