@@ -55,7 +55,7 @@ class Tail:
         return np.interp(t, self.cuts, getattr(self, what))
 
 
-def read_tail(edges, counts, sd, bulk, *, n, per_octave, entry=None):
+def read_tail(edges, counts, sd, bulk, *, n, per_octave, entry=None, power=1):
     """Return the Tail of one side.
 
     Parameters
@@ -75,6 +75,8 @@ def read_tail(edges, counts, sd, bulk, *, n, per_octave, entry=None):
     entry : float, default=None
         Size of nearly all entries, if these are equal, as in a rate of 99 %: the others are likely
         zeros, or about as large, and the bulk tells nothing about how far they lie.
+    power : {1, 2}, default=1
+        2 if the edges are squares of distances.
     """
     middle = (edges[:-1] + edges[1:]) / 2
     top = _top_cell(edges, counts, sd, bulk, per_octave, entry)
@@ -108,7 +110,7 @@ def read_tail(edges, counts, sd, bulk, *, n, per_octave, entry=None):
         expected=np.where(below, seen + mean + beyond * gap, mean),
         likely=np.where(below, np.hypot(seen, DOUBT * noise) + likely + beyond * gap, likely),
         most=most,
-        heavy=law.heavy,
+        heavy=law.is_heavy(power),
     )
 
 
@@ -171,11 +173,10 @@ class _PowerLaw:
         self.weight = (weight / weight.sum()).ravel()
         self.last = np.maximum(2 * self.amounts, 1.0) ** (1 / POWERS)
 
-    @property
-    def heavy(self):
-        """Whether a power below 2 is no surprise."""
+    def is_heavy(self, power):
+        """Return whether a power of distances below 2 is no surprise."""
         powers = self.weight.reshape(-1, len(POWERS)).sum(axis=0)
-        return bool(powers[POWERS < 2].sum() > NO_SURPRISE)
+        return bool(powers[power * POWERS < 2].sum() > NO_SURPRISE)
 
     def _excess(self, cuts):
         """Return mean and standard deviation of the excess for cuts, starts, amounts and powers."""

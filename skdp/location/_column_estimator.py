@@ -42,8 +42,8 @@ ALIKE = "no two values were told apart in a column: all are taken to lie within 
 UNTOLD = "the scale of a column was not found: it is no larger than what noise or unseen rows make"
 THIN = "a column is spread so thinly that its scale may be many times larger"
 TAIL = (
-    "a column has a tail of which too little is seen: its variance may be more than twice as large; "
-    "pass bounds=(low, high) if known"
+    "a column has a tail of which too little is seen: its variance may be more than "
+    "twice as large; pass bounds=(low, high) if known"
 )
 HIDDEN = (
     "so few rows for this epsilon that a tail which carries most of a variance may stay unseen: it "

@@ -26,7 +26,7 @@ WEIGHT = 0.7  # of a bias beside noise
 CERTAIN = 2.5  # standard deviations that rows are clear of
 FALSE = 0.02  # four times the probability that noise passes for rows an octave higher
 UNSEEN = 4.0  # standard deviations of the rows that one cell may hide
-FARTHER, FAINT = 5, 0.5  # octaves beyond those seen, and standard deviations of what may be there
+FARTHER, FAINT = 2, 0.5  # octaves beyond those seen, and standard deviations of what may be there
 SLOW = 0.15  # part of its excess that a tail keeps over an octave, if much may lie beyond
 MISSING = 0.2  # part of the rows that makes a reach doubtful if it was not seen within
 LARGEST = float(np.finfo(np.float64).max)
@@ -158,7 +158,8 @@ class Reach:
 
     def tail(self, power):
         edges, counts = self._cells
-        return read_tail(edges**power, counts, self.sd, 1.0, n=self.n_rows, per_octave=PER_OCTAVE)
+        known = {"n": self.n_rows, "per_octave": PER_OCTAVE, "power": power}
+        return read_tail(edges**power, counts, self.sd, 1.0, **known)
 
     def best(self, noise, power=1):
         """Return the radius at which noise and bias of a mean of clipped powers balance.

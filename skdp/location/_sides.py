@@ -10,6 +10,7 @@ from skdp.location._reach import FINER
 
 __all__ = ["SquareClip", "best_squares"]
 
+CELL = 4 / 3  # the least ratio of the edges of a cell
 SMALLEST, LARGEST = 2.0**-500, 2.0**400  # radii with squares among the floats
 
 
@@ -17,7 +18,7 @@ class SquareClip(NamedTuple):
     """An interval ``center`` +- ``radius``, and what clipping to it takes from the variance.
 
     ``level`` is a guess of the mean of ((x - center) / radius)^2, in [0, 1]. ``excess`` is what the
-    variance loses, as a rule at most. ``heavy``: squares have a tail that may well be endless.
+    variance loses, as a rule at most: infinite where a tail may well have no variance.
     """
 
     center: float
@@ -25,7 +26,6 @@ class SquareClip(NamedTuple):
     level: float = 0.0
     excess: float = math.inf
     thin: bool = True
-    heavy: bool = False
 
 
 def best_squares(sides, center, noise):
@@ -82,8 +82,9 @@ def best_squares(sides, center, noise):
         most = math.hypot(most, more)
     with np.errstate(over="ignore"):
         excess = float((expected + most + hidden) / n * np.float64(scale) ** 2)
+        excess = math.inf if any(side.heavy for side in seen) else excess
         radius = float(np.clip(best * scale, SMALLEST, LARGEST))
-    reach = [max(radius + sign * offset * scale, 0.0) for sign in (-1, 1)]
+    reach = [CELL * max(radius + sign * offset * scale, 0.0) for sign in (-1, 1)]
     near = sum(one.near(r) for one, r in zip(sides, reach, strict=True)) - sides[0].at_centre
     return SquareClip(
         float(np.nan_to_num(center + offset * scale)),
@@ -91,7 +92,6 @@ def best_squares(sides, center, noise):
         level=min(square / (best * best), 1.0),
         excess=excess,
         thin=sides[0].is_thin(near),
-        heavy=any(side.heavy for side in seen),
     )
 
 
