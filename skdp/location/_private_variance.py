@@ -28,9 +28,11 @@ class PrivateVariance(VectorMixin, ColumnEstimator):
         them. Saves every search: one release tells the variances, with intervals that
         hold for any number of rows. Must not be computed from X.
     sensitivity : float or array-like of shape (n_features,), default=None
-        Public: what one row may move the variance of a column by. The square of the largest usual
-        distance from the mean, over the number of rows, is good. None finds one privately. Must not
-        be computed from X.
+        Public: what one row may move the variance of a column by; the bounded variance of
+        :class:`SensitivityPreprocessor` is released then. Twice the square of the largest usual
+        distance from the median, over the number of rows, is good; half of that loses columns with
+        many rows at both ends a quarter. None clips rows to an interval that is found privately.
+        Must not be computed from X.
     center : float or array-like of shape (n_features,), default=None
         A public point near the rows, which need not be near their mean. With ``sensitivity``, saves
         the search for both; alone, starts it. Must not be computed from X.
@@ -73,9 +75,10 @@ class PrivateVariance(VectorMixin, ColumnEstimator):
         Upper estimate of the standard deviation of the noise and of the sampling error together, if
         the rows are drawn from a population. Not with ``bounds``.
     clipping_bound_ : ndarray of shape (n_features,)
-        Released estimate of the most that the bounded variance lacks of the variance of the rows:
-        what far rows are worth beyond the sensitivity, and what rows that nobody can see may hold.
-        Infinite where no two different entries were seen; 0 with a public ``sensitivity`` or
+        Released estimate of the most that the variance of the clipped rows lacks of that of the
+        rows: what far rows lose, and what rows that nobody can see may hold.
+        Infinite where no two different entries were seen, where a tail may well have no variance,
+        and with so few rows that a tail may hide; 0 with a public ``sensitivity`` or
         ``bounds``, which the caller vouches for.
     sampling_clipping_bound_ : ndarray of shape (n_features,)
         The same of the variance of a population: infinite besides where a good part of the rows,
@@ -97,10 +100,13 @@ class PrivateVariance(VectorMixin, ColumnEstimator):
 
     Notes
     -----
-    **Privacy**: as for :class:`PrivateMedian`. The bounded variance is the least of the variances
-    of all middle parts of the column, plus the sensitivity for every entry left out: it is at most
-    the variance. Proof: ``skdp/sensitivity/_spread.py``. With ``bounds`` the sums of the
-    clipped entries and of their squares are released: :func:`skdp.columns.bounded_moments`.
+    **Privacy**: (epsilon, delta)-differential privacy for adding or removing one row, pure with
+    ``delta=0``; the number of rows is private. A search finds an interval for every column, by
+    histograms of which a row moves one cell. Sums of clipped entries and of their squares are
+    released, vectors of known length. Proof: ``skdp/location/_clipped_squares.py``. With ``bounds``
+    these are those of :func:`skdp.columns.bounded_moments`. With ``sensitivity`` the bounded
+    variance, the least of the variances of all middle parts of the column plus the sensitivity for
+    every entry left out, is released: ``skdp/sensitivity/_spread.py``.
 
     Not private: parameters that were chosen by looking at the data.
 
@@ -213,8 +219,7 @@ class PrivateVariance(VectorMixin, ColumnEstimator):
 
         They lie around ``released_var_``: a denoised value is no middle of an interval. They
         account for the privacy noise, whose law is known exactly, and above for
-        ``clipping_bound_``, or ``sampling_clipping_bound_``: the bounded variance is never more
-        than the variance. They cover the
+        ``clipping_bound_``, or ``sampling_clipping_bound_``: clipping never makes a variance more. They cover the
         variance of this table, with 1/n, or that of the population. With ``bounds`` it is that of
         the rows clipped to them; intervals then hold for any number of rows, and need not lie
         evenly.

@@ -19,6 +19,7 @@ from skdp import (
     PrivateLogisticRegression,
     PrivateMean,
     PrivateStandardScaler,
+    PrivateVariance,
     make_private_pipeline,
 )
 from tests.privacy._ball_mean import BallMean
@@ -43,6 +44,7 @@ OTHERS = {  # who runs through a file, PrivateMean through all others
     "skdp/linear/_newton": lambda: _logistic(**DEEP),
     "skdp/marginals/_auto": lambda: MarginalReleaser(1, domain="auto", **DEEP),
     "skdp/marginals/": lambda: MarginalReleaser(**DEEP),
+    "skdp/location/_clipped_squares": lambda: PrivateVariance(**DEEP),
     "skdp/pipeline/": lambda: make_private_pipeline(PrivateStandardScaler(), PrivateMean(), **DEEP),
 }
 
