@@ -9,6 +9,9 @@ __all__ = ["Clipping", "best_clipping"]
 WEIGHT = 0.7  # of an expected bias beside noise
 ROUNDING = 2.0**-40  # of sums on a grid, and of floats
 SHORTEST, LONGEST = 2.0**-900, 2.0**900  # radii whose squares and quotients are ordinary numbers
+# Deviations of a count that a leaning tail may hold at the top, beyond what its law expects: with 0
+# 86 % of reliable intervals of mostly zero columns held, with 2 91 %, with 3 92 %, with 4 no more.
+FURTHER = 3.0
 TOWARDS = np.array([0.05, 0.1, 0.2, 0.35])
 
 
@@ -28,7 +31,7 @@ class Clipping:
     heavy: bool = False
 
 
-def best_clipping(center, unit, up, down, *, n, noise, sd, count_sd):
+def best_clipping(center, unit, up, down, lean=0.0, *, n, noise, sd, count_sd):
     """Return the Clipping of the least expected error of a mean.
 
     Parameters
@@ -39,6 +42,9 @@ def best_clipping(center, unit, up, down, *, n, noise, sd, count_sd):
         Of the lengths in the tails, which then have squares among the floats.
     up, down : Tail
         Above and below the centre.
+    lean : float, default=0.0
+        From -1 to 1: how far the column leans to the side below or above, where its tail then is
+        taken to go on beyond what is seen.
     n : float
         Released number of rows.
     noise : float
@@ -69,12 +75,13 @@ def best_clipping(center, unit, up, down, *, n, noise, sd, count_sd):
     if reach > LONGEST:
         return Clipping(float(np.nan_to_num(middle)), LONGEST, np.inf, np.inf)
     reach = max(reach, SHORTEST)
+    further = FURTHER * sd * max(up.top, down.top) / n
     rounding = ROUNDING * (abs(middle) + reach)
     return Clipping(
         center=middle,
         radius=reach,
-        below=float(_bias(down, "most", radius - c, n)) * unit + rounding,
-        above=float(_bias(up, "most", c + radius, n)) * unit + rounding,
+        below=float(_bias(down, "most", radius - c, n) + further * max(-lean, 0)) * unit + rounding,
+        above=float(_bias(up, "most", c + radius, n) + further * max(lean, 0)) * unit + rounding,
         heavy=up.heavy or down.heavy,
     )
 

@@ -8,6 +8,7 @@ import numpy as np
 from skdp.accounting import Step
 from skdp.columns._cells import OctaveCells
 from skdp.columns._clipping import Clipping, best_clipping
+from skdp.columns._hiding import lean, may_hide
 from skdp.columns._squares import Squares, mean_square
 from skdp.columns._survey import column_counts, survey_columns
 from skdp.columns._tail import read_tail
@@ -51,11 +52,14 @@ class Located:
         Of "nothing" the interval from -1 to 1, with infinite bounds.
     squares : Squares
         How far the entries lie from a point.
+    hidden : bool
+        Whether many rows may lie where they are not seen.
     """
 
     kind: str
     clipping: Clipping
     squares: Squares
+    hidden: bool = False
 
 
 def locate_columns(rows, noise, *, n, count_sd, surveys=None, worth=None):
@@ -105,13 +109,15 @@ def locate_columns(rows, noise, *, n, count_sd, surveys=None, worth=None):
         unit = _power(max(bulks[j].width, one.edges[1]))
         counts = counts[: one.n_cells]
         up, down = _sides(one, counts, sd, bulks[j], unit, n)
-        clipping = best_clipping(
-            bulks[j].center, unit, up, down, n=n, noise=final, sd=sd, count_sd=count_sd
-        )
         seen = (one.low >= -down.top * unit) & (one.high <= up.top * unit)
+        leaning = lean(one.low[seen] / 2 + one.high[seen] / 2, counts[seen])
+        clipping = best_clipping(
+            bulks[j].center, unit, up, down, leaning, n=n, noise=final, sd=sd, count_sd=count_sd
+        )
+        hidden = may_hide(counts, one.n_side, seen, sd, n=n, rows=n * noise.strength / math.sqrt(d))
         squares = mean_square(counts[seen], one.size[seen] / unit, sd, n)
         squares = Squares(bulks[j].center, unit, *squares)
-        located[j] = Located("rows", clipping, squares)
+        located[j] = Located("rows", clipping, squares, hidden)
     return located
 
 

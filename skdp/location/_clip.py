@@ -178,7 +178,7 @@ class Tail:
         infinite, the radius is that of the farthest cell that is known.
         """
         if self._endless:
-            return Clip(float(self._edges[-1]), math.inf, math.inf)
+            return Clip(float(self._edges[-1]), math.inf, math.inf, True)
         radii = self.candidates()
         excess = self.excess(radii)
         loss = np.square(noise * radii) + np.square(alignment * excess)

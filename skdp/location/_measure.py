@@ -54,7 +54,8 @@ def measure(table, where, clip, *, trim=False):
     excess = np.tile(clip.excess * where.scale, (2, 1))
     location = replace(where, center=where.center + step).origin
     deviation = clip.spread * where.scale
-    release = MeanRelease(location, noise, excess, n, deviation, clip.hidden)
+    typical = deviation / math.sqrt(table.d)
+    release = MeanRelease(location, noise, excess, n, deviation, typical, hidden=clip.hidden)
     return table.checked(release, clip.radius * where.scale)
 
 
@@ -86,7 +87,7 @@ def find_clip(table, where, *, radius=None, trim=False):
     )
     tail = Tail(distances, table.n, near=trim)
     if tail.empty:
-        return Clip(around, math.inf, math.inf), where
+        return Clip(around, math.inf, math.inf, True), where
     # what is clipped off points half-way (in logarithms) between one direction and all of
     # them, but at least as much in one direction as the rows themselves
     alignment = max(d**-0.25, min(2 * where.error / around, 1.0))

@@ -25,7 +25,6 @@ from skdp.location._bounded_moments import (
 )
 from skdp.location._centring import CentringMixin
 from skdp.location._column_noise import column_budget
-from skdp.location._column_roads import HIDDEN
 from skdp.location._friendly import (
     core_location,
     core_location_plan,
@@ -34,6 +33,7 @@ from skdp.location._friendly import (
 )
 from skdp.location._mean import mean_plan, private_mean
 from skdp.location._public import column_vector
+from skdp.location._verdict import doubt_mean
 
 __all__ = ["PrivateMean"]
 
@@ -267,8 +267,7 @@ class PrivateMean(VectorMixin, CentringMixin, PrivateEstimator):
                 scale=column_vector("scale", self.scale, rows.n_features) if scaled else self.scale,
             )
         value, risk = self._denoised(mean.location, mean.noise_scale)
-        if mean.hidden:
-            curator.doubt(HIDDEN)
+        doubt_mean(mean, curator)
         return {
             "location_": value,
             "released_location_": mean.location,

@@ -29,6 +29,10 @@ class MeanRelease:
         Released number of rows, None where it was divided by another count.
     deviation : ndarray of shape (d,) or None
         Upper bounds of the standard deviations of the columns, None where nothing tells.
+    typical : ndarray of shape (d,) or None
+        What deviations of columns that are found together are as a rule; None takes ``deviation``.
+    heavy : ndarray of bool of shape (d,) or None
+        Columns that may well have a tail without a variance.
     hidden : bool
         Whether a tail of many rows may have stayed unseen, and out of ``clipping_bound``.
     """
@@ -38,6 +42,8 @@ class MeanRelease:
     clipping_bound: np.ndarray
     n_rows: float = None
     deviation: np.ndarray = None
+    typical: np.ndarray = None
+    heavy: np.ndarray = None
     hidden: bool = False
 
     @property

@@ -1,0 +1,33 @@
+"""Whether a released mean is worth its interval: what its doubts follow from."""
+
+import numpy as np
+
+from skdp.location._column_roads import HIDDEN
+
+__all__ = ["doubt_mean"]
+
+CLEAR = 2.0  # standard deviations of noise
+# An interval is short if its half is a part of the deviation, or next to nothing beside the mean.
+SHORT, ALIKE = 0.5, 0.05
+WIDE = "the interval of a mean is long beside the spread of the rows: too few rows for this epsilon"
+HEAVY = (
+    "a column has so heavy a tail that rows too few to be seen may carry its mean: its interval is "
+    "a guess; pass bounds=(low, high) if known"
+)
+
+
+def doubt_mean(mean, curator):
+    """Doubt a MeanRelease, by released values, where many rows may hide or an interval is long.
+
+    What else is doubted, nothing seen or rows too few, is said where it is found.
+    """
+    if mean.hidden:
+        curator.doubt(HIDDEN)
+    spread = mean.deviation if mean.typical is None else mean.typical
+    if spread is None:
+        return
+    half = CLEAR * mean.noise_scale + np.max(mean.clipping_bound, axis=0)
+    long = np.isfinite(half) & (half > np.maximum(SHORT * spread, ALIKE * np.abs(mean.location)))
+    heavy = np.zeros(len(long), dtype=bool) if mean.heavy is None else mean.heavy
+    curator.doubt(HEAVY, columns=long & heavy)
+    curator.doubt(WIDE, columns=long & ~heavy)
