@@ -26,8 +26,8 @@ PURE_COUNT, COUNT = 0.03, 0.01
 SEARCH, RADIUS = 0.35, 0.15  # of the budget, at most
 REACH = 0.1, 0.15  # of the budget, at least and at most
 SIDES = 0.1, 0.3  # the same, where each tail is half of what both together are
-# Rows in noise units of a sum, a third more than for means. Of 1,916 fits to real columns 442 are
-# not doubted then, and four of these lose half: single rows carry the variance in most of them.
+# Rows in noise units of a sum, a third more than for means. Of 1,916 fits to the columns that
+# it was chosen on 442 are not doubted then, and four of these lose half of the variance.
 HIDDEN = 400
 EXTREMES = 0.5  # for the search of minimum and maximum
 ACCURACY = 1 / 32  # of the rows: scale of the noise in a rank

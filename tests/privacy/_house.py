@@ -464,9 +464,9 @@ ENGINE_FILES = {
             probabilities ranges residuals target_range
             """,
         "location": """
-            approach bounded_moments choice clip column_noise column_roads core_road counted
-            descent friendly locate mean measure places public rank_release reach release
-            schedule whereabouts
+            approach bounded_moments choice clip clipped_squares column_noise column_roads
+            core_road counted descent friendly locate mean measure places public rank_release
+            reach release schedule sides whereabouts
             """,
     }.items()
     for name in names.split()
