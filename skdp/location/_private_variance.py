@@ -220,9 +220,9 @@ class PrivateVariance(VectorMixin, ColumnEstimator):
         They lie around ``released_var_``: a denoised value is no middle of an interval. They
         account for the privacy noise, whose law is known exactly, and above for
         ``clipping_bound_``, or ``sampling_clipping_bound_``: clipping never makes a variance more.
-        They cover the variance of this table, with 1/n, or that of the population. With ``bounds`` it is that of
-        the rows clipped to them; intervals then hold for any number of rows, and need not lie
-        evenly.
+        They cover the variance of this table, with 1/n, or that of the population. With ``bounds``
+        it is that of the rows clipped to them; intervals then hold for any number of rows, and need
+        not lie evenly.
 
         Parameters
         ----------
