@@ -11,7 +11,8 @@ __all__ = ["Refined", "in_table", "refined"]
 
 CERTAIN = 3.0  # noise sds of the number of rows, below which everything is a guess
 TOLD = 2.0  # noise sds of an inertia that is told
-UNSEEN = 0.01  # of typical squares; of real tables nearly all at 5 times the exact cost lay above
+UNSEEN = 0.01  # of typical squares; of real tables, inertias below a fifth of the cost lay above
+DOUBTED = 0.02  # and nearly all clusterings at 5 times the cost of exact k-means
 FAR = (
     "rows so far out that they are too few to be seen may cost more than all others: they are not "
     "in inertia_, and have no centre. Take logarithms of columns with long tails, or pass bounds"
@@ -84,10 +85,10 @@ def refined(curator, located, moved, mean, *, noise, radii, n_steps):
                 "of a centre, which tells nothing there: divide columns by public scales"
             )
     inertia, inertia_noise = in_table(located, *moved.inertia(best.y))
-    far = stray_squares(located, located.n_rows * curator.budget.mu) > UNSEEN
-    if far:
+    far = stray_squares(located, located.n_rows * curator.budget.mu)
+    if far > DOUBTED:
         curator.doubt(FAR)
-    if far or inertia < TOLD * inertia_noise:
+    if far > UNSEEN or inertia < TOLD * inertia_noise:
         inertia = math.nan
     return Refined(
         centers=located.inside(located.to_data(best.y)),
