@@ -95,6 +95,8 @@ class PrivateLogisticRegression(ClassifierMixin, PrivateEstimator):
         About how far the coefficients of the greatest likelihood, with the penalty, are from
         ``unshrunk_coef_``, the standard deviation of the privacy noise of that, and what rows that
         are clipped or not seen may add. Infinite where nothing is told.
+    likelihood_scale_ : ndarray of the shape of ``coef_``
+        The standard deviation of that noise and of the choice of rows, at most.
     feature_range_ : tuple of two ndarrays of shape (n_features,)
         Rows are clipped to it, in the fit and in ``predict``: as given, or what is visible.
     n_rows_ : float
