@@ -1,0 +1,75 @@
+"""Levels of a survey that a fit buys: nobody is lost, and codes are called by their names."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import skdp
+from skdp import MarginalReleaser
+from skdp.marginals._drawn import drawn
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning"),
+    pytest.mark.filterwarnings("ignore::skdp.exceptions.UselessReleaseWarning"),
+]
+
+
+def _survey(n=60000):
+    """Return ages, codes of five answers, one with rare ones, and a yes or no."""
+    rng = np.random.default_rng(0)
+    rare = rng.choice([1.0, 2.0, 3.0, 4.0, 5.0], p=[0.5, 0.3, 0.12, 0.05, 0.03], size=n)
+    X = pd.DataFrame({"age": rng.normal(48, 17, n).clip(18, 99).round(), "rare": rare})
+    X["female"] = rng.integers(0, 2, n)
+    return X.assign(**{f"q{j}": rng.integers(1, 6, n) for j in range(15)})
+
+
+@pytest.fixture(scope="module")
+def surveys():
+    X = _survey()
+    options = {"domain": "auto", "epsilon": 0.3, "delta": 1e-7}
+    fits = [MarginalReleaser(1, random_state=seed, **options).fit(X) for seed in range(2)]
+    return X, [(fit, fit.sample(3000)) for fit in fits]
+
+
+def _below(kind, counts, edge):
+    """Return the part of a released table below a number, each level following its law."""
+    law = [
+        np.mean(drawn(law, (np.arange(4096) + 0.5) / 4096, whole=kind.whole) <= edge)
+        for law in kind.laws
+    ]
+    return np.dot(law, counts) / np.sum(counts)
+
+
+def test_no_age_group_is_lost(surveys):
+    X, fits = surveys
+    for fit, rows in fits:
+        age, kind = rows.age, fit.domain_.kinds[0]
+        assert abs((age < 33).mean() - (X.age < 33).mean()) < 0.03
+        assert age.max() <= 128 and age.min() >= 16
+        counts = np.maximum(fit.marginal("age", as_frame=False), 0)
+        for edge in (16.0, 32.0, 64.0, 128.0):
+            below = _below(kind, counts, edge)
+            assert abs(below - (X.age <= edge).mean()) < 0.03
+            assert abs(below - (age <= edge).mean()) < 0.02
+
+
+def test_codes_and_yes_or_no_are_called_by_their_names(surveys):
+    X, fits = surveys
+    for fit, rows in fits:
+        labels = dict(zip(fit.domain_.names, fit.domain_.labels, strict=True))
+        assert labels["female"] == ("0", "1") and labels["q3"] == ("1", "2", "3", "4", "5")
+        assert labels["rare"][:3] == ("1", "2", "3")
+        assert abs(fit.query({"female": 1}).count - X.female.sum()) < 1000
+        assert rows.dtypes.equals(X.dtypes) and set(rows.q3) == {1, 2, 3, 4, 5}
+        assert abs((rows.rare > 3).mean() - 0.08) < 0.02
+        assert "levels of age " in str(fit.synthetic_report(rows))
+        assert "q3 5" not in str(fit.synthetic_report(rows))
+
+
+def test_an_end_of_which_nothing_is_known_is_doubted(surveys):
+    assert all(fit.reliable_ and not fit.advice_ for fit, _ in surveys[1])
+    far = np.random.default_rng(1).lognormal(0, 20, size=(20000, 4))  # hardly two in one octave
+    X = pd.DataFrame(far, columns=list("abcd"))
+    with pytest.warns(skdp.exceptions.UselessReleaseWarning, match="smallest or the largest"):
+        fit = MarginalReleaser(1, domain="auto", epsilon=0.1, random_state=0).fit(X)
+    assert not fit.reliable_
