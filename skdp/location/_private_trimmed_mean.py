@@ -67,6 +67,8 @@ class PrivateTrimmedMean(Location):
         Upper estimate of the standard deviation of the noise and of the sampling error together, if
         the rows are drawn from a population; infinite if ``sensitivity`` and ``center``
         were given, as no number of rows is released then.
+    n_rows_ : float
+        That number.
     privacy_report_ : PrivacyReport
         The bill and the guarantee.
     n_features_in_ : int
