@@ -9,7 +9,7 @@ __all__ = ["doubt_mean"]
 CLEAR = 2.0  # standard deviations of noise
 # An interval is short if its half is a part of the deviation, or next to nothing beside the mean.
 SHORT, ALIKE = 0.5, 0.05
-WIDE = "the interval of a mean is long beside the spread of the rows: too few rows for this epsilon"
+WIDE = "the interval of a mean is wider than the rows are spread: too few rows for this epsilon"
 HEAVY = (
     "a column has so heavy a tail that rows too few to be seen may carry its mean: its interval is "
     "a guess; pass bounds=(low, high) if known"
@@ -23,11 +23,11 @@ def doubt_mean(mean, curator):
     """
     if mean.hidden:
         curator.doubt(HIDDEN)
+    heavy = np.zeros(len(mean.location), dtype=bool) if mean.heavy is None else mean.heavy
+    curator.doubt(HEAVY, columns=heavy)
     spread = mean.deviation if mean.typical is None else mean.typical
     if spread is None:
         return
     half = CLEAR * mean.noise_scale + np.max(mean.clipping_bound, axis=0)
     long = np.isfinite(half) & (half > np.maximum(SHORT * spread, ALIKE * np.abs(mean.location)))
-    heavy = np.zeros(len(long), dtype=bool) if mean.heavy is None else mean.heavy
-    curator.doubt(HEAVY, columns=long & heavy)
     curator.doubt(WIDE, columns=long & ~heavy)
