@@ -8,11 +8,71 @@ from scipy.special import ndtri
 
 from skdp.columns._ranks import before
 
-__all__ = ["estimate", "invert", "is_one", "limits", "plain_decimal", "spread", "two_sided"]
+__all__ = [
+    "column_spread",
+    "estimate",
+    "invert",
+    "is_one",
+    "is_told",
+    "limits",
+    "plain_decimal",
+    "spread",
+    "two_sided",
+]
 
 CLEAR, SHARP = 2.0, 2.5
+FAR = 4.0  # spans of the rows beside a bracket: with 1, 4, any it left 68, 77, 132 of 3,638 > 10 sd
+FINE = 1 / 200  # of all rows: noise by which a value is told to a hundredth or two in rank
+SURE, SHORT = (0.95, 0.99), (1.0, 0.7)  # of ends, and how near, in spreads: fine ranks, others
+CERTAIN = 0.9973  # of the ranks that tell a spread: with .95 one in a thousand was made by noise
+DIGITS = 2.0**-24  # of a value: what a search for one of many digits leaves open
 LARGEST = sys.float_info.max
 SNAP = (2.0, 10.0), (1.0, 10.0), (0.4, 0.0)  # standard deviations, and how rare a decimal is
+
+
+def is_told(x, excess, sd, value, law):
+    """Whether both ends of an interval are within a standard deviation of the column.
+
+    Parameters
+    ----------
+    x, excess, sd : ndarrays of shape (m,)
+        As for :func:`limits`.
+    value : float
+        Estimate.
+    law : {"gaussian", "laplace"}
+
+    Notes
+    -----
+    What is told is, as surely as the interval holds, off by less than a standard deviation, and by
+    less than .7 of it where ranks are not fine. Of 4,908 told ones among 12,325 of real columns 3
+    were off by half of it, at most .58, none of these by .02 in rank; of the others 33 % were
+    within .05. With 1 everywhere 8, and 1, with .5 .34 of the others.
+    """
+    n = max(excess[-1] - excess[0], 1.0)
+    coarse = int(sd[min(np.searchsorted(x, value), len(x) - 1)] > FINE * n)
+    low, high = limits(x, excess, sd, value, two_sided(SURE[coarse], law))
+    if is_one(low, high) or high - low <= DIGITS * abs(value):
+        return True
+    spread = column_spread(x, excess, sd, law)
+    return max(high - value, value - low) <= SHORT[coarse] * spread < math.inf
+
+
+def column_spread(x, excess, sd, law):
+    """Return a lower bound of the standard deviation of a column; parameters as for is_told.
+
+    With a share r of the rows at or below a, and s above b > a, the variance is at least
+    (b - a)^2 r s / (r + s): the least over c of r (a - c)^2 + s (b - c)^2. Ranks tell r and s.
+    """
+    if not len(x):
+        return 0.0
+    n = max(excess[-1] - excess[0], 1.0)
+    inner, slack = np.isfinite(x), two_sided(CERTAIN, law) * sd
+    below = np.maximum(excess - excess[0] - slack, 0.0)[inner] / n
+    above = np.maximum(excess[-1] - excess - slack, 0.0)[inner] / n
+    part = below[:, None] * above / np.maximum(below[:, None] + above, 1e-300)
+    with np.errstate(over="ignore"):
+        apart = np.maximum(x[inner] - x[inner][:, None], 0.0)
+    return float(np.max(np.sqrt(part) * apart, initial=0.0, where=part > 0))
 
 
 def two_sided(confidence, law):
@@ -32,7 +92,8 @@ def two_sided(confidence, law):
 def estimate(fit, q):
     """Return an estimate of a quantile.
 
-    Between the cuts whose side is clear, and the sharpest of those between, ranks are interpolated.
+    Between the cuts whose side is clear, and the sharpest of those between, ranks are interpolated,
+    unless the cuts are far apart: then the nearer to the rows is taken.
     Decimals of few digits are what many rows share: the shortest one near is taken, the nearer the
     more digits it has.
 
@@ -48,6 +109,9 @@ def estimate(fit, q):
         return high if math.isfinite(high) else low if math.isfinite(low) else 0.0
     if is_one(low, high):
         return high
+    near = _near_end(fit, low, high)
+    if near is not None:
+        return near
     middle = invert(x, excess, 0.0)
     for width, rare in SNAP:
         low, high = invert(x, excess, -width * sd), invert(x, excess, width * sd)
@@ -56,6 +120,25 @@ def estimate(fit, q):
             if unit >= rare * (high - low):
                 return decimal
     return middle
+
+
+def _near_end(fit, low, high):
+    """Return the end of a bracket on the side of the rows, None if the bracket is not far too long.
+
+    Beside it are more rows than in it, and half of those within a fourth of its length.
+    """
+    inner = np.isfinite(fit.x)
+    below, upto = np.interp([low, high], fit.x[inner], fit.rank[inner])
+    above = fit.n - upto
+    if max(below, above) <= upto - below:
+        return None
+    if below >= above:
+        end = low
+        span = low - fit.x[np.searchsorted(fit.rank, below / 2, side="right") - 1]
+    else:
+        end = high
+        span = fit.x[np.searchsorted(fit.rank, upto + above / 2)] - high
+    return None if math.isfinite(span) and high - low <= FAR * span else end
 
 
 def spread(fit, q):

@@ -8,7 +8,7 @@ import numpy as np
 
 from skdp.columns._evidence import stands_out
 from skdp.columns._ranks import Ranks, before, cell_counts
-from skdp.columns._ranks_read import estimate, invert, is_one, plain_decimal, spread
+from skdp.columns._ranks_read import CLEAR, estimate, invert, is_one, plain_decimal, spread
 from skdp.columns._survey import CELLS, column_counts
 from skdp.scales import count_rows
 
@@ -23,6 +23,7 @@ BRACKETS = 0.22  # of what is left after the search
 IN_OCTAVES, IN_GAP = 1 / 60, 1 / 6  # noise, as a part of all rows, of the rows in a bracket
 SMALL = 6.0  # noises: few enough ranks in a bracket
 BESIDE = 2.0  # noises: where the cuts beside a quantile are
+QUARTILES = 0.25, 0.75  # what tells a spread, see :func:`skdp.columns._ranks_read.is_told`
 REPAIRS = 3  # rounds for brackets that turn out to hold many ranks after all
 NEWTON = 3  # rounds that trust the ranks between cuts
 PARTS = 24, 8, 8, 6, 6, 6, 16  # of a bracket, round by round
@@ -304,10 +305,13 @@ class _Column:
             enough = gap <= (2 if round_ < NEWTON else SMALL) * noise
             if is_one(low, high) or (enough and self.fit is not None):
                 continue
+            outside = not (math.isfinite(low) and math.isfinite(high))
+            if outside and not self._is_beyond(p):
+                continue
             parts = 4
             if self.fit is None:
-                windows += [(low, low), (high, high)]
-            if not (math.isfinite(low) and math.isfinite(high)):
+                windows += [(x, x) for x in (low, high, self.x[0], self.x[-1])]
+            if outside:
                 windows += self._outwards(low, high)
             elif round_ < NEWTON and (self.fit is not None or math.isinf(self.limits[0])):
                 step = max(0.3 * gap, 1.3 * noise)
@@ -323,9 +327,16 @@ class _Column:
         self.need = min(needs, default=math.inf)
         return self._cuts(windows, values) if needs else None
 
+    def _is_beyond(self, p):
+        """Whether a quantile is clearly beyond the finite points: noise alone is not looked for."""
+        excess, sd = (of[np.isfinite(self.x)] for of in self.fit.excess(p))
+        return excess[0] > CLEAR * sd[0] or excess[-1] < -CLEAR * sd[-1]
+
     def beside(self, q, sd):
-        """Return cuts on both sides of every quantile, so many ranks away."""
-        windows, values = [], []
+        """Return cuts on both sides of every quantile, so many ranks away, and at the quartiles."""
+        low, high = (self._invert(part * self.rank[-1]) for part in QUARTILES)
+        width = (high - low) / 8
+        windows, values = [(x - width, x + width) for x in (low, high)], []
         for p, noise in zip(q, sd, strict=True):
             target = p * self.rank[-1]
             low, high, _ = self._bracket(target)

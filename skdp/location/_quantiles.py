@@ -44,7 +44,8 @@ class QuantileEstimator(Location):
         return {"q": self._levels()}
 
     def _spread(self):
-        return self.rank_curves_.spread if hasattr(self, "rank_curves_") else None
+        found = hasattr(self, "rank_curves_")
+        return self.rank_curves_.spread(fitted_law(self)) if found else None
 
     def _possible(self):
         return self.rank_curves_.ends if hasattr(self, "rank_curves_") else super()._possible()

@@ -6,14 +6,17 @@ from functools import partial
 import numpy as np
 
 from skdp.columns import find_quantiles, rank_steps
-from skdp.columns._ranks_read import limits, two_sided
+from skdp.columns._ranks_read import column_spread, is_told, limits, two_sided
 from skdp.location._column_noise import ColumnNoise, column_step
 from skdp.location._places import NOTHING
+from skdp.sensitivity._bounded import release_mechanism
 
 __all__ = ["RankCurves", "rank_plan_steps", "release_quantiles"]
 
-TENTH, SURE = 0.1, 2.0  # of the ranks; standard deviations of their noise
-OPEN = "nothing clear beyond a quantile: too few rows on one of its sides"
+UNTOLD = (
+    "a quantile was not told from others far off: too few rows on one of its sides. Give bounds, "
+    "more budget, or a q nearer to 0.5"
+)
 
 
 @dataclass(frozen=True)
@@ -47,11 +50,23 @@ class RankCurves:
         ends = [(x[0], x[-1]) if len(x) else (-np.inf, np.inf) for x in self.points]
         return np.array(ends).T
 
-    @property
-    def spread(self):
-        """Half of what surely lies between a tenth and nine tenths of the ranks: ndarray (d,)."""
+    def spread(self, law):
+        """Return lower bounds of the standard deviations of the columns: ndarray of shape (d,)."""
         columns = zip(self.points, self.excess, self.sd, strict=True)
-        return np.array([_spread(*column, self.q) for column in columns])
+        return np.array(
+            [
+                max(column_spread(x, *row, law) for row in zip(excess, sd, strict=True))
+                for x, excess, sd in columns
+            ]
+        )
+
+    def told(self, value, law):
+        """Return whether values (n_q, d) are told: see :func:`skdp.columns._ranks_read.is_told`."""
+        told = np.empty(value.shape, dtype=bool)
+        for i, j in np.ndindex(value.shape):
+            released = self.points[j], self.excess[j][i], self.sd[j][i]
+            told[i, j] = is_told(*released, value[i, j], law)
+        return told
 
     def interval(self, value, confidence, law, sampling=False):
         """Return the nearest points around values (n_q, d) that are clear of the quantiles.
@@ -68,17 +83,6 @@ class RankCurves:
                 sd = np.sqrt(np.square(sd) + n * self.q[i] * (1 - self.q[i]))
             low[i, j], high[i, j] = limits(self.points[j], excess, sd, value[i, j], z)
         return low, high
-
-
-def _spread(x, excess, sd, q):
-    if not len(x):
-        return 0.0
-    n = excess[0, -1] - excess[0, 0]
-    rank, error = excess + n * q[:, None], SURE * sd
-    inner = x[
-        (rank - error >= TENTH * n).all(axis=0) & (rank + error <= (1 - TENTH) * n).all(axis=0)
-    ]
-    return (inner[-1] - inner[0]) / 2 if len(inner) else 0.0
 
 
 def rank_plan_steps(budget, bounds):
@@ -102,7 +106,7 @@ def release_quantiles(rows, curator, q, bounds=None):
     Returns
     -------
     location, noise_scale : ndarrays of shape (n_q, d)
-        In the order of ``q``.
+        In the order of ``q``. The scale is infinite where a quantile is not told.
     curves : RankCurves
 
     Notes
@@ -112,8 +116,9 @@ def release_quantiles(rows, curator, q, bounds=None):
     q = np.asarray(q, dtype=np.float64)
     rising, place = np.unique(q, return_inverse=True)
     found = find_quantiles(rows, ColumnNoise(curator), rising, bounds)
-    curator.doubt(NOTHING, ~found.found)
-    curator.doubt(OPEN, found.found & np.isinf(found.noise_scale).any(axis=0))
     excess, sd = ([part[place] for part in parts] for parts in (found.excess, found.sd))
-    curves = RankCurves(q, found.points, excess, sd)
-    return found.location[place], found.noise_scale[place], curves
+    curves, value = RankCurves(q, found.points, excess, sd), found.location[place]
+    told = curves.told(value, release_mechanism(curator.budget)) & found.found
+    curator.doubt(NOTHING, ~found.found)
+    curator.doubt(UNTOLD, found.found & ~told)
+    return value, np.where(told, found.noise_scale[place], np.inf), curves

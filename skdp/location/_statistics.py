@@ -73,8 +73,8 @@ class PrivateMedian(QuantileEstimator):
         estimates below unless ``method="bounded"``.
     noise_scale_ : ndarray of the shape of ``location_``
         Standard deviation of the privacy noise in ``released_location_``; an estimate, half the
-        length of the interval of one deviation in rank, unless ``method="bounded"``. Infinite where
-        the rows were too few to tell.
+        length of the interval of one deviation in rank, unless ``method="bounded"``. Infinite for
+        a quantile that is not told: its interval is longer than the spread that was seen.
     rank_curves_ : RankCurves
         By ``method="ranks"``: every point whose rank was released, and how far it is from the
         quantiles in rank, which is what :meth:`interval` reads.
@@ -210,8 +210,8 @@ class PrivateQuantile(QuantileEstimator):
         estimates below unless ``method="bounded"``.
     noise_scale_ : ndarray of the shape of ``location_``
         Standard deviation of the privacy noise in ``released_location_``; an estimate, half the
-        length of the interval of one deviation in rank, unless ``method="bounded"``. Infinite where
-        the rows were too few to tell.
+        length of the interval of one deviation in rank, unless ``method="bounded"``. Infinite for
+        a quantile that is not told: its interval is longer than the spread that was seen.
     rank_curves_ : RankCurves
         By ``method="ranks"``: every point whose rank was released, and how far it is from the
         quantiles in rank, which is what :meth:`interval` reads.

@@ -164,11 +164,11 @@ class PrivateRobustScaler(Scaler):
         ends = [q / 100 for q in self.quantile_range]
         q = ends * bool(self.with_scaling) + [0.5] * bool(self.with_centering)
         bounds = bounds_vectors(self.bounds, rows.n_features)
-        value, sd, curves = release_quantiles(rows, curator, q, bounds)
+        value, _, curves = release_quantiles(rows, curator, q, bounds)
         fitted = {"center_": value[-1] if self.with_centering else None, "scale_": None}
         if self.with_scaling:
             low, high = curves.interval(value, SURE, release_mechanism(curator.budget))
-            told = (low[1] > high[0]) & np.isfinite(sd[:2]).all(axis=0)
+            told = (low[1] > high[0]) & np.isfinite(high[1] - low[0])
             unit = ndtri(ends[1]) - ndtri(ends[0]) if self.unit_variance else 1.0
             scale = np.minimum((value[1] / 2 - value[0] / 2) / unit, LARGEST / 2) * 2
             told &= scale > np.maximum(np.abs(value[-1]) * FINEST, SMALLEST)
