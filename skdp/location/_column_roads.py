@@ -34,8 +34,8 @@ LONG = 10.0  # scales times sqrt(d): twice what light tails and a box of each co
 UNITS_ARE_FOUND = 200  # so many suffice to find the units of columns that are clipped together
 NOTHING = "nothing found: too few rows to tell where a column lies; its location_ is a start"
 ZEROS = "nothing but zeros stands out in a column: larger entries, if any, are clipped to [-1, 1]"
-# Rows in noise units of a sum, times sqrt(d), with fewer of which tails stay unseen: of 4,700 means
-# of columns of 230 tables 137 were off by half a deviation, one of them with more rows and a short
+# Rows in noise units of a sum, times sqrt(d), with fewer of which tails stay unseen: of 4,876 means
+# of columns of 212 tables 137 were off by half a deviation, one of them with more rows and a short
 # interval.
 UNSEEN = 45
 HIDDEN = (
