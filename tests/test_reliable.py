@@ -52,12 +52,12 @@ ESTIMATORS = [
 
 @pytest.mark.parametrize(("estimator", "each"), ESTIMATORS, ids=lambda x: repr(x)[:50])
 def test_a_good_table_is_reliable_and_its_numbers_are_those_released(estimator, each):
-    table, model = lines(estimator, people(8000), epsilon=8.0)
+    table, model = lines(estimator, people(20000), epsilon=8.0)
     assert table["variable"].tolist() == NAMES * each
     released = model.var_ if hasattr(model, "var_") else model.location_
     assert table["value"].tolist() == released.ravel().tolist()
     assert table["reliable"].all() and model.reliable_ and model.advice_ == ""
-    assert table["n"].tolist() == pytest.approx([8000] * len(table), abs=80)
+    assert table["n"].tolist() == pytest.approx([20000] * len(table), abs=200)
     assert ((table["low"] <= table["value"]) & (table["value"] <= table["high"])).all()
 
 
@@ -120,7 +120,7 @@ def test_years_of_few_rows_have_a_quantile_or_none():
 def test_one_column_is_doubted_and_the_others_are_not():
     pandas = pytest.importorskip("pandas")
     X = people(3000)
-    X["spend"] = np.exp(np.random.default_rng(1).uniform(0, 30, len(X)))
+    X["spend"] = np.random.default_rng(1).lognormal(0, 6, len(X))
     table, model = lines(PrivateVariance(), X, epsilon=4.0)
     assert table["reliable"].tolist() == [True, True, True, False]
     assert isinstance(table, pandas.DataFrame) and model.advice_.startswith("column spend: ")
@@ -133,11 +133,9 @@ def test_one_column_is_doubted_and_the_others_are_not():
 def test_a_line_says_how_well_a_number_is_known_and_what_helps():
     X = people(60)
     _, model = lines(PrivateMedian(), X[["hdl"]], epsilon=0.6)
-    assert model.advice_.startswith("column hdl: the quantile q=0.5 is known only to ")
-    assert model.advice_.endswith("Use a larger epsilon, more rows, or bounds=(low, high).")
-    _, between = lines(PrivateMedian(), X[["hdl"]], epsilon=0.2, bounds=(0, 250))
-    assert between.advice_.endswith("Use a larger epsilon or more rows.")
-    assert between.privacy_report_.decisions[-1] == "low accuracy: " + between.advice_
+    assert model.advice_.startswith("column hdl: the interval of a quantile is long beside ")
+    assert "Use a larger epsilon, more rows, bounds=(low, high)" in model.advice_
+    assert model.privacy_report_.decisions[-1] == "low accuracy: " + model.advice_
 
 
 def test_one_short_warning_names_columns_and_groups():
@@ -158,7 +156,7 @@ def test_a_fit_of_groups_and_a_pipeline_name_columns_too():
     model = PrivateMedian(epsilon=0.2, random_state=0).fit(X, groups=persons)
     assert model.advice_ and "fit:" not in model.advice_
     scaler = PrivateStandardScaler(epsilon=0.5)
-    X["spend"] = np.exp(np.random.default_rng(1).uniform(0, 30, len(X)))
+    X["spend"] = np.random.default_rng(1).lognormal(0, 6, len(X))
     pipe = make_private_pipeline(scaler, PrivateMean(), epsilon=2.0, random_state=0).fit(X)
     assert any(
         line.startswith("privatestandardscaler: column") for line in pipe.advice_.splitlines()

@@ -88,9 +88,14 @@ def read_tail(edges, counts, sd, bulk, *, n, per_octave, entry=None, power=1):
     T = edges[top + 1]
     candidates = BEYOND if n > MANY * sd else BEYOND[: len(BEYOND) // 2]
     cuts = np.concatenate([edges[: top + 2], T * candidates])
-    law = _PowerLaw(edges, counts, sd, first, top, per_octave)
+    law = bound = _PowerLaw(edges, counts, sd, first, top, per_octave)
+    if power > 1:  # what is most supposes that distances, not squares, are as heavy as in columns
+        bound = _PowerLaw(edges, counts, sd, first, top, per_octave, power)
     at = top + 1  # the law speaks of what lies beyond the top
-    mean, size, high = (np.concatenate([[x[0]] * at, x]) for x in law.excess(cuts[at:]))
+    mean, size, high = (
+        np.concatenate([[x[0]] * at, x])
+        for x in (*law.excess(cuts[at:])[:2], bound.excess(cuts[at:])[2])
+    )
     likely = 0.7 * mean + 0.3 * size
     beyond = law.rows(T)
     # below the top the counts tell, raw and unbiased; what lies beyond comes on top
@@ -110,7 +115,7 @@ def read_tail(edges, counts, sd, bulk, *, n, per_octave, entry=None, power=1):
         expected=np.where(below, seen + mean + beyond * gap, mean),
         likely=np.where(below, np.hypot(seen, DOUBT * noise) + likely + beyond * gap, likely),
         most=most,
-        heavy=law.is_heavy(power),
+        heavy=bound.is_heavy(),
     )
 
 
@@ -150,7 +155,8 @@ class _PowerLaw:
     as well. Lengths are in units of t0.
     """
 
-    def __init__(self, edges, counts, sd, first, top, per_octave):
+    def __init__(self, edges, counts, sd, first, top, per_octave, power=1):
+        self.powers = POWERS / power  # of what the edges are of: distances, or their squares
         start = max(first, _start(counts, sd, top))
         starts = np.unique(np.linspace(start, top, STARTS).round().astype(int))
         mass = np.cumsum(counts[top::-1])[::-1][starts]
@@ -162,8 +168,8 @@ class _PowerLaw:
         cells = np.arange(start, end)
         low, high = np.maximum(edges[cells], self.unit[..., None]), edges[cells + 1]
         with np.errstate(divide="ignore", over="ignore"):
-            shares = (low / self.unit[..., None]) ** -POWERS[:, None]
-            shares -= np.maximum(high / self.unit[..., None], 1.0) ** -POWERS[:, None]
+            shares = (low / self.unit[..., None]) ** -self.powers[:, None]
+            shares -= np.maximum(high / self.unit[..., None], 1.0) ** -self.powers[:, None]
         used = (cells >= starts[:, None])[:, None, None, :]
         misfit = (counts[cells] - self.amounts[..., None] * shares) / sd
         misfit = (np.square(misfit) * used).sum(axis=-1) + 2 * FREE * (starts - starts[0])[
@@ -171,19 +177,19 @@ class _PowerLaw:
         ]
         weight = np.exp((misfit.min() - misfit) / 2) * PRIOR
         self.weight = (weight / weight.sum()).ravel()
-        self.last = np.maximum(2 * self.amounts, 1.0) ** (1 / POWERS)
+        self.last = np.maximum(2 * self.amounts, 1.0) ** (1 / self.powers)
 
-    def is_heavy(self, power):
+    def is_heavy(self):
         """Return whether a power of distances below 2 is no surprise."""
         powers = self.weight.reshape(-1, len(POWERS)).sum(axis=0)
-        return bool(powers[power * POWERS < 2].sum() > NO_SURPRISE)
+        return bool(powers[POWERS < 2].sum() > NO_SURPRISE)
 
     def _excess(self, cuts):
         """Return mean and standard deviation of the excess for cuts, starts, amounts and powers."""
         t = np.maximum(np.asarray(cuts)[:, None, None, None] / self.unit, 1.0)
         t = np.minimum(t, self.last)
-        length = self._integral(t, POWERS)
-        square = 2 * np.maximum(self._integral(t, POWERS - 1) - t * length, 0.0)
+        length = self._integral(t, self.powers)
+        square = 2 * np.maximum(self._integral(t, self.powers - 1) - t * length, 0.0)
         spread = np.sqrt(self.amounts * square)  # of rows that are drawn from the law
         flat = len(cuts), -1
         return (self.amounts * self.unit * length).reshape(flat), (self.unit * spread).reshape(flat)
@@ -208,7 +214,7 @@ class _PowerLaw:
 
     def rows(self, t):
         """Return the mean number of rows beyond a cut."""
-        left = self.amounts * np.maximum(t / self.unit, 1.0) ** -POWERS
+        left = self.amounts * np.maximum(t / self.unit, 1.0) ** -self.powers
         return float(self.weight @ left.ravel())
 
 

@@ -14,8 +14,8 @@ from skdp.sensitivity._bounded import release_mechanism
 __all__ = ["RankCurves", "rank_plan_steps", "release_quantiles"]
 
 UNTOLD = (
-    "a quantile was not told from others far off: too few rows on one of its sides. Give bounds, "
-    "more budget, or a q nearer to 0.5"
+    "the interval of a quantile is long beside the spread: too few rows on one of its sides. Use a "
+    "larger epsilon, more rows, bounds=(low, high), or a q nearer to 0.5"
 )
 
 

@@ -2,6 +2,7 @@
 
 import os
 import pickle
+import re
 import subprocess
 import sys
 import tracemalloc
@@ -87,7 +88,8 @@ def rows_of(X):
 
 def fitted(estimator, X):
     estimator = clone(estimator).set_params(random_state=0).fit(X)
-    kept = vars(estimator) | {"privacy_report_": repr(estimator.privacy_report_)}
+    nameless = re.sub(r"columns? [^:]*: ", "", repr(estimator.privacy_report_))  # of doubts
+    kept = vars(estimator) | {"privacy_report_": nameless}
     names = kept.pop("feature_names_in_", None)
     kept = {name: value for name, value in kept.items() if name.endswith("_")}
     return pickle.dumps(kept), names
