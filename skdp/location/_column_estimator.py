@@ -163,7 +163,7 @@ class ColumnEstimator(PrivateEstimator):
             start = np.zeros(d) if center is None else center
             values = np.asarray(self._without_rows(start))
             sd = np.full(values.shape, math.inf)
-            return self._and_drawn(self._fitted(values, sd, start), sd, None, None)
+            return self._and_drawn(self._fitted(values, sd, start), sd, None, n)
         values, sd = self._draw(rows, curator, noise, place)
         if np.any(lost):
             curator.doubt(TOO_WIDE, columns=np.reshape(lost, (times, d)).any(axis=0))

@@ -40,7 +40,7 @@ class Location(VectorMixin, CentringMixin, ColumnEstimator):
         A statistic of n independent rows has a variance of at most the sum over rows of its mean
         squared change when the row is left out, so of ``n sensitivity^2``.
         """
-        if n is None:
+        if place is None or n is None:
             return np.full(len(sd), math.inf)
         return np.hypot(sd, math.sqrt(n) * place.sensitivity)
 
