@@ -27,6 +27,10 @@ from skdp.audit._transcript import FixedKeys
 
 MAY_BE_INFINITE = (
     "noise_scale_",
+    "likelihood_scale_",
+    "likelihood_excess_",
+    "least_squares_scale_",
+    "least_squares_excess_",
     "clipping_bound_",
     "core_noise_",
     "term_noise_",

@@ -70,7 +70,7 @@ class PrivateRidge(LinearModel):
         is told.
     least_squares_scale_, least_squares_excess_ : ndarrays of shape (n_features + 1,)
         The standard deviation with the choice of rows, at most, and what rows that are clipped or
-        not seen may add.
+        not seen may add; infinite likewise.
     n_rows_ : float
         Released number of rows.
     n_steps_ : int
