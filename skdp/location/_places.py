@@ -8,6 +8,7 @@ import numpy as np
 from skdp.location._column_noise import column_step
 from skdp.location._descent import LARGEST, MOST_LEVELS, TYPICAL_LEVELS, View, descend
 from skdp.location._reach import Reach, release_reach, release_sides
+from skdp.location._sides import LARGEST as LARGEST_RADIUS
 from skdp.location._sides import best_squares
 from skdp.scales import count_rows
 from skdp.scales._noise_level import noise_level
@@ -236,6 +237,7 @@ class Searcher:
         noise = self._final_sd(times * self.d)
         box = tuple(best_squares(*of, noise) for of in zip(sides, map(float, center), strict=True))
         radius = np.array([one.radius for one in box])
+        radius[radius >= LARGEST_RADIUS] = math.inf  # cut to it, so nothing is told
         whole = self._noise.deviation(self._noise.scale(1, self.d))
         unseen = [a.unseen * (a.inside and b.inside) for a, b in sides]
         return Place(
