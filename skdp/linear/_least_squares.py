@@ -96,7 +96,7 @@ def least_squares_steps():
     return Step("squares sizes", at_most=SQUARES * SIZES), Step("squares", at_most=SQUARES)
 
 
-def least_squares(rows, curator, parts, *, share, matrix, sd, offset, radius, n):
+def least_squares(rows, curator, parts, *, share, matrix, sd, offset, radius, n, slope=0.0):
     """Release how far plain least squares, or a greatest likelihood, are from a model b.
 
     Parameters
@@ -117,6 +117,8 @@ def least_squares(rows, curator, parts, *, share, matrix, sd, offset, radius, n)
         To which gradients were clipped.
     n : float
         Released number of rows.
+    slope : float, default=0.0
+        Released: how far the values of a line are spread, at least, or 0 where that is not known.
 
     Returns
     -------
@@ -139,6 +141,11 @@ def least_squares(rows, curator, parts, *, share, matrix, sd, offset, radius, n)
     exceeds is taken off besides: least squares lie between b and b + H^-1 G. With several, where
     far rows have less weight, that is so as a rule. With classes H holds the second derivatives
     near b, and all of this is so to first order in the distance of b.
+
+    Most targets may be one number where half of the lengths are next to nothing: then nothing is
+    told, unless the line is so steep that these lengths would be longer. Half of the rows lie on
+    it then, and the excess counts what ten times the rows that nobody sees may add, all as far off
+    the line as it is spread, in one direction.
     """
     K, mu, sizes = len(offset), curator.budget.mu, SIZES * float(share)
     lengths = release_lengths(
@@ -153,8 +160,10 @@ def least_squares(rows, curator, parts, *, share, matrix, sd, offset, radius, n)
     tail = Tail(lengths, n, false=FALSE)
     inverse = _inverse(matrix, sd)
     hidden = tail.empty or not np.isfinite(tail.excess(radius)[0])
-    if hidden or inverse is None or _alike(lengths, tail, radius, n):
+    alike = not hidden and _alike(lengths, tail, radius, n)
+    if hidden or inverse is None or (alike and not radius < slope < math.inf):
         return LeastSquares.unknown(K)
+    beside = FEW * tail.unseen / n * math.sqrt(K) * slope / ALIGNED if alike else 0.0
     share -= Fraction(sizes)
     clip = tail.best(math.sqrt(K / share) / (n * mu), ALIGNED)
     total, sd = release_total(
@@ -162,7 +171,7 @@ def least_squares(rows, curator, parts, *, share, matrix, sd, offset, radius, n)
     )
     drawn = min(clip.spread, clip.radius) / math.sqrt(n)
     shift = inverse @ (total / n - offset)
-    return LeastSquares(shift, inverse, sd / n, math.hypot(sd / n, drawn), clip.excess)
+    return LeastSquares(shift, inverse, sd / n, math.hypot(sd / n, drawn), clip.excess + beside)
 
 
 def _alike(lengths, tail, radius, n):

@@ -280,6 +280,7 @@ def _descend(rows, curator, target, n, alpha):
             offset=penalty @ b,
             radius=radius,
             n=n,
+            slope=_slope(design, gram.gram, b),
         )
     spare = target.wide and curator.remaining  # least squares were not told
     if spare:
@@ -299,6 +300,13 @@ def _descend(rows, curator, target, n, alpha):
         STEPS + bool(spare),
         squares,
     )
+
+
+def _slope(design, gram, b):
+    """Return the standard deviation of the values of a line, less where far rows weigh less."""
+    k = design.frame.dims
+    with np.errstate(all="ignore"):
+        return math.sqrt(np.fmax(b[:k] @ gram[:k, :k] @ b[:k], 0.0))
 
 
 def _penalty(design):

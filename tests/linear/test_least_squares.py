@@ -93,6 +93,20 @@ def test_where_targets_are_one_number_nothing_is_said():
     assert not model.reliable_ and "least squares" in model.advice_
 
 
+@pytest.mark.parametrize("kind", [PrivateLinearRegression, PrivateRidge])
+@pytest.mark.parametrize("epsilon, wrong", [(1.0, 0.0), (1.0, 0.01), (8.0, 0.0), (8.0, 0.01)])
+def test_rows_on_a_line_are_reliable_and_a_few_beside_it_are_allowed_for(kind, epsilon, wrong):
+    """Of 3000 rows 30 slope the other way, too few to be told from noise with epsilon=1."""
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        x = rng.normal(size=(3000, 1))
+        y = np.where(rng.random(3000) < wrong, -2.0, 2.0) * x[:, 0]
+        model = kind(epsilon=epsilon, random_state=seed).fit(x, y)
+        assert model.reliable_ and abs(model.coef_[0] - 2) < 0.01
+        low, high = model.interval()
+        assert low[0] <= np.polyfit(x[:, 0], y, 1)[0] <= high[0] < low[0] + 2
+
+
 def test_without_an_intercept_none_is_told():
     model = fit(0, fit_intercept=False)
     low, high = model.interval(sampling=True)
