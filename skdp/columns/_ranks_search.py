@@ -8,7 +8,7 @@ import numpy as np
 
 from skdp.columns._evidence import stands_out
 from skdp.columns._ranks import Ranks, before, cell_counts
-from skdp.columns._ranks_read import CLEAR, estimate, invert, is_one, plain_decimal, spread
+from skdp.columns._ranks_read import CLEAR, aside, estimate, invert, is_one, plain_decimal, spread
 from skdp.columns._survey import CELLS, column_counts
 from skdp.scales import count_rows
 
@@ -319,6 +319,7 @@ class _Column:
             else:
                 parts = PARTS[min(round_, len(PARTS) - 1)]
                 windows += _inwards(low, high, parts)
+                windows += aside(self.x, *self.fit.excess(p), low, high) if self.fit else []
                 windows += [
                     self._around(target + s, (high - low) / 8) for s in (-2 * noise, 2 * noise)
                 ]
