@@ -21,6 +21,7 @@ from skdp.linear._newton import (
     Curvature,
     floored,
     inverse,
+    is_costly,
     last_step,
     release_step,
 )
@@ -43,6 +44,7 @@ STRONG = 0.45, 0.9  # of the curvature without slopes, of two classes and of mor
 # nothing tells what the steps leave to go
 STIFFEST = 1e6  # penalty, beside rows of length about 1
 NOTHING = "nothing found: too few rows to tell how the columns vary"
+FEW = 60.0  # rows in noise units of a sum, with fewer of which directions need to be told apart
 APART = 3.0  # times its noise: with so much variance, scores need no directions told apart: of 32
 # such fits, on parts of 14 tables, the AUC was at most .043 below that without privacy
 UNLIKELY = 0.001  # probability that noise alone looks like slopes
@@ -52,6 +54,10 @@ UNSETTLED = (
     "out columns that tell little"
 )
 NOISE = "no column tells the classes apart clear of the noise"
+RATES = (
+    "how frequent the classes are is lost in noise, so probabilities may be far off: use a larger "
+    "epsilon or more rows"
+)
 PRIOR = "too few rows for the number of columns: every row has the probabilities of all"
 
 
@@ -295,10 +301,13 @@ def _fit(rows, curator, design, wide, count, start, C, steps, apart):
         )
     if design.fit_intercept:
         residuals = Residuals(design, weighted.radius, bits, shrunk)
-        shrunk[-1] += last_step(rows, curator, residuals, columns)
+        move, error = last_step(rows, curator, residuals, columns)
+        shrunk[-1] += move
+        if is_costly(start, error):
+            curator.doubt(RATES)
     k, spread = design.frame.dims, _spread(B, H, design.fit_intercept)
     drowned = APART * sum(float(np.vdot(S[:k, :k], H[:k, :k])) for S in covariance) > spread
-    if not apart and drowned:
+    if not apart and (drowned or n * mu < FEW):
         curator.doubt(COLUMNS)
     if _chance(B, covariance, k) > UNLIKELY:
         curator.doubt(NOISE)

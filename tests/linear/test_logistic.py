@@ -302,3 +302,14 @@ def test_intervals_cover():
         low, high = model.interval(0.95, sampling=True)
         inside.append((low <= truth) & (truth <= high))
     assert np.mean(inside) > 0.9  # of 180: sd .016, so below .9 once in a thousand
+
+
+def test_rates_that_are_lost_in_noise_are_doubted():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20000, 3))
+    y = (rng.logistic(size=20000) < 2 * X[:, 0] - 1.5).astype(int)
+    few = PrivateLogisticRegression(classes=[0, 1], epsilon=0.1, random_state=0)
+    with pytest.warns(UselessReleaseWarning, match="how frequent the classes are"):
+        few.fit(X[:1000], y[:1000])
+    many = PrivateLogisticRegression(classes=[0, 1], epsilon=1.0, random_state=0).fit(X, y)
+    assert many.reliable_ and abs(many.predict_proba(X)[:, 1].mean() - y.mean()) < 0.01
