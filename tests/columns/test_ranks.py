@@ -308,6 +308,17 @@ def test_what_is_told_is_within_a_standard_deviation_or_near_in_rank(delta):
     assert n_told > 20
 
 
+@pytest.mark.filterwarnings("ignore::skdp.exceptions.UselessReleaseWarning")
+@pytest.mark.parametrize("offset", [0.0, 170.0, 1e6])
+def test_a_decimal_next_to_a_quantile_does_not_mislead_the_search(offset):
+    """An early cut there is noise as to its side: the search looks on both."""
+    X = np.random.default_rng(1).standard_normal((20000, 2))
+    fits = [PrivateMedian(delta=0.0, random_state=s).fit(X + offset) for s in range(15)]
+    assert sum(np.isinf(fit.noise_scale_).sum() for fit in fits) <= 1
+    error = np.abs([fit.location_ - offset for fit in fits] - np.median(X, axis=0))
+    assert error.max() < 0.03
+
+
 def test_good_tables_are_told_and_a_doubt_is_of_one_quantile_and_column():
     rng = np.random.default_rng(0)
     age = rng.normal(48, 17, size=20000).clip(18, 99).round()
