@@ -91,7 +91,7 @@ class PrivateLogisticRegression(ClassifierMixin, PrivateEstimator):
         before the maximum, by what nothing tells.
     error_scale_ : ndarray of the shape of ``coef_``
         The same of privacy noise, the choice of rows and the penalty, if the logit is linear.
-    likelihood_shift_, likelihood_noise_scale_, likelihood_excess_ : ndarrays of the shape of coef_
+    likelihood_shift_, likelihood_noise_scale_, likelihood_excess_ : ndarrays of that shape
         About how far the coefficients of the greatest likelihood, with the penalty, are from
         ``unshrunk_coef_``, the standard deviation of the privacy noise of that, and what rows that
         are clipped or not seen may add. Infinite where nothing is told.
