@@ -76,7 +76,10 @@ def load(name):
 @lru_cache(maxsize=64)
 def numbers(name):
     """Return the table as numbers alone: of text a column of 0 and 1 for each level but one."""
-    return pd.get_dummies(load(name), prefix_sep="=", drop_first=True, dtype=float)
+    frame = load(name)
+    if frame.empty:
+        return frame
+    return pd.get_dummies(frame, prefix_sep="=", drop_first=True, dtype=float)
 
 
 def kind(x):
