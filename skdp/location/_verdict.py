@@ -9,7 +9,10 @@ __all__ = ["doubt_mean"]
 CLEAR = 2.0  # standard deviations of noise
 # An interval is short if its half is a part of the deviation, or next to nothing beside the mean.
 SHORT, ALIKE = 0.5, 0.05
-WIDE = "the interval of a mean is wider than the rows are spread: too few rows for this epsilon"
+WIDE = (
+    "the interval of a mean is long beside the spread of the rows: use a larger epsilon, more "
+    "rows, or bounds=(low, high)"
+)
 HEAVY = (
     "a column has so heavy a tail that rows too few to be seen may carry its mean: its interval is "
     "a guess; pass bounds=(low, high) if known"
