@@ -154,14 +154,22 @@ class Books:
     def _pay(self, label, mechanism, share):
         """Book a share exactly; return it, and what it buys of the mechanism."""
         share, bought = self._price(label, mechanism, share)
+        self._left_for(share, label)
+        self._book(label)
+        self._used += share
+        return share, bought
+
+    @alone
+    def afford(self, label, mechanism, share):
+        """Raise what a release of this label and share would raise, before rows are looked at."""
+        self._left_for(self._price(label, mechanism, share)[0], label)
+
+    def _left_for(self, share, label):
         if share > self.remaining:
             raise BudgetExceeded(
                 f"{label!r} asks for a share of {float(share):.4g} of the budget, "
                 f"{float(self.remaining):.4g} is left. Lower the shares of the releases before it."
             )
-        self._book(label)
-        self._used += share
-        return share, bought
 
     def _price(self, label, mechanism, share):
         """Return a planned share, at most what is left but for rounding, and what it buys."""

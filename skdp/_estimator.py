@@ -37,6 +37,7 @@ from skdp._threads import is_quiet, quiet
 from skdp.accounting import PrivacyLedger
 from skdp.contracts import Contract, Released, Rows
 from skdp.exceptions import BudgetExceeded, PlanError, ReleaseError, SeededNoiseWarning
+from skdp.kernel._table import made_table
 from skdp.mechanisms import make_entropy
 
 __all__ = ["PrivateEstimator", "guarantee"]
@@ -107,6 +108,7 @@ class PrivateEstimator(
     True
     """
 
+    _asks = False  # whether _release takes a Table of the kernel alone
     _target = None  # what y is: None if it is ignored, "number" or "class"
     _mixed = False  # whether columns may hold text and gaps
     _weighs_groups = False  # whether rows of a person are weighed; else one of them is read
@@ -176,7 +178,7 @@ class PrivateEstimator(
             raise PlanError("\n".join(["this fit cannot be carried out:", *plan.problems]))
         X, groups = without_groups(X, groups)
         rows = self._read(self.ledger.present(X) if self._is_granted() else X, y)
-        release = self._release
+        release = self._release_from
         if groups is not None:
             release = partial(self._release_of_groups, self._persons(groups, rows))
         if not self._is_inner():
@@ -298,6 +300,12 @@ class PrivateEstimator(
     def _persons(self, groups, rows):
         """Return the Persons of what is read; what it raises, it raises before a charge."""
         return read_groups(groups, len(rows))
+
+    def _release_from(self, rows, curator):
+        """Return what is released of rows, by a Table where the estimator asks one."""
+        return (
+            self._release(made_table(rows, curator)) if self._asks else self._release(rows, curator)
+        )
 
     def _release_of_groups(self, persons, rows, curator):
         """Return what is released of the rows of persons."""

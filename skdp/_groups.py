@@ -125,7 +125,7 @@ def release_of_groups(estimator, persons, rows, curator):
     if not estimator._weighs_groups:
         rows, inner.coins = representatives_of(rows, inner.coins)
         inner.one_row_each, inner.row_places = True, inner.coins.places
-    return estimator._release(rows, inner) | {"rows_per_group_": cap}
+    return estimator._release_from(rows, inner) | {"rows_per_group_": cap}
 
 
 def _cap(estimator, persons, rows, curator):

@@ -20,9 +20,9 @@ from skdp.cluster._starts import ball_points
 from skdp.cluster._sums import cluster_sums, nearest_to
 from skdp.cluster._synopsis import public_kmeans
 from skdp.cluster._trusted import Moved, posterior_counts
+from skdp.kernel._grid_bits import grid_bits
 from skdp.mechanisms import ball_rows
 from skdp.mechanisms._exact import sqrt_up
-from skdp.scales._grid_bits import grid_bits
 
 __all__ = ["few_rows", "few_rows_steps", "is_few"]
 

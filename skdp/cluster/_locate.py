@@ -256,7 +256,7 @@ def close_in(
             break
         radius = min(max(radius, SMALLEST), LARGEST)
         left -= centre_share
-        total, _, _ = clipped_sum(
+        total, _ = clipped_sum(
             rows, curator, center=center, radius=radius, share=centre_share, label=labels[1],
             drop=DROP,
         )  # fmt: skip

@@ -230,7 +230,7 @@ class _Peel:
         rows, share = self._free(component), self._shares(component.mass)[1]
         if share > self.left:
             return None
-        total, _, _ = clipped_sum(
+        total, _ = clipped_sum(
             rows, self.curator, center=component.center, radius=component.outer, share=share,
             label="far location", drop=DROP,
         )  # fmt: skip

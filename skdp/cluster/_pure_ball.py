@@ -8,10 +8,10 @@ import numpy as np
 from skdp.accounting import Step
 from skdp.chunks import weighed_sum
 from skdp.cluster._locate import BINS, DROP, LARGEST, SMALLEST, UNSEEN, Located, read_scale
+from skdp.kernel._grid_bits import unit_bits
 from skdp.mechanisms import ball_sum, row_norms
 from skdp.mechanisms._exact import sqrt_up
 from skdp.scales import count_rows
-from skdp.scales._grid_bits import unit_bits
 
 __all__ = ["locate_pure", "locate_pure_steps"]
 

@@ -13,9 +13,9 @@ from skdp.cluster._locate import bounded
 from skdp.cluster._radii import BINS
 from skdp.cluster._synopsis import public_kmeans
 from skdp.cluster._tree import onto_simplex
+from skdp.kernel._grid_bits import grid_bits
 from skdp.mechanisms import ball_rows
 from skdp.mechanisms._exact import sqrt_up
-from skdp.scales._grid_bits import grid_bits
 
 __all__ = ["look_again", "look_steps", "worth_a_look"]
 

@@ -10,9 +10,9 @@ from skdp._public import public_words
 from skdp.cluster._lattice import BITS, UNIT, Lattice
 from skdp.cluster._locate import DROP
 from skdp.cluster._lockstep import Ask, Gather
+from skdp.kernel._grid_bits import grid_bits
 from skdp.mechanisms import ball_rows
 from skdp.mechanisms._rows import Ball
-from skdp.scales._grid_bits import grid_bits
 
 __all__ = ["Subspace", "find_subspace", "whole_space"]
 

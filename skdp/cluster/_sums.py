@@ -8,9 +8,9 @@ import numpy as np
 
 from skdp.chunks import weighed_sum
 from skdp.cluster._lattice import Lattice
+from skdp.kernel._grid_bits import unit_bits
 from skdp.mechanisms._exact import sqrt_up
 from skdp.mechanisms._rows import Ball
-from skdp.scales._grid_bits import unit_bits
 
 __all__ = ["ClusterSums", "cluster_sums", "nearest_to"]
 

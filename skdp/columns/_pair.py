@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from skdp.chunks import weighed_sum
+from skdp.kernel._grid_bits import grid_bits
 from skdp.mechanisms import finite_rows
 from skdp.mechanisms._exact import sqrt_up
-from skdp.scales._grid_bits import grid_bits
 
 __all__ = ["Moments", "bounded_moments", "bounded_sums"]
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from skdp.kernel._grid_bits import grid_bits
 from skdp.mechanisms import ball_rows
-from skdp.scales._grid_bits import grid_bits
 
 __all__ = ["Moments", "release_moments"]
 
@@ -101,5 +101,5 @@ def release_moments(rows, curator, frame, *, radius, share, sum_share, labels):
 
 
 def moment_bits(strength, unit, n):
-    """Return a resolution for sums of products, see :func:`skdp.scales._grid_bits.grid_bits`."""
+    """Return a resolution for sums of products, see :func:`skdp.kernel._grid_bits.grid_bits`."""
     return grid_bits(strength, noise_bits=45, most=BITS, power=2, unit=unit, n=n)

@@ -28,7 +28,7 @@ from skdp.denoising._range import RANGE_SHARE, private_ranges, range_steps
 from skdp.denoising._user_ids import with_exact_users
 from skdp.denoising._users import capped_counts, capped_sensitivity
 from skdp.denoising._vector import VectorMixin
-from skdp.scales._grid_bits import unit_bits
+from skdp.kernel._grid_bits import unit_bits
 
 __all__ = ["PrivateHistogram"]
 

@@ -5,10 +5,10 @@ import math
 import numpy as np
 
 from skdp.chunks import weighed_sum
+from skdp.kernel._grid_bits import grid_bits
 from skdp.location._clip import Distances, joined
 from skdp.mechanisms import ball_rows, row_norms
 from skdp.scales import LogBins
-from skdp.scales._grid_bits import grid_bits
 
 __all__ = ["release_lengths", "release_total"]
 

@@ -79,7 +79,7 @@ def column_mean(table):
         curator.doubt(FEW_ROWS_TOLD)
     if located.kind == "nothing":
         return MeanRelease.unknown(np.zeros(1), n)
-    total, sd, _ = clipped_sum(
+    total, sd = clipped_sum(
         table.rows,
         curator,
         center=np.array([clip.center]),

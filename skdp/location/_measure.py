@@ -6,10 +6,12 @@ from fractions import Fraction
 
 import numpy as np
 
+from skdp.kernel._sums import BallSum, KeptRows
+from skdp.kernel._table import opened
 from skdp.location._clip import Clip, Tail, release_distances
 from skdp.location._counted import RowCount
 from skdp.location._release import MeanRelease, bounded
-from skdp.location._whereabouts import sum_around
+from skdp.location._whereabouts import ball_around
 
 __all__ = ["find_clip", "measure"]
 
@@ -34,16 +36,14 @@ def measure(table, where, clip, *, trim=False):
     release : MeanRelease
     """
     kept_share = Fraction(0.01) if trim else 0
-    total, sd, kept = sum_around(
-        table,
-        where,
-        clip.radius,
-        share=table.curator.remaining - kept_share,
-        label="final sum",
-        drop=TRIMMED if trim else None,
-    )
+    share, rows = table.curator.remaining - kept_share, opened(table.rows, table.curator)
+    asked = ball_around(where, clip.radius, drop=TRIMMED if trim else None)
+    questions = [(BallSum(**asked), share, "final sum")]
     if trim:
-        release = table.curator.gaussian([kept], sensitivity=1, share=kept_share, label="rows kept")
+        questions.append((KeptRows(**asked), kept_share, "rows kept"))
+    told, *kept = rows.ask_all(*questions)
+    total, sd = told.real, told.sd
+    for release in kept:
         table = replace(table, count=RowCount(float(release.value[0]), release.scale))
     n, noise = table.n, sd / table.n
     ratio = np.nan_to_num(np.divide(noise, where.noise))  # both releases estimate the centre

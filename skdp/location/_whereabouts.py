@@ -8,7 +8,7 @@ import numpy as np
 from skdp.location._release import bounded
 from skdp.scales import clipped_sum
 
-__all__ = ["LARGEST", "Whereabouts", "come_closer", "rare_length", "sum_around"]
+__all__ = ["LARGEST", "Whereabouts", "ball_around", "come_closer", "rare_length"]
 
 LARGEST = float(np.finfo(np.float64).max)
 
@@ -55,28 +55,22 @@ class Whereabouts:
         return np.nan_to_num(self.center * self.scale, posinf=LARGEST, neginf=-LARGEST)
 
 
-def sum_around(table, where, radius, *, share, label, drop=None):
-    """Release the sum of the rows' differences from the centre, clipped to a radius.
-
-    See :func:`skdp.scales.clipped_sum`, with the arguments and the proof.
-    """
-    return clipped_sum(
-        table.rows,
-        table.curator,
-        center=where.origin,
-        radius=bounded(radius),
-        scale=None if np.all(where.scale == 1) else where.scale,
-        share=share,
-        label=label,
-        drop=drop,
-    )
+def ball_around(where, radius, *, drop=None):
+    """Return the fields of a :class:`skdp.kernel.BallSum` around a centre."""
+    return {
+        "center": where.origin,
+        "radius": bounded(radius),
+        "scale": None if np.all(where.scale == 1) else where.scale,
+        "drop": drop,
+    }
 
 
 def come_closer(table, where, shares):
     """Move the centre of a Whereabouts by a mean per share, while that makes its error smaller."""
     for share in shares:
         radius = 1.05 * where.reach
-        total, sd, _ = sum_around(table, where, radius, share=share, label="step")
+        around = ball_around(where, radius)
+        total, sd = clipped_sum(table.rows, table.curator, **around, share=share, label="step")
         noise = sd / table.n
         error = rare_length(noise, table.d)
         if error < where.error:

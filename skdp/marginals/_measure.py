@@ -6,13 +6,13 @@ from fractions import Fraction
 
 import numpy as np
 
+from skdp.kernel._grid_bits import ROOM, unit_bits
 from skdp.marginals._allocation import optimal_shares
 from skdp.marginals._counts import integer_residuals
 from skdp.marginals._layout import Measurement
 from skdp.marginals._norms import weighed_by_residuals
 from skdp.marginals._residuals import squared_lengths
 from skdp.mechanisms._exact import sqrt_up
-from skdp.scales._grid_bits import ROOM, unit_bits
 
 __all__ = ["Grid", "measure", "residual_grid"]
 

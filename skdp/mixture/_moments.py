@@ -7,9 +7,9 @@ import numpy as np
 
 from skdp.chunks import weighed_sum
 from skdp.cluster._lattice import Lattice
+from skdp.kernel._grid_bits import grid_bits
 from skdp.mechanisms._exact import sqrt_up
 from skdp.mechanisms._norms import fold
-from skdp.scales._grid_bits import grid_bits
 
 __all__ = [
     "FirstWeight",

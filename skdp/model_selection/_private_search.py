@@ -284,7 +284,7 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, PrivateEstimator):
     def _release_of_groups(self, persons, rows, curator):
         with config_context(invalid_rows="ignore"):
             rows = rows.of(persons)
-        return self._release(rows, curator)
+        return self._release_from(rows, curator)
 
     @property
     def _target(self):

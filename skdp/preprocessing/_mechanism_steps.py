@@ -66,7 +66,7 @@ class Mechanism(VectorMixin, PrivateEstimator):
     def _release_of_groups(self, persons, given, curator):
         inner = curator.child(FIT, curator.remaining)
         inner.one_row_each = True  # a pipeline has drawn them before they were bounded
-        return self._release(given, inner) | {"rows_per_group_": 1}
+        return self._release_from(given, inner) | {"rows_per_group_": 1}
 
     def _read(self, bounded, y):
         self._check_public(len(bounded.values))

@@ -1,17 +1,13 @@
 """Private counts and clipped sums of rows, in exact integers."""
 
-import math
-
 import numpy as np
 
 from skdp.chunks import weighed_sum
-from skdp.mechanisms import ball_sum, finite_rows
-from skdp.scales._grid_bits import grid_bits
+from skdp.kernel._sums import BallSum
+from skdp.kernel._table import opened
+from skdp.mechanisms import finite_rows
 
 __all__ = ["clipped_sum", "count_rows"]
-
-BITS = 20  # a row of the length of the clip radius is 2^20 grid units long
-NOISE_BITS = 40
 
 
 def count_rows(rows):
@@ -71,8 +67,6 @@ def clipped_sum(rows, curator, *, center, radius, share, label, scale=None, drop
         In units of ``scale``.
     sd : float
         Standard deviation of the noise per coordinate.
-    kept : int
-        Exact number of rows that were not dropped. Not for release.
 
     See Also
     --------
@@ -91,17 +85,11 @@ def clipped_sum(rows, curator, *, center, radius, share, label, scale=None, drop
     >>> from skdp.base import ArrayRows, Budget, Plan, Step, clipped_sum
     >>> curator = CannedCurator(Plan(Budget.gaussian(1.0, 1e-6), (Step("sum"),)))
     >>> public = {"center": np.zeros(2), "radius": 5.0, "share": 1, "label": "sum"}
-    >>> total, sd, kept = clipped_sum(ArrayRows(np.ones((10, 2))), curator, **public)
-    >>> total.round(2).tolist(), sd > 0, kept
-    ([10.0, 10.0], True, 10)
+    >>> total, sd = clipped_sum(ArrayRows(np.ones((10, 2))), curator, **public)
+    >>> total.round(2).tolist(), sd > 0
+    ([10.0, 10.0], True)
     """
-    strength = curator.budget.mu * math.sqrt(share) / rows.unit
-    bits = grid_bits(strength, noise_bits=NOISE_BITS, most=BITS)
-
-    def statistic(start, block):
-        return ball_sum(block, center=center, radius=radius, bits=bits, scale=scale, drop=drop)
-
-    total, kept = weighed_sum(rows, statistic)
-    release = curator.gaussian(total, sensitivity=2**bits, share=share, label=label)
-    unit = radius / 2**bits
-    return release.value * unit, release.scale * unit, kept
+    table = opened(rows, curator)
+    center = np.broadcast_to(np.asarray(center, dtype=np.float64), table.n_features)
+    told = table.ask(BallSum(center, radius, scale, drop), share=share, label=label)
+    return told.real, told.sd

@@ -2,6 +2,8 @@ import numpy as np
 import pytest
 
 from skdp.chunks import ArrayRows, map_merge
+from skdp.kernel._sums import KeptRows
+from skdp.kernel._table import opened
 from skdp.location._clip import release_distances
 from skdp.location._locate import draw_sample
 from skdp.mechanisms import RowKeys, gram_sum, make_entropy, row_norms
@@ -33,9 +35,8 @@ def statistics(rows):
     center, scale = np.array([0.1, 1e6, 0.0, 0.3, 7.0]), np.array([1.0, 1e3, 1e-3, 1.0, 2.0])
     curator = canned()
     clipped_sum(rows, curator, center=center, radius=2.0, share=0.1, label="x", scale=scale)
-    *_, kept = clipped_sum(
-        rows, curator, center=center, radius=0.3, share=0.1, label="x", scale=scale, drop=6.0
-    )
+    ball = {"center": center, "radius": 0.3, "scale": scale, "drop": 6.0}
+    kept = opened(rows, curator).ask(KeptRows(**ball), share=0.1, label="x").value.item()
     release_distances(rows, _as(curator), center=center, scale=scale, around=2.0, share=0.1)
     norms = map_merge(rows, lambda start, block: LogBins(4).counts(row_norms(block)), np.add)
     gram = map_merge(

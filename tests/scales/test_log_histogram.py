@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from skdp.kernel._log_bins import LARGEST
 from skdp.scales import LogBins, read_scale, top_scale
-from skdp.scales._log_histogram import FALSE_ANCHOR, LARGEST
+from skdp.scales._log_histogram import FALSE_ANCHOR
 
 PER_OCTAVE = (1, 2, 4, 8, 16)
 

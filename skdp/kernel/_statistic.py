@@ -1,0 +1,251 @@
+"""What may be asked of rows: frozen descriptions of sums over rows that bound themselves."""
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, fields, is_dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from skdp.mechanisms._exact import sqrt_up
+
+__all__ = [
+    "MOST_CELLS",
+    "Offer",
+    "OneCell",
+    "RowMap",
+    "Rule",
+    "Shape",
+    "Statistic",
+    "certified",
+    "public",
+    "refuse",
+    "registered",
+    "tame",
+]
+
+TYPES = {}  # what may cross the wall: classes by name, no pickle
+POSITIVE = {"radius", "radii", "unit", "scale", "width", "widths", "half", "clip", "drop"}
+LONGEST = 2**62
+MOST_CELLS = 2**24  # of a histogram
+
+
+def public(cls):
+    """Register a frozen dataclass of public or released numbers: it may cross the wall."""
+    if cls.__name__ in TYPES:
+        raise TypeError(f"two public classes have the name {cls.__name__}. Rename one of them.")
+    TYPES[cls.__name__] = cls
+    return cls
+
+
+def registered(thing):
+    """Return whether the class of a thing is public, itself and not by a class derived from it."""
+    return TYPES.get(type(thing).__name__) is type(thing)
+
+
+def refuse(wrong, text):
+    """Raise ValueError if something is wrong with public fields, before rows are looked at."""
+    if wrong:
+        raise ValueError(text)
+
+
+def tame(x, name=""):
+    """Refuse fields on which a row could make arithmetic raise: NaN, infinite, wrapping, no unit.
+
+    ``edges`` of cells may be infinite. Fields named in ``POSITIVE`` are positive.
+    """
+    if is_dataclass(x):
+        refuse(not registered(x), "a class that is not public")
+        for field in fields(x):
+            tame(getattr(x, field.name), field.name)
+    elif isinstance(x, list | tuple):
+        for one in x:
+            tame(one, name)
+    elif isinstance(x, np.ndarray | np.generic | float | int) and not isinstance(x, bool):
+        x = np.asarray(x)
+        refuse(x.dtype.kind not in "fiub", "fields are numbers")
+        if x.dtype.kind == "f":
+            open_ended = name == "edges" and not np.isnan(x).any()
+            refuse(not (open_ended or np.isfinite(x).all()), f"{name} is finite")
+            refuse(name in POSITIVE and not (x > 0).all(), f"{name} is positive")
+        elif x.dtype.kind == "i":
+            refuse(((x > LONGEST) | (x < -LONGEST)).any(), f"{name} is at most 2^62")
+    else:
+        refuse(not isinstance(x, str | bool | Fraction | None), "a field of another type")
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What is public of the rows of a Table.
+
+    Parameters
+    ----------
+    n_features : int
+        Number of columns.
+    kind : str, default="numbers"
+        What a block of rows is: an array of numbers, or what a view makes of it.
+    sizes : tuple of int, default=None
+        Of a view of cells: how many there are of every feature.
+    """
+
+    n_features: int
+    kind: str = "numbers"
+    sizes: tuple | None = None
+
+
+@dataclass(frozen=True)
+class Offer:
+    """What a question is paid with. Public: statistics choose their grid by it.
+
+    Parameters
+    ----------
+    budget : Budget
+    share : float or Fraction
+    unit : int
+        As how many rows, times their grain, a person counts at most; 1 without persons.
+    """
+
+    budget: object
+    share: object
+    unit: int
+
+    @property
+    def strength(self):
+        """By how many scales of the noise one row moves a sum at most."""
+        return self.budget.mu * math.sqrt(self.share) / self.unit
+
+
+class Statistic(ABC):
+    """A sum over rows of integer vectors, each a function of one row and of public fields.
+
+    A subclass is a frozen dataclass, registered by :func:`public`. Its fields are public or
+    released numbers, arrays of numbers, or other registered dataclasses. No field is a bound: the
+    class computes its bounds from its fields, and the caller cannot state one.
+
+    Attributes
+    ----------
+    kind : str
+        Of the blocks that it reads, see :class:`Shape`.
+    squared_l2, l1 : int or Fraction
+        Bounds of the length of one contribution. ``l1`` is None where no pure budget can pay.
+    step : float
+        Worth of one unit of the integers, in the unit of the data.
+    bits : int
+        Of the grid, chosen by the kernel in :meth:`at`.
+
+    Notes
+    -----
+    **Privacy** (add or remove one row). The total moves by one contribution, whose length the
+    class bounds, in integers. A statistic is *total*: whatever fields :meth:`check` lets pass and
+    whatever the row (NaN, infinity, 1e308), integers come back and nothing is raised, for an
+    exception that rows decide on would be an answer without noise.
+    """
+
+    kind = "numbers"
+    step = 1.0
+    bits = None
+    l1 = None
+
+    def check(self, shape):
+        """Raise ValueError from public fields and the Shape alone; nothing else may raise."""
+        tame(self)
+        refuse(shape.kind != self.kind, f"{type(self).__name__} reads {self.kind}")
+
+    def at(self, offer):
+        """Return the statistic on a grid that suits an :class:`Offer`: public arithmetic."""
+        return self
+
+    @property
+    @abstractmethod
+    def squared_l2(self):
+        """The bound of the squared Euclidean length of one contribution."""
+
+    @property
+    def l2(self):
+        """The bound of the length, rounded up."""
+        root = math.isqrt(self.squared_l2) if isinstance(self.squared_l2, int) else 0
+        return root if root * root == self.squared_l2 else sqrt_up(Fraction(self.squared_l2))
+
+    def contributions(self, block):
+        """Return the integers of every row, shape (n, ...): the definition, for auditors."""
+        none = np.asarray(self.total(block[:0]))
+        parts = [np.asarray(self.total(block[i : i + 1]))[None] for i in range(len(block))]
+        return np.concatenate([none[None][:0], *parts])
+
+    @abstractmethod
+    def total(self, block):
+        """Return the sum of the contributions of the rows of a block: exact integers."""
+
+
+class OneCell(Statistic):
+    """A histogram: one index for each row, -1 for none. Its bound is 1 by construction.
+
+    A subclass has ``size``, the number of cells, and writes ``cells(block)``.
+    """
+
+    squared_l2 = l1 = 1
+
+    def check(self, shape):
+        """Raise ValueError for fields that do not fit the Shape."""
+        super().check(shape)
+        refuse(not 0 < self.size <= MOST_CELLS, "a histogram has from 1 to 2^24 cells")
+
+    def cells(self, block):
+        """Return the cell of every row, an array of integers; -1 for none."""
+        raise NotImplementedError
+
+    def contributions(self, block):
+        """Return the integers of every row: a one in its cell."""
+        return (self.cells(block)[:, None] == np.arange(self.size)).astype(np.int64)
+
+    def total(self, block):
+        """Return the number of rows in each cell."""
+        return self.weighed_total(block, None)
+
+    def weighed_total(self, block, weights):
+        """Return the sum of the weights of the rows in each cell."""
+        at = self.cells(block)
+        at = np.where((at >= 0) & (at < self.size), at, -1)
+        counts = np.bincount(at + 1, weights, minlength=self.size + 1)[1:]
+        return counts.astype(np.int64, copy=False)
+
+
+class RowMap(ABC):
+    """What a Table shows of every row: a frozen dataclass, registered by :func:`public`.
+
+    **Privacy**: a row of the view is a function of the same row behind it, or is left out by
+    itself; so neighbours stay neighbours.
+    """
+
+    def check(self, shape):
+        """Raise ValueError for fields that do not fit the Shape."""
+        tame(self)
+
+    @abstractmethod
+    def over(self, rows):
+        """Return the view of rows. Called in the kernel alone."""
+
+
+class Rule(ABC):
+    """In which of some disjoint sets a row is: a frozen dataclass, registered by :func:`public`."""
+
+    def check(self, shape):
+        """Raise ValueError for fields that do not fit the Shape."""
+        tame(self)
+
+    @abstractmethod
+    def __call__(self, block):
+        """Return the number of the set of every row, -1 for none; each decides by itself."""
+
+
+def certified(vectors, squared_l2):
+    """Return integers of shape (k, n) in which no column is longer than allowed.
+
+    A column that is too long becomes zeros: a wrong function of rows costs accuracy, never
+    privacy. Exact while ``squared_l2`` is at most 2^52; of k = 1 rows, always.
+    """
+    if len(vectors) == 1:
+        bad = np.abs(vectors) > math.isqrt(math.floor(squared_l2))
+    else:
+        bad = np.einsum("ij,ij->j", vectors, vectors, dtype=np.float64)[None] > squared_l2
+    return np.where(bad, 0, vectors) if bad.any() else vectors

@@ -1,0 +1,167 @@
+"""Counts, distances and clipped sums of rows."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from skdp.kernel._grid_bits import grid_bits
+from skdp.kernel._log_bins import LogBins
+from skdp.kernel._statistic import OneCell, Statistic, public, refuse
+from skdp.mechanisms import ball_rows, ball_sum, finite_rows, row_norms
+
+__all__ = ["BallSum", "Count", "Distances", "KeptRows"]
+
+BITS = 20  # a row of the length of the clip radius is 2^20 grid units long
+NOISE_BITS = 40
+
+
+@public
+@dataclass(frozen=True)
+class Count(Statistic):
+    """The number of rows without NaN and infinity.
+
+    Parameters
+    ----------
+    last : bool, default=False
+        Of rows whose last entry has none.
+    """
+
+    last: bool = False
+    squared_l2 = l1 = 1
+
+    def _there(self, block):
+        return np.isfinite(block[:, -1]) if self.last else finite_rows(block)
+
+    def contributions(self, block):
+        """Return the integers of every row, shape (n, 1)."""
+        return self._there(block).astype(np.int64)[:, None]
+
+    def total(self, block):
+        """Return the number of rows, shape (1,)."""
+        return np.array([np.count_nonzero(self._there(block))])
+
+
+@public
+@dataclass(frozen=True)
+class Distances(OneCell):
+    """How many rows lie at which distance of a point.
+
+    Parameters
+    ----------
+    center : ndarray of shape (d,)
+    bins : LogBins
+    scale : ndarray of shape (d,), default=None
+        Of the columns.
+    starts : ndarray of int, default=None
+        First bins of cells that join bins.
+    """
+
+    center: np.ndarray
+    bins: LogBins
+    scale: np.ndarray | None = None
+    starts: np.ndarray | None = None
+
+    def check(self, shape):
+        """Raise ValueError for fields that do not fit the Shape."""
+        super().check(shape)
+        refuse(np.shape(self.center) != (shape.n_features,), "a centre has an entry a column")
+
+    @property
+    def size(self):
+        """The number of cells."""
+        return self.bins.n_bins if self.starts is None else len(self.starts)
+
+    def cells(self, block):
+        """Return the cell of every row."""
+        at = self.bins.index(row_norms(block, center=self.center, scale=self.scale))
+        if self.starts is None:
+            return at
+        return np.where(at < 0, -1, np.searchsorted(self.starts, at, side="right") - 1)
+
+
+@public
+@dataclass(frozen=True)
+class BallSum(Statistic):
+    """The sum of ``(x - center) / scale``, every row clipped to a ball.
+
+    Parameters
+    ----------
+    center : ndarray of shape (d,)
+    radius : float
+        Of the ball.
+    scale : ndarray of shape (d,), default=None
+        Of the columns.
+    drop : float, default=None
+        Rows beyond ``drop * radius`` add nothing.
+    bits : int, default=None
+        Chosen by the kernel.
+
+    Notes
+    -----
+    **Privacy**: every row becomes an integer vector of length at most 2^bits, certified in integers
+    by :func:`skdp.mechanisms.ball_sum`.
+    """
+
+    center: np.ndarray
+    radius: float
+    scale: np.ndarray | None = None
+    drop: float | None = None
+    bits: int | None = None
+
+    def check(self, shape):
+        """Raise ValueError for fields that do not fit the Shape."""
+        super().check(shape)
+        refuse(np.shape(self.center) != (shape.n_features,), "a centre has an entry a column")
+
+    def at(self, offer):
+        """Return the sum on a grid that suits the noise."""
+        return replace(self, bits=grid_bits(offer.strength, noise_bits=NOISE_BITS, most=BITS))
+
+    @property
+    def squared_l2(self):
+        """The bound: 2^bits, squared."""
+        return 4**self.bits
+
+    @property
+    def step(self):
+        """The worth of a unit of the grid."""
+        return self.radius / 2**self.bits
+
+    def _ball(self):
+        return {
+            "center": self.center,
+            "radius": self.radius,
+            "bits": self.bits,
+            "scale": self.scale,
+        }
+
+    def contributions(self, block):
+        """Return the integers of every row, shape (n, d)."""
+        kept = [ball_sum(row[None], **self._ball(), drop=self.drop)[1] for row in block]
+        rows = ball_rows(block, **self._ball()).astype(np.int64)
+        return rows * np.array(kept, dtype=np.int64).reshape(-1, 1)
+
+    def total(self, block):
+        """Return the sum, shape (d,)."""
+        return ball_sum(block, **self._ball(), drop=self.drop)[0]
+
+
+@public
+@dataclass(frozen=True)
+class KeptRows(BallSum):
+    """The number of rows that a :class:`BallSum` of the same fields does not drop."""
+
+    squared_l2 = l1 = 1
+    step = 1.0
+
+    def at(self, offer):
+        """Return the same on the finest grid: a count needs no coarser one."""
+        return replace(self, bits=BITS)
+
+    def contributions(self, block):
+        """Return the integers of every row, shape (n, 1)."""
+        return Statistic.contributions(self, block)
+
+    def total(self, block):
+        """Return the number of rows, shape (1,)."""
+        return np.array([ball_sum(block, **self._ball(), drop=self.drop)[1]])

@@ -1,0 +1,327 @@
+"""The Table: rows, keys, persons and the budget behind one door."""
+
+import threading
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import ndtri_exp
+
+from skdp.chunks import weighed_sum
+from skdp.chunks._persons import representatives_of
+from skdp.kernel._statistic import Offer, RowMap, Shape, Statistic, public, refuse, registered
+
+__all__ = ["Log", "Noisy", "Table", "annex", "made_table", "opened", "replaced_table", "totals"]
+
+_replacement = ContextVar("skdp_table", default=None)
+
+
+@public
+@dataclass(frozen=True, eq=False)
+class Noisy:
+    """A released answer: integers plus noise.
+
+    Parameters
+    ----------
+    value : ndarray
+        Exact integers plus noise, in units of ``step``; of persons, float64.
+    scale : float
+        Standard deviation (Gaussian) or scale (Laplace) of the noise, in units of ``step``.
+    law : {"gaussian", "laplace"}
+    step : float, default=1.0
+        Worth of one unit, in the unit of the data.
+    ticket : int, default=-1
+        Number of the answer in the log of the fit: conditional statistics name it.
+    bits : int, default=None
+        Of the grid that the kernel chose.
+    """
+
+    value: np.ndarray
+    scale: float
+    law: str = "gaussian"
+    step: float = 1.0
+    ticket: int = -1
+    bits: int | None = None
+
+    @property
+    def real(self):
+        """The answer in the unit of the data."""
+        return self.value * self.step
+
+    @property
+    def sd(self):
+        """The scale of its noise in the unit of the data."""
+        return self.scale * self.step
+
+    def __array__(self, dtype=None, copy=None):
+        return np.array(self.value, dtype=dtype)
+
+
+class Log:
+    """What a fit has been told: bounds of conditional statistics are read off it.
+
+    Notes
+    -----
+    **Privacy.** A conditional statistic names tickets of earlier answers; the bound that follows
+    from them is computed here, from what was released and from the failure events of the plan, so
+    nobody can state a bound that does not hold. One failure event pays for the bound of one answer.
+    """
+
+    def __init__(self, answers=None):
+        self.answers = [] if answers is None else answers
+        self.quantile, self.bound, self.heads = {}, {}, {}
+
+    @classmethod
+    def of(cls, curator):
+        """Return the log of a Curator, which shares the answers of its parent."""
+        log = getattr(curator, "kernel_log", None)
+        if log is None:
+            parent = getattr(curator, "_parent", None)
+            log = cls(None if parent is None else cls.of(parent).answers)
+            curator.kernel_log = log
+        return log
+
+    def add(self, view, statistic, noisy):
+        """Keep an answer; return its ticket."""
+        self.answers.append((view, statistic, noisy))
+        return len(self.answers) - 1
+
+    def get(self, ticket):
+        """Return (Table, statistic, answer) of a ticket."""
+        refuse(not 0 <= ticket < len(self.answers), "no answer has this ticket")
+        return self.answers[ticket]
+
+    def fails(self, event, log_probability):
+        """Keep the normal quantile of a failure event; return it."""
+        self.quantile[event] = -float(ndtri_exp(log_probability))
+        return self.quantile[event]
+
+    def margin(self, event, ticket):
+        """Return how many standard deviations a bound lies off: an event serves one answer."""
+        refuse(event not in self.quantile, "an event that was not declared")
+        refuse(self.bound.setdefault(event, ticket) != ticket, "an event of another answer")
+        return self.quantile[event]
+
+
+class Table:
+    """Private rows to ask. Only :class:`Noisy` answers, public shapes and the bill come out.
+
+    ``ask`` checks the question, prices it, adds up integers, adds noise, and writes the bill.
+    ``map`` and other views return Tables: a row of theirs is a function of the same row here, so
+    neighbours stay neighbours; weights, keys and persons of rows go along unseen.
+
+    Parameters
+    ----------
+    rows : Rows
+    curator : Curator
+    above : tuple of Table, default=()
+        Whose rows hold all rows of this one.
+
+    Notes
+    -----
+    **Privacy**: user guide "Kernel". Nothing here hides rows from Python: engines hold Tables
+    alone, which the rules of the source enforce, and give the same bits where the rows are in
+    another process.
+    """
+
+    __slots__ = ("_above", "_curator", "_lock", "_log", "_rows", "shape")
+
+    def __init__(self, rows, curator, *, above=()):
+        self._rows, self._curator, self._above = rows, curator, above
+        self._log, self._lock = Log.of(curator), threading.RLock()
+        sizes = getattr(rows, "sizes", None)
+        kind = getattr(rows, "kind", "numbers" if sizes is None else "cells")
+        self.shape = Shape(rows.n_features, kind, None if sizes is None else tuple(sizes))
+
+    # -- public numbers ----------------------------------------------------------------------
+
+    @property
+    def n_features(self):
+        """The number of columns."""
+        return self.shape.n_features
+
+    @property
+    def budget(self):
+        """The budget that the shares are parts of."""
+        return self._curator.budget
+
+    @property
+    def remaining(self):
+        """The share that has not been spent, an exact rational."""
+        return self._curator.remaining
+
+    @property
+    def heads(self):
+        """The released number of persons, None if rows belong to nobody."""
+        return getattr(self._rows, "heads", None)
+
+    @property
+    def heads_ticket(self):
+        """The ticket of :attr:`heads`."""
+        heads = self.heads
+        if "ticket" not in self._log.heads:
+            told = Noisy(np.array([heads.told]), heads.sd)
+            self._log.heads["ticket"] = self._log.add(None, heads, told)
+        return self._log.heads["ticket"]
+
+    def decide(self, text):
+        """Note a decision that was taken from released values alone."""
+        self._curator.decide(text)
+
+    def doubt(self, text, columns=None):
+        """Note that something released has low accuracy; see :meth:`skdp.base.Curator.doubt`."""
+        self._curator.doubt(text, columns)
+
+    def fails(self, event):
+        """Declare a planned failure event; return its normal quantile, which the log keeps."""
+        return self._log.fails(event, self._curator.fails(event))
+
+    # -- questions ---------------------------------------------------------------------------
+
+    def ask(self, statistic, *, share, label, law=None):
+        """Return the :class:`Noisy` answer to a question.
+
+        Parameters
+        ----------
+        statistic : Statistic
+        share : float or Fraction
+            Part of the budget.
+        label : str
+            Of a planned step.
+        law : {"gaussian", "laplace"}, default=None
+            Of the noise; by default Laplace for a pure budget, else Gaussian.
+        """
+        return self.ask_all((statistic, share, label), law=law)[0]
+
+    def ask_all(self, *questions, law=None):
+        """Return the answers to several (statistic, share, label): one pass, one charge each."""
+        law = law or ("laplace" if self.budget.unit == "pure" else "gaussian")
+        asked = []
+        for statistic, share, label in questions:
+            self._check(statistic)
+            self._curator.afford(label, law, share)
+            unit = getattr(self._rows, "unit", 1)
+            asked.append((statistic.at(Offer(self.budget, share, unit)), share, label))
+        with self._lock:
+            exact = self._totals([statistic for statistic, _, _ in asked])
+            return [
+                self._released(statistic, one, share, label, law)
+                for (statistic, share, label), one in zip(asked, exact, strict=True)
+            ]
+
+    def _check(self, statistic):
+        wrong = not (isinstance(statistic, Statistic) and registered(statistic))
+        refuse(wrong, "only registered statistics are answered")
+        statistic.check(self.shape)
+
+    def _totals(self, statistics):
+        return totals(self._rows, statistics)
+
+    def _released(self, statistic, exact, share, label, law):
+        draw = self._curator.gaussian if law == "gaussian" else self._curator.laplace
+        bound = statistic.l2 if law == "gaussian" else statistic.l1
+        told = draw(exact, sensitivity=bound, share=share, label=label)
+        ticket = self._log.add(self, statistic, told)
+        value = np.asarray(told.value)
+        return Noisy(value, told.scale, told.law, statistic.step, ticket, statistic.bits)
+
+    # -- views and parts of the budget -------------------------------------------------------
+
+    def _view(self, rows, curator=None):
+        return Table(rows, curator or self._curator, above=(*self._above, self))
+
+    def map(self, row_map):
+        """Return the Table of what a :class:`RowMap` makes of every row."""
+        refuse(not (isinstance(row_map, RowMap) and registered(row_map)), "only registered views")
+        row_map.check(self.shape)
+        return self._view(row_map.over(self._rows))
+
+    def split(self, rule, n_parts):
+        """Return :class:`Parts`: disjoint sets of rows that are asked side by side and pay once."""
+        from skdp.kernel._parts import Parts  # it answers with Noisy, which is defined here
+
+        return Parts(self, rule, n_parts)
+
+    def drawn(self):
+        """Return the Table of one row of each person, drawn by secret keys."""
+        rows, _ = representatives_of(self._rows, self._curator.coins)
+        return self if rows is self._rows else self._view(rows)
+
+    def child(self, label, share, *, budget=None):
+        """Return the same rows with a share of the budget; see :meth:`skdp.base.Curator.child`."""
+        return self.paid_by(self._curator.child(label, share, budget=budget))
+
+    def paid_by(self, other):
+        """Return the same rows, whose answers the budget of another Table, or a Curator, pays."""
+        curator = getattr(other, "_curator", other)
+        return self if curator is self._curator else self._view(self._rows, curator)
+
+
+def opened(rows, curator):
+    """Return the Table of rows whose answers a Curator pays; both may be Tables already."""
+    if isinstance(rows, Table):
+        return rows.paid_by(curator)
+    return Table(rows, getattr(curator, "_curator", curator))
+
+
+def made_table(rows, curator):
+    """Return the Table of a fit."""
+    return (_replacement.get() or Table)(rows, curator)
+
+
+@contextmanager
+def replaced_table(make):
+    """Let ``make(rows, curator)`` stand in for the Table of fits in this context: for audits."""
+    token = _replacement.set(make)
+    try:
+        yield
+    finally:
+        _replacement.reset(token)
+
+
+def annex(table):
+    """Return the rows and the Curator behind a Table.
+
+    For the annexes alone, whose rows decide by noise of their own or are functions of a user's:
+    they run in this process, under proofs of their own. The rules of the source list them.
+    """
+    return table._rows, table._curator
+
+
+def totals(rows, statistics):
+    """Return the exact sums of several statistics by one pass."""
+    if any(hasattr(one, "over") for one in statistics):
+        return [total for one in statistics for total in _totals(rows, one)]
+    if len(statistics) == 1:
+        return [weighed_sum(rows, Total(statistics[0]))]
+    return weighed_sum(rows, Totals(tuple(statistics)))
+
+
+def _totals(rows, one):
+    return [one.over(rows)] if hasattr(one, "over") else totals(rows, [one])
+
+
+class Total:
+    """A statistic as pieces of rows are asked for it: picklable, no closure."""
+
+    def __init__(self, statistic):
+        self._statistic = statistic
+        if hasattr(statistic, "weighed_total"):
+            self.weighed = self._weighed
+
+    def __call__(self, start, block):
+        return np.asarray(self._statistic.total(block))
+
+    def _weighed(self, weights, start, block):
+        return np.asarray(self._statistic.weighed_total(block, weights))
+
+
+class Totals:
+    """Several statistics of the same pieces."""
+
+    def __init__(self, statistics):
+        self._statistics = statistics
+
+    def __call__(self, start, block):
+        return [np.asarray(one.total(block)) for one in self._statistics]
