@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from skdp.chunks._persons import representatives_of
-from skdp.scales import count_rows
+from skdp.kernel._sums import Count
+from skdp.kernel._table import Table, opened
 
 __all__ = ["CountedRows", "RowCount", "release_count"]
 
@@ -46,20 +47,17 @@ class RowCount:
 
 
 def release_count(rows, curator, *, share, label):
-    """Release the number of finite rows.
-
-    Notes
-    -----
-    **Privacy** (add or remove one row): it moves by at most 1.
-    """
-    exact = [count_rows(rows)]
-    release = curator.gaussian(exact, sensitivity=1, share=share, label=label)
-    return RowCount(float(release.value[0]), release.scale)
+    """Release the number of finite rows."""
+    told = opened(rows, curator).ask(Count(), share=share, label=label)
+    return RowCount(float(told.value[0]), told.scale)
 
 
 @dataclass(frozen=True)
 class CountedRows:
-    """Rows, the Curator that releases functions of them, and their released number."""
+    """Rows, the Curator that releases functions of them, and their released number.
+
+    Both may be the same Table.
+    """
 
     rows: object
     curator: object
@@ -80,7 +78,10 @@ class CountedRows:
         """The table to find something in: with one row of each person."""
         if self.rows.heads is None:
             return self
-        rows, _ = representatives_of(self.rows, self.curator.coins)
+        if isinstance(self.rows, Table):
+            rows = self.rows.drawn()
+        else:
+            rows, _ = representatives_of(self.rows, self.curator.coins)
         return replace(self, rows=rows, count=RowCount(*self.rows.heads))
 
     @property
