@@ -164,14 +164,15 @@ class Line:
 
     def __init__(self, pipe, process):
         self._pipe, self._stream, self.process = pipe, pipe.makefile("rwb"), process
-        self.requests = []
+        self.requests, self.answers = [], []
 
     def __call__(self, to, do, *args, **named):
         """Return the answer to a request."""
         args, named = sent(args, _number), sent(named, _number)
         line = json.dumps({"to": to, "do": do, "args": args, "named": named})
         self.requests.append(line)
-        return self.told(json.loads(self.raw(line)))
+        self.answers.append(self.raw(line))
+        return self.told(json.loads(self.answers[-1]))
 
     def raw(self, line):
         """Return the line that answers a line."""
