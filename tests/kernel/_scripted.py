@@ -29,7 +29,9 @@ class Script(Line):
         known = self._questions is None or self._questions[asked - 1 : asked] == [line]
         assert known, "another question than that of the script"
         answer = next(self._left)
-        return answer if isinstance(answer, bytes) else json.dumps({"ok": sent(answer, dict)})
+        if isinstance(answer, bytes):
+            return answer
+        return json.dumps({"ok": answer if isinstance(answer, view) else sent(answer, None)})
 
     def close(self):
         """Do nothing: there is no holder."""
