@@ -5,6 +5,7 @@ import warnings
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
+from inspect import signature
 from numbers import Integral, Real
 
 import numpy as np
@@ -68,9 +69,12 @@ class PrivateEstimator(
 
     ``plan()``
         Returns the :class:`skdp.accounting.Plan` of a fit, from parameters alone.
-    ``_release(rows, curator)``
-        Returns a dict of fitted attributes, every one of them computed from releases of the
-        curator and public values only.
+    ``_release(table)``
+        Returns a dict of fitted attributes, every one of them computed from what the
+        :class:`skdp.base.Table` answers and public values only. What it is asked is a
+        :class:`skdp.base.Statistic`: of skdp, or of your own.
+
+    A method ``_release(rows, curator)`` gets the rows themselves, and a Curator to release of them.
 
     ``fit`` sets nothing else: what is not in that dict does not survive, be it set by ``_release``
     or by an earlier fit. A value of the class :class:`skdp.base.Local` is the exception to what may
@@ -79,7 +83,7 @@ class PrivateEstimator(
 
     See Also
     --------
-    Curator, skdp.audit.check_private_estimator
+    Table, Statistic, Curator, skdp.audit.check_private_estimator
 
     Notes
     -----
@@ -90,8 +94,8 @@ class PrivateEstimator(
     Examples
     --------
     >>> import numpy as np
-    >>> from skdp.base import Budget, Plan, PrivateEstimator, Step, count_rows
-    >>> class Count(PrivateEstimator):
+    >>> from skdp.base import Budget, Count, Plan, PrivateEstimator, Step
+    >>> class Size(PrivateEstimator):
     ...     def __init__(self, *, epsilon=1.0, delta=0.0, random_state=None, ledger=None):
     ...         self.epsilon, self.delta = epsilon, delta
     ...         self.random_state, self.ledger = random_state, ledger
@@ -99,12 +103,11 @@ class PrivateEstimator(
     ...     def plan(self):
     ...         return Plan(Budget.pure(self.epsilon), (Step("count", "laplace"),))
     ...
-    ...     def _release(self, rows, curator):
-    ...         n = [count_rows(rows)]  # a row moves it by 1
-    ...         release = curator.laplace(n, sensitivity=1, share=1, label="count")
-    ...         return {"count_": int(release.value[0])}
+    ...     def _release(self, table):
+    ...         told = table.ask(Count(), share=1, label="count")  # a row moves it by 1
+    ...         return {"count_": int(told.value[0])}
     ...
-    >>> abs(Count().fit(np.zeros((500, 1))).count_ - 500) < 50
+    >>> abs(Size().fit(np.zeros((500, 1))).count_ - 500) < 50
     True
     """
 
@@ -303,9 +306,9 @@ class PrivateEstimator(
 
     def _release_from(self, rows, curator):
         """Return what is released of rows, by a Table where the estimator asks one."""
-        return (
-            self._release(made_table(rows, curator)) if self._asks else self._release(rows, curator)
-        )
+        if len(signature(self._release).parameters) == 1:
+            return self._release(made_table(rows, curator))
+        return self._release(rows, curator)
 
     def _release_of_groups(self, persons, rows, curator):
         """Return what is released of the rows of persons."""

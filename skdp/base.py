@@ -9,26 +9,36 @@ from skdp._estimator import PrivateEstimator
 from skdp._local import Local
 from skdp.accounting import Budget, Plan, Step
 from skdp.chunks import ArrayRows, map_merge, weighed_sum
+from skdp.kernel._statistic import OneCell, Statistic, certified, public
+from skdp.kernel._sums import Count
+from skdp.kernel._table import Noisy, Table
 from skdp.mechanisms import ball_rows, ball_sum, box_rows, finite_rows, gram_sum, row_norms
 from skdp.scales import clipped_sum, count_rows
 
 __all__ = [
     "ArrayRows",
     "Budget",
+    "Count",
     "Curator",
     "Local",
+    "Noisy",
+    "OneCell",
     "Plan",
     "PrivateEstimator",
     "Release",
+    "Statistic",
     "Step",
+    "Table",
     "ball_rows",
     "ball_sum",
     "box_rows",
+    "certified",
     "clipped_sum",
     "count_rows",
     "finite_rows",
     "gram_sum",
     "map_merge",
+    "public",
     "row_norms",
     "weighed_sum",
 ]

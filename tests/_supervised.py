@@ -1,12 +1,82 @@
 """A classifier and a regressor with public bounds, small enough to be read beside their tests."""
 
+from dataclasses import dataclass
+
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skdp.base import Budget, Plan, PrivateEstimator, Step, finite_rows, map_merge
+from skdp.base import Budget, Plan, PrivateEstimator, Statistic, Step, Table, finite_rows, public
 
 GRID = 2**12
+
+
+def scaled(X, bound):
+    """Return rows of the box ``[-bound, bound]`` as rows of the unit box."""
+    return np.clip(X / bound, -1, 1)
+
+
+@public
+@dataclass(frozen=True)
+class BoxMoments(Statistic):
+    """Products of the entries of clipped rows, of 1 and of the clipped last entry.
+
+    Privacy (add or remove one row): a row adds the integers ``q q^T`` with ``q`` in
+    ``{-GRID, ..., GRID}^(d + 2)``, of Frobenius norm ``|q|^2 <= (d + 2) GRID^2``.
+    """
+
+    d: int
+    half: float
+    target_range: tuple
+
+    def check(self, shape):
+        super().check(shape)
+        (low, high), widest = self.target_range, 1e100
+        box = 1 / widest < self.half < widest and -widest < low < high < widest
+        if not box or self.d + 1 != shape.n_features or high - low == 0:
+            raise ValueError("the moments of a box that has sides, in so many columns")
+
+    @property
+    def squared_l2(self):
+        return (self.d + 2) ** 2 * GRID**4
+
+    def total(self, block):
+        block, (low, high) = block[finite_rows(block)], self.target_range
+        y = (2 * np.clip(block[:, -1:], low, high) - low - high) / (high - low)
+        table = np.hstack([scaled(block[:, :-1], self.half), np.ones_like(y), y])
+        q = np.rint(GRID * np.clip(table, -1, 1)).astype(np.int64)
+        return q.T @ q
+
+
+@public
+@dataclass(frozen=True)
+class ClassSums(Statistic):
+    """Counts of the rows of each class, and sums of their clipped entries.
+
+    Privacy (add or remove one row): a row adds integers ``(q, GRID)`` with ``|q_j| <= GRID`` to the
+    counts and sums of one class: at most ``sqrt(d + 1) GRID`` in l2.
+    """
+
+    d: int
+    n_classes: int
+    half: float
+
+    def check(self, shape):
+        super().check(shape)
+        if not 1e-100 < self.half < 1e100 or self.d + 1 != shape.n_features:
+            raise ValueError("the sums of a box that has sides, in so many columns")
+
+    @property
+    def squared_l2(self):
+        return (self.d + 1) * GRID**2
+
+    def total(self, block):
+        code = block[:, -1]
+        block = block[finite_rows(block) & (code >= 0) & (code < self.n_classes)]
+        q = np.hstack([scaled(block[:, :-1], self.half), np.ones((len(block), 1))])
+        sums = np.zeros((self.n_classes, self.d + 1), dtype=np.int64)
+        np.add.at(sums, block[:, -1].astype(np.intp), np.rint(GRID * q).astype(np.int64))
+        return sums
 
 
 class _Bounded(PrivateEstimator):
@@ -15,12 +85,9 @@ class _Bounded(PrivateEstimator):
     def plan(self):
         return Plan(self._budget(Budget.gaussian), (Step("moments"),))
 
-    def _scaled(self, block):
-        return np.clip(block[:, : self.n_features_in_] / self.bound, -1, 1)
-
     def _rows_of(self, X):
         check_is_fitted(self)
-        return self._scaled(validate_data(self, X, reset=False, dtype=np.float64))
+        return scaled(validate_data(self, X, reset=False, dtype=np.float64), self.bound)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -32,11 +99,7 @@ class _Bounded(PrivateEstimator):
 
 
 class BoundedLine(RegressorMixin, _Bounded):
-    """Least squares of a clipped target on clipped columns.
-
-    Privacy (add or remove one row): a row adds the integers ``q q^T`` with ``q`` in
-    ``{-GRID, ..., GRID}^(d + 2)``, of Frobenius norm ``|q|^2 <= (d + 2) GRID^2``.
-    """
+    """Least squares of a clipped target on clipped columns: see :class:`BoxMoments`."""
 
     _target = "number"
 
@@ -54,22 +117,10 @@ class BoundedLine(RegressorMixin, _Bounded):
         self.epsilon, self.delta = epsilon, delta
         self.random_state, self.ledger = random_state, ledger
 
-    def _release(self, rows, curator):
-        d, (low, high) = self.n_features_in_, self.target_range
-
-        def statistic(start, block):
-            block = block[finite_rows(block)]
-            y = (2 * np.clip(block[:, -1:], low, high) - low - high) / (high - low)
-            table = np.hstack([self._scaled(block), np.ones_like(y), y])
-            q = np.rint(GRID * table).astype(np.int64)
-            return q.T @ q
-
-        release = curator.gaussian(
-            map_merge(rows, statistic, np.add),
-            sensitivity=(d + 2) * GRID**2,
-            share=1,
-            label="moments",
-        )
+    def _release(self, table):
+        d = self.n_features_in_
+        moments = BoxMoments(d, self.bound, self.target_range)
+        release = table.ask(moments, share=1, label="moments")
         moments = (release.value + release.value.T) / 2
         gram = moments[:-1, :-1] + 3 * release.scale * np.eye(d + 1)
         slopes = np.linalg.pinv(gram, hermitian=True) @ moments[:-1, -1]
@@ -82,11 +133,7 @@ class BoundedLine(RegressorMixin, _Bounded):
 
 
 class BoundedCentroids(ClassifierMixin, _Bounded):
-    """The nearest of the means of the classes.
-
-    Privacy (add or remove one row): a row adds integers ``(q, GRID)`` with ``|q_j| <= GRID`` to the
-    counts and sums of one class: at most ``(d + 1) GRID`` in l2.
-    """
+    """The nearest of the means of the classes: see :class:`ClassSums`."""
 
     _target = "class"
 
@@ -108,21 +155,8 @@ class BoundedCentroids(ClassifierMixin, _Bounded):
         from skdp._target import coded_classes
 
         classes, rows = coded_classes(rows, curator, self.classes)
-        k, d = len(classes), self.n_features_in_
-
-        def statistic(start, block):
-            block = block[finite_rows(block)]
-            q = np.rint(GRID * np.hstack([self._scaled(block), np.ones((len(block), 1))]))
-            sums = np.zeros((k, d + 1), dtype=np.int64)
-            np.add.at(sums, block[:, -1].astype(np.intp), q.astype(np.int64))
-            return sums
-
-        release = curator.gaussian(
-            map_merge(rows, statistic, np.add),
-            sensitivity=(d + 1) * GRID,
-            share=1,
-            label="moments",
-        )
+        sums = ClassSums(self.n_features_in_, len(classes), self.bound)
+        release = Table(rows, curator).ask(sums, share=1, label="moments")
         counts = np.maximum(release.value[:, -1:], 3 * release.scale)
         return {"classes_": classes, "means_": np.clip(release.value[:, :-1] / counts, -1, 1)}
 

@@ -171,6 +171,8 @@ SECTIONS = {
 ELSEWHERE = {
     "Curator": "see :class:`skdp.base.PrivateEstimator`",
     "Release": "see :class:`skdp.base.PrivateEstimator`",
+    "Noisy": "A released answer of a :class:`Table`",
+    "OneCell": "see :func:`public`",
     "weighed_sum": "As for :func:`map_merge`",
 }
 

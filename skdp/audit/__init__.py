@@ -13,6 +13,7 @@ from skdp.audit._interference import Interference, InterferenceReport, non_inter
 from skdp.audit._one_run import OneRunReport, one_run_audit, one_run_p_value
 from skdp.audit._pairs import Pair
 from skdp.audit._sensitivity import SensitivityReport, Worst, conditional_sensitivity, examine_pair
+from skdp.audit._statistics import check_statistic
 from skdp.audit._transcript import CannedCurator, FixedKeys, Record, Script, check_replay
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "audit",
     "check_private_estimator",
     "check_replay",
+    "check_statistic",
     "clopper_pearson",
     "conditional_sensitivity",
     "epsilon_lower_bound",

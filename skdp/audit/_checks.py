@@ -16,6 +16,7 @@ from skdp.audit._dictionary import telling_rows
 from skdp.audit._draw import Draw
 from skdp.audit._interference import compare_fits, non_interference
 from skdp.audit._sensitivity import conditional_sensitivity
+from skdp.audit._statistics import check_own_statistics
 from skdp.audit._tables import example, framed, tables_like
 from skdp.audit._transcript import Script
 from skdp.exceptions import AuditFailure
@@ -45,6 +46,7 @@ def check_conditional_sensitivity(name, estimator, data):
 
 
 CHECKS = (
+    check_own_statistics,
     check_non_interference,
     check_conditional_sensitivity,
     sizes.check_long_tables,
@@ -80,6 +82,7 @@ CHECKS = (
 
 # Of fits with groups.
 GROUP_CHECKS = (
+    check_own_statistics,
     check_non_interference,
     check_conditional_sensitivity,
     bill.check_every_release_billed,
@@ -93,6 +96,7 @@ GROUP_CHECKS = (
 )
 
 _LAYERS = (
+    check_own_statistics,
     check_non_interference,
     check_conditional_sensitivity,
     sizes.check_wide_tables,

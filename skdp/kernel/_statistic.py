@@ -31,8 +31,50 @@ MOST_CELLS = 2**24  # of a histogram
 
 
 def public(cls):
-    """Register a frozen dataclass of public or released numbers: it may cross the wall."""
-    if cls.__name__ in TYPES:
+    """Register a frozen dataclass as one that a Table may be asked with.
+
+    Parameters
+    ----------
+    cls : type
+        Its fields are public or released numbers, arrays and texts. A class that is defined again
+        in the same place, as in a notebook, takes the place of the old one.
+
+    Returns
+    -------
+    cls : type
+        The same.
+
+    Raises
+    ------
+    TypeError
+        For a name that another class has.
+
+    See Also
+    --------
+    Statistic
+
+    Notes
+    -----
+    **Privacy**: a class is known by its name, so what is asked is plain data: no code crosses.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> import numpy as np
+    >>> from skdp.base import OneCell, public
+    >>> @public
+    ... @dataclass(frozen=True)
+    ... class Signs(OneCell):
+    ...     size = 2
+    ...
+    ...     def cells(self, block):
+    ...         return np.where(np.isnan(block[:, 0]), -1, block[:, 0] > 0)
+    ...
+    >>> Signs().total(np.array([[3.0], [-1.0], [2.0], [np.nan]]))
+    array([1, 2])
+    """
+    other = TYPES.get(cls.__name__, cls)
+    if (other.__module__, other.__qualname__) != (cls.__module__, cls.__qualname__):
         raise TypeError(f"two public classes have the name {cls.__name__}. Rename one of them.")
     TYPES[cls.__name__] = cls
     return cls
@@ -139,6 +181,38 @@ class Statistic(ABC):
     class bounds, in integers. A statistic is *total*: whatever fields :meth:`check` lets pass and
     whatever the row (NaN, infinity, 1e308), integers come back and nothing is raised, for an
     exception that rows decide on would be an answer without noise.
+
+    See Also
+    --------
+    OneCell, Table, certified, skdp.audit.check_statistic
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> import numpy as np
+    >>> from skdp.base import Statistic, public
+    >>> @public
+    ... @dataclass(frozen=True)
+    ... class ClippedSum(Statistic):  # of the first column, in units of 1 / 1000
+    ...     high: float
+    ...     step = 0.001
+    ...
+    ...     def check(self, shape):
+    ...         super().check(shape)
+    ...         if not 0 < self.high < 1e9:
+    ...             raise ValueError("high is between 0 and 10^9")
+    ...
+    ...     @property
+    ...     def squared_l2(self):
+    ...         return int(1000 * self.high) ** 2
+    ...
+    ...     def total(self, block):
+    ...         x = np.nan_to_num(np.clip(block[:, :1], 0, self.high))
+    ...         return np.trunc(1000 * x).astype(np.int64).sum(axis=0)
+    ...
+    >>> from skdp.audit import check_statistic
+    >>> check_statistic(ClippedSum(5.0), np.array([[3.0], [7.0], [np.inf]]))
+    1.0
     """
 
     kind = "numbers"
@@ -180,7 +254,8 @@ class Statistic(ABC):
 class OneCell(Statistic):
     """A histogram: one index for each row, -1 for none. Its bound is 1 by construction.
 
-    A subclass has ``size``, the number of cells, and writes ``cells(block)``.
+    A subclass has ``size``, the number of cells, and writes ``cells(block)``; see :func:`public`
+    for an example.
     """
 
     squared_l2 = l1 = 1
@@ -239,10 +314,36 @@ class Rule(ABC):
 
 
 def certified(vectors, squared_l2):
-    """Return integers of shape (k, n) in which no column is longer than allowed.
+    """Return integer vectors of which none is longer than allowed.
 
-    A column that is too long becomes zeros: a wrong function of rows costs accuracy, never
-    privacy. Exact while ``squared_l2`` is at most 2^52; of k = 1 rows, always.
+    Parameters
+    ----------
+    vectors : ndarray of int of shape (k, n)
+        A column for each of n rows.
+    squared_l2 : int or Fraction
+        The square of the largest length.
+
+    Returns
+    -------
+    vectors : ndarray of int of shape (k, n)
+        A column that is too long became zeros. Exact while ``squared_l2`` is at most 2^52; of
+        k = 1 entries, always.
+
+    See Also
+    --------
+    Statistic
+
+    Notes
+    -----
+    **Privacy**: a wrong function of rows costs accuracy, never privacy.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.base import certified
+    >>> certified(np.array([[3, 3], [4, 5]]), 25)
+    array([[3, 0],
+           [4, 0]])
     """
     if len(vectors) == 1:
         bad = np.abs(vectors) > math.isqrt(math.floor(squared_l2))

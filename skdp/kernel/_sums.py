@@ -24,6 +24,21 @@ class Count(Statistic):
     ----------
     last : bool, default=False
         Of rows whose last entry has none.
+
+    See Also
+    --------
+    Statistic, Table
+
+    Notes
+    -----
+    **Privacy** (add or remove one row): a row is counted by itself, once.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.base import Count
+    >>> Count().total(np.array([[1.0], [np.nan]]))
+    array([1])
     """
 
     last: bool = False

@@ -20,7 +20,7 @@ _replacement = ContextVar("skdp_table", default=None)
 @public
 @dataclass(frozen=True, eq=False)
 class Noisy:
-    """A released answer: integers plus noise.
+    """A released answer of a :class:`Table`: integers plus noise.
 
     Parameters
     ----------
@@ -118,11 +118,25 @@ class Table:
     above : tuple of Table, default=()
         Whose rows hold all rows of this one.
 
+    See Also
+    --------
+    Statistic, Noisy, PrivateEstimator
+
     Notes
     -----
     **Privacy**: user guide "Kernel". Nothing here hides rows from Python: engines hold Tables
     alone, which the rules of the source enforce, and give the same bits where the rows are in
     another process.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.audit import CannedCurator
+    >>> from skdp.base import ArrayRows, Budget, Count, Plan, Step, Table
+    >>> plan = Plan(Budget.gaussian(1.0, 1e-6), (Step("count"),))
+    >>> table = Table(ArrayRows(np.zeros((500, 2))), CannedCurator(plan, "exact"))
+    >>> table.ask(Count(), share=1, label="count").value
+    array([500])
     """
 
     __slots__ = ("_above", "_curator", "_lock", "_log", "_rows", "shape")
@@ -229,7 +243,7 @@ class Table:
     # -- views and parts of the budget -------------------------------------------------------
 
     def _view(self, rows, curator=None):
-        return Table(rows, curator or self._curator, above=(*self._above, self))
+        return type(self)(rows, curator or self._curator, above=(*self._above, self))
 
     def map(self, row_map):
         """Return the Table of what a :class:`RowMap` makes of every row."""

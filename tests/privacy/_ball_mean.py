@@ -1,14 +1,33 @@
 """A small estimator whose every line is needed; the planted faults take them away."""
 
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
 from skdp._estimator import PrivateEstimator
 from skdp.accounting import Budget, Plan, Step
+from skdp.kernel._statistic import Statistic, public
+from skdp.kernel._sums import Count
 from skdp.mechanisms import ball_rows, finite_rows
 
 BITS, RADIUS = 20, 1.0
+
+
+@public
+@dataclass(frozen=True)
+class UnitBallSum(Statistic):
+    """The sum of the rows clipped to the unit ball; a row of length one is 2^BITS units long."""
+
+    squared_l2 = 4**BITS
+    step = RADIUS / 2**BITS
+
+    def total(self, block):
+        X = block[finite_rows(block)]
+        center, radius = np.zeros(block.shape[1]), RADIUS
+        units = ball_rows(X, center=center, radius=radius, bits=BITS)
+        total = units.astype(np.int64).sum(axis=0)
+        return total
 
 
 class BallMean(PrivateEstimator):
@@ -23,14 +42,9 @@ class BallMean(PrivateEstimator):
     def plan(self):
         return Plan(self._budget(Budget.gaussian), (Step("sum"), Step("count")))
 
-    def _release(self, rows, curator):
-        X = rows.take(np.arange(len(rows)))
-        X = X[finite_rows(X)]
-        center, radius = np.zeros(rows.n_features), RADIUS
-        units = ball_rows(X, center=center, radius=radius, bits=BITS)
-        total = units.astype(np.int64).sum(axis=0)
+    def _release(self, table):
         share = Fraction(9, 10)
-        release = curator.gaussian(total, sensitivity=2**BITS, share=share, label="sum")
-        count = curator.gaussian([len(X)], sensitivity=1, share=1 - share, label="count")
+        total = table.ask(UnitBallSum(), share=share, label="sum")
+        count = table.ask(Count(), share=1 - share, label="count")
         n = max(int(count.value[0]), 1)
-        return {"location_": center + release.value * (radius / 2**BITS / n)}
+        return {"location_": total.real / n}
