@@ -13,9 +13,9 @@ from skdp import (
     PrivateRidge,
 )
 from skdp._groups import COUNT_SHARE, are_there, grouped_plan, release_of_groups
-from skdp.additive import _cells
 from skdp.chunks._ids import persons_of
 from skdp.chunks._persons import GRAIN
+from skdp.kernel import _cells
 from skdp.mechanisms._weighed import of_persons
 from tests._curators import CannedCurator, FixedKeys, check_replay
 

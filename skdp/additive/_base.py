@@ -10,13 +10,15 @@ from skdp._compat import Interval, StrOptions
 from skdp._estimator import PrivateEstimator
 from skdp._target import Coding, Selection, coded_columns
 from skdp.accounting import Step
-from skdp.additive._cells import held_rows
 from skdp.additive._cycles import cycle_steps
 from skdp.additive._rules import BINS_OF_FEW, ROW_COUNT, rule_of_terms, share_of_labels
 from skdp.additive._terms import centred_terms
 from skdp.additive._terms_display import TermsDisplay
-from skdp.chunks import weighed_sum
-from skdp.scales._binned_rows import cell_numbers
+from skdp.kernel._cell_numbers import cell_numbers
+from skdp.kernel._cells import Held
+from skdp.kernel._sums import Count
+from skdp.kernel._table import opened
+from skdp.kernel._target_views import Targets
 from skdp.scales._bins import bin_steps, find_bins
 from skdp.scales._noise_level import check_confidence
 
@@ -55,7 +57,7 @@ class AdditiveModel(PrivateEstimator):
     def _coded(self, rows, curator, strength):
         """Return the Coding of the columns, and rows of numbers and codes."""
         coding, rows = coded_columns(rows, curator, share=share_of_labels(strength))
-        return coding, held_rows(rows) if any(coding.n_cells) else rows
+        return coding, Held().over(rows) if any(coding.n_cells) else rows
 
     def _edges(self, coding, rows, curator, *, n, n_bins, share, ranges=None, **told):
         """Return the edges of numeric features, bought for a share, and the codes of others."""
@@ -165,19 +167,10 @@ class AdditiveModel(PrivateEstimator):
 
 
 def release_count(rows, curator):
-    """Release the number of rows that are there, at least two sd.
-
-    Notes
-    -----
-    **Privacy** (add or remove one row): it moves by 1.
-    """
-
-    def present(start, block):
-        return np.array([np.count_nonzero(rows.present(block)) if len(block) else 0])
-
-    exact = weighed_sum(rows.joined, present)
-    release = curator.gaussian(exact, sensitivity=1, share=ROW_COUNT, label="row count")
-    return max(float(release.value[0]), 2 * release.scale, 2.0)
+    """Release the number of rows that are there, at least two sd."""
+    there = opened(rows, curator).map(Targets(ones=True))
+    told = there.ask(Count(), share=ROW_COUNT, label="row count")
+    return max(float(told.value[0]), 2 * told.scale, 2.0)
 
 
 def count_step():

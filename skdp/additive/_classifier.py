@@ -10,7 +10,6 @@ from skdp.additive._base import HELD, AdditiveModel, count_step, release_count
 from skdp.additive._classes import class_steps, count_classes, fit_classes, prior_model
 from skdp.additive._cycles import Model
 from skdp.additive._known_range import column_ranges
-from skdp.additive._links import Logistic
 from skdp.additive._local_views import by_tables, in_memory
 from skdp.additive._rules import (
     BINS,
@@ -21,7 +20,8 @@ from skdp.additive._rules import (
     first_round,
     share_of_labels,
 )
-from skdp.scales._binned_rows import n_cells
+from skdp.kernel._cell_numbers import n_cells
+from skdp.kernel._links import Logistic
 
 __all__ = ["PrivateAdditiveClassifier"]
 
@@ -119,7 +119,7 @@ class PrivateAdditiveClassifier(ClassifierMixin, AdditiveModel):
     label; the number of rows is private. Every release is Gaussian. Bins and tables are releases,
     so that given them a row adds an integer vector to one cell of each feature, of length at most 1
     for two classes and sqrt(2) for more, in units of a probability, by exact arithmetic of its own
-    (:mod:`skdp.additive._links`). The private selection of classes and of categories may fail, with
+    (:mod:`skdp.kernel._links`). The private selection of classes and of categories may fail, with
     a probability that is part of delta. Not private: what the model says of private rows, as
     ``score``, and parameters that were chosen by looking at the data.
 

@@ -2,14 +2,12 @@
 
 import math
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 from scipy.special import chdtrc
 
 from skdp.accounting import Step
-from skdp.additive._cells import cell_counts, cell_sums
-from skdp.mechanisms._exact import sqrt_up
+from skdp.kernel._terms import FeatureCells, TermGradients, TermScores
 
 __all__ = ["Curvature", "Model", "chance", "counted_cells", "cycle_steps", "run_cycle"]
 
@@ -84,32 +82,18 @@ class Model:
             sampling=[factors**2 * variance for variance in self.sampling],
         )
 
-    def scores(self, block):
-        """Return the scores of a block of cells, shape (n_outputs, n): each row by itself."""
-        scores = np.repeat(self.intercept, len(block), axis=1)
-        for table, cell in zip(self.tables, block.cells, strict=True):
-            scores += table[:, cell]
-        return scores
-
-    def residuals(self, link, block):
-        """Return what the rows of a block add to a gradient."""
-        return link.residuals(self.scores(block), block.target)
+    @property
+    def scores(self):
+        """The scores that it tells, as it is now."""
+        return TermScores(self.intercept.copy(), tuple(table.copy() for table in self.tables))
 
 
-def counted_cells(cells, curator, *, share, floor):
-    """Release the number of rows in every cell of every feature, at least ``floor`` sd.
-
-    Notes
-    -----
-    **Privacy** (add or remove one row): a row is in one cell of each of the F features, so the
-    vector of all counts moves by sqrt(F) exactly.
-    """
-    exact = np.concatenate(cell_counts(cells))
-    release = curator.gaussian(
-        exact, sensitivity=sqrt_up(len(cells.sizes)), share=share, label="cell counts"
-    )
-    counts = np.maximum(release.value.astype(float), floor * release.scale)
-    return np.split(counts, np.cumsum(cells.sizes)[:-1])
+def counted_cells(cells, *, share, floor):
+    """Release the number of rows in every cell of every feature, at least ``floor`` sd."""
+    sizes = cells.shape.sizes
+    told = cells.ask(FeatureCells(sizes), share=share, label="cell counts")
+    counts = np.maximum(told.value.astype(float), floor * told.scale)
+    return np.split(counts, np.cumsum(sizes)[:-1])
 
 
 @dataclass
@@ -171,39 +155,31 @@ class Curvature:
         return weights, 1 / weights
 
 
-def run_cycle(model, cells, curator, link, curvature, *, share):
+def run_cycle(model, cells, link, curvature, *, share):
     """Take one Newton step for every feature, each with the scores that the last one has left.
 
     Parameters
     ----------
     model : Model
         Is moved.
-    cells : CellRows or HeldCells
-    curator : Curator
-    link : Logistic, Softmax or Clipped
+    cells : Table
+        Of cells.
+    link : Link
     curvature : Curvature
     share : float
         Of the budget, for the whole cycle.
 
     Notes
     -----
-    **Privacy** (add or remove one row): tables and the link are functions of earlier releases, so
-    that the score of a row is a function of that row and of releases, to the last bit. The row is
-    in one cell of the feature and adds to its sums an integer vector whose length the link bounds:
-    that bound is the sensitivity of each of the F releases, whose shares sum to ``share``.
-
     A step leads from the table to where the gradient points; the mean of where the steps of all
     cycles have led has less noise than the last of them, and is smoothed as a whole.
     """
     n_features = len(curvature.counts)
     for j in curvature.order:
-        release = curator.gaussian(
-            cell_sums(cells, j, partial(model.residuals, link)),
-            sensitivity=link.sensitivity,
-            share=share / n_features,
-            label="gradients",
+        told = cells.ask(
+            TermGradients(model.scores, link, j), share=share / n_features, label="gradients"
         )
-        sums, sd = release.value / link.one, release.scale / link.one
+        sums, sd = told.real, told.sd
         gradients, second = sums[: link.outputs], sums[link.outputs :]
         weights, sampling = curvature.weights(
             j, second / link.gain if link.gain else None, sd / (link.gain or 1)

@@ -1,14 +1,11 @@
 """The fit of numbers: cells, and cycles of a clip radius, a mean, and Newton steps."""
 
 import math
-from functools import partial
 
 import numpy as np
 
 from skdp.accounting import Step
-from skdp.additive._cells import CellRows, held
 from skdp.additive._cycles import Curvature, Model, chance, counted_cells, run_cycle
-from skdp.additive._links import Clipped
 from skdp.additive._radius import release_lengths
 from skdp.additive._rules import (
     CELL_COUNTS,
@@ -19,13 +16,16 @@ from skdp.additive._rules import (
     share_of_look,
 )
 from skdp.additive._smooth import TermPrior
-from skdp.chunks import weighed_sum
+from skdp.kernel._cell_numbers import n_cells
+from skdp.kernel._cells import Binned
+from skdp.kernel._links import Clipped
+from skdp.kernel._table import opened
+from skdp.kernel._terms import ResidualSum
 
 __all__ = ["fit_numbers", "known_mean", "number_steps"]
 
 STEP = Clipped.step
 MOVES = 2  # of a term that smoothing leaves
-ENDLESS = 2**40  # a radius that clips nothing
 
 
 def number_steps():
@@ -54,32 +54,25 @@ def fit_numbers(rows, curator, place, *, n, edges, ordered, n_cycles):
         Whether they lie in an order.
     n_cycles : int
     """
-    cells = held(CellRows(rows, edges, partial(place.steps, step=STEP)))
+    cells = opened(rows, curator).map(Binned(tuple(edges), place.steps(Clipped.one)))
+    sizes = cells.shape.sizes
     left = float(curator.remaining)
-    counts = counted_cells(cells, curator, share=CELL_COUNTS * left, floor=FLOOR_OF_NUMBERS)
+    counts = counted_cells(cells, share=CELL_COUNTS * left, floor=FLOOR_OF_NUMBERS)
     priors = [TermPrior(n, ordered=o) for n, o in zip(counts, ordered, strict=True)]
-    model, mu = Model.start([0], cells.sizes), curator.budget.mu
+    model, mu = Model.start([0], sizes), curator.budget.mu
     left = float(curator.remaining)
     look, around = min(share_of_look(n * mu), left / (8 * n_cycles)), int(1 / STEP)
-    moves = sum(min(size, MOVES) for size in cells.sizes)
+    moves = sum(min(size, MOVES) for size in sizes)
     shares = cycle_shares(left - 2 * look * n_cycles, n_cycles)
     for share in shares:
-        whole = partial(model.residuals, Clipped(ENDLESS))
-        lengths = release_lengths(cells, curator, whole, around=around, share=look)
-        noise = math.sqrt(moves * len(cells.sizes)) / (mu * math.sqrt(share))
+        lengths = release_lengths(cells, model.scores, around=around, share=look)
+        noise = math.sqrt(moves * len(sizes)) / (mu * math.sqrt(share))
         around = lengths.radius(noise)
         link = Clipped(around)
         spread = np.full(1, lengths.mean_square(around) * STEP**2)
         curvature = Curvature(counts, priors, np.ones(1), spread, numbers_first(ordered))
-        model.intercept += _mean_step(model, cells, curator, link, n=n, share=look)
-        run_cycle(
-            model,
-            cells,
-            curator,
-            link,
-            curvature,
-            share=share,
-        )
+        model.intercept += _mean_step(model, cells, link, n=n, share=look)
+        run_cycle(model, cells, link, curvature, share=share)
     informative = chance(model, curvature) < UNLIKELY
     return model if informative else model.without_terms(), counts, informative
 
@@ -89,27 +82,17 @@ def known_mean(rows, curator, place, *, n, edges):
 
     If the place has no unit, its centre is all that is known.
     """
-    cells = CellRows(rows, edges, partial(place.steps, step=STEP))
-    model = Model.start([0], cells.sizes)
+    edges = tuple(edges)
+    sizes = n_cells(edges).tolist()
+    model = Model.start([0], sizes)
     if place.unit:
+        cells = opened(rows, curator).map(Binned(edges, place.steps(Clipped.one)))
         link = Clipped(int(1 / STEP))
-        model.intercept += _mean_step(model, cells, curator, link, n=n, share=curator.remaining)
-    return model, [np.ones(size) for size in cells.sizes]
+        model.intercept += _mean_step(model, cells, link, n=n, share=cells.remaining)
+    return model, [np.ones(size) for size in sizes]
 
 
-def _mean_step(model, cells, curator, link, *, n, share):
-    """Release the mean of the clipped residuals, in steps of a score.
-
-    Notes
-    -----
-    **Privacy** (add or remove one row): it adds one integer of at most the radius to their sum.
-    """
-    total = weighed_sum(cells, partial(_total, partial(model.residuals, link)))
-    release = curator.gaussian(
-        total, sensitivity=link.sensitivity, share=share, label="mean residual"
-    )
-    return int(np.clip(round(release.value[0] / n), -link.radius, link.radius))
-
-
-def _total(residuals, start, block):
-    return residuals(block).sum(axis=1)
+def _mean_step(model, cells, link, *, n, share):
+    """Release the mean of the clipped residuals, in steps of a score."""
+    told = cells.ask(ResidualSum(model.scores, link), share=share, label="mean residual")
+    return int(np.clip(round(told.value[0] / n), -link.radius, link.radius))

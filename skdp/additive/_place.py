@@ -2,12 +2,10 @@
 
 from dataclasses import dataclass, replace
 
-import numpy as np
-
-from skdp.additive._cells import held_rows
-from skdp.chunks._rows import MappedRows, take
 from skdp.covariance._engine import covariance_plan
 from skdp.covariance._run import CovarianceRun
+from skdp.kernel._cells import Held, Steps
+from skdp.kernel._target_views import Targets
 from skdp.location._mean import private_mean
 
 __all__ = ["Place", "count_targets", "find_place", "mean_alone", "place_events", "place_steps"]
@@ -27,31 +25,9 @@ class Place:
     unit: float
     reach: float = LARGEST
 
-    def steps(self, y, step):
-        """Return targets as integers, in steps of a part ``step`` of the unit."""
-        z = np.clip((y - self.centre) / self.unit, -self.reach, self.reach)
-        return np.trunc(z / step).astype(np.int64)
-
-
-class Targets(MappedRows):
-    """The targets of rows, one column: NaN for a row that is absent.
-
-    Parameters
-    ----------
-    rows : TargetRows
-    """
-
-    def __init__(self, rows):
-        super().__init__(rows.joined)
-        self.n_features, self._there = 1, rows.present
-
-    def _mapped(self, block):
-        target = np.where(self._there(block), block.target, np.nan)
-        return target.astype(np.float64)[:, None]
-
-    def take(self, indices):
-        """Return the targets at ``indices`` as a float64 array."""
-        return super().take(indices) if self.random_access else take(self, indices)
+    def steps(self, of_unit):
+        """Return the map of targets to integers, so many to the unit."""
+        return Steps(self.centre, self.unit, self.reach, of_unit)
 
 
 def place_steps(budget):
@@ -74,8 +50,7 @@ def count_targets(rows, curator):
     **Privacy** (add or remove one row): this and what follows are releases of the private
     covariance, of the last column alone (:class:`skdp.covariance._run.CovarianceRun`).
     """
-    targets = Targets(rows)
-    run = CovarianceRun(held_rows(targets), curator)
+    run = CovarianceRun(Held().over(Targets().over(rows)), curator)
     run.count()
     return run
 

@@ -2,11 +2,11 @@
 
 import math
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
-from skdp.chunks import weighed_sum
+from skdp.kernel._links import FARTHEST, Clipped
+from skdp.kernel._terms import ResidualLengths
 
 __all__ = ["Lengths", "release_lengths"]
 
@@ -53,27 +53,21 @@ class Lengths:
         return int(edges[np.argmin(np.hypot(noise * edges, ALIGNED * lost))])
 
 
-def release_lengths(cells, curator, residuals, *, around, share):
+def release_lengths(cells, scores, *, around, share):
     """Release how many rows have residuals of which length.
 
     Parameters
     ----------
-    cells : CellRows or HeldCells
-    curator : Curator
-    residuals : callable
-        ``residuals(block)`` returns integers of shape (1, n), each from its own row.
+    cells : Table
+        Of cells.
+    scores : TermScores
     around : int
         A length near which cells are narrow: public or released.
     share : float
-
-    Notes
-    -----
-    **Privacy** (add or remove one row): a row is in one cell, so that the counts move by 1.
     """
-    edges = _edges(around)
-    exact = weighed_sum(cells, partial(_counts, edges, residuals))
-    release = curator.gaussian(exact, sensitivity=1, share=share, label="residual lengths")
-    return Lengths(release.value, edges, release.scale)
+    question = ResidualLengths(scores, Clipped(FARTHEST), _edges(around))
+    told = cells.ask(question, share=share, label="residual lengths")
+    return Lengths(told.value, question.edges, told.scale)
 
 
 def _edges(around):
@@ -81,9 +75,3 @@ def _edges(around):
     coarse = fine[-1] * 2.0 ** np.arange(1, 13)
     edges = np.clip(np.ceil(np.append(fine, coarse)), 1, LARGEST)
     return np.unique(edges.astype(np.int64))
-
-
-def _counts(edges, residuals, start, block):
-    lengths = np.abs(residuals(block)[0])
-    cell = np.minimum(np.searchsorted(edges, lengths), len(edges) - 1)
-    return np.bincount(cell, minlength=len(edges))

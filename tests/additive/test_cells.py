@@ -1,18 +1,20 @@
-"""Sums over cells are exact, however rows are cut, held or read."""
-
-from functools import partial
+"""Sums over cells are exact, however rows are cut, held or read, and whatever scores are kept."""
 
 import numpy as np
 import pytest
 from joblib import parallel_config
 
-from skdp.additive import _cells
-from skdp.additive._cells import CellRows, cell_counts, cell_sums, held, held_rows
 from skdp.additive._cycles import Model
-from skdp.additive._links import Logistic
 from skdp.chunks import ArrayRows
+from skdp.kernel import _cells
+from skdp.kernel._cells import Binned, CellRows, Codes, Held, Steps
+from skdp.kernel._links import Logistic, Softmax
+from skdp.kernel._statistic import Shape
+from skdp.kernel._table import totals
+from skdp.kernel._terms import FeatureCells, ResidualSum, TermGradients, TermScores
 
-EDGES = [np.array([-1.0, 0.0, 1.0]), 3, np.array([]), np.arange(400.0)]
+EDGES = (np.array([-1.0, 0.0, 1.0]), 3, np.array([]), np.arange(400.0))
+SIZES = 5, 3, 2, 402
 
 
 def _table(n=500):
@@ -30,17 +32,21 @@ def _table(n=500):
     return X
 
 
-def _codes(y):
-    return y.astype(np.int64)
+def _read(X, **params):
+    return CellRows(ArrayRows(X, **params), EDGES, Codes(2))
 
 
-def _cells_of(X, **params):
-    return CellRows(ArrayRows(X, **params), EDGES, _codes)
+def _held(X, **params):
+    return Binned(EDGES, Codes(2)).over(ArrayRows(X, **params))
 
 
-def _model():
-    rng = np.random.default_rng(1)
-    model = Model.start([300], [5, 3, 2, 402])
+def _sums(cells, statistic):
+    return totals(cells, [statistic])[0]
+
+
+def _model(outputs=1, seed=1):
+    rng = np.random.default_rng(seed)
+    model = Model.start([300] * outputs, SIZES)
     model.tables = [rng.integers(-900, 900, size=table.shape) for table in model.tables]
     return model
 
@@ -64,37 +70,111 @@ def _by_hand(X, feature):
 @pytest.mark.parametrize("feature", range(4))
 def test_sums_are_those_of_a_loop(feature):
     X = _table()
-    residuals = partial(_model().residuals, Logistic)
+    question = TermGradients(_model().scores, Logistic(), feature)
     expected = _by_hand(X, feature)
-    for rows in (_cells_of(X), held(_cells_of(X)), _cells_of(X, block_rows=17)):
-        assert np.array_equal(cell_sums(rows, feature, residuals), expected)
+    for cells in (_read(X), _held(X), _read(X, block_rows=17)):
+        assert np.array_equal(_sums(cells, question), expected)
     with parallel_config(n_jobs=2):
-        shared = cell_sums(held(_cells_of(X, block_rows=9)), feature, residuals)
-    assert np.array_equal(shared, expected)
+        assert np.array_equal(_sums(_held(X, block_rows=9), question), expected)
 
 
 def test_counts_count_rows_that_are_there():
     X = _table()
-    counts = cell_counts(_cells_of(X))
-    assert [len(count) for count in counts] == [5, 3, 2, 402]
+    told = _sums(_read(X), FeatureCells(SIZES))
+    counts = np.split(told, np.cumsum(SIZES)[:-1])
     assert {int(count.sum()) for count in counts} == {int(np.isfinite(X[:, -1]).sum())}
     assert counts[2][1] == 0 and counts[0][4] > 0
-    together = cell_counts(held(_cells_of(X)))
-    assert all(np.array_equal(a, b) for a, b in zip(counts, together, strict=True))
+    assert np.array_equal(told, _sums(_held(X), FeatureCells(SIZES)))
 
 
 def test_no_rows_have_counts_and_sums_too():
     for X in (np.empty((0, 5)), np.full((3, 5), np.nan)):
-        for rows in (_cells_of(X), held(_cells_of(X))):
-            assert sum(count.sum() for count in cell_counts(rows)) == 0
-            assert not cell_sums(rows, 0, partial(_model().residuals, Logistic)).any()
+        for cells in (_read(X), _held(X)):
+            assert not _sums(cells, FeatureCells(SIZES)).any()
+            assert not _sums(cells, TermGradients(_model().scores, Logistic(), 0)).any()
 
 
 def test_what_is_large_or_elsewhere_is_not_held(monkeypatch):
-    cells = _cells_of(_table())
-    assert held(cells) is not cells
+    X = _table()
+    rows = ArrayRows(X)
+    assert not isinstance(_held(X), CellRows)
     monkeypatch.setattr(_cells, "HELD_BYTES", 1000)
-    assert held(cells) is cells and held_rows(cells._rows) is cells._rows
+    assert isinstance(_held(X), CellRows) and Held().over(rows) is rows
     monkeypatch.undo()
-    cells.in_memory = False
-    assert held(cells) is cells
+    rows.in_memory = False
+    assert isinstance(Binned(EDGES, Codes(2)).over(rows), CellRows)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_kept_scores_are_those_of_the_model_that_is_asked(n_jobs):
+    X, rng = np.tile(_table(), (3, 1)), np.random.default_rng(0)
+    cells, read, model = _held(X), _read(X), _model()
+    for _ in range(30):
+        if rng.random() < 0.2:  # of another number of outputs
+            question = ResidualSum(_model(4, seed=int(rng.integers(9))).scores, Softmax(4))
+        else:  # one table, the intercept, or nothing, moved in place
+            j = int(rng.integers(6))
+            if j < 4:
+                model.tables[j] += rng.integers(-99, 99, size=model.tables[j].shape)
+            model.intercept += j == 4
+            question = ResidualSum(model.scores, Logistic())
+        with parallel_config(n_jobs=n_jobs):
+            assert np.array_equal(_sums(cells, question), _sums(read, question))
+
+
+def _slices(cells):
+    return [part for block in cells._blocks for part in block._slices.values()]
+
+
+def test_scores_are_kept_if_they_are_small(monkeypatch):
+    X = _table()
+    question = ResidualSum(_model(3).scores, Softmax(3))
+    for most, kept in ((24 * len(X), True), (24 * len(X) - 1, False)):
+        monkeypatch.setattr(_cells, "HELD_BYTES", most)
+        cells = _held(X)
+        _sums(cells, question)
+        assert _slices(cells) and all(("_kept" in vars(part)) == kept for part in _slices(cells))
+
+
+def test_scores_half_moved_are_not_found_again(monkeypatch):
+    def interrupted(model, scores, last, cells):
+        scores += 1
+        raise KeyboardInterrupt
+
+    cells, model = _held(_table()), _model()
+    question = ResidualSum(model.scores, Logistic())
+    expected = _sums(cells, question)
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(TermScores, "moved", interrupted)
+        _sums(cells, question)
+    assert np.array_equal(_sums(cells, question), expected)
+
+
+@pytest.mark.parametrize(
+    "view",
+    [
+        Binned(EDGES[:3], Codes(2)),
+        Binned((*EDGES[:3], 0), Codes(2)),
+        Binned((*EDGES[:3], 2.5), Codes(2)),
+        Binned((*EDGES[:3], 2**24), Codes(2)),
+        Binned((*EDGES[:3], np.array([np.nan])), Codes(2)),
+        Binned((*EDGES[:3], np.zeros((2, 2))), Codes(2)),
+        Binned(EDGES, Codes(0)),
+        Binned(EDGES, Steps(0.0, 0.0, 1.0, 2)),
+        Binned(EDGES, Steps(0.0, 1.0, 1e300, 2)),
+        Binned(EDGES, Steps(np.inf, 1.0, 1.0, 2)),
+        Binned(EDGES, 3),
+    ],
+)
+def test_views_that_rows_could_break_are_refused(view):
+    with pytest.raises(ValueError):
+        view.check(Shape(5))
+
+
+@pytest.mark.parametrize("unit", [5e-324, 1e-300, 1.0, 1e308])
+def test_targets_become_integers_whatever_they_are(unit):
+    y = np.array([0.0, 5e-324, 1e308, -1e308, -0.0, 3.0])
+    with np.errstate(under="raise", invalid="raise"):
+        steps = Steps(-1e308 if unit > 1 else 0.5, unit, 2.0**20, 2**16)(y)
+    assert steps.dtype == np.int64 and np.abs(steps).max() <= 2**36
+    assert Codes(3)(y).tolist() == [0, 0, 2, 0, 0, 2]

@@ -5,11 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from skdp.additive._cells import Block
-from skdp.additive._classes import FAR as FAR_OFF
-from skdp.additive._classes import FIRST, LONGEST, _calibration
-from skdp.additive._cycles import Model
-from skdp.additive._links import END, ONE, STEP, Clipped, Logistic, Softmax
+from skdp.kernel._cells import Block
+from skdp.kernel._links import END, ONE, STEP, Clipped, Logistic, Softmax
+from skdp.kernel._terms import FAR as FAR_OFF
+from skdp.kernel._terms import Calibration, TermScores
 
 FAR = 2**40
 
@@ -37,9 +36,9 @@ def test_residuals_of_two_classes_are_within_the_sensitivity_and_reach_it():
         assert np.abs(curvatures / ONE - Logistic.gain * p * (1 - p)).max() <= 3e-4
         longest.append(squares(Logistic, scores, target))
     longest = np.array(longest)
-    assert longest.max() == Logistic.sensitivity**2
+    assert longest.max() == Logistic.squared_l2
     near = np.abs(scores[0] * STEP) < 1  # r = .618 is as long, but for what rounding leaves
-    assert longest[:, near].max() > Logistic.sensitivity**2 * (1 - 1e-4)
+    assert longest[:, near].max() > Logistic.squared_l2 * (1 - 1e-4)
 
 
 @pytest.mark.parametrize("n_classes", [3, 4, 10, 200])
@@ -54,7 +53,7 @@ def test_residuals_of_many_classes_are_within_the_sensitivity_and_reach_it(n_cla
     scores[:, -1] *= FAR
     link = Softmax(n_classes)
     longest = squares(link, scores, target).max()
-    assert 2 * ONE**2 * (1 - n_classes * 2.0**-15) < longest <= 2 * ONE**2 <= link.sensitivity**2
+    assert 2 * ONE**2 * (1 - n_classes * 2.0**-15) < longest <= 2 * ONE**2 <= link.squared_l2
     others = split(link, scores, target)[0].sum(axis=0)
     assert others.min() >= 0 and others.max() <= n_classes  # what rounding down leaves
 
@@ -76,7 +75,7 @@ def test_clipped_residuals_are_within_the_radius():
     assert link.residuals(np.zeros((1, 5), dtype=np.int64), target).tolist() == [
         [-100, -100, 7, 100, 100]
     ]
-    assert link.sensitivity == 100 and math.log2(link.one) == 16
+    assert link.squared_l2 == 100**2 and math.log2(link.one) == 16
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 10])
@@ -87,13 +86,11 @@ def test_a_row_moves_a_calibration_by_no_more_than_declared(n_classes, slope):
     table = rng.integers(-3 * FAR_OFF, 3 * FAR_OFF, size=(link.outputs, 400))
     table[:, :200] //= 16
     table[0, -1], table[1:, -1] = -END, END
-    model = Model.start(rng.integers(-300, 300, size=link.outputs), [400])
-    start, model.tables[0] = model.intercept, table
-    longest = LONGEST if slope else FIRST
+    start = rng.integers(-300, 300, size=(link.outputs, 1))
+    question = Calibration(TermScores(start, (table,)), link, start, slope)
     most = 0
-    for cell in range(400):
-        for label in (0, n_classes - 1):
-            block = Block(np.array([[cell]]), np.array([label]))
-            total = _calibration(model, link, start, slope, longest, 0, block)
-            most = max(most, sum(int(x) ** 2 for x in total.flat))
-    assert 0.99 * (link.sensitivity * longest) ** 2 < most <= (link.sensitivity * longest) ** 2
+    for label in (0, n_classes - 1):
+        block = Block(np.arange(400)[None], np.full(400, label))
+        for total in question.contributions(block).reshape(400, -1):
+            most = max(most, sum(int(x) ** 2 for x in total))
+    assert 0.99 * question.squared_l2 < most <= question.squared_l2

@@ -146,6 +146,7 @@ def additive(subject):
     for n_classes in (3, 10):
         many = test_links.test_residuals_of_many_classes_are_within_the_sensitivity_and_reach_it
         passes(many, n_classes)
+    passes(test_links.test_clipped_residuals_are_within_the_radius)
     passes(additive_replay.test_replayed_runs_agree_and_move_by_at_most_their_sensitivity, 12)
 
 

@@ -8,8 +8,8 @@ import pytest
 from skdp._curator import make_curator
 from skdp.accounting import Budget, Plan
 from skdp.chunks import ArrayRows
+from skdp.kernel._cell_numbers import cell_numbers, n_cells
 from skdp.mechanisms import make_entropy
-from skdp.scales._binned_rows import BinnedRows, cell_numbers, n_cells
 from skdp.scales._bins import Searched, _counts, bin_share, bin_steps, find_bins, search_cells
 from skdp.scales._cell_tree import CellTree
 from skdp.scales._equal_bins import bin_numbers, bin_sizes
@@ -397,15 +397,3 @@ def test_cells_are_those_of_comparisons():
     assert np.array_equal(cells[:, 1], np.where(np.isin(X[:, 1], range(4)), X[:, 1], 3))
     assert np.array_equal(cells[:, 2], ~np.isfinite(X[:, 2]))
     assert cell_numbers(X, [np.arange(300.0), 4]).dtype == np.uint16
-
-
-def test_binned_rows_show_cells_and_leave_the_target():
-    X = np.random.default_rng(0).normal(size=(50, 3)).astype(np.float32)
-    edges = [np.array([0.0]), np.array([-1.0, 1.0])]
-    for block_rows in (None, 7):
-        rows = BinnedRows(ArrayRows(X, block_rows=block_rows), edges)
-        found = np.concatenate([block for _, block in rows.blocks()])
-        assert np.array_equal(found[:, :2], cell_numbers(X, edges))
-        assert np.array_equal(found[:, 2], X[:, 2]) and found.dtype == np.float64
-        assert np.array_equal(rows.take([3, 1]), found[[3, 1]])
-        assert rows.n_cells.tolist() == [3, 4]

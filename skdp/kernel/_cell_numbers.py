@@ -1,10 +1,8 @@
-"""Rows as cells: which bin every entry lies in, or which category it is."""
+"""Which bin an entry lies in, or which category it is."""
 
 import numpy as np
 
-from skdp.chunks._rows import MappedRows
-
-__all__ = ["BinnedRows", "cell_numbers", "n_cells"]
+__all__ = ["cell_numbers", "n_cells"]
 
 
 def n_cells(edges):
@@ -49,28 +47,3 @@ def cell_numbers(X, edges):
             code = (x >= 0) & (x < size)
             cells[:, j] = np.where(code, x, size - 1)
     return cells
-
-
-class BinnedRows(MappedRows):
-    """A view of rows that shows the cells of their entries, see :func:`cell_numbers`.
-
-    Parameters
-    ----------
-    rows : Rows
-    edges : list
-        Public or released, of the first features; further columns, a target, stay as they are.
-
-    Notes
-    -----
-    **Privacy**: entry by entry, by exact comparisons of floats, see
-    :class:`skdp.chunks._rows.MappedRows`.
-    """
-
-    def __init__(self, rows, edges):
-        super().__init__(rows)
-        self.edges, self.n_cells = edges, n_cells(edges)
-
-    def _mapped(self, block):
-        binned = np.array(block, dtype=np.float64)
-        binned[:, : len(self.edges)] = cell_numbers(block, self.edges)
-        return binned

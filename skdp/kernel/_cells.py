@@ -1,0 +1,284 @@
+"""Rows as the cells that they lie in: views, read anew or held in memory with their scores."""
+
+from dataclasses import dataclass
+from functools import partial, reduce
+
+import numpy as np
+
+from skdp.chunks import map_merge
+from skdp.chunks._by_weight import each, times
+from skdp.chunks._kept import array_of, blocks_by_weight
+from skdp.chunks._persons import without_weights
+from skdp.chunks._rows import MappedRows, Source, added
+from skdp.kernel._cell_numbers import cell_numbers, n_cells
+from skdp.kernel._statistic import MOST_CELLS, RowMap, public, refuse
+from skdp.mechanisms._weighed import weighed
+
+__all__ = ["Binned", "Block", "Codes", "Held", "Steps"]
+
+HELD_BYTES = 2**28  # of cells and targets of a table in memory; what is larger is read anew
+MOST_STEPS = 2**40  # of a target
+
+
+@public
+@dataclass(frozen=True)
+class Codes:
+    """Targets are codes of classes, 0 to ``size - 1``.
+
+    Parameters
+    ----------
+    size : int
+    """
+
+    size: int
+
+    def check(self):
+        """Raise ValueError for fields that map nothing."""
+        refuse(not 0 < self.size <= MOST_CELLS, "there is a class at least")
+
+    def __call__(self, y):
+        """Return finite targets as integers."""
+        return np.clip(y, 0, self.size - 1).astype(np.int64)
+
+
+@public
+@dataclass(frozen=True)
+class Steps:
+    """Targets are numbers around ``center``, in ``1 / steps`` of a unit, clipped to a reach.
+
+    Parameters
+    ----------
+    center, unit : float
+        Public or released.
+    reach : float
+        In units.
+    steps : int
+        Of a unit.
+    """
+
+    center: float
+    unit: float
+    reach: float
+    steps: int
+
+    def check(self):
+        """Raise ValueError for fields that map nothing."""
+        refuse(not 0 < self.reach * self.steps <= MOST_STEPS, "targets are at most 2^40 steps")
+
+    def __call__(self, y):
+        """Return finite targets as integers."""
+        with np.errstate(over="ignore"):
+            z = np.clip((y - self.center) / self.unit, -self.reach, self.reach)
+        return np.trunc(z * self.steps).astype(np.int64)
+
+
+@public
+@dataclass(frozen=True)
+class Binned(RowMap):
+    """Rows as cells of their features and an integer target, the last column; absent without one.
+
+    Small tables in memory are held as cells.
+
+    Parameters
+    ----------
+    edges : tuple
+        Of the cells of every feature, see :func:`skdp.kernel._cell_numbers.n_cells`: public or
+        released.
+    target : Codes or Steps
+    """
+
+    edges: tuple
+    target: Codes | Steps
+
+    def check(self, shape):
+        """Raise ValueError for fields that do not fit the Shape."""
+        super().check(shape)
+        refuse(shape.kind != "numbers", "cells are made of numbers")
+        refuse(len(self.edges) != shape.n_features - 1, "every feature has edges")
+        wrong = any(not isinstance(e, int) and np.ndim(e) != 1 for e in self.edges)
+        refuse(wrong, "edges are a vector, or a number of codes")
+        sizes = self.sizes
+        refuse(min(sizes, default=1) < 1 or sum(sizes) > MOST_CELLS, "there are at most 2^24 cells")
+        refuse(not isinstance(self.target, Codes | Steps), "a target is a code or a number")
+        self.target.check()
+
+    @property
+    def sizes(self):
+        """The number of cells of every feature."""
+        return tuple(n_cells(self.edges).tolist())
+
+    def over(self, rows):
+        """Return the view, its cells in memory if they are few."""
+        return held(CellRows(rows, self.edges, self.target))
+
+
+@public
+@dataclass(frozen=True)
+class Held(RowMap):
+    """The same rows of numbers: an array of them, if they are made of a small table in memory.
+
+    So what makes numbers of text does it once.
+    """
+
+    def check(self, shape):
+        """Raise ValueError for fields that do not fit the Shape."""
+        super().check(shape)
+        refuse(shape.kind != "numbers", "arrays hold numbers")
+
+    def over(self, rows):
+        """Return the same rows."""
+        if not rows.in_memory or 8 * rows.n_features * len(rows) > HELD_BYTES:
+            return rows
+        return array_of(rows)
+
+
+@dataclass(frozen=True)
+class Block:
+    """Cells of shape (n_features, n) and targets of shape (n,), integers."""
+
+    cells: np.ndarray
+    target: np.ndarray
+
+    def __len__(self):
+        return len(self.target)
+
+    def __getitem__(self, part):
+        return Block(self.cells[:, part], self.target[part])
+
+    def scores(self, model):
+        """Return the scores of a model, shape (n_outputs, n): each row by itself."""
+        return model.of(self.cells)
+
+
+class HeldBlock(Block):
+    """Cells in memory that keep the scores of the last model, slice by slice.
+
+    Notes
+    -----
+    **Privacy**: scores are sums of integers, so those that are moved by what has changed in a model
+    are those of the new model, to the last bit, whatever was asked before.
+    """
+
+    def __init__(self, cells, target, most):
+        super().__init__(cells, target)
+        self.__dict__ |= {"_most": most, "_slices": {}}
+
+    def __getitem__(self, part):
+        key = part.start, part.stop
+        if key not in self._slices:
+            cells, target = self.cells[:, part], self.target[part]
+            self._slices[key] = HeldBlock(cells, target, self._most)
+        return self._slices[key]
+
+    def scores(self, model):
+        """Return the scores of a model, not to be changed; few outputs are kept."""
+        if len(model.intercept) > self._most:
+            return super().scores(model)
+        scores, last = self.__dict__.pop("_kept", ((), None))  # nobody finds scores half moved
+        if len(scores) == len(model.intercept):
+            scores = model.moved(scores, last, self.cells)
+        else:
+            scores = super().scores(model)
+        self.__dict__["_kept"] = scores, model
+        return scores
+
+
+class CellRows(MappedRows):
+    """A view of rows as blocks of cells; a row without a target is absent.
+
+    Parameters
+    ----------
+    rows : Rows
+        Features, the last column the target; NaN or infinite for an absent row.
+    edges : tuple
+        Of the cells of every feature.
+    target : callable
+        Maps targets to integers, each by itself.
+    """
+
+    def __init__(self, rows, edges, target):
+        super().__init__(rows)
+        self.edges, self.sizes, self._target = edges, n_cells(edges).tolist(), target
+
+    def _mapped(self, block):
+        y = np.asarray(block[:, -1], dtype=np.float64)
+        cells, there = cell_numbers(block, self.edges).T, np.isfinite(y)
+        if not there.all():
+            y, cells = y[there], np.ascontiguousarray(cells[:, there])
+        return Block(cells, self._target(y))
+
+
+class HeldCells(Source):
+    """Blocks of cells in memory, and the scores that they keep, if all take few bytes.
+
+    Parameters
+    ----------
+    blocks : list of Block
+    sizes : list of int
+    n_rows : int
+        Of the whole table.
+    """
+
+    random_access = True
+
+    def __init__(self, blocks, sizes, n_rows):
+        super().__init__(len(sizes), n_rows=sum(map(len, blocks)))
+        most = HELD_BYTES // (8 * max(n_rows, 1))
+        self._blocks = [HeldBlock(block.cells, block.target, most) for block in blocks]
+        self.sizes = sizes
+
+    def pieces(self):
+        """Yield (number of rows, block)."""
+        return ((len(block), block) for block in self._blocks)
+
+    def head(self):
+        """Return a block of no rows."""
+        return self._blocks[0][:0]
+
+    def take(self, indices):
+        """Return a block of no rows: for tables of none."""
+        return self.head()
+
+
+class HeldByWeight:
+    """Blocks of cells of rows with weights, in memory: all rows of one weight by themselves.
+
+    Parameters
+    ----------
+    parts : dict of int to HeldCells
+    sizes : list of int
+    unit : int
+        Largest sum of weights of a person.
+    """
+
+    def __init__(self, parts, sizes, unit):
+        self._parts, self.sizes, self.unit, self.n_features = parts, sizes, unit, len(sizes)
+
+    def weighed_sum(self, statistic, beside=None):
+        """Return the sum of a statistic, see :func:`skdp.chunks.weighed_sum`; nothing beside."""
+        sums = [
+            each(map_merge(cells, statistic, added), partial(times, weight))
+            for weight, cells in self._parts.items()
+        ]
+        return each(reduce(added, sums), partial(weighed, unit=self.unit))
+
+
+def held(cells):
+    """Return the same cells in memory if the table is, and if they take few bytes there."""
+    n_bytes = (2 * len(cells.sizes) + 8) * len(cells)
+    if not cells.in_memory or n_bytes > HELD_BYTES:
+        return cells
+    if without_weights(cells)[1] is None:
+        return HeldCells(map_merge(cells, _as_list, list.__add__), cells.sizes, len(cells))
+    blocks = blocks_by_weight(cells)
+    parts = {c: HeldCells([_joined(of_c)], cells.sizes, len(cells)) for c, of_c in blocks.items()}
+    return HeldByWeight(parts, cells.sizes, cells.unit) if parts else cells
+
+
+def _as_list(start, block):
+    return [block]
+
+
+def _joined(blocks):
+    cells = np.concatenate([block.cells for block in blocks], axis=1)
+    return Block(cells, np.concatenate([block.target for block in blocks]))
