@@ -18,7 +18,9 @@ def noisy(*value, step=1.0):
     return Noisy(np.array(value), 2.0, step=step)
 
 
-@pytest.mark.parametrize(("estimator", "make"), [*TINY, *PORTED], ids=str)
+@pytest.mark.parametrize(
+    ("estimator", "make"), [*TINY, *PORTED], ids=lambda x: getattr(x, "__name__", str(x))
+)
 def test_the_same_answers_make_the_same_fit_of_whatever_rows(estimator, make):
     try:
         with rows_elsewhere() as lines:
