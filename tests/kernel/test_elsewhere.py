@@ -127,7 +127,9 @@ def is_annex(error):
 
 
 @pytest.mark.parametrize("groups", [None, True])
-@pytest.mark.parametrize(("estimator", "make"), [*TINY, *PORTED], ids=str)
+@pytest.mark.parametrize(
+    ("estimator", "make"), [*TINY, *PORTED], ids=lambda x: getattr(x, "__name__", str(x))
+)
 def test_the_same_bits_and_bill(estimator, make, groups):
     try:
         here = fitted(estimator, groups, make)
