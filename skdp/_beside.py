@@ -75,6 +75,7 @@ class _Part(_Child):
         super().__init__(parent, label, share, plan)
         self._name, self._place = name, f"{label}[{name}]/"
         self._most, self._spent = most, Fraction(0)
+        self._outer = None  # each set has all steps
         self._entropy = spawned(parent._entropy, f"{label}/{name}")
         self.coins = KeysOf(self.coins, numbers)
         self._choose, self._perturb = map(self._drawing, (self._choose, self._perturb))
@@ -98,9 +99,6 @@ class _Part(_Child):
                     owner._entropy = kept
 
         return drawn
-
-    def _book(self, label):
-        Books._book(self, label)  # each set has all steps
 
     def fails(self, label):
         """Declare a planned failure event, once for each set: a row is in one of them."""

@@ -2,6 +2,7 @@
 
 import os
 import threading
+from collections import Counter
 from fractions import Fraction
 from functools import wraps
 
@@ -81,10 +82,11 @@ class Books:
     """
 
     def __init__(self, plan):
-        self._plan = plan
+        self._plan, self._buys = plan, (plan.budget.unit, plan.budget.amount)
         self._steps = {step.label: [step, step.times] for step in plan.steps}
         self._events = {label: exact(p) for label, p in plan.events}
         self._lines, self.told = [], None
+        self._outer = None  # books that have the same steps, and their prefix
         self._used = Fraction(0)
         self._lock, self._process = threading.RLock(), os.getpid()
         self.one_row_each = False  # of persons: integers need no weights
@@ -154,7 +156,7 @@ class Books:
     def _pay(self, label, mechanism, share):
         """Book a share exactly; return it, and what it buys of the mechanism."""
         share, bought = self._price(label, mechanism, share)
-        self._left_for(share, label)
+        self._left_for(share, label, self.remaining)
         self._book(label)
         self._used += share
         return share, bought
@@ -162,14 +164,36 @@ class Books:
     @alone
     def afford(self, label, mechanism, share):
         """Raise what a release of this label and share would raise, before rows are looked at."""
-        self._left_for(self._price(label, mechanism, share)[0], label)
+        self.afford_all(mechanism, [(label, share)])
 
-    def _left_for(self, share, label):
-        if share > self.remaining:
+    @alone
+    def afford_all(self, mechanism, asked):
+        """Raise what releases of (label, share) would raise, one after the other."""
+        left, times = self.remaining, Counter()
+        for label, share in asked:
+            share = _cut(self._price(label, mechanism, share)[0], left)
+            self._left_for(share, label, left)
+            left, times[label] = left - share, times[label] + 1
+            self._times_for(times[label], label)
+
+    def _left_for(self, share, label, left):
+        if share > left:
             raise BudgetExceeded(
                 f"{label!r} asks for a share of {float(share):.4g} of the budget, "
-                f"{float(self.remaining):.4g} is left. Lower the shares of the releases before it."
+                f"{float(left):.4g} is left. Lower the shares of the releases before it."
             )
+
+    def _times_for(self, times, label):
+        if any(books._steps[name][1] < times for books, name in self._all(label)):
+            raise PlanError(f"the plan has no release of {label!r} left. Raise times of its Step.")
+
+    def _all(self, label):
+        """Yield these books and those outside that have the same step, and its label there."""
+        books = self
+        while books._outer:
+            yield books, label
+            books, label = books._outer[0], books._outer[1] + label
+        yield books, label
 
     def _price(self, label, mechanism, share):
         """Return a planned share, at most what is left but for rounding, and what it buys."""
@@ -182,19 +206,20 @@ class Books:
                 f"the plan has no room for a {mechanism} release of {label!r} with a share of "
                 f"{float(share):.4g}. Raise times or at_most of its Step, or add a Step."
             )
-        if mechanism not in PRICES.get(self.budget.unit, ()):
+        unit, amount = self._buys
+        if mechanism not in PRICES.get(unit, ()):
             raise PlanError(
-                f"a {self.budget.unit} budget does not pay for {label!r}, a {mechanism} release. "
+                f"a {unit} budget does not pay for {label!r}, a {mechanism} release. "
                 "Plan a Gaussian budget for Gaussian noise, a pure one for Laplace noise and "
                 "choices, zCDP for all of them, a mixed one for children of several units."
             )
         share = _cut(share, self.remaining)
-        return share, PRICES[self.budget.unit][mechanism](share * self.budget.amount)
+        return share, PRICES[unit][mechanism](share * amount)
 
     def _book(self, label):
-        if self._steps[label][1] < 1:
-            raise PlanError(f"the plan has no release of {label!r} left. Raise times of its Step.")
-        self._steps[label][1] -= 1
+        self._times_for(1, label)
+        for books, name in self._all(label):
+            books._steps[name][1] -= 1
 
     def _record(self, charge):
         self._write(lambda: [charge])

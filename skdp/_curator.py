@@ -310,15 +310,12 @@ class _Child(Curator):
         self._lock, self._process = parent._lock, parent._process
         self._parent, self._part = parent, share
         self._prefix = self._place = f"{label}/"  # of steps of the plan, of lines of the bill
+        self._outer = parent, self._prefix
         self._noisy, self._choose, self._perturb = parent._noisy, parent._choose, parent._perturb
         self._occurring = parent._occurring
         self.coins = _ChildKeys(parent.coins, self._prefix)
         self.one_row_each, self.row_places = parent.one_row_each, parent.row_places
         self.column_names, self.step = parent.column_names, None  # the step of a pipeline
-
-    def _book(self, label):
-        self._parent._book(self._prefix + label)
-        super()._book(label)
 
     def _write(self, lines):
         super()._write(lines)

@@ -74,6 +74,8 @@ PUBLIC = {
         "label": "constant text",
         "mechanism": "constant text",
         "share": "from releases",
+        "left": "a share",
+        "unit": "of a budget",
     },
     "_curator.py": {"label": "constant text"},
     "_schema.py": {"names": "of dtypes", "others": "names of columns", "told": "these"},
