@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skdp.kernel._statistic import public
+from skdp.kernel._statistic import MOST_CELLS, public, refuse
 
 __all__ = ["HIGHEST_OCTAVE", "LARGEST", "LOWEST_OCTAVE", "LogBins"]
 
@@ -55,6 +55,11 @@ class LogBins:
         octave = math.frexp(min(max(value, 0.0), LARGEST))[1] if value > 0 else LOWEST_OCTAVE
         low = min(max(octave - below, LOWEST_OCTAVE), HIGHEST_OCTAVE - 1)
         return cls(per_octave, low, max(low + 1, min(octave + above, HIGHEST_OCTAVE)))
+
+    def check(self):
+        """Raise ValueError for bins that no histogram has."""
+        refuse(self.per_octave < 1 or self.low >= self.high, "bins of some octaves")
+        refuse(self.n_bins > MOST_CELLS, "a histogram has from 1 to 2^24 cells")
 
     @property
     def n_bins(self):

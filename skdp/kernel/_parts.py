@@ -6,7 +6,7 @@ import numpy as np
 
 from skdp.chunks import weighed_sum
 from skdp.kernel._codec import encoded
-from skdp.kernel._statistic import Offer, Rule, refuse, registered
+from skdp.kernel._statistic import Rule, own, refuse, registered
 from skdp.kernel._table import Noisy
 
 __all__ = ["Parts"]
@@ -32,19 +32,23 @@ class Parts:
     def __init__(self, table, rule, n_parts):
         refuse(rule is not None and not isinstance(rule, Rule), "sets are made by a Rule")
         refuse(rule is not None and not registered(rule), "only registered rules")
+        refuse(type(n_parts) is not int or n_parts < 1, "a number of sets is a positive integer")
+        refuse(rule is None and n_parts != 1, "without a rule all rows are one set")
         if rule is not None:
+            rule = own(rule)
             rule.check(table.shape)
         self._table, self._rule, self._n_parts, self._known = table, rule, n_parts, {}
 
     def ask(self, statistics, *, share, label):
         """Return {number of a set: Noisy} for {number: Statistic}: one release."""
-        table = self._table
+        table, asked = self._table, {}
+        refuse(not statistics, "no question")
         for i, one in statistics.items():
-            table._check(one)
-            refuse(not 0 <= i < self._n_parts, "no such set")
+            known = isinstance(i, int | np.integer) and 0 <= i < self._n_parts
+            refuse(not known or int(i) in asked, "no such set, or twice")
+            asked[int(i)] = table._checked(one)
         table._curator.afford(label, "gaussian", share)
-        offer = Offer(table.budget, share, getattr(table._rows, "unit", 1))
-        asked = {i: one.at(offer) for i, one in statistics.items()}
+        asked = {i: one.at(table._offer(share)) for i, one in asked.items()}
         with table._lock:
             exact = dict(zip(asked, self._totals(list(asked.items())), strict=True))
             bound = max(asked.values(), key=lambda one: one.l2).l2

@@ -4,6 +4,9 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields, is_dataclass
 from fractions import Fraction
+from functools import cache
+from types import UnionType
+from typing import Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -18,6 +21,7 @@ __all__ = [
     "Shape",
     "Statistic",
     "certified",
+    "own",
     "public",
     "refuse",
     "registered",
@@ -91,10 +95,69 @@ def refuse(wrong, text):
         raise ValueError(text)
 
 
+PLAIN = (bool, int, float, str, type(None))
+NUMBERS = int | float | np.integer | np.floating | Fraction
+TAKEN = {  # what a field may hold that is declared as one thing
+    bool: bool | np.bool_,
+    int: int | np.integer,
+    float: NUMBERS,
+    str: str | np.str_,
+    tuple: list | tuple,
+    list: list | tuple,
+    np.ndarray: np.ndarray | list | tuple,
+}
+
+
+def own(x):
+    """Return a copy of a question, made of its fields alone: exact types, as the class declares.
+
+    Nothing of the caller's comes along: no attribute of the instance that hides one of its class,
+    no array that changes later, no derived number or array with operators of its own, which rows
+    would be handed to.
+    """
+    if is_dataclass(x) and not isinstance(x, type):
+        refuse(not registered(x), "a class that is not public")
+        missing, hints = object(), _hints(type(x))
+        held = {field.name: getattr(x, field.name, missing) for field in fields(x)}
+        refuse(any(value is missing for value in held.values()), "a field is missing")
+        for name, value in held.items():
+            refuse(not _taken(hints.get(name), value), f"{name} is of another type")
+        return type(x)(**{name: own(value) for name, value in held.items()})
+    if isinstance(x, np.ndarray):
+        return np.array(x, order="K")
+    if isinstance(x, list | tuple):
+        return [own(one) for one in x] if type(x) is list else tuple(own(one) for one in x)
+    if type(x) is Fraction:
+        refuse(x.denominator <= 0, "a fraction of nothing")
+        return Fraction(x.numerator, x.denominator)
+    generic = isinstance(x, np.generic) and type(x) is x.dtype.type
+    refuse(not generic and type(x) not in PLAIN, "a field of another type")
+    return x
+
+
+@cache
+def _hints(cls):
+    return get_type_hints(cls)
+
+
+def _taken(hint, x):
+    """Return whether a field that is declared so may hold this; scalars may be 0-d arrays."""
+    if hint is None or hint is type(None):
+        return hint is None or x is None
+    if get_origin(hint) in (Union, UnionType):
+        return any(_taken(one, x) for one in get_args(hint))
+    hint = get_origin(hint) or hint
+    if hint in (int, float) and isinstance(x, bool | np.bool_):
+        return False
+    if hint in (bool, int, float) and isinstance(x, np.ndarray) and x.ndim == 0:
+        x = x[()]
+    return not isinstance(hint, type) or isinstance(x, TAKEN.get(hint, hint))
+
+
 def tame(x, name=""):
     """Refuse fields on which a row could make arithmetic raise: NaN, infinite, wrapping, no unit.
 
-    ``edges`` of cells may be infinite. Fields named in ``POSITIVE`` are positive.
+    ``edges`` of cells may be infinite. Numbers in fields named in ``POSITIVE`` are positive.
     """
     if is_dataclass(x):
         refuse(not registered(x), "a class that is not public")
@@ -109,11 +172,12 @@ def tame(x, name=""):
         if x.dtype.kind == "f":
             open_ended = name == "edges" and not np.isnan(x).any()
             refuse(not (open_ended or np.isfinite(x).all()), f"{name} is finite")
-            refuse(name in POSITIVE and not (x > 0).all(), f"{name} is positive")
-        elif x.dtype.kind == "i":
+        elif x.dtype.kind in "iu":
             refuse(((x > LONGEST) | (x < -LONGEST)).any(), f"{name} is at most 2^62")
+        refuse(name in POSITIVE and not (x > 0).all(), f"{name} is positive")
     else:
         refuse(not isinstance(x, str | bool | Fraction | None), "a field of another type")
+        refuse(name in POSITIVE and isinstance(x, Fraction) and x <= 0, f"{name} is positive")
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,12 @@ BITS = 20  # a row of the length of the clip radius is 2^20 grid units long
 NOISE_BITS = 40
 
 
+def _check_columns(question, shape):
+    """Refuse a centre and a scale that have no entry for each column: rows may be as many."""
+    for one in (question.center, question.scale):
+        refuse(one is not None and np.shape(one) != (shape.n_features,), "an entry for each column")
+
+
 @public
 @dataclass(frozen=True)
 class Count(Statistic):
@@ -79,7 +85,11 @@ class Distances(OneCell):
     def check(self, shape):
         """Raise ValueError for fields that do not fit the Shape."""
         super().check(shape)
-        refuse(np.shape(self.center) != (shape.n_features,), "a centre has an entry a column")
+        _check_columns(self, shape)
+        self.bins.check()
+        if self.starts is not None:
+            refuse(np.ndim(self.starts) != 1 or len(self.starts) == 0, "cells have first bins")
+            refuse((np.diff(self.starts) < 0).any(), "first bins rise")
 
     @property
     def size(self):
@@ -126,7 +136,7 @@ class BallSum(Statistic):
     def check(self, shape):
         """Raise ValueError for fields that do not fit the Shape."""
         super().check(shape)
-        refuse(np.shape(self.center) != (shape.n_features,), "a centre has an entry a column")
+        _check_columns(self, shape)
 
     def at(self, offer):
         """Return the sum on a grid that suits the noise."""

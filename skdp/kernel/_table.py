@@ -10,7 +10,7 @@ from scipy.special import ndtri_exp
 
 from skdp.chunks import weighed_sum
 from skdp.chunks._persons import representatives_of
-from skdp.kernel._statistic import Offer, RowMap, Shape, Statistic, public, refuse, registered
+from skdp.kernel._statistic import Offer, RowMap, Shape, Statistic, own, public, refuse, registered
 
 __all__ = ["Log", "Noisy", "Table", "annex", "made_table", "opened", "replaced_table", "totals"]
 
@@ -89,7 +89,8 @@ class Log:
 
     def get(self, ticket):
         """Return (Table, statistic, answer) of a ticket."""
-        refuse(not 0 <= ticket < len(self.answers), "no answer has this ticket")
+        known = type(ticket) is int and 0 <= ticket < len(self.answers)
+        refuse(not known, "no answer has this ticket")
         return self.answers[ticket]
 
     def fails(self, event, log_probability):
@@ -139,21 +140,25 @@ class Table:
     array([500])
     """
 
-    __slots__ = ("_above", "_curator", "_lock", "_log", "_rows", "shape")
+    __slots__ = ("_above", "_curator", "_lock", "_log", "_rows")
 
     def __init__(self, rows, curator, *, above=()):
         self._rows, self._curator, self._above = rows, curator, above
         self._log, self._lock = Log.of(curator), threading.RLock()
-        sizes = getattr(rows, "sizes", None)
-        kind = getattr(rows, "kind", "numbers" if sizes is None else "cells")
-        self.shape = Shape(rows.n_features, kind, None if sizes is None else tuple(sizes))
 
     # -- public numbers ----------------------------------------------------------------------
 
     @property
+    def shape(self):
+        """What is public of the rows, read off them at every question."""
+        sizes = getattr(self._rows, "sizes", None)
+        kind = getattr(self._rows, "kind", "numbers" if sizes is None else "cells")
+        return Shape(self._rows.n_features, kind, None if sizes is None else tuple(sizes))
+
+    @property
     def n_features(self):
         """The number of columns."""
-        return self.shape.n_features
+        return self._rows.n_features
 
     @property
     def budget(self):
@@ -181,6 +186,7 @@ class Table:
 
     def decide(self, text):
         """Note a decision that was taken from released values alone."""
+        refuse(not isinstance(text, str), "a decision is a text")
         self._curator.decide(text)
 
     def doubt(self, text, columns=None):
@@ -211,12 +217,15 @@ class Table:
     def ask_all(self, *questions, law=None):
         """Return the answers to several (statistic, share, label): one pass, one charge each."""
         law = law or ("laplace" if self.budget.unit == "pure" else "gaussian")
+        refuse(law not in ("gaussian", "laplace"), "a law of noise is gaussian or laplace")
         asked = []
         for statistic, share, label in questions:
-            self._check(statistic)
-            self._curator.afford(label, law, share)
-            unit = getattr(self._rows, "unit", 1)
-            asked.append((statistic.at(Offer(self.budget, share, unit)), share, label))
+            statistic = self._checked(statistic)
+            asked.append((statistic, share, label))
+        self._curator.afford_all(law, [(label, share) for _, share, label in asked])
+        asked = [(one.at(self._offer(share)), share, label) for one, share, label in asked]
+        pure = law == "laplace"
+        refuse(pure and any(one.l1 is None for one, _, _ in asked), "no bound for a pure budget")
         with self._lock:
             exact = self._totals([statistic for statistic, _, _ in asked])
             return [
@@ -224,10 +233,16 @@ class Table:
                 for (statistic, share, label), one in zip(asked, exact, strict=True)
             ]
 
-    def _check(self, statistic):
+    def _checked(self, statistic):
+        """Return a copy of a question that fits the rows: nobody else can change it any more."""
         wrong = not (isinstance(statistic, Statistic) and registered(statistic))
         refuse(wrong, "only registered statistics are answered")
+        statistic = own(statistic)
         statistic.check(self.shape)
+        return statistic
+
+    def _offer(self, share):
+        return Offer(self.budget, share, getattr(self._rows, "unit", 1))
 
     def _totals(self, statistics):
         return totals(self._rows, statistics)
@@ -248,6 +263,7 @@ class Table:
     def map(self, row_map):
         """Return the Table of what a :class:`RowMap` makes of every row."""
         refuse(not (isinstance(row_map, RowMap) and registered(row_map)), "only registered views")
+        row_map = own(row_map)
         row_map.check(self.shape)
         return self._view(row_map.over(self._rows))
 
@@ -269,7 +285,14 @@ class Table:
     def paid_by(self, other):
         """Return the same rows, whose answers the budget of another Table, or a Curator, pays."""
         curator = getattr(other, "_curator", other)
+        refuse(_fit_of(curator) is not _fit_of(self._curator), "a budget of another fit")
         return self if curator is self._curator else self._view(self._rows, curator)
+
+
+def _fit_of(curator):
+    while (parent := getattr(curator, "_parent", None)) is not None:
+        curator = parent
+    return curator
 
 
 def opened(rows, curator):
