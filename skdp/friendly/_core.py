@@ -11,6 +11,8 @@ from skdp.friendly._distance import bounds_distance
 from skdp.friendly._filters import group_size, noisy_filter, tail_margin
 from skdp.friendly._groups import group_bits, group_friends
 from skdp.friendly._plain import whole
+from skdp.kernel._sums import Count
+from skdp.kernel._table import opened
 from skdp.mechanisms import finite_rows
 from skdp.mechanisms._exact import exact, log_of
 from skdp.mechanisms._tables import as_table
@@ -140,9 +142,8 @@ def row_bound(X, curator, *, share=COUNT, label="core"):
     n_up : int
         Outside the planned failure at least the number of finite rows of the larger neighbour.
     """
-    n = map_merge(_rows(X), lambda start, block: len(_finite_index(start, block)), int.__add__)
-    log_p = curator.fails(f"{label} row count")
-    count = curator.gaussian([n], sensitivity=1, share=share, label=f"{label} row count")
+    log_p, table = curator.fails(f"{label} row count"), opened(_rows(X), curator)
+    count = table.ask(Count(), share=share, label=f"{label} row count", law="gaussian")
     return int(count.value[0]) + tail_margin(log_p, count.scale) + 1
 
 

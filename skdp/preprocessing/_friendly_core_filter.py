@@ -17,6 +17,7 @@ from skdp.contracts import Contract, Core, Rows
 from skdp.friendly import DistancePredicate, LocalCore, friendly_core, friendly_core_plan
 from skdp.friendly._core import row_bound
 from skdp.friendly._trial import check_own_predicate, own_predicate_note
+from skdp.kernel._table import annex
 from skdp.location._friendly import find_friend_radius, friend_radius_steps
 from skdp.preprocessing._row_set import RowSet
 
@@ -176,7 +177,8 @@ class FriendlyCoreFilter(OneToOneFeatureMixin, TransformerMixin, PrivateEstimato
     def _check_public(self, n_features):
         check_own_predicate(self._public_predicate(), n_features)
 
-    def _release(self, rows, curator):
+    def _release(self, table):
+        rows, curator = annex(table)  # rows decide by noise of their own, and stay in a Local
         n_up, predicate = row_bound(rows, curator), self._public_predicate()
         if predicate is None:
             radius = find_friend_radius(rows, curator, n_rows=max(float(n_up), 2.0))

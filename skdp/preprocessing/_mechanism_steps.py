@@ -78,6 +78,9 @@ class Mechanism(VectorMixin, PrivateEstimator):
     def _check_public(self, n_features):
         check_denoiser(self.denoiser, n_features, self._law())
 
+    def _release_from(self, given, curator):
+        return self._release(given, curator)  # no rows: bounded values
+
     def _release(self, given, curator):
         share = curator.remaining
         curator.one_row_each |= given.protects == "group"

@@ -65,6 +65,12 @@ SETATTR = {
     "audit/": "compares and rebuilds fitted estimators",
 }
 
+# Who takes the rows and the Curator out of a Table: proofs of their own, in this process alone.
+ANNEXES = {
+    "kernel/": "defines the door",
+    "preprocessing/_friendly_core_filter.py": "rows stay by noise of their own",
+}
+
 # Names that a message may show, file by file: public parameters, released numbers, paths.
 PUBLIC = {
     "__init__.py": {"name": "of an attribute of the module"},

@@ -49,6 +49,7 @@ def test_what_papers_have_loads_when_it_is_asked_for(path):
 def test_no_exception_to_a_rule_is_idle():
     places = house.RANDOMNESS | house.CLOCKS | house.LOGS | house.STDOUT | house.BOOKS
     places = places | house.DRAWS | house.CURATORS | house.HOOKS | house.BOOKKEEPING
+    places = places | house.ANNEXES
     for place in {
         *places,
         *house.MESSAGES,
@@ -92,6 +93,8 @@ FAULTS = [
     ("output", RING, "print('n')"),
     ("output", RING, "import logging"),
     ("output", "_estimator.py", "import sys\nsys.stderr.write('x')"),
+    ("annexes", RING, "from skdp.kernel._table import annex"),
+    ("annexes", ESTIMATOR, "import skdp.kernel._table as t\nrows, curator = t.annex(table)"),
     ("books", RING, "Charge('a', 'gaussian', 1, 0.0, 0.0)"),
     ("books", ESTIMATOR, "report.PrivacyReport('x', budget)"),
     ("books", RING, "Release(exact, 1.0, 'gaussian')"),
