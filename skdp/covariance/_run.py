@@ -10,14 +10,15 @@ from skdp.chunks import ArrayRows
 from skdp.chunks._persons import Representatives
 from skdp.covariance._columns import column_units
 from skdp.covariance._denoise import denoised, floored
-from skdp.covariance._frame import Frame
 from skdp.covariance._moments import release_moments
 from skdp.covariance._release import CLEAR, CovarianceRelease
 from skdp.covariance._sampled import MOST_ENTRIES, DrawnRows, draw_rows
 from skdp.covariance._spread import release_size, release_spread
+from skdp.kernel._frame import Frame
+from skdp.kernel._sums import Count
+from skdp.kernel._table import annex, opened
 from skdp.location._locate import draw_sample
 from skdp.location._mean import private_mean
-from skdp.scales import count_rows
 
 __all__ = ["CENTRE", "COLUMNS", "ROUNDS", "CovarianceRun"]
 
@@ -54,18 +55,17 @@ class CovarianceRun:
     apart: bool = True  # whether rows are enough to tell directions apart
 
     def __post_init__(self):
-        self.d = self.rows.n_features
-        self.mu = self.curator.budget.mu
+        self.table = opened(self.rows, self.curator)
+        self.d, self.mu = self.table.n_features, self.table.budget.mu
 
     @property
     def left(self):
         """Share that is left."""
-        return float(self.curator.remaining)
+        return float(self.table.remaining)
 
     def count(self):
         """Release the number of rows."""
-        exact = [count_rows(self.rows)]
-        release = self.curator.gaussian(exact, sensitivity=1, share=0.01, label="row count")
+        release = self.table.ask(Count(), share=0.01, label="row count")
         self.n = max(float(release.value[0]), 4 * release.scale, 2.0)
         self.n_sd = release.scale
 
@@ -74,13 +74,14 @@ class CovarianceRun:
         ring = math.sqrt(5 * self.d) / self.mu
         wanted = max(1000.0, 2500 * ring)
         size = max(1000.0, min(wanted, MOST_ENTRIES / self.d))
-        sample = draw_sample(self.rows, self.curator.coins, self.n, size)
+        rows, curator = annex(self.table)  # differences of rows that follow each other
+        sample = draw_sample(rows, curator.coins, self.n, size)
         if self.start is None:
             share = max(
                 float(np.clip((26 * ring / sample.n) ** 2, 0.003, 0.1)),
                 float(np.clip((137 * ring / sample.n) ** 2, 0.003, 0.02)),
             )
-            units = column_units(sample, self.curator, share=share, label="column scales")
+            units = column_units(sample, curator, share=share, label="column scales")
         else:
             units = np.hypot.reduce(self.start, axis=1)
         self.found = units is not None
@@ -88,18 +89,19 @@ class CovarianceRun:
         center = np.zeros(self.d)
         if not self.assume_centered:
             share = float(np.clip((100 / (self.n * self.mu)) ** 2, *CENTRE))  # what a core asks for
-            child = self.curator.child("centre", share)
-            center = private_mean(self.rows, child, scale=units).location
+            child = annex(self.table.child("centre", share))
+            center = private_mean(*child, scale=units).location
         self.frame = Frame.identity(center, units)
         if self.start is not None:
             V, scales, _ = np.linalg.svd(self.start / units[:, None])
             self.frame = self.frame.turned(V, np.maximum(scales, THINNEST))
-        self.sample = DrawnRows(Representatives(ArrayRows(sample.Z)), sample.n)
+        drawn = opened(Representatives(ArrayRows(sample.Z)), self.table)
+        self.sample = DrawnRows(drawn, sample.n)
 
     def whiten(self):
         """Find coordinates in which the rows are about spherical; drop those that are null."""
         size = 250 * self.d**1.5 / self.mu  # a round costs a thousandth of the budget then
-        rows = draw_rows(self.rows, self.curator.coins, size, n=self.n, use="whitening")
+        rows = draw_rows(self.table, size, n=self.n, use="whitening")
         for number in range(ROUNDS):
             clip = self._affordable(rows.n, first=number == 0) if self.left > 0.5 else None
             if clip is None or self._round(rows, *clip):
@@ -109,7 +111,7 @@ class CovarianceRun:
         """Return the clip radius and the share of a round of n rows, None if it costs too much."""
         spread = release_spread(
             self.sample,
-            self.curator,
+            self.table,
             self.frame,
             per_octave=4,
             share=self._size_share(60, 0.0005),
@@ -151,7 +153,7 @@ class CovarianceRun:
         n, k = rows.n, self.frame.dims
         moments = release_moments(
             rows,
-            self.curator,
+            self.table,
             self.frame,
             radius=radius,
             share=share,
@@ -178,7 +180,7 @@ class CovarianceRun:
         if rest.size and rest.size < k:
             thin = np.linalg.norm(turned.A[rest], axis=1) > FINEST
             if null or thin.all():
-                self.curator.decide(NULL)
+                self.table.decide(NULL)
                 self._drop(frame, V[:, rest])
                 turned = frame.without(V[:, rest], V[:, resolved], scales[resolved])
         if turned.ordinary:
@@ -194,7 +196,7 @@ class CovarianceRun:
         """
 
         def look(rows, share):
-            size = release_size(rows, self.curator, frame, among=rest, share=share, label="rest")
+            size = release_size(rows, self.table, frame, among=rest, share=share, label="rest")
             return size and size / math.sqrt(rest.size)
 
         size = look(self.sample, self._size_share(60, 0.0005))
@@ -205,7 +207,7 @@ class CovarianceRun:
         if 4 * size * size > tau:
             return size, False
         share = float(np.clip((2000 / (self.n * self.mu)) ** 2, 0.0005, 0.005))
-        closer = look(DrawnRows(self.rows, self.n), share)
+        closer = look(DrawnRows(self.table, self.n), share)
         return (size, False) if closer is None else (closer, closer > SPARSE * size)
 
     @staticmethod
@@ -229,11 +231,11 @@ class CovarianceRun:
 
     def measure(self):
         """Release the moments once more with everything that is left."""
-        curator, k, n = self.curator, self.frame.dims, self.n
-        rows = DrawnRows(self.rows, n)
+        table, k, n = self.table, self.frame.dims, self.n
+        rows = DrawnRows(self.table, n)
         spread = release_spread(
             rows,
-            curator,
+            table,
             self.frame,
             per_octave=16 if n * self.mu > 3000 else 8 if n * self.mu > 1000 else 4,
             share=self._size_share(120, 0.01, at_most=0.05),
@@ -244,13 +246,13 @@ class CovarianceRun:
         noise = math.sqrt(k * (k + 1) / 2 / self.left) / (n * self.mu)
         most = self._most(k)
         clip = spread.best_radius(noise, k**-0.25, most)
-        sum_share = 0 if self.assume_centered else Fraction(3, 100) * curator.remaining
+        sum_share = 0 if self.assume_centered else Fraction(3, 100) * table.remaining
         moments = release_moments(
             rows,
-            curator,
+            table,
             self.frame,
             radius=clip.radius,
-            share=curator.remaining - sum_share,
+            share=table.remaining - sum_share,
             sum_share=sum_share,
             labels=("final Gram", "final sum"),
         )
@@ -277,15 +279,15 @@ class CovarianceRun:
     def _doubt(self, spread, most, rank, loss):
         """Note what is worth little in the final matrix."""
         if not rank:
-            self.curator.doubt(DROWNED)
+            self.table.doubt(DROWNED)
         if spread.reaches(most):
-            self.curator.doubt(FAR)
+            self.table.doubt(FAR)
         if math.isinf(loss):
-            self.curator.doubt(TAIL)
+            self.table.doubt(TAIL)
 
     def nothing(self):
         """Answer with the scales of the columns, if any: finite, and said to be worth nothing."""
-        self.curator.doubt(NOTHING)
+        self.table.doubt(NOTHING)
         frame = Frame.identity(self.frame.center, self.frame.unit)
         root = np.eye(self.d) * float(self.found)
         unknown = dict.fromkeys(("noise", "mean_noise", "clipping"), math.inf)

@@ -6,8 +6,10 @@ import numpy as np
 
 from skdp.covariance._beyond import TailLoss
 from skdp.covariance._columns import BINS, EVEN, seen_cells
+from skdp.kernel._products import LengthsNear
+from skdp.kernel._sums import Distances as DistanceCells
+from skdp.kernel._table import opened
 from skdp.location._clip import Clip, Distances, Tail, joined
-from skdp.mechanisms import row_norms
 from skdp.scales import LogBins
 
 __all__ = ["Spread", "release_size", "release_spread"]
@@ -105,16 +107,11 @@ def release_spread(rows, curator, frame, *, per_octave, share, label):
     fine = 1 + per_octave * (BELOW + FINE)
     starts, edges = joined(bins, fine, per_octave // 2)
 
-    def statistic(block):
-        total = np.zeros(bins.n_bins, dtype=np.int64)
-        for y in frame.parts(block):
-            total += bins.counts(row_norms(y))
-        return total
-
-    counts = np.add.reduceat(rows.total(statistic), starts)
-    release = curator.gaussian(counts, sensitivity=1, share=share, label=label)
-    told = release.value.astype(float)
-    return Spread(Distances(told[:-1], edges, release.scale, fine), rows.n, float(told[-1]))
+    view = opened(rows.rows, curator).map(frame)
+    asked = DistanceCells(np.zeros(frame.dims), bins, starts=starts)
+    told = view.ask(asked, share=share, label=label)
+    *counts, beyond = told.value.astype(float)
+    return Spread(Distances(np.array(counts), edges, told.scale, fine), rows.n, beyond)
 
 
 def release_size(rows, curator, frame, *, among, share, label):
@@ -127,7 +124,7 @@ def release_size(rows, curator, frame, *, among, share, label):
     ----------
     rows : DrawnRows
     curator : Curator
-    frame : Frame
+    frame : Coordinates
         Released.
     among : ndarray of int
         Released numbers of the coordinates. The others have variance 1.
@@ -138,19 +135,9 @@ def release_size(rows, curator, frame, *, among, share, label):
     -----
     **Privacy** (add or remove one row): one row falls into at most one bin: sensitivity 1.
     """
-    others = np.setdiff1d(np.arange(frame.dims), among)
-    most = NEAR * math.sqrt(others.size)
-
-    def statistic(block):
-        total = np.zeros(BINS.n_bins, dtype=np.int64)
-        for y in frame.parts(block):
-            lengths = row_norms(y[:, among])
-            if others.size:
-                lengths = lengths[row_norms(y[:, others]) <= most]
-            total += BINS.counts(lengths)
-        return total
-
-    release = curator.gaussian(rows.total(statistic), sensitivity=1, share=share, label=label)
+    view = opened(rows.rows, curator).map(frame)
+    most = NEAR * math.sqrt(frame.dims - len(among))
+    release = view.ask(LengthsNear(among, most, BINS), share=share, label=label)
     at = seen_cells(release.value, release.scale)
     tops = np.array([BINS.upper_edge(i) for i in at])
     top = float(tops.max(initial=0.0))

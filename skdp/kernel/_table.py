@@ -10,6 +10,7 @@ from scipy.special import ndtri_exp
 
 from skdp.chunks import weighed_sum
 from skdp.chunks._persons import representatives_of
+from skdp.kernel._keyed_rows import keyed_rows
 from skdp.kernel._statistic import Offer, RowMap, Shape, Statistic, own, public, refuse, registered
 
 __all__ = ["Log", "Noisy", "Table", "annex", "made_table", "opened", "replaced_table", "totals"]
@@ -277,6 +278,10 @@ class Table:
         """Return the Table of one row of each person, drawn by secret keys."""
         rows, _ = representatives_of(self._rows, self._curator.coins)
         return self if rows is self._rows else self._view(rows)
+
+    def thinned(self, size, n, *, use):
+        """Return the Table of about ``size`` of ``n`` rows, drawn by secret keys of one ``use``."""
+        return self._view(keyed_rows(self._rows, self._curator.coins, size / n, size, use))
 
     def child(self, label, share, *, budget=None):
         """Return the same rows with a share of the budget; see :meth:`skdp.base.Curator.child`."""

@@ -9,11 +9,12 @@ from skdp.accounting import Step
 from skdp.chunks import ArrayRows
 from skdp.chunks._persons import Representatives
 from skdp.covariance._engine import covariance_plan
-from skdp.covariance._frame import Frame
 from skdp.covariance._moments import release_moments
 from skdp.covariance._run import CovarianceRun
 from skdp.covariance._sampled import MOST_ENTRIES, DrawnRows
 from skdp.covariance._spread import release_spread
+from skdp.kernel._frame import Coordinates, Frame
+from skdp.kernel._statistic import public
 from skdp.linear._box import BoxedFeatures, SomeColumns, boxed
 from skdp.linear._ranges import RANGES, visible_ranges
 from skdp.location._counted import RowCount
@@ -160,14 +161,15 @@ def find_front(rows, curator, *, count, known, target=True, fit_intercept=True):
     return Front(count, low, high, center, unit, found)
 
 
+@public
 @dataclass(frozen=True)
-class Design:
+class Design(Coordinates):
     """The map of a row (x, y) to v = (A (x - center) / unit, 1), x clipped to its visible range.
 
     Notes
     -----
     **Privacy**: v is a function of the row and of releases to the last bit, see
-    :class:`skdp.covariance._frame.Frame`; NaN for a row that is not finite.
+    :class:`skdp.kernel._frame.Frame`; NaN for a row that is not finite.
     """
 
     frame: Frame
@@ -195,10 +197,9 @@ class Design:
             v[np.isnan(x).any(axis=1)] = np.nan
             yield v, block[part, -1].astype(float)
 
-    def parts(self, block):
-        """Yield v of the rows of a block, in parts."""
-        for v, _ in self.pairs(block):
-            yield v
+    def __call__(self, block):
+        """Return v of the rows of a block."""
+        return np.concatenate([np.empty((0, self.dims)), *(v for v, _ in self.pairs(block))])
 
 
 @dataclass(frozen=True)

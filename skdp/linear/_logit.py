@@ -9,9 +9,9 @@ from scipy.special import chdtrc
 
 from skdp.accounting import Step
 from skdp.chunks import weighed_sum
-from skdp.covariance._frame import Frame
-from skdp.covariance._moments import moment_bits
 from skdp.covariance._run import COLUMNS
+from skdp.kernel._frame import Frame
+from skdp.kernel._products import moment_bits
 from skdp.linear._coarse import COARSE, coarse_front, is_small
 from skdp.linear._coefficients import unseen_columns
 from skdp.linear._front import Design, find_front, front_plan, size_share, weighted_gram

@@ -4,11 +4,14 @@ import numpy as np
 
 from skdp.chunks import ArrayRows
 from skdp.covariance._denoise import denoised, denoisers, floored
-from skdp.covariance._frame import Frame
 from skdp.covariance._moments import release_moments
 from skdp.covariance._release import noise_bound
 from skdp.covariance._sampled import DrawnRows, draw_rows
 from skdp.covariance._spread import release_size, release_spread
+from skdp.kernel._frame import Frame, InCoordinates
+from skdp.kernel._keyed_rows import keyed_rows
+from skdp.kernel._sums import Count
+from skdp.kernel._table import Table
 from skdp.mechanisms import RowKeys, ball_rows, make_entropy
 from tests._curators import canned
 
@@ -64,17 +67,23 @@ def _noisy(seed):
 def test_a_drawn_table_is_alike_for_every_blocking(rng):
     X = rng.normal(size=(5000, 2))
     coins = RowKeys(make_entropy(1))
-    drawn = draw_rows(ArrayRows(X), coins, 1000.0, n=5000.0, use="a")
-    other = draw_rows(ArrayRows(X, block_rows=77), coins, 1000.0, n=5000.0, use="a")
-    third = draw_rows(ArrayRows(X), coins, 1000.0, n=5000.0, use="b")
-    rows, same, different = (
-        np.concatenate(d.total(lambda block: [block])) for d in (drawn, other, third)
-    )
-    assert np.array_equal(rows, same) and not np.array_equal(rows[:100], different[:100])
-    assert abs(len(rows) - 1000) < 5 * math.sqrt(800)
-    assert draw_rows(ArrayRows(X), coins, 3000.0, n=5000.0, use="a").coins is None
-    nobody = draw_rows(ArrayRows(X[:0]), coins, 10.0, n=5000.0, use="a")
-    assert nobody.total(len) == 0
+
+    def drawn(rows, use="a", n=1000):
+        return keyed_rows(rows, coins, 0.2, n, use).take(np.arange(100))
+
+    def lengths(rows):
+        far = keyed_rows(rows, coins, 0.2, 1e9, "a")
+        return Table(InCoordinates(far, Frame.identity(np.zeros(2), np.ones(2))), canned())
+
+    rows, others = ArrayRows(X), ArrayRows(X, block_rows=77)
+    assert np.array_equal(drawn(rows), drawn(others))
+    assert not np.array_equal(drawn(rows), drawn(rows, "b"))
+    told = [lengths(some).ask(Count(), share=0.1, label="x").value[0] for some in (rows, others)]
+    assert told[0] == told[1] and abs(told[0] - 1000) < 5 * math.sqrt(800)
+    table = Table(rows, canned())
+    assert draw_rows(table, 3000.0, n=5000.0, use="a").rows is table
+    nobody = draw_rows(Table(ArrayRows(X[:0]), canned()), 10.0, n=5000.0, use="a")
+    assert nobody.rows.ask(Count(), share=0.1, label="x").value[0] == 0
 
 
 def test_spread_tells_quantiles_and_squares(rng):

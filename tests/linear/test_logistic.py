@@ -11,8 +11,8 @@ from sklearn.metrics import roc_auc_score
 
 from skdp import PrivateLogisticRegression
 from skdp.audit import conditional_sensitivity
-from skdp.covariance._frame import Frame
 from skdp.exceptions import UselessReleaseWarning
+from skdp.kernel._frame import Frame
 from skdp.linear._front import Design
 from skdp.linear._probabilities import probabilities
 from skdp.linear._residuals import Residuals

@@ -477,7 +477,7 @@ ENGINE_FILES = {
     f"{room}/_{name}.py": f"{room}/engine"
     for room, names in {
         "covariance": """
-            beyond bounded columns denoise engine frame moments release run sampled spread
+            beyond bounded columns denoise engine moments release run sampled spread
             """,
         "linear": """
             belief box coarse coefficients front gradients least_squares line logit newton

@@ -40,6 +40,7 @@ OTHERS = {  # who runs through a file, PrivateMean through all others
     "skdp/cluster/": lambda: FriendlyCoreKMeans(3, n_init=1, **DEEP),
     "skdp/mixture/": lambda: PrivateGMM(2, n_init=1, max_iter=2, **DEEP),
     "skdp/covariance/": lambda: PrivateCovariance(**DEEP),
+    "skdp/kernel/_products": lambda: PrivateCovariance(**DEEP),
     "skdp/linear/_residuals": lambda: _logistic(epsilon=2.0),
     "skdp/linear/_newton": lambda: _logistic(**DEEP),
     "skdp/marginals/_auto": lambda: MarginalReleaser(1, domain="auto", **DEEP),

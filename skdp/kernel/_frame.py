@@ -6,17 +6,40 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import solve_triangular
 
+from skdp.chunks._rows import MappedRows
+from skdp.kernel._statistic import RowMap, public, refuse
 from skdp.mechanisms._norms import polar
 from skdp.mechanisms._tables import blocks
 
-__all__ = ["Frame"]
+__all__ = ["Coordinates", "Frame"]
 
 CELLS = 2**16  # of a block that stays in the cache
 ORDINARY = 2.0**900  # sizes of rows whose powers of two are ordinary numbers
 
 
+class Coordinates(RowMap):
+    """Numbers made of every row by itself: a subclass has ``dims``, and maps blocks if called.
+
+    **Privacy**: what is made of a row depends on that row alone, to the last bit; NaN where it
+    holds NaN or infinity.
+    """
+
+    def over(self, rows):
+        """Return the view of rows in these coordinates."""
+        return InCoordinates(rows, self)
+
+
+class InCoordinates(MappedRows):
+    """A view of rows in :class:`Coordinates`."""
+
+    def __init__(self, rows, coordinates):
+        super().__init__(rows)
+        self._mapped, self.n_features = coordinates, coordinates.dims
+
+
+@public
 @dataclass(frozen=True)
-class Frame:
+class Frame(Coordinates):
     """The map x -> A (x - center) / unit, with P such that (x - center) / unit is near P A of it.
 
     Parameters
@@ -94,17 +117,18 @@ class Frame:
         Q, R = np.linalg.qr(P)
         return Frame(self.center, self.unit, solve_triangular(R, Q.T), P)
 
-    def parts(self, block):
-        """Yield the coordinates of a block of rows in parts, NaN for rows that are not finite."""
-        d = len(self.center)
-        rows = max(64, CELLS // max(d, self.dims))
-        slices = _slices(self.A, self._width)
-        for part in blocks(block, rows):
-            yield self._coordinates(block[part], *slices)
+    def check(self, shape):
+        """Raise ValueError for fields that do not fit the Shape."""
+        super().check(shape)
+        k, d = self.dims, shape.n_features
+        refuse(not k or self.A.shape != (k, d) or self.P.shape != (d, k), "a frame maps columns")
+        refuse(self.center.shape != (d,) or self.unit.shape != (d,), "a centre and a unit a column")
 
     def __call__(self, block):
         """Return the coordinates of a block of rows, shape (m, k)."""
-        parts = list(self.parts(block))
+        rows = max(64, CELLS // max(len(self.center), self.dims))
+        slices = _slices(self.A, self._width)
+        parts = [self._coordinates(block[part], *slices) for part in blocks(block, rows)]
         return np.concatenate(parts) if parts else np.empty((0, self.dims))
 
     @property

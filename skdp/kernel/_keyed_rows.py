@@ -1,0 +1,86 @@
+"""Rows that are drawn by secret keys of their own."""
+
+import numpy as np
+
+from skdp.chunks import ArrayRows, map_merge, weighed_sum
+from skdp.chunks._persons import Representatives
+from skdp.chunks._rows import no_rows
+
+__all__ = ["MOST_ENTRIES", "KeyedRows", "keyed_rows"]
+
+MOST_ENTRIES = 2**22  # of rows that are kept in memory: 32 MB
+
+
+def keyed_rows(rows, coins, q, n, use):
+    """Return the rows whose keys are below a limit, in memory where they are few.
+
+    Parameters
+    ----------
+    rows : Rows
+    coins : RowKeys
+    q : float
+        Public or released probability with which a row is taken.
+    n : float
+        Public or released number of rows that will be.
+    use : str
+        Constant text; see :class:`skdp.mechanisms.RowKeys`.
+
+    Notes
+    -----
+    **Privacy**: couple the keys of neighbouring tables so that common rows share theirs: what is
+    drawn is equal or neighbours. No amplification is claimed.
+    """
+    drawn = KeyedRows(rows, coins, q, use)
+    if n * rows.n_features > MOST_ENTRIES or rows.unit != 1:
+        return drawn
+    table = ArrayRows(drawn.gathered())
+    return table if rows.heads is None else Representatives(table, rows.heads)
+
+
+class KeyedRows:
+    """The rows of :func:`keyed_rows`, read block by block: only sums of them are known."""
+
+    random_access = False
+
+    def __init__(self, rows, coins, q, use):
+        self._rows, self._coins, self._use = rows, coins, use
+        self._limit = np.uint64(min(int(q * 2.0**64), 2**64 - 1))
+        self.n_features, self.block_rows = rows.n_features, rows.block_rows
+        self.heads, self.unit, self.cap = rows.heads, rows.unit, rows.cap
+
+    def weighed_sum(self, statistic, beside=None):
+        """Return the sum of a statistic, see :func:`skdp.chunks.weighed_sum`."""
+        if beside is not None:
+            raise TypeError("keys lie beside these rows already.")
+        return weighed_sum(self._rows, OfChosen(statistic), self._chosen)
+
+    def gathered(self):
+        """Return the rows."""
+        parts = map_merge(self._rows, OfChosen(_listed), list.__add__, self._chosen)
+        return np.concatenate(parts)
+
+    def no_rows(self):
+        """Return a block of no rows."""
+        return no_rows(self._rows)
+
+    def _chosen(self, start, stop):
+        return self._coins.keys(start, stop, use=self._use) <= self._limit
+
+
+class OfChosen:
+    """A statistic of the rows of a block that are chosen beside it."""
+
+    def __init__(self, statistic):
+        self._statistic = statistic
+        if hasattr(statistic, "weighed"):
+            self.weighed = self._weighed
+
+    def __call__(self, start, block, chosen):
+        return self._statistic(start, block[chosen])
+
+    def _weighed(self, weights, start, block, chosen):
+        return self._statistic.weighed(weights[chosen], start, block[chosen])
+
+
+def _listed(start, block):
+    return [block]
