@@ -35,7 +35,7 @@ def bounded_covariance(rows, curator, *, low, high, assume_centered=False, denoi
 
     Parameters
     ----------
-    rows : ArrayRows of n rows of length d
+    rows : Table, or ArrayRows of n rows of length d
     curator : Curator
         With the plan of :func:`bounded_plan`.
     low, high : ndarrays of shape (d,)

@@ -52,7 +52,7 @@ def private_covariance(rows, curator, *, assume_centered=False, denoise=True, st
 
     Parameters
     ----------
-    rows : ArrayRows of n rows of length d
+    rows : Table, or ArrayRows of n rows of length d
     curator : Curator
         With the plan of :func:`covariance_plan`.
     assume_centered : bool, default=False

@@ -15,6 +15,7 @@ from skdp.accounting import Budget
 from skdp.covariance._bounded import bounded_covariance, bounded_plan, checked_bounds
 from skdp.covariance._engine import covariance_plan, private_covariance
 from skdp.covariance._release import CovarianceRelease, correlation_of, precision_of
+from skdp.kernel._table import annex
 from skdp.location._public import bounds_vectors
 from skdp.scales._noise_level import check_confidence
 
@@ -167,6 +168,7 @@ class PrivateCovariance(PrivateEstimator, EmpiricalCovariance):
     True
     """
 
+    _asks = True
     _weighs_groups = property(lambda self: self.method != "friendly")
     _parameter_constraints: dict = {
         **PrivateEstimator._row_constraints,
@@ -237,16 +239,19 @@ class PrivateCovariance(PrivateEstimator, EmpiricalCovariance):
 
         return friendly_covariance_plan, friendly_covariance
 
-    def _release(self, rows, curator):
+    def _release(self, table):
         options = {"assume_centered": self.assume_centered, "denoise": self.denoise}
+        given = table, table
         if self.bounds is not None:
-            engine, (low, high) = bounded_covariance, bounds_vectors(self.bounds, rows.n_features)
+            engine, (low, high) = bounded_covariance, bounds_vectors(self.bounds, table.n_features)
             options |= {"low": low, "high": high}
         else:
             _, engine = self._road()
-        release = engine(rows, curator, **options)
+            if self.method == "friendly":
+                given = annex(table)  # random parts that decide by noise of their own
+        release = engine(*given, **options)
         covariance = shrunk(release.covariance, self.shrinkage, release.n_rows)
-        doubt(release, curator)
+        doubt(release, table)
         return {
             "covariance_": covariance,
             "location_": release.location,

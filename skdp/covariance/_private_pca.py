@@ -104,6 +104,7 @@ class PrivatePCA(
     True
     """
 
+    _asks = True
     _weighs_groups = True
     _parameter_constraints: dict = {
         **PrivateEstimator._row_constraints,
@@ -155,12 +156,12 @@ class PrivatePCA(
     def _group_rule(self, n_features):
         return rule_of_matrix(n_features)
 
-    def _release(self, rows, curator):
+    def _release(self, table):
         if self.bounds is None:
-            release = private_covariance(rows, curator)
+            release = private_covariance(table, table)
         else:
-            low, high = bounds_vectors(self.bounds, rows.n_features)
-            release = bounded_covariance(rows, curator, low=low, high=high)
+            low, high = bounds_vectors(self.bounds, table.n_features)
+            release = bounded_covariance(table, table, low=low, high=high)
         components, variances = principal_axes(release.factor)
         total = float(variances.sum())
         ratios = variances / total if total > 0 else np.zeros_like(variances)
