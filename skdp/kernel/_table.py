@@ -10,6 +10,7 @@ from scipy.special import ndtri_exp
 
 from skdp.chunks import weighed_sum
 from skdp.chunks._persons import representatives_of
+from skdp.kernel._choice import Choice
 from skdp.kernel._keyed_rows import keyed_rows
 from skdp.kernel._statistic import Offer, RowMap, Shape, Statistic, own, public, refuse, registered
 
@@ -177,6 +178,11 @@ class Table:
         return getattr(self._rows, "heads", None)
 
     @property
+    def cap(self):
+        """As how many rows a person counts at most: public or released."""
+        return self._rows.cap
+
+    @property
     def heads_ticket(self):
         """The ticket of :attr:`heads`."""
         heads = self.heads
@@ -233,6 +239,19 @@ class Table:
                 self._released(statistic, one, share, label, law)
                 for (statistic, share, label), one in zip(asked, exact, strict=True)
             ]
+
+    def choose(self, choice, *, share, label):
+        """Return the number of a candidate, by the exponential mechanism.
+
+        **Privacy**: a score moves by at most ``choice.most``, which the :class:`Choice` computes.
+        """
+        refuse(not isinstance(choice, Choice), "candidates are chosen by a Choice")
+        choice = self._checked(choice)
+        self._curator.afford(label, "select", share)
+        choice = choice.at(self._offer(share))
+        with self._lock:
+            scores = choice.scores(self._totals([choice])[0])
+            return self._curator.select(scores, sensitivity=choice.most, share=share, label=label)
 
     def _checked(self, statistic):
         """Return a copy of a question that fits the rows: nobody else can change it any more."""
