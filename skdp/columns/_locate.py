@@ -6,13 +6,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from skdp.accounting import Step
-from skdp.columns._cells import OctaveCells
 from skdp.columns._clipping import Clipping, best_clipping
 from skdp.columns._hiding import lean, may_hide
 from skdp.columns._squares import Squares, mean_square
-from skdp.columns._survey import column_counts, survey_columns
+from skdp.columns._survey import survey_columns
 from skdp.columns._tail import read_tail
 from skdp.columns._zoom import Bulk, zoom_columns
+from skdp.kernel._columns import ColumnCells
+from skdp.kernel._octave_cells import OctaveCells
 
 __all__ = ["Located", "locate_columns", "locating_steps", "survey_share"]
 
@@ -83,10 +84,9 @@ def locate_columns(rows, noise, *, n, count_sd, surveys=None, worth=None):
 
     Notes
     -----
-    **Privacy**: every release is one histogram of every column, with at most one cell for an entry,
-    which depends on that entry and on earlier releases (:func:`survey_columns`,
-    :func:`zoom_columns`): d numbers move, by 1 each. All else is made of what they release; what is
-    released next, and with which share, is told by them too.
+    **Privacy**: every release is one histogram of every column, whose cells are public or made of
+    earlier releases. All else is made of what they release; what is released next, and with which
+    share, is told by them too.
     """
     d = rows.n_features
     if surveys is None:
@@ -100,8 +100,8 @@ def locate_columns(rows, noise, *, n, count_sd, surveys=None, worth=None):
     share = float(np.clip(noise.share(n / 60, at.size), 0.10 if d == 1 else 0.18, 0.22))
     share = min(share, MOST_TAILS * float(noise.curator.remaining))
     centers = np.array([bulks[j].center for j in at])
-    exact = column_counts(rows, cells, columns=at, center=centers)
-    release = noise.spread(exact, columns=at.size, share=share, label="tails")
+    asked = ColumnCells(at, tuple(cells), centers)
+    release = noise.ask(rows, asked, share=share, label="tails")
     sd = noise.deviation(release.scale)
     final = noise.deviation(noise.scale(float(noise.curator.remaining), d)) / (worth or n)
     located = [None if there[j] else _unseen(surveys[j]) for j in range(d)]

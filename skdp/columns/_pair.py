@@ -5,15 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skdp.chunks import weighed_sum
-from skdp.kernel._grid_bits import grid_bits
-from skdp.mechanisms import finite_rows
-from skdp.mechanisms._exact import sqrt_up
+from skdp.kernel._bounded import Bernstein, BoundedSums, Powers
+from skdp.kernel._table import opened
 
 __all__ = ["Moments", "bounded_moments", "bounded_sums"]
 
-BITS, NOISE_BITS = 30, 44  # of a row, at most; of the noise, at most
-WEIGHED_BITS = 20  # of a row that counts with a weight
 PAIRS = 5  # columns up to which pairs have less Laplace noise than middles and one count
 
 
@@ -80,28 +76,8 @@ def bounded_moments(rows, curator, *, low, high, degree, share, label):
 
     Notes
     -----
-    **Privacy** (add or remove one row): a row adds a vector of integers that is a function of the
-    row alone, or nothing if it holds NaN or infinity. With w in [0, 1] the place of an entry
-    between its bounds, t = 2 w - 1, and G a power of two, a column of the vector is, in integers,
-
-    ========= ====== ============================== =============================================
-    law       degree column                         norm
-    ========= ====== ============================== =============================================
-    Gaussian  1      G t                            l2 at most G
-    Gaussian  2      G (sqrt(8/9) t, 4/3 t^2 - 1)   l2 at most G + 1
-    Laplace   1      G (w, 1 - w)                   l1 exactly G
-    Laplace   2      G ((1-w)^2, 2 w (1-w), w^2)    l1 exactly G
-    ========= ====== ============================== =============================================
-
-    and Gaussian vectors end with a constant K, which counts; those of pure budgets too, for degree
-    1 and more than five columns. All columns together have ``sqrt(d (G + degree - 1)^2 + K^2)`` in
-    l2 and ``d G + K`` in l1.
-
-    *Proof.* Row 1: with a = round(G w), an integer in [0, G], it is 2 a - G. Row 2: 8/9 t^2 +
-    (4/3 t^2 - 1)^2 = 1 - 16/9 t^2 (1 - t^2) <= 1, and rounding moves two numbers by less than 1 in
-    l2. Row 3: (a, G - a). Row 4: the ends are rounded, and the middle is what they leave of G, not
-    negative: their sum is G (1 - 2 w (1 - w)) before rounding, so above G - 1 only if w or 1 - w is
-    below 1/G, where one end is rounded to 0 and the other to at most G.
+    **Privacy**: see :class:`skdp.kernel._bounded.Powers`, released of Gaussian budgets, and of pure
+    ones for degree 1 and more than five columns, and :class:`skdp.kernel._bounded.Bernstein`.
 
     **The constants** make the noise least in the worst case, which is a column that lies on one of
     its bounds (doc/bounds.rst).
@@ -119,21 +95,12 @@ def bounded_moments(rows, curator, *, low, high, degree, share, label):
     ((3, 1), 'gaussian')
     """
     d, pure = len(low), curator.budget.unit == "pure"
-    sketch = _Bernstein if pure and (degree == 2 or d <= PAIRS) else _Powers
-    sketch = sketch(d, degree, pure, _bits(curator.budget, share, d, rows.unit))
-    width = high - low
-
-    def statistic(start, block):
-        x = np.asarray(block[finite_rows(block)], dtype=np.float64)
-        w = (np.clip(x, low, high) - low) / width
-        sums = [column.astype(np.int64).sum(axis=0) for column in sketch.columns(w)]
-        return np.concatenate([*sums, sketch.count(len(w))])
-
-    exact = weighed_sum(rows, statistic)
-    draw = curator.laplace if pure else curator.gaussian
-    release = draw(exact, sensitivity=sketch.sensitivity, share=share, label=label)
+    sketch = Bernstein if pure and (degree == 2 or d <= PAIRS) else Powers
+    release = opened(rows, curator).ask(sketch(low, high, degree), share=share, label=label)
+    sketch = sketch(low, high, degree, pure, release.bits)
+    read = _of_pairs if isinstance(sketch, Bernstein) else _of_powers
     deviation = release.scale * (math.sqrt(2) if pure else 1)
-    values, covariance = sketch.moments(release.value / sketch.grid)
+    values, covariance = read(sketch, release.real)
     return Moments(values, covariance * (deviation / sketch.grid) ** 2, release.law)
 
 
@@ -159,9 +126,7 @@ def bounded_sums(rows, curator, *, low, high, share, label):
 
     Notes
     -----
-    **Privacy** (add or remove one row): with R = max(|low|, |high|) an entry becomes G x / R,
-    rounded to an integer, after it was clipped: at most G in size. One row moves d sums by at most
-    ``sqrt(d) G`` in l2, ``d G`` in l1, and by nothing if it holds NaN or infinity.
+    **Privacy**: see :class:`skdp.kernel._bounded.BoundedSums`.
 
     Examples
     --------
@@ -175,97 +140,37 @@ def bounded_sums(rows, curator, *, low, high, share, label):
     >>> sums.round(3).tolist(), law
     ([6.0], 'gaussian')
     """
-    d, pure = len(low), curator.budget.unit == "pure"
-    most = np.maximum(np.abs(low), np.abs(high))
-    grid = 2 ** _bits(curator.budget, share, d, rows.unit)
-
-    def statistic(start, block):
-        x = np.asarray(block[finite_rows(block)], dtype=np.float64)
-        return np.rint(grid * (np.clip(x, low, high) / most)).astype(np.int64).sum(axis=0)
-
-    exact = weighed_sum(rows, statistic)
-    draw = curator.laplace if pure else curator.gaussian
-    sensitivity = d * grid if pure else sqrt_up(d * grid**2)
-    release = draw(exact, sensitivity=sensitivity, share=share, label=label)
-    sums = np.nan_to_num(most * (release.value / grid))
-    return sums, most * (release.scale / grid), release.law
+    asked = BoundedSums(low, high)
+    release = opened(rows, curator).ask(asked, share=share, label=label)
+    sums = np.nan_to_num(asked.most * release.real)
+    return sums, asked.most * release.sd, release.law
 
 
-class _Powers:
-    """Powers of t, centred, column by column, and one count for all of them."""
-
-    def __init__(self, d, degree, pure, bits):
-        self.d, self.degree, self.grid = d, degree, 2**bits
-        weight = d ** (1 / 3 if pure else 1 / 4) * math.sqrt(7 / 9 if degree == 2 else 1)
-        self.constant = max(1, round(weight * self.grid))
-        if pure:
-            self.sensitivity = d * self.grid + self.constant
-        else:
-            longest = self.grid + degree - 1
-            self.sensitivity = sqrt_up(d * longest**2 + self.constant**2)
-
-    def columns(self, w):
-        if self.degree == 1:
-            return [2 * np.rint(self.grid * w) - self.grid]
-        t = 2 * w - 1
-        return [
-            np.rint(self.grid * math.sqrt(8 / 9) * t),
-            np.rint(self.grid * (4 / 3 * t * t - 1)),
-        ]
-
-    def count(self, n):
-        return [n * self.constant]
-
-    def moments(self, sums):
-        """Return estimates of moments and their covariance, per variance of a sum."""
-        weight = self.constant / self.grid
-        n, var_n = np.full(self.d, sums[-1] / weight), 1 / weight**2
-        sums = sums[:-1].reshape(self.degree, self.d)
-        if self.degree == 1:
-            return np.array([n, sums[0]]), np.diag([var_n, 1.0])
-        values = np.array([n, sums[0] * math.sqrt(9 / 8), 3 / 4 * (sums[1] + n)])
-        mixed = 3 / 4 * var_n
-        covariance = [[var_n, 0, mixed], [0, 9 / 8, 0], [mixed, 0, 9 / 16 * (1 + var_n)]]
-        return values, np.array(covariance)
+def _of_powers(sketch, sums):
+    """Return estimates of moments and their covariance, per variance of a sum of powers."""
+    weight = sketch.constant / sketch.grid
+    n, var_n = np.full(sketch.d, sums[-1] / weight), 1 / weight**2
+    sums = sums[:-1].reshape(sketch.degree, sketch.d)
+    if sketch.degree == 1:
+        return np.array([n, sums[0]]), np.diag([var_n, 1.0])
+    values = np.array([n, sums[0] * math.sqrt(9 / 8), 3 / 4 * (sums[1] + n)])
+    mixed = 3 / 4 * var_n
+    covariance = [[var_n, 0, mixed], [0, 9 / 8, 0], [mixed, 0, 9 / 16 * (1 + var_n)]]
+    return values, np.array(covariance)
 
 
-class _Bernstein:
-    """The Bernstein polynomials of w, which sum to one: each column counts, too."""
+def _of_pairs(sketch, sums):
+    """Return estimates of moments and their covariance, per variance of a sum of polynomials.
 
-    def __init__(self, d, degree, pure, bits):
-        self.d, self.degree, self.grid = d, degree, 2**bits
-        self.sensitivity = d * self.grid
-
-    def columns(self, w):
-        if self.degree == 1:
-            a = np.rint(self.grid * w)
-            return [self.grid - a, a]
-        first, last = np.rint(self.grid * np.square(1 - w)), np.rint(self.grid * np.square(w))
-        return [first, self.grid - first - last, last]
-
-    def count(self, n):
-        return np.zeros(0, dtype=np.int64)
-
-    def moments(self, sums):
-        """Return estimates of moments and their covariance, per variance of a sum.
-
-        All columns count the same rows: the mean of their counts has the least noise, and that of
-        sum t^2 is taken off as far as it is told by the count of its own column.
-        """
-        sums = sums.reshape(self.degree + 1, self.d)
-        own, d = sums.sum(axis=0), self.d
-        n = np.full(d, own.mean())
-        first = sums[-1] - sums[0]
-        if self.degree == 1:
-            return np.array([n, first]), np.diag([2 / d, 2.0])
-        second = sums[0] - sums[1] + sums[2] - (own - n) / 3
-        covariance = [[3 / d, 0, 1 / d], [0, 2, 0], [1 / d, 0, 3 - (1 - 1 / d) / 3]]
-        return np.array([n, first, second]), np.array(covariance)
-
-
-def _bits(budget, share, d, unit):
-    """Return the resolution of d columns, of which a row moves two numbers each."""
-    strength = budget.amount * share / (2 * d)
-    strength = strength if budget.unit == "pure" else math.sqrt(strength)
-    most = BITS if unit == 1 else WEIGHED_BITS
-    return grid_bits(strength / unit, noise_bits=NOISE_BITS, most=most)
+    All columns count the same rows: the mean of their counts has the least noise, and that of
+    sum t^2 is taken off as far as it is told by the count of its own column.
+    """
+    sums = sums.reshape(sketch.degree + 1, sketch.d)
+    own, d = sums.sum(axis=0), sketch.d
+    n = np.full(d, own.mean())
+    first = sums[-1] - sums[0]
+    if sketch.degree == 1:
+        return np.array([n, first]), np.diag([2 / d, 2.0])
+    second = sums[0] - sums[1] + sums[2] - (own - n) / 3
+    covariance = [[3 / d, 0, 1 / d], [0, 2, 0], [1 / d, 0, 3 - (1 - 1 / d) / 3]]
+    return np.array([n, first, second]), np.array(covariance)

@@ -5,10 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skdp.chunks import weighed_sum
-from skdp.chunks._strips import strips
-
-__all__ = ["Ranks", "before", "cell_counts"]
+__all__ = ["Ranks", "before"]
 
 ALONE = 2.0  # noises: fewer rows in the cell of one single value count as none
 
@@ -16,43 +13,6 @@ ALONE = 2.0  # noises: fewer rows in the cell of one single value count as none
 def before(cuts):
     """Return the largest floats below finite ones."""
     return np.nextafter(cuts, -math.inf)
-
-
-def cell_counts(rows, columns, cuts):
-    """Count the rows between cuts, column by column.
-
-    Parameters
-    ----------
-    rows : ArrayRows
-    columns : sequence of int
-    cuts : list of ndarrays
-        For each of these columns m rising finite cuts; they divide the line into m + 1 cells, which
-        are closed above.
-
-    Returns
-    -------
-    counts : list of ndarrays of int64 of shape (m + 1,)
-
-    Notes
-    -----
-    **Privacy** (add or remove one row): the cuts are public or released. An entry is in one cell of
-    its column, as comparisons of floats tell from it alone, so the histogram of a column moves by 1
-    in l1 and l2, and those of d columns, side by side, by d in l1 and sqrt(d) in l2. How many cuts
-    there are, and for how many quantiles, does not matter. A row that holds NaN or infinity is in
-    no cell.
-    """
-
-    def statistic(start, block):
-        below = [np.zeros(len(of_column) + 1, dtype=np.int64) for of_column in cuts]
-        for strip in strips(block, columns):
-            for ranks, x, of_column in zip(below, strip, cuts, strict=True):
-                ranks[:-1] += np.array([np.count_nonzero(x <= c) for c in of_column], np.int64)
-                ranks[-1] += len(x)
-        return np.concatenate(below)
-
-    ranks = weighed_sum(rows, statistic)
-    ends = np.cumsum([len(of_column) + 1 for of_column in cuts])[:-1]
-    return [np.diff(part, prepend=0) for part in np.split(ranks, ends)]
 
 
 @dataclass

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from skdp.columns._evidence import stands_out
-from skdp.columns._ranks import Ranks, before, cell_counts
+from skdp.columns._ranks import Ranks, before
 from skdp.columns._ranks_read import CLEAR, aside, estimate, invert, is_one, plain_decimal, spread
-from skdp.columns._survey import CELLS, column_counts
-from skdp.scales import count_rows
+from skdp.columns._survey import CELLS, whole_line
+from skdp.kernel._columns import CutCells
+from skdp.kernel._sums import Count
 
 __all__ = ["Quantiles", "find_quantiles", "rank_steps"]
 
@@ -119,10 +120,9 @@ def find_quantiles(rows, noise, q, bounds=None):
 
     Notes
     -----
-    **Privacy** (add or remove one row): a noisy row count, of sensitivity 1; for every column, one
-    histogram after the other, of cells that are public or made of what was released before
-    (:data:`CELLS`, :func:`cell_counts`). One row is in one cell of each. All else, shares
-    and the end of the search among it, is made of released values.
+    **Privacy**: a noisy row count; for every column, one histogram after the other, of cells that
+    are public or made of what was released before. All else, shares and the end of the search
+    among it, is made of released values.
 
     Examples
     --------
@@ -165,22 +165,19 @@ class _Search:
 
     def _count(self):
         share = PURE_COUNT if self.noise.pure else COUNT
-        release = self.noise.release(
-            np.atleast_1d(count_rows(self.rows)), share=share, label="row count"
-        )
+        release = self.noise.ask(self.rows, Count(), share=share, label="row count")
         self.count = release.value, self.noise.deviation(release.scale)
         self.n = max(float(release.value[0]), 2 * self.count[1])
 
     def _octaves(self):
         """Look for the rows among all floats; make a _Column of every column that is seen."""
-        exact = column_counts(self.rows, [CELLS] * self.d, columns=np.arange(self.d))
         share = self._share(self.n * IN_OCTAVES, self.d, OCTAVES)
-        looked = self._look(exact, share)
+        looked = self._look(share)
         seen, counts, sd = [], looked.value.astype(np.float64), self._sd(looked)
         for of_column in counts:
             seen.append(stands_out(of_column, CELLS.octave, looked.scale, law=self.noise.law))
         if not all(of_column.any() for of_column in seen):
-            again = self._look(exact, AGAIN)
+            again = self._look(AGAIN)
             weight = sd**2 / (sd**2 + self._sd(again) ** 2)
             counts += weight * (again.value - counts)
             scale = looked.scale * math.sqrt(1 - weight)
@@ -193,8 +190,9 @@ class _Search:
             _Column.among(j, counts[j], seen[j], sd, self.n) for j in range(self.d) if seen[j].any()
         ]
 
-    def _look(self, exact, share):
-        return self.noise.spread(exact, columns=self.d, share=share, label="octaves")
+    def _look(self, share):
+        asked = whole_line(np.arange(self.d))
+        return self.noise.ask(self.rows, asked, share=share, label="octaves")
 
     def _close_in(self, rounds, most):
         """Cut brackets of quantiles until they hold few ranks, or a single float."""
@@ -214,11 +212,9 @@ class _Search:
         """Release a histogram of every column for which there are cuts, be it none of them."""
         columns = [c for c, of in zip(self.columns, cuts, strict=True) if of is not None]
         cuts = [of for of in cuts if of is not None]
-        exact = cell_counts(self.rows, [c.number for c in columns], cuts)
-        release = self.noise.spread(
-            np.concatenate(exact), columns=len(columns), share=share, label=label
-        )
-        parts = np.split(release.value, np.cumsum([len(part) for part in exact])[:-1])
+        asked = CutCells(np.array([c.number for c in columns]), tuple(cuts))
+        release = self.noise.ask(self.rows, asked, share=share, label=label)
+        parts = np.split(release.value, np.cumsum([len(of) + 1 for of in cuts])[:-1])
         for column, of, part in zip(columns, cuts, parts, strict=True):
             column.add(of, part, self._sd(release))
 

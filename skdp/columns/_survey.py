@@ -4,12 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skdp.chunks import weighed_sum
-from skdp.chunks._strips import strips
-from skdp.columns._cells import OctaveCells
 from skdp.columns._evidence import stands_out
+from skdp.kernel._columns import ColumnCells
+from skdp.kernel._octave_cells import OctaveCells
 
-__all__ = ["CELLS", "Survey", "column_counts", "survey_columns"]
+__all__ = ["CELLS", "Survey", "survey_columns", "whole_line"]
 
 CELLS = OctaveCells()
 # False alarms of the second look, and the octaves around 1 in which they are believed: far ones
@@ -17,7 +16,6 @@ CELLS = OctaveCells()
 AGAIN = {"nothing": ((0.001, 50),), "zeros": ((0.001, 50), (0.02, 3))}
 MOST_AGAIN = {"nothing": 0.25, "zeros": 0.10}  # its share
 LABEL = "columns"
-LARGEST = float(np.finfo(np.float64).max)
 
 
 @dataclass
@@ -105,14 +103,11 @@ def survey_columns(rows, noise, *, share, again=True):
 
     Notes
     -----
-    **Privacy** (add or remove one row): an entry is in one cell of its column's histogram, as a
-    function of itself, so d of all numbers move, by 1 each; of a row with NaN or infinity none.
-    Which columns are looked at again is told by releases.
+    **Privacy**: which columns are looked at again is told by releases.
     """
 
     def released(columns, share):
-        exact = column_counts(rows, [CELLS] * len(columns), columns=columns)
-        release = noise.spread(exact, columns=len(columns), share=share, label=LABEL)
+        release = noise.ask(rows, whole_line(columns), share=share, label=LABEL)
         return release.value.astype(float), release.scale
 
     counts, scale = released(np.arange(rows.n_features), share)
@@ -126,28 +121,6 @@ def survey_columns(rows, noise, *, share, again=True):
     return surveys
 
 
-def column_counts(rows, cells, *, columns, center=None):
-    """Return the exact histograms of columns, shape (k, n_cells) of the largest. Not for release.
-
-    Parameters
-    ----------
-    rows : ArrayRows
-    cells : list of k cells
-        With ``n_cells`` and ``counts(x)``.
-    columns : ndarray of int of shape (k,)
-    center : ndarray of shape (k,), default=None
-        Public or released: what is subtracted first.
-    """
-    shape = len(cells), max(one.n_cells for one in cells)
-    center = np.zeros(len(cells)) if center is None else center
-
-    def statistic(start, block):
-        counts = np.zeros(shape, dtype=np.int64)
-        for strip in strips(block, columns):
-            for of_column, one, x, c in zip(counts, cells, strip, center, strict=True):
-                # differences may be beyond all floats
-                x = np.clip(x - c, -LARGEST, LARGEST) if c != 0 else x
-                of_column[: one.n_cells] += one.counts(x)
-        return counts
-
-    return weighed_sum(rows, statistic)
+def whole_line(columns):
+    """Return the question how many entries of columns lie in which of all :data:`CELLS`."""
+    return ColumnCells(columns, (CELLS,) * len(columns))

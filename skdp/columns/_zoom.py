@@ -5,7 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from skdp.columns._evidence import windows_above
-from skdp.columns._survey import CELLS, column_counts
+from skdp.columns._survey import CELLS
+from skdp.kernel._columns import ColumnCells
+from skdp.kernel._octave_cells import UniformCells
 
 __all__ = ["Bulk", "zoom_columns"]
 
@@ -13,6 +15,7 @@ N_CELLS, ACROSS = 120, 48  # cells of a look, and how many of them the interval 
 ALIKE = 0.93  # part of the rows in the octave of the median and its neighbours
 NEARLY_ALL = 0.75  # part of the rows in two cells that are looked at alone, at least
 MOST_LOOKS, FINEST = 12, 2.0**-44  # finest cells, part of the entries
+NARROWEST = 2.0**-1074
 FARTHEST = 1000  # octave of entries whose cells have edges among the floats
 LABEL = "zoom"
 
@@ -29,26 +32,6 @@ class Bulk:
     equal: bool = False
 
 
-class _UniformCells:
-    """Cells of one width; what is outside of them is in none."""
-
-    n_cells = N_CELLS
-
-    def __init__(self, start, width):
-        self.start, self.width = start, width
-
-    def index(self, x):
-        """Return the cell of every number, a function of that number alone."""
-        i = np.ceil((x - self.start) / self.width) - 1
-        return np.where((i >= 0) & (i < N_CELLS), i, N_CELLS).astype(np.int64)
-
-    def counts(self, x):
-        return np.bincount(self.index(x), minlength=N_CELLS + 1)[:N_CELLS]
-
-    def upper_edge(self, i):
-        return self.start + self.width * (i + 1)
-
-
 class _Zoom:
     """The state of one column: an interval that holds most rows."""
 
@@ -59,7 +42,8 @@ class _Zoom:
     def cells(self):
         """Return cells for the interval, with edges at multiples of a power of two."""
         width = 2.0 ** np.floor(np.log2(self.high / ACROSS - self.low / ACROSS))
-        return _UniformCells((np.floor(self.low / width) - 4) * width, width)
+        width = max(float(width), NARROWEST)
+        return UniformCells(float((np.floor(self.low / width) - 4) * width), width, N_CELLS)
 
     def read(self, cells, counts, sd, n, last):
         """Come closer, or be content with the bulk."""
@@ -122,8 +106,7 @@ def zoom_columns(rows, noise, surveys, *, n, least):
 
     Notes
     -----
-    **Privacy** (add or remove one row): an entry is in at most one cell of its column's histogram,
-    whose edges are released, as a function of itself: k numbers move, by 1 each, for k columns.
+    **Privacy**: the edges of cells are made of what was released before.
     """
     bulks = [None if one is None else _start(one, n, noise.deviation(one.scale)) for one in surveys]
     for look in range(MOST_LOOKS):
@@ -132,8 +115,8 @@ def zoom_columns(rows, noise, surveys, *, n, least):
             break
         share = float(np.clip(noise.share(n / 22, active.size), 0.005, 0.12))
         cells = [bulks[j].cells() for j in active]
-        exact = column_counts(rows, cells, columns=active)
-        release = noise.spread(exact, columns=active.size, share=share, label=LABEL)
+        asked = ColumnCells(active, tuple(cells))
+        release = noise.ask(rows, asked, share=share, label=LABEL)
         sd = noise.deviation(release.scale)
         left = float(noise.curator.remaining)
         last = look == MOST_LOOKS - 1 or left - 0.12 < least

@@ -8,10 +8,9 @@ import numpy as np
 from skdp.chunks import weighed_sum
 from skdp.chunks._strips import strips
 from skdp.denoising._count_noise import released
+from skdp.kernel._ranks import float_of_order, order_of_floats
 from skdp.scales import LogBins, count_rows, read_scale
 from skdp.scales._bisection import LEVELS
-from skdp.scales._bisection import _float as float_of_order
-from skdp.scales._bisection import _ordered as order_of_floats
 
 __all__ = ["RANGE_SHARE", "private_ranges", "range_steps"]
 

@@ -3,8 +3,8 @@
 import numpy as np
 
 from skdp.accounting import Step
-from skdp.chunks import weighed_sum
-from skdp.mechanisms import finite_rows
+from skdp.kernel._ranks import RankScores
+from skdp.kernel._table import opened
 from skdp.sensitivity import Quantile
 
 __all__ = ["choice_step", "choose_quantile"]
@@ -45,27 +45,16 @@ def choose_quantile(rows, curator, column, p, *, center, sensitivity, share, lab
 
     Notes
     -----
-    **Privacy** (add or remove one row): with p = num / den the score of a candidate r is
-    ``-|num #{x > r} - (den - num) #{x < r}|``, which a row moves by at most max(num, den - num).
-    The candidates do not depend on rows. From every score a public number is taken, which moves
-    nothing: the far octaves have half the prior weight of the ones before them, so where no rank
-    tells candidates apart, as beyond the outermost row, none is chosen for being far away. Which
-    pure epsilon a share buys is told by :meth:`Curator.select`.
+    **Privacy**: see :class:`skdp.kernel._ranks.RankScores`. The candidates do not depend on rows.
+    The far octaves have half the prior weight of the ones before them, so where no rank tells
+    candidates apart, as beyond the outermost row, none is chosen for being far away. Which pure
+    epsilon a share buys is told by :meth:`Curator.select`.
     """
-    num, den = Quantile(p).p.as_integer_ratio()
-    sensitive = max(num, den - num)
     amount = float(curator.budget.amount * share)
     epsilon = amount if curator.budget.unit == "pure" else np.sqrt(8 * amount)
     grid = _grid(center, sensitivity / STEPS / max(1.0, epsilon))
-
-    def statistic(start, block):
-        x = np.sort(np.asarray(block[finite_rows(block), column], dtype=np.float64))
-        below, upto = (np.searchsorted(x, grid, side=side) for side in ("left", "right"))
-        return num * (len(x) - upto) - (den - num) * below
-
-    handicaps = _handicaps(2 * sensitive * rows.unit / epsilon)
-    scores = -np.abs(weighed_sum(rows, statistic)) - handicaps
-    index = curator.select(scores, sensitivity=sensitive, share=share, label=label)
+    asked = RankScores(column, *Quantile(p).p.as_integer_ratio(), grid, _nats())
+    index = opened(rows, curator).choose(asked, share=share, label=label)
     return float(grid[index]), float(np.sqrt(8) * sensitivity / epsilon)
 
 
@@ -77,9 +66,8 @@ def _grid(center, step):
     return np.nan_to_num(np.concatenate([center - away[::-1], [center], center + away]))
 
 
-def _handicaps(unit):
-    """Return what is taken from the scores of the candidates; ``unit`` is worth a factor of e."""
+def _nats():
+    """Return by how many factors of e the candidates are less likely from the start."""
     octaves = np.arange(1, PER_OCTAVE * OCTAVES + 1) // PER_OCTAVE
     away = np.concatenate([np.zeros(LINEAR), octaves * np.log(FALL)])
-    nats = np.concatenate([away[::-1], [0.0], away])
-    return np.rint(np.minimum(nats * unit, 2.0**60)).astype(np.int64)
+    return np.concatenate([away[::-1], [0.0], away])

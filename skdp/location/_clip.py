@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skdp.chunks import weighed_sum
 from skdp.columns._squares import mean_square
-from skdp.mechanisms import row_norms
+from skdp.kernel import _sums
+from skdp.kernel._table import opened
 from skdp.scales import LogBins
 from skdp.scales._log_histogram import highest_window
 from skdp.scales._noise_level import clear_of_noise, noise_level
@@ -45,10 +45,6 @@ def release_distances(rows, curator, *, center, scale, around, share):
 
     Cells are fine up to twice ``around`` and an octave wide above, so that a few distant rows stand
     out of the noise of few cells. What lies beyond 12 octaves is in one cell.
-
-    Notes
-    -----
-    **Privacy** (add or remove one row): one row falls into at most one cell: sensitivity 1.
     """
     d = rows.n_features
     per_octave = 16 if d >= 100 else 8 if d >= 20 else 4
@@ -57,12 +53,8 @@ def release_distances(rows, curator, *, center, scale, around, share):
     )
     fine = 1 + per_octave * (OCTAVES_BELOW + OCTAVES_FINE)
     starts, edges = joined(bins, fine, per_octave)
-
-    def statistic(start, block):
-        return bins.counts(row_norms(block, center=center, scale=scale))
-
-    counts = np.add.reduceat(weighed_sum(rows, statistic), starts)
-    release = curator.gaussian(counts, sensitivity=1, share=share, label="distances")
+    asked = _sums.Distances(center, bins, scale, starts)
+    release = opened(rows, curator).ask(asked, share=share, label="distances")
     *within, beyond = release.value.astype(float)
     return Distances(np.array(within), edges, release.scale, fine, beyond=beyond)
 

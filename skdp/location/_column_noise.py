@@ -3,7 +3,7 @@
 import math
 
 from skdp.accounting import Budget, Plan, Step
-from skdp.mechanisms._exact import sqrt_up
+from skdp.kernel._table import opened
 from skdp.sensitivity._bounded import release_mechanism
 
 __all__ = [
@@ -48,16 +48,11 @@ def column_plan(budget, label):
 
 
 class ColumnNoise:
-    """Releases of k numbers, each moved by at most ``step`` by one row: Laplace or Gaussian.
+    """What noise a budget buys for k numbers that one row moves by 1 each: Laplace or Gaussian.
 
     Parameters
     ----------
     curator : Curator
-
-    Notes
-    -----
-    **Privacy** (add or remove one row): k numbers that one row moves by at most ``step`` each move
-    by at most ``k step`` in l1 and ``sqrt(k) step`` in l2.
     """
 
     def __init__(self, curator):
@@ -81,17 +76,9 @@ class ColumnNoise:
         """Of the noise: "laplace" for a pure budget, else "gaussian"."""
         return "laplace" if self.pure else "gaussian"
 
-    def release(self, values, *, step=1, share, label):
-        """Return the Release of an array of integers, each moved by at most ``step`` by one row."""
-        return self.spread(values, columns=values.size, step=step, share=share, label=label)
-
-    def spread(self, values, *, columns, step=1, share, label):
-        """Release integers of which one row moves at most ``columns``, by at most ``step`` each."""
-        if self.pure:
-            draw, sensitivity = self.curator.laplace, columns * step
-        else:
-            draw, sensitivity = self.curator.gaussian, sqrt_up(columns * step * step)
-        return draw(values, sensitivity=sensitivity, share=share, label=label)
+    def ask(self, rows, statistic, *, share, label):
+        """Return the answer that rows give to a Statistic; this Curator pays."""
+        return opened(rows, self.curator).ask(statistic, share=share, label=label)
 
 
 def _strength(budget):

@@ -6,9 +6,10 @@ from dataclasses import replace
 import numpy as np
 
 from skdp.accounting import Step
-from skdp.columns._boxed import BoxedRows
 from skdp.columns._locate import locate_columns, locating_steps, survey_share
 from skdp.columns._survey import CELLS, survey_columns
+from skdp.kernel._boxed import Boxed
+from skdp.kernel._table import Table
 from skdp.location._column_noise import ColumnNoise
 from skdp.location._counted import release_count
 from skdp.location._release import MeanRelease
@@ -190,8 +191,9 @@ def boxed(table, surveys):
     """
     located = list(_located(table, surveys=surveys))
     table.curator.decide(BOXED)
-    clips = [one.clipping for one in located]
-    return replace(table, rows=BoxedRows(table.rows, *_box(clips))), located
+    box, rows = Boxed(*_box([one.clipping for one in located])), table.rows
+    rows = rows.map(box) if isinstance(rows, Table) else box.over(rows)
+    return replace(table, rows=rows), located
 
 
 def unboxed(release, clips):

@@ -5,13 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skdp.chunks import weighed_sum
-from skdp.chunks._strips import strips
+from skdp.kernel._ranks import PARTS, Thresholds
 
 __all__ = ["LARGEST", "MOST_LEVELS", "TYPICAL_LEVELS", "Brackets", "View", "descend", "divide"]
 
 LARGEST = float(np.finfo(np.float64).max)
-PARTS = 1000  # quantiles are searched at thousandths
 MOST_LEVELS, TYPICAL_LEVELS = 80, 12
 LOWEST, HIGHEST = -1075, 1024  # octaves; that of zero is the lowest
 
@@ -33,10 +31,10 @@ class View:
     center: np.ndarray
     unit: np.ndarray | None = None
 
-    def of(self, x, i):
-        """Return what is looked at of entries of column i, each a function of its entry alone."""
-        y = x - self.center[i]
-        return y if self.unit is None else np.abs(y) / self.unit[i]
+    def ranks(self, active, thresholds, parts):
+        """Return the question for the ranks of thresholds of some of the columns."""
+        unit = None if self.unit is None else self.unit[active]
+        return Thresholds(self.columns[active], thresholds, parts, self.center[active], unit)
 
 
 @dataclass
@@ -102,9 +100,8 @@ def descend(rows, noise, view, p, *, low, high, small, n_rows, accuracy, share, 
 
     Notes
     -----
-    **Privacy** (add or remove one row): given the thresholds, which are released, a row adds to
-    every target ``parts [x <= t] - num``, at most ``max(num, parts - num)`` in size, and nothing if
-    it holds NaN or infinity. Which targets are still searched for is told by released ranks.
+    **Privacy**: the thresholds are made of what was released before. Which targets are still
+    searched for is told by released ranks.
     """
     num = np.clip(np.rint(PARTS * np.asarray(p, dtype=np.float64)), 1, PARTS - 1).astype(np.int64)
     k, step = len(num), int(max(num.max(), PARTS - num.min()))
@@ -120,29 +117,12 @@ def descend(rows, noise, view, p, *, low, high, small, n_rows, accuracy, share, 
         if not len(active) or part > share:
             break
         share, t = share - part, t[active]
-        exact = _ranks(rows, view, active, t, num[active])
-        rank = noise.release(exact, step=step, share=part, label=label).value / PARTS
+        asked = view.ranks(active, t, num[active])
+        rank = noise.ask(rows, asked, share=part, label=label).value / PARTS
         up = rank < 0
         found.low[active[up]], found.rank_low[active[up]] = t[up], rank[up]
         found.high[active[~up]], found.rank_high[active[~up]] = t[~up], rank[~up]
     return found
-
-
-def _ranks(rows, view, active, t, num):
-    """Return ``parts * #{x <= t} - num * n`` for every target, exactly."""
-    columns, at = np.unique(view.columns[active], return_inverse=True)
-
-    def statistic(start, block):
-        ranks = np.zeros(len(active), dtype=np.int64)
-        for strip in strips(block, columns):
-            below = [
-                np.count_nonzero(view.of(strip[j], i) <= threshold)
-                for j, i, threshold in zip(at, active, t, strict=True)
-            ]
-            ranks += PARTS * np.array(below, dtype=np.int64) - num * strip.shape[1]
-        return ranks
-
-    return weighed_sum(rows, statistic)
 
 
 def divide(low, high):

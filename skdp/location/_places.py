@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from skdp.kernel._sums import Count
 from skdp.location._column_noise import column_step
 from skdp.location._descent import LARGEST, MOST_LEVELS, TYPICAL_LEVELS, View, descend
 from skdp.location._reach import Reach, release_reach, release_sides
 from skdp.location._sides import LARGEST as LARGEST_RADIUS
 from skdp.location._sides import best_squares
-from skdp.scales import count_rows
 from skdp.scales._noise_level import noise_level
 
 __all__ = [
@@ -142,8 +142,7 @@ class Searcher:
         self._start = np.zeros(self.d) if center is None else np.asarray(center, dtype=np.float64)
         self._reach = np.broadcast_to(reach, (self.d,))
         share = PURE_COUNT if noise.pure else COUNT
-        exact = np.atleast_1d(count_rows(rows))
-        release = noise.release(exact, share=share, label="row count")
+        release = noise.ask(rows, Count(), share=share, label="row count")
         self.n = max(float(release.value[0]), 1.0)
         self.count_sd = noise.deviation(release.scale)
         rank = noise.deviation(noise.scale(SEARCH / TYPICAL_LEVELS, self.d)) / 2

@@ -1,18 +1,17 @@
 """PrivateCount, the estimator."""
 
-import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from skdp._estimator import PrivateEstimator
 from skdp._results import ResultsMixin
 from skdp.denoising._vector import fitted_law
+from skdp.kernel._sums import Count
 from skdp.location._column_noise import (
     ColumnNoise,
     check_strength,
     column_budget,
     column_plan,
 )
-from skdp.scales import count_rows
 from skdp.scales._noise_level import noise_quantile
 
 __all__ = ["PrivateCount"]
@@ -101,8 +100,7 @@ class PrivateCount(ResultsMixin, PrivateEstimator):
 
     def _release(self, rows, curator):
         noise = ColumnNoise(curator)
-        exact = np.atleast_1d(count_rows(rows))
-        release = noise.release(exact, share=curator.remaining, label="row count")
+        release = noise.ask(rows, Count(), share=curator.remaining, label="row count")
         return {
             "count_": max(int(release.value[0]), 0),
             "noise_scale_": float(noise.deviation(release.scale)),

@@ -6,11 +6,10 @@ from functools import cached_property
 import numpy as np
 from scipy.special import ndtri
 
-from skdp.chunks import weighed_sum
-from skdp.chunks._strips import strips
-from skdp.columns._cells import OctaveCells
 from skdp.columns._evidence import WIDTHS, stands_out
 from skdp.columns._tail import read_tail
+from skdp.kernel._columns import ColumnCells
+from skdp.kernel._octave_cells import OctaveCells
 from skdp.location._clip import Clip
 from skdp.scales import Reading
 
@@ -225,15 +224,8 @@ def release_reach(rows, noise, *, center, unit, n_rows, share, label):
     -------
     reach : list of d Reach
 
-    Notes
-    -----
-    **Privacy** (add or remove one row): an entry falls into one cell of its column's histogram, as
-    a function of itself, so d of all numbers move, by 1 each; rows with NaN or infinity into none.
     """
-    counts = _signed_counts(rows, center, unit)
-    counts[:, CELLS.n_side + 1 :] += counts[:, : CELLS.n_side][:, ::-1]
-    counts = counts[:, CELLS.n_side :]
-    release = noise.spread(counts, columns=rows.n_features, share=share, label=label)
+    release = noise.ask(rows, _cells(center, unit, folded=True), share=share, label=label)
     law = release.scale, noise.law
     return [Reach(c, *law, n_rows, u) for c, u in zip(release.value, unit, strict=True)]
 
@@ -241,16 +233,14 @@ def release_reach(rows, noise, *, center, unit, n_rows, share, label):
 def release_sides(rows, noise, *, center, unit, n_rows, share, label):
     """Release how far the entries of every column are below and above a point.
 
-    Parameters are those of :func:`release_reach`, and so is the proof: an entry falls into one cell
-    of both sides together.
+    Parameters are those of :func:`release_reach`.
 
     Returns
     -------
     sides : list of d pairs of Reach
         Below and above; the entries at the point itself are in both.
     """
-    counts = _signed_counts(rows, center, unit)
-    release = noise.spread(counts, columns=rows.n_features, share=share, label=label)
+    release = noise.ask(rows, _cells(center, unit), share=share, label=label)
     law, found = (release.scale, noise.law), []
     for c, u in zip(release.value, unit, strict=True):
         seen = stands_out(c, CELLS.octave, release.scale, law=noise.law)
@@ -259,15 +249,7 @@ def release_sides(rows, noise, *, center, unit, n_rows, share, label):
     return found
 
 
-def _signed_counts(rows, center, unit):
-    """Return the exact histograms of ``(x - center) / unit`` of all columns. Not for release."""
-
-    def statistic(start, block):
-        counts = np.zeros((rows.n_features, CELLS.n_cells), dtype=np.int64)
-        for strip in strips(block):
-            for of_column, x, c, u in zip(counts, strip, center, unit, strict=True):
-                with np.errstate(over="ignore"):
-                    of_column += CELLS.counts(np.clip((x - c) / u, -LARGEST, LARGEST))
-        return counts
-
-    return weighed_sum(rows, statistic)
+def _cells(center, unit, *, folded=False):
+    """Return the question where all columns lie from a centre, in a unit."""
+    d = len(center)
+    return ColumnCells(np.arange(d), (CELLS,) * d, center, unit, folded)

@@ -5,8 +5,9 @@ import math
 import numpy as np
 
 from skdp.accounting import Step
-from skdp.chunks import weighed_sum
-from skdp.mechanisms._exact import exact, sqrt_up
+from skdp.kernel._columns import EdgeCells
+from skdp.kernel._table import opened
+from skdp.mechanisms._exact import exact
 from skdp.scales._cell_tree import CellTree
 from skdp.scales._equal_bins import APART, bin_numbers, bin_sizes
 from skdp.scales._noise_level import noise_level
@@ -24,7 +25,6 @@ __all__ = ["bin_share", "bin_steps", "find_bins", "search_cells"]
 
 ROUNDS = 8
 PART = 0.3  # of what is left, for every round but the last
-STRIP = 2**14  # rows: a column of them stays in the first levels of the cache
 WIDTHS, FALSE = (1, 2, 4, 8), 0.05  # of windows of first cells; false alarms of each, by column
 WITHIN_RANGE = 64  # first cells of a public range
 HEAVY, CLEAR = 1.5, 3.0  # bins, and noises, in a cell that is divided
@@ -134,16 +134,14 @@ def search_cells(
 
     Notes
     -----
-    **Privacy** (add or remove one row). In every round the cells of a column are disjoint, and are
-    public or made of earlier releases: an entry, compared with their edges as a float, is in one of
-    them or, NaN or infinite, in none. So the integer counts of all cells of d columns, one vector,
-    move by 1 in at most d places, by at most sqrt(d) in l2. The number of rounds and all edges are
-    made of releases; edges are short binary numbers, never entries of the table.
+    **Privacy**: in every round the cells of a column are public or made of earlier releases. The
+    number of rounds and all edges are made of releases; edges are short binary numbers, never
+    entries of the table.
     """
     columns = np.asarray(columns, dtype=np.intp)
     if not columns.size:
         return []
-    share, spent = exact(share), 0
+    table, share, spent = opened(rows, curator), exact(share), 0
     wanted = np.broadcast_to(n_bins, columns.shape)
     ranges = [None] * len(columns) if ranges is None else ranges
     whole = np.broadcast_to(whole, columns.shape).tolist()
@@ -155,9 +153,8 @@ def search_cells(
     for round_ in range(ROUNDS):
         last = round_ == ROUNDS - 1 or (round_ > some and not any(c.divided for c in search))
         now = share - spent if last else (share - spent) * exact(first)
-        counts = _counts(rows, columns, [c.keys for c in search], target=target)
-        sensitivity = sqrt_up(len(columns))
-        release = curator.gaussian(counts, sensitivity=sensitivity, share=now, label=label)
+        asked = EdgeCells(columns, tuple(floats_of(c.keys) for c in search), target)
+        release = table.ask(asked, share=now, label=label)
         spent += now
         noise = release.scale * math.sqrt(now / share)
         fewest = max(min(least * noise, n_rows / FEW), FAINT * noise)
@@ -169,25 +166,6 @@ def search_cells(
         for column in search:
             column.divide()
     return search
-
-
-def _counts(rows, columns, keys, *, target):
-    """Return how many entries of every column are in each of its cells, one after the other."""
-    edges = [floats_of(of_column) for of_column in keys]
-    size = sum(len(of_column) - 1 for of_column in keys)
-
-    def statistic(start, block):
-        counts = np.zeros(size, dtype=np.int64)
-        for first in range(0, len(block), STRIP):
-            part = block[first : first + STRIP]
-            part = part[np.isfinite(part[:, -1])] if target else part
-            strip = np.array(part[:, columns].T, dtype=np.float64, order="C")
-            strip.sort(axis=1)  # NaN last
-            ranks = [np.searchsorted(x, e, side="right") for x, e in zip(strip, edges, strict=True)]
-            counts += np.concatenate([np.diff(upto) for upto in ranks])
-        return counts
-
-    return weighed_sum(rows, statistic)
 
 
 class Searched:

@@ -8,12 +8,12 @@ import pytest
 from skdp import PrivateMean
 from skdp.accounting import Budget
 from skdp.chunks import ArrayRows
-from skdp.columns._boxed import BoxedRows
-from skdp.columns._cells import OctaveCells
 from skdp.columns._clipping import Clipping
 from skdp.columns._evidence import stands_out
 from skdp.columns._survey import CELLS, Survey
 from skdp.exceptions import UselessReleaseWarning
+from skdp.kernel._boxed import BoxedRows
+from skdp.kernel._octave_cells import OctaveCells
 from skdp.location._column_roads import unboxed
 from skdp.location._mean import mean_plan, private_mean
 from skdp.location._release import MeanRelease

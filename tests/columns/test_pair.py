@@ -1,7 +1,5 @@
 """Moments and sums between public bounds: sensitivities in exact integers, and true intervals."""
 
-from fractions import Fraction
-
 import numpy as np
 import pytest
 
@@ -17,13 +15,15 @@ from skdp import (
 from skdp.accounting import Budget, Plan, Step
 from skdp.chunks import ArrayRows
 from skdp.columns import bounded_moments, bounded_sums
-from skdp.columns._pair import _Bernstein, _Powers
+from skdp.columns._pair import _of_pairs, _of_powers
 from skdp.exceptions import UselessReleaseWarning
+from skdp.kernel._bounded import Bernstein, Powers
 from skdp.location._bounded_moments import BoundedColumns
 from tests._curators import CannedCurator, check_replay
 
 pytestmark = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")
 
+READ = {Powers: _of_powers, Bernstein: _of_pairs}
 BUDGETS = {"gaussian": Budget.gaussian(1.0, 1e-6), "laplace": Budget.pure(1.0)}
 HOSTILE = [0.0, -0.0, 1e308, -1e308, 5e-324, 1.0, 0.3, np.nan, np.inf, -np.inf, 2.0**-40]
 
@@ -42,7 +42,8 @@ def every_place(bits):
 @pytest.mark.parametrize("bits", range(1, 9))
 @pytest.mark.parametrize("degree", [1, 2])
 def test_bernstein_columns_sum_to_the_grid_exactly(bits, degree):
-    columns = np.concatenate(_Bernstein(1, degree, True, bits).columns(every_place(bits)), axis=1)
+    sketch = Bernstein(np.zeros(1), np.ones(1), degree, True, bits)
+    columns = np.stack([sketch.total(w[None]) for w in every_place(bits)])
     assert columns.min() >= 0 and np.array_equal(columns, np.rint(columns))
     assert np.all(columns.sum(axis=1) == 2**bits)
 
@@ -52,30 +53,27 @@ def test_bernstein_columns_sum_to_the_grid_exactly(bits, degree):
 @pytest.mark.parametrize("pure", [False, True])
 @pytest.mark.parametrize("d", [1, 7])
 def test_powers_stay_within_their_sensitivity(bits, degree, pure, d):
-    sketch = _Powers(d, degree, pure, bits)
-    row = np.concatenate(sketch.columns(every_place(bits)), axis=1).astype(np.int64)
-    longest = int(np.square(row).sum(axis=1).max())
-    if pure and degree == 1:
-        assert d * int(np.abs(row).max()) + sketch.constant == sketch.sensitivity
-    elif not pure:
-        allowed = Fraction(sketch.sensitivity) ** 2
-        assert d * longest + sketch.constant**2 <= allowed
-        assert degree == 2 or d * longest + sketch.constant**2 > allowed * (1 - Fraction(1, 2**50))
+    sketch = Powers(np.zeros(d), np.ones(d), degree, pure, bits)
+    rows = np.stack([sketch.total(np.full((1, d), w)) for (w,) in every_place(bits)])
+    longest = int(np.square(rows).sum(axis=1).max())
+    assert longest <= sketch.squared_l2
+    if degree == 1:
+        assert longest == sketch.squared_l2 and np.abs(rows).sum(axis=1).max() == sketch.l1
 
 
-@pytest.mark.parametrize("sketch", [_Powers, _Bernstein])
+@pytest.mark.parametrize("sketch", READ)
 @pytest.mark.parametrize("degree", [1, 2])
 @pytest.mark.parametrize("d", [1, 2, 5, 9])
 def test_moments_are_unbiased_and_their_covariance_is_that_of_the_noise(sketch, degree, d):
     """Moments are linear in the sums: the covariance is J J^T of independent noises."""
-    sketch = sketch(d, degree, False, 20)
+    read, sketch = READ[sketch], sketch(np.zeros(d), np.ones(d), degree, False, 20)
     n, w = 40, np.random.default_rng(d).random((40, d))
-    sums = np.concatenate([*(c.sum(axis=0) for c in sketch.columns(w)), sketch.count(n)])
-    values, covariance = sketch.moments(sums / sketch.grid)
+    sums = sketch.total(w)
+    values, covariance = read(sketch, sums / sketch.grid)
     t = 2 * w - 1
     truth = [np.full(d, n), t.sum(axis=0), np.square(t).sum(axis=0)][: degree + 1]
     assert np.allclose(values, truth, atol=4 * n / sketch.grid)
-    J = np.array([sketch.moments(unit)[0] for unit in np.eye(len(sums))])
+    J = np.array([read(sketch, unit)[0] for unit in np.eye(len(sums))])
     for j in range(d):
         assert np.allclose(J[:, :, j].T @ J[:, :, j], covariance, atol=1e-6)
 
@@ -135,14 +133,14 @@ def test_moments_of_a_table_without_noise(law):
 def simulated(rng, n, p, strength, law, degree, reps=2000):
     """Return ``reps`` independent releases of a 0/1 column, as if they were columns, and p."""
     pure = law == "laplace"
-    sketch = (_Bernstein if pure else _Powers)(1, degree, pure, 26)
-    ones = round(n * p)
-    row = [np.array(sketch.columns(np.array([[w]]))).reshape(-1) for w in (0.0, 1.0)]
-    sums = np.concatenate([(n - ones) * row[0] + ones * row[1], sketch.count(n)]) / sketch.grid
-    scale = float(sketch.sensitivity) / sketch.grid / strength
+    sketch = (Bernstein if pure else Powers)(np.zeros(1), np.ones(1), degree, pure, 26)
+    ones, read = round(n * p), READ[type(sketch)]
+    row = [sketch.total(np.array([[w]])) for w in (0.0, 1.0)]
+    sums = ((n - ones) * row[0] + ones * row[1]) / sketch.grid
+    scale = float(sketch.l1 if pure else sketch.l2) / sketch.grid / strength
     draw = rng.laplace if pure else rng.normal
-    moments = [sketch.moments(sums + draw(0, scale, size=sums.shape))[0][:, 0] for _ in range(reps)]
-    covariance = sketch.moments(sums)[1] * scale**2 * (2 if pure else 1)
+    moments = [read(sketch, sums + draw(0, scale, size=sums.shape))[0][:, 0] for _ in range(reps)]
+    covariance = read(sketch, sums)[1] * scale**2 * (2 if pure else 1)
     bounds = np.tile([[0.0], [1.0]], reps)
     return BoundedColumns(bounds, np.array(moments).T, covariance, law), ones / n
 

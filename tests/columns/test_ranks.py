@@ -11,9 +11,10 @@ from skdp.accounting import Budget, Plan
 from skdp.audit import non_interference
 from skdp.chunks import ArrayRows
 from skdp.columns import find_quantiles, rank_steps
-from skdp.columns._ranks import Ranks, before, cell_counts
+from skdp.columns._ranks import Ranks, before
 from skdp.columns._ranks_read import is_told, plain_decimal
 from skdp.exceptions import UselessReleaseWarning
+from skdp.kernel._columns import CutCells
 from skdp.location._column_noise import ColumnNoise, column_step
 from tests._curators import CannedCurator, check_replay
 
@@ -106,14 +107,13 @@ def test_non_interference():
 def test_cells_partition_the_line_and_are_closed_above():
     X = np.array([[-np.inf], [-1.0], [-0.0], [0.0], [5e-324], [1.0], [1.0], [2.0], [np.nan]])
     cuts = np.array([-1.0, float(before(0.0)), 0.0, float(before(1.0)), 1.0])
-    for block_rows in (None, 2):
-        (counts,) = cell_counts(ArrayRows(X, block_rows=block_rows), [0], [cuts])
-        assert counts.tolist() == [1, 0, 2, 1, 2, 1]  # NaN and infinity in none
+    counts = CutCells(np.array([0]), (cuts,)).total(X)
+    assert counts.tolist() == [1, 0, 2, 1, 2, 1]  # NaN and infinity in none
 
 
 def test_without_cuts_all_rows_are_in_one_cell():
     X = np.array([[1.0], [2.0], [np.nan]])
-    assert cell_counts(ArrayRows(X), [0], [np.empty(0)])[0].tolist() == [2]
+    assert CutCells(np.array([0]), (np.empty(0),)).total(X).tolist() == [2]
 
 
 @pytest.mark.parametrize("seed", range(30))

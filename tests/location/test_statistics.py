@@ -8,8 +8,10 @@ from sklearn.base import clone
 import skdp
 import tests._estimators
 from skdp.audit import conditional_sensitivity, non_interference
+from skdp.chunks import ArrayRows
 from skdp.contracts._chain import chain_problems
 from skdp.exceptions import SeededNoiseWarning
+from skdp.kernel._ranks import Balance
 from skdp.location import (
     PrivateMedian,
     PrivateMinMax,
@@ -236,8 +238,9 @@ def test_shares_buy_the_noise_that_is_planned():
         law = "laplace" if delta == 0 else "gaussian"
         noise = ColumnNoise(make_curator(Plan(budget, (Step("x", law),)), make_entropy(0)))
         assert noise.share(noise.scale(0.3, 5), 5) == pytest.approx(0.3)
-        drawn = noise.release(np.zeros(5, int), step=10, share=0.3, label="x")
-        assert drawn.scale == pytest.approx(10 * noise.scale(0.3, 5), rel=1e-9)
+        rows, balance = ArrayRows(np.zeros((3, 5))), Balance(np.zeros(5, np.uint64))
+        drawn = noise.ask(rows, balance, share=0.3, label="x")
+        assert drawn.scale == pytest.approx(noise.scale(0.3, 5), rel=1e-9)
 
 
 def test_intervals_cover():

@@ -45,7 +45,7 @@ OTHERS = {  # who runs through a file, PrivateMean through all others
     "skdp/linear/_newton": lambda: _logistic(**DEEP),
     "skdp/marginals/_auto": lambda: MarginalReleaser(1, domain="auto", **DEEP),
     "skdp/marginals/": lambda: MarginalReleaser(**DEEP),
-    "skdp/location/_clipped_squares": lambda: PrivateVariance(**DEEP),
+    "skdp/kernel/_bounded": lambda: PrivateVariance(**DEEP),
     "skdp/pipeline/": lambda: make_private_pipeline(PrivateStandardScaler(), PrivateMean(), **DEEP),
 }
 

@@ -9,8 +9,9 @@ from skdp._curator import make_curator
 from skdp.accounting import Budget, Plan
 from skdp.chunks import ArrayRows
 from skdp.kernel._cell_numbers import cell_numbers, n_cells
+from skdp.kernel._columns import EdgeCells
 from skdp.mechanisms import make_entropy
-from skdp.scales._bins import Searched, _counts, bin_share, bin_steps, find_bins, search_cells
+from skdp.scales._bins import Searched, bin_share, bin_steps, find_bins, search_cells
 from skdp.scales._cell_tree import CellTree
 from skdp.scales._equal_bins import bin_numbers, bin_sizes
 from skdp.scales._order_keys import (
@@ -107,15 +108,15 @@ def test_cells_of_whole_numbers_are_cut_at_these(cell):
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("block_rows", [None, 1, 7])
-def test_counts_are_those_of_comparisons(dtype, block_rows):
+def test_counts_are_those_of_comparisons(dtype):
     rng = np.random.default_rng(1)
     with np.errstate(over="ignore"):
         X = rng.choice(SPECIAL, size=(300, 4)).astype(dtype)
     keys = np.unique(np.concatenate([[BELOW_ALL, TOP], keys_of(SPECIAL[:-3]), [3, 2**60]]))
     cells = [keys, octave_keys(), keys]
     for target, there in ((True, np.isfinite(X[:, -1])), (False, np.full(len(X), True))):
-        found = _counts(ArrayRows(X, block_rows=block_rows), [2, 0, 1], cells, target=target)
+        edges = tuple(floats_of(of) for of in cells)
+        found = EdgeCells(np.array([2, 0, 1]), edges, target).total(X)
         expected = [
             np.count_nonzero((x > low) & (x <= high))
             for x, of in zip(X[there][:, [2, 0, 1]].T.astype(float), cells, strict=True)

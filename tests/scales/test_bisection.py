@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from skdp.kernel._ranks import float_of_order, order_of_floats
 from skdp.scales import private_median
-from skdp.scales._bisection import LEVELS, _float, _ordered
+from skdp.scales._bisection import LEVELS
 from tests._curators import canned, check_replay
 
 LARGEST = float(np.finfo(float).max)
@@ -23,14 +24,14 @@ def order_of(x):
 
 @given(st.lists(hostile, min_size=1, max_size=8))
 def test_the_integers_have_the_order_of_the_floats(values):
-    ordered = _ordered(np.array(values))
+    ordered = order_of_floats(np.array(values))
     assert [int(i) - 2**63 for i in ordered] == [order_of(x) for x in values]
-    np.testing.assert_array_equal(_float(ordered), values)
+    np.testing.assert_array_equal(float_of_order(ordered), values)
 
 
-def test_every_integer_stands_for_a_finite_float():
+def test_every_integer_stands_for_a_finitefloat_of_order():
     ends = np.array([0, 1, 2**52, 2**63 - 1, 2**63, 2**64 - 2**52, 2**64 - 1], dtype=np.uint64)
-    assert np.isfinite(_float(ends)).all()
+    assert np.isfinite(float_of_order(ends)).all()
 
 
 tables = st.integers(1, 3).flatmap(

@@ -1,11 +1,14 @@
 """A table seen through a box: every column clipped to an interval and scaled to [-1, 1]."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from skdp.chunks._rows import MappedRows
+from skdp.kernel._statistic import RowMap, public, refuse
 from skdp.mechanisms import finite_rows
 
-__all__ = ["BoxedRows"]
+__all__ = ["Boxed", "BoxedRows"]
 
 CELLS = 2**15  # of a part that stays in the cache
 
@@ -15,7 +18,7 @@ class BoxedRows(MappedRows):
 
     Parameters
     ----------
-    rows : ArrayRows of length d
+    rows : Rows of length d
     center, radius : ndarrays of shape (d,)
         Public or released; radii are positive.
 
@@ -41,3 +44,28 @@ class BoxedRows(MappedRows):
             if not finite.all():
                 y[~finite] = np.nan
         return boxed
+
+
+@public
+@dataclass(frozen=True)
+class Boxed(RowMap):
+    """Every column clipped to ``center`` +- ``radius`` and scaled to [-1, 1].
+
+    Parameters
+    ----------
+    center, radius : ndarrays of shape (d,)
+    """
+
+    center: np.ndarray
+    radius: np.ndarray
+
+    def check(self, shape):
+        """Raise ValueError for fields that do not fit the Shape."""
+        super().check(shape)
+        refuse(shape.kind != "numbers", "a box is one of numbers")
+        for one in (self.center, self.radius):
+            refuse(np.shape(one) != (shape.n_features,), "a box has an interval a column")
+
+    def over(self, rows):
+        """Return the view of rows."""
+        return BoxedRows(rows, self.center, self.radius)

@@ -1,0 +1,338 @@
+"""Moments of columns between bounds: integers whose length is known exactly."""
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from skdp.kernel._grid_bits import grid_bits
+from skdp.kernel._statistic import Statistic, public, refuse
+from skdp.mechanisms import finite_rows
+
+__all__ = ["Bernstein", "BoundedSums", "BoxedSquares", "Powers"]
+
+BITS, NOISE_BITS = 30, 44  # of a row, at most; of the noise, at most
+WEIGHED_BITS = 20  # of a row that counts with a weight
+# Weights of a sum beside that of the squares, and of the count: the intervals lie around a guess of
+# the mean, so that a variance hangs on either but little; l1 norms pay for them in full.
+SUM = {False: 0.25, True: 0.1}  # by whether the budget is pure
+COUNT = {False: 0.3, True: 0.1}
+MEAN = 1.0  # weight of a sum whose mean is asked for
+
+
+class OnGrid(Statistic):
+    """Sums of numbers between -1 and 1 on a grid of 2^bits steps, d columns side by side.
+
+    ``pure`` and ``bits`` are chosen by the kernel: a pure budget pays for ``l1``, any other one for
+    ``squared_l2``.
+    """
+
+    @property
+    def d(self):
+        """The number of columns."""
+        return len(self._fields()[0])
+
+    def check(self, shape):
+        """Raise ValueError for fields that do not fit the Shape."""
+        super().check(shape)
+        for one in self._fields():
+            refuse(np.shape(one) != (shape.n_features,), "a number a column")
+
+    def at(self, offer):
+        """Return the same on a grid that suits the noise, of d columns of two numbers a row."""
+        budget, pure = offer.budget, offer.budget.unit == "pure"
+        strength = budget.amount * offer.share / (2 * self.d)
+        strength = strength if pure else math.sqrt(strength)
+        most = BITS if offer.unit == 1 else WEIGHED_BITS
+        bits = grid_bits(strength / offer.unit, noise_bits=NOISE_BITS, most=most)
+        return replace(self, pure=pure, bits=bits)
+
+    @property
+    def grid(self):
+        """The number of steps."""
+        return 2**self.bits
+
+    @property
+    def step(self):
+        """The worth of a unit of the grid."""
+        return 2.0**-self.bits
+
+
+class Between(OnGrid):
+    """Sums of functions of the places of entries between ``low`` and ``high``."""
+
+    def _fields(self):
+        return self.low, self.high
+
+    def check(self, shape):
+        """Raise ValueError for fields that do not fit the Shape."""
+        super().check(shape)
+        with np.errstate(over="ignore"):
+            width = np.asarray(self.high) - self.low
+        refuse(not ((width > 0) & np.isfinite(width)).all(), "low is below high")
+        refuse(self.degree not in (1, 2), "degrees are 1 and 2")
+
+    def _places(self, block):
+        """Return the places of the entries of finite rows, in [0, 1]: floats are monotone."""
+        x = np.asarray(block[finite_rows(block)], dtype=np.float64)
+        return (np.clip(x, self.low, self.high) - self.low) / (self.high - self.low)
+
+
+def summed(columns):
+    """Return the sums of the columns of integers, one after the other."""
+    return [column.astype(np.int64).sum(axis=0) for column in columns]
+
+
+@public
+@dataclass(frozen=True)
+class Powers(Between):
+    """Sums of powers of t, centred, column by column, and one count for all of them.
+
+    Parameters
+    ----------
+    low, high : ndarrays of shape (d,)
+        Entries outside are clipped. With w in [0, 1] the place of an entry, t = 2 w - 1.
+    degree : {1, 2}
+    pure : bool, default=False
+    bits : int, default=None
+        Chosen by the kernel.
+
+    Notes
+    -----
+    **Privacy** (add or remove one row): a row with NaN or infinity adds nothing. Else, with G the
+    grid, a column is ``G t`` for degree 1: with a = round(G w), an integer in [0, G], it is
+    2 a - G, of size G at most. For degree 2 it is ``G (sqrt(8/9) t, 4/3 t^2 - 1)``: 8/9 t^2 +
+    (4/3 t^2 - 1)^2 = 1 - 16/9 t^2 (1 - t^2) <= 1, and rounding moves two numbers by less than 1 in
+    l2, so it is at most G + 1 long; in integers, a longer one becomes zeros. A constant K counts.
+    All together have at most ``sqrt(d (G + degree - 1)^2 + K^2)`` in l2, and for degree 1
+    ``d G + K`` in l1.
+    """
+
+    low: np.ndarray
+    high: np.ndarray
+    degree: int
+    pure: bool = False
+    bits: int | None = None
+
+    @property
+    def constant(self):
+        """What a row adds to the count."""
+        weight = self.d ** (1 / 3 if self.pure else 1 / 4)
+        return max(1, round(weight * math.sqrt(7 / 9 if self.degree == 2 else 1) * self.grid))
+
+    @property
+    def squared_l2(self):
+        """The bound."""
+        return self.d * (self.grid + self.degree - 1) ** 2 + self.constant**2
+
+    @property
+    def l1(self):
+        """The bound of the sum of the sizes; None for degree 2."""
+        return self.d * self.grid + self.constant if self.degree == 1 else None
+
+    def _columns(self, w):
+        if self.degree == 1:
+            return [2 * np.rint(self.grid * w) - self.grid]
+        t = 2 * w - 1
+        first, second = (
+            np.rint(self.grid * math.sqrt(8 / 9) * t).astype(np.int64),
+            np.rint(self.grid * (4 / 3 * t * t - 1)).astype(np.int64),
+        )
+        return within(first, second, (self.grid + 1) ** 2)
+
+    def total(self, block):
+        """Return the sums of powers, and the count."""
+        w = self._places(block)
+        return np.concatenate([*summed(self._columns(w)), [len(w) * self.constant]])
+
+
+def within(first, second, squared):
+    """Return pairs of integers of less than 2^31, zeros for those that are too long."""
+    wrong = first * first + second * second > squared
+    return [np.where(wrong, 0, one) for one in (first, second)] if wrong.any() else [first, second]
+
+
+@public
+@dataclass(frozen=True)
+class Bernstein(Between):
+    """Sums of the Bernstein polynomials of w, which sum to one: each column counts, too.
+
+    Parameters
+    ----------
+    low, high, degree, pure, bits
+        As for :class:`Powers`.
+
+    Notes
+    -----
+    **Privacy** (add or remove one row): with G the grid a column is ``G (1 - w, w)`` for degree 1:
+    (G - a, a) with a = round(G w). For degree 2 it is ``G ((1-w)^2, 2 w (1-w), w^2)``: the ends are
+    rounded, and the middle is what they leave of G. It is not negative: the sum of the ends is
+    G (1 - 2 w (1 - w)) before rounding, so above G - 1 only if w or 1 - w is below 1/G, where one
+    end is rounded to 0 and the other to at most G. A column where it were becomes zeros. So the
+    sizes add up to G for every column, d G in l1, and no length is more than that: (d G)^2 bounds
+    the square, and so does d G^2, as the columns lie side by side.
+    """
+
+    low: np.ndarray
+    high: np.ndarray
+    degree: int
+    pure: bool = True
+    bits: int | None = None
+
+    @property
+    def squared_l2(self):
+        """The bound."""
+        return self.d * self.grid**2
+
+    @property
+    def l1(self):
+        """The bound of the sum of the sizes."""
+        return self.d * self.grid
+
+    def _columns(self, w):
+        if self.degree == 1:
+            a = np.rint(self.grid * w)
+            return [self.grid - a, a]
+        first, last = np.rint(self.grid * np.square(1 - w)), np.rint(self.grid * np.square(w))
+        columns = [first, self.grid - first - last, last]
+        wrong = columns[1] < 0
+        return [np.where(wrong, 0, one) for one in columns] if wrong.any() else columns
+
+    def total(self, block):
+        """Return the sums of the polynomials."""
+        return np.concatenate(summed(self._columns(self._places(block))))
+
+
+@public
+@dataclass(frozen=True)
+class BoundedSums(OnGrid):
+    """The sums of columns, entries clipped to bounds.
+
+    Parameters
+    ----------
+    low, high : ndarrays of shape (d,)
+    pure : bool, default=False
+    bits : int, default=None
+        Chosen by the kernel.
+
+    Notes
+    -----
+    **Privacy** (add or remove one row): with R = max(|low|, |high|) an entry becomes G x / R,
+    rounded to an integer, after it was clipped: at most G in size, as floats are monotone. One row
+    moves d sums by at most ``sqrt(d) G`` in l2, ``d G`` in l1, and by nothing if it holds NaN or
+    infinity.
+    """
+
+    low: np.ndarray
+    high: np.ndarray
+    pure: bool = False
+    bits: int | None = None
+    squared_l2, l1 = Bernstein.squared_l2, Bernstein.l1
+
+    def _fields(self):
+        return self.low, self.high
+
+    def check(self, shape):
+        """Raise ValueError for fields that do not fit the Shape."""
+        super().check(shape)
+        refuse(not (np.asarray(self.low) <= self.high).all(), "low is not above high")
+        refuse(not (self.most > 0).all(), "bounds are not both zero")
+
+    @property
+    def most(self):
+        """The largest entries."""
+        return np.maximum(np.abs(self.low), np.abs(self.high))
+
+    def total(self, block):
+        """Return the sums, shape (d,)."""
+        x = np.asarray(block[finite_rows(block)], dtype=np.float64)
+        clipped = np.clip(x, self.low, self.high) / self.most
+        return np.rint(self.grid * clipped).astype(np.int64).sum(axis=0)
+
+
+@public
+@dataclass(frozen=True)
+class BoxedSquares(OnGrid):
+    """Sums of t and of t^2 about a level, for t the entries clipped to [-1, 1], and a count.
+
+    Parameters
+    ----------
+    level : ndarray of shape (d,)
+        In [0, 1]: guesses of the means of t^2.
+    means : bool
+        Whether sums are wanted as well as squares.
+    pure : bool, default=False
+    bits : int, default=None
+        Chosen by the kernel.
+
+    Notes
+    -----
+    **Privacy** (add or remove one row): a row adds a vector of integers that is a function of the
+    row alone, or nothing if it holds NaN or infinity: for every column ``G (b t, t^2 - a)``
+    rounded, and one constant K that counts. G is a power of two; a in [0, 1] is the level, b and K
+    are constants. With u = t^2 in [0, 1] the square of the length of (b t, t^2 - a) is
+    ``b^2 u + (u - a)^2``, convex in u, so at most the larger of a^2 and b^2 + (1 - a)^2. Its l1
+    norm is ``b |t| + |t^2 - a|``: beyond the root of a it grows with |t| to b + 1 - a, below it is
+    at most a + b^2 / 4. Rounding two numbers adds at most 1 to either norm; another unit is added
+    for the roundings of floats. Pairs of integers that were longer become zeros.
+    """
+
+    level: np.ndarray
+    means: bool
+    pure: bool = False
+    bits: int | None = None
+
+    def _fields(self):
+        return (self.level,)
+
+    def check(self, shape):
+        """Raise ValueError for fields that do not fit the Shape."""
+        super().check(shape)
+        level = np.asarray(self.level)
+        refuse(not ((level >= 0) & (level <= 1)).all(), "levels are in [0, 1]")
+
+    @property
+    def weight(self):
+        """The weight b of the sums beside the squares."""
+        return MEAN if self.means else SUM[self.pure]
+
+    @property
+    def constant(self):
+        """What a row adds to the count."""
+        root = self.d ** (1 / 3 if self.pure else 1 / 4)
+        return max(1, round(COUNT[self.pure] * root * self.grid))
+
+    @property
+    def _longest(self):
+        """Return the largest length of the pair of every column, in the norm that pays."""
+        a, b = np.asarray(self.level, dtype=np.float64), self.weight
+        if self.pure:
+            norms = np.maximum(b + 1 - a, a + b * b / 4)
+        else:
+            norms = np.sqrt(np.maximum(np.square(a), b * b + np.square(1 - a)))
+        return [math.ceil(self.grid * float(x)) + 2 for x in norms]
+
+    @property
+    def squared_l2(self):
+        """The bound: of a pure budget that of the square of ``l1``."""
+        if self.pure:
+            return self.l1**2
+        return sum(one**2 for one in self._longest) + self.constant**2
+
+    @property
+    def l1(self):
+        """The bound of the sum of the sizes, of a pure budget."""
+        return sum(self._longest) + self.constant if self.pure else None
+
+    def total(self, block):
+        """Return the sums of t, of squares, and the count."""
+        t = np.clip(np.asarray(block[finite_rows(block)], dtype=np.float64), -1, 1)
+        first = np.rint(self.grid * self.weight * t).astype(np.int64)
+        second = np.rint(self.grid * (np.square(t) - self.level)).astype(np.int64)
+        longest = np.array(self._longest)
+        if self.pure:
+            wrong = np.abs(first) + np.abs(second) > longest
+            pairs = [np.where(wrong, 0, one) for one in (first, second)]
+        else:
+            pairs = within(first, second, longest**2)
+        return np.concatenate([*(one.sum(axis=0) for one in pairs), [len(t) * self.constant]])

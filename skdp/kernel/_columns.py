@@ -1,0 +1,184 @@
+"""Histograms of columns: an entry lies in at most one cell of its column."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from skdp.chunks._strips import STRIP, strips
+from skdp.kernel._octave_cells import OctaveCells, UniformCells
+from skdp.kernel._statistic import Statistic, public, refuse
+
+__all__ = ["ColumnCells", "CutCells", "EdgeCells"]
+
+LARGEST = float(np.finfo(np.float64).max)
+
+
+class OfColumns(Statistic):
+    """Numbers of k ``columns``, of which a row moves at most one each, by 1.
+
+    **Privacy** (add or remove one row): k in l1, sqrt(k) in l2, whatever the cells.
+    """
+
+    def check(self, shape):
+        """Raise ValueError for fields that do not fit the Shape."""
+        super().check(shape)
+        columns = np.asarray(self.columns)
+        refuse(columns.ndim != 1 or columns.dtype.kind not in "iu", "columns have numbers")
+        refuse(not ((columns >= 0) & (columns < shape.n_features)).all(), "no such column")
+
+    @property
+    def squared_l2(self):
+        """The bound: one entry for each column."""
+        return len(self.columns)
+
+    l1 = squared_l2
+
+
+@public
+@dataclass(frozen=True)
+class ColumnCells(OfColumns):
+    """How many entries of columns lie in which cell, shape (k, n_cells of the largest).
+
+    Parameters
+    ----------
+    columns : ndarray of int of shape (k,)
+    cells : tuple of k OctaveCells or UniformCells
+    center : ndarray of shape (k,), default=None
+        What is subtracted first.
+    unit : ndarray of shape (k,), default=None
+        What is divided by then.
+    folded : bool, default=False
+        Whether both sides are counted together, from the middle on: distances. Of cells that are
+        all alike.
+
+    Notes
+    -----
+    **Privacy** (add or remove one row): an entry is in one cell of its column at most, as a
+    function of itself and of public numbers, so k of all numbers move, by 1 each; of a row with
+    NaN or infinity none.
+    """
+
+    columns: np.ndarray
+    cells: tuple
+    center: np.ndarray | None = None
+    unit: np.ndarray | None = None
+    folded: bool = False
+
+    def check(self, shape):
+        """Raise ValueError for fields that do not fit the Shape."""
+        super().check(shape)
+        k = len(self.columns)
+        refuse(len(self.cells) != k or not k, "every column has cells")
+        for one in (self.center, self.unit):
+            refuse(one is not None and np.shape(one) != (k,), "a number a column")
+        for one in set(self.cells):
+            refuse(not isinstance(one, OctaveCells | UniformCells), "these are no cells")
+            one.check()
+        refuse(self.folded and not self._is_alike(), "cells of distances are alike")
+
+    def _is_alike(self):
+        return len(set(self.cells)) == 1 and isinstance(self.cells[0], OctaveCells)
+
+    def _seen(self, x, i):
+        """Return what is counted of the entries of a column: differences may be beyond floats."""
+        center = 0.0 if self.center is None else self.center[i]
+        if self.unit is None:
+            return np.clip(x - center, -LARGEST, LARGEST) if center != 0 else x
+        with np.errstate(over="ignore"):
+            return np.clip((x - center) / self.unit[i], -LARGEST, LARGEST)
+
+    def total(self, block):
+        """Return the counts."""
+        shape = len(self.cells), max(one.n_cells for one in self.cells)
+        counts = np.zeros(shape, dtype=np.int64)
+        for strip in strips(block, self.columns):
+            for i, (cells, x) in enumerate(zip(self.cells, strip, strict=True)):
+                counts[i, : cells.n_cells] += cells.counts(self._seen(x, i))
+        if self.folded:
+            middle = self.cells[0].n_side
+            counts[:, middle + 1 :] += counts[:, :middle][:, ::-1]
+            counts = counts[:, middle:]
+        return counts
+
+
+@public
+@dataclass(frozen=True)
+class EdgeCells(OfColumns):
+    """How many entries of columns lie between rising edges, one column after the other.
+
+    Parameters
+    ----------
+    columns : ndarray of int of shape (k,)
+    edges : tuple of k ndarrays
+        Cells are ``(edges[i], edges[i + 1]]``.
+    target : bool, default=False
+        Whether rows without a finite last entry are absent.
+
+    Notes
+    -----
+    **Privacy** (add or remove one row): cells of a column are disjoint, as their edges rise, and an
+    entry is compared with them as a float, by itself: it is in one of them at most, NaN in none.
+    """
+
+    columns: np.ndarray
+    edges: tuple
+    target: bool = False
+
+    def check(self, shape):
+        """Raise ValueError for fields that do not fit the Shape."""
+        super().check(shape)
+        refuse(len(self.edges) != len(self.columns) or not self.edges, "every column has edges")
+        for one in self.edges:
+            refuse(np.ndim(one) != 1 or len(one) < 2, "a column has a cell")
+            refuse(not (one[1:] > one[:-1]).all(), "edges rise")
+
+    def total(self, block):
+        """Return the counts."""
+        counts = np.zeros(sum(len(one) - 1 for one in self.edges), dtype=np.int64)
+        for first in range(0, len(block), STRIP):
+            part = block[first : first + STRIP]
+            part = part[np.isfinite(part[:, -1])] if self.target else part
+            strip = np.array(part[:, self.columns].T, dtype=np.float64, order="C")
+            strip.sort(axis=1)  # NaN last
+            pairs = zip(strip, self.edges, strict=True)
+            ranks = [np.searchsorted(x, one, side="right") for x, one in pairs]
+            counts += np.concatenate([np.diff(upto) for upto in ranks])
+        return counts
+
+
+@public
+@dataclass(frozen=True)
+class CutCells(OfColumns):
+    """How many finite rows lie between cuts of columns, one column after the other.
+
+    Parameters
+    ----------
+    columns : ndarray of int of shape (k,)
+    cuts : tuple of k ndarrays
+        m rising ones divide the line into m + 1 cells, which are closed above.
+
+    Notes
+    -----
+    **Privacy** (add or remove one row): an entry is in one cell of its column, as comparisons of
+    floats tell from it alone. How many cuts there are does not matter. A row that holds NaN or
+    infinity is in no cell.
+    """
+
+    columns: np.ndarray
+    cuts: tuple
+
+    def check(self, shape):
+        """Raise ValueError for fields that do not fit the Shape."""
+        super().check(shape)
+        refuse(len(self.cuts) != len(self.columns) or not self.cuts, "every column has cuts")
+        for one in self.cuts:
+            refuse(np.ndim(one) != 1 or not (one[1:] > one[:-1]).all(), "cuts rise")
+
+    def total(self, block):
+        """Return the counts."""
+        below = [np.zeros(len(one) + 1, dtype=np.int64) for one in self.cuts]
+        for strip in strips(block, self.columns):
+            for ranks, x, one in zip(below, strip, self.cuts, strict=True):
+                ranks[:-1] += np.array([np.count_nonzero(x <= c) for c in one], np.int64)
+                ranks[-1] += len(x)
+        return np.concatenate([np.diff(ranks, prepend=0) for ranks in below])

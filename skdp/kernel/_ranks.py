@@ -1,0 +1,216 @@
+"""Ranks of thresholds in columns: rows below less those above, weighed."""
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from skdp.chunks._strips import strips
+from skdp.kernel._choice import Choice
+from skdp.kernel._statistic import Statistic, public, refuse
+from skdp.mechanisms import finite_rows
+
+__all__ = [
+    "PARTS",
+    "Balance",
+    "RankScores",
+    "Thresholds",
+    "float_of_order",
+    "order_of_floats",
+]
+
+PARTS = 1000  # quantiles are searched at thousandths
+_SIGN = np.uint64(1 << 63)
+
+
+def order_of_floats(x):
+    """Map floats to integers of the same order (the sign bit flipped, negatives reversed)."""
+    bits = np.ascontiguousarray(x, dtype=np.float64).view(np.uint64)
+    return bits ^ ((bits.view(np.int64) >> 63).view(np.uint64) | _SIGN)
+
+
+def float_of_order(order):
+    """Undo :func:`order_of_floats`; what is no finite float becomes the nearest one."""
+    bits = np.where(order & _SIGN, order ^ _SIGN, ~order)
+    return np.nan_to_num(bits.view(np.float64), nan=0.0)
+
+
+@public
+@dataclass(frozen=True)
+class Balance(Statistic):
+    """In every column, the rows up to a threshold less the others.
+
+    Parameters
+    ----------
+    thresholds : ndarray of uint64 of shape (d,)
+        In the order of the floats, see :func:`order_of_floats`.
+
+    Notes
+    -----
+    **Privacy** (add or remove one row): given the thresholds it moves every column by exactly 1.
+    """
+
+    thresholds: np.ndarray
+
+    def check(self, shape):
+        """Raise ValueError for fields that do not fit the Shape."""
+        super().check(shape)
+        refuse(np.shape(self.thresholds) != (shape.n_features,), "a threshold a column")
+        refuse(self.thresholds.dtype != np.uint64, "thresholds in the order of the floats")
+
+    @property
+    def squared_l2(self):
+        """The bound: 1 a column."""
+        return len(self.thresholds)
+
+    l1 = squared_l2
+
+    def total(self, block):
+        """Return the balance, shape (d,)."""
+        below = np.count_nonzero(order_of_floats(block) <= self.thresholds, axis=0)
+        return 2 * below - len(block)
+
+
+@public
+@dataclass(frozen=True)
+class Thresholds(Statistic):
+    """Ranks of thresholds, less those searched for, in thousandths of a row.
+
+    Parameters
+    ----------
+    columns : ndarray of int of shape (k,)
+        May repeat.
+    thresholds : ndarray of shape (k,)
+    parts : ndarray of int of shape (k,)
+        Thousandths of the quantiles searched for.
+    center : ndarray of shape (k,)
+        What is subtracted from entries.
+    unit : ndarray of shape (k,), default=None
+        Given it, the distances from the centre, divided by it, are looked at.
+
+    Notes
+    -----
+    **Privacy** (add or remove one row): it adds ``1000 [x <= t] - parts`` to every threshold, at
+    most ``max(parts, 1000 - parts)`` in size, and nothing if it holds NaN or infinity.
+    """
+
+    columns: np.ndarray
+    thresholds: np.ndarray
+    parts: np.ndarray
+    center: np.ndarray
+    unit: np.ndarray | None = None
+
+    def check(self, shape):
+        """Raise ValueError for fields that do not fit the Shape."""
+        super().check(shape)
+        columns, parts = np.asarray(self.columns), np.asarray(self.parts)
+        for one in (columns, parts):
+            refuse(one.ndim != 1 or one.dtype.kind not in "iu", "columns and parts are integers")
+        refuse(not ((columns >= 0) & (columns < shape.n_features)).all(), "no such column")
+        refuse(not ((parts >= 0) & (parts <= PARTS)).all(), "thousandths")
+        for one in (parts, self.thresholds, self.center, self.unit):
+            refuse(one is not None and np.shape(one) != columns.shape, "a number a threshold")
+
+    @property
+    def _most(self):
+        return [max(p, PARTS - p) for p in np.asarray(self.parts).tolist()]
+
+    @property
+    def squared_l2(self):
+        """The bound."""
+        return sum(p * p for p in self._most)
+
+    @property
+    def l1(self):
+        """The bound of the sum of the sizes."""
+        return sum(self._most)
+
+    def _seen(self, x, i):
+        y = x - self.center[i]
+        return y if self.unit is None else np.abs(y) / self.unit[i]
+
+    def total(self, block):
+        """Return the ranks, shape (k,)."""
+        columns, at = np.unique(self.columns, return_inverse=True)
+        ranks = np.zeros(len(self.columns), dtype=np.int64)
+        with np.errstate(over="ignore"):
+            for strip in strips(block, columns):
+                below = [
+                    np.count_nonzero(self._seen(strip[j], i) <= t)
+                    for i, (j, t) in enumerate(zip(at, self.thresholds, strict=True))
+                ]
+                ranks += PARTS * np.array(below, dtype=np.int64) - self.parts * strip.shape[1]
+        return ranks
+
+
+@public
+@dataclass(frozen=True)
+class RankScores(Choice):
+    """How far candidates are from a quantile of a column in rank.
+
+    Parameters
+    ----------
+    column : int
+    numerator, denominator : int
+        Of the quantile.
+    grid : ndarray of shape (k,)
+        The candidates.
+    nats : ndarray of shape (k,)
+        By how much candidates are less likely from the start.
+    worth : float, default=1.0
+        What a nat is of a score; chosen by the kernel.
+
+    Notes
+    -----
+    **Privacy** (add or remove one row): with p = num / den the score of a candidate r is ``-|num
+    #{x > r} - (den - num) #{x < r}|``, which a row moves by at most max(num, den - num). The
+    candidates do not depend on rows. From every score a public number is taken, which moves
+    nothing.
+    """
+
+    column: int
+    numerator: int
+    denominator: int
+    grid: np.ndarray
+    nats: np.ndarray
+    worth: float = 1.0
+
+    def check(self, shape):
+        """Raise ValueError for fields that do not fit the Shape."""
+        super().check(shape)
+        refuse(not 0 <= self.column < shape.n_features, "no such column")
+        refuse(not 0 <= self.numerator <= self.denominator <= 2**20, "a quantile")
+        refuse(not self.denominator, "a quantile")
+        refuse(np.ndim(self.grid) != 1 or np.shape(self.nats) != np.shape(self.grid), "candidates")
+
+    def at(self, offer):
+        """Return the same with nats worth what the budget makes of them."""
+        amount = float(offer.budget.amount * offer.share)
+        epsilon = amount if offer.budget.unit == "pure" else math.sqrt(8 * amount)
+        return replace(self, worth=2 * self.most * offer.unit / epsilon)
+
+    @property
+    def most(self):
+        """The largest size of an entry of a contribution."""
+        return max(self.numerator, self.denominator - self.numerator)
+
+    @property
+    def squared_l2(self):
+        """The bound."""
+        return len(self.grid) * self.most**2
+
+    @property
+    def l1(self):
+        """The bound of the sum of the sizes."""
+        return len(self.grid) * self.most
+
+    def total(self, block):
+        """Return the weighed rows above candidates less those below, shape (k,)."""
+        x = np.sort(np.asarray(block[finite_rows(block), self.column], dtype=np.float64))
+        below, upto = (np.searchsorted(x, self.grid, side=side) for side in ("left", "right"))
+        return self.numerator * (len(x) - upto) - (self.denominator - self.numerator) * below
+
+    def scores(self, exact):
+        """Return the scores of the candidates."""
+        handicaps = np.rint(np.minimum(self.nats * self.worth, 2.0**60)).astype(np.int64)
+        return -np.abs(exact) - handicaps
