@@ -4,7 +4,6 @@ import numpy as np
 
 from skdp.accounting import Step
 from skdp.kernel._ranks import RankScores
-from skdp.kernel._table import opened
 from skdp.sensitivity import Quantile
 
 __all__ = ["choice_step", "choose_quantile"]
@@ -20,13 +19,12 @@ def choice_step(label):
     return Step(label, "select", 1, MOST_COLUMNS)
 
 
-def choose_quantile(rows, curator, column, p, *, center, sensitivity, share, label):
+def choose_quantile(table, column, p, *, center, sensitivity, share, label):
     """Choose a point near a quantile of a column.
 
     Parameters
     ----------
-    rows : ArrayRows
-    curator : Curator
+    table : Table
         Of a pure or a zCDP budget.
     column : int
     p : float or Fraction
@@ -50,11 +48,11 @@ def choose_quantile(rows, curator, column, p, *, center, sensitivity, share, lab
     candidates apart, as beyond the outermost row, none is chosen for being far away. Which pure
     epsilon a share buys is told by :meth:`Curator.select`.
     """
-    amount = float(curator.budget.amount * share)
-    epsilon = amount if curator.budget.unit == "pure" else np.sqrt(8 * amount)
+    amount = float(table.budget.amount * share)
+    epsilon = amount if table.budget.unit == "pure" else np.sqrt(8 * amount)
     grid = _grid(center, sensitivity / STEPS / max(1.0, epsilon))
     asked = RankScores(column, *Quantile(p).p.as_integer_ratio(), grid, _nats())
-    index = opened(rows, curator).choose(asked, share=share, label=label)
+    index = table.choose(asked, share=share, label=label)
     return float(grid[index]), float(np.sqrt(8) * sensitivity / epsilon)
 
 

@@ -7,18 +7,16 @@ import numpy as np
 
 from skdp.kernel._bounded import BoxedSquares
 from skdp.kernel._boxed import Boxed
-from skdp.kernel._table import opened
 
 __all__ = ["release_squares"]
 
 
-def release_squares(rows, curator, box, *, n_rows, count_sd, means, label):
+def release_squares(table, box, *, n_rows, count_sd, means, label):
     """Release variances of clipped columns with all that is left of the budget.
 
     Parameters
     ----------
-    rows : ArrayRows of length d
-    curator : Curator
+    table : Table of length d
     box : sequence of d SquareClip
         Public or released.
     n_rows, count_sd : float
@@ -37,8 +35,8 @@ def release_squares(rows, curator, box, *, n_rows, count_sd, means, label):
     d = len(box)
     center, radius = (np.array([getattr(one, k) for one in box]) for k in ("center", "radius"))
     asked = BoxedSquares(np.array([one.level for one in box]), means)
-    boxed = opened(rows, curator).map(Boxed(center, radius))
-    release = boxed.ask(asked, share=curator.remaining, label=label)
+    boxed = table.map(Boxed(center, radius))
+    release = boxed.ask(asked, share=table.remaining, label=label)
     asked = replace(asked, pure=release.law == "laplace", bits=release.bits)
     a, b, grid, count = asked.level, asked.weight, asked.grid, asked.constant
     sd = release.scale * (math.sqrt(2) if asked.pure else 1) / grid

@@ -10,6 +10,7 @@ from skdp._estimator import PrivateEstimator
 from skdp.accounting import Plan
 from skdp.chunks._persons import extremes_of
 from skdp.denoising._parameter import check_denoiser, with_denoiser
+from skdp.kernel._table import annex
 from skdp.location._bounded_moments import (
     bounded_rule,
     check_bounds,
@@ -91,7 +92,7 @@ class ColumnEstimator(PrivateEstimator):
         "center": [Real, "array-like", None],
     }
     _weighs_groups = property(lambda self: self._tells_moments())
-    _reaches = True
+    _asks = _reaches = True
     denoiser = bounds = None  # parameters of some
 
     def plan(self):
@@ -136,11 +137,11 @@ class ColumnEstimator(PrivateEstimator):
             column_vector("sensitivity", self.sensitivity, n_features, positive=True),
         )
 
-    def _release(self, rows, curator):
+    def _release(self, table):
         if self._tells_moments():
-            columns = release_columns(rows, curator, self.bounds, self._degree())
-            return {**self._fitted_between(columns, curator), **columns.attributes()}
-        noise, d = ColumnNoise(curator), self.n_features_in_
+            columns = release_columns(table, table, self.bounds, self._degree())
+            return {**self._fitted_between(columns, table), **columns.attributes()}
+        noise, d = ColumnNoise(table), self.n_features_in_
         center, sensitivity = self._column_vectors(d)
         reach = LARGEST
         if self.bounds is not None:
@@ -150,7 +151,7 @@ class ColumnEstimator(PrivateEstimator):
         if self._is_placed():
             place = Place(np.tile(center, times), np.tile(sensitivity, times))
         else:
-            searcher = Searcher(rows, noise, center, reach, d=d)
+            searcher = Searcher(table, noise, center, reach, d=d)
             n = searcher.n
             if not searcher.few:
                 place = self._search(searcher)
@@ -159,19 +160,19 @@ class ColumnEstimator(PrivateEstimator):
             elif place is not None:
                 lost = place.lost
         if place is None:
-            curator.doubt(NOTHING)
+            table.doubt(NOTHING)
             start = np.zeros(d) if center is None else center
             values = np.asarray(self._without_rows(start))
             sd = np.full(values.shape, math.inf)
             return self._and_drawn(self._fitted(values, sd, start), sd, None, n)
-        values, sd = self._draw(rows, curator, noise, place)
+        values, sd = self._draw(table, noise, place)
         if np.any(lost):
-            curator.doubt(TOO_WIDE, columns=np.reshape(lost, (times, d)).any(axis=0))
+            table.doubt(TOO_WIDE, columns=np.reshape(lost, (times, d)).any(axis=0))
         values = np.nan_to_num(values).reshape(times, d)
         sd = np.where(lost | place.nothing, math.inf, sd)
         sd = sd.reshape(times, d)
         fitted = self._fitted(values, sd, place.center[:d])
-        fitted = self._weighed(fitted, sd, place, curator)
+        fitted = self._weighed(fitted, sd, place, table)
         return self._and_drawn(fitted, sd, place, n)
 
     def _and_drawn(self, fitted, sd, place, n):
@@ -188,12 +189,13 @@ class ColumnEstimator(PrivateEstimator):
         curator.doubt(ALIKE, columns=~place.found.reshape(len(self._statistics()), -1)[0])
         return fitted
 
-    def _draw(self, rows, curator, noise, place):
+    def _draw(self, table, noise, place):
         """Release the statistics; return values and the standard deviations of their noise."""
         statistics = self._statistics()
         if place.box is not None and self.sensitivity is None:
-            return _draw_squares(rows, curator, place, means=len(statistics) > 1)
+            return _draw_squares(table, place, means=len(statistics) > 1)
         d, k = len(place.center) // len(statistics), len(place.center)
+        rows, curator = annex(table)  # a bounded statistic is a function of many rows together
         bounded = bounded_columns(
             rows,
             [i % rows.n_features for i in range(k)],
@@ -205,11 +207,10 @@ class ColumnEstimator(PrivateEstimator):
         return release.values, np.array([noise.deviation(scale) for scale in release.scales])
 
 
-def _draw_squares(rows, curator, place, *, means):
+def _draw_squares(table, place, *, means):
     """Release variances, and means before them if asked, and the deviations of their noise."""
     offset, var, offset_sd, var_sd = release_squares(
-        rows,
-        curator,
+        table,
         place.box,
         n_rows=place.n_rows,
         count_sd=place.count_sd,

@@ -73,6 +73,7 @@ class PrivateCount(ResultsMixin, PrivateEstimator):
     """
 
     _parameter_constraints: dict = PrivateEstimator._row_constraints
+    _asks = True
 
     def __init__(
         self,
@@ -98,9 +99,9 @@ class PrivateCount(ResultsMixin, PrivateEstimator):
     def _check_public(self, n_features):
         check_strength(self._budget(column_budget), 1)
 
-    def _release(self, rows, curator):
-        noise = ColumnNoise(curator)
-        release = noise.ask(rows, Count(), share=curator.remaining, label="row count")
+    def _release(self, table):
+        noise = ColumnNoise(table)
+        release = table.ask(Count(), share=table.remaining, label="row count")
         return {
             "count_": max(int(release.value[0]), 0),
             "noise_scale_": float(noise.deviation(release.scale)),

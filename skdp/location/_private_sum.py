@@ -88,7 +88,7 @@ class PrivateSum(VectorMixin, PrivateEstimator):
         "bounds": ["array-like"],
     }
     _vector = "sum_"
-    _weighs_groups = True
+    _weighs_groups = _asks = True
 
     def _group_rule(self, n_features):
         return GroupRule(noise=0.6 * math.sqrt(n_features), least=10.0)
@@ -119,13 +119,13 @@ class PrivateSum(VectorMixin, PrivateEstimator):
     def _check_public(self, n_features):
         check_bounds(self.bounds, self._budget(column_budget), n_features)
 
-    def _release(self, rows, curator):
-        low, high = bounds_vectors(self.bounds, rows.n_features)
+    def _release(self, table):
+        low, high = bounds_vectors(self.bounds, table.n_features)
         sums, scale, law = bounded_sums(
-            rows, curator, low=low, high=high, share=curator.remaining, label="sums"
+            table, table, low=low, high=high, share=table.remaining, label="sums"
         )
         noise = scale * (math.sqrt(2) if law == "laplace" else 1)
-        return {"sum_": np.nan_to_num(sums * rows.cap), "noise_scale_": noise * rows.cap}
+        return {"sum_": np.nan_to_num(sums * table.cap), "noise_scale_": noise * table.cap}
 
     def interval(self, confidence=0.95, *, simultaneous=False):
         """Return intervals for the sums of these rows clipped to the bounds, column by column.

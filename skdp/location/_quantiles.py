@@ -130,11 +130,11 @@ class QuantileEstimator(Location):
         bounds_vectors(self.bounds, n_features)
         return check_strength(self._budget(column_budget), n_features)
 
-    def _release(self, rows, curator):
+    def _release(self, table):
         if self.method != "ranks":
-            return super()._release(rows, curator)
-        q, bounds = self._levels(), bounds_vectors(self.bounds, rows.n_features)
-        value, sd, curves = release_quantiles(rows, curator, np.atleast_1d(q), bounds)
+            return super()._release(table)
+        q, bounds = self._levels(), bounds_vectors(self.bounds, table.n_features)
+        value, sd, curves = release_quantiles(table, np.atleast_1d(q), bounds)
         if not q.ndim:
             value, sd = value[0], sd[0]
         return {
@@ -145,21 +145,20 @@ class QuantileEstimator(Location):
             "rank_curves_": curves,
         }
 
-    def _draw(self, rows, curator, noise, place):
+    def _draw(self, table, noise, place):
         if self.method == "bounded":
-            return super()._draw(rows, curator, noise, place)
+            return super()._draw(table, noise, place)
         found = [
             choose_quantile(
-                rows,
-                curator,
+                table,
                 j,
                 self._q(),
                 center=place.center[j],
                 sensitivity=place.sensitivity[j],
-                share=curator.remaining / (rows.n_features - j),
+                share=table.remaining / (table.n_features - j),
                 label="statistic",
             )
-            for j in range(rows.n_features)
+            for j in range(table.n_features)
         ]
         values, sd = zip(*found, strict=True)
         return np.array(values), np.array(sd)

@@ -91,13 +91,12 @@ def rank_plan_steps(budget, bounds):
     return rank_steps(step, pure=budget.unit == "pure", bounded=bounds is not None)
 
 
-def release_quantiles(rows, curator, q, bounds=None):
+def release_quantiles(table, q, bounds=None):
     """Release quantiles of all columns with all that is left of the budget.
 
     Parameters
     ----------
-    rows : ArrayRows
-    curator : Curator
+    table : Table
     q : sequence of float
         In (0, 1), in any order.
     bounds : tuple of ndarrays of shape (d,), default=None
@@ -115,10 +114,10 @@ def release_quantiles(rows, curator, q, bounds=None):
     """
     q = np.asarray(q, dtype=np.float64)
     rising, place = np.unique(q, return_inverse=True)
-    found = find_quantiles(rows, ColumnNoise(curator), rising, bounds)
+    found = find_quantiles(table, ColumnNoise(table), rising, bounds)
     excess, sd = ([part[place] for part in parts] for parts in (found.excess, found.sd))
     curves, value = RankCurves(q, found.points, excess, sd), found.location[place]
-    told = curves.told(value, release_mechanism(curator.budget)) & found.found
-    curator.doubt(NOTHING, ~found.found)
-    curator.doubt(UNTOLD, found.found & ~told)
+    told = curves.told(value, release_mechanism(table.budget)) & found.found
+    table.doubt(NOTHING, ~found.found)
+    table.doubt(UNTOLD, found.found & ~told)
     return value, np.where(told, found.noise_scale[place], np.inf), curves

@@ -160,18 +160,18 @@ class PrivateRobustScaler(Scaler):
         budget = self._budget(column_budget)
         return Plan(budget, rank_plan_steps(budget, self.bounds))
 
-    def _release(self, rows, curator):
+    def _release(self, table):
         ends = [q / 100 for q in self.quantile_range]
         q = ends * bool(self.with_scaling) + [0.5] * bool(self.with_centering)
-        bounds = bounds_vectors(self.bounds, rows.n_features)
-        value, _, curves = release_quantiles(rows, curator, q, bounds)
+        bounds = bounds_vectors(self.bounds, table.n_features)
+        value, _, curves = release_quantiles(table, q, bounds)
         fitted = {"center_": value[-1] if self.with_centering else None, "scale_": None}
         if self.with_scaling:
-            low, high = curves.interval(value, SURE, release_mechanism(curator.budget))
+            low, high = curves.interval(value, SURE, release_mechanism(table.budget))
             told = (low[1] > high[0]) & np.isfinite(high[1] - low[0])
             unit = ndtri(ends[1]) - ndtri(ends[0]) if self.unit_variance else 1.0
             scale = np.minimum((value[1] / 2 - value[0] / 2) / unit, LARGEST / 2) * 2
             told &= scale > np.maximum(np.abs(value[-1]) * FINEST, SMALLEST)
-            curator.doubt(EQUAL, ~told)
+            table.doubt(EQUAL, ~told)
             fitted["scale_"] = np.where(told, scale, 1.0)
         return fitted
