@@ -8,11 +8,22 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtri_exp
 
-from skdp.chunks import weighed_sum
-from skdp.chunks._persons import representatives_of
+from skdp._local import Local
+from skdp.chunks import map_merge, weighed_sum
+from skdp.chunks._persons import representatives_of, rows_of_all
 from skdp.kernel._choice import Choice
 from skdp.kernel._keyed_rows import keyed_rows
-from skdp.kernel._statistic import Offer, RowMap, Shape, Statistic, own, public, refuse, registered
+from skdp.kernel._statistic import (
+    Offer,
+    RowMap,
+    Rule,
+    Shape,
+    Statistic,
+    own,
+    public,
+    refuse,
+    registered,
+)
 
 __all__ = ["Log", "Noisy", "Table", "annex", "made_table", "opened", "replaced_table", "totals"]
 
@@ -293,6 +304,25 @@ class Table:
 
         return Parts(self, rule, n_parts)
 
+    def local(self, rule, kind):
+        """Return a :class:`skdp.base.Local` of the sets in which a :class:`Rule` puts all rows.
+
+        **Privacy**: none: it is as private as the rows, for their owner alone. It is made in this
+        process only.
+
+        Parameters
+        ----------
+        rule : Rule
+        kind : type
+            Derived from Local; it is made of an array with the set of every row of the table.
+        """
+        refuse(not issubclass(kind, Local), "what is private is kept by a Local")
+        refuse(not (isinstance(rule, Rule) and registered(rule)), "only registered rules")
+        rule = own(rule)
+        rule.check(self.shape)
+        sets = map_merge(rows_of_all(self._rows), SetsOf(rule), list.__add__)
+        return kind(np.concatenate(sets))
+
     def drawn(self):
         """Return the Table of one row of each person, drawn by secret keys."""
         rows, _ = representatives_of(self._rows, self._curator.coins)
@@ -376,6 +406,16 @@ class Total:
 
     def _weighed(self, weights, start, block):
         return np.asarray(self._statistic.weighed_total(block, weights))
+
+
+class SetsOf:
+    """The sets of the rows of a piece, a list: picklable, no closure."""
+
+    def __init__(self, rule):
+        self._rule = rule
+
+    def __call__(self, start, block):
+        return [self._rule(block)]
 
 
 class Totals:

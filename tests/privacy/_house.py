@@ -67,6 +67,7 @@ SETATTR = {
 
 # Who takes the rows and the Curator out of a Table: proofs of their own, in this process alone.
 ANNEXES = {
+    "cluster/_kmeans.py": "parts of the table are made by keys and clustered by an oracle",
     "kernel/": "defines the door",
     "preprocessing/_friendly_core_filter.py": "rows stay by noise of their own",
 }
@@ -364,7 +365,7 @@ IMPORTS = {
     "_curator": {"_books", "_doubts", "accounting", "mechanisms", "exceptions"},
     "_doubts": {"exceptions"},
     "chunks": {"chunks", "mechanisms", "_config", "_progress", "_threads"},
-    "kernel": {"kernel", "chunks", "mechanisms"},
+    "kernel": {"kernel", "chunks", "mechanisms", "_local"},
     "scales": {"scales", "kernel", "chunks", "mechanisms", "accounting", "_numbers"},
     "columns": {"columns", "kernel", "scales", "chunks", "mechanisms", "accounting"},
     "friendly": {"friendly", "kernel", "chunks", "mechanisms", "accounting", "_local"},
