@@ -1,6 +1,7 @@
 """What estimators with released cluster centres have in common: scikit-learn's manners."""
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
@@ -10,8 +11,7 @@ from skdp._groups import GroupRule, without_groups
 from skdp._local import Local
 from skdp._pieces import by_pieces, sum_of_pieces, transforms_pieces
 from skdp._threads import one_blas_thread
-from skdp.chunks import map_merge
-from skdp.chunks._persons import rows_of_all
+from skdp.kernel._statistic import Rule, public
 from skdp.mechanisms import finite_rows
 
 __all__ = ["CentersMixin", "LocalLabels", "public_centers", "rule_of_clusters"]
@@ -28,11 +28,21 @@ class LocalLabels(Local):
         self.labels = labels
 
     @classmethod
-    def of(cls, rows, centers):
+    def of(cls, table, centers):
         """Label every row by its nearest centre, rows that are not finite by -1."""
-        rows = rows_of_all(rows)
-        parts = map_merge(rows, lambda start, block: [_labels(block, centers)], list.__add__)
-        return cls(np.concatenate(parts))
+        return table.local(NearestCenter(centers), cls)
+
+
+@public
+@dataclass(frozen=True)
+class NearestCenter(Rule):
+    """The nearest of ``centers`` (k, d) in the units of the table, for labels that stay local."""
+
+    centers: np.ndarray
+
+    def __call__(self, block):
+        """Return the nearest centre of every row, -1 for rows that are not finite."""
+        return _labels(block, self.centers)
 
 
 def rule_of_clusters(n_clusters, n_features):

@@ -9,16 +9,17 @@ import numpy as np
 from skdp.accounting import Step
 from skdp.cluster._allocate import allocate
 from skdp.cluster._few_rows import few_rows, few_rows_steps, is_few
-from skdp.cluster._lattice import Lattice
-from skdp.cluster._locate import Located, bounded, locate_steps
+from skdp.cluster._locate import locate_steps
 from skdp.cluster._lockstep import in_step
 from skdp.cluster._peel import places_steps
-from skdp.cluster._places import Places
 from skdp.cluster._refine import MOST_STEPS, refine, refine_steps
 from skdp.cluster._search import FLAT, search_cells, search_steps
 from skdp.cluster._second_look import look_again, look_steps, worth_a_look
 from skdp.cluster._sums import cluster_sums
 from skdp.cluster._synopsis import weighted_kmeans
+from skdp.kernel._clusters import InPlaces, NearestLifted
+from skdp.kernel._located import Located, bounded
+from skdp.kernel._places import Places
 
 __all__ = ["Start", "density_centers", "density_road", "density_steps"]
 
@@ -132,12 +133,12 @@ def density_centers(
     signal = located.n_rows * mu * math.sqrt(share) / n_clusters
     if signal < WORTHLESS[rows.n_features > FLAT]:
         curator.doubt(WEAK)
-    spent = {"share": share, "mu": mu, "seed": seed, "unit": rows.unit}
+    spent = {"share": share, "seed": seed}
     searches = [
         search_cells(ball, n_clusters=n_clusters, signal=signal, **spent) for ball in located.balls
     ]
     alone = len(searches) == 1
-    found = in_step(searches, rows, curator, None if alone else Lattice(located).places)
+    found = in_step(searches, rows, curator, None if alone else InPlaces(located))
     if choose is not None:
         n_clusters = choose(found)
     numbers = [n_clusters]
@@ -181,34 +182,16 @@ def _lifted(rows, curator, located, found, points, *, share):
 
     Notes
     -----
-    **Privacy**: of :func:`skdp.cluster._sums.cluster_sums`, with one ball for each place; the
-    label of a row comes from its coordinates in the subspace of its place, rounded to integers one
-    by one.
+    **Privacy**: of :func:`skdp.cluster._sums.cluster_sums`, with one ball for each place.
     """
-
-    def on_grid(subspace):
-        return lambda Z: np.trunc(np.clip(Z, -subspace.half, subspace.half) * 2.0**22)
-
+    spaces, balls = tuple(f.subspace for f in found), [f.located for f in found]
     sizes = [len(z) for z in points]
-    ends = np.cumsum(sizes)
-    C, through, centers, radii = [], [], [], []
-    for f, z, end in zip(found, points, ends, strict=True):
-        rounded = on_grid(f.subspace)
-        C.append((np.arange(end - len(z), end), rounded(z)))
-        through.append(lambda Q, f=f, rounded=rounded: rounded(f.subspace.coordinates(Q)))
-        centers += [f.located.center] * len(z)
-        radii += [f.located.radius] * len(z)
-    lattice = Lattice(located)
+    centers = np.repeat([ball.center for ball in balls], sizes, axis=0)
+    radii = np.repeat([ball.radius for ball in balls], sizes)
+    rule = NearestLifted(located, spaces, tuple(points))
     lifted = cluster_sums(
-        rows,
-        curator,
-        lambda block: lattice.labels(block, C, through)[0],
-        np.array(centers),
-        radii=np.array(radii),
-        weight=0.15,
-        share=share,
-        label="lift",
-        squares=0.0,
-    )
+        rows, curator, rule, centers,
+        radii=radii, weight=0.15, share=share, label="lift", squares=0.0,
+    )  # fmt: skip
     means = lifted.sums / np.maximum(lifted.counts, 1.0)[:, None]
-    return bounded(np.array(centers) + means * np.max(radii))
+    return bounded(centers + means * np.max(radii))

@@ -12,24 +12,21 @@ from fractions import Fraction
 import numpy as np
 
 from skdp.accounting import Step
-from skdp.chunks import weighed_sum
-from skdp.cluster._lattice import Lattice
-from skdp.cluster._locate import LIMIT
 from skdp.cluster._refined import refined
 from skdp.cluster._starts import ball_points
-from skdp.cluster._sums import cluster_sums, nearest_to
+from skdp.cluster._sums import cluster_sums
 from skdp.cluster._synopsis import public_kmeans
 from skdp.cluster._trusted import Moved, posterior_counts
-from skdp.kernel._grid_bits import grid_bits
-from skdp.mechanisms import ball_rows
-from skdp.mechanisms._exact import sqrt_up
+from skdp.kernel._clusters import Nearest
+from skdp.kernel._located import LIMIT
+from skdp.kernel._located_moments import SecondMoments
+from skdp.kernel._table import opened
 
 __all__ = ["few_rows", "few_rows_steps", "is_few"]
 
 MOMENTS = Fraction(1, 5)  # share of the moments
 STEPS, GROWTH = 6, 1.7  # of the shares from step to step
 COUNT_WEIGHT = 0.5
-GRAM_BITS = 15  # sums of 2^32 rows fit into 64 bits
 WIDEST = 64  # columns whose moments are asked for
 SAMPLE = 128  # public points per centre
 SPREAD, UNSURE = 0.4, 0.15  # prior: sds of rows in half widths; variances are off by such a part
@@ -143,7 +140,7 @@ def _step(rows, curator, located, prior, y, radius, share):
     told = cluster_sums(
         rows,
         curator,
-        nearest_to(located, y),
+        Nearest(located, y),
         located.to_data(y),
         radii=radii * located.radius,
         weight=COUNT_WEIGHT,
@@ -193,32 +190,11 @@ def released_moments(rows, curator, located, *, share):
 
     Notes
     -----
-    **Privacy** (add or remove one row). A row, clipped to the ball of the located radius, is an
-    integer vector g with ``|g| <= 2^b``, checked in integers; rows that are left out add nothing.
-    It adds ``A = 4^b / 2`` to the count, ``2^b g`` to the sum and ``g g^T`` to the matrix, of
-    Frobenius norm ``|g|^2 <= 4^b``. So the l2 sensitivity is at most ``sqrt(A^2 + 2 16^b)``.
+    **Privacy**: of :class:`skdp.kernel._located_moments.SecondMoments`.
     """
-    d, strength = rows.n_features, curator.budget.mu * math.sqrt(share)
-    room = {"unit": rows.unit, "n": located.n_rows}
-    bits = grid_bits(strength, noise_bits=44, most=GRAM_BITS, power=2, **room)
-    top = 4**bits
-    one = top // 2
-    lattice = Lattice(located)
-
-    def statistic(start, block):
-        total = np.zeros((d + 1, d + 1), dtype=np.int64)
-        for Q in lattice.parts(block):
-            g = ball_rows(Q, center=0.0, radius=2.0**24 / LIMIT, bits=bits)
-            total[0, 0] += one * len(Q)
-            total[0, 1:] += g.sum(axis=0).astype(np.int64) * 2**bits
-            total[1:, 1:] += (g.T @ g).astype(np.int64)
-        return total
-
-    exact = weighed_sum(rows, statistic)
-    value = np.concatenate([exact[0], exact[1:, 1:].ravel()])
-    release = curator.gaussian(
-        value, sensitivity=sqrt_up(one**2 + 2 * top**2), share=share, label="second moments"
-    )
+    d, question = rows.n_features, SecondMoments(located)
+    release = opened(rows, curator).ask(question, share=share, label="second moments")
+    top, one = 4**release.bits, replace(question, bits=release.bits).one
     told = release.value / float(top)
     noise = release.scale / float(top)
     gram = told[d + 1 :].reshape(d, d)

@@ -14,6 +14,7 @@ from skdp.cluster._number import cost_curve, number_in_places
 from skdp.cluster._peel import find_places, places_steps
 from skdp.cluster._place import PublicPlace
 from skdp.cluster._refine import MOST_STEPS, refine, refine_steps
+from skdp.kernel._table import annex
 
 __all__ = ["FriendlyCoreKMeans"]
 
@@ -185,6 +186,7 @@ class FriendlyCoreKMeans(CentersMixin, PublicPlace, PrivateEstimator):
     True
     """
 
+    _asks = True
     _weighs_groups = property(lambda self: self.method != "friendly")
     _parameter_constraints: dict = {
         **PrivateEstimator._row_constraints,
@@ -295,29 +297,29 @@ class FriendlyCoreKMeans(CentersMixin, PublicPlace, PrivateEstimator):
         k = self.max_clusters if self.n_clusters == "auto" else self.n_clusters
         return rule_of_clusters(k, n_features)
 
-    def _release(self, rows, curator):
-        given, seed = rows, public_seed(self.random_state)
-        place, rows = self._placed(given)
+    def _release(self, table):
+        place, rows = self._placed(table)
+        seed = public_seed(self.random_state)
         auto = self.n_clusters == "auto"
         k = self.max_clusters if auto else self.n_clusters
         careful = self.method != "friendly"  # whose road has a fixed share
-        located = find_places(rows, curator, k, place=place, careful=careful)
+        located = find_places(rows, rows, k, place=place, careful=careful)
         steps = min(self.max_iter, MOST_STEPS)
-        centers, curve = self._start(rows, curator, located, seed), None
+        centers, curve = self._start(rows, located, seed), None
         if centers is not None:
-            done = refine(rows, curator, located, centers, max_steps=steps)
+            done = refine(rows, rows, located, centers, max_steps=steps)
         else:
             n_init = STARTS if self.n_init == "auto" else self.n_init
             choose = partial(number_in_places, most=k, n_init=n_init, seed=seed) if auto else None
             done, start = density_road(
-                rows, curator, located, min(k, MODERATE) if auto else k,
+                rows, rows, located, min(k, MODERATE) if auto else k,
                 n_init=n_init, seed=seed, max_steps=steps, choose=choose,
             )  # fmt: skip
             if auto:
-                curator.decide(FULL if len(start.centers) == k else CHOSEN)
+                rows.decide(FULL if len(start.centers) == k else CHOSEN)
                 curve = cost_curve(start.places, start.found, k, seed=seed)
                 if len(done.centers) == 1 < k:
-                    curator.doubt(ONE)
+                    rows.doubt(ONE)
         fitted = {
             "cluster_centers_": done.centers,
             "n_clusters_": len(done.centers),
@@ -331,10 +333,10 @@ class FriendlyCoreKMeans(CentersMixin, PublicPlace, PrivateEstimator):
         if curve is not None:
             fitted["cost_curve_"] = curve
         if self.store_labels:
-            fitted["_labels"] = LocalLabels.of(given, done.centers)
+            fitted["_labels"] = LocalLabels.of(table, done.centers)
         return fitted
 
-    def _start(self, rows, curator, located, seed):
+    def _start(self, rows, located, seed):
         """Return public centres, or those of the friendly road; None if there are none."""
         k, d = self.n_clusters, rows.n_features
         if self._is_started():
@@ -343,6 +345,7 @@ class FriendlyCoreKMeans(CentersMixin, PublicPlace, PrivateEstimator):
             return None
         from skdp.cluster.friendly._road import kmeans_road
 
+        rows, curator = annex(rows)  # parts are made by keys, and asked by an oracle
         return kmeans_road(
             rows, curator, located, k, n_parts=self.n_parts, seed=seed, n_jobs=self.n_jobs
         )

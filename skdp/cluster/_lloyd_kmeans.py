@@ -115,6 +115,7 @@ class LloydKMeans(CentersMixin, PublicPlace, PrivateEstimator):
     True
     """
 
+    _asks = True
     _weighs_groups = True
     _parameter_constraints: dict = {
         **PrivateEstimator._row_constraints,
@@ -169,19 +170,18 @@ class LloydKMeans(CentersMixin, PublicPlace, PrivateEstimator):
     def _group_rule(self, n_features):
         return rule_of_clusters(self.n_clusters, n_features)
 
-    def _release(self, rows, curator):
-        given, d = rows, rows.n_features
-        place, rows = self._placed(given)
+    def _release(self, table):
+        place, rows = self._placed(table)
         if place is not None:
             located = place.located()
         else:
-            located = (locate_pure if curator.budget.unit == "pure" else locate)(rows, curator)
+            located = (locate_pure if rows.budget.unit == "pure" else locate)(rows, rows)
         init = self.init
         if not isinstance(init, str):
-            init = public_centers("init", init, (self.n_clusters, d))
+            init = public_centers("init", init, (self.n_clusters, rows.n_features))
         centers, inertia, noise = lloyd_run(
             rows,
-            curator,
+            rows,
             located,
             self.n_clusters,
             init,
@@ -195,7 +195,7 @@ class LloydKMeans(CentersMixin, PublicPlace, PrivateEstimator):
             "n_iter_": self.max_iter,
         }
         if self.store_labels:
-            fitted["_labels"] = LocalLabels.of(given, centers)
+            fitted["_labels"] = LocalLabels.of(table, centers)
         return fitted
 
     def _check_public(self, n_features):

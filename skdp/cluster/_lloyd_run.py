@@ -7,8 +7,9 @@ import numpy as np
 
 from skdp.cluster._refined import in_table
 from skdp.cluster._starts import ball_points, spread_points
-from skdp.cluster._sums import cluster_sums, nearest_to
+from skdp.cluster._sums import cluster_sums
 from skdp.cluster._trusted import Moved
+from skdp.kernel._clusters import Nearest
 
 __all__ = ["lloyd_run", "lloyd_step"]
 
@@ -89,7 +90,7 @@ def lloyd_step(rows, curator, located, y, radii, *, share, label):
     told = cluster_sums(
         rows,
         curator,
-        nearest_to(located, y),
+        Nearest(located, y),
         located.to_data(y),
         radii=radii * located.radius,
         weight=COUNT_WEIGHT * (math.sqrt(d) if pure else 1),

@@ -7,13 +7,14 @@ import numpy as np
 from scipy.special import ndtri
 
 from skdp.accounting import Step
-from skdp.chunks import weighed_sum
-from skdp.mechanisms import row_norms
-from skdp.scales import LogBins, clipped_sum, count_rows
+from skdp.kernel._located import DROP, FARTHEST, LARGEST, SMALLEST, Located, bounded, lengths
+from skdp.kernel._log_bins import LogBins
+from skdp.kernel._sums import BallSum, Count, Distances
+from skdp.kernel._table import opened
 
 __all__ = [
-    "Distances",
     "Located",
+    "Profile",
     "close_in",
     "locate",
     "locate_steps",
@@ -30,97 +31,10 @@ FEW_LOCATE, FEW_CENTRE = 0.38, 0.12  # shares of few rows; the friendly road tak
 SHRUNK, FEW_SHRUNK = 0.6, 0.25  # of the radius: a ball so much smaller is worth another round
 HOPELESS = 10.0  # noise sds of all rows, below which no search inside a public ball can succeed
 BINS = LogBins(2)
-DROP = 2.0  # rows beyond twice the reach are outliers: dropped, not clipped into a ring
 ABOVE = 0.01  # part of the rows that may lie beyond the radius
-FARTHEST = 8.0  # largest reach, in radii
 FALSE_REACH = 0.01, 0.0005  # probability that noise passes for rows within 2 radii, beyond them
 WIDE_GAP = 8.0  # octaves between components that may belong together
-LIMIT = DROP * FARTHEST  # radii from the centre within which all kept rows and all centres lie
-SMALLEST, LARGEST = 2.0**-1000, 2.0**1000
-THINNEST = 2.0**-20  # half width of a box, in radii
 UNSEEN = "the scale of the rows did not stand out of the noise: its likeliest value was taken"
-
-
-@dataclass(frozen=True)
-class Located:
-    """Where the rows lie. Everything is released.
-
-    ``n_rows`` (at least 1) and ``n_sd``: noisy number of rows and the noise's standard deviation;
-    ``center`` (d,) and ``radius``: a ball that holds the bulk; ``typical``: about the median
-    distance from the centre; ``seen``: whether the radius stood out of the noise; ``reach``, from
-    1 to 8 radii: how far out rows still stand out of the noise. Beyond twice the reach they count
-    as outliers and are left out. ``box``: public bounds (low, high) to which rows are clipped.
-    """
-
-    n_rows: float
-    n_sd: float
-    center: np.ndarray
-    radius: float
-    typical: float
-    seen: bool = True
-    reach: float = 1.0
-    box: tuple | None = None
-
-    @property
-    def balls(self):
-        """The balls of all places: this one."""
-        return (self,)
-
-    @property
-    def whole(self):
-        """One ball around all places: this one."""
-        return self
-
-    @property
-    def kept(self):
-        """The distance from the centre beyond which rows are left out."""
-        return DROP * self.reach * self.radius
-
-    def joined(self, synopses):
-        """Return the cells of all places: those of this one."""
-        return synopses[0]
-
-    def view(self, p):
-        """Return centre and radius of a place in units of the radius: 0 and 1."""
-        return 0.0, 1.0
-
-    def units(self, y):
-        """Return for every centre the radius of its place, in radii, shape (k,): ones."""
-        return np.ones(len(y))
-
-    def to_units(self, points):
-        """Return points in units of the radius, seen from the centre, inside the ball of 16."""
-        with np.errstate(all="ignore"):
-            y = np.nan_to_num((points - self.center) / self.radius, nan=0.0, posinf=LIMIT)
-            y = np.clip(y, -LIMIT, LIMIT)
-            return y * np.minimum(1, LIMIT / np.maximum(_lengths(y), 1e-9))[..., None]
-
-    def to_data(self, y):
-        """Undo :meth:`to_units`."""
-        return bounded(y * self.radius + self.center)
-
-    def inside(self, points):
-        """Return points of the table clipped to the box, if there is one: post-processing."""
-        return points if self.box is None else np.clip(points, *self.box)
-
-    @property
-    def half(self):
-        """Half widths of what holds the rows, in radii: the reach, or less where the box ends."""
-        if self.box is None:
-            return np.full(len(self.center), self.reach)
-        low, high = self.box
-        with np.errstate(over="ignore"):
-            far = np.maximum(self.center - low, high - self.center) / self.radius
-        return np.clip(far, THINNEST, self.reach)
-
-
-def _lengths(y):
-    return np.sqrt(np.square(y).sum(axis=-1))
-
-
-def bounded(points):
-    """Return finite points: what overflows becomes the largest float."""
-    return np.nan_to_num(points)
 
 
 def locate_steps():
@@ -151,17 +65,14 @@ def locate(rows, curator):
 
     Notes
     -----
-    **Privacy** (add or remove one row): the count moves by 1. A distance from a released centre is
-    a function of its row and falls into one bin: sensitivity 1. A clipped row is an integer vector
-    of length at most 2^bits, checked in integers: see :func:`skdp.scales.clipped_sum`. Which rows
-    are dropped is decided by each row itself. At most ROUNDS rounds; shares and the number of
-    rounds depend on released values only (user guide "Accounting", theorem 2).
+    **Privacy**: of the statistics. At most ROUNDS rounds; shares and the number of rounds depend on
+    released values only (user guide "Accounting", theorem 2).
     """
     return survey(rows, curator, gap=WIDE_GAP)[0]
 
 
 @dataclass(frozen=True)
-class Distances:
+class Profile:
     """A released histogram of the distances from ``center``, with noise of ``sd``."""
 
     center: np.ndarray
@@ -170,16 +81,14 @@ class Distances:
 
 
 def survey(rows, curator, *, place=None, gap, careful=True):
-    """Locate the bulk; return the Located and the last Distances.
+    """Locate the bulk; return the Located and the last Profile.
 
     As :func:`locate`, but components ``gap`` octaves beyond the heaviest are not of the bulk.
     ``careful`` spends more on where few rows lie. In a public ball, ``place``, that holds the rows
     the search begins, and ends if nothing smaller is seen: bounds can be far wider than the rows,
     and to find that out costs little.
     """
-    release = curator.gaussian(
-        [count_rows(rows)], sensitivity=1, share=COUNT_SHARE, label="row count"
-    )
+    release = opened(rows, curator).ask(Count(), share=COUNT_SHARE, label="row count")
     n, n_sd = max(float(release.value[0]), 1.0), release.scale
     start, public = (np.zeros(rows.n_features), math.inf), place is not None
     if public:
@@ -229,18 +138,20 @@ def close_in(
     -------
     located : Located
         Its ``seen`` tells whether any scale stood out; the number of rows is the given one.
-    distances : Distances
+    distances : Profile
         The last histogram; None if there was not enough for one.
     """
     scale_share, centre_share = shares
+    table = opened(rows, curator)
     all_seen, distances, before, reach = True, None, center, 1.0
     typical = radius / 2 if radius < math.inf else 1.0
     for _ in range(ROUNDS):
         if scale_share > left:
             break
         left -= scale_share
-        release = _release_scale(rows, curator, center, scale_share, labels[0])
-        distances = Distances(center, release.value, release.scale)
+        question = Distances(center, BINS)
+        release = table.ask(question, share=scale_share, label=labels[0])
+        distances = Profile(center, release.value, release.scale)
         bulk, half, seen = read_scale(release.value, release.scale, n, gap=gap)
         if not seen and radius < math.inf:
             break
@@ -249,31 +160,21 @@ def close_in(
             break
         shrunk, moving = shrunk or moving, False
         with np.errstate(over="ignore"):  # the earlier ball, seen from the present centre
-            radius = min(bulk, radius + float(_lengths(center - before)))
+            radius = min(bulk, radius + float(lengths(center - before)))
         before = center
         reach = read_reach(release.value, release.scale, radius) if radius else 1.0
         if radius <= enough or not shrunk or centre_share > left:
             break
         radius = min(max(radius, SMALLEST), LARGEST)
         left -= centre_share
-        total, _ = clipped_sum(
-            rows, curator, center=center, radius=radius, share=centre_share, label=labels[1],
-            drop=DROP,
-        )  # fmt: skip
+        question = BallSum(center, radius, drop=DROP)
+        told = table.ask(question, share=centre_share, label=labels[1])
         with np.errstate(over="ignore"):
-            center = bounded(center + total * (n / (n * n + n_sd * n_sd)))
+            center = bounded(center + told.real * (n / (n * n + n_sd * n_sd)))
     smallest = max(SMALLEST, 1e-9 * float(np.abs(center).max()))
     radius = min(max(radius, smallest if radius == 0 else SMALLEST), LARGEST)
     typical = min(max(typical, radius / 64), radius)
     return Located(n, 0.0, center, radius, typical, all_seen, reach), distances
-
-
-def _release_scale(rows, curator, center, share, label):
-    def statistic(start, block):
-        return BINS.counts(row_norms(block, center=center))
-
-    counts = weighed_sum(rows, statistic)
-    return curator.gaussian(counts, sensitivity=1, share=share, label=label)
 
 
 def read_scale(counts, sd, n_rows, *, gap=WIDE_GAP):

@@ -8,20 +8,19 @@ from itertools import combinations
 import numpy as np
 
 from skdp.accounting import Step
-from skdp.chunks import weighed_sum
-from skdp.chunks._rows import MappedRows
-from skdp.cluster._lattice import Lattice
-from skdp.cluster._locate import BINS, DROP, LARGEST, bounded, close_in, standing_out, survey
+from skdp.cluster._locate import BINS, close_in, standing_out, survey
 from skdp.cluster._lockstep import in_step
-from skdp.cluster._places import FARTHEST, Places, joining_cost, merged
 from skdp.cluster._search import search_cells
 from skdp.cluster._synopsis import weighted_kmeans
-from skdp.mechanisms import row_norms
-from skdp.scales import clipped_sum
+from skdp.kernel._chosen_rows import Beyond
+from skdp.kernel._clusters import PlaceCells
+from skdp.kernel._located import DROP, LARGEST, bounded
+from skdp.kernel._places import FARTHEST, Places, joining_cost, merged
+from skdp.kernel._sums import BallSum
+from skdp.kernel._table import opened
 
 __all__ = ["find_places", "places_steps"]
 
-ALONE = "rows of a view of fewer rows have no numbers, and no keys."
 GAP = 3.0  # octaves between the bulk and a group that lies apart
 SPLIT = 1.0  # octaves between groups beyond the bulk
 FAR_SHARE, SIZE_SHARE = 0.18, 0.005
@@ -49,34 +48,6 @@ class Component:
     def outer(self):
         """Distance that no row of the component exceeds, if floats can hold 16 of it."""
         return min(BINS.upper_edge(self.high), LARGEST)
-
-    def holds(self, block):
-        """Return which rows lie in the component: each row by itself."""
-        index = BINS.index(row_norms(block, center=self.center))
-        return (index >= self.low) & (index <= self.high)
-
-
-class Chosen(MappedRows):
-    """The rows of a table that ``keep`` keeps, each by itself: neighbours stay neighbours."""
-
-    def __init__(self, rows, keep):
-        super().__init__(rows)
-        self._keep = keep
-
-    def _mapped(self, block):
-        return block[self._keep(block)]
-
-    def map_merge(self, statistic, merge, beside=None):
-        """Return what :func:`skdp.chunks.map_merge` returns; nothing can lie beside fewer rows."""
-        if beside is not None:
-            raise TypeError(ALONE)
-        return super().map_merge(statistic, merge)
-
-    def weighed_sum(self, statistic, beside=None):
-        """Return what :func:`skdp.chunks.weighed_sum` returns; nothing can lie beside."""
-        if beside is not None:
-            raise TypeError(ALONE)
-        return super().weighed_sum(statistic)
 
 
 def places_steps():
@@ -190,7 +161,7 @@ class _Peel:
     """The places that are known so far, and the search for more of them."""
 
     def __init__(self, rows, curator, home, n_clusters):
-        self.rows, self.curator, self.balls = rows, curator, [home]
+        self.table, self.curator, self.balls = opened(rows, curator), curator, [home]
         self.n_rows, self.n_clusters = home.n_rows, n_clusters
         self.last, self.splits = curator.remaining - Fraction(FAR_SHARE), SPLITS
 
@@ -218,34 +189,28 @@ class _Peel:
 
     def _free(self, component):
         """Return the rows of a component that no place keeps so far."""
-        lattice = Lattice(Places(tuple(self.balls), 0.0, 0.0))
-
-        def keep(block):
-            return component.holds(block) & (lattice.places(block) < 0)
-
-        return Chosen(self.rows, keep)
+        places, bins = Places(tuple(self.balls), 0.0, 0.0), (component.low, component.high)
+        return self.table.map(Beyond(component.center, BINS, *bins, places))
 
     def _approach(self, component):
         """Return the ball of the bulk of a component, or None if it is not found."""
-        rows, share = self._free(component), self._shares(component.mass)[1]
+        table, share = self._free(component), self._shares(component.mass)[1]
         if share > self.left:
             return None
-        total, _ = clipped_sum(
-            rows, self.curator, center=component.center, radius=component.outer, share=share,
-            label="far location", drop=DROP,
-        )  # fmt: skip
-        center = bounded(component.center + total / component.mass)
-        return self._closed(rows, component.mass, center, component.outer)
+        question = BallSum(component.center, component.outer, drop=DROP)
+        told = table.ask(question, share=share, label="far location")
+        center = bounded(component.center + told.real / component.mass)
+        return self._closed(table, component.mass, center, component.outer)
 
     def _shares(self, mass):
         """Return the shares of a histogram of distances, and of a move, of so many rows."""
         one = (AIM / (mass * self.curator.budget.mu)) ** 2
         scale = float(np.clip(one, LEAST, SCALES))
-        return scale, float(np.clip(self.rows.n_features * one, LEAST, CENTRES))
+        return scale, float(np.clip(self.table.n_features * one, LEAST, CENTRES))
 
-    def _closed(self, rows, mass, center, radius):
+    def _closed(self, table, mass, center, radius):
         ball, distances = close_in(
-            rows, self.curator, mass, center, radius,
+            table, self.curator, mass, center, radius,
             shares=self._shares(mass), left=self.left, gap=GAP,
             enough=2 * self.balls[0].radius,
             labels=("far scale", "far location"),
@@ -278,8 +243,8 @@ class _Peel:
         around = replace(ball, center=component.center, radius=component.outer, reach=1.0)
         around = replace(around, typical=component.outer, n_rows=component.mass)
         search = search_cells(
-            around, n_clusters=most, signal=signal, share=share, mu=mu, seed=0,
-            labels=("far gram", "far cells"), unit=self.rows.unit,
+            around, n_clusters=most, signal=signal, share=share, seed=0,
+            labels=("far gram", "far cells"),
         )  # fmt: skip
         (found,) = in_step([search], self._free(component), self.curator)
         if found.subspace.mapped:
@@ -289,8 +254,7 @@ class _Peel:
     def _group(self, component, center, radius, mass):
         high = int(BINS.index(np.array([2 * radius]))[0])
         near = Component(center, 0, high, mass, component.sd)
-        rows = self._free(near)
-        ball = self._closed(rows, mass, center, radius)
+        ball = self._closed(self._free(near), mass, center, radius)
         if ball is not None:
             return ball
         home = self.balls[0]  # what the cells tell must do
@@ -334,14 +298,8 @@ def _groups(found, mass, most):
 
 def _sized(rows, curator, balls, n_clusters):
     """Return Places with the noisy numbers of their rows, as many as there are clusters at most."""
-    lattice = Lattice(Places(tuple(balls), 0.0, 0.0))
-
-    def statistic(start, block):
-        finite = np.isfinite(block).all(axis=1)
-        return np.bincount(lattice.places(block)[finite] + 1, minlength=len(balls) + 1)
-
-    counts = weighed_sum(rows, statistic)
-    release = curator.gaussian(counts, sensitivity=1, share=SIZE_SHARE, label="place sizes")
+    question = PlaceCells(Places(tuple(balls), 0.0, 0.0))
+    release = opened(rows, curator).ask(question, share=SIZE_SHARE, label="place sizes")
     lost, *sizes = (float(x) for x in release.value)
     sure = [s > CLEAR * release.scale for s in sizes]
     sure[0] = True

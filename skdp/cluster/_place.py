@@ -6,8 +6,9 @@ from numbers import Real
 import numpy as np
 
 from skdp._compat import Interval
-from skdp.chunks._clipped_rows import ClippedRows
-from skdp.cluster._locate import LARGEST, SMALLEST, Located
+from skdp.kernel._chosen_rows import InBox
+from skdp.kernel._located import LARGEST, SMALLEST, Located
+from skdp.kernel._table import Table
 from skdp.location._public import bounds_vectors, column_vector
 
 __all__ = ["Place", "PublicPlace"]
@@ -35,7 +36,10 @@ class Place:
 
     def rows(self, rows):
         """Return the rows clipped to the box: each by itself."""
-        return rows if self.box is None else ClippedRows(rows, *self.box)
+        if self.box is None:
+            return rows
+        view = InBox(*self.box)
+        return rows.map(view) if isinstance(rows, Table) else view.over(rows)
 
 
 class PublicPlace:

@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 
-from skdp.chunks import weighed_sum
-from skdp.cluster._lattice import Lattice
-from skdp.scales import LogBins
+from skdp.kernel._clusters import Nearest, Reaches
+from skdp.kernel._log_bins import LogBins
+from skdp.kernel._table import opened
 
 __all__ = ["bought_radii", "synopsis_radii"]
 
@@ -85,22 +85,11 @@ def bought_radii(rows, curator, located, centres, *, noise, share):
 
     Notes
     -----
-    **Privacy** (add or remove one row): the nearest centre of a row and its distance are functions
-    of that row (exact integers, one elementwise root): it is counted in one bin of one cluster, or
-    left out. Sensitivity 1.
+    **Privacy**: of :class:`skdp.kernel._clusters.Reaches`.
     """
     k, d = centres.shape
-    lattice, units = Lattice(located), located.units(centres)
-    C = lattice.points(centres)
-
-    def statistic(start, block):
-        labels, distances = lattice.labels(block, C)
-        inside = labels >= 0
-        cell = labels[inside] * BINS.n_bins + BINS.index(distances[inside] / units[labels[inside]])
-        return np.bincount(cell, minlength=k * BINS.n_bins)
-
-    counts = weighed_sum(rows, statistic)
-    release = curator.gaussian(counts, sensitivity=1, share=share, label="radii")
+    question, units = Reaches(Nearest(located, centres), BINS), located.units(centres)
+    release = opened(rows, curator).ask(question, share=share, label="radii")
     counts = release.value.reshape(k, -1).astype(np.float64)
     pooled = _seen(counts.sum(axis=0) / k, release.scale / math.sqrt(k))
     variance = d * noise**2

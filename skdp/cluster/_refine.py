@@ -6,11 +6,12 @@ from fractions import Fraction
 import numpy as np
 
 from skdp.accounting import Step
-from skdp.cluster._locate import LIMIT
 from skdp.cluster._radii import bought_radii, synopsis_radii
 from skdp.cluster._refined import refined
-from skdp.cluster._sums import cluster_sums, nearest_to
+from skdp.cluster._sums import cluster_sums
 from skdp.cluster._trusted import Moved
+from skdp.kernel._clusters import Nearest
+from skdp.kernel._located import LIMIT
 
 __all__ = ["refine", "refine_steps"]
 
@@ -138,7 +139,7 @@ class _Run:
         told = cluster_sums(
             self.rows,
             self.curator,
-            nearest_to(self.located, self.y),
+            Nearest(self.located, self.y),
             self.located.to_data(self.y),
             radii=self.radii * self.located.radius,
             weight=weight,

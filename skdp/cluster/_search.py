@@ -4,12 +4,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from skdp.accounting import Step
-from skdp.cluster._grid import Grid, cell_counts
-from skdp.cluster._locate import Located
-from skdp.cluster._lockstep import Gather
-from skdp.cluster._subspace import Subspace, find_subspace, whole_space
+from skdp.cluster._subspace import find_subspace, whole_space
 from skdp.cluster._synopsis import Synopsis
 from skdp.cluster._tree import grow, schedule
+from skdp.kernel._lattice import Subspace
+from skdp.kernel._located import Located
 
 __all__ = ["FLAT", "Found", "search_cells", "search_steps"]
 
@@ -35,7 +34,7 @@ def search_steps():
     return (Step("gram", at_most=GRAM_SHARE), Step("cells", at_most=TREE_SHARE, times=4))
 
 
-def search_cells(located, *, n_clusters, signal, share, mu, seed, labels=("gram", "cells"), unit=1):
+def search_cells(located, *, n_clusters, signal, share, seed, labels=("gram", "cells")):
     """Find the cells in which the rows of a ball lie: a subspace, and a noisy tree of counts on it.
 
     A search for :func:`skdp.cluster._lockstep.in_step`. Searches with the same ``signal`` and
@@ -50,14 +49,10 @@ def search_cells(located, *, n_clusters, signal, share, mu, seed, labels=("gram"
         Rows of a cluster in standard deviations of the noise of a count bought with ``share``.
     share : Fraction
         Of which .52 are spent at most.
-    mu : float
-        Of the whole budget.
     seed : int
         Public, for k-means on released cells.
     labels : (str, str), default=("gram", "cells")
         Of what is asked for.
-    unit : int, default=1
-        Of rows with weights.
 
     Returns
     -------
@@ -68,14 +63,10 @@ def search_cells(located, *, n_clusters, signal, share, mu, seed, labels=("gram"
     else:
         most = min(max(n_clusters - 1, 2), 2 if signal < 30 else 3 if signal < 100 else 6)
         gram_share = Fraction(GRAM_SHARE) * share
-        subspace = yield from find_subspace(
-            located, most=most, share=gram_share, mu=mu, label=labels[0], unit=unit
-        )
+        subspace = yield from find_subspace(located, most=most, share=gram_share, label=labels[0])
     plan = schedule(signal, n_clusters, flat=subspace.W is None, p=len(subspace.half))
-    grid = Grid(subspace.half, plan.depth)
-    counts = yield Gather(cell_counts(located, subspace, grid))
     synopsis = yield from grow(
-        counts, grid, plan, n_rows=located.n_rows, n_clusters=n_clusters,
+        located, subspace, plan, n_clusters=n_clusters,
         share=Fraction(TREE_SHARE) * share, seed=seed, label=labels[1],
     )  # fmt: skip
     return Found(located, subspace, synopsis)

@@ -1,21 +1,19 @@
 """A second look at every cluster, along the line in which it is longest, tells which hold two."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
 
 from skdp.accounting import Step
-from skdp.chunks import weighed_sum
-from skdp.cluster._lattice import Lattice
-from skdp.cluster._locate import bounded
 from skdp.cluster._radii import BINS
 from skdp.cluster._synopsis import public_kmeans
 from skdp.cluster._tree import onto_simplex
-from skdp.kernel._grid_bits import grid_bits
-from skdp.mechanisms import ball_rows
-from skdp.mechanisms._exact import sqrt_up
+from skdp.kernel._cluster_sums import COUNT, GAIN_BITS, MEAN, Gain, LineMoments
+from skdp.kernel._clusters import LineCells, Nearest, Reaches
+from skdp.kernel._located import bounded
+from skdp.kernel._table import opened
 
 __all__ = ["look_again", "look_steps", "worth_a_look"]
 
@@ -24,7 +22,6 @@ LEAST = 300.0  # noise sds of a cluster that is worth a second look
 WIDEST = 64  # columns: a matrix for every cluster drowns in noise
 # Parts of what a look may spend
 DISTANCES, MOMENTS, LINES, GAIN = (Fraction(part, 100) for part in (14, 38, 32, 16))
-COUNT, MEAN = 0.3, 0.5  # weights of a row in count and sum, against 1 in the second moments
 SEEN, CLEAR = 2.0, 4.2  # noise sds of a bin that is kept, of the last one
 FEW = 6.0  # noise sds of a cluster whose distances tell nothing
 BULK, TIGHT = 0.9, 0.5  # rows in the core; noise in the moments, in parts of the core's variance
@@ -38,7 +35,6 @@ CANDIDATES, TINY, FAR, DISTORTED = (
     2.0**100,
     0.1,
 )  # clips of the gain in squared radii
-MOMENT_BITS, LINE_BITS, GAIN_BITS = 13, 20, 20
 
 
 @dataclass(frozen=True)
@@ -128,10 +124,8 @@ def look_again(rows, curator, located, centers, *, share, n_init, seed):
     return centers
 
 
-def _assign(located, centers):
-    lattice = Lattice(located)
-    C = lattice.points(located.to_units(centers))
-    return lambda block: lattice.labels(block, C)
+def _rule(located, centers):
+    return Nearest(located, located.to_units(centers))
 
 
 def _reaches(rows, curator, located, centers, noise, share):
@@ -146,21 +140,12 @@ def _reaches(rows, curator, located, centers, noise, share):
 
     Notes
     -----
-    **Privacy** (add or remove one row): the nearest centre of a row and its distance are functions
-    of that row, which is in one bin of one cluster at most. Sensitivity 1.
+    **Privacy**: of :class:`skdp.kernel._clusters.Reaches`.
     """
     k, d = centers.shape
-    assign, units = _assign(located, centers), located.units(located.to_units(centers))
-
-    def statistic(start, block):
-        labels, far = assign(block)
-        inside = labels >= 0
-        cell = labels[inside] * BINS.n_bins + BINS.index(far[inside] / units[labels[inside]])
-        return np.bincount(cell, minlength=k * BINS.n_bins)
-
-    release = curator.gaussian(
-        weighed_sum(rows, statistic), sensitivity=1, share=share, label="line distances"
-    )
+    rule, units = _rule(located, centers), located.units(located.to_units(centers))
+    table = opened(rows, curator)
+    release = table.ask(Reaches(rule, BINS), share=share, label="line distances")
     counts = release.value.reshape(k, -1).astype(np.float64)
     clip, far, n = np.array([_reach(h, release.scale, d, noise) for h in counts]).T
     if not n.any():
@@ -189,11 +174,7 @@ def _lines(rows, curator, located, centers, share):
 
     Notes
     -----
-    **Privacy** (add or remove one row): of :func:`_reaches`. In the moments a row is an integer
-    vector g with ``|g| <= 2^bits`` (checked in integers), of one cluster at most, which it decides
-    by itself. It adds a to the count of that cluster, ``b g`` to its sum and ``g g^T``, of
-    Frobenius norm ``|g|^2 <= 4^bits``, to its matrix, and nothing to other clusters: the
-    sensitivity is ``sqrt(a^2 + b^2 4^bits + 16^bits)``, for every k and all radii.
+    **Privacy**: of :func:`_reaches` and :class:`skdp.kernel._cluster_sums.LineMoments`.
     """
     k, d = centers.shape
     noise = math.sqrt(1 + COUNT**2 + MEAN**2) / (curator.budget.mu * math.sqrt(MOMENTS * share))
@@ -201,29 +182,10 @@ def _lines(rows, curator, located, centers, share):
     if reaches is None:
         return None
     clip, far, seen = reaches
-    assign = _assign(located, centers)
-    strength = curator.budget.mu * math.sqrt(MOMENTS * share)
-    room = {"unit": rows.unit, "n": located.n_rows}
-    bits = grid_bits(strength, noise_bits=44, most=MOMENT_BITS, power=2, **room)
-    one, weight = max(1, round(COUNT * 4**bits)), max(1, round(MEAN * 2**bits))
-
-    def statistic(start, block):
-        labels, _ = assign(block)
-        total = np.zeros((k, 1 + d + d * d), dtype=np.int64)
-        for j in range(k):
-            mine = block[labels == j]
-            g = ball_rows(mine, center=centers[j], radius=float(clip[j]), bits=bits)
-            total[j, 0] = len(mine)
-            total[j, 1 : d + 1] = g.sum(axis=0)
-            total[j, d + 1 :] = (g.T @ g).ravel()  # fewer than 2^53 / 4^13 rows: exact
-        return total
-
-    release = curator.gaussian(
-        weighed_sum(rows, statistic) * np.repeat([one, weight, 1], [1, d, d * d]),
-        sensitivity=sqrt_up(one**2 + weight**2 * 4**bits + 16**bits),
-        share=MOMENTS * share,
-        label="line moments",
-    )
+    question = LineMoments(_rule(located, centers), centers, clip)
+    release = opened(rows, curator).ask(question, share=MOMENTS * share, label="line moments")
+    question = replace(question, bits=release.bits)
+    one, weight, bits = question.one, question.weight, release.bits
     value, sd = np.split(release.value.astype(np.float64), [1, d + 1], axis=1), release.scale
     n = value[0][:, 0] / one
     n = np.where(n > SURE * sd / one, n, np.maximum(seen, 1.0))
@@ -257,34 +219,17 @@ def _line_cells(rows, curator, located, centers, lines, share):
 
     Notes
     -----
-    **Privacy** (add or remove one row): a row is an integer vector of length at most 2^20, so its
-    product with the integer direction (of length below 2^29) is exact in every order, and so it is
-    counted in one cell of the line of one cluster, or left out. Sensitivity 1.
+    **Privacy**: of :class:`skdp.kernel._clusters.LineCells`.
     """
-    assign = _assign(located, centers)
     sd = 1 / (curator.budget.mu * math.sqrt(LINES * share))
     depth = np.log2(np.maximum(lines.counts / (PER_CELL * sd), 1.0))
     cells = 2 ** np.minimum(depth, FINEST).astype(np.int64)
     halves = np.minimum(lines.far, lines.sigmas * np.maximum(HALF, cells))
     widths, ends = lines.far / halves, np.cumsum(cells)
-    v = np.rint(lines.directions * 2.0**28)
-
-    def statistic(start, block):
-        labels, _ = assign(block)
-        total = np.zeros(ends[-1], dtype=np.int64)
-        for i, far in enumerate(lines.far.tolist()):
-            mine = block[labels == i]
-            q = ball_rows(mine, center=lines.centers[i], radius=far, bits=LINE_BITS)
-            z = (q @ v[i]) * (2.0 ** -(LINE_BITS + 28) * widths[i])
-            cell = np.clip((z + 1) * (cells[i] / 2), 0, cells[i] - 1)
-            total[ends[i] - cells[i] : ends[i]] += np.bincount(
-                cell.astype(np.int64), minlength=cells[i]
-            )
-        return total
-
-    release = curator.gaussian(
-        weighed_sum(rows, statistic), sensitivity=1, share=LINES * share, label="line cells"
+    question = LineCells(
+        _rule(located, centers), lines.centers, lines.far, lines.directions, cells, widths
     )
+    release = opened(rows, curator).ask(question, share=LINES * share, label="line cells")
     points, weights = [], []
     for i, y in enumerate(np.split(release.value.astype(np.float64), ends[:-1])):
         if cells[i] == 1:  # small, or not seen before
@@ -313,23 +258,13 @@ def _better(rows, curator, located, pair, cells, cost, share):
 
     Notes
     -----
-    **Privacy** (add or remove one row): the squared distances of a row to its nearest centres, old
-    and new, are functions of that row. It adds their difference, clipped to ``[-most, most]``, as
-    an integer of at most 2^20 in absolute value. Sensitivity 2^20.
+    **Privacy**: of :class:`skdp.kernel._cluster_sums.Gain`.
     """
-    old, new = (_assign(located, centers) for centers in pair)
-    most = _clip(located, pair, *cells)
-
-    def statistic(start, block):
-        gain = np.square(old(block)[1]) - np.square(new(block)[1])
-        gain = np.clip(np.nan_to_num(gain) / most, -1, 1)
-        return np.trunc(gain * 2.0**GAIN_BITS).astype(np.int64).sum(keepdims=True)
-
-    release = curator.gaussian(
-        weighed_sum(rows, statistic), sensitivity=2**GAIN_BITS, share=GAIN * share,
-        label="line gain",
-    )  # fmt: skip
-    gain, sd = (float(x) * most / 2.0**GAIN_BITS for x in (release.value[0], release.scale))
+    old, new = (_rule(located, centers) for centers in pair)
+    question = Gain(old, new, _clip(located, pair, *cells))
+    release = opened(rows, curator).ask(question, share=GAIN * share, label="line gain")
+    clip = question.clip
+    gain, sd = (float(x) * clip / 2.0**GAIN_BITS for x in (release.value[0], release.scale))
     better = gain > max(CONVINCED * sd, WORTHWHILE * cost)
     return pair[better], better
 

@@ -3,12 +3,15 @@
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 
 from skdp.cluster._lockstep import Ask
 from skdp.cluster._scan import dense_cells, sparse_blocks
 from skdp.cluster._synopsis import Synopsis, weighted_kmeans
+from skdp.kernel._clusters import GridCells
+from skdp.kernel._halved_box import Grid
 
 __all__ = ["Schedule", "grow", "onto_simplex", "schedule"]
 
@@ -64,19 +67,16 @@ def _schedule(signal, n_clusters, flat):
     return Schedule(12, 0.4, 4, 2, 0.01) if flat else Schedule(8, 0.25, 4, 3, 0.01)
 
 
-def grow(counts, grid, plan, *, n_rows, n_clusters, share, seed, label="cells"):
+def grow(located, space, plan, *, n_clusters, share, seed, label="cells"):
     """Release the counts of a grid, then of the parts of its dense cells, stage by stage.
 
     A search for :func:`skdp.cluster._lockstep.in_step`, which asks for ``label``.
 
     Parameters
     ----------
-    counts : ndarray of shape (2^depth,)
-        Exact counts of the finest cells.
-    grid : Grid
+    located : Located
+    space : Subspace
     plan : Schedule
-    n_rows : float
-        Released number of rows.
     n_clusters : int
     share : Fraction
         For all stages together; what an early stop leaves is not spent.
@@ -89,16 +89,15 @@ def grow(counts, grid, plan, *, n_rows, n_clusters, share, seed, label="cells"):
 
     Notes
     -----
-    **Privacy** (add or remove one row): which cells are open is known from earlier releases. The
-    cells of the grid, and the children of all open cells of one stage, are disjoint unions of
-    finest cells: a row is counted in at most one of them, and the counts of a stage have
-    sensitivity 1. The rest is post-processing.
+    **Privacy**: of :class:`skdp.kernel._clusters.GridCells`. Which cells are open is known from
+    earlier releases; the rest is post-processing.
     """
+    grid = Grid(space.half, plan.depth)
+    cells = partial(GridCells, located, space, plan.depth)
     first_share = Fraction(plan.first_part) * share
     stage_share = (share - first_share) / max(plan.stages, 1)
-    first = counts.reshape(2**plan.first, -1).sum(axis=1)
-    release = yield Ask(first, 1, first_share, label)
-    codes, weights, sd, leaves = _first_grid(release, grid, plan.first, n_rows)
+    release = yield Ask(cells(plan.first), first_share, label)
+    codes, weights, sd, leaves = _first_grid(release, grid, plan.first, located.n_rows)
     n_cells, level = 2**plan.first, plan.first
     for below in range(level + plan.bits, plan.depth + 1, plan.bits):
         opened = _standing_out(weights, sd, n_cells)
@@ -108,9 +107,9 @@ def grow(counts, grid, plan, *, n_rows, n_clusters, share, seed, label="cells"):
         if not len(codes) or _fine_enough(grid, level, weights, whole, n_clusters, plan.tau, seed):
             return whole
         children = codes[:, None] * 2**plan.bits + np.arange(2**plan.bits)
-        exact = counts.reshape(2**below, -1).sum(axis=1)[children]
-        release = yield Ask(exact, 1, stage_share, label)
-        inner, total = _consistent(release.value.astype(np.float64), release.scale, weights, sd)
+        release = yield Ask(cells(below, children.ravel()), stage_share, label)
+        y = release.value.astype(np.float64).reshape(children.shape)
+        inner, total = _consistent(y, release.scale, weights, sd)
         kept = inner > 0
         hopeless = ~kept.any(axis=1)
         leaves.append(_cells(grid, codes[hopeless], level, total[hopeless], sd))

@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from skdp.cluster._lattice import BITS, UNIT
+from skdp.kernel._lattice import BITS, UNIT
 
 __all__ = ["Frame", "lower_root"]
 
@@ -80,7 +80,7 @@ class Frame:
         Notes
         -----
         **Privacy**: a function of each row. The product is one of integers with partial sums of at
-        most ``2^24 (2^28 + sqrt(d))`` (:class:`skdp.cluster._lattice.Lattice`), so BLAS does not
+        most ``2^24 (2^28 + sqrt(d))`` (:class:`skdp.kernel._lattice.Lattice`), so BLAS does not
         round; the rest is elementwise.
         """
         if self.roots.ndim == 2:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from skdp.chunks import weighed_sum
-from skdp.cluster._lattice import Lattice
 from skdp.kernel._grid_bits import grid_bits
+from skdp.kernel._lattice import Lattice
 from skdp.mechanisms._exact import sqrt_up
 from skdp.mechanisms._norms import fold
 
@@ -110,7 +110,7 @@ def release_moments(rows, curator, located, frame, *, reach, weight, share, labe
     Notes
     -----
     **Privacy** (add or remove one row). The integers of a row are functions of that row: products
-    are exact (:class:`skdp.cluster._lattice.Lattice`), everything else is elementwise or summed in
+    are exact (:class:`skdp.kernel._lattice.Lattice`), everything else is elementwise or summed in
     an order fixed by d and k. Checked in integers, or else zeroed: ``sum_k s_k <= 2^b``,
     ``|h_k| <= 2^(b-4) s_k`` and ``|g_k|^2 <= 2^b s_k``. The matrix ``g_k g_k^T`` has Frobenius norm
     ``|g_k|^2``, its diagonal ``g_k o g_k`` and its trace have at most that. So, with the weights

@@ -7,7 +7,7 @@ from scipy.linalg import solve_triangular
 
 from skdp.accounting import Step
 from skdp.chunks import weighed_sum
-from skdp.cluster._lattice import Lattice
+from skdp.kernel._lattice import Lattice
 from skdp.mechanisms._exact import sqrt_up
 from skdp.mechanisms._norms import fold
 from skdp.mixture._frame import Frame, lower_root

@@ -7,7 +7,7 @@ import numpy as np
 
 from skdp.accounting import Step
 from skdp.chunks import weighed_sum
-from skdp.cluster._lattice import Lattice
+from skdp.kernel._lattice import Lattice
 from skdp.mixture._normal import quantile
 from skdp.scales import LogBins
 

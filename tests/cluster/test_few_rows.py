@@ -8,9 +8,10 @@ from skdp.accounting import Budget, Plan, Step
 from skdp.chunks import ArrayRows
 from skdp.cluster._few_rows import released_moments
 from skdp.cluster._locate import Located
-from skdp.cluster._sums import ClusterSums, cluster_sums, nearest_to
+from skdp.cluster._sums import ClusterSums, cluster_sums
 from skdp.cluster._trusted import Moved, posterior_counts, trusted
 from skdp.exceptions import UselessReleaseWarning
+from skdp.kernel._clusters import Nearest
 from tests._curators import CannedCurator, check_replay
 
 CENTERS = np.array([[0.0, 0.0], [4.0, 0.0], [0.0, 4.0]])
@@ -42,10 +43,10 @@ def test_sums_and_squares_are_exact_and_replay_on_neighbours(pure, squares):
     for X, Y in pairs():
         run = CannedCurator(plan, "exact")
         options = {"radii": radii, "weight": 0.5, "share": 0.5, "label": "step", "squares": squares}
-        told = cluster_sums(ArrayRows(X), run, nearest_to(LOCATED, y), CENTERS, **options)
+        told = cluster_sums(ArrayRows(X), run, Nearest(LOCATED, y), CENTERS, **options)
         replay = CannedCurator(plan, run.answers)
         rows = ArrayRows(Y, block_rows=17)
-        cluster_sums(rows, replay, nearest_to(LOCATED, y), CENTERS, **options)
+        cluster_sums(rows, replay, Nearest(LOCATED, y), CENTERS, **options)
         worst = max(worst, check_replay(run, replay))
         told = told.scaled(radii.max())
         labels = np.square(X[:, None] - CENTERS).sum(axis=2).argmin(axis=1)

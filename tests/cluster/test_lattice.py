@@ -5,11 +5,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from skdp.chunks import ArrayRows, map_merge
-from skdp.cluster._grid import Grid, cell_counts
-from skdp.cluster._lattice import BITS, UNIT, Lattice, lattice_points, nearest
-from skdp.cluster._locate import Located
-from skdp.cluster._subspace import Subspace, whole_space
+from skdp.cluster._subspace import whole_space
+from skdp.kernel._clusters import GridCells
+from skdp.kernel._halved_box import Grid
+from skdp.kernel._lattice import BITS, UNIT, Lattice, Subspace, lattice_points, nearest
+from skdp.kernel._located import Located
 
 RNG = np.random.default_rng(3)
 
@@ -99,10 +99,9 @@ def test_cells_nest_and_hold_their_rows():
 def test_a_row_is_counted_in_one_cell_and_blocks_do_not_matter():
     X = RNG.normal(size=(700, 2)) / 2
     X[5], X[6, 1] = 1e300, np.nan
-    grid, located = Grid(np.ones(2), 8), _located(2)
-    with np.errstate(all="ignore"):
-        count = cell_counts(located, whole_space(np.ones(2)), grid)
-        counts = [map_merge(ArrayRows(X, block_rows=b), count, np.add) for b in (None, 1, 37)]
+    located = _located(2)
+    cells = GridCells(located, whole_space(np.ones(2)), 8, 8)
+    counts = [sum(cells.total(X[i : i + b]) for i in range(0, 700, b)) for b in (700, 1, 37)]
     inside = sum(Fraction(a) ** 2 + Fraction(b) ** 2 <= 4 for a, b in X[np.isfinite(X).all(1)])
     assert counts[0].sum() == inside
     assert np.array_equal(counts[0], counts[1])

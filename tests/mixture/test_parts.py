@@ -5,7 +5,7 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import chi
 
-from skdp.cluster._lattice import UNIT
+from skdp.kernel._lattice import UNIT
 from skdp.mixture._design import design
 from skdp.mixture._frame import Frame
 from skdp.mixture._moments import FirstWeight, _certified, exponential, integer_shares

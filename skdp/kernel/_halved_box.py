@@ -1,13 +1,10 @@
-"""A box halved again and again: cells, the codes of rows, exact counts of the finest cells."""
+"""A box halved again and again: cells, and the codes of points."""
 
 from functools import cached_property
 
 import numpy as np
 
-from skdp.chunks._statistics import Counts
-from skdp.cluster._lattice import Lattice
-
-__all__ = ["Grid", "cell_counts"]
+__all__ = ["Grid"]
 
 
 class Grid:
@@ -72,21 +69,3 @@ class Grid:
     def centres(self, codes, level):
         """Return the centres of cells, shape (len(codes), p)."""
         return (2 * self.positions(codes, level) + 1) * self.sides(level) - self.half
-
-
-def cell_counts(located, subspace, grid):
-    """Return the map of rows to their exact number in every finest cell, shape (2^depth,).
-
-    Notes
-    -----
-    **Privacy** (add or remove one row): a row is in one cell at most. So the counts of any disjoint
-    unions of cells have sensitivity 1.
-    """
-
-    def cells(block):
-        cell = np.full(len(block), -1)
-        for rows, _, Q in Lattice(located).placed(block):
-            cell[rows] = grid.codes(subspace.coordinates(Q))
-        return cell
-
-    return Counts(cells, 2**grid.depth)

@@ -6,14 +6,15 @@ from functools import reduce
 
 import numpy as np
 
-from skdp.cluster._locate import LARGEST, Located, bounded
-from skdp.cluster._synopsis import Synopsis
+from skdp.kernel._located import LARGEST, Located, bounded
+from skdp.kernel._statistic import public, refuse
 
-__all__ = ["FARTHEST", "Places", "merged"]
+__all__ = ["FARTHEST", "Places", "joining_cost", "merged"]
 
 FARTHEST = 2.0**300  # radii of the first ball, beyond which there are no common coordinates
 
 
+@public
 @dataclass(frozen=True)
 class Places:
     """Balls that hold disjoint sets of rows: a row belongs to the first that keeps it.
@@ -31,6 +32,13 @@ class Places:
     balls: tuple
     n_rows: float
     n_sd: float
+
+    def check(self, n_features):
+        """Raise ValueError for no balls, or one without a lattice of its own."""
+        refuse(not self.balls, "places have a ball")
+        for ball in self.balls:
+            refuse(type(ball) is not Located, "places are balls")
+            ball.check(n_features)
 
     @property
     def home(self):
@@ -98,12 +106,13 @@ class Places:
 
     def joined(self, synopses):
         """Return the cells of all places, one Synopsis each, in common coordinates."""
-        views = [self.view(p) for p in range(len(self.balls))]
-        return Synopsis(
-            np.concatenate([s.centres * r + c for s, (c, r) in zip(synopses, views, strict=True)]),
-            np.concatenate([s.halves * r for s, (_, r) in zip(synopses, views, strict=True)]),
-            np.concatenate([s.weights for s in synopses]),
-            np.concatenate([s.sds for s in synopses]),
+        seen = [(s, *self.view(p)) for p, s in enumerate(synopses)]
+        return replace(
+            synopses[0],
+            centres=np.concatenate([s.centres * r + c for s, c, r in seen]),
+            halves=np.concatenate([s.halves * r for s, _, r in seen]),
+            weights=np.concatenate([s.weights for s in synopses]),
+            sds=np.concatenate([s.sds for s in synopses]),
         )
 
     def owners(self, y):

@@ -4,15 +4,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skdp.cluster._locate import DROP, LIMIT, Located
-from skdp.cluster._places import Places
+from skdp.kernel._located import DROP, LIMIT, Located
+from skdp.kernel._places import Places
+from skdp.kernel._statistic import public, refuse
 from skdp.mechanisms._rows import Ball
 
-__all__ = ["BITS", "UNIT", "Lattice", "lattice_points", "nearest"]
+__all__ = ["BITS", "UNIT", "Lattice", "Subspace", "lattice_points", "nearest", "projected"]
 
 BITS = 24  # squared distances of lattice points stay below 2^52
 UNIT = 2.0**BITS / LIMIT  # lattice steps per radius
 CELLS = 2**16
+MOST = 2.0**300  # length of a direction
 
 
 @dataclass(frozen=True)
@@ -143,3 +145,50 @@ def nearest(Q, C):
     scores += np.square(C).sum(axis=1)[:, None]
     labels = scores.argmin(axis=0)
     return labels, scores.min(axis=0) + np.einsum("ij,ij->i", Q, Q)
+
+
+@public
+@dataclass(frozen=True)
+class Subspace:
+    """Directions ``W`` (d, p) in units of the radius, the half widths of a box along them.
+
+    ``W`` is None for the coordinates themselves; ``mapped`` tells that the rows went through public
+    random directions first, so that points of the subspace cannot be lifted by ``W``.
+    """
+
+    W: np.ndarray | None
+    half: np.ndarray
+    mapped: bool = False
+
+    def check(self, n_features):
+        """Raise ValueError for directions of rows of another length, or of no length."""
+        axes = (n_features,) if self.W is None else check_directions(self.W, n_features)
+        refuse(np.shape(self.half) != axes, "a half width for every direction")
+
+    def coordinates(self, Q):
+        """Return coordinates of lattice vectors in units of the radius, shape (m, p)."""
+        return Q / UNIT if self.W is None else projected(Q, self.W)
+
+    def lift(self, points):
+        """Return points of the subspace in all d coordinates."""
+        return points if self.W is None else points @ self.W.T
+
+
+def check_directions(W, n_features):
+    """Raise ValueError for what are no directions (d, p); return (p,)."""
+    refuse(np.ndim(W) != 2 or len(W) != n_features or not np.size(W), "directions of rows")
+    longest = np.abs(W).max()
+    refuse(not 1 / MOST <= longest <= MOST, "directions of moderate length")
+    return np.shape(W)[1:]
+
+
+def projected(Q, W):
+    """Return the products of lattice vectors with directions, in units of the radius.
+
+    Notes
+    -----
+    **Privacy**: an exact integer product (see :class:`Lattice`), then one elementwise scaling: a
+    function of the row.
+    """
+    step = np.sqrt(np.square(W).sum(axis=0)).max() * 2.0 ** (BITS - 52)
+    return (Q @ np.rint(W / step)) * (step / UNIT)

@@ -1,0 +1,279 @@
+"""Sums over the rows of clusters: sizes, means, squares, second moments and what a move gains."""
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+
+from skdp.kernel._clusters import Nearest, NearestLifted, check_balls
+from skdp.kernel._grid_bits import grid_bits, unit_bits
+from skdp.kernel._statistic import Statistic, public, refuse
+from skdp.kernel._sums import BallSum
+from skdp.mechanisms import ball_rows
+from skdp.mechanisms._exact import sqrt_up
+from skdp.mechanisms._rows import Ball
+
+__all__ = ["ClusterTotals", "Gain", "LineMoments", "PureBallSum"]
+
+MOST_BITS = 20  # a row of the length of its clip radius is 2^20 grid units long
+NOISE_BITS = 40  # noise stays below 2^40 grid units
+MOST_ROOM = 20  # bits that weights may add to it
+PURE_BITS = 16
+MOMENT_BITS, MOMENT_NOISE_BITS = 13, 44
+COUNT, MEAN = 0.3, 0.5  # weights of a row in count and sum, against 1 in the second moments
+GAIN_BITS = 20
+HEAVIEST = 2.0**20  # weight of a row
+
+
+def _room(unit):
+    """Return how many bits the noise may take where rows have weights."""
+    return NOISE_BITS + min(0, MOST_ROOM - unit_bits(unit))
+
+
+def _bits(noise, room, most):
+    """Return a resolution at which noise stays below 2^room grid units, at most ``most``."""
+    return min(most, max(1, room - math.ceil(math.log2(noise))))
+
+
+@public
+@dataclass(frozen=True)
+class PureBallSum(BallSum):
+    """A :class:`BallSum` for a pure budget.
+
+    Notes
+    -----
+    **Privacy**: an integer vector of length at most 2^bits has an l1 norm of at most
+    ``sqrt(d) 2^bits``.
+    """
+
+    def at(self, offer):
+        """Return the sum on a grid that suits the noise."""
+        noise = math.sqrt(len(self.center)) / float(offer.budget.amount * offer.share)
+        return replace(self, bits=_bits(noise, _room(offer.unit), PURE_BITS))
+
+    @property
+    def l1(self):
+        """The bound of the sum of absolute entries of one contribution."""
+        return Fraction(sqrt_up(Fraction(len(self.center)))) * 2**self.bits
+
+
+@public
+@dataclass(frozen=True)
+class ClusterTotals(Statistic):
+    """The size of every cluster, the sum of its rows around its centre, and all squares.
+
+    Parameters
+    ----------
+    rule : Nearest or NearestLifted
+        The cluster of a row.
+    centers : ndarray of shape (k, d)
+    radii : ndarray of shape (k,)
+        Differences to a centre are clipped to its radius, which becomes 2^bits.
+    weight : float
+        Weight a > 0 of a row in the count, against length 1 in the sum.
+    squares : float, default=1.0
+        Add up the squared lengths of all differences as well, clipped to so many radii; 0 for not.
+    halvings : int, default=2
+        A squared length weighs ``2^-halvings`` against length 1 in the sum.
+    bits : int, default=None
+        Chosen by the kernel.
+
+    Notes
+    -----
+    **Privacy** (add or remove one row). A row belongs to one cluster j or to none, by its own exact
+    arithmetic. It adds A to the count of j; an integer vector q with ``|q| <= 2^b``, checked in
+    integers, to the sum of j (its radius r_j becomes 2^b); and to the one total of squares the
+    integer ``floor(l^2 M_j)``, where l <= 1 is its distance, clipped to ``squares * r_j`` and
+    divided by that, elementwise, and ``M_j = floor(2^t (r_j / max r)^2) <= 2^t`` with t = b -
+    halvings. Nothing else moves, so the l2 norm is at most ``sqrt(A^2 + 4^b + 4^t)`` and the l1
+    norm ``A + sqrt(d) 2^b + 2^t``, as ``|q|_1 <= sqrt(d) |q|``: for every k and all radii. All sums
+    are exact.
+
+    With two halvings the squares cost ``sqrt(1 + 1/16)`` of noise at most, 3 %. They are one total,
+    in units of the largest radius: k totals with noise ``r_j^2`` each would be worth less, added
+    up, as ``sum r_j^4 >= max r_j^4``.
+    """
+
+    rule: Nearest | NearestLifted
+    centers: np.ndarray
+    radii: np.ndarray
+    weight: float
+    squares: float = 1.0
+    halvings: int = 2
+    bits: int | None = None
+
+    def check(self, shape):
+        """Raise ValueError for fields that do not fit the Shape."""
+        super().check(shape)
+        self.rule.check(shape)
+        check_balls(self.centers, self.radii, shape.n_features)
+        refuse(not 0 < self.weight <= HEAVIEST, "a weight from 0 to 2^20")
+        refuse(self.squares < 0, "squares are clipped to some radii")
+        refuse(not 0 <= self.halvings <= MOST_BITS, "from 0 to 20 halvings")
+
+    def at(self, offer):
+        """Return the sums on a grid on which the noise stays below 2^40, at most 20 bits."""
+        cost = float(offer.budget.amount) * float(offer.share)
+        if offer.budget.unit == "pure":
+            noise = (2 + 2 * math.sqrt(self.centers.shape[1])) / cost
+        else:
+            noise = 2 / math.sqrt(cost)
+        return replace(self, bits=_bits(noise, _room(offer.unit), MOST_BITS))
+
+    @property
+    def one(self):
+        """What a row adds to a count."""
+        return max(1, round(self.weight * 2**self.bits))
+
+    @property
+    def square(self):
+        """What a row adds to the squares at most."""
+        return 2 ** max(self.bits - self.halvings, 0) if self.squares else 0
+
+    @property
+    def squared_l2(self):
+        """The bound of the squared length of one contribution."""
+        return self.one**2 + 4**self.bits + self.square**2
+
+    @property
+    def l1(self):
+        """The bound of the sum of absolute entries of one contribution."""
+        d = self.centers.shape[1]
+        return self.one + Fraction(sqrt_up(Fraction(d))) * 2**self.bits + self.square
+
+    @np.errstate(all="ignore")
+    def total(self, block):
+        """Return counts and sums, cluster by cluster, then the squares: shape (k (d + 1) + 1,)."""
+        (k, d), unit = self.centers.shape, float(np.max(self.radii))
+        parts = np.floor(np.square(np.minimum(self.radii / unit, 1.0)) * float(self.square))
+        labels, total = self.rule(block), np.zeros((k, d + 2), dtype=np.int64)
+        for j in range(k):
+            mine = block[labels == j]
+            if not len(mine):
+                continue
+            q, radius = np.empty(mine.shape), float(self.radii[j])
+            ball = Ball(len(mine), d, center=self.centers[j], radius=radius, bits=self.bits)
+            lengths = ball.map(mine, out=q)
+            total[j, 0] = np.count_nonzero(lengths >= 0)  # NaN for a row that is not finite
+            total[j, 1:-1] = q.sum(axis=0)  # integers below 2^53 in every order
+            if self.squares:
+                part = np.fmin(lengths / (self.squares * 2.0**self.bits), 1.0)
+                part[~(lengths >= 0)] = 0.0
+                total[j, -1] = np.floor(np.square(part) * parts[j]).astype(np.int64).sum()
+        total[:, 0] *= self.one
+        cells = total[:, :-1].ravel()
+        return np.append(cells, total[:, -1].sum()) if self.squares else cells
+
+
+@public
+@dataclass(frozen=True)
+class LineMoments(Statistic):
+    """Number, sum and products of the rows of every cluster, in a ball of its own.
+
+    Parameters
+    ----------
+    rule : Nearest
+    centers : ndarray of shape (k, d)
+    radii : ndarray of shape (k,)
+        Of the balls to which rows are clipped.
+    bits : int, default=None
+        Chosen by the kernel.
+
+    Notes
+    -----
+    **Privacy** (add or remove one row). A row is an integer vector g with ``|g| <= 2^bits``,
+    checked in integers, of one cluster at most, which it decides by itself. It adds a to the count
+    of that cluster, ``b g`` to its sum and ``g g^T``, of Frobenius norm ``|g|^2 <= 4^bits``, to its
+    matrix, and nothing to other clusters: its length is at most
+    ``sqrt(a^2 + b^2 4^bits + 16^bits)``, for every k and all radii.
+    """
+
+    rule: Nearest
+    centers: np.ndarray
+    radii: np.ndarray
+    bits: int | None = None
+
+    def check(self, shape):
+        """Raise ValueError for fields that do not fit the Shape."""
+        super().check(shape)
+        self.rule.check(shape)
+        check_balls(self.centers, self.radii, shape.n_features)
+
+    def at(self, offer):
+        """Return the sums on a grid that suits the noise."""
+        strength = offer.budget.mu * math.sqrt(offer.share)
+        room = {"noise_bits": MOMENT_NOISE_BITS, "most": MOMENT_BITS, "power": 2}
+        n = self.rule.located.n_rows
+        return replace(self, bits=grid_bits(strength, **room, unit=offer.unit, n=n))
+
+    @property
+    def one(self):
+        """What a row adds to a count."""
+        return max(1, round(COUNT * 4**self.bits))
+
+    @property
+    def weight(self):
+        """The weight of a row in the sum."""
+        return max(1, round(MEAN * 2**self.bits))
+
+    @property
+    def squared_l2(self):
+        """The bound of the squared length of one contribution."""
+        return self.one**2 + self.weight**2 * 4**self.bits + 16**self.bits
+
+    @np.errstate(all="ignore")
+    def total(self, block):
+        """Return number, sum and products of every cluster, shape (k, 1 + d + d^2)."""
+        k, d = self.centers.shape
+        labels, total = self.rule(block), np.zeros((k, 1 + d + d * d), dtype=np.int64)
+        for j in range(k):
+            mine, radius = block[labels == j], float(self.radii[j])
+            g = ball_rows(mine, center=self.centers[j], radius=radius, bits=self.bits)
+            total[j, 0] = len(mine)
+            total[j, 1 : d + 1] = g.sum(axis=0)
+            total[j, d + 1 :] = (g.T @ g).ravel()  # fewer than 2^53 / 4^13 rows: exact
+        return total * np.repeat([self.one, self.weight, 1], [1, d, d * d])
+
+
+@public
+@dataclass(frozen=True)
+class Gain(Statistic):
+    """By how much squared distances to the nearest of new centres are smaller, clipped.
+
+    Parameters
+    ----------
+    old, new : Nearest
+    clip : float
+        In squared located radii.
+
+    Notes
+    -----
+    **Privacy** (add or remove one row): the squared distances of a row to its nearest centres, old
+    and new, are functions of that row. It adds their difference, clipped to ``[-clip, clip]``, as
+    an integer of at most 2^20 in absolute value.
+    """
+
+    old: Nearest
+    new: Nearest
+    clip: float
+    squared_l2 = 4**GAIN_BITS
+    l1 = 2**GAIN_BITS
+
+    def check(self, shape):
+        """Raise ValueError for fields that do not fit the Shape."""
+        super().check(shape)
+        self.old.check(shape)
+        self.new.check(shape)
+
+    @property
+    def step(self):
+        """The worth of a unit of the integers, in squared located radii."""
+        return self.clip / 2.0**GAIN_BITS
+
+    @np.errstate(all="ignore")
+    def total(self, block):
+        """Return the sum, shape (1,)."""
+        gain = np.square(self.old.both(block)[1]) - np.square(self.new.both(block)[1])
+        gain = np.clip(np.nan_to_num(gain) / self.clip, -1, 1)
+        return np.trunc(gain * 2.0**GAIN_BITS).astype(np.int64).sum(keepdims=True)

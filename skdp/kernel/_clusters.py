@@ -1,0 +1,321 @@
+"""Which cluster or place a row belongs to, and counts of rows in cells of clusters."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from skdp.kernel._halved_box import Grid
+from skdp.kernel._lattice import Lattice, Subspace
+from skdp.kernel._located import Located
+from skdp.kernel._log_bins import LogBins
+from skdp.kernel._places import Places
+from skdp.kernel._statistic import OneCell, Rule, public, refuse
+from skdp.mechanisms import ball_rows, finite_rows
+
+__all__ = [
+    "GridCells",
+    "InPlaces",
+    "LineCells",
+    "Nearest",
+    "NearestLifted",
+    "PlaceCells",
+    "Reaches",
+    "check_balls",
+]
+
+LINE_BITS, DIRECTION_BITS = 20, 28
+DEEPEST = 24  # halvings of a box
+MOST_HALF = 7.5  # length of half widths: integers of 2^22 of them are compared exactly
+
+
+def check_balls(centers, radii, n_features):
+    """Raise ValueError for what are no balls of rows: public fields."""
+    refuse(np.ndim(centers) != 2 or np.shape(centers)[1] != n_features, "centres of rows")
+    refuse(np.shape(radii) != (len(centers),), "a radius for every centre")
+
+
+@public
+@dataclass(frozen=True)
+class InPlaces(Rule):
+    """The number of the place of a row, -1 for none."""
+
+    located: Located | Places
+
+    def check(self, shape):
+        """Raise ValueError for fields that do not fit the Shape."""
+        super().check(shape)
+        self.located.check(shape.n_features)
+
+    @np.errstate(all="ignore")
+    def __call__(self, block):
+        """Return the place of every row."""
+        return Lattice(self.located).places(block)
+
+
+@public
+@dataclass(frozen=True)
+class Nearest(Rule):
+    """The nearest of the centres ``y`` (k, d), in located units; -1 for rows that are left out.
+
+    Notes
+    -----
+    **Privacy**: rows and centres are vectors of integers whose squared distances are exact
+    (:class:`skdp.kernel._lattice.Lattice`): the answer is a function of the row.
+    """
+
+    located: Located | Places
+    y: np.ndarray
+
+    @np.errstate(all="ignore")
+    def check(self, shape):
+        """Raise ValueError for fields that do not fit the Shape."""
+        super().check(shape)
+        self.located.check(shape.n_features)
+        refuse(np.ndim(self.y) != 2 or not len(self.y), "there are centres")
+        refuse(np.shape(self.y)[1] != shape.n_features, "centres of rows")
+        seen = Lattice(self.located).points(self.y)
+        refuse(not all(np.isfinite(c).all() for _, c in seen), "centres that places can see")
+
+    @np.errstate(all="ignore")
+    def both(self, block):
+        """Return the nearest centre of every row, and its distance in located radii."""
+        lattice = Lattice(self.located)
+        return lattice.labels(block, lattice.points(self.y))
+
+    def __call__(self, block):
+        """Return the nearest centre of every row."""
+        return self.both(block)[0]
+
+
+@public
+@dataclass(frozen=True)
+class NearestLifted(Rule):
+    """The nearest of centres in the subspace of the place of a row, numbered place by place.
+
+    Parameters
+    ----------
+    located : Located or Places
+    spaces : tuple of Subspace
+    points : tuple of ndarray of shape (k, p)
+        The centres in the subspace of every place.
+
+    Notes
+    -----
+    **Privacy**: coordinates in a subspace are exact products, rounded to integers one by one, and
+    compared as those of :class:`Nearest`.
+    """
+
+    located: Located | Places
+    spaces: tuple
+    points: tuple
+
+    def check(self, shape):
+        """Raise ValueError for fields that do not fit the Shape."""
+        super().check(shape)
+        self.located.check(shape.n_features)
+        refuse(len(self.spaces) != len(self.located.balls), "a subspace for every place")
+        refuse(len(self.points) != len(self.spaces), "centres for every place")
+        for space, points in zip(self.spaces, self.points, strict=True):
+            refuse(type(space) is not Subspace, "subspaces")
+            space.check(shape.n_features)
+            refuse(np.ndim(points) != 2 or not len(points), "there are centres in every place")
+            refuse(np.shape(points)[1] != len(space.half), "centres of a subspace")
+            refuse(np.square(space.half).sum() > MOST_HALF**2, "a box of moderate size")
+
+    @np.errstate(all="ignore")
+    def __call__(self, block):
+        """Return the nearest centre of every row, -1 for rows that are left out."""
+        ends = np.cumsum([len(z) for z in self.points])
+        C = [
+            (np.arange(end - len(z), end), _on_grid(space, z))
+            for space, z, end in zip(self.spaces, self.points, ends, strict=True)
+        ]
+        through = [lambda Q, s=s: _on_grid(s, s.coordinates(Q)) for s in self.spaces]
+        return Lattice(self.located).labels(block, C, through)[0]
+
+
+def _on_grid(space, Z):
+    return np.trunc(np.clip(Z, -space.half, space.half) * 2.0**22)
+
+
+@public
+@dataclass(frozen=True)
+class PlaceCells(OneCell):
+    """How many rows are in which place; the first cell is of those in none."""
+
+    places: Places
+
+    def check(self, shape):
+        """Raise ValueError for fields that do not fit the Shape."""
+        super().check(shape)
+        self.places.check(shape.n_features)
+
+    @property
+    def size(self):
+        """The number of cells."""
+        return len(self.places.balls) + 1
+
+    @np.errstate(all="ignore")
+    def cells(self, block):
+        """Return the cell of every row."""
+        return np.where(finite_rows(block), Lattice(self.places).places(block) + 1, -1)
+
+
+@public
+@dataclass(frozen=True)
+class Reaches(OneCell):
+    """How many rows of which cluster lie at which distance, in radii of its place.
+
+    Notes
+    -----
+    **Privacy** (add or remove one row): the nearest centre of a row and its distance are functions
+    of that row, which is in one bin of one cluster at most.
+    """
+
+    rule: Nearest
+    bins: LogBins
+
+    def check(self, shape):
+        """Raise ValueError for fields that do not fit the Shape."""
+        super().check(shape)
+        self.rule.check(shape)
+
+    @property
+    def size(self):
+        """The number of cells."""
+        return len(self.rule.y) * self.bins.n_bins
+
+    @np.errstate(all="ignore")
+    def cells(self, block):
+        """Return the cell of every row."""
+        labels, far = self.rule.both(block)
+        units = self.rule.located.units(self.rule.y)
+        bins = self.bins.index(far / units[labels])
+        return np.where((labels >= 0) & (bins >= 0), labels * self.bins.n_bins + bins, -1)
+
+
+@public
+@dataclass(frozen=True)
+class GridCells(OneCell):
+    """How many rows lie in the cells of a level of a grid on a subspace, or in some of them.
+
+    Parameters
+    ----------
+    located : Located
+    space : Subspace
+        Its box is halved.
+    depth : int
+        Of the finest cells; those of all levels are unions of them and counted by one pass.
+    level : int
+    some : ndarray of int, default=None
+        Codes of distinct cells of the level; None for all.
+    """
+
+    located: Located
+    space: Subspace
+    depth: int
+    level: int
+    some: np.ndarray | None = None
+
+    def check(self, shape):
+        """Raise ValueError for fields that do not fit the Shape."""
+        refuse(not 0 <= self.level <= self.depth <= DEEPEST, "a level of a box")
+        super().check(shape)
+        self.located.check(shape.n_features)
+        self.space.check(shape.n_features)
+        if self.some is not None:
+            some = np.asarray(self.some)
+            refuse(some.ndim != 1 or some.dtype.kind != "i", "codes of cells")
+            refuse(((some < 0) | (some >= 2**self.level)).any(), "codes of cells of the level")
+            refuse(len(np.unique(some)) != len(some), "cells are counted once")
+
+    @property
+    def size(self):
+        """The number of cells."""
+        return 2**self.level if self.some is None else len(self.some)
+
+    @property
+    def finer(self):
+        """The histogram of the finest cells, of which these are unions; None for these."""
+        finest = self.level == self.depth and self.some is None
+        return None if finest else replace(self, level=self.depth, some=None)
+
+    def pooled(self, finest):
+        """Return the counts of these cells from those of the finest."""
+        coarse = finest.reshape(2**self.level, -1).sum(axis=1)
+        return coarse if self.some is None else coarse[self.some]
+
+    @np.errstate(all="ignore")
+    def cells(self, block):
+        """Return the cell of every row."""
+        grid, codes = Grid(self.space.half, self.depth), np.full(len(block), -1)
+        for rows, _, Q in Lattice(self.located).placed(block):
+            codes[rows] = grid.codes(self.space.coordinates(Q)) >> (self.depth - self.level)
+        if self.some is None:
+            return codes
+        places = np.full(2**self.level + 1, -1)  # the last is of rows that are left out
+        places[self.some] = np.arange(len(self.some))
+        return places[codes]
+
+
+@public
+@dataclass(frozen=True)
+class LineCells(OneCell):
+    """How many rows of every cluster lie in which cell of the line through it.
+
+    Parameters
+    ----------
+    rule : Nearest
+    centers : ndarray of shape (k, d)
+    radii : ndarray of shape (k,)
+        How far out the rows of a cluster are seen; those beyond are brought back.
+    directions : ndarray of shape (k, d)
+        Of the lines, of length 1 at most.
+    n_cells : ndarray of int of shape (k,)
+    stretch : ndarray of shape (k,)
+        Radii over half lengths of the lines; rows beyond an end are in its last cell.
+
+    Notes
+    -----
+    **Privacy** (add or remove one row): a row is an integer vector of length at most 2^20, so its
+    product with the integer direction (of length below 2^29) is exact in every order, and so it is
+    counted in one cell of the line of one cluster, or left out.
+    """
+
+    rule: Nearest
+    centers: np.ndarray
+    radii: np.ndarray
+    directions: np.ndarray
+    n_cells: np.ndarray
+    stretch: np.ndarray
+
+    def check(self, shape):
+        """Raise ValueError for fields that do not fit the Shape."""
+        k = (len(self.centers),)
+        refuse(np.shape(self.n_cells) != k or np.asarray(self.n_cells).dtype.kind != "i", "cells")
+        refuse(not (self.n_cells > 0).all() or sum(self.n_cells.tolist()) > 2**DEEPEST, "cells")
+        super().check(shape)
+        self.rule.check(shape)
+        check_balls(self.centers, self.radii, shape.n_features)
+        refuse(np.shape(self.directions) != np.shape(self.centers), "a direction for every line")
+        refuse(not (np.square(self.directions).sum(axis=1) < 1.5).all(), "directions of length 1")
+        refuse(np.shape(self.stretch) != k, "a stretch for every line")
+
+    @property
+    def size(self):
+        """The number of cells."""
+        return int(self.n_cells.sum())
+
+    @np.errstate(all="ignore")
+    def cells(self, block):
+        """Return the cell of every row."""
+        labels, ends = self.rule(block), np.cumsum(self.n_cells)
+        at = np.full(len(block), -1)
+        v = np.rint(self.directions * 2.0**DIRECTION_BITS)
+        for i, radius in enumerate(self.radii.tolist()):
+            mine, m = labels == i, self.n_cells[i]
+            q = ball_rows(block[mine], center=self.centers[i], radius=radius, bits=LINE_BITS)
+            z = (q @ v[i]) * (2.0 ** -(LINE_BITS + DIRECTION_BITS) * self.stretch[i])
+            cell = np.clip((z + 1) * (m / 2), 0, m - 1)
+            at[mine] = ends[i] - m + cell.astype(np.int64)
+        return at
