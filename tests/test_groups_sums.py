@@ -15,7 +15,9 @@ from skdp.chunks._persons import GRAIN, Heads
 from skdp.cluster import LloydKMeans
 from skdp.covariance import PrivatePCA
 from skdp.denoising import PrivateHistogram
-from skdp.marginals import Bins, _measure, _norms
+from skdp.kernel import _residual_norms as _norms
+from skdp.kernel import _residuals
+from skdp.marginals import Bins
 from skdp.mixture import PrivateGMM
 from tests._curators import CannedCurator, FixedKeys, check_replay
 from tests._persons import persons_table, recorded, replayed
@@ -143,7 +145,7 @@ def test_groups_of_one_row_give_the_integers_of_rows(name, monkeypatch):
     """Times the weight of a full row, or once where one row of each group is looked at."""
     monkeypatch.setattr(groups_module, "COUNT_SHARE", Fraction(1, 2**80))
     monkeypatch.setattr(Heads, "n", property(lambda heads: heads.told))  # which then is all noise
-    monkeypatch.setattr(_measure, "FINEST", _measure.COARSEST)
+    monkeypatch.setattr(_residuals, "FINEST", _residuals.COARSEST)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(900, 3)) + 6 * rng.integers(3, size=(900, 1))
     keys = rng.integers(0, 2**63, size=900, dtype=np.uint64) * 2

@@ -5,13 +5,13 @@ import math
 import numpy as np
 from scipy.special import ndtri
 
+from skdp.kernel._residuals import RangeResiduals
+from skdp.kernel._table import opened
 from skdp.marginals._allocation import with_empty
-from skdp.marginals._counts import integer_residuals
 from skdp.marginals._layout import Measurement
 from skdp.marginals._noise_scale import CONFIDENCE
 from skdp.marginals._residuals import helmert, squared_lengths
 from skdp.marginals._strategy import range_strategy, ranges_of
-from skdp.mechanisms._exact import sqrt_up
 
 __all__ = ["measure_ranges", "range_errors"]
 
@@ -43,22 +43,14 @@ def measure_ranges(rows, tables, kind, curator, share, label="residuals"):
 
     Notes
     -----
-    **Privacy**, for adding or removing one row. The sums q of the integer Helmert rows of column j
-    are exact integers (:func:`integer_residuals`), to which a row of level x_j adds the column x_j
-    of the integer Helmert matrix. With a public integer M_j, what is released of the column is
-    ``M_j q_j``, and of the number of rows a multiple g. So a row adds the integer vector
-    ``(g, column x_j of B_j = M_j H_j for all j)``, or nothing, of squared length at most
-
-        g^2 + sum over j of max_x |B_j[:, x]|^2,
-
-    which is computed in exact integers, from the rounded M_j. All of it gets noise of one standard
-    deviation in a single Gaussian release.
+    **Privacy**: the answer to :class:`skdp.kernel._residuals.RangeResiduals`: all of it gets noise
+    of one standard deviation in a single Gaussian release.
 
     The rounding of M_j costs no privacy; it makes the measurement a slightly worse one than
     :func:`range_strategy` and is undone by the inverse of M_j, not of what was rounded. Columns of
     H_j are orthogonal to ones, and so are those of B_j exactly: what a column tells does not hang
     on the noise of the number of rows. The budget is divided as makes the sum over columns of mean
-    squared errors of queries least. Sums wrap modulo 2^64 beyond 2^39 rows: a post-processing.
+    squared errors of queries least.
     """
     layout, levels = tables.layout, tables.layout.levels
     strategies = [range_strategy(n, kind) for n in levels]
@@ -70,15 +62,8 @@ def measure_ranges(rows, tables, kind, curator, share, label="residuals"):
         for part, s, root in zip(parts[1:], strategies, roots, strict=True)
     ]
     gain = int(np.rint(parts[0]))
-    sums = integer_residuals(rows, layout)
-    q = np.split(sums[1:], np.cumsum(layout.lengths[1:])[:-1])
-    exact = [np.array([gain * sums[0]]), *(M @ part for M, part in zip(matrices, q, strict=True))]
-    release = curator.gaussian(
-        np.concatenate(exact),
-        sensitivity=sqrt_up(gain**2 + sum(map(_squared_sensitivity, matrices))),
-        share=share,
-        label=label,
-    )
+    question = RangeResiduals(tuple(levels), gain, tuple(matrices))
+    release = opened(rows, curator).ask(question, share=share, label=label)
     scale = float(np.max(release.scale)) * (1 + ROUNDING)
     values, factors, sd = [release.value[:1] / gain], {}, [scale / gain]
     noisy = np.split(release.value[1:], np.cumsum(layout.lengths[1:])[:-1])
@@ -126,14 +111,3 @@ def _of_all(levels, kind):
     """Return the mean square of the part of all levels that a query counts."""
     gram, n_queries = ranges_of(levels, kind)
     return float(gram.sum()) / (n_queries * levels**2)
-
-
-def _squared_sensitivity(matrix):
-    """Return the largest squared length of a column of ``matrix`` times integer Helmert rows.
-
-    Row j of these is j ones, then -j: column x sums up columns j > x, less x times that of x.
-    """
-    columns = np.zeros((len(matrix), len(matrix) + 1), dtype=np.int64)
-    columns[:, :-1] = np.cumsum(matrix[:, ::-1], axis=1)[:, ::-1]
-    columns[:, 1:] -= np.arange(1, len(matrix) + 1) * matrix
-    return int(np.square(columns).sum(axis=0).max())

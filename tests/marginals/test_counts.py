@@ -7,10 +7,14 @@ import numpy as np
 import pytest
 
 from skdp.chunks import ArrayRows
-from skdp.marginals import _counts
-from skdp.marginals._counts import integer_residuals, residuals_by_products, residuals_by_tables
+from skdp.kernel import _residual_sums as _counts
+from skdp.kernel._residual_sums import (
+    integer_helmert,
+    integer_residuals,
+    residuals_by_products,
+    residuals_by_tables,
+)
 from skdp.marginals._layout import largest_tables, workload_layout
-from skdp.marginals._residuals import integer_helmert
 
 
 def codes(levels, n, rng):
@@ -65,7 +69,7 @@ def test_both_ways_are_the_definition(levels, sets, rng):
 @pytest.mark.parametrize(("levels", "way"), [((2,) * 5, "products"), ((60, 70), "tables")])
 def test_public_sizes_choose_the_way(levels, way, monkeypatch):
     layout, _ = workload_layout(levels, 2)
-    monkeypatch.setattr(f"skdp.marginals._counts.residuals_by_{way}", lambda *_: way)
+    monkeypatch.setattr(f"skdp.kernel._residual_sums.residuals_by_{way}", lambda *_: way)
     assert integer_residuals(ArrayRows(np.zeros((1, len(levels)))), layout) == way
 
 

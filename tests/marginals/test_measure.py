@@ -1,7 +1,6 @@
 """The release of residuals: exact sensitivity, exact cost, true noise, neighbours."""
 
 from fractions import Fraction
-from functools import cache
 from itertools import combinations, product
 from math import prod
 
@@ -11,11 +10,16 @@ import pytest
 from skdp.accounting import Budget, Plan, Step
 from skdp.chunks import ArrayRows
 from skdp.exceptions import PlanError
-from skdp.marginals import _measure
+from skdp.kernel import _residuals
+from skdp.kernel._residual_sums import integer_residuals
+from skdp.kernel._residuals import (
+    residual_bits,
+    residual_gains,
+    squared_sensitivity,
+)
 from skdp.marginals._allocation import expected_loss, noise_sd, optimal_shares, replace_one_factor
-from skdp.marginals._counts import integer_residuals
 from skdp.marginals._layout import workload_layout
-from skdp.marginals._measure import measure, residual_grid
+from skdp.marginals._measure import measure
 from skdp.marginals._residuals import tables_of
 from skdp.marginals.published._parities import uniform_shares
 from skdp.mechanisms._exact import sqrt_up
@@ -39,10 +43,16 @@ def all_rows(levels):
     return np.array(list(product(*map(range, levels))), dtype=float)
 
 
-def vectors(layout, grid):
+def gains_of(layout, shares, mu):
+    """Return the gains for a parameter of the noise, and the bound of a row's squared length."""
+    gains = residual_gains(layout, shares, residual_bits(layout, shares, mu))
+    return gains, squared_sensitivity(layout, gains)
+
+
+def vectors(layout, gains):
     """Return the integer vector of every possible row, Python integers."""
     rows = [ArrayRows(row[None]) for row in all_rows(layout.levels)]
-    return [(integer_residuals(row, layout) * grid.gains).astype(object) for row in rows]
+    return [(integer_residuals(row, layout) * gains).astype(object) for row in rows]
 
 
 # --- sensitivity
@@ -55,13 +65,13 @@ def test_the_sensitivity_is_that_of_the_longest_row(levels, sets, weights, mu):
     layout, v = workload_layout(levels, sets, weights)
     rounding = 1e-4 if mu > 1e-6 else 1e-2  # a coarse grid under enormous noise
     for shares in (optimal_shares(layout, v), uniform_shares(layout)):
-        grid = residual_grid(layout, shares, mu)
-        squares = [sum(int(entry) ** 2 for entry in vector) for vector in vectors(layout, grid)]
-        assert max(squares) <= grid.squared_sensitivity
+        gains, bound = gains_of(layout, shares, mu)
+        squares = [sum(int(entry) ** 2 for entry in vector) for vector in vectors(layout, gains)]
+        assert max(squares) <= bound
         if layout.binary:
-            assert set(squares) == {grid.squared_sensitivity}
+            assert set(squares) == {bound}
         else:
-            assert min(squares) > (1 - rounding) * grid.squared_sensitivity
+            assert min(squares) > (1 - rounding) * bound
 
 
 @pytest.mark.parametrize(("levels", "sets", "weights"), WORKLOADS)
@@ -159,11 +169,11 @@ def test_a_large_count_fits_into_64_bits():
     ):
         layout, v = workload_layout(levels, sets)
         for mu in (1e-7, 1.0, 2.0**11):
-            grid = residual_grid(layout, optimal_shares(layout, v), mu)
+            gains, bound = gains_of(layout, optimal_shares(layout, v), mu)
             largest = [prod(levels[i] - 1 for i in T) for T in layout.position]
-            last = grid.gains[layout.starts[1:] - 1].tolist()
+            last = gains[layout.starts[1:] - 1].tolist()
             largest = max(g * top for g, top in zip(last, largest, strict=True))
-            noise = sqrt_up(grid.squared_sensitivity) / mu
+            noise = sqrt_up(bound) / mu
             assert largest * 2**32 + 20 * noise < 2**63
             assert 2**5 < noise < 2**46
 
@@ -199,11 +209,8 @@ def test_the_categorical_error_is_the_predicted_one(monkeypatch):
     layout, v = workload_layout((2, 3, 4), 2)
     X = np.array([[0, 1, 2], [1, 2, 3], [1, 0, 0]], dtype=float)
     exact = measure(ArrayRows(X), layout, v, canned("residuals"), 1).values
-    shares = optimal_shares(layout, v)
-    known = {"residual_grid": (layout, shares, 1.0), "integer_residuals": (ArrayRows(X), layout)}
-    for step in (residual_grid, integer_residuals):  # once, not in every run
-        once = cache(lambda step=step: step(*known[step.__name__]))
-        monkeypatch.setattr(_measure, step.__name__, lambda *_, once=once: once())
+    sums = integer_residuals(ArrayRows(X), layout)  # once, not in every run
+    monkeypatch.setattr(_residuals, "integer_residuals", lambda *_: sums)
     many, budget = runs(layout, v, 2500, X)
     mu2 = float(budget.amount) / len(many)
     assert expected_loss(layout, v, many[0].sd) * mu2 == pytest.approx(50.85, abs=0.005)
@@ -227,14 +234,14 @@ def test_replacing_a_row_costs_at_most_the_stated_factor(workload):
     """All pairs of rows, as integers of the grid."""
     layout, v = workload_layout(*workload)
     shares = optimal_shares(layout, v)
-    grid = residual_grid(layout, shares, 0.2)
+    gains, bound = gains_of(layout, shares, 0.2)
     moves = [
-        sum(int(entry) ** 2 for entry in x - y) for x, y in combinations(vectors(layout, grid), 2)
+        sum(int(entry) ** 2 for entry in x - y) for x, y in combinations(vectors(layout, gains), 2)
     ]
     factor = replace_one_factor(layout, noise_sd(layout, shares, 0.2))
     slack = 1e-6 if layout.binary else 0
-    assert max(moves) <= (1 + slack) * factor * grid.squared_sensitivity
-    assert max(moves) >= 0.998 * factor * grid.squared_sensitivity
+    assert max(moves) <= (1 + slack) * factor * bound
+    assert max(moves) >= 0.998 * factor * bound
 
 
 # --- size

@@ -76,6 +76,7 @@ ANNEXES = {
 PUBLIC = {
     "__init__.py": {"name": "of an attribute of the module"},
     "_config.py": {"name": "of an option", "value": "of an option"},
+    "kernel/_residual_sums.py": {"n_features": "", "n_attributes": "of the layout"},
     "kernel/_statistic.py": {"text": "constant, a name of a class or a field"},
     "_books.py": {
         "label": "constant text",
@@ -180,7 +181,6 @@ PUBLIC = {
     "preprocessing/_private_min_max_scaler.py": {"ends": "a public parameter"},
     "preprocessing/_private_robust_scaler.py": {"ends": "a public parameter"},
     "marginals/_answers.py": {"names": "of columns"},
-    "marginals/_counts.py": {"n_features": "", "n_attributes": "of the layout"},
     "marginals/_domain.py": {
         "_nearest": "some edges, public or released",
         "seen": "a number or a text, of all else the type",
@@ -402,6 +402,7 @@ IMPORTS = {
         "marginals/published",
         "marginals",
         "accounting",
+        "kernel",
         "mechanisms",
         "_public",
     },

@@ -47,6 +47,7 @@ OTHERS = {  # who runs through a file, PrivateMean through all others
     "skdp/marginals/_auto": lambda: MarginalReleaser(1, domain="auto", **DEEP),
     "skdp/marginals/": lambda: MarginalReleaser(**DEEP),
     "skdp/kernel/_bounded": lambda: PrivateVariance(**DEEP),
+    "skdp/kernel/_residuals": lambda: MarginalReleaser(**DEEP),
     "skdp/pipeline/": lambda: make_private_pipeline(PrivateStandardScaler(), PrivateMean(), **DEEP),
 }
 

@@ -65,7 +65,7 @@ from scipy.special import ndtri
 
 from skdp._public import public_words
 from skdp.accounting import Step
-from skdp.marginals._counts import integer_residuals
+from skdp.kernel._residual_sums import integer_residuals
 from skdp.marginals._layout import workload_layout
 from skdp.marginals._shrink import LEAST_ROWS
 from skdp.marginals.published._frank_wolfe import relaxed_projection

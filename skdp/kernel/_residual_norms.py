@@ -6,8 +6,8 @@ from math import prod, sqrt
 import numpy as np
 
 from skdp.chunks._by_norm import by_norm
-from skdp.marginals._counts import are_codes
-from skdp.marginals._layout import set_numbers
+from skdp.kernel._layout import set_numbers
+from skdp.kernel._residual_sums import are_codes
 
 __all__ = ["weighed_by_residuals"]
 

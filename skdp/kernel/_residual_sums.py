@@ -2,14 +2,20 @@
 
 import math
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 
 from skdp.chunks import weighed_sum
-from skdp.marginals._layout import largest_tables, set_keys
-from skdp.marginals._residuals import coordinates, integer_helmert, integer_residuals_of
+from skdp.kernel._layout import largest_tables, set_keys, set_numbers
 
-__all__ = ["integer_residuals"]
+__all__ = [
+    "are_codes",
+    "coordinates",
+    "integer_helmert",
+    "integer_residuals",
+    "squared_lengths",
+]
 
 DENSE = 50  # numbers per table from which on counting beats multiplying
 STEP = 2**11  # rows multiplied at a time: their features stay in the cache
@@ -255,3 +261,68 @@ def _columns(used):
     if high - low <= 2 * len(distinct):
         return slice(low, high), used - low, high - low
     return distinct, at, len(distinct)
+
+
+def integer_helmert(levels):
+    """Return Helmert rows as integers: j ones, then -j, then zeros, for j = 1..levels - 1.
+
+    Row j has the squared length j (j + 1); all rows are orthogonal to each other and to ones.
+    """
+    j = np.arange(1, levels)[:, None]
+    column = np.arange(levels)
+    return np.where(column < j, 1, np.where(column == j, -j, 0))
+
+
+def squared_lengths(levels):
+    """Return j (j + 1), the squared lengths of the integer Helmert rows."""
+    j = np.arange(1, levels)
+    return j * (j + 1)
+
+
+def integer_residuals_of(tables):
+    """Return the residuals of tables of counts and of all their margins, by integer Helmert rows.
+
+    Parameters
+    ----------
+    tables : ndarray of int of shape (m, L_1, ..., L_k)
+
+    Returns
+    -------
+    residuals : ndarray of int of shape (m, L_1, ..., L_k)
+        Index 0 along an axis stands for the sum over that attribute, 1..L - 1 for the rows of H:
+        the residual of a set T of axes is the block of indices 1.. along T, 0 elsewhere.
+    """
+    for axis in range(1, tables.ndim):
+        tables = np.moveaxis(tables, axis, -1)
+        sums = np.cumsum(tables, axis=-1)
+        rows = sums[..., :-1] - np.arange(1, tables.shape[-1]) * tables[..., 1:]
+        tables = np.moveaxis(np.concatenate([sums[..., -1:], rows], axis=-1), -1, axis)
+    return tables
+
+
+def coordinates(layout, sets):
+    """Return where the residuals of tables of one shape, and of their margins, stand.
+
+    Parameters
+    ----------
+    layout : Layout
+    sets : ndarray of shape (m, k)
+        Sets whose attributes have the same levels (L_1, ..., L_k), increasing.
+
+    Returns
+    -------
+    index : ndarray of shape (m, L_1, ..., L_k)
+        ``values[index]`` are arrays like those of :func:`integer_residuals_of`.
+    """
+    sets = np.asarray(sets, dtype=np.int64)
+    m, k = sets.shape
+    shape = tuple(layout.levels[i] for i in sets[0]) if m else (2,) * k
+    index = np.empty((m, *shape), dtype=np.int64)
+    for inside in product((False, True), repeat=k):
+        number = set_numbers(layout, sets[:, np.flatnonzero(inside)])
+        free = tuple(levels - 1 for levels, i in zip(shape, inside, strict=True) if i)
+        offset = np.arange(int(np.prod(free))).reshape(free)
+        block = tuple(slice(1, None) if i else 0 for i in inside)
+        start = layout.starts[number].reshape(-1, *(1,) * len(free))
+        index[(slice(None), *block)] = start + offset
+    return index

@@ -1,0 +1,37 @@
+"""Hostile rows and fields for the statistics of codes."""
+
+import numpy as np
+
+from skdp.kernel._layout import Layout
+from skdp.kernel._residuals import RangeResiduals, Residuals
+from skdp.marginals._layout import workload_layout
+from tests.kernel._examples import EXTREMES, OFFER
+
+__all__ = ["EXAMPLES"]
+
+
+def codes(rng, levels, n=40):
+    """Return rows of codes, some of them with an entry that is none."""
+    rows = np.column_stack([rng.integers(0, n_levels, size=n) for n_levels in levels])
+    wrong = rng.random(rows.shape) < 0.05
+    return np.where(wrong, rng.choice([*EXTREMES, 1e9, -1e-9], size=rows.shape), rows)
+
+
+def _residuals(rng):
+    levels = tuple(rng.choice([2, 2, 3, 5, 40], size=int(rng.integers(1, 5))).tolist())
+    layout, _ = workload_layout(levels, int(rng.integers(0, min(len(levels), 3) + 1)))
+    parts = 10.0 ** rng.uniform(*rng.choice([[-12, 0], [-1, 0]]), size=len(layout.lengths))
+    layout = Layout(layout.levels, layout.subsets)
+    return Residuals(layout, parts / parts.sum()).at(OFFER), codes(rng, levels)
+
+
+def _ranges(rng):
+    levels = tuple(rng.choice([2, 3, 7, 300], size=int(rng.integers(1, 4))).tolist())
+    most = int(rng.choice([1, 100, 2**14]))
+    matrices = tuple(rng.integers(-most, most + 1, size=(n - 1, n - 1)) for n in levels)
+    for matrix in matrices:
+        matrix[0, 0] = most
+    return RangeResiduals(levels, int(rng.integers(1, 2**24)), matrices), codes(rng, levels)
+
+
+EXAMPLES = {Residuals: _residuals, RangeResiduals: _ranges}
