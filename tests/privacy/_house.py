@@ -68,7 +68,10 @@ SETATTR = {
 # Who takes the rows and the Curator out of a Table: proofs of their own, in this process alone.
 ANNEXES = {
     "cluster/_kmeans.py": "parts of the table are made by keys and clustered by an oracle",
+    "covariance/_private_covariance.py": "the friendly road, where rows decide by their noise",
+    "covariance/_run.py": "the friendly road, where rows decide by their noise",
     "kernel/": "defines the door",
+    "location/_column_estimator.py": "bounded statistics are functions of many rows together",
     "preprocessing/_friendly_core_filter.py": "rows stay by noise of their own",
 }
 
@@ -77,7 +80,7 @@ PUBLIC = {
     "__init__.py": {"name": "of an attribute of the module"},
     "_config.py": {"name": "of an option", "value": "of an option"},
     "kernel/_residual_sums.py": {"n_features": "", "n_attributes": "of the layout"},
-    "kernel/_statistic.py": {"text": "constant, a name of a class or a field"},
+    "kernel/_plain.py": {"text": "constant, a name of a class or a field"},
     "_books.py": {
         "label": "constant text",
         "mechanism": "constant text",
@@ -524,5 +527,5 @@ WITHOUT_SKLEARN = set(IMPORTS) - {
 }
 SKLEARN = {"mechanisms/_entropy.py": "check_random_state reads a random_state parameter"}
 
-CODE_LINES = {"mechanisms": 652, "accounting": 1526, "contracts": 350, "kernel": 2400}
+CODE_LINES = {"mechanisms": 652, "accounting": 1526, "contracts": 350, "kernel": 4200}
 MODULE_LINES = 400
