@@ -1,0 +1,269 @@
+"""Mechanical mutants of the kernel: does a test of the kernel notice each of them?
+
+``python tests/kernel/mutants.py [--jobs N] [--every K] [FILE ...]`` changes one thing at a time in
+a copy of the source: comparisons, numbers, signs, bounds, clips, checks that are left out. For each
+it runs ``pytest -q -x tests/kernel`` in a process of its own, and lists those that survive. Those
+in ``EQUIVALENT`` change nothing that can be observed, for the reason given.
+"""
+
+import argparse
+import ast
+import copy
+import os
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy  # noqa: F401  # loaded once for all mutants
+import pandas  # noqa: F401
+import polars  # noqa: F401
+import pytest
+import scipy.optimize
+import scipy.special
+import scipy.stats  # noqa: F401
+import sklearn.cluster
+import sklearn.compose
+import sklearn.ensemble
+import sklearn.linear_model  # noqa: F401
+
+ROOT = Path(__file__).parents[2]
+KERNEL = ROOT / "skdp" / "kernel"
+SECONDS = 180  # a mutant that hangs is noticed
+
+COMPARED = {
+    ast.Lt: (ast.LtE, ast.GtE),
+    ast.LtE: (ast.Lt, ast.Gt),
+    ast.Gt: (ast.GtE, ast.LtE),
+    ast.GtE: (ast.Gt, ast.Lt),
+    ast.Eq: (ast.NotEq,),
+    ast.NotEq: (ast.Eq,),
+    ast.Is: (ast.IsNot,),
+    ast.IsNot: (ast.Is,),
+    ast.In: (ast.NotIn,),
+    ast.NotIn: (ast.In,),
+}
+OPERATED = {
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+    ast.Mult: ast.Div,
+    ast.Div: ast.Mult,
+    ast.FloorDiv: ast.Mult,
+    ast.Pow: ast.Mult,
+    ast.BitAnd: ast.BitOr,
+    ast.BitOr: ast.BitAnd,
+}
+NAMED = {"min": "max", "max": "min", "minimum": "maximum", "maximum": "minimum", "floor": "ceil"}
+NAMED |= {"ceil": "floor", "any": "all", "all": "any", "sqrt_up": "sqrt_down"}
+LEFT_OUT = {
+    "refuse",
+    "tame",
+    "check",
+    "_check_columns",
+    "afford",
+    "afford_all",
+}  # calls that refuse
+KEPT_WHOLE = {"certified": 0, "clip": 0, "own": 0, "tuple": 0, "copy": None}  # a call: an argument
+
+# (file, what it is after the change): why nothing can be observed.
+EQUIVALENT: dict[tuple[str, str], str] = {}
+
+
+def places(tree):
+    """Yield (node, field, index, what to put there) of every change."""
+    for node in ast.walk(tree):
+        for field, value in ast.iter_fields(node):
+            for i, child in enumerate(value) if isinstance(value, list) else [(None, value)]:
+                if isinstance(child, ast.AST):
+                    for other in changes(child):
+                        yield node, field, i, other
+
+
+def changes(node):
+    """Return what to put in the place of a node."""
+    if isinstance(node, ast.Compare) and len(node.ops) == 1:
+        return [_with(node, ops=[op()]) for op in COMPARED.get(type(node.ops[0]), ())]
+    if isinstance(node, ast.Compare):
+        first = [_with(node, ops=[op(), *node.ops[1:]]) for op in COMPARED[type(node.ops[0])][:1]]
+        last = [_with(node, ops=[*node.ops[:-1], op()]) for op in COMPARED[type(node.ops[-1])][:1]]
+        return first + last
+    if isinstance(node, ast.BinOp) and type(node.op) in OPERATED and not _is_text(node):
+        return [_with(node, op=OPERATED[type(node.op)]())]
+    if isinstance(node, ast.BoolOp):
+        other = ast.Or() if isinstance(node.op, ast.And) else ast.And()
+        return [_with(node, op=other)]
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.Not):
+        return [node.operand]
+    if isinstance(node, ast.Constant) and type(node.value) in (int, float):
+        return [ast.Constant(node.value + 1)]
+    if isinstance(node, ast.Constant) and type(node.value) is bool:
+        return [ast.Constant(not node.value)]
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+        return [ast.Pass()] if _name(node.value.func) in LEFT_OUT else []
+    if isinstance(node, ast.With) and "_lock" in ast.unparse(node.items[0]):
+        return []  # what two threads do at once
+    if isinstance(node, ast.Call):
+        return _calls(node)
+    if isinstance(node, ast.IfExp):
+        return [node.body, node.orelse]
+    return []
+
+
+def _calls(node):
+    name, found = _name(node.func), []
+    if name in NAMED:
+        func = copy.deepcopy(node.func)
+        if isinstance(func, ast.Attribute):
+            func.attr = NAMED[name]
+        else:
+            func.id = NAMED[name]
+        found.append(_with(node, func=func))
+    if name in KEPT_WHOLE:
+        at = KEPT_WHOLE[name]
+        if at is None and isinstance(node.func, ast.Attribute):
+            found.append(node.func.value)
+        elif at is not None and len(node.args) > at:
+            found.append(node.args[at])
+    return found
+
+
+def _name(func):
+    return func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
+
+
+def _is_text(node):
+    return any(isinstance(n, ast.JoinedStr) or _is_str(n) for n in ast.walk(node))
+
+
+def _is_str(node):
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+
+
+def _with(node, **fields):
+    node = copy.copy(node)
+    for name, value in fields.items():
+        setattr(node, name, value)
+    return node
+
+
+def mutants(source):
+    """Yield (line, before, after, source) of every mutant of a module, each a single change."""
+    tree = ast.parse(source)
+    hinted = _not_run(tree)
+    for node, field, i, other in list(places(tree)):
+        before = getattr(node, field) if i is None else getattr(node, field)[i]
+        if id(before) in hinted:
+            continue
+        _put(node, field, i, other)
+        text = ast.unparse(ast.fix_missing_locations(tree))
+        _put(node, field, i, before)
+        line = getattr(before, "lineno", getattr(node, "lineno", 0))
+        yield line, ast.unparse(before), ast.unparse(other), text
+
+
+def _not_run(tree):
+    """Return the nodes of annotations, which nobody runs, and of texts."""
+    found = set()
+    for node in ast.walk(tree):
+        for field in ("annotation", "returns"):
+            hint = getattr(node, field, None)
+            if isinstance(hint, ast.AST):
+                found |= {id(n) for n in ast.walk(hint)}
+    return found
+
+
+def _put(node, field, i, value):
+    if i is None:
+        setattr(node, field, value)
+    else:
+        getattr(node, field)[i] = value
+
+
+def copied(folder):
+    """Copy what the tests of the kernel need; return the folder."""
+    for name in ("skdp", "tests"):
+        ignored = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(ROOT / name, folder / name, ignore=ignored)
+    shutil.copy(ROOT / "pyproject.toml", folder)
+    return folder
+
+
+def started(folder, tests):
+    """Start the tests of a copy in a process that has all but skdp loaded; return its number."""
+    process = os.fork()
+    if process:
+        return process
+    os.setsid()
+    signal.alarm(SECONDS)
+    nothing = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nothing, 1)
+    os.dup2(nothing, 2)
+    os.chdir(folder)
+    sys.path[:0] = [str(folder)]
+    sys.dont_write_bytecode = True
+    told = 1
+    try:
+        told = pytest.main(["-q", "-x", "-p", "no:cacheprovider", *tests])
+    finally:
+        os._exit(int(told))
+
+
+def main(arguments=None):
+    """Run the mutants of some files; return the number of survivors that nobody explains."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("files", nargs="*", help="of skdp/kernel; all by default")
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--every", type=int, default=1, help="only every K-th mutant")
+    parser.add_argument("--lines", type=int, nargs=2, help="only of these lines")
+    parser.add_argument("--seconds", type=float, default=None, help="start no mutant after so long")
+    parser.add_argument("--tests", nargs="*", default=["tests/kernel"])
+    options = parser.parse_args(arguments)
+    names = options.files or sorted(p.relative_to(KERNEL).as_posix() for p in KERNEL.rglob("*.py"))
+    low, high = options.lines or (0, 10**6)
+    wanted = []
+    for name in names:
+        made = [one for one in mutants((KERNEL / name).read_text()) if low <= one[0] <= high]
+        wanted += [(name, *one) for one in made[:: options.every]]
+    start, told, running = time.monotonic(), {}, {}
+    with tempfile.TemporaryDirectory() as work:
+        free = [copied(Path(work) / str(k)) for k in range(options.jobs)]
+        if os.waitpid(started(free[0], options.tests), 0)[1]:
+            parser.error("the tests fail without a mutant")
+        for k, (name, *_, text) in enumerate(wanted):
+            if options.seconds and time.monotonic() - start > options.seconds:
+                break
+            if not free:
+                free.append(_ended(running, told))
+            folder = free.pop()
+            (folder / "skdp" / "kernel" / name).write_text(text)
+            running[started(folder, options.tests)] = k, folder, name
+        while running:
+            _ended(running, told)
+    survivors, counts = [], {name: [0, 0, 0, 0] for name in names}
+    for k, (name, line, before, after, _) in enumerate(wanted):
+        noticed = told.get(k)
+        explained = EQUIVALENT.get((name, after))
+        kind = 3 if noticed is None else 0 if noticed else 2 if explained else 1
+        counts[name][kind] += 1
+        if kind == 1:
+            survivors.append(f"{name}:{line}: {before}  ->  {after}")
+    for name, (killed, survived, equivalent, skipped) in counts.items():
+        print(f"{name}: {killed} killed, {survived} survived, ", end="")
+        print(f"{equivalent} equivalent, {skipped} not run")
+    print(*survivors, sep="\n")
+    return len(survivors)
+
+
+def _ended(running, told):
+    """Wait for a process; keep whether a test has failed, or hangs; return its clean folder."""
+    process, status = os.wait()
+    k, folder, name = running.pop(process)
+    told[k] = status != 0
+    shutil.copy(KERNEL / name, folder / "skdp" / "kernel" / name)
+    return folder
+
+
+if __name__ == "__main__":
+    sys.exit(bool(main()))
