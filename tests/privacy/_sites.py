@@ -1,0 +1,74 @@
+"""Where source outside the kernel still touches rows or states a bound: counts, room by room.
+
+``python -m tests.privacy._sites`` prints the counts as they are; ceilings only fall.
+"""
+
+import ast
+from collections import Counter
+
+from tests.privacy._guard import modules, room
+
+__all__ = ["CEILINGS", "KINDS", "counted"]
+
+KINDS = ("sensitivity=", "map_merge", "weighed_sum", ".take(", "representatives_of", ".coins")
+# Room: how often each of KINDS.
+CEILINGS: dict[str, tuple[int, ...]] = {
+    "_beside": (0, 0, 0, 0, 0, 2),
+    "_cap": (2, 0, 0, 0, 0, 0),
+    "_curator": (0, 0, 0, 0, 0, 3),
+    "_groups": (1, 1, 0, 0, 1, 5),
+    "_pieces": (0, 1, 0, 0, 0, 0),
+    "_target": (0, 0, 0, 0, 1, 1),
+    "additive": (7, 2, 7, 1, 0, 0),
+    "audit": (0, 0, 0, 44, 0, 2),
+    "by_group": (0, 1, 0, 0, 0, 0),
+    "chunks": (0, 19, 1, 10, 1, 0),
+    "cluster": (14, 2, 13, 2, 0, 1),
+    "columns": (2, 0, 4, 0, 0, 0),
+    "covariance/engine": (8, 1, 3, 1, 0, 4),
+    "covariance/published": (2, 0, 0, 0, 0, 1),
+    "denoising": (2, 1, 3, 0, 0, 1),
+    "friendly": (11, 3, 0, 3, 0, 3),
+    "linear/engine": (8, 0, 8, 0, 0, 1),
+    "location": (3, 0, 0, 0, 0, 0),
+    "location/engine": (10, 1, 5, 0, 2, 3),
+    "marginals": (4, 4, 2, 0, 0, 0),
+    "marginals/published": (3, 0, 0, 0, 0, 0),
+    "mixture": (5, 0, 3, 0, 0, 1),
+    "model_selection": (3, 0, 0, 4, 0, 5),
+    "pipeline": (0, 0, 0, 0, 0, 1),
+    "preprocessing": (1, 1, 0, 0, 2, 1),
+    "scales": (3, 0, 2, 0, 0, 0),
+    "sensitivity": (19, 3, 0, 0, 0, 0),
+    "sensitivity/published": (1, 0, 0, 0, 0, 0),
+}
+
+
+def sites(source):
+    """Yield the kind of every place of a module that touches rows or states a bound."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.keyword) and node.arg == "sensitivity":
+            yield "sensitivity="
+        elif isinstance(node, ast.Name | ast.Attribute):
+            name = node.id if isinstance(node, ast.Name) else node.attr
+            if name in KINDS:
+                yield name
+            elif name == "coins" and isinstance(node, ast.Attribute):
+                yield ".coins"
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            if node.func.attr == "take" and ast.unparse(node.func.value) != "np":
+                yield ".take("
+
+
+def counted():
+    """Return how often each kind occurs in each room outside the kernel."""
+    found = {}
+    for path, source in modules():
+        if not path.startswith("kernel/"):
+            found.setdefault(room(path), Counter()).update(sites(source))
+    return {name: tuple(n[k] for k in KINDS) for name, n in sorted(found.items()) if n}
+
+
+if __name__ == "__main__":
+    for name, numbers in counted().items():
+        print(f'    "{name}": {numbers},')
