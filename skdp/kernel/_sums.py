@@ -89,6 +89,7 @@ class Distances(OneCell):
         self.bins.check()
         if self.starts is not None:
             refuse(np.ndim(self.starts) != 1 or len(self.starts) == 0, "cells have first bins")
+            refuse(np.asarray(self.starts).dtype.kind != "i", "first bins are integers")
             refuse((np.diff(self.starts) < 0).any(), "first bins rise")
 
     @property

@@ -1,0 +1,161 @@
+"""What may cross the wall of the kernel: plain data of registered classes, and its checks."""
+
+from dataclasses import fields, is_dataclass
+from fractions import Fraction
+from functools import cache
+from types import UnionType
+from typing import Union, get_args, get_origin, get_type_hints
+
+import numpy as np
+
+__all__ = ["TYPES", "own", "public", "refuse", "registered", "tame"]
+
+TYPES = {}  # what may cross the wall: classes by name, no pickle
+POSITIVE = {"radius", "radii", "unit", "scale", "width", "widths", "half", "clip", "drop"}
+LONGEST = 2**62
+
+
+def public(cls):
+    """Register a frozen dataclass as one that a Table may be asked with.
+
+    Parameters
+    ----------
+    cls : type
+        Its fields are public or released numbers, arrays and texts. A class that is defined again
+        in the same place, as in a notebook, takes the place of the old one.
+
+    Returns
+    -------
+    cls : type
+        The same.
+
+    Raises
+    ------
+    TypeError
+        For a name that another class has.
+
+    See Also
+    --------
+    Statistic
+
+    Notes
+    -----
+    **Privacy**: a class is known by its name, so what is asked is plain data: no code crosses.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> import numpy as np
+    >>> from skdp.base import OneCell, public
+    >>> @public
+    ... @dataclass(frozen=True)
+    ... class Signs(OneCell):
+    ...     size = 2
+    ...
+    ...     def cells(self, block):
+    ...         return np.where(np.isnan(block[:, 0]), -1, block[:, 0] > 0)
+    ...
+    >>> Signs().total(np.array([[3.0], [-1.0], [2.0], [np.nan]]))
+    array([1, 2])
+    """
+    other = TYPES.get(cls.__name__, cls)
+    if (other.__module__, other.__qualname__) != (cls.__module__, cls.__qualname__):
+        raise TypeError(f"two public classes have the name {cls.__name__}. Rename one of them.")
+    TYPES[cls.__name__] = cls
+    return cls
+
+
+def registered(thing):
+    """Return whether the class of a thing is public, itself and not by a class derived from it."""
+    return TYPES.get(type(thing).__name__) is type(thing)
+
+
+def refuse(wrong, text):
+    """Raise ValueError if something is wrong with public fields, before rows are looked at."""
+    if wrong:
+        raise ValueError(text)
+
+
+PLAIN = (bool, int, float, str, type(None))
+NUMBERS = int | float | np.integer | np.floating | Fraction
+TAKEN = {  # what a field may hold that is declared as one thing
+    bool: bool | np.bool_,
+    int: int | np.integer,
+    float: NUMBERS,
+    str: str | np.str_,
+    tuple: list | tuple,
+    list: list | tuple,
+    np.ndarray: np.ndarray | list | tuple,
+}
+
+
+def own(x):
+    """Return a copy of a question, made of its fields alone: exact types, as the class declares.
+
+    Nothing of the caller's comes along: no attribute of the instance that hides one of its class,
+    no array that changes later, no derived number or array with operators of its own, which rows
+    would be handed to.
+    """
+    if is_dataclass(x) and not isinstance(x, type):
+        refuse(not registered(x), "a class that is not public")
+        missing, hints = object(), _hints(type(x))
+        held = {field.name: getattr(x, field.name, missing) for field in fields(x)}
+        refuse(any(value is missing for value in held.values()), "a field is missing")
+        for name, value in held.items():
+            refuse(not _taken(hints.get(name), value), f"{name} is of another type")
+        return type(x)(**{name: own(value) for name, value in held.items()})
+    if isinstance(x, np.ndarray):
+        return np.array(x, order="K")
+    if isinstance(x, list | tuple):
+        return [own(one) for one in x] if type(x) is list else tuple(own(one) for one in x)
+    if type(x) is Fraction:
+        refuse(x.denominator <= 0, "a fraction of nothing")
+        return Fraction(x.numerator, x.denominator)
+    generic = isinstance(x, np.generic) and type(x) is x.dtype.type
+    refuse(not generic and type(x) not in PLAIN, "a field of another type")
+    return x
+
+
+@cache
+def _hints(cls):
+    return get_type_hints(cls)
+
+
+def _taken(hint, x):
+    """Return whether a field that is declared so may hold this; scalars may be 0-d arrays."""
+    if hint is None or hint is type(None):
+        return hint is None or x is None
+    if get_origin(hint) in (Union, UnionType):
+        return any(_taken(one, x) for one in get_args(hint))
+    hint = get_origin(hint) or hint
+    if hint in (int, float) and isinstance(x, bool | np.bool_):
+        return False
+    if hint in (bool, int, float) and isinstance(x, np.ndarray) and x.ndim == 0:
+        x = x[()]
+    return not isinstance(hint, type) or isinstance(x, TAKEN.get(hint, hint))
+
+
+def tame(x, name=""):
+    """Refuse fields on which a row could make arithmetic raise: NaN, infinite, wrapping, no unit.
+
+    ``edges`` of cells may be infinite. Numbers in fields named in ``POSITIVE`` are positive.
+    """
+    if is_dataclass(x):
+        refuse(not registered(x), "a class that is not public")
+        for field in fields(x):
+            tame(getattr(x, field.name), field.name)
+    elif isinstance(x, list | tuple):
+        for one in x:
+            tame(one, name)
+    elif isinstance(x, np.ndarray | np.generic | float | int) and not isinstance(x, bool):
+        x = np.asarray(x)
+        refuse(x.dtype.kind not in "fiub", "fields are numbers")
+        if x.dtype.kind == "f":
+            open_ended = name in ("edges", "low", "high") and not np.isnan(x).any()
+            refuse(not (open_ended or np.isfinite(x).all()), f"{name} is finite")
+        elif x.dtype.kind == "i":
+            refuse(((x > LONGEST) | (x < -LONGEST)).any(), f"{name} is at most 2^62")
+        refuse(name in POSITIVE and not (x > 0).all(), f"{name} is positive")
+    else:
+        refuse(not isinstance(x, str | bool | Fraction | None), "a field of another type")
+        refuse(name in POSITIVE and isinstance(x, Fraction) and x <= 0, f"{name} is positive")
