@@ -110,10 +110,10 @@ def test_an_error_for_a_warning_finds_a_complete_fit():
 class Hollow(PrivateMedian):
     """A candidate whose runs doubt their release if ``center`` is 1."""
 
-    def _release(self, rows, curator):
-        released = super()._release(rows, curator)
+    def _release(self, table):
+        released = super()._release(table)
         if self.center == 1.0:
-            curator.doubt("hollow")
+            table.doubt("hollow")
         return released
 
 

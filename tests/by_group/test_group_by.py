@@ -29,7 +29,7 @@ from skdp import (
 )
 from skdp.audit import FixedKeys, conditional_sensitivity, non_interference
 from skdp.audit._observe import audited_clone, recorded_fit
-from skdp.base import map_merge
+from skdp.base import Table, map_merge
 from skdp.exceptions import BudgetExceeded, PlanError, ReleaseError
 
 pytestmark = [
@@ -340,7 +340,7 @@ class Rereads(PrivateCount):
         for _ in range(map_merge(rows, lambda start, block: len(block), int.__add__) % 7):
             map_merge(rows, lambda start, block: len(block), int.__add__)
         curator.decide("read")
-        return super()._release(rows, curator)
+        return super()._release(Table(rows, curator))
 
 
 def bill_of(model, rows):
