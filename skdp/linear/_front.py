@@ -14,7 +14,7 @@ from skdp.covariance._run import CovarianceRun
 from skdp.covariance._sampled import MOST_ENTRIES, DrawnRows
 from skdp.covariance._spread import release_spread
 from skdp.kernel._frame import Coordinates, Frame
-from skdp.kernel._statistic import public
+from skdp.kernel._statistic import Shape, public, refuse, tame
 from skdp.linear._box import BoxedFeatures, SomeColumns, boxed
 from skdp.linear._ranges import RANGES, visible_ranges
 from skdp.location._counted import RowCount
@@ -176,6 +176,13 @@ class Design(Coordinates):
     low: np.ndarray
     high: np.ndarray
     fit_intercept: bool = True
+
+    def check(self, shape):
+        """Raise ValueError for fields that do not fit the Shape; ranges may be infinite."""
+        low, high = np.nan_to_num([self.low, self.high])
+        tame(replace(self, low=low, high=high))
+        refuse(low.shape != (shape.n_features - 1,), "a range for every feature")
+        self.frame.check(Shape(len(low)))
 
     @property
     def dims(self):
