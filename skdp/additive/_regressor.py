@@ -250,7 +250,7 @@ class PrivateAdditiveRegressor(RegressorMixin, AdditiveModel):
             else:
                 curator.doubt(SLOPES)
         if straight is not None:
-            place, coded = Place(0.0, straight.line.unit), straight.beside(coded)
+            place, coded = Place(0.0, straight.line.unit), straight.beside.over(coded)
         elif run is not None:
             place = mean_alone(run) if few else find_place(run)
         edges = [size or np.empty(0) for size in coding.n_cells]

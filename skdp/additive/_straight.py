@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from skdp.accounting import Step
-from skdp.chunks._rows import MappedRows
-from skdp.linear._box import SomeColumns
+from skdp.kernel._design import SomeColumns
+from skdp.kernel._table import opened
 from skdp.linear._coefficients import coefficients
 from skdp.linear._line import Line, line_plan, private_line
 from skdp.location._counted import release_count
@@ -40,16 +40,10 @@ class Straight:
         """What stands for a missing number, shape (n_columns,): there the line has no slope."""
         return self.line.design.frame.center
 
-    def beside(self, rows):
-        """Return a view of rows (x, y) with residuals in the place of y."""
-        return Beside(rows, self)
-
-    def residuals(self, block):
-        """Return the residuals of rows (x, y): each a function of its row, to the last bit."""
-        x = np.array(block[:, [*self.columns, -1]], dtype=np.float64)
-        numbers = x[:, :-1]
-        np.copyto(numbers, self.centre, where=~np.isfinite(numbers))
-        return self.line.residuals(x)
+    @property
+    def beside(self):
+        """The view of rows (x, y) with residuals in the place of y."""
+        return self.line.beside(self.columns)
 
     def ends(self, mu):
         """Return the range of the targets, with room where noise hides much of it."""
@@ -58,27 +52,6 @@ class Straight:
         with np.errstate(all="ignore"):
             room = (high - low) * hidden if hidden > 1 else 0.0
             return np.nan_to_num([low - room, high + room])
-
-
-class Beside(MappedRows):
-    """A view of rows (x, y) with the residuals of a line in the place of y; NaN if absent.
-
-    Parameters
-    ----------
-    rows : Rows
-    straight : Straight
-        Released.
-    """
-
-    def __init__(self, rows, straight):
-        super().__init__(rows)
-        self._straight = straight
-
-    def _mapped(self, block):
-        block = np.array(block, dtype=np.float64)
-        with np.errstate(all="ignore"):
-            block[:, -1] = self._straight.residuals(block)
-        return block
 
 
 def straight_plan(budget):
@@ -90,16 +63,12 @@ def straight_plan(budget):
 
 
 def has_straight(rows, curator, n_cells):
-    """Release whether rows without missing numbers are enough for a line.
-
-    Notes
-    -----
-    **Privacy** (add or remove one row): their number moves by at most 1.
-    """
+    """Release whether rows without missing numbers are enough for a line."""
     columns = np.flatnonzero(np.array(n_cells) == 0)
     if not columns.size:
         return False
-    count = release_count(_whole(rows, columns), curator, share=WHOLE, label="whole rows")
+    whole = _whole(rows, curator, columns)
+    count = release_count(whole, whole, share=WHOLE, label="whole rows")
     return (len(columns) + 1) ** 1.5 / (count.n * curator.budget.mu * LINE**0.5) < FEW
 
 
@@ -118,13 +87,13 @@ def find_straight(rows, curator, columns, *, known, extrapolate):
         Public ranges, NaN where there is none.
     extrapolate : bool
     """
-    rows, child = _whole(rows, columns), curator.child(NAME, LINE)
-    line = private_line(rows, child, known=known, extrapolate=extrapolate)
+    child = _whole(rows, curator, columns).child(NAME, LINE)
+    line = private_line(child, child, known=known, extrapolate=extrapolate)
     return None if line.design is None else Straight(line, columns)
 
 
-def _whole(rows, columns):
-    return SomeColumns(rows, np.append(columns, rows.n_features - 1))
+def _whole(rows, curator, columns):
+    return opened(rows, curator).map(SomeColumns(np.append(columns, rows.n_features - 1)))
 
 
 def fitted_line(straight, n_features):

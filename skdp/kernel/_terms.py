@@ -15,6 +15,7 @@ from skdp.kernel._statistic import (
     public,
     refuse,
 )
+from skdp.mechanisms import finite_rows
 from skdp.mechanisms._exact import sqrt_up
 
 __all__ = [
@@ -43,14 +44,20 @@ class ClassCounts(OneCell):
     ----------
     size : int
         Number of classes.
+    whole : bool, default=False
+        Of rows without NaN and infinity.
     """
 
     size: int
+    whole: bool = False
 
     def cells(self, block):
         """Return the code of every row; -1 for none."""
         y = np.asarray(block[:, -1], dtype=np.float64)
-        return np.where((y >= 0) & (y < self.size), y, -1).astype(np.intp)
+        coded = (y >= 0) & (y < self.size)
+        if self.whole:
+            coded &= finite_rows(block)
+        return np.where(coded, y, -1).astype(np.intp)
 
 
 @public

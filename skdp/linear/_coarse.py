@@ -4,11 +4,11 @@ import math
 
 import numpy as np
 
-from skdp.chunks import weighed_sum
+from skdp.kernel._column_distances import ColumnOctaves
+from skdp.kernel._design import SomeColumns
+from skdp.kernel._log_bins import LogBins
+from skdp.kernel._table import opened
 from skdp.linear._front import Front
-from skdp.mechanisms import finite_rows
-from skdp.mechanisms._exact import sqrt_up
-from skdp.scales import LogBins
 
 __all__ = ["COARSE", "coarse_front", "is_small"]
 
@@ -45,24 +45,12 @@ def coarse_front(rows, curator, *, count):
     -------
     front : Front
         A column that shows nothing but zeros, or nothing at all, is clipped to zero.
-
-    Notes
-    -----
-    **Privacy** (add or remove one row): d histograms side by side, in each of which a row falls
-    into at most one cell: sensitivity sqrt(d).
     """
-    d, m = rows.n_features - 1, OCTAVES.n_bins
-
-    def statistic(start, block):
-        x = block[finite_rows(block), :-1]
-        cells = OCTAVES.index(np.abs(x)) * np.where(x < 0, -1, 1) + m - 1
-        flat = cells + np.arange(d) * (2 * m - 1)
-        return np.bincount(flat.ravel(), minlength=d * (2 * m - 1)).reshape(d, 2 * m - 1)
-
-    counts = weighed_sum(rows, statistic)
-    release = curator.gaussian(counts, sensitivity=sqrt_up(d), share=COARSE, label="octaves")
-    told = [_read(row, release.scale, count.n) for row in release.value.astype(float)]
-    center, unit = np.transpose(told)
+    d = rows.n_features - 1
+    features = opened(rows, curator).map(SomeColumns(np.arange(d)))
+    told = features.ask(ColumnOctaves(d, OCTAVES), share=COARSE, label="octaves")
+    pairs = [_read(row, told.scale, count.n) for row in told.value.astype(float)]
+    center, unit = np.transpose(pairs)
     seen = unit > 0
     reach = REACH * unit
     return Front(

@@ -13,17 +13,15 @@ from skdp.covariance._moments import release_moments
 from skdp.covariance._run import CovarianceRun
 from skdp.covariance._sampled import MOST_ENTRIES, DrawnRows
 from skdp.covariance._spread import release_spread
-from skdp.kernel._frame import Coordinates, Frame
-from skdp.kernel._statistic import Shape, public, refuse, tame
-from skdp.linear._box import BoxedFeatures, SomeColumns, boxed
+from skdp.kernel._design import FeatureBox, SomeColumns
+from skdp.kernel._frame import Frame
+from skdp.kernel._table import annex, opened
 from skdp.linear._ranges import RANGES, visible_ranges
 from skdp.location._counted import RowCount
 from skdp.location._locate import draw_sample
-from skdp.mechanisms._tables import CELLS, blocks
 
 __all__ = [
     "SIZES",
-    "Design",
     "Front",
     "WeightedGram",
     "find_front",
@@ -84,11 +82,12 @@ class Front:
         apart : bool
             Whether the rows were enough to tell directions apart.
         """
-        box = BoxedFeatures(rows, self.low, self.high)
-        run = CovarianceRun(box, curator, assume_centered=not fit_intercept)
+        box = opened(rows, curator).map(FeatureBox(np.stack([self.low, self.high])))
+        run = CovarianceRun(box, box, assume_centered=not fit_intercept)
         run.n, run.n_sd, run.frame = self.count.n, self.count.sd, self.frame
         size = min(2500 * math.sqrt(5 * run.d) / run.mu, MOST_ENTRIES / run.d)
-        sample = draw_sample(box, curator.coins, self.count.n, max(1000.0, size))
+        behind, curator = annex(box)  # differences of rows that follow each other
+        sample = draw_sample(behind, curator.coins, self.count.n, max(1000.0, size))
         run.sample = DrawnRows(Representatives(ArrayRows(sample.Z)), sample.n)
         run.whiten()
         return run.frame, run.apart
@@ -144,8 +143,9 @@ def find_front(rows, curator, *, count, known, target=True, fit_intercept=True):
     low, high = np.where(given, known, 0.0)
     center = (low / 2 + high / 2) * fit_intercept
     unit = np.where(given, (high / 2 - low / 2) * (2 / KNOWN), 1.0)
-    view = SomeColumns(rows, searched) if searched.size else rows
-    run = CovarianceRun(view, curator, assume_centered=not fit_intercept)
+    table = opened(rows, curator)
+    view = table.map(SomeColumns(searched)) if searched.size else table
+    run = CovarianceRun(view, table, assume_centered=not fit_intercept)
     run.n, run.n_sd = count.n, count.sd
     if searched.size:
         run.find_columns()
@@ -154,59 +154,11 @@ def find_front(rows, curator, *, count, known, target=True, fit_intercept=True):
     features = searched[searched < len(given) - 1]
     if features.size and found:
         reach, unit[features] = visible_ranges(
-            SomeColumns(rows, features), curator, center[features], unit[features], n=run.n
+            table.map(SomeColumns(features)), table, center[features], unit[features], n=run.n
         )
         low[features], high[features] = center[features] - reach, center[features] + reach
     low, high = np.nan_to_num([low[:-1], high[:-1]])
     return Front(count, low, high, center, unit, found)
-
-
-@public
-@dataclass(frozen=True)
-class Design(Coordinates):
-    """The map of a row (x, y) to v = (A (x - center) / unit, 1), x clipped to its visible range.
-
-    Notes
-    -----
-    **Privacy**: v is a function of the row and of releases to the last bit, see
-    :class:`skdp.kernel._frame.Frame`; NaN for a row that is not finite.
-    """
-
-    frame: Frame
-    low: np.ndarray
-    high: np.ndarray
-    fit_intercept: bool = True
-
-    def check(self, shape):
-        """Raise ValueError for fields that do not fit the Shape; ranges may be infinite."""
-        low, high = np.nan_to_num([self.low, self.high])
-        tame(replace(self, low=low, high=high))
-        refuse(low.shape != (shape.n_features - 1,), "a range for every feature")
-        self.frame.check(Shape(len(low)))
-
-    @property
-    def dims(self):
-        """Number of entries of v."""
-        return self.frame.dims + self.fit_intercept
-
-    def squared_slopes(self):
-        """Return Q, shape (dims - intercept,) twice, such that |slopes of the table|^2 = b Q b."""
-        rows = self.frame.A / self.frame.unit
-        with np.errstate(all="ignore"):
-            return np.nan_to_num(rows @ rows.T, nan=0.0, posinf=1e100, neginf=-1e100)
-
-    def pairs(self, block):
-        """Yield v and the target of the rows of a block, in parts."""
-        step = max(64, CELLS // max(len(self.low), self.dims))
-        for part in blocks(block, step):
-            x = self.frame(boxed(block[part], self.low, self.high))
-            v = np.column_stack([x, np.ones(len(x))]) if self.fit_intercept else x
-            v[np.isnan(x).any(axis=1)] = np.nan
-            yield v, block[part, -1].astype(float)
-
-    def __call__(self, block):
-        """Return v of the rows of a block."""
-        return np.concatenate([np.empty((0, self.dims)), *(v for v, _ in self.pairs(block))])
 
 
 @dataclass(frozen=True)

@@ -96,15 +96,15 @@ def least_squares_steps():
     return Step("squares sizes", at_most=SQUARES * SIZES), Step("squares", at_most=SQUARES)
 
 
-def least_squares(rows, curator, parts, *, share, matrix, sd, offset, radius, n, slope=0.0):
+def least_squares(rows, curator, gradients, *, share, matrix, sd, offset, radius, n, slope=0.0):
     """Release how far plain least squares, or a greatest likelihood, are from a model b.
 
     Parameters
     ----------
     rows, curator
-    parts : callable
-        Yields the gradients v (y - b.v) of the rows of a block, of a released b, in parts; of two
-        classes v (y - p), p the probability of one of them by b.
+    gradients : Gradients
+        The map of rows to v (y - b.v), of a released b; of two classes to v (y - p), p the
+        probability of one of them by b.
     share : Fraction
         Of both releases.
     matrix : ndarray of shape (K, K)
@@ -127,9 +127,6 @@ def least_squares(rows, curator, parts, *, share, matrix, sd, offset, radius, n,
 
     Notes
     -----
-    **Privacy** (add or remove one row): the lengths and the clipped sum of the gradients, functions
-    of the row and of releases: :mod:`skdp.linear._gradients`.
-
     **Why it is right**: with S the mean of v v^T and G that of v (y - b.v), over these rows or over
     the population, least squares are b + S^-1 G for *every* b: no straight line, no errors alike
     everywhere are asked for. The mean of the clipped vectors is G of these rows, but for noise of
@@ -151,7 +148,7 @@ def least_squares(rows, curator, parts, *, share, matrix, sd, offset, radius, n,
     lengths = release_lengths(
         rows,
         curator,
-        parts,
+        gradients,
         around=radius,
         share=sizes,
         label="squares sizes",
@@ -167,7 +164,7 @@ def least_squares(rows, curator, parts, *, share, matrix, sd, offset, radius, n,
     share -= Fraction(sizes)
     clip = tail.best(math.sqrt(K / share) / (n * mu), ALIGNED)
     total, sd = release_total(
-        rows, curator, parts, dims=K, radius=clip.radius, share=share, label="squares"
+        rows, curator, gradients, radius=clip.radius, share=share, label="squares"
     )
     drawn = min(clip.spread, clip.radius) / math.sqrt(n)
     shift = inverse @ (total / n - offset)

@@ -7,13 +7,13 @@ from fractions import Fraction
 import numpy as np
 
 from skdp.accounting import Step
-from skdp.chunks._rows import MappedRows
 from skdp.covariance._run import COLUMNS
+from skdp.kernel._design import BesideLine, Design, SomeColumns
+from skdp.kernel._gradients import LineGradients
+from skdp.kernel._table import annex, opened
 from skdp.linear._belief import Belief
-from skdp.linear._box import SomeColumns
 from skdp.linear._front import (
     SIZES,
-    Design,
     find_front,
     front_plan,
     size_share,
@@ -32,10 +32,8 @@ from skdp.linear._target_range import TARGET, visible_target
 from skdp.location._clip import Tail
 from skdp.location._counted import release_count
 from skdp.location._mean import private_mean
-from skdp.mechanisms import row_norms
-from skdp.mechanisms._norms import fold
 
-__all__ = ["Line", "Residuals", "line_plan", "private_line"]
+__all__ = ["Line", "line_plan", "private_line"]
 
 STEPS, GROWTH = 4, 1.6  # steps, and how much more of the budget each has than the one before
 GRAM = 0.15, 0.25  # share of the Gram matrix, of few and of many coordinates
@@ -90,25 +88,9 @@ class Line:
             return np.tile([[-np.inf], [np.inf]], n_features)
         return np.stack([self.design.low, self.design.high])
 
-    def residuals(self, block):
-        """Return the residuals of rows (x, y): each a function of its row, to the last bit."""
-        if self.design is None:
-            return block[:, -1] - self.center
-        pairs = self.design.pairs(block)
-        parts = [y - self.center - self.unit * fold(v * self.b) for v, y in pairs]
-        return np.concatenate([np.empty(0), *parts])
-
-
-class Residuals(MappedRows):
-    """A view of rows (x, y) with the residuals of a released line in the place of y."""
-
-    def __init__(self, rows, line):
-        super().__init__(rows)
-        self._line = line
-
-    def _mapped(self, block):
-        with np.errstate(all="ignore"):
-            return np.column_stack([block[:, :-1], self._line.residuals(block)])
+    def beside(self, columns):
+        """Return the view of rows (x, y) with what it leaves of y; x are some columns."""
+        return BesideLine(columns, self.design, self.b, self.center, self.unit)
 
 
 def line_plan(budget, *, fit_intercept=True, robust=False):
@@ -152,9 +134,9 @@ def private_line(
     Notes
     -----
     **Privacy** (add or remove one row (x, y)): every release is a function of rows and of earlier
-    releases, with the sensitivity proved where it is made. A row contributes to a step the vector
-    g = w v (y - b.v), a function of the row, of b, of the frame and of the radius of the weights,
-    all released: :mod:`skdp.linear._gradients`. The failure events are those of the private mean.
+    releases. A row contributes to a step the vector g = w v (y - b.v), a function of the row, of b,
+    of the frame and of the radius of the weights, all released:
+    :mod:`skdp.kernel._gradients`. The failure events are those of the private mean.
 
     **Why it is right**: H and g have the same weights, functions of x alone, so the fixed point of
     the steps is weighted least squares, whatever the noise of H, but for the clipping of g.
@@ -177,7 +159,7 @@ def private_line(
     frame, apart = front.whitened(rows, curator, fit_intercept=fit_intercept)
     if not apart:
         curator.doubt(COLUMNS)
-    design = Design(frame, front.low, front.high, fit_intercept)
+    design = Design(frame, np.stack([front.low, front.high]), fit_intercept)
     center, unit = float(front.center[-1]), float(front.unit[-1])
     low, high = known[:, -1] if np.isfinite(known[0, -1]) else (-np.inf, np.inf)
     target = _Target(design, center, unit, low, high, wide if robust else None)
@@ -193,8 +175,9 @@ def _mean(rows, curator, known):
     ball = {}
     if np.isfinite(low):
         ball = {"center": np.array([low / 2 + high / 2]), "radius": high / 2 - low / 2}
-    child = curator.child("centre", curator.remaining)
-    mean = private_mean(SomeColumns(rows, np.array([rows.n_features - 1])), child, **ball)
+    target = opened(rows, curator).map(SomeColumns(np.array([rows.n_features - 1])))
+    child = annex(target.child("centre", target.remaining))
+    mean = private_mean(*child, **ball)
     return float(mean.location[0]), float(mean.noise_scale[0])
 
 
@@ -218,20 +201,17 @@ class _Target:
     high: float
     wide: tuple | None = None
 
-    def everywhere(self):
-        """Return the same with features that are clipped to their public ranges only."""
-        return replace(self, design=replace(self.design, low=self.wide[0], high=self.wide[1]))
+    def gradients(self, b, radius):
+        """Return the map of rows to w v (y - b.v)."""
+        return self._of(self.design, b, radius)
 
-    def gradients(self, block, b, radius):
-        """Yield w v (y - b.v) of the rows of a block, in parts."""
-        for v, y in self.design.pairs(block):
-            with np.errstate(all="ignore"):
-                root = np.minimum(1.0, radius / row_norms(v))
-                residual = (self._scaled(y) - fold(v * b)) * root
-                yield v * (root * residual)[:, None]
+    def everywhere(self, b):
+        """Return the map to v (y - b.v) of features that are clipped to public ranges only."""
+        return self._of(self.design.within(*self.wide), b, None)
 
-    def _scaled(self, y):
-        return (y.clip(self.low, self.high) - self.center) / self.unit
+    def _of(self, design, b, radius):
+        edges = np.array([self.low, self.high])
+        return LineGradients(design, b, self.center, self.unit, edges, radius)
 
 
 def _descend(rows, curator, target, n, alpha):
@@ -249,31 +229,29 @@ def _descend(rows, curator, target, n, alpha):
     shares = (left - gram_share) * weights / weights.sum()
     b, radius, mean_square = np.zeros(K), gram.radius, 0.0
 
-    def gradients(b):
-        return lambda block: target.gradients(block, b, gram.radius)
-
     def descended(b, radius, share):
+        gradients = target.gradients(b, gram.radius)
         total, sd = release_total(
-            rows, curator, gradients(b), dims=K, radius=radius, share=share, label="gradient"
+            rows, curator, gradients, radius=radius, share=share, label="gradient"
         )
         return b + belief.step(total / n - penalty @ b, sd / n)
 
     for number, share in enumerate(shares):
         last = number == STEPS - 1
         if number < 2 or last:
+            gradients = target.gradients(b, gram.radius)
             lengths = release_lengths(
-                rows, curator, gradients(b), around=radius, share=sizes, label="gradient sizes"
+                rows, curator, gradients, around=radius, share=sizes, label="gradient sizes"
             )
             radius, mean_square = _clip(lengths, n, radius, math.sqrt(K / share) / (n * mu))
         left_over = curator.remaining - Fraction(kept) if last else share
         b = descended(b, radius, left_over)
     squares = None
     if target.wide:
-        whole = target.everywhere()
         squares = least_squares(
             rows,
             curator,
-            lambda block: whole.gradients(block, b, math.inf),
+            target.everywhere(b),
             share=curator.remaining,
             matrix=gram.gram + penalty,
             sd=gram.sd,

@@ -8,13 +8,17 @@ import numpy as np
 from scipy.special import chdtrc
 
 from skdp.accounting import Step
-from skdp.chunks import weighed_sum
 from skdp.covariance._run import COLUMNS
+from skdp.kernel._design import Design
 from skdp.kernel._frame import Frame
-from skdp.kernel._products import moment_bits
+from skdp.kernel._gradients import LogitGradients
+from skdp.kernel._logit import LogitStep
+from skdp.kernel._probabilities import probabilities
+from skdp.kernel._table import opened
+from skdp.kernel._terms import ClassCounts
 from skdp.linear._coarse import COARSE, coarse_front, is_small
 from skdp.linear._coefficients import unseen_columns
-from skdp.linear._front import Design, find_front, front_plan, size_share, weighted_gram
+from skdp.linear._front import find_front, front_plan, size_share, weighted_gram
 from skdp.linear._least_squares import SQUARES, LeastSquares, least_squares, least_squares_steps
 from skdp.linear._newton import (
     LARGEST,
@@ -25,8 +29,6 @@ from skdp.linear._newton import (
     last_step,
     release_step,
 )
-from skdp.linear._probabilities import probabilities
-from skdp.linear._residuals import Residuals
 from skdp.location._counted import RowCount, release_count
 
 __all__ = ["LogitRelease", "logit_plan", "private_logit"]
@@ -200,10 +202,10 @@ def private_logit(rows, curator, *, n_classes, known, C=1.0, fit_intercept=True)
         curator.doubt(NOTHING)
         return _prior(d, start, fit_intercept, count)
     frame, apart = front.whitened(rows, curator, fit_intercept=fit_intercept)
-    design = Design(frame, front.low, front.high, fit_intercept)
+    design = Design(frame, np.stack([front.low, front.high]), fit_intercept)
     given = np.isfinite(known[:, :-1]).all(axis=0)
     low, high = np.where(given, front.low, -math.inf), np.where(given, front.high, math.inf)
-    wide = replace(design, low=low, high=high)
+    wide = design.within(low, high)
     return _fit(rows, curator, design, wide, count, start, C, steps, apart)
 
 
@@ -211,7 +213,7 @@ def _prior(d, start, fit_intercept, count):
     """Return a model in which every row has the probabilities of the classes in all."""
     everywhere = np.full(d, math.inf)
     frame = Frame.identity(np.zeros(d), np.ones(d))
-    design = Design(frame, -everywhere, everywhere, fit_intercept)
+    design = Design(frame, np.stack([-everywhere, everywhere]), fit_intercept)
     B = np.zeros((design.dims, len(start)))
     if fit_intercept:
         B[-1] = start
@@ -225,16 +227,11 @@ def _n_steps(noise):
 
 
 def _class_counts(rows, curator, n_classes, n):
-    """Release the numbers of rows of the classes; a row is in one of them at most."""
-
-    def statistic(start, block):
-        codes = block[np.isfinite(block).all(axis=1), -1]
-        return np.bincount(codes.astype(np.intp), minlength=n_classes)
-
+    """Release the numbers of rows of the classes."""
     share = float(np.clip((60 / (n * curator.budget.mu)) ** 2, *COUNTS))
-    counts = weighed_sum(rows, statistic)
-    release = curator.gaussian(counts, sensitivity=1, share=share, label="class counts")
-    return np.maximum(release.value.astype(float), release.scale), release.scale
+    question = ClassCounts(n_classes, whole=True)
+    told = opened(rows, curator).ask(question, share=share, label="class counts")
+    return np.maximum(told.value.astype(float), told.scale), told.scale
 
 
 def _start(counts, columns):
@@ -264,13 +261,12 @@ def _fit(rows, curator, design, wide, count, start, C, steps, apart):
     for step in range(steps):
         left = curator.remaining - Fraction(last) - Fraction(kept)
         share = left / Fraction(sum(GROWTH**i for i in range(steps - step)))
-        bits = moment_bits(mu * math.sqrt(share), rows.unit, n)
-        residuals = Residuals(design, weighted.radius, bits, B)
         clip = _clip(np.maximum(known.mean, most / 2), freedom, share, n, mu)
-        gradient, curvature, sd = release_step(rows, curator, residuals, clip, share=share)
+        question = LogitStep(design, weighted.radius, B, clip, n)
+        gradient, curvature, sd, bits = release_step(rows, curator, question, share=share)
         gradient, sd = gradient @ centred / n, sd / n
         known.add(
-            curvature / (n * centred[0, 0]), sd * weighted.radius / (residuals.gain * centred[0, 0])
+            curvature / (n * centred[0, 0]), sd * weighted.radius / (question.gain * centred[0, 0])
         )
         moves, noisy = np.empty_like(B), 0.0
         for k in range(columns):
@@ -291,7 +287,7 @@ def _fit(rows, curator, design, wide, count, start, C, steps, apart):
         likelihood = least_squares(
             rows,
             curator,
-            Residuals(wide, weighted.radius, bits, B).whole,
+            LogitGradients(wide, B[:, 0]),
             share=Fraction(kept),
             matrix=matrix + penalty,
             sd=largest / math.sqrt(2 * K),
@@ -300,8 +296,7 @@ def _fit(rows, curator, design, wide, count, start, C, steps, apart):
             n=n,
         )
     if design.fit_intercept:
-        residuals = Residuals(design, weighted.radius, bits, shrunk)
-        move, error = last_step(rows, curator, residuals, columns)
+        move, error = last_step(rows, curator, design, weighted.radius, shrunk, bits)
         shrunk[-1] += move
         if is_costly(start, error):
             curator.doubt(RATES)

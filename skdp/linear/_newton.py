@@ -4,8 +4,9 @@ import math
 
 import numpy as np
 
-from skdp.chunks import weighed_sum
-from skdp.linear._probabilities import probabilities
+from skdp.kernel._logit import LogitIntercepts
+from skdp.kernel._probabilities import probabilities
+from skdp.kernel._table import opened
 
 __all__ = ["LARGEST", "Curvature", "floored", "inverse", "is_costly", "last_step", "release_step"]
 
@@ -64,8 +65,14 @@ class Curvature:
         return inverse(floored(matrix, noise / 2) + noise / 2 * np.eye(len(matrix)) + penalty)
 
 
-def release_step(rows, curator, residuals, clip, *, share):
+def release_step(rows, curator, question, *, share):
     """Release the gradient of the log-likelihood and its second derivatives, clipped.
+
+    Parameters
+    ----------
+    rows, curator
+    question : LogitStep
+    share : float or Fraction
 
     Returns
     -------
@@ -73,48 +80,24 @@ def release_step(rows, curator, residuals, clip, *, share):
     curvature : ndarray of shape (c, K, K)
         Symmetric.
     sd : float
-        Of the noise of the gradient; that of the curvature is ``residuals.gain`` times smaller on
+        Of the noise of the gradient; that of the curvature is ``question.gain`` times smaller on
         the diagonal, and by another sqrt(2) beside it.
-
-    Notes
-    -----
-    **Privacy** (add or remove one row): both together move by integers whose squares sum to at most
-    ``longest``^2, see :class:`skdp.linear._residuals.Residuals`.
+    bits : int
+        Of the grid.
     """
-    longest = math.ceil(clip * residuals.longest)
-
-    def statistic(start, block):
-        return residuals.step(block, longest)
-
-    exact = weighed_sum(rows, statistic)
-    release = curator.gaussian(exact, sensitivity=longest, share=share, label="gradient")
-    unit, R = residuals.radius / 4**residuals.bits, residuals.radius
-    curvature = release.value[:, :, 1:] * (unit * R / residuals.gain)
+    told = opened(rows, curator).ask(question, share=share, label="gradient")
+    curvature = told.value[:, :, 1:] * (told.step * question.radius / question.gain)
     symmetric = (curvature + curvature.transpose(0, 2, 1)) / 2
-    return release.value[:, :, 0].T * unit, symmetric, release.scale * unit
+    return told.real[:, :, 0].T, symmetric, told.sd, told.bits
 
 
-def last_step(rows, curator, residuals, columns):
-    """Release a Newton step of the intercepts of all rows, clipped by nothing, and its noise.
-
-    Notes
-    -----
-    **Privacy** (add or remove one row): see :class:`skdp.linear._residuals.Residuals`, of which the
-    rows have no directions here.
-    """
-
-    def statistic(start, block):
-        return residuals.intercepts(block)
-
-    release = curator.gaussian(
-        weighed_sum(rows, statistic),
-        sensitivity=residuals.longest_alone,
-        share=curator.remaining,
-        label="intercept",
-    )
-    (gradient, second), sd = release.value, release.scale
-    second, noise = second / residuals.gain, CLEAR * sd / residuals.gain
-    if columns > 1:  # diag(p) - p p^T is at most twice its diagonal
+def last_step(rows, curator, design, radius, B, bits):
+    """Release a Newton step of the intercepts of all rows, clipped by nothing, and its noise."""
+    question, table = LogitIntercepts(design, radius, B, bits), opened(rows, curator)
+    told = table.ask(question, share=table.remaining, label="intercept")
+    (gradient, second), sd = told.value, told.scale
+    second, noise = second / question.gain, CLEAR * sd / question.gain
+    if B.shape[1] > 1:  # diag(p) - p p^T is at most twice its diagonal
         gradient, second = gradient - gradient.mean(), 2 * second
     second = np.maximum(second, noise)
     return np.clip(gradient / second, -LARGEST, LARGEST), sd / second

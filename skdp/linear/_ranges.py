@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 
-from skdp.chunks import weighed_sum
-from skdp.mechanisms._exact import sqrt_up
-from skdp.scales import LogBins
+from skdp.kernel._column_distances import ColumnDistances
+from skdp.kernel._log_bins import LogBins
+from skdp.kernel._table import opened
 from skdp.scales._log_histogram import highest_window
 from skdp.scales._noise_level import clear_of_noise
 
@@ -41,23 +41,12 @@ def visible_ranges(rows, curator, center, unit, *, n):
     reach, unit : ndarray of shape (d,)
         Every column is visible up to ``center`` +- ``reach``. A unit is that given, or the root
         mean square of what is visible if that is clearly larger.
-
-    Notes
-    -----
-    **Privacy** (add or remove one row): d histograms side by side, in each of which a row falls
-    into at most one cell: sensitivity sqrt(d).
     """
-    d = rows.n_features
-
-    def statistic(start, block):
-        with np.errstate(over="ignore"):
-            distances = np.abs((block - center) / unit)
-        return OCTAVES.column_counts(distances)
-
-    share = float(np.clip((60 * math.sqrt(d) / (n * curator.budget.mu)) ** 2, *RANGES))
-    counts = weighed_sum(rows, statistic)
-    release = curator.gaussian(counts, sensitivity=sqrt_up(d), share=share, label="column ranges")
-    tops, roots = np.transpose([_read(row, release.scale, n) for row in release.value])
+    table = opened(rows, curator)
+    wanted = 60 * math.sqrt(table.n_features) / (n * table.budget.mu)
+    share = float(np.clip(wanted**2, *RANGES))
+    told = table.ask(ColumnDistances(center, unit, OCTAVES), share=share, label="column ranges")
+    tops, roots = np.transpose([_read(row, told.scale, n) for row in told.value])
     factor = np.where(roots > FAR, roots, 1.0)
     unit = unit * factor
     return np.maximum(BEYOND * tops / factor, LEAST) * unit, unit

@@ -2,10 +2,11 @@
 
 import numpy as np
 
-from skdp.chunks import weighed_sum
+from skdp.kernel._column_distances import SidedDistances
+from skdp.kernel._design import SomeColumns
+from skdp.kernel._log_bins import LogBins
+from skdp.kernel._table import opened
 from skdp.location._clip import joined
-from skdp.mechanisms import finite_rows
-from skdp.scales import LogBins
 from skdp.scales._log_histogram import highest_window
 from skdp.scales._noise_level import clear_of_noise
 
@@ -36,25 +37,16 @@ def visible_target(rows, curator, center, unit, *, n):
     Returns
     -------
     low, high : float
-
-    Notes
-    -----
-    **Privacy** (add or remove one row): one histogram of the distances above the centre and below;
-    a row falls into at most one cell of both: sensitivity 1.
     """
     wanted = CLEAR / (HIDDEN[0] * n * curator.budget.mu)
     share = float(np.clip(wanted**2, *TARGET))
     starts, edges = joined(CELLS, FINE, PER_OCTAVE)
-
-    def statistic(start, block):
-        with np.errstate(over="ignore"):
-            z = (block[finite_rows(block), -1] - center) / unit
-        return np.stack([CELLS.counts(-z[z < 0]), CELLS.counts(z[z >= 0])])
-
-    counts = np.add.reduceat(weighed_sum(rows, statistic), starts, axis=1)
-    release = curator.gaussian(counts, sensitivity=1, share=share, label="target range")
-    below, above = (_top(row[:-1], edges, release.scale) for row in release.value)
-    if CLEAR * release.scale > HIDDEN[1] * n:  # too coarse to tell: leave room
+    target = opened(rows, curator).map(SomeColumns(np.array([rows.n_features - 1])))
+    question = SidedDistances(center, unit, CELLS, starts)
+    told = target.ask(question, share=share, label="target range")
+    sides = told.value.reshape(2, -1)[:, :-1]
+    below, above = (_top(row, edges, told.scale) for row in sides)
+    if CLEAR * told.scale > HIDDEN[1] * n:  # too coarse to tell: leave room
         below, above = below + (below + above), above + (below + above)
     with np.errstate(over="ignore"):
         low, high = center - below * unit, center + above * unit

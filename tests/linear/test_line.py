@@ -10,7 +10,7 @@ from skdp.accounting import Budget
 from skdp.chunks import ArrayRows
 from skdp.exceptions import UselessReleaseWarning
 from skdp.linear._belief import Belief
-from skdp.linear._line import Residuals, line_plan, private_line
+from skdp.linear._line import line_plan, private_line
 from skdp.mechanisms import make_entropy
 
 pytestmark = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")
@@ -115,12 +115,17 @@ def test_residuals_are_those_of_the_line_and_of_the_row_alone():
     budget = Budget.gaussian(4.0, 1e-6)
     curator = make_curator(line_plan(budget), make_entropy(0))
     line = private_line(ArrayRows(table), curator, known=np.full((2, 4), np.nan))
-    whole = line.residuals(table)
+    beside = line.beside(np.arange(3))
+    whole = beside(table)[:, -1]
     assert np.var(whole) < 1.2
-    alone = np.concatenate([line.residuals(table[[i]]) for i in range(0, 2000, 97)])
+    alone = np.concatenate([beside(table[[i]])[:, -1] for i in range(0, 2000, 97)])
     assert np.array_equal(whole[::97], alone)
-    (block,) = (block for _, block in Residuals(ArrayRows(table), line).blocks())
+    (block,) = (block for _, block in beside.over(ArrayRows(table)).blocks())
     assert np.array_equal(block[:, -1], whole) and np.array_equal(block[:, :-1], X)
+    table[3, 1] = np.nan  # counts as lying at the centre
+    assert np.isfinite(beside(table)[3, -1]) and np.isnan(beside(table)[3, 1])
+    table[4, -1] = np.nan
+    assert np.isnan(beside(table)[4, -1])
 
 
 def test_a_belief_that_was_too_sure_learns():

@@ -1,7 +1,5 @@
 """Logistic regression: rows by themselves, bounded in integers, and what is learned of them."""
 
-import math
-
 import numpy as np
 import pytest
 from scipy.special import softmax
@@ -12,10 +10,10 @@ from sklearn.metrics import roc_auc_score
 from skdp import PrivateLogisticRegression
 from skdp.audit import conditional_sensitivity
 from skdp.exceptions import UselessReleaseWarning
+from skdp.kernel._design import Design
 from skdp.kernel._frame import Frame
-from skdp.linear._front import Design
-from skdp.linear._probabilities import probabilities
-from skdp.linear._residuals import Residuals
+from skdp.kernel._logit import LogitIntercepts, LogitStep
+from skdp.kernel._probabilities import probabilities
 
 pytestmark = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")
 
@@ -30,12 +28,12 @@ def table(n=20000, d=3, n_classes=2, seed=0):
     return X, y, B / units[:, None]
 
 
-def residuals(n_classes, *, d=4, radius=2.0, bits=15, seed=0):
+def step(n_classes, *, d=4, radius=2.0, clip=1.0, bits=15, seed=0):
     rng = np.random.default_rng(seed)
     frame = Frame.identity(np.zeros(d), np.ones(d)).turned(rng.normal(size=(d, d)), np.ones(d))
-    design = Design(frame, np.full(d, -50.0), np.full(d, 50.0))
-    columns = 1 if n_classes == 2 else n_classes
-    return Residuals(design, radius, bits, rng.normal(size=(d + 1, columns)) * 10)
+    design = Design(frame, np.full((2, d), [[-50.0], [50.0]]))
+    B = rng.normal(size=(d + 1, 1 if n_classes == 2 else n_classes)) * 10
+    return LogitStep(design, radius, B, clip, 300.0, bits)
 
 
 def hostile(n_classes, d=4):
@@ -49,41 +47,40 @@ def hostile(n_classes, d=4):
 
 @pytest.mark.parametrize("n_classes", [2, 3, 10])
 def test_a_row_adds_its_own_integers(n_classes):
-    rows, one = hostile(n_classes), residuals(n_classes)
-    longest = math.ceil(0.4 * one.longest)
-    alone = [one.step(row[None], longest) for row in rows]
+    rows, one = hostile(n_classes), step(n_classes, clip=0.4)
+    alone = [one.total(row[None]) for row in rows]
     for size in (7, 64, 300):
         blocks = np.split(rows, np.arange(size, 300, size))
-        assert np.array_equal(sum(one.step(b, longest) for b in blocks), sum(alone))
+        assert np.array_equal(sum(map(one.total, blocks)), sum(alone))
     assert not np.any(alone[4:7])
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("bits", [1, 8, 15])
 def test_no_row_is_longer_than_declared(n_classes, bits):
-    rows, one = hostile(n_classes), residuals(n_classes, bits=bits)
     for part, reached in ((0.3, 0.95), (1.0, 0.8)):
-        longest = math.ceil(part * one.longest)
-        squares = [sum(int(q) ** 2 for q in one.step(r[None], longest).flat) for r in rows]
-        assert max(squares) <= longest**2
-        assert bits == 1 or max(squares) > (reached * longest) ** 2
+        one = step(n_classes, clip=part, bits=bits)
+        squares = [sum(int(q) ** 2 for q in one.total(r[None]).flat) for r in hostile(n_classes)]
+        assert max(squares) <= one.squared_l2
+        assert bits == 1 or max(squares) > (reached * one.longest) ** 2
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 10])
 def test_intercepts_move_by_no_more_than_declared(n_classes):
-    rows, one = hostile(n_classes), residuals(n_classes)
-    alone = [one.intercepts(row[None]) for row in rows]
-    assert np.array_equal(one.intercepts(rows), sum(alone))
+    rows, one = hostile(n_classes), step(n_classes)
+    one = LogitIntercepts(one.design, one.radius, one.B, 15)
+    alone = [one.total(row[None]) for row in rows]
+    assert np.array_equal(one.total(rows), sum(alone))
     longest = max(int(np.square(moved).sum()) for moved in alone)
-    assert 0.99 * one.longest_alone**2 < longest <= one.longest_alone**2
+    assert 0.99 * one.squared_l2 < longest <= one.squared_l2
 
 
 def test_released_curvature_is_that_of_the_rows():
     """Where nothing is clipped, but for what rounding takes and the table of probabilities."""
     rng = np.random.default_rng(0)
-    X, one = rng.normal(size=(2000, 4)) / 4, residuals(2, radius=8.0)
-    total = one.step(np.column_stack([X, rng.integers(0, 2, 2000)]), one.longest)[0]
-    (v, _), *_ = one.design.pairs(np.column_stack([X, np.zeros(2000)]))
+    X, one = rng.normal(size=(2000, 4)) / 4, step(2, radius=8.0)
+    rows = np.column_stack([X, rng.integers(0, 2, 2000)])
+    total, v = one.total(rows)[0], one.design(rows)
     p = 1 / (1 + np.exp(-v @ one.B[:, 0]))
     exact = (v * (p * (1 - p))[:, None]).T @ v
     released = total[:, 1:] * (8.0**2 / 4**15 / one.gain)

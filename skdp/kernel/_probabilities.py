@@ -18,6 +18,7 @@ def probabilities(scores):
     Parameters
     ----------
     scores : ndarray of shape (n, K) or (n, 1)
+        NaN is 0.
 
     Returns
     -------
@@ -31,7 +32,7 @@ def probabilities(scores):
     2^-10, and the exponential is read from a public table; sums go over the classes in order.
     """
     single = scores.shape[1] == 1
-    scores = np.clip(scores, -LARGEST, LARGEST)
+    scores = np.clip(np.nan_to_num(scores), -LARGEST, LARGEST)
     S = np.column_stack([np.zeros(len(scores)), scores]) if single else scores
     below = (S.max(axis=1, keepdims=True) - S) * STEPS
     E = EXP[np.rint(np.minimum(below, FARTHEST * STEPS)).astype(np.intp)]

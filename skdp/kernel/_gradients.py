@@ -1,0 +1,154 @@
+"""Gradients of single rows (x, y) of a released linear model, and their clipped sum."""
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from skdp.kernel._design import Design
+from skdp.kernel._frame import Coordinates
+from skdp.kernel._grid_bits import grid_bits
+from skdp.kernel._probabilities import probabilities
+from skdp.kernel._statistic import Statistic, public, refuse
+from skdp.mechanisms import ball_rows, row_norms
+from skdp.mechanisms._norms import fold
+
+__all__ = ["GradientSum", "LineGradients", "LogitGradients"]
+
+NOISE_BITS, BITS = 45, 15
+ROWS = 2**16  # whose integers sum to less than 2^53
+
+
+class Gradients(Coordinates):
+    """Of rows (x, y) in a ``design``, at coefficients ``b``; NaN of rows that are not finite.
+
+    **Privacy**: a score adds its K terms in a fixed order, entry by entry: a gradient is a function
+    of its row and of releases to the last bit.
+    """
+
+    def check(self, shape):
+        """Raise ValueError for fields that do not fit the Shape."""
+        super().check(shape)
+        self.design.check(shape)
+        refuse(np.shape(self.b) != (self.design.dims,), "a coefficient for every coordinate")
+
+    @property
+    def dims(self):
+        """The number of coordinates."""
+        return self.design.dims
+
+    def __call__(self, block):
+        """Return the gradients of a block."""
+        with np.errstate(all="ignore"):
+            return self.design.joined(self._of(v, y) for v, y in self.design.pairs(block))
+
+
+@public
+@dataclass(frozen=True)
+class LineGradients(Gradients):
+    """Of weighted squares: w v (y - b.v), w = min(1, radius / |v|)^2.
+
+    Parameters
+    ----------
+    design : Design
+    b : ndarray of shape (K,)
+    center, unit : float
+        Of the target; b.v is in units.
+    edges : ndarray of shape (2,)
+        Range to which targets are clipped, maybe infinite.
+    radius : float, default=None
+        None: all rows weigh 1.
+    """
+
+    design: Design
+    b: np.ndarray
+    center: float
+    unit: float
+    edges: np.ndarray
+    radius: float | None = None
+
+    def check(self, shape):
+        """Raise ValueError for fields that do not fit the Shape."""
+        super().check(shape)
+        refuse(np.shape(self.edges) != (2,), "a range has two ends")
+
+    def _of(self, v, y):
+        radius = math.inf if self.radius is None else self.radius
+        root = np.minimum(1.0, radius / row_norms(v))
+        residual = ((y.clip(*self.edges) - self.center) / self.unit - fold(v * self.b)) * root
+        return v * (root * residual)[:, None]
+
+
+@public
+@dataclass(frozen=True)
+class LogitGradients(Gradients):
+    """Of the log-likelihood of two classes: v (y - p), p from a table; all rows weigh 1.
+
+    Parameters
+    ----------
+    design : Design
+    b : ndarray of shape (K,)
+    """
+
+    design: Design
+    b: np.ndarray
+
+    def _of(self, v, y):
+        v[~np.isfinite(row_norms(v))] = np.nan
+        p = probabilities(fold(v * self.b)[:, None])
+        return v * ((y[:, None] == 1.0) - p)
+
+
+@public
+@dataclass(frozen=True)
+class GradientSum(Statistic):
+    """The sum of rows, each clipped to a ball around zero.
+
+    Parameters
+    ----------
+    dims : int
+        Entries of a row.
+    radius : float
+        Of the ball.
+    bits : int, default=None
+        Chosen by the kernel.
+
+    Notes
+    -----
+    **Privacy** (add or remove one row): it becomes an integer vector of length at most 2^bits,
+    checked in integers by :func:`skdp.mechanisms.ball_rows`; NaN and infinity make it zeros.
+    """
+
+    dims: int
+    radius: float
+    bits: int | None = None
+
+    def check(self, shape):
+        """Raise ValueError for fields that do not fit the Shape."""
+        super().check(shape)
+        refuse(self.dims != shape.n_features, "a sum has an entry for every column")
+
+    def at(self, offer):
+        """Return the sum on a grid that suits the noise."""
+        strength = offer.budget.mu * math.sqrt(offer.share)
+        bits = grid_bits(strength, noise_bits=NOISE_BITS, most=BITS, unit=offer.unit)
+        return replace(self, bits=bits)
+
+    @property
+    def squared_l2(self):
+        """The bound: 2^bits, squared."""
+        return 4**self.bits
+
+    @property
+    def step(self):
+        """The worth of a unit of the grid."""
+        return self.radius / 2**self.bits
+
+    def total(self, block):
+        """Return the sum, shape (dims,)."""
+        total = np.zeros(self.dims, dtype=np.int64)
+        for first in range(0, len(block), ROWS):
+            part = block[first : first + ROWS]
+            q = ball_rows(part, center=0.0, radius=self.radius, bits=self.bits)
+            total += (np.ones(len(q)) @ q).astype(np.int64)
+        return total
