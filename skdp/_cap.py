@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from skdp.accounting import Step
-from skdp.mechanisms._weighed import of_persons
+from skdp.kernel._persons import CappedPersons, PersonsWithMore
 
 __all__ = ["cap_steps", "find_cap"]
 
@@ -27,14 +27,13 @@ def cap_steps():
     )
 
 
-def find_cap(persons, curator, *, noise, least):
+def find_cap(table, *, noise, least):
     """Release a number of rows per person that balances the noise and what a cap leaves out.
 
     Parameters
     ----------
-    persons : Persons
-    curator : Curator
-        With the steps of :func:`cap_steps`.
+    table : Table
+        Of persons, with the steps of :func:`cap_steps`.
     noise : float
         Public: of the statistic to come, where persons' worth of rows times mu is one, in standard
         deviations of rows.
@@ -55,30 +54,29 @@ def find_cap(persons, curator, *, noise, least):
     part of the bias: a count has to be clear of its noise, the first ones, which skip many octaves,
     most of all.
 
-    **Privacy** (add or remove one person): each count moves by at most 1, the mass by the unit of
-    its weights; which count is asked for depends on the answers before.
+    **Privacy** (add or remove one person): the statistics bound what a person adds; which one is
+    asked depends on the answers before.
     """
-    sizes, mu = persons.sizes(), _mu(curator.budget)
+    mu = _mu(table.budget)
     low, high = 0, OCTAVES * FINE
     for clear in np.linspace(FIRST, LAST, COUNTS):
         middle = (low + high) // 2
         if middle == low:
             break
-        more = of_persons([np.count_nonzero(sizes > _rows(middle))])
-        told = curator.gaussian(more, sensitivity=1, share=SHARE / COUNTS, label="group sizes")
+        more = PersonsWithMore(_rows(middle))
+        told = table.ask(more, share=SHARE / COUNTS, label="group sizes")
         rank = max(noise / (FAR * mu), clear * told.scale)
         low, high = (middle, high) if told.value[0] > rank else (low, middle)
     cap = _rows(low)
     for last in range(MASSES - 1, -1, -1):
         if cap == 1:
             break
-        mass = curator.gaussian(
-            persons.mass(cap), sensitivity=1, share=MASS_SHARE, label="group mass"
-        )
+        capped = table.map(CappedPersons(cap))
+        mass = capped.ask(PersonsWithMore(), share=MASS_SHARE, label="group mass")
         if mass.value[0] * mu >= least:
             break
         cap = cap // 4 if last and cap > 4 else 1
-    curator.decide(SOME if cap > 1 else ONE)
+    table.decide(SOME if cap > 1 else ONE)
     return cap
 
 

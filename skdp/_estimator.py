@@ -318,9 +318,8 @@ class PrivateEstimator(
         """Return the GroupRule of what is released; see :func:`skdp._cap.find_cap`."""
         return GroupRule(noise=2.2 * math.sqrt(n_features), least=40.0)
 
-    def _rows_of_groups(self, rows, cap, coins):
-        """Return what a fit reads of the rows of persons, which are weighed."""
-        return rows
+    def _made_of_groups(self):
+        """Return what is made of the rows of a person: "means", "extremes" or None."""
 
     def _check_public(self, n_features):
         """Raise ValueError for public parameters that do not fit the number of columns."""

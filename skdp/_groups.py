@@ -3,25 +3,20 @@
 from dataclasses import replace
 from typing import NamedTuple
 
-import numpy as np
-
 from skdp._cap import cap_steps, find_cap
 from skdp._config import get_config
 from skdp.accounting import Step
 from skdp.chunks._frames import FrameRows
 from skdp.chunks._ids import persons_of, split_off
-from skdp.chunks._persons import Heads, representatives_of, weighed_rows
+from skdp.chunks._persons import Heads, weighed_rows
 from skdp.chunks._raw import library, schema_of
-from skdp.chunks._rows import map_merge
 from skdp.chunks._sources import source_of
 from skdp.chunks._target import without_column
-from skdp.mechanisms import finite_rows
-from skdp.mechanisms._weighed import of_persons
+from skdp.kernel._persons import PersonsWithMore, are_there, persons_table, rows_of_persons
 
 __all__ = [
     "FIT",
     "GroupRule",
-    "are_there",
     "grouped_plan",
     "read_groups",
     "read_one_each",
@@ -107,50 +102,34 @@ def release_of_groups(estimator, persons, rows, curator):
 
     Notes
     -----
-    **Privacy** (add or remove one person with all rows). An estimator reads either one row of each
-    person, drawn by secret keys: given these, neighbouring tables of such rows differ in one row,
-    and all that is proved for rows holds. Or it weighs rows, so that those of one person move every
-    sum by at most a unit, see :meth:`skdp.chunks._persons.Persons.weights`.
+    **Privacy** (add or remove one person with all rows): of the Table of persons, see
+    :mod:`skdp.kernel._persons`, and of :func:`skdp.kernel._persons.rows_of_persons`.
     """
-    persons = persons.of(are_there(rows))
-    heads = None
-    if curator.budget.unit in GAUSSIAN:
-        number = of_persons([np.count_nonzero(persons.sizes())])
-        told = curator.gaussian(number, sensitivity=1, share=COUNT_SHARE, label="group count")
+    persons, heads = persons.of(are_there(rows)), None
+    table = persons_table(persons, curator)
+    if table.budget.unit in GAUSSIAN:
+        told = table.ask(PersonsWithMore(), share=COUNT_SHARE, label="group count")
         heads = Heads(float(told.value[0]), told.scale)
-    cap = _cap(estimator, persons, rows, curator)
-    inner = curator.child(FIT, curator.remaining)
-    rows = weighed_rows(rows, persons, cap, inner.coins, heads)
-    rows = estimator._rows_of_groups(rows, cap, inner.coins)
-    if not estimator._weighs_groups:
-        rows, inner.coins = representatives_of(rows, inner.coins)
-        inner.one_row_each, inner.row_places = True, inner.coins.places
+    cap = _cap(estimator, table, rows.n_features)
+    inner, one_each = curator.child(FIT, curator.remaining), not estimator._weighs_groups
+    made = {"made": estimator._made_of_groups(), "one_each": one_each}
+    rows = rows_of_persons(rows, persons, inner, cap=cap, heads=heads, **made)
     return estimator._release_from(rows, inner) | {"rows_per_group_": cap}
 
 
-def _cap(estimator, persons, rows, curator):
+def _cap(estimator, table, n_features):
     if not estimator._weighs_groups:
         return 1
     if _given_cap(estimator) != "auto":
         return estimator.rows_per_group
-    if curator.budget.unit not in GAUSSIAN:
+    if table.budget.unit not in GAUSSIAN:
         return 1
-    noise, least = estimator._group_rule(rows.n_features)
-    return find_cap(persons, curator, noise=noise, least=least)
+    noise, least = estimator._group_rule(n_features)
+    return find_cap(table, noise=noise, least=least)
 
 
 def _given_cap(estimator):
     return getattr(estimator, "rows_per_group", "auto")
-
-
-def are_there(rows):
-    """Return which rows are there, an array of bool. Private."""
-    is_there, rows = getattr(rows, "present", finite_rows), getattr(rows, "joined", rows)
-
-    def statistic(start, block):
-        return [is_there(block)]
-
-    return np.concatenate(map_merge(rows, statistic, list.__add__))
 
 
 def without_groups(X, groups):

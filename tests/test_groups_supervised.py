@@ -12,10 +12,11 @@ from skdp import (
     PrivateLogisticRegression,
     PrivateRidge,
 )
-from skdp._groups import COUNT_SHARE, are_there, grouped_plan, release_of_groups
+from skdp._groups import COUNT_SHARE, grouped_plan, release_of_groups
 from skdp.chunks._ids import persons_of
 from skdp.chunks._persons import GRAIN
 from skdp.kernel import _cells
+from skdp.kernel._persons import are_there
 from skdp.mechanisms._weighed import of_persons
 from tests._curators import CannedCurator, FixedKeys, check_replay
 

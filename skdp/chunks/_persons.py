@@ -105,9 +105,9 @@ class Persons:
         return weights.astype(np.int16), most
 
     def mass(self, cap):
-        """Return how many persons the rows count for, :class:`Weighed`; see :meth:`weights`."""
+        """Return what the rows of each person weigh together, and the unit; see :meth:`weights`."""
         sizes = np.minimum(self.sizes(), GRAIN * cap)
-        return weighed([np.sum(sizes * _of_rows(sizes, cap))], GRAIN * cap)
+        return sizes * _of_rows(sizes, cap), GRAIN * cap
 
     def _kept(self, sizes, most, coins):
         """Return which rows belong to nobody or are among the ``most`` of a person."""

@@ -8,7 +8,6 @@ import numpy as np
 from skdp._compat import Interval
 from skdp._estimator import PrivateEstimator
 from skdp.accounting import Plan
-from skdp.chunks._persons import extremes_of
 from skdp.denoising._parameter import check_denoiser, with_denoiser
 from skdp.kernel._table import annex
 from skdp.location._bounded_moments import (
@@ -259,8 +258,8 @@ class ExtremesMixin:
     def _search(self, searcher):
         return searcher.extremes()
 
-    def _rows_of_groups(self, rows, cap, coins):
-        return extremes_of(rows, coins)
+    def _made_of_groups(self):
+        return "extremes"
 
 
 def doubt_extremes(low, high, place, curator):

@@ -10,7 +10,6 @@ from sklearn.utils.validation import check_is_fitted
 from skdp._compat import Interval, StrOptions
 from skdp._estimator import PrivateEstimator
 from skdp.accounting import Budget
-from skdp.chunks._persons import means_of
 from skdp.contracts import Core
 from skdp.denoising._parameter import DENOISER, check_denoiser, with_denoiser
 from skdp.denoising._vector import VectorMixin
@@ -224,8 +223,8 @@ class PrivateMean(VectorMixin, CentringMixin, PrivateEstimator):
     def _group_rule(self, n_features):
         return super()._group_rule(n_features) if self.bounds is None else bounded_rule(n_features)
 
-    def _rows_of_groups(self, rows, cap, coins):
-        return means_of(rows, cap, coins) if self.bounds is None else rows
+    def _made_of_groups(self):
+        return "means" if self.bounds is None else None
 
     def plan(self):
         """Return the :class:`skdp.accounting.Plan` of a fit: what it may release, at what price."""

@@ -3,7 +3,6 @@
 from numbers import Real
 
 from skdp._compat import Interval
-from skdp.chunks._persons import means_of
 from skdp.location._location import SLACK, Location
 from skdp.sensitivity import TrimmedMean
 
@@ -129,8 +128,8 @@ class PrivateTrimmedMean(Location):
         self.random_state = random_state
         self.ledger = ledger
 
-    def _rows_of_groups(self, rows, cap, coins):
-        return means_of(rows, cap, coins)
+    def _made_of_groups(self):
+        return "means"
 
     def _statistics(self):
         return [TrimmedMean(self.alpha) if self.alpha else "mean"]

@@ -7,13 +7,13 @@ from sklearn.base import clone
 from skdp._compat import output_config, safe_indexing
 from skdp._estimator import PrivateEstimator
 from skdp._grant import without
-from skdp._groups import are_there
 from skdp._pieces import public_row
 from skdp._schema import read_rows
 from skdp.chunks._tables import Tables
 from skdp.contracts import BoundedStatistic, Core, Released, contract_of
 from skdp.contracts._chain import parts_of
 from skdp.denoising._parameter import fit_denoiser
+from skdp.kernel._persons import are_there
 from skdp.pipeline._pieces import fit_branches, through
 from skdp.pipeline._tree import spending, unfold
 from skdp.preprocessing._sensitivity_preprocessor import BoundedValues, SensitivityPreprocessor

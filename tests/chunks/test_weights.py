@@ -9,6 +9,7 @@ from skdp.chunks import ArrayRows
 from skdp.chunks._ids import persons_of
 from skdp.chunks._persons import GRAIN, Heads, Persons, means_of, weighed_rows
 from skdp.chunks._rows import weighed_sum
+from skdp.kernel._persons import persons_table
 
 SIZES = (1, 2, 3, 7, 63)
 CAPS = (1, 2, 3, 8)
@@ -95,6 +96,7 @@ def test_the_cap_is_found_through_noise():
     def cap(largest):
         codes = np.r_[np.repeat(np.arange(300), 20), np.repeat([300], largest)]
         curator = CannedCurator(plan, lambda label, value, scale: np.full(value.shape, 10**6))
-        return find_cap(Persons(codes, 301), curator, noise=2.0, least=40.0)
+        table = persons_table(Persons(codes, 301), curator)
+        return find_cap(table, noise=2.0, least=40.0)
 
     assert len({cap(largest) for largest in (1, 100, 5000)}) == 1

@@ -55,8 +55,8 @@ def sites(source):
                 yield name
             elif name == "coins" and isinstance(node, ast.Attribute):
                 yield ".coins"
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            if node.func.attr == "take" and ast.unparse(node.func.value) != "np":
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith(".take"):
+            if ast.unparse(node.func) != "np.take":
                 yield ".take("
 
 

@@ -1,0 +1,144 @@
+"""Persons as the rows of a Table, and the rows that persons are read by."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from skdp.chunks._by_weight import each
+from skdp.chunks._persons import (
+    extremes_of,
+    means_of,
+    representatives_of,
+    weighed_rows,
+)
+from skdp.chunks._rows import map_merge
+from skdp.kernel._statistic import OneCell, RowMap, public, refuse
+from skdp.kernel._table import Table
+from skdp.mechanisms import finite_rows
+from skdp.mechanisms._weighed import weighed
+
+__all__ = ["CappedPersons", "PersonsWithMore", "are_there", "persons_table", "rows_of_persons"]
+
+
+@public
+@dataclass(frozen=True)
+class PersonsWithMore(OneCell):
+    """The number of persons with more than so many rows.
+
+    Parameters
+    ----------
+    more : int, default=0
+
+    Notes
+    -----
+    **Privacy** (add or remove one person): a person is in one cell, or in none.
+    """
+
+    more: int = 0
+    kind, size = "persons", 1
+
+    def cells(self, block):
+        """Return 0 for those persons, else -1."""
+        return np.where(block[:, 0] > self.more, 0, -1)
+
+
+@public
+@dataclass(frozen=True)
+class CappedPersons(RowMap):
+    """Persons that count as many times as their rows weigh, at most ``cap`` times.
+
+    Parameters
+    ----------
+    cap : int
+
+    Notes
+    -----
+    **Privacy** (add or remove one person): by the weights of
+    :meth:`skdp.chunks._persons.Persons.weights`, which are at most the unit of these rows.
+    """
+
+    cap: int
+
+    def check(self, shape):
+        """Raise ValueError for fields that do not fit the Shape."""
+        super().check(shape)
+        refuse(shape.kind != "persons" or not 0 < self.cap < 2**40, "persons have a cap from 1 on")
+
+    def over(self, rows):
+        """Return the view of persons."""
+        return PersonRows(rows.persons, self.cap)
+
+
+class PersonRows:
+    """Persons as rows: of each the number of its rows, in one column."""
+
+    kind, n_features = "persons", 1
+
+    def __init__(self, persons, cap=None):
+        self.persons, self._sizes = persons, persons.sizes()
+        self._weights, self.unit = (None, 1) if cap is None else persons.mass(cap)
+
+    def weighed_sum(self, statistic, beside=None):
+        """Return the sum of a statistic of persons, see :func:`skdp.chunks.weighed_sum`."""
+        block = self._sizes[:, None]
+        if self._weights is None:
+            total = statistic(0, block)
+        else:
+            total = statistic.weighed(self._weights, 0, block)
+        return each(total, lambda value: weighed(value, self.unit))
+
+
+def persons_table(persons, curator):
+    """Return the Table whose rows are persons."""
+    return Table(PersonRows(persons), curator)
+
+
+def rows_of_persons(rows, persons, curator, *, cap, heads, made=None, one_each=False):
+    """Return the rows that a fit reads of persons.
+
+    Parameters
+    ----------
+    rows : Rows
+    persons : Persons
+        Of the rows that are there.
+    curator : Curator
+        Of the fit of these rows.
+    cap : int
+        Public or released: as how many rows a person counts at most.
+    heads : Heads or None
+    made : {"means", "extremes"}, default=None
+        What is made of the rows of a person.
+    one_each : bool, default=False
+        Whether one row of each person is drawn; else rows are weighed.
+
+    Notes
+    -----
+    **Privacy** (add or remove one person with all rows). Of persons one row each is read, drawn by
+    secret keys: given these, neighbouring tables of such rows differ in one row, and all that is
+    proved for rows holds. Or rows are weighed, so that those of one person move every sum by at
+    most a unit, see :meth:`skdp.chunks._persons.Persons.weights`.
+    """
+    rows = weighed_rows(rows, persons, cap, curator.coins, heads)
+    if made is not None:
+        rows = MADE[made](rows, cap, curator.coins)
+    if one_each:
+        rows, curator.coins = representatives_of(rows, curator.coins)
+        curator.one_row_each, curator.row_places = True, curator.coins.places
+    return rows
+
+
+def are_there(rows):
+    """Return which rows are there, an array of bool. Private."""
+    is_there, rows = getattr(rows, "present", finite_rows), getattr(rows, "joined", rows)
+
+    def statistic(start, block):
+        return [is_there(block)]
+
+    return np.concatenate(map_merge(rows, statistic, list.__add__))
+
+
+def _extremes(rows, cap, coins):
+    return extremes_of(rows, coins)
+
+
+MADE = {"means": means_of, "extremes": _extremes}

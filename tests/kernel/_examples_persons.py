@@ -1,0 +1,15 @@
+"""Persons with numbers of rows of all magnitudes."""
+
+import numpy as np
+
+from skdp.kernel._persons import PersonsWithMore
+
+__all__ = ["EXAMPLES"]
+
+
+def _persons(rng):
+    sizes = np.floor(2.0 ** rng.uniform(-1, 40, size=(40, 1))).astype(np.int64)
+    return PersonsWithMore(int(rng.choice([-1, 0, 7, 2**20, 2**62]))), sizes
+
+
+EXAMPLES = {PersonsWithMore: _persons}
