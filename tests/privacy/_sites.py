@@ -55,9 +55,9 @@ def sites(source):
                 yield name
             elif name == "coins" and isinstance(node, ast.Attribute):
                 yield ".coins"
-        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith(".take"):
-            if ast.unparse(node.func) != "np.take":
-                yield ".take("
+        elif isinstance(node, ast.Call):
+            called = ast.unparse(node.func)
+            yield from [".take("] * (called.endswith(".take") and called != "np.take")
 
 
 def counted():
