@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from skdp.accounting import Budget, Plan, Step
 from skdp.chunks import ArrayRows, map_merge
 from skdp.kernel._sums import KeptRows
 from skdp.kernel._table import opened
@@ -8,7 +9,7 @@ from skdp.location._clip import release_distances
 from skdp.location._locate import draw_sample
 from skdp.mechanisms import RowKeys, gram_sum, make_entropy, row_norms
 from skdp.scales import LogBins, clipped_sum, count_rows, ring_differences
-from tests._curators import canned
+from tests._curators import CannedCurator
 
 BLOCKS = (1, 3, 7, None)
 
@@ -33,11 +34,12 @@ def table(request, rng, tmp_path):
 def statistics(rows):
     """Return every exact statistic that is summed over blocks, as nested lists of integers."""
     center, scale = np.array([0.1, 1e6, 0.0, 0.3, 7.0]), np.array([1.0, 1e3, 1e-3, 1.0, 2.0])
-    curator = canned()
+    steps = Step("x", times=2), Step("distances")
+    curator = CannedCurator(Plan(Budget.gaussian(1.0, 1e-6), steps))
     clipped_sum(rows, curator, center=center, radius=2.0, share=0.1, label="x", scale=scale)
     ball = {"center": center, "radius": 0.3, "scale": scale, "drop": 6.0}
     kept = opened(rows, curator).ask(KeptRows(**ball), share=0.1, label="x").value.item()
-    release_distances(rows, _as(curator), center=center, scale=scale, around=2.0, share=0.1)
+    release_distances(rows, curator, center=center, scale=scale, around=2.0, share=0.1)
     norms = map_merge(rows, lambda start, block: LogBins(4).counts(row_norms(block)), np.add)
     gram = map_merge(
         rows,
@@ -51,13 +53,6 @@ def statistics(rows):
         gram.tolist(),
         *(record.value.tolist() for record in curator.records),
     ]
-
-
-def _as(curator):
-    """Let a curator answer under its only label, whatever the algorithm calls its step."""
-    release = curator.gaussian
-    curator.gaussian = lambda value, *, label, **kwargs: release(value, label="x", **kwargs)
-    return curator
 
 
 def test_statistics_do_not_depend_on_the_blocks(table):
