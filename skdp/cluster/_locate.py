@@ -13,7 +13,6 @@ from skdp.kernel._sums import BallSum, Count, Distances
 from skdp.kernel._table import opened
 
 __all__ = [
-    "Located",
     "Profile",
     "close_in",
     "locate",

@@ -88,7 +88,7 @@ def find_places(rows, curator, n_clusters, *, place=None, careful=True):
     Notes
     -----
     **Privacy** (add or remove one row): which rows a search looks at is decided by each row itself,
-    from released balls and bins, so that the searches have the sensitivities of
+    from released balls and bins, so that the searches are as private as
     :func:`skdp.cluster._locate.locate`. The numbers of rows of all places, and of the rows that
     none of them keeps, are one release: a row is counted once, sensitivity 1.
     """

@@ -23,7 +23,7 @@ PURE_BITS = 16
 MOMENT_BITS, MOMENT_NOISE_BITS = 13, 44
 COUNT, MEAN = 0.3, 0.5  # weights of a row in count and sum, against 1 in the second moments
 GAIN_BITS = 20
-HEAVIEST = 2.0**20  # weight of a row
+HEAVIEST = 2.0**10  # weight of a row: counts of 2^32 rows fit into 64 bits
 
 
 def _room(unit):
@@ -108,7 +108,7 @@ class ClusterTotals(Statistic):
         super().check(shape)
         self.rule.check(shape)
         check_balls(self.centers, self.radii, shape.n_features)
-        refuse(not 0 < self.weight <= HEAVIEST, "a weight from 0 to 2^20")
+        refuse(not 0 < self.weight <= HEAVIEST, "a weight from 0 to 2^10")
         refuse(self.squares < 0, "squares are clipped to some radii")
         refuse(not 0 <= self.halvings <= MOST_BITS, "from 0 to 20 halvings")
 

@@ -14,9 +14,10 @@ from skdp._curator import Curator
 from skdp.accounting import Budget
 from skdp.chunks import ArrayRows
 from skdp.cluster._density import density_centers
-from skdp.cluster._locate import Located, locate, locate_steps
+from skdp.cluster._locate import locate, locate_steps
 from skdp.cluster._refine import refine
 from skdp.cluster._synopsis import Synopsis
+from skdp.kernel._located import Located
 from skdp.mechanisms import make_entropy
 from tests.cluster._road import density_kmeans, density_plan
 

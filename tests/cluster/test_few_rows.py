@@ -7,11 +7,11 @@ from skdp import FriendlyCoreKMeans, LloydKMeans
 from skdp.accounting import Budget, Plan, Step
 from skdp.chunks import ArrayRows
 from skdp.cluster._few_rows import released_moments
-from skdp.cluster._locate import Located
 from skdp.cluster._sums import ClusterSums, cluster_sums
 from skdp.cluster._trusted import Moved, posterior_counts, trusted
 from skdp.exceptions import UselessReleaseWarning
 from skdp.kernel._clusters import Nearest
+from skdp.kernel._located import Located
 from tests._curators import CannedCurator, check_replay
 
 CENTERS = np.array([[0.0, 0.0], [4.0, 0.0], [0.0, 4.0]])

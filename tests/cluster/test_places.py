@@ -11,12 +11,12 @@ from skdp.accounting import Budget, Plan
 from skdp.chunks import ArrayRows
 from skdp.cluster._allocate import allocate
 from skdp.cluster._density import density_steps
-from skdp.cluster._locate import Located
 from skdp.cluster._peel import find_places
 from skdp.cluster._search import Found
 from skdp.cluster._subspace import whole_space
 from skdp.cluster._synopsis import Synopsis
 from skdp.kernel._lattice import UNIT, Lattice
+from skdp.kernel._located import Located
 from skdp.kernel._places import Places, merged
 from skdp.mechanisms import row_norms
 from tests._curators import CannedCurator, check_replay

@@ -7,8 +7,8 @@ import pytest
 
 from skdp.accounting import Budget, Plan
 from skdp.chunks import ArrayRows
-from skdp.cluster._locate import Located
 from skdp.cluster._second_look import look_again, look_steps, worth_a_look
+from skdp.kernel._located import Located
 from skdp.kernel._places import Places
 from tests._curators import CannedCurator, check_replay
 

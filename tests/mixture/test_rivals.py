@@ -10,9 +10,9 @@ from sklearn.mixture import GaussianMixture
 import skdp
 from skdp.accounting import Budget, Plan
 from skdp.chunks import ArrayRows
-from skdp.cluster._locate import Located
 from skdp.exceptions import UselessReleaseWarning
 from skdp.kernel._lattice import UNIT
+from skdp.kernel._located import Located
 from skdp.mixture import PrivateGMM
 from skdp.mixture._frame import Frame
 from skdp.mixture._rivals import ball, lead, log_density, one_gaussian, rival_step
