@@ -8,12 +8,13 @@ from scipy.linalg import solve_triangular
 
 from skdp.chunks._rows import MappedRows
 from skdp.kernel._statistic import RowMap, public, refuse
-from skdp.mechanisms._norms import polar
+from skdp.mechanisms._norms import finite_rows, polar
 from skdp.mechanisms._tables import blocks
 
-__all__ = ["Coordinates", "Frame"]
+__all__ = ["Coordinates", "Frame", "InUnits", "in_units"]
 
 CELLS = 2**16  # of a block that stays in the cache
+LARGEST = 2.0**1000
 ORDINARY = 2.0**900  # sizes of rows whose powers of two are ordinary numbers
 
 
@@ -35,6 +36,40 @@ class InCoordinates(MappedRows):
     def __init__(self, rows, coordinates):
         super().__init__(rows)
         self._mapped, self.n_features = coordinates, coordinates.dims
+
+
+@public
+@dataclass(frozen=True)
+class InUnits(Coordinates):
+    """Rows divided by powers of two, which change no digit.
+
+    What overflows becomes the largest entry that is read.
+    """
+
+    unit: np.ndarray
+
+    def check(self, shape):
+        """Raise ValueError for fields that do not fit the Shape."""
+        super().check(shape)
+        refuse(self.unit.shape != (shape.n_features,), "a unit a column")
+
+    @property
+    def dims(self):
+        """Number of columns."""
+        return len(self.unit)
+
+    def __call__(self, block):
+        """Return the rows of a block in these units."""
+        y = in_units(block, self.unit)
+        y[~finite_rows(block)] = np.nan
+        return y
+
+
+def in_units(x, units):
+    """Return entries divided by units, within 2^1000, float64."""
+    with np.errstate(all="ignore"):
+        y = np.divide(x, units, dtype=np.float64)
+        return np.clip(y, -LARGEST, LARGEST, out=y)
 
 
 @public

@@ -76,7 +76,7 @@ def private_em(
 
     Parameters
     ----------
-    rows : ArrayRows of length d
+    rows : Table, or ArrayRows of length d
     curator : Curator
         With the steps of :func:`em_steps`.
     located : Located

@@ -17,10 +17,12 @@ from skdp.cluster._base import rule_of_clusters
 from skdp.cluster._density import density_centers, density_steps
 from skdp.cluster._peel import find_places
 from skdp.cluster._place import Place, PublicPlace
+from skdp.kernel._frame import InUnits, in_units
+from skdp.kernel._table import annex
 from skdp.mixture._base import MixtureMixin
 from skdp.mixture._em import em_steps, private_em
 from skdp.mixture._parameters import floors, parameters
-from skdp.mixture._units import UnitRows, column_units, in_units, unit_steps
+from skdp.mixture._units import column_units, unit_steps
 
 __all__ = ["PrivateGMM"]
 
@@ -130,7 +132,8 @@ class PrivateGMM(MixtureMixin, PublicPlace, PrivateEstimator):
     **Privacy**: (epsilon, delta)-differential privacy for adding or removing one row; the number
     of rows is private. Every release is Gaussian, so the costs add up in mu^2 exactly. The
     responsibilities of a row sum to one, so the moments of all components cost one row together,
-    whatever ``n_components`` is: the proof is with :func:`skdp.mixture._moments.release_moments`.
+    whatever ``n_components`` is: the proof is with
+    :class:`skdp.kernel._mixture_moments.MixtureMoments`.
 
     Not private: what is computed from given rows (predictions, ``score_samples``, ``score``,
     ``bic`` and ``aic`` are local, as sensitive as these rows), and parameters that were chosen by
@@ -160,6 +163,7 @@ class PrivateGMM(MixtureMixin, PublicPlace, PrivateEstimator):
     True
     """
 
+    _asks = True
     _weighs_groups = property(lambda self: self.method != "friendly")
     _parameter_constraints: dict = {
         **PrivateEstimator._row_constraints,
@@ -253,55 +257,56 @@ class PrivateGMM(MixtureMixin, PublicPlace, PrivateEstimator):
     def _group_rule(self, n_features):
         return rule_of_clusters(self.n_components, n_features)
 
-    def _release(self, rows, curator):
-        place, rows = self._placed(rows)
-        units = self._units(rows, curator, place)
+    def _release(self, table):
+        place, table = self._placed(table)
+        units = self._units(table, place)
         if units is not None:
-            rows = UnitRows(rows, units)
+            table = table.map(InUnits(units))
             place = (
                 None if place is None else Place.of_box(*(in_units(x, units) for x in place.box))
             )
-        units = np.ones(rows.n_features) if units is None else units
-        located = find_places(rows, curator, self.n_components, place=place, careful=False)
-        located, centers = self._start(rows, curator, located, units)
+        units = np.ones(table.n_features) if units is None else units
+        located = find_places(table, table, self.n_components, place=place, careful=False)
+        located, centers = self._start(table, located, units)
         mixture = private_em(
-            rows, curator, located, centers,
+            table, table, located, centers,
             covariance_type=self.covariance_type, n_rounds=self.max_iter,
             floor=floors(located, units, self.reg_covar),
         )  # fmt: skip
         released = parameters(mixture, located, units, self.reg_covar)
         return {**released, "n_iter_": mixture.n_rounds}
 
-    def _units(self, rows, curator, place):
+    def _units(self, table, place):
         """Return the units of the columns, or None where all are alike or the model needs one."""
-        if self.covariance_type == "spherical" or self.radius is not None or rows.n_features == 1:
+        if self.covariance_type == "spherical" or self.radius is not None or table.n_features == 1:
             return None
-        return column_units(rows, curator, box=None if place is None else place.box)
+        return column_units(table, table, box=None if place is None else place.box)
 
-    def _start(self, rows, curator, located, units):
+    def _start(self, table, located, units):
         """Return where the rows lie and the means to start from, given, friendly or by counts."""
-        given, seed = self._means(rows.n_features), public_seed(self.random_state)
+        given, seed = self._means(table.n_features), public_seed(self.random_state)
         if given is not None:
-            curator.decide(GIVEN)
+            table.decide(GIVEN)
             return located, in_units(given, units)
-        centers = self._friendly(rows, curator, located, seed)
+        centers = self._friendly(table, located, seed)
         if centers is not None:
             return located, centers
         start = density_centers(
-            rows, curator, located, self.n_components,
+            table, table, located, self.n_components,
             n_init=STARTS if self.n_init == "auto" else self.n_init, seed=seed,
-            share=DENSITY * curator.remaining,
+            share=DENSITY * table.remaining,
         )  # fmt: skip
         return start.places, start.centers
 
-    def _friendly(self, rows, curator, located, seed):
+    def _friendly(self, table, located, seed):
         """Return the means of the friendly start, or None where it was not taken or failed."""
         if self.method != "friendly":
-            curator.decide(COUNTS)
+            table.decide(COUNTS)
             return None
         from skdp.cluster.friendly import friendly_centers, pca_oracle
         from skdp.cluster.friendly._road import parts_for
 
+        rows, curator = annex(table)  # parts are made by keys, and asked by an oracle
         road = replace(curator.budget, amount=curator.budget.amount * FRIENDLY)
         enough = partial(
             parts_for, budget=road, n_clusters=self.n_components, n_features=rows.n_features

@@ -6,12 +6,9 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from skdp.accounting import Step
-from skdp.chunks import weighed_sum
-from skdp.kernel._lattice import Lattice
-from skdp.mechanisms._exact import sqrt_up
-from skdp.mechanisms._norms import fold
-from skdp.mixture._frame import Frame, lower_root
-from skdp.mixture._moments import exponential
+from skdp.kernel._mixture_frame import MixtureFrame, lower_root
+from skdp.kernel._mixture_lead import STEPS, Lead
+from skdp.kernel._table import opened
 from skdp.mixture._normal import quantile
 
 __all__ = ["ball", "lead", "one_gaussian", "rival_share", "rival_step", "sharp", "stray_cost"]
@@ -20,8 +17,6 @@ SHARES = 0.005, 0.08
 NOISE = 0.15  # nats per row that the noise of a comparison should have
 CLIPS = 8, 64  # nats by which a row can speak for or against a mixture
 STRAY = 1.0  # nats per row that rows which nobody can see may cost
-STEPS = 2**8  # of a nat
-FINE = 64  # steps of the logarithm of a sum of densities, in a nat
 
 
 def rival_step():
@@ -42,7 +37,7 @@ def ball(located, kind, k):
     roots = np.full((k, d), sd)
     if kind in ("full", "tied"):
         roots = np.repeat(sd * np.eye(d)[None], 1 if kind == "tied" else k, axis=0)
-    return Frame(kind, np.full(k, 1 / k), np.zeros((k, d)), roots)
+    return MixtureFrame(kind, np.full(k, 1 / k), np.zeros((k, d)), roots)
 
 
 def one_gaussian(frame):
@@ -64,7 +59,7 @@ def one_gaussian(frame):
             variances = np.full(d, variances.mean())
         root = np.sqrt(variances)
     same = np.repeat(root[None], 1 if frame.kind == "tied" else k, axis=0)
-    return Frame(frame.kind, np.full(k, 1 / k), np.repeat(mean[None], k, axis=0), same)
+    return MixtureFrame(frame.kind, np.full(k, 1 / k), np.repeat(mean[None], k, axis=0), same)
 
 
 def sharp(frame, one, rows):
@@ -76,7 +71,7 @@ def sharp(frame, one, rows):
 
     Parameters
     ----------
-    frame, one : Frame
+    frame, one : MixtureFrame
     rows : float
         Released number of rows in noise standard deviations.
 
@@ -103,7 +98,7 @@ def stray_cost(frame, located, rows):
 
     Parameters
     ----------
-    frame : Frame
+    frame : MixtureFrame
     located : Located or Places
     rows : float
         Released number of rows in noise standard deviations.
@@ -126,12 +121,12 @@ def lead(rows, curator, located, frames, against, *, share):
 
     Parameters
     ----------
-    rows : ArrayRows
+    rows : Table, or ArrayRows
     curator : Curator
     located : Located
-    frames : list of m Frame
+    frames : list of m MixtureFrame
         Released.
-    against : Frame
+    against : MixtureFrame
         Released.
     share : float
 
@@ -144,46 +139,12 @@ def lead(rows, curator, located, frames, against, *, share):
 
     Notes
     -----
-    **Privacy** (add or remove one row): the difference of two log-densities is a function of the
-    row (exact products, elementwise arithmetic, a table), clipped to at most c and cut to an
-    integer in steps of a nat, so the m sums move by at most ``sqrt(m) c steps`` in l2. How large c
-    is depends on the released number of rows.
+    **Privacy**: of :class:`skdp.kernel._mixture_lead.Lead`. How large its clip is depends on the
+    released number of rows.
     """
-    mu = curator.budget.mu
-    views = [located.view(p) for p in range(len(located.balls))]
-    seen = [[frame.seen_from(*view).ready() for frame in (against, *frames)] for view in views]
+    table = opened(rows, curator)
+    mu = table.budget.mu
     clip = round(min(max(NOISE * located.n_rows * mu * math.sqrt(share), CLIPS[0]), CLIPS[1]))
-
-    def statistic(start, block):
-        total = np.zeros(len(frames), dtype=np.int64)
-        for _, p, Q in Lattice(located).placed(block):
-            base = log_density(seen[p][0], Q)
-            for i, frame in enumerate(seen[p][1:]):
-                gain = np.nan_to_num(log_density(frame, Q) - base, nan=0.0)
-                total[i] += np.trunc(np.clip(gain, -clip, clip) * STEPS).astype(np.int64).sum()
-        return total
-
-    exact = weighed_sum(rows, statistic)
-    sensitivity = sqrt_up(len(frames) * (clip * STEPS) ** 2)
-    release = curator.gaussian(exact, sensitivity=sensitivity, share=share, label="rivals")
-    return release.value / (STEPS * located.n_rows), release.scale / (STEPS * located.n_rows)
-
-
-def log_density(frame, Q):
-    """Return the log-densities of lattice vectors, up to a constant, to a sixty-fourth of a nat.
-
-    Notes
-    -----
-    **Privacy**: as for :func:`skdp.mixture._moments.integer_shares`; the logarithm of the sum over
-    components is looked up in a table.
-    """
-    logits = [
-        w - 0.5 * fold(np.square(z).T)
-        for w, z in zip(frame.log_weights, frame.whitened(Q), strict=True)
-    ]
-    top = logits[0]
-    for x in logits[1:]:
-        top = np.maximum(top, x)
-    parts = [exponential(x - top) for x in logits]
-    levels = np.exp(np.arange(1, math.ceil(FINE * math.log(len(logits))) + 1) / FINE)
-    return top + np.searchsorted(levels, sum(parts[1:], parts[0]), side="right") / FINE
+    asked = Lead(located, tuple(frames), against, clip)
+    told = table.ask(asked, share=share, label="rivals")
+    return told.value / (STEPS * located.n_rows), told.scale / (STEPS * located.n_rows)

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from skdp.accounting import Step
-from skdp.chunks import weighed_sum
-from skdp.kernel._lattice import Lattice
+from skdp.kernel._clusters import Nearest
+from skdp.kernel._mixture_lead import NearestDistances
+from skdp.kernel._table import opened
 from skdp.mixture._normal import quantile
 from skdp.scales import LogBins
 
@@ -35,7 +36,7 @@ def release_spread(rows, curator, located, centers, *, share):
 
     Parameters
     ----------
-    rows : ArrayRows
+    rows : Table, or ArrayRows
     curator : Curator
         With :func:`spread_step`.
     located : Located
@@ -49,17 +50,10 @@ def release_spread(rows, curator, located, centers, *, share):
 
     Notes
     -----
-    **Privacy** (add or remove one row): the distance of a row to the nearest centre is a function
-    of that row (exact integers, one elementwise root) and falls into one bin: sensitivity 1.
+    **Privacy**: of :class:`skdp.kernel._mixture_lead.NearestDistances`.
     """
-    lattice = Lattice(located)
-    C = lattice.points(centers)
-
-    def statistic(start, block):
-        return BINS.counts(lattice.labels(block, C)[1])
-
-    counts = weighed_sum(rows, statistic)
-    release = curator.gaussian(counts, sensitivity=1, share=share, label="spread")
+    asked = NearestDistances(Nearest(located, centers), BINS)
+    release = opened(rows, curator).ask(asked, share=share, label="spread")
     counts = np.where(release.value > 2 * release.scale, release.value, 0).astype(np.float64)
     if not counts.any():
         return Spread(1.0, 2.0)

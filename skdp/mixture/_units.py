@@ -5,15 +5,15 @@ import math
 import numpy as np
 
 from skdp.accounting import Step
-from skdp.chunks._rows import MappedRows
+from skdp.kernel._sums import Count
+from skdp.kernel._table import annex, opened
 from skdp.location._locate import draw_sample
-from skdp.mechanisms import finite_rows
 from skdp.mechanisms._exact import sqrt_up
 from skdp.mechanisms._weighed import of_persons
-from skdp.scales import LogBins, count_rows, read_scale
+from skdp.scales import LogBins, read_scale
 from skdp.scales._ring import RING_SENSITIVITY_SQUARED, ring_blocks
 
-__all__ = ["UnitRows", "column_units", "in_units", "unit_steps"]
+__all__ = ["column_units", "unit_steps"]
 
 COUNT_SHARE = 0.005
 SHARES = 0.01, 0.05  # of the histograms of all columns
@@ -22,7 +22,6 @@ FEWEST = 16.0  # below, too little would be seen
 BINS = LogBins(1)
 TAIL = 0.25  # part of the differences that may be larger than the scale
 ALIKE = 4  # octaves between the units of columns that are left as they are
-LARGEST = 2.0**1000
 MOST_ENTRIES = 2**22  # of a sample in memory
 UNLIKE = "columns of unlike scales were measured in units of their own"
 SKIPPED = "too few rows to tell the units of columns: they are those of the bounds"
@@ -31,39 +30,6 @@ BLIND = (
     "columns by public scales, or pass bounds"
 )
 UNSEEN = "the scale of columns was not told from the noise: their units are guesses"
-
-
-class UnitRows(MappedRows):
-    """A view of rows divided by the units of their columns.
-
-    Parameters
-    ----------
-    rows : ArrayRows of length d
-    units : ndarray of shape (d,)
-        Public or released powers of two.
-
-    Notes
-    -----
-    **Privacy**: entry by entry, see :class:`skdp.chunks._rows.MappedRows`. Powers of two change no
-    digit; what overflows becomes the largest entry that is read, and a row with NaN or infinity
-    stays absent.
-    """
-
-    def __init__(self, rows, units):
-        super().__init__(rows)
-        self._units = units
-
-    def _mapped(self, block):
-        y = in_units(block, self._units)
-        y[~finite_rows(block)] = np.nan
-        return y
-
-
-def in_units(x, units):
-    """Return entries divided by units, within 2^1000, float64."""
-    with np.errstate(all="ignore"):
-        y = np.divide(x, units, dtype=np.float64)
-        return np.clip(y, -LARGEST, LARGEST, out=y)
 
 
 def unit_steps():
@@ -76,7 +42,7 @@ def column_units(rows, curator, *, box=None):
 
     Parameters
     ----------
-    rows : ArrayRows of length d
+    rows : Table, or ArrayRows of length d
     curator : Curator
         With the steps of :func:`unit_steps`.
     box : tuple of two ndarrays of shape (d,), default=None
@@ -96,8 +62,9 @@ def column_units(rows, curator, *, box=None):
     sensitivity ``sqrt(5 d)``, see :func:`skdp.scales.ring_differences`. With keys that common rows
     share, the rows that are drawn are equal or neighbours. The rest is post-processing.
     """
-    d, mu = rows.n_features, curator.budget.mu
-    count = curator.gaussian([count_rows(rows)], sensitivity=1, share=COUNT_SHARE, label="rows")
+    table = opened(rows, curator)
+    d, mu = table.n_features, table.budget.mu
+    count = table.ask(Count(), share=COUNT_SHARE, label="rows")
     n = max(float(count.value[0]), 1.0)
     ring = math.sqrt(RING_SENSITIVITY_SQUARED * d) / mu
     size = max(1000.0, min(2500 * ring, MOST_ENTRIES / d))
@@ -109,6 +76,7 @@ def column_units(rows, curator, *, box=None):
             return None
         curator.decide(SKIPPED)
         return _unlike(known, curator)
+    rows, curator = annex(table)  # differences of rows that follow each other
     sample = draw_sample(rows, curator.coins, n, size)
     counts = np.zeros((d, BINS.n_bins), dtype=np.int64)
     for differences in ring_blocks(sample.Z, sample.keys):

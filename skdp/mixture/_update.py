@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from skdp.mixture._frame import Frame, lower_root
+from skdp.kernel._mixture_frame import MixtureFrame, lower_root
 from skdp.mixture._normal import Clipped
 
 __all__ = ["Estimate", "gain", "updated"]
@@ -29,7 +29,7 @@ class Estimate:
     ``falling``: whether a variance fell as fast as it may, clear of the noise, and can fall more.
     """
 
-    frame: Frame
+    frame: MixtureFrame
     n_rows: float
     numbers: np.ndarray
     number_v: np.ndarray
@@ -46,7 +46,7 @@ class Estimate:
         c = 1 if kind == "tied" else k
         matrices = kind in ("full", "tied")
         roots = np.broadcast_to(np.eye(d) * sd, (c, d, d)) if matrices else np.full((k, d), sd)
-        frame = Frame(kind, np.full(k, 1 / k), centers, roots)
+        frame = MixtureFrame(kind, np.full(k, 1 / k), centers, roots)
         of_means, of_roots = np.full(k, np.inf), np.full(c, np.inf)
         numbers = np.full(k, n_rows / k)
         return cls(frame, n_rows, numbers, of_means, of_means, of_roots, np.zeros(c), np.zeros(c))
@@ -70,7 +70,7 @@ class Estimate:
             roots = np.sqrt(np.square(roots).sum(axis=2))
         if kind == "spherical":
             roots = np.repeat(np.sqrt(np.square(roots).mean(axis=1, keepdims=True)), d, axis=1)
-        frame = Frame(kind, frame.weights, frame.means, roots)
+        frame = MixtureFrame(kind, frame.weights, frame.means, roots)
         return Estimate(frame, self.n_rows, self.numbers, self.number_v, self.mean_v, *spread)
 
     def with_one(self, one, which):
@@ -79,7 +79,7 @@ class Estimate:
         means[which] = one.means[0]
         if frame.kind != "tied":
             roots[which] = one.roots[0]
-        return replace(self, frame=Frame(frame.kind, frame.weights, means, roots))
+        return replace(self, frame=MixtureFrame(frame.kind, frame.weights, means, roots))
 
 
 def gain(x, v, v0):
@@ -225,7 +225,7 @@ def _moved(frame, numbers, shifts, S, least, floor):
 
     Returns
     -------
-    frame : Frame
+    frame : MixtureFrame
     falling : ndarray of bool of shape (c,)
         Whether a variance, well above the floor, fell as fast as it may.
     """
@@ -236,7 +236,7 @@ def _moved(frame, numbers, shifts, S, least, floor):
             floor = np.full_like(floor, floor.mean())
         squares = np.square(frame.roots) * np.clip(S, least[:, None], STEEPEST)
         falling = ((least[:, None] > S) & (squares > FREE * floor)).any(axis=1)
-        return Frame(frame.kind, weights, means, np.sqrt(squares + floor)), falling
+        return MixtureFrame(frame.kind, weights, means, np.sqrt(squares + floor)), falling
     means = frame.means + (frame.roots @ shifts[:, :, None])[:, :, 0]
     values, vectors = np.linalg.eigh(S)
     axes = frame.roots @ (vectors * np.sqrt(np.clip(values, least[:, None], STEEPEST))[:, None])
@@ -246,4 +246,4 @@ def _moved(frame, numbers, shifts, S, least, floor):
     )
     falling = ((values < least[:, None]) & above).any(axis=1)
     np.einsum("kii->ki", C)[:] += floor
-    return Frame(frame.kind, weights, means, lower_root(C)), falling
+    return MixtureFrame(frame.kind, weights, means, lower_root(C)), falling

@@ -14,7 +14,7 @@ from skdp.chunks import ArrayRows
 from skdp.cluster._density import density_steps
 from skdp.cluster._peel import find_places
 from skdp.exceptions import UselessReleaseWarning
-from skdp.mixture._frame import Frame, lower_root
+from skdp.kernel._mixture_frame import MixtureFrame, lower_root
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::skdp.exceptions.SeededNoiseWarning", "ignore::skdp.exceptions.UselessReleaseWarning"
@@ -81,7 +81,7 @@ def test_clusters_along_one_column(n):
 
 
 def test_a_frame_that_cannot_be_inverted_fails_before_rows_are_read():
-    frame = Frame("full", np.ones(1), np.zeros((1, 2)), np.full((1, 2, 2), np.inf))
+    frame = MixtureFrame("full", np.ones(1), np.zeros((1, 2)), np.full((1, 2, 2), np.inf))
     with pytest.raises(ValueError, match="infs or NaNs"):
         frame.ready()
 

@@ -6,9 +6,9 @@ from scipy.integrate import quad
 from scipy.stats import chi
 
 from skdp.kernel._lattice import UNIT
+from skdp.kernel._mixture_frame import MixtureFrame
+from skdp.kernel._mixture_moments import FirstWeight, _certified, exponential, integer_shares
 from skdp.mixture._design import design
-from skdp.mixture._frame import Frame
-from skdp.mixture._moments import FirstWeight, _certified, exponential, integer_shares
 from skdp.mixture._normal import Clipped, quantile
 from skdp.mixture._update import _shaped, gain
 
@@ -107,7 +107,7 @@ def test_frames_whiten(kind):
         roots = np.linalg.cholesky(A @ A.transpose(0, 2, 1)) / 10
     else:
         roots = rng.uniform(0.05, 0.2, size=(k, d))
-    frame = Frame(kind, np.full(k, 1 / k), means, roots)
+    frame = MixtureFrame(kind, np.full(k, 1 / k), means, roots)
     Q = np.trunc(rng.uniform(-0.6, 0.6, size=(20, d)) * UNIT)
     full = np.stack([np.diag(r) for r in roots]) if roots.ndim == 2 else roots
     for j, z in enumerate(frame.whitened(Q)):

@@ -13,9 +13,10 @@ from skdp.chunks import ArrayRows
 from skdp.exceptions import UselessReleaseWarning
 from skdp.kernel._lattice import UNIT
 from skdp.kernel._located import Located
+from skdp.kernel._mixture_frame import MixtureFrame
+from skdp.kernel._mixture_lead import log_density
 from skdp.mixture import PrivateGMM
-from skdp.mixture._frame import Frame
-from skdp.mixture._rivals import ball, lead, log_density, one_gaussian, rival_step
+from skdp.mixture._rivals import ball, lead, one_gaussian, rival_step
 from skdp.mixture._update import Estimate
 from tests._curators import CannedCurator, check_replay
 
@@ -35,7 +36,7 @@ def _frame(kind, rng, k=3, d=4):
         roots = rng.uniform(0.05, 0.2, size=(k, d))
     else:
         roots = np.repeat(rng.uniform(0.05, 0.2, size=(k, 1)), d, axis=1)
-    return Frame(kind, rng.dirichlet(np.ones(k)), means, roots)
+    return MixtureFrame(kind, rng.dirichlet(np.ones(k)), means, roots)
 
 
 def _covariances(frame):

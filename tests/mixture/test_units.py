@@ -7,8 +7,9 @@ from sklearn.mixture import GaussianMixture
 from skdp.accounting import Budget, Plan
 from skdp.audit import conditional_sensitivity
 from skdp.chunks import ArrayRows
+from skdp.kernel._frame import InUnits
 from skdp.mixture import PrivateGMM
-from skdp.mixture._units import BLIND, UnitRows, column_units, unit_steps
+from skdp.mixture._units import BLIND, column_units, unit_steps
 from tests._curators import CannedCurator, FixedKeys, check_replay
 
 pytestmark = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")
@@ -65,7 +66,7 @@ def test_few_rows_take_the_units_of_their_bounds_or_none():
 
 def test_rows_in_units_are_exact_and_stay_absent():
     X = np.array([[1.0, 3.0], [1e300, np.inf], [-1e300, 1.0], [np.nan, 0.0]])
-    y = UnitRows(ArrayRows(X), np.array([2.0**-500, 4.0])).take(np.arange(4))
+    y = InUnits(np.array([2.0**-500, 4.0])).over(ArrayRows(X)).take(np.arange(4))
     assert y[0].tolist() == [2.0**500, 0.75]
     assert y[2].tolist() == [-(2.0**1000), 0.25]
     assert np.isnan(y[[1, 3]]).all()

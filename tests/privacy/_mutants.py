@@ -39,6 +39,7 @@ OTHERS = {  # who runs through a file, PrivateMean through all others
     "skdp/kernel/_located_moments": lambda: FriendlyCoreKMeans(3, n_init=1, epsilon=0.5),
     "skdp/kernel/_cluster_sums": lambda: FriendlyCoreKMeans(3, n_init=1, **DEEP),
     "skdp/cluster/": lambda: FriendlyCoreKMeans(3, n_init=1, **DEEP),
+    "skdp/kernel/_mixture": lambda: PrivateGMM(2, n_init=1, max_iter=2, **DEEP),
     "skdp/mixture/": lambda: PrivateGMM(2, n_init=1, max_iter=2, **DEEP),
     "skdp/covariance/": lambda: PrivateCovariance(**DEEP),
     "skdp/kernel/_products": lambda: PrivateCovariance(**DEEP),

@@ -7,9 +7,12 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from skdp.kernel._lattice import BITS, UNIT
+from skdp.kernel._statistic import public, refuse
 
-__all__ = ["Frame", "lower_root"]
+__all__ = ["MixtureFrame", "lower_root", "seen_frames"]
 
+KINDS = "full", "tied", "diag", "spherical"
+LONGEST = 2.0**29  # of integer vectors whose products with lattice points are exact
 FLATTEST = 1e-13  # smallest eigenvalue of a covariance of columns of variance one
 
 
@@ -27,8 +30,9 @@ def lower_root(C):
         return scale[:, :, None] * (upper * signs[:, :, None]).transpose(0, 2, 1)
 
 
+@public
 @dataclass(frozen=True)
-class Frame:
+class MixtureFrame:
     """Components ``N(means_k, roots_k roots_k^T)`` in units of the located ball.
 
     Parameters
@@ -46,6 +50,22 @@ class Frame:
     weights: np.ndarray
     means: np.ndarray
     roots: np.ndarray
+
+    @np.errstate(all="ignore")
+    def check(self, n_features):
+        """Raise ValueError for what is no mixture, or has no exact maps of lattice vectors."""
+        k = len(self.weights)
+        refuse(self.kind not in KINDS or not k, "a kind of covariances, and components")
+        refuse(self.weights.shape != (k,) or self.means.shape != (k, n_features), "means of rows")
+        matrices = self.kind in ("full", "tied")
+        size = (1 if self.kind == "tied" else k, *[n_features] * (1 + matrices))
+        refuse(self.roots.shape != size, "roots of covariances of rows")
+        diagonal = np.einsum("kii->ki", self.roots) if matrices else self.roots
+        refuse(not (self.weights > 0).all() or not (diagonal > 0).all(), "weights, positive roots")
+        refuse(not np.isfinite(self.roots).all(), "roots of moderate size")
+        if matrices:
+            integer = np.where(np.isfinite(self._maps[0]), self._maps[0], 0.0)  # else no row counts
+            refuse((np.square(integer).sum(axis=1) > LONGEST**2).any(), "roots with exact maps")
 
     @property
     def log_weights(self):
@@ -67,12 +87,6 @@ class Frame:
         unit = unit / UNIT
         images = ((self.means * UNIT)[:, None] @ integer)[:, 0] * unit
         return integer, unit, images
-
-    def ready(self):
-        """Return this frame with its maps computed: what could fail fails before rows are read."""
-        if self.roots.ndim == 3:
-            _ = self._maps
-        return self
 
     def whitened(self, Q):
         """Yield for every component the lattice vectors in its frame, a column each: (d, m).
@@ -102,3 +116,8 @@ class Frame:
             Y *= step[:, None]
             Y -= image[:, None]
             yield Y
+
+
+def seen_frames(frame, located):
+    """Return a mixture as it is seen from every place, a list."""
+    return [frame.seen_from(*located.view(p)) for p in range(len(located.balls))]

@@ -1,0 +1,136 @@
+"""What rows say for one mixture against another, and how far they lie from its centres."""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from skdp.kernel._clusters import Nearest
+from skdp.kernel._lattice import Lattice
+from skdp.kernel._located import Located
+from skdp.kernel._log_bins import LogBins
+from skdp.kernel._mixture_frame import MixtureFrame, seen_frames
+from skdp.kernel._mixture_moments import exponential
+from skdp.kernel._places import Places
+from skdp.kernel._statistic import OneCell, Statistic, public, refuse
+from skdp.mechanisms._norms import fold
+
+__all__ = ["STEPS", "Lead", "NearestDistances", "log_density"]
+
+STEPS = 2**8  # of a nat
+FINE = 64  # steps of the logarithm of a sum of densities, in a nat
+MOST = 2**20  # nats
+
+
+@public
+@dataclass(frozen=True)
+class Lead(Statistic):
+    """By how much the log-density of the rows is larger for mixtures than for another, in steps.
+
+    Parameters
+    ----------
+    located : Located or Places
+    frames : tuple of m MixtureFrame
+    against : MixtureFrame
+    clip : int
+        Nats by which a row can speak for or against a mixture.
+
+    Notes
+    -----
+    **Privacy** (add or remove one row): the difference of two log-densities is a function of the
+    row (exact products, elementwise arithmetic, a table), clipped to at most c and cut to an
+    integer in steps of a nat, so the m sums move by at most ``sqrt(m) c steps`` in l2.
+    """
+
+    located: Located | Places
+    frames: tuple
+    against: MixtureFrame
+    clip: int
+    step = 1 / STEPS
+
+    def check(self, shape):
+        """Raise ValueError for fields that do not fit the Shape."""
+        super().check(shape)
+        self.located.check(shape.n_features)
+        refuse(not self.frames or not 0 < self.clip <= MOST, "mixtures, and a clip of some nats")
+        for frame in (self.against, *self.frames):
+            refuse(type(frame) is not MixtureFrame, "mixtures")
+            for seen in (frame, *seen_frames(frame, self.located)):
+                seen.check(shape.n_features)
+
+    @property
+    def squared_l2(self):
+        """The bound, squared."""
+        return len(self.frames) * (self.clip * STEPS) ** 2
+
+    @property
+    def l1(self):
+        """The bound of the sum of absolute entries."""
+        return len(self.frames) * self.clip * STEPS
+
+    @cached_property
+    def _frames(self):
+        return [seen_frames(frame, self.located) for frame in (self.against, *self.frames)]
+
+    @np.errstate(all="ignore")
+    def total(self, block):
+        """Return the sums, shape (m,)."""
+        total = np.zeros(len(self.frames), dtype=np.int64)
+        against, *frames = self._frames
+        for _, p, Q in Lattice(self.located).placed(block):
+            base = log_density(against[p], Q)
+            for i, seen in enumerate(frames):
+                gain = np.nan_to_num(log_density(seen[p], Q) - base, nan=0.0)
+                gain = np.clip(gain, -self.clip, self.clip)
+                total[i] += np.trunc(gain * STEPS).astype(np.int64).sum()
+        return total
+
+
+def log_density(frame, Q):
+    """Return the log-densities of lattice vectors, up to a constant, to a sixty-fourth of a nat.
+
+    Notes
+    -----
+    **Privacy**: as for :func:`skdp.kernel._mixture_moments.integer_shares`; the logarithm of the
+    sum over components is looked up in a table.
+    """
+    logits = [
+        w - 0.5 * fold(np.square(z).T)
+        for w, z in zip(frame.log_weights, frame.whitened(Q), strict=True)
+    ]
+    top = logits[0]
+    for x in logits[1:]:
+        top = np.maximum(top, x)
+    parts = [exponential(x - top) for x in logits]
+    levels = np.exp(np.arange(1, math.ceil(FINE * math.log(len(logits))) + 1) / FINE)
+    return top + np.searchsorted(levels, sum(parts[1:], parts[0]), side="right") / FINE
+
+
+@public
+@dataclass(frozen=True)
+class NearestDistances(OneCell):
+    """How many rows lie at which distance of the nearest of some centres, in located radii.
+
+    Notes
+    -----
+    **Privacy** (add or remove one row): the distance of a row to the nearest centre is a function
+    of that row (exact integers, one elementwise root) and falls into one bin.
+    """
+
+    rule: Nearest
+    bins: LogBins
+
+    def check(self, shape):
+        """Raise ValueError for fields that do not fit the Shape."""
+        super().check(shape)
+        self.rule.check(shape)
+
+    @property
+    def size(self):
+        """The number of cells."""
+        return self.bins.n_bins
+
+    def cells(self, block):
+        """Return the cell of every row."""
+        return self.bins.index(self.rule.both(block)[1])

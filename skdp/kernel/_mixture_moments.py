@@ -1,0 +1,247 @@
+"""Rows become exact integer contributions to the moments of every component of a mixture."""
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from skdp.kernel._grid_bits import grid_bits
+from skdp.kernel._lattice import Lattice
+from skdp.kernel._located import Located
+from skdp.kernel._mixture_frame import MixtureFrame, seen_frames
+from skdp.kernel._places import Places
+from skdp.kernel._statistic import Statistic, public, refuse
+from skdp.mechanisms._norms import fold
+
+__all__ = [
+    "FirstWeight",
+    "Grid",
+    "MixtureMoments",
+    "exponential",
+    "integer_shares",
+    "second_shape",
+]
+
+SHRINK = 1 - 2.0**-40  # outweighs every rounding of a norm, a root and a product
+MOST_BITS, LEAST_BITS, COARSER = 15, 5, 4
+LOG2E = 1 / math.log(2)
+TAYLOR = tuple(math.log(2) ** i / math.factorial(i) for i in range(9))
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Integer units of the three parts of a contribution, for ``b`` bits.
+
+    A row has integer shares ``s_k >= 0`` with ``sum s_k <= 2^b``. Component k gets the number
+    ``s_k``, a vector of length at most ``2^(b-4) s_k`` and a matrix (diagonal, number) of Frobenius
+    norm at most ``2^b s_k``; numbers and vectors are then multiplied by the integers ``number`` and
+    ``vector``.
+    """
+
+    bits: int
+    number: int
+    vector: int
+
+    @property
+    def vector_unit(self):
+        """Largest length of a vector, per share."""
+        return 2.0 ** (self.bits - COARSER)
+
+    @property
+    def matrix_unit(self):
+        """Largest norm of a matrix, per share."""
+        return 2.0**self.bits
+
+    @property
+    def squared_sensitivity(self):
+        """Exact square of the bound: see :class:`MixtureMoments`."""
+        vector = self.vector * 2 ** (self.bits - COARSER)
+        return 4**self.bits * (self.number**2 + vector**2 + 4**self.bits)
+
+
+@public
+@dataclass(frozen=True)
+class FirstWeight:
+    """Real weights of numbers and vectors, against 1 for the matrices."""
+
+    number: float
+    vector: float
+
+    def on_grid(self, bits):
+        """Return the grid of ``bits`` bits with the nearest integer weights."""
+        number = max(1, round(self.number * 2**bits))
+        return Grid(bits, number, max(1, round(self.vector * 2**COARSER)))
+
+
+@public
+@dataclass(frozen=True)
+class MixtureMoments(Statistic):
+    """The numbers, the first and the second moments of all components of a mixture.
+
+    Parameters
+    ----------
+    located : Located or Places
+    frame : MixtureFrame
+        The present mixture, in units of the located ball.
+    reach : float
+        Whitened rows ``z`` longer than that are clipped; ``u = z / reach``.
+    weight : FirstWeight
+    bits : int, default=None
+        Chosen by the kernel.
+
+    Notes
+    -----
+    **Privacy** (add or remove one row). The integers of a row are functions of that row: products
+    are exact (:class:`skdp.kernel._lattice.Lattice`), everything else is elementwise or summed in
+    an order fixed by d and k. Checked in integers, or else zeroed: ``sum_k s_k <= 2^b``,
+    ``|h_k| <= 2^(b-4) s_k`` and ``|g_k|^2 <= 2^b s_k``. The matrix ``g_k g_k^T`` has Frobenius norm
+    ``|g_k|^2``, its diagonal ``g_k o g_k`` and its trace have at most that. So, with the weights
+    w0 and w1, the squared length of a contribution is at most
+
+        sum_k s_k^2 (w0^2 + w1^2 4^(b-4) + 4^b) <= 4^b (w0^2 + w1^2 4^(b-4) + 4^b),
+
+    as ``sum s_k^2 <= (sum s_k)^2``: no factor k. "tied" releases the one matrix
+    ``sum_k g_k g_k^T``, whose norm is at most ``sum_k |g_k|^2 <= 2^b sum_k s_k <= 4^b``: the same
+    bound. A row that belongs to one component and is clipped attains it.
+
+    *Range.* Shares stay below ``2^b (1 - 2^-40)``, so they are at most 2^15 - 1 and entries of
+    one row, with weights of at most 2^(b+1) and 2^5, at most 2^31 - 2^16. Sums of 2^31 rows are
+    below 2^62, noise stays below 2^45 grid units as a rule: everything fits into 64 bits. With
+    more rows sums may wrap. That costs accuracy alone: from the sums of blocks, which are exact, to
+    the noise there are but sums and products of int64, so what is released is the remainder modulo
+    2^64 of the exact sum with its noise, a function of it.
+    """
+
+    located: Located | Places
+    frame: MixtureFrame
+    reach: float
+    weight: FirstWeight
+    bits: int | None = None
+
+    def check(self, shape):
+        """Raise ValueError for fields that do not fit the Shape."""
+        super().check(shape)
+        self.located.check(shape.n_features)
+        for frame in (self.frame, *seen_frames(self.frame, self.located)):
+            frame.check(shape.n_features)
+        refuse(not self.reach > 0, "a reach is positive")
+        refuse(not all(0 < x <= 2 for x in (self.weight.number, self.weight.vector)), "weights")
+
+    def at(self, offer):
+        """Return the moments on a grid that suits the noise, and sums of weights."""
+        strength = offer.budget.mu * math.sqrt(offer.share)
+        room = {"unit": offer.unit, "n": 4 * self.located.n_rows}
+        bits = grid_bits(strength, noise_bits=43, most=MOST_BITS, least=LEAST_BITS, power=2, **room)
+        return replace(self, bits=bits)
+
+    @property
+    def grid(self):
+        """The integer units."""
+        return self.weight.on_grid(self.bits)
+
+    @property
+    def squared_l2(self):
+        """The bound, squared."""
+        return self.grid.squared_sensitivity
+
+    @cached_property
+    def _frames(self):
+        return seen_frames(self.frame, self.located)
+
+    @np.errstate(all="ignore")
+    def total(self, block):
+        """Return the sums, one after the other."""
+        k, d = self.frame.means.shape
+        total = np.zeros(k + k * d + math.prod(second_shape(self.frame)), dtype=np.int64)
+        for _, p, Q in Lattice(self.located).placed(block):
+            total += _contributions(Q, self._frames[p], self.reach, self.grid)
+        total[:k] *= self.grid.number
+        total[k : k + k * d] *= self.grid.vector
+        return total
+
+
+def second_shape(frame):
+    """Return the shape of the second moments."""
+    k, d = frame.means.shape
+    return {"full": (k, d, d), "tied": (1, d, d), "diag": (k, d), "spherical": (k, 1)}[frame.kind]
+
+
+def _contributions(Q, frame, reach, grid):
+    """Return the sum of the integer contributions of lattice vectors, before the weights."""
+    k, d = frame.means.shape
+    m, second = len(Q), np.zeros(second_shape(frame), dtype=np.int64)
+    Z = list(frame.whitened(Q))
+    lengths = [np.sqrt(fold(np.square(z).T)) for z in Z]
+    shares = integer_shares(frame.log_weights, lengths, grid.bits)
+    first, ones = np.zeros((k, d), dtype=np.int64), np.ones(m)
+    for j, (z, length, s) in enumerate(zip(Z, lengths, shares, strict=True)):
+        part = SHRINK / np.maximum(length, reach)
+        h = _certified(z, part * s * grid.vector_unit, np.square(s * grid.vector_unit))
+        g = _certified(z, part * np.sqrt(s * grid.matrix_unit), s * grid.matrix_unit)
+        first[j] = h @ ones  # integers below 2^53 in every order of the sum
+        if frame.kind in ("full", "tied"):
+            second[j if frame.kind == "full" else 0] += (g @ g.T).astype(np.int64)
+        elif frame.kind == "diag":
+            second[j] = np.square(g) @ ones
+        else:
+            second[j] = (np.square(g) @ ones).sum()
+    numbers = np.array([s.sum() for s in shares], dtype=np.int64)
+    return np.concatenate([numbers, first.ravel(), second.ravel()])
+
+
+def _certified(z, factor, most):
+    """Return the integer columns trunc(z factor), zero where their squared length exceeds most."""
+    g = z * factor
+    np.trunc(g, out=g)
+    wrong = ~(np.einsum("ij,ij->j", g, g) <= most)  # exact below 2^53, monotone beyond
+    if wrong.any():
+        g[:, wrong] = 0
+    return g
+
+
+def integer_shares(log_weights, lengths, bits):
+    """Return responsibilities times 2^bits, rounded down to integers, a list of k vectors.
+
+    Parameters
+    ----------
+    log_weights : ndarray of shape (k,)
+        Logarithms of weight over the root of the determinant.
+    lengths : list of k ndarrays of shape (m,)
+        Whitened distances.
+    bits : int
+
+    Notes
+    -----
+    **Privacy**: products, sums over components in their order, and an exponential made of them:
+    no vectorised function whose last bit may depend on the place of a row. Integer shares sum to at
+    most ``2^bits``, or are set to zero.
+    """
+    logits = [w - 0.5 * (x * x) for w, x in zip(log_weights, lengths, strict=True)]
+    top = logits[0]
+    for x in logits[1:]:
+        top = np.maximum(top, x)
+    parts = [exponential(x - top) for x in logits]
+    whole = sum(parts[1:], parts[0])
+    shares = [np.floor(x / whole * (SHRINK * 2.0**bits)) for x in parts]
+    wrong = ~(sum(shares[1:], shares[0]) <= 2.0**bits)
+    for s in shares:
+        s[wrong] = 0
+    return shares
+
+
+def exponential(x):
+    """Return e^x for x <= 0 to nine digits, by elementary arithmetic."""
+    t = np.maximum(x * LOG2E, -200.0)
+    whole = np.rint(t)
+    t -= whole
+    power = np.full_like(t, TAYLOR[-1])
+    for coefficient in TAYLOR[-2::-1]:
+        power *= t
+        power += coefficient
+    with np.errstate(invalid="ignore"):  # NaN stays NaN, whatever it is multiplied by
+        exponent = whole.astype(np.int64)
+    exponent += 1023
+    exponent <<= 52
+    power *= exponent.view(np.float64)  # 2^whole, in [2^-200, 1]: exact
+    return power
