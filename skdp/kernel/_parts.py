@@ -47,13 +47,16 @@ class Parts:
             known = isinstance(i, int | np.integer) and 0 <= i < self._n_parts
             refuse(not known or int(i) in asked, "no such set, or twice")
             asked[int(i)] = table._checked(one)
-        table._curator.afford(label, "gaussian", share)
+        pure = table.budget.unit == "pure"
+        table._curator.afford(label, "laplace" if pure else "gaussian", share)
         asked = {i: one.at(table._offer(share)) for i, one in asked.items()}
+        refuse(pure and any(one.l1 is None for one in asked.values()), "no bound for a pure budget")
         with table._lock:
             exact = dict(zip(asked, self._totals(list(asked.items())), strict=True))
-            bound = max(asked.values(), key=lambda one: one.l2).l2
+            bound = max(one.l1 if pure else one.l2 for one in asked.values())
             flat = np.concatenate([one.ravel() for one in exact.values()])
-            told = table._curator.gaussian(flat, sensitivity=bound, share=share, label=label)
+            draw = table._curator.laplace if pure else table._curator.gaussian
+            told = draw(flat, sensitivity=bound, share=share, label=label)
         value, cuts = np.asarray(told.value), np.cumsum([one.size for one in exact.values()])
         return {
             i: Noisy(part.reshape(exact[i].shape), told.scale, told.law, one.step, bits=one.bits)

@@ -296,7 +296,8 @@ class Table:
         refuse(not (isinstance(row_map, RowMap) and registered(row_map)), "only registered views")
         row_map = own(row_map)
         row_map.check(self.shape)
-        return self._view(row_map.over(self._rows))
+        keys = (self._curator.coins,) if getattr(row_map, "keyed", False) else ()
+        return self._view(row_map.over(self._rows, *keys))
 
     def split(self, rule, n_parts):
         """Return :class:`Parts`: disjoint sets of rows that are asked side by side and pay once."""
