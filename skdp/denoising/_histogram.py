@@ -14,7 +14,7 @@ from skdp._estimator import PrivateEstimator
 from skdp._groups import GroupRule
 from skdp.accounting import Budget, Plan, Step
 from skdp.denoising._axes import grid, range_is_public, read_axes
-from skdp.denoising._count_noise import TOO_LOUD, is_too_loud, quieter_law, released, resolution
+from skdp.denoising._count_noise import TOO_LOUD, is_too_loud, quieter_law
 from skdp.denoising._display import HistogramDisplay
 from skdp.denoising._intervals import count_interval
 from skdp.denoising._parameter import (
@@ -26,14 +26,13 @@ from skdp.denoising._parameter import (
 )
 from skdp.denoising._range import RANGE_SHARE, private_ranges, range_steps
 from skdp.denoising._user_ids import with_exact_users
-from skdp.denoising._users import capped_counts, capped_sensitivity
 from skdp.denoising._vector import VectorMixin
-from skdp.kernel._grid_bits import unit_bits
+from skdp.kernel._grid_cells import HistogramCounts
+from skdp.kernel._user_counts import MOST_ROWS, OfUsers, UserCounts, capped_sensitivity
 
 __all__ = ["PrivateHistogram"]
 
 MEMORY = "memory: three numbers for each of at most rows_per_user rows of every user"
-MOST_BITS = 30  # of the grid and of weights together
 TV, LEAST = 0.8, 40.0  # noise of all cells, for a cap half as large: norms are; persons
 ALIAS = (
     "user and rows_per_user are deprecated: pass fit(X, groups=...) whose row each row is, as an "
@@ -139,7 +138,7 @@ class PrivateHistogram(VectorMixin, PrivateEstimator):
     **Privacy**: (epsilon, delta)-differential privacy for adding or removing one row; with Laplace
     noise delta is 0. A row is in one cell or none, so the counts have sensitivity 1, in l1 and in
     l2. With ``user`` the guarantee also holds for adding or removing all rows of one user: the cap
-    is applied to the table, not assumed (proofs: ``skdp/denoising/_users.py``; ranges:
+    is applied to the table, not assumed (proofs: ``skdp/kernel/_user_counts.py``; ranges:
     ``skdp/denoising/_range.py``). Everything after the counts is post-processing. Not private:
     parameters that were chosen by looking at the data.
 
@@ -160,6 +159,7 @@ class PrivateHistogram(VectorMixin, PrivateEstimator):
     ((20,), True)
     """
 
+    _asks = True
     _weighs_groups = property(lambda self: self.user is None)
     _parameter_constraints: dict = {
         **PrivateEstimator._row_constraints,
@@ -235,27 +235,17 @@ class PrivateHistogram(VectorMixin, PrivateEstimator):
             warnings.warn(ALIAS, FutureWarning, stacklevel=users_level())
         return super()._read(X if self.user is None else with_exact_users(X, self.user), y)
 
-    def _release(self, rows, curator):
-        law = "laplace" if curator.budget.unit == "pure" else "gaussian"
-        axes = read_axes(self.bins, self.range, self.categories, self.user, rows.n_features)
+    def _release(self, table):
+        law = "laplace" if table.budget.unit == "pure" else "gaussian"
+        axes = read_axes(self.bins, self.range, self.categories, self.user, table.n_features)
         search, low, high = [c for c, axis in axes.items() if axis.searched], (), ()
         if search:
-            low, high = private_ranges(rows, search, curator, law)
+            low, high = private_ranges(table, search, table, law)
         cells = grid(axes, dict(zip(search, zip(low, high, strict=True), strict=True)))
-        l1, squared_l2 = self._sensitivity()
-        exact = self._counts(rows, cells, curator, law)
         share = 1 - RANGE_SHARE if search else Fraction(1)
-        bits = resolution(curator.budget, law, l1, squared_l2, share)
-        noisy, scale = released(
-            curator,
-            law,
-            exact,
-            l1=l1,
-            squared_l2=squared_l2,
-            share=share,
-            label="counts",
-            bits=max(0, min(bits, MOST_BITS - unit_bits(rows.unit))),
-        )
+        table, question = self._question(table, cells)
+        told = table.ask(question, share=share, label="counts")
+        noisy, scale = told.real.reshape(cells.shape), told.sd
         support = "nonnegative" if self.nonnegative else None
         counts, risk = denoised(noisy, scale, self.denoiser, law=law, support=support)
         if self.nonnegative:
@@ -269,11 +259,14 @@ class PrivateHistogram(VectorMixin, PrivateEstimator):
             "sure_": risk,
         }
 
-    def _counts(self, rows, cells, curator, law):
-        if self.user is not None:
-            cap = {"per_user": int(self.rows_per_user), "per_cell": self._per_cell()}
-            return capped_counts(rows, cells, curator.coins, user=self.user, **cap)
-        return cells.counts(rows if rows.unit == 1 else cells.weighed(rows, law))
+    def _question(self, table, cells):
+        """Return the Table that is counted, and the question."""
+        if self.user is None:
+            return table, HistogramCounts.of(cells)
+        cap = {"per_user": min(int(self.rows_per_user), MOST_ROWS)}
+        cap["per_cell"] = min(self._per_cell(), MOST_ROWS)
+        users = table.map(OfUsers(**cells.fields(), user=int(self.user), **cap))
+        return users, UserCounts(cells.size, **cap)
 
     def _public(self):
         return self.user is not None or range_is_public(self.bins, self.range)

@@ -1,18 +1,23 @@
 """Cells of a grid: every row falls into one of them or none, by itself."""
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import numpy as np
 
-from skdp.chunks import weighed_sum
+from skdp.chunks import ArrayRows, weighed_sum
 from skdp.chunks._by_norm import by_norm
 from skdp.chunks._statistics import Counts
 from skdp.chunks._strips import strips
+from skdp.kernel._grid_bits import unit_bits
+from skdp.kernel._statistic import MOST_CELLS, Statistic, public, refuse
 from skdp.mechanisms import finite_rows
 
-__all__ = ["Cells", "Edges", "Levels"]
+__all__ = ["Cells", "CountsOnGrid", "Edges", "HistogramCounts", "Levels", "check_axes"]
 
 LARGEST = 2.0**1020  # edges stay below, so that their differences are finite
+MOST_BITS = 30  # of the grid and of weights together
 
 
 @dataclass(frozen=True)
@@ -73,6 +78,21 @@ class Cells:
 
     axes: dict
 
+    @classmethod
+    def of(cls, columns, values, levels):
+        """Return the cells of columns whose axes are levels, or edges of bins."""
+        axes = zip(columns, values, levels, strict=True)
+        return cls({c: (Levels if is_levels else Edges)(x) for c, x, is_levels in axes})
+
+    def fields(self):
+        """Return what :meth:`of` makes the same cells of."""
+        axes = self.axes.values()
+        return {
+            "columns": tuple(self.axes),
+            "values": tuple(np.asarray(axis.values, dtype=np.float64) for axis in axes),
+            "levels": tuple(isinstance(axis, Levels) for axis in axes),
+        }
+
     @property
     def shape(self):
         """Number of bins along every axis."""
@@ -97,12 +117,8 @@ class Cells:
         flat[outside] = -1
         return flat
 
-    def counts(self, rows):
-        """Return the exact counts of all cells. Not for release."""
-        return weighed_sum(rows, Counts(self._places, self.size)).reshape(self.shape)
-
     def weighed(self, rows, law):
-        """Return rows that count with weights for the one release of :meth:`counts`.
+        """Return rows that count with weights for one release of :class:`HistogramCounts`.
 
         Notes
         -----
@@ -117,15 +133,114 @@ class Cells:
             squares = persons.squares(persons.columns[0], self.size)
             return np.sqrt(squares) * (1 + 2.0**-50)
 
-        return by_norm(rows, lambda block: self._places(block)[:, None], norms)
+        return by_norm(rows, lambda block: self.places(block)[:, None], norms)
 
     @property
     def size(self):
         """Number of cells."""
         return int(np.prod(self.shape))
 
-    def _places(self, block):
+    def places(self, block):
         at = np.full(len(block), -1)
         found = [self._flat(strip) for strip in strips(block, list(self.axes))]
         at[finite_rows(block)] = np.concatenate([np.zeros(0, dtype=np.int64), *found])
         return at
+
+
+class CountsOnGrid(Statistic):
+    """Counts in multiples of ``2^-bits``, on which the noise is drawn.
+
+    A subclass has the bounds ``most`` of the sum of the counts that move, and ``most_squared`` of
+    that of their squares, and the fields ``bits`` and ``pure``: whether the noise is Laplace's.
+    """
+
+    def at(self, offer):
+        """Return the counts on a grid fine enough for rounding not to matter."""
+        pure = offer.budget.unit == "pure"
+        amount = float(Fraction(offer.share) * offer.budget.amount)
+        scale = float(self.most) / amount if pure else math.sqrt(float(self.most_squared) / amount)
+        bits = int(np.clip(10 - math.floor(math.log2(scale)), 0, 20))
+        bits = max(0, min(bits, MOST_BITS - unit_bits(offer.unit)))
+        return replace(self, bits=bits, pure=pure)
+
+    @property
+    def squared_l2(self):
+        """The bound: that of the counts, on the grid."""
+        return self.most_squared * 4**self.bits
+
+    @property
+    def l1(self):
+        """The bound of the sum of the sizes, where the noise is Laplace's."""
+        return self.most * 2**self.bits if self.pure else None
+
+    @property
+    def step(self):
+        """The worth of a unit of the grid."""
+        return 2.0**-self.bits
+
+
+def check_axes(columns, values, levels, n_features):
+    """Raise ValueError unless the axes of so many columns are those of a grid."""
+    fits = len(columns) == len(values) == len(levels) > 0 and len(set(columns)) == len(columns)
+    refuse(not fits, "an axis for every column")
+    refuse(not all(type(c) is int and 0 <= c < n_features for c in columns), "no such column")
+    size = 1
+    for axis, is_levels in zip(values, levels, strict=True):
+        fits = isinstance(axis, np.ndarray) and axis.dtype == np.float64 and axis.ndim == 1
+        refuse(not fits or len(axis) < 2 - bool(is_levels), "edges or levels of an axis")
+        refuse(not (axis[1:] > axis[:-1]).all(), "values that rise")
+        size *= len(axis) - 1 + bool(is_levels)
+    refuse(size > MOST_CELLS, "a histogram has at most 2^24 cells")
+
+
+@public
+@dataclass(frozen=True)
+class HistogramCounts(CountsOnGrid):
+    """How many rows lie in each of the cells of a grid.
+
+    Parameters
+    ----------
+    columns : tuple of int
+    values : tuple of ndarray
+        Edges of the bins of every column, or its levels, rising.
+    levels : tuple of bool
+        Which of them are levels.
+    bits : int, default=None
+        Chosen by the kernel.
+    pure : bool, default=False
+        Whether persons are weighed for Laplace noise. Chosen by the kernel.
+
+    Notes
+    -----
+    **Privacy** (add or remove one row): it is in one cell or none. A person adds what
+    :meth:`Cells.weighed` proves, in l1 only if weighed for it.
+    """
+
+    columns: tuple
+    values: tuple
+    levels: tuple
+    bits: int | None = None
+    pure: bool = False
+    most = most_squared = 1
+
+    @classmethod
+    def of(cls, cells):
+        """Return the counts of :class:`Cells`."""
+        return cls(**cells.fields())
+
+    def check(self, shape):
+        """Raise ValueError for fields that do not fit the Shape."""
+        super().check(shape)
+        check_axes(self.columns, self.values, self.levels, shape.n_features)
+
+    def over(self, rows):
+        """Return the exact counts of rows, in which those of a person weigh by their norm."""
+        cells = Cells.of(self.columns, self.values, self.levels)
+        if rows.unit != 1:
+            rows = cells.weighed(rows, "laplace" if self.pure else "gaussian")
+        counts = weighed_sum(rows, Counts(cells.places, cells.size))
+        return counts.reshape(cells.shape) << self.bits
+
+    def total(self, block):
+        """Return the counts, of the shape of the grid."""
+        return self.over(ArrayRows(np.asarray(block)))

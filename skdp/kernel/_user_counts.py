@@ -1,19 +1,23 @@
 """Counts to which every user contributes a bounded number of rows, whatever the table says."""
 
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 
 import numpy as np
 
 from skdp.chunks import map_merge
+from skdp.kernel._grid_cells import Cells, CountsOnGrid, check_axes
+from skdp.kernel._statistic import MOST_CELLS, RowMap, public, refuse
 
-__all__ = ["capped_counts", "capped_sensitivity"]
+__all__ = ["MOST_ROWS", "OfUsers", "UserCounts", "capped_sensitivity"]
 
 AT_ONCE = 2**20  # rows that wait before what the caps leave out is forgotten
+MOST_ROWS = 2**62
 
 
 def capped_sensitivity(per_user, per_cell):
-    """Return the sensitivities of :func:`capped_counts`: l1, and the square of l2.
+    """Return the sensitivities of :class:`UserCounts`: l1, and the square of l2.
 
     Parameters
     ----------
@@ -32,7 +36,7 @@ def capped_sensitivity(per_user, per_cell):
     with ``0 <= c_j <= k`` and ``sum c_j <= m``. So ``|c|_1 <= m``, and the convex ``|c|_2^2`` is
     largest at a vertex: ``m // k`` cells with k rows, one with the rest.
 
-    For adding or removing **one row**: by the proof in :func:`capped_counts` the counts move by
+    For adding or removing **one row**: by the proof in :class:`OfUsers` the counts move by
     0, e_a or e_a - e_b, of lengths at most 2 (l1) and sqrt(2) (l2). The larger of the two bounds is
     used, so the guarantee holds for both kinds of neighbours. It makes a difference for m = 1 only.
     """
@@ -41,27 +45,24 @@ def capped_sensitivity(per_user, per_cell):
     return Fraction(max(m, 2)), Fraction(max(squared, 2))
 
 
-def capped_counts(rows, cells, coins, *, user, per_user, per_cell):
-    """Count rows by cells, at most ``per_user`` of a user and ``per_cell`` of a user in a cell.
+@public
+@dataclass(frozen=True)
+class OfUsers(RowMap):
+    """The cells of at most ``per_user`` rows of every user, ``per_cell`` of them in a cell.
 
     Parameters
     ----------
-    rows : ArrayRows
-    cells : Cells
-    coins : RowKeys
-        Secret keys, one per row: a user with too many rows keeps a random selection.
+    columns, values, levels
+        The axes of the cells, as of :class:`skdp.kernel._grid_cells.HistogramCounts`.
     user : int
         The column that tells whose row it is; equal numbers are one user
         (:func:`skdp.denoising._user_ids.with_exact_users`).
     per_user, per_cell : int
 
-    Returns
-    -------
-    counts : ndarray of the shape of the cells
-        Exact. Not for release.
-
     Notes
     -----
+    A row of the view is a user; a user with too many rows keeps a random selection, by secret keys.
+
     **Privacy.** Rows in no cell are absent. Order the rows of a user by (key, cell). Every cell
     keeps its first k; of what is kept the first m are counted. The result is a function of
     the set of the user's triples (user, cell, key), and a user's rows do not touch those of
@@ -81,33 +82,148 @@ def capped_counts(rows, cells, coins, *, user, per_user, per_cell):
     passes both rules there, by the same comparison. And a row x of U that is not in K is not kept
     of U: if m rows of K stand before it, they fill the list; else k rows of its cell do, which all
     are in K, and so in U.
-
     """
 
-    def kept(users, at, keys):
-        order = np.lexsort((keys, at, users))
-        order = order[_rank(users[order], at[order]) < per_cell]
-        order = order[np.lexsort((at[order], keys[order], users[order]))]
-        order = order[_rank(users[order]) < per_user]
-        return users[order], at[order], keys[order]
+    columns: tuple
+    values: tuple
+    levels: tuple
+    user: int
+    per_user: int
+    per_cell: int
+    keyed = True  # the secret keys of rows decide which of them a user keeps
 
-    def statistic(start, block, keys):
-        at = cells.index(block)
-        inside = np.flatnonzero(at >= 0)
-        users = np.asarray(block[inside, user], dtype=np.float64)
-        return [(users, at[inside], keys[inside])]
+    def check(self, shape):
+        """Raise ValueError for fields that do not fit the Shape."""
+        super().check(shape)
+        check_axes(self.columns, self.values, self.levels, shape.n_features)
+        refuse(shape.kind != "numbers", "users are numbers")
+        refuse(not 0 <= self.user < shape.n_features, "no such column")
+        refuse(not 1 <= self.per_cell <= self.per_user <= MOST_ROWS, "at least a row of a user")
 
-    def joined(parts):
-        return kept(*map(np.concatenate, zip(*parts, strict=True)))
+    def over(self, rows, coins):
+        """Return the view of rows, chosen by the keys ``coins``."""
+        cells = Cells.of(self.columns, self.values, self.levels)
 
-    def merge(some, others):
-        parts = [*some, *others]
-        sizes = [len(at) for _, at, _ in parts]
-        return parts if sum(sizes) <= 2 * max(sizes[0], AT_ONCE) else [joined(parts)]
+        def statistic(start, block, keys):
+            at = cells.index(block)
+            inside = np.flatnonzero(at >= 0)
+            users = np.asarray(block[inside, self.user], dtype=np.float64)
+            return [(users, at[inside], keys[inside])]
 
-    parts = map_merge(rows, statistic, merge, partial(coins.keys, use="rows of a user"))
-    _, at, _ = joined(parts)
-    return np.bincount(at, minlength=int(np.prod(cells.shape))).reshape(cells.shape)
+        def joined(parts):
+            users, at, keys = map(np.concatenate, zip(*parts, strict=True))
+            kept = _kept(users, at, keys, self.per_user, self.per_cell)
+            return users[kept], at[kept], keys[kept]
+
+        def merge(some, others):
+            parts = [*some, *others]
+            sizes = [len(at) for _, at, _ in parts]
+            return parts if sum(sizes) <= 2 * max(sizes[0], AT_ONCE) else [joined(parts)]
+
+        parts = map_merge(rows, statistic, merge, partial(coins.keys, use="rows of a user"))
+        users, at, _ = joined(parts)
+        return UserRows(UserBlock(np.flatnonzero(np.diff(users, prepend=np.nan) != 0), at))
+
+
+class UserRows:
+    """What :class:`OfUsers` shows: users as rows, in memory."""
+
+    kind, n_features, unit, cap, heads = "users", 1, 1, 1, None
+
+    def __init__(self, block):
+        self._block = block
+
+    def map_merge(self, statistic, merge, beside=None):
+        """Return a statistic of all users."""
+        return statistic(0, self._block)
+
+
+class UserBlock:
+    """Users and the cells of their rows.
+
+    Parameters
+    ----------
+    starts : ndarray of int of shape (n_users,)
+        Where the cells of a user begin.
+    cells : ndarray of int
+    """
+
+    n_features = 1
+
+    def __init__(self, starts, cells):
+        self.starts, self.cells = starts, cells
+        self.sizes_of = np.diff(np.append(starts, len(cells)))
+
+    def __len__(self):
+        return len(self.starts)
+
+    def __getitem__(self, users):
+        starts, sizes = self.starts[users], self.sizes_of[users]
+        first = np.cumsum(sizes) - sizes
+        at = np.arange(sizes.sum()) + np.repeat(starts - first, sizes)
+        return UserBlock(first, self.cells[at])
+
+
+@public
+@dataclass(frozen=True)
+class UserCounts(CountsOnGrid):
+    """How many rows lie in each cell, of every user a bounded number.
+
+    Parameters
+    ----------
+    size : int
+        Number of cells.
+    per_user, per_cell : int
+        Largest number of rows of a user, and of those in one cell.
+    bits : int, default=None
+        Chosen by the kernel.
+    pure : bool, default=False
+        Whether the noise is Laplace's. Chosen by the kernel.
+
+    Notes
+    -----
+    **Privacy** (add or remove all rows of a user, or one row): :func:`capped_sensitivity`. Caps are
+    applied here again, to what a view shows of every user.
+    """
+
+    size: int
+    per_user: int
+    per_cell: int
+    bits: int | None = None
+    pure: bool = False
+    kind = "users"
+
+    def check(self, shape):
+        """Raise ValueError for fields that do not fit the Shape."""
+        super().check(shape)
+        refuse(not 0 < self.size <= MOST_CELLS, "a histogram has from 1 to 2^24 cells")
+        refuse(not 1 <= self.per_cell <= self.per_user <= MOST_ROWS, "at least a row of a user")
+
+    @property
+    def most(self):
+        """The bound of the sum of the counts that move."""
+        return int(capped_sensitivity(self.per_user, self.per_cell)[0])
+
+    @property
+    def most_squared(self):
+        """The bound of the sum of the squares of the counts that move."""
+        return int(capped_sensitivity(self.per_user, self.per_cell)[1])
+
+    def total(self, block):
+        """Return the counts, shape (size,)."""
+        users, at = np.repeat(np.arange(len(block)), block.sizes_of), np.asarray(block.cells)
+        inside = (at >= 0) & (at < self.size)
+        users, at = users[inside], at[inside]
+        kept = _kept(users, at, np.zeros(len(at)), self.per_user, self.per_cell)
+        return np.bincount(at[kept], minlength=self.size).astype(np.int64) << self.bits
+
+
+def _kept(users, at, keys, per_user, per_cell):
+    """Return the places of the rows that pass both caps, ordered by user."""
+    order = np.lexsort((keys, at, users))
+    order = order[_rank(users[order], at[order]) < per_cell]
+    order = order[np.lexsort((at[order], keys[order], users[order]))]
+    return order[_rank(users[order]) < per_user]
 
 
 def _rank(*columns):

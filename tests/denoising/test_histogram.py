@@ -10,7 +10,7 @@ import pytest
 from skdp import PrivacyLedger, config_context
 from skdp.accounting import Budget, Plan, Step
 from skdp.audit import conditional_sensitivity, non_interference
-from skdp.chunks import ArrayRows
+from skdp.chunks import ArrayRows, weighed_sum
 from skdp.denoising import (
     AutoDenoiser,
     BayesDenoiser,
@@ -18,15 +18,17 @@ from skdp.denoising import (
     PrivateHistogram,
     SoftThresholdDenoiser,
     TrendFilterDenoiser,
-    _users,
 )
-from skdp.denoising._cells import Cells, Edges, Levels
-from skdp.denoising._count_noise import released
 from skdp.denoising._range import private_ranges, range_steps
-from skdp.denoising._users import capped_counts, capped_sensitivity
 from skdp.exceptions import AuditFailure
+from skdp.kernel import _user_counts
+from skdp.kernel._grid_cells import Cells, Edges, HistogramCounts, Levels
+from skdp.kernel._ranks import float_of_order as _float
+from skdp.kernel._ranks import order_of_floats as _ordered
+from skdp.kernel._table import Total
+from skdp.kernel._user_counts import OfUsers, UserCounts, capped_sensitivity
+from skdp.mechanisms._exact import sqrt_up
 from skdp.scales import LogBins
-from skdp.scales._bisection import _float, _ordered
 from tests._curators import CannedCurator, FixedKeys, canned, check_replay
 
 pytestmark = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")
@@ -35,22 +37,26 @@ pytestmark = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarn
 # --- cells
 
 
+def counts_of(cells, X, **chunks):
+    return HistogramCounts(**cells.fields(), bits=0).over(ArrayRows(X, **chunks))
+
+
 def test_bins_are_those_of_numpy(rng):
     x = np.concatenate([rng.normal(size=500), [-1.0, 0.0, 1.0, 0.5, 7.0]])
     edges = np.array([-1.0, 0.0, 0.5, 1.0])
-    got = Cells({0: Edges(edges)}).counts(ArrayRows(x[:, None], block_rows=7))
+    got = counts_of(Cells({0: Edges(edges)}), x[:, None], block_rows=7)
     assert np.array_equal(got, np.histogram(x, edges)[0])
 
 
 def test_cells_of_several_columns(rng):
     X = np.column_stack([rng.normal(size=400), rng.integers(5, size=400), rng.normal(size=400)])
     cells = Cells({0: Edges(np.linspace(-1, 1, 4)), 1: Levels(np.array([1.0, 2.0, 4.0]))})
-    got = cells.counts(ArrayRows(X))
+    got = counts_of(cells, X)
     for j, level in enumerate((1.0, 2.0, 4.0)):
         want = np.histogram(X[X[:, 1] == level, 0], np.linspace(-1, 1, 4))[0]
         assert np.array_equal(got[:, j], want)
     X[3, 2] = np.nan
-    assert cells.counts(ArrayRows(X)).sum() == got.sum() - (cells.index(np.nan_to_num(X))[3] >= 0)
+    assert counts_of(cells, X).sum() == got.sum() - (cells.index(np.nan_to_num(X))[3] >= 0)
 
 
 @pytest.mark.parametrize(
@@ -78,9 +84,10 @@ def test_the_sensitivity_of_capped_counts_is_the_largest():
 
 
 def capped(X, keys, m, k, **chunks):
-    cells = Cells({1: Levels(np.arange(4.0))})
-    rows = ArrayRows(X, **chunks)
-    return capped_counts(rows, cells, FixedKeys(keys), user=0, per_user=m, per_cell=k)
+    cap = {"per_user": m, "per_cell": k}
+    view = OfUsers((1,), (np.arange(4.0),), (True,), user=0, **cap)
+    users = view.over(ArrayRows(X, **chunks), FixedKeys(keys))
+    return weighed_sum(users, Total(UserCounts(4, **cap, bits=0)))
 
 
 def test_neighbours_of_both_kinds_move_counts_by_at_most_the_sensitivity(rng):
@@ -120,9 +127,9 @@ def test_what_caps_leave_out_may_be_forgotten_on_the_way(rng, monkeypatch):
         k = int(rng.integers(1, m + 1))
         X = np.column_stack([rng.integers(4, size=n), rng.integers(5, size=n)]).astype(float)
         keys = rng.integers(0, int(rng.choice([3, 2**62])), size=n).astype(np.uint64)
-        monkeypatch.setattr(_users, "AT_ONCE", 2**20)
+        monkeypatch.setattr(_user_counts, "AT_ONCE", 2**20)
         at_once = capped(X, keys, m, k, block_rows=3)
-        monkeypatch.setattr(_users, "AT_ONCE", 4)
+        monkeypatch.setattr(_user_counts, "AT_ONCE", 4)
         assert np.array_equal(capped(X, keys, m, k, block_rows=3), at_once)
 
 
@@ -318,8 +325,8 @@ def test_a_user_who_is_not_capped_is_found():
     for table in (X, X[:0]):
         transcript = curators[0].answers if curators else "noise"
         curator = canned("counts", transcript)
-        counts = cells.counts(ArrayRows(table))
-        released(curator, "gaussian", counts, l1=2, squared_l2=2, share=1, label="counts")
+        counts = counts_of(cells, table)
+        curator.gaussian(counts, sensitivity=sqrt_up(2), share=1, label="counts")
         curators.append(curator)
     with pytest.raises(AuditFailure):
         check_replay(*curators)

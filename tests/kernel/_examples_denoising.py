@@ -1,0 +1,78 @@
+"""Hostile rows and fields for the statistics of histograms."""
+
+import numpy as np
+
+from skdp.accounting import Budget
+from skdp.kernel._float_keys import KeyCells, KeyRanks, SideDistances
+from skdp.kernel._grid_cells import HistogramCounts
+from skdp.kernel._log_bins import LogBins
+from skdp.kernel._statistic import Offer
+from skdp.kernel._user_counts import UserBlock, UserCounts
+from tests.kernel._examples import OFFER, hostile
+
+__all__ = ["EXAMPLES"]
+
+OFFERS = [OFFER, Offer(Budget.pure(1.0), 0.5, 1), Offer(Budget.pure(0.01), 1, 2**30)]
+
+
+def _axis(rng, x, is_levels):
+    x = x[np.isfinite(x) & (np.abs(x) < 1e300)]
+    values = np.unique(np.append(rng.choice(x, size=int(rng.integers(1, 9))), [0.0, 1.0]))
+    return values[:1] if is_levels and rng.random() < 0.1 else values
+
+
+def _counts(rng):
+    d = int(rng.integers(1, 4))
+    X = hostile(rng, d)
+    columns = tuple(rng.permutation(d)[: int(rng.integers(1, d + 1))].tolist())
+    levels = tuple((rng.random(len(columns)) < 0.5).tolist())
+    values = tuple(_axis(rng, X[:, c], one) for c, one in zip(columns, levels, strict=True))
+    X[0] = 0.0
+    statistic = HistogramCounts(columns, values, levels).at(OFFERS[int(rng.integers(3))])
+    return statistic, X
+
+
+def _users(rng):
+    m, size = int(rng.integers(2, 7)), int(rng.integers(1, 9))
+    k = int(rng.integers(1, m + 1))
+    starts = np.concatenate([[0], np.cumsum(rng.integers(1, 20, size=29))])
+    cells = rng.integers(-1, size + 2, size=starts[-1] + 12)
+    cells[: starts[1]] = 0
+    statistic = UserCounts(size, m, k).at(OFFERS[int(rng.integers(3))])
+    return statistic, UserBlock(starts, cells)
+
+
+def _keys(rng):
+    d, width = int(rng.integers(1, 4)), int(rng.integers(1, 9))
+    shift = int(rng.choice([2, 30, 64 - width]))
+    columns = tuple(rng.permutation(d).tolist())
+    most = 2 ** (64 - shift) - 2**width
+    first = rng.integers(0, most, size=d, endpoint=True)
+    return (columns, first, width, shift), hostile(rng, d)
+
+
+def _ranks(rng):
+    (columns, first, width, shift), X = _keys(rng)
+    upto = rng.integers(0, 2**width, size=len(columns), endpoint=True)
+    return KeyRanks(columns, first, width, shift, upto), X
+
+
+def _cells(rng):
+    fields, X = _keys(rng)
+    return KeyCells(*fields), X
+
+
+def _sides(rng):
+    d = int(rng.integers(1, 4))
+    centre = np.nan_to_num(hostile(rng, d, 3)[0], posinf=1e308, neginf=-1e308)
+    columns = tuple(rng.permutation(d).tolist())
+    return SideDistances(columns, centre, LogBins(int(rng.choice([1, 2])))), hostile(rng, d)
+
+
+EXAMPLES = {
+    HistogramCounts: _counts,
+    UserCounts: _users,
+    KeyCells: _cells,
+    KeyRanks: _ranks,
+    SideDistances: _sides,
+}
