@@ -325,7 +325,8 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, PrivateEstimator):
             validated_rows(self, X)
         return X
 
-    def _release(self, rows, curator):
+    def _release_from(self, rows, curator):
+        """Return what a search tells: fits and scores ask Tables of their own, losers' unseen."""
         with config_context(invalid_rows="ignore"), parallel_config(n_jobs=1, verbose=0):
             return self._search(rows, curator)
 

@@ -14,8 +14,8 @@ from skdp._pieces import carried
 from skdp.accounting import Plan, Step
 from skdp.chunks._tables import Tables
 from skdp.exceptions import PlanError
+from skdp.kernel._scores import HALF, LogCells, ScoreSum, table_of_numbers
 from skdp.mechanisms import row_norms
-from skdp.mechanisms._exact import sqrt_up
 from skdp.model_selection._densities import is_mixture, mixture_log_density
 from skdp.rowwise._map import each_row
 from skdp.scales import LogBins, read_scale
@@ -34,7 +34,6 @@ __all__ = [
 
 BINS = LogBins(2)
 OF_ENTRIES = (ValueError, ArithmeticError)  # what entries of a row may bring about
-HALF = 2**12  # grid units of half the range of a score
 
 
 @dataclass(frozen=True)
@@ -284,17 +283,10 @@ def release_score(scores, curator):
 
     Notes
     -----
-    **Privacy** (add or remove one row): with ``q`` in {-h, ..., h} the score of a row on a grid,
-    seen from 1/2, the row contributes (q, h) to the released pair: at most ``sqrt(2) h`` in l2 and
-    ``2 h`` in l1.
+    **Privacy** (add or remove one row): see :class:`skdp.kernel._scores.ScoreSum`; the score of a
+    row knows no other row.
     """
-    q = np.rint(2 * HALF * np.clip(np.nan_to_num(scores, nan=0.0), 0, 1)).astype(np.int64) - HALF
-    value = [int(q.sum()), HALF * len(q)]
-    if curator.budget.unit == "pure":
-        release = curator.laplace(value, sensitivity=2 * HALF, share=1, label="score")
-    else:
-        norm = sqrt_up(2 * HALF**2)
-        release = curator.gaussian(value, sensitivity=norm, share=1, label="score")
+    release = table_of_numbers(scores, curator).ask(ScoreSum(), share=1, label="score")
     total, count = (float(entry) for entry in release.value)
     return min(max(0.5 + total / max(count, HALF) / 2, -1.0), 2.0)
 
@@ -347,12 +339,10 @@ def as_numbers(X):
 def released_scale(distances, curator):
     """Release the distance below which nine in ten lie; 1 if nothing stands out of the noise.
 
-    **Privacy**: a distance is a function of its row and falls into one bin: sensitivity 1.
+    **Privacy**: a distance is a function of its row; see :class:`skdp.kernel._scores.LogCells`.
     """
-    bins = BINS.index(distances)
-    counts = np.bincount(bins[bins >= 0], minlength=BINS.n_bins)
-    draw = curator.laplace if curator.budget.unit == "pure" else curator.gaussian
-    release = draw(counts, sensitivity=1, share=1, label="distances")
+    table = table_of_numbers(distances, curator)
+    release = table.ask(LogCells(BINS), share=1, label="distances")
     seen = release.value[release.value > 3 * release.scale]
     told = read_scale(release.value, release.scale, max(float(seen.sum()), 1.0), BINS)
     return 1.0 if told.nothing else min(max(told.scale, 2.0**-1000), 2.0**1000)

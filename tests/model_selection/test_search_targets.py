@@ -15,7 +15,6 @@ from skdp import (
 from skdp.audit import conditional_sensitivity, non_interference
 from skdp.exceptions import PlanError
 from skdp.model_selection import LogLossScorer, SquaredErrorScorer
-from skdp.model_selection._scorers import HALF
 from skdp.model_selection._scoring import scorer_of
 from tests._supervised import BoundedCentroids, BoundedLine
 
@@ -116,26 +115,6 @@ def test_the_two_layers_of_the_audit_for_numbers(table, scale):
     assert non_interference(search, X, y, n_transcripts=1).ok
     report = conditional_sensitivity(search, X, y, n_pairs=16)
     assert report.ok and 0.5 < report.worst["score"].ratio <= 1
-
-
-def test_a_row_with_an_unknown_label_moves_a_score_by_its_range(monkeypatch):
-    """Whatever the target is, a row adds (q, HALF) with |q| <= HALF to a score."""
-    from skdp.model_selection import _scorers
-
-    seen, q = [], None
-
-    class Curator:
-        budget = type("", (), {"unit": "gdp"})
-
-        def gaussian(self, value, *, sensitivity, **rest):
-            seen.append((value, sensitivity))
-            return type("", (), {"value": np.array(value)})
-
-    for scores in ([np.nan], [np.inf], [-np.inf], [1e300], [0.3], []):
-        _scorers.release_score(np.array(scores), Curator())
-        (q, count), sensitivity = seen[-1]
-        assert abs(q) <= HALF and count == HALF * len(scores)
-        assert q**2 + count**2 <= sensitivity**2
 
 
 def test_rows_without_a_target_are_none(table):

@@ -419,6 +419,7 @@ IMPORTS = {
         "accounting",
         "chunks",
         "contracts",
+        "kernel",
         "mechanisms",
         "rowwise",
         "scales",
