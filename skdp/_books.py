@@ -161,6 +161,11 @@ class Books:
         self._used += share
         return share, bought
 
+    def plans(self, label, kind):
+        """Return whether a label is planned for a kind of statistic, or not planned at all."""
+        step, _ = self._steps.get(label, (None, 0))
+        return step is None or not step.of or kind in step.of
+
     @alone
     def afford(self, label, mechanism, share):
         """Raise what a release of this label and share would raise, before rows are looked at."""

@@ -76,7 +76,8 @@ def _group(report, size):
 def _steps(plan):
     for step in plan.steps:
         times = f", up to {step.times} times" if step.times > 1 else ""
-        yield step.label, step.mechanism, f"at most {float(step.at_most):.4g}{times}"
+        of = f", of {' or '.join(kind.__name__ for kind in step.of)}" if step.of else ""
+        yield step.label, step.mechanism, f"at most {float(step.at_most):.4g}{times}{of}"
 
 
 def plan_text(plan):

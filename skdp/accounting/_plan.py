@@ -26,6 +26,8 @@ class Step:
         Largest number of such releases.
     unit : {"gdp", "zcdp", "pure"}, default=None
         Of the budget of a child. None is that of the plan; a mixed plan needs one that it names.
+    of : tuple of type, default=()
+        The statistics of rows that are released so: a Table refuses others. Empty: any.
 
     See Also
     --------
@@ -48,6 +50,7 @@ class Step:
     at_most: float | Fraction = 1
     times: int = 1
     unit: str | None = None
+    of: tuple = field(default=(), repr=False)
 
     def __post_init__(self):
         most, times = exact(self.at_most, name="at_most"), exact(self.times, name="times")

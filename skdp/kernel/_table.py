@@ -238,8 +238,7 @@ class Table:
         refuse(law not in ("gaussian", "laplace"), "a law of noise is gaussian or laplace")
         asked = []
         for statistic, share, label in questions:
-            statistic = self._checked(statistic)
-            asked.append((statistic, share, label))
+            asked.append((self._checked(statistic, label), share, label))
         self._curator.afford_all(law, [(label, share) for _, share, label in asked])
         asked = [(one.at(self._offer(share)), share, label) for one, share, label in asked]
         pure = law == "laplace"
@@ -257,17 +256,18 @@ class Table:
         **Privacy**: a score moves by at most ``choice.most``, which the :class:`Choice` computes.
         """
         refuse(not isinstance(choice, Choice), "candidates are chosen by a Choice")
-        choice = self._checked(choice)
+        choice = self._checked(choice, label)
         self._curator.afford(label, "select", share)
         choice = choice.at(self._offer(share))
         with self._lock:
             scores = choice.scores(self._totals([choice])[0])
             return self._curator.select(scores, sensitivity=choice.most, share=share, label=label)
 
-    def _checked(self, statistic):
-        """Return a copy of a question that fits the rows: nobody else can change it any more."""
+    def _checked(self, statistic, label):
+        """Return a copy of a question that fits rows and plan: nobody can change it any more."""
         wrong = not (isinstance(statistic, Statistic) and registered(statistic))
         refuse(wrong, "only registered statistics are answered")
+        refuse(not self._curator.plans(label, type(statistic)), "the plan names another statistic")
         statistic = own(statistic)
         statistic.check(self.shape)
         return statistic

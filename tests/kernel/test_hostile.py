@@ -36,6 +36,7 @@ STEPS = (
     Step("matrix", "matrix"),
     Step("part", "child", at_most=0.5),
     Step("part/y"),
+    Step("count", times=2, of=(Count, KeptRows)),
 )
 EVENTS = (("rare", Fraction(1, 10**9)),)
 ZERO = np.zeros(3)
@@ -280,6 +281,8 @@ REFUSALS = {
         (Count(), 0.1, "x"), (ball(radius=np.nan), 0.1, "x")
     ),
     "no share": lambda table: table.ask_all((Count(), 0.1)),
+    "a statistic that the plan does not name": ask(ball(), 0.1, "count"),
+    "a statistic of a set that the plan does not name": parts({0: ball()}, label="count"),
     # laws
     "Laplace noise of a Gaussian budget": ask(Count(), 0.1, "pure", law="laplace"),
     "a law of no noise": ask(Count(), law="none"),
@@ -357,6 +360,13 @@ def test_honest_questions_are_answered():
         assert not scene.untouched() and len(scene.curator._bill()) == 2
 
 
+def test_a_plan_names_what_is_released():
+    scene = Scene()
+    scene.table.ask(KeptRows(ZERO, 1.0), share=0.1, label="count")
+    assert ", of Count or KeptRows" in str(scene.curator._plan)
+    assert Step("count", of=(Count,)) != Step("count")
+
+
 @pytest.mark.parametrize("label", ["once", "small"])
 def test_a_label_is_used_up(label):
     scene = Scene()
@@ -427,7 +437,7 @@ def test_arrays_and_numbers_do_not_hear_of_rows():
 def test_an_array_that_changes_after_asking_changes_no_question():
     center = np.zeros(3)
     scene = Scene()
-    asked = scene.table._checked(ball(center=center))
+    asked = scene.table._checked(ball(center=center), "x")
     center[:] = np.nan
     assert np.isfinite(asked.center).all()
     scene.table.ask(ball(center=np.zeros(3)), share=0.1, label="x")
