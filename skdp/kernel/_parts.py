@@ -6,7 +6,7 @@ import numpy as np
 
 from skdp.chunks import weighed_sum
 from skdp.kernel._codec import encoded
-from skdp.kernel._statistic import Rule, own, refuse, registered
+from skdp.kernel._statistic import Rule, own, refuse
 from skdp.kernel._table import Noisy
 
 __all__ = ["Parts"]
@@ -31,7 +31,6 @@ class Parts:
 
     def __init__(self, table, rule, n_parts):
         refuse(rule is not None and not isinstance(rule, Rule), "sets are made by a Rule")
-        refuse(rule is not None and not registered(rule), "only registered rules")
         refuse(type(n_parts) is not int or n_parts < 1, "a number of sets is a positive integer")
         refuse(rule is None and n_parts != 1, "without a rule all rows are one set")
         if rule is not None:
