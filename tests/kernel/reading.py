@@ -1,0 +1,125 @@
+"""What must be read to believe skdp, in reading order: ``python tests/kernel/reading.py`` counts.
+
+It writes ``doc/_kernel_lines.rst``, the table of the page "Kernel"; a test holds it against the
+source.
+"""
+
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+sys.path[:0] = [str(ROOT)] if __name__ == "__main__" else []
+from tests.privacy._guard import code_lines  # noqa: E402
+
+PAGE = ROOT / "doc" / "_kernel_lines.rst"
+REST = "the other files of ``kernel``"
+# What, its files, what is proved of it, and where.
+ORDER = [
+    (
+        "Budgets and plans",
+        "accounting/_budget.py accounting/_plan.py accounting/_parts.py accounting/_gaussian.py "
+        "accounting/_conversions.py",
+        "a budget proves the epsilon and delta that it claims",
+        "theorem 1 of :doc:`accounting`",
+    ),
+    (
+        "Books",
+        "_books.py _curator.py _beside.py",
+        "shares sum to at most one, whatever an engine does; one charge for each release",
+        "theorems 1 and 2 of :doc:`accounting`",
+    ),
+    (
+        "Noise",
+        "mechanisms/_exact.py mechanisms/_entropy.py mechanisms/_noise.py mechanisms/_tails.py "
+        "mechanisms/_choice.py mechanisms/_weighed.py",
+        "integers plus noise of exactly the scale that was paid for",
+        ":doc:`building_blocks`",
+    ),
+    (
+        "What may be asked",
+        "kernel/_plain.py kernel/_statistic.py kernel/_codec.py",
+        "questions are plain data; none holds a bound",
+        "K1, K2",
+    ),
+    (
+        "The door",
+        "kernel/_table.py kernel/_parts.py",
+        "check, price, add up, add noise, write the bill: in this order, and nothing else leaves",
+        "K3, K4, K5",
+    ),
+    (
+        "Bounded rows",
+        "mechanisms/_rows.py mechanisms/_norms.py mechanisms/_sums.py mechanisms/_tables.py",
+        "a row becomes integers of certified length, by itself",
+        ":doc:`building_blocks`",
+    ),
+    (
+        "Statistics",
+        REST,
+        "one row adds no more than the class computes: each class by itself",
+        "docstring of each class",
+    ),
+    (
+        "Rows and persons",
+        "chunks/_rows.py chunks/_loop.py chunks/_persons.py chunks/_by_weight.py "
+        "chunks/_by_norm.py chunks/_some_rows.py chunks/_placed_keys.py",
+        "each row is read once in a pass; the rows of a person weigh no more than a unit",
+        ":doc:`groups`",
+    ),
+    (
+        "A fit",
+        "_estimator.py _groups.py _cap.py _local.py",
+        "the plan is charged before rows are read; exceptions tell nothing",
+        ":doc:`threat_model`",
+    ),
+]
+
+
+def files(names):
+    """Return the files of a line of the table."""
+    if names != REST:
+        found = [ROOT / "skdp" / name for name in names.split()]
+        return [file for file in found if file.exists()]
+    named = " ".join(names for _, names, _, _ in ORDER).split()
+    kernel = sorted((ROOT / "skdp" / "kernel").rglob("*.py"))
+    return [file for file in kernel if file.relative_to(ROOT / "skdp").as_posix() not in named]
+
+
+def counted():
+    """Return the lines of code of every line of the table."""
+    return {
+        what: sum(code_lines(file.read_text(encoding="utf-8")) for file in files(names))
+        for what, names, _, _ in ORDER
+    }
+
+
+def stated():
+    """Return the numbers that the table states."""
+    return {
+        what: int(number.replace(",", ""))
+        for what, number in re.findall(r"\* - (.+)\n +- .+\n +- ([\d,]+)\n", PAGE.read_text())
+    }
+
+
+def table():
+    """Return the table as text."""
+    head = "What", "Files, in ``skdp``", "Lines", "What is proved of it", "Where"
+    lines = [".. list-table::", "   :header-rows: 1", "   :widths: 12 34 8 30 16", ""]
+    numbers = counted()
+    rows = [
+        (what, names if names == REST else _listed(names), f"{numbers[what]:,}", claim, where)
+        for what, names, claim, where in ORDER
+    ]
+    everything = "Together", "", f"{sum(numbers.values()):,}", "", ""
+    for row in (head, *rows, everything):
+        lines += [f"   {'* -' if i == 0 else '  -'} {cell}".rstrip() for i, cell in enumerate(row)]
+    return "\n".join(lines) + "\n"
+
+
+def _listed(names):
+    return ", ".join(f"``{name}``" for name in names.split())
+
+
+if __name__ == "__main__":
+    PAGE.write_text(table())
