@@ -58,24 +58,30 @@ class OnGrid(Statistic):
         return 2.0**-self.bits
 
 
-class Between(OnGrid):
-    """Sums of functions of the places of entries between ``low`` and ``high``."""
+class Ends(OnGrid):
+    """Sums of functions of entries that are clipped to ``low`` and ``high``."""
 
     def _fields(self):
-        return self.low, self.high
+        """Return both ends, as floats: integers of few bits, and single precision, would wrap."""
+        return tuple(np.asarray(one, dtype=np.float64) for one in (self.low, self.high))
+
+
+class Between(Ends):
+    """Sums of functions of the places of entries between ``low`` and ``high``."""
 
     def check(self, shape):
         """Raise ValueError for fields that do not fit the Shape."""
         super().check(shape)
+        low, high = self._fields()
         with np.errstate(over="ignore"):
-            width = np.asarray(self.high) - self.low
+            width = high - low
         refuse(not ((width > 0) & np.isfinite(width)).all(), "low is below high")
         refuse(self.degree not in (1, 2), "degrees are 1 and 2")
 
     def _places(self, block):
         """Return the places of the entries of finite rows, in [0, 1]: floats are monotone."""
-        x = np.asarray(block[finite_rows(block)], dtype=np.float64)
-        return (np.clip(x, self.low, self.high) - self.low) / (self.high - self.low)
+        x, (low, high) = np.asarray(block[finite_rows(block)], dtype=np.float64), self._fields()
+        return (np.clip(x, low, high) - low) / (high - low)
 
 
 def summed(columns):
@@ -205,7 +211,7 @@ class Bernstein(Between):
 
 @public
 @dataclass(frozen=True)
-class BoundedSums(OnGrid):
+class BoundedSums(Ends):
     """The sums of columns, entries clipped to bounds.
 
     Parameters
@@ -229,24 +235,23 @@ class BoundedSums(OnGrid):
     bits: int | None = None
     squared_l2, l1 = Bernstein.squared_l2, Bernstein.l1
 
-    def _fields(self):
-        return self.low, self.high
-
     def check(self, shape):
         """Raise ValueError for fields that do not fit the Shape."""
         super().check(shape)
-        refuse(not (np.asarray(self.low) <= self.high).all(), "low is not above high")
+        low, high = self._fields()
+        refuse(not (low <= high).all(), "low is not above high")
         refuse(not (self.most > 0).all(), "bounds are not both zero")
 
     @property
     def most(self):
         """The largest entries."""
-        return np.maximum(np.abs(self.low), np.abs(self.high))
+        return np.maximum(*map(np.abs, self._fields()))
 
     def total(self, block):
         """Return the sums, shape (d,)."""
         x = np.asarray(block[finite_rows(block)], dtype=np.float64)
-        clipped = np.clip(x, self.low, self.high) / self.most
+        low, high = self._fields()
+        clipped = np.clip(x, low, high) / self.most
         return np.rint(self.grid * clipped).astype(np.int64).sum(axis=0)
 
 

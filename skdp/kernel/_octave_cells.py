@@ -80,6 +80,8 @@ class OctaveCells:
     def check(self):
         """Raise ValueError for fields that make no cells."""
         tame(self)
+        own = (self.first, self.octaves, self.halvings)
+        refuse(any(type(x) is not int for x in own), "Python's integers: numpy's wrap")
         refuse(not (0 <= self.first < N_OCTAVES and self.octaves > 0), "octaves of the floats")
         refuse(not 0 <= self.halvings <= FINEST, "an octave is halved at most so often")
 

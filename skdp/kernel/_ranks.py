@@ -20,6 +20,7 @@ __all__ = [
 ]
 
 PARTS = 1000  # quantiles are searched at thousandths
+MOST_WORTH = 2.0**60  # scores are integers of 64 bits
 _SIGN = np.uint64(1 << 63)
 
 
@@ -132,14 +133,14 @@ class Thresholds(Statistic):
     def total(self, block):
         """Return the ranks, shape (k,)."""
         columns, at = np.unique(self.columns, return_inverse=True)
-        ranks = np.zeros(len(self.columns), dtype=np.int64)
+        ranks, parts = (np.array(of, dtype=np.int64) for of in ([0] * len(at), self.parts))
         with np.errstate(over="ignore"):
             for strip in strips(block, columns):
                 below = [
                     np.count_nonzero(self._seen(strip[j], i) <= t)
                     for i, (j, t) in enumerate(zip(at, self.thresholds, strict=True))
                 ]
-                ranks += PARTS * np.array(below, dtype=np.int64) - self.parts * strip.shape[1]
+                ranks += PARTS * np.array(below, dtype=np.int64) - parts * strip.shape[1]
         return ranks
 
 
@@ -182,17 +183,18 @@ class RankScores(Choice):
         refuse(not 0 <= self.numerator <= self.denominator <= 2**20, "a quantile")
         refuse(not self.denominator, "a quantile")
         refuse(np.ndim(self.grid) != 1 or np.shape(self.nats) != np.shape(self.grid), "candidates")
+        refuse(not (np.asarray(self.nats) >= 0).all(), "nats are not negative")
 
     def at(self, offer):
         """Return the same with nats worth what the budget makes of them."""
         amount = float(offer.budget.amount * offer.share)
         epsilon = amount if offer.budget.unit == "pure" else math.sqrt(8 * amount)
-        return replace(self, worth=2 * self.most * offer.unit / epsilon)
+        return replace(self, worth=min(2 * self.most * offer.unit / epsilon, MOST_WORTH))
 
     @property
     def most(self):
         """The largest size of an entry of a contribution."""
-        return max(self.numerator, self.denominator - self.numerator)
+        return int(max(self.numerator, self.denominator - self.numerator))
 
     @property
     def squared_l2(self):
@@ -212,5 +214,6 @@ class RankScores(Choice):
 
     def scores(self, exact):
         """Return the scores of the candidates."""
-        handicaps = np.rint(np.minimum(self.nats * self.worth, 2.0**60)).astype(np.int64)
+        nats = np.asarray(self.nats, dtype=np.float64)
+        handicaps = np.rint(np.minimum(nats * self.worth, MOST_WORTH)).astype(np.int64)
         return -np.abs(exact) - handicaps

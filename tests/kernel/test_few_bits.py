@@ -1,0 +1,74 @@
+"""Fields of few bits, and tiny shares, make nothing wrap that a bound speaks of."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from skdp.accounting import Budget
+from skdp.kernel._bounded import Bernstein, BoundedSums, Powers
+from skdp.kernel._columns import ColumnCells
+from skdp.kernel._octave_cells import OctaveCells
+from skdp.kernel._ranks import RankScores, Thresholds
+from skdp.kernel._statistic import Offer, Shape
+
+ROWS = np.array([[x] for x in (-1e308, -200.0, -128.0, -0.5, 0.0, 0.1, 127.0, 200.0, 1e308)])
+OFFERS = [Offer(budget, 0.5, 1) for budget in (Budget.gaussian(9.0, 1e-6), Budget.pure(9.0))]
+ENDS = [
+    ([100], [-100], np.int8),
+    ([-100], [100], np.int8),
+    ([-128], [127], np.int8),
+    ([200], [100], np.uint8),
+    ([0.1], [1 / 3], np.float32),
+    ([0.1], [0.7], np.float16),
+]
+
+
+@pytest.mark.parametrize(("low", "high", "dtype"), ENDS)
+@pytest.mark.parametrize("offer", OFFERS, ids=lambda offer: offer.budget.unit)
+@pytest.mark.parametrize("cls", [Powers, Bernstein, BoundedSums])
+def test_bounds_of_few_bits(cls, low, high, dtype, offer):
+    degree = () if cls is BoundedSums else (1,)
+    asked = cls(np.array(low, dtype), np.array(high, dtype), *degree)
+    if low > high:
+        with pytest.raises(ValueError):
+            asked.check(Shape(1))
+        return
+    asked.check(Shape(1))
+    asked = asked.at(offer)
+    rows = asked.contributions(np.vstack([ROWS, [high], [low]]))
+    for row in rows.tolist():
+        assert sum(v * v for v in row) <= asked.squared_l2 and sum(map(abs, row)) <= asked.l1
+
+
+def test_thousandths_of_few_bits_do_not_wrap():
+    parts = np.array([999, 500], np.int16)
+    asked = Thresholds(np.zeros(2, int), np.zeros(2), parts, np.zeros(2))
+    asked.check(Shape(1))
+    block = np.ones((20_000, 1))
+    assert asked.total(block).tolist() == [-999 * 20_000, -500 * 20_000]
+
+
+def test_bounds_of_scores_are_integers_of_python():
+    grid = np.zeros(3)
+    asked = RankScores(0, np.int32(1), np.int32(10**6), grid, grid)
+    assert asked.squared_l2 == 3 * (10**6 - 1) ** 2
+
+
+@pytest.mark.parametrize("share", [0.5, Fraction(1, 10**307)])
+def test_scores_move_by_at_most_a_rank_whatever_the_share(share):
+    grid, nats = np.arange(5.0), np.array([0.0, 1e308, 0.0, 1e-300, 3.0])
+    asked = RankScores(0, 1, 2, grid, nats).at(replace(OFFERS[1], share=share))
+    exact = np.array([0, 1, -1, 0, 7])
+    for step in (-1, 1):
+        with np.errstate(all="ignore"):
+            moved = asked.scores(exact + step) - asked.scores(exact)
+        assert np.abs(moved).max() <= asked.most
+    with pytest.raises(ValueError):
+        replace(asked, nats=-nats).check(Shape(1))
+
+
+def test_cells_are_made_of_integers_that_do_not_wrap():
+    with pytest.raises(ValueError):
+        ColumnCells(np.array([0]), (OctaveCells(np.int16(2046), 2047, 5),)).check(Shape(1))
