@@ -90,7 +90,7 @@ def find_places(rows, curator, n_clusters, *, place=None, careful=True):
     **Privacy** (add or remove one row): which rows a search looks at is decided by each row itself,
     from released balls and bins, so that the searches are as private as
     :func:`skdp.cluster._locate.locate`. The numbers of rows of all places, and of the rows that
-    none of them keeps, are one release: a row is counted once, sensitivity 1.
+    none of them keeps, are one release: a row is counted once.
     """
     home, distances = survey(rows, curator, place=place, gap=GAP, careful=careful)
     beyond = _components(home, distances) if home.seen and distances is not None else []
@@ -100,7 +100,7 @@ def find_places(rows, curator, n_clusters, *, place=None, careful=True):
     while near:
         near.sort(key=lambda c: c.mass)
         component = near.pop()
-        mass = peel.take(component)
+        mass = peel.claim(component)
         rest = component.mass - mass
         if mass and rest > CLEAR * component.sd and len(peel.balls) <= MOST:
             near.append(replace(component, mass=rest))
@@ -170,7 +170,7 @@ class _Peel:
         """What may still be spent."""
         return float(self.curator.remaining - self.last)
 
-    def take(self, component):
+    def claim(self, component):
         """Make the heaviest groups of a component places; return the number of their rows."""
         if len(self.balls) > MOST:
             return 0.0

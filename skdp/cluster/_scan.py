@@ -57,7 +57,7 @@ def seen_in_windows(table, sd, false=FALSE_WINDOWS):
         sums = table
         for axis, width in enumerate(window):
             span = sums.shape[axis] - width + 1
-            sums = sum(sums.take(range(i, i + span), axis=axis) for i in range(width))
+            sums = sum(np.take(sums, range(i, i + span), axis=axis) for i in range(width))
         high = sums > clear * math.sqrt(math.prod(window)) * sd
         for axis, width in enumerate(window):  # every cell of the window, not its corner alone
             pad = [(0, 0)] * table.ndim

@@ -23,7 +23,7 @@ CEILINGS: dict[str, tuple[int, ...]] = {
     "audit": (0, 0, 0, 44, 0, 2),
     "by_group": (0, 1, 0, 0, 0, 0),
     "chunks": (0, 19, 1, 10, 1, 0),
-    "cluster": (14, 2, 13, 2, 0, 1),
+    "cluster": (0, 0, 0, 0, 0, 1),
     "columns": (2, 0, 4, 0, 0, 0),
     "covariance/engine": (8, 1, 3, 1, 0, 4),
     "covariance/published": (2, 0, 0, 0, 0, 1),
