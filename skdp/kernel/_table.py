@@ -9,8 +9,7 @@ import numpy as np
 from scipy.special import ndtri_exp
 
 from skdp._local import Local
-from skdp.chunks import map_merge, weighed_sum
-from skdp.chunks._persons import representatives_of, rows_of_all
+from skdp.chunks._persons import representatives_of
 from skdp.kernel._choice import Choice
 from skdp.kernel._keyed_rows import keyed_rows
 from skdp.kernel._statistic import (
@@ -24,8 +23,9 @@ from skdp.kernel._statistic import (
     refuse,
     registered,
 )
+from skdp.kernel._totals import sets_of, totals
 
-__all__ = ["Log", "Noisy", "Table", "annex", "made_table", "opened", "replaced_table", "totals"]
+__all__ = ["Log", "Noisy", "Table", "annex", "made_table", "opened", "replaced_table"]
 
 _replacement = ContextVar("skdp_table", default=None)
 
@@ -321,8 +321,7 @@ class Table:
         refuse(not (isinstance(rule, Rule) and registered(rule)), "only registered rules")
         rule = own(rule)
         rule.check(self.shape)
-        sets = map_merge(rows_of_all(self._rows), SetsOf(rule), list.__add__)
-        return kind(np.concatenate(sets))
+        return kind(sets_of(self._rows, rule))
 
     def drawn(self):
         """Return the Table of one row of each person, drawn by secret keys."""
@@ -379,51 +378,3 @@ def annex(table):
     they run in this process, under proofs of their own. The rules of the source list them.
     """
     return table._rows, table._curator
-
-
-def totals(rows, statistics):
-    """Return the exact sums of several statistics by one pass."""
-    if any(hasattr(one, "over") for one in statistics):
-        return [total for one in statistics for total in _totals(rows, one)]
-    if len(statistics) == 1:
-        return [weighed_sum(rows, Total(statistics[0]))]
-    return weighed_sum(rows, Totals(tuple(statistics)))
-
-
-def _totals(rows, one):
-    return [one.over(rows)] if hasattr(one, "over") else totals(rows, [one])
-
-
-class Total:
-    """A statistic as pieces of rows are asked for it: picklable, no closure."""
-
-    def __init__(self, statistic):
-        self._statistic = statistic
-        if hasattr(statistic, "weighed_total"):
-            self.weighed = self._weighed
-
-    def __call__(self, start, block):
-        return np.asarray(self._statistic.total(block))
-
-    def _weighed(self, weights, start, block):
-        return np.asarray(self._statistic.weighed_total(block, weights))
-
-
-class SetsOf:
-    """The sets of the rows of a piece, a list: picklable, no closure."""
-
-    def __init__(self, rule):
-        self._rule = rule
-
-    def __call__(self, start, block):
-        return [self._rule(block)]
-
-
-class Totals:
-    """Several statistics of the same pieces."""
-
-    def __init__(self, statistics):
-        self._statistics = statistics
-
-    def __call__(self, start, block):
-        return [np.asarray(one.total(block)) for one in self._statistics]

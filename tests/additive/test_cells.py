@@ -10,8 +10,8 @@ from skdp.kernel import _cells
 from skdp.kernel._cells import Binned, CellRows, Codes, Held, Steps
 from skdp.kernel._links import Logistic, Softmax
 from skdp.kernel._statistic import Shape
-from skdp.kernel._table import totals
 from skdp.kernel._terms import FeatureCells, ResidualSum, TermGradients, TermScores
+from skdp.kernel._totals import totals
 
 EDGES = (np.array([-1.0, 0.0, 1.0]), 3, np.array([]), np.arange(400.0))
 SIZES = 5, 3, 2, 402

@@ -25,7 +25,7 @@ from skdp.kernel import _user_counts
 from skdp.kernel._grid_cells import Cells, Edges, HistogramCounts, Levels
 from skdp.kernel._ranks import float_of_order as _float
 from skdp.kernel._ranks import order_of_floats as _ordered
-from skdp.kernel._table import Total
+from skdp.kernel._totals import Total
 from skdp.kernel._user_counts import OfUsers, UserCounts, capped_sensitivity
 from skdp.mechanisms._exact import sqrt_up
 from skdp.scales import LogBins

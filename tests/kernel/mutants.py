@@ -69,7 +69,7 @@ KEPT_WHOLE = {"certified": 0, "clip": 0, "own": 0, "tuple": 0, "copy": None}  # 
 
 # (file, what it is after the change): why nothing can be observed.
 EQUIVALENT: dict[tuple[str, str], str] = {
-    ("_table.py", "statistics"): "a list of statistics is as good as a tuple",
+    ("_totals.py", "statistics"): "a list of statistics is as good as a tuple",
     ("_table.py", "2"): "all rows have a unit; what is assumed without is never read",
 }
 

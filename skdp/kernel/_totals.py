@@ -1,0 +1,61 @@
+"""Exact sums over rows, and the sets of rows, by passes of picklable statistics."""
+
+import numpy as np
+
+from skdp.chunks import map_merge, weighed_sum
+from skdp.chunks._persons import rows_of_all
+
+__all__ = ["Total", "sets_of", "totals"]
+
+
+def totals(rows, statistics):
+    """Return the exact sums of several statistics by one pass."""
+    if any(hasattr(one, "over") for one in statistics):
+        return [total for one in statistics for total in _totals(rows, one)]
+    if len(statistics) == 1:
+        return [weighed_sum(rows, Total(statistics[0]))]
+    return weighed_sum(rows, Totals(tuple(statistics)))
+
+
+def _totals(rows, one):
+    return [one.over(rows)] if hasattr(one, "over") else totals(rows, [one])
+
+
+class Total:
+    """A statistic as pieces of rows are asked for it: picklable, no closure."""
+
+    def __init__(self, statistic):
+        self._statistic = statistic
+        if hasattr(statistic, "weighed_total"):
+            self.weighed = self._weighed
+
+    def __call__(self, start, block):
+        return np.asarray(self._statistic.total(block))
+
+    def _weighed(self, weights, start, block):
+        return np.asarray(self._statistic.weighed_total(block, weights))
+
+
+class Totals:
+    """Several statistics of the same pieces."""
+
+    def __init__(self, statistics):
+        self._statistics = statistics
+
+    def __call__(self, start, block):
+        return [np.asarray(one.total(block)) for one in self._statistics]
+
+
+def sets_of(rows, rule):
+    """Return the set of every row of the whole table, in its order: as private as the rows."""
+    return np.concatenate(map_merge(rows_of_all(rows), SetsOf(rule), list.__add__))
+
+
+class SetsOf:
+    """The sets of the rows of a piece, a list: picklable, no closure."""
+
+    def __init__(self, rule):
+        self._rule = rule
+
+    def __call__(self, start, block):
+        return [self._rule(block)]
