@@ -7,9 +7,9 @@ from fractions import Fraction
 import numpy as np
 
 from skdp.chunks import ArrayRows
-from skdp.friendly._distance import bounds_distance
 from skdp.friendly._filters import tail_margin
-from skdp.friendly._soft_core import CELLS, GRID_BITS, SPREAD, _grid_rows
+from skdp.kernel.pairs._distance import bounds_distance
+from skdp.kernel.pairs._soft_core import CELLS, GRID_BITS, SPREAD, _grid_rows
 from skdp.mechanisms._exact import exact, sqrt_up
 from skdp.mechanisms._tables import as_table
 

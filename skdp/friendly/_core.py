@@ -7,12 +7,12 @@ import numpy as np
 from skdp._local import Local
 from skdp.accounting import Step
 from skdp.chunks import ArrayRows, map_merge
-from skdp.friendly._distance import bounds_distance
 from skdp.friendly._filters import group_size, noisy_filter, tail_margin
 from skdp.friendly._groups import group_bits, group_friends
-from skdp.friendly._plain import whole
 from skdp.kernel._sums import Count
 from skdp.kernel._table import opened
+from skdp.kernel.pairs._distance import bounds_distance
+from skdp.kernel.pairs._plain import whole
 from skdp.mechanisms import finite_rows
 from skdp.mechanisms._exact import exact, log_of
 from skdp.mechanisms._tables import as_table

@@ -8,13 +8,13 @@ from skdp.friendly._diameter import diameter_radii, diameter_tests
 from skdp.friendly._filters import replace_one_filter
 from skdp.friendly._match import FusedMatch
 from skdp.friendly._matching import as_tuples
-from skdp.friendly._plain import whole
 from skdp.friendly._tuples import (
     find_tuple_diameter,
     friendly_tuple_average,
     reorder,
     secret_permutation,
 )
+from skdp.kernel.pairs._plain import whole
 
 __all__ = ["friendly_tuples", "friendly_tuples_plan"]
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from skdp.chunks._loop import threaded
 from skdp.chunks._takes import takes
-from skdp.friendly._plain import real, whole
+from skdp.kernel.pairs._plain import real, whole
 
 __all__ = ["binomial_bound", "group_bits", "group_friends"]
 

@@ -7,8 +7,8 @@ from skdp.accounting import Plan, Step
 from skdp.friendly._average import friendly_average
 from skdp.friendly._core import MOST_UNSAMPLED, friendly_core, friendly_core_plan, row_bound
 from skdp.friendly._diameter import diameter_radii, diameter_tests, find_diameter
-from skdp.friendly._distance import DistancePredicate
 from skdp.friendly._groups import group_bits
+from skdp.kernel.pairs._distance import DistancePredicate
 
 __all__ = ["RadiusGrid", "core_average", "friendly_mean", "friendly_mean_plan"]
 

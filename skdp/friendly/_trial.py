@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from skdp.friendly._distance import DistancePredicate
+from skdp.kernel.pairs._distance import DistancePredicate
 
 __all__ = ["check_own_predicate", "own_predicate_note"]
 

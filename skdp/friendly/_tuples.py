@@ -8,10 +8,10 @@ from scipy.special import ndtri_exp
 
 from skdp.friendly._average import out_of_reach
 from skdp.friendly._diameter import bisect_radii
-from skdp.friendly._distance import DistancePredicate
 from skdp.friendly._matching import as_tuples
-from skdp.friendly._plain import whole
-from skdp.friendly._soft_core import GRID_BITS, SPREAD, _grid_rows
+from skdp.kernel.pairs._distance import DistancePredicate
+from skdp.kernel.pairs._plain import whole
+from skdp.kernel.pairs._soft_core import GRID_BITS, SPREAD, _grid_rows
 from skdp.mechanisms._exact import exact, sqrt_up
 
 __all__ = [

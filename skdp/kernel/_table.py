@@ -95,9 +95,10 @@ class Log:
             curator.kernel_log = log
         return log
 
-    def add(self, view, statistic, noisy):
-        """Keep an answer; return its ticket."""
-        self.answers.append((view, statistic, noisy))
+    def add(self, view, statistic, told):
+        """Keep an answer, of one number a copy that nobody else has; return its ticket."""
+        value = np.array(told.value) if np.size(told.value) == 1 else None
+        self.answers.append((view, statistic, Noisy(value, told.scale, told.law)))
         return len(self.answers) - 1
 
     def get(self, ticket):
@@ -240,7 +241,7 @@ class Table:
         for statistic, share, label in questions:
             asked.append((self._checked(statistic, label), share, label))
         self._curator.afford_all(law, [(label, share) for _, share, label in asked])
-        asked = [(one.at(self._offer(share)), share, label) for one, share, label in asked]
+        asked = [(self._prepared(one, share), share, label) for one, share, label in asked]
         pure = law == "laplace"
         refuse(pure and any(one.l1 is None for one, _, _ in asked), "no bound for a pure budget")
         with self._lock:
@@ -274,6 +275,9 @@ class Table:
 
     def _offer(self, share):
         return Offer(self.budget, share, getattr(self._rows, "unit", 1))
+
+    def _prepared(self, statistic, share):
+        return statistic.at(self._offer(share))
 
     def _totals(self, statistics):
         return totals(self._rows, statistics)
@@ -322,6 +326,15 @@ class Table:
         rule = own(rule)
         rule.check(self.shape)
         return kind(sets_of(self._rows, rule))
+
+    def sample(self, size, n_rows):
+        """Return the :class:`Sampled` table of about ``size`` of ``n_rows`` rows, by secret keys.
+
+        Of persons it holds one row each. It is in memory for the time of a fit.
+        """
+        from skdp.kernel._sampled import Sampled  # a Table, which is defined here
+
+        return Sampled.drawn_from(self, size, n_rows)
 
     def drawn(self):
         """Return the Table of one row of each person, drawn by secret keys."""

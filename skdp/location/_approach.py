@@ -53,6 +53,6 @@ def _start(table, seen):
     if table.d <= 6 and seen.sample.n * table.mu > 40 * np.sqrt(table.d):
         table.curator.decide(MEDIAN)
         share = 0.35 * table.left
-        return private_median(seen.sample.Z, table.curator, share=share, label="median"), None
+        return private_median(seen.sample, table.curator, share=share, label="median"), None
     table.curator.decide(NORMS)
     return np.zeros(table.d), top_scale(*seen.norms, tail=FAR)

@@ -5,11 +5,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from skdp.kernel._sampled import Sampled
+from skdp.kernel._sums import Distances
+from skdp.kernel._table import opened
 from skdp.location._locate import (
-    Sample,
     column_scales,
     core_sample_size,
-    draw_sample,
     ring_scale,
     scale_sample_size,
     soft_core_centre,
@@ -17,8 +18,6 @@ from skdp.location._locate import (
 from skdp.location._release import bounded
 from skdp.location._schedule import geometry
 from skdp.location._whereabouts import LARGEST, Whereabouts, come_closer, rare_length
-from skdp.mechanisms import row_norms
-from skdp.mechanisms._weighed import of_persons
 from skdp.scales import LogBins, top_scale
 
 __all__ = ["Glimpse", "draw_glimpse", "find_core", "look_around", "release_norms"]
@@ -32,8 +31,8 @@ class Glimpse:
 
     Attributes
     ----------
-    sample : Sample
-        Private, in units of ``scale``.
+    sample : Sampled
+        In units of ``scale``.
     scale : ndarray of shape (d,)
         Public or released.
     distance : float or None
@@ -44,7 +43,7 @@ class Glimpse:
         Columns whose scale was looked for and not seen, so that it may be far too large.
     """
 
-    sample: Sample
+    sample: Sampled
     scale: np.ndarray
     distance: float = None
     norms: tuple = None
@@ -65,7 +64,7 @@ class Glimpse:
 def draw_glimpse(table, scale):
     """Return the Glimpse of a sample that has told nothing yet."""
     size = scale_sample_size(table.mu, table.d)
-    sample = draw_sample(table.rows, table.curator.coins, table.n, size)
+    sample = opened(table.rows, table.curator).sample(size, table.n)
     return Glimpse(sample.scaled(scale), scale)
 
 
@@ -90,7 +89,7 @@ def look_around(table, scale, *, diameter, find_scales):
     if diameter:
         seen = replace(seen, distance=bounded(diameter))
     else:
-        seen = replace(seen, distance=ring_scale(seen.sample, table.curator))
+        seen = replace(seen, distance=ring_scale(seen.sample))
         if seen.distance and find_scales:
             seen = _rescaled(table, seen)
     return replace(seen, norms=release_norms(table, seen, np.zeros(table.d), at_most=0.03))
@@ -101,13 +100,13 @@ def _rescaled(table, seen):
     share = (22 * math.sqrt(5 * table.d) / (seen.sample.n * table.mu)) ** 2
     if table.d == 1 or share > 0.08:
         return seen
-    curator, share = table.curator, max(share, 0.002)
-    scales, missed = column_scales(seen.sample, curator, share=share, largest=seen.distance)
+    share = max(share, 0.002)
+    scales, missed = column_scales(seen.sample, share=share, largest=seen.distance)
     if scales is None:
         return replace(seen, missed=missed)
-    curator.decide(COLUMNS)
+    table.curator.decide(COLUMNS)
     sample = seen.sample.scaled(scales)
-    return Glimpse(sample, scales, ring_scale(sample, curator), missed=missed)
+    return Glimpse(sample, scales, ring_scale(sample), missed=missed)
 
 
 def release_norms(table, seen, origin, *, at_most):
@@ -117,16 +116,11 @@ def release_norms(table, seen, origin, *, at_most):
     -------
     norms : tuple
         The first arguments of :func:`skdp.scales.top_scale`.
-
-    Notes
-    -----
-    **Privacy** (add or remove one row): it falls into one bin.
     """
     bins, n = LogBins(2 if table.d >= 20 else 1), seen.sample.n
     origin = np.nan_to_num(origin, posinf=LARGEST, neginf=-LARGEST)
-    counts = bins.counts(row_norms(seen.sample.Z, center=origin))
     share = min(max((30 / (n * table.mu)) ** 2, 0.002), at_most)
-    release = table.curator.gaussian(of_persons(counts), sensitivity=1, share=share, label="norms")
+    release = seen.sample.ask(Distances(origin, bins), share=share, label="norms")
     return release.value, release.scale, n, bins
 
 
@@ -150,12 +144,11 @@ def find_core(table, seen, *, radius, diameter, trim):
     if seen.distance is None:
         return None
     found = soft_core_centre(
-        seen.sample.thinned(core_sample_size(table.mu, table.d)),
-        table.curator,
+        seen.sample.fewer(core_sample_size(table.mu, table.d)),
+        table.heads_ticket,
         friend_radius=seen.distance * (1 if diameter else geometry(table.d).friends),
         reach=top_scale(*seen.norms) or 0.0,
         n_rows=table.heads.n,
-        n_sd=table.heads.sd,
         spent=1 - table.left + 0.02 + 0.01 * trim,
     )
     if found is None:

@@ -24,10 +24,13 @@ class RowCount:
         As released.
     sd : float
         Standard deviation of its noise.
+    ticket : int, default=-1
+        Number of the answer in the log of the fit.
     """
 
     told: float
     sd: float
+    ticket: int = -1
 
     @property
     def n(self):
@@ -49,7 +52,7 @@ class RowCount:
 def release_count(rows, curator, *, share, label):
     """Release the number of finite rows."""
     told = opened(rows, curator).ask(Count(), share=share, label=label)
-    return RowCount(float(told.value[0]), told.scale)
+    return RowCount(float(told.value[0]), told.scale, told.ticket)
 
 
 @dataclass(frozen=True)
@@ -72,6 +75,13 @@ class CountedRows:
     def heads(self):
         """The released number of persons, of rows if they belong to nobody."""
         return self.count if self.rows.heads is None else self.rows.heads
+
+    @property
+    def heads_ticket(self):
+        """The ticket of :attr:`heads`."""
+        if self.rows.heads is None:
+            return self.count.ticket
+        return opened(self.rows, self.curator).heads_ticket
 
     @property
     def drawn(self):

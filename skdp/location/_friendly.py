@@ -8,7 +8,8 @@ import numpy as np
 from skdp.accounting import Plan, Step
 from skdp.friendly import diameter_tests, find_diameter, friendly_mean, friendly_mean_plan
 from skdp.friendly._points import AVERAGE, core_average
-from skdp.location._locate import draw_sample, ring_scale, scale_sample_size
+from skdp.kernel._table import annex, opened
+from skdp.location._locate import ring_scale, scale_sample_size
 from skdp.location._release import NOTHING, MeanRelease
 
 __all__ = [
@@ -55,13 +56,14 @@ def find_friend_radius(rows, curator, *, n_rows):
     8 radii around it (:func:`skdp.friendly.find_diameter`); both on samples by the coins of rows.
     """
     size = scale_sample_size(curator.budget.mu, rows.n_features)
-    sample = draw_sample(rows, curator.coins, n_rows, size)
-    scale = ring_scale(sample, curator)
+    sample = opened(rows, curator).sample(size, n_rows)
+    scale = ring_scale(sample)
     if scale is None:
         return None
     scale = min(max(scale, SMALLEST), LARGEST)
     radii = [scale * BASE**i for i in range(-BELOW, ABOVE + 1)]
-    return find_diameter(sample.thinned(TESTED).Z, radii, curator, share=DIAMETER, label="diameter")
+    tested, _ = annex(sample.fewer(TESTED))  # the mean number of friends is no sum over rows
+    return find_diameter(tested, radii, curator, share=DIAMETER, label="diameter")
 
 
 class RingSearch:

@@ -14,7 +14,7 @@ from skdp.contracts import Core
 from skdp.denoising._parameter import DENOISER, check_denoiser, with_denoiser
 from skdp.denoising._vector import VectorMixin
 from skdp.friendly import DistancePredicate
-from skdp.friendly._distance import bounds_distance
+from skdp.kernel.pairs._distance import bounds_distance
 from skdp.location._bounded_moments import (
     BoundedColumns,
     bounded_rule,

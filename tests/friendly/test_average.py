@@ -9,7 +9,7 @@ from skdp.audit._transcript import CannedCurator, check_replay, moves
 from skdp.chunks import ArrayRows
 from skdp.friendly import DistancePredicate, LocalCore
 from skdp.friendly._average import _margin, core_mean, friendly_average
-from skdp.friendly._soft_core import GRID_BITS
+from skdp.kernel.pairs._soft_core import GRID_BITS
 
 ZCDP = Budget.zcdp(2.0, 1e-6)
 

@@ -6,7 +6,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from skdp.friendly import DistancePredicate, _counting, _panels
+from skdp.friendly import DistancePredicate
+from skdp.kernel.pairs import _counting, _panels
 
 
 def oracle(A, B, radius):

@@ -20,7 +20,6 @@ from skdp.friendly import (
 )
 from skdp.friendly._diameter import diameter_radii
 from skdp.friendly._groups import group_bits
-from skdp.friendly._plain import real, whole
 from skdp.friendly._tuples import secret_permutation
 from skdp.friendly.published import (
     CovarianceDistance,
@@ -29,6 +28,7 @@ from skdp.friendly.published import (
     paradigm,
     paradigm_inverse,
 )
+from skdp.kernel.pairs._plain import real, whole
 from skdp.mechanisms._exact import exact
 
 INTS = [np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64]

@@ -16,7 +16,7 @@ from skdp.audit._interference import non_interference as look_for_interference
 from skdp.audit._sensitivity import conditional_sensitivity as search_pairs
 from skdp.exceptions import AuditFailure
 from skdp.friendly import h_index
-from skdp.location import _locate
+from skdp.kernel import _friends
 from skdp.mechanisms import make_entropy
 from tests._attacks import precision_attack
 from tests.privacy._fits import Alarm, alarms, expect, replayed, row_keys, table
@@ -151,21 +151,21 @@ def conditional_sensitivity(subject):
 
 def failure_events(subject):
     """S8: a core is only averaged where it is certified; 80 runs, false alarm below 1e-6."""
-    original, seen = _locate.soft_core_average, []
+    original, seen = _friends.soft_core_average, []
 
     def watched(Z, friends, *, n_up, h_low, radius):
         # neighbours have up to one row more, and an h-index lower by up to one
         seen.append((n_up >= len(Z) + 1, h_low <= h_index(friends) - 1))
         return original(Z, friends, n_up=n_up, h_low=h_low, radius=radius)
 
-    _locate.soft_core_average = watched
+    _friends.soft_core_average = watched
     try:
         tight = clone(subject.estimator).set_params(epsilon=1.0)  # counts the core by itself
         for seed in range(40):
             replayed(subject.estimator, table(n=400), "noise", seed=seed)
             replayed(tight, table(n=900), "noise", seed=seed)
     finally:
-        _locate.soft_core_average = original
+        _friends.soft_core_average = original
     assert len(seen) > 40  # the layer has something to say
     expect(all(n for n, _ in seen), "the bound of the count fails too often")
     expect(all(h for _, h in seen), "the bound of the h-index fails too often")

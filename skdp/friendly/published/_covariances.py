@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skdp.friendly._plain import real
+from skdp.kernel.pairs._plain import real
 
 __all__ = ["CovarianceDistance"]
 

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skdp.friendly._distance import DistancePredicate
 from skdp.friendly._matching import as_tuples
-from skdp.friendly._plain import real
+from skdp.kernel.pairs._distance import DistancePredicate
+from skdp.kernel.pairs._plain import real
 
 __all__ = ["PairwisePredicate", "TupleDistance"]
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skdp.friendly._counting import count_between, count_within
-from skdp.friendly._plain import real
+from skdp.kernel.pairs._counting import count_between, count_within
+from skdp.kernel.pairs._plain import real
 from skdp.mechanisms._tables import as_table
 
 __all__ = ["DistancePredicate", "bounds_distance"]
@@ -132,7 +132,7 @@ class DistancePredicate:
         **Privacy.** The counts are those of the rule, pair by pair, whatever the order, blocks or
         threads: adding a row to B adds 1 to the counts of its friends and 0 to all others.
 
-        Memory is that of B and of n integers; see `skdp.friendly._counting` for the method.
+        Memory is that of B and of n integers; see `skdp.kernel.pairs._counting` for the method.
         """
         A, B = as_table(A), B if B is None else as_table(B)
         if B is not None and A.shape[1] != B.shape[1]:

@@ -7,7 +7,7 @@ first pivots have b = 14; if rows are left, they are far apart, and b = 22 follo
 
 Write a = fl(x - p), b = fl(y - p), D = |x - y|, R = fl(r r), 1 <= r < 2, for what the rule compares
 with; u = 2^-53, g_k = k u / (1 - k u), (z) for z as computed. How pairs of core rows and near rows
-are decided: :mod:`skdp.friendly._panels`.
+are decided: :mod:`skdp.kernel.pairs._panels`.
 
 *Near is enough.* For friends |y - p| <= |x - p| + D with D <= r (1 + (d + 4) u). Subtractions and
 squared norms, in any order, cost at most 3 g_(d+4) (T + r) < r between (|a|^2) <= T^2 and
@@ -21,7 +21,7 @@ and are no friends. Groups of a few rows are decided together, by the rule itsel
 
 import numpy as np
 
-from skdp.friendly._panels import Blocks, count_pairs
+from skdp.kernel.pairs._panels import Blocks, count_pairs
 from skdp.mechanisms import finite_rows
 
 __all__ = ["count_between", "count_within"]

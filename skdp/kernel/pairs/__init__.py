@@ -1,0 +1,1 @@
+"""Pure functions of rows and their friends: distances, ranks, soft cores, rings."""

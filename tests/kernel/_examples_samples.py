@@ -1,0 +1,19 @@
+"""Questions about all rows of a sample together: what has to hold is tried on all small tables."""
+
+from skdp.kernel._friends import HIndex
+from skdp.kernel._log_bins import LogBins
+from skdp.kernel._rings import Ring, RingColumns
+from skdp.kernel._sampled import Members
+
+__all__ = ["EXAMPLES", "OF_SAMPLES"]
+
+EXAMPLES = {}  # no sums over rows
+BINS = LogBins(1, -3, 3)
+
+# Class -> function of the number of columns that returns some of it.
+OF_SAMPLES = {
+    Members: lambda d: [Members()],
+    Ring: lambda d: [Ring(BINS), Ring(LogBins(2, 0, 1))],
+    RingColumns: lambda d: [RingColumns(BINS, d)],
+    HIndex: lambda d: [HIndex(1.0), HIndex(0.5)],
+}

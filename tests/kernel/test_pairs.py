@@ -1,0 +1,141 @@
+"""What is asked of all rows of a sample moves by its bound at most: on all small tables."""
+
+import json
+import pickle
+from fractions import Fraction
+from importlib import import_module
+from itertools import permutations, product
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from skdp.kernel._codec import decoded, encoded
+from skdp.kernel._friends import HIndex, SoftCore, _Mean
+from skdp.kernel._sampled import OfSample, Sample
+from skdp.kernel._statistic import TYPES, Shape
+
+GRID = 0.0, 1.0, 1.5, 4.0
+HOSTILE = 0.0, -0.0, 1.0, np.inf, 1.7e308, -1.7e308, 5e-324
+OF_SAMPLES = {
+    cls: make
+    for path in sorted(Path(__file__).parent.glob("_examples_*.py"))
+    for cls, make in getattr(import_module(f"tests.kernel.{path.stem}"), "OF_SAMPLES", {}).items()
+}
+
+
+def sample(rows, keys, d=1):
+    """Return a Sample of rows whose columns are all alike."""
+    Z = np.repeat(np.array(rows, dtype=float).reshape(-1, 1), d, axis=1)
+    return Sample(Z, np.array(keys, dtype=np.uint64), 1.0, max(len(rows), 1.0))
+
+
+def in_order(size):
+    """Yield keys of rows in their order and of one more, which comes at any place."""
+    for place in range(size + 1):
+        yield *(i + (i >= place) for i in range(size)), place
+
+
+def in_any_order(size):
+    """Yield keys of rows and of one more, in all orders."""
+    return permutations(range(size + 1))
+
+
+def pairs(values, size, orders):
+    """Yield (keys, rows, rows and one more) for all tables of so many rows."""
+    for rows, keys, more in product(product(values, repeat=size), orders(size), values):
+        yield keys, rows, (*rows, more)
+
+
+def moved(statistic, keys, rows, more, d=1):
+    """Return the squared length by which a row moves a statistic, as a part of its bound."""
+    with np.errstate(all="ignore"):
+        one = np.asarray(statistic.total(sample(rows, keys[: len(rows)], d)))
+        two = np.asarray(statistic.total(sample(more, keys, d)))
+    assert one.dtype.kind in "iu" and one.shape == two.shape
+    return Fraction(sum(int(v) ** 2 for v in (two - one).ravel())) / statistic.squared_l2
+
+
+def largest(cls, values, sizes, orders=in_order, d=1):
+    """Return the largest part of its bound that a class moves by."""
+    found = [
+        moved(statistic, *pair, d)
+        for statistic in OF_SAMPLES[cls](d)
+        for size in sizes
+        for pair in pairs(values, size, orders)
+    ]
+    return max(found)
+
+
+def test_every_question_about_a_sample_has_examples():
+    found = {one for one in TYPES.values() if issubclass(one, OfSample)}
+    assert {one for one in found if one.__module__.startswith("skdp.")} == set(OF_SAMPLES)
+
+
+@pytest.mark.parametrize("cls", OF_SAMPLES, ids=lambda cls: cls.__name__)
+def test_one_row_moves_it_by_the_bound_and_no_more(cls):
+    assert largest(cls, GRID, range(4)) == 1
+    assert largest(cls, GRID, range(3), d=3) == 1
+    assert largest(cls, HOSTILE, range(3)) <= 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("cls", OF_SAMPLES, ids=lambda cls: cls.__name__)
+def test_one_row_moves_it_by_the_bound_and_no_more_in_larger_tables(cls):
+    assert largest(cls, GRID, range(5), in_any_order) == 1
+    assert largest(cls, HOSTILE, range(4)) <= 1
+
+
+@pytest.mark.parametrize("cls", OF_SAMPLES, ids=lambda cls: cls.__name__)
+def test_the_order_of_the_table_moves_nothing(cls):
+    rows, keys = np.array([0.0, 1.0, 1.5, 4.0, 1.0]), np.array([3, 0, 4, 1, 2])
+    for statistic in OF_SAMPLES[cls](1):
+        expected = statistic.total(sample(rows, keys))
+        for order in permutations(range(len(rows))):
+            order = list(order)
+            np.testing.assert_array_equal(
+                statistic.total(sample(rows[order], keys[order])), expected
+            )
+
+
+@pytest.mark.parametrize("cls", OF_SAMPLES, ids=lambda cls: cls.__name__)
+def test_it_is_plain_data(cls):
+    some = sample([0.0, 1.0, 1.5, 4.0], range(4), 2)
+    for statistic in OF_SAMPLES[cls](2):
+        statistic.check(Shape(2, "sample"))
+        for again in (
+            decoded(json.loads(json.dumps(encoded(statistic)))),
+            pickle.loads(pickle.dumps(statistic)),
+        ):
+            assert again == statistic and again.squared_l2 == statistic.squared_l2
+            np.testing.assert_array_equal(again.total(some), statistic.total(some))
+
+
+def certified(n, h):
+    """Yield all (n_up, h_low) that hold for two neighbours of at most n rows, and ranks from h."""
+    for n_up in range(n, n + 2):
+        for h_low in range(n_up // 2 + 1, h + 1):
+            yield n_up, h_low
+
+
+def core_moves(sizes):
+    """Yield by what part of its bound a row moves a soft core."""
+    for size in sizes:
+        for rows in product(GRID, repeat=size):
+            less = sample(rows, range(size))
+            h = int(HIndex(1.0).total(less)[0])
+            for more in GRID:
+                larger = sample((*rows, more), range(size + 1))
+                for bounds in certified(size + 1, h):
+                    core = _Mean(1.0, *bounds, 1)
+                    yield abs(int((core.total(larger) - core.total(less))[0])) / core.l2
+
+
+def test_one_row_moves_a_soft_core_by_less_than_its_bound():
+    assert 0.8 < max(core_moves(range(5))) <= 1  # some: rows between the ends do not all count
+
+
+def test_a_soft_core_with_bounds_is_no_question():
+    assert not issubclass(SoftCore, OfSample)
+    assert TYPES["SoftCore"] is SoftCore and "_Mean" not in TYPES
+    assert {*SoftCore.__dataclass_fields__} == {"radius", "count", "h"}
