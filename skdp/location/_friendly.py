@@ -82,13 +82,12 @@ def friendly_location_plan(budget):
     return friendly_mean_plan(budget, radius=RingSearch)
 
 
-def friendly_location(rows, curator, *, diameter=None):
+def friendly_location(table, *, diameter=None):
     """Release the mean of the rows as FriendlyCore does.
 
     Parameters
     ----------
-    rows : ArrayRows
-    curator : Curator
+    table : Table
         With the plan of :func:`friendly_location_plan`.
     diameter : float, default=None
         Public: most pairs of rows are at most this far apart. None searches for it.
@@ -102,14 +101,15 @@ def friendly_location(rows, curator, *, diameter=None):
     **Privacy**: that of :func:`skdp.friendly.friendly_mean`, with the diameter as released by
     :func:`find_friend_radius`; the level of the core is a function of the released row bound.
     """
-    amount = float(curator.budget.amount)
+    rows, curator = annex(table)  # rows are in the core or not by noise of their own
+    amount = float(table.budget.amount)
     mean = friendly_mean(
         rows,
         curator=curator,
         radius=diameter or RingSearch,
         level=lambda n_up: core_level(_at_least_two(n_up) * amount),
     )
-    return _released(mean, rows.n_features, curator)
+    return _released(mean, table)
 
 
 def core_location_plan(budget):
@@ -118,15 +118,14 @@ def core_location_plan(budget):
     return Plan(budget, AVERAGE, events)
 
 
-def core_location(rows, curator, *, core):
+def core_location(table, *, core):
     """Release the mean of a core that a filter before has made.
 
     Parameters
     ----------
-    rows : ArrayRows
-        The table that the core is a core of; rows outside are not read.
-    curator : Curator
-        With the plan of :func:`core_location_plan`.
+    table : Table
+        That the core is a core of, with the plan of :func:`core_location_plan`; rows outside are
+        not read.
     core : LocalCore
         Noise is calibrated to the predicate under which it was certified.
 
@@ -141,16 +140,17 @@ def core_location(rows, curator, *, core):
     """
     mean = None
     if core.predicate is not None:
+        rows, curator = annex(table)  # the core is a Local
         mean = core_average(rows, core, curator)
-    return _released(mean, rows.n_features, curator)
+    return _released(mean, table)
 
 
-def _released(mean, d, curator):
+def _released(mean, table):
     if mean is None:
-        curator.doubt(NOTHING)
-        return MeanRelease.unknown(np.zeros(d))
+        table.doubt(NOTHING)
+        return MeanRelease.unknown(np.zeros(table.n_features))
     known = np.isfinite(mean.value)  # at the largest radii noise may leave the floats
-    curator.doubt(OUT_OF_REACH, columns=~known)
+    table.doubt(OUT_OF_REACH, columns=~known)
     told = MeanRelease.unknown(np.where(known, mean.value, 0.0))
     told.noise_scale[known], told.clipping_bound[:, known] = mean.noise_scale, 0.0
     return told

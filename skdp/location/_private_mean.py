@@ -212,6 +212,7 @@ class PrivateMean(VectorMixin, CentringMixin, PrivateEstimator):
         self.random_state = random_state
         self.ledger = ledger
 
+    _asks = True
     _weighs_groups = property(lambda self: self.method == "auto")
     _noun = "mean"
 
@@ -244,29 +245,29 @@ class PrivateMean(VectorMixin, CentringMixin, PrivateEstimator):
         """Whether a filter before, in a pipeline, hands its core on with what it knows of it."""
         return self.method == "friendly" and isinstance(self._given(), Core)
 
-    def _release(self, rows, curator):
+    def _release(self, table):
         more = {}
         if self.bounds is not None:
-            columns = release_columns(rows, curator, self.bounds, 1)
+            columns = release_columns(table, table, self.bounds, 1)
             mean = columns.mean_release()
             more = columns.attributes()
         elif self._on_core():
-            mean = core_location(rows, curator, core=self.ledger.certificate)
+            mean = core_location(table, core=self.ledger.certificate)
         elif self.method == "friendly":
-            mean = friendly_location(rows, curator, diameter=self._diameter())
+            mean = friendly_location(table, diameter=self._diameter())
         else:
-            scaled = not isinstance(self.scale, str)
+            d, scaled = table.n_features, not isinstance(self.scale, str)
             mean = private_mean(
-                rows,
-                curator,
-                center=column_vector("center", self.center, rows.n_features),
+                table,
+                table,
+                center=column_vector("center", self.center, d),
                 radius=self.radius,
                 diameter=self._diameter(),
                 trim=self.trim,
-                scale=column_vector("scale", self.scale, rows.n_features) if scaled else self.scale,
+                scale=column_vector("scale", self.scale, d) if scaled else self.scale,
             )
         value, risk = self._denoised(mean.location, mean.noise_scale)
-        doubt_mean(mean, curator)
+        doubt_mean(mean, table)
         return {
             "location_": value,
             "released_location_": mean.location,

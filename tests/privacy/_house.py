@@ -72,6 +72,7 @@ ANNEXES = {
     "covariance/_run.py": "the friendly road, where rows decide by their noise",
     "kernel/": "defines the door",
     "location/_column_estimator.py": "bounded statistics are functions of many rows together",
+    "location/_friendly.py": "rows of cores stay by noise of their own",
     "preprocessing/_friendly_core_filter.py": "rows stay by noise of their own",
 }
 

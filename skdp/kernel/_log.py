@@ -1,0 +1,99 @@
+"""What a fit has been told: noisy answers, and the log that bounds are read off."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import ndtri_exp
+
+from skdp.kernel._plain import public, refuse
+
+__all__ = ["Log", "Noisy"]
+
+
+@public
+@dataclass(frozen=True, eq=False)
+class Noisy:
+    """A released answer of a :class:`Table`: integers plus noise.
+
+    Parameters
+    ----------
+    value : ndarray
+        Exact integers plus noise, in units of ``step``; of persons, float64.
+    scale : float
+        Standard deviation (Gaussian) or scale (Laplace) of the noise, in units of ``step``.
+    law : {"gaussian", "laplace"}
+    step : float, default=1.0
+        Worth of one unit, in the unit of the data.
+    ticket : int, default=-1
+        Number of the answer in the log of the fit: conditional statistics name it.
+    bits : int, default=None
+        Of the grid that the kernel chose.
+    """
+
+    value: np.ndarray
+    scale: float
+    law: str = "gaussian"
+    step: float = 1.0
+    ticket: int = -1
+    bits: int | None = None
+
+    @property
+    def real(self):
+        """The answer in the unit of the data."""
+        return self.value * self.step
+
+    @property
+    def sd(self):
+        """The scale of its noise in the unit of the data."""
+        return self.scale * self.step
+
+    def __array__(self, dtype=None, copy=None):
+        return np.array(self.value, dtype=dtype)
+
+
+class Log:
+    """What a fit has been told: bounds of conditional statistics are read off it.
+
+    Notes
+    -----
+    **Privacy.** A conditional statistic names tickets of earlier answers; the bound that follows
+    from them is computed here, from what was released and from the failure events of the plan, so
+    nobody can state a bound that does not hold. One failure event pays for the bound of one answer.
+    """
+
+    def __init__(self, answers=None):
+        self.answers = [] if answers is None else answers
+        self.quantile, self.bound, self.heads = {}, {}, {}
+
+    @classmethod
+    def of(cls, curator):
+        """Return the log of a Curator, which shares the answers of its parent."""
+        log = getattr(curator, "kernel_log", None)
+        if log is None:
+            parent = getattr(curator, "_parent", None)
+            log = cls(None if parent is None else cls.of(parent).answers)
+            curator.kernel_log = log
+        return log
+
+    def add(self, view, statistic, told):
+        """Keep an answer, of one number a copy that nobody else has; return its ticket."""
+        value = np.array(told.value) if np.size(told.value) == 1 else None
+        self.answers.append((view, statistic, Noisy(value, told.scale, told.law)))
+        return len(self.answers) - 1
+
+    def get(self, ticket):
+        """Return (Table, statistic, answer) of a ticket."""
+        known = type(ticket) is int and 0 <= ticket < len(self.answers)
+        refuse(not known, "no answer has this ticket")
+        return self.answers[ticket]
+
+    def fails(self, event, log_probability):
+        """Keep the normal quantile of a failure event; return it."""
+        self.quantile[event] = -float(ndtri_exp(log_probability))
+        return self.quantile[event]
+
+    def margin(self, event, ticket):
+        """Return how many standard deviations a bound lies off: an event serves one answer."""
+        refuse(event not in self.quantile, "an event that was not declared")
+        refuse(self.bound.setdefault(event, ticket) != ticket, "an event of another answer")
+        return self.quantile[event]
