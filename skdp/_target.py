@@ -26,17 +26,15 @@ the code 0 to L - 1, L if it is another, L + 1 if it is missing; numbers are NaN
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
 
 import numpy as np
 
 from skdp._levels import BOUGHT, public_classes
 from skdp.accounting import Step
-from skdp.chunks._columns import MixedOf, read_columns
-from skdp.chunks._labels import Known, count_labels, plain, sorted_keys
-from skdp.chunks._persons import representatives_of
-from skdp.chunks._raw import schema_of
 from skdp.exceptions import PlanError
+from skdp.kernel._coding import CodedColumns, CodedTarget, Coding
+from skdp.kernel._names import ColumnLabels, TargetLabels
+from skdp.kernel._table import Table, opened
 from skdp.mechanisms._exact import exact
 
 __all__ = ["Coding", "Selection", "coded_classes", "coded_columns"]
@@ -102,11 +100,11 @@ def coded_classes(rows, curator, classes=None, *, share=None, label="classes"):
 
     Parameters
     ----------
-    rows : TargetRows
+    rows : TargetRows, or a Table of them
         Of a fit of an estimator with ``_target = "class"``.
     curator : Curator
     classes : array-like, default=None
-        Public. None: they are selected for ``share``, see :func:`selected`.
+        Public. None: they are selected for ``share``, see :meth:`skdp.kernel._table.Table.names`.
     share : float or Fraction, default=None
         Of the budget; .02 finds classes of about 170 rows with epsilon = 1 and delta = 1e-6, .1
         those of 80.
@@ -117,18 +115,18 @@ def coded_classes(rows, curator, classes=None, *, share=None, label="classes"):
     -------
     classes : ndarray of shape (n_classes,)
         Sorted: truth values, numbers, text. Of the type of y, which is public. May be empty.
-    rows : TargetRows
+    rows : TargetRows, or a Table of them
         The last column is the number of the class, NaN where y is missing or of no class: such
         rows are absent.
     """
     if classes is not None:
         labels = public_classes(classes)
     else:
-        counts = count_labels(_one_each(rows, curator), _Target(rows), 1)
-        (labels,) = selected(counts, curator, share=share, label=label)
+        table = opened(rows, curator)
+        (labels,) = table.names(TargetLabels(), share=share, label=label, event=label)
         if len(labels) < 2:
             curator.doubt(ONE if labels else NOTHING)
-    return _array(labels, rows.label_type), rows.with_target(Known(labels))
+    return _array(labels, rows.about["label_type"]), _shown(rows, CodedTarget(tuple(labels)))
 
 
 def coded_columns(rows, curator, *, share=None, label="levels"):
@@ -136,7 +134,7 @@ def coded_columns(rows, curator, *, share=None, label="levels"):
 
     Parameters
     ----------
-    rows : TargetRows
+    rows : TargetRows, or a Table of them
         Of a fit of an estimator with ``_mixed = True``; ``rows.levels`` tells which columns have
         levels, and which of them are public.
     curator : Curator
@@ -149,59 +147,24 @@ def coded_columns(rows, curator, *, share=None, label="levels"):
     Returns
     -------
     coding : Coding
-    rows : TargetRows
+    rows : TargetRows, or a Table of them
     """
-    bought = [j for j, level in enumerate(rows.levels) if level == BOUGHT]
-    levels = list(rows.levels)
+    levels = list(rows.about["levels"])
+    bought = [j for j, level in enumerate(levels) if level == BOUGHT]
     if bought:
-        counts = count_labels(_one_each(rows, curator), _Bought(rows, bought), len(bought))
-        found = selected(counts, curator, share=share, label=label)
+        question = ColumnLabels(tuple(bought))
+        found = opened(rows, curator).names(question, share=share, label=label, event=label)
         for j, labels in zip(bought, found, strict=True):
             levels[j] = tuple(labels)
         nothing = np.array([level == () for level in levels])
         curator.doubt(NO_LEVELS, columns=nothing)
-    coding = Coding(tuple(levels))
-    return coding, rows.with_columns(coding.of_block)
+    levels = tuple(levels)
+    return Coding(levels), _shown(rows, CodedColumns(levels))
 
 
-def selected(counts, curator, *, share, label):
-    """Select labels of columns by their noisy counts, in one release.
-
-    Parameters
-    ----------
-    counts : list of k dicts
-        How often labels occur in each column, without zeros; in a fit with groups, in one row of
-        each person.
-    curator : Curator
-    share : float or Fraction
-    label : str
-
-    Returns
-    -------
-    labels : list of k lists
-        Sorted, equal ones once: True is 1, and rows with either count.
-
-    Notes
-    -----
-    **Privacy**: a row has at most one label in each column, so it moves the counts of at most k
-    pairs of a column and a label, by 1 each: the theorem of :meth:`skdp.base.Curator.names`. What
-    is returned is sorted, so neither the order of rows nor that of the counts is in it.
-    """
-    numbered = {
-        (j, key): column[key] for j, column in enumerate(counts) for key in sorted_keys(column)
-    }
-    found = curator.names(
-        numbered, moved=len(counts), share=share, label=label, event=label, of_persons=True
-    )
-    return [
-        list(dict.fromkeys(map(plain, sorted_keys(key for i, key in found if i == j))))
-        for j in range(len(counts))
-    ]
-
-
-def _one_each(rows, curator):
-    """Return what labels are counted in: of persons, one row of each."""
-    return representatives_of(rows, curator.coins)[0].joined
+def _shown(rows, view):
+    """Return what a view shows of rows, or the Table of it."""
+    return rows.map(view) if isinstance(rows, Table) else view.over(rows)
 
 
 def _array(labels, kind):
@@ -216,80 +179,3 @@ def _array(labels, kind):
     if own.dtype.kind in "biuf" and np.array_equal(own.astype(kind), own):
         return own.astype(kind)
     return own
-
-
-@dataclass(frozen=True)
-class _Target:
-    """The targets of the rows of a block that are there."""
-
-    rows: object
-
-    def __call__(self, block):
-        return [block.target[self.rows.present(block)]]
-
-
-@dataclass(frozen=True)
-class _Bought:
-    """Some columns of the rows of a block that are there."""
-
-    rows: object
-    columns: list
-
-    def __call__(self, block):
-        there = self.rows.present(block)
-        return [block.table.columns[j][there] for j in self.columns]
-
-
-class Coding:
-    """Codes of the columns of a mixed table.
-
-    Parameters
-    ----------
-    levels : tuple
-        Public or released: of every column None, for numbers, or a tuple.
-
-    Notes
-    -----
-    **Privacy**: every code is a function of its entry alone.
-    """
-
-    def __init__(self, levels):
-        self.levels = levels
-        self._known = [
-            None if level is None else Known(level, len(level), len(level) + 1.0)
-            for level in levels
-        ]
-
-    def __repr__(self):
-        return f"{type(self).__name__}({self.levels})"
-
-    @property
-    def n_cells(self):
-        """Cells of every column: 0 for numbers, else its levels, "other" and "missing"."""
-        return tuple(0 if level is None else len(level) + 2 for level in self.levels)
-
-    def codes(self, X):
-        """Return the codes of a table in memory, an array of float64 of its shape."""
-        table = read_columns(X).table
-        return self.decoder(table)(table)
-
-    def decoder(self, head):
-        """Return what makes codes of tables with the columns of ``head``, to decode a source by."""
-        numeric = tuple(level is None for level in self.levels)
-        return partial(_coded, self, MixedOf(schema_of(head), numeric))
-
-    def of_block(self, block):
-        """Return the codes of an array of numbers, or of a ColumnBlock, as an array of float64."""
-        columns = list(block.T) if isinstance(block, np.ndarray) else block.columns
-        rows = np.empty((len(block), len(columns)))
-        for j, (known, column) in enumerate(zip(self._known, columns, strict=True)):
-            rows[:, j] = _finite(column) if known is None else known(column)
-        return rows
-
-
-def _coded(coding, decode, raw):
-    return coding.of_block(decode(raw))
-
-
-def _finite(column):
-    return np.where(np.isfinite(column), column, np.nan)

@@ -16,13 +16,14 @@ from sklearn.utils.estimator_checks import (
     check_supervised_y_no_nan,
 )
 
-import skdp._target
 from skdp import PrivacyLedger, config_context
 from skdp._target import Coding, Selection, coded_classes, coded_columns
 from skdp.accounting import Budget, Plan, Step
 from skdp.audit import conditional_sensitivity, non_interference
 from skdp.audit._transcript import CannedCurator, check_replay
 from skdp.exceptions import BudgetExceeded, PlanError, UselessReleaseWarning
+from skdp.kernel import _table
+from skdp.kernel._names import names_of
 from tests._means import ClassCounts, MixedCounts, TargetMean
 
 try:
@@ -315,15 +316,18 @@ def test_a_row_of_new_labels(columns):
 
 def test_an_estimator_that_pays_for_one_column_of_two_is_caught(monkeypatch):
     class Cheap:
-        def __init__(self, curator):
-            self.curator = curator
+        def __init__(self, table):
+            self._log, self._rows, self.shape = table._log, table._rows, table.shape
+            self._curator, self._paid = self, table._curator
+
+        def __getattr__(self, name):
+            return getattr(self._paid, name)
 
         def names(self, counts, **given):
-            return self.curator.names(counts, **given | {"moved": 1})
+            return self._paid.names(counts, **given | {"moved": 1})
 
-    selected = skdp._target.selected
-    wrong = lambda counts, curator, **given: selected(counts, Cheap(curator), **given)  # noqa: E731
-    monkeypatch.setattr(skdp._target, "selected", wrong)
+    wrong = lambda table, labels, **given: names_of(Cheap(table), labels, **given)  # noqa: E731
+    monkeypatch.setattr(_table, "names_of", wrong)
     table = frame().assign(t=TEXT, u=CODES.astype(str))
     report = conditional_sensitivity(
         MixedCounts(epsilon=5.0), table[:200], TEXT[:200], n_pairs=100, raise_on_failure=False

@@ -315,6 +315,11 @@ class TargetRows(MappedRows):
         """The TargetBlocks behind the rows: of a fit with groups weighed, or one of each person."""
         return self._rows
 
+    @property
+    def about(self):
+        """What is public of the columns and of the target."""
+        return {"levels": self.levels, "label_type": self.label_type}
+
     def with_target(self, target):
         """Return these rows with codes of the target, found once if it is in memory."""
         if isinstance(self.joined, Beside):

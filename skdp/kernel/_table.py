@@ -11,6 +11,7 @@ from skdp.chunks._persons import representatives_of
 from skdp.kernel._choice import Choice
 from skdp.kernel._keyed_rows import keyed_rows
 from skdp.kernel._log import Log, Noisy
+from skdp.kernel._names import names_of
 from skdp.kernel._statistic import (
     Offer,
     RowMap,
@@ -94,6 +95,11 @@ class Table:
         return self._curator.remaining
 
     @property
+    def about(self):
+        """What else is public of the rows, by name: types and levels of columns."""
+        return getattr(self._rows, "about", {})
+
+    @property
     def heads(self):
         """The released number of persons, None if rows belong to nobody."""
         return getattr(self._rows, "heads", None)
@@ -172,6 +178,22 @@ class Table:
         with self._lock:
             scores = choice.scores(self._totals([choice])[0])
             return self._curator.select(scores, sensitivity=choice.most, share=share, label=label)
+
+    def names(self, labels, *, share, label, event):
+        """Return the labels that occur often in each of k columns, sorted: k lists.
+
+        Parameters
+        ----------
+        labels : Labels
+        share : float or Fraction
+            Part of the budget.
+        label : str
+            Of a planned step, Gaussian.
+        event : str
+            Of a planned failure event.
+        """
+        with self._lock:
+            return names_of(self, labels, share=share, label=label, event=event)
 
     def _checked(self, statistic, label):
         """Return a copy of a question that fits rows and plan: nobody can change it any more."""

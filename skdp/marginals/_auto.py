@@ -5,11 +5,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skdp._target import Selection, selected
+from skdp._target import Selection
 from skdp.accounting import Step
 from skdp.chunks._columns import numbers_of
-from skdp.chunks._labels import Known, count_labels
+from skdp.chunks._labels import Known
 from skdp.chunks._rows import MappedRows, take
+from skdp.kernel._names import ColumnLabels
+from skdp.kernel._table import opened
 from skdp.marginals._drawn import laws_of
 from skdp.marginals._found import Cells, Found
 from skdp.marginals._frames import has_entries
@@ -166,19 +168,10 @@ def _names(rows, curator, types, *, share):
     found = {place: (False, True) for place, kind in types.items() if kind.kind == BOOL}
     bought = [place for place, kind in types.items() if kind.kind == TEXT]
     if bought:
-        columns = _Columns(bought)
-        counts = count_labels(rows.table, columns, len(bought))
-        labels = selected(counts, curator, share=share, label="levels")
+        question = ColumnLabels(tuple(bought))
+        labels = opened(rows, curator).names(question, share=share, label="levels", event="levels")
         found |= {place: tuple(own) for place, own in zip(bought, labels, strict=True)}
     return found
-
-
-@dataclass(frozen=True)
-class _Columns:
-    places: list
-
-    def __call__(self, block):
-        return [block.columns[place] for place in self.places]
 
 
 def _entries(rows, curator, types, names):

@@ -348,7 +348,7 @@ IMPORTS = {
     "_apart": {"_config", "_schema", "_threads", "chunks"},
     "_levels": {"chunks"},
     "_supervised": {"_config", "_levels", "_schema", "chunks"},
-    "_target": {"_levels", "accounting", "chunks", "exceptions", "mechanisms"},
+    "_target": {"_levels", "accounting", "exceptions", "kernel", "mechanisms"},
     "_show_versions": set(),
     "_results": {"_doubts"},
     "_summary": {"_doubts", "_render"},
