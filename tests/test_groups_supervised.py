@@ -129,7 +129,7 @@ def _run_of_rows(model, X, y, keys):
         curator.gaussian(number, sensitivity=1, share=COUNT_SHARE, label="group count")
         inner = curator.child("fit", curator.remaining)
         inner.one_row_each = True
-        return curator, model._release(rows, inner)
+        return curator, model._release_from(rows, inner)
 
 
 def test_cells_that_are_held_by_weight_have_the_sums_of_those_that_are_read(monkeypatch):

@@ -235,13 +235,9 @@ class Sampled(Table):
         above = (*self._above, self)
         return Sampled(sample, self._source, curator or self._curator, above=above)
 
-    def _checked(self, statistic):
-        if not isinstance(statistic, OfSample | Conditional):
-            return super()._checked(statistic)
-        refuse(not registered(statistic), "only registered statistics are answered")
-        statistic = own(statistic)
-        statistic.check(replace(self.shape, kind="sample"))
-        return statistic
+    def _shape_for(self, statistic):
+        pairs = isinstance(statistic, OfSample | Conditional)
+        return replace(self.shape, kind="sample") if pairs else self.shape
 
     def _prepared(self, statistic, share):
         if isinstance(statistic, Conditional):

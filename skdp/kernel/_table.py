@@ -195,14 +195,18 @@ class Table:
         with self._lock:
             return names_of(self, labels, share=share, label=label, event=event)
 
-    def _checked(self, statistic, label):
+    def _checked(self, statistic, label=None):
         """Return a copy of a question that fits rows and plan: nobody can change it any more."""
         wrong = not (isinstance(statistic, Statistic) and registered(statistic))
         refuse(wrong, "only registered statistics are answered")
-        refuse(not self._curator.plans(label, type(statistic)), "the plan names another statistic")
+        planned = label is None or self._curator.plans(label, type(statistic))
+        refuse(not planned, "the plan names another statistic")
         statistic = own(statistic)
-        statistic.check(self.shape)
+        statistic.check(self._shape_for(statistic))
         return statistic
+
+    def _shape_for(self, statistic):
+        return self.shape
 
     def _offer(self, share):
         return Offer(self.budget, share, getattr(self._rows, "unit", 1))

@@ -46,7 +46,7 @@ class LinearModel(RegressorMixin, PrivateEstimator):
     """Base of linear regressions; ``alpha``, where it is a parameter, is a ridge penalty."""
 
     _target = "number"
-    _weighs_groups = True
+    _weighs_groups = _asks = True
     _parameter_constraints: dict = {
         **PrivateEstimator._row_constraints,
         "fit_intercept": ["boolean"],
@@ -68,11 +68,11 @@ class LinearModel(RegressorMixin, PrivateEstimator):
     def _check_public(self, n_features):
         known_ranges(self.feature_range, self.target_range, n_features)
 
-    def _release(self, rows, curator):
-        d = rows.n_features - 1
+    def _release(self, table):
+        d = table.n_features - 1
         line = private_line(
-            rows,
-            curator,
+            table,
+            table,
             known=known_ranges(self.feature_range, self.target_range, d),
             alpha=getattr(self, "alpha", 0.0),
             extrapolate=self.extrapolate,
@@ -84,7 +84,7 @@ class LinearModel(RegressorMixin, PrivateEstimator):
         if line.squares is not None:
             z = noise_quantile(CONFIDENCE, "gaussian")
             low, high = _ends(away, z) if line.squares.told else (-z * noise, z * noise)
-            curator.doubt(WIDE, columns=(high - low)[:-1] / 2 * spread(line) > 1)
+            table.doubt(WIDE, columns=(high - low)[:-1] / 2 * spread(line) > 1)
         return {
             "coef_": values[:-1],
             "intercept_": float(values[-1]) if self.fit_intercept else 0.0,

@@ -10,7 +10,7 @@ from skdp.accounting import Step
 from skdp.covariance._run import COLUMNS
 from skdp.kernel._design import BesideLine, Design, SomeColumns
 from skdp.kernel._gradients import LineGradients
-from skdp.kernel._table import annex, opened
+from skdp.kernel._table import opened
 from skdp.linear._belief import Belief
 from skdp.linear._front import (
     SIZES,
@@ -176,8 +176,8 @@ def _mean(rows, curator, known):
     if np.isfinite(low):
         ball = {"center": np.array([low / 2 + high / 2]), "radius": high / 2 - low / 2}
     target = opened(rows, curator).map(SomeColumns(np.array([rows.n_features - 1])))
-    child = annex(target.child("centre", target.remaining))
-    mean = private_mean(*child, **ball)
+    child = target.child("centre", target.remaining)
+    mean = private_mean(child, child, **ball)
     return float(mean.location[0]), float(mean.noise_scale[0])
 
 

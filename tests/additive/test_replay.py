@@ -43,7 +43,7 @@ def _run(model, X, y, keys, transcript, seed=0):
     with skdp.config_context(invalid_rows="ignore"), np.errstate(all="ignore"):
         rows = model._read(X, y)
         curator = CannedCurator(model.plan(), transcript, seed=seed, coins=FixedKeys(keys))
-        return curator, model._release(rows, curator)
+        return curator, model._release_from(rows, curator)
 
 
 def _same(one, two):

@@ -175,7 +175,7 @@ def replay(seed):
             curator = CannedCurator(
                 model.plan(), transcript, coins=FixedKeys(keys[:kept]), seed=seed
             )
-            return curator, model._release(rows, curator)
+            return curator, model._release_from(rows, curator)
 
     one, first = run(n, "noise")
     two, second = run(n + 1, one.answers)

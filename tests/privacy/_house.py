@@ -73,6 +73,7 @@ ANNEXES = {
     "kernel/": "defines the door",
     "location/_column_estimator.py": "bounded statistics are functions of many rows together",
     "location/_friendly.py": "rows of cores stay by noise of their own",
+    "linear/_front.py": "differences of rows that follow each other",
     "preprocessing/_friendly_core_filter.py": "rows stay by noise of their own",
 }
 
@@ -506,8 +507,8 @@ ENGINE_FILES = {
             beyond bounded columns denoise engine moments release run sampled spread
             """,
         "linear": """
-            belief box coarse coefficients front gradients least_squares line logit newton
-            probabilities ranges residuals target_range
+            belief coarse coefficients front gradients least_squares line logit newton ranges
+            target_range
             """,
         "location": """
             approach bounded_moments choice clip clipped_squares column_noise column_roads
