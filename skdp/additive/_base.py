@@ -17,7 +17,6 @@ from skdp.additive._terms_display import TermsDisplay
 from skdp.kernel._cell_numbers import cell_numbers
 from skdp.kernel._cells import Held
 from skdp.kernel._sums import Count
-from skdp.kernel._table import opened
 from skdp.kernel._target_views import Targets
 from skdp.scales._bins import bin_steps, find_bins
 from skdp.scales._noise_level import check_confidence
@@ -38,7 +37,7 @@ class AdditiveModel(PrivateEstimator):
     """
 
     _mixed = True
-    _weighs_groups = True
+    _weighs_groups = _asks = True
 
     _parameter_constraints: dict = {
         **PrivateEstimator._row_constraints,
@@ -54,18 +53,18 @@ class AdditiveModel(PrivateEstimator):
         """Return the steps of a plan that all additive models have."""
         return (*Selection("levels").steps(), *bin_steps(BINS_OF_FEW), *cycle_steps())
 
-    def _coded(self, rows, curator, strength):
-        """Return the Coding of the columns, and rows of numbers and codes."""
-        coding, rows = coded_columns(rows, curator, share=share_of_labels(strength))
-        return coding, Held().over(rows) if any(coding.n_cells) else rows
+    def _coded(self, table, strength):
+        """Return the Coding of the columns, and a Table of numbers and codes."""
+        coding, coded = coded_columns(table, table, share=share_of_labels(strength))
+        return coding, coded.map(Held()) if any(coding.n_cells) else coded
 
-    def _edges(self, coding, rows, curator, *, n, n_bins, share, ranges=None, **told):
+    def _edges(self, coding, table, *, n, n_bins, share, ranges=None, **told):
         """Return the edges of numeric features, bought for a share, and the codes of others."""
         edges = [size or None for size in coding.n_cells]
         numeric = [j for j, edge in enumerate(edges) if edge is None]
         found = find_bins(
-            rows,
-            curator,
+            table,
+            table,
             numeric,
             n_rows=n,
             n_bins=n_bins,
@@ -166,9 +165,9 @@ class AdditiveModel(PrivateEstimator):
         return tags
 
 
-def release_count(rows, curator):
+def release_count(table):
     """Release the number of rows that are there, at least two sd."""
-    there = opened(rows, curator).map(Targets(ones=True))
+    there = table.map(Targets(ones=True))
     told = there.ask(Count(), share=ROW_COUNT, label="row count")
     return max(float(told.value[0]), 2 * told.scale, 2.0)
 

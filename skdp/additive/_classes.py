@@ -19,7 +19,6 @@ from skdp.additive._rules import (
 from skdp.additive._smooth import TermPrior
 from skdp.kernel._cells import Binned, Codes
 from skdp.kernel._links import STEP, Logistic, Softmax
-from skdp.kernel._table import opened
 from skdp.kernel._terms import FIRST, Calibration, ClassCounts
 
 __all__ = ["class_steps", "count_classes", "fit_classes", "prior_model"]
@@ -37,10 +36,9 @@ def class_steps():
     )
 
 
-def count_classes(rows, curator, n_classes):
+def count_classes(table, n_classes):
     """Release the number of rows of every class, at least two sd."""
-    question = ClassCounts(n_classes)
-    told = opened(rows, curator).ask(question, share=CLASS_COUNTS, label="class counts")
+    told = table.ask(ClassCounts(n_classes), share=CLASS_COUNTS, label="class counts")
     return np.maximum(told.value.astype(float), 2 * told.scale)
 
 
@@ -51,14 +49,13 @@ def prior_model(number, sizes):
     return Model.start(np.rint(np.array(start) / STEP), sizes)
 
 
-def fit_classes(rows, curator, *, edges, ordered, number, n_cycles):
+def fit_classes(table, *, edges, ordered, number, n_cycles):
     """Return the Model of classes, the released cell counts, and whether the terms tell anything.
 
     Parameters
     ----------
-    rows : Rows
+    table : Table
         The last column is the code of the class.
-    curator : Curator
     edges : list
         Of the cells of every feature.
     ordered : list of bool
@@ -67,13 +64,13 @@ def fit_classes(rows, curator, *, edges, ordered, number, n_cycles):
         Released number of rows of each class, > 0.
     n_cycles : int
     """
-    cells = opened(rows, curator).map(Binned(tuple(edges), Codes(len(number))))
+    cells = table.map(Binned(tuple(edges), Codes(len(number))))
     counts = counted_cells(cells, share=CELL_COUNTS, floor=FLOOR_OF_CLASSES)
     prior = number / number.sum()
     link = Logistic() if len(prior) == 2 else Softmax(len(prior))
     of_row = CURVATURE * (prior * (1 - prior))[: link.outputs]
     priors = [TermPrior(n, ordered=o) for n, o in zip(counts, ordered, strict=True)]
-    told = number.sum() * curator.budget.mu * 4 * of_row.mean() / CURVATURE
+    told = number.sum() * table.budget.mu * 4 * of_row.mean() / CURVATURE
     curvature = Curvature(
         counts,
         priors,
@@ -83,7 +80,7 @@ def fit_classes(rows, curator, *, edges, ordered, number, n_cycles):
         released=has_own_curvature(told, len(counts)),
     )
     start = prior_model(number, cells.shape.sizes)
-    model, left = start, float(curator.remaining)
+    model, left = start, float(table.remaining)
     last = share_of_calibration(told)
     shares = cycle_shares((1 - 2 * last - INTERCEPT * (n_cycles - 1)) * left, n_cycles)
     for cycle, share in enumerate(shares):

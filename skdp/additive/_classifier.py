@@ -199,14 +199,14 @@ class PrivateAdditiveClassifier(ClassifierMixin, AdditiveModel):
     def _selections(self):
         return Selection("classes", given=self.classes is not None), Selection("levels")
 
-    def _release(self, rows, curator):
+    def _release(self, table):
         if self.classes is not None:
-            classes, rows = coded_classes(rows, curator, self.classes)
-        n = release_count(rows, curator)
-        strength = n * curator.budget.mu
+            classes, table = coded_classes(table, table, self.classes)
+        n = release_count(table)
+        strength = n * table.budget.mu
         if self.classes is None:
-            classes, rows = coded_classes(rows, curator, share=share_of_labels(strength))
-        coding, rows = self._coded(rows, curator, strength)
+            classes, table = coded_classes(table, table, share=share_of_labels(strength))
+        coding, coded = self._coded(table, strength)
         told = {"classes_": classes, "n_rows_": n}
         edges = [size or np.empty(0) for size in coding.n_cells]
         counts = [np.ones(size) for size in n_cells(edges)]
@@ -214,17 +214,16 @@ class PrivateAdditiveClassifier(ClassifierMixin, AdditiveModel):
             model = Model.start(np.zeros(1), [len(count) for count in counts])
             n_cycles, informative = 0, False
         else:
-            number = count_classes(rows, curator, len(classes))
-            strength = number.sum() * curator.budget.mu
+            number = count_classes(coded, len(classes))
+            strength = number.sum() * table.budget.mu
             if strength < FEW:
-                curator.doubt(PRIOR)
+                table.doubt(PRIOR)
                 n_cycles, informative = 0, False
                 model = prior_model(number, [len(count) for count in counts])
             else:
                 edges = self._edges(
                     coding,
-                    rows,
-                    curator,
+                    coded,
                     n=float(number.sum()),
                     n_bins=BINS if self.n_bins == "auto" else self.n_bins,
                     share=bins_share(strength, len(edges), BINS_OF_CLASSES),
@@ -234,15 +233,14 @@ class PrivateAdditiveClassifier(ClassifierMixin, AdditiveModel):
                 auto = self.n_cycles == "auto"
                 n_cycles = cycles_of(strength, len(edges)) if auto else self.n_cycles
                 model, counts, informative = fit_classes(
-                    rows,
-                    curator,
+                    coded,
                     edges=edges,
                     ordered=[np.ndim(edge) > 0 for edge in edges],
                     number=number,
                     n_cycles=n_cycles,
                 )
                 if not informative:
-                    curator.doubt(NOISE)
+                    table.doubt(NOISE)
         fitted, intercept = self._fitted(coding, edges, model, counts, Logistic)
         fitted |= {"intercept_": intercept, "n_cycles_": n_cycles, "informative_": informative}
         return told | fitted

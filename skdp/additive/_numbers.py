@@ -19,7 +19,6 @@ from skdp.additive._smooth import TermPrior
 from skdp.kernel._cell_numbers import n_cells
 from skdp.kernel._cells import Binned
 from skdp.kernel._links import Clipped
-from skdp.kernel._table import opened
 from skdp.kernel._terms import ResidualSum
 
 __all__ = ["fit_numbers", "known_mean", "number_steps"]
@@ -36,14 +35,13 @@ def number_steps():
     )
 
 
-def fit_numbers(rows, curator, place, *, n, edges, ordered, n_cycles):
+def fit_numbers(table, place, *, n, edges, ordered, n_cycles):
     """Return the Model of numbers, the released cell counts, and whether the terms tell anything.
 
     Parameters
     ----------
-    rows : Rows
+    table : Table
         The last column is the target.
-    curator : Curator
     place : Place
         Of the targets.
     n : float
@@ -54,13 +52,13 @@ def fit_numbers(rows, curator, place, *, n, edges, ordered, n_cycles):
         Whether they lie in an order.
     n_cycles : int
     """
-    cells = opened(rows, curator).map(Binned(tuple(edges), place.steps(Clipped.one)))
+    cells = table.map(Binned(tuple(edges), place.steps(Clipped.one)))
     sizes = cells.shape.sizes
-    left = float(curator.remaining)
+    left = float(table.remaining)
     counts = counted_cells(cells, share=CELL_COUNTS * left, floor=FLOOR_OF_NUMBERS)
     priors = [TermPrior(n, ordered=o) for n, o in zip(counts, ordered, strict=True)]
-    model, mu = Model.start([0], sizes), curator.budget.mu
-    left = float(curator.remaining)
+    model, mu = Model.start([0], sizes), table.budget.mu
+    left = float(table.remaining)
     look, around = min(share_of_look(n * mu), left / (8 * n_cycles)), int(1 / STEP)
     moves = sum(min(size, MOVES) for size in sizes)
     shares = cycle_shares(left - 2 * look * n_cycles, n_cycles)
@@ -77,7 +75,7 @@ def fit_numbers(rows, curator, place, *, n, edges, ordered, n_cycles):
     return model if informative else model.without_terms(), counts, informative
 
 
-def known_mean(rows, curator, place, *, n, edges):
+def known_mean(table, place, *, n, edges):
     """Return a Model without terms, of the mean of targets that lie in a public place, and counts.
 
     If the place has no unit, its centre is all that is known.
@@ -86,7 +84,7 @@ def known_mean(rows, curator, place, *, n, edges):
     sizes = n_cells(edges).tolist()
     model = Model.start([0], sizes)
     if place.unit:
-        cells = opened(rows, curator).map(Binned(edges, place.steps(Clipped.one)))
+        cells = table.map(Binned(edges, place.steps(Clipped.one)))
         link = Clipped(int(1 / STEP))
         model.intercept += _mean_step(model, cells, link, n=n, share=cells.remaining)
     return model, [np.ones(size) for size in sizes]

@@ -42,7 +42,7 @@ def place_events(budget):
     return covariance_plan(budget).events
 
 
-def count_targets(rows, curator):
+def count_targets(table):
     """Release the number of rows that are there; return the run that goes on from there.
 
     Notes
@@ -50,7 +50,8 @@ def count_targets(rows, curator):
     **Privacy** (add or remove one row): this and what follows are releases of the private
     covariance, of the last column alone (:class:`skdp.covariance._run.CovarianceRun`).
     """
-    run = CovarianceRun(Held().over(Targets().over(rows)), curator)
+    targets = table.map(Targets()).map(Held())
+    run = CovarianceRun(targets, targets)
     run.count()
     return run
 
@@ -64,5 +65,5 @@ def find_place(run):
 
 def mean_alone(run):
     """Release the mean of the targets with all that is left; return a Place of unit 0."""
-    child = run.curator.child("centre", run.curator.remaining)
-    return Place(float(private_mean(run.rows, child).location[0]), 0.0)
+    child = run.table.child("centre", run.table.remaining)
+    return Place(float(private_mean(child, child).location[0]), 0.0)

@@ -231,33 +231,33 @@ class PrivateAdditiveRegressor(RegressorMixin, AdditiveModel):
         target_place(self.target_range)
         column_ranges(self.feature_range, n_features)
 
-    def _release(self, rows, curator):
+    def _release(self, table):
         place, run = target_place(self.target_range), None
         if place is None:
-            run = count_targets(rows, curator)
+            run = count_targets(table)
             n = run.n
         else:
-            n = release_count(rows, curator)
-        strength = n * curator.budget.mu
+            n = release_count(table)
+        strength = n * table.budget.mu
         known = self.target_range is not None and self.feature_range is not None
         few = strength < (FEW if known else FEW_UNKNOWN)
-        coding, coded = self._coded(rows, curator, strength)
+        coding, coded = self._coded(table, strength)
         straight = None
         if self.linear and not few:
-            if has_straight(coded, curator, coding.n_cells):
-                straight = self._straight(coding, coded, curator)
+            if has_straight(coded, coding.n_cells):
+                straight = self._straight(coding, coded)
                 few = straight is None
             else:
-                curator.doubt(SLOPES)
+                table.doubt(SLOPES)
         if straight is not None:
-            place, coded = Place(0.0, straight.line.unit), straight.beside.over(coded)
+            place, coded = Place(0.0, straight.line.unit), coded.map(straight.beside)
         elif run is not None:
             place = mean_alone(run) if few else find_place(run)
         edges = [size or np.empty(0) for size in coding.n_cells]
         n_cycles, informative = 0, False
         if few or not place.unit:
-            curator.doubt(MEAN)
-            model, counts = known_mean(coded, curator, place, n=n, edges=edges)
+            table.doubt(MEAN)
+            model, counts = known_mean(coded, place, n=n, edges=edges)
         else:
             share = BINS_OF_NUMBER
             if straight is None:
@@ -265,7 +265,6 @@ class PrivateAdditiveRegressor(RegressorMixin, AdditiveModel):
             edges = self._edges(
                 coding,
                 coded,
-                curator,
                 n=n,
                 n_bins=bins_of_number(strength) if self.n_bins == "auto" else self.n_bins,
                 share=share,
@@ -275,7 +274,6 @@ class PrivateAdditiveRegressor(RegressorMixin, AdditiveModel):
             n_cycles = cycles_of(strength, len(edges)) if auto else self.n_cycles
             model, counts, informative = fit_numbers(
                 coded,
-                curator,
                 place,
                 n=n,
                 edges=edges,
@@ -283,7 +281,7 @@ class PrivateAdditiveRegressor(RegressorMixin, AdditiveModel):
                 n_cycles=n_cycles,
             )
             if not informative:
-                curator.doubt(NOISE if straight is None else BESIDE)
+                table.doubt(NOISE if straight is None else BESIDE)
         told, intercept = self._fitted(coding, edges, model, counts, Clipped)
         terms = [_finite(term * place.unit) for term in told["terms_"]]
         line, start = fitted_line(straight, len(edges))
@@ -293,13 +291,13 @@ class PrivateAdditiveRegressor(RegressorMixin, AdditiveModel):
             "terms_": terms,
             "term_noise_": [_in_units(noise, place.unit) for noise in told["term_noise_"]],
             "intercept_": intercept,
-            "target_range_": self._range(straight, curator.budget.mu, terms, intercept),
+            "target_range_": self._range(straight, table.budget.mu, terms, intercept),
             "n_cycles_": n_cycles,
             "informative_": informative,
             "n_rows_": n,
         }
 
-    def _straight(self, coding, rows, curator):
+    def _straight(self, coding, table):
         """Return the line that is released through the numbers."""
         columns = np.flatnonzero(np.array(coding.n_cells) == 0)
         known = np.full((2, len(columns) + 1), np.nan)
@@ -308,7 +306,7 @@ class PrivateAdditiveRegressor(RegressorMixin, AdditiveModel):
             known[:, :-1] = np.transpose([ranges[j] for j in columns])
         if self.target_range is not None:
             known[:, -1] = self.target_range
-        return find_straight(rows, curator, columns, known=known, extrapolate=self.extrapolate)
+        return find_straight(table, columns, known=known, extrapolate=self.extrapolate)
 
     def _range(self, straight, mu, terms, intercept):
         """Return the least and the largest prediction."""

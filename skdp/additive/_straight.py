@@ -6,7 +6,6 @@ import numpy as np
 
 from skdp.accounting import Step
 from skdp.kernel._design import SomeColumns
-from skdp.kernel._table import opened
 from skdp.linear._coefficients import coefficients
 from skdp.linear._line import Line, line_plan, private_line
 from skdp.location._counted import release_count
@@ -62,38 +61,36 @@ def straight_plan(budget):
     return (Step("whole rows", at_most=WHOLE), Step(NAME, "child", at_most=LINE), *steps), events
 
 
-def has_straight(rows, curator, n_cells):
+def has_straight(table, n_cells):
     """Release whether rows without missing numbers are enough for a line."""
     columns = np.flatnonzero(np.array(n_cells) == 0)
     if not columns.size:
         return False
-    whole = _whole(rows, curator, columns)
+    whole = _whole(table, columns)
     count = release_count(whole, whole, share=WHOLE, label="whole rows")
-    return (len(columns) + 1) ** 1.5 / (count.n * curator.budget.mu * LINE**0.5) < FEW
+    return (len(columns) + 1) ** 1.5 / (count.n * table.budget.mu * LINE**0.5) < FEW
 
 
-def find_straight(rows, curator, columns, *, known, extrapolate):
+def find_straight(table, columns, *, known, extrapolate):
     """Return a Straight, that of rows without missing numbers, None if it is flat.
 
     Parameters
     ----------
-    rows : Rows
-        The last column is the target.
-    curator : Curator
-        With the steps of :func:`straight_plan`.
+    table : Table
+        The last column is the target; with the steps of :func:`straight_plan`.
     columns : ndarray of int
         Those of numbers.
     known : ndarray of shape (2, n_columns + 1)
         Public ranges, NaN where there is none.
     extrapolate : bool
     """
-    child = _whole(rows, curator, columns).child(NAME, LINE)
+    child = _whole(table, columns).child(NAME, LINE)
     line = private_line(child, child, known=known, extrapolate=extrapolate)
     return None if line.design is None else Straight(line, columns)
 
 
-def _whole(rows, curator, columns):
-    return opened(rows, curator).map(SomeColumns(np.append(columns, rows.n_features - 1)))
+def _whole(table, columns):
+    return table.map(SomeColumns(np.append(columns, table.n_features - 1)))
 
 
 def fitted_line(straight, n_features):

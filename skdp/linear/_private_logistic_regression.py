@@ -143,7 +143,7 @@ class PrivateLogisticRegression(ClassifierMixin, PrivateEstimator):
     """
 
     _target = "class"
-    _weighs_groups = True
+    _weighs_groups = _asks = True
 
     _parameter_constraints: dict = {
         **PrivateEstimator._row_constraints,
@@ -204,13 +204,13 @@ class PrivateLogisticRegression(ClassifierMixin, PrivateEstimator):
     def _check_public(self, n_features):
         known_ranges(self.feature_range, None, n_features)
 
-    def _release(self, rows, curator):
-        classes, rows = coded_classes(rows, curator, self.classes, share=CLASSES)
+    def _release(self, table):
+        classes, table = coded_classes(table, table, self.classes, share=CLASSES)
         release = private_logit(
-            rows,
-            curator,
+            table,
+            table,
             n_classes=max(len(classes), 2),
-            known=known_ranges(self.feature_range, None, rows.n_features - 1),
+            known=known_ranges(self.feature_range, None, table.n_features - 1),
             C=self.C,
             fit_intercept=self.fit_intercept,
         )
