@@ -318,7 +318,8 @@ class TargetRows(MappedRows):
     @property
     def about(self):
         """What is public of the columns and of the target."""
-        return {"levels": self.levels, "label_type": self.label_type}
+        kind = self.label_type
+        return {"levels": self.levels, "label_type": None if kind is None else kind.str}
 
     def with_target(self, target):
         """Return these rows with codes of the target, found once if it is in memory."""
