@@ -8,7 +8,7 @@ import numpy as np
 
 from skdp.chunks import ArrayRows, map_merge
 from skdp.chunks._persons import Representatives, representatives_of
-from skdp.kernel._statistic import Statistic, own, public, refuse, registered, tame
+from skdp.kernel._statistic import Statistic, public, refuse, tame
 from skdp.kernel._table import Table
 from skdp.kernel.pairs._distance import DistancePredicate
 from skdp.mechanisms import finite_rows
@@ -159,6 +159,7 @@ class Sampled(Table):
     """
 
     __slots__ = ("_sample", "_source")
+    _answers = Statistic, Conditional
 
     def __init__(self, sample, source, curator, *, above=()):
         super().__init__(Representatives(ArrayRows(sample.Z)), curator, above=above)

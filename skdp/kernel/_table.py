@@ -65,6 +65,7 @@ class Table:
     """
 
     __slots__ = ("_above", "_curator", "_lock", "_log", "_rows")
+    _answers = Statistic  # kinds of questions
 
     def __init__(self, rows, curator, *, above=()):
         self._rows, self._curator, self._above = rows, curator, above
@@ -197,7 +198,7 @@ class Table:
 
     def _checked(self, statistic, label=None):
         """Return a copy of a question that fits rows and plan: nobody can change it any more."""
-        wrong = not (isinstance(statistic, Statistic) and registered(statistic))
+        wrong = not (isinstance(statistic, self._answers) and registered(statistic))
         refuse(wrong, "only registered statistics are answered")
         planned = label is None or self._curator.plans(label, type(statistic))
         refuse(not planned, "the plan names another statistic")
