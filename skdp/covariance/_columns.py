@@ -5,10 +5,9 @@ import math
 import numpy as np
 
 from skdp.columns._evidence import stands_out
-from skdp.mechanisms._exact import sqrt_up
-from skdp.mechanisms._weighed import of_persons
+from skdp.kernel._rings import RingColumns, RingEntries, SparseRing
+from skdp.kernel.pairs._ring import RING_SQUARED
 from skdp.scales import LogBins, top_scale
-from skdp.scales._ring import RING_SENSITIVITY_SQUARED, ring_blocks, ring_columns
 
 __all__ = ["BINS", "EVEN", "SPARSE", "column_units", "seen_cells", "seen_square"]
 
@@ -21,7 +20,7 @@ CROWDED = 0.05  # part of the differences that may have more entries than are co
 SPARSE = 0.002, 0.05  # least and largest share of the look at sparse columns
 
 
-def column_units(sample, curator, *, share, label):
+def column_units(sample, *, share, label):
     """Release a scale for every column, near its standard deviation.
 
     Where the bulk of the differences of a column varies, its scale is that of the bulk or the root
@@ -34,8 +33,7 @@ def column_units(sample, curator, *, share, label):
 
     Parameters
     ----------
-    sample : Sample
-    curator : Curator
+    sample : Sampled
     share : float
     label : str
 
@@ -46,17 +44,16 @@ def column_units(sample, curator, *, share, label):
 
     Notes
     -----
-    **Privacy** (add or remove one row): d histograms of ring differences side by side have
-    sensitivity sqrt(5 d), see :func:`skdp.scales.ring_differences`.
+    **Privacy**: of :class:`skdp.kernel._rings.RingColumns`.
     """
-    release = ring_columns(sample, curator, BINS, share=share, label=label)
+    release = sample.ask(RingColumns(BINS, sample.n_features), share=share, label=label)
     tops = [_top(row.astype(float), release.scale, sample.n) for row in release.value]
     points = np.array([top == 0 for top in tops])
     units = np.zeros(len(tops))
     for j in np.flatnonzero(~points):
         units[j] = math.nan if tops[j] is None else _unit(release, j, tops[j], sample.n)
     if points.any():
-        squares = sparse_squares(sample, curator, points)
+        squares = sparse_squares(sample, points)
         units[points] = np.sqrt(squares)
     found = units[units > 0]
     if not found.size:
@@ -89,7 +86,7 @@ def _unit(release, j, top, n):
     return max(top / TYPICAL, math.sqrt(square))
 
 
-def sparse_squares(sample, curator, points):
+def sparse_squares(sample, points):
     """Release half the mean squared difference of columns most of whose differences are zero.
 
     A difference of two rows has few entries other than zero in such columns. Those with more than
@@ -102,40 +99,18 @@ def sparse_squares(sample, curator, points):
 
     Notes
     -----
-    **Privacy** (add or remove one row; ``points`` and L are released). The numbers of entries are
-    one histogram of ring differences: sensitivity sqrt(5). Then a difference adds its vector h(w)
-    to the histograms, one 1 for each of its entries other than zero, at most L of them; or it adds
-    nothing. Common rows share their keys, so one difference w goes and two, u and v, come:
-
-        |h(u) + h(v) - h(w)|^2 <= |h(u)|^2 + |h(v)|^2 + |h(w)|^2 + 2 h(u).h(v) <= 5 L,
-
-    as no entry of h is negative. From one row to two, two differences come: at most 4 L.
+    **Privacy**: of :class:`skdp.kernel._rings.RingEntries` and ``SparseRing``; ``points`` and L are
+    released.
     """
-    m = int(points.sum())
-    numbers = np.zeros(m + 1, dtype=np.int64)
-    for differences in ring_blocks(sample.Z, sample.keys):
-        numbers += np.bincount(_entries(differences[:, points]), minlength=m + 1)
-    sensitivity = sqrt_up(RING_SENSITIVITY_SQUARED)
-    numbers = of_persons(numbers)
-    release = curator.gaussian(numbers, sensitivity=sensitivity, share=0.002, label="sparse rows")
-    L = _most_entries(release.value, release.scale, sample.n)
-    counts = np.zeros((m, BINS.n_bins), dtype=np.int64)
-    for differences in ring_blocks(sample.Z, sample.keys):
-        few = np.abs(differences[:, points])
-        counts += BINS.column_counts(few[_entries(few) <= L])
-    counts[:, 0] = 0
-    wanted = 450 * math.sqrt(RING_SENSITIVITY_SQUARED * L) / (sample.n * curator.budget.mu)
-    sensitivity = sqrt_up(RING_SENSITIVITY_SQUARED * L)
+    columns = tuple(np.flatnonzero(points).tolist())
+    numbers = sample.ask(RingEntries(columns), share=0.002, label="sparse rows")
+    L = _most_entries(numbers.value, numbers.scale, sample.n)
+    wanted = 450 * math.sqrt(RING_SQUARED * L) / (sample.n * sample.budget.mu)
     share = float(np.clip(wanted**2, *SPARSE))
-    counts = of_persons(counts)
-    release = curator.gaussian(counts, sensitivity=sensitivity, share=share, label="sparse scales")
+    release = sample.ask(SparseRing(columns, L, BINS), share=share, label="sparse scales")
     return np.array(
         [seen_square(row.astype(float), release.scale, sample.n) / 2 for row in release.value]
     )
-
-
-def _entries(differences):
-    return np.count_nonzero(differences, axis=1)
 
 
 def _most_entries(numbers, sd, n):

@@ -6,8 +6,6 @@ from fractions import Fraction
 
 import numpy as np
 
-from skdp.chunks import ArrayRows
-from skdp.chunks._persons import Representatives
 from skdp.covariance._columns import column_units
 from skdp.covariance._denoise import denoised, floored
 from skdp.covariance._moments import release_moments
@@ -17,7 +15,6 @@ from skdp.covariance._spread import release_size, release_spread
 from skdp.kernel._frame import Frame
 from skdp.kernel._sums import Count
 from skdp.kernel._table import annex, opened
-from skdp.location._locate import draw_sample
 from skdp.location._mean import private_mean
 
 __all__ = ["CENTRE", "COLUMNS", "ROUNDS", "CovarianceRun"]
@@ -74,14 +71,13 @@ class CovarianceRun:
         ring = math.sqrt(5 * self.d) / self.mu
         wanted = max(1000.0, 2500 * ring)
         size = max(1000.0, min(wanted, MOST_ENTRIES / self.d))
-        rows, curator = annex(self.table)  # differences of rows that follow each other
-        sample = draw_sample(rows, curator.coins, self.n, size)
+        sample = self.table.sample(size, self.n)
         if self.start is None:
             share = max(
                 float(np.clip((26 * ring / sample.n) ** 2, 0.003, 0.1)),
                 float(np.clip((137 * ring / sample.n) ** 2, 0.003, 0.02)),
             )
-            units = column_units(sample, curator, share=share, label="column scales")
+            units = column_units(sample, share=share, label="column scales")
         else:
             units = np.hypot.reduce(self.start, axis=1)
         self.found = units is not None
@@ -95,8 +91,7 @@ class CovarianceRun:
         if self.start is not None:
             V, scales, _ = np.linalg.svd(self.start / units[:, None])
             self.frame = self.frame.turned(V, np.maximum(scales, THINNEST))
-        drawn = opened(Representatives(ArrayRows(sample.Z)), self.table)
-        self.sample = DrawnRows(drawn, sample.n)
+        self.sample = DrawnRows(sample, sample.n)
 
     def whiten(self):
         """Find coordinates in which the rows are about spherical; drop those that are null."""

@@ -9,7 +9,7 @@ from skdp.kernel._sampled import OfSample
 from skdp.kernel._statistic import MOST_CELLS, public, refuse
 from skdp.kernel.pairs._ring import RING_SQUARED, ring_blocks, ring_norms
 
-__all__ = ["Ring", "RingColumns", "check_bins"]
+__all__ = ["Ring", "RingColumns", "RingEntries", "SparseRing", "check_bins"]
 
 
 def check_bins(bins, columns=1):
@@ -94,4 +94,102 @@ class RingColumns(OfSample):
         counts = np.zeros((self.d, self.bins.n_bins), dtype=np.int64)
         for differences in ring_blocks(block.Z, block.keys):
             counts += self.bins.column_counts(np.abs(differences))
+        return counts
+
+
+class OfSparse(OfSample):
+    """A question about the differences of a ring in some columns."""
+
+    def check(self, shape):
+        """Raise ValueError for fields that do not fit the Shape."""
+        super().check(shape)
+        wrong = not all(isinstance(j, int | np.integer) for j in self.columns)
+        refuse(wrong or not 0 < len(self.columns) == len(set(self.columns)), "numbers of columns")
+        refuse(min(self.columns) < 0 or max(self.columns) >= shape.n_features, "known columns")
+
+    def _differences(self, sample):
+        """Yield the differences of blocks, and how many of their entries are other than zero."""
+        for differences in ring_blocks(sample.Z, sample.keys):
+            some = np.abs(differences[:, list(self.columns)])
+            yield some, np.count_nonzero(some, axis=1)
+
+
+@public
+@dataclass(frozen=True)
+class RingEntries(OfSparse):
+    """How many differences of a :class:`Ring` have how many entries other than zero.
+
+    Parameters
+    ----------
+    columns : tuple of int
+        That are looked at.
+
+    Notes
+    -----
+    **Privacy** (add or remove one row): a difference falls into one cell, by its entries alone, so
+    the proof is that of a :class:`Ring`.
+    """
+
+    columns: tuple
+
+    @property
+    def squared_l2(self):
+        """The bound: of three differences two may fall into one cell."""
+        return RING_SQUARED
+
+    def total(self, block):
+        """Return the counts, shape (number of columns + 1,)."""
+        size = len(self.columns) + 1
+        counts = np.zeros(size, dtype=np.int64)
+        for _, entries in self._differences(block):
+            counts += np.bincount(entries, minlength=size)
+        return counts
+
+
+@public
+@dataclass(frozen=True)
+class SparseRing(OfSparse):
+    """Histograms of the entries of columns, zeros left out, of differences that have few others.
+
+    Parameters
+    ----------
+    columns : tuple of int
+        That are looked at.
+    most : int
+        Differences with more entries than that, L, are left out.
+    bins : LogBins
+        The lowest, that of zeros, stays empty.
+
+    Notes
+    -----
+    **Privacy** (add or remove one row). A difference adds its vector h(w) to the histograms, one 1
+    for each of its entries other than zero, at most L of them; or it adds nothing. Common rows
+    share their keys, so one difference w goes and two, u and v, come:
+
+        |h(u) + h(v) - h(w)|^2 <= |h(u)|^2 + |h(v)|^2 + |h(w)|^2 + 2 h(u).h(v) <= 5 L,
+
+    as no entry of h is negative. From one row to two, two differences come: at most 4 L.
+    """
+
+    columns: tuple
+    most: int
+    bins: LogBins
+
+    def check(self, shape):
+        """Raise ValueError for fields that do not fit the Shape."""
+        super().check(shape)
+        refuse(self.most < 1, "a number of entries")
+        check_bins(self.bins, len(self.columns))
+
+    @property
+    def squared_l2(self):
+        """The bound: that of a ring, for every entry."""
+        return RING_SQUARED * self.most
+
+    def total(self, block):
+        """Return the counts, shape (number of columns, n_bins)."""
+        counts = np.zeros((len(self.columns), self.bins.n_bins), dtype=np.int64)
+        for some, entries in self._differences(block):
+            counts += self.bins.column_counts(some[entries <= self.most])
+        counts[:, 0] = 0
         return counts

@@ -6,8 +6,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from skdp.accounting import Step
-from skdp.chunks import ArrayRows
-from skdp.chunks._persons import Representatives
 from skdp.covariance._engine import covariance_plan
 from skdp.covariance._moments import release_moments
 from skdp.covariance._run import CovarianceRun
@@ -15,10 +13,9 @@ from skdp.covariance._sampled import MOST_ENTRIES, DrawnRows
 from skdp.covariance._spread import release_spread
 from skdp.kernel._design import FeatureBox, SomeColumns
 from skdp.kernel._frame import Frame
-from skdp.kernel._table import annex, opened
+from skdp.kernel._table import opened
 from skdp.linear._ranges import RANGES, visible_ranges
 from skdp.location._counted import RowCount
-from skdp.location._locate import draw_sample
 
 __all__ = [
     "SIZES",
@@ -86,9 +83,8 @@ class Front:
         run = CovarianceRun(box, box, assume_centered=not fit_intercept)
         run.n, run.n_sd, run.frame = self.count.n, self.count.sd, self.frame
         size = min(2500 * math.sqrt(5 * run.d) / run.mu, MOST_ENTRIES / run.d)
-        behind, curator = annex(box)  # differences of rows that follow each other
-        sample = draw_sample(behind, curator.coins, self.count.n, max(1000.0, size))
-        run.sample = DrawnRows(Representatives(ArrayRows(sample.Z)), sample.n)
+        sample = box.sample(max(1000.0, size), self.count.n)
+        run.sample = DrawnRows(sample, sample.n)
         run.whiten()
         return run.frame, run.apart
 

@@ -5,13 +5,11 @@ import math
 import numpy as np
 
 from skdp.accounting import Step
+from skdp.kernel._rings import RingColumns
 from skdp.kernel._sums import Count
-from skdp.kernel._table import annex, opened
-from skdp.location._locate import draw_sample
-from skdp.mechanisms._exact import sqrt_up
-from skdp.mechanisms._weighed import of_persons
+from skdp.kernel._table import opened
+from skdp.kernel.pairs._ring import RING_SQUARED
 from skdp.scales import LogBins, read_scale
-from skdp.scales._ring import RING_SENSITIVITY_SQUARED, ring_blocks
 
 __all__ = ["column_units", "unit_steps"]
 
@@ -57,16 +55,13 @@ def column_units(rows, curator, *, box=None):
 
     Notes
     -----
-    **Privacy** (add or remove one row): the count moves by 1. The histograms are of differences of
-    rows that follow each other in a secret random cyclic order: d of them side by side have
-    sensitivity ``sqrt(5 d)``, see :func:`skdp.scales.ring_differences`. With keys that common rows
-    share, the rows that are drawn are equal or neighbours. The rest is post-processing.
+    **Privacy**: of :class:`skdp.kernel._rings.RingColumns`; the rest is post-processing.
     """
     table = opened(rows, curator)
     d, mu = table.n_features, table.budget.mu
     count = table.ask(Count(), share=COUNT_SHARE, label="rows")
     n = max(float(count.value[0]), 1.0)
-    ring = math.sqrt(RING_SENSITIVITY_SQUARED * d) / mu
+    ring = math.sqrt(RING_SQUARED * d) / mu
     size = max(1000.0, min(2500 * ring, MOST_ENTRIES / d))
     share = max((CLEAR * ring / min(n, size)) ** 2, SHARES[0])
     known = np.full(d, np.nan) if box is None else _width(*box)
@@ -76,17 +71,8 @@ def column_units(rows, curator, *, box=None):
             return None
         curator.decide(SKIPPED)
         return _unlike(known, curator)
-    rows, curator = annex(table)  # differences of rows that follow each other
-    sample = draw_sample(rows, curator.coins, n, size)
-    counts = np.zeros((d, BINS.n_bins), dtype=np.int64)
-    for differences in ring_blocks(sample.Z, sample.keys):
-        counts += BINS.column_counts(np.abs(differences))
-    release = curator.gaussian(
-        of_persons(counts),
-        sensitivity=sqrt_up(RING_SENSITIVITY_SQUARED * d),
-        share=min(share, SHARES[1]),
-        label="column scales",
-    )
+    sample = table.sample(size, n)
+    release = sample.ask(RingColumns(BINS, d), share=min(share, SHARES[1]), label="column scales")
     found = [read_scale(row, release.scale, sample.n, BINS, tail=TAIL) for row in release.value]
     scales = np.array([np.nan if one.nothing else one.scale / 2 for one in found])
     if np.isnan(scales).all():

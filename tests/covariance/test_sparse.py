@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 from skdp.accounting import Budget, Plan, Step
+from skdp.chunks import ArrayRows
 from skdp.covariance import PrivateCovariance
 from skdp.covariance._beyond import TailLoss
 from skdp.covariance._columns import BINS, SPARSE, _top, column_units, sparse_squares
 from skdp.exceptions import SeededNoiseWarning, UselessReleaseWarning
+from skdp.kernel._sampled import Sample, Sampled
 from skdp.location._clip import Distances
-from skdp.location._locate import Sample
 from skdp.scales import top_scale
 from tests._curators import CannedCurator, check_replay
 
@@ -26,6 +27,10 @@ PLAN = Plan(
         Step("sparse scales", at_most=SPARSE[1]),
     ),
 )
+
+
+def _sampled(sample, curator):
+    return Sampled(sample, ArrayRows(sample.Z), curator)
 
 
 def _binary(seed, n, rate):
@@ -82,9 +87,9 @@ def test_the_look_at_sparse_columns_moves_by_at_most_its_sensitivity():
         points = np.ones(d, dtype=bool)
         with np.errstate(all="ignore"):
             run = CannedCurator(PLAN, "noise", seed=seed)
-            first = sparse_squares(one, run, points)
+            first = sparse_squares(_sampled(one, run), points)
             again = CannedCurator(PLAN, run.answers)
-            assert np.array_equal(first, sparse_squares(two, again, points))
+            assert np.array_equal(first, sparse_squares(_sampled(two, again), points))
         worst = max(worst, check_replay(run, again))
     assert 0.5 < worst <= 1
 
@@ -96,14 +101,13 @@ def test_units_of_dense_sparse_and_constant_columns():
         [1e-200 * rng.normal(size=n), sparse, np.full(n, 5.0), 7 * rng.normal(size=n)]
     )
     keys = rng.integers(0, 2**63, size=n).astype(np.uint64)
-    units = column_units(
-        Sample(Z, keys, 1.0, n), CannedCurator(PLAN, "exact"), share=0.02, label="x"
-    )
+    sample = _sampled(Sample(Z, keys, 1.0, n), CannedCurator(PLAN, "exact"))
+    units = column_units(sample, share=0.02, label="x")
     sd = np.array([1e-200, 1e6 * math.sqrt(0.02 * 0.98), units[1], 7.0])
     assert np.all((units / sd > 0.4) & (units / sd < 2.5))
     constant = Sample(np.ones((n, 2)), keys, 1.0, n)
-    curator = CannedCurator(PLAN, "exact")
-    assert column_units(constant, curator, share=0.02, label="x") is None
+    sample = _sampled(constant, CannedCurator(PLAN, "exact"))
+    assert column_units(sample, share=0.02, label="x") is None
 
 
 def _powers(a, n, sd=5.0):

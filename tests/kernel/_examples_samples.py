@@ -2,7 +2,7 @@
 
 from skdp.kernel._friends import HIndex
 from skdp.kernel._log_bins import LogBins
-from skdp.kernel._rings import Ring, RingColumns
+from skdp.kernel._rings import Ring, RingColumns, RingEntries, SparseRing
 from skdp.kernel._sampled import Members
 
 __all__ = ["EXAMPLES", "OF_SAMPLES"]
@@ -15,5 +15,9 @@ OF_SAMPLES = {
     Members: lambda d: [Members()],
     Ring: lambda d: [Ring(BINS), Ring(LogBins(2, 0, 1))],
     RingColumns: lambda d: [RingColumns(BINS, d)],
+    RingEntries: lambda d: [RingEntries(tuple(range(d)))],
+    SparseRing: lambda d: [
+        SparseRing(tuple(range(d)), most, LogBins(1, -1, 0)) for most in {1, d, d + 1}
+    ],
     HIndex: lambda d: [HIndex(1.0), HIndex(0.5)],
 }
