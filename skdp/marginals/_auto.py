@@ -7,17 +7,21 @@ import numpy as np
 
 from skdp._target import Selection
 from skdp.accounting import Step
-from skdp.chunks._columns import numbers_of
-from skdp.chunks._labels import Known
-from skdp.chunks._rows import MappedRows, take
+from skdp.kernel._entries import (
+    FRACTION,
+    GAP,
+    WHOLE,
+    EntryStates,
+    NumberColumns,
+    RowEntries,
+    RowsWithEntries,
+)
 from skdp.kernel._names import ColumnLabels
 from skdp.kernel._table import opened
 from skdp.marginals._drawn import laws_of
 from skdp.marginals._found import Cells, Found
-from skdp.marginals._frames import has_entries
 from skdp.marginals._levels import MISSING, OTHER
 from skdp.marginals._types import BOOL, NUMBER, TEXT
-from skdp.mechanisms._exact import sqrt_up
 from skdp.scales._bins import bin_share, bin_steps, search_cells
 
 __all__ = ["auto_events", "auto_steps", "bins_of", "find_levels"]
@@ -29,7 +33,6 @@ BINS = (3, 32)
 SHOWS = 2.0  # noises above which entries of a kind are there
 FRACTIONS = 3.0  # and fractions: of 20 columns of whole numbers one in 40 tables seems to have some
 LOST = 0.1  # part of the rows beyond an end of a column of which nothing is known
-GAP, FRACTION, WHOLE = range(3)  # what an entry of a column of numbers is
 NOTHING = (
     "nothing in these columns stands clear of the noise, so that their levels tell little: pass "
     "levels if they are public, or spend more"
@@ -93,26 +96,21 @@ def find_levels(rows, curator, *, n_bins, sizes, most):
     Notes
     -----
     **Privacy** (add or remove one row). A row all of whose entries are missing is absent: it adds
-    to none of four statistics. Any other row, each entry by itself,
-
-    * adds 1 to the number of rows;
-    * has in each of k columns of text at most one label, so it moves the counts of at most k names:
-      the theorem of :meth:`skdp.base.Curator.names`, with its one failure event;
-    * is in each of c columns one of their states: missing, or one of the released names, or
-      another; or a fraction or a whole number. So one count of every column moves by 1, and all of
-      them, one vector, by sqrt(c) in l2;
-    * is in at most one cell of each of d columns of numbers: :func:`search_cells`.
+    to none of four answers, to :class:`skdp.kernel._entries.RowsWithEntries`, to the names of
+    :class:`skdp.kernel._names.ColumnLabels`, with their one failure event, to
+    :class:`skdp.kernel._entries.EntryStates` and to :func:`search_cells`.
 
     What is asked next is a function of what was released. The levels are functions of the releases
     and of public types; the code of an entry is a function of that entry and of its levels.
     """
     types = {place: rows.domain.types[place] for place in rows.domain.unknown}
-    exact = [rows.table.map_merge(_present, int.__add__) or 0]
-    release = curator.gaussian(exact, sensitivity=1, share=ROW_COUNT, label="row count")
+    table = opened(rows, curator)
+    entered = table.map(RowEntries())
+    release = entered.ask(RowsWithEntries(), share=ROW_COUNT, label="row count")
     n = max(float(release.value[0]), 2 * release.scale, 2.0)
-    strength = n * curator.budget.mu
-    names = _names(rows, curator, types, share=LEVELS[0] if strength > MANY else LEVELS[1])
-    entries = _entries(rows, curator, types, names)
+    strength = n * table.budget.mu
+    names = _names(table, types, share=LEVELS[0] if strength > MANY else LEVELS[1])
+    entries = _entries(entered, types, names)
     kinds = {
         place: entries[place].found(names[place], most)
         for place, kind in types.items()
@@ -120,9 +118,10 @@ def find_levels(rows, curator, *, n_bins, sizes, most):
     }
     numbers = [place for place, kind in types.items() if kind.kind == NUMBER]
     n_bins = min(bins_of(strength, sizes) if n_bins == "auto" else n_bins, most)
+    columns = table.map(NumberColumns(tuple(numbers)))
     search = search_cells(
-        _Numbers(rows.table, numbers),
-        curator,
+        columns,
+        columns,
         range(len(numbers)),
         n_rows=n,
         n_bins=n_bins,
@@ -138,76 +137,29 @@ def find_levels(rows, curator, *, n_bins, sizes, most):
         kinds[place] = _cells(edges, searched.laws(), ends, entries[place], most)
     for place, labels in names.items():
         nothing[place] = not labels
-    curator.doubt(NOTHING, columns=nothing)
-    curator.doubt(HIDDEN, columns=hidden)
+    table.doubt(NOTHING, columns=nothing)
+    table.doubt(HIDDEN, columns=hidden)
     return kinds
 
 
-def _present(start, block):
-    return int(np.count_nonzero(has_entries(block)))
-
-
-class _Numbers(MappedRows):
-    """Some columns of a table as numbers: NaN where there is none."""
-
-    def __init__(self, table, places):
-        super().__init__(table)
-        self.places, self.n_features = places, len(places)
-
-    def _mapped(self, block):
-        columns = [numbers_of(block.columns[place]) for place in self.places]
-        return np.column_stack(columns) if columns else np.empty((len(block), 0))
-
-    def take(self, indices):
-        """Return the numbers of the rows at ``indices``."""
-        return take(self, indices)
-
-
-def _names(rows, curator, types, *, share):
+def _names(table, types, *, share):
     """Return the values of all columns that are no numbers, bought for a share where needed."""
     found = {place: (False, True) for place, kind in types.items() if kind.kind == BOOL}
     bought = [place for place, kind in types.items() if kind.kind == TEXT]
     if bought:
         question = ColumnLabels(tuple(bought))
-        labels = opened(rows, curator).names(question, share=share, label="levels", event="levels")
+        labels = table.names(question, share=share, label="levels", event="levels")
         found |= {place: tuple(own) for place, own in zip(bought, labels, strict=True)}
     return found
 
 
-def _entries(rows, curator, types, names):
+def _entries(table, types, names):
     """Return the released _Entries of all unknown columns."""
-    known = [
-        Known(names[i], len(names[i]), len(names[i]) + 1.0) if i in names else None for i in types
-    ]
-    sizes = [3 if codes is None else len(codes.labels) + 2 for codes in known]
-
-    def statistic(start, block):
-        there = has_entries(block)
-        parts = [
-            np.bincount(
-                (states_of if codes is None else codes)(block.columns[i])[there].astype(int),
-                minlength=size,
-            )
-            for i, codes, size in zip(types, known, sizes, strict=True)
-        ]
-        return np.concatenate(parts)
-
-    counts = rows.table.map_merge(statistic, np.add)
-    release = curator.gaussian(
-        np.zeros(sum(sizes), dtype=np.int64) if counts is None else counts,
-        sensitivity=sqrt_up(len(types)),
-        share=ENTRIES,
-        label="entries",
-    )
-    parts = np.split(release.value, np.cumsum(sizes)[:-1])
+    question = EntryStates(tuple(types), tuple(names.get(place) for place in types))
+    release = table.ask(question, share=ENTRIES, label="entries")
+    parts = np.split(release.value, np.cumsum(question.sizes)[:-1])
     pairs = zip(types.items(), parts, strict=True)
     return {place: _Entries(part, release.scale, kind) for (place, kind), part in pairs}
-
-
-def states_of(column):
-    """Return whether the entries of a column of numbers are missing, fractions or whole."""
-    x = numbers_of(column)
-    return np.where(np.isfinite(x), np.where(x == np.floor(x), WHOLE, FRACTION), GAP)
 
 
 @dataclass(frozen=True)

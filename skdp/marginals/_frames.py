@@ -8,12 +8,11 @@ from sklearn import get_config
 
 from skdp.chunks import ArrayRows, map_merge
 from skdp.chunks._columns import ColumnBlock
-from skdp.chunks._labels import is_missing
 from skdp.chunks._rows import MappedRows, take
+from skdp.kernel._entries import has_entries
 
 __all__ = [
     "CodedRows",
-    "has_entries",
     "require_levels",
     "require_types",
     "text_names",
@@ -134,16 +133,6 @@ class GatheredCodes(CodedRows):
 
 def _small(kind, absent, start, block):
     return [np.where(np.isnan(block), absent, block).astype(kind)]
-
-
-def has_entries(block):
-    """Return which rows of a ColumnBlock have an entry that is not missing."""
-    some = np.zeros(len(block), dtype=bool)
-    for column in sorted(block.columns, key=lambda column: column.dtype == object):
-        some |= ~is_missing(column)
-        if some.all():
-            break
-    return some
 
 
 def wants_frame(library):

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from skdp.chunks._columns import ColumnBlock
+from skdp.kernel._entries import EntryStates, RowsWithEntries
 from skdp.kernel._layout import Layout
 from skdp.kernel._residuals import RangeResiduals, Residuals
 from skdp.marginals._layout import workload_layout
@@ -34,4 +36,46 @@ def _ranges(rng):
     return RangeResiduals(levels, int(rng.integers(1, 2**24)), matrices), codes(rng, levels)
 
 
-EXAMPLES = {Residuals: _residuals, RangeResiduals: _ranges}
+class Block(ColumnBlock):
+    """A block of columns that tells their number."""
+
+    n_features = property(lambda self: len(self.columns))
+
+
+def _block(rng, n=40):
+    """Return columns of numbers, of text and of what is neither, with rows of gaps alone."""
+    numbers = rng.choice(EXTREMES, size=n)
+    odd = [
+        None,
+        float("nan"),
+        "a",
+        "b",
+        "1",
+        1,
+        1.0,
+        True,
+        np.int64(2),
+        0.5,
+        10**400,
+        b"b",
+        (),
+        np.inf,
+    ]
+    text = np.empty(n, dtype=object)
+    text[:] = [odd[i] for i in rng.integers(0, len(odd), size=n)]
+    text[:9], numbers[:9] = None, np.nan
+    return Block([numbers, text])
+
+
+def _states(rng):
+    labels = (None, tuple(["a", 1, "b", 2, 10**15][: int(rng.integers(0, 6))]))
+    labels = labels if rng.random() < 0.7 else (labels[1], None)
+    return EntryStates((0, 1), labels), _block(rng)
+
+
+EXAMPLES = {
+    Residuals: _residuals,
+    RangeResiduals: _ranges,
+    RowsWithEntries: lambda rng: (RowsWithEntries(), _block(rng)),
+    EntryStates: _states,
+}
