@@ -201,7 +201,8 @@ class PrivateGroupBy(RoutesRows, PrivateEstimator):
             features = HeldByGroup(mapped, rest)
         return of_columns(X, places), features, y, places
 
-    def _release(self, read, curator):
+    def _release_from(self, read, curator):
+        """Return the fits of groups: each asks a Table of its own rows."""
         table, features, y, places = read
         keys, (_, inner) = Keys(len(places)), planned(self)
         levels = self._given_keys()

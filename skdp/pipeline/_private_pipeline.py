@@ -249,7 +249,7 @@ class PrivatePipeline(PredictMixin, NamesOutMixin, PrivateEstimator, BaseComposi
         return read_groups(groups, n_rows_of(rows[0]))
 
     def _release_of_groups(self, persons, table, curator):
-        return self._release(table, curator, persons)
+        return self._release_from(table, curator, persons)
 
     def _table(self, X):
         """Check a table by itself, as far as it is known before the steps map it; return it."""
@@ -291,7 +291,8 @@ class PrivatePipeline(PredictMixin, NamesOutMixin, PrivateEstimator, BaseComposi
         steps = [step for _, step in self.steps if not isinstance(step, str | None)]
         return bool(steps) and isinstance(steps[0], PrivateEstimator) and not steps[0]._mixed
 
-    def _release(self, table, curator, persons=None):
+    def _release_from(self, table, curator, persons=None):
+        """Return the fitted steps: each asks a Table of its own, of what steps before it made."""
         plan, steps, grants = granted(self, grouped=persons is not None)
         for grant in grants.values():
             grant.set_curator(curator)

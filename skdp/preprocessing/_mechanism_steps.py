@@ -79,9 +79,7 @@ class Mechanism(VectorMixin, PrivateEstimator):
         check_denoiser(self.denoiser, n_features, self._law())
 
     def _release_from(self, given, curator):
-        return self._release(given, curator)  # no rows: bounded values
-
-    def _release(self, given, curator):
+        """Return the bounded values with noise: there are no rows to ask."""
         share = curator.remaining
         curator.one_row_each |= given.protects == "group"
         release = release_bounded(given.values, curator, share=share, label="statistic")
