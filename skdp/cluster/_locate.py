@@ -39,9 +39,9 @@ UNSEEN = "the scale of the rows did not stand out of the noise: its likeliest va
 def locate_steps():
     """Return the planned steps of :func:`locate`, a tuple of Step."""
     return (
-        Step("row count", at_most=COUNT_SHARE),
-        Step("scale", at_most=SCALE_SHARES[1], times=ROUNDS),
-        Step("location", at_most=FEW_CENTRE, times=ROUNDS),
+        Step("row count", at_most=COUNT_SHARE, of=(Count,)),
+        Step("scale", at_most=SCALE_SHARES[1], times=ROUNDS, of=(Distances,)),
+        Step("location", at_most=FEW_CENTRE, times=ROUNDS, of=(BallSum,)),
     )
 
 

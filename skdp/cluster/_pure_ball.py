@@ -22,9 +22,9 @@ TAILS = 3.1  # a Laplace scale has the tails of so many normal standard deviatio
 def locate_pure_steps():
     """Return the planned steps of :func:`locate_pure`; their shares are at most .26."""
     return (
-        Step("row count", "laplace", COUNT),
-        Step("scale", "laplace", SCALE, ROUNDS),
-        Step("location", "laplace", CENTRE, ROUNDS),
+        Step("row count", "laplace", COUNT, of=(Count,)),
+        Step("scale", "laplace", SCALE, ROUNDS, of=(Distances,)),
+        Step("location", "laplace", CENTRE, ROUNDS, of=(PureBallSum,)),
     )
 
 

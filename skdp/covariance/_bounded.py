@@ -20,7 +20,7 @@ DROWNED = "no direction stands clear of the noise: too few rows for bounds so wi
 
 def bounded_plan(budget):
     """Return the plan of :func:`bounded_covariance`."""
-    return Plan(budget, (Step("moments"),))
+    return Plan(budget, (Step("moments", of=(BoxProducts,)),))
 
 
 def checked_bounds(bounds, n_features):

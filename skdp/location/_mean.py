@@ -3,6 +3,7 @@
 import numpy as np
 
 from skdp.accounting import Budget, Plan, Step
+from skdp.kernel._sums import BallSum, Count, Distances, KeptRows
 from skdp.location._approach import approach
 from skdp.location._column_roads import (
     box_is_better,
@@ -47,7 +48,7 @@ def mean_plan(budget: Budget) -> Plan:
     plan : Plan
     """
     steps = (
-        Step("row count", at_most=0.01),
+        Step("row count", at_most=0.01, of=(Count,)),
         *column_steps(),
         Step("ring", at_most=0.12, times=2),
         Step("column scales", at_most=0.08),
@@ -56,10 +57,10 @@ def mean_plan(budget: Budget) -> Plan:
         Step("h-index", at_most=0.3),
         Step("soft core", at_most=0.2),
         Step("median", at_most=0.01, times=LEVELS),
-        Step("step", at_most=0.3, times=24),
-        Step("distances", at_most=0.1, times=2),
-        Step("final sum"),
-        Step("rows kept", at_most=0.01),
+        Step("step", at_most=0.3, times=24, of=(BallSum,)),
+        Step("distances", at_most=0.1, times=2, of=(Distances,)),
+        Step("final sum", of=(BallSum,)),
+        Step("rows kept", at_most=0.01, of=(KeptRows,)),
     )
     names = ("first count", "second count", "h-index")
     return Plan(budget, steps, tuple((name, budget.failure / 3) for name in names))
