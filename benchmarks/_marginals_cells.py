@@ -11,9 +11,9 @@ from pathlib import Path
 
 import numpy as np
 from marginals_published import tree
+from skdp.marginals._counts import integer_residuals
 
 from skdp.chunks import ArrayRows
-from skdp.marginals._counts import integer_residuals
 from skdp.marginals._layout import workload_layout
 
 __all__ = ["MarginalCell", "cells"]

@@ -36,13 +36,13 @@ from _marginals_cells import cells
 from _marginals_costs import costs
 from _marginals_peer import peer, tables_of_rows
 from marginals_published import tree
+from skdp.marginals._counts import integer_residuals
 
 from skdp._curator import Curator
 from skdp.accounting import Budget, Plan, Step, gaussian_mu
 from skdp.chunks import ArrayRows
 from skdp.exceptions import SeededNoiseWarning
 from skdp.marginals._allocation import expected_loss, noise_sd, optimal_shares, replace_one_factor
-from skdp.marginals._counts import integer_residuals
 from skdp.marginals._layout import Layout, Measurement, all_subsets, workload_layout
 from skdp.marginals._measure import measure
 from skdp.marginals._postprocess import postprocess

@@ -126,7 +126,8 @@ def coded_classes(rows, curator, classes=None, *, share=None, label="classes"):
         (labels,) = table.names(TargetLabels(), share=share, label=label, event=label)
         if len(labels) < 2:
             curator.doubt(ONE if labels else NOTHING)
-    return _array(labels, np.dtype(rows.about["label_type"])), _shown(rows, CodedTarget(tuple(labels)))
+    kind = np.dtype(rows.about["label_type"])
+    return _array(labels, kind), _shown(rows, CodedTarget(tuple(labels)))
 
 
 def coded_columns(rows, curator, *, share=None, label="levels"):

@@ -78,7 +78,11 @@ class Log:
     def add(self, view, statistic, told):
         """Keep an answer, of one number a copy that nobody else has; return its ticket."""
         value = np.array(told.value) if np.size(told.value) == 1 else None
-        self.answers.append((view, statistic, Noisy(value, told.scale, told.law)))
+        return self.keep(view, statistic, Noisy(value, told.scale, told.law))
+
+    def keep(self, view, question, told=None):
+        """Keep an answer that no other answer rests on; return its ticket."""
+        self.answers.append((view, question, told))
         return len(self.answers) - 1
 
     def get(self, ticket):

@@ -126,7 +126,7 @@ def names_of(table, labels, *, share, label, event):
     rows, _ = representatives_of(table._rows, curator.coins)
     counts = count_labels(*labels.columns_of(rows), labels.n_columns)
     numbered = {(j, key): one[key] for j, one in enumerate(counts) for key in sorted_keys(one)}
-    log.bound[event] = log.add(table, labels, None)
+    log.bound[event] = log.keep(table, labels)
     pay = {"share": share, "label": label, "event": event, "of_persons": True}
     found = curator.names(numbered, moved=labels.n_columns, **pay)
     return [
