@@ -226,7 +226,7 @@ class Sampled(Table):
     def _answered(self, ticket):
         """Return (Table, statistic, answer) of a ticket whose noise was Gaussian."""
         view, statistic, told = self._log.get(ticket)
-        refuse(told.law != "gaussian", "an answer with noise of another law")
+        refuse(told is None or told.law != "gaussian", "an answer with noise of another law")
         return view, statistic, told
 
     def _view(self, rows, curator=None):
