@@ -90,19 +90,29 @@ class Distances(OneCell):
         if self.starts is not None:
             refuse(np.ndim(self.starts) != 1 or len(self.starts) == 0, "cells have first bins")
             refuse(np.asarray(self.starts).dtype.kind != "i", "first bins are integers")
-            refuse((np.diff(self.starts) < 0).any(), "first bins rise")
+            rise = (np.diff(self.starts) > 0).all() and 0 <= self.starts[0]
+            refuse(not (rise and self.starts[-1] < self.bins.n_bins), "first bins rise")
 
     @property
     def size(self):
         """The number of cells."""
         return self.bins.n_bins if self.starts is None else len(self.starts)
 
+    def _bins(self, block):
+        return self.bins.index(row_norms(block, center=self.center, scale=self.scale))
+
     def cells(self, block):
         """Return the cell of every row."""
-        at = self.bins.index(row_norms(block, center=self.center, scale=self.scale))
+        at = self._bins(block)
         if self.starts is None:
             return at
         return np.where(at < 0, -1, np.searchsorted(self.starts, at, side="right") - 1)
+
+    def weighed_total(self, block, weights):
+        """Return the sum of the weights of the rows in each cell: of bins, which cells join."""
+        sums = np.bincount(self._bins(block) + 1, weights, minlength=self.bins.n_bins + 1)[1:]
+        sums = sums.astype(np.int64, copy=False)
+        return sums if self.starts is None else np.add.reduceat(sums, self.starts)
 
 
 @public
