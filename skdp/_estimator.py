@@ -38,6 +38,7 @@ from skdp._threads import is_quiet, quiet
 from skdp.accounting import PrivacyLedger
 from skdp.contracts import Contract, Released, Rows
 from skdp.exceptions import BudgetExceeded, PlanError, ReleaseError, SeededNoiseWarning
+from skdp.kernel._log import Log
 from skdp.kernel._table import made_table
 from skdp.mechanisms import make_entropy
 
@@ -191,6 +192,7 @@ class PrivateEstimator(
             curator.column_names = getattr(self, "feature_names_in_", None)
             with self._watched(plan, curator, tasks), _unchanged(self), self._threads():
                 released = _guarded(release, rows, curator)
+            Log.forget(curator)
             for name, value in released.items():
                 setattr(self, name, value)
             self._report(curator)

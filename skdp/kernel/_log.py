@@ -75,6 +75,13 @@ class Log:
             curator.kernel_log = log
         return log
 
+    @staticmethod
+    def forget(curator):
+        """Let go of the Tables of a fit that has ended, and so of rows that are held for it."""
+        log = getattr(curator, "kernel_log", None)
+        if log is not None and getattr(curator, "_parent", None) is None:
+            log.answers.clear()
+
     def add(self, view, statistic, told):
         """Keep an answer, of one number a copy that nobody else has; return its ticket."""
         value = np.array(told.value) if np.size(told.value) == 1 else None
