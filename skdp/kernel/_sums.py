@@ -90,7 +90,7 @@ class Distances(OneCell):
         if self.starts is not None:
             refuse(np.ndim(self.starts) != 1 or len(self.starts) == 0, "cells have first bins")
             refuse(np.asarray(self.starts).dtype.kind != "i", "first bins are integers")
-            rise = (np.diff(self.starts) > 0).all() and 0 <= self.starts[0]
+            rise = (np.diff(self.starts) > 0).all() and self.starts[0] >= 0
             refuse(not (rise and self.starts[-1] < self.bins.n_bins), "first bins rise")
 
     @property
