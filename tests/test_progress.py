@@ -160,14 +160,14 @@ def test_blocks_are_counted_on_a_terminal_only(ticking):
 class InThreads(PrivateMean):
     """Reads fifty blocks in each of four threads, in its context."""
 
-    def _release(self, rows, curator):
+    def _release(self, table):
         runs = [copy_context().run for _ in range(4)]
         threads = [threading.Thread(target=run, args=(list, counted(range(50)))) for run in runs]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-        return super()._release(rows, curator)
+        return super()._release(table)
 
 
 def test_threads_count_blocks_together(ticking):

@@ -111,7 +111,7 @@ def check_over_budget_refused_first(name, estimator, data):
         rows = rows.having(rows.X.view(_Untouchable))
     for share in (1, 1 / 8):  # the second would fit, were it not for the latch
         twin = secure(estimator, ledger=ledger, epsilon=epsilon * share)
-        twin._release = lambda rows, curator: began.append("release") or {}
+        twin._release_from = lambda rows, curator: began.append("release") or {}
         with (
             config_context(invalid_rows="ignore"),
             replaced_curator(make),
@@ -148,7 +148,7 @@ def check_charged_once_and_kept(name, estimator, data):
     def fail(rows, curator):
         raise ArithmeticError(SECRET)
 
-    broken._release = fail
+    broken._release_from = fail
     with refusal(ReleaseError, name, "to hide a failure of its private part") as texts:
         rows.fit(broken)
     require(SECRET not in texts[0], f"{name}: the message of a failure quotes the original.")

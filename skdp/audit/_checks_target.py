@@ -69,7 +69,7 @@ def check_wrong_targets_refused(name, estimator, data):
     for invalid_rows in ("error", "ignore"):
         for what, wrong in wrong_targets(rows.y):
             twin = secure(estimator, ledger=None)
-            twin._release = _never
+            twin._release_from = _never
             with (
                 config_context(invalid_rows=invalid_rows),
                 refusal((ValueError, TypeError), name, what) as texts,

@@ -270,9 +270,10 @@ class CheapNoise(SoundMean):
     """The scale is made smaller on its way to the books."""
 
     def _release(self, rows, curator):
-        curator._plan = Plan(Budget.gaussian(10 * self.epsilon, self.delta), curator._plan.steps)
+        kept, more = curator._buys, Budget.gaussian(10 * self.epsilon, self.delta)
+        curator._buys = more.unit, more.amount
         released = super()._release(rows, curator)
-        curator._plan = self.plan()
+        curator._buys = kept
         return released
 
 

@@ -35,7 +35,7 @@ class Longest(Statistic):
 
 @public
 @dataclass(frozen=True)
-class Signs(OneCell):
+class SidesOfZero(OneCell):
     """A histogram of two cells."""
 
     size = 2
@@ -64,7 +64,7 @@ def asked(table, *statistics):
 
 
 def test_answers_are_in_the_order_of_the_questions():
-    one, two, three = asked(table_of(), Count(), BallSum(ZERO, 100.0), Signs())
+    one, two, three = asked(table_of(), Count(), BallSum(ZERO, 100.0), SidesOfZero())
     assert one.value.tolist() == [10] and one.step == 1.0 and one.bits is None
     np.testing.assert_allclose(two.real, [30, 40], atol=1e-3)
     assert two.bits > 10 and two.sd == two.scale * two.step
@@ -73,15 +73,15 @@ def test_answers_are_in_the_order_of_the_questions():
 
 def test_a_statistic_may_look_at_all_rows_by_itself_beside_others():
     assert asked(table_of(), Longest())[0].value.tolist() == [-10]
-    told = asked(table_of(), Count(), Longest(), Signs())
+    told = asked(table_of(), Count(), Longest(), SidesOfZero())
     assert [one.value.tolist() for one in told] == [[10], [-10], [4, 6]]
 
 
 def test_a_ticket_is_the_number_of_an_answer():
     table = table_of()
-    told = asked(table, Count(), Signs())
+    told = asked(table, Count(), SidesOfZero())
     assert [one.ticket for one in told] == [0, 1]
-    for one, kind in zip(told, (Count, Signs), strict=True):
+    for one, kind in zip(told, (Count, SidesOfZero), strict=True):
         view, statistic, answer = table._log.get(one.ticket)
         assert view is table and type(statistic) is kind
         if one.value.size == 1:  # bounds are read off single numbers alone
@@ -124,11 +124,11 @@ def persons_of(cap=2):
 
 
 def test_sums_of_persons_are_weighed_with_and_without_a_pass_of_weights():
-    told = asked(persons_of(), Count(), Signs())
+    told = asked(persons_of(), Count(), SidesOfZero())
     assert told[0].value[0] == pytest.approx(told[1].value.sum())
     sides = persons_of().split(BySign(), 2)
-    mixed = sides.ask({0: Count(), 1: Signs()}, share=0.05, label="x")
-    alike = sides.ask({0: Signs(), 1: Signs()}, share=0.05, label="x")
+    mixed = sides.ask({0: Count(), 1: SidesOfZero()}, share=0.05, label="x")
+    alike = sides.ask({0: SidesOfZero(), 1: SidesOfZero()}, share=0.05, label="x")
     assert mixed[0].value[0] == pytest.approx(alike[0].value.sum())
     np.testing.assert_array_equal(mixed[1].value, alike[1].value)
 

@@ -238,7 +238,7 @@ def test_shares_buy_the_noise_that_is_planned():
         law = "laplace" if delta == 0 else "gaussian"
         noise = ColumnNoise(make_curator(Plan(budget, (Step("x", law),)), make_entropy(0)))
         assert noise.share(noise.scale(0.3, 5), 5) == pytest.approx(0.3)
-        rows, balance = ArrayRows(np.zeros((3, 5))), Balance(*np.zeros((2, 5), np.uint32))
+        rows, balance = ArrayRows(np.zeros((3, 5))), Balance(np.zeros(5, np.uint64))
         drawn = noise.ask(rows, balance, share=0.3, label="x")
         assert drawn.scale == pytest.approx(noise.scale(0.3, 5), rel=1e-9)
 

@@ -239,7 +239,7 @@ def test_the_winner_has_the_law_of_the_best_of_k(law, mean, monkeypatch):
     plan, rows, wins = search.plan(), Table(np.zeros((3, 1))), np.zeros(n + 1)
     for seed in range(400):
         curator = SearchCurator(plan, make_entropy(seed), None)
-        model, nobody = search._release(rows, curator)["best_estimator_"]
+        model, nobody = search._release_from(rows, curator)["best_estimator_"]
         wins[0 if nobody else int(model.radius)] += 1
     trials = search._trials()
     at = np.arange(n + 1) / n

@@ -39,9 +39,9 @@ TRIM = {"trim": [False, True]}
 class TalkingMean(PrivateMean):
     """Warns and logs whenever it is fitted, as a cautious author would write it."""
 
-    def _release(self, rows, curator):
+    def _release(self, table):
         warnings.warn("a fit begins", stacklevel=2)
-        return super()._release(rows, curator)
+        return super()._release(table)
 
 
 def loud_pipeline(folder=None):

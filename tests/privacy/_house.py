@@ -552,9 +552,9 @@ SKLEARN = {"mechanisms/_entropy.py": "check_random_state reads a random_state pa
 
 CODE_LINES = {
     "mechanisms": 652,
-    "accounting": 1526,
+    "accounting": 1530,
     "contracts": 350,
-    "kernel": 4200,
+    "kernel": 4850,
     "kernel/pairs": 480,
 }
 MODULE_LINES = 400

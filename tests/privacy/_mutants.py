@@ -133,7 +133,8 @@ def _functions(module):
     classes = [c for c in vars(module).values() if inspect.isclass(c)]
     own = [c for c in classes if c.__module__ == module.__name__]
     for value in [v for space in (module, *own) for v in vars(space).values()]:
-        value = getattr(value, "__func__", None) or getattr(value, "fget", None) or value
+        inner = (getattr(value, name, None) for name in ("__func__", "fget", "func"))
+        value = next(filter(None, inner), value)
         value = inspect.unwrap(value) if callable(value) else value
         named = inspect.isfunction(value) and value.__name__ != "<lambda>"
         if named and value.__code__.co_filename == module.__file__:

@@ -40,8 +40,8 @@ def test_a_fit_touches_no_wire(estimator, random_state):
 
 def planted(draw):
     class Planted(PrivateMean):
-        def _release(self, rows, curator):
-            return super()._release(rows, curator) | {"planted_": draw()}
+        def _release(self, table):
+            return super()._release(table) | {"planted_": draw()}
 
     return Planted()
 
