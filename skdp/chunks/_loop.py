@@ -6,6 +6,7 @@ from contextlib import closing
 from contextvars import copy_context
 from functools import reduce
 
+import numpy as np
 from joblib import effective_n_jobs
 
 from skdp._progress import counted
@@ -32,7 +33,7 @@ def statistic_of(statistic, merge, decode, start, raw, cuts):
     cuts : list of tuples (first, stop, *beside)
         The blocks of the piece, and what is laid beside each.
     """
-    with at_rows():
+    with at_rows(), np.errstate(all="ignore"):  # a warning that rows decide on would tell of them
         rows = decode(raw)
         if len(rows) != cuts[-1][1]:
             raise TableError(CHANGED)

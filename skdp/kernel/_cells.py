@@ -11,6 +11,7 @@ from skdp.chunks._kept import array_of, blocks_by_weight
 from skdp.chunks._persons import without_weights
 from skdp.chunks._rows import MappedRows, Source, added
 from skdp.kernel._cell_numbers import cell_numbers, n_cells
+from skdp.kernel._plain import rising
 from skdp.kernel._statistic import MOST_CELLS, RowMap, public, refuse
 from skdp.mechanisms._weighed import weighed
 
@@ -97,6 +98,9 @@ class Binned(RowMap):
         refuse(len(self.edges) != shape.n_features - 1, "every feature has edges")
         wrong = any(not isinstance(e, int) and np.ndim(e) != 1 for e in self.edges)
         refuse(wrong, "edges are a vector, or a number of codes")
+        for edges in self.edges:
+            if not isinstance(edges, int):
+                rising(edges, "edges")
         sizes = self.sizes
         refuse(min(sizes, default=1) < 1 or sum(sizes) > MOST_CELLS, "there are at most 2^24 cells")
         refuse(not isinstance(self.target, Codes | Steps), "a target is a code or a number")

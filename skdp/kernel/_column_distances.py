@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from skdp.kernel._log_bins import LogBins
+from skdp.kernel._plain import rising
 from skdp.kernel._statistic import MOST_CELLS, OneCell, Statistic, public, refuse
 
 __all__ = ["ColumnDistances", "ColumnOctaves", "SidedDistances"]
@@ -124,7 +125,8 @@ class SidedDistances(OneCell):
     def check(self, shape):
         """Raise ValueError for fields that do not fit the Shape."""
         super().check(shape)
-        refuse(shape.n_features != 1 or np.ndim(self.starts) != 1, "distances of one column")
+        refuse(shape.n_features != 1, "distances of one column")
+        rising(self.starts, "first bins")
 
     @property
     def size(self):

@@ -8,7 +8,7 @@ from typing import Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-__all__ = ["TYPES", "own", "public", "refuse", "registered", "tame"]
+__all__ = ["TYPES", "own", "public", "refuse", "registered", "rising", "tame"]
 
 TYPES = {}  # what may cross the wall: classes by name, no pickle
 POSITIVE = {"radius", "radii", "unit", "scale", "width", "widths", "half", "clip", "drop"}
@@ -87,6 +87,16 @@ TAKEN = {  # what a field may hold that is declared as one thing
     list: list | tuple,
     np.ndarray: np.ndarray | list | tuple,
 }
+
+
+def rising(x, name):
+    """Refuse a field that is no vector of rising numbers.
+
+    A binary search among others finds a cell that hangs on the entry before: no longer a function
+    of one row.
+    """
+    x = np.asarray(x)
+    refuse(x.ndim != 1 or not (x[1:] >= x[:-1]).all(), f"{name} rise")
 
 
 def own(x):

@@ -188,7 +188,8 @@ class Sampled(Table):
         scale = np.asarray(scale, dtype=np.float64)
         tame(scale, "scale")
         refuse(scale.shape not in ((), (self.n_features,)), "a scale for every column")
-        return self._like(self._sample.scaled(scale))
+        with np.errstate(all="ignore"):  # a warning that rows decide on would tell of them
+            return self._like(self._sample.scaled(scale))
 
     def fewer(self, size):
         """Return about so many rows of the sample, by the same coins."""

@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from skdp.kernel._links import Link
+from skdp.kernel._plain import rising
 from skdp.kernel._statistic import (
     MOST_CELLS,
     OneCell,
@@ -261,7 +262,7 @@ class ResidualLengths(OneCell):
     def check(self, shape):
         """Raise ValueError for fields that do not fit the Shape."""
         super().check(shape)
-        refuse(np.ndim(self.edges) != 1, "edges are a vector")
+        rising(self.edges, "edges")
         refuse(not isinstance(self.link, Link), "residuals are those of a link")
         self.link.check()
         self.scores.check(self.link.outputs, shape.sizes)

@@ -11,6 +11,7 @@ from skdp import PrivacyLedger
 from skdp._curator import Curator, replaced_curator
 from skdp.accounting import Budget, Plan, Step
 from skdp.exceptions import BudgetExceeded, ReleaseError
+from skdp.kernel._table import annex
 from skdp.mechanisms import make_entropy
 from tests.privacy._fits import Alarm, expect, table
 
@@ -89,9 +90,9 @@ def _fails(estimator, X):
     """Fit an estimator whose private part fails after all releases; return the error."""
 
     class Failing(type(estimator)):
-        def _release(self, rows, curator):
-            super()._release(rows, curator)
-            raise ValueError(f"the rows are {rows.take([0])}")
+        def _release(self, table):
+            super()._release(table)
+            raise ValueError(f"the rows are {annex(table)[0].take([0])}")
 
     Failing.__name__ = type(estimator).__name__
     try:
