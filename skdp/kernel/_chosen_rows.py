@@ -67,6 +67,7 @@ class Beyond(RowMap):
         """Raise ValueError for fields that do not fit the Shape."""
         super().check(shape)
         refuse(np.shape(self.center) != (shape.n_features,), "a centre has an entry a column")
+        self.bins.check()
         self.places.check(shape.n_features)
 
     def over(self, rows):

@@ -179,6 +179,7 @@ class Reaches(OneCell):
         """Raise ValueError for fields that do not fit the Shape."""
         super().check(shape)
         self.rule.check(shape)
+        self.bins.check()
 
     @property
     def size(self):

@@ -12,7 +12,7 @@ __all__ = ["ColumnDistances", "ColumnOctaves", "SidedDistances"]
 
 
 class ByColumn(Statistic):
-    """Histograms of d columns side by side: a subclass has ``size``, and writes ``cells(block)``.
+    """Histograms of d columns side by side: it has ``size``, ``bins``, ``cells(block)``.
 
     **Privacy** (add or remove one row): each entry is in one cell of its column at most, by itself:
     d numbers move by 1, by sqrt(d) together.
@@ -21,6 +21,7 @@ class ByColumn(Statistic):
     def check(self, shape):
         """Raise ValueError for fields that do not fit the Shape."""
         super().check(shape)
+        self.bins.check()
         refuse(self.size * self.d > MOST_CELLS, "histograms have at most 2^24 cells")
         refuse(self.d != shape.n_features, "histograms of all columns")
 
@@ -127,6 +128,7 @@ class SidedDistances(OneCell):
         super().check(shape)
         refuse(shape.n_features != 1, "distances of one column")
         rising(self.starts, "first bins")
+        self.bins.check()
 
     @property
     def size(self):

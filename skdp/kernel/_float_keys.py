@@ -154,6 +154,7 @@ class SideDistances(OfColumns):
     def check(self, shape):
         """Raise ValueError for fields that do not fit the Shape."""
         super().check(shape)
+        self.bins.check()
         refuse(np.shape(self.centre) != (len(self.columns),), "a centre for every column")
 
     def total(self, block):

@@ -125,6 +125,7 @@ class NearestDistances(OneCell):
         """Raise ValueError for fields that do not fit the Shape."""
         super().check(shape)
         self.rule.check(shape)
+        self.bins.check()
 
     @property
     def size(self):

@@ -157,7 +157,8 @@ class BoxProducts(Statistic):
         """Raise ValueError for fields that do not fit the Shape."""
         super().check(shape)
         wrong = np.shape(self.low) != (shape.n_features,) or np.shape(self.high) != self.low.shape
-        refuse(wrong or not (self.high / 2 - self.low / 2 > 0).all(), "a box has two ends a column")
+        half = self.high / 2 - self.low / 2
+        refuse(wrong or not ((half > 0) & np.isfinite(half)).all(), "a box has two ends a column")
 
     @property
     def entries(self):
@@ -218,6 +219,7 @@ class LengthsNear(OneCell):
     def check(self, shape):
         """Raise ValueError for fields that do not fit the Shape."""
         super().check(shape)
+        self.bins.check()
         at = self.among
         wrong = at.ndim != 1 or at.dtype.kind not in "iu" or not 0 < len(np.unique(at)) == len(at)
         refuse(wrong or at.min() < 0 or at.max() >= shape.n_features, "numbers of columns")

@@ -53,6 +53,11 @@ class LogCells(OneCell):
 
     bins: LogBins
 
+    def check(self, shape):
+        """Raise ValueError for fields that do not fit the Shape."""
+        super().check(shape)
+        self.bins.check()
+
     @property
     def size(self):
         """The number of bins."""

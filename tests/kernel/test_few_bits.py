@@ -8,10 +8,16 @@ import pytest
 
 from skdp.accounting import Budget
 from skdp.kernel._bounded import Bernstein, BoundedSums, Powers
+from skdp.kernel._column_distances import ColumnDistances, ColumnOctaves, SidedDistances
 from skdp.kernel._columns import ColumnCells
+from skdp.kernel._float_keys import SideDistances
+from skdp.kernel._log_bins import LogBins
 from skdp.kernel._octave_cells import OctaveCells
+from skdp.kernel._products import BoxProducts, LengthsNear
 from skdp.kernel._ranks import RankScores, Thresholds
+from skdp.kernel._scores import LogCells
 from skdp.kernel._statistic import Offer, Shape
+from skdp.kernel._sums import Distances
 
 ROWS = np.array([[x] for x in (-1e308, -200.0, -128.0, -0.5, 0.0, 0.1, 127.0, 200.0, 1e308)])
 OFFERS = [Offer(budget, 0.5, 1) for budget in (Budget.gaussian(9.0, 1e-6), Budget.pure(9.0))]
@@ -72,3 +78,30 @@ def test_scores_move_by_at_most_a_rank_whatever_the_share(share):
 def test_cells_are_made_of_integers_that_do_not_wrap():
     with pytest.raises(ValueError):
         ColumnCells(np.array([0]), (OctaveCells(np.int16(2046), 2047, 5),)).check(Shape(1))
+
+
+NO_BINS = [(0, 0, 4), (1, 4, 4), (1, 9, -9), (-1, 9, -9), (2**40, 0, 1), (1, 0, 2**40)]
+CENTER = np.zeros(1)
+OF_BINS = {
+    "Distances": lambda bins: Distances(CENTER, bins),
+    "ColumnDistances": lambda bins: ColumnDistances(CENTER, CENTER + 1, bins),
+    "ColumnOctaves": lambda bins: ColumnOctaves(1, bins),
+    "SidedDistances": lambda bins: SidedDistances(0.0, 1.0, bins, np.arange(2)),
+    "SideDistances": lambda bins: SideDistances((0,), CENTER, bins),
+    "LengthsNear": lambda bins: LengthsNear(np.array([0]), 1.0, bins),
+    "LogCells": lambda bins: LogCells(bins),
+}
+
+
+@pytest.mark.parametrize("bins", NO_BINS)
+@pytest.mark.parametrize("made", OF_BINS.values(), ids=OF_BINS)
+def test_bins_that_no_histogram_has_are_refused(made, bins):
+    made(LogBins(1, 0, 4)).check(Shape(1))
+    with pytest.raises(ValueError):
+        made(LogBins(*bins)).check(Shape(1))
+
+
+@pytest.mark.parametrize("ends", [(0, np.inf), (-np.inf, 0), (-np.inf, np.inf), (1, 1), (1, 0)])
+def test_boxes_without_ends_are_refused(ends):
+    with pytest.raises(ValueError):
+        BoxProducts(*np.array(ends, dtype=float)[:, None], 100.0).check(Shape(1))
