@@ -87,6 +87,8 @@ TAKEN = {  # what a field may hold that is declared as one thing
     list: list | tuple,
     np.ndarray: np.ndarray | list | tuple,
 }
+PYTHON = {"b": bool, "i": int, "u": int, "f": float, "U": str}
+NO_NUMBER = np.empty(1)
 
 
 def rising(x, name):
@@ -104,7 +106,7 @@ def own(x):
 
     Nothing of the caller's comes along: no attribute of the instance that hides one of its class,
     no array that changes later, no derived number or array with operators of its own, which rows
-    would be handed to.
+    would be handed to. Numbers are those of Python, and arrays have 64 bits: fewer would wrap.
     """
     if is_dataclass(x) and not isinstance(x, type):
         refuse(not registered(x), "a class that is not public")
@@ -113,9 +115,12 @@ def own(x):
         refuse(any(value is missing for value in held.values()), "a field is missing")
         for name, value in held.items():
             refuse(not _taken(hints.get(name), value), f"{name} is of another type")
+            if isinstance(value, np.ndarray) and value.ndim == 0:
+                held[name] = value if _taken(hints.get(name), NO_NUMBER) else value[()]
         return type(x)(**{name: own(value) for name, value in held.items()})
     if isinstance(x, np.ndarray):
-        return np.array(x, order="K")
+        with np.errstate(over="ignore"):
+            return np.array(x, dtype=_wide(x.dtype), order="K")
     if isinstance(x, list | tuple):
         return [own(one) for one in x] if type(x) is list else tuple(own(one) for one in x)
     if type(x) is Fraction:
@@ -123,7 +128,14 @@ def own(x):
         return Fraction(x.numerator, x.denominator)
     generic = isinstance(x, np.generic) and type(x) is x.dtype.type
     refuse(not generic and type(x) not in PLAIN, "a field of another type")
-    return x
+    return PYTHON.get(x.dtype.kind, lambda x: x)(x) if generic else x
+
+
+def _wide(dtype):
+    """Return the type of arrays of numbers: of 64 bits, with a sign unless all are needed."""
+    if dtype.kind == "u" and dtype.itemsize == 8:
+        return np.uint64
+    return {"i": np.int64, "u": np.int64, "f": np.float64}.get(dtype.kind, dtype)
 
 
 @cache

@@ -16,7 +16,7 @@ from skdp.kernel._octave_cells import OctaveCells
 from skdp.kernel._products import BoxProducts, LengthsNear
 from skdp.kernel._ranks import RankScores, Thresholds
 from skdp.kernel._scores import LogCells
-from skdp.kernel._statistic import Offer, Shape
+from skdp.kernel._statistic import Offer, Shape, own
 from skdp.kernel._sums import Distances
 
 ROWS = np.array([[x] for x in (-1e308, -200.0, -128.0, -0.5, 0.0, 0.1, 127.0, 200.0, 1e308)])
@@ -78,6 +78,36 @@ def test_scores_move_by_at_most_a_rank_whatever_the_share(share):
 def test_cells_are_made_of_integers_that_do_not_wrap():
     with pytest.raises(ValueError):
         ColumnCells(np.array([0]), (OctaveCells(np.int16(2046), 2047, 5),)).check(Shape(1))
+
+
+WIDE = [
+    (np.int8(-3), int),
+    (np.uint64(2**63), int),
+    (np.float32(0.1), float),
+    (np.longdouble(0.5), float),
+    (np.bool_(True), bool),
+    (np.str_("a"), str),
+    (np.array([-3], np.int8), np.int64),
+    (np.array([255], np.uint8), np.int64),
+    (np.array([2**63], np.uint64), np.uint64),
+    (np.array([0.1], np.float16), np.float64),
+    (np.array([0.5], ">f4"), np.float64),
+    (np.array([7], ">i8"), np.int64),
+    (np.array([True]), np.bool_),
+]
+
+
+@pytest.mark.parametrize(("given", "kind"), WIDE)
+def test_a_question_is_made_of_numbers_that_do_not_wrap(given, kind):
+    (copy,) = own((given,))
+    assert np.array_equal(copy, given)
+    assert copy.dtype == kind if isinstance(given, np.ndarray) else type(copy) is kind
+    assert not isinstance(copy, np.ndarray) or copy.dtype.isnative
+
+
+def test_a_number_that_is_an_array_becomes_a_number():
+    bins = own(LogBins(np.int8(100), np.array(-100, np.int8), np.array(100)))
+    assert type(bins.low) is type(bins.high) is int and bins.n_bins == 20_002
 
 
 NO_BINS = [(0, 0, 4), (1, 4, 4), (1, 9, -9), (-1, 9, -9), (2**40, 0, 1), (1, 0, 2**40)]
