@@ -204,7 +204,7 @@ class LineMoments(Statistic):
         """Return the sums on a grid that suits the noise."""
         strength = offer.budget.mu * math.sqrt(offer.share)
         room = {"noise_bits": MOMENT_NOISE_BITS, "most": MOMENT_BITS, "power": 2}
-        n = self.rule.located.n_rows
+        n = offer.room(self.rule.located.n_rows)
         return replace(self, bits=grid_bits(strength, **room, unit=offer.unit, n=n))
 
     @property

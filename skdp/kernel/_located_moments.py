@@ -29,7 +29,7 @@ class _Moments(Statistic):
         """Return the sum on a grid that suits the noise."""
         strength = offer.budget.mu * math.sqrt(offer.share)
         room = {"noise_bits": GRAM_NOISE_BITS, "most": GRAM_BITS, "power": 2}
-        n = self.located.n_rows
+        n = offer.room(self.located.n_rows)
         return replace(self, bits=grid_bits(strength, **room, unit=offer.unit, n=n))
 
     @property

@@ -120,7 +120,7 @@ class LogitStep(OfModel):
     def at(self, offer):
         """Return the sums on a grid that suits the noise, and sums of weights."""
         strength = offer.budget.mu * math.sqrt(offer.share)
-        return replace(self, bits=moment_bits(strength, offer.unit, self.n))
+        return replace(self, bits=moment_bits(strength, offer.unit, offer.room(self.n)))
 
     @property
     def longest(self):

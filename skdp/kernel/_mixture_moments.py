@@ -131,7 +131,7 @@ class MixtureMoments(Statistic):
     def at(self, offer):
         """Return the moments on a grid that suits the noise, and sums of weights."""
         strength = offer.budget.mu * math.sqrt(offer.share)
-        room = {"unit": offer.unit, "n": 4 * self.located.n_rows}
+        room = {"unit": offer.unit, "n": 4 * offer.room(self.located.n_rows)}
         bits = grid_bits(strength, noise_bits=43, most=MOST_BITS, least=LEAST_BITS, power=2, **room)
         return replace(self, bits=bits)
 

@@ -32,7 +32,7 @@ class OfBall(Statistic):
     def at(self, offer):
         """Return the sum on a grid that suits the noise, and sums of weights."""
         share = min(float(offer.share), self.least)
-        bits = moment_bits(offer.budget.mu * math.sqrt(share), offer.unit, self.n)
+        bits = moment_bits(offer.budget.mu * math.sqrt(share), offer.unit, offer.room(self.n))
         return replace(self, bits=bits)
 
     def _parts(self, block):
@@ -168,7 +168,7 @@ class BoxProducts(Statistic):
     def at(self, offer):
         """Return the sum on a grid that suits the noise of the whole budget."""
         strength = offer.budget.mu / math.sqrt(self.entries)
-        return replace(self, bits=moment_bits(strength, offer.unit, self.n))
+        return replace(self, bits=moment_bits(strength, offer.unit, offer.room(self.n)))
 
     @property
     def squared_l2(self):

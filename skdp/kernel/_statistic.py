@@ -59,16 +59,26 @@ class Offer:
     share : float or Fraction
     unit : int
         As how many rows, times their grain, a person counts at most; 1 without persons.
+    heads : float, default=0.0
+        The released number of persons; 0 without.
     """
 
     budget: object
     share: object
     unit: int
+    heads: float = 0.0
 
     @property
     def strength(self):
         """By how many scales of the noise one row moves a sum at most."""
         return self.budget.mu * math.sqrt(self.share) / self.unit
+
+    def room(self, n):
+        """Return the number of rows that sums have room for: at least n, whatever a field says.
+
+        With a quarter of the persons that there are, sums of 60 bits have at most 62.
+        """
+        return max(n, self.heads / 4)
 
 
 class Statistic(ABC):

@@ -210,7 +210,8 @@ class Table:
         return self.shape
 
     def _offer(self, share):
-        return Offer(self.budget, share, getattr(self._rows, "unit", 1))
+        heads = 0.0 if self.heads is None else self.heads.n
+        return Offer(self.budget, share, getattr(self._rows, "unit", 1), heads)
 
     def _prepared(self, statistic, share):
         return statistic.at(self._offer(share))
