@@ -112,7 +112,6 @@ class PrivateEstimator(
     True
     """
 
-    _asks = False  # whether _release takes a Table of the kernel alone
     _target = None  # what y is: None if it is ignored, "number" or "class"
     _mixed = False  # whether columns may hold text and gaps
     _weighs_groups = False  # whether rows of a person are weighed; else one of them is read

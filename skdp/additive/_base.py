@@ -37,7 +37,7 @@ class AdditiveModel(PrivateEstimator):
     """
 
     _mixed = True
-    _weighs_groups = _asks = True
+    _weighs_groups = True
 
     _parameter_constraints: dict = {
         **PrivateEstimator._row_constraints,

@@ -186,7 +186,6 @@ class FriendlyCoreKMeans(CentersMixin, PublicPlace, PrivateEstimator):
     True
     """
 
-    _asks = True
     _weighs_groups = property(lambda self: self.method != "friendly")
     _parameter_constraints: dict = {
         **PrivateEstimator._row_constraints,

@@ -115,7 +115,6 @@ class LloydKMeans(CentersMixin, PublicPlace, PrivateEstimator):
     True
     """
 
-    _asks = True
     _weighs_groups = True
     _parameter_constraints: dict = {
         **PrivateEstimator._row_constraints,

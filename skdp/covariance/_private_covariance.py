@@ -168,7 +168,6 @@ class PrivateCovariance(PrivateEstimator, EmpiricalCovariance):
     True
     """
 
-    _asks = True
     _weighs_groups = property(lambda self: self.method != "friendly")
     _parameter_constraints: dict = {
         **PrivateEstimator._row_constraints,

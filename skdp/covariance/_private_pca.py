@@ -104,7 +104,6 @@ class PrivatePCA(
     True
     """
 
-    _asks = True
     _weighs_groups = True
     _parameter_constraints: dict = {
         **PrivateEstimator._row_constraints,

@@ -14,7 +14,7 @@ from skdp.covariance._sampled import MOST_ENTRIES, DrawnRows, draw_rows
 from skdp.covariance._spread import release_size, release_spread
 from skdp.kernel._frame import Frame
 from skdp.kernel._sums import Count
-from skdp.kernel._table import annex, opened
+from skdp.kernel._table import opened
 from skdp.location._mean import private_mean
 
 __all__ = ["CENTRE", "COLUMNS", "ROUNDS", "CovarianceRun"]
@@ -85,8 +85,8 @@ class CovarianceRun:
         center = np.zeros(self.d)
         if not self.assume_centered:
             share = float(np.clip((100 / (self.n * self.mu)) ** 2, *CENTRE))  # what a core asks for
-            child = annex(self.table.child("centre", share))
-            center = private_mean(*child, scale=units).location
+            child = self.table.child("centre", share)
+            center = private_mean(child, child, scale=units).location
         self.frame = Frame.identity(center, units)
         if self.start is not None:
             V, scales, _ = np.linalg.svd(self.start / units[:, None])

@@ -159,7 +159,6 @@ class PrivateHistogram(VectorMixin, PrivateEstimator):
     ((20,), True)
     """
 
-    _asks = True
     _weighs_groups = property(lambda self: self.user is None)
     _parameter_constraints: dict = {
         **PrivateEstimator._row_constraints,

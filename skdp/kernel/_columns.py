@@ -6,18 +6,15 @@ import numpy as np
 
 from skdp.chunks._strips import STRIP, strips
 from skdp.kernel._octave_cells import OctaveCells, UniformCells
-from skdp.kernel._statistic import Statistic, public, refuse
+from skdp.kernel._statistic import OnePerColumn, public, refuse
 
 __all__ = ["ColumnCells", "CutCells", "EdgeCells"]
 
 LARGEST = float(np.finfo(np.float64).max)
 
 
-class OfColumns(Statistic):
-    """Numbers of k ``columns``, of which a row moves at most one each, by 1.
-
-    **Privacy** (add or remove one row): k in l1, sqrt(k) in l2, whatever the cells.
-    """
+class OfColumns(OnePerColumn):
+    """Cells of an array of columns."""
 
     def check(self, shape):
         """Raise ValueError for fields that do not fit the Shape."""
@@ -25,13 +22,6 @@ class OfColumns(Statistic):
         columns = np.asarray(self.columns)
         refuse(columns.ndim != 1 or columns.dtype.kind not in "iu", "columns have numbers")
         refuse(not ((columns >= 0) & (columns < shape.n_features)).all(), "no such column")
-
-    @property
-    def squared_l2(self):
-        """The bound: one entry for each column."""
-        return len(self.columns)
-
-    l1 = squared_l2
 
 
 @public

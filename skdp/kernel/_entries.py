@@ -8,7 +8,7 @@ from skdp.chunks._columns import numbers_of
 from skdp.chunks._labels import Known, is_missing
 from skdp.chunks._rows import MappedRows, take
 from skdp.kernel._plain import public, refuse
-from skdp.kernel._statistic import RowMap, Statistic
+from skdp.kernel._statistic import OnePerColumn, RowMap, Statistic, check_columns
 
 __all__ = ["EntryStates", "NumberColumns", "RowEntries", "RowsWithEntries", "has_entries"]
 
@@ -91,7 +91,7 @@ class RowsWithEntries(Statistic):
 
 @public
 @dataclass(frozen=True)
-class EntryStates(Statistic):
+class EntryStates(OnePerColumn):
     """How many entries of every column are in each of its states.
 
     Parameters
@@ -119,13 +119,6 @@ class EntryStates(Statistic):
         refuse(not all(x is None or type(x) is tuple for x in self.labels), "labels, or None")
 
     @property
-    def squared_l2(self):
-        """The bound: 1 for each column."""
-        return len(self.columns)
-
-    l1 = squared_l2
-
-    @property
     def sizes(self):
         """The number of states of every column."""
         return [3 if labels is None else len(labels) + 2 for labels in self.labels]
@@ -140,12 +133,6 @@ class EntryStates(Statistic):
             of_rows = states(block.columns[j])[there].astype(np.int64)
             parts.append(np.bincount(of_rows, minlength=size))
         return np.concatenate(parts)
-
-
-def check_columns(columns, shape):
-    """Raise ValueError for columns that rows of a Shape do not have."""
-    fits = all(type(j) is int and 0 <= j < shape.n_features for j in columns)
-    refuse(not fits, "no such column")
 
 
 def states_of(column):

@@ -7,7 +7,7 @@ import numpy as np
 from skdp.chunks._strips import strips
 from skdp.kernel._log_bins import LogBins
 from skdp.kernel._ranks import order_of_floats
-from skdp.kernel._statistic import Statistic, public, refuse
+from skdp.kernel._statistic import OnePerColumn, check_columns, public, refuse
 
 __all__ = ["KeyCells", "KeyRanks", "SideDistances", "cells_of_keys"]
 
@@ -19,21 +19,14 @@ def cells_of_keys(keys, shift):
     return (keys >> np.uint64(shift)).astype(np.int64)
 
 
-class OfColumns(Statistic):
+class OfColumns(OnePerColumn):
     """One integer of size 1 for each of some columns: a row without NaN and infinity adds them."""
 
     def check(self, shape):
         """Raise ValueError for fields that do not fit the Shape."""
         super().check(shape)
-        wrong = not all(type(c) is int and 0 <= c < shape.n_features for c in self.columns)
-        refuse(wrong or not self.columns, "no such column")
-
-    @property
-    def squared_l2(self):
-        """The bound: 1 for each column."""
-        return len(self.columns)
-
-    l1 = squared_l2
+        check_columns(self.columns, shape)
+        refuse(not self.columns, "no columns")
 
 
 @public

@@ -9,7 +9,7 @@ from skdp.kernel._design import Design
 from skdp.kernel._frame import Coordinates
 from skdp.kernel._grid_bits import grid_bits
 from skdp.kernel._probabilities import probabilities
-from skdp.kernel._statistic import Statistic, public, refuse
+from skdp.kernel._statistic import OnBall, public, refuse
 from skdp.mechanisms import ball_rows, row_norms
 from skdp.mechanisms._norms import fold
 
@@ -101,7 +101,7 @@ class LogitGradients(Gradients):
 
 @public
 @dataclass(frozen=True)
-class GradientSum(Statistic):
+class GradientSum(OnBall):
     """The sum of rows, each clipped to a ball around zero.
 
     Parameters
@@ -133,16 +133,6 @@ class GradientSum(Statistic):
         strength = offer.budget.mu * math.sqrt(offer.share)
         bits = grid_bits(strength, noise_bits=NOISE_BITS, most=BITS, unit=offer.unit)
         return replace(self, bits=bits)
-
-    @property
-    def squared_l2(self):
-        """The bound: 2^bits, squared."""
-        return 4**self.bits
-
-    @property
-    def step(self):
-        """The worth of a unit of the grid."""
-        return self.radius / 2**self.bits
 
     def total(self, block):
         """Return the sum, shape (dims,)."""

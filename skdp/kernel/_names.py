@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from skdp.chunks._labels import count_labels, plain, sorted_keys
 from skdp.chunks._persons import representatives_of
 from skdp.kernel._plain import own, public, refuse, registered, tame
+from skdp.kernel._statistic import check_columns
 
 __all__ = ["ColumnLabels", "Labels", "TargetLabels", "names_of"]
 
@@ -57,8 +58,8 @@ class ColumnLabels(Labels):
     def check(self, shape):
         """Raise ValueError for fields that do not fit the Shape."""
         super().check(shape)
-        fits = all(type(j) is int and 0 <= j < shape.n_features for j in self.columns)
-        refuse(not self.columns or not fits, "no such column")
+        check_columns(self.columns, shape)
+        refuse(not self.columns, "no columns")
 
     @property
     def n_columns(self):

@@ -7,7 +7,7 @@ import numpy as np
 
 from skdp.kernel._grid_bits import grid_bits
 from skdp.kernel._log_bins import LogBins
-from skdp.kernel._statistic import OneCell, Statistic, public, refuse
+from skdp.kernel._statistic import OnBall, OneCell, Statistic, public, refuse
 from skdp.mechanisms import ball_rows, box_rows, finite_rows, row_norms
 
 __all__ = ["BallProducts", "BallTotal", "BoxProducts", "LengthsNear", "moment_bits"]
@@ -93,7 +93,7 @@ class BallProducts(OfBall):
 
 @public
 @dataclass(frozen=True)
-class BallTotal(OfBall):
+class BallTotal(OfBall, OnBall):
     """The sum of the rows of :class:`BallProducts` of the same fields.
 
     Notes
@@ -105,16 +105,6 @@ class BallTotal(OfBall):
     n: float
     least: float = 1.0
     bits: int | None = None
-
-    @property
-    def squared_l2(self):
-        """The bound: 2^bits, squared."""
-        return 4**self.bits
-
-    @property
-    def step(self):
-        """The worth of a unit of the grid."""
-        return self.radius / 2**self.bits
 
     def total(self, block):
         """Return the sum, shape (d,)."""

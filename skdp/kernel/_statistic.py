@@ -14,12 +14,15 @@ __all__ = [
     "MOST_CELLS",
     "TYPES",
     "Offer",
+    "OnBall",
     "OneCell",
+    "OnePerColumn",
     "RowMap",
     "Rule",
     "Shape",
     "Statistic",
     "certified",
+    "check_columns",
     "own",
     "public",
     "refuse",
@@ -209,6 +212,34 @@ class OneCell(Statistic):
         return counts.astype(np.int64, copy=False)
 
 
+class OnBall(Statistic):
+    """A sum of rows that are clipped to a ball of ``radius``, on a grid of 2^bits steps to it."""
+
+    @property
+    def squared_l2(self):
+        """The bound: 2^bits, squared."""
+        return 4**self.bits
+
+    @property
+    def step(self):
+        """The worth of a unit of the grid."""
+        return self.radius / 2**self.bits
+
+
+class OnePerColumn(Statistic):
+    """Numbers of ``columns``, of which a row moves at most one each, by 1.
+
+    **Privacy** (add or remove one row): of k columns k in l1, sqrt(k) in l2.
+    """
+
+    @property
+    def squared_l2(self):
+        """The bound: 1 for each column."""
+        return len(self.columns)
+
+    l1 = squared_l2
+
+
 class RowMap(ABC):
     """What a Table shows of every row: a frozen dataclass, registered by :func:`public`.
 
@@ -235,6 +266,12 @@ class Rule(ABC):
     @abstractmethod
     def __call__(self, block):
         """Return the number of the set of every row, -1 for none; each decides by itself."""
+
+
+def check_columns(columns, shape):
+    """Raise ValueError for a tuple of columns that rows of a Shape do not have."""
+    fits = all(type(j) is int and 0 <= j < shape.n_features for j in columns)
+    refuse(not fits, "no such column")
 
 
 def certified(vectors, squared_l2):

@@ -6,8 +6,8 @@ import numpy as np
 
 from skdp.kernel._grid_bits import grid_bits
 from skdp.kernel._log_bins import LogBins
-from skdp.kernel._statistic import OneCell, Statistic, public, refuse
-from skdp.mechanisms import ball_rows, ball_sum, finite_rows, row_norms
+from skdp.kernel._statistic import OnBall, OneCell, Statistic, public, refuse
+from skdp.mechanisms import ball_sum, finite_rows, row_norms
 
 __all__ = ["BallSum", "Count", "Distances", "KeptRows"]
 
@@ -52,10 +52,6 @@ class Count(Statistic):
 
     def _there(self, block):
         return np.isfinite(block[:, -1]) if self.last else finite_rows(block)
-
-    def contributions(self, block):
-        """Return the integers of every row, shape (n, 1)."""
-        return self._there(block).astype(np.int64)[:, None]
 
     def total(self, block):
         """Return the number of rows, shape (1,)."""
@@ -117,7 +113,7 @@ class Distances(OneCell):
 
 @public
 @dataclass(frozen=True)
-class BallSum(Statistic):
+class BallSum(OnBall):
     """The sum of ``(x - center) / scale``, every row clipped to a ball.
 
     Parameters
@@ -153,16 +149,6 @@ class BallSum(Statistic):
         """Return the sum on a grid that suits the noise."""
         return replace(self, bits=grid_bits(offer.strength, noise_bits=NOISE_BITS, most=BITS))
 
-    @property
-    def squared_l2(self):
-        """The bound: 2^bits, squared."""
-        return 4**self.bits
-
-    @property
-    def step(self):
-        """The worth of a unit of the grid."""
-        return self.radius / 2**self.bits
-
     def _ball(self):
         return {
             "center": self.center,
@@ -170,12 +156,6 @@ class BallSum(Statistic):
             "bits": self.bits,
             "scale": self.scale,
         }
-
-    def contributions(self, block):
-        """Return the integers of every row, shape (n, d)."""
-        kept = [ball_sum(row[None], **self._ball(), drop=self.drop)[1] for row in block]
-        rows = ball_rows(block, **self._ball()).astype(np.int64)
-        return rows * np.array(kept, dtype=np.int64).reshape(-1, 1)
 
     def total(self, block):
         """Return the sum, shape (d,)."""
@@ -193,10 +173,6 @@ class KeptRows(BallSum):
     def at(self, offer):
         """Return the same on the finest grid: a count needs no coarser one."""
         return replace(self, bits=BITS)
-
-    def contributions(self, block):
-        """Return the integers of every row, shape (n, 1)."""
-        return Statistic.contributions(self, block)
 
     def total(self, block):
         """Return the number of rows, shape (1,)."""

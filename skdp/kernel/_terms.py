@@ -93,11 +93,6 @@ class FeatureCells(Statistic):
 
     l1 = squared_l2
 
-    def contributions(self, block):
-        """Return the integers of every row: a one for each feature."""
-        hits = [c[:, None] == np.arange(n) for c, n in zip(block.cells, self.sizes, strict=True)]
-        return np.concatenate(hits, axis=1).astype(np.int64)
-
     def total(self, block):
         """Return the counts of all features, one after the other."""
         pairs = zip(block.cells, self.sizes, strict=True)
@@ -206,11 +201,6 @@ class TermGradients(Residual):
     def _size(self):
         return self.scores.tables[self.feature].shape[1]
 
-    def contributions(self, block):
-        """Return the integers of every row, shape (n, n_residuals, n_cells)."""
-        hit = block.cells[self.feature][:, None] == np.arange(self._size)
-        return self.residuals(block).T[:, :, None] * hit[:, None, :]
-
     def total(self, block):
         """Return the sums, shape (n_residuals, n_cells)."""
         cell, rows = block.cells[self.feature], self.residuals(block)
@@ -231,10 +221,6 @@ class ResidualSum(Residual):
 
     scores: TermScores
     link: Link
-
-    def contributions(self, block):
-        """Return the integers of every row, shape (n, n_residuals)."""
-        return self.residuals(block).T
 
     def total(self, block):
         """Return the sum, shape (n_residuals,)."""
@@ -343,11 +329,6 @@ class Calibration(Residual):
             v = np.stack([np.full_like(c, FIRST), c])
             x = q * v[:, None] * v
             yield v, r, np.sign(x) * (np.abs(x) // self.longest)
-
-    def contributions(self, block):
-        """Return the integers of every row, shape (n, n_outputs, 2, 3)."""
-        parts = [np.concatenate([(v * r)[:, None], x], axis=1) for v, r, x in self._vectors(block)]
-        return np.moveaxis(np.array(parts), -1, 0)
 
     def total(self, block):
         """Return the sums, shape (n_outputs, 2, 3): gradients, and second derivatives."""

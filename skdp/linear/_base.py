@@ -46,7 +46,7 @@ class LinearModel(RegressorMixin, PrivateEstimator):
     """Base of linear regressions; ``alpha``, where it is a parameter, is a ridge penalty."""
 
     _target = "number"
-    _weighs_groups = _asks = True
+    _weighs_groups = True
     _parameter_constraints: dict = {
         **PrivateEstimator._row_constraints,
         "fit_intercept": ["boolean"],

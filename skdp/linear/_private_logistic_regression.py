@@ -143,7 +143,7 @@ class PrivateLogisticRegression(ClassifierMixin, PrivateEstimator):
     """
 
     _target = "class"
-    _weighs_groups = _asks = True
+    _weighs_groups = True
 
     _parameter_constraints: dict = {
         **PrivateEstimator._row_constraints,

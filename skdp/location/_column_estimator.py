@@ -91,7 +91,7 @@ class ColumnEstimator(PrivateEstimator):
         "center": [Real, "array-like", None],
     }
     _weighs_groups = property(lambda self: self._tells_moments())
-    _asks = _reaches = True
+    _reaches = True
     denoiser = bounds = None  # parameters of some
 
     def plan(self):

@@ -9,7 +9,6 @@ from skdp.accounting import Step
 from skdp.columns._locate import locate_columns, locating_steps, survey_share
 from skdp.columns._survey import CELLS, survey_columns
 from skdp.kernel._boxed import Boxed
-from skdp.kernel._table import Table
 from skdp.location._column_noise import ColumnNoise
 from skdp.location._counted import release_count
 from skdp.location._release import MeanRelease
@@ -191,8 +190,7 @@ def boxed(table, surveys):
     """
     located = list(_located(table, surveys=surveys))
     table.curator.decide(BOXED)
-    box, rows = Boxed(*_box([one.clipping for one in located])), table.rows
-    rows = rows.map(box) if isinstance(rows, Table) else box.over(rows)
+    rows = table.rows.map(Boxed(*_box([one.clipping for one in located])))
     return replace(table, rows=rows), located
 
 

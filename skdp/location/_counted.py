@@ -5,9 +5,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from skdp.chunks._persons import representatives_of
 from skdp.kernel._sums import Count
-from skdp.kernel._table import Table, opened
+from skdp.kernel._table import opened
 
 __all__ = ["CountedRows", "RowCount", "release_count"]
 
@@ -57,10 +56,7 @@ def release_count(rows, curator, *, share, label):
 
 @dataclass(frozen=True)
 class CountedRows:
-    """Rows, the Curator that releases functions of them, and their released number.
-
-    Both may be the same Table.
-    """
+    """A Table, the one that pays what is released of it, and the released number of its rows."""
 
     rows: object
     curator: object
@@ -81,18 +77,14 @@ class CountedRows:
         """The ticket of :attr:`heads`."""
         if self.rows.heads is None:
             return self.count.ticket
-        return opened(self.rows, self.curator).heads_ticket
+        return self.rows.heads_ticket
 
     @property
     def drawn(self):
         """The table to find something in: with one row of each person."""
         if self.rows.heads is None:
             return self
-        if isinstance(self.rows, Table):
-            rows = self.rows.drawn()
-        else:
-            rows, _ = representatives_of(self.rows, self.curator.coins)
-        return replace(self, rows=rows, count=RowCount(*self.rows.heads))
+        return replace(self, rows=self.rows.drawn(), count=RowCount(*self.rows.heads))
 
     @property
     def d(self):

@@ -6,15 +6,13 @@ import numpy as np
 
 from skdp.kernel._friends import FIRST_COUNT, H_INDEX, SECOND_COUNT, HIndex, SoftCore
 from skdp.kernel._rings import Ring, RingColumns
-from skdp.kernel._sampled import Members, Sample, draw_sample
+from skdp.kernel._sampled import Members
 from skdp.location._schedule import geometry, locating_schedule
 from skdp.scales import LogBins, read_scale
 
 __all__ = [
-    "Sample",
     "column_scales",
     "core_sample_size",
-    "draw_sample",
     "ring_scale",
     "scale_sample_size",
     "soft_core_centre",

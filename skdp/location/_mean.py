@@ -4,6 +4,7 @@ import numpy as np
 
 from skdp.accounting import Budget, Plan, Step
 from skdp.kernel._sums import BallSum, Count, Distances, KeptRows
+from skdp.kernel._table import opened
 from skdp.location._approach import approach
 from skdp.location._column_roads import (
     box_is_better,
@@ -100,7 +101,8 @@ def private_mean(
     count bounds and the h-index bound, which the soft core rests on.
     """
     count = release_count(rows, curator, share=0.01, label="row count")
-    table = CountedRows(rows, curator, count)
+    rows = opened(rows, curator)
+    table = CountedRows(rows, rows, count)
     known = center is not None or radius or diameter or trim
     search = isinstance(scale, str) and scale == "auto"
     surveys = None

@@ -73,7 +73,6 @@ class PrivateCount(ResultsMixin, PrivateEstimator):
     """
 
     _parameter_constraints: dict = PrivateEstimator._row_constraints
-    _asks = True
 
     def __init__(
         self,

@@ -212,7 +212,6 @@ class PrivateMean(VectorMixin, CentringMixin, PrivateEstimator):
         self.random_state = random_state
         self.ledger = ledger
 
-    _asks = True
     _weighs_groups = property(lambda self: self.method == "auto")
     _noun = "mean"
 

@@ -88,7 +88,7 @@ class PrivateSum(VectorMixin, PrivateEstimator):
         "bounds": ["array-like"],
     }
     _vector = "sum_"
-    _weighs_groups = _asks = True
+    _weighs_groups = True
 
     def _group_rule(self, n_features):
         return GroupRule(noise=0.6 * math.sqrt(n_features), least=10.0)

@@ -163,7 +163,6 @@ class PrivateGMM(MixtureMixin, PublicPlace, PrivateEstimator):
     True
     """
 
-    _asks = True
     _weighs_groups = property(lambda self: self.method != "friendly")
     _parameter_constraints: dict = {
         **PrivateEstimator._row_constraints,

@@ -70,7 +70,7 @@ def test_no_exception_to_a_rule_is_idle():
         assert not house.PRIVATE & set(names)
 
 
-RING, ESTIMATOR = "scales/_ring.py", "location/_private_mean.py"
+RING, ESTIMATOR = "scales/_clipped.py", "location/_private_mean.py"
 # Rule, file, planted source: found.
 FAULTS = [
     ("randomness", RING, "import random"),
