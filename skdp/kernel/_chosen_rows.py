@@ -83,19 +83,7 @@ class Beyond(RowMap):
 
 
 class ClippedRows(MappedRows):
-    """A view of rows whose entries are clipped to bounds.
-
-    Parameters
-    ----------
-    rows : ArrayRows
-    low, high : ndarrays of shape (n_features,)
-        Public, finite.
-
-    Notes
-    -----
-    **Privacy**: entry by entry, see :class:`MappedRows`. NaN and infinity become NaN, no bound: a
-    row that holds them stays absent.
-    """
+    """What :class:`InBox` shows of rows."""
 
     def __init__(self, rows, low, high):
         super().__init__(rows)
@@ -110,7 +98,11 @@ class ClippedRows(MappedRows):
 @public
 @dataclass(frozen=True)
 class InBox(RowMap):
-    """Rows whose entries are clipped to bounds ``low`` and ``high``, arrays of shape (d,)."""
+    """Rows whose entries are clipped to bounds ``low`` and ``high``, arrays of shape (d,).
+
+    **Privacy**: entry by entry. NaN and infinity become NaN, no bound: a row that holds them stays
+    absent.
+    """
 
     low: np.ndarray
     high: np.ndarray

@@ -78,7 +78,7 @@ class KeyCells(OfColumns):
 
 @public
 @dataclass(frozen=True)
-class KeyRanks(OfColumns):
+class KeyRanks(KeyCells):
     """Twice the number of entries of every column up to a threshold, less the number of rows.
 
     Parameters
@@ -94,10 +94,6 @@ class KeyRanks(OfColumns):
     **Privacy** (add or remove one row): given the thresholds it moves every column by exactly 1.
     """
 
-    columns: tuple
-    first: np.ndarray
-    width: int
-    shift: int
     upto: np.ndarray
 
     @property
@@ -108,7 +104,6 @@ class KeyRanks(OfColumns):
     def check(self, shape):
         """Raise ValueError for fields that do not fit the Shape."""
         super().check(shape)
-        self.finer.check(shape)
         refuse(np.shape(self.upto) != self.first.shape, "a threshold for every column")
         fits = self.upto.dtype == np.int64 and (self.upto >= 0).all()
         refuse(not fits or (self.upto > 2**self.width).any(), "no such cell")

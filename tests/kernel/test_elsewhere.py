@@ -94,7 +94,8 @@ class Parted(_Asks):
 
 
 def asks(estimator):
-    return len(signature(estimator._release).parameters) == 1
+    release = getattr(estimator, "_release", None)
+    return release is not None and len(signature(release).parameters) == 1
 
 
 def numbers():
