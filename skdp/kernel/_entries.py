@@ -8,7 +8,7 @@ from skdp.chunks._columns import numbers_of
 from skdp.chunks._labels import Known, is_missing
 from skdp.chunks._rows import MappedRows, take
 from skdp.kernel._plain import public, refuse
-from skdp.kernel._statistic import OnePerColumn, RowMap, Statistic, check_columns
+from skdp.kernel._statistic import RowMap, Statistic, check_columns
 
 __all__ = ["EntryStates", "NumberColumns", "RowEntries", "RowsWithEntries", "has_entries"]
 
@@ -91,7 +91,7 @@ class RowsWithEntries(Statistic):
 
 @public
 @dataclass(frozen=True)
-class EntryStates(OnePerColumn):
+class EntryStates(Statistic):
     """How many entries of every column are in each of its states.
 
     Parameters
@@ -117,6 +117,13 @@ class EntryStates(OnePerColumn):
         check_columns(self.columns, shape)
         refuse(not self.columns or len(self.labels) != len(self.columns), "labels of every column")
         refuse(not all(x is None or type(x) is tuple for x in self.labels), "labels, or None")
+
+    @property
+    def squared_l2(self):
+        """The bound: 1 for each column."""
+        return len(self.columns)
+
+    l1 = squared_l2
 
     @property
     def sizes(self):
