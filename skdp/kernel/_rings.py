@@ -42,12 +42,16 @@ class Ring(OfSample):
     """
 
     bins: LogBins
-    squared_l2 = RING_SQUARED  # of three differences two may fall into one bin
 
     def check(self, shape):
         """Raise ValueError for fields that do not fit the Shape."""
         super().check(shape)
         check_bins(self.bins)
+
+    @property
+    def squared_l2(self):
+        """The bound: of three differences two may fall into one bin."""
+        return RING_SQUARED
 
     def total(self, block):
         """Return the counts, shape (n_bins,)."""
@@ -127,7 +131,11 @@ class RingEntries(OfSparse):
     """
 
     columns: tuple
-    squared_l2 = RING_SQUARED  # of three differences two may fall into one cell
+
+    @property
+    def squared_l2(self):
+        """The bound: of three differences two may fall into one cell."""
+        return RING_SQUARED
 
     def total(self, block):
         """Return the counts, shape (number of columns + 1,)."""
