@@ -161,7 +161,8 @@ def _total(statistic, block):
 def _contributions(statistic, block):
     rows = _called(statistic.contributions, block)
     fits = rows.dtype.kind in "iu" and len(rows) == len(block)
-    require(fits, f"{type(statistic).__name__}: contributions are integers of every row.")
+    told = f"{type(statistic).__name__}: contributions are integers of every row, got {rows.dtype}."
+    require(fits, f"{told} Round each row before the sum: np.trunc(x / step).astype(np.int64).")
     return rows
 
 

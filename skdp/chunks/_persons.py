@@ -171,7 +171,7 @@ class WeighedRows:
         self._rows, self.persons, self.weights, self.unit = rows, persons, weights, unit
         self.heads, self.cap, self._drawn = heads, cap, None
         self.n_features, self.block_rows = rows.n_features, rows.block_rows
-        self.random_access = rows.random_access
+        self.random_access, self.fewer = rows.random_access, getattr(rows, "fewer", False)
         self.in_memory = getattr(rows, "in_memory", False)
 
     def __len__(self):

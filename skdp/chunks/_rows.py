@@ -220,8 +220,11 @@ class MappedRows:
     neighbours.
     """
 
+    leaves_out = False  # whether some rows behind may be none of the view
+
     def __init__(self, rows):
         self._rows = rows
+        self.fewer = self.leaves_out or getattr(rows, "fewer", False)
         self.n_features, self.block_rows = rows.n_features, rows.block_rows
         self.random_access = rows.random_access
         self.in_memory = getattr(rows, "in_memory", False)

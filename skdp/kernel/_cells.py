@@ -11,6 +11,7 @@ from skdp.chunks._kept import array_of, blocks_by_weight
 from skdp.chunks._persons import without_weights
 from skdp.chunks._rows import MappedRows, Source, added
 from skdp.kernel._cell_numbers import cell_numbers, n_cells
+from skdp.kernel._keyed_rows import numbering_of
 from skdp.kernel._plain import rising
 from skdp.kernel._statistic import MOST_CELLS, RowMap, public, refuse
 from skdp.mechanisms._weighed import weighed
@@ -131,9 +132,13 @@ class Held(RowMap):
 
     def over(self, rows):
         """Return the same rows."""
-        if not rows.in_memory or 8 * rows.n_features * len(rows) > HELD_BYTES:
+        fewer = getattr(rows, "fewer", False)  # of rows left out an array would tell the number
+        if fewer or not rows.in_memory or 8 * rows.n_features * len(rows) > HELD_BYTES:
             return rows
-        return array_of(rows)
+        held = array_of(rows)
+        plain = held._rows if held.heads is not None else held
+        plain.numbering = numbering_of(rows)
+        return held
 
 
 @dataclass(frozen=True)
@@ -203,6 +208,7 @@ class CellRows(MappedRows):
     def __init__(self, rows, edges, target):
         super().__init__(rows)
         self.edges, self.sizes, self._target = edges, n_cells(edges).tolist(), target
+        self.n_features = len(self.sizes)  # as of cells in memory
 
     def _mapped(self, block):
         y = np.asarray(block[:, -1], dtype=np.float64)
@@ -250,13 +256,13 @@ class HeldByWeight:
     Parameters
     ----------
     parts : dict of int to HeldCells
-    sizes : list of int
-    unit : int
-        Largest sum of weights of a person.
+    cells : CellRows
+        What they are made of: all that is public of both is the same.
     """
 
-    def __init__(self, parts, sizes, unit):
-        self._parts, self.sizes, self.unit, self.n_features = parts, sizes, unit, len(sizes)
+    def __init__(self, parts, cells):
+        self._parts, self.sizes, self.n_features = parts, cells.sizes, cells.n_features
+        self.unit, self.heads, self.cap = cells.unit, cells.heads, cells.cap
 
     def weighed_sum(self, statistic, beside=None):
         """Return the sum of a statistic, see :func:`skdp.chunks.weighed_sum`; nothing beside."""
@@ -270,13 +276,15 @@ class HeldByWeight:
 def held(cells):
     """Return the same cells in memory if the table is, and if they take few bytes there."""
     n_bytes = (2 * len(cells.sizes) + 8) * len(cells)
-    if not cells.in_memory or n_bytes > HELD_BYTES:
+    is_weighed = without_weights(cells)[1] is not None
+    drawn = cells.heads is not None and not is_weighed
+    if drawn or not cells.in_memory or n_bytes > HELD_BYTES:
         return cells
-    if without_weights(cells)[1] is None:
+    if not is_weighed:
         return HeldCells(map_merge(cells, _as_list, list.__add__), cells.sizes, len(cells))
-    blocks = blocks_by_weight(cells)
+    blocks = blocks_by_weight(cells) or {1: [cells.no_rows()]}
     parts = {c: HeldCells([_joined(of_c)], cells.sizes, len(cells)) for c, of_c in blocks.items()}
-    return HeldByWeight(parts, cells.sizes, cells.unit) if parts else cells
+    return HeldByWeight(parts, cells)
 
 
 def _as_list(start, block):

@@ -19,6 +19,8 @@ ALONE = "rows of a view of fewer rows have no numbers, and no keys."
 class ChosenRows(MappedRows):
     """The rows of a table that ``keep`` keeps, each by itself: neighbours stay neighbours."""
 
+    leaves_out = True
+
     def __init__(self, rows, keep):
         super().__init__(rows)
         self._keep = keep

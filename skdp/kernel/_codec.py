@@ -7,6 +7,7 @@ from math import prod
 
 import numpy as np
 
+from skdp.kernel._plain import name_of
 from skdp.kernel._statistic import TYPES, refuse, registered
 
 __all__ = ["decoded", "encoded"]
@@ -21,7 +22,7 @@ def encoded(x):
     if is_dataclass(x) and not isinstance(x, type):
         refuse(not registered(x), f"a {type(x).__name__} is not public")
         return {
-            "t": type(x).__name__,
+            "t": name_of(type(x)),
             "f": {f.name: encoded(getattr(x, f.name)) for f in fields(x)},
         }
     if isinstance(x, np.ndarray):

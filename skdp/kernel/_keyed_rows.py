@@ -6,9 +6,16 @@ from skdp.chunks import ArrayRows, map_merge, weighed_sum
 from skdp.chunks._persons import Representatives
 from skdp.chunks._rows import no_rows
 
-__all__ = ["MOST_ENTRIES", "KeyedRows", "keyed_rows"]
+__all__ = ["MOST_ENTRIES", "KeyedRows", "keyed_rows", "numbering_of"]
 
 MOST_ENTRIES = 2**22  # of rows that are kept in memory: 32 MB
+
+
+def numbering_of(rows):
+    """Return the rows whose order numbers those of a view: keys are drawn by these numbers."""
+    while not hasattr(rows, "numbering") and hasattr(rows, "_rows"):
+        rows = rows._rows
+    return getattr(rows, "numbering", rows)
 
 
 def keyed_rows(rows, coins, q, n, use):
@@ -40,7 +47,7 @@ def keyed_rows(rows, coins, q, n, use):
 class KeyedRows:
     """The rows of :func:`keyed_rows`, read block by block: only sums of them are known."""
 
-    random_access = False
+    random_access, fewer = False, True
 
     def __init__(self, rows, coins, q, use):
         self._rows, self._coins, self._use = rows, coins, use

@@ -63,7 +63,7 @@ class Log:
 
     def __init__(self, answers=None):
         self.answers = [] if answers is None else answers
-        self.quantile, self.bound, self.heads = {}, {}, {}
+        self.quantile, self.bound, self.heads, self.numberings = {}, {}, {}, {}
 
     @classmethod
     def of(cls, curator):
@@ -81,6 +81,7 @@ class Log:
         log = getattr(curator, "kernel_log", None)
         if log is not None and getattr(curator, "_parent", None) is None:
             log.answers.clear()
+            log.numberings.clear()
 
     def add(self, view, statistic, told):
         """Keep an answer, of one number a copy that nobody else has; return its ticket."""
@@ -97,6 +98,14 @@ class Log:
         known = type(ticket) is int and 0 <= ticket < len(self.answers)
         refuse(not known, "no answer has this ticket")
         return self.answers[ticket]
+
+    def keyed(self, use, numbering):
+        """Refuse keys of one use for rows that are numbered in another way.
+
+        Common rows of neighbours share their keys in one numbering; in two at once they cannot.
+        """
+        first = self.numberings.setdefault(use, numbering)
+        refuse(first is not numbering, "these keys have drawn other rows")
 
     def fails(self, event, log_probability):
         """Keep the normal quantile of a failure event; return it."""

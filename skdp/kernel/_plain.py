@@ -8,7 +8,7 @@ from typing import Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-__all__ = ["TYPES", "own", "public", "refuse", "registered", "rising", "tame"]
+__all__ = ["TYPES", "name_of", "own", "public", "refuse", "registered", "rising", "tame"]
 
 TYPES = {}  # what may cross the wall: classes by name, no pickle
 POSITIVE = {"radius", "radii", "unit", "scale", "width", "widths", "half", "clip", "drop"}
@@ -32,7 +32,7 @@ def public(cls):
     Raises
     ------
     TypeError
-        For a name that another class has.
+        For what is no frozen dataclass.
 
     See Also
     --------
@@ -58,16 +58,24 @@ def public(cls):
     >>> Signs().total(np.array([[3.0], [-1.0], [2.0], [np.nan]]))
     array([1, 2])
     """
-    other = TYPES.get(cls.__name__, cls)
+    if not (is_dataclass(cls) and isinstance(cls, type) and cls.__dataclass_params__.frozen):
+        raise TypeError("a public class is frozen: put @public above @dataclass(frozen=True).")
+    other = TYPES.get(name_of(cls), cls)
     if (other.__module__, other.__qualname__) != (cls.__module__, cls.__qualname__):
         raise TypeError(f"two public classes have the name {cls.__name__}. Rename one of them.")
-    TYPES[cls.__name__] = cls
+    TYPES[name_of(cls)] = cls
     return cls
+
+
+def name_of(cls):
+    """Return the name that a class is known by: those of others have that of their module too."""
+    own_name = cls.__module__.startswith("skdp.")
+    return cls.__name__ if own_name else f"{cls.__module__}.{cls.__qualname__}"
 
 
 def registered(thing):
     """Return whether the class of a thing is public, itself and not by a class derived from it."""
-    return TYPES.get(type(thing).__name__) is type(thing)
+    return TYPES.get(name_of(type(thing))) is type(thing)
 
 
 def refuse(wrong, text):

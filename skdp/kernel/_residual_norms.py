@@ -53,17 +53,20 @@ def weighed_by_residuals(rows, layout, gains, squares, squared_sensitivity):
     least = sqrt(squared_sensitivity) * (1 - ROUNDING)
 
     def cells(block):
-        known = are_codes(block, layout.levels)
-        return np.where(known[:, None], block, 0).astype(kind)
+        known = are_codes(block, layout.levels)[:, None]
+        return np.column_stack([np.where(known, block, 0), known]).astype(kind)
 
     def norms(persons):
         total, most = np.zeros(persons.n), np.zeros(persons.n)
+        known = persons.columns[-1] > 0  # a row of no codes adds nothing to S
+        parts = persons.codes, persons.columns
+        codes, cells = parts if known.all() else (part[..., known] for part in parts)
         for shape, sets, numbers in layout.groups:
             for columns, number in zip(sets.tolist(), numbers.tolist(), strict=True):
-                at = persons.codes
+                at = codes
                 for levels, column in zip(shape, columns, strict=True):
                     at = at * levels
-                    at += persons.columns[column]
+                    at += cells[column]
                 pairs = persons.squares_at(at, prod(shape))
                 total += alpha[number] * pairs
                 most += size[number] * pairs

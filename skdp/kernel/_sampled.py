@@ -168,8 +168,6 @@ class Sampled(Table):
     @classmethod
     def drawn_from(cls, table, size, n_rows):
         """Return a sample of about ``size`` of the ``n_rows`` rows of a Table."""
-        refuse(not 0 < size < math.inf, "a sample has a positive finite size")
-        refuse(not 0 < n_rows < math.inf, "the number of rows is positive and finite")
         sample = draw_sample(table._rows, table._curator.coins, n_rows, size)
         return cls(sample, table._rows, table._curator, above=(*table._above, table))
 

@@ -247,6 +247,8 @@ class RowMap(ABC):
     itself; so neighbours stay neighbours.
     """
 
+    keyed = None  # the use of secret keys, where rows are drawn by them
+
     def check(self, shape):
         """Raise ValueError for fields that do not fit the Shape."""
         tame(self)

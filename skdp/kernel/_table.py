@@ -1,5 +1,6 @@
 """The Table: rows, keys, persons and the budget behind one door."""
 
+import math
 import threading
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -7,9 +8,9 @@ from contextvars import ContextVar
 import numpy as np
 
 from skdp._local import Local
-from skdp.chunks._persons import representatives_of
+from skdp.chunks._persons import representatives_of, rows_of_all
 from skdp.kernel._choice import Choice
-from skdp.kernel._keyed_rows import keyed_rows
+from skdp.kernel._keyed_rows import keyed_rows, numbering_of
 from skdp.kernel._log import Log, Noisy
 from skdp.kernel._names import names_of
 from skdp.kernel._statistic import (
@@ -237,8 +238,10 @@ class Table:
         refuse(not (isinstance(row_map, RowMap) and registered(row_map)), "only registered views")
         row_map = own(row_map)
         row_map.check(self.shape)
-        keys = (self._curator.coins,) if getattr(row_map, "keyed", False) else ()
-        return self._view(row_map.over(self._rows, *keys))
+        if row_map.keyed is None:
+            return self._view(row_map.over(self._rows))
+        self._log.keyed(row_map.keyed, numbering_of(self._rows))
+        return self._view(row_map.over(self._rows, self._curator.coins))
 
     def split(self, rule, n_parts):
         """Return :class:`Parts`: disjoint sets of rows that are asked side by side and pay once."""
@@ -271,16 +274,28 @@ class Table:
         """
         from skdp.kernel._sampled import Sampled  # a Table, which is defined here
 
+        self._check_drawing(size, n_rows)
+        whole = numbering_of(rows_of_all(self._rows))
+        self._log.keyed("", numbering_of(self._rows) if whole is None else whole)
         return Sampled.drawn_from(self, size, n_rows)
 
     def drawn(self):
         """Return the Table of one row of each person, drawn by secret keys."""
+        refuse(self.shape.kind != "numbers", "rows of numbers are drawn")
         rows, _ = representatives_of(self._rows, self._curator.coins)
         return self if rows is self._rows else self._view(rows)
 
     def thinned(self, size, n, *, use):
         """Return the Table of about ``size`` of ``n`` rows, drawn by secret keys of one ``use``."""
+        self._check_drawing(size, n)
+        refuse(not isinstance(use, str) or not use, "keys have a use, a text")
+        self._log.keyed(use, numbering_of(self._rows))
         return self._view(keyed_rows(self._rows, self._curator.coins, size / n, size, use))
+
+    def _check_drawing(self, size, n):
+        refuse(self.shape.kind != "numbers", "rows of numbers are drawn")
+        refuse(not 0 < size < math.inf, "a sample has a positive finite size")
+        refuse(not 0 < n < math.inf, "the number of rows is positive and finite")
 
     def child(self, label, share, *, budget=None):
         """Return the same rows with a share of the budget; see :meth:`skdp.base.Curator.child`."""

@@ -90,7 +90,7 @@ class OfUsers(RowMap):
     user: int
     per_user: int
     per_cell: int
-    keyed = True  # the secret keys of rows decide which of them a user keeps
+    keyed = "rows of a user"  # secret keys decide which of them a user keeps
 
     def check(self, shape):
         """Raise ValueError for fields that do not fit the Shape."""
@@ -120,7 +120,7 @@ class OfUsers(RowMap):
             sizes = [len(at) for _, at, _ in parts]
             return parts if sum(sizes) <= 2 * max(sizes[0], AT_ONCE) else [joined(parts)]
 
-        parts = map_merge(rows, statistic, merge, partial(coins.keys, use="rows of a user"))
+        parts = map_merge(rows, statistic, merge, partial(coins.keys, use=OfUsers.keyed))
         users, at, _ = joined(parts)
         return UserRows(UserBlock(np.flatnonzero(np.diff(users, prepend=np.nan) != 0), at))
 
