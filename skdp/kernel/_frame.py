@@ -102,8 +102,9 @@ class Frame(Coordinates):
     @classmethod
     def identity(cls, center, unit):
         """Return the frame that divides the columns by their units."""
-        d = len(center)
-        return cls(center, unit, np.eye(d), np.eye(d))
+        d, limits = len(center), np.finfo(np.float64)
+        unit = np.clip(np.nan_to_num(unit, nan=1.0), limits.smallest_subnormal, limits.max)
+        return cls(np.nan_to_num(center), unit, np.eye(d), np.eye(d))
 
     @property
     def dims(self):
