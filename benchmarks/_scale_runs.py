@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 import warnings
+from collections import Counter
 from pathlib import Path
 
 __all__ = ["run"]
@@ -84,13 +85,13 @@ def _memory():
 
 
 def _count_rows(read):
-    """Let every source add the rows of its pieces to ``read``."""
+    """Let every source add the rows of its pieces to ``read``, under its length: 0 if unknown."""
     from skdp.chunks._rows import Source
 
     def counting(pieces):
         def counted(self):
             for n, raw in pieces(self):
-                read["rows"] += n
+                read[self.n_rows or 0] += n
                 yield n, raw
 
         return counted
@@ -157,14 +158,15 @@ def measure(what, table, n_rows=None, n_jobs=1, in_memory=False, peer=False):
 
     warnings.simplefilter("ignore")
     X, few = _tables(table, n_rows, NARROW.get(what), in_memory)
-    function, read = _function(what, X, peer), {"rows": 0}
+    function, read = _function(what, X, peer), Counter()
     function(few)
     _count_rows(read)
     with parallel_config("threading", n_jobs=n_jobs), Memory() as memory:
         cpu, wall = time.process_time(), time.perf_counter()
         fitted = function(X)
         cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
-    cost = {"cpu": cpu, "wall": wall, **memory.added(), "rows_read": read["rows"]}
+    rows_read = read.pop(0, 0) + read[max(read, default=0)]  # of the table, not of samples of it
+    cost = {"cpu": cpu, "wall": wall, **memory.added(), "rows_read": rows_read}
     return cost | ({"bits": _digest(fitted)} if hasattr(fitted, "privacy_report_") else {})
 
 
