@@ -104,7 +104,7 @@ def numbers():
 
 TINY = [(Mean(), numbers), (Parted(), numbers)]
 ALL = [*((one, numbers) for one in ESTIMATORS), *COMPOSED.values()]
-PORTED = [pair for pair in ALL if asks(pair[0])]
+ASKING = [pair for pair in ALL if asks(pair[0])]
 WAITING = sorted({type(one).__name__ for one, _ in ALL if not asks(one)})
 
 
@@ -129,7 +129,7 @@ def is_annex(error):
 
 @pytest.mark.parametrize("groups", [None, True])
 @pytest.mark.parametrize(
-    ("estimator", "make"), [*TINY, *PORTED], ids=lambda x: getattr(x, "__name__", str(x))
+    ("estimator", "make"), [*TINY, *ASKING], ids=lambda x: getattr(x, "__name__", str(x))
 )
 def test_the_same_bits_and_bill(estimator, make, groups):
     try:
