@@ -226,8 +226,7 @@ class MappedRows:
         self._rows = rows
         self.fewer = self.leaves_out or getattr(rows, "fewer", False)
         self.n_features, self.block_rows = rows.n_features, rows.block_rows
-        self.random_access = rows.random_access
-        self.in_memory = getattr(rows, "in_memory", False)
+        self.random_access, self.in_memory = rows.random_access, getattr(rows, "in_memory", False)
 
     def __len__(self):
         return len(self._rows)
