@@ -264,6 +264,7 @@ class Rule(ABC):
     def check(self, shape):
         """Raise ValueError for fields that do not fit the Shape."""
         tame(self)
+        refuse(shape.kind != "numbers", "rows of numbers are put in sets")
 
     @abstractmethod
     def __call__(self, block):

@@ -12,6 +12,7 @@ from skdp.chunks._persons import Heads, Persons, weighed_rows
 from skdp.kernel import _cells
 from skdp.kernel._cells import Binned, Codes, Held
 from skdp.kernel._chosen_rows import Beyond
+from skdp.kernel._clusters import InPlaces
 from skdp.kernel._located import Located
 from skdp.kernel._log_bins import LogBins
 from skdp.kernel._places import Places
@@ -122,3 +123,9 @@ def test_a_class_of_others_may_have_the_name_of_one_of_the_house():
 def test_what_is_no_frozen_dataclass_is_not_public(wrong):
     with pytest.raises(TypeError, match="frozen"):
         public(wrong)
+
+
+def test_rows_of_other_kinds_are_put_in_no_sets():
+    cells = table(np.zeros((4, 2))).map(CELLS)
+    with pytest.raises(ValueError, match="rows of numbers are put in sets"):
+        cells.split(InPlaces(HOME), 1)
