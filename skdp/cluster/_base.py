@@ -1,7 +1,6 @@
 """What estimators with released cluster centres have in common: scikit-learn's manners."""
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
@@ -34,7 +33,6 @@ class LocalLabels(Local):
 
 
 @public
-@dataclass(frozen=True)
 class NearestCenter(Rule):
     """The nearest of ``centers`` (k, d) in the units of the table, for labels that stay local."""
 

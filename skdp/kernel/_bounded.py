@@ -1,7 +1,7 @@
 """Moments of columns between bounds: integers whose length is known exactly."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -33,13 +33,11 @@ class OnGrid(Statistic):
         return len(self._fields()[0])
 
     def check(self, shape):
-        """Raise ValueError for fields that do not fit the Shape."""
         super().check(shape)
         for one in self._fields():
             refuse(np.shape(one) != (shape.n_features,), "a number a column")
 
     def at(self, offer):
-        """Return the same on a grid that suits the noise, of d columns of two numbers a row."""
         budget, pure = offer.budget, offer.budget.unit == "pure"
         strength = budget.amount * offer.share / (2 * self.d)
         strength = strength if pure else math.sqrt(strength)
@@ -54,7 +52,6 @@ class OnGrid(Statistic):
 
     @property
     def step(self):
-        """The worth of a unit of the grid."""
         return 2.0**-self.bits
 
 
@@ -62,7 +59,6 @@ class Ends(OnGrid):
     """Sums of functions of entries that are clipped to ``low`` and ``high``."""
 
     def _fields(self):
-        """Return both ends, as floats: integers of few bits, and single precision, would wrap."""
         return tuple(np.asarray(one, dtype=np.float64) for one in (self.low, self.high))
 
 
@@ -70,7 +66,6 @@ class Between(Ends):
     """Sums of functions of the places of entries between ``low`` and ``high``."""
 
     def check(self, shape):
-        """Raise ValueError for fields that do not fit the Shape."""
         super().check(shape)
         low, high = self._fields()
         with np.errstate(over="ignore"):
@@ -90,21 +85,9 @@ def summed(columns):
 
 
 @public
-@dataclass(frozen=True)
 class Powers(Between):
     """Sums of powers of t, centred, column by column, and one count for all of them.
 
-    Parameters
-    ----------
-    low, high : ndarrays of shape (d,)
-        Entries outside are clipped. With w in [0, 1] the place of an entry, t = 2 w - 1.
-    degree : {1, 2}
-    pure : bool, default=False
-    bits : int, default=None
-        Chosen by the kernel.
-
-    Notes
-    -----
     **Privacy** (add or remove one row): a row with NaN or infinity adds nothing. Else, with G the
     grid, a column is ``G t`` for degree 1: with a = round(G w), an integer in [0, G], it is
     2 a - G, of size G at most. For degree 2 it is ``G (sqrt(8/9) t, 4/3 t^2 - 1)``: 8/9 t^2 +
@@ -114,9 +97,10 @@ class Powers(Between):
     ``d G + K`` in l1.
     """
 
+    # both (d,): entries outside are clipped. With w in [0, 1] the place of an entry, t = 2 w - 1
     low: np.ndarray
     high: np.ndarray
-    degree: int
+    degree: int  # {1, 2}
     pure: bool = False
     bits: int | None = None
 
@@ -128,12 +112,10 @@ class Powers(Between):
 
     @property
     def squared_l2(self):
-        """The bound."""
         return self.d * (self.grid + self.degree - 1) ** 2 + self.constant**2
 
     @property
     def l1(self):
-        """The bound of the sum of the sizes; None for degree 2."""
         return self.d * self.grid + self.constant if self.degree == 1 else None
 
     def _columns(self, w):
@@ -159,17 +141,9 @@ def within(first, second, squared):
 
 
 @public
-@dataclass(frozen=True)
 class Bernstein(Between):
     """Sums of the Bernstein polynomials of w, which sum to one: each column counts, too.
 
-    Parameters
-    ----------
-    low, high, degree, pure, bits
-        As for :class:`Powers`.
-
-    Notes
-    -----
     **Privacy** (add or remove one row): with G the grid a column is ``G (1 - w, w)`` for degree 1:
     (G - a, a) with a = round(G w). For degree 2 it is ``G ((1-w)^2, 2 w (1-w), w^2)``: the ends are
     rounded, and the middle is what they leave of G. It is not negative: the sum of the ends is
@@ -179,6 +153,7 @@ class Bernstein(Between):
     the square, and so does d G^2, as the columns lie side by side.
     """
 
+    # as for :class:`Powers`
     low: np.ndarray
     high: np.ndarray
     degree: int
@@ -187,12 +162,10 @@ class Bernstein(Between):
 
     @property
     def squared_l2(self):
-        """The bound."""
         return self.d * self.grid**2
 
     @property
     def l1(self):
-        """The bound of the sum of the sizes."""
         return self.d * self.grid
 
     def _columns(self, w):
@@ -210,25 +183,16 @@ class Bernstein(Between):
 
 
 @public
-@dataclass(frozen=True)
 class BoundedSums(Ends):
     """The sums of columns, entries clipped to bounds.
 
-    Parameters
-    ----------
-    low, high : ndarrays of shape (d,)
-    pure : bool, default=False
-    bits : int, default=None
-        Chosen by the kernel.
-
-    Notes
-    -----
     **Privacy** (add or remove one row): with R = max(|low|, |high|) an entry becomes G x / R,
     rounded to an integer, after it was clipped: at most G in size, as floats are monotone. One row
     moves d sums by at most ``sqrt(d) G`` in l2, ``d G`` in l1, and by nothing if it holds NaN or
     infinity.
     """
 
+    # both (d,)
     low: np.ndarray
     high: np.ndarray
     pure: bool = False
@@ -236,7 +200,6 @@ class BoundedSums(Ends):
     squared_l2, l1 = Bernstein.squared_l2, Bernstein.l1
 
     def check(self, shape):
-        """Raise ValueError for fields that do not fit the Shape."""
         super().check(shape)
         low, high = self._fields()
         refuse(not (low <= high).all(), "low is not above high")
@@ -244,7 +207,6 @@ class BoundedSums(Ends):
 
     @property
     def most(self):
-        """The largest entries."""
         return np.maximum(*map(np.abs, self._fields()))
 
     def total(self, block):
@@ -256,22 +218,9 @@ class BoundedSums(Ends):
 
 
 @public
-@dataclass(frozen=True)
 class BoxedSquares(OnGrid):
     """Sums of t and of t^2 about a level, for t the entries clipped to [-1, 1], and a count.
 
-    Parameters
-    ----------
-    level : ndarray of shape (d,)
-        In [0, 1]: guesses of the means of t^2.
-    means : bool
-        Whether sums are wanted as well as squares.
-    pure : bool, default=False
-    bits : int, default=None
-        Chosen by the kernel.
-
-    Notes
-    -----
     **Privacy** (add or remove one row): a row adds a vector of integers that is a function of the
     row alone, or nothing if it holds NaN or infinity: for every column ``G (b t, t^2 - a)``
     rounded, and one constant K that counts. G is a power of two; a in [0, 1] is the level, b and K
@@ -282,8 +231,8 @@ class BoxedSquares(OnGrid):
     for the roundings of floats. Pairs of integers that were longer become zeros.
     """
 
-    level: np.ndarray
-    means: bool
+    level: np.ndarray  # (d,): in [0, 1]: guesses of the means of t^2
+    means: bool  # whether sums are wanted as well as squares
     pure: bool = False
     bits: int | None = None
 
@@ -291,7 +240,6 @@ class BoxedSquares(OnGrid):
         return (self.level,)
 
     def check(self, shape):
-        """Raise ValueError for fields that do not fit the Shape."""
         super().check(shape)
         level = np.asarray(self.level)
         refuse(not ((level >= 0) & (level <= 1)).all(), "levels are in [0, 1]")
@@ -319,14 +267,12 @@ class BoxedSquares(OnGrid):
 
     @property
     def squared_l2(self):
-        """The bound: of a pure budget that of the square of ``l1``."""
         if self.pure:
             return self.l1**2
         return sum(one**2 for one in self._longest) + self.constant**2
 
     @property
     def l1(self):
-        """The bound of the sum of the sizes, of a pure budget."""
         return sum(self._longest) + self.constant if self.pure else None
 
     def total(self, block):

@@ -1,7 +1,5 @@
 """A table seen through a box: every column clipped to an interval and scaled to [-1, 1]."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from skdp.chunks._rows import MappedRows
@@ -16,14 +14,8 @@ CELLS = 2**15  # of a part that stays in the cache
 class BoxedRows(MappedRows):
     """Rows ``clip((x - center) / radius, -1, 1)`` of another table, block by block.
 
-    Parameters
-    ----------
-    rows : Rows of length d
-    center, radius : ndarrays of shape (d,)
-        Public or released; radii are positive.
+    ``rows``: Rows of length d; ``center, radius``: (d,): public or released; radii are positive.
 
-    Notes
-    -----
     **Privacy**: entry by entry, see :class:`skdp.chunks._rows.MappedRows`. A row that holds NaN or
     infinity becomes NaN: it stays absent.
     """
@@ -47,25 +39,18 @@ class BoxedRows(MappedRows):
 
 
 @public
-@dataclass(frozen=True)
 class Boxed(RowMap):
-    """Every column clipped to ``center`` +- ``radius`` and scaled to [-1, 1].
+    """Every column clipped to ``center`` +- ``radius`` and scaled to [-1, 1]."""
 
-    Parameters
-    ----------
-    center, radius : ndarrays of shape (d,)
-    """
-
+    # both (d,)
     center: np.ndarray
     radius: np.ndarray
 
     def check(self, shape):
-        """Raise ValueError for fields that do not fit the Shape."""
         super().check(shape)
         refuse(shape.kind != "numbers", "a box is one of numbers")
         for one in (self.center, self.radius):
             refuse(np.shape(one) != (shape.n_features,), "a box has an interval a column")
 
     def over(self, rows):
-        """Return the view of rows."""
         return BoxedRows(rows, self.center, self.radius)

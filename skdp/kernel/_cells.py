@@ -23,19 +23,12 @@ MOST_STEPS = 2**40  # of a target
 
 
 @public
-@dataclass(frozen=True)
 class Codes:
-    """Targets are codes of classes, 0 to ``size - 1``.
-
-    Parameters
-    ----------
-    size : int
-    """
+    """Targets are codes of classes, 0 to ``size - 1``."""
 
     size: int
 
     def check(self):
-        """Raise ValueError for fields that map nothing."""
         refuse(not 0 < self.size <= MOST_CELLS, "there is a class at least")
 
     def __call__(self, y):
@@ -44,27 +37,16 @@ class Codes:
 
 
 @public
-@dataclass(frozen=True)
 class Steps:
-    """Targets are numbers around ``center``, in ``1 / steps`` of a unit, clipped to a reach.
+    """Targets are numbers around ``center``, in ``1 / steps`` of a unit, clipped to a reach."""
 
-    Parameters
-    ----------
-    center, unit : float
-        Public or released.
-    reach : float
-        In units.
-    steps : int
-        Of a unit.
-    """
-
+    # public or released
     center: float
     unit: float
-    reach: float
-    steps: int
+    reach: float  # in units
+    steps: int  # of a unit
 
     def check(self):
-        """Raise ValueError for fields that map nothing."""
         refuse(not 0 < self.reach * self.steps <= MOST_STEPS, "targets are at most 2^40 steps")
 
     def __call__(self, y):
@@ -75,25 +57,18 @@ class Steps:
 
 
 @public
-@dataclass(frozen=True)
 class Binned(RowMap):
     """Rows as cells of their features and an integer target, the last column; absent without one.
 
     Small tables in memory are held as cells.
-
-    Parameters
-    ----------
-    edges : tuple
-        Of the cells of every feature, see :func:`skdp.kernel._cell_numbers.n_cells`: public or
-        released.
-    target : Codes or Steps
     """
 
+    # of the cells of every feature, see :func:`skdp.kernel._cell_numbers.n_cells`: public or
+    # released
     edges: tuple
     target: Codes | Steps
 
     def check(self, shape):
-        """Raise ValueError for fields that do not fit the Shape."""
         super().check(shape)
         refuse(shape.kind != "numbers", "cells are made of numbers")
         refuse(len(self.edges) != shape.n_features - 1, "every feature has edges")
@@ -113,12 +88,10 @@ class Binned(RowMap):
         return tuple(n_cells(self.edges).tolist())
 
     def over(self, rows):
-        """Return the view, its cells in memory if they are few."""
         return held(CellRows(rows, self.edges, self.target))
 
 
 @public
-@dataclass(frozen=True)
 class Held(RowMap):
     """The same rows of numbers: an array of them, if they are made of a small table in memory.
 
@@ -126,12 +99,10 @@ class Held(RowMap):
     """
 
     def check(self, shape):
-        """Raise ValueError for fields that do not fit the Shape."""
         super().check(shape)
         refuse(shape.kind != "numbers", "arrays hold numbers")
 
     def over(self, rows):
-        """Return the same rows."""
         fewer = getattr(rows, "fewer", False)  # of rows left out an array would tell the number
         if fewer or not rows.in_memory or 8 * rows.n_features * len(rows) > HELD_BYTES:
             return rows
@@ -155,15 +126,12 @@ class Block:
         return Block(self.cells[:, part], self.target[part])
 
     def scores(self, model):
-        """Return the scores of a model, shape (n_outputs, n): each row by itself."""
         return model.of(self.cells)
 
 
 class HeldBlock(Block):
     """Cells in memory that keep the scores of the last model, slice by slice.
 
-    Notes
-    -----
     **Privacy**: scores are sums of integers, so those that are moved by what has changed in a model
     are those of the new model, to the last bit, whatever was asked before.
     """
@@ -180,7 +148,6 @@ class HeldBlock(Block):
         return self._slices[key]
 
     def scores(self, model):
-        """Return the scores of a model, not to be changed; few outputs are kept."""
         if len(model.intercept) > self._most:
             return super().scores(model)
         scores, last = self.__dict__.pop("_kept", ((), None))  # nobody finds scores half moved
@@ -195,14 +162,8 @@ class HeldBlock(Block):
 class CellRows(MappedRows):
     """A view of rows as blocks of cells; a row without a target is absent.
 
-    Parameters
-    ----------
-    rows : Rows
-        Features, the last column the target; NaN or infinite for an absent row.
-    edges : tuple
-        Of the cells of every feature.
-    target : callable
-        Maps targets to integers, each by itself.
+    ``rows``: features, the last column the target; NaN or infinite for an absent row; ``edges``:
+    of the cells of every feature; ``target``: maps targets to integers, each by itself.
     """
 
     def __init__(self, rows, edges, target):
@@ -221,12 +182,7 @@ class CellRows(MappedRows):
 class HeldCells(Source):
     """Blocks of cells in memory, and the scores that they keep, if all take few bytes.
 
-    Parameters
-    ----------
-    blocks : list of Block
-    sizes : list of int
-    n_rows : int
-        Of the whole table.
+    ``blocks``: list of Block; ``sizes``: list of int; ``n_rows``: of the whole table.
     """
 
     random_access = True
@@ -253,11 +209,8 @@ class HeldCells(Source):
 class HeldByWeight:
     """Blocks of cells of rows with weights, in memory: all rows of one weight by themselves.
 
-    Parameters
-    ----------
-    parts : dict of int to HeldCells
-    cells : CellRows
-        What they are made of: all that is public of both is the same.
+    ``parts``: dict of int to HeldCells; ``cells``: what they are made of: all that is public of
+    both is the same.
     """
 
     def __init__(self, parts, cells):
@@ -265,7 +218,6 @@ class HeldByWeight:
         self.unit, self.heads, self.cap = cells.unit, cells.heads, cells.cap
 
     def weighed_sum(self, statistic, beside=None):
-        """Return the sum of a statistic, see :func:`skdp.chunks.weighed_sum`; nothing beside."""
         sums = [
             each(map_merge(cells, statistic, added), partial(times, weight))
             for weight, cells in self._parts.items()

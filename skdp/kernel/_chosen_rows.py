@@ -1,7 +1,5 @@
 """Views of some of the rows, and of rows clipped to a box."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from skdp.chunks._rows import MappedRows
@@ -29,51 +27,37 @@ class ChosenRows(MappedRows):
         return block[self._keep(block)]
 
     def map_merge(self, statistic, merge, beside=None):
-        """Return what :func:`skdp.chunks.map_merge` returns; nothing can lie beside fewer rows."""
         if beside is not None:
             raise TypeError(ALONE)
         return super().map_merge(statistic, merge)
 
     def weighed_sum(self, statistic, beside=None):
-        """Return what :func:`skdp.chunks.weighed_sum` returns; nothing can lie beside."""
         if beside is not None:
             raise TypeError(ALONE)
         return super().weighed_sum(statistic)
 
 
 @public
-@dataclass(frozen=True)
 class Beyond(RowMap):
     """The rows whose distance from a point is in a range of bins, and that no place keeps.
 
-    Parameters
-    ----------
-    center : ndarray of shape (d,)
-    bins : LogBins
-    low, high : int
-        First and last bin.
-    places : Places
-
-    Notes
-    -----
     **Privacy**: each row decides by itself whether it is in the view.
     """
 
-    center: np.ndarray
+    center: np.ndarray  # (d,)
     bins: LogBins
+    # first and last bin
     low: int
     high: int
     places: Places
 
     def check(self, shape):
-        """Raise ValueError for fields that do not fit the Shape."""
         super().check(shape)
         refuse(np.shape(self.center) != (shape.n_features,), "a centre has an entry a column")
         self.bins.check()
         self.places.check(shape.n_features)
 
     def over(self, rows):
-        """Return the view of rows."""
         return ChosenRows(rows, self.keeps)
 
     @np.errstate(all="ignore")
@@ -98,7 +82,6 @@ class ClippedRows(MappedRows):
 
 
 @public
-@dataclass(frozen=True)
 class InBox(RowMap):
     """Rows whose entries are clipped to bounds ``low`` and ``high``, arrays of shape (d,).
 
@@ -110,11 +93,9 @@ class InBox(RowMap):
     high: np.ndarray
 
     def check(self, shape):
-        """Raise ValueError for fields that do not fit the Shape."""
         super().check(shape)
         for bound in (self.low, self.high):
             refuse(np.shape(bound) != (shape.n_features,), "a bound for every column")
 
     def over(self, rows):
-        """Return the view of rows."""
         return ClippedRows(rows, self.low, self.high)

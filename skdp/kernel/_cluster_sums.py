@@ -1,7 +1,7 @@
 """Sums over the rows of clusters: sizes, means, squares, second moments and what a move gains."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -37,50 +37,26 @@ def _bits(noise, room, most):
 
 
 @public
-@dataclass(frozen=True)
 class PureBallSum(BallSum):
     """A :class:`BallSum` for a pure budget.
 
-    Notes
-    -----
     **Privacy**: an integer vector of length at most 2^bits has an l1 norm of at most
     ``sqrt(d) 2^bits``.
     """
 
     def at(self, offer):
-        """Return the sum on a grid that suits the noise."""
         noise = math.sqrt(len(self.center)) / float(offer.budget.amount * offer.share)
         return replace(self, bits=_bits(noise, _room(offer.unit), PURE_BITS))
 
     @property
     def l1(self):
-        """The bound of the sum of absolute entries of one contribution."""
         return Fraction(sqrt_up(Fraction(len(self.center)))) * 2**self.bits
 
 
 @public
-@dataclass(frozen=True)
 class ClusterTotals(Statistic):
     """The size of every cluster, the sum of its rows around its centre, and all squares.
 
-    Parameters
-    ----------
-    rule : Nearest or NearestLifted
-        The cluster of a row.
-    centers : ndarray of shape (k, d)
-    radii : ndarray of shape (k,)
-        Differences to a centre are clipped to its radius, which becomes 2^bits.
-    weight : float
-        Weight a > 0 of a row in the count, against length 1 in the sum.
-    squares : float, default=1.0
-        Add up the squared lengths of all differences as well, clipped to so many radii; 0 for not.
-    halvings : int, default=2
-        A squared length weighs ``2^-halvings`` against length 1 in the sum.
-    bits : int, default=None
-        Chosen by the kernel.
-
-    Notes
-    -----
     **Privacy** (add or remove one row). A row belongs to one cluster j or to none, by its own exact
     arithmetic. It adds A to the count of j; an integer vector q with ``|q| <= 2^b``, checked in
     integers, to the sum of j (its radius r_j becomes 2^b); and to the one total of squares the
@@ -95,16 +71,17 @@ class ClusterTotals(Statistic):
     up, as ``sum r_j^4 >= max r_j^4``.
     """
 
-    rule: Nearest | NearestLifted
-    centers: np.ndarray
+    rule: Nearest | NearestLifted  # the cluster of a row
+    centers: np.ndarray  # (k, d)
+    # (k,): differences to a centre are clipped to its radius, which becomes 2^bits
     radii: np.ndarray
-    weight: float
+    weight: float  # weight a > 0 of a row in the count, against length 1 in the sum
+    # add up the squared lengths of all differences as well, clipped to so many radii; 0 for not
     squares: float = 1.0
-    halvings: int = 2
+    halvings: int = 2  # A squared length weighs ``2^-halvings`` against length 1 in the sum
     bits: int | None = None
 
     def check(self, shape):
-        """Raise ValueError for fields that do not fit the Shape."""
         super().check(shape)
         self.rule.check(shape)
         check_balls(self.centers, self.radii, shape.n_features)
@@ -113,7 +90,6 @@ class ClusterTotals(Statistic):
         refuse(not 0 <= self.halvings <= MOST_BITS, "from 0 to 20 halvings")
 
     def at(self, offer):
-        """Return the sums on a grid on which the noise stays below 2^40, at most 20 bits."""
         cost = float(offer.budget.amount) * float(offer.share)
         if offer.budget.unit == "pure":
             noise = (2 + 2 * math.sqrt(self.centers.shape[1])) / cost
@@ -133,12 +109,10 @@ class ClusterTotals(Statistic):
 
     @property
     def squared_l2(self):
-        """The bound of the squared length of one contribution."""
         return self.one**2 + 4**self.bits + self.square**2
 
     @property
     def l1(self):
-        """The bound of the sum of absolute entries of one contribution."""
         d = self.centers.shape[1]
         return self.one + Fraction(sqrt_up(Fraction(d))) * 2**self.bits + self.square
 
@@ -167,21 +141,9 @@ class ClusterTotals(Statistic):
 
 
 @public
-@dataclass(frozen=True)
 class LineMoments(Statistic):
     """Number, sum and products of the rows of every cluster, in a ball of its own.
 
-    Parameters
-    ----------
-    rule : Nearest
-    centers : ndarray of shape (k, d)
-    radii : ndarray of shape (k,)
-        Of the balls to which rows are clipped.
-    bits : int, default=None
-        Chosen by the kernel.
-
-    Notes
-    -----
     **Privacy** (add or remove one row). A row is an integer vector g with ``|g| <= 2^bits``,
     checked in integers, of one cluster at most, which it decides by itself. It adds a to the count
     of that cluster, ``b g`` to its sum and ``g g^T``, of Frobenius norm ``|g|^2 <= 4^bits``, to its
@@ -190,18 +152,16 @@ class LineMoments(Statistic):
     """
 
     rule: Nearest
-    centers: np.ndarray
-    radii: np.ndarray
+    centers: np.ndarray  # (k, d)
+    radii: np.ndarray  # (k,): of the balls to which rows are clipped
     bits: int | None = None
 
     def check(self, shape):
-        """Raise ValueError for fields that do not fit the Shape."""
         super().check(shape)
         self.rule.check(shape)
         check_balls(self.centers, self.radii, shape.n_features)
 
     def at(self, offer):
-        """Return the sums on a grid that suits the noise."""
         strength = offer.budget.mu * math.sqrt(offer.share)
         room = {"noise_bits": MOMENT_NOISE_BITS, "most": MOMENT_BITS, "power": 2}
         n = offer.room(self.rule.located.n_rows)
@@ -219,7 +179,6 @@ class LineMoments(Statistic):
 
     @property
     def squared_l2(self):
-        """The bound of the squared length of one contribution."""
         return self.one**2 + self.weight**2 * 4**self.bits + 16**self.bits
 
     @np.errstate(all="ignore")
@@ -237,18 +196,9 @@ class LineMoments(Statistic):
 
 
 @public
-@dataclass(frozen=True)
 class Gain(Statistic):
     """By how much squared distances to the nearest of new centres are smaller, clipped.
 
-    Parameters
-    ----------
-    old, new : Nearest
-    clip : float
-        In squared located radii.
-
-    Notes
-    -----
     **Privacy** (add or remove one row): the squared distances of a row to its nearest centres, old
     and new, are functions of that row. It adds their difference, clipped to ``[-clip, clip]``, as
     an integer of at most 2^20 in absolute value.
@@ -256,19 +206,17 @@ class Gain(Statistic):
 
     old: Nearest
     new: Nearest
-    clip: float
+    clip: float  # in squared located radii
     squared_l2 = 4**GAIN_BITS
     l1 = 2**GAIN_BITS
 
     def check(self, shape):
-        """Raise ValueError for fields that do not fit the Shape."""
         super().check(shape)
         self.old.check(shape)
         self.new.check(shape)
 
     @property
     def step(self):
-        """The worth of a unit of the integers, in squared located radii."""
         return self.clip / 2.0**GAIN_BITS
 
     @np.errstate(all="ignore")

@@ -1,6 +1,6 @@
 """Which cluster or place a row belongs to, and counts of rows in cells of clusters."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -35,14 +35,12 @@ def check_balls(centers, radii, n_features):
 
 
 @public
-@dataclass(frozen=True)
 class InPlaces(Rule):
     """The number of the place of a row, -1 for none."""
 
     located: Located | Places
 
     def check(self, shape):
-        """Raise ValueError for fields that do not fit the Shape."""
         super().check(shape)
         self.located.check(shape.n_features)
 
@@ -53,12 +51,9 @@ class InPlaces(Rule):
 
 
 @public
-@dataclass(frozen=True)
 class Nearest(Rule):
     """The nearest of the centres ``y`` (k, d), in located units; -1 for rows that are left out.
 
-    Notes
-    -----
     **Privacy**: rows and centres are vectors of integers whose squared distances are exact
     (:class:`skdp.kernel._lattice.Lattice`): the answer is a function of the row.
     """
@@ -68,7 +63,6 @@ class Nearest(Rule):
 
     @np.errstate(all="ignore")
     def check(self, shape):
-        """Raise ValueError for fields that do not fit the Shape."""
         super().check(shape)
         self.located.check(shape.n_features)
         refuse(np.ndim(self.y) != 2 or not len(self.y), "there are centres")
@@ -88,29 +82,18 @@ class Nearest(Rule):
 
 
 @public
-@dataclass(frozen=True)
 class NearestLifted(Rule):
     """The nearest of centres in the subspace of the place of a row, numbered place by place.
 
-    Parameters
-    ----------
-    located : Located or Places
-    spaces : tuple of Subspace
-    points : tuple of ndarray of shape (k, p)
-        The centres in the subspace of every place.
-
-    Notes
-    -----
     **Privacy**: coordinates in a subspace are exact products, rounded to integers one by one, and
     compared as those of :class:`Nearest`.
     """
 
     located: Located | Places
     spaces: tuple
-    points: tuple
+    points: tuple  # (k, p): the centres in the subspace of every place
 
     def check(self, shape):
-        """Raise ValueError for fields that do not fit the Shape."""
         super().check(shape)
         self.located.check(shape.n_features)
         refuse(len(self.spaces) != len(self.located.balls), "a subspace for every place")
@@ -139,35 +122,28 @@ def _on_grid(space, Z):
 
 
 @public
-@dataclass(frozen=True)
 class PlaceCells(OneCell):
     """How many rows are in which place; the first cell is of those in none."""
 
     places: Places
 
     def check(self, shape):
-        """Raise ValueError for fields that do not fit the Shape."""
         super().check(shape)
         self.places.check(shape.n_features)
 
     @property
     def size(self):
-        """The number of cells."""
         return len(self.places.balls) + 1
 
     @np.errstate(all="ignore")
     def cells(self, block):
-        """Return the cell of every row."""
         return np.where(finite_rows(block), Lattice(self.places).places(block) + 1, -1)
 
 
 @public
-@dataclass(frozen=True)
 class Reaches(OneCell):
     """How many rows of which cluster lie at which distance, in radii of its place.
 
-    Notes
-    -----
     **Privacy** (add or remove one row): the nearest centre of a row and its distance are functions
     of that row, which is in one bin of one cluster at most.
     """
@@ -176,19 +152,16 @@ class Reaches(OneCell):
     bins: LogBins
 
     def check(self, shape):
-        """Raise ValueError for fields that do not fit the Shape."""
         super().check(shape)
         self.rule.check(shape)
         self.bins.check()
 
     @property
     def size(self):
-        """The number of cells."""
         return len(self.rule.y) * self.bins.n_bins
 
     @np.errstate(all="ignore")
     def cells(self, block):
-        """Return the cell of every row."""
         labels, far = self.rule.both(block)
         units = self.rule.located.units(self.rule.y)
         bins = self.bins.index(far / units[labels])
@@ -196,30 +169,17 @@ class Reaches(OneCell):
 
 
 @public
-@dataclass(frozen=True)
 class GridCells(OneCell):
-    """How many rows lie in the cells of a level of a grid on a subspace, or in some of them.
-
-    Parameters
-    ----------
-    located : Located
-    space : Subspace
-        Its box is halved.
-    depth : int
-        Of the finest cells; those of all levels are unions of them and counted by one pass.
-    level : int
-    some : ndarray of int, default=None
-        Codes of distinct cells of the level; None for all.
-    """
+    """How many rows lie in the cells of a level of a grid on a subspace, or in some of them."""
 
     located: Located
-    space: Subspace
+    space: Subspace  # its box is halved
+    # of the finest cells; those of all levels are unions of them and counted by one pass
     depth: int
     level: int
-    some: np.ndarray | None = None
+    some: np.ndarray | None = None  # codes of distinct cells of the level; None for all
 
     def check(self, shape):
-        """Raise ValueError for fields that do not fit the Shape."""
         refuse(not 0 <= self.level <= self.depth <= DEEPEST, "a level of a box")
         super().check(shape)
         self.located.check(shape.n_features)
@@ -232,12 +192,10 @@ class GridCells(OneCell):
 
     @property
     def size(self):
-        """The number of cells."""
         return 2**self.level if self.some is None else len(self.some)
 
     @property
     def finer(self):
-        """The histogram of the finest cells, of which these are unions; None for these."""
         finest = self.level == self.depth and self.some is None
         return None if finest else replace(self, level=self.depth, some=None)
 
@@ -248,7 +206,6 @@ class GridCells(OneCell):
 
     @np.errstate(all="ignore")
     def cells(self, block):
-        """Return the cell of every row."""
         grid, codes = Grid(self.space.half, self.depth), np.full(len(block), -1)
         for rows, _, Q in Lattice(self.located).placed(block):
             codes[rows] = grid.codes(self.space.coordinates(Q)) >> (self.depth - self.level)
@@ -260,38 +217,24 @@ class GridCells(OneCell):
 
 
 @public
-@dataclass(frozen=True)
 class LineCells(OneCell):
     """How many rows of every cluster lie in which cell of the line through it.
 
-    Parameters
-    ----------
-    rule : Nearest
-    centers : ndarray of shape (k, d)
-    radii : ndarray of shape (k,)
-        How far out the rows of a cluster are seen; those beyond are brought back.
-    directions : ndarray of shape (k, d)
-        Of the lines, of length 1 at most.
-    n_cells : ndarray of int of shape (k,)
-    stretch : ndarray of shape (k,)
-        Radii over half lengths of the lines; rows beyond an end are in its last cell.
-
-    Notes
-    -----
     **Privacy** (add or remove one row): a row is an integer vector of length at most 2^20, so its
     product with the integer direction (of length below 2^29) is exact in every order, and so it is
     counted in one cell of the line of one cluster, or left out.
     """
 
     rule: Nearest
-    centers: np.ndarray
+    centers: np.ndarray  # (k, d)
+    # (k,): how far out the rows of a cluster are seen; those beyond are brought back
     radii: np.ndarray
-    directions: np.ndarray
-    n_cells: np.ndarray
+    directions: np.ndarray  # (k, d): of the lines, of length 1 at most
+    n_cells: np.ndarray  # (k,)
+    # (k,): radii over half lengths of the lines; rows beyond an end are in its last cell
     stretch: np.ndarray
 
     def check(self, shape):
-        """Raise ValueError for fields that do not fit the Shape."""
         k = (len(self.centers),)
         refuse(np.shape(self.n_cells) != k or np.asarray(self.n_cells).dtype.kind != "i", "cells")
         refuse(not (self.n_cells > 0).all() or sum(self.n_cells.tolist()) > 2**DEEPEST, "cells")
@@ -304,12 +247,10 @@ class LineCells(OneCell):
 
     @property
     def size(self):
-        """The number of cells."""
         return int(self.n_cells.sum())
 
     @np.errstate(all="ignore")
     def cells(self, block):
-        """Return the cell of every row."""
         labels, ends = self.rule(block), np.cumsum(self.n_cells)
         at = np.full(len(block), -1)
         v = np.rint(self.directions * 2.0**DIRECTION_BITS)

@@ -41,13 +41,7 @@ def encoded(x):
 
 
 def decoded(x):
-    """Undo :func:`encoded`; lists become tuples.
-
-    Raises
-    ------
-    ValueError
-        For whatever :func:`encoded` does not write.
-    """
+    """Undo :func:`encoded`; lists become tuples."""
     if not isinstance(x, dict):
         refuse(not isinstance(x, PLAIN), "another kind of JSON")
         return x

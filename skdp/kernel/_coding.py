@@ -1,6 +1,5 @@
 """Codes of labels that are public or released: of a target, and of the columns of a table."""
 
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -15,51 +14,30 @@ __all__ = ["CodedColumns", "CodedTarget", "Coding"]
 
 
 @public
-@dataclass(frozen=True)
 class CodedTarget(RowMap):
-    """Rows whose last column is the number of the label of their target, NaN for no label.
+    """Rows whose last column is the number of the label of their target, NaN for no label."""
 
-    Parameters
-    ----------
-    labels : tuple of text and numbers
-        Public or released.
-    """
-
-    labels: tuple
+    labels: tuple  # tuple of text and numbers: public or released
 
     def over(self, rows):
-        """Return the view of rows with a target."""
         return rows.with_target(Known(self.labels))
 
 
 @public
-@dataclass(frozen=True)
 class CodedColumns(RowMap):
-    """Rows whose columns are codes of levels, see :class:`Coding`.
+    """Rows whose columns are codes of levels, see :class:`Coding`."""
 
-    Parameters
-    ----------
-    levels : tuple
-        Public or released: of every column None, for numbers, or a tuple.
-    """
-
-    levels: tuple
+    levels: tuple  # public or released: of every column None, for numbers, or a tuple
 
     def over(self, rows):
-        """Return the view of rows with a target."""
         return rows.with_columns(Coding(self.levels).of_block)
 
 
 class Coding:
     """Codes of the columns of a mixed table.
 
-    Parameters
-    ----------
-    levels : tuple
-        Public or released: of every column None, for numbers, or a tuple.
+    ``levels``: public or released: of every column None, for numbers, or a tuple.
 
-    Notes
-    -----
     **Privacy**: every code is a function of its entry alone.
     """
 

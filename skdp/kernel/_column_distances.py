@@ -1,7 +1,5 @@
 """How far columns of rows reach from a centre, or from zero: histograms on a logarithmic axis."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from skdp.kernel._log_bins import LogBins
@@ -19,7 +17,6 @@ class ByColumn(Statistic):
     """
 
     def check(self, shape):
-        """Raise ValueError for fields that do not fit the Shape."""
         super().check(shape)
         self.bins.check()
         refuse(self.size * self.d > MOST_CELLS, "histograms have at most 2^24 cells")
@@ -27,7 +24,6 @@ class ByColumn(Statistic):
 
     @property
     def squared_l2(self):
-        """The number of columns."""
         return self.d
 
     l1 = squared_l2
@@ -40,16 +36,10 @@ class ByColumn(Statistic):
 
 
 @public
-@dataclass(frozen=True)
 class ColumnDistances(ByColumn):
-    """How many entries of each column lie how many units from its centre.
+    """How many entries of each column lie how many units from its centre."""
 
-    Parameters
-    ----------
-    center, unit : ndarray of shape (d,)
-    bins : LogBins
-    """
-
+    # both (d,)
     center: np.ndarray
     unit: np.ndarray
     bins: LogBins
@@ -61,70 +51,46 @@ class ColumnDistances(ByColumn):
 
     @property
     def size(self):
-        """The number of cells of a column."""
         return self.bins.n_bins
 
     def check(self, shape):
-        """Raise ValueError for fields that do not fit the Shape."""
         super().check(shape)
         wrong = np.ndim(self.center) != 1 or np.shape(self.unit) != np.shape(self.center)
         refuse(wrong, "every column has a centre and a unit")
 
     def cells(self, block):
-        """Return the cell of every entry."""
         with np.errstate(over="ignore", invalid="ignore"):
             distances = np.abs((block - self.center) / self.unit)
         return self.bins.index(distances.reshape(-1)).reshape(block.shape)
 
 
 @public
-@dataclass(frozen=True)
 class ColumnOctaves(ByColumn):
-    """How many entries of each column are how large: negative ones, small ones, positive ones.
+    """How many entries of each column are how large: negative ones, small ones, positive ones."""
 
-    Parameters
-    ----------
-    d : int
-        Number of columns.
-    bins : LogBins
-        Of sizes; the first is that in the middle.
-    """
-
-    d: int
-    bins: LogBins
+    d: int  # number of columns
+    bins: LogBins  # of sizes; the first is that in the middle
 
     @property
     def size(self):
-        """The number of cells of a column."""
         return 2 * self.bins.n_bins - 1
 
     def cells(self, block):
-        """Return the cell of every entry."""
         x = np.asarray(block, dtype=np.float64)
         at = self.bins.index(np.abs(x).reshape(-1)).reshape(x.shape)
         return np.where(at < 0, -1, at * np.where(x < 0, -1, 1) + self.bins.n_bins - 1)
 
 
 @public
-@dataclass(frozen=True)
 class SidedDistances(OneCell):
-    """How many rows of one column lie how many units below a centre, and above.
-
-    Parameters
-    ----------
-    center, unit : float
-    bins : LogBins
-    starts : ndarray of int
-        First bins of cells that join bins.
-    """
+    """How many rows of one column lie how many units below a centre, and above."""
 
     center: float
     unit: float
     bins: LogBins
-    starts: np.ndarray
+    starts: np.ndarray  # first bins of cells that join bins
 
     def check(self, shape):
-        """Raise ValueError for fields that do not fit the Shape."""
         super().check(shape)
         refuse(shape.n_features != 1, "distances of one column")
         rising(self.starts, "first bins")
@@ -132,11 +98,9 @@ class SidedDistances(OneCell):
 
     @property
     def size(self):
-        """The number of cells, of both sides."""
         return 2 * len(self.starts)
 
     def cells(self, block):
-        """Return the cell of every row: below the centre, then above."""
         with np.errstate(over="ignore", invalid="ignore"):
             z = (block[:, 0] - self.center) / self.unit
         at = self.bins.index(np.abs(z))

@@ -1,7 +1,5 @@
 """Histograms of columns: an entry lies in at most one cell of its column."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from skdp.chunks._strips import STRIP, strips
@@ -17,7 +15,6 @@ class OfColumns(OnePerColumn):
     """Cells of an array of columns."""
 
     def check(self, shape):
-        """Raise ValueError for fields that do not fit the Shape."""
         super().check(shape)
         columns = np.asarray(self.columns)
         refuse(columns.ndim != 1 or columns.dtype.kind not in "iu", "columns have numbers")
@@ -25,37 +22,23 @@ class OfColumns(OnePerColumn):
 
 
 @public
-@dataclass(frozen=True)
 class ColumnCells(OfColumns):
     """How many entries of columns lie in which cell, shape (k, n_cells of the largest).
 
-    Parameters
-    ----------
-    columns : ndarray of int of shape (k,)
-    cells : tuple of k OctaveCells or UniformCells
-    center : ndarray of shape (k,), default=None
-        What is subtracted first.
-    unit : ndarray of shape (k,), default=None
-        What is divided by then.
-    folded : bool, default=False
-        Whether both sides are counted together, from the middle on: distances. Of cells that are
-        all alike.
-
-    Notes
-    -----
     **Privacy** (add or remove one row): an entry is in one cell of its column at most, as a
     function of itself and of public numbers, so k of all numbers move, by 1 each; of a row with
     NaN or infinity none.
     """
 
-    columns: np.ndarray
-    cells: tuple
-    center: np.ndarray | None = None
-    unit: np.ndarray | None = None
+    columns: np.ndarray  # (k,)
+    cells: tuple  # tuple of k OctaveCells or UniformCells
+    center: np.ndarray | None = None  # (k,): what is subtracted first
+    unit: np.ndarray | None = None  # (k,): what is divided by then
+    # whether both sides are counted together, from the middle on: distances. Of cells that are all
+    # alike
     folded: bool = False
 
     def check(self, shape):
-        """Raise ValueError for fields that do not fit the Shape."""
         super().check(shape)
         k = len(self.columns)
         refuse(len(self.cells) != k or not k, "every column has cells")
@@ -92,30 +75,18 @@ class ColumnCells(OfColumns):
 
 
 @public
-@dataclass(frozen=True)
 class EdgeCells(OfColumns):
     """How many entries of columns lie between rising edges, one column after the other.
 
-    Parameters
-    ----------
-    columns : ndarray of int of shape (k,)
-    edges : tuple of k ndarrays
-        Cells are ``(edges[i], edges[i + 1]]``.
-    target : bool, default=False
-        Whether rows without a finite last entry are absent.
-
-    Notes
-    -----
     **Privacy** (add or remove one row): cells of a column are disjoint, as their edges rise, and an
     entry is compared with them as a float, by itself: it is in one of them at most, NaN in none.
     """
 
-    columns: np.ndarray
-    edges: tuple
-    target: bool = False
+    columns: np.ndarray  # (k,)
+    edges: tuple  # tuple of k ndarrays: cells are ``(edges[i], edges[i + 1]]``
+    target: bool = False  # whether rows without a finite last entry are absent
 
     def check(self, shape):
-        """Raise ValueError for fields that do not fit the Shape."""
         super().check(shape)
         refuse(len(self.edges) != len(self.columns) or not self.edges, "every column has edges")
         for one in self.edges:
@@ -137,28 +108,19 @@ class EdgeCells(OfColumns):
 
 
 @public
-@dataclass(frozen=True)
 class CutCells(OfColumns):
     """How many finite rows lie between cuts of columns, one column after the other.
 
-    Parameters
-    ----------
-    columns : ndarray of int of shape (k,)
-    cuts : tuple of k ndarrays
-        m rising ones divide the line into m + 1 cells, which are closed above.
-
-    Notes
-    -----
     **Privacy** (add or remove one row): an entry is in one cell of its column, as comparisons of
     floats tell from it alone. How many cuts there are does not matter. A row that holds NaN or
     infinity is in no cell.
     """
 
-    columns: np.ndarray
+    columns: np.ndarray  # (k,)
+    # tuple of k ndarrays: m rising ones divide the line into m + 1 cells, which are closed above
     cuts: tuple
 
     def check(self, shape):
-        """Raise ValueError for fields that do not fit the Shape."""
         super().check(shape)
         refuse(len(self.cuts) != len(self.columns) or not self.cuts, "every column has cuts")
         for one in self.cuts:

@@ -1,6 +1,6 @@
 """Views of rows (x, y): some columns, features in a box, and the coordinates of a linear model."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -15,20 +15,12 @@ __all__ = ["BesideLine", "Design", "FeatureBox", "SomeColumns"]
 
 
 @public
-@dataclass(frozen=True)
 class SomeColumns(Coordinates):
-    """Some columns; a row with NaN or infinity in any other is absent in them too.
+    """Some columns; a row with NaN or infinity in any other is absent in them too."""
 
-    Parameters
-    ----------
-    columns : ndarray of int
-        Public.
-    """
-
-    columns: np.ndarray
+    columns: np.ndarray  # public
 
     def check(self, shape):
-        """Raise ValueError for fields that do not fit the Shape."""
         super().check(shape)
         at = self.columns
         refuse(shape.kind != "numbers" or np.ndim(at) != 1, "columns of numbers, by number")
@@ -37,7 +29,6 @@ class SomeColumns(Coordinates):
 
     @property
     def dims(self):
-        """The number of columns."""
         return len(self.columns)
 
     def __call__(self, block):
@@ -48,27 +39,18 @@ class SomeColumns(Coordinates):
 
 
 @public
-@dataclass(frozen=True)
 class FeatureBox(Coordinates):
-    """All columns but the last, each clipped to its range; NaN for rows that are not finite.
+    """All columns but the last, each clipped to its range; NaN for rows that are not finite."""
 
-    Parameters
-    ----------
-    edges : ndarray of shape (2, d)
-        Public or released, maybe infinite.
-    """
-
-    edges: np.ndarray
+    edges: np.ndarray  # (2, d): public or released, maybe infinite
 
     def check(self, shape):
-        """Raise ValueError for fields that do not fit the Shape."""
         super().check(shape)
         wrong = np.shape(self.edges) != (2, shape.n_features - 1)
         refuse(shape.kind != "numbers" or wrong, "every feature has two ends")
 
     @property
     def dims(self):
-        """The number of features."""
         return self.edges.shape[1]
 
     def __call__(self, block):
@@ -79,30 +61,18 @@ class FeatureBox(Coordinates):
 
 
 @public
-@dataclass(frozen=True)
 class Design(Coordinates):
     """The map of a row (x, y) to v = (A (x - center) / unit, 1), x clipped to its visible range.
 
-    Parameters
-    ----------
-    frame : Frame
-        Released.
-    edges : ndarray of shape (2, d)
-        Public or released, maybe infinite.
-    fit_intercept : bool, default=True
-
-    Notes
-    -----
     **Privacy**: v is a function of the row and of releases to the last bit, see
     :class:`skdp.kernel._frame.Frame`; NaN for a row that is not finite.
     """
 
-    frame: Frame
-    edges: np.ndarray
+    frame: Frame  # released
+    edges: np.ndarray  # (2, d): public or released, maybe infinite
     fit_intercept: bool = True
 
     def check(self, shape):
-        """Raise ValueError for fields that do not fit the Shape."""
         super().check(shape)
         self._box.check(shape)
         self.frame.check(Shape(shape.n_features - 1))
@@ -123,7 +93,6 @@ class Design(Coordinates):
 
     @property
     def dims(self):
-        """Number of entries of v."""
         return self.frame.dims + self.fit_intercept
 
     def within(self, low, high):
@@ -155,40 +124,26 @@ class Design(Coordinates):
 
 
 @public
-@dataclass(frozen=True)
 class BesideLine(RowMap):
     """Rows (x, y) with the residuals of a released line in the place of y; NaN if absent.
 
-    Parameters
-    ----------
-    columns : ndarray of int
-        Those of the line, public; of a missing number stands the centre of its column.
-    design : Design
-        Of these columns.
-    b : ndarray of shape (K,)
-        The line is at ``center + unit b.v``.
-    center, unit : float
-
-    Notes
-    -----
     **Privacy**: a residual is a function of its row and of releases to the last bit.
     """
 
+    # those of the line, public; of a missing number stands the centre of its column
     columns: np.ndarray
-    design: Design
-    b: np.ndarray
+    design: Design  # of these columns
+    b: np.ndarray  # (K,): the line is at ``center + unit b.v``
     center: float
     unit: float
 
     def check(self, shape):
-        """Raise ValueError for fields that do not fit the Shape."""
         super().check(shape)
         SomeColumns(self.columns).check(Shape(shape.n_features - 1, shape.kind))
         self.design.check(Shape(len(self.columns) + 1))
         refuse(np.shape(self.b) != (self.design.dims,), "a coefficient for every coordinate")
 
     def over(self, rows):
-        """Return the view of rows."""
         return RowsBesideLine(rows, self)
 
     def __call__(self, block):

@@ -1,7 +1,5 @@
 """Entries of the columns of a table: which are there, and which labels and numbers they are."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from skdp.chunks._columns import numbers_of
@@ -16,12 +14,10 @@ GAP, FRACTION, WHOLE = range(3)  # what an entry of a column of numbers is
 
 
 @public
-@dataclass(frozen=True)
 class RowEntries(RowMap):
     """The entries behind rows of codes, as they were read."""
 
     def over(self, rows):
-        """Return the view of rows of codes."""
         return EntryRows(rows)
 
 
@@ -39,24 +35,16 @@ class EntryRows(MappedRows):
 
 
 @public
-@dataclass(frozen=True)
 class NumberColumns(RowMap):
-    """Some columns behind rows of codes as numbers: NaN where there is none.
-
-    Parameters
-    ----------
-    columns : tuple of int
-    """
+    """Some columns behind rows of codes as numbers: NaN where there is none."""
 
     columns: tuple
 
     def check(self, shape):
-        """Raise ValueError for fields that do not fit the Shape."""
         super().check(shape)
         check_columns(self.columns, shape)
 
     def over(self, rows):
-        """Return the view of rows of codes."""
         return NumberRows(rows.table, self.columns)
 
 
@@ -77,7 +65,6 @@ class NumberRows(MappedRows):
 
 
 @public
-@dataclass(frozen=True)
 class RowsWithEntries(Statistic):
     """The number of rows with an entry that is not missing."""
 
@@ -90,29 +77,20 @@ class RowsWithEntries(Statistic):
 
 
 @public
-@dataclass(frozen=True)
 class EntryStates(Statistic):
     """How many entries of every column are in each of its states.
 
-    Parameters
-    ----------
-    columns : tuple of c int
-    labels : tuple of c
-        Of every column its labels, public or released, as a tuple: an entry is one of them,
-        another, or missing. None for numbers: an entry is missing, a fraction or a whole number.
-
-    Notes
-    -----
     **Privacy** (add or remove one row). A row all of whose entries are missing adds nothing. Any
     other is in one state of every column: c counts move by 1, the vector of all by sqrt(c).
     """
 
-    columns: tuple
+    columns: tuple  # tuple of c int
+    # of every column its labels, public or released, as a tuple: an entry is one of them, another,
+    # or missing. None for numbers: an entry is missing, a fraction or a whole number
     labels: tuple
     kind = "text"
 
     def check(self, shape):
-        """Raise ValueError for fields that do not fit the Shape."""
         super().check(shape)
         check_columns(self.columns, shape)
         refuse(not self.columns or len(self.labels) != len(self.columns), "labels of every column")
@@ -120,7 +98,6 @@ class EntryStates(Statistic):
 
     @property
     def squared_l2(self):
-        """The bound: 1 for each column."""
         return len(self.columns)
 
     l1 = squared_l2

@@ -1,7 +1,5 @@
 """Entries in the order of all floats: how many lie where, and how far from a centre."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from skdp.chunks._strips import strips
@@ -23,39 +21,24 @@ class OfColumns(OnePerColumn):
     """One integer of size 1 for each of some columns: a row without NaN and infinity adds them."""
 
     def check(self, shape):
-        """Raise ValueError for fields that do not fit the Shape."""
         super().check(shape)
         check_columns(self.columns, shape)
         refuse(not self.columns, "no columns")
 
 
 @public
-@dataclass(frozen=True)
 class KeyCells(OfColumns):
     """How many entries of every column are in each of ``2^bits`` cells, below them and above.
 
-    Parameters
-    ----------
-    columns : tuple of c int
-    first : ndarray of int of shape (c,)
-        The first cell of a column.
-    width : int
-        There are 2^width cells.
-    shift : int
-        A cell has 2^shift numbers of those that floats are in their order.
-
-    Notes
-    -----
     **Privacy** (add or remove one row): a row is counted once in every column.
     """
 
-    columns: tuple
-    first: np.ndarray
-    width: int
-    shift: int
+    columns: tuple  # tuple of c int
+    first: np.ndarray  # (c,): the first cell of a column
+    width: int  # there are 2^width cells
+    shift: int  # A cell has 2^shift numbers of those that floats are in their order
 
     def check(self, shape):
-        """Raise ValueError for fields that do not fit the Shape."""
         super().check(shape)
         fits = 1 <= self.width <= MOST_BITS and LEAST_SHIFT <= self.shift <= 64 - self.width
         refuse(not fits, "at most 2^16 cells")
@@ -77,32 +60,24 @@ class KeyCells(OfColumns):
 
 
 @public
-@dataclass(frozen=True)
 class KeyRanks(KeyCells):
     """Twice the number of entries of every column up to a threshold, less the number of rows.
 
-    Parameters
-    ----------
-    columns, first, width, shift
-        Of the :class:`KeyCells` that are counted once for several thresholds.
-    upto : ndarray of int of shape (c,)
-        How many of these cells lie up to the threshold of a column, which is the last number of a
-        cell, or of those below the first.
+    ``columns, first, width, shift``: of the :class:`KeyCells` that are counted once for several
+    thresholds.
 
-    Notes
-    -----
     **Privacy** (add or remove one row): given the thresholds it moves every column by exactly 1.
     """
 
+    # (c,): how many of these cells lie up to the threshold of a column, which is the last number of
+    # a cell, or of those below the first
     upto: np.ndarray
 
     @property
     def finer(self):
-        """The histogram that tells the ranks of all such thresholds."""
         return KeyCells(self.columns, self.first, self.width, self.shift)
 
     def check(self, shape):
-        """Raise ValueError for fields that do not fit the Shape."""
         super().check(shape)
         refuse(np.shape(self.upto) != self.first.shape, "a threshold for every column")
         fits = self.upto.dtype == np.int64 and (self.upto >= 0).all()
@@ -120,27 +95,17 @@ class KeyRanks(KeyCells):
 
 
 @public
-@dataclass(frozen=True)
 class SideDistances(OfColumns):
     """How many entries of every column lie at which distance below and above a centre.
 
-    Parameters
-    ----------
-    columns : tuple of c int
-    centre : ndarray of shape (c,)
-    bins : LogBins
-
-    Notes
-    -----
     **Privacy** (add or remove one row): a row is counted once in every column.
     """
 
-    columns: tuple
-    centre: np.ndarray
+    columns: tuple  # tuple of c int
+    centre: np.ndarray  # (c,)
     bins: LogBins
 
     def check(self, shape):
-        """Raise ValueError for fields that do not fit the Shape."""
         super().check(shape)
         self.bins.check()
         refuse(np.shape(self.centre) != (len(self.columns),), "a centre for every column")

@@ -1,7 +1,6 @@
 """Coordinates of a covariance: a linear map of rows that sees each row by itself."""
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -26,7 +25,6 @@ class Coordinates(RowMap):
     """
 
     def over(self, rows):
-        """Return the view of rows in these coordinates."""
         return InCoordinates(rows, self)
 
 
@@ -39,7 +37,6 @@ class InCoordinates(MappedRows):
 
 
 @public
-@dataclass(frozen=True)
 class InUnits(Coordinates):
     """Rows divided by powers of two, which change no digit.
 
@@ -49,13 +46,11 @@ class InUnits(Coordinates):
     unit: np.ndarray
 
     def check(self, shape):
-        """Raise ValueError for fields that do not fit the Shape."""
         super().check(shape)
         refuse(self.unit.shape != (shape.n_features,), "a unit a column")
 
     @property
     def dims(self):
-        """Number of columns."""
         return len(self.unit)
 
     def __call__(self, block):
@@ -73,20 +68,9 @@ def in_units(x, units):
 
 
 @public
-@dataclass(frozen=True)
 class Frame(Coordinates):
     """The map x -> A (x - center) / unit, with P such that (x - center) / unit is near P A of it.
 
-    Parameters
-    ----------
-    center : ndarray of shape (d,)
-    unit : ndarray of shape (d,), > 0
-    A : ndarray of shape (k, d)
-    P : ndarray of shape (d, k)
-        A P = I.
-
-    Notes
-    -----
     **Privacy**: a coordinate must be a function of its row alone, down to the last bit, and BLAS
     adds in an order that depends on the shape of a block. So a row is split into a power of two
     and two slices of w bits, v = (h + l 2^-w) 2^(e-w), and A alike, with w such that d products of
@@ -94,10 +78,10 @@ class Frame(Coordinates):
     takes them. Three products, of the slices that matter, are then combined entry by entry.
     """
 
-    center: np.ndarray
-    unit: np.ndarray
-    A: np.ndarray
-    P: np.ndarray
+    center: np.ndarray  # (d,)
+    unit: np.ndarray  # (d,), > 0
+    A: np.ndarray  # (k, d)
+    P: np.ndarray  # (d, k): A P = I
 
     @classmethod
     def identity(cls, center, unit):
@@ -108,7 +92,6 @@ class Frame(Coordinates):
 
     @property
     def dims(self):
-        """Number of coordinates."""
         return len(self.A)
 
     @property
@@ -135,17 +118,7 @@ class Frame(Coordinates):
         )
 
     def without(self, null, V, scales):
-        """Return the frame of the columns of V, divided by scales, on rows where others vanish.
-
-        Parameters
-        ----------
-        null : ndarray of shape (k, m)
-            Coordinates in which nothing varies. The new frame spans the vectors of the frame of V,
-            projected along the columns of the table to where these vanish: to keep the
-            coordinates and forget the others would tilt the space of the rows.
-        V : ndarray of shape (k, l), l >= 1
-        scales : ndarray of shape (l,)
-        """
+        """Return the frame of the columns of V, divided by scales, on rows where others vanish."""
         rows = null.T @ self.A
         N = np.linalg.qr((rows / np.linalg.norm(rows, axis=1)[:, None]).T)[0]
         P = (self.P @ V) * scales
@@ -154,7 +127,6 @@ class Frame(Coordinates):
         return Frame(self.center, self.unit, solve_triangular(R, Q.T), P)
 
     def check(self, shape):
-        """Raise ValueError for fields that do not fit the Shape."""
         super().check(shape)
         k, d = self.dims, shape.n_features
         refuse(not k or self.A.shape != (k, d) or self.P.shape != (d, k), "a frame maps columns")

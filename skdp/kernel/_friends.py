@@ -26,16 +26,9 @@ LEAST = 0.03  # of n_up rows: how far a core reaches beyond one half
 
 
 @public
-@dataclass(frozen=True)
 class HIndex(OfSample):
     """The largest h such that h rows of a sample have h friends or more within ``radius``.
 
-    Parameters
-    ----------
-    radius : float
-
-    Notes
-    -----
     **Privacy** (add or remove one row): it moves by 0 or 1, see :func:`skdp.friendly.h_index`.
     """
 
@@ -43,7 +36,6 @@ class HIndex(OfSample):
     squared_l2 = 1
 
     def check(self, shape):
-        """Raise ValueError for fields that do not fit the Shape."""
         super().check(shape)
         DistancePredicate(self.radius)  # refuses a radius that is none
 
@@ -53,23 +45,9 @@ class HIndex(OfSample):
 
 
 @public
-@dataclass(frozen=True)
 class SoftCore(Conditional):
     """The mean of the rows of a sample, weighed by their numbers of friends.
 
-    Parameters
-    ----------
-    radius : float
-        Rows within it are friends.
-    count : int
-        Ticket of a Gaussian count of no fewer rows than the sample has: :class:`Members` of this
-        very sample, or :class:`Count` of the very rows that it was drawn from; of persons that of
-        their number.
-    h : int
-        Ticket of a Gaussian answer to :class:`HIndex` of this very sample and radius.
-
-    Notes
-    -----
     **Privacy** (add or remove one row). Let D be the larger of two neighbouring samples, of n rows,
     and D' the smaller, h and h' their h-indices: ``h' <= h <= h' + 1``. The log holds, whichever of
     them is in hand, ``told = exact + noise``, and q is the quantile of a planned failure event:
@@ -90,12 +68,14 @@ class SoftCore(Conditional):
     before it, and of other samples, are counted by other tickets, which are refused.
     """
 
-    radius: float
+    radius: float  # rows within it are friends
+    # ticket of a Gaussian count of no fewer rows than the sample has: :class:`Members` of this very
+    # sample, or :class:`Count` of the very rows that it was drawn from; of persons that of their
+    # number
     count: int
-    h: int
+    h: int  # ticket of a Gaussian answer to :class:`HIndex` of this very sample and radius
 
     def check(self, shape):
-        """Raise ValueError for fields that do not fit the Shape."""
         super().check(shape)
         HIndex(self.radius).check(shape)
         whole = (isinstance(i, int) and not isinstance(i, bool) for i in (self.count, self.h))
@@ -125,7 +105,6 @@ class _Mean(OfSample):
 
     @property
     def step(self):
-        """The worth of a unit of the grid."""
         return DistancePredicate(self.radius).unit * 2.0**-GRID_BITS
 
     @property
@@ -136,7 +115,6 @@ class _Mean(OfSample):
 
     @property
     def squared_l2(self):
-        """Its square."""
         return Fraction(self.l2) ** 2
 
     def total(self, block):

@@ -1,7 +1,7 @@
 """Gradients of single rows (x, y) of a released linear model, and their clipped sum."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -27,14 +27,12 @@ class Gradients(Coordinates):
     """
 
     def check(self, shape):
-        """Raise ValueError for fields that do not fit the Shape."""
         super().check(shape)
         self.design.check(shape)
         refuse(np.shape(self.b) != (self.design.dims,), "a coefficient for every coordinate")
 
     @property
     def dims(self):
-        """The number of coordinates."""
         return self.design.dims
 
     def __call__(self, block):
@@ -44,31 +42,18 @@ class Gradients(Coordinates):
 
 
 @public
-@dataclass(frozen=True)
 class LineGradients(Gradients):
-    """Of weighted squares: w v (y - b.v), w = min(1, radius / |v|)^2.
-
-    Parameters
-    ----------
-    design : Design
-    b : ndarray of shape (K,)
-    center, unit : float
-        Of the target; b.v is in units.
-    edges : ndarray of shape (2,)
-        Range to which targets are clipped, maybe infinite.
-    radius : float, default=None
-        None: all rows weigh 1.
-    """
+    """Of weighted squares: w v (y - b.v), w = min(1, radius / |v|)^2."""
 
     design: Design
-    b: np.ndarray
+    b: np.ndarray  # (K,)
+    # of the target; b.v is in units
     center: float
     unit: float
-    edges: np.ndarray
-    radius: float | None = None
+    edges: np.ndarray  # (2,): range to which targets are clipped, maybe infinite
+    radius: float | None = None  # none: all rows weigh 1
 
     def check(self, shape):
-        """Raise ValueError for fields that do not fit the Shape."""
         super().check(shape)
         refuse(np.shape(self.edges) != (2,), "a range has two ends")
 
@@ -80,18 +65,11 @@ class LineGradients(Gradients):
 
 
 @public
-@dataclass(frozen=True)
 class LogitGradients(Gradients):
-    """Of the log-likelihood of two classes: v (y - p), p from a table; all rows weigh 1.
-
-    Parameters
-    ----------
-    design : Design
-    b : ndarray of shape (K,)
-    """
+    """Of the log-likelihood of two classes: v (y - p), p from a table; all rows weigh 1."""
 
     design: Design
-    b: np.ndarray
+    b: np.ndarray  # (K,)
 
     def _of(self, v, y):
         v[~np.isfinite(row_norms(v))] = np.nan
@@ -100,36 +78,22 @@ class LogitGradients(Gradients):
 
 
 @public
-@dataclass(frozen=True)
 class GradientSum(OnBall):
     """The sum of rows, each clipped to a ball around zero.
 
-    Parameters
-    ----------
-    dims : int
-        Entries of a row.
-    radius : float
-        Of the ball.
-    bits : int, default=None
-        Chosen by the kernel.
-
-    Notes
-    -----
     **Privacy** (add or remove one row): it becomes an integer vector of length at most 2^bits,
     checked in integers by :func:`skdp.mechanisms.ball_rows`; NaN and infinity make it zeros.
     """
 
-    dims: int
-    radius: float
+    dims: int  # entries of a row
+    radius: float  # of the ball
     bits: int | None = None
 
     def check(self, shape):
-        """Raise ValueError for fields that do not fit the Shape."""
         super().check(shape)
         refuse(self.dims != shape.n_features, "a sum has an entry for every column")
 
     def at(self, offer):
-        """Return the sum on a grid that suits the noise."""
         strength = offer.budget.mu * math.sqrt(offer.share)
         bits = grid_bits(strength, noise_bits=NOISE_BITS, most=BITS, unit=offer.unit)
         return replace(self, bits=bits)

@@ -38,7 +38,6 @@ class Edges:
 
     @property
     def size(self):
-        """Number of bins."""
         return len(self.values) - 1
 
     def index(self, x):
@@ -57,7 +56,6 @@ class Levels:
 
     @property
     def size(self):
-        """Number of levels."""
         return len(self.values)
 
     def index(self, x):
@@ -68,15 +66,9 @@ class Levels:
 
 @dataclass(frozen=True)
 class Cells:
-    """The product of the axes of some columns.
+    """The product of the axes of some columns."""
 
-    Parameters
-    ----------
-    axes : dict of int to Edges or Levels
-        By column.
-    """
-
-    axes: dict
+    axes: dict  # dict of int to Edges or Levels: by column
 
     @classmethod
     def of(cls, columns, values, levels):
@@ -120,8 +112,6 @@ class Cells:
     def weighed(self, rows, law):
         """Return rows that count with weights for one release of :class:`HistogramCounts`.
 
-        Notes
-        -----
         **Privacy**: one row adds 1 to one cell, a person a vector of counts, whose length in l2,
         rounded up, or l1, for Laplace noise, is what its weight is made of; see
         :func:`skdp.chunks._by_norm.by_norm`.
@@ -137,7 +127,6 @@ class Cells:
 
     @property
     def size(self):
-        """Number of cells."""
         return int(np.prod(self.shape))
 
     def places(self, block):
@@ -155,7 +144,6 @@ class CountsOnGrid(Statistic):
     """
 
     def at(self, offer):
-        """Return the counts on a grid fine enough for rounding not to matter."""
         pure = offer.budget.unit == "pure"
         amount = float(Fraction(offer.share) * offer.budget.amount)
         scale = float(self.most) / amount if pure else math.sqrt(float(self.most_squared) / amount)
@@ -165,17 +153,14 @@ class CountsOnGrid(Statistic):
 
     @property
     def squared_l2(self):
-        """The bound: that of the counts, on the grid."""
         return self.most_squared * 4**self.bits
 
     @property
     def l1(self):
-        """The bound of the sum of the sizes, where the noise is Laplace's."""
         return self.most * 2**self.bits if self.pure else None
 
     @property
     def step(self):
-        """The worth of a unit of the grid."""
         return 2.0**-self.bits
 
 
@@ -194,33 +179,18 @@ def check_axes(columns, values, levels, n_features):
 
 
 @public
-@dataclass(frozen=True)
 class HistogramCounts(CountsOnGrid):
     """How many rows lie in each of the cells of a grid.
 
-    Parameters
-    ----------
-    columns : tuple of int
-    values : tuple of ndarray
-        Edges of the bins of every column, or its levels, rising.
-    levels : tuple of bool
-        Which of them are levels.
-    bits : int, default=None
-        Chosen by the kernel.
-    pure : bool, default=False
-        Whether persons are weighed for Laplace noise. Chosen by the kernel.
-
-    Notes
-    -----
     **Privacy** (add or remove one row): it is in one cell or none. A person adds what
     :meth:`Cells.weighed` proves, in l1 only if weighed for it.
     """
 
     columns: tuple
-    values: tuple
-    levels: tuple
+    values: tuple  # edges of the bins of every column, or its levels, rising
+    levels: tuple  # which of them are levels
     bits: int | None = None
-    pure: bool = False
+    pure: bool = False  # whether persons are weighed for Laplace noise. Chosen by the kernel
     most = most_squared = 1
 
     @classmethod
@@ -229,12 +199,10 @@ class HistogramCounts(CountsOnGrid):
         return cls(**cells.fields())
 
     def check(self, shape):
-        """Raise ValueError for fields that do not fit the Shape."""
         super().check(shape)
         check_axes(self.columns, self.values, self.levels, shape.n_features)
 
     def over(self, rows):
-        """Return the exact counts of rows, in which those of a person weigh by their norm."""
         cells = Cells.of(self.columns, self.values, self.levels)
         if rows.unit != 1:
             rows = cells.weighed(rows, "laplace" if self.pure else "gaussian")

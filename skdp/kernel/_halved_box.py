@@ -12,11 +12,7 @@ class Grid:
 
     A cell of level l has a code of l bits; the code of its halves begins with it.
 
-    Parameters
-    ----------
-    half : ndarray of shape (p,)
-        Public or released.
-    depth : int
+    ``half``: (p,): public or released.
     """
 
     def __init__(self, half, depth):
@@ -40,8 +36,6 @@ class Grid:
     def codes(self, Z):
         """Return the codes of the finest cells of points, shape (m,); outside, the nearest cell.
 
-        Notes
-        -----
         **Privacy**: elementwise arithmetic, so a function of the row.
         """
         code = np.zeros(len(Z), dtype=np.int64)

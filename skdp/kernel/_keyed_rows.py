@@ -21,19 +21,6 @@ def numbering_of(rows):
 def keyed_rows(rows, coins, q, n, use):
     """Return the rows whose keys are below a limit, in memory where they are few.
 
-    Parameters
-    ----------
-    rows : Rows
-    coins : RowKeys
-    q : float
-        Public or released probability with which a row is taken.
-    n : float
-        Public or released number of rows that will be.
-    use : str
-        Constant text; see :class:`skdp.mechanisms.RowKeys`.
-
-    Notes
-    -----
     **Privacy**: couple the keys of neighbouring tables so that common rows share theirs: what is
     drawn is equal or neighbours. No amplification is claimed.
     """
@@ -56,7 +43,6 @@ class KeyedRows:
         self.heads, self.unit, self.cap = rows.heads, rows.unit, rows.cap
 
     def weighed_sum(self, statistic, beside=None):
-        """Return the sum of a statistic, see :func:`skdp.chunks.weighed_sum`."""
         if beside is not None:
             raise TypeError("keys lie beside these rows already.")
         return weighed_sum(self._rows, OfChosen(statistic), self._chosen)

@@ -24,8 +24,6 @@ class Lattice:
     Rows beyond twice the reach and rows that hold NaN or infinity are left out. Of several places,
     each with a lattice of its own, a row belongs to the first that does not leave it out.
 
-    Notes
-    -----
     **Privacy**: q, and whether a row is left out and by which places, are functions of that row and
     of released values.
     As ``|q| <= 2^24`` (16 radii), Cauchy and Schwarz bound every partial sum of a product ``q . w``
@@ -85,19 +83,7 @@ class Lattice:
                 left, rows = left[~stay], rows[~stay]
 
     def points(self, y):
-        """Return for every place the points that its rows are compared with.
-
-        Parameters
-        ----------
-        y : ndarray of shape (k, d)
-            In units of the radius.
-
-        Returns
-        -------
-        points : list of (numbers, lattice vectors)
-            Those in the ball of 16 radii around the place; where there are none, the nearest,
-            brought to it.
-        """
+        """Return for every place the points that its rows are compared with."""
         if len(self.located.balls) == 1:
             return [(np.arange(len(y)), lattice_points(y))]
         seen = [self.located.seen_from(p, y) for p in range(len(self.located.balls))]
@@ -124,20 +110,6 @@ def lattice_points(y):
 def nearest(Q, C):
     """Return for every lattice vector the nearest of k lattice points, and its squared distance.
 
-    Parameters
-    ----------
-    Q : ndarray of shape (m, p)
-    C : ndarray of shape (k, p)
-        Integers stored as float64, vectors no longer than 2^25.
-
-    Returns
-    -------
-    labels : ndarray of shape (m,)
-        Ties go to the lowest index.
-    squares : ndarray of shape (m,)
-
-    Notes
-    -----
     **Privacy**: ``|c|^2 - 2 q.c + |q|^2`` is exact in every order of its additions (all partial
     sums are integers below 2^53), so the label of a row is a function of that row.
     """
@@ -148,7 +120,6 @@ def nearest(Q, C):
 
 
 @public
-@dataclass(frozen=True)
 class Subspace:
     """Directions ``W`` (d, p) in units of the radius, the half widths of a box along them.
 
@@ -161,7 +132,6 @@ class Subspace:
     mapped: bool = False
 
     def check(self, n_features):
-        """Raise ValueError for directions of rows of another length, or of no length."""
         axes = (n_features,) if self.W is None else check_directions(self.W, n_features)
         refuse(np.shape(self.half) != axes, "a half width for every direction")
 
@@ -185,8 +155,6 @@ def check_directions(W, n_features):
 def projected(Q, W):
     """Return the products of lattice vectors with directions, in units of the radius.
 
-    Notes
-    -----
     **Privacy**: an exact integer product (see :class:`Lattice`), then one elementwise scaling: a
     function of the row.
     """

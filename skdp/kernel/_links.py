@@ -1,7 +1,6 @@
 """What a row adds to a gradient: integers, of the row's target and of a score that is one too."""
 
 import math
-from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
@@ -18,33 +17,16 @@ FARTHEST = 2**40  # of a clip radius
 
 
 class Link:
-    """How the residual of a row follows from its scores and its target.
-
-    Attributes
-    ----------
-    outputs : int
-        Scores of a row.
-    step : float
-        Worth of one unit of a score.
-    one : int
-        Units of a residual of one.
-    gain : float or None
-        How many times its curvature a row adds beside its gradient; None: no curvature.
-    squared_l2 : int
-        Of the squared length of all that a row adds.
-    """
+    """How the residual of a row follows from its scores and its target."""
 
     def check(self):
         """Raise ValueError for fields that are no link."""
 
 
 @public
-@dataclass(frozen=True)
 class Logistic(Link):
     """Two classes: y - p of one score, p from a public table.
 
-    Notes
-    -----
     **Privacy** (add or remove one row). A row adds ``r = ONE * y - P`` to the gradient, where
     ``0 <= P <= ONE``, and the integer part of ``gain P (ONE - P) / ONE`` to the curvature. With
     ``x = |r| / ONE`` the squares sum to at most ``ONE^2 x^2 (1 + gain^2 (1 - x)^2)``. That is at
@@ -63,17 +45,9 @@ class Logistic(Link):
 
 
 @public
-@dataclass(frozen=True)
 class Softmax(Link):
     """K classes: e_y - p of K scores, p by exponentials from a public table.
 
-    Parameters
-    ----------
-    n_classes : int
-        A target beyond is that of the last class.
-
-    Notes
-    -----
     **Privacy** (add or remove one row). A row adds ``ONE * e_y - P`` to its K gradients, and the
     integer parts of ``2 P_k (ONE - P_k) / ONE`` to their curvatures. P are integers >= 0, and as
     quotients that are rounded down they sum to at most ONE. With ``p = P / ONE``,
@@ -82,13 +56,12 @@ class Softmax(Link):
     p, adds no more: together at most ``2 ONE^2``.
     """
 
-    n_classes: int
+    n_classes: int  # A target beyond is that of the last class
 
     step, one = STEP, ONE
     gain, squared_l2 = 2.0, 2 * ONE**2
 
     def check(self):
-        """Raise ValueError for fields that are no link."""
         refuse(not isinstance(self.n_classes, int) or self.n_classes < 1, "classes are counted")
 
     @property
@@ -107,32 +80,22 @@ class Softmax(Link):
 
 
 @public
-@dataclass(frozen=True)
 class Clipped(Link):
     """A number: y - f, clipped to a released radius.
 
-    Parameters
-    ----------
-    radius : int
-        In steps of a score.
-
-    Notes
-    -----
     **Privacy** (add or remove one row): a row adds an integer of at most ``radius``.
     """
 
-    radius: int
+    radius: int  # in steps of a score
 
     outputs, step, one, gain = 1, 2**-16, 2**16, None
 
     def check(self):
-        """Raise ValueError for fields that are no link."""
         wrong = not isinstance(self.radius, int) or not 0 < self.radius <= FARTHEST
         refuse(wrong, "a radius is a whole number of steps, from 1 to 2^40")
 
     @property
     def squared_l2(self):
-        """The squared radius."""
         return self.radius**2
 
     def residuals(self, scores, target):

@@ -1,7 +1,5 @@
 """A ball in which rows lie: what was released of them, and coordinates in it."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from skdp.kernel._statistic import public, refuse
@@ -16,7 +14,6 @@ THINNEST = 2.0**-20  # half width of a box, in radii
 
 
 @public
-@dataclass(frozen=True)
 class Located:
     """Where the rows lie. Everything is released.
 
@@ -37,7 +34,6 @@ class Located:
     box: tuple | None = None
 
     def check(self, n_features):
-        """Raise ValueError for a ball without a lattice of its own."""
         refuse(np.shape(self.center) != (n_features,), "a centre has an entry a column")
         refuse(not 0 < self.radius <= LARGEST, "a radius from 0 to 2^1000")
 

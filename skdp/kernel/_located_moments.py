@@ -1,7 +1,7 @@
 """Second moments of the rows of a ball: their products, with numbers and sums or without."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -21,12 +21,10 @@ class _Moments(Statistic):
     """Moments of the rows of a ball, on a grid that suits the noise of products."""
 
     def check(self, shape):
-        """Raise ValueError for fields that do not fit the Shape."""
         super().check(shape)
         self.located.check(shape.n_features)
 
     def at(self, offer):
-        """Return the sum on a grid that suits the noise."""
         strength = offer.budget.mu * math.sqrt(offer.share)
         room = {"noise_bits": GRAM_NOISE_BITS, "most": GRAM_BITS, "power": 2}
         n = offer.room(self.located.n_rows)
@@ -34,40 +32,24 @@ class _Moments(Statistic):
 
     @property
     def step(self):
-        """The worth of a unit of the integers, in squared clip radii."""
         return 4.0**-self.bits
 
 
 @public
-@dataclass(frozen=True)
 class LocatedGram(_Moments):
     """Sums of products of the coordinates of rows, which are clipped to a part of a ball.
 
-    Parameters
-    ----------
-    located : Located
-        Rows beyond twice its reach add nothing.
-    clip : float
-        In radii.
-    directions : ndarray of shape (d, m), default=None
-        Of the coordinates; None for those of the table.
-    bits : int, default=None
-        Chosen by the kernel.
-
-    Notes
-    -----
     **Privacy** (add or remove one row): every row is an integer vector g with ``|g| <= 2^bits``
     (checked in integers), a function of that row. The matrix of all ``sum g_i g_j`` moves by
     ``g g^T``, of Frobenius norm ``|g|^2 <= 4^bits``.
     """
 
-    located: Located
-    clip: float
-    directions: np.ndarray | None = None
+    located: Located  # rows beyond twice its reach add nothing
+    clip: float  # in radii
+    directions: np.ndarray | None = None  # (d, m): of the coordinates; None for those of the table
     bits: int | None = None
 
     def check(self, shape):
-        """Raise ValueError for fields that do not fit the Shape."""
         super().check(shape)
         with np.errstate(over="ignore"):
             radius = self.located.radius * np.float64(self.clip)
@@ -77,7 +59,6 @@ class LocatedGram(_Moments):
 
     @property
     def squared_l2(self):
-        """The bound of the squared length of one contribution."""
         return 16**self.bits
 
     @np.errstate(all="ignore")
@@ -108,18 +89,9 @@ class LocatedGram(_Moments):
 
 
 @public
-@dataclass(frozen=True)
 class SecondMoments(_Moments):
     """Number, sum and products of the rows of a ball, in one vector.
 
-    Parameters
-    ----------
-    located : Located
-    bits : int, default=None
-        Chosen by the kernel.
-
-    Notes
-    -----
     **Privacy** (add or remove one row). A row, clipped to the ball of the located radius, is an
     integer vector g with ``|g| <= 2^b``, checked in integers; rows that are left out add nothing.
     It adds ``A = 4^b / 2`` to the count, ``2^b g`` to the sum and ``g g^T`` to the matrix, of
@@ -136,7 +108,6 @@ class SecondMoments(_Moments):
 
     @property
     def squared_l2(self):
-        """The bound of the squared length of one contribution."""
         return self.one**2 + 2 * 16**self.bits
 
     @np.errstate(all="ignore")

@@ -54,8 +54,6 @@ class Noisy:
 class Log:
     """What a fit has been told: bounds of conditional statistics are read off it.
 
-    Notes
-    -----
     **Privacy.** A conditional statistic names tickets of earlier answers; the bound that follows
     from them is computed here, from what was released and from the failure events of the plan, so
     nobody can state a bound that does not hold. One failure event pays for the bound of one answer.

@@ -1,7 +1,6 @@
 """Bins of positive floats on a logarithmic axis."""
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -14,7 +13,6 @@ LARGEST = float(np.finfo(np.float64).max)
 
 
 @public
-@dataclass(frozen=True)
 class LogBins:
     """Bins ``[2^(i/p), 2^((i+1)/p))`` for ``p`` bins per octave over a public range of octaves.
 

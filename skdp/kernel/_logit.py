@@ -1,7 +1,7 @@
 """What single rows (x, class) say about a model of classes: gradients and second derivatives."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -28,8 +28,6 @@ class OfModel(Statistic):
     weight, q is sqrt(w) v in units of R / 2^bits, and e is sqrt(w) (y - p), y the vector that is 1
     at the class of the row and p the probabilities of the model.
 
-    Notes
-    -----
     **Privacy**: both are functions of the row and of releases to the last bit. q is a vector of
     integers, of length at most 2^bits. Scores are products of q with coefficients on a grid: all
     partial sums are integers of at most 2^15 2^37 by Cauchy and Schwarz, so that BLAS adds them
@@ -37,7 +35,6 @@ class OfModel(Statistic):
     """
 
     def check(self, shape):
-        """Raise ValueError for fields that do not fit the Shape."""
         super().check(shape)
         self.design.check(shape)
         wrong = np.ndim(self.B) != 2 or len(self.B) != self.design.dims or not self.B.size
@@ -70,28 +67,12 @@ class OfModel(Statistic):
 
 
 @public
-@dataclass(frozen=True)
 class LogitStep(OfModel):
     """The sums of 2^bits q e^T and of gain p (1 - p) q q^T, each row brought to a ball.
 
     A residual is cut to the ball, and a curvature to the room that its residual leaves. The first
     are a gradient of the weighted log-likelihood, the others its second derivatives.
 
-    Parameters
-    ----------
-    design : Design
-    radius : float
-        R.
-    B : ndarray of shape (K, c)
-    clip : float
-        Radius of the ball, in the largest length of a row, at most 1.
-    n : float
-        Number of rows, public or released.
-    bits : int, default=None
-        Chosen by the kernel.
-
-    Notes
-    -----
     **Privacy**: e becomes a vector f of integers, and sqrt(gain p_k (1 - p_k)) q an integer
     vector u_k. A row adds q f_k and u_k u_k^T, whose squares sum to
     |q|^2 |f|^2 + sum |u_k|^4. All these are integers below 2^53, their products are added and
@@ -106,19 +87,17 @@ class LogitStep(OfModel):
     """
 
     design: Design
-    radius: float
-    B: np.ndarray
-    clip: float
-    n: float
+    radius: float  # R
+    B: np.ndarray  # (K, c)
+    clip: float  # radius of the ball, in the largest length of a row, at most 1
+    n: float  # number of rows, public or released
     bits: int | None = None
 
     def check(self, shape):
-        """Raise ValueError for fields that do not fit the Shape."""
         super().check(shape)
         refuse(not self.clip <= 1, "rows are cut to a part of their largest length")
 
     def at(self, offer):
-        """Return the sums on a grid that suits the noise, and sums of weights."""
         strength = offer.budget.mu * math.sqrt(offer.share)
         return replace(self, bits=moment_bits(strength, offer.unit, offer.room(self.n)))
 
@@ -130,12 +109,10 @@ class LogitStep(OfModel):
 
     @property
     def squared_l2(self):
-        """The squared radius of the ball."""
         return self.longest**2
 
     @property
     def step(self):
-        """The worth of a unit of a gradient."""
         return self.radius / 4**self.bits
 
     def total(self, block):
@@ -166,40 +143,26 @@ class LogitStep(OfModel):
 
 
 @public
-@dataclass(frozen=True)
 class LogitIntercepts(OfModel):
     """The sums of ``ONE`` (y - p) and of gain p (1 - p): of rows that weigh alike.
 
-    Parameters
-    ----------
-    design : Design
-    radius : float
-        R.
-    B : ndarray of shape (K, c)
-    grid : int
-        Scores are those of directions q on a grid of so many bits.
-
-    Notes
-    -----
     **Privacy** (add or remove one row): it adds integers whose squares sum to at most ``ONE^2``,
     twice that of K > 2 classes, by the bound of :class:`LogitStep`; a row for which rounding has
     broken it adds nothing.
     """
 
     design: Design
-    radius: float
-    B: np.ndarray
-    grid: int
+    radius: float  # R
+    B: np.ndarray  # (K, c)
+    grid: int  # scores are those of directions q on a grid of so many bits
     step = 1 / ONE
 
     def check(self, shape):
-        """Raise ValueError for fields that do not fit the Shape."""
         super().check(shape)
         refuse(not 1 <= self.grid <= BITS, "a grid has from 1 to 15 bits")
 
     @property
     def squared_l2(self):
-        """The bound."""
         return ONE**2 * (1 if self.B.shape[1] == 1 else 2)
 
     def total(self, block):

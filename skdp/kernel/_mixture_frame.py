@@ -1,6 +1,6 @@
 """A released mixture, and the coordinates in which its components are standard normal."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -31,29 +31,18 @@ def lower_root(C):
 
 
 @public
-@dataclass(frozen=True)
 class MixtureFrame:
-    """Components ``N(means_k, roots_k roots_k^T)`` in units of the located ball.
+    """Components ``N(means_k, roots_k roots_k^T)`` in units of the located ball."""
 
-    Parameters
-    ----------
-    kind : {"full", "tied", "diag", "spherical"}
-    weights : ndarray of shape (k,)
-        Positive.
-    means : ndarray of shape (k, d)
-    roots : ndarray
-        Lower triangular of shape (k, d, d), (1, d, d) for "tied"; positive of shape (k, d) for
-        "diag" and "spherical".
-    """
-
-    kind: str
-    weights: np.ndarray
-    means: np.ndarray
+    kind: str  # {"full", "tied", "diag", "spherical"}
+    weights: np.ndarray  # (k,): positive
+    means: np.ndarray  # (k, d)
+    # lower triangular of shape (k, d, d), (1, d, d) for "tied"; positive of shape (k, d) for "diag"
+    # and "spherical"
     roots: np.ndarray
 
     @np.errstate(all="ignore")
     def check(self, n_features):
-        """Raise ValueError for what is no mixture, or has no exact maps of lattice vectors."""
         k = len(self.weights)
         refuse(self.kind not in KINDS or not k, "a kind of covariances, and components")
         refuse(self.weights.shape != (k,) or self.means.shape != (k, n_features), "means of rows")
@@ -91,8 +80,6 @@ class MixtureFrame:
     def whitened(self, Q):
         """Yield for every component the lattice vectors in its frame, a column each: (d, m).
 
-        Notes
-        -----
         **Privacy**: a function of each row. The product is one of integers with partial sums of at
         most ``2^24 (2^28 + sqrt(d))`` (:class:`skdp.kernel._lattice.Lattice`), so BLAS does not
         round; the rest is elementwise.

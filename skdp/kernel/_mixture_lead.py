@@ -1,7 +1,6 @@
 """What rows say for one mixture against another, and how far they lie from its centres."""
 
 import math
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -24,33 +23,21 @@ MOST = 2**20  # nats
 
 
 @public
-@dataclass(frozen=True)
 class Lead(Statistic):
     """By how much the log-density of the rows is larger for mixtures than for another, in steps.
 
-    Parameters
-    ----------
-    located : Located or Places
-    frames : tuple of m MixtureFrame
-    against : MixtureFrame
-    clip : int
-        Nats by which a row can speak for or against a mixture.
-
-    Notes
-    -----
     **Privacy** (add or remove one row): the difference of two log-densities is a function of the
     row (exact products, elementwise arithmetic, a table), clipped to at most c and cut to an
     integer in steps of a nat, so the m sums move by at most ``sqrt(m) c steps`` in l2.
     """
 
     located: Located | Places
-    frames: tuple
+    frames: tuple  # tuple of m MixtureFrame
     against: MixtureFrame
-    clip: int
+    clip: int  # nats by which a row can speak for or against a mixture
     step = 1 / STEPS
 
     def check(self, shape):
-        """Raise ValueError for fields that do not fit the Shape."""
         super().check(shape)
         self.located.check(shape.n_features)
         refuse(not self.frames or not 0 < self.clip <= MOST, "mixtures, and a clip of some nats")
@@ -61,12 +48,10 @@ class Lead(Statistic):
 
     @property
     def squared_l2(self):
-        """The bound, squared."""
         return len(self.frames) * (self.clip * STEPS) ** 2
 
     @property
     def l1(self):
-        """The bound of the sum of absolute entries."""
         return len(self.frames) * self.clip * STEPS
 
     @cached_property
@@ -90,8 +75,6 @@ class Lead(Statistic):
 def log_density(frame, Q):
     """Return the log-densities of lattice vectors, up to a constant, to a sixty-fourth of a nat.
 
-    Notes
-    -----
     **Privacy**: as for :func:`skdp.kernel._mixture_moments.integer_shares`; the logarithm of the
     sum over components is looked up in a table.
     """
@@ -108,12 +91,9 @@ def log_density(frame, Q):
 
 
 @public
-@dataclass(frozen=True)
 class NearestDistances(OneCell):
     """How many rows lie at which distance of the nearest of some centres, in located radii.
 
-    Notes
-    -----
     **Privacy** (add or remove one row): the distance of a row to the nearest centre is a function
     of that row (exact integers, one elementwise root) and falls into one bin.
     """
@@ -122,16 +102,13 @@ class NearestDistances(OneCell):
     bins: LogBins
 
     def check(self, shape):
-        """Raise ValueError for fields that do not fit the Shape."""
         super().check(shape)
         self.rule.check(shape)
         self.bins.check()
 
     @property
     def size(self):
-        """The number of cells."""
         return self.bins.n_bins
 
     def cells(self, block):
-        """Return the cell of every row."""
         return self.bins.index(self.rule.both(block)[1])

@@ -61,7 +61,6 @@ class Grid:
 
 
 @public
-@dataclass(frozen=True)
 class FirstWeight:
     """Real weights of numbers and vectors, against 1 for the matrices."""
 
@@ -75,23 +74,9 @@ class FirstWeight:
 
 
 @public
-@dataclass(frozen=True)
 class MixtureMoments(Statistic):
     """The numbers, the first and the second moments of all components of a mixture.
 
-    Parameters
-    ----------
-    located : Located or Places
-    frame : MixtureFrame
-        The present mixture, in units of the located ball.
-    reach : float
-        Whitened rows ``z`` longer than that are clipped; ``u = z / reach``.
-    weight : FirstWeight
-    bits : int, default=None
-        Chosen by the kernel.
-
-    Notes
-    -----
     **Privacy** (add or remove one row). The integers of a row are functions of that row: products
     are exact (:class:`skdp.kernel._lattice.Lattice`), everything else is elementwise or summed in
     an order fixed by d and k. Checked in integers, or else zeroed: ``sum_k s_k <= 2^b``,
@@ -114,13 +99,12 @@ class MixtureMoments(Statistic):
     """
 
     located: Located | Places
-    frame: MixtureFrame
-    reach: float
+    frame: MixtureFrame  # the present mixture, in units of the located ball
+    reach: float  # whitened rows ``z`` longer than that are clipped; ``u = z / reach``
     weight: FirstWeight
     bits: int | None = None
 
     def check(self, shape):
-        """Raise ValueError for fields that do not fit the Shape."""
         super().check(shape)
         self.located.check(shape.n_features)
         for frame in (self.frame, *seen_frames(self.frame, self.located)):
@@ -129,7 +113,6 @@ class MixtureMoments(Statistic):
         refuse(not all(0 < x <= 2 for x in (self.weight.number, self.weight.vector)), "weights")
 
     def at(self, offer):
-        """Return the moments on a grid that suits the noise, and sums of weights."""
         strength = offer.budget.mu * math.sqrt(offer.share)
         room = {"unit": offer.unit, "n": 4 * offer.room(self.located.n_rows)}
         bits = grid_bits(strength, noise_bits=43, most=MOST_BITS, least=LEAST_BITS, power=2, **room)
@@ -142,7 +125,6 @@ class MixtureMoments(Statistic):
 
     @property
     def squared_l2(self):
-        """The bound, squared."""
         return self.grid.squared_sensitivity
 
     @cached_property
@@ -203,16 +185,6 @@ def _certified(z, factor, most):
 def integer_shares(log_weights, lengths, bits):
     """Return responsibilities times 2^bits, rounded down to integers, a list of k vectors.
 
-    Parameters
-    ----------
-    log_weights : ndarray of shape (k,)
-        Logarithms of weight over the root of the determinant.
-    lengths : list of k ndarrays of shape (m,)
-        Whitened distances.
-    bits : int
-
-    Notes
-    -----
     **Privacy**: products, sums over components in their order, and an exponential made of them:
     no vectorised function whose last bit may depend on the place of a row. Integer shares sum to at
     most ``2^bits``, or are set to zero.

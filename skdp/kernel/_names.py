@@ -18,7 +18,6 @@ class Labels(ABC):
     """
 
     def check(self, shape):
-        """Raise ValueError for fields that do not fit the Shape."""
         tame(self)
 
     @property
@@ -32,7 +31,6 @@ class Labels(ABC):
 
 
 @public
-@dataclass(frozen=True)
 class TargetLabels(Labels):
     """The labels of the target of rows that are there."""
 
@@ -44,19 +42,12 @@ class TargetLabels(Labels):
 
 
 @public
-@dataclass(frozen=True)
 class ColumnLabels(Labels):
-    """The labels of columns, of rows with a target those of rows that are there.
-
-    Parameters
-    ----------
-    columns : tuple of int
-    """
+    """The labels of columns, of rows with a target those of rows that are there."""
 
     columns: tuple
 
     def check(self, shape):
-        """Raise ValueError for fields that do not fit the Shape."""
         super().check(shape)
         check_columns(self.columns, shape)
         refuse(not self.columns, "no columns")
@@ -108,8 +99,6 @@ class BlockColumns:
 def names_of(table, labels, *, share, label, event):
     """Return the labels that occur often in columns; see :meth:`skdp.kernel._table.Table.names`.
 
-    Notes
-    -----
     **Privacy** (add or remove one row, or one person: one row of each is counted). A row has at
     most one label in each column, so it moves the counts of at most k pairs of a column and a
     label, by 1 each. A name is returned if its noisy count is above ``1 + t``, with t so high that

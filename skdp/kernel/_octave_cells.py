@@ -1,6 +1,5 @@
 """Cells for the entries of a column: octaves on both sides of a point, and cells of one width."""
 
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -21,18 +20,6 @@ def magnitude_cells(x, halvings=0):
     An octave ``(2^k, 2^(k+1)]`` is halved so many times, evenly; cell ``i << halvings`` is the
     first of octave i, and octave 0 ends at 2^-1022.
 
-    Parameters
-    ----------
-    x : ndarray of float64
-        Finite.
-    halvings : int, default=0
-
-    Returns
-    -------
-    cells : ndarray of int64, same shape
-
-    Notes
-    -----
     The bits of a magnitude, read as an integer, grow with it, and end in 52 bits of the mantissa.
     One less puts the upper edge of a cell, a power of two, into the cell below it: 1 is in
     (1/2, 1].
@@ -44,7 +31,6 @@ def magnitude_cells(x, halvings=0):
 
 
 @public
-@dataclass(frozen=True)
 class OctaveCells:
     """Cells for signed numbers: zero, and ``octaves`` octaves on either side, each halved evenly.
 
@@ -52,22 +38,13 @@ class OctaveCells:
     from the farthest on, the negative numbers, those after it the positive ones. A number beyond
     the last octave is in no cell.
 
-    Parameters
-    ----------
-    first : int, default=0
-        Number of the first octave, in [0, 2047); octave i >= 1 is ``(2^(i-1023), 2^(i-1022)]``.
-    octaves : int, default=2047
-        At most; those beyond all floats are left out.
-    halvings : int, default=0
-
-    Notes
-    -----
     **Privacy**: the cell of a number is a function of that number alone, found by integer
     arithmetic on its bits. One number is in at most one cell.
     """
 
+    # number of the first octave, in [0, 2047); octave i >= 1 is ``(2^(i-1023), 2^(i-1022)]``
     first: int = 0
-    octaves: int = N_OCTAVES
+    octaves: int = N_OCTAVES  # at most; those beyond all floats are left out
     halvings: int = 0
 
     @classmethod
@@ -78,7 +55,6 @@ class OctaveCells:
         return cls(first, max(cell + above + 1 - first, 1), halvings)
 
     def check(self):
-        """Raise ValueError for fields that make no cells."""
         tame(self)
         own = (self.first, self.octaves, self.halvings)
         refuse(any(type(x) is not int for x in own), "Python's integers: numpy's wrap")
@@ -113,7 +89,6 @@ class OctaveCells:
 
     @property
     def size(self):
-        """Distance of the farther edge of every cell from zero."""
         return np.maximum(-self.low, self.high)
 
     @property
@@ -123,17 +98,7 @@ class OctaveCells:
         return np.concatenate([side[::-1], [0], side])
 
     def index(self, x):
-        """Return the cell of every number, ``n_cells`` for what is in none.
-
-        Parameters
-        ----------
-        x : ndarray of float64
-            Finite.
-
-        Returns
-        -------
-        index : ndarray of int64, same shape
-        """
+        """Return the cell of every number, ``n_cells`` for what is in none."""
         return _cell_of_code(self)[_codes(x, self.halvings)]
 
     def counts(self, x):
@@ -145,22 +110,14 @@ class OctaveCells:
 
 
 @public
-@dataclass(frozen=True)
 class UniformCells:
-    """Cells of one width from a start on, open below; what is outside of them is in none.
-
-    Parameters
-    ----------
-    start, width : float
-    n_cells : int
-    """
+    """Cells of one width from a start on, open below; what is outside of them is in none."""
 
     start: float
     width: float
     n_cells: int
 
     def check(self):
-        """Raise ValueError for fields that make no cells."""
         tame(self)
         refuse(not 0 < self.n_cells <= 2**20, "so many cells")
 

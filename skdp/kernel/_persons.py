@@ -1,7 +1,5 @@
 """Persons as the rows of a Table, and the rows that persons are read by."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from skdp.chunks._by_weight import each
@@ -21,16 +19,9 @@ __all__ = ["CappedPersons", "PersonsWithMore", "are_there", "persons_table", "ro
 
 
 @public
-@dataclass(frozen=True)
 class PersonsWithMore(OneCell):
     """The number of persons with more than so many rows.
 
-    Parameters
-    ----------
-    more : int, default=0
-
-    Notes
-    -----
     **Privacy** (add or remove one person): a person is in one cell, or in none.
     """
 
@@ -38,21 +29,13 @@ class PersonsWithMore(OneCell):
     kind, size = "persons", 1
 
     def cells(self, block):
-        """Return 0 for those persons, else -1."""
         return np.where(block[:, 0] > self.more, 0, -1)
 
 
 @public
-@dataclass(frozen=True)
 class CappedPersons(RowMap):
     """Persons that count as many times as their rows weigh, at most ``cap`` times.
 
-    Parameters
-    ----------
-    cap : int
-
-    Notes
-    -----
     **Privacy** (add or remove one person): by the weights of
     :meth:`skdp.chunks._persons.Persons.weights`, which are at most the unit of these rows.
     """
@@ -60,12 +43,10 @@ class CappedPersons(RowMap):
     cap: int
 
     def check(self, shape):
-        """Raise ValueError for fields that do not fit the Shape."""
         super().check(shape)
         refuse(shape.kind != "persons" or not 0 < self.cap < 2**40, "persons have a cap from 1 on")
 
     def over(self, rows):
-        """Return the view of persons."""
         return PersonRows(rows.persons, self.cap)
 
 
@@ -79,7 +60,6 @@ class PersonRows:
         self._weights, self.unit = (None, 1) if cap is None else persons.mass(cap)
 
     def weighed_sum(self, statistic, beside=None):
-        """Return the sum of a statistic of persons, see :func:`skdp.chunks.weighed_sum`."""
         block = self._sizes[:, None]
         if self._weights is None:
             total = statistic(0, block)
@@ -96,23 +76,6 @@ def persons_table(persons, curator):
 def rows_of_persons(rows, persons, curator, *, cap, heads, made=None, one_each=False):
     """Return the rows that a fit reads of persons.
 
-    Parameters
-    ----------
-    rows : Rows
-    persons : Persons
-        Of the rows that are there.
-    curator : Curator
-        Of the fit of these rows.
-    cap : int
-        Public or released: as how many rows a person counts at most.
-    heads : Heads or None
-    made : {"means", "extremes"}, default=None
-        What is made of the rows of a person.
-    one_each : bool, default=False
-        Whether one row of each person is drawn; else rows are weighed.
-
-    Notes
-    -----
     **Privacy** (add or remove one person with all rows). Of persons one row each is read, drawn by
     secret keys: given these, neighbouring tables of such rows differ in one row, and all that is
     proved for rows holds. Or rows are weighed, so that those of one person move every sum by at

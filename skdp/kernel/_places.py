@@ -1,7 +1,7 @@
 """Several places where rows lie, far apart or of different size, in common coordinates."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 
 import numpy as np
@@ -15,26 +15,19 @@ FARTHEST = 2.0**300  # radii of the first ball, beyond which there are no common
 
 
 @public
-@dataclass(frozen=True)
 class Places:
     """Balls that hold disjoint sets of rows: a row belongs to the first that keeps it.
 
     Everything is released. Coordinates are those of the first ball, as far as floats go. Stands in
     for a :class:`Located` wherever clusters are refined.
-
-    Parameters
-    ----------
-    balls : tuple of Located
-    n_rows, n_sd : float
-        Noisy number of all rows, with the standard deviation of its noise.
     """
 
     balls: tuple
+    # noisy number of all rows, with the standard deviation of its noise
     n_rows: float
     n_sd: float
 
     def check(self, n_features):
-        """Raise ValueError for no balls, or one without a lattice of its own."""
         refuse(not self.balls, "places have a ball")
         for ball in self.balls:
             refuse(type(ball) is not Located, "places are balls")

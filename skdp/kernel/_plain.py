@@ -1,10 +1,10 @@
 """What may cross the wall of the kernel: plain data of registered classes, and its checks."""
 
-from dataclasses import fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from fractions import Fraction
 from functools import cache
 from types import UnionType
-from typing import Union, get_args, get_origin, get_type_hints
+from typing import Union, dataclass_transform, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -15,8 +15,9 @@ POSITIVE = {"radius", "radii", "unit", "scale", "width", "widths", "half", "clip
 LONGEST = 2**62
 
 
+@dataclass_transform(frozen_default=True)
 def public(cls):
-    """Register a frozen dataclass as one that a Table may be asked with.
+    """Make a class a frozen dataclass that a Table may be asked with, and register it.
 
     Parameters
     ----------
@@ -32,7 +33,7 @@ def public(cls):
     Raises
     ------
     TypeError
-        For what is no frozen dataclass.
+        For what is no class, or a dataclass that is not frozen.
 
     See Also
     --------
@@ -44,11 +45,9 @@ def public(cls):
 
     Examples
     --------
-    >>> from dataclasses import dataclass
     >>> import numpy as np
     >>> from skdp.base import OneCell, public
     >>> @public
-    ... @dataclass(frozen=True)
     ... class Signs(OneCell):
     ...     size = 2
     ...
@@ -58,8 +57,10 @@ def public(cls):
     >>> Signs().total(np.array([[3.0], [-1.0], [2.0], [np.nan]]))
     array([1, 2])
     """
-    if not (is_dataclass(cls) and isinstance(cls, type) and cls.__dataclass_params__.frozen):
-        raise TypeError("a public class is frozen: put @public above @dataclass(frozen=True).")
+    if isinstance(cls, type) and "__dataclass_params__" not in vars(cls):
+        cls = dataclass(frozen=True)(cls)
+    if not (isinstance(cls, type) and cls.__dataclass_params__.frozen):
+        raise TypeError("a public class is frozen: leave @dataclass out, or freeze it.")
     other = TYPES.get(name_of(cls), cls)
     if (other.__module__, other.__qualname__) != (cls.__module__, cls.__qualname__):
         raise TypeError(f"two public classes have the name {cls.__name__}. Rename one of them.")

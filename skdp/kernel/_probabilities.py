@@ -15,18 +15,6 @@ EXP = np.array([math.exp(-i / STEPS) for i in range(FARTHEST * STEPS + 1)])
 def probabilities(scores):
     """Return the softmax of scores of K classes; of one score, the logistic function.
 
-    Parameters
-    ----------
-    scores : ndarray of shape (n, K) or (n, 1)
-        NaN is 0.
-
-    Returns
-    -------
-    P : ndarray of shape (n, K) or (n, 1)
-        Off by less than 2^-10.
-
-    Notes
-    -----
     **Privacy**: vectorised exponentials may differ in the last bit with the place of a row in a
     block. Here a score becomes an integer, its distance below that of the best class in steps of
     2^-10, and the exponential is read from a public table; sums go over the classes in order.

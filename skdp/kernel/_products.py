@@ -1,7 +1,7 @@
 """Sums of products of entries, and lengths of some coordinates beside others."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -25,12 +25,10 @@ class OfBall(Statistic):
     """A sum over rows clipped to a ball, on the grid of the smallest share of one pass."""
 
     def check(self, shape):
-        """Raise ValueError for fields that do not fit the Shape."""
         super().check(shape)
         refuse(not 0 < self.least <= 1, "a share is positive")
 
     def at(self, offer):
-        """Return the sum on a grid that suits the noise, and sums of weights."""
         share = min(float(offer.share), self.least)
         bits = moment_bits(offer.budget.mu * math.sqrt(share), offer.unit, offer.room(self.n))
         return replace(self, bits=bits)
@@ -42,23 +40,9 @@ class OfBall(Statistic):
 
 
 @public
-@dataclass(frozen=True)
 class BallProducts(OfBall):
     """The sum of ``x x^T``, every row clipped to a ball around zero.
 
-    Parameters
-    ----------
-    radius : float
-        Of the ball.
-    n : float
-        Number of rows, public or released.
-    least : float, default=1.0
-        The smallest share of what is asked in the same pass.
-    bits : int, default=None
-        Chosen by the kernel.
-
-    Notes
-    -----
     **Privacy** (add or remove one row): a row becomes an integer vector q of length at most 2^bits,
     checked in integers. The matrix moves by q q^T, of Frobenius norm |q|^2 <= 4^bits exactly;
     **all** of its entries are released with independent noise, so that is the l2 bound. The mean of
@@ -67,19 +51,17 @@ class BallProducts(OfBall):
     adds the integers exactly.
     """
 
-    radius: float
-    n: float
-    least: float = 1.0
+    radius: float  # of the ball
+    n: float  # number of rows, public or released
+    least: float = 1.0  # the smallest share of what is asked in the same pass
     bits: int | None = None
 
     @property
     def squared_l2(self):
-        """The bound: 4^bits, squared."""
         return 16**self.bits
 
     @property
     def step(self):
-        """The worth of a unit of the grid, squared."""
         unit = self.radius / 2**self.bits
         return unit * unit
 
@@ -92,12 +74,9 @@ class BallProducts(OfBall):
 
 
 @public
-@dataclass(frozen=True)
 class BallTotal(OfBall, OnBall):
     """The sum of the rows of :class:`BallProducts` of the same fields.
 
-    Notes
-    -----
     **Privacy** (add or remove one row): it moves by q, of length at most 2^bits.
     """
 
@@ -115,21 +94,9 @@ class BallTotal(OfBall, OnBall):
 
 
 @public
-@dataclass(frozen=True)
 class BoxProducts(Statistic):
     """The upper triangle of the sum of ``w w^T`` over all ``w = (1, y)``, y in a box.
 
-    Parameters
-    ----------
-    low, high : ndarray of shape (d,)
-        y is -1 at the lower one and 1 at the upper one; entries beyond are moved to them.
-    n : float
-        Number of rows, public or released.
-    bits : int, default=None
-        1 is 2^bits on the grid; chosen by the kernel.
-
-    Notes
-    -----
     **Privacy** (add or remove one row). A row becomes w = (g, q) with g = 2^bits and integers q in
     [-g, g]; one with NaN or infinity becomes zeros. Both are functions of that row. The triangle
     has K = (d + 1)(d + 2) / 2 entries; each moves by at most g^2, so all of them by at most
@@ -138,13 +105,13 @@ class BoxProducts(Statistic):
     integers.
     """
 
+    # both (d,): y is -1 at the lower one and 1 at the upper one; entries beyond are moved to them
     low: np.ndarray
     high: np.ndarray
-    n: float
-    bits: int | None = None
+    n: float  # number of rows, public or released
+    bits: int | None = None  # 1 is 2^bits on the grid; chosen by the kernel
 
     def check(self, shape):
-        """Raise ValueError for fields that do not fit the Shape."""
         super().check(shape)
         wrong = np.shape(self.low) != (shape.n_features,) or np.shape(self.high) != self.low.shape
         half = self.high / 2 - self.low / 2
@@ -156,23 +123,19 @@ class BoxProducts(Statistic):
         return (len(self.low) + 1) * (len(self.low) + 2) // 2
 
     def at(self, offer):
-        """Return the sum on a grid that suits the noise of the whole budget."""
         strength = offer.budget.mu / math.sqrt(self.entries)
         return replace(self, bits=moment_bits(strength, offer.unit, offer.room(self.n)))
 
     @property
     def squared_l2(self):
-        """The bound, squared."""
         return 16**self.bits * self.entries
 
     @property
     def l1(self):
-        """The bound of the sum of absolute entries."""
         return 4**self.bits * self.entries
 
     @property
     def step(self):
-        """The worth of a unit of the grid, squared."""
         return 0.25**self.bits
 
     def total(self, block):
@@ -189,25 +152,14 @@ class BoxProducts(Statistic):
 
 
 @public
-@dataclass(frozen=True)
 class LengthsNear(OneCell):
-    """How long some entries of a row are together, of rows whose other entries are not too long.
+    """How long some entries of a row are together, of rows whose other entries are not too long."""
 
-    Parameters
-    ----------
-    among : ndarray of int
-        Numbers of the entries.
-    most : float
-        Length of the others, beyond which a row is not counted.
-    bins : LogBins
-    """
-
-    among: np.ndarray
-    most: float
+    among: np.ndarray  # numbers of the entries
+    most: float  # length of the others, beyond which a row is not counted
     bins: LogBins
 
     def check(self, shape):
-        """Raise ValueError for fields that do not fit the Shape."""
         super().check(shape)
         self.bins.check()
         at = self.among
@@ -216,11 +168,9 @@ class LengthsNear(OneCell):
 
     @property
     def size(self):
-        """The number of cells."""
         return self.bins.n_bins
 
     def cells(self, block):
-        """Return the cell of every row."""
         others = np.setdiff1d(np.arange(block.shape[1]), self.among)
         at = self.bins.index(row_norms(block[:, self.among]))
         return np.where(row_norms(block[:, others]) <= self.most, at, -1) if others.size else at

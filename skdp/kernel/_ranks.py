@@ -1,7 +1,7 @@
 """Ranks of thresholds in columns: rows below less those above, weighed."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -37,31 +37,21 @@ def float_of_order(order):
 
 
 @public
-@dataclass(frozen=True)
 class Balance(Statistic):
     """In every column, the rows up to a threshold less the others.
 
-    Parameters
-    ----------
-    thresholds : ndarray of uint64 of shape (d,)
-        In the order of the floats, see :func:`order_of_floats`.
-
-    Notes
-    -----
     **Privacy** (add or remove one row): given the thresholds it moves every column by exactly 1.
     """
 
-    thresholds: np.ndarray
+    thresholds: np.ndarray  # (d,): in the order of the floats, see :func:`order_of_floats`
 
     def check(self, shape):
-        """Raise ValueError for fields that do not fit the Shape."""
         super().check(shape)
         refuse(np.shape(self.thresholds) != (shape.n_features,), "a threshold a column")
         refuse(self.thresholds.dtype != np.uint64, "thresholds in the order of the floats")
 
     @property
     def squared_l2(self):
-        """The bound: 1 a column."""
         return len(self.thresholds)
 
     l1 = squared_l2
@@ -73,36 +63,21 @@ class Balance(Statistic):
 
 
 @public
-@dataclass(frozen=True)
 class Thresholds(Statistic):
     """Ranks of thresholds, less those searched for, in thousandths of a row.
 
-    Parameters
-    ----------
-    columns : ndarray of int of shape (k,)
-        May repeat.
-    thresholds : ndarray of shape (k,)
-    parts : ndarray of int of shape (k,)
-        Thousandths of the quantiles searched for.
-    center : ndarray of shape (k,)
-        What is subtracted from entries.
-    unit : ndarray of shape (k,), default=None
-        Given it, the distances from the centre, divided by it, are looked at.
-
-    Notes
-    -----
     **Privacy** (add or remove one row): it adds ``1000 [x <= t] - parts`` to every threshold, at
     most ``max(parts, 1000 - parts)`` in size, and nothing if it holds NaN or infinity.
     """
 
-    columns: np.ndarray
-    thresholds: np.ndarray
-    parts: np.ndarray
-    center: np.ndarray
+    columns: np.ndarray  # (k,): may repeat
+    thresholds: np.ndarray  # (k,)
+    parts: np.ndarray  # (k,): thousandths of the quantiles searched for
+    center: np.ndarray  # (k,): what is subtracted from entries
+    # (k,): given it, the distances from the centre, divided by it, are looked at
     unit: np.ndarray | None = None
 
     def check(self, shape):
-        """Raise ValueError for fields that do not fit the Shape."""
         super().check(shape)
         columns, parts = np.asarray(self.columns), np.asarray(self.parts)
         for one in (columns, parts):
@@ -118,12 +93,10 @@ class Thresholds(Statistic):
 
     @property
     def squared_l2(self):
-        """The bound."""
         return sum(p * p for p in self._most)
 
     @property
     def l1(self):
-        """The bound of the sum of the sizes."""
         return sum(self._most)
 
     def _seen(self, x, i):
@@ -145,24 +118,9 @@ class Thresholds(Statistic):
 
 
 @public
-@dataclass(frozen=True)
 class RankScores(Choice):
     """How far candidates are from a quantile of a column in rank.
 
-    Parameters
-    ----------
-    column : int
-    numerator, denominator : int
-        Of the quantile.
-    grid : ndarray of shape (k,)
-        The candidates.
-    nats : ndarray of shape (k,)
-        By how much candidates are less likely from the start.
-    worth : float, default=1.0
-        What a nat is of a score; chosen by the kernel.
-
-    Notes
-    -----
     **Privacy** (add or remove one row): with p = num / den the score of a candidate r is ``-|num
     #{x > r} - (den - num) #{x < r}|``, which a row moves by at most max(num, den - num). The
     candidates do not depend on rows. From every score a public number is taken, which moves
@@ -170,14 +128,14 @@ class RankScores(Choice):
     """
 
     column: int
+    # of the quantile
     numerator: int
     denominator: int
-    grid: np.ndarray
-    nats: np.ndarray
-    worth: float = 1.0
+    grid: np.ndarray  # (k,): the candidates
+    nats: np.ndarray  # (k,): by how much candidates are less likely from the start
+    worth: float = 1.0  # what a nat is of a score; chosen by the kernel
 
     def check(self, shape):
-        """Raise ValueError for fields that do not fit the Shape."""
         super().check(shape)
         refuse(not 0 <= self.column < shape.n_features, "no such column")
         refuse(not 0 <= self.numerator <= self.denominator <= 2**20, "a quantile")
@@ -186,24 +144,20 @@ class RankScores(Choice):
         refuse(not (np.asarray(self.nats) >= 0).all(), "nats are not negative")
 
     def at(self, offer):
-        """Return the same with nats worth what the budget makes of them."""
         amount = float(offer.budget.amount * offer.share)
         epsilon = amount if offer.budget.unit == "pure" else math.sqrt(8 * amount)
         return replace(self, worth=min(2 * self.most * offer.unit / epsilon, MOST_WORTH))
 
     @property
     def most(self):
-        """The largest size of an entry of a contribution."""
         return int(max(self.numerator, self.denominator - self.numerator))
 
     @property
     def squared_l2(self):
-        """The bound."""
         return len(self.grid) * self.most**2
 
     @property
     def l1(self):
-        """The bound of the sum of the sizes."""
         return len(self.grid) * self.most
 
     def total(self, block):
@@ -213,7 +167,6 @@ class RankScores(Choice):
         return self.numerator * (len(x) - upto) - (self.denominator - self.numerator) * below
 
     def scores(self, exact):
-        """Return the scores of the candidates."""
         nats = np.asarray(self.nats, dtype=np.float64)
         handicaps = np.rint(np.minimum(nats * self.worth, MOST_WORTH)).astype(np.int64)
         return -np.abs(exact) - handicaps

@@ -18,20 +18,6 @@ ROUNDING = 2.0**-50
 def weighed_by_residuals(rows, layout, gains, squares, squared_sensitivity):
     """Return rows of codes with weights for the one release of their residuals.
 
-    Parameters
-    ----------
-    rows : Rows
-        Those without weights come back as they are.
-    layout : Layout
-    gains : ndarray of shape (n_coordinates,), int64
-        What each integer residual is multiplied by.
-    squares : ndarray of shape (n_coordinates,)
-        P, the squared lengths of the integer Helmert rows.
-    squared_sensitivity : int
-        D^2, of one row.
-
-    Notes
-    -----
     **Privacy.** The vector of a person is S, with the coordinates ``g_Tc q_Tc``, where q sums the
     integer residuals of its rows. With ``A_T = max_c g_Tc^2 P_Tc`` and the residual
     ``r_Tc = q_Tc / sqrt(P_Tc)``, ``|S|^2 <= sum_T A_T |r_T|^2``. The Helmert rows of an attribute

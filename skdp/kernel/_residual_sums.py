@@ -28,19 +28,6 @@ def integer_residuals(rows, layout):
     The integer residual of a row is, in each coordinate of a set T, a product over T of entries of
     *integer* Helmert matrices; of binary attributes it is the parity of T.
 
-    Parameters
-    ----------
-    rows : ArrayRows
-        One column per attribute, with codes 0..L - 1. Rows that hold anything else, as NaN, do not
-        count.
-    layout : Layout
-
-    Returns
-    -------
-    sums : ndarray of shape (n_coordinates,), int64
-
-    Notes
-    -----
     **Privacy.** Every row is taken or left by itself and adds its own integer vector. All sums are
     exact: in float32 up to 2^24 and in float64 up to 2^53 inside a block, in int64 between blocks.
     So the result does not depend on the order of the rows, nor on how they are cut into blocks, and
@@ -125,25 +112,16 @@ def _counts(codes, shape, sets, weights):
 
 @dataclass(frozen=True)
 class Matrix:
-    """Some coordinates of one order as entries of ``(x_prefix F[left]) F[right]^T``.
+    """Some coordinates of one order as entries of ``(x_prefix F[left]) F[right]^T``."""
 
-    Parameters
-    ----------
-    prefixes : ndarray of shape (n_prefixes, order - 2)
-        All but the last two features of these coordinates; one matrix below the other for each.
-    left, right : slice or ndarray
-        Their last two features, and perhaps some more.
-    places : ndarray
-        Where they stand in the flat vector.
-    entries : ndarray
-        Where they stand in the flattened matrix.
-    """
-
+    # (n_prefixes, order - 2): all but the last two features of these coordinates; one matrix below
+    # the other for each
     prefixes: np.ndarray
+    # their last two features, and perhaps some more
     left: slice | np.ndarray
     right: slice | np.ndarray
-    places: np.ndarray
-    entries: np.ndarray
+    places: np.ndarray  # where they stand in the flat vector
+    entries: np.ndarray  # where they stand in the flattened matrix
 
     def sums(self, features, weights):
         """Return the coordinates from the features of some rows, which may have weights."""
@@ -280,17 +258,10 @@ def squared_lengths(levels):
 
 
 def integer_residuals_of(tables):
-    """Return the residuals of tables of counts and of all their margins, by integer Helmert rows.
+    """Return the integer residuals of tables (m, L_1, ..., L_k) of counts and of all their margins.
 
-    Parameters
-    ----------
-    tables : ndarray of int of shape (m, L_1, ..., L_k)
-
-    Returns
-    -------
-    residuals : ndarray of int of shape (m, L_1, ..., L_k)
-        Index 0 along an axis stands for the sum over that attribute, 1..L - 1 for the rows of H:
-        the residual of a set T of axes is the block of indices 1.. along T, 0 elsewhere.
+    Index 0 along an axis is the sum over that attribute, 1..L - 1 are the rows of H: the residual
+    of a set T of axes is the block of indices 1.. along T, 0 elsewhere.
     """
     for axis in range(1, tables.ndim):
         tables = np.moveaxis(tables, axis, -1)
@@ -301,19 +272,7 @@ def integer_residuals_of(tables):
 
 
 def coordinates(layout, sets):
-    """Return where the residuals of tables of one shape, and of their margins, stand.
-
-    Parameters
-    ----------
-    layout : Layout
-    sets : ndarray of shape (m, k)
-        Sets whose attributes have the same levels (L_1, ..., L_k), increasing.
-
-    Returns
-    -------
-    index : ndarray of shape (m, L_1, ..., L_k)
-        ``values[index]`` are arrays like those of :func:`integer_residuals_of`.
-    """
+    """Return where the residuals of tables of one shape, and of their margins, stand."""
     sets = np.asarray(sets, dtype=np.int64)
     m, k = sets.shape
     shape = tuple(layout.levels[i] for i in sets[0]) if m else (2,) * k

@@ -1,7 +1,7 @@
 """The residuals of many sets of columns at once: one vector of integers for each row."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 
@@ -23,21 +23,9 @@ MOST_LEVELS, LONGEST = 2**10, 2.0**60  # of columns of ranges: levels, and squar
 
 
 @public
-@dataclass(frozen=True)
 class Residuals(Statistic):
     """The integer residuals of sets of attributes, times gains, of rows of codes.
 
-    Parameters
-    ----------
-    layout : Layout
-        Codes are 0 to L - 1. A row that holds anything else, as NaN, adds nothing.
-    parts : ndarray of shape (n_sets,)
-        Of this release for each set, positive, sum 1.
-    bits : int, default=None
-        Of the gains. Chosen by the kernel.
-
-    Notes
-    -----
     **Privacy** (add or remove one row). A row adds one vector of integers to the sums, or nothing.
     The integer residual of a row in the coordinate (T, c) is ``q = product of h_i`` with entries
     h_i of integer Helmert rows of squared length ``P = product of j_i (j_i + 1)``; the residual is
@@ -59,12 +47,11 @@ class Residuals(Statistic):
     A person adds what :func:`skdp.kernel._residual_norms.weighed_by_residuals` proves.
     """
 
-    layout: Layout
-    parts: np.ndarray
-    bits: int | None = None
+    layout: Layout  # codes are 0 to L - 1. A row that holds anything else, as NaN, adds nothing
+    parts: np.ndarray  # (n_sets,): of this release for each set, positive, sum 1
+    bits: int | None = None  # of the gains. Chosen by the kernel
 
     def check(self, shape):
-        """Raise ValueError for fields that do not fit the Shape."""
         super().check(shape)
         check_layout(self.layout, shape.n_features)
         parts = np.asarray(self.parts)
@@ -72,7 +59,6 @@ class Residuals(Statistic):
         refuse(not (parts > 0).all() or not 0.5 < parts.sum() < 2, "positive parts, sum 1")
 
     def at(self, offer):
-        """Return the residuals with gains that suit the noise."""
         budget, weight = offer.budget, unit_bits(offer.unit)
         cost = Fraction(offer.share) * budget.amount * (1 if budget.unit == "gdp" else 2)
         return replace(self, bits=residual_bits(self.layout, self.parts, math.sqrt(cost), weight))
@@ -84,11 +70,9 @@ class Residuals(Statistic):
 
     @cached_property
     def squared_l2(self):
-        """The bound: the sum over sets of the largest squared length in a cell."""
         return squared_sensitivity(self.layout, self.gains)
 
     def over(self, rows):
-        """Return the exact sum over rows, in which those of a person weigh by their norm."""
         layout, bound = self.layout, self.squared_l2
         squares = helmert_squares(layout)
         rows = weighed_by_residuals(rows, layout, self.gains, squares, bound)
@@ -100,17 +84,7 @@ class Residuals(Statistic):
 
 
 def residual_bits(layout, parts, mu, weight=0):
-    """Return how fine gains are for given parts of the budget.
-
-    Parameters
-    ----------
-    layout : Layout
-    parts : ndarray of shape (n_sets,)
-    mu : float
-        About the GDP parameter of the release; it decides how fine the grid is, nothing else.
-    weight : int, default=0
-        Bits by which weights make sums and noise larger: the grid is coarser by as many.
-    """
+    """Return how fine gains are for given parts of the budget."""
     widest = math.log2(1 / (np.sqrt(parts / layout.row_lengths).max() * mu))  # noise, entries of 1
     finest = max(FINEST - weight, COARSEST) if weight else FINEST
     return max(0, min(finest, math.floor(min(WIDEST, ROOM - weight) - widest)))
@@ -162,21 +136,9 @@ def _squared_columns(arrays, axis):
 
 
 @public
-@dataclass(frozen=True)
 class RangeResiduals(Statistic):
     """The number of rows of codes, and public multiples of the residuals of every column.
 
-    Parameters
-    ----------
-    levels : tuple of d int
-        Codes of a column are 0 to L - 1. A row that holds anything else adds nothing.
-    gain : int
-        What the number of rows is multiplied by.
-    matrices : tuple of d ndarrays of int of shape (L - 1, L - 1)
-        What the sums of the integer Helmert rows of a column are multiplied by.
-
-    Notes
-    -----
     **Privacy** (add or remove one row). The sums q of the integer Helmert rows H_j of column j are
     exact integers, to which a row of level x_j adds the column x_j of H_j. With a public integer
     M_j, what is released of the column is ``M_j q_j``, and of the number of rows a multiple g. So a
@@ -189,12 +151,13 @@ class RangeResiduals(Statistic):
     rows: a post-processing.
     """
 
+    # tuple of d int: codes of a column are 0 to L - 1. A row that holds anything else adds nothing
     levels: tuple
-    gain: int
+    gain: int  # what the number of rows is multiplied by
+    # (L - 1, L - 1): what the sums of the integer Helmert rows of a column are multiplied by
     matrices: tuple
 
     def check(self, shape):
-        """Raise ValueError for fields that do not fit the Shape."""
         super().check(shape)
         fits = all(type(n) is int and 2 <= n <= MOST_LEVELS for n in self.levels)
         refuse(not fits or len(self.levels) != shape.n_features, "levels for every column")
@@ -208,7 +171,6 @@ class RangeResiduals(Statistic):
 
     @cached_property
     def squared_l2(self):
-        """The bound, in exact integers."""
         squares = (np.square(of_column).sum(axis=0).max() for of_column in self._by_level)
         return self.gain**2 + sum(map(int, squares))
 
@@ -222,7 +184,6 @@ class RangeResiduals(Statistic):
         return self.weighed_total(block, None)
 
     def weighed_total(self, block, weights):
-        """Return the sum over rows with weights."""
         block = np.asarray(block)
         valid = are_codes(block, self.levels)
         weights = None if weights is None else weights[valid].astype(np.int64)

@@ -1,7 +1,5 @@
 """Histograms of differences of rows that are next to each other by chance."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from skdp.kernel._log_bins import LogBins
@@ -22,16 +20,9 @@ def check_bins(bins, columns=1):
 
 
 @public
-@dataclass(frozen=True)
 class Ring(OfSample):
     """How many rows differ by which length from the one before, in the cyclic order of their keys.
 
-    Parameters
-    ----------
-    bins : LogBins
-
-    Notes
-    -----
     **Privacy** (add or remove one row; common rows share their keys). A new row comes between two
     rows of the old ring: one difference goes, two come, all others stay, so the histogram moves by
     ``e_a + e_b - e_c``, unit vectors of the bins of these three, or 0 for NaN. Its squared length
@@ -44,13 +35,11 @@ class Ring(OfSample):
     bins: LogBins
 
     def check(self, shape):
-        """Raise ValueError for fields that do not fit the Shape."""
         super().check(shape)
         check_bins(self.bins)
 
     @property
     def squared_l2(self):
-        """The bound: of three differences two may fall into one bin."""
         return RING_SQUARED
 
     def total(self, block):
@@ -59,34 +48,23 @@ class Ring(OfSample):
 
 
 @public
-@dataclass(frozen=True)
 class RingColumns(OfSample):
     """Histograms of the sizes of the same differences in every column.
 
-    Parameters
-    ----------
-    bins : LogBins
-    d : int
-        Number of columns.
-
-    Notes
-    -----
     **Privacy** (add or remove one row): every column moves as a :class:`Ring` of its own does, by 5
     at most; side by side squared lengths add up to 5 d.
     """
 
     bins: LogBins
-    d: int
+    d: int  # number of columns
 
     def check(self, shape):
-        """Raise ValueError for fields that do not fit the Shape."""
         super().check(shape)
         refuse(self.d != shape.n_features, "d is the number of columns")
         check_bins(self.bins, shape.n_features)
 
     @property
     def squared_l2(self):
-        """The bound: that of a ring for every column."""
         return RING_SQUARED * self.d
 
     def total(self, block):
@@ -101,7 +79,6 @@ class OfSparse(OfSample):
     """A question about the differences of a ring in some columns."""
 
     def check(self, shape):
-        """Raise ValueError for fields that do not fit the Shape."""
         super().check(shape)
         wrong = not all(isinstance(j, int | np.integer) for j in self.columns)
         refuse(wrong or not 0 < len(self.columns) == len(set(self.columns)), "numbers of columns")
@@ -115,26 +92,17 @@ class OfSparse(OfSample):
 
 
 @public
-@dataclass(frozen=True)
 class RingEntries(OfSparse):
     """How many differences of a :class:`Ring` have how many entries other than zero.
 
-    Parameters
-    ----------
-    columns : tuple of int
-        That are looked at.
-
-    Notes
-    -----
     **Privacy** (add or remove one row): a difference falls into one cell, by its entries alone, so
     the proof is that of a :class:`Ring`.
     """
 
-    columns: tuple
+    columns: tuple  # that are looked at
 
     @property
     def squared_l2(self):
-        """The bound: of three differences two may fall into one cell."""
         return RING_SQUARED
 
     def total(self, block):
@@ -147,21 +115,9 @@ class RingEntries(OfSparse):
 
 
 @public
-@dataclass(frozen=True)
 class SparseRing(OfSparse):
     """Histograms of the entries of columns, zeros left out, of differences that have few others.
 
-    Parameters
-    ----------
-    columns : tuple of int
-        That are looked at.
-    most : int
-        Differences with more entries than that, L, are left out.
-    bins : LogBins
-        The lowest, that of zeros, stays empty.
-
-    Notes
-    -----
     **Privacy** (add or remove one row). A difference adds its vector h(w) to the histograms, one 1
     for each of its entries other than zero, at most L of them; or it adds nothing. Common rows
     share their keys, so one difference w goes and two, u and v, come:
@@ -171,19 +127,17 @@ class SparseRing(OfSparse):
     as no entry of h is negative. From one row to two, two differences come: at most 4 L.
     """
 
-    columns: tuple
-    most: int
-    bins: LogBins
+    columns: tuple  # that are looked at
+    most: int  # differences with more entries than that, L, are left out
+    bins: LogBins  # the lowest, that of zeros, stays empty
 
     def check(self, shape):
-        """Raise ValueError for fields that do not fit the Shape."""
         super().check(shape)
         refuse(self.most < 1, "a number of entries")
         check_bins(self.bins, len(self.columns))
 
     @property
     def squared_l2(self):
-        """The bound: that of a ring, for every entry."""
         return RING_SQUARED * self.most
 
     def total(self, block):

@@ -23,8 +23,6 @@ class Sample:
 
     ``q`` is the public probability with which a row was taken; ``n`` estimates their number.
 
-    Notes
-    -----
     **Privacy**: every row has an independent secret key. Couple the keys of neighbouring tables so
     that common rows share theirs: then the samples are equal or neighbours, and what is released
     from the sample costs what it would cost on the whole table. No amplification is claimed.
@@ -56,23 +54,7 @@ class Sample:
 
 
 def draw_sample(rows, coins, n_rows, size):
-    """Keep every row with the same probability; rows with NaN or infinity count as absent.
-
-    Parameters
-    ----------
-    rows : Rows
-        Of persons one row each is drawn.
-    coins : RowKeys
-        Secret keys, one per row, independent of the data.
-    n_rows : float
-        Released number of rows.
-    size : float
-        Expected size of the sample.
-
-    Returns
-    -------
-    sample : Sample
-    """
+    """Keep every row with the same probability; rows with NaN or infinity count as absent."""
     rows, coins = representatives_of(rows, coins)
     n_rows = n_rows if rows.heads is None else rows.heads.n
     q = min(1.0, size / n_rows)
@@ -119,7 +101,6 @@ class Conditional(ABC):
     """
 
     def check(self, shape):
-        """Raise ValueError for fields that do not fit the Shape."""
         tame(self)
 
     @abstractmethod
@@ -137,23 +118,8 @@ class Sampled(Table):
     It answers what a Table does, and questions about pairs: :class:`OfSample`,
     :class:`Conditional`.
 
-    Parameters
-    ----------
-    sample : Sample
-    source : Rows
-        That the sample was drawn from.
-    curator : Curator
-    above : tuple of Table, default=()
+    ``source``: that the sample was drawn from.
 
-    Attributes
-    ----------
-    q : float
-        Public probability with which a row was taken.
-    n : float
-        Estimate of the number of rows, from released numbers.
-
-    Notes
-    -----
     **Privacy**: rows of neighbouring tables share their keys, so that samples, scaled and thinned
     ones too, are equal or neighbours: see :class:`Sample`.
     """
@@ -254,12 +220,9 @@ class Sampled(Table):
 
 
 @public
-@dataclass(frozen=True)
 class Members(OfSample):
     """The number of rows of a sample.
 
-    Notes
-    -----
     **Privacy** (add or remove one row): it moves by at most 1.
     """
 

@@ -1,7 +1,5 @@
 """Scores and distances of rows that were computed elsewhere: one number for each row."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from skdp.chunks import ArrayRows
@@ -15,14 +13,11 @@ HALF = 2**12  # grid units of half the range of a score
 
 
 @public
-@dataclass(frozen=True)
 class ScoreSum(Statistic):
     """The sum of scores in [0, 1], seen from 1/2, and the number of rows, both in units of a half.
 
     NaN counts as 0.
 
-    Notes
-    -----
     **Privacy** (add or remove one row): with ``q`` in {-h, ..., h} the score of a row on a grid,
     the row adds (q, h): at most ``sqrt(2) h`` in l2 and ``2 h`` in l1.
     """
@@ -38,33 +33,23 @@ class ScoreSum(Statistic):
 
 
 @public
-@dataclass(frozen=True)
 class LogCells(OneCell):
     """How many rows have a number in which bin.
 
-    Parameters
-    ----------
-    bins : LogBins
-
-    Notes
-    -----
     **Privacy** (add or remove one row): a number is in one bin, or in none.
     """
 
     bins: LogBins
 
     def check(self, shape):
-        """Raise ValueError for fields that do not fit the Shape."""
         super().check(shape)
         self.bins.check()
 
     @property
     def size(self):
-        """The number of bins."""
         return self.bins.n_bins
 
     def cells(self, block):
-        """Return the bin of every row."""
         return self.bins.index(block[:, 0])
 
 

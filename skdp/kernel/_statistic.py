@@ -35,41 +35,22 @@ MOST_CELLS = 2**24  # of a histogram
 
 @dataclass(frozen=True)
 class Shape:
-    """What is public of the rows of a Table.
+    """What is public of the rows of a Table."""
 
-    Parameters
-    ----------
-    n_features : int
-        Number of columns.
-    kind : str, default="numbers"
-        What a block of rows is: an array of numbers, or what a view makes of it.
-    sizes : tuple of int, default=None
-        Of a view of cells: how many there are of every feature.
-    """
-
-    n_features: int
+    n_features: int  # number of columns
+    # what a block of rows is: an array of numbers, or what a view makes of it
     kind: str = "numbers"
-    sizes: tuple | None = None
+    sizes: tuple | None = None  # of a view of cells: how many there are of every feature
 
 
 @dataclass(frozen=True)
 class Offer:
-    """What a question is paid with. Public: statistics choose their grid by it.
-
-    Parameters
-    ----------
-    budget : Budget
-    share : float or Fraction
-    unit : int
-        As how many rows, times their grain, a person counts at most; 1 without persons.
-    heads : float, default=0.0
-        The released number of persons; 0 without.
-    """
+    """What a question is paid with. Public: statistics choose their grid by it."""
 
     budget: object
     share: object
-    unit: int
-    heads: float = 0.0
+    unit: int  # as how many rows, times their grain, a person counts at most; 1 without persons
+    heads: float = 0.0  # the released number of persons; 0 without
 
     @property
     def strength(self):
@@ -87,7 +68,7 @@ class Offer:
 class Statistic(ABC):
     """A sum over rows of integer vectors, each a function of one row and of public fields.
 
-    A subclass is a frozen dataclass, registered by :func:`public`. Its fields are public or
+    A subclass is made a frozen dataclass by :func:`public`. Its fields are public or
     released numbers, arrays of numbers, or other registered dataclasses. No field is a bound: the
     class computes its bounds from its fields, and the caller cannot state one.
 
@@ -115,11 +96,9 @@ class Statistic(ABC):
 
     Examples
     --------
-    >>> from dataclasses import dataclass
     >>> import numpy as np
     >>> from skdp.base import Statistic, public
     >>> @public
-    ... @dataclass(frozen=True)
     ... class ClippedSum(Statistic):  # of the first column, in units of 1 / 1000
     ...     high: float
     ...     step = 0.001
@@ -234,7 +213,6 @@ class OnePerColumn(Statistic):
 
     @property
     def squared_l2(self):
-        """The bound: 1 for each column."""
         return len(self.columns)
 
     l1 = squared_l2

@@ -1,6 +1,6 @@
 """Counts, distances and clipped sums of rows."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -22,7 +22,6 @@ def _check_columns(question, shape):
 
 
 @public
-@dataclass(frozen=True)
 class Count(Statistic):
     """The number of rows without NaN and infinity.
 
@@ -59,27 +58,15 @@ class Count(Statistic):
 
 
 @public
-@dataclass(frozen=True)
 class Distances(OneCell):
-    """How many rows lie at which distance of a point.
+    """How many rows lie at which distance of a point."""
 
-    Parameters
-    ----------
-    center : ndarray of shape (d,)
-    bins : LogBins
-    scale : ndarray of shape (d,), default=None
-        Of the columns.
-    starts : ndarray of int, default=None
-        First bins of cells that join bins.
-    """
-
-    center: np.ndarray
+    center: np.ndarray  # (d,)
     bins: LogBins
-    scale: np.ndarray | None = None
-    starts: np.ndarray | None = None
+    scale: np.ndarray | None = None  # (d,): of the columns
+    starts: np.ndarray | None = None  # first bins of cells that join bins
 
     def check(self, shape):
-        """Raise ValueError for fields that do not fit the Shape."""
         super().check(shape)
         _check_columns(self, shape)
         self.bins.check()
@@ -91,62 +78,42 @@ class Distances(OneCell):
 
     @property
     def size(self):
-        """The number of cells."""
         return self.bins.n_bins if self.starts is None else len(self.starts)
 
     def _bins(self, block):
         return self.bins.index(row_norms(block, center=self.center, scale=self.scale))
 
     def cells(self, block):
-        """Return the cell of every row."""
         at = self._bins(block)
         if self.starts is None:
             return at
         return np.where(at < 0, -1, np.searchsorted(self.starts, at, side="right") - 1)
 
     def weighed_total(self, block, weights):
-        """Return the sum of the weights of the rows in each cell: of bins, which cells join."""
         sums = np.bincount(self._bins(block) + 1, weights, minlength=self.bins.n_bins + 1)[1:]
         sums = sums.astype(np.int64, copy=False)
         return sums if self.starts is None else np.add.reduceat(sums, self.starts)
 
 
 @public
-@dataclass(frozen=True)
 class BallSum(OnBall):
     """The sum of ``(x - center) / scale``, every row clipped to a ball.
 
-    Parameters
-    ----------
-    center : ndarray of shape (d,)
-    radius : float
-        Of the ball.
-    scale : ndarray of shape (d,), default=None
-        Of the columns.
-    drop : float, default=None
-        Rows beyond ``drop * radius`` add nothing.
-    bits : int, default=None
-        Chosen by the kernel.
-
-    Notes
-    -----
     **Privacy**: every row becomes an integer vector of length at most 2^bits, certified in integers
     by :func:`skdp.mechanisms.ball_sum`.
     """
 
-    center: np.ndarray
-    radius: float
-    scale: np.ndarray | None = None
-    drop: float | None = None
+    center: np.ndarray  # (d,)
+    radius: float  # of the ball
+    scale: np.ndarray | None = None  # (d,): of the columns
+    drop: float | None = None  # rows beyond ``drop * radius`` add nothing
     bits: int | None = None
 
     def check(self, shape):
-        """Raise ValueError for fields that do not fit the Shape."""
         super().check(shape)
         _check_columns(self, shape)
 
     def at(self, offer):
-        """Return the sum on a grid that suits the noise."""
         return replace(self, bits=grid_bits(offer.strength, noise_bits=NOISE_BITS, most=BITS))
 
     def _ball(self):
@@ -163,7 +130,6 @@ class BallSum(OnBall):
 
 
 @public
-@dataclass(frozen=True)
 class KeptRows(BallSum):
     """The number of rows that a :class:`BallSum` of the same fields does not drop."""
 
@@ -171,7 +137,6 @@ class KeptRows(BallSum):
     step = 1.0
 
     def at(self, offer):
-        """Return the same on the finest grid: a count needs no coarser one."""
         return replace(self, bits=BITS)
 
     def total(self, block):

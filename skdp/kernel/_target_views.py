@@ -1,7 +1,5 @@
 """The targets of rows alone."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from skdp.chunks._rows import MappedRows, take
@@ -11,20 +9,12 @@ __all__ = ["Targets"]
 
 
 @public
-@dataclass(frozen=True)
 class Targets(RowMap):
-    """The target of every row, one column: NaN for a row that is absent.
+    """The target of every row, one column: NaN for a row that is absent."""
 
-    Parameters
-    ----------
-    ones : bool, default=False
-        Show a one in the place of every target: labels are no numbers.
-    """
-
-    ones: bool = False
+    ones: bool = False  # show a one in the place of every target: labels are no numbers
 
     def over(self, rows):
-        """Return the view of rows with a target."""
         return TargetColumn(rows, self.ones)
 
 

@@ -1,7 +1,6 @@
 """Additive models: counts of cells, and sums of residuals of a released model over them."""
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -37,23 +36,13 @@ LONGEST = math.isqrt(FIRST**2 + FAR**2) + 1  # above the length of such a row
 
 
 @public
-@dataclass(frozen=True)
 class ClassCounts(OneCell):
-    """How many rows are of which class: the code in the last column.
+    """How many rows are of which class: the code in the last column."""
 
-    Parameters
-    ----------
-    size : int
-        Number of classes.
-    whole : bool, default=False
-        Of rows without NaN and infinity.
-    """
-
-    size: int
-    whole: bool = False
+    size: int  # number of classes
+    whole: bool = False  # of rows without NaN and infinity
 
     def cells(self, block):
-        """Return the code of every row; -1 for none."""
         y = np.asarray(block[:, -1], dtype=np.float64)
         coded = (y >= 0) & (y < self.size)
         if self.whole:
@@ -62,33 +51,23 @@ class ClassCounts(OneCell):
 
 
 @public
-@dataclass(frozen=True)
 class FeatureCells(Statistic):
     """How many rows lie in every cell of every feature.
 
-    Parameters
-    ----------
-    sizes : tuple of int
-        The number of cells of every feature.
-
-    Notes
-    -----
     **Privacy** (add or remove one row): a row is in one cell of each of the F features, so the
     vector of all counts moves by 1 in F places: sqrt(F) exactly.
     """
 
-    sizes: tuple
+    sizes: tuple  # the number of cells of every feature
     kind = "cells"
 
     def check(self, shape):
-        """Raise ValueError for fields that do not fit the Shape."""
         super().check(shape)
         refuse(tuple(self.sizes) != tuple(shape.sizes), "the sizes are those of the view")
         refuse(sum(self.sizes) > MOST_CELLS, "there are at most 2^24 cells")
 
     @property
     def squared_l2(self):
-        """The number of features."""
         return len(self.sizes)
 
     l1 = squared_l2
@@ -100,22 +79,13 @@ class FeatureCells(Statistic):
 
 
 @public
-@dataclass(frozen=True)
 class TermScores:
-    """A released model: scores of rows are exact sums of integers.
+    """A released model: scores of rows are exact sums of integers."""
 
-    Parameters
-    ----------
-    intercept : ndarray of int64 of shape (n_outputs, 1)
-    tables : tuple of ndarray of int64 of shape (n_outputs, n_cells)
-        One for each feature.
-    """
-
-    intercept: np.ndarray
-    tables: tuple
+    intercept: np.ndarray  # (n_outputs, 1)
+    tables: tuple  # (n_outputs, n_cells): one for each feature
 
     def check(self, outputs, sizes):
-        """Raise ValueError for tables that do not fit, or scores that could wrap."""
         wrong = tuple(map(np.shape, self.tables)) != tuple((outputs, n) for n in sizes)
         refuse(wrong, "a table for every feature")
         refuse(np.shape(self.intercept) != (outputs, 1), "an intercept for every output")
@@ -142,8 +112,6 @@ class TermScores:
 class Residual(Statistic):
     """What rows add to a gradient: fields ``scores``, a TermScores, and ``link``.
 
-    Notes
-    -----
     **Privacy** (add or remove one row): the score of a row is a function of that row and of fields,
     to the last bit, and so are its residuals: integers whose length the link bounds, which is
     looked at again, row by row. Whatever scores are kept: they are the same integers.
@@ -152,7 +120,6 @@ class Residual(Statistic):
     kind = "cells"
 
     def check(self, shape):
-        """Raise ValueError for fields that do not fit the Shape."""
         super().check(shape)
         wrong = not isinstance(self.link, Link) or not isinstance(self.scores, TermScores)
         refuse(wrong, "residuals are those of a link, of scores")
@@ -162,12 +129,10 @@ class Residual(Statistic):
 
     @property
     def squared_l2(self):
-        """The bound of the link."""
         return self.link.squared_l2
 
     @property
     def step(self):
-        """The worth of a unit of a residual."""
         return 1 / self.link.one
 
     def residuals(self, block):
@@ -177,23 +142,14 @@ class Residual(Statistic):
 
 
 @public
-@dataclass(frozen=True)
 class TermGradients(Residual):
-    """Sums of residuals over the cells of one feature: a row is in one of them.
-
-    Parameters
-    ----------
-    scores : TermScores
-    link : Link
-    feature : int
-    """
+    """Sums of residuals over the cells of one feature: a row is in one of them."""
 
     scores: TermScores
     link: Link
     feature: int
 
     def check(self, shape):
-        """Raise ValueError for fields that do not fit the Shape."""
         super().check(shape)
         refuse(not 0 <= self.feature < len(shape.sizes), "no such feature")
 
@@ -209,15 +165,8 @@ class TermGradients(Residual):
 
 
 @public
-@dataclass(frozen=True)
 class ResidualSum(Residual):
-    """The sum of residuals over all rows.
-
-    Parameters
-    ----------
-    scores : TermScores
-    link : Link
-    """
+    """The sum of residuals over all rows."""
 
     scores: TermScores
     link: Link
@@ -228,25 +177,15 @@ class ResidualSum(Residual):
 
 
 @public
-@dataclass(frozen=True)
 class ResidualLengths(OneCell):
-    """How many rows have a residual, the first of the link, of which length.
-
-    Parameters
-    ----------
-    scores : TermScores
-    link : Link
-    edges : ndarray of int
-        The largest length of every cell but the last, which takes what is longer.
-    """
+    """How many rows have a residual, the first of the link, of which length."""
 
     scores: TermScores
     link: Link
-    edges: np.ndarray
+    edges: np.ndarray  # the largest length of every cell but the last, which takes what is longer
     kind = "cells"
 
     def check(self, shape):
-        """Raise ValueError for fields that do not fit the Shape."""
         super().check(shape)
         rising(self.edges, "edges")
         refuse(not isinstance(self.link, Link), "residuals are those of a link")
@@ -255,32 +194,17 @@ class ResidualLengths(OneCell):
 
     @property
     def size(self):
-        """The number of cells."""
         return len(self.edges)
 
     def cells(self, block):
-        """Return the cell of every row."""
         residuals = self.link.residuals(block.scores(self.scores), block.target)
         return np.minimum(np.searchsorted(self.edges, np.abs(residuals[0])), self.size - 1)
 
 
 @public
-@dataclass(frozen=True)
 class Calibration(Residual):
     """Gradients and second derivatives of the intercepts, and of one factor of all terms.
 
-    Parameters
-    ----------
-    scores : TermScores
-    link : Link
-        With curvatures.
-    start : ndarray of int64 of shape (n_outputs, 1)
-        Scores that the factor leaves as they are.
-    slope : bool
-        Whether there is a factor; else the second entry is 0.
-
-    Notes
-    -----
     **Privacy** (add or remove one row): with ``c`` the score less its start, cut to ``FAR``, a row
     has the vector ``v = (FIRST, c)``, or ``(FIRST, 0)``, at most ``longest`` long. It adds
     ``r_k v`` for each gradient and the integer parts of ``q_k v v^T / longest`` for each curvature
@@ -289,12 +213,11 @@ class Calibration(Residual):
     """
 
     scores: TermScores
-    link: Link
-    start: np.ndarray
-    slope: bool
+    link: Link  # with curvatures
+    start: np.ndarray  # (n_outputs, 1): scores that the factor leaves as they are
+    slope: bool  # whether there is a factor; else the second entry is 0
 
     def check(self, shape):
-        """Raise ValueError for fields that do not fit the Shape."""
         super().check(shape)
         refuse(self.link.gain is None, "a calibration needs curvatures")
         wrong = np.shape(self.start) != (self.link.outputs, 1)
@@ -307,12 +230,10 @@ class Calibration(Residual):
 
     @property
     def squared_l2(self):
-        """The bound: that of the link, times the squared length of v."""
         return (Fraction(sqrt_up(self.link.squared_l2)) * self.longest) ** 2
 
     @property
     def step(self):
-        """The worth of a unit of the gradient of an intercept."""
         return 1 / (self.link.one * FIRST)
 
     @property

@@ -1,6 +1,5 @@
 """Counts to which every user contributes a bounded number of rows, whatever the table says."""
 
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 
@@ -19,19 +18,6 @@ MOST_ROWS = 2**62
 def capped_sensitivity(per_user, per_cell):
     """Return the sensitivities of :class:`UserCounts`: l1, and the square of l2.
 
-    Parameters
-    ----------
-    per_user : int
-        Largest number m of rows of one user.
-    per_cell : int
-        Largest number k of rows of one user in one cell, at most m.
-
-    Returns
-    -------
-    l1, squared_l2 : Fraction
-
-    Notes
-    -----
     For adding or removing **all rows of one user**: the counts move by a vector c of integers
     with ``0 <= c_j <= k`` and ``sum c_j <= m``. So ``|c|_1 <= m``, and the convex ``|c|_2^2`` is
     largest at a vertex: ``m // k`` cells with k rows, one with the rest.
@@ -46,21 +32,9 @@ def capped_sensitivity(per_user, per_cell):
 
 
 @public
-@dataclass(frozen=True)
 class OfUsers(RowMap):
     """The cells of at most ``per_user`` rows of every user, ``per_cell`` of them in a cell.
 
-    Parameters
-    ----------
-    columns, values, levels
-        The axes of the cells, as of :class:`skdp.kernel._grid_cells.HistogramCounts`.
-    user : int
-        The column that tells whose row it is; equal numbers are one user
-        (:func:`skdp.denoising._user_ids.with_exact_users`).
-    per_user, per_cell : int
-
-    Notes
-    -----
     A row of the view is a user; a user with too many rows keeps a random selection, by secret keys.
 
     **Privacy.** Rows in no cell are absent. Order the rows of a user by (key, cell). Every cell
@@ -84,16 +58,18 @@ class OfUsers(RowMap):
     are in K, and so in U.
     """
 
+    # the axes of the cells, as of :class:`skdp.kernel._grid_cells.HistogramCounts`
     columns: tuple
     values: tuple
     levels: tuple
+    # the column that tells whose row it is; equal numbers are one user
+    # (:func:`skdp.denoising._user_ids.with_exact_users`)
     user: int
     per_user: int
     per_cell: int
     keyed = "rows of a user"  # secret keys decide which of them a user keeps
 
     def check(self, shape):
-        """Raise ValueError for fields that do not fit the Shape."""
         super().check(shape)
         check_axes(self.columns, self.values, self.levels, shape.n_features)
         refuse(shape.kind != "numbers", "users are numbers")
@@ -101,7 +77,6 @@ class OfUsers(RowMap):
         refuse(not 1 <= self.per_cell <= self.per_user <= MOST_ROWS, "at least a row of a user")
 
     def over(self, rows, coins):
-        """Return the view of rows, chosen by the keys ``coins``."""
         cells = Cells.of(self.columns, self.values, self.levels)
 
         def statistic(start, block, keys):
@@ -134,18 +109,13 @@ class UserRows:
         self._block = block
 
     def map_merge(self, statistic, merge, beside=None):
-        """Return a statistic of all users."""
         return statistic(0, self._block)
 
 
 class UserBlock:
     """Users and the cells of their rows.
 
-    Parameters
-    ----------
-    starts : ndarray of int of shape (n_users,)
-        Where the cells of a user begin.
-    cells : ndarray of int
+    ``starts``: (n_users,): where the cells of a user begin.
     """
 
     n_features = 1
@@ -165,48 +135,32 @@ class UserBlock:
 
 
 @public
-@dataclass(frozen=True)
 class UserCounts(CountsOnGrid):
     """How many rows lie in each cell, of every user a bounded number.
 
-    Parameters
-    ----------
-    size : int
-        Number of cells.
-    per_user, per_cell : int
-        Largest number of rows of a user, and of those in one cell.
-    bits : int, default=None
-        Chosen by the kernel.
-    pure : bool, default=False
-        Whether the noise is Laplace's. Chosen by the kernel.
-
-    Notes
-    -----
     **Privacy** (add or remove all rows of a user, or one row): :func:`capped_sensitivity`. Caps are
     applied here again, to what a view shows of every user.
     """
 
-    size: int
+    size: int  # number of cells
+    # largest number of rows of a user, and of those in one cell
     per_user: int
     per_cell: int
     bits: int | None = None
-    pure: bool = False
+    pure: bool = False  # whether the noise is Laplace's. Chosen by the kernel
     kind = "users"
 
     def check(self, shape):
-        """Raise ValueError for fields that do not fit the Shape."""
         super().check(shape)
         refuse(not 0 < self.size <= MOST_CELLS, "a histogram has from 1 to 2^24 cells")
         refuse(not 1 <= self.per_cell <= self.per_user <= MOST_ROWS, "at least a row of a user")
 
     @property
     def most(self):
-        """The bound of the sum of the counts that move."""
         return int(capped_sensitivity(self.per_user, self.per_cell)[0])
 
     @property
     def most_squared(self):
-        """The bound of the sum of the squares of the counts that move."""
         return int(capped_sensitivity(self.per_user, self.per_cell)[1])
 
     def total(self, block):

@@ -45,14 +45,8 @@ UNITS = {np.float32: 2.0**-24, np.float64: 2.0**-52}
 class Blocks:
     """Rows less a pivot, by rising norm, in blocks of one size.
 
-    Parameters
-    ----------
-    rows : array of shape (n, d)
-        Less the pivot, in units of a predicate.
-    squares : array of shape (n,)
-        Their squared norms.
-    original : callable
-        Maps an array of numbers of rows to these rows in units, with the pivot.
+    ``rows``: (n, d): less the pivot, in units of a predicate; ``squares``: (n,): their squared
+    norms; ``original``: maps an array of numbers of rows to these rows in units, with the pivot.
     """
 
     def __init__(self, rows, squares, original):
@@ -99,19 +93,7 @@ class Blocks:
 
 
 def count_pairs(left, right, predicate):
-    """Count the friends of every row of ``left`` among those of ``right``, which may be ``left``.
-
-    Parameters
-    ----------
-    left, right : Blocks
-        About the same pivot.
-    predicate : DistancePredicate
-
-    Returns
-    -------
-    friends : ndarray of shape (n,), int64
-        As the rule says, pair by pair.
-    """
+    """Count the friends of every row of ``left`` among those of ``right``, or itself."""
     return _Count(left, right, predicate).friends()
 
 
