@@ -100,10 +100,7 @@ class RingEntries(OfSparse):
     """
 
     columns: tuple  # that are looked at
-
-    @property
-    def squared_l2(self):
-        return RING_SQUARED
+    squared_l2 = RING_SQUARED
 
     def total(self, block):
         """Return the counts, shape (number of columns + 1,)."""
