@@ -1,9 +1,8 @@
-"""The public names, for type checkers and editors: at run time they load when asked for."""
+"""The one list of public names: they load when asked for, one import path each."""
 
 from skdp._config import config_context as config_context
 from skdp._config import get_config as get_config
 from skdp._config import set_config as set_config
-from skdp._show_versions import show_versions as show_versions
 from skdp.accounting import PrivacyLedger as PrivacyLedger
 from skdp.accounting import PrivacyReport as PrivacyReport
 from skdp.accounting import gaussian_delta as gaussian_delta
@@ -50,5 +49,6 @@ from skdp.preprocessing import PrivateStandardScaler as PrivateStandardScaler
 from skdp.preprocessing import PublicFit as PublicFit
 from skdp.preprocessing import RowMap as RowMap
 from skdp.preprocessing import SensitivityPreprocessor as SensitivityPreprocessor
+from skdp.show._versions import show_versions as show_versions
 
 __version__: str

@@ -18,12 +18,12 @@ import math
 from fractions import Fraction
 from numbers import Integral
 
-from skdp._ledger_view import as_float, told
 from skdp.accounting._budget import Budget
 from skdp.accounting._conversions import pure_to_gdp
 from skdp.accounting._ledger_file import OF_GROUPS, UNCLAIMED
 from skdp.accounting._nearly_gaussian import add_up, gaussian_price, lines_of
 from skdp.mechanisms._exact import as_fraction
+from skdp.show._ledger import as_float, told
 
 __all__ = ["UNITS", "Accounts", "check_stored", "openings_of", "part", "unit_of"]
 

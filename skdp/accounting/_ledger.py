@@ -3,12 +3,12 @@
 import os
 from functools import wraps
 
-from skdp._ledger_view import plain, state_of, with_note
 from skdp.accounting._accounts import UNITS, Accounts, check_stored, openings_of
 from skdp.accounting._budget import Budget
 from skdp.accounting._ledger_file import OF_GROUPS, LedgerFile, append, lines, state
 from skdp.accounting._units_report import reports_of
 from skdp.exceptions import BudgetExceeded
+from skdp.show._ledger import plain, state_of, with_note
 
 __all__ = ["PrivacyLedger"]
 

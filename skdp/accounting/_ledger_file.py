@@ -22,10 +22,10 @@ from fractions import Fraction
 from hashlib import sha256
 from pathlib import Path
 
-from skdp._ledger_view import Entry, Lines, as_number, plain, state_of
 from skdp.accounting._budget import UNITS
 from skdp.mechanisms._entropy import SystemEntropy
 from skdp.mechanisms._exact import exact
+from skdp.show._ledger import Entry, Lines, as_number, plain, state_of
 
 try:
     import fcntl

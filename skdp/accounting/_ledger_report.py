@@ -3,12 +3,12 @@
 import math
 from contextlib import suppress
 
-from skdp._ledger_view import LARGEST, LedgerView, Line, Spending, as_float, state_of
 from skdp.accounting._accounts import part, unit_of
 from skdp.accounting._budget import FAILURE_PART, Budget
 from skdp.accounting._composition import group_epsilon
 from skdp.accounting._gaussian import gaussian_epsilon
 from skdp.mechanisms._exact import SMALLEST_NORMAL, as_fraction, exact, sqrt_down, sqrt_up
+from skdp.show._ledger import LARGEST, LedgerView, Line, Spending, as_float, state_of
 
 __all__ = ["LedgerReport"]
 

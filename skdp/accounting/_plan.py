@@ -3,11 +3,11 @@
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from skdp._render import plan_html, plan_text
 from skdp.accounting._budget import Budget
 from skdp.accounting._parts import pays_for
 from skdp.exceptions import PlanError
 from skdp.mechanisms._exact import exact
+from skdp.show._report import PlanView
 
 __all__ = ["Plan", "Step"]
 
@@ -59,7 +59,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Plan:
+class Plan(PlanView):
     """A budget and the releases that may share it; the shares of a run sum to at most one.
 
     Parameters
@@ -119,9 +119,3 @@ class Plan:
                 "a mixed budget was made for other shares than those of this plan: mixed_budget "
                 "takes the shares of its Gaussian and of its pure children."
             )
-
-    def __str__(self):
-        return plan_text(self)
-
-    def _repr_html_(self):
-        return plan_html(self)

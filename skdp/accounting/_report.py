@@ -1,15 +1,13 @@
 """What a fit has cost and what it guarantees."""
 
-import json
 import math
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
-from skdp._render import report_dict, report_frame, report_html, report_text
-from skdp._summary import report_summary
 from skdp.accounting._budget import Budget
 from skdp.accounting._composition import group_delta, group_epsilon, group_privacy
 from skdp.accounting._sums import summed
+from skdp.show._report import ReportView
 
 __all__ = ["Charge", "PrivacyReport"]
 
@@ -59,7 +57,7 @@ class Charge:
 
 
 @dataclass(frozen=True)
-class PrivacyReport:
+class PrivacyReport(ReportView):
     """The bill and the guarantee of one fit, safe to publish.
 
     Parameters
@@ -157,46 +155,6 @@ class PrivacyReport:
         group = group_privacy(float(self.budget.epsilon), float(self.budget.delta), group_size)
         return group[0] if delta >= group[1] else math.inf
 
-    def to_dict(self):
-        """Return the report as plain numbers and text."""
-        return report_dict(self)
-
-    def to_json(self):
-        """Return the report as a JSON text."""
-        return json.dumps(self.to_dict(), indent=2)
-
-    def to_frame(self):
-        """Return the releases as a table of pandas.
-
-        Returns
-        -------
-        frame : DataFrame
-            One row per release, in order: ``release``, ``mechanism``, ``share`` of the budget,
-            ``sensitivity`` and ``scale`` of the noise in grid units, and ``noise``, the scale for a
-            sensitivity of one.
-
-        Raises
-        ------
-        ImportError
-            If pandas is not installed.
-        """
-        return report_frame(self)
-
-    def summary(self):
-        """Return the report in one paragraph, for people who are no statisticians.
-
-        Who is protected, how well, what was released and what not, and what has low accuracy.
-
-        Returns
-        -------
-        text : str
-            The probability in it is exact, rounded up: of the best guess whether a row was in the
-            table, by whoever knows all other rows and thinks both as likely. Before, it is 50 %;
-            with total variation t between what either table releases, it is ``(1 + t) / 2``, and t
-            is ``delta(0)`` or, of a claim, at most ``(e^epsilon - 1 + 2 delta) / (e^epsilon + 1)``.
-        """
-        return report_summary(self)
-
     def __add__(self, other):
         # for fits whose number and budgets were fixed before the first result was seen: see summed
         if not isinstance(other, PrivacyReport):
@@ -223,12 +181,6 @@ class PrivacyReport:
 
     def _fits(self):
         return self.fits or (self.budget,)
-
-    def __str__(self):
-        return report_text(self)
-
-    def _repr_html_(self):
-        return report_html(self)
 
 
 def _parts(report, total):

@@ -2,12 +2,12 @@
 
 import math
 
-from skdp._ledger_view import NOTE, Lines
-from skdp._units_view import UnitsReport
 from skdp.accounting._composition import group_epsilon, group_privacy
 from skdp.accounting._ledger_file import OF_GROUPS
 from skdp.accounting._ledger_report import LedgerReport
 from skdp.mechanisms._exact import sqrt_up
+from skdp.show._ledger import NOTE, Lines
+from skdp.show._units import UnitsReport
 
 __all__ = ["reports_of"]
 

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
-from skdp._display import pyplot
 from skdp.scales._noise_level import check_confidence
+from skdp.show._display import pyplot
 
 __all__ = ["TermsDisplay"]
 

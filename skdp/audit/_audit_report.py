@@ -1,18 +1,19 @@
 """What an audit has found, as text, JSON, HTML and a picture."""
 
-import json
 import math
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from skdp._display import pyplot
 from skdp.accounting import PrivacyReport, pure_to_gdp, pure_to_zcdp
 from skdp.audit._events import Evidence
+from skdp.show._display import pyplot
+from skdp.show._page import AsJson, row, table
 
 __all__ = ["AuditReport"]
 
+TITLES = ("parameter", "at least", "claimed")
 _HINTS = (
     "A pass proves nothing: an audit finds gross faults, see the figures of `audit`.",
     "Not private: the runs have spent their budgets many times. Audit on made-up tables.",
@@ -20,7 +21,7 @@ _HINTS = (
 
 
 @dataclass(frozen=True)
-class AuditReport:
+class AuditReport(AsJson):
     """Lower bounds on what an estimator leaks, beside what it claims.
 
     Parameters
@@ -136,10 +137,6 @@ class AuditReport:
             ],
         }
 
-    def to_json(self):
-        """Return the report as a JSON text."""
-        return json.dumps(self.to_dict(), indent=2)
-
     def _verdict(self):
         verdict = "passed" if self.passed else "FAILED: the claim is false"
         return (
@@ -149,16 +146,12 @@ class AuditReport:
 
     def __str__(self):
         rows = [f"  {name:<24} {low:>8.4g}  {most:>8.4g}" for name, low, most in self.rows()]
-        head = f"  {'parameter':<24} {'at least':>8}  {'claimed':>8}"
+        head = "  {:<24} {:>8}  {:>8}".format(*TITLES)
         return "\n".join([self._verdict(), head, *rows, *(f"  {hint}" for hint in _HINTS)])
 
     def _repr_html_(self):
-        cells = "".join(
-            f"<tr><td>{name}</td><td>{low:.4g}</td><td>{most:.4g}</td></tr>"
-            for name, low, most in self.rows()
-        )
-        head = "<tr><th>parameter</th><th>at least</th><th>claimed</th></tr>"
-        return f"<div><b>{self._verdict()}</b><table>{head}{cells}</table></div>"
+        body = [row((name, f"{low:.4g}", f"{most:.4g}")) for name, low, most in self.rows()]
+        return f"<div><b>{self._verdict()}</b>{table(TITLES, body)}</div>"
 
     def plot(self, axes=None):
         """Draw the learned score under both tables, and the trade-off of the two errors.

@@ -1,11 +1,10 @@
 """Plots of private histograms."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from skdp._display import Display
+from skdp.show._display import Display
 
 __all__ = ["HistogramDisplay"]
 
@@ -55,8 +54,6 @@ class HistogramDisplay(Display):
     names: list
     lower: np.ndarray | None = None
     upper: np.ndarray | None = None
-    figure_: Any = None
-    ax_: Any = None
 
     @classmethod
     def from_estimator(cls, estimator, *, ax=None, confidence=None):

@@ -1,11 +1,10 @@
 """Who may spend what: the shares of a plan as bars."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from skdp._display import Display
+from skdp.show._display import Display
 
 __all__ = ["BudgetDisplay"]
 
@@ -59,8 +58,6 @@ class BudgetDisplay(Display):
     in_all: np.ndarray
     name: str
     unit: str = "epsilon"
-    figure_: Any = None
-    ax_: Any = None
 
     @classmethod
     def from_plan(cls, plan_or_estimator, *, ax=None):

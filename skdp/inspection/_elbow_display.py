@@ -1,12 +1,11 @@
 """What any number of clusters would cost, from released values."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from skdp._display import Display
+from skdp.show._display import Display
 
 __all__ = ["ElbowDisplay"]
 
@@ -51,8 +50,6 @@ class ElbowDisplay(Display):
     costs: np.ndarray
     n_clusters: int
     name: str = "estimator"
-    figure_: Any = None
-    ax_: Any = None
 
     @classmethod
     def from_estimator(cls, estimator, *, ax=None):

@@ -1,11 +1,10 @@
 """Released values with the intervals that account for their noise."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from skdp._display import Display
+from skdp.show._display import Display
 
 __all__ = ["IntervalDisplay"]
 
@@ -60,8 +59,6 @@ class IntervalDisplay(Display):
     values: np.ndarray
     names: list
     title: str = ""
-    figure_: Any = None
-    ax_: Any = None
 
     @classmethod
     def from_estimator(cls, estimator, confidence=0.95, *, ax=None, **parameters):

@@ -1,18 +1,17 @@
 """What epsilon and rows buy: repeated fits on public rows."""
 
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
-from skdp._display import pyplot
 from skdp.planning._fits import fitted_copy
+from skdp.show._display import Display
 
 __all__ = ["UtilityDisplay"]
 
 
 @dataclass(frozen=True, repr=False)
-class UtilityDisplay:
+class UtilityDisplay(Display):
     """Plot of a figure of merit against epsilon, over repeated fits on public or synthetic rows.
 
     Make one with :meth:`from_estimator`, of rows that you have, or with :meth:`from_plan`, of
@@ -69,8 +68,6 @@ class UtilityDisplay:
     metric_name: str = "score"
     n_rows: tuple = ()
     rows: str = "rows that must be public or synthetic"
-    figure_: Any = None
-    ax_: Any = None
 
     @classmethod
     def from_estimator(
@@ -196,9 +193,9 @@ class UtilityDisplay:
         display : UtilityDisplay
             With ``ax_`` and ``figure_``.
         """
-        plt = pyplot()
+        return self._plot(ax, quantiles=quantiles)
 
-        ax = plt.subplots(layout="constrained")[1] if ax is None else ax
+    def _draw(self, ax, quantiles):
         band = f"{quantiles[0]:.0%} to {quantiles[1]:.0%} of {self.utilities.shape[-1]} fits"
         curves = self.utilities if self.n_rows else self.utilities[None]
         names = [f"{n:,} rows" for n in self.n_rows] or ["median"]
@@ -216,7 +213,6 @@ class UtilityDisplay:
         ax.grid(alpha=0.3)
         ax.set_title(f"{self.name} on {self.rows}", fontsize="medium")
         ax.legend()
-        return replace(self, ax_=ax, figure_=ax.figure)
 
 
 def _seeds(random_state, i, n_repeats):

@@ -1,11 +1,11 @@
 """Plots of private tables."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from skdp._display import pyplot
+from skdp.show._display import Display
 
 __all__ = ["MarginalDisplay"]
 
@@ -14,7 +14,7 @@ LUMINANCE = (0.299, 0.587, 0.114)
 
 
 @dataclass(frozen=True, repr=False)
-class MarginalDisplay:
+class MarginalDisplay(Display):
     """Plot of the table of one or two columns.
 
     Make one with :meth:`from_estimator` or ``MarginalReleaser.plot``.
@@ -57,9 +57,7 @@ class MarginalDisplay:
     labels: list
     names: list
     noise_scale: float | np.ndarray | None = None
-    figure_: Any = None
-    ax_: Any = None
-    im_: Any = None
+    im_: Any = field(default=None, kw_only=True)
 
     @classmethod
     def from_estimator(cls, estimator, columns, *, ax=None, **plot_params):
@@ -105,28 +103,29 @@ class MarginalDisplay:
         display : MarginalDisplay
             With ``ax_``, ``figure_`` and ``im_``.
         """
-        plt = pyplot()
+        return self._plot(ax, numbers=numbers, colorbar=colorbar, cmap=cmap, **map_params)
 
+    def _size(self):
         if self.table.ndim > 2:
             raise ValueError(
                 f"tables of one or two columns can be plotted, this one has {self.table.ndim}. "
                 "Name two of its columns: their table is released too."
             )
-        ax = plt.subplots(layout="constrained")[1] if ax is None else ax
+
+    def _draw(self, ax, numbers, colorbar, **map_params):
         if self.table.ndim == 1:
-            return replace(self._bars(ax), ax_=ax, figure_=ax.figure)
+            return self._bars(ax)
         few = self.table.size <= MOST_NUMBERS
-        im = self._map(ax, few if numbers is None else numbers, cmap=cmap, **map_params)
+        im = self._map(ax, few if numbers is None else numbers, **map_params)
         if colorbar:
             ax.figure.colorbar(im, ax=ax, label="count")
-        return replace(self, ax_=ax, figure_=ax.figure, im_=im)
+        return {"im_": im}
 
     def _bars(self, ax):
         places = np.arange(self.table.size)
         ax.bar(places, self.table, yerr=self.noise_scale, color="C0", alpha=0.7, ecolor="black")
         _ticks(ax.xaxis, self.labels[0])
         ax.set(xlabel=self.names[0], ylabel="count")
-        return self
 
     def _map(self, ax, numbers, **map_params):
         im = ax.pcolormesh(self.table, **map_params)

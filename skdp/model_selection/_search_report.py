@@ -19,6 +19,7 @@ from skdp.model_selection._search_costs import (
     plan_budget,
     private_steps,
 )
+from skdp.show._page import columns, row, table
 
 __all__ = ["SearchReport", "search_report"]
 
@@ -120,29 +121,18 @@ class SearchReport:
         return composed_epsilon(self.budget, delta, group_size)
 
     def __str__(self):
-        rows = [TITLES, *map(_cells, self.costs)]
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines = [
-            "    " + "  ".join(f"{cell:>{w}}" for cell, w in zip(row, widths, strict=True))
-            for row in rows
-        ]
+        lines = [f"    {line}" for line in columns([TITLES, *map(_cells, self.costs)])]
         lines += [f"  {name:<16} {text}" for name, text in self._facts()]
         return "\n".join([f"Bill of {self.search}", *lines])
 
     def _repr_html_(self):
-        head = "".join(f"<th>{title}</th>" for title in TITLES)
-        costs = "".join(
-            "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in _cells(cost)) + "</tr>"
-            for cost in self.costs
-        )
-        facts = "".join(
-            f"<tr{' class=warn' * name.isupper()}><th>{name}</th><td>{escape(text)}</td></tr>"
-            for name, text in self._facts()
-        )
-        return (
-            f"{STYLE}<div class=skdp-bill><b>Bill of {escape(self.search)}</b>"
-            f"<table><tr>{head}</tr>{costs}</table><table>{facts}</table></div>"
-        )
+        costs = table(TITLES, map(row, map(_cells, self.costs)))
+        facts = [
+            row(fact, tags=("th", "td"), kind=" class=warn" * fact[0].isupper())
+            for fact in self._facts()
+        ]
+        title = f"<b>Bill of {escape(self.search)}</b>"
+        return f"{STYLE}<div class=skdp-bill>{title}{costs}{table((), facts)}</div>"
 
     def _facts(self):
         if self.seeded:

@@ -5,12 +5,12 @@ from fractions import Fraction
 from numbers import Real
 
 from skdp._grant import Grant
-from skdp._render import table_html
 from skdp.accounting import Budget, Plan, PrivacyLedger, Step, mixed_budget, part_of
 from skdp.contracts import BoundedStatistic, Core, Released, Rows, contract_of
 from skdp.contracts._chain import chain_problems, parts_of
 from skdp.exceptions import PlanError
 from skdp.pipeline._tree import is_inside, prepared, spending, unfold
+from skdp.show._report import table_html
 
 __all__ = ["PipelinePlan", "Split", "granted", "settle"]
 

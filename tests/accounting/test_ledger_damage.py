@@ -11,10 +11,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from skdp import PrivacyLedger, _ledger_view
+from skdp import PrivacyLedger
 from skdp.__main__ import main
 from skdp.accounting import Budget
 from skdp.exceptions import BudgetExceeded
+from skdp.show import _ledger
 from tests.accounting._old_ledger import as_before, edited
 
 STEERING = [0, 7, 8, 9, 10, 13, 27, 31, 127, 0x85, 0x9B, 0xAD, 0x200F, 0x2028, 0x202E, 0x2066]
@@ -282,7 +283,7 @@ def test_charges_beyond_floats_are_an_error_or_a_refusal(tmp_path, capsys):
 
 
 def test_a_long_ledger_shows_its_last_lines_and_says_so(monkeypatch):
-    monkeypatch.setattr(_ledger_view, "LAST", 3)
+    monkeypatch.setattr(_ledger, "LAST", 3)
     for ledger in (PrivacyLedger(1.0), PrivacyLedger({"row": 1.0, "group": 2.0}, rows_per_group=1)):
         for i in range(5):
             ledger.charge(Budget.pure(Fraction(1, 100)), f"fit {i}")

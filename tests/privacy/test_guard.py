@@ -149,7 +149,7 @@ FAULTS = [
 INNOCENT = [
     ("mechanisms/_entropy.py", "import os\nos.urandom(8)"),
     ("accounting/_ledger_file.py", "from datetime import UTC, datetime"),
-    ("_show_versions.py", "import sys\nfile = sys.stdout"),
+    ("show/_versions.py", "import sys\nfile = sys.stdout"),
     (RING, "randomness = timely = 1\nself.times = time_of(random_order)"),
     (RING, "Released(); self.release(); curator.gaussian([1], share=1)"),
     (RING, "total._entropy"),

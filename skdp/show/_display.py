@@ -1,18 +1,13 @@
 """What displays have in common: they are drawn on given axes, or on those of a new figure."""
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 __all__ = ["Display", "pyplot"]
 
 
 def pyplot():
-    """Return ``matplotlib.pyplot``, which is imported when something is drawn.
-
-    Raises
-    ------
-    ImportError
-        If matplotlib is not installed, with the command that installs it.
-    """
+    """Return ``matplotlib.pyplot``, which is imported when something is drawn."""
     try:
         import matplotlib.pyplot as plt
     except ImportError:
@@ -22,8 +17,12 @@ def pyplot():
     return plt
 
 
+@dataclass(frozen=True, repr=False)
 class Display:
-    """Base of frozen dataclasses with ``figure_`` and ``ax_`` that write ``_draw(ax)``."""
+    """Base of frozen dataclasses that write ``_draw(ax, **parameters)``."""
+
+    figure_: Any = field(default=None, kw_only=True)
+    ax_: Any = field(default=None, kw_only=True)
 
     def plot(self, ax=None):
         """Draw on ``ax`` or a new figure.
@@ -37,18 +36,15 @@ class Display:
         display : object
             This one with ``ax_`` and ``figure_``.
         """
+        return self._plot(ax)
+
+    def _plot(self, ax, **parameters):
         plt = pyplot()
         size = self._size()
         if ax is None:
             ax = plt.subplots(figsize=size, layout="constrained")[1]
-        self._draw(ax)
-        return replace(self, ax_=ax, figure_=ax.figure)
+        more = self._draw(ax, **parameters) or {}
+        return replace(self, ax_=ax, figure_=ax.figure, **more)
 
     def _size(self):
-        """Return width and height of a new figure, None for the usual ones.
-
-        Raises
-        ------
-        ValueError
-            For what cannot be drawn.
-        """
+        """Return width and height of a new figure, None for the usual; refuse what is too much."""

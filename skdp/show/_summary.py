@@ -4,10 +4,11 @@ import math
 from collections import Counter
 
 from skdp._doubts import doubts_of
-from skdp._render import condition
 
-__all__ = ["best_guess", "report_summary"]
+__all__ = ["best_guess", "condition", "report_summary"]
 
+FIXED = " for fits whose number and budgets were fixed before the first result was seen"
+IN_ANY_CASE = ", whatever the number and the budgets of its pure fits depended on"
 CERTAIN = 0.99
 FEW = 5  # rows of one person
 WHO = {
@@ -58,6 +59,14 @@ def report_summary(report):
         text += CLAIM.format(guarantee=guarantee)
     alike = "" if report.target is None else ALIKE
     return text + alike + _released(report) + WITHHELD + _doubts(report)
+
+
+def condition(report):
+    """Return what the claim of a sum of reports holds for, nothing for one fit."""
+    if not report.fits:
+        return ""
+    pure = report.budget.unit == "pure" and report.budget.delta == 0
+    return IN_ANY_CASE if pure else FIXED
 
 
 def best_guess(report, group_size=1):

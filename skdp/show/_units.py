@@ -1,15 +1,15 @@
 """A ledger of several units as text, HTML, JSON and a frame: each account by itself."""
 
-import json
 from dataclasses import dataclass
 
-from skdp._ledger_view import LATCHED, NEIGHBOURS, STYLE, as_html, as_text
+from skdp.show._ledger import LATCHED, NEIGHBOURS, STYLE, as_html, as_text
+from skdp.show._page import AsJson
 
 __all__ = ["UnitsReport"]
 
 
 @dataclass(frozen=True)
-class UnitsReport:
+class UnitsReport(AsJson):
     """What a ledger of several units holds at one instant: as text, HTML, JSON or a frame.
 
     Parameters
@@ -64,10 +64,6 @@ class UnitsReport:
         units = {unit: report.to_dict() for unit, report in self.units.items()}
         facts = {"ledger": self.ledger, "latched": self.latched}
         return facts | {"units": units, "unclaimed": self.unclaimed}
-
-    def to_json(self):
-        """Return the report as a JSON text."""
-        return json.dumps(self.to_dict(), indent=2)
 
     def to_frame(self):
         """Return the lines of all accounts as a table of pandas, with a column ``account``."""

@@ -1,11 +1,10 @@
 """A ledger as a picture."""
 
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
-from skdp._display import pyplot
+from skdp.show._display import Display
 
 __all__ = ["LedgerDisplay"]
 
@@ -13,7 +12,7 @@ MOST = 1e9  # parts of the capacity that a picture shows; what is beyond lies th
 
 
 @dataclass(frozen=True, repr=False)
-class LedgerDisplay:
+class LedgerDisplay(Display):
     """Plot of what a ledger has spent, charge by charge, against its capacity.
 
     Make one with :meth:`from_ledger` or ``ledger.report().plot()``.
@@ -55,8 +54,6 @@ class LedgerDisplay:
     spent: np.ndarray
     refused: np.ndarray
     name: str
-    figure_: Any = None
-    ax_: Any = None
 
     @classmethod
     def from_ledger(cls, ledger, *, ax=None, x="time"):
@@ -107,9 +104,9 @@ class LedgerDisplay:
         """
         if x not in ("time", "line"):
             raise ValueError(f"x must be 'time' or 'line'. Got {x!r} instead.")
-        plt = pyplot()
+        return self._plot(ax, x=x)
 
-        ax = plt.subplots(layout="constrained")[1] if ax is None else ax
+    def _draw(self, ax, x):
         places = self.times if x == "time" else np.arange(1, len(self.times) + 1)
         spent, refused = (100 * np.minimum(part, MOST) for part in (self.spent, self.refused))
         ax.step(places, spent, where="post", marker=".", label="spent")
@@ -123,4 +120,3 @@ class LedgerDisplay:
         ax.legend(loc="best")
         if x == "time":
             ax.tick_params(axis="x", labelrotation=30)
-        return replace(self, ax_=ax, figure_=ax.figure)

@@ -1,6 +1,5 @@
 """A ledger as text, HTML, JSON and a frame."""
 
-import json
 import math
 import sqlite3
 import sys
@@ -11,7 +10,8 @@ from functools import lru_cache
 from html import escape
 from typing import NamedTuple
 
-from skdp._ledger_display import LedgerDisplay
+from skdp.show._ledger_display import LedgerDisplay
+from skdp.show._page import AsJson, columns, data_frame, row, table
 
 __all__ = [
     "Entry",
@@ -35,6 +35,7 @@ NOTE = " | "  # between what was charged for and a note
 LATCHED = "LATCHED by a refusal: nothing is granted before ledger.acknowledge()"
 TITLES = ("no", "time (UTC)", "line", "what", "epsilon", "delta", "takes", "left", "epsilon left")
 WORDS = {"charge": "charged", "refused": "REFUSED", "acknowledged": "acknowledged"}
+TEXTS = range(1, 4)  # columns that hold no numbers
 LAST = 200  # lines that a text or a page shows
 LARGEST = sys.float_info.max
 NEIGHBOURS = {"row": "one row", "group": "one group (all rows with one entry of `groups`)"}
@@ -187,7 +188,7 @@ class Line(NamedTuple):
 
 
 @dataclass(frozen=True)
-class LedgerView:
+class LedgerView(AsJson):
     """The faces of a report, which adds ``unit``, ``spent``, ``remaining`` and ``history()``."""
 
     ledger: str
@@ -213,19 +214,10 @@ class LedgerView:
             ``latched`` and ``entries``, a list of dicts.
         """
         opening, spent, left = map(_floats, (self.entries[0], self.spent, self.remaining))
-        lines = [_floats(line.entry) | _after(line) | _noted(line) for line in self.history()]
+        lines = [_floats(x.entry) | _after(x) | {"note": x.entry.note} for x in self.history()]
         facts = {"ledger": self.ledger, "protects": self.unit, "latched": self.latched}
         sums = {"spent": spent, "remaining": left}
         return facts | sums | {"entries": [opening, *lines]}
-
-    def to_json(self):
-        """Return the report as a JSON text.
-
-        Returns
-        -------
-        text : str
-        """
-        return json.dumps(self.to_dict(), indent=2)
 
     def to_frame(self):
         """Return the history as a table of pandas.
@@ -241,14 +233,9 @@ class LedgerView:
         ImportError
             If pandas is not installed.
         """
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise ImportError(
-                "to_frame needs pandas: pip install pandas. Without it, use history()."
-            ) from error
-        frame = pd.DataFrame(self.to_dict()["entries"][1:], columns=["id", *COLUMNS])
-        return frame.assign(time=pd.to_datetime(frame["time"], utc=True)).set_index("id")
+        lines = self.to_dict()["entries"][1:]
+        frame = data_frame(lines, "history()", columns=["id", *COLUMNS])
+        return frame.assign(time=_times(frame["time"])).set_index("id")
 
     def plot(self, ax=None, *, x="time"):
         """Plot what was spent, over time or line by line, against the capacity.
@@ -272,8 +259,10 @@ def _floats(fields):
     return {name: as_float(x) if isinstance(x, Fraction) else x for name, x in items}
 
 
-def _noted(line):
-    return {"note": line.entry.note}
+def _times(column):
+    import pandas as pd
+
+    return pd.to_datetime(column, utc=True)
 
 
 def _after(line):
@@ -288,26 +277,29 @@ def as_text(report):
         lines.append(f"  {LATCHED}")
     lines += [f"  {text}" for text in _left_out(report)]
     rows = [TITLES, *map(_cells, report.history(LAST))]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return "\n".join([*lines, *(_aligned(row, widths) for row in rows if len(rows) > 1)])
+    return "\n".join(lines + [f"  {line}" for line in columns(rows, TEXTS) if len(rows) > 1])
 
 
 def as_html(report):
     """Return a report as HTML: a bar of what is spent above a table of the lines."""
     spent = f"<div style='width:{100 * min(report.spent.fraction, 1):.2f}%'></div>"
-    facts = "".join(f"<tr><td>{name}</td><td>{escape(x)}</td></tr>" for name, x in _facts(report))
     latch = f"<div class=warn>{LATCHED}</div>" if report.latched else ""
     latch += "".join(f"<div>{text}</div>" for text in _left_out(report))
-    body = "".join(
-        f"<tr class={line.entry.kind if line.entry.kind in WORDS else 'warn'}>"
-        f"{_tags('td', _cells(line))}</tr>"
+    kinds = ["" if i in TEXTS else " class=n" for i in range(len(TITLES))]
+    body = [
+        row(_cells(line), kinds=kinds, kind=f" class={_kind_of(line.entry)}")
         for line in report.history(LAST)
-    )
-    table = f"<table><tr>{_tags('th', TITLES)}</tr>{body}</table>" if body else ""
+    ]
+    history = table(TITLES, body, kinds=kinds) if body else ""
+    facts = table((), map(row, _facts(report)))
     return (
         f"{STYLE}<div class=skdp-ledger><b>{escape(report.ledger)}</b><div class=bar>{spent}</div>"
-        f"<table>{facts}</table>{latch}<div class=rows>{table}</div></div>"
+        f"{facts}{latch}<div class=rows>{history}</div></div>"
     )
+
+
+def _kind_of(entry):
+    return entry.kind if entry.kind in WORDS else "warn"
 
 
 def _facts(report):
@@ -337,20 +329,4 @@ def _cells(line):
         *numbers,
         told(line.left.fraction, ".2%"),
         told(line.left.epsilon, ".4g"),
-    )
-
-
-def _aligned(row, widths):
-    """Return numbers flush right and texts flush left."""
-    cells = [
-        f"{cell:<{width}}" if 0 < i < 4 else f"{cell:>{width}}"
-        for i, (cell, width) in enumerate(zip(row, widths, strict=True))
-    ]
-    return "  " + "  ".join(cells)
-
-
-def _tags(tag, cells):
-    kinds = ["" if 0 < i < 4 else " class=n" for i in range(len(cells))]
-    return "".join(
-        f"<{tag}{k}>{escape(cell)}</{tag}>" for k, cell in zip(kinds, cells, strict=True)
     )
