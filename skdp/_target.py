@@ -32,8 +32,7 @@ import numpy as np
 from skdp._levels import BOUGHT, public_classes
 from skdp.accounting import Step
 from skdp.exceptions import PlanError
-from skdp.kernel._coding import CodedColumns, CodedTarget, Coding
-from skdp.kernel._names import ColumnLabels, TargetLabels
+from skdp.kernel._labels import CodedColumns, CodedTarget, Coding, ColumnLabels, TargetLabels
 from skdp.kernel._table import Table, opened
 from skdp.mechanisms._exact import exact
 

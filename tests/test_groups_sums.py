@@ -15,8 +15,8 @@ from skdp.chunks._persons import GRAIN, Heads
 from skdp.cluster import LloydKMeans
 from skdp.covariance import PrivatePCA
 from skdp.denoising import PrivateHistogram
-from skdp.kernel import _residual_norms as _norms
 from skdp.kernel import _residuals
+from skdp.kernel import _residuals as _norms
 from skdp.marginals import Bins
 from skdp.mixture import PrivateGMM
 from tests._curators import CannedCurator, FixedKeys, check_replay

@@ -23,7 +23,7 @@ from skdp.audit import conditional_sensitivity, non_interference
 from skdp.audit._transcript import CannedCurator, check_replay
 from skdp.exceptions import BudgetExceeded, PlanError, UselessReleaseWarning
 from skdp.kernel import _table
-from skdp.kernel._names import names_of
+from skdp.kernel._labels import names_of
 from tests._means import ClassCounts, MixedCounts, TargetMean
 
 try:

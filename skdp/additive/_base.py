@@ -14,10 +14,9 @@ from skdp.additive._cycles import cycle_steps
 from skdp.additive._rules import BINS_OF_FEW, ROW_COUNT, rule_of_terms, share_of_labels
 from skdp.additive._terms import centred_terms
 from skdp.additive._terms_display import TermsDisplay
-from skdp.kernel._cell_numbers import cell_numbers
-from skdp.kernel._cells import Held
+from skdp.kernel._cells import Held, cell_numbers
 from skdp.kernel._sums import Count
-from skdp.kernel._target_views import Targets
+from skdp.kernel._views import Targets
 from skdp.scales._bins import bin_steps, find_bins
 from skdp.scales._noise_level import check_confidence
 

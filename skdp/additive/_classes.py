@@ -18,8 +18,7 @@ from skdp.additive._rules import (
 )
 from skdp.additive._smooth import TermPrior
 from skdp.kernel._cells import Binned, Codes
-from skdp.kernel._links import STEP, Logistic, Softmax
-from skdp.kernel._terms import FIRST, Calibration, ClassCounts
+from skdp.kernel._terms import FIRST, STEP, Calibration, ClassCounts, Logistic, Softmax
 
 __all__ = ["class_steps", "count_classes", "fit_classes", "prior_model"]
 

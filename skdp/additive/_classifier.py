@@ -20,8 +20,8 @@ from skdp.additive._rules import (
     first_round,
     share_of_labels,
 )
-from skdp.kernel._cell_numbers import n_cells
-from skdp.kernel._links import Logistic
+from skdp.kernel._cells import n_cells
+from skdp.kernel._terms import Logistic
 
 __all__ = ["PrivateAdditiveClassifier"]
 
@@ -119,7 +119,7 @@ class PrivateAdditiveClassifier(ClassifierMixin, AdditiveModel):
     label; the number of rows is private. Every release is Gaussian. Bins and tables are releases,
     so that given them a row adds an integer vector to one cell of each feature, of length at most 1
     for two classes and sqrt(2) for more, in units of a probability, by exact arithmetic of its own
-    (:mod:`skdp.kernel._links`). The private selection of classes and of categories may fail, with
+    (:mod:`skdp.kernel._terms`). The private selection of classes and of categories may fail, with
     a probability that is part of delta. Not private: what the model says of private rows, as
     ``score``, and parameters that were chosen by looking at the data.
 

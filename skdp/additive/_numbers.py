@@ -16,10 +16,8 @@ from skdp.additive._rules import (
     share_of_look,
 )
 from skdp.additive._smooth import TermPrior
-from skdp.kernel._cell_numbers import n_cells
-from skdp.kernel._cells import Binned
-from skdp.kernel._links import Clipped
-from skdp.kernel._terms import ResidualSum
+from skdp.kernel._cells import Binned, n_cells
+from skdp.kernel._terms import Clipped, ResidualSum
 
 __all__ = ["fit_numbers", "known_mean", "number_steps"]
 

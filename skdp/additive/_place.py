@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from skdp.covariance._engine import covariance_plan
 from skdp.covariance._run import CovarianceRun
 from skdp.kernel._cells import Held, Steps
-from skdp.kernel._target_views import Targets
+from skdp.kernel._views import Targets
 from skdp.location._mean import private_mean
 
 __all__ = ["Place", "count_targets", "find_place", "mean_alone", "place_events", "place_steps"]

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skdp.kernel._links import FARTHEST, Clipped
-from skdp.kernel._terms import ResidualLengths
+from skdp.kernel._terms import FARTHEST, Clipped, ResidualLengths
 
 __all__ = ["Lengths", "release_lengths"]
 

@@ -28,7 +28,7 @@ from skdp.additive._rules import (
     cycles_of,
 )
 from skdp.additive._straight import along, find_straight, fitted_line, has_straight, straight_plan
-from skdp.kernel._links import Clipped
+from skdp.kernel._terms import Clipped
 
 __all__ = ["PrivateAdditiveRegressor"]
 
@@ -148,7 +148,7 @@ class PrivateAdditiveRegressor(RegressorMixin, AdditiveModel):
     **Privacy**: (epsilon, delta)-differential privacy for adding or removing one row with its
     target; the number of rows is private. Every release is Gaussian. Bins, tables and clip radii
     are releases, so that given them a row adds an integer to one cell of each feature, at most the
-    radius, by exact arithmetic of its own (:class:`skdp.kernel._links.Clipped`). The search for
+    radius, by exact arithmetic of its own (:class:`skdp.kernel._terms.Clipped`). The search for
     the centre of the targets and that for categories may fail, with probabilities that are part of
     delta, and so may the search for centres of a line. Given the line, the residual of a row is a
     function of that row alone, to the last bit. Not private: what the model says of private rows,

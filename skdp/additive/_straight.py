@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from skdp.accounting import Step
-from skdp.kernel._design import SomeColumns
+from skdp.kernel._coordinates import SomeColumns
 from skdp.linear._coefficients import coefficients
 from skdp.linear._line import Line, line_plan, private_line
 from skdp.location._counted import release_count

@@ -13,9 +13,8 @@ from skdp.audit._checks_common import require, small
 from skdp.audit._draw import Draw
 from skdp.audit._observe import audited_clone, recorded_fit
 from skdp.chunks._persons import rows_of_all
-from skdp.kernel._choice import Choice
 from skdp.kernel._codec import decoded, encoded
-from skdp.kernel._statistic import Offer, Shape, registered
+from skdp.kernel._statistic import Choice, Offer, Shape, registered
 from skdp.kernel._table import Table, replaced_table
 
 __all__ = [

@@ -18,8 +18,7 @@ from skdp.cluster._second_look import look_again, look_steps, worth_a_look
 from skdp.cluster._sums import cluster_sums
 from skdp.cluster._synopsis import weighted_kmeans
 from skdp.kernel._clusters import InPlaces, NearestLifted
-from skdp.kernel._located import Located, bounded
-from skdp.kernel._places import Places
+from skdp.kernel._places import Located, Places, bounded
 
 __all__ = ["Start", "density_centers", "density_road", "density_steps"]
 

@@ -17,9 +17,9 @@ from skdp.cluster._starts import ball_points
 from skdp.cluster._sums import cluster_sums
 from skdp.cluster._synopsis import public_kmeans
 from skdp.cluster._trusted import Moved, posterior_counts
+from skdp.kernel._cluster_sums import SecondMoments
 from skdp.kernel._clusters import Nearest
-from skdp.kernel._located import LIMIT
-from skdp.kernel._located_moments import SecondMoments
+from skdp.kernel._places import LIMIT
 from skdp.kernel._table import opened
 
 __all__ = ["few_rows", "few_rows_steps", "is_few"]
@@ -190,7 +190,7 @@ def released_moments(rows, curator, located, *, share):
 
     Notes
     -----
-    **Privacy**: of :class:`skdp.kernel._located_moments.SecondMoments`.
+    **Privacy**: of :class:`skdp.kernel._cluster_sums.SecondMoments`.
     """
     d, question = rows.n_features, SecondMoments(located)
     release = opened(rows, curator).ask(question, share=share, label="second moments")

@@ -7,8 +7,8 @@ import numpy as np
 from scipy.special import ndtri
 
 from skdp.accounting import Step
-from skdp.kernel._located import DROP, FARTHEST, LARGEST, SMALLEST, Located, bounded, lengths
-from skdp.kernel._log_bins import LogBins
+from skdp.kernel._bins import LogBins
+from skdp.kernel._places import DROP, FARTHEST_REACH, LARGEST, SMALLEST, Located, bounded, lengths
 from skdp.kernel._sums import BallSum, Count, Distances
 from skdp.kernel._table import opened
 
@@ -260,14 +260,14 @@ def read_reach(counts, sd, radius):
         From 1 to 8.
     """
     first = int(BINS.index(np.array([radius * (1 - 1e-9)]))[0]) + 1
-    beyond = counts[first : first + int(BINS.per_octave * math.log2(FARTHEST))]
+    beyond = counts[first : first + int(BINS.per_octave * math.log2(FARTHEST_REACH))]
     bins = np.arange(len(beyond))
     level = -sd * ndtri(np.where(bins < BINS.per_octave, *FALSE_REACH))
     tails = np.cumsum(beyond[::-1])[::-1] / np.sqrt(len(bins) - bins)
     hits = np.flatnonzero(np.maximum(beyond, tails) > level)
     if not hits.size:
         return 1.0
-    return min(BINS.upper_edge(first + int(hits[-1])) / radius, FARTHEST)
+    return min(BINS.upper_edge(first + int(hits[-1])) / radius, FARTHEST_REACH)
 
 
 def _octaves():

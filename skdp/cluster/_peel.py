@@ -12,12 +12,11 @@ from skdp.cluster._locate import BINS, close_in, standing_out, survey
 from skdp.cluster._lockstep import in_step
 from skdp.cluster._search import search_cells
 from skdp.cluster._synopsis import weighted_kmeans
-from skdp.kernel._chosen_rows import Beyond
 from skdp.kernel._clusters import PlaceCells
-from skdp.kernel._located import DROP, LARGEST, bounded
-from skdp.kernel._places import FARTHEST, Places, joining_cost, merged
+from skdp.kernel._places import DROP, FARTHEST, LARGEST, Places, bounded, joining_cost, merged
 from skdp.kernel._sums import BallSum
 from skdp.kernel._table import opened
+from skdp.kernel._views import Beyond
 
 __all__ = ["find_places", "places_steps"]
 

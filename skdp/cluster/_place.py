@@ -6,9 +6,9 @@ from numbers import Real
 import numpy as np
 
 from skdp._compat import Interval
-from skdp.kernel._chosen_rows import InBox
-from skdp.kernel._located import LARGEST, SMALLEST, Located
+from skdp.kernel._places import LARGEST, SMALLEST, Located
 from skdp.kernel._table import Table
+from skdp.kernel._views import InBox
 from skdp.location._public import bounds_vectors, column_vector
 
 __all__ = ["Place", "PublicPlace"]

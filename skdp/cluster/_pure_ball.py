@@ -8,7 +8,7 @@ import numpy as np
 from skdp.accounting import Step
 from skdp.cluster._locate import BINS, UNSEEN, read_scale
 from skdp.kernel._cluster_sums import PureBallSum
-from skdp.kernel._located import DROP, LARGEST, SMALLEST, Located
+from skdp.kernel._places import DROP, LARGEST, SMALLEST, Located
 from skdp.kernel._sums import Count, Distances
 from skdp.kernel._table import opened
 

@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 
+from skdp.kernel._bins import LogBins
 from skdp.kernel._clusters import Nearest, Reaches
-from skdp.kernel._log_bins import LogBins
 from skdp.kernel._table import opened
 
 __all__ = ["bought_radii", "synopsis_radii"]

@@ -11,7 +11,7 @@ from skdp.cluster._refined import refined
 from skdp.cluster._sums import cluster_sums
 from skdp.cluster._trusted import Moved
 from skdp.kernel._clusters import Nearest
-from skdp.kernel._located import LIMIT
+from skdp.kernel._places import LIMIT
 
 __all__ = ["refine", "refine_steps"]
 

@@ -8,7 +8,7 @@ from skdp.cluster._subspace import find_subspace, whole_space
 from skdp.cluster._synopsis import Synopsis
 from skdp.cluster._tree import grow, schedule
 from skdp.kernel._lattice import Subspace
-from skdp.kernel._located import Located
+from skdp.kernel._places import Located
 
 __all__ = ["FLAT", "Found", "search_cells", "search_steps"]
 

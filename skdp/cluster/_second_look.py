@@ -12,7 +12,7 @@ from skdp.cluster._synopsis import public_kmeans
 from skdp.cluster._tree import onto_simplex
 from skdp.kernel._cluster_sums import COUNT, GAIN_BITS, MEAN, Gain, LineMoments
 from skdp.kernel._clusters import LineCells, Nearest, Reaches
-from skdp.kernel._located import bounded
+from skdp.kernel._places import bounded
 from skdp.kernel._table import opened
 
 __all__ = ["look_again", "look_steps", "worth_a_look"]

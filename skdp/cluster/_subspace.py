@@ -7,8 +7,8 @@ from scipy.special import ndtri
 
 from skdp._public import public_words
 from skdp.cluster._lockstep import Ask
+from skdp.kernel._cluster_sums import LocatedGram
 from skdp.kernel._lattice import Subspace
-from skdp.kernel._located_moments import LocatedGram
 
 __all__ = ["find_subspace", "whole_space"]
 
@@ -42,7 +42,7 @@ def find_subspace(located, *, most, share, label="gram"):
 
     Notes
     -----
-    **Privacy**: of :class:`skdp.kernel._located_moments.LocatedGram`. Both halves of the matrix are
+    **Privacy**: of :class:`skdp.kernel._cluster_sums.LocatedGram`. Both halves of the matrix are
     released and averaged. Random directions are public.
     """
     d = len(located.center)

@@ -10,8 +10,7 @@ import numpy as np
 from skdp.cluster._lockstep import Ask
 from skdp.cluster._scan import dense_cells, sparse_blocks
 from skdp.cluster._synopsis import Synopsis, weighted_kmeans
-from skdp.kernel._clusters import GridCells
-from skdp.kernel._halved_box import Grid
+from skdp.kernel._clusters import Grid, GridCells
 
 __all__ = ["Schedule", "grow", "onto_simplex", "schedule"]
 

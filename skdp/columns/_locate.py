@@ -12,8 +12,8 @@ from skdp.columns._squares import Squares, mean_square
 from skdp.columns._survey import survey_columns
 from skdp.columns._tail import read_tail
 from skdp.columns._zoom import Bulk, zoom_columns
+from skdp.kernel._bins import OctaveCells
 from skdp.kernel._columns import ColumnCells
-from skdp.kernel._octave_cells import OctaveCells
 
 __all__ = ["Located", "locate_columns", "locating_steps", "survey_share"]
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from skdp.columns._evidence import stands_out
+from skdp.kernel._bins import OctaveCells
 from skdp.kernel._columns import ColumnCells
-from skdp.kernel._octave_cells import OctaveCells
 
 __all__ = ["CELLS", "Survey", "survey_columns", "whole_line"]
 

@@ -6,8 +6,8 @@ import numpy as np
 
 from skdp.columns._evidence import windows_above
 from skdp.columns._survey import CELLS
+from skdp.kernel._bins import UniformCells
 from skdp.kernel._columns import ColumnCells
-from skdp.kernel._octave_cells import UniformCells
 
 __all__ = ["Bulk", "zoom_columns"]
 

@@ -7,7 +7,7 @@ import numpy as np
 from skdp.accounting import Plan, Step
 from skdp.covariance._denoise import denoised, floored
 from skdp.covariance._release import CLEAR, CovarianceRelease
-from skdp.kernel._products import BoxProducts
+from skdp.kernel._sums import BoxProducts
 from skdp.kernel._table import opened
 from skdp.location._public import bounds_vectors
 from skdp.mechanisms import box_rows
@@ -51,7 +51,7 @@ def bounded_covariance(rows, curator, *, low, high, assume_centered=False, denoi
 
     Notes
     -----
-    **Privacy**: of :class:`skdp.kernel._products.BoxProducts`; the rest is post-processing.
+    **Privacy**: of :class:`skdp.kernel._sums.BoxProducts`; the rest is post-processing.
 
     With the mean m = sum y / n, the covariance is T W T^T / n for W = sum of (1, y)(1, y)^T and
     T = (-m, I); for another m it is too large by the square of the gap. So its noise is

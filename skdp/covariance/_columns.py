@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from skdp.columns._evidence import stands_out
-from skdp.kernel._rings import RingColumns, RingEntries, SparseRing
+from skdp.kernel._friends import RingColumns, RingEntries, SparseRing
 from skdp.kernel.pairs._ring import RING_SQUARED
 from skdp.scales import LogBins, top_scale
 
@@ -44,7 +44,7 @@ def column_units(sample, *, share, label):
 
     Notes
     -----
-    **Privacy**: of :class:`skdp.kernel._rings.RingColumns`.
+    **Privacy**: of :class:`skdp.kernel._friends.RingColumns`.
     """
     release = sample.ask(RingColumns(BINS, sample.n_features), share=share, label=label)
     tops = [_top(row.astype(float), release.scale, sample.n) for row in release.value]
@@ -99,7 +99,7 @@ def sparse_squares(sample, points):
 
     Notes
     -----
-    **Privacy**: of :class:`skdp.kernel._rings.RingEntries` and ``SparseRing``; ``points`` and L are
+    **Privacy**: of :class:`skdp.kernel._friends.RingEntries` and ``SparseRing``; ``points``, L are
     released.
     """
     columns = tuple(np.flatnonzero(points).tolist())

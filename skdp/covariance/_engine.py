@@ -5,8 +5,7 @@ from dataclasses import replace
 from skdp.accounting import Plan, Step
 from skdp.covariance._columns import SPARSE
 from skdp.covariance._run import CENTRE, COLUMNS, ROUNDS, CovarianceRun
-from skdp.kernel._products import BallProducts, BallTotal, LengthsNear
-from skdp.kernel._sums import Count, Distances
+from skdp.kernel._sums import BallProducts, BallTotal, Count, Distances, LengthsNear
 from skdp.location._mean import mean_plan
 
 __all__ = ["covariance_plan", "private_covariance"]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skdp.kernel._products import BallProducts, BallTotal
+from skdp.kernel._sums import BallProducts, BallTotal
 from skdp.kernel._table import opened
 
 __all__ = ["Moments", "release_moments"]
@@ -67,7 +67,7 @@ def release_moments(rows, curator, frame, *, radius, share, sum_share, labels):
 
     Notes
     -----
-    **Privacy**: of :class:`skdp.kernel._products.BallProducts` and ``BallTotal``.
+    **Privacy**: of :class:`skdp.kernel._sums.BallProducts` and ``BallTotal``.
     """
     grid = {"radius": radius, "n": rows.n, "least": min(float(s) for s in (share, sum_share) if s)}
     asked = [(BallProducts(**grid), share, labels[0])]

@@ -12,7 +12,7 @@ from skdp.covariance._moments import release_moments
 from skdp.covariance._release import CLEAR, CovarianceRelease
 from skdp.covariance._sampled import MOST_ENTRIES, DrawnRows, draw_rows
 from skdp.covariance._spread import release_size, release_spread
-from skdp.kernel._frame import Frame
+from skdp.kernel._coordinates import Frame
 from skdp.kernel._sums import Count
 from skdp.kernel._table import opened
 from skdp.location._mean import private_mean

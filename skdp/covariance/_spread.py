@@ -6,8 +6,8 @@ import numpy as np
 
 from skdp.covariance._beyond import TailLoss
 from skdp.covariance._columns import BINS, EVEN, seen_cells
-from skdp.kernel._products import LengthsNear
 from skdp.kernel._sums import Distances as DistanceCells
+from skdp.kernel._sums import LengthsNear
 from skdp.kernel._table import opened
 from skdp.location._clip import Clip, Distances, Tail, joined
 from skdp.scales import LogBins

@@ -5,7 +5,7 @@ from numbers import Integral
 
 import numpy as np
 
-from skdp.kernel._grid_cells import Cells, Edges, Levels
+from skdp.kernel._histograms import Cells, Edges, Levels
 
 __all__ = ["Axis", "grid", "range_is_public", "read_axes"]
 

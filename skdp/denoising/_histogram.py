@@ -27,8 +27,13 @@ from skdp.denoising._parameter import (
 from skdp.denoising._range import RANGE_SHARE, private_ranges, range_steps
 from skdp.denoising._user_ids import with_exact_users
 from skdp.denoising._vector import VectorMixin
-from skdp.kernel._grid_cells import HistogramCounts
-from skdp.kernel._user_counts import MOST_ROWS, OfUsers, UserCounts, capped_sensitivity
+from skdp.kernel._histograms import (
+    MOST_ROWS,
+    HistogramCounts,
+    OfUsers,
+    UserCounts,
+    capped_sensitivity,
+)
 
 __all__ = ["PrivateHistogram"]
 
@@ -138,7 +143,7 @@ class PrivateHistogram(VectorMixin, PrivateEstimator):
     **Privacy**: (epsilon, delta)-differential privacy for adding or removing one row; with Laplace
     noise delta is 0. A row is in one cell or none, so the counts have sensitivity 1, in l1 and in
     l2. With ``user`` the guarantee also holds for adding or removing all rows of one user: the cap
-    is applied to the table, not assumed (proofs: ``skdp/kernel/_user_counts.py``; ranges:
+    is applied to the table, not assumed (proofs: ``skdp/kernel/_histograms.py``; ranges:
     ``skdp/denoising/_range.py``). Everything after the counts is post-processing. Not private:
     parameters that were chosen by looking at the data.
 

@@ -4,8 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from skdp.kernel._float_keys import KeyRanks, SideDistances, cells_of_keys
-from skdp.kernel._ranks import float_of_order
+from skdp.kernel._ranks import KeyRanks, SideDistances, cells_of_keys, float_of_order
 from skdp.kernel._sums import Count
 from skdp.kernel._table import opened
 from skdp.scales import LogBins, read_scale
@@ -43,8 +42,8 @@ def private_ranges(rows, columns, curator, law):
     Notes
     -----
     **Privacy** (add or remove one row). The row count moves by 1. The others are answers to
-    :class:`skdp.kernel._float_keys.KeyRanks`, given released thresholds, and
-    :class:`skdp.kernel._float_keys.SideDistances`, given the released centres.
+    :class:`skdp.kernel._ranks.KeyRanks`, given released thresholds, and
+    :class:`skdp.kernel._ranks.SideDistances`, given the released centres.
     """
     table, columns = opened(rows, curator), tuple(int(c) for c in columns)
     n = float(table.ask(Count(), **_step("row count")).value[0])

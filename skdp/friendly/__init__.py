@@ -10,9 +10,13 @@ from skdp.friendly._match import FusedMatch, MatchPredicate
 from skdp.friendly._points import RadiusGrid, friendly_mean, friendly_mean_plan
 from skdp.friendly._predicates import Predicate
 from skdp.friendly._tuples import find_tuple_diameter, friendly_tuple_average, reorder
-from skdp.kernel.pairs._certificate import h_index
 from skdp.kernel.pairs._distance import DistancePredicate
-from skdp.kernel.pairs._soft_core import GridVector, soft_core_average, soft_core_sensitivity
+from skdp.kernel.pairs._soft_core import (
+    GridVector,
+    h_index,
+    soft_core_average,
+    soft_core_sensitivity,
+)
 
 __all__ = [
     "DistancePredicate",

@@ -5,11 +5,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from skdp.kernel._grid_bits import grid_bits
-from skdp.kernel._statistic import Statistic, public, refuse
+from skdp.kernel._statistic import Statistic, grid_bits, public, refuse
 from skdp.mechanisms import finite_rows
-
-__all__ = ["Bernstein", "BoundedSums", "BoxedSquares", "Powers"]
 
 BITS, NOISE_BITS = 30, 44  # of a row, at most; of the noise, at most
 WEIGHED_BITS = 20  # of a row that counts with a weight

@@ -1,4 +1,4 @@
-"""Rows as the cells that they lie in: views, read anew or held in memory with their scores."""
+"""Rows as cells: views, read anew or held in memory with their scores."""
 
 from dataclasses import dataclass
 from functools import partial, reduce
@@ -10,13 +10,30 @@ from skdp.chunks._by_weight import each, times
 from skdp.chunks._kept import array_of, blocks_by_weight
 from skdp.chunks._persons import without_weights
 from skdp.chunks._rows import MappedRows, Source, added
-from skdp.kernel._cell_numbers import cell_numbers, n_cells
 from skdp.kernel._keyed_rows import numbering_of
 from skdp.kernel._plain import rising
 from skdp.kernel._statistic import MOST_CELLS, RowMap, public, refuse
 from skdp.mechanisms._weighed import weighed
 
-__all__ = ["Binned", "Block", "Codes", "Held", "Steps"]
+
+def n_cells(edges):
+    """Return the number of cells of every feature."""
+    return np.array([len(e) + 2 if np.ndim(e) else int(e) for e in edges], dtype=np.intp)
+
+
+def cell_numbers(X, edges):
+    """Return the cell of every entry, a function of that entry alone."""
+    sizes = n_cells(edges)
+    cells = np.empty((len(X), len(edges)), np.min_scalar_type(int(sizes.max(initial=1))), order="F")
+    for j, (size, e) in enumerate(zip(sizes, edges, strict=True)):
+        x = np.ascontiguousarray(X[:, j], dtype=np.float64)
+        if np.ndim(e):
+            cells[:, j] = np.where(np.isfinite(x), np.searchsorted(e, x, side="left"), size - 1)
+        else:
+            code = (x >= 0) & (x < size)
+            cells[:, j] = np.where(code, x, size - 1)
+    return cells
+
 
 HELD_BYTES = 2**28  # of cells and targets of a table in memory; what is larger is read anew
 MOST_STEPS = 2**40  # of a target
@@ -63,7 +80,7 @@ class Binned(RowMap):
     Small tables in memory are held as cells.
     """
 
-    # of the cells of every feature, see :func:`skdp.kernel._cell_numbers.n_cells`: public or
+    # of the cells of every feature, see :func:`skdp.kernel._cells.n_cells`: public or
     # released
     edges: tuple
     target: Codes | Steps

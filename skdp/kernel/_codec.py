@@ -10,8 +10,6 @@ import numpy as np
 from skdp.kernel._plain import name_of
 from skdp.kernel._statistic import TYPES, refuse, registered
 
-__all__ = ["decoded", "encoded"]
-
 DTYPES = {"<f8", "<f4", "<i8", "<u8", "<i4", "<u4", "<i2", "<u2", "|i1", "|u1", "|b1"}
 MOST_ENTRIES = 2**26
 PLAIN = str | int | float | None

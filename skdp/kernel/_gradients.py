@@ -1,19 +1,39 @@
-"""Gradients of single rows (x, y) of a released linear model, and their clipped sum."""
+"""Gradients and second derivatives of linear models, row by row."""
 
 import math
 from dataclasses import replace
 
 import numpy as np
 
-from skdp.kernel._design import Design
-from skdp.kernel._frame import Coordinates
-from skdp.kernel._grid_bits import grid_bits
-from skdp.kernel._probabilities import probabilities
-from skdp.kernel._statistic import OnBall, public, refuse
+from skdp.kernel._coordinates import Coordinates, Design
+from skdp.kernel._statistic import OnBall, Statistic, grid_bits, public, refuse
+from skdp.kernel._sums import moment_bits
 from skdp.mechanisms import ball_rows, row_norms
 from skdp.mechanisms._norms import fold
 
-__all__ = ["GradientSum", "LineGradients", "LogitGradients"]
+STEPS = 1024  # of the table, per unit of a score
+LARGEST = 2.0**40  # score, so that differences are finite
+FARTHEST = 32  # units below the best class that are told apart
+EXP = np.array([math.exp(-i / STEPS) for i in range(FARTHEST * STEPS + 1)])
+
+
+def probabilities(scores):
+    """Return the softmax of scores of K classes; of one score, the logistic function.
+
+    **Privacy**: vectorised exponentials may differ in the last bit with the place of a row in a
+    block. Here a score becomes an integer, its distance below that of the best class in steps of
+    2^-10, and the exponential is read from a public table; sums go over the classes in order.
+    """
+    single = scores.shape[1] == 1
+    scores = np.clip(np.nan_to_num(scores), -LARGEST, LARGEST)
+    S = np.column_stack([np.zeros(len(scores)), scores]) if single else scores
+    below = (S.max(axis=1, keepdims=True) - S) * STEPS
+    E = EXP[np.rint(np.minimum(below, FARTHEST * STEPS)).astype(np.intp)]
+    total = E[:, 0].copy()
+    for column in E.T[1:]:
+        total += column
+    return (E[:, 1:] if single else E) / total[:, None]
+
 
 NOISE_BITS, BITS = 45, 15
 ROWS = 2**16  # whose integers sum to less than 2^53
@@ -106,3 +126,168 @@ class GradientSum(OnBall):
             q = ball_rows(part, center=0.0, radius=self.radius, bits=self.bits)
             total += (np.ones(len(q)) @ q).astype(np.int64)
         return total
+
+
+MODEL_BITS = 37  # with rows of length 2^15, every partial sum of a score stays below 2^53
+SHRINK = 1 - 2.0**-40  # outweighs every rounding of a norm and of a product
+ONE = 2**15  # a probability of one
+GAINS = 3.33, 2.0  # of curvatures beside gradients, of two classes and of more
+
+
+class OfModel(Statistic):
+    """Of the pair (q, e) that a row has: its direction, and what a model misses.
+
+    Fields are ``design``, ``radius`` and ``B``, of shape (K, c): c = 1 for two classes, or one
+    column per class. With v the row in the coordinates of the design, and w = min(1, R / |v|)^2 its
+    weight, q is sqrt(w) v in units of R / 2^bits, and e is sqrt(w) (y - p), y the vector that is 1
+    at the class of the row and p the probabilities of the model.
+
+    **Privacy**: both are functions of the row and of releases to the last bit. q is a vector of
+    integers, of length at most 2^bits. Scores are products of q with coefficients on a grid: all
+    partial sums are integers of at most 2^15 2^37 by Cauchy and Schwarz, so that BLAS adds them
+    exactly in whatever order. Probabilities are read from a table.
+    """
+
+    def check(self, shape):
+        super().check(shape)
+        self.design.check(shape)
+        wrong = np.ndim(self.B) != 2 or len(self.B) != self.design.dims or not self.B.size
+        refuse(wrong, "a model has a row for every coordinate")
+
+    @property
+    def gain(self):
+        """How many times its curvature a row may add beside its gradient at no price."""
+        return GAINS[self.B.shape[1] > 1]
+
+    def _parts(self, block, bits):
+        """Yield q of shape (m, K), sqrt(w), y - p and p (1 - p) of finite rows, in parts."""
+        size = float(np.abs(self.B).max())
+        shift = MODEL_BITS - math.frexp(size * math.sqrt(self.B.size))[1]
+        model = np.rint(np.ldexp(self.B, shift))
+        unit = np.ldexp(self.radius, -shift - bits)
+        for v, codes in self.design.pairs(block):
+            lengths = row_norms(v)
+            here = np.isfinite(lengths)
+            v, codes, lengths = v[here], codes[here], lengths[here]
+            q = ball_rows(v, center=0.0, radius=self.radius, bits=bits)
+            root = np.minimum(1.0, self.radius / np.maximum(lengths, 1e-300))
+            p = probabilities((q @ model) * unit / root[:, None])
+            yield q, root[:, None], self._labels(codes) - p, p * (1 - p)
+
+    def _labels(self, codes):
+        if self.B.shape[1] == 1:
+            return (codes[:, None] == 1.0).astype(float)
+        return (codes[:, None] == np.arange(self.B.shape[1])).astype(float)
+
+
+@public
+class LogitStep(OfModel):
+    """The sums of 2^bits q e^T and of gain p (1 - p) q q^T, each row brought to a ball.
+
+    A residual is cut to the ball, and a curvature to the room that its residual leaves. The first
+    are a gradient of the weighted log-likelihood, the others its second derivatives.
+
+    **Privacy**: e becomes a vector f of integers, and sqrt(gain p_k (1 - p_k)) q an integer
+    vector u_k. A row adds q f_k and u_k u_k^T, whose squares sum to
+    |q|^2 |f|^2 + sum |u_k|^4. All these are integers below 2^53, their products are added and
+    compared with longest^2 in 64 bits: a row moves the total by at most ``longest`` exactly.
+    Sums over a part stay below 2^53.
+
+    The second derivatives cost nothing, since a row adds little of them where its residual is
+    large. With r = |y - p| of two classes and gain a, r^2 + a^2 r^2 (1 - r)^2 <= 1 for all r if
+    a^2 <= ((1 + sqrt 5) / 2)^5. Of K classes, p^2 + 4 p^2 (1 - p)^2 <= p because
+    4 p (1 - p) <= 1: the classes other than y sum to at most 1 - p_y, and y itself, with
+    1 - p_y for p, to no more; so 2 is a bound for gain 2.
+    """
+
+    design: Design
+    radius: float  # R
+    B: np.ndarray  # (K, c)
+    clip: float  # radius of the ball, in the largest length of a row, at most 1
+    n: float  # number of rows, public or released
+    bits: int | None = None
+
+    def check(self, shape):
+        super().check(shape)
+        refuse(not self.clip <= 1, "rows are cut to a part of their largest length")
+
+    def at(self, offer):
+        strength = offer.budget.mu * math.sqrt(offer.share)
+        return replace(self, bits=moment_bits(strength, offer.unit, offer.room(self.n)))
+
+    @property
+    def longest(self):
+        """The radius of the ball: 4^bits, times sqrt(2) of K > 2 classes, cut."""
+        whole = 4**self.bits * (1.0 if self.B.shape[1] == 1 else math.sqrt(2))
+        return math.ceil(self.clip * whole)
+
+    @property
+    def squared_l2(self):
+        return self.longest**2
+
+    @property
+    def step(self):
+        return self.radius / 4**self.bits
+
+    def total(self, block):
+        """Return the gradient and the second derivatives for each column, shape (c, K, 1 + K)."""
+        c, K, longest = self.B.shape[1], len(self.B), self.longest
+        total = np.zeros((c, K, 1 + K), dtype=np.int64)
+        for q, part, e, curvature in self._parts(block, self.bits):
+            e *= part
+            curvature *= self.gain
+            square = _squares(q)
+            sizes = np.sqrt(square * _squares(e)) * 2.0**self.bits
+            scale = np.minimum(1.0, SHRINK * longest / np.maximum(sizes, 1e-300))
+            f = np.trunc(e * (scale * 2.0**self.bits)[:, None])
+            long = square.astype(np.int64) * _squares(f).astype(np.int64)
+            room = SHRINK * np.sqrt(np.maximum(longest**2 - long, 0).astype(float))
+            sizes = square * np.sqrt(_squares(curvature))
+            curvature *= np.minimum(1.0, room / np.maximum(sizes, 1e-300))[:, None]
+            parts = [np.trunc(q * root[:, None]) for root in np.sqrt(curvature).T]
+            for u in parts:
+                long += _squares(u).astype(np.int64) ** 2
+            here = long <= longest**2
+            f[~here] = 0.0
+            for sums, u, g in zip(total, parts, f.T, strict=True):
+                u[~here] = 0.0
+                sums[:, 0] += (g @ q).astype(np.int64)
+                sums[:, 1:] += (u.T @ u).astype(np.int64)
+        return total
+
+
+@public
+class LogitIntercepts(OfModel):
+    """The sums of ``ONE`` (y - p) and of gain p (1 - p): of rows that weigh alike.
+
+    **Privacy** (add or remove one row): it adds integers whose squares sum to at most ``ONE^2``,
+    twice that of K > 2 classes, by the bound of :class:`LogitStep`; a row for which rounding has
+    broken it adds nothing.
+    """
+
+    design: Design
+    radius: float  # R
+    B: np.ndarray  # (K, c)
+    grid: int  # scores are those of directions q on a grid of so many bits
+    step = 1 / ONE
+
+    def check(self, shape):
+        super().check(shape)
+        refuse(not 1 <= self.grid <= BITS, "a grid has from 1 to 15 bits")
+
+    @property
+    def squared_l2(self):
+        return ONE**2 * (1 if self.B.shape[1] == 1 else 2)
+
+    def total(self, block):
+        """Return the sums, shape (2, c)."""
+        total = np.zeros((2, self.B.shape[1]), dtype=np.int64)
+        for _, _, e, curvature in self._parts(block, self.grid):
+            both = np.trunc(ONE * np.stack([e, self.gain * curvature])).astype(np.int64)
+            both[:, np.square(both).sum(axis=(0, 2)) > self.squared_l2] = 0
+            total += both.sum(axis=1)
+        return total
+
+
+def _squares(rows):
+    return np.einsum("ij,ij->i", rows, rows)

@@ -6,8 +6,6 @@ from skdp.chunks import ArrayRows, map_merge, weighed_sum
 from skdp.chunks._persons import Representatives
 from skdp.chunks._rows import no_rows
 
-__all__ = ["MOST_ENTRIES", "KeyedRows", "keyed_rows", "numbering_of"]
-
 MOST_ENTRIES = 2**22  # of rows that are kept in memory: 32 MB
 
 

@@ -4,12 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skdp.kernel._located import DROP, LIMIT, Located
-from skdp.kernel._places import Places
+from skdp.kernel._places import DROP, LIMIT, Located, Places
 from skdp.kernel._statistic import public, refuse
 from skdp.mechanisms._rows import Ball
-
-__all__ = ["BITS", "UNIT", "Lattice", "Subspace", "lattice_points", "nearest", "projected"]
 
 BITS = 24  # squared distances of lattice points stay below 2^52
 UNIT = 2.0**BITS / LIMIT  # lattice steps per radius

@@ -8,17 +8,6 @@ import numpy as np
 
 from skdp.kernel._statistic import public, refuse
 
-__all__ = [
-    "LARGEST",
-    "WIDEST",
-    "Layout",
-    "by_shape",
-    "check_layout",
-    "largest_tables",
-    "set_keys",
-    "set_numbers",
-]
-
 LARGEST = 2**24  # coordinates of a release, and cells of a table
 WIDEST = 16  # attributes of a table
 

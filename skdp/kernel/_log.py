@@ -7,8 +7,6 @@ from scipy.special import ndtri_exp
 
 from skdp.kernel._plain import public, refuse
 
-__all__ = ["Log", "Noisy"]
-
 
 @public
 @dataclass(frozen=True, eq=False)

@@ -5,17 +5,13 @@ from functools import cached_property
 
 import numpy as np
 
+from skdp.kernel._bins import LogBins
 from skdp.kernel._clusters import Nearest
 from skdp.kernel._lattice import Lattice
-from skdp.kernel._located import Located
-from skdp.kernel._log_bins import LogBins
-from skdp.kernel._mixture_frame import MixtureFrame, seen_frames
-from skdp.kernel._mixture_moments import exponential
-from skdp.kernel._places import Places
+from skdp.kernel._mixtures import MixtureFrame, exponential, seen_frames
+from skdp.kernel._places import Located, Places
 from skdp.kernel._statistic import OneCell, Statistic, public, refuse
 from skdp.mechanisms._norms import fold
-
-__all__ = ["STEPS", "Lead", "NearestDistances", "log_density"]
 
 STEPS = 2**8  # of a nat
 FINE = 64  # steps of the logarithm of a sum of densities, in a nat
@@ -75,7 +71,7 @@ class Lead(Statistic):
 def log_density(frame, Q):
     """Return the log-densities of lattice vectors, up to a constant, to a sixty-fourth of a nat.
 
-    **Privacy**: as for :func:`skdp.kernel._mixture_moments.integer_shares`; the logarithm of the
+    **Privacy**: as for :func:`skdp.kernel._mixtures.integer_shares`; the logarithm of the
     sum over components is looked up in a table.
     """
     logits = [

@@ -15,8 +15,6 @@ from skdp.kernel._table import Table
 from skdp.mechanisms import finite_rows
 from skdp.mechanisms._weighed import weighed
 
-__all__ = ["CappedPersons", "PersonsWithMore", "are_there", "persons_table", "rows_of_persons"]
-
 
 @public
 class PersonsWithMore(OneCell):

@@ -8,8 +8,6 @@ from typing import Union, dataclass_transform, get_args, get_origin, get_type_hi
 
 import numpy as np
 
-__all__ = ["TYPES", "name_of", "own", "public", "refuse", "registered", "rising", "tame"]
-
 TYPES = {}  # what may cross the wall: classes by name, no pickle
 POSITIVE = {"radius", "radii", "unit", "scale", "width", "widths", "half", "clip", "drop"}
 LONGEST = 2**62

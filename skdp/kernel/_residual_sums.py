@@ -9,14 +9,6 @@ import numpy as np
 from skdp.chunks import weighed_sum
 from skdp.kernel._layout import largest_tables, set_keys, set_numbers
 
-__all__ = [
-    "are_codes",
-    "coordinates",
-    "integer_helmert",
-    "integer_residuals",
-    "squared_lengths",
-]
-
 DENSE = 50  # numbers per table from which on counting beats multiplying
 STEP = 2**11  # rows multiplied at a time: their features stay in the cache
 TALL = 2**10  # rows of a matrix product that are enough for speed

@@ -14,8 +14,6 @@ from skdp.kernel.pairs._distance import DistancePredicate
 from skdp.mechanisms import finite_rows
 from skdp.mechanisms._weighed import of_persons
 
-__all__ = ["Conditional", "Members", "OfSample", "Sample", "Sampled", "draw_sample"]
-
 
 @dataclass(eq=False)
 class Sample:

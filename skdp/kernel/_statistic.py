@@ -12,7 +12,9 @@ from skdp.mechanisms._exact import sqrt_up
 
 __all__ = [
     "MOST_CELLS",
+    "ROOM",
     "TYPES",
+    "Choice",
     "Offer",
     "OnBall",
     "OneCell",
@@ -23,11 +25,13 @@ __all__ = [
     "Statistic",
     "certified",
     "check_columns",
+    "grid_bits",
     "own",
     "public",
     "refuse",
     "registered",
     "tame",
+    "unit_bits",
 ]
 
 MOST_CELLS = 2**24  # of a histogram
@@ -292,3 +296,42 @@ def certified(vectors, squared_l2):
     else:
         bad = np.einsum("ij,ij->j", vectors, vectors, dtype=np.float64)[None] > squared_l2
     return np.where(bad, 0, vectors) if bad.any() else vectors
+
+
+class Choice(Statistic):
+    """Integers that the exponential mechanism chooses by, see :meth:`skdp.base.Table.choose`.
+
+    A subclass writes ``most``, the largest change of one of them by one row, and
+    ``scores(exact)``, whose entries move by no more than those of ``exact``.
+    """
+
+    @property
+    @abstractmethod
+    def most(self):
+        """The largest size of an entry of a contribution."""
+
+    @abstractmethod
+    def scores(self, exact):
+        """Return the scores of the candidates; large ones are likely."""
+
+
+ROOM = 60  # bits of noise and of sums of rows with weights, in grid units
+
+
+def grid_bits(strength, *, noise_bits, most, least=1, power=1, unit=1, n=0.0):
+    """Return a resolution at which the noise of a sum stays below ``2^noise_bits`` grid units.
+
+    One row moves the sum by ``strength`` scales of the noise at most: mu, of the whole budget. Sums
+    of rows to a ``power``, 2 for products, have ``2^(power bits)`` units of an entry of one. With
+    weights of ``unit`` sums and noise are so many times larger; both stay below 2^60 for n rows.
+    """
+    weight = unit_bits(unit)
+    if weight:
+        noise_bits = min(noise_bits, ROOM - weight)
+        most = min(most, (ROOM - weight - math.ceil(math.log2(max(n, 1.0)))) // power)
+    return max(least, min(most, (noise_bits + math.floor(math.log2(strength))) // power))
+
+
+def unit_bits(unit):
+    """Return the number of bits by which weights make sums of rows larger, 0 without weights."""
+    return math.ceil(math.log2(unit))

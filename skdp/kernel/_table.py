@@ -9,11 +9,11 @@ import numpy as np
 
 from skdp._local import Local
 from skdp.chunks._persons import representatives_of, rows_of_all
-from skdp.kernel._choice import Choice
 from skdp.kernel._keyed_rows import keyed_rows, numbering_of
+from skdp.kernel._labels import names_of
 from skdp.kernel._log import Log, Noisy
-from skdp.kernel._names import names_of
 from skdp.kernel._statistic import (
+    Choice,
     Offer,
     RowMap,
     Rule,

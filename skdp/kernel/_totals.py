@@ -5,8 +5,6 @@ import numpy as np
 from skdp.chunks import map_merge, weighed_sum
 from skdp.chunks._persons import rows_of_all
 
-__all__ = ["Total", "sets_of", "totals"]
-
 
 def totals(rows, statistics):
     """Return the exact sums of several statistics by one pass."""

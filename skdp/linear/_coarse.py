@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 
-from skdp.kernel._column_distances import ColumnOctaves
-from skdp.kernel._design import SomeColumns
-from skdp.kernel._log_bins import LogBins
+from skdp.kernel._bins import LogBins
+from skdp.kernel._columns import ColumnOctaves
+from skdp.kernel._coordinates import SomeColumns
 from skdp.kernel._table import opened
 from skdp.linear._front import Front
 

@@ -11,8 +11,7 @@ from skdp.covariance._moments import release_moments
 from skdp.covariance._run import CovarianceRun
 from skdp.covariance._sampled import MOST_ENTRIES, DrawnRows
 from skdp.covariance._spread import release_spread
-from skdp.kernel._design import FeatureBox, SomeColumns
-from skdp.kernel._frame import Frame
+from skdp.kernel._coordinates import FeatureBox, Frame, SomeColumns
 from skdp.kernel._table import opened
 from skdp.linear._ranges import RANGES, visible_ranges
 from skdp.location._counted import RowCount

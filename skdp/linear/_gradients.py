@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from skdp.kernel._bins import LogBins
 from skdp.kernel._gradients import GradientSum
-from skdp.kernel._log_bins import LogBins
 from skdp.kernel._sums import Distances as DistanceCells
 from skdp.kernel._table import opened
 from skdp.location._clip import Distances, joined

@@ -8,7 +8,7 @@ import numpy as np
 
 from skdp.accounting import Step
 from skdp.covariance._run import COLUMNS
-from skdp.kernel._design import BesideLine, Design, SomeColumns
+from skdp.kernel._coordinates import BesideLine, Design, SomeColumns
 from skdp.kernel._gradients import LineGradients
 from skdp.kernel._table import opened
 from skdp.linear._belief import Belief

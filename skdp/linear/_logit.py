@@ -9,11 +9,8 @@ from scipy.special import chdtrc
 
 from skdp.accounting import Step
 from skdp.covariance._run import COLUMNS
-from skdp.kernel._design import Design
-from skdp.kernel._frame import Frame
-from skdp.kernel._gradients import LogitGradients
-from skdp.kernel._logit import LogitStep
-from skdp.kernel._probabilities import probabilities
+from skdp.kernel._coordinates import Design, Frame
+from skdp.kernel._gradients import LogitGradients, LogitStep, probabilities
 from skdp.kernel._table import opened
 from skdp.kernel._terms import ClassCounts
 from skdp.linear._coarse import COARSE, coarse_front, is_small

@@ -4,8 +4,7 @@ import math
 
 import numpy as np
 
-from skdp.kernel._logit import LogitIntercepts
-from skdp.kernel._probabilities import probabilities
+from skdp.kernel._gradients import LogitIntercepts, probabilities
 from skdp.kernel._table import opened
 
 __all__ = ["LARGEST", "Curvature", "floored", "inverse", "is_costly", "last_step", "release_step"]

@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 
-from skdp.kernel._column_distances import ColumnDistances
-from skdp.kernel._log_bins import LogBins
+from skdp.kernel._bins import LogBins
+from skdp.kernel._columns import ColumnDistances
 from skdp.kernel._table import opened
 from skdp.scales._log_histogram import highest_window
 from skdp.scales._noise_level import clear_of_noise

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from skdp.kernel._column_distances import SidedDistances
-from skdp.kernel._design import SomeColumns
-from skdp.kernel._log_bins import LogBins
+from skdp.kernel._bins import LogBins
+from skdp.kernel._columns import SidedDistances
+from skdp.kernel._coordinates import SomeColumns
 from skdp.kernel._table import opened
 from skdp.location._clip import joined
 from skdp.scales._log_histogram import highest_window

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from skdp.kernel._bounded import BoxedSquares
-from skdp.kernel._boxed import Boxed
+from skdp.kernel._views import Boxed
 
 __all__ = ["release_squares"]
 

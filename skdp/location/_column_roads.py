@@ -8,7 +8,7 @@ import numpy as np
 from skdp.accounting import Step
 from skdp.columns._locate import locate_columns, locating_steps, survey_share
 from skdp.columns._survey import CELLS, survey_columns
-from skdp.kernel._boxed import Boxed
+from skdp.kernel._views import Boxed
 from skdp.location._column_noise import ColumnNoise
 from skdp.location._counted import release_count
 from skdp.location._release import MeanRelease

@@ -4,8 +4,15 @@ import math
 
 import numpy as np
 
-from skdp.kernel._friends import FIRST_COUNT, H_INDEX, SECOND_COUNT, HIndex, SoftCore
-from skdp.kernel._rings import Ring, RingColumns
+from skdp.kernel._friends import (
+    FIRST_COUNT,
+    H_INDEX,
+    SECOND_COUNT,
+    HIndex,
+    Ring,
+    RingColumns,
+    SoftCore,
+)
 from skdp.kernel._sampled import Members
 from skdp.location._schedule import geometry, locating_schedule
 from skdp.scales import LogBins, read_scale

@@ -8,8 +8,8 @@ from scipy.special import ndtri
 
 from skdp.columns._evidence import WIDTHS, stands_out
 from skdp.columns._tail import read_tail
+from skdp.kernel._bins import OctaveCells
 from skdp.kernel._columns import ColumnCells
-from skdp.kernel._octave_cells import OctaveCells
 from skdp.location._clip import Clip
 from skdp.scales import Reading
 

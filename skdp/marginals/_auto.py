@@ -7,16 +7,16 @@ import numpy as np
 
 from skdp._target import Selection
 from skdp.accounting import Step
-from skdp.kernel._entries import (
+from skdp.kernel._labels import (
     FRACTION,
     GAP,
     WHOLE,
+    ColumnLabels,
     EntryStates,
     NumberColumns,
     RowEntries,
     RowsWithEntries,
 )
-from skdp.kernel._names import ColumnLabels
 from skdp.kernel._table import opened
 from skdp.marginals._drawn import laws_of
 from skdp.marginals._found import Cells, Found
@@ -96,9 +96,9 @@ def find_levels(rows, curator, *, n_bins, sizes, most):
     Notes
     -----
     **Privacy** (add or remove one row). A row all of whose entries are missing is absent: it adds
-    to none of four answers, to :class:`skdp.kernel._entries.RowsWithEntries`, to the names of
-    :class:`skdp.kernel._names.ColumnLabels`, with their one failure event, to
-    :class:`skdp.kernel._entries.EntryStates` and to :func:`search_cells`.
+    to none of four answers, to :class:`skdp.kernel._labels.RowsWithEntries`, to the names of
+    :class:`skdp.kernel._labels.ColumnLabels`, with their one failure event, to
+    :class:`skdp.kernel._labels.EntryStates` and to :func:`search_cells`.
 
     What is asked next is a function of what was released. The levels are functions of the releases
     and of public types; the code of an entry is a function of that entry and of its levels.

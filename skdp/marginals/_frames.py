@@ -9,7 +9,7 @@ from sklearn import get_config
 from skdp.chunks import ArrayRows, map_merge
 from skdp.chunks._columns import ColumnBlock
 from skdp.chunks._rows import MappedRows, take
-from skdp.kernel._entries import has_entries
+from skdp.kernel._labels import has_entries
 
 __all__ = [
     "CodedRows",

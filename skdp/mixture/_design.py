@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from skdp.kernel._mixture_moments import FirstWeight
+from skdp.kernel._mixtures import FirstWeight
 from skdp.mixture._normal import Clipped, quantile
 
 __all__ = ["design", "noise_loss"]

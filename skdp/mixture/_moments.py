@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skdp.kernel._mixture_moments import MixtureMoments, second_shape
+from skdp.kernel._mixtures import MixtureMoments, second_shape
 from skdp.kernel._table import opened
 
 __all__ = ["Moments", "release_moments"]
@@ -28,7 +28,7 @@ class Moments:
 
 
 def release_moments(rows, curator, located, frame, *, reach, weight, share, label):
-    """Release the :class:`skdp.kernel._mixture_moments.MixtureMoments` of rows, in units of one."""
+    """Release the :class:`skdp.kernel._mixtures.MixtureMoments` of rows, in units of one."""
     k, d = frame.means.shape
     asked = MixtureMoments(located, frame, reach, weight)
     told = opened(rows, curator).ask(asked, share=share, label=label)

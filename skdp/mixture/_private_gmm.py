@@ -17,7 +17,7 @@ from skdp.cluster._base import rule_of_clusters
 from skdp.cluster._density import density_centers, density_steps
 from skdp.cluster._peel import find_places
 from skdp.cluster._place import Place, PublicPlace
-from skdp.kernel._frame import InUnits, in_units
+from skdp.kernel._coordinates import InUnits, in_units
 from skdp.kernel._table import annex
 from skdp.mixture._base import MixtureMixin
 from skdp.mixture._em import em_steps, private_em
@@ -133,7 +133,7 @@ class PrivateGMM(MixtureMixin, PublicPlace, PrivateEstimator):
     of rows is private. Every release is Gaussian, so the costs add up in mu^2 exactly. The
     responsibilities of a row sum to one, so the moments of all components cost one row together,
     whatever ``n_components`` is: the proof is with
-    :class:`skdp.kernel._mixture_moments.MixtureMoments`.
+    :class:`skdp.kernel._mixtures.MixtureMoments`.
 
     Not private: what is computed from given rows (predictions, ``score_samples``, ``score``,
     ``bic`` and ``aic`` are local, as sensitive as these rows), and parameters that were chosen by

@@ -6,8 +6,8 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from skdp.accounting import Step
-from skdp.kernel._mixture_frame import MixtureFrame, lower_root
 from skdp.kernel._mixture_lead import STEPS, Lead
+from skdp.kernel._mixtures import MixtureFrame, lower_root
 from skdp.kernel._table import opened
 from skdp.mixture._normal import quantile
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from skdp.accounting import Step
-from skdp.kernel._rings import RingColumns
+from skdp.kernel._friends import RingColumns
 from skdp.kernel._sums import Count
 from skdp.kernel._table import opened
 from skdp.kernel.pairs._ring import RING_SQUARED
@@ -55,7 +55,7 @@ def column_units(rows, curator, *, box=None):
 
     Notes
     -----
-    **Privacy**: of :class:`skdp.kernel._rings.RingColumns`; the rest is post-processing.
+    **Privacy**: of :class:`skdp.kernel._friends.RingColumns`; the rest is post-processing.
     """
     table = opened(rows, curator)
     d, mu = table.n_features, table.budget.mu

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from skdp.kernel._mixture_frame import MixtureFrame, lower_root
+from skdp.kernel._mixtures import MixtureFrame, lower_root
 from skdp.mixture._normal import Clipped
 
 __all__ = ["Estimate", "gain", "updated"]

@@ -14,7 +14,7 @@ from skdp._pieces import carried
 from skdp.accounting import Plan, Step
 from skdp.chunks._tables import Tables
 from skdp.exceptions import PlanError
-from skdp.kernel._scores import HALF, LogCells, ScoreSum, table_of_numbers
+from skdp.kernel._sums import HALF, LogCells, ScoreSum, table_of_numbers
 from skdp.mechanisms import row_norms
 from skdp.model_selection._densities import is_mixture, mixture_log_density
 from skdp.rowwise._map import each_row
@@ -283,7 +283,7 @@ def release_score(scores, curator):
 
     Notes
     -----
-    **Privacy** (add or remove one row): see :class:`skdp.kernel._scores.ScoreSum`; the score of a
+    **Privacy** (add or remove one row): see :class:`skdp.kernel._sums.ScoreSum`; the score of a
     row knows no other row.
     """
     release = table_of_numbers(scores, curator).ask(ScoreSum(), share=1, label="score")
@@ -339,7 +339,7 @@ def as_numbers(X):
 def released_scale(distances, curator):
     """Release the distance below which nine in ten lie; 1 if nothing stands out of the noise.
 
-    **Privacy**: a distance is a function of its row; see :class:`skdp.kernel._scores.LogCells`.
+    **Privacy**: a distance is a function of its row; see :class:`skdp.kernel._sums.LogCells`.
     """
     table = table_of_numbers(distances, curator)
     release = table.ask(LogCells(BINS), share=1, label="distances")

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skdp.kernel._log_bins import LogBins
+from skdp.kernel._bins import LogBins
 from skdp.scales._noise_level import noise_level, rounded_level
 
 __all__ = ["LogBins", "Reading", "clear_levels", "highest_window", "read_scale", "top_scale"]

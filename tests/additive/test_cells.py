@@ -8,9 +8,15 @@ from skdp.additive._cycles import Model
 from skdp.chunks import ArrayRows
 from skdp.kernel import _cells
 from skdp.kernel._cells import Binned, CellRows, Codes, Held, Steps
-from skdp.kernel._links import Logistic, Softmax
 from skdp.kernel._statistic import Shape
-from skdp.kernel._terms import FeatureCells, ResidualSum, TermGradients, TermScores
+from skdp.kernel._terms import (
+    FeatureCells,
+    Logistic,
+    ResidualSum,
+    Softmax,
+    TermGradients,
+    TermScores,
+)
 from skdp.kernel._totals import totals
 
 EDGES = (np.array([-1.0, 0.0, 1.0]), 3, np.array([]), np.arange(400.0))

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from skdp.kernel._cells import Block
-from skdp.kernel._links import END, ONE, STEP, Clipped, Logistic, Softmax
+from skdp.kernel._terms import END, ONE, STEP, Calibration, Clipped, Logistic, Softmax, TermScores
 from skdp.kernel._terms import FAR as FAR_OFF
-from skdp.kernel._terms import Calibration, TermScores
 
 FAR = 2**40
 

@@ -17,7 +17,7 @@ from skdp.cluster._density import density_centers
 from skdp.cluster._locate import locate, locate_steps
 from skdp.cluster._refine import refine
 from skdp.cluster._synopsis import Synopsis
-from skdp.kernel._located import Located
+from skdp.kernel._places import Located
 from skdp.mechanisms import make_entropy
 from tests.cluster._road import density_kmeans, density_plan
 

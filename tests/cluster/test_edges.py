@@ -14,7 +14,7 @@ from skdp.chunks import ArrayRows
 from skdp.cluster._density import density_steps
 from skdp.cluster._peel import find_places
 from skdp.exceptions import UselessReleaseWarning
-from skdp.kernel._mixture_frame import MixtureFrame, lower_root
+from skdp.kernel._mixtures import MixtureFrame, lower_root
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::skdp.exceptions.SeededNoiseWarning", "ignore::skdp.exceptions.UselessReleaseWarning"

@@ -11,7 +11,7 @@ from skdp.cluster._sums import ClusterSums, cluster_sums
 from skdp.cluster._trusted import Moved, posterior_counts, trusted
 from skdp.exceptions import UselessReleaseWarning
 from skdp.kernel._clusters import Nearest
-from skdp.kernel._located import Located
+from skdp.kernel._places import Located
 from tests._curators import CannedCurator, check_replay
 
 CENTERS = np.array([[0.0, 0.0], [4.0, 0.0], [0.0, 4.0]])

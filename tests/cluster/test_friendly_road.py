@@ -10,7 +10,7 @@ from skdp.cluster._lloyd_run import lloyd_step
 from skdp.cluster.friendly import friendly_centers, friendly_road_steps, pca_oracle
 from skdp.cluster.friendly._road import parts_for
 from skdp.friendly import MatchPredicate
-from skdp.kernel._located import Located
+from skdp.kernel._places import Located
 from skdp.mechanisms import make_entropy
 from tests._curators import CannedCurator, FixedKeys, check_replay
 

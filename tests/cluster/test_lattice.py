@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from skdp.cluster._subspace import whole_space
-from skdp.kernel._clusters import GridCells
-from skdp.kernel._halved_box import Grid
+from skdp.kernel._clusters import Grid, GridCells
 from skdp.kernel._lattice import BITS, UNIT, Lattice, Subspace, lattice_points, nearest
-from skdp.kernel._located import Located
+from skdp.kernel._places import Located
 
 RNG = np.random.default_rng(3)
 

@@ -9,7 +9,7 @@ from skdp.accounting import Plan
 from skdp.chunks import ArrayRows
 from skdp.cluster._lockstep import Ask, in_step
 from skdp.cluster._search import search_cells, search_steps
-from skdp.kernel._located import Located
+from skdp.kernel._places import Located
 from skdp.kernel._statistic import Rule, public
 from skdp.kernel._sums import BallSum
 from tests._curators import GAUSSIAN, CannedCurator, canned, check_replay

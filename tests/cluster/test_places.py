@@ -16,8 +16,7 @@ from skdp.cluster._search import Found
 from skdp.cluster._subspace import whole_space
 from skdp.cluster._synopsis import Synopsis
 from skdp.kernel._lattice import UNIT, Lattice
-from skdp.kernel._located import Located
-from skdp.kernel._places import Places, merged
+from skdp.kernel._places import Located, Places, merged
 from skdp.mechanisms import row_norms
 from tests._curators import CannedCurator, check_replay
 from tests.cluster._road import density_kmeans, density_plan

@@ -9,8 +9,8 @@ from skdp import FriendlyCoreKMeans, LloydKMeans, PrivateGMM
 from skdp._curator import replaced_curator
 from skdp.chunks import ArrayRows
 from skdp.cluster._place import Place
-from skdp.kernel._chosen_rows import ClippedRows
-from skdp.kernel._located import LARGEST
+from skdp.kernel._places import LARGEST
+from skdp.kernel._views import ClippedRows
 from tests._curators import CannedCurator, FixedKeys, check_replay
 
 pytestmark = [

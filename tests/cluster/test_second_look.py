@@ -8,8 +8,7 @@ import pytest
 from skdp.accounting import Budget, Plan
 from skdp.chunks import ArrayRows
 from skdp.cluster._second_look import look_again, look_steps, worth_a_look
-from skdp.kernel._located import Located
-from skdp.kernel._places import Places
+from skdp.kernel._places import Located, Places
 from tests._curators import CannedCurator, check_replay
 
 STRONG, FAIR, WEAK = (Budget.gaussian(epsilon, 1e-6) for epsilon in (4.0, 2.0, 0.5))

@@ -8,7 +8,7 @@ from skdp.cluster._radii import _seen, synopsis_radii
 from skdp.cluster._scan import dense_cells, seen_in_windows, sparse_blocks
 from skdp.cluster._synopsis import Synopsis, weighted_kmeans
 from skdp.cluster._tree import onto_simplex, schedule
-from skdp.kernel._halved_box import Grid
+from skdp.kernel._clusters import Grid
 
 RNG = np.random.default_rng(11)
 

@@ -12,8 +12,8 @@ from skdp.columns._clipping import Clipping
 from skdp.columns._evidence import stands_out
 from skdp.columns._survey import CELLS, Survey
 from skdp.exceptions import UselessReleaseWarning
-from skdp.kernel._boxed import BoxedRows
-from skdp.kernel._octave_cells import OctaveCells
+from skdp.kernel._bins import OctaveCells
+from skdp.kernel._views import BoxedRows
 from skdp.location._column_roads import unboxed
 from skdp.location._mean import mean_plan, private_mean
 from skdp.location._release import MeanRelease

@@ -7,7 +7,7 @@ from skdp.chunks import ArrayRows
 from skdp.covariance import PrivateCovariance, PrivatePCA
 from skdp.covariance._bounded import bounded_covariance, bounded_plan
 from skdp.exceptions import SeededNoiseWarning, UselessReleaseWarning
-from skdp.kernel._products import BoxProducts
+from skdp.kernel._sums import BoxProducts
 from tests._curators import CannedCurator, check_replay
 
 pytestmark = pytest.mark.filterwarnings(

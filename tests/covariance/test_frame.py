@@ -3,7 +3,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from skdp.kernel._frame import Frame
+from skdp.kernel._coordinates import Frame
 
 
 def _frame(rng, d, k):

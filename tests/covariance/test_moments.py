@@ -8,7 +8,7 @@ from skdp.covariance._moments import release_moments
 from skdp.covariance._release import noise_bound
 from skdp.covariance._sampled import DrawnRows, draw_rows
 from skdp.covariance._spread import release_size, release_spread
-from skdp.kernel._frame import Frame, InCoordinates
+from skdp.kernel._coordinates import Frame, InCoordinates
 from skdp.kernel._keyed_rows import keyed_rows
 from skdp.kernel._sums import Count
 from skdp.kernel._table import Table

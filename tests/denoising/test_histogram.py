@@ -21,12 +21,19 @@ from skdp.denoising import (
 )
 from skdp.denoising._range import private_ranges, range_steps
 from skdp.exceptions import AuditFailure
-from skdp.kernel import _user_counts
-from skdp.kernel._grid_cells import Cells, Edges, HistogramCounts, Levels
+from skdp.kernel import _histograms
+from skdp.kernel._histograms import (
+    Cells,
+    Edges,
+    HistogramCounts,
+    Levels,
+    OfUsers,
+    UserCounts,
+    capped_sensitivity,
+)
 from skdp.kernel._ranks import float_of_order as _float
 from skdp.kernel._ranks import order_of_floats as _ordered
 from skdp.kernel._totals import Total
-from skdp.kernel._user_counts import OfUsers, UserCounts, capped_sensitivity
 from skdp.mechanisms._exact import sqrt_up
 from skdp.scales import LogBins
 from tests._curators import CannedCurator, FixedKeys, canned, check_replay
@@ -127,9 +134,9 @@ def test_what_caps_leave_out_may_be_forgotten_on_the_way(rng, monkeypatch):
         k = int(rng.integers(1, m + 1))
         X = np.column_stack([rng.integers(4, size=n), rng.integers(5, size=n)]).astype(float)
         keys = rng.integers(0, int(rng.choice([3, 2**62])), size=n).astype(np.uint64)
-        monkeypatch.setattr(_user_counts, "AT_ONCE", 2**20)
+        monkeypatch.setattr(_histograms, "AT_ONCE", 2**20)
         at_once = capped(X, keys, m, k, block_rows=3)
-        monkeypatch.setattr(_user_counts, "AT_ONCE", 4)
+        monkeypatch.setattr(_histograms, "AT_ONCE", 4)
         assert np.array_equal(capped(X, keys, m, k, block_rows=3), at_once)
 
 

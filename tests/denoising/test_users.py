@@ -14,7 +14,7 @@ from skdp.audit._observe import recorded_fit
 from skdp.denoising import PrivateHistogram
 from skdp.denoising._user_ids import with_exact_users
 from skdp.exceptions import PlanError
-from skdp.kernel._user_counts import capped_sensitivity
+from skdp.kernel._histograms import capped_sensitivity
 from tests._curators import FixedKeys
 
 pytestmark = pytest.mark.filterwarnings(

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from skdp.accounting import Budget
-from skdp.kernel._log_bins import LogBins
+from skdp.kernel._bins import LogBins
 from skdp.kernel._statistic import Offer
 from skdp.kernel._sums import BallSum, Count, Distances, KeptRows
 

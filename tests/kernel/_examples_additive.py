@@ -3,14 +3,18 @@
 import numpy as np
 
 from skdp.kernel._cells import Block
-from skdp.kernel._links import END, FARTHEST, Clipped, Logistic, Softmax
 from skdp.kernel._terms import (
+    END,
     FAR,
+    FARTHEST,
     Calibration,
     ClassCounts,
+    Clipped,
     FeatureCells,
+    Logistic,
     ResidualLengths,
     ResidualSum,
+    Softmax,
     TermGradients,
     TermScores,
 )

@@ -3,7 +3,15 @@
 import numpy as np
 
 from skdp.accounting import Budget
-from skdp.kernel._cluster_sums import ClusterTotals, Gain, LineMoments, PureBallSum
+from skdp.kernel._bins import LogBins
+from skdp.kernel._cluster_sums import (
+    ClusterTotals,
+    Gain,
+    LineMoments,
+    LocatedGram,
+    PureBallSum,
+    SecondMoments,
+)
 from skdp.kernel._clusters import (
     GridCells,
     LineCells,
@@ -13,10 +21,7 @@ from skdp.kernel._clusters import (
     Reaches,
 )
 from skdp.kernel._lattice import Subspace
-from skdp.kernel._located import Located
-from skdp.kernel._located_moments import LocatedGram, SecondMoments
-from skdp.kernel._log_bins import LogBins
-from skdp.kernel._places import Places
+from skdp.kernel._places import Located, Places
 from skdp.kernel._statistic import Offer, Shape
 from tests.kernel._examples import OFFER, hostile, wild
 

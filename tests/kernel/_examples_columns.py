@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 
 from skdp.accounting import Budget
+from skdp.kernel._bins import OctaveCells, UniformCells
 from skdp.kernel._bounded import Bernstein, BoundedSums, BoxedSquares, Powers
 from skdp.kernel._columns import ColumnCells, CutCells, EdgeCells
-from skdp.kernel._octave_cells import OctaveCells, UniformCells
 from skdp.kernel._ranks import Balance, RankScores, Thresholds
 from skdp.kernel._statistic import Offer
 from tests.kernel._examples import OFFER, hostile, wild

@@ -3,11 +3,10 @@
 import numpy as np
 
 from skdp.accounting import Budget
-from skdp.kernel._float_keys import KeyCells, KeyRanks, SideDistances
-from skdp.kernel._grid_cells import HistogramCounts
-from skdp.kernel._log_bins import LogBins
+from skdp.kernel._bins import LogBins
+from skdp.kernel._histograms import HistogramCounts, UserBlock, UserCounts
+from skdp.kernel._ranks import KeyCells, KeyRanks, SideDistances
 from skdp.kernel._statistic import Offer
-from skdp.kernel._user_counts import UserBlock, UserCounts
 from tests.kernel._examples import OFFER, hostile
 
 __all__ = ["EXAMPLES"]

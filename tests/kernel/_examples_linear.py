@@ -3,12 +3,10 @@
 import numpy as np
 
 from skdp.accounting import Budget
-from skdp.kernel._column_distances import ColumnDistances, ColumnOctaves, SidedDistances
-from skdp.kernel._design import Design
-from skdp.kernel._frame import Frame
-from skdp.kernel._gradients import GradientSum
-from skdp.kernel._log_bins import LogBins
-from skdp.kernel._logit import LogitIntercepts, LogitStep
+from skdp.kernel._bins import LogBins
+from skdp.kernel._columns import ColumnDistances, ColumnOctaves, SidedDistances
+from skdp.kernel._coordinates import Design, Frame
+from skdp.kernel._gradients import GradientSum, LogitIntercepts, LogitStep
 from skdp.kernel._statistic import Offer
 from tests.kernel._examples import hostile, wild
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from skdp.chunks._columns import ColumnBlock
-from skdp.kernel._entries import EntryStates, RowsWithEntries
+from skdp.kernel._labels import EntryStates, RowsWithEntries
 from skdp.kernel._layout import Layout
 from skdp.kernel._residuals import RangeResiduals, Residuals
 from skdp.marginals._layout import workload_layout

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from skdp.kernel._log_bins import LogBins
-from skdp.kernel._products import BallProducts, BallTotal, BoxProducts, LengthsNear
+from skdp.kernel._bins import LogBins
+from skdp.kernel._sums import BallProducts, BallTotal, BoxProducts, LengthsNear
 from tests.kernel._examples import OFFER, hostile, wild
 
 __all__ = ["EXAMPLES"]

@@ -2,13 +2,11 @@
 
 import numpy as np
 
+from skdp.kernel._bins import LogBins
 from skdp.kernel._clusters import Nearest
-from skdp.kernel._located import Located
-from skdp.kernel._log_bins import LogBins
-from skdp.kernel._mixture_frame import MixtureFrame
 from skdp.kernel._mixture_lead import Lead, NearestDistances
-from skdp.kernel._mixture_moments import FirstWeight, MixtureMoments
-from skdp.kernel._places import Places
+from skdp.kernel._mixtures import FirstWeight, MixtureFrame, MixtureMoments
+from skdp.kernel._places import Located, Places
 from tests.kernel._examples import OFFER, hostile
 
 __all__ = ["EXAMPLES"]

@@ -1,8 +1,7 @@
 """Questions about all rows of a sample together: what has to hold is tried on all small tables."""
 
-from skdp.kernel._friends import HIndex
-from skdp.kernel._log_bins import LogBins
-from skdp.kernel._rings import Ring, RingColumns, RingEntries, SparseRing
+from skdp.kernel._bins import LogBins
+from skdp.kernel._friends import HIndex, Ring, RingColumns, RingEntries, SparseRing
 from skdp.kernel._sampled import Members
 
 __all__ = ["EXAMPLES", "OF_SAMPLES"]

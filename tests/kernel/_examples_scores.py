@@ -1,7 +1,7 @@
 """Scores and distances of all magnitudes."""
 
-from skdp.kernel._log_bins import LogBins
-from skdp.kernel._scores import LogCells, ScoreSum
+from skdp.kernel._bins import LogBins
+from skdp.kernel._sums import LogCells, ScoreSum
 from tests.kernel._examples import hostile
 
 __all__ = ["EXAMPLES"]

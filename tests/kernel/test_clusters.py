@@ -6,14 +6,13 @@ import pytest
 from skdp import FriendlyCoreKMeans
 from skdp._local import Local
 from skdp.chunks import ArrayRows
-from skdp.kernel._chosen_rows import Beyond, InBox
+from skdp.kernel._bins import LogBins
 from skdp.kernel._clusters import GridCells, InPlaces, Nearest, NearestLifted
 from skdp.kernel._lattice import Subspace
-from skdp.kernel._located import Located
-from skdp.kernel._log_bins import LogBins
-from skdp.kernel._places import Places
+from skdp.kernel._places import Located, Places
 from skdp.kernel._statistic import Shape
 from skdp.kernel._table import opened
+from skdp.kernel._views import Beyond, InBox
 from tests._curators import canned
 from tests.kernel._examples import hostile
 

@@ -7,17 +7,12 @@ import numpy as np
 import pytest
 
 from skdp.accounting import Budget
+from skdp.kernel._bins import LogBins, OctaveCells
 from skdp.kernel._bounded import Bernstein, BoundedSums, Powers
-from skdp.kernel._column_distances import ColumnDistances, ColumnOctaves, SidedDistances
-from skdp.kernel._columns import ColumnCells
-from skdp.kernel._float_keys import SideDistances
-from skdp.kernel._log_bins import LogBins
-from skdp.kernel._octave_cells import OctaveCells
-from skdp.kernel._products import BoxProducts, LengthsNear
-from skdp.kernel._ranks import RankScores, Thresholds
-from skdp.kernel._scores import LogCells
+from skdp.kernel._columns import ColumnCells, ColumnDistances, ColumnOctaves, SidedDistances
+from skdp.kernel._ranks import RankScores, SideDistances, Thresholds
 from skdp.kernel._statistic import Offer, Shape, own
-from skdp.kernel._sums import Distances
+from skdp.kernel._sums import BoxProducts, Distances, LengthsNear, LogCells
 
 ROWS = np.array([[x] for x in (-1e308, -200.0, -128.0, -0.5, 0.0, 0.1, 127.0, 200.0, 1e308)])
 OFFERS = [Offer(budget, 0.5, 1) for budget in (Budget.gaussian(9.0, 1e-6), Budget.pure(9.0))]

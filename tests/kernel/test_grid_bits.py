@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from skdp.kernel._grid_bits import ROOM, grid_bits, unit_bits
+from skdp.kernel._statistic import ROOM, grid_bits, unit_bits
 
 
 @pytest.mark.parametrize(

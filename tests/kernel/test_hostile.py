@@ -17,8 +17,8 @@ from skdp._curator import Curator
 from skdp.accounting import Budget, Plan, Step
 from skdp.chunks import ArrayRows
 from skdp.exceptions import BudgetExceeded, PlanError
+from skdp.kernel._bins import LogBins
 from skdp.kernel._codec import decoded, encoded
-from skdp.kernel._log_bins import LogBins
 from skdp.kernel._statistic import RowMap, Rule, Shape, Statistic, own, public
 from skdp.kernel._sums import BallSum, Count, Distances, KeptRows
 from skdp.kernel._table import Noisy, Table

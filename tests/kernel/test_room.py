@@ -9,12 +9,11 @@ from skdp.accounting import Budget, Plan, Step
 from skdp.audit import CannedCurator
 from skdp.chunks import ArrayRows
 from skdp.chunks._persons import Heads, WeighedRows
-from skdp.kernel._cluster_sums import LineMoments
-from skdp.kernel._located_moments import LocatedGram, SecondMoments
-from skdp.kernel._logit import LogitStep
-from skdp.kernel._mixture_moments import MixtureMoments
-from skdp.kernel._products import BallProducts, BallTotal, BoxProducts
+from skdp.kernel._cluster_sums import LineMoments, LocatedGram, SecondMoments
+from skdp.kernel._gradients import LogitStep
+from skdp.kernel._mixtures import MixtureMoments
 from skdp.kernel._statistic import Offer
+from skdp.kernel._sums import BallProducts, BallTotal, BoxProducts
 from skdp.kernel._table import Table
 from tests.kernel._examples import all_examples
 

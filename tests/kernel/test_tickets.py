@@ -11,14 +11,21 @@ from skdp.chunks import ArrayRows
 from skdp.chunks._persons import Heads, Representatives
 from skdp.friendly import h_index
 from skdp.kernel import _friends
-from skdp.kernel._boxed import Boxed
+from skdp.kernel._bins import LogBins
 from skdp.kernel._codec import decoded, encoded
-from skdp.kernel._friends import FIRST_COUNT, H_INDEX, SECOND_COUNT, HIndex, SoftCore
-from skdp.kernel._log_bins import LogBins
-from skdp.kernel._rings import Ring, RingColumns
+from skdp.kernel._friends import (
+    FIRST_COUNT,
+    H_INDEX,
+    SECOND_COUNT,
+    HIndex,
+    Ring,
+    RingColumns,
+    SoftCore,
+)
 from skdp.kernel._sampled import Members
 from skdp.kernel._sums import Count, KeptRows
 from skdp.kernel._table import Table
+from skdp.kernel._views import Boxed
 from skdp.mechanisms import RowKeys, make_entropy
 
 REFUSED = ValueError, TypeError, AttributeError

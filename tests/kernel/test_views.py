@@ -10,13 +10,12 @@ from skdp.audit import CannedCurator
 from skdp.base import ArrayRows, Count, OneCell, Table, public
 from skdp.chunks._persons import Heads, Persons, weighed_rows
 from skdp.kernel import _cells
+from skdp.kernel._bins import LogBins
 from skdp.kernel._cells import Binned, Codes, Held
-from skdp.kernel._chosen_rows import Beyond
 from skdp.kernel._clusters import InPlaces
-from skdp.kernel._located import Located
-from skdp.kernel._log_bins import LogBins
-from skdp.kernel._places import Places
+from skdp.kernel._places import Located, Places
 from skdp.kernel._residuals import Layout, Residuals
+from skdp.kernel._views import Beyond
 from skdp.mechanisms import finite_rows
 
 CELLS = Binned((2,), Codes(1))

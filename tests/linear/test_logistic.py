@@ -10,10 +10,8 @@ from sklearn.metrics import roc_auc_score
 from skdp import PrivateLogisticRegression
 from skdp.audit import conditional_sensitivity
 from skdp.exceptions import UselessReleaseWarning
-from skdp.kernel._design import Design
-from skdp.kernel._frame import Frame
-from skdp.kernel._logit import LogitIntercepts, LogitStep
-from skdp.kernel._probabilities import probabilities
+from skdp.kernel._coordinates import Design, Frame
+from skdp.kernel._gradients import LogitIntercepts, LogitStep, probabilities
 
 pytestmark = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")
 

@@ -6,8 +6,7 @@ from scipy.integrate import quad
 from scipy.stats import chi
 
 from skdp.kernel._lattice import UNIT
-from skdp.kernel._mixture_frame import MixtureFrame
-from skdp.kernel._mixture_moments import FirstWeight, _certified, exponential, integer_shares
+from skdp.kernel._mixtures import FirstWeight, MixtureFrame, _certified, exponential, integer_shares
 from skdp.mixture._design import design
 from skdp.mixture._normal import Clipped, quantile
 from skdp.mixture._update import _shaped, gain

@@ -8,7 +8,7 @@ import pytest
 from skdp.accounting import Budget, Plan
 from skdp.audit import conditional_sensitivity, non_interference
 from skdp.chunks import ArrayRows
-from skdp.kernel._located import Located
+from skdp.kernel._places import Located
 from skdp.mixture import PrivateGMM
 from skdp.mixture._em import em_steps, private_em
 from tests._curators import CannedCurator, FixedKeys, check_replay

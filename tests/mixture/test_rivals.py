@@ -12,9 +12,9 @@ from skdp.accounting import Budget, Plan
 from skdp.chunks import ArrayRows
 from skdp.exceptions import UselessReleaseWarning
 from skdp.kernel._lattice import UNIT
-from skdp.kernel._located import Located
-from skdp.kernel._mixture_frame import MixtureFrame
 from skdp.kernel._mixture_lead import log_density
+from skdp.kernel._mixtures import MixtureFrame
+from skdp.kernel._places import Located
 from skdp.mixture import PrivateGMM
 from skdp.mixture._rivals import ball, lead, one_gaussian, rival_step
 from skdp.mixture._update import Estimate

@@ -7,7 +7,7 @@ from sklearn.mixture import GaussianMixture
 from skdp.accounting import Budget, Plan
 from skdp.audit import conditional_sensitivity
 from skdp.chunks import ArrayRows
-from skdp.kernel._frame import InUnits
+from skdp.kernel._coordinates import InUnits
 from skdp.mixture import PrivateGMM
 from skdp.mixture._units import BLIND, column_units, unit_steps
 from tests._curators import CannedCurator, FixedKeys, check_replay

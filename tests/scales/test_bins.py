@@ -8,7 +8,7 @@ import pytest
 from skdp._curator import make_curator
 from skdp.accounting import Budget, Plan
 from skdp.chunks import ArrayRows
-from skdp.kernel._cell_numbers import cell_numbers, n_cells
+from skdp.kernel._cells import cell_numbers, n_cells
 from skdp.kernel._columns import EdgeCells
 from skdp.mechanisms import make_entropy
 from skdp.scales._bins import Searched, bin_share, bin_steps, find_bins, search_cells

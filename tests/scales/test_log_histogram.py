@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skdp.kernel._log_bins import LARGEST
+from skdp.kernel._bins import LARGEST
 from skdp.scales import LogBins, read_scale, top_scale
 from skdp.scales._log_histogram import FALSE_ANCHOR
 

@@ -24,8 +24,6 @@ import numpy as np
 from skdp.kernel.pairs._panels import Blocks, count_pairs
 from skdp.mechanisms import finite_rows
 
-__all__ = ["count_between", "count_within"]
-
 PANEL = 2**17  # pairs of few rows decided together: they stay in the second-level cache
 CELLS = 2**18  # cells of a block of rows
 NARROW, WIDE = 14, 22  # b of the reach of a pivot

@@ -9,8 +9,6 @@ from skdp.kernel.pairs._counting import count_between, count_within
 from skdp.kernel.pairs._plain import real
 from skdp.mechanisms._tables import as_table
 
-__all__ = ["DistancePredicate", "bounds_distance"]
-
 
 def bounds_distance(predicate):
     """Tell whether a core under a predicate, or under one of a class, bounds a distance.

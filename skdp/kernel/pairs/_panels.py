@@ -32,8 +32,6 @@ covers the roundings of the norms, the two blocks are decided at once.
 
 import numpy as np
 
-__all__ = ["Blocks", "count_pairs"]
-
 BLOCK = 240  # rows; below 2^8, for sums in 8 bits
 PANEL = 2**18  # pairs decided together: they stay in the second-level cache
 SMALL = 10**6  # multiplications of a product of two blocks: BLAS packs larger matrices

@@ -11,8 +11,6 @@ from numbers import Real
 
 import numpy as np
 
-__all__ = ["real", "whole"]
-
 
 def whole(value):
     """Return a public integer as an int; TypeError for anything else."""

@@ -4,8 +4,6 @@ import numpy as np
 
 from skdp.mechanisms import row_norms
 
-__all__ = ["RING_SQUARED", "ring_blocks", "ring_differences", "ring_norms"]
-
 RING_SQUARED = 5  # bound of the squared length by which one row moves a histogram of differences
 CELLS = 2**16  # of a block that stays in the cache
 

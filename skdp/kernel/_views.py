@@ -1,15 +1,61 @@
-"""Views of some of the rows, and of rows clipped to a box."""
+"""Views of rows: in a box, beyond a ball, of their targets alone."""
 
 import numpy as np
 
-from skdp.chunks._rows import MappedRows
+from skdp.chunks._rows import MappedRows, take
+from skdp.kernel._bins import LogBins
 from skdp.kernel._lattice import Lattice
-from skdp.kernel._log_bins import LogBins
 from skdp.kernel._places import Places
 from skdp.kernel._statistic import RowMap, public, refuse
-from skdp.mechanisms import row_norms
+from skdp.mechanisms import finite_rows, row_norms
 
-__all__ = ["Beyond", "ChosenRows", "ClippedRows", "InBox"]
+CELLS = 2**15  # of a part that stays in the cache
+
+
+class BoxedRows(MappedRows):
+    """Rows ``clip((x - center) / radius, -1, 1)`` of another table, block by block.
+
+    ``rows``: Rows of length d; ``center, radius``: (d,): public or released; radii are positive.
+
+    **Privacy**: entry by entry, see :class:`skdp.chunks._rows.MappedRows`. A row that holds NaN or
+    infinity becomes NaN: it stays absent.
+    """
+
+    def __init__(self, rows, center, radius):
+        super().__init__(rows)
+        self._center, self._radius = center, radius
+
+    def _mapped(self, block):
+        boxed, step = np.empty(block.shape), max(1, CELLS // self.n_features)
+        for start in range(0, len(block), step):
+            part, y = block[start : start + step], boxed[start : start + step]
+            with np.errstate(all="ignore"):
+                np.subtract(part, self._center, out=y, dtype=np.float64)
+                y /= self._radius
+                np.clip(y, -1, 1, out=y)
+            finite = finite_rows(part)
+            if not finite.all():
+                y[~finite] = np.nan
+        return boxed
+
+
+@public
+class Boxed(RowMap):
+    """Every column clipped to ``center`` +- ``radius`` and scaled to [-1, 1]."""
+
+    # both (d,)
+    center: np.ndarray
+    radius: np.ndarray
+
+    def check(self, shape):
+        super().check(shape)
+        refuse(shape.kind != "numbers", "a box is one of numbers")
+        for one in (self.center, self.radius):
+            refuse(np.shape(one) != (shape.n_features,), "a box has an interval a column")
+
+    def over(self, rows):
+        return BoxedRows(rows, self.center, self.radius)
+
 
 ALONE = "rows of a view of fewer rows have no numbers, and no keys."
 
@@ -99,3 +145,29 @@ class InBox(RowMap):
 
     def over(self, rows):
         return ClippedRows(rows, self.low, self.high)
+
+
+@public
+class Targets(RowMap):
+    """The target of every row, one column: NaN for a row that is absent."""
+
+    ones: bool = False  # show a one in the place of every target: labels are no numbers
+
+    def over(self, rows):
+        return TargetColumn(rows, self.ones)
+
+
+class TargetColumn(MappedRows):
+    """What :class:`Targets` shows of TargetRows."""
+
+    def __init__(self, rows, ones):
+        super().__init__(rows.joined)
+        self.n_features, self._there, self._ones = 1, rows.present, ones
+
+    def _mapped(self, block):
+        target = np.where(self._there(block), 1.0 if self._ones else block.target, np.nan)
+        return target.astype(np.float64)[:, None]
+
+    def take(self, indices):
+        """Return the targets at ``indices`` as a float64 array."""
+        return super().take(indices) if self.random_access else take(self, indices)

@@ -1,0 +1,392 @@
+"""Counts of the cells of a grid, of rows and of users with a bounded number of rows."""
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import partial
+
+import numpy as np
+
+from skdp.chunks import ArrayRows, map_merge, weighed_sum
+from skdp.chunks._by_norm import by_norm
+from skdp.chunks._statistics import Counts
+from skdp.chunks._strips import strips
+from skdp.kernel._statistic import MOST_CELLS, RowMap, Statistic, public, refuse, unit_bits
+from skdp.mechanisms import finite_rows
+
+LARGEST = 2.0**1020  # edges stay below, so that their differences are finite
+MOST_BITS = 30  # of the grid and of weights together
+
+
+@dataclass(frozen=True)
+class Edges:
+    """Bins between public or released edges; the last one is closed, as in numpy's histogram."""
+
+    values: np.ndarray
+
+    @classmethod
+    def between(cls, low, high, n_bins):
+        """Return ``n_bins`` bins of one width; a range without width is made one unit wide."""
+        low, high = max(min(low, LARGEST), -LARGEST), max(min(high, LARGEST), -LARGEST)
+        values = np.linspace(low, high, n_bins + 1)
+        if not np.all(np.diff(values) > 0):
+            half = max(0.5, 2.0**-40 * n_bins * max(abs(low), abs(high)))
+            values = np.linspace(low - half, high + half, n_bins + 1)
+        return cls(values)
+
+    @property
+    def size(self):
+        return len(self.values) - 1
+
+    def index(self, x):
+        """Return the bin of every value, -1 outside."""
+        at = np.searchsorted(self.values, x, side="right") - 1
+        at[x == self.values[-1]] = self.size - 1
+        at[(at >= self.size) | np.isnan(x)] = -1
+        return at
+
+
+@dataclass(frozen=True)
+class Levels:
+    """A public set of values, in increasing order."""
+
+    values: np.ndarray
+
+    @property
+    def size(self):
+        return len(self.values)
+
+    def index(self, x):
+        """Return the level of every value, -1 for others."""
+        at = np.minimum(np.searchsorted(self.values, x), self.size - 1)
+        return np.where(self.values[at] == x, at, -1)
+
+
+@dataclass(frozen=True)
+class Cells:
+    """The product of the axes of some columns."""
+
+    axes: dict  # dict of int to Edges or Levels: by column
+
+    @classmethod
+    def of(cls, columns, values, levels):
+        """Return the cells of columns whose axes are levels, or edges of bins."""
+        axes = zip(columns, values, levels, strict=True)
+        return cls({c: (Levels if is_levels else Edges)(x) for c, x, is_levels in axes})
+
+    def fields(self):
+        """Return what :meth:`of` makes the same cells of."""
+        axes = self.axes.values()
+        return {
+            "columns": tuple(self.axes),
+            "values": tuple(np.asarray(axis.values, dtype=np.float64) for axis in axes),
+            "levels": tuple(isinstance(axis, Levels) for axis in axes),
+        }
+
+    @property
+    def shape(self):
+        """Number of bins along every axis."""
+        return tuple(axis.size for axis in self.axes.values())
+
+    def index(self, block):
+        """Return the flat cell of every row of a block, -1 for rows in none.
+
+        A row with NaN or infinity, in whatever column, is in none. Elementwise: a function of the
+        row and the edges.
+        """
+        columns = np.asarray(block[:, list(self.axes)].T, dtype=np.float64)
+        return np.where(finite_rows(block), self._flat(columns), -1)
+
+    def _flat(self, columns):
+        """Return the flat cell of every row, -1 for rows in none, from the columns of the axes."""
+        flat, outside = 0, False
+        for axis, x in zip(self.axes.values(), columns, strict=True):
+            at = axis.index(x)
+            outside |= at < 0
+            flat = flat * axis.size + at
+        flat[outside] = -1
+        return flat
+
+    def weighed(self, rows, law):
+        """Return rows that count with weights for one release of :class:`HistogramCounts`.
+
+        **Privacy**: one row adds 1 to one cell, a person a vector of counts, whose length in l2,
+        rounded up, or l1, for Laplace noise, is what its weight is made of; see
+        :func:`skdp.chunks._by_norm.by_norm`.
+        """
+
+        def norms(persons):
+            if law == "laplace":
+                return persons.numbers(persons.columns[0] >= 0)
+            squares = persons.squares(persons.columns[0], self.size)
+            return np.sqrt(squares) * (1 + 2.0**-50)
+
+        return by_norm(rows, lambda block: self.places(block)[:, None], norms)
+
+    @property
+    def size(self):
+        return int(np.prod(self.shape))
+
+    def places(self, block):
+        at = np.full(len(block), -1)
+        found = [self._flat(strip) for strip in strips(block, list(self.axes))]
+        at[finite_rows(block)] = np.concatenate([np.zeros(0, dtype=np.int64), *found])
+        return at
+
+
+class CountsOnGrid(Statistic):
+    """Counts in multiples of ``2^-bits``, on which the noise is drawn.
+
+    A subclass has the bounds ``most`` of the sum of the counts that move, and ``most_squared`` of
+    that of their squares, and the fields ``bits`` and ``pure``: whether the noise is Laplace's.
+    """
+
+    def at(self, offer):
+        pure = offer.budget.unit == "pure"
+        amount = float(Fraction(offer.share) * offer.budget.amount)
+        scale = float(self.most) / amount if pure else math.sqrt(float(self.most_squared) / amount)
+        bits = int(np.clip(10 - math.floor(math.log2(scale)), 0, 20))
+        bits = max(0, min(bits, MOST_BITS - unit_bits(offer.unit)))
+        return replace(self, bits=bits, pure=pure)
+
+    @property
+    def squared_l2(self):
+        return self.most_squared * 4**self.bits
+
+    @property
+    def l1(self):
+        return self.most * 2**self.bits if self.pure else None
+
+    @property
+    def step(self):
+        return 2.0**-self.bits
+
+
+def check_axes(columns, values, levels, n_features):
+    """Raise ValueError unless the axes of so many columns are those of a grid."""
+    fits = len(columns) == len(values) == len(levels) > 0 and len(set(columns)) == len(columns)
+    refuse(not fits, "an axis for every column")
+    refuse(not all(type(c) is int and 0 <= c < n_features for c in columns), "no such column")
+    size = 1
+    for axis, is_levels in zip(values, levels, strict=True):
+        fits = isinstance(axis, np.ndarray) and axis.dtype == np.float64 and axis.ndim == 1
+        refuse(not fits or len(axis) < 2 - bool(is_levels), "edges or levels of an axis")
+        refuse(not (axis[1:] > axis[:-1]).all(), "values that rise")
+        size *= len(axis) - 1 + bool(is_levels)
+    refuse(size > MOST_CELLS, "a histogram has at most 2^24 cells")
+
+
+@public
+class HistogramCounts(CountsOnGrid):
+    """How many rows lie in each of the cells of a grid.
+
+    **Privacy** (add or remove one row): it is in one cell or none. A person adds what
+    :meth:`Cells.weighed` proves, in l1 only if weighed for it.
+    """
+
+    columns: tuple
+    values: tuple  # edges of the bins of every column, or its levels, rising
+    levels: tuple  # which of them are levels
+    bits: int | None = None
+    pure: bool = False  # whether persons are weighed for Laplace noise. Chosen by the kernel
+    most = most_squared = 1
+
+    @classmethod
+    def of(cls, cells):
+        """Return the counts of :class:`Cells`."""
+        return cls(**cells.fields())
+
+    def check(self, shape):
+        super().check(shape)
+        check_axes(self.columns, self.values, self.levels, shape.n_features)
+
+    def over(self, rows):
+        cells = Cells.of(self.columns, self.values, self.levels)
+        if rows.unit != 1:
+            rows = cells.weighed(rows, "laplace" if self.pure else "gaussian")
+        counts = weighed_sum(rows, Counts(cells.places, cells.size))
+        return counts.reshape(cells.shape) << self.bits
+
+    def total(self, block):
+        """Return the counts, of the shape of the grid."""
+        return self.over(ArrayRows(np.asarray(block)))
+
+
+AT_ONCE = 2**20  # rows that wait before what the caps leave out is forgotten
+MOST_ROWS = 2**62
+
+
+def capped_sensitivity(per_user, per_cell):
+    """Return the sensitivities of :class:`UserCounts`: l1, and the square of l2.
+
+    For adding or removing **all rows of one user**: the counts move by a vector c of integers
+    with ``0 <= c_j <= k`` and ``sum c_j <= m``. So ``|c|_1 <= m``, and the convex ``|c|_2^2`` is
+    largest at a vertex: ``m // k`` cells with k rows, one with the rest.
+
+    For adding or removing **one row**: by the proof in :class:`OfUsers` the counts move by
+    0, e_a or e_a - e_b, of lengths at most 2 (l1) and sqrt(2) (l2). The larger of the two bounds is
+    used, so the guarantee holds for both kinds of neighbours. It makes a difference for m = 1 only.
+    """
+    m, k = int(per_user), int(per_cell)  # whose products cannot overflow
+    squared = m // k * k**2 + (m % k) ** 2
+    return Fraction(max(m, 2)), Fraction(max(squared, 2))
+
+
+@public
+class OfUsers(RowMap):
+    """The cells of at most ``per_user`` rows of every user, ``per_cell`` of them in a cell.
+
+    A row of the view is a user; a user with too many rows keeps a random selection, by secret keys.
+
+    **Privacy.** Rows in no cell are absent. Order the rows of a user by (key, cell). Every cell
+    keeps its first k; of what is kept the first m are counted. The result is a function of
+    the set of the user's triples (user, cell, key), and a user's rows do not touch those of
+    others: removing a user removes one vector c of :func:`capped_sensitivity`.
+
+    Let a row be added in cell a. The first rule then keeps one row more in a, or another in place
+    of a later one of a. In the list that the second rule cuts, a row is put in, and perhaps a later
+    one of the same cell is taken out. If the one taken out had been counted, nothing changes: the
+    number of rows before the cut, and their cells, are the same. Else at most one row of a comes
+    in, and at most one, the last of m, goes.
+
+    **Memory**: three numbers for each of at most m rows of a user, or for 2^20 rows if that is
+    more, and as many again, since what two parts of a table keep is all that the whole can keep.
+    For let x be kept of A and B together, and be in A. Of each cell the number of rows before x
+    that pass the first rule, the smaller of k and all of them, is not larger in A than in both: x
+    passes both rules in A. So what is kept of all, K, is among what is kept of A or of B, U, and
+    passes both rules there, by the same comparison. And a row x of U that is not in K is not kept
+    of U: if m rows of K stand before it, they fill the list; else k rows of its cell do, which all
+    are in K, and so in U.
+    """
+
+    # the axes of the cells, as of :class:`skdp.kernel._histograms.HistogramCounts`
+    columns: tuple
+    values: tuple
+    levels: tuple
+    # the column that tells whose row it is; equal numbers are one user
+    # (:func:`skdp.denoising._user_ids.with_exact_users`)
+    user: int
+    per_user: int
+    per_cell: int
+    keyed = "rows of a user"  # secret keys decide which of them a user keeps
+
+    def check(self, shape):
+        super().check(shape)
+        check_axes(self.columns, self.values, self.levels, shape.n_features)
+        refuse(shape.kind != "numbers", "users are numbers")
+        refuse(not 0 <= self.user < shape.n_features, "no such column")
+        refuse(not 1 <= self.per_cell <= self.per_user <= MOST_ROWS, "at least a row of a user")
+
+    def over(self, rows, coins):
+        cells = Cells.of(self.columns, self.values, self.levels)
+
+        def statistic(start, block, keys):
+            at = cells.index(block)
+            inside = np.flatnonzero(at >= 0)
+            users = np.asarray(block[inside, self.user], dtype=np.float64)
+            return [(users, at[inside], keys[inside])]
+
+        def joined(parts):
+            users, at, keys = map(np.concatenate, zip(*parts, strict=True))
+            kept = _kept(users, at, keys, self.per_user, self.per_cell)
+            return users[kept], at[kept], keys[kept]
+
+        def merge(some, others):
+            parts = [*some, *others]
+            sizes = [len(at) for _, at, _ in parts]
+            return parts if sum(sizes) <= 2 * max(sizes[0], AT_ONCE) else [joined(parts)]
+
+        parts = map_merge(rows, statistic, merge, partial(coins.keys, use=OfUsers.keyed))
+        users, at, _ = joined(parts)
+        return UserRows(UserBlock(np.flatnonzero(np.diff(users, prepend=np.nan) != 0), at))
+
+
+class UserRows:
+    """What :class:`OfUsers` shows: users as rows, in memory."""
+
+    kind, n_features, unit, cap, heads = "users", 1, 1, 1, None
+
+    def __init__(self, block):
+        self._block = block
+
+    def map_merge(self, statistic, merge, beside=None):
+        return statistic(0, self._block)
+
+
+class UserBlock:
+    """Users and the cells of their rows.
+
+    ``starts``: (n_users,): where the cells of a user begin.
+    """
+
+    n_features = 1
+
+    def __init__(self, starts, cells):
+        self.starts, self.cells = starts, cells
+        self.sizes_of = np.diff(np.append(starts, len(cells)))
+
+    def __len__(self):
+        return len(self.starts)
+
+    def __getitem__(self, users):
+        starts, sizes = self.starts[users], self.sizes_of[users]
+        first = np.cumsum(sizes) - sizes
+        at = np.arange(sizes.sum()) + np.repeat(starts - first, sizes)
+        return UserBlock(first, self.cells[at])
+
+
+@public
+class UserCounts(CountsOnGrid):
+    """How many rows lie in each cell, of every user a bounded number.
+
+    **Privacy** (add or remove all rows of a user, or one row): :func:`capped_sensitivity`. Caps are
+    applied here again, to what a view shows of every user.
+    """
+
+    size: int  # number of cells
+    # largest number of rows of a user, and of those in one cell
+    per_user: int
+    per_cell: int
+    bits: int | None = None
+    pure: bool = False  # whether the noise is Laplace's. Chosen by the kernel
+    kind = "users"
+
+    def check(self, shape):
+        super().check(shape)
+        refuse(not 0 < self.size <= MOST_CELLS, "a histogram has from 1 to 2^24 cells")
+        refuse(not 1 <= self.per_cell <= self.per_user <= MOST_ROWS, "at least a row of a user")
+
+    @property
+    def most(self):
+        return int(capped_sensitivity(self.per_user, self.per_cell)[0])
+
+    @property
+    def most_squared(self):
+        return int(capped_sensitivity(self.per_user, self.per_cell)[1])
+
+    def total(self, block):
+        """Return the counts, shape (size,)."""
+        users, at = np.repeat(np.arange(len(block)), block.sizes_of), np.asarray(block.cells)
+        inside = (at >= 0) & (at < self.size)
+        users, at = users[inside], at[inside]
+        kept = _kept(users, at, np.zeros(len(at)), self.per_user, self.per_cell)
+        return np.bincount(at[kept], minlength=self.size).astype(np.int64) << self.bits
+
+
+def _kept(users, at, keys, per_user, per_cell):
+    """Return the places of the rows that pass both caps, ordered by user."""
+    order = np.lexsort((keys, at, users))
+    order = order[_rank(users[order], at[order]) < per_cell]
+    order = order[np.lexsort((at[order], keys[order], users[order]))]
+    return order[_rank(users[order]) < per_user]
+
+
+def _rank(*columns):
+    """Return the position of every entry in its run of equal entries."""
+    n = len(columns[0])
+    new = np.ones(n, dtype=bool)
+    for column in columns:
+        new[1:] &= column[1:] == column[:-1]
+    new[1:] = ~new[1:]
+    starts = np.flatnonzero(new)
+    return np.arange(n) - np.repeat(starts, np.diff(np.append(starts, n)))
