@@ -119,3 +119,8 @@ class Plan(PlanView):
                 "a mixed budget was made for other shares than those of this plan: mixed_budget "
                 "takes the shares of its Gaussian and of its pure children."
             )
+
+
+def release_mechanism(budget):
+    """Return "laplace" for a pure budget, else "gaussian": the kind of step to plan."""
+    return "laplace" if budget.unit == "pure" else "gaussian"

@@ -63,7 +63,6 @@ class AdditiveModel(PrivateEstimator):
         numeric = [j for j, edge in enumerate(edges) if edge is None]
         found = find_bins(
             table,
-            table,
             numeric,
             n_rows=n,
             n_bins=n_bins,

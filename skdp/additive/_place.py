@@ -51,7 +51,7 @@ def count_targets(table):
     covariance, of the last column alone (:class:`skdp.covariance._run.CovarianceRun`).
     """
     targets = table.map(Targets()).map(Held())
-    run = CovarianceRun(targets, targets)
+    run = CovarianceRun(targets)
     run.count()
     return run
 
@@ -66,4 +66,4 @@ def find_place(run):
 def mean_alone(run):
     """Release the mean of the targets with all that is left; return a Place of unit 0."""
     child = run.table.child("centre", run.table.remaining)
-    return Place(float(private_mean(child, child).location[0]), 0.0)
+    return Place(float(private_mean(child).location[0]), 0.0)

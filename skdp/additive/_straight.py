@@ -67,7 +67,7 @@ def has_straight(table, n_cells):
     if not columns.size:
         return False
     whole = _whole(table, columns)
-    count = release_count(whole, whole, share=WHOLE, label="whole rows")
+    count = release_count(whole, share=WHOLE, label="whole rows")
     return (len(columns) + 1) ** 1.5 / (count.n * table.budget.mu * LINE**0.5) < FEW
 
 

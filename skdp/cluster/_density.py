@@ -64,13 +64,13 @@ def density_steps():
 
 
 def density_road(
-    rows, curator, located, n_clusters, *, n_init=30, seed=0, max_steps=MOST_STEPS, choose=None
+    table, located, n_clusters, *, n_init=30, seed=0, max_steps=MOST_STEPS, choose=None
 ):
     """Release clusters by counts and sums, or by moments and steps of Lloyd where rows are few.
 
     Parameters
     ----------
-    rows, curator, n_clusters, n_init, seed, choose
+    table, n_clusters, n_init, seed, choose
         As in :func:`density_centers`. A number that is to be chosen is chosen from counts.
     located : Located or Places
     max_steps : int, default=12
@@ -82,28 +82,23 @@ def density_road(
     start : Start or None
         Where the steps began, if it was by counts.
     """
-    signal = located.n_rows * curator.budget.mu * math.sqrt(curator.remaining) / n_clusters
-    few = choose is None and is_few(signal, n_clusters, rows.n_features)
+    signal = located.n_rows * table.budget.mu * math.sqrt(table.remaining) / n_clusters
+    few = choose is None and is_few(signal, n_clusters, table.n_features)
     if few and len(located.balls) == 1:
-        curator.decide(FEW_ROWS.format(signal))
-        done = few_rows(rows, curator, located, n_clusters, seed=seed, max_steps=max_steps)
+        table.decide(FEW_ROWS.format(signal))
+        done = few_rows(table, located, n_clusters, seed=seed, max_steps=max_steps)
         return done, None
-    start = density_centers(
-        rows, curator, located, n_clusters, n_init=n_init, seed=seed, choose=choose
-    )
+    start = density_centers(table, located, n_clusters, n_init=n_init, seed=seed, choose=choose)
     places, centers = start.places, start.centers
-    return refine(rows, curator, places, centers, max_steps=max_steps, **start.known), start
+    return refine(table, places, centers, max_steps=max_steps, **start.known), start
 
 
-def density_centers(
-    rows, curator, located, n_clusters, *, n_init=30, seed=0, share=None, choose=None
-):
+def density_centers(table, located, n_clusters, *, n_init=30, seed=0, share=None, choose=None):
     """Find centres by counts alone: a subspace, a noisy tree of counts on it, k-means of its cells.
 
     Parameters
     ----------
-    rows : ArrayRows of n rows of length d
-    curator : Curator
+    table : Table
         With the steps of :func:`density_steps`.
     located : Located or Places
     n_clusters : int
@@ -127,23 +122,23 @@ def density_centers(
     releases whose sensitivity is proved where it is made, plus Gaussian noise; shares depend on
     earlier releases only (user guide "Accounting", theorem 2).
     """
-    share = curator.remaining if share is None else min(Fraction(share), curator.remaining)
-    before, mu = curator.remaining, curator.budget.mu
+    share = table.remaining if share is None else min(Fraction(share), table.remaining)
+    before, mu = table.remaining, table.budget.mu
     signal = located.n_rows * mu * math.sqrt(share) / n_clusters
-    if signal < WORTHLESS[rows.n_features > FLAT]:
-        curator.doubt(WEAK)
+    if signal < WORTHLESS[table.n_features > FLAT]:
+        table.doubt(WEAK)
     spent = {"share": share, "seed": seed}
     searches = [
         search_cells(ball, n_clusters=n_clusters, signal=signal, **spent) for ball in located.balls
     ]
     alone = len(searches) == 1
-    found = in_step(searches, rows, curator, None if alone else InPlaces(located))
+    found = in_step(searches, table, None if alone else InPlaces(located))
     if choose is not None:
         n_clusters = choose(found)
     numbers = [n_clusters]
     if not alone:
         numbers = allocate(located, found, n_clusters, seed=seed)
-        located, found, numbers = _with_centres(located, found, numbers, curator)
+        located, found, numbers = _with_centres(located, found, numbers, table)
     points = [
         weighted_kmeans(
             f.synopsis.cautious if signal < STRONG else f.synopsis, number,
@@ -152,31 +147,31 @@ def density_centers(
         for f, number in zip(found, numbers, strict=True)
     ]  # fmt: skip
     if found[0].subspace.mapped:
-        left = share - (before - curator.remaining)
-        centers = _lifted(rows, curator, located, found, points, share=Fraction(LIFT_PART) * left)
+        left = share - (before - table.remaining)
+        centers = _lifted(table, located, found, points, share=Fraction(LIFT_PART) * left)
     else:
         centers = np.concatenate(
             [f.located.to_data(f.subspace.lift(z)) for f, z in zip(found, points, strict=True)]
         )
-    centers, left = located.inside(centers), share - (before - curator.remaining)
+    centers, left = located.inside(centers), share - (before - table.remaining)
     if found[0].subspace.W is not None and worth_a_look(located, n_clusters, mu, left):
-        centers = look_again(rows, curator, located, centers, share=left, n_init=n_init, seed=seed)
+        centers = look_again(table, located, centers, share=left, n_init=n_init, seed=seed)
     return Start(located, centers, found)
 
 
-def _with_centres(places, found, numbers, curator):
+def _with_centres(places, found, numbers, table):
     """Return the places that got centres: one is a Located."""
     stay = [p for p, number in enumerate(numbers) if number]
     if len(stay) < len(numbers):
         lost = sum(
             ball.n_rows for ball, number in zip(places.balls, numbers, strict=True) if not number
         )
-        curator.decide(FEW_CENTRES.format(lost, places.home.kept))
+        table.decide(FEW_CENTRES.format(lost, places.home.kept))
     kept = places.only(stay)
     return kept, [found[p] for p in stay], [numbers[p] for p in stay]
 
 
-def _lifted(rows, curator, located, found, points, *, share):
+def _lifted(table, located, found, points, *, share):
     """Release the means in all d coordinates of the clusters of random projections.
 
     Notes
@@ -189,7 +184,7 @@ def _lifted(rows, curator, located, found, points, *, share):
     radii = np.repeat([ball.radius for ball in balls], sizes)
     rule = NearestLifted(located, spaces, tuple(points))
     lifted = cluster_sums(
-        rows, curator, rule, centers,
+        table, rule, centers,
         radii=radii, weight=0.15, share=share, label="lift", squares=0.0,
     )  # fmt: skip
     means = lifted.sums / np.maximum(lifted.counts, 1.0)[:, None]

@@ -20,7 +20,6 @@ from skdp.cluster._trusted import Moved, posterior_counts
 from skdp.kernel._cluster_sums import SecondMoments
 from skdp.kernel._clusters import Nearest
 from skdp.kernel._places import LIMIT
-from skdp.kernel._table import opened
 
 __all__ = ["few_rows", "few_rows_steps", "is_few"]
 
@@ -85,13 +84,12 @@ class Prior:
         return np.square(part * self.half)
 
 
-def few_rows(rows, curator, located, n_clusters, *, seed=0, max_steps=STEPS):
+def few_rows(table, located, n_clusters, *, seed=0, max_steps=STEPS):
     """Release centres by moments and six steps of Lloyd with all that is left of the budget.
 
     Parameters
     ----------
-    rows : ArrayRows of length d
-    curator : Curator
+    table : Table
         With the steps of :func:`few_rows_steps` and "clusters".
     located : Located
     n_clusters : int
@@ -110,18 +108,16 @@ def few_rows(rows, curator, located, n_clusters, *, seed=0, max_steps=STEPS):
     is post-processing.
     """
     prior = Prior.of(located)
-    n, mean, spread, noise = released_moments(
-        rows, curator, located, share=MOMENTS * curator.remaining
-    )
+    n, mean, spread, noise = released_moments(table, located, share=MOMENTS * table.remaining)
     first, first_variance, known = mean, (noise / n) ** 2, prior.variance(OFF)
     shrunk = prior.inside(mean * known / (known + first_variance))
     y, radius = _start(prior, shrunk, spread / n, noise / n, n_clusters, seed)
     steps = min(STEPS, max_steps) if n_clusters > 1 else 1
     shares = [Fraction(GROWTH) ** t for t in range(steps)]
-    left = curator.remaining / sum(shares)
+    left = table.remaining / sum(shares)
     for share in shares:
         radii = np.full(n_clusters, radius)
-        moved = _step(rows, curator, located, prior, y, radius, share * left)
+        moved = _step(table, located, prior, y, radius, share * left)
         told, n = moved.told, max(float(moved.counts.sum()), 1.0)
         y = moved.y + moved.moves
         most = max(told.squares, 0) + UPPER * told.square_sd
@@ -132,14 +128,13 @@ def few_rows(rows, curator, located, n_clusters, *, seed=0, max_steps=STEPS):
     noise = np.sqrt((moved.gains * moved.variance).mean(axis=1))
     if n_clusters == 1:
         moved = replace(moved, moves=(mean - moved.y))
-    return refined(curator, located, moved, mean, noise=noise, radii=radii, n_steps=steps)
+    return refined(table, located, moved, mean, noise=noise, radii=radii, n_steps=steps)
 
 
-def _step(rows, curator, located, prior, y, radius, share):
+def _step(table, located, prior, y, radius, share):
     radii = np.full(len(y), radius)
     told = cluster_sums(
-        rows,
-        curator,
+        table,
         Nearest(located, y),
         located.to_data(y),
         radii=radii * located.radius,
@@ -175,7 +170,7 @@ def _start(prior, mean, spread, noise, k, seed):
     return y, max(float(np.quantile(far, 0.9)), 0.1)
 
 
-def released_moments(rows, curator, located, *, share):
+def released_moments(table, located, *, share):
     """Release the number of rows, their sum and their second moments around the centre.
 
     Returns
@@ -192,8 +187,8 @@ def released_moments(rows, curator, located, *, share):
     -----
     **Privacy**: of :class:`skdp.kernel._cluster_sums.SecondMoments`.
     """
-    d, question = rows.n_features, SecondMoments(located)
-    release = opened(rows, curator).ask(question, share=share, label="second moments")
+    d, question = table.n_features, SecondMoments(located)
+    release = table.ask(question, share=share, label="second moments")
     top, one = 4**release.bits, replace(question, bits=release.bits).one
     told = release.value / float(top)
     noise = release.scale / float(top)

@@ -297,28 +297,28 @@ class FriendlyCoreKMeans(CentersMixin, PublicPlace, PrivateEstimator):
         return rule_of_clusters(k, n_features)
 
     def _release(self, table):
-        place, rows = self._placed(table)
+        place, inner = self._placed(table)
         seed = public_seed(self.random_state)
         auto = self.n_clusters == "auto"
         k = self.max_clusters if auto else self.n_clusters
         careful = self.method != "friendly"  # whose road has a fixed share
-        located = find_places(rows, rows, k, place=place, careful=careful)
+        located = find_places(inner, k, place=place, careful=careful)
         steps = min(self.max_iter, MOST_STEPS)
-        centers, curve = self._start(rows, located, seed), None
+        centers, curve = self._start(inner, located, seed), None
         if centers is not None:
-            done = refine(rows, rows, located, centers, max_steps=steps)
+            done = refine(inner, located, centers, max_steps=steps)
         else:
             n_init = STARTS if self.n_init == "auto" else self.n_init
             choose = partial(number_in_places, most=k, n_init=n_init, seed=seed) if auto else None
             done, start = density_road(
-                rows, rows, located, min(k, MODERATE) if auto else k,
+                inner, located, min(k, MODERATE) if auto else k,
                 n_init=n_init, seed=seed, max_steps=steps, choose=choose,
             )  # fmt: skip
             if auto:
-                rows.decide(FULL if len(start.centers) == k else CHOSEN)
+                table.decide(FULL if len(start.centers) == k else CHOSEN)
                 curve = cost_curve(start.places, start.found, k, seed=seed)
                 if len(done.centers) == 1 < k:
-                    rows.doubt(ONE)
+                    table.doubt(ONE)
         fitted = {
             "cluster_centers_": done.centers,
             "n_clusters_": len(done.centers),
@@ -335,16 +335,16 @@ class FriendlyCoreKMeans(CentersMixin, PublicPlace, PrivateEstimator):
             fitted["_labels"] = LocalLabels.of(table, done.centers)
         return fitted
 
-    def _start(self, rows, located, seed):
+    def _start(self, table, located, seed):
         """Return public centres, or those of the friendly road; None if there are none."""
-        k, d = self.n_clusters, rows.n_features
+        k, d = self.n_clusters, table.n_features
         if self._is_started():
             return public_centers("init", self.init, (k, d))
         if self.method != "friendly":
             return None
         from skdp.cluster.friendly._road import kmeans_road
 
-        rows, curator = annex(rows)  # parts are made by keys, and asked by an oracle
+        rows, curator = annex(table)  # parts are made by keys, and asked by an oracle
         return kmeans_road(
             rows, curator, located, k, n_parts=self.n_parts, seed=seed, n_jobs=self.n_jobs
         )

@@ -170,17 +170,16 @@ class LloydKMeans(CentersMixin, PublicPlace, PrivateEstimator):
         return rule_of_clusters(self.n_clusters, n_features)
 
     def _release(self, table):
-        place, rows = self._placed(table)
+        place, inner = self._placed(table)
         if place is not None:
             located = place.located()
         else:
-            located = (locate_pure if rows.budget.unit == "pure" else locate)(rows, rows)
+            located = (locate_pure if table.budget.unit == "pure" else locate)(inner)
         init = self.init
         if not isinstance(init, str):
-            init = public_centers("init", init, (self.n_clusters, rows.n_features))
+            init = public_centers("init", init, (self.n_clusters, table.n_features))
         centers, inertia, noise = lloyd_run(
-            rows,
-            rows,
+            inner,
             located,
             self.n_clusters,
             init,

@@ -21,13 +21,12 @@ STAYED = (
 )
 
 
-def lloyd_run(rows, curator, located, n_clusters, init, *, n_steps, seed=0):
+def lloyd_run(table, located, n_clusters, init, *, n_steps, seed=0):
     """Release centres by equal steps with everything that is left of the budget.
 
     Parameters
     ----------
-    rows : ArrayRows of length d
-    curator : Curator
+    table : Table
         With a step "step" of ``n_steps`` times.
     located : Located
     n_clusters : int
@@ -50,29 +49,29 @@ def lloyd_run(rows, curator, located, n_clusters, init, *, n_steps, seed=0):
     step, and where a cluster without rows starts again, is computed from releases and public
     numbers.
     """
-    d, share = rows.n_features, Fraction(curator.remaining / n_steps)
+    d, share = table.n_features, Fraction(table.remaining / n_steps)
     y = located.to_units(_start(located, init, n_clusters, d, seed))
     radii = np.full(n_clusters, max(0.25, n_clusters ** (-1 / d)))  # of even cells of the ball
     for i in range(n_steps):
-        step = lloyd_step(rows, curator, located, y, radii, share=share, label="step")
+        step = lloyd_step(table, located, y, radii, share=share, label="step")
         ends = step.y + step.moves
         if i < n_steps - 2:
             ends = _revived(ends, step.told, radii, "revival", i, seed)
         centers = located.inside(located.to_data(ends))
         y = located.to_units(centers)
     if not step.gains.all():
-        curator.doubt(STAYED)
+        table.doubt(STAYED)
     return centers, *in_table(located, *step.inertia(y))
 
 
-def lloyd_step(rows, curator, located, y, radii, *, share, label):
+def lloyd_step(table, located, y, radii, *, share, label):
     """Take one private step of Lloyd: every centre moves to the noisy mean of its rows.
 
     A centre stays if its rows do not stand out, or if noise would carry it beyond its radius.
 
     Parameters
     ----------
-    rows, curator, located
+    table, located
         As for :func:`lloyd_run`.
     y : ndarray of shape (k, d)
         Centres in located units.
@@ -86,10 +85,9 @@ def lloyd_step(rows, curator, located, y, radii, *, share, label):
     moved : Moved
     """
     d = y.shape[1]
-    pure = curator.budget.unit == "pure"
+    pure = table.budget.unit == "pure"
     told = cluster_sums(
-        rows,
-        curator,
+        table,
         Nearest(located, y),
         located.to_data(y),
         radii=radii * located.radius,

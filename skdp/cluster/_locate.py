@@ -10,7 +10,6 @@ from skdp.accounting import Step
 from skdp.kernel._bins import LogBins
 from skdp.kernel._places import DROP, FARTHEST_REACH, LARGEST, SMALLEST, Located, bounded, lengths
 from skdp.kernel._sums import BallSum, Count, Distances
-from skdp.kernel._table import opened
 
 __all__ = [
     "Profile",
@@ -45,7 +44,7 @@ def locate_steps():
     )
 
 
-def locate(rows, curator):
+def locate(table):
     """Find a ball that holds the bulk of the rows, wherever on the axis of floats it lies.
 
     The radius is read off a histogram of the logarithms of all distances from the present centre,
@@ -54,8 +53,7 @@ def locate(rows, curator):
 
     Parameters
     ----------
-    rows : ArrayRows of n rows of length d
-    curator : Curator
+    table : Table
         With the steps of :func:`locate_steps`; .02 to .17 of the budget are spent.
 
     Returns
@@ -67,7 +65,7 @@ def locate(rows, curator):
     **Privacy**: of the statistics. At most ROUNDS rounds; shares and the number of rounds depend on
     released values only (user guide "Accounting", theorem 2).
     """
-    return survey(rows, curator, gap=WIDE_GAP)[0]
+    return survey(table, gap=WIDE_GAP)[0]
 
 
 @dataclass(frozen=True)
@@ -79,7 +77,7 @@ class Profile:
     sd: float
 
 
-def survey(rows, curator, *, place=None, gap, careful=True):
+def survey(table, *, place=None, gap, careful=True):
     """Locate the bulk; return the Located and the last Profile.
 
     As :func:`locate`, but components ``gap`` octaves beyond the heaviest are not of the bulk.
@@ -87,31 +85,30 @@ def survey(rows, curator, *, place=None, gap, careful=True):
     the search begins, and ends if nothing smaller is seen: bounds can be far wider than the rows,
     and to find that out costs little.
     """
-    release = opened(rows, curator).ask(Count(), share=COUNT_SHARE, label="row count")
+    release = table.ask(Count(), share=COUNT_SHARE, label="row count")
     n, n_sd = max(float(release.value[0]), 1.0), release.scale
-    start, public = (np.zeros(rows.n_features), math.inf), place is not None
+    start, public = (np.zeros(table.n_features), math.inf), place is not None
     if public:
         start = place.center, place.radius
-    need = n * curator.budget.mu
+    need = n * table.budget.mu
     few = careful and need < FEW
     most = FEW_CENTRE if few else CENTRE_SHARES[1]
     scale_share = float(np.clip((30 / need) ** 2, *SCALE_SHARES))
-    centre_share = float(np.clip(rows.n_features * (20 / need) ** 2, CENTRE_SHARES[0], most))
+    centre_share = float(np.clip(table.n_features * (20 / need) ** 2, CENTRE_SHARES[0], most))
     left = FEW_LOCATE if few else LOCATE_SHARE
     if public and need < HOPELESS:
         left = 0.0
     located, distances = close_in(
-        rows, curator, n, *start, shares=(scale_share, centre_share), left=left, gap=gap,
+        table, n, *start, shares=(scale_share, centre_share), left=left, gap=gap,
         n_sd=n_sd, shrinking=FEW_SHRUNK if few else SHRUNK, keeping=few and public, moving=public,
     )  # fmt: skip
     if not located.seen:
-        curator.doubt(UNSEEN)
+        table.doubt(UNSEEN)
     return replace(located, n_sd=n_sd, box=place.box if public else None), distances
 
 
 def close_in(
-    rows,
-    curator,
+    table,
     n,
     center,
     radius,
@@ -141,7 +138,6 @@ def close_in(
         The last histogram; None if there was not enough for one.
     """
     scale_share, centre_share = shares
-    table = opened(rows, curator)
     all_seen, distances, before, reach = True, None, center, 1.0
     typical = radius / 2 if radius < math.inf else 1.0
     for _ in range(ROUNDS):

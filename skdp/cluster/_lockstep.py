@@ -3,8 +3,6 @@
 from dataclasses import dataclass
 from fractions import Fraction
 
-from skdp.kernel._table import opened
-
 __all__ = ["Ask", "in_step"]
 
 
@@ -17,7 +15,7 @@ class Ask:
     label: str
 
 
-def in_step(searches, rows, curator, rule=None):
+def in_step(searches, table, rule=None):
     """Run searches of disjoint sets of rows, their releases side by side.
 
     A search is a generator. It yields :class:`Ask`, is sent the answer, and returns what it found.
@@ -28,8 +26,7 @@ def in_step(searches, rows, curator, rule=None):
     Parameters
     ----------
     searches : list of m generators
-    rows : ArrayRows
-    curator : Curator
+    table : Table
         With steps of the labels that are asked for.
     rule : Rule, default=None
         The set of every row, in {-1, 0, ..., m - 1}. None gives all rows to the only search.
@@ -43,7 +40,7 @@ def in_step(searches, rows, curator, rule=None):
     -----
     **Privacy**: of :class:`skdp.kernel._parts.Parts`.
     """
-    parts = opened(rows, curator).split(rule, len(searches))
+    parts = table.split(rule, len(searches))
     found, waiting = [None] * len(searches), {}
 
     def advance(i, answer):

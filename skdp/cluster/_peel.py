@@ -15,7 +15,6 @@ from skdp.cluster._synopsis import weighted_kmeans
 from skdp.kernel._clusters import PlaceCells
 from skdp.kernel._places import DROP, FARTHEST, LARGEST, Places, bounded, joining_cost, merged
 from skdp.kernel._sums import BallSum
-from skdp.kernel._table import opened
 from skdp.kernel._views import Beyond
 
 __all__ = ["find_places", "places_steps"]
@@ -60,7 +59,7 @@ def places_steps():
     )
 
 
-def find_places(rows, curator, n_clusters, *, place=None, careful=True):
+def find_places(table, n_clusters, *, place=None, careful=True):
     """Find the balls in which the rows lie: that of the bulk, then those of groups far from it.
 
     The last histogram of distances from the bulk shows what lies beyond it. What stands out there
@@ -70,8 +69,7 @@ def find_places(rows, curator, n_clusters, *, place=None, careful=True):
 
     Parameters
     ----------
-    rows : ArrayRows of n rows of length d
-    curator : Curator
+    table : Table
         With the steps of :func:`skdp.cluster._locate.locate_steps` and :func:`places_steps`.
     n_clusters : int
     place : Place, default=None
@@ -91,10 +89,10 @@ def find_places(rows, curator, n_clusters, *, place=None, careful=True):
     :func:`skdp.cluster._locate.locate`. The numbers of rows of all places, and of the rows that
     none of them keeps, are one release: a row is counted once.
     """
-    home, distances = survey(rows, curator, place=place, gap=GAP, careful=careful)
+    home, distances = survey(table, place=place, gap=GAP, careful=careful)
     beyond = _components(home, distances) if home.seen and distances is not None else []
     near = [c for c in beyond if _reachable(c, home, place)]
-    peel = _Peel(rows, curator, home, n_clusters)
+    peel = _Peel(table, home, n_clusters)
     lost = sum(c.mass for c in beyond if c not in near)
     while near:
         near.sort(key=lambda c: c.mass)
@@ -106,14 +104,14 @@ def find_places(rows, curator, n_clusters, *, place=None, careful=True):
         elif not mass:
             lost += rest
     if len(peel.balls) > 1:
-        return _sized(rows, curator, peel.balls, n_clusters)
+        return _sized(table, peel.balls, n_clusters)
     if lost:
-        _told(curator, lost, home.kept)
+        _told(table, lost, home.kept)
     return home
 
 
-def _told(curator, n_rows, distance):
-    curator.doubt(
+def _told(table, n_rows, distance):
+    table.doubt(
         f"about {n_rows:.2g} rows farther than {distance:.3g} from the bulk were left out: they "
         "stand out, but no group of them was found"
     )
@@ -159,15 +157,15 @@ def _commensurable(home, ball):
 class _Peel:
     """The places that are known so far, and the search for more of them."""
 
-    def __init__(self, rows, curator, home, n_clusters):
-        self.table, self.curator, self.balls = opened(rows, curator), curator, [home]
+    def __init__(self, table, home, n_clusters):
+        self.table, self.balls = table, [home]
         self.n_rows, self.n_clusters = home.n_rows, n_clusters
-        self.last, self.splits = curator.remaining - Fraction(FAR_SHARE), SPLITS
+        self.last, self.splits = table.remaining - Fraction(FAR_SHARE), SPLITS
 
     @property
     def left(self):
         """What may still be spent."""
-        return float(self.curator.remaining - self.last)
+        return float(self.table.remaining - self.last)
 
     def claim(self, component):
         """Make the heaviest groups of a component places; return the number of their rows."""
@@ -203,13 +201,13 @@ class _Peel:
 
     def _shares(self, mass):
         """Return the shares of a histogram of distances, and of a move, of so many rows."""
-        one = (AIM / (mass * self.curator.budget.mu)) ** 2
+        one = (AIM / (mass * self.table.budget.mu)) ** 2
         scale = float(np.clip(one, LEAST, SCALES))
         return scale, float(np.clip(self.table.n_features * one, LEAST, CENTRES))
 
     def _closed(self, table, mass, center, radius):
         ball, distances = close_in(
-            table, self.curator, mass, center, radius,
+            table, mass, center, radius,
             shares=self._shares(mass), left=self.left, gap=GAP,
             enough=2 * self.balls[0].radius,
             labels=("far scale", "far location"),
@@ -237,7 +235,7 @@ class _Peel:
         if share <= 0 or most < 1 or not self.splits:
             return []
         self.splits -= 1
-        mu = self.curator.budget.mu
+        mu = self.table.budget.mu
         signal = component.mass * mu * math.sqrt(share) / most
         around = replace(ball, center=component.center, radius=component.outer, reach=1.0)
         around = replace(around, typical=component.outer, n_rows=component.mass)
@@ -245,7 +243,7 @@ class _Peel:
             around, n_clusters=most, signal=signal, share=share, seed=0,
             labels=("far gram", "far cells"),
         )  # fmt: skip
-        (found,) = in_step([search], self._free(component), self.curator)
+        (found,) = in_step([search], self._free(component))
         if found.subspace.mapped:
             return []
         return [self._group(component, *group) for group in _groups(found, component.mass, most)]
@@ -295,16 +293,16 @@ def _groups(found, mass, most):
     ]
 
 
-def _sized(rows, curator, balls, n_clusters):
+def _sized(table, balls, n_clusters):
     """Return Places with the noisy numbers of their rows, as many as there are clusters at most."""
     question = PlaceCells(Places(tuple(balls), 0.0, 0.0))
-    release = opened(rows, curator).ask(question, share=SIZE_SHARE, label="place sizes")
+    release = table.ask(question, share=SIZE_SHARE, label="place sizes")
     lost, *sizes = (float(x) for x in release.value)
     sure = [s > CLEAR * release.scale for s in sizes]
     sure[0] = True
     lost += sum(s for s, ok in zip(sizes, sure, strict=True) if not ok)
     if lost > CLEAR * release.scale:
-        _told(curator, lost, balls[0].kept)
+        _told(table, lost, balls[0].kept)
     n_sd = balls[0].n_sd
     balls = [
         replace(ball, n_rows=max(s, 1.0), n_sd=release.scale)

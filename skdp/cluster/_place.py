@@ -7,7 +7,6 @@ import numpy as np
 
 from skdp._compat import Interval
 from skdp.kernel._places import LARGEST, SMALLEST, Located
-from skdp.kernel._table import Table
 from skdp.kernel._views import InBox
 from skdp.location._public import bounds_vectors, column_vector
 
@@ -34,12 +33,9 @@ class Place:
         """Return the Located of this place; half the radius is taken for the median distance."""
         return Located(1.0, 0.0, self.center, self.radius, self.radius / 2, box=self.box)
 
-    def rows(self, rows):
-        """Return the rows clipped to the box: each by itself."""
-        if self.box is None:
-            return rows
-        view = InBox(*self.box)
-        return rows.map(view) if isinstance(rows, Table) else view.over(rows)
+    def clipped(self, table):
+        """Return the Table of rows clipped to the box: each by itself."""
+        return table if self.box is None else table.map(InBox(*self.box))
 
 
 class PublicPlace:
@@ -81,7 +77,7 @@ class PublicPlace:
         center = np.zeros(n_features) if center is None else center
         return Place(center, min(max(float(self.radius), SMALLEST), LARGEST))
 
-    def _placed(self, rows):
-        """Return the public Place or None, and the rows as the release reads them."""
-        place = self._place(rows.n_features)
-        return place, rows if place is None else place.rows(rows)
+    def _placed(self, table):
+        """Return the public Place or None, and the Table that is asked."""
+        place = self._place(table.n_features)
+        return place, table if place is None else place.clipped(table)

@@ -10,7 +10,6 @@ from skdp.cluster._locate import BINS, UNSEEN, read_scale
 from skdp.kernel._cluster_sums import PureBallSum
 from skdp.kernel._places import DROP, LARGEST, SMALLEST, Located
 from skdp.kernel._sums import Count, Distances
-from skdp.kernel._table import opened
 
 __all__ = ["locate_pure", "locate_pure_steps"]
 
@@ -28,13 +27,12 @@ def locate_pure_steps():
     )
 
 
-def locate_pure(rows, curator):
+def locate_pure(table):
     """Find a ball that holds the bulk of the rows, as :func:`locate` does, with pure noise.
 
     Parameters
     ----------
-    rows : ArrayRows of length d
-    curator : Curator
+    table : Table
         Of a pure budget, with the steps of :func:`locate_pure_steps`.
 
     Returns
@@ -45,7 +43,7 @@ def locate_pure(rows, curator):
     -----
     **Privacy**: of the statistics, in l1.
     """
-    table, d = opened(rows, curator), rows.n_features
+    table, d = table, table.n_features
     count = table.ask(Count(), share=COUNT, label="row count")
     n, center, radius, found = max(float(count.value[0]), 1.0), np.zeros(d), math.inf, False
     shift = 0.0
@@ -66,7 +64,7 @@ def locate_pure(rows, curator):
             center = np.nan_to_num(center + step)
             shift = float(np.sqrt(np.square(step).sum()))
     if not found:
-        curator.doubt(UNSEEN)
+        table.doubt(UNSEEN)
     smallest = max(SMALLEST, 1e-9 * float(np.abs(center).max()))
     radius = min(max(radius, smallest if radius == 0 else SMALLEST), LARGEST)
     typical = min(max(typical, radius / 64), radius)

@@ -6,7 +6,6 @@ import numpy as np
 
 from skdp.kernel._bins import LogBins
 from skdp.kernel._clusters import Nearest, Reaches
-from skdp.kernel._table import opened
 
 __all__ = ["bought_radii", "synopsis_radii"]
 
@@ -64,13 +63,12 @@ def _best_radius(reach, v, w, variance):
     return float(candidates[np.argmin(loss)])
 
 
-def bought_radii(rows, curator, located, centres, *, noise, share):
+def bought_radii(table, located, centres, *, noise, share):
     """Release how far the rows of every cluster lie from its centre; choose radii from that.
 
     Parameters
     ----------
-    rows : ArrayRows
-    curator : Curator
+    table : Table
         With a step "radii".
     located : Located
     centres : ndarray of shape (k, d)
@@ -89,7 +87,7 @@ def bought_radii(rows, curator, located, centres, *, noise, share):
     """
     k, d = centres.shape
     question, units = Reaches(Nearest(located, centres), BINS), located.units(centres)
-    release = opened(rows, curator).ask(question, share=share, label="radii")
+    release = table.ask(question, share=share, label="radii")
     counts = release.value.reshape(k, -1).astype(np.float64)
     pooled = _seen(counts.sum(axis=0) / k, release.scale / math.sqrt(k))
     variance = d * noise**2

@@ -33,8 +33,7 @@ def refine_steps():
 
 
 def refine(
-    rows,
-    curator,
+    table,
     located,
     centers,
     *,
@@ -47,8 +46,7 @@ def refine(
 
     Parameters
     ----------
-    rows : ArrayRows
-    curator : Curator
+    table : Table
         With the steps of :func:`refine_steps`.
     located : Located
     centers : ndarray of shape (k, d)
@@ -72,10 +70,10 @@ def refine(
     **Privacy**: of :func:`skdp.cluster._radii.bought_radii` and
     :func:`skdp.cluster._sums.cluster_sums`; the moves, and how many there are, are post-processing.
     """
-    left = curator.remaining if share is None else min(Fraction(share), curator.remaining)
+    left = table.remaining if share is None else min(Fraction(share), table.remaining)
     k, d = centers.shape
-    signal = located.n_rows * curator.budget.mu * math.sqrt(left) / k
-    run = _Run(rows, curator, located, synopsis, subspace)
+    signal = located.n_rows * table.budget.mu * math.sqrt(left) / k
+    run = _Run(table, located, synopsis, subspace)
     run.start(located.to_units(centers))
     if signal > ADAPTIVE:
         for _ in range(max_steps - 1):
@@ -87,7 +85,7 @@ def refine(
         for part in _parts(min(1 if signal < LOW and d > 3 else 2, max_steps)):
             run.step(part * left)
     return refined(
-        curator, located, run.moved, run.moved.mean()[0],
+        table, located, run.moved, run.moved.mean()[0],
         noise=np.sqrt(run.variance), radii=run.radii, n_steps=run.n_steps,
     )  # fmt: skip
 
@@ -101,8 +99,8 @@ def _parts(n_steps):
 class _Run:
     """Centres ``y`` in units of the located radius, and the variance of their noise."""
 
-    def __init__(self, rows, curator, located, synopsis, subspace):
-        self.rows, self.curator, self.located = rows, curator, located
+    def __init__(self, table, located, synopsis, subspace):
+        self.table, self.located = table, located
         self.synopsis = synopsis
         lifted = subspace is not None and subspace.W is not None and not subspace.mapped
         self.W = subspace.W if lifted else None
@@ -126,19 +124,18 @@ class _Run:
         radii_share = Fraction(RADII_SHARE) * (last or share) if buy else Fraction(0)
         share -= 0 if last else radii_share
         self.spent += share + radii_share
-        noise = math.sqrt((1 + weight**2) / float(last or share)) / self.curator.budget.mu
+        noise = math.sqrt((1 + weight**2) / float(last or share)) / self.table.budget.mu
         known = None
         if buy:
             self.radii = bought_radii(
-                self.rows, self.curator, self.located, self.y, noise=noise, share=radii_share
+                self.table, self.located, self.y, noise=noise, share=radii_share
             )
         elif self.synopsis is not None:
             self.radii, known = synopsis_radii(self.synopsis, self.y, noise=noise)
         units = self.located.units(self.y)
         self.radii = np.clip(self.radii * self.wider, TINY * units, LIMIT * units)
         told = cluster_sums(
-            self.rows,
-            self.curator,
+            self.table,
             Nearest(self.located, self.y),
             self.located.to_data(self.y),
             radii=self.radii * self.located.radius,

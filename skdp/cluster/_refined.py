@@ -39,12 +39,12 @@ class Refined:
     inertia_noise: float
 
 
-def refined(curator, located, moved, mean, *, noise, radii, n_steps):
+def refined(table, located, moved, mean, *, noise, radii, n_steps):
     """Judge the last step of Lloyd and put it into units of the table: post-processing.
 
     Parameters
     ----------
-    curator : Curator
+    table : Table
         Is told of what is doubtful.
     located : Located
     moved : Moved
@@ -64,13 +64,13 @@ def refined(curator, located, moved, mean, *, noise, radii, n_steps):
     guesses = best.guesses | ~np.isfinite(noise)
     if total < CERTAIN * total_sd:
         guesses = np.ones(k, dtype=bool)
-        curator.doubt(
+        table.doubt(
             f"the number of rows, released as {total:.0f}, does not stand out of its noise of "
             f"{total_sd:.0f}: the centres are guesses. More rows or a larger epsilon help; without "
             "bounds so few rows cannot even be located"
         )
     elif guesses.any():
-        curator.doubt(
+        table.doubt(
             f"guessed, with an infinite noise_scale_: {int(guesses.sum())} of {k} centres; "
             f"the released sizes, from {float(told.counts.min()):.0f} to "
             f"{float(told.counts.max()):.0f}, have noise of {told.count_sd:.0f}, and all clusters "
@@ -80,14 +80,14 @@ def refined(curator, located, moved, mean, *, noise, radii, n_steps):
     if located.box is not None and not guesses.all():
         narrow = int(np.count_nonzero(located.half < np.median(noise[~guesses])))
         if narrow:
-            curator.decide(
+            table.decide(
                 f"{narrow} of {len(mean)} columns are narrower between their bounds than the noise "
                 "of a centre, which tells nothing there: divide columns by public scales"
             )
     inertia, inertia_noise = in_table(located, *moved.inertia(best.y))
-    far = stray_squares(located, located.n_rows * curator.budget.mu)
+    far = stray_squares(located, located.n_rows * table.budget.mu)
     if far > DOUBTED:
-        curator.doubt(FAR)
+        table.doubt(FAR)
     if far > UNSEEN or inertia < TOLD * inertia_noise:
         inertia = math.nan
     return Refined(

@@ -13,7 +13,6 @@ from skdp.cluster._tree import onto_simplex
 from skdp.kernel._cluster_sums import COUNT, GAIN_BITS, MEAN, Gain, LineMoments
 from skdp.kernel._clusters import LineCells, Nearest, Reaches
 from skdp.kernel._places import bounded
-from skdp.kernel._table import opened
 
 __all__ = ["look_again", "look_steps", "worth_a_look"]
 
@@ -76,7 +75,7 @@ def worth_a_look(located, n_clusters, mu, share):
 
 
 @np.errstate(over="ignore", invalid="ignore")
-def look_again(rows, curator, located, centers, *, share, n_init, seed):
+def look_again(table, located, centers, *, share, n_init, seed):
     """Split clusters that hold two, and give up centres that share one, while that pays.
 
     The first search sees all clusters in the same few directions, in which some coincide. Here
@@ -86,8 +85,7 @@ def look_again(rows, curator, located, centers, *, share, n_init, seed):
 
     Parameters
     ----------
-    rows : ArrayRows of n rows of length d
-    curator : Curator
+    table : Table
         With the steps of :func:`look_steps`.
     located : Located or Places
     centers : ndarray of shape (k, d)
@@ -107,18 +105,16 @@ def look_again(rows, curator, located, centers, *, share, n_init, seed):
     """
     share = LOOK_PART * share
     for i in range(LOOKS):
-        lines = _lines(rows, curator, located, centers, share)
+        lines = _lines(table, located, centers, share)
         if lines is None:
             break
-        points, weights = _line_cells(rows, curator, located, centers, lines, share)
+        points, weights = _line_cells(table, located, centers, lines, share)
         moved = located.inside(lines.centers)
         if len(points) <= len(centers):
             return moved
         proposed = located.inside(_kmeans(located, points, weights, moved, n_init, seed + i))
         pair = moved, proposed
-        centers, better = _better(
-            rows, curator, located, pair, (points, weights), lines.cost, share
-        )
+        centers, better = _better(table, located, pair, (points, weights), lines.cost, share)
         if not better:
             break
     return centers
@@ -128,7 +124,7 @@ def _rule(located, centers):
     return Nearest(located, located.to_units(centers))
 
 
-def _reaches(rows, curator, located, centers, noise, share):
+def _reaches(table, located, centers, noise, share):
     """Release how far out the rows of every cluster lie.
 
     Returns
@@ -144,7 +140,6 @@ def _reaches(rows, curator, located, centers, noise, share):
     """
     k, d = centers.shape
     rule, units = _rule(located, centers), located.units(located.to_units(centers))
-    table = opened(rows, curator)
     release = table.ask(Reaches(rule, BINS), share=share, label="line distances")
     counts = release.value.reshape(k, -1).astype(np.float64)
     clip, far, n = np.array([_reach(h, release.scale, d, noise) for h in counts]).T
@@ -169,7 +164,7 @@ def _reach(counts, sd, d, noise):
     return float(max(core, edges[quiet].max(initial=0.0))), float(edges[-1]), n
 
 
-def _lines(rows, curator, located, centers, share):
+def _lines(table, located, centers, share):
     """Release where every cluster is, and in which direction it is longest; None if none is seen.
 
     Notes
@@ -177,13 +172,13 @@ def _lines(rows, curator, located, centers, share):
     **Privacy**: of :func:`_reaches` and :class:`skdp.kernel._cluster_sums.LineMoments`.
     """
     k, d = centers.shape
-    noise = math.sqrt(1 + COUNT**2 + MEAN**2) / (curator.budget.mu * math.sqrt(MOMENTS * share))
-    reaches = _reaches(rows, curator, located, centers, noise, DISTANCES * share)
+    noise = math.sqrt(1 + COUNT**2 + MEAN**2) / (table.budget.mu * math.sqrt(MOMENTS * share))
+    reaches = _reaches(table, located, centers, noise, DISTANCES * share)
     if reaches is None:
         return None
     clip, far, seen = reaches
     question = LineMoments(_rule(located, centers), centers, clip)
-    release = opened(rows, curator).ask(question, share=MOMENTS * share, label="line moments")
+    release = table.ask(question, share=MOMENTS * share, label="line moments")
     question = replace(question, bits=release.bits)
     one, weight, bits = question.one, question.weight, release.bits
     value, sd = np.split(release.value.astype(np.float64), [1, d + 1], axis=1), release.scale
@@ -208,7 +203,7 @@ def _lines(rows, curator, located, centers, share):
     )
 
 
-def _line_cells(rows, curator, located, centers, lines, share):
+def _line_cells(table, located, centers, lines, share):
     """Release the counts of rows in cells along the line of their cluster.
 
     Returns
@@ -221,7 +216,7 @@ def _line_cells(rows, curator, located, centers, lines, share):
     -----
     **Privacy**: of :class:`skdp.kernel._clusters.LineCells`.
     """
-    sd = 1 / (curator.budget.mu * math.sqrt(LINES * share))
+    sd = 1 / (table.budget.mu * math.sqrt(LINES * share))
     depth = np.log2(np.maximum(lines.counts / (PER_CELL * sd), 1.0))
     cells = 2 ** np.minimum(depth, FINEST).astype(np.int64)
     halves = np.minimum(lines.far, lines.sigmas * np.maximum(HALF, cells))
@@ -229,7 +224,7 @@ def _line_cells(rows, curator, located, centers, lines, share):
     question = LineCells(
         _rule(located, centers), lines.centers, lines.far, lines.directions, cells, widths
     )
-    release = opened(rows, curator).ask(question, share=LINES * share, label="line cells")
+    release = table.ask(question, share=LINES * share, label="line cells")
     points, weights = [], []
     for i, y in enumerate(np.split(release.value.astype(np.float64), ends[:-1])):
         if cells[i] == 1:  # small, or not seen before
@@ -253,7 +248,7 @@ def _kmeans(located, points, weights, start, n_init, seed):
     return located.to_data(min(fits, key=lambda fit: fit[1])[0])
 
 
-def _better(rows, curator, located, pair, cells, cost, share):
+def _better(table, located, pair, cells, cost, share):
     """Release what the second of two sets of centres gains; return the better, and which it is.
 
     Notes
@@ -262,7 +257,7 @@ def _better(rows, curator, located, pair, cells, cost, share):
     """
     old, new = (_rule(located, centers) for centers in pair)
     question = Gain(old, new, _clip(located, pair, *cells))
-    release = opened(rows, curator).ask(question, share=GAIN * share, label="line gain")
+    release = table.ask(question, share=GAIN * share, label="line gain")
     clip = question.clip
     gain, sd = (float(x) * clip / 2.0**GAIN_BITS for x in (release.value[0], release.scale))
     better = gain > max(CONVINCED * sd, WORTHWHILE * cost)

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from skdp.kernel._cluster_sums import ClusterTotals
-from skdp.kernel._table import opened
 
 __all__ = ["ClusterSums", "cluster_sums"]
 
@@ -34,15 +33,12 @@ class ClusterSums:
         )  # fmt: skip
 
 
-def cluster_sums(
-    rows, curator, rule, centers, *, radii, weight, share, label, squares=1.0, halvings=2
-):
+def cluster_sums(table, rule, centers, *, radii, weight, share, label, squares=1.0, halvings=2):
     """Release the size of every cluster, the sum of its rows around its centre, and all squares.
 
     Parameters
     ----------
-    rows : ArrayRows of length d
-    curator : Curator
+    table : Table
         Noise is Laplace for a pure budget, else Gaussian.
     rule : Nearest or NearestLifted
         The cluster of a row.
@@ -69,7 +65,7 @@ def cluster_sums(
     """
     k, d = centers.shape
     question = ClusterTotals(rule, centers, radii, weight, squares, halvings)
-    release = opened(rows, curator).ask(question, share=share, label=label)
+    release = table.ask(question, share=share, label=label)
     question = replace(question, bits=release.bits)
     sd = release.scale * (math.sqrt(2) if release.law == "laplace" else 1)
     area = squares**2 / question.square if squares else 0.0  # of a step of the squares

@@ -14,6 +14,7 @@ from skdp.columns._tail import read_tail
 from skdp.columns._zoom import Bulk, zoom_columns
 from skdp.kernel._bins import OctaveCells
 from skdp.kernel._columns import ColumnCells
+from skdp.scales._column_noise import ColumnNoise
 
 __all__ = ["Located", "locate_columns", "locating_steps", "survey_share"]
 
@@ -34,12 +35,9 @@ def locating_steps():
     )
 
 
-def survey_share(noise, n, d):
-    """Return the share of the first histograms of d columns of n rows, a released number.
-
-    ``noise`` is the ColumnNoise of the fit.
-    """
-    return float(np.clip(noise.share(n / 30, d), 0.02, 0.25))
+def survey_share(budget, n, d):
+    """Return the share of the first histograms of d columns of n rows, a released number."""
+    return float(np.clip(ColumnNoise(budget).share(n / 30, d), 0.02, 0.25))
 
 
 @dataclass(frozen=True)
@@ -63,13 +61,12 @@ class Located:
     hidden: bool = False
 
 
-def locate_columns(rows, noise, *, n, count_sd, surveys=None, worth=None):
+def locate_columns(table, *, n, count_sd, surveys=None, worth=None):
     """Find where to clip every column so that noise and bias of its mean balance.
 
     Parameters
     ----------
-    rows : ArrayRows of length d
-    noise : ColumnNoise
+    table : Table
         With the steps of :func:`locating_steps`.
     n, count_sd : float
         Released number of rows, and the standard deviation of its noise.
@@ -88,22 +85,22 @@ def locate_columns(rows, noise, *, n, count_sd, surveys=None, worth=None):
     earlier releases. All else is made of what they release; what is released next, and with which
     share, is told by them too.
     """
-    d = rows.n_features
+    noise, d = ColumnNoise(table.budget), table.n_features
     if surveys is None:
-        surveys = survey_columns(rows, noise, share=survey_share(noise, n, d))
+        surveys = survey_columns(table, share=survey_share(table.budget, n, d))
     there = [one if one.kind == "rows" else None for one in surveys]
     if not any(there):
         return [_unseen(one) for one in surveys]
-    bulks = zoom_columns(rows, noise, there, n=n, least=FINAL + 0.15)
+    bulks = zoom_columns(table, there, n=n, least=FINAL + 0.15)
     at = np.array([j for j, bulk in enumerate(bulks) if bulk is not None])
     cells = [_tail_cells(bulks[j], surveys[j]) for j in at]
     share = float(np.clip(noise.share(n / 60, at.size), 0.10 if d == 1 else 0.18, 0.22))
-    share = min(share, MOST_TAILS * float(noise.curator.remaining))
+    share = min(share, MOST_TAILS * float(table.remaining))
     centers = np.array([bulks[j].center for j in at])
     asked = ColumnCells(at, tuple(cells), centers)
-    release = noise.ask(rows, asked, share=share, label="tails")
+    release = table.ask(asked, share=share, label="tails")
     sd = noise.deviation(release.scale)
-    final = noise.deviation(noise.scale(float(noise.curator.remaining), d)) / (worth or n)
+    final = noise.deviation(noise.scale(float(table.remaining), d)) / (worth or n)
     located = [None if there[j] else _unseen(surveys[j]) for j in range(d)]
     for j, one, counts in zip(at, cells, release.value.astype(float), strict=True):
         unit = _power(max(bulks[j].width, one.edges[1]))

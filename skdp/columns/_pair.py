@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from skdp.kernel._bounded import Bernstein, BoundedSums, Powers
-from skdp.kernel._table import opened
 
 __all__ = ["Moments", "bounded_moments", "bounded_sums"]
 
@@ -38,11 +37,12 @@ class Moments:
     --------
     >>> import numpy as np
     >>> from skdp.audit import CannedCurator
-    >>> from skdp.base import ArrayRows, Budget, Plan, Step
+    >>> from skdp.base import ArrayRows, Budget, Plan, Step, Table
     >>> from skdp.columns import bounded_moments
     >>> curator = CannedCurator(Plan(Budget.gaussian(1.0, 1e-6), (Step("moments"),)))
     >>> public = {"low": np.zeros(1), "high": np.ones(1), "share": 1, "label": "moments"}
-    >>> moments = bounded_moments(ArrayRows(np.full((8, 1), 0.75)), curator, degree=1, **public)
+    >>> table = Table(ArrayRows(np.full((8, 1), 0.75)), curator)
+    >>> moments = bounded_moments(table, degree=1, **public)
     >>> np.round(moments.values, 2).tolist()  # eight rows, each at t = 0.5
     [[8.0], [4.0]]
     """
@@ -52,13 +52,12 @@ class Moments:
     law: str
 
 
-def bounded_moments(rows, curator, *, low, high, degree, share, label):
+def bounded_moments(table, *, low, high, degree, share, label):
     """Release the number of rows and the first moments of all columns in one go.
 
     Parameters
     ----------
-    rows : ArrayRows of length d
-    curator : Curator
+    table : Table
         Of a Gaussian or a pure budget.
     low, high : ndarrays of shape (d,)
         Public; entries outside are clipped.
@@ -86,17 +85,18 @@ def bounded_moments(rows, curator, *, low, high, degree, share, label):
     --------
     >>> import numpy as np
     >>> from skdp.audit import CannedCurator
-    >>> from skdp.base import ArrayRows, Budget, Plan, Step
+    >>> from skdp.base import ArrayRows, Budget, Plan, Step, Table
     >>> from skdp.columns import bounded_moments
     >>> curator = CannedCurator(Plan(Budget.gaussian(1.0, 1e-6), (Step("moments"),)))
     >>> public = {"low": np.zeros(1), "high": np.ones(1), "share": 1, "label": "moments"}
-    >>> moments = bounded_moments(ArrayRows(np.full((8, 1), 0.75)), curator, degree=2, **public)
+    >>> table = Table(ArrayRows(np.full((8, 1), 0.75)), curator)
+    >>> moments = bounded_moments(table, degree=2, **public)
     >>> moments.values.shape, moments.law
     ((3, 1), 'gaussian')
     """
-    d, pure = len(low), curator.budget.unit == "pure"
+    d, pure = len(low), table.budget.unit == "pure"
     sketch = Bernstein if pure and (degree == 2 or d <= PAIRS) else Powers
-    release = opened(rows, curator).ask(sketch(low, high, degree), share=share, label=label)
+    release = table.ask(sketch(low, high, degree), share=share, label=label)
     sketch = sketch(low, high, degree, pure, release.bits)
     read = _of_pairs if isinstance(sketch, Bernstein) else _of_powers
     deviation = release.scale * (math.sqrt(2) if pure else 1)
@@ -104,12 +104,12 @@ def bounded_moments(rows, curator, *, low, high, degree, share, label):
     return Moments(values, covariance * (deviation / sketch.grid) ** 2, release.law)
 
 
-def bounded_sums(rows, curator, *, low, high, share, label):
+def bounded_sums(table, *, low, high, share, label):
     """Release the sums of all columns.
 
     Parameters
     ----------
-    rows, curator, low, high, share, label
+    table, low, high, share, label
         As for :func:`bounded_moments`.
 
     Returns
@@ -132,16 +132,16 @@ def bounded_sums(rows, curator, *, low, high, share, label):
     --------
     >>> import numpy as np
     >>> from skdp.audit import CannedCurator
-    >>> from skdp.base import ArrayRows, Budget, Plan, Step
+    >>> from skdp.base import ArrayRows, Budget, Plan, Step, Table
     >>> from skdp.columns import bounded_sums
     >>> curator = CannedCurator(Plan(Budget.gaussian(1.0, 1e-6), (Step("sums"),)))
     >>> public = {"low": np.zeros(1), "high": np.ones(1), "share": 1, "label": "sums"}
-    >>> sums, scale, law = bounded_sums(ArrayRows(np.full((8, 1), 0.75)), curator, **public)
+    >>> sums, scale, law = bounded_sums(Table(ArrayRows(np.full((8, 1), 0.75)), curator), **public)
     >>> sums.round(3).tolist(), law
     ([6.0], 'gaussian')
     """
     asked = BoundedSums(low, high)
-    release = opened(rows, curator).ask(asked, share=share, label=label)
+    release = table.ask(asked, share=share, label=label)
     sums = np.nan_to_num(asked.most * release.real)
     return sums, asked.most * release.sd, release.law
 

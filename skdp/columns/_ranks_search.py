@@ -12,6 +12,7 @@ from skdp.columns._ranks_read import CLEAR, aside, estimate, invert, is_one, pla
 from skdp.columns._survey import CELLS, whole_line
 from skdp.kernel._columns import CutCells
 from skdp.kernel._sums import Count
+from skdp.scales._column_noise import ColumnNoise
 
 __all__ = ["Quantiles", "find_quantiles", "rank_steps"]
 
@@ -98,13 +99,12 @@ def rank_steps(step, *, pure, bounded):
     )
 
 
-def find_quantiles(rows, noise, q, bounds=None):
+def find_quantiles(table, q, bounds=None):
     """Release quantiles of every column, with all that is left of the budget.
 
     Parameters
     ----------
-    rows : ArrayRows
-    noise : ColumnNoise
+    table : Table
     q : sequence of float
         Rising, in (0, 1).
     bounds : tuple of ndarrays of shape (d,), default=None
@@ -133,12 +133,13 @@ def find_quantiles(rows, noise, q, bounds=None):
     >>> bool(np.abs(quantile.location_.ravel() - [-0.67, 0.67]).max() < 0.5)
     True
     """
-    return _Search(rows, noise, q, bounds).run()
+    return _Search(table, q, bounds).run()
 
 
 class _Search:
-    def __init__(self, rows, noise, q, bounds):
-        self.rows, self.noise, self.d = rows, noise, rows.n_features
+    def __init__(self, table, q, bounds):
+        self.table, self.d = table, table.n_features
+        self.noise = ColumnNoise(table.budget)
         self.q, self.bounds = np.asarray(q, dtype=np.float64), bounds
         self.columns = []
 
@@ -155,17 +156,17 @@ class _Search:
             for column in self.columns:
                 column.ranks.add(np.empty(0), *self.count)
             self._close_in(range(ROUNDS), SEARCH_AT_MOST)
-            share = BRACKETS * float(self.noise.curator.remaining)
+            share = BRACKETS * float(self.table.remaining)
             sd = self._rank_sd(share, len(self.columns))
             self._histograms([c.beside(self.q, sd) for c in self.columns], share, "brackets")
             self._close_in(range(NEWTON, NEWTON + REPAIRS), REPAIRS * SEARCH[1])
             cuts = [c.estimates(self.q) for c in self.columns]
-            self._histograms(cuts, self.noise.curator.remaining, "statistic")
+            self._histograms(cuts, self.table.remaining, "statistic")
         return self._result()
 
     def _count(self):
         share = PURE_COUNT if self.noise.pure else COUNT
-        release = self.noise.ask(self.rows, Count(), share=share, label="row count")
+        release = self.table.ask(Count(), share=share, label="row count")
         self.count = release.value, self.noise.deviation(release.scale)
         self.n = max(float(release.value[0]), 2 * self.count[1])
 
@@ -192,18 +193,18 @@ class _Search:
 
     def _look(self, share):
         asked = whole_line(np.arange(self.d))
-        return self.noise.ask(self.rows, asked, share=share, label="octaves")
+        return self.table.ask(asked, share=share, label="octaves")
 
     def _close_in(self, rounds, most):
         """Cut brackets of quantiles until they hold few ranks, or a single float."""
         sd, left = (
             self._rank_sd(BRACKETS * (1 - LEFT), len(self.columns)),
-            self.noise.curator.remaining,
+            self.table.remaining,
         )
         for round_ in rounds:
             cuts = [c.closer(self.q, sd, round_) for c in self.columns]
             needs = [c.need for c, of in zip(self.columns, cuts, strict=True) if of is not None]
-            if not needs or left - self.noise.curator.remaining > most - SEARCH[1]:
+            if not needs or left - self.table.remaining > most - SEARCH[1]:
                 return
             share = self._share(min(needs) * IN_GAP, len(needs), SEARCH)
             self._histograms(cuts, share, "search")
@@ -213,7 +214,7 @@ class _Search:
         columns = [c for c, of in zip(self.columns, cuts, strict=True) if of is not None]
         cuts = [of for of in cuts if of is not None]
         asked = CutCells(np.array([c.number for c in columns]), tuple(cuts))
-        release = self.noise.ask(self.rows, asked, share=share, label=label)
+        release = self.table.ask(asked, share=share, label=label)
         parts = np.split(release.value, np.cumsum([len(of) + 1 for of in cuts])[:-1])
         for column, of, part in zip(columns, cuts, parts, strict=True):
             column.add(of, part, self._sd(release))

@@ -7,6 +7,7 @@ import numpy as np
 from skdp.columns._evidence import stands_out
 from skdp.kernel._bins import OctaveCells
 from skdp.kernel._columns import ColumnCells
+from skdp.scales._column_noise import ColumnNoise
 
 __all__ = ["CELLS", "Survey", "survey_columns", "whole_line"]
 
@@ -85,13 +86,12 @@ class Survey:
         return float(CELLS.size[self.seen].max(initial=0.0))
 
 
-def survey_columns(rows, noise, *, share, again=True):
+def survey_columns(table, *, share, again=True):
     """Release a histogram of every column over all floats, twice where too little was seen.
 
     Parameters
     ----------
-    rows : ArrayRows of length d
-    noise : ColumnNoise
+    table : Table
         Its plan holds "columns" for two releases.
     share : float
     again : bool, default=True
@@ -107,11 +107,12 @@ def survey_columns(rows, noise, *, share, again=True):
     """
 
     def released(columns, share):
-        release = noise.ask(rows, whole_line(columns), share=share, label=LABEL)
+        release = table.ask(whole_line(columns), share=share, label=LABEL)
         return release.value.astype(float), release.scale
 
-    counts, scale = released(np.arange(rows.n_features), share)
-    surveys = [Survey(c, scale, noise.law) for c in counts]
+    counts, scale = released(np.arange(table.n_features), share)
+    law = ColumnNoise(table.budget).law
+    surveys = [Survey(c, scale, law) for c in counts]
     lost = np.array([j for j, one in enumerate(surveys) if one.kind != "rows"])
     if again and lost.size:
         share = max(MOST_AGAIN[surveys[j].kind] for j in lost)

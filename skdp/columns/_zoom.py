@@ -8,6 +8,7 @@ from skdp.columns._evidence import windows_above
 from skdp.columns._survey import CELLS
 from skdp.kernel._bins import UniformCells
 from skdp.kernel._columns import ColumnCells
+from skdp.scales._column_noise import ColumnNoise
 
 __all__ = ["Bulk", "zoom_columns"]
 
@@ -85,13 +86,12 @@ class _Zoom:
             self.low, self.high = q10 - 2 * width, q90 + 2 * width
 
 
-def zoom_columns(rows, noise, surveys, *, n, least):
+def zoom_columns(table, surveys, *, n, least):
     """Return the Bulk of every column: of those whose entries are alike by coming closer.
 
     Parameters
     ----------
-    rows : ArrayRows
-    noise : ColumnNoise
+    table : Table
         Its plan holds "zoom" for twelve releases.
     surveys : list of Survey
         All of kind "rows", for the columns of ``rows`` in their order, or None.
@@ -108,6 +108,7 @@ def zoom_columns(rows, noise, surveys, *, n, least):
     -----
     **Privacy**: the edges of cells are made of what was released before.
     """
+    noise = ColumnNoise(table.budget)
     bulks = [None if one is None else _start(one, n, noise.deviation(one.scale)) for one in surveys]
     for look in range(MOST_LOOKS):
         active = np.array([j for j, one in enumerate(bulks) if isinstance(one, _Zoom)])
@@ -116,9 +117,9 @@ def zoom_columns(rows, noise, surveys, *, n, least):
         share = float(np.clip(noise.share(n / 22, active.size), 0.005, 0.12))
         cells = [bulks[j].cells() for j in active]
         asked = ColumnCells(active, tuple(cells))
-        release = noise.ask(rows, asked, share=share, label=LABEL)
+        release = table.ask(asked, share=share, label=LABEL)
         sd = noise.deviation(release.scale)
-        left = float(noise.curator.remaining)
+        left = float(table.remaining)
         last = look == MOST_LOOKS - 1 or left - 0.12 < least
         for j, one, counts in zip(active, cells, release.value.astype(float), strict=True):
             bulks[j].read(one, counts, sd, n, last)

@@ -8,7 +8,6 @@ from skdp.accounting import Plan, Step
 from skdp.covariance._denoise import denoised, floored
 from skdp.covariance._release import CLEAR, CovarianceRelease
 from skdp.kernel._sums import BoxProducts
-from skdp.kernel._table import opened
 from skdp.location._public import bounds_vectors
 from skdp.mechanisms import box_rows
 
@@ -30,13 +29,12 @@ def checked_bounds(bounds, n_features):
         box_rows(np.zeros((1, n_features)), low=ends[0], high=ends[1], bits=1)
 
 
-def bounded_covariance(rows, curator, *, low, high, assume_centered=False, denoise=True):
+def bounded_covariance(table, *, low, high, assume_centered=False, denoise=True):
     """Release the covariance matrix of rows clipped to a public box, with the whole budget.
 
     Parameters
     ----------
-    rows : Table, or ArrayRows of n rows of length d
-    curator : Curator
+    table : Table
         With the plan of :func:`bounded_plan`.
     low, high : ndarrays of shape (d,)
         Public.
@@ -58,7 +56,6 @@ def bounded_covariance(rows, curator, *, low, high, assume_centered=False, denoi
     T N T^T / n, N that of W, and T, in units of the table, is the basis of the release.
     """
     d = len(low)
-    table = opened(rows, curator)
     heads = 2.0**32 if table.heads is None else table.heads.n
     told = table.ask(BoxProducts(low, high, heads), share=table.remaining, label="moments")
     W = np.zeros((d + 1, d + 1))
@@ -67,7 +64,7 @@ def bounded_covariance(rows, curator, *, low, high, assume_centered=False, denoi
     sd, n_told = told.sd, float(W[0, 0])
     n = max(n_told, 4 * sd, 2.0)
     if n_told < 4 * sd:
-        curator.doubt(FEW)
+        table.doubt(FEW)
     middle, half = low / 2 + high / 2, high / 2 - low / 2
     mean = np.zeros(d) if assume_centered else np.clip(W[0, 1:] / n, -1, 1)
     first = middle / half if assume_centered else -mean
@@ -80,7 +77,7 @@ def bounded_covariance(rows, curator, *, low, high, assume_centered=False, denoi
     values = np.linalg.eigvalsh(C)
     rank = int(np.count_nonzero(values > CLEAR * most))
     if not rank:
-        curator.doubt(DROWNED)
+        table.doubt(DROWNED)
     root = np.zeros((d + 1, d + 1))
     root[1:, 1:] = floored(denoised(C, noise) if denoise else C)
     return CovarianceRelease(

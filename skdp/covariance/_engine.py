@@ -48,13 +48,12 @@ def covariance_plan(budget, *, assume_centered=False):
     return Plan(budget, tuple(steps), events)
 
 
-def private_covariance(rows, curator, *, assume_centered=False, denoise=True, start=None):
+def private_covariance(table, *, assume_centered=False, denoise=True, start=None):
     """Release the covariance matrix of the rows.
 
     Parameters
     ----------
-    rows : Table, or ArrayRows of n rows of length d
-    curator : Curator
+    table : Table
         With the plan of :func:`covariance_plan`.
     assume_centered : bool, default=False
         Whether the rows vary around zero.
@@ -73,10 +72,10 @@ def private_covariance(rows, curator, *, assume_centered=False, denoise=True, st
     may depend on earlier releases (user guide "Accounting", theorem 2). The failure events are
     those of the private mean that finds the centre with a part of the budget.
     """
-    run = CovarianceRun(rows, curator, assume_centered, denoise, start)
+    run = CovarianceRun(table, assume_centered, denoise, start)
     run.count()
     run.find_columns()
     run.whiten()
     if not run.apart:
-        curator.doubt(COLUMNS)
+        table.doubt(COLUMNS)
     return run.measure()

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from skdp.kernel._sums import BallProducts, BallTotal
-from skdp.kernel._table import opened
 
 __all__ = ["Moments", "release_moments"]
 
@@ -46,13 +45,12 @@ class Moments:
         return self.noise(n) * math.sqrt(2 * len(self.gram))
 
 
-def release_moments(rows, curator, frame, *, radius, share, sum_share, labels):
+def release_moments(rows, frame, *, radius, share, sum_share, labels):
     """Release the Gram matrix and the sum of rows in a frame, clipped to a ball.
 
     Parameters
     ----------
     rows : DrawnRows
-    curator : Curator
     frame : Coordinates
         Released.
     radius : float
@@ -73,7 +71,7 @@ def release_moments(rows, curator, frame, *, radius, share, sum_share, labels):
     asked = [(BallProducts(**grid), share, labels[0])]
     if sum_share:
         asked.append((BallTotal(**grid), sum_share, labels[1]))
-    gram, *totals = opened(rows.rows, curator).map(frame).ask_all(*asked)
+    gram, *totals = rows.table.map(frame).ask_all(*asked)
     unit = radius / 2**gram.bits
     total, total_sd = (totals[0].real, totals[0].sd) if totals else (np.zeros(frame.dims), 0.0)
     return Moments((gram.real + gram.real.T) / 2, gram.scale * unit * unit, total, total_sd)

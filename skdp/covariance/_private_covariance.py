@@ -240,7 +240,7 @@ class PrivateCovariance(PrivateEstimator, EmpiricalCovariance):
 
     def _release(self, table):
         options = {"assume_centered": self.assume_centered, "denoise": self.denoise}
-        given = table, table
+        given = (table,)
         if self.bounds is not None:
             engine, (low, high) = bounded_covariance, bounds_vectors(self.bounds, table.n_features)
             options |= {"low": low, "high": high}
@@ -354,12 +354,12 @@ class PrivateCovariance(PrivateEstimator, EmpiricalCovariance):
         )  # fmt: skip
 
 
-def doubt(release, curator):
+def doubt(release, table):
     """Note columns that noise has drowned, and a matrix whose error nothing bounds."""
     if np.isfinite(release.noise):
-        curator.doubt(LOST, release.lost)
+        table.doubt(LOST, release.lost)
         if MOST < release.error_bound() < np.inf:
-            curator.doubt(WIDE)
+            table.doubt(WIDE)
 
 
 def shrunk(S, shrinkage, n):

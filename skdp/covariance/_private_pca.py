@@ -157,10 +157,10 @@ class PrivatePCA(
 
     def _release(self, table):
         if self.bounds is None:
-            release = private_covariance(table, table)
+            release = private_covariance(table)
         else:
             low, high = bounds_vectors(self.bounds, table.n_features)
-            release = bounded_covariance(table, table, low=low, high=high)
+            release = bounded_covariance(table, low=low, high=high)
         components, variances = principal_axes(release.factor)
         total = float(variances.sum())
         ratios = variances / total if total > 0 else np.zeros_like(variances)

@@ -14,7 +14,7 @@ from skdp.covariance._sampled import MOST_ENTRIES, DrawnRows, draw_rows
 from skdp.covariance._spread import release_size, release_spread
 from skdp.kernel._coordinates import Frame
 from skdp.kernel._sums import Count
-from skdp.kernel._table import opened
+from skdp.kernel._table import Table
 from skdp.location._mean import private_mean
 
 __all__ = ["CENTRE", "COLUMNS", "ROUNDS", "CovarianceRun"]
@@ -40,8 +40,7 @@ TAIL = "nothing bounds what clipping may have taken: the rows reach far beyond w
 class CovarianceRun:
     """The state of one run; everything but the rows is released."""
 
-    rows: object
-    curator: object
+    table: Table
     assume_centered: bool = False
     denoise: bool = True
     start: np.ndarray | None = None
@@ -52,7 +51,6 @@ class CovarianceRun:
     apart: bool = True  # whether rows are enough to tell directions apart
 
     def __post_init__(self):
-        self.table = opened(self.rows, self.curator)
         self.d, self.mu = self.table.n_features, self.table.budget.mu
 
     @property
@@ -86,7 +84,7 @@ class CovarianceRun:
         if not self.assume_centered:
             share = float(np.clip((100 / (self.n * self.mu)) ** 2, *CENTRE))  # what a core asks for
             child = self.table.child("centre", share)
-            center = private_mean(child, child, scale=units).location
+            center = private_mean(child, scale=units).location
         self.frame = Frame.identity(center, units)
         if self.start is not None:
             V, scales, _ = np.linalg.svd(self.start / units[:, None])
@@ -106,7 +104,6 @@ class CovarianceRun:
         """Return the clip radius and the share of a round of n rows, None if it costs too much."""
         spread = release_spread(
             self.sample,
-            self.table,
             self.frame,
             per_octave=4,
             share=self._size_share(60, 0.0005),
@@ -148,7 +145,6 @@ class CovarianceRun:
         n, k = rows.n, self.frame.dims
         moments = release_moments(
             rows,
-            self.table,
             self.frame,
             radius=radius,
             share=share,
@@ -191,7 +187,7 @@ class CovarianceRun:
         """
 
         def look(rows, share):
-            size = release_size(rows, self.table, frame, among=rest, share=share, label="rest")
+            size = release_size(rows, frame, among=rest, share=share, label="rest")
             return size and size / math.sqrt(rest.size)
 
         size = look(self.sample, self._size_share(60, 0.0005))
@@ -230,7 +226,6 @@ class CovarianceRun:
         rows = DrawnRows(self.table, n)
         spread = release_spread(
             rows,
-            table,
             self.frame,
             per_octave=16 if n * self.mu > 3000 else 8 if n * self.mu > 1000 else 4,
             share=self._size_share(120, 0.01, at_most=0.05),
@@ -244,7 +239,6 @@ class CovarianceRun:
         sum_share = 0 if self.assume_centered else Fraction(3, 100) * table.remaining
         moments = release_moments(
             rows,
-            table,
             self.frame,
             radius=clip.radius,
             share=table.remaining - sum_share,

@@ -3,14 +3,15 @@
 from typing import NamedTuple
 
 from skdp.kernel._keyed_rows import MOST_ENTRIES
+from skdp.kernel._table import Table
 
 __all__ = ["MOST_ENTRIES", "DrawnRows", "draw_rows"]
 
 
 class DrawnRows(NamedTuple):
-    """Rows, or a Table of them, and their released number."""
+    """A Table, and the released number of its rows."""
 
-    rows: object
+    table: Table
     n: float
 
 

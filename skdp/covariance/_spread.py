@@ -8,7 +8,6 @@ from skdp.covariance._beyond import TailLoss
 from skdp.covariance._columns import BINS, EVEN, seen_cells
 from skdp.kernel._sums import Distances as DistanceCells
 from skdp.kernel._sums import LengthsNear
-from skdp.kernel._table import opened
 from skdp.location._clip import Clip, Distances, Tail, joined
 from skdp.scales import LogBins
 
@@ -90,7 +89,7 @@ class Spread(Tail):
         return bool(max(self.beyond, far.max(initial=0.0)) > 4 * self._sd)
 
 
-def release_spread(rows, curator, frame, *, per_octave, share, label):
+def release_spread(rows, frame, *, per_octave, share, label):
     """Release how many rows lie at which distance from the centre of a frame.
 
     Returns
@@ -107,14 +106,14 @@ def release_spread(rows, curator, frame, *, per_octave, share, label):
     fine = 1 + per_octave * (BELOW + FINE)
     starts, edges = joined(bins, fine, per_octave // 2)
 
-    view = opened(rows.rows, curator).map(frame)
+    view = rows.table.map(frame)
     asked = DistanceCells(np.zeros(frame.dims), bins, starts=starts)
     told = view.ask(asked, share=share, label=label)
     *counts, beyond = told.value.astype(float)
     return Spread(Distances(np.array(counts), edges, told.scale, fine), rows.n, beyond)
 
 
-def release_size(rows, curator, frame, *, among, share, label):
+def release_size(rows, frame, *, among, share, label):
     """Release the root mean square length of some coordinates of the rows, over all floats.
 
     Of everything that stands out of the noise; of rows that lie near the others in the other
@@ -123,7 +122,6 @@ def release_size(rows, curator, frame, *, among, share, label):
     Parameters
     ----------
     rows : DrawnRows
-    curator : Curator
     frame : Coordinates
         Released.
     among : ndarray of int
@@ -135,7 +133,7 @@ def release_size(rows, curator, frame, *, among, share, label):
     -----
     **Privacy** (add or remove one row): one row falls into at most one bin: sensitivity 1.
     """
-    view = opened(rows.rows, curator).map(frame)
+    view = rows.table.map(frame)
     most = NEAR * math.sqrt(frame.dims - len(among))
     release = view.ask(LengthsNear(among, most, BINS), share=share, label=label)
     at = seen_cells(release.value, release.scale)

@@ -5,10 +5,10 @@ import math
 from sklearn.utils.validation import check_is_fitted
 
 from skdp._results import ResultsMixin
+from skdp.accounting._plan import release_mechanism
 from skdp.contracts import Contract, Released, Rows
 from skdp.denoising._parameter import denoised
 from skdp.scales._noise_level import check_sampling, noise_quantile
-from skdp.sensitivity._bounded import release_mechanism
 
 __all__ = ["VectorMixin", "fitted_law"]
 

@@ -79,7 +79,7 @@ class Front:
             Whether the rows were enough to tell directions apart.
         """
         box = opened(rows, curator).map(FeatureBox(np.stack([self.low, self.high])))
-        run = CovarianceRun(box, box, assume_centered=not fit_intercept)
+        run = CovarianceRun(box, assume_centered=not fit_intercept)
         run.n, run.n_sd, run.frame = self.count.n, self.count.sd, self.frame
         size = min(2500 * math.sqrt(5 * run.d) / run.mu, MOST_ENTRIES / run.d)
         sample = box.sample(max(1000.0, size), self.count.n)
@@ -140,7 +140,7 @@ def find_front(rows, curator, *, count, known, target=True, fit_intercept=True):
     unit = np.where(given, (high / 2 - low / 2) * (2 / KNOWN), 1.0)
     table = opened(rows, curator)
     view = table.map(SomeColumns(searched)) if searched.size else table
-    run = CovarianceRun(view, table, assume_centered=not fit_intercept)
+    run = CovarianceRun(view, assume_centered=not fit_intercept)
     run.n, run.n_sd = count.n, count.sd
     if searched.size:
         run.find_columns()
@@ -205,17 +205,15 @@ def weighted_gram(rows, curator, design, *, n, share, most_noise=0.1):
     q q^T, q = sqrt(w) v on a grid, of length at most R: see
     :func:`skdp.covariance._moments.release_moments`.
     """
-    drawn, mu = DrawnRows(rows, n), curator.budget.mu
+    drawn, mu = DrawnRows(opened(rows, curator), n), curator.budget.mu
     K = design.dims
     radius = TYPICAL * math.sqrt(K)
     if n * mu > FEW:
-        spread = release_spread(
-            drawn, curator, design, per_octave=8, share=size_share(n, mu), label="norms"
-        )
+        spread = release_spread(drawn, design, per_octave=8, share=size_share(n, mu), label="norms")
         if not spread.empty:
             most = math.sqrt(most_noise * n * mu * math.sqrt(share / (2 * K)))
             radius = max(spread.quantile(0.5), min(spread.quantile(LEVERAGE), most))
     moments = release_moments(
-        drawn, curator, design, radius=radius, share=share, sum_share=0, labels=("Gram", "")
+        drawn, design, radius=radius, share=share, sum_share=0, labels=("Gram", "")
     )
     return WeightedGram(moments.gram / n, moments.noise(n), radius)

@@ -142,7 +142,7 @@ def private_line(
     the steps is weighted least squares, whatever the noise of H, but for the clipping of g.
     """
     d, mu = rows.n_features - 1, curator.budget.mu
-    count = release_count(rows, curator, share=0.01, label="row count")
+    count = release_count(opened(rows, curator), share=0.01, label="row count")
     n = count.n
     if (d + fit_intercept) ** 1.5 / (n * mu) > FEW:
         curator.doubt(MEAN)
@@ -177,7 +177,7 @@ def _mean(rows, curator, known):
         ball = {"center": np.array([low / 2 + high / 2]), "radius": high / 2 - low / 2}
     target = opened(rows, curator).map(SomeColumns(np.array([rows.n_features - 1])))
     child = target.child("centre", target.remaining)
-    mean = private_mean(child, child, **ball)
+    mean = private_mean(child, **ball)
     return float(mean.location[0]), float(mean.noise_scale[0])
 
 

@@ -178,7 +178,8 @@ def private_logit(rows, curator, *, n_classes, known, C=1.0, fit_intercept=True)
     -------
     release : LogitRelease
     """
-    count = release_count(rows, curator, share=0.01, label="row count")
+    table = opened(rows, curator)
+    count = release_count(table, share=0.01, label="row count")
     counts, class_sd = _class_counts(rows, curator, n_classes, count.n)
     d, columns = rows.n_features - 1, 1 if n_classes == 2 else n_classes
     start = _start(counts, columns) * fit_intercept

@@ -15,12 +15,12 @@ MEDIAN = "no core found: started from a private median of every column"
 FAR = 0.05  # part of the rows that may lie beyond the distance that is taken for that of most
 
 
-def approach(table, seen, *, center=None, radius=None):
+def approach(counted, seen, *, center=None, radius=None):
     """Come closer to the rows in equal clipped steps, from a start of which no error is known.
 
     Parameters
     ----------
-    table : CountedRows
+    counted : CountedTable
     seen : Glimpse
     center : ndarray of shape (d,), default=None
         A public start. None takes a private median, or zero.
@@ -34,25 +34,25 @@ def approach(table, seen, *, center=None, radius=None):
     """
     reach = None
     if center is None:
-        center, reach = _start(table, seen)
+        center, reach = _start(counted, seen)
     if reach is None:
-        at_most = min(0.25, table.left / 4)
-        reach = top_scale(*release_norms(table, seen, center, at_most=at_most), tail=FAR)
+        at_most = min(0.25, counted.left / 4)
+        reach = top_scale(*release_norms(counted, seen, center, at_most=at_most), tail=FAR)
     if reach is None:
         return Whereabouts(center, seen.scale)
     reach = bounded(reach)
     spread = bounded(min(radius or seen.spread or reach, reach))
-    left = max(table.left - 0.05, table.left / 2)
-    plan = approach_schedule(reach, spread, table.noise, left)
+    left = max(counted.left - 0.05, counted.left / 2)
+    plan = approach_schedule(reach, spread, counted.noise, left)
     where = Whereabouts(center, seen.scale, reach, spread)
-    return come_closer(table, where, (plan.step,) * plan.n_steps)
+    return come_closer(counted, where, (plan.step,) * plan.n_steps)
 
 
-def _start(table, seen):
+def _start(counted, seen):
     """Return a point to start from, and the distance of most rows from it where that is known."""
-    if table.d <= 6 and seen.sample.n * table.mu > 40 * np.sqrt(table.d):
-        table.curator.decide(MEDIAN)
-        share = 0.35 * table.left
-        return private_median(seen.sample, table.curator, share=share, label="median"), None
-    table.curator.decide(NORMS)
-    return np.zeros(table.d), top_scale(*seen.norms, tail=FAR)
+    if counted.d <= 6 and seen.sample.n * counted.mu > 40 * np.sqrt(counted.d):
+        counted.table.decide(MEDIAN)
+        share = 0.35 * counted.left
+        return private_median(seen.sample, share=share, label="median"), None
+    counted.table.decide(NORMS)
+    return np.zeros(counted.d), top_scale(*seen.norms, tail=FAR)

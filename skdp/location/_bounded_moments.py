@@ -6,13 +6,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from skdp._groups import GroupRule
+from skdp.accounting._plan import release_mechanism
 from skdp.columns import bounded_moments
 from skdp.columns._ranks_read import two_sided
-from skdp.location._column_noise import check_strength, column_plan
 from skdp.location._public import bounds_vectors
 from skdp.location._release import MeanRelease
+from skdp.scales._column_noise import check_strength, column_plan
 from skdp.scales._noise_level import check_sampling, level_of_each
-from skdp.sensitivity._bounded import release_mechanism
 
 __all__ = ["BoundedColumns", "bounded_rule", "check_bounds", "moment_plan", "release_columns"]
 
@@ -55,13 +55,12 @@ def check_bounds(bounds, budget, n_features, **others):
     check_strength(budget, n_features)
 
 
-def release_columns(rows, curator, bounds, degree):
+def release_columns(table, bounds, degree):
     """Release :class:`BoundedColumns` with all that is left of the budget.
 
     Parameters
     ----------
-    rows : ArrayRows of length d
-    curator : Curator
+    table : Table
     bounds : (low, high)
         Public: numbers, or one per column.
     degree : {1, 2}
@@ -70,19 +69,18 @@ def release_columns(rows, curator, bounds, degree):
     -------
     columns : BoundedColumns
     """
-    low, high = bounds_vectors(bounds, rows.n_features)
+    low, high = bounds_vectors(bounds, table.n_features)
     moments = bounded_moments(
-        rows,
-        curator,
+        table,
         low=low,
         high=high,
         degree=degree,
-        share=curator.remaining,
+        share=table.remaining,
         label="moments",
     )
     columns = BoundedColumns(np.array([low, high]), moments.values, moments.covariance, moments.law)
     if columns.few:
-        curator.doubt(FEW)
+        table.doubt(FEW)
     return columns
 
 

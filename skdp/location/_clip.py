@@ -8,7 +8,6 @@ import numpy as np
 
 from skdp.columns._squares import mean_square
 from skdp.kernel import _sums
-from skdp.kernel._table import opened
 from skdp.scales import LogBins
 from skdp.scales._log_histogram import highest_window
 from skdp.scales._noise_level import clear_of_noise, noise_level
@@ -40,13 +39,13 @@ class Distances:
     beyond: float = 0.0
 
 
-def release_distances(rows, curator, *, center, scale, around, share):
+def release_distances(table, *, center, scale, around, share):
     """Release how many rows lie at which distance from a released centre.
 
     Cells are fine up to twice ``around`` and an octave wide above, so that a few distant rows stand
     out of the noise of few cells. What lies beyond 12 octaves is in one cell.
     """
-    d = rows.n_features
+    d = table.n_features
     per_octave = 16 if d >= 100 else 8 if d >= 20 else 4
     bins = LogBins.around(
         around, per_octave=per_octave, below=OCTAVES_BELOW, above=OCTAVES_FINE + OCTAVES_ABOVE
@@ -54,7 +53,7 @@ def release_distances(rows, curator, *, center, scale, around, share):
     fine = 1 + per_octave * (OCTAVES_BELOW + OCTAVES_FINE)
     starts, edges = joined(bins, fine, per_octave)
     asked = _sums.Distances(center, bins, scale, starts)
-    release = opened(rows, curator).ask(asked, share=share, label="distances")
+    release = table.ask(asked, share=share, label="distances")
     *within, beyond = release.value.astype(float)
     return Distances(np.array(within), edges, release.scale, fine, beyond=beyond)
 

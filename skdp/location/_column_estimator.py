@@ -17,15 +17,15 @@ from skdp.location._bounded_moments import (
     release_columns,
 )
 from skdp.location._clipped_squares import release_squares
-from skdp.location._column_noise import (
+from skdp.location._descent import LARGEST
+from skdp.location._places import NOTHING, TOO_WIDE, Place, Searcher, place_steps
+from skdp.location._public import bounds_vectors, column_vector
+from skdp.scales._column_noise import (
     ColumnNoise,
     check_strength,
     column_budget,
     column_step,
 )
-from skdp.location._descent import LARGEST
-from skdp.location._places import NOTHING, TOO_WIDE, Place, Searcher, place_steps
-from skdp.location._public import bounds_vectors, column_vector
 from skdp.sensitivity import release_bounded
 from skdp.sensitivity._bounded import bounded_columns
 
@@ -75,14 +75,14 @@ class ColumnEstimator(PrivateEstimator):
 
     It may write
 
-    ``_weighed(fitted, sd, place, curator)``
-        the fitted attributes once more, after a look at the Place, with doubts told to the curator;
+    ``_weighed(fitted, sd, place, table)``
+        the fitted attributes once more, after a look at the Place, with doubts told to the table;
     ``_drawn(fitted, sd, place, n)``
         standard deviations of noise and sampling together, (d,), from a released number of rows n,
         None where it is not known; None is not told.
 
     One whose ``bounds`` need no search has a ``_degree()`` of moments, and writes
-    ``_fitted_between(columns, curator)``, the fitted attributes, from :class:`BoundedColumns`.
+    ``_fitted_between(columns, table)``, the fitted attributes, from :class:`BoundedColumns`.
     """
 
     _parameter_constraints: dict = {
@@ -138,9 +138,9 @@ class ColumnEstimator(PrivateEstimator):
 
     def _release(self, table):
         if self._tells_moments():
-            columns = release_columns(table, table, self.bounds, self._degree())
+            columns = release_columns(table, self.bounds, self._degree())
             return {**self._fitted_between(columns, table), **columns.attributes()}
-        noise, d = ColumnNoise(table), self.n_features_in_
+        d = self.n_features_in_
         center, sensitivity = self._column_vectors(d)
         reach = LARGEST
         if self.bounds is not None:
@@ -150,7 +150,7 @@ class ColumnEstimator(PrivateEstimator):
         if self._is_placed():
             place = Place(np.tile(center, times), np.tile(sensitivity, times))
         else:
-            searcher = Searcher(table, noise, center, reach, d=d)
+            searcher = Searcher(table, center, reach, d=d)
             n = searcher.n
             if not searcher.few:
                 place = self._search(searcher)
@@ -164,7 +164,7 @@ class ColumnEstimator(PrivateEstimator):
             values = np.asarray(self._without_rows(start))
             sd = np.full(values.shape, math.inf)
             return self._and_drawn(self._fitted(values, sd, start), sd, None, n)
-        values, sd = self._draw(table, noise, place)
+        values, sd = self._draw(table, place)
         if np.any(lost):
             table.doubt(TOO_WIDE, columns=np.reshape(lost, (times, d)).any(axis=0))
         values = np.nan_to_num(values).reshape(times, d)
@@ -184,11 +184,11 @@ class ColumnEstimator(PrivateEstimator):
     def _drawn(self, fitted, sd, place, n):
         return None
 
-    def _weighed(self, fitted, sd, place, curator):
-        curator.doubt(ALIKE, columns=~place.found.reshape(len(self._statistics()), -1)[0])
+    def _weighed(self, fitted, sd, place, table):
+        table.doubt(ALIKE, columns=~place.found.reshape(len(self._statistics()), -1)[0])
         return fitted
 
-    def _draw(self, table, noise, place):
+    def _draw(self, table, place):
         """Release the statistics; return values and the standard deviations of their noise."""
         statistics = self._statistics()
         if place.box is not None and self.sensitivity is None:
@@ -202,8 +202,9 @@ class ColumnEstimator(PrivateEstimator):
             sensitivity=place.sensitivity,
             center=place.center,
         )
-        release = release_bounded(bounded, curator, share=curator.remaining, label="statistic")
-        return release.values, np.array([noise.deviation(scale) for scale in release.scales])
+        release = release_bounded(bounded, curator, share=table.remaining, label="statistic")
+        deviation = ColumnNoise(table.budget).deviation
+        return release.values, np.array([deviation(scale) for scale in release.scales])
 
 
 def _draw_squares(table, place, *, means):
@@ -225,7 +226,7 @@ def _draw_squares(table, place, *, means):
     return values, sd
 
 
-def doubt_variance(var, sd, place, curator):
+def doubt_variance(var, sd, place, table):
     """Return which variances are told from their noise, and from what unseen rows make.
 
     One row moves a bounded variance by at most its sensitivity. So many rows that hide far beyond
@@ -234,12 +235,12 @@ def doubt_variance(var, sd, place, curator):
     hidden = (place.unseen * place.sensitivity)[-len(var) :]
     told = var > CLEAR * sd + hidden
     found = told & place.found[-len(var) :]
-    curator.doubt(UNTOLD, columns=~found)
+    table.doubt(UNTOLD, columns=~found)
     thin, loose = place.thin[-len(var) :], place.excess[-len(var) :] > LOOSE * var
-    curator.doubt(THIN, columns=found & thin)
-    curator.doubt(TAIL, columns=found & loose & ~thin)
+    table.doubt(THIN, columns=found & thin)
+    table.doubt(TAIL, columns=found & loose & ~thin)
     if place.hidden:
-        curator.doubt(HIDDEN, columns=found & ~loose & ~thin)
+        table.doubt(HIDDEN, columns=found & ~loose & ~thin)
     return told
 
 
@@ -262,8 +263,8 @@ class ExtremesMixin:
         return "extremes"
 
 
-def doubt_extremes(low, high, place, curator):
+def doubt_extremes(low, high, place, table):
     """Return where a range was found."""
     told = place.found[: len(low)] & (low < high)
-    curator.doubt(RANGE, columns=~told)
+    table.doubt(RANGE, columns=~told)
     return told

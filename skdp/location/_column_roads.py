@@ -9,7 +9,6 @@ from skdp.accounting import Step
 from skdp.columns._locate import locate_columns, locating_steps, survey_share
 from skdp.columns._survey import CELLS, survey_columns
 from skdp.kernel._views import Boxed
-from skdp.location._column_noise import ColumnNoise
 from skdp.location._counted import release_count
 from skdp.location._release import MeanRelease
 from skdp.scales import clipped_sum
@@ -53,12 +52,12 @@ def column_steps():
     return (Step("row count again", at_most=COUNT_AGAIN), *locating_steps())
 
 
-def column_mean(table):
+def column_mean(counted):
     """Release the mean of one column: count, locate, and one clipped sum with all that is left.
 
     Parameters
     ----------
-    table : CountedRows
+    counted : CountedTable
 
     Returns
     -------
@@ -69,29 +68,27 @@ def column_mean(table):
     **Privacy**: the sum of entries clipped to ``center`` +- ``radius``, both released, has
     sensitivity ``radius``; the rest is that of :func:`skdp.columns.locate_columns`.
     """
-    curator = table.curator
-    if table.n * table.mu < FEW_ROWS:
-        again = release_count(table.rows, curator, share=COUNT_AGAIN, label="row count again")
-        table = replace(table, count=table.count.pooled(again))
-    (located,) = _located(table)
-    clip, n = located.clipping, table.n
-    if located.kind == "rows" and n * table.mu < COARSE:
-        curator.doubt(FEW_ROWS_TOLD)
+    if counted.n * counted.mu < FEW_ROWS:
+        again = release_count(counted.table, share=COUNT_AGAIN, label="row count again")
+        counted = replace(counted, count=counted.count.pooled(again))
+    (located,) = _located(counted)
+    clip, n = located.clipping, counted.n
+    if located.kind == "rows" and n * counted.mu < COARSE:
+        counted.table.doubt(FEW_ROWS_TOLD)
     if located.kind == "nothing":
         return MeanRelease.unknown(np.zeros(1), n)
     total, sd = clipped_sum(
-        table.rows,
-        curator,
+        counted.table,
         center=np.array([clip.center]),
         radius=clip.radius,
-        share=curator.remaining,
+        share=counted.table.remaining,
         label="final sum",
     )
     offset, noise = total / n, sd / n
-    noise = np.hypot(noise, (np.abs(offset) + noise) * table.count.sd / n)
+    noise = np.hypot(noise, (np.abs(offset) + noise) * counted.count.sd / n)
     bias = np.array([[clip.below], [clip.above]])
     release = MeanRelease(np.nan_to_num(clip.center + offset), noise, bias, n)
-    return table.checked(with_deviation(release, [located]), clip.radius)
+    return counted.checked(with_deviation(release, [located]), clip.radius)
 
 
 def with_deviation(release, located):
@@ -102,19 +99,19 @@ def with_deviation(release, located):
     return replace(release, deviation=np.array(deviation), typical=None, heavy=heavy)
 
 
-def _located(table, **known):
+def _located(counted, **known):
     """Release where the columns lie, and say of which nothing was seen."""
-    noise, curator, drawn = ColumnNoise(table.curator), table.curator, table.drawn
-    more = drawn.n / table.n  # times as many
+    table, drawn = counted.table, counted.drawn
+    more = drawn.n / counted.n  # times as many
     located = locate_columns(
-        drawn.rows, noise, n=drawn.n, count_sd=more * table.count.sd, worth=table.n, **known
+        drawn.table, n=drawn.n, count_sd=more * counted.count.sd, worth=counted.n, **known
     )
     kinds = np.array([one.kind for one in located])
-    curator.doubt(NOTHING, columns=kinds == "nothing")
-    curator.doubt(ZEROS, columns=kinds == "zeros")
+    table.doubt(NOTHING, columns=kinds == "nothing")
+    table.doubt(ZEROS, columns=kinds == "zeros")
     few = drawn.n * drawn.mu < UNSEEN * np.sqrt(len(located))
     hidden = np.array([few or one.hidden for one in located])
-    curator.doubt(HIDDEN, columns=(kinds == "rows") & hidden)
+    table.doubt(HIDDEN, columns=(kinds == "rows") & hidden)
     return [replace(one, clipping=_weighed(one.clipping, more)) for one in located]
 
 
@@ -123,35 +120,34 @@ def _weighed(clip, more):
     return replace(clip, below=max(1.0, more) * clip.below, above=max(1.0, more) * clip.above)
 
 
-def look_at_columns(table):
+def look_at_columns(counted):
     """Return the Surveys of the columns; None of so many, or of so few rows, that none can tell."""
-    table = table.drawn
-    d, rows = table.d, _rows(table)
+    counted = counted.drawn
+    d, rows = counted.d, _rows(counted)
     if d > MOST_COLUMNS or rows < FEW_FOR_BOX:
         return None
-    noise = ColumnNoise(table.curator)
-    share = survey_share(noise, table.n, d)
+    share = survey_share(counted.table.budget, counted.n, d)
     share = share if rows > MANY_FOR_BOX else max(share, 0.05)
-    return survey_columns(table.rows, noise, share=share, again=False)
+    return survey_columns(counted.table, share=share, again=False)
 
 
-def _rows(table):
+def _rows(counted):
     """Return the number of rows in noise units of one of d sums."""
-    return table.n * table.mu / np.sqrt(table.d)
+    return counted.n * counted.mu / np.sqrt(counted.d)
 
 
-def box_is_better(table, surveys):
+def box_is_better(counted, surveys):
     """Return whether the columns should be clipped one by one.
 
     They should if one of them is hard on others: if nothing, or nothing but zeros, is seen of it,
     if it is nearly always zero, or if many of its entries lie far above its bulk. With few rows
     different units are as hard.
     """
-    table = table.drawn
-    sure = max(LEAST_SURE, SURE * np.sqrt(table.d))
-    bulks = [_bulk(one, table.n, sure) for one in surveys]
+    counted = counted.drawn
+    sure = max(LEAST_SURE, SURE * np.sqrt(counted.d))
+    bulks = [_bulk(one, counted.n, sure) for one in surveys]
     units = [bulk for bulk in bulks if bulk]
-    apart = _rows(table) < UNITS_ARE_FOUND
+    apart = _rows(counted) < UNITS_ARE_FOUND
     apart = apart and max(units, default=1) > 4 * min(units, default=1)
     return apart or not all(bulks)
 
@@ -181,17 +177,17 @@ def _bulk(survey, n, sure):
     return None if bulk == 0 or beyond > 0.03 * n else bulk
 
 
-def boxed(table, surveys):
-    """Return the CountedRows with every column clipped to its interval, and the Located ones.
+def boxed(counted, surveys):
+    """Return the CountedTable with every column clipped to its interval, and the Located ones.
 
     Notes
     -----
     **Privacy**: what is released of the rows in the box is released of functions of the rows.
     """
-    located = list(_located(table, surveys=surveys))
-    table.curator.decide(BOXED)
-    rows = table.rows.map(Boxed(*_box([one.clipping for one in located])))
-    return replace(table, rows=rows), located
+    located = list(_located(counted, surveys=surveys))
+    counted.table.decide(BOXED)
+    table = counted.table.map(Boxed(*_box([one.clipping for one in located])))
+    return replace(counted, table=table), located
 
 
 def unboxed(release, clips):

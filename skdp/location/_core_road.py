@@ -7,7 +7,6 @@ import numpy as np
 
 from skdp.kernel._sampled import Sampled
 from skdp.kernel._sums import Distances
-from skdp.kernel._table import opened
 from skdp.location._locate import (
     column_scales,
     core_sample_size,
@@ -61,19 +60,19 @@ class Glimpse:
         return self.distance / geometry(d).distances if self.distance else None
 
 
-def draw_glimpse(table, scale):
+def draw_glimpse(counted, scale):
     """Return the Glimpse of a sample that has told nothing yet."""
-    size = scale_sample_size(table.mu, table.d)
-    sample = opened(table.rows, table.curator).sample(size, table.n)
+    size = scale_sample_size(counted.mu, counted.d)
+    sample = counted.table.sample(size, counted.n)
     return Glimpse(sample.scaled(scale), scale)
 
 
-def look_around(table, scale, *, diameter, find_scales):
+def look_around(counted, scale, *, diameter, find_scales):
     """Release how far apart two rows are, and how far from zero all of them.
 
     Parameters
     ----------
-    table : CountedRows
+    counted : CountedTable
     scale : ndarray of shape (d,)
         Public.
     diameter : float or None
@@ -85,31 +84,31 @@ def look_around(table, scale, *, diameter, find_scales):
     -------
     seen : Glimpse
     """
-    seen = draw_glimpse(table, scale)
+    seen = draw_glimpse(counted, scale)
     if diameter:
         seen = replace(seen, distance=bounded(diameter))
     else:
         seen = replace(seen, distance=ring_scale(seen.sample))
         if seen.distance and find_scales:
-            seen = _rescaled(table, seen)
-    return replace(seen, norms=release_norms(table, seen, np.zeros(table.d), at_most=0.03))
+            seen = _rescaled(counted, seen)
+    return replace(seen, norms=release_norms(counted, seen, np.zeros(counted.d), at_most=0.03))
 
 
-def _rescaled(table, seen):
+def _rescaled(counted, seen):
     """Return the Glimpse with columns divided by released scales, where these are cheap."""
-    share = (22 * math.sqrt(5 * table.d) / (seen.sample.n * table.mu)) ** 2
-    if table.d == 1 or share > 0.08:
+    share = (22 * math.sqrt(5 * counted.d) / (seen.sample.n * counted.mu)) ** 2
+    if counted.d == 1 or share > 0.08:
         return seen
     share = max(share, 0.002)
     scales, missed = column_scales(seen.sample, share=share, largest=seen.distance)
     if scales is None:
         return replace(seen, missed=missed)
-    table.curator.decide(COLUMNS)
+    counted.table.decide(COLUMNS)
     sample = seen.sample.scaled(scales)
     return Glimpse(sample, scales, ring_scale(sample), missed=missed)
 
 
-def release_norms(table, seen, origin, *, at_most):
+def release_norms(counted, seen, origin, *, at_most):
     """Release the histogram of the distances from ``origin`` over all floats.
 
     Returns
@@ -117,19 +116,19 @@ def release_norms(table, seen, origin, *, at_most):
     norms : tuple
         The first arguments of :func:`skdp.scales.top_scale`.
     """
-    bins, n = LogBins(2 if table.d >= 20 else 1), seen.sample.n
+    bins, n = LogBins(2 if counted.d >= 20 else 1), seen.sample.n
     origin = np.nan_to_num(origin, posinf=LARGEST, neginf=-LARGEST)
-    share = min(max((30 / (n * table.mu)) ** 2, 0.002), at_most)
+    share = min(max((30 / (n * counted.mu)) ** 2, 0.002), at_most)
     release = seen.sample.ask(Distances(origin, bins), share=share, label="norms")
     return release.value, release.scale, n, bins
 
 
-def find_core(table, seen, *, radius, diameter, trim):
+def find_core(counted, seen, *, radius, diameter, trim):
     """Release where the rows of a soft core lie, and come closer.
 
     Parameters
     ----------
-    table : CountedRows
+    counted : CountedTable
     seen : Glimpse
     radius, diameter : float or None
         Public.
@@ -144,16 +143,16 @@ def find_core(table, seen, *, radius, diameter, trim):
     if seen.distance is None:
         return None
     found = soft_core_centre(
-        seen.sample.fewer(core_sample_size(table.mu, table.d)),
-        table.heads_ticket,
-        friend_radius=seen.distance * (1 if diameter else geometry(table.d).friends),
+        seen.sample.fewer(core_sample_size(counted.mu, counted.d)),
+        counted.heads_ticket,
+        friend_radius=seen.distance * (1 if diameter else geometry(counted.d).friends),
         reach=top_scale(*seen.norms) or 0.0,
-        n_rows=table.heads.n,
-        spent=1 - table.left + 0.02 + 0.01 * trim,
+        n_rows=counted.heads.n,
+        spent=1 - counted.left + 0.02 + 0.01 * trim,
     )
     if found is None:
         return None
     center, noise, steps = found
     spread = bounded(radius or seen.spread or 0.0)
-    where = Whereabouts(center, seen.scale, rare_length(noise, table.d), spread, noise)
-    return come_closer(table, where, steps)
+    where = Whereabouts(center, seen.scale, rare_length(noise, counted.d), spread, noise)
+    return come_closer(counted, where, steps)

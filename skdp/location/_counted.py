@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from skdp.kernel._sums import Count
-from skdp.kernel._table import opened
+from skdp.kernel._table import Table
 
-__all__ = ["CountedRows", "RowCount", "release_count"]
+__all__ = ["CountedTable", "RowCount", "release_count"]
 
 FEW = "the number of rows does not stand out of its noise: their mean may be anywhere in the ball"
 
@@ -48,18 +48,17 @@ class RowCount:
         return RowCount(told, other.sd * self.sd / float(np.hypot(other.sd, self.sd)))
 
 
-def release_count(rows, curator, *, share, label):
+def release_count(table, *, share, label):
     """Release the number of finite rows."""
-    told = opened(rows, curator).ask(Count(), share=share, label=label)
+    told = table.ask(Count(), share=share, label=label)
     return RowCount(float(told.value[0]), told.scale, told.ticket)
 
 
 @dataclass(frozen=True)
-class CountedRows:
-    """A Table, the one that pays what is released of it, and the released number of its rows."""
+class CountedTable:
+    """A Table and the released number of its rows."""
 
-    rows: object
-    curator: object
+    table: Table
     count: RowCount
 
     @property
@@ -70,36 +69,36 @@ class CountedRows:
     @property
     def heads(self):
         """The released number of persons, of rows if they belong to nobody."""
-        return self.count if self.rows.heads is None else self.rows.heads
+        return self.count if self.table.heads is None else self.table.heads
 
     @property
     def heads_ticket(self):
         """The ticket of :attr:`heads`."""
-        if self.rows.heads is None:
+        if self.table.heads is None:
             return self.count.ticket
-        return self.rows.heads_ticket
+        return self.table.heads_ticket
 
     @property
     def drawn(self):
         """The table to find something in: with one row of each person."""
-        if self.rows.heads is None:
+        if self.table.heads is None:
             return self
-        return replace(self, rows=self.rows.drawn(), count=RowCount(*self.rows.heads))
+        return replace(self, table=self.table.drawn(), count=RowCount(*self.table.heads))
 
     @property
     def d(self):
         """The number of columns."""
-        return self.rows.n_features
+        return self.table.n_features
 
     @property
     def mu(self):
         """The budget."""
-        return self.curator.budget.mu
+        return self.table.budget.mu
 
     @property
     def left(self):
         """The part of the budget that is left."""
-        return float(self.curator.remaining)
+        return float(self.table.remaining)
 
     @property
     def noise(self):
@@ -109,6 +108,6 @@ class CountedRows:
     def checked(self, release, radius):
         """Return a MeanRelease whose noise says so where no more is known than the ball."""
         if self.count.few:
-            self.curator.doubt(FEW)
+            self.table.doubt(FEW)
             return replace(release, noise_scale=np.hypot(release.noise_scale, radius))
         return release

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from skdp.kernel._ranks import PARTS, Thresholds
+from skdp.scales._column_noise import ColumnNoise
 
 __all__ = ["LARGEST", "MOST_LEVELS", "TYPICAL_LEVELS", "Brackets", "View", "descend", "divide"]
 
@@ -68,7 +69,7 @@ class Brackets:
         return self.rank_high - self.rank_low
 
 
-def descend(rows, noise, view, p, *, low, high, small, n_rows, accuracy, share, label):
+def descend(table, view, p, *, low, high, small, n_rows, accuracy, share, label):
     """Find intervals around quantiles.
 
     Thresholds divide the intervals: first zero, then powers of two, ordinary sizes before
@@ -77,8 +78,7 @@ def descend(rows, noise, view, p, *, low, high, small, n_rows, accuracy, share, 
 
     Parameters
     ----------
-    rows : ArrayRows
-    noise : ColumnNoise
+    table : Table
     view : View
     p : ndarray of shape (k,)
         Quantiles, taken to thousandths, and not beyond the first and the last of them.
@@ -103,6 +103,7 @@ def descend(rows, noise, view, p, *, low, high, small, n_rows, accuracy, share, 
     **Privacy**: the thresholds are made of what was released before. Which targets are still
     searched for is told by released ranks.
     """
+    noise = ColumnNoise(table.budget)
     num = np.clip(np.rint(PARTS * np.asarray(p, dtype=np.float64)), 1, PARTS - 1).astype(np.int64)
     k, step = len(num), int(max(num.max(), PARTS - num.min()))
     unit = step / PARTS  # ranks per unit of noise
@@ -118,7 +119,7 @@ def descend(rows, noise, view, p, *, low, high, small, n_rows, accuracy, share, 
             break
         share, t = share - part, t[active]
         asked = view.ranks(active, t, num[active])
-        rank = noise.ask(rows, asked, share=part, label=label).value / PARTS
+        rank = table.ask(asked, share=part, label=label).value / PARTS
         up = rank < 0
         found.low[active[up]], found.rank_low[active[up]] = t[up], rank[up]
         found.high[active[~up]], found.rank_high[active[~up]] = t[~up], rank[~up]

@@ -8,7 +8,7 @@ import numpy as np
 from skdp.accounting import Plan, Step
 from skdp.friendly import diameter_tests, find_diameter, friendly_mean, friendly_mean_plan
 from skdp.friendly._points import AVERAGE, core_average
-from skdp.kernel._table import annex, opened
+from skdp.kernel._table import Table, annex
 from skdp.location._locate import ring_scale, scale_sample_size
 from skdp.location._release import NOTHING, MeanRelease
 
@@ -56,7 +56,7 @@ def find_friend_radius(rows, curator, *, n_rows):
     8 radii around it (:func:`skdp.friendly.find_diameter`); both on samples by the coins of rows.
     """
     size = scale_sample_size(curator.budget.mu, rows.n_features)
-    sample = opened(rows, curator).sample(size, n_rows)
+    sample = Table(rows, curator).sample(size, n_rows)
     scale = ring_scale(sample)
     if scale is None:
         return None

@@ -4,7 +4,6 @@ import numpy as np
 
 from skdp.accounting import Budget, Plan, Step
 from skdp.kernel._sums import BallSum, Count, Distances, KeptRows
-from skdp.kernel._table import opened
 from skdp.location._approach import approach
 from skdp.location._column_roads import (
     box_is_better,
@@ -17,7 +16,7 @@ from skdp.location._column_roads import (
     with_deviation,
 )
 from skdp.location._core_road import draw_glimpse, find_core, look_around
-from skdp.location._counted import CountedRows, release_count
+from skdp.location._counted import CountedTable, release_count
 from skdp.location._measure import find_clip, measure
 from skdp.location._release import NOTHING, MeanRelease
 from skdp.location._whereabouts import Whereabouts
@@ -67,15 +66,12 @@ def mean_plan(budget: Budget) -> Plan:
     return Plan(budget, steps, tuple((name, budget.failure / 3) for name in names))
 
 
-def private_mean(
-    rows, curator, *, center=None, radius=None, diameter=None, trim=False, scale="auto"
-):
+def private_mean(table, *, center=None, radius=None, diameter=None, trim=False, scale="auto"):
     """Release the mean of the rows.
 
     Parameters
     ----------
-    rows : ArrayRows of n rows of length d
-    curator : Curator
+    table : Table
         With the steps of :func:`mean_plan`.
     center : ndarray of shape (d,), default=None
         A public point near the rows.
@@ -100,69 +96,68 @@ def private_mean(
     Shares may depend on earlier releases (user guide "Accounting", theorem 2). Failure events: the
     count bounds and the h-index bound, which the soft core rests on.
     """
-    count = release_count(rows, curator, share=0.01, label="row count")
-    rows = opened(rows, curator)
-    table = CountedRows(rows, rows, count)
+    count = release_count(table, share=0.01, label="row count")
+    counted = CountedTable(table, count)
     known = center is not None or radius or diameter or trim
     search = isinstance(scale, str) and scale == "auto"
     surveys = None
     if search and not known:
-        if table.d == 1:
-            return column_mean(table)
-        surveys = look_at_columns(table)
-        if surveys and box_is_better(table, surveys):
-            return _boxed_mean(table, surveys)
-    scale = np.ones(table.d) if isinstance(scale, str) else scale
+        if counted.d == 1:
+            return column_mean(counted)
+        surveys = look_at_columns(counted)
+        if surveys and box_is_better(counted, surveys):
+            return _boxed_mean(counted, surveys)
+    scale = np.ones(counted.d) if isinstance(scale, str) else scale
     if center is not None:
-        where = _around_known(table, center / scale, scale, radius)
-        return _measured(table, where, radius=radius, trim=trim)
-    seen = look_around(table, scale, diameter=diameter, find_scales=search)
+        where = _around_known(counted, center / scale, scale, radius)
+        return _measured(counted, where, radius=radius, trim=trim)
+    seen = look_around(counted, scale, diameter=diameter, find_scales=search)
     if surveys and seen.thin:
-        return _boxed_mean(table, surveys)
-    where = find_core(table, seen, radius=radius, diameter=diameter, trim=trim)
-    where = where or approach(table, seen, radius=radius)
+        return _boxed_mean(counted, surveys)
+    where = find_core(counted, seen, radius=radius, diameter=diameter, trim=trim)
+    where = where or approach(counted, seen, radius=radius)
     if radius or diameter or not search:
-        return _measured(table, where, radius=radius, trim=trim)
-    return _found_together(table, where, seen, surveys, trim=trim)
+        return _measured(counted, where, radius=radius, trim=trim)
+    return _found_together(counted, where, seen, surveys, trim=trim)
 
 
-def _around_known(table, center, scale, radius):
+def _around_known(counted, center, scale, radius):
     """Return a Whereabouts around a public centre, of a public radius if there is one."""
     if radius is not None:
         return Whereabouts(center, scale, error=0.0, spread=radius)
-    return approach(table, draw_glimpse(table, scale), center=center)
+    return approach(counted, draw_glimpse(counted, scale), center=center)
 
 
-def _boxed_mean(table, surveys):
+def _boxed_mean(counted, surveys):
     """Release the mean of rows whose columns are clipped one by one, from the middle of the box."""
-    inner, located = boxed(table, surveys)
-    where = _around_known(inner, np.zeros(table.d), np.ones(table.d), None)
+    inner, located = boxed(counted, surveys)
+    where = _around_known(inner, np.zeros(counted.d), np.ones(counted.d), None)
     release = unboxed(_measured(inner, where), [one.clipping for one in located])
     return with_deviation(release, located)
 
 
-def _found_together(table, where, seen, surveys, *, trim):
+def _found_together(counted, where, seen, surveys, *, trim):
     """Release the mean of columns that were found together, unless one would drown the others."""
     if not where.found:
-        return _lost(table, where)
-    clip, where = find_clip(table, where, trim=trim)
+        return _lost(counted, where)
+    clip, where = find_clip(counted, where, trim=trim)
     if drowned(clip, where, scaled=seen.missed is not None):
-        if surveys and table.left > LEAST_FOR_BOX:
-            return _boxed_mean(table, surveys)
-        table.curator.doubt(DROWNED)
+        if surveys and counted.left > LEAST_FOR_BOX:
+            return _boxed_mean(counted, surveys)
+        counted.table.doubt(DROWNED)
     if seen.missed is not None:
-        table.curator.doubt(THIN, columns=seen.missed)
-    return measure(table, where, clip, trim=trim)
+        counted.table.doubt(THIN, columns=seen.missed)
+    return measure(counted, where, clip, trim=trim)
 
 
-def _measured(table, where, **known):
+def _measured(counted, where, **known):
     """Release the mean of rows that were found, or the centre that we have, worth nothing."""
     if not where.found:
-        return _lost(table, where)
-    clip, where = find_clip(table, where, **known)
-    return measure(table, where, clip, trim=known.get("trim", False))
+        return _lost(counted, where)
+    clip, where = find_clip(counted, where, **known)
+    return measure(counted, where, clip, trim=known.get("trim", False))
 
 
-def _lost(table, where):
-    table.curator.doubt(NOTHING)
-    return MeanRelease.unknown(where.origin, table.n)
+def _lost(counted, where):
+    counted.table.doubt(NOTHING)
+    return MeanRelease.unknown(where.origin, counted.n)

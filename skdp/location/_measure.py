@@ -7,7 +7,6 @@ from fractions import Fraction
 import numpy as np
 
 from skdp.kernel._sums import BallSum, KeptRows
-from skdp.kernel._table import opened
 from skdp.location._clip import Clip, Tail, release_distances
 from skdp.location._counted import RowCount
 from skdp.location._release import MeanRelease, bounded
@@ -18,12 +17,12 @@ __all__ = ["find_clip", "measure"]
 TRIMMED = 6.0  # clip radii, beyond which rows are left out
 
 
-def measure(table, where, clip, *, trim=False):
+def measure(counted, where, clip, *, trim=False):
     """Sum the rows around the centre with everything that is left.
 
     Parameters
     ----------
-    table : CountedRows
+    counted : CountedTable
     where : Whereabouts
         Found.
     clip : Clip
@@ -36,35 +35,35 @@ def measure(table, where, clip, *, trim=False):
     release : MeanRelease
     """
     kept_share = Fraction(0.01) if trim else 0
-    share, rows = table.curator.remaining - kept_share, opened(table.rows, table.curator)
+    share = counted.table.remaining - kept_share
     asked = ball_around(where, clip.radius, drop=TRIMMED if trim else None)
     questions = [(BallSum(**asked), share, "final sum")]
     if trim:
         questions.append((KeptRows(**asked), kept_share, "rows kept"))
-    told, *kept = rows.ask_all(*questions)
+    told, *kept = counted.table.ask_all(*questions)
     total, sd = told.real, told.sd
     for release in kept:
-        table = replace(table, count=RowCount(float(release.value[0]), release.scale))
-    n, noise = table.n, sd / table.n
+        counted = replace(counted, count=RowCount(float(release.value[0]), release.scale))
+    n, noise = counted.n, sd / counted.n
     ratio = np.nan_to_num(np.divide(noise, where.noise))  # both releases estimate the centre
     weight = float(1 / (1 + ratio * ratio))
     step = weight * total / n
     # the step is off by the relative error of the count as well
-    noise = np.hypot(noise * math.sqrt(weight), step * table.count.sd / n) * where.scale
+    noise = np.hypot(noise * math.sqrt(weight), step * counted.count.sd / n) * where.scale
     excess = np.tile(clip.excess * where.scale, (2, 1))
     location = replace(where, center=where.center + step).origin
     deviation = clip.spread * where.scale
-    typical = deviation / math.sqrt(table.d)
+    typical = deviation / math.sqrt(counted.d)
     release = MeanRelease(location, noise, excess, n, deviation, typical, hidden=clip.hidden)
-    return table.checked(release, clip.radius * where.scale)
+    return counted.checked(release, clip.radius * where.scale)
 
 
-def find_clip(table, where, *, radius=None, trim=False):
+def find_clip(counted, where, *, radius=None, trim=False):
     """Return the Clip, and the Whereabouts with what clipping may have moved the centre by.
 
     Parameters
     ----------
-    table : CountedRows
+    counted : CountedTable
     where : Whereabouts
         Found.
     radius : float or None
@@ -74,18 +73,17 @@ def find_clip(table, where, *, radius=None, trim=False):
     """
     if radius:
         return Clip(radius + where.error, 0.0, radius + where.error), where
-    around, d = bounded(where.reach), table.d
+    around, d = bounded(where.reach), counted.d
     low, high = (0.02, 0.02) if d >= 20 else (0.05, 0.1)
-    share = float(np.clip((120 / (table.n * table.mu)) ** 2, low, high))
+    share = float(np.clip((120 / (counted.n * counted.mu)) ** 2, low, high))
     distances = release_distances(
-        table.rows,
-        table.curator,
+        counted.table,
         center=where.origin,
         scale=where.scale,
         around=around,
-        share=min(share, table.left / 4),
+        share=min(share, counted.left / 4),
     )
-    tail = Tail(distances, table.n, near=trim)
+    tail = Tail(distances, counted.n, near=trim)
     if tail.empty:
         return Clip(around, math.inf, math.inf, True), where
     # what is clipped off points half-way (in logarithms) between one direction and all of
@@ -94,4 +92,6 @@ def find_clip(table, where, *, radius=None, trim=False):
     # the centre is off by what its own clipping has moved it as well
     bias = alignment * float(tail.excess(where.clipped)[0]) if where.clipped else math.inf
     noise = math.hypot(where.noise, bias / math.sqrt(d))
-    return tail.best(table.noise / math.sqrt(table.left), alignment), replace(where, noise=noise)
+    return tail.best(counted.noise / math.sqrt(counted.left), alignment), replace(
+        where, noise=noise
+    )

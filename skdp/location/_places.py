@@ -6,11 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from skdp.kernel._sums import Count
-from skdp.location._column_noise import column_step
 from skdp.location._descent import LARGEST, MOST_LEVELS, TYPICAL_LEVELS, View, descend
 from skdp.location._reach import Reach, release_reach, release_sides
 from skdp.location._sides import LARGEST as LARGEST_RADIUS
 from skdp.location._sides import best_squares
+from skdp.scales._column_noise import ColumnNoise, column_step
 from skdp.scales._noise_level import noise_level
 
 __all__ = [
@@ -114,8 +114,7 @@ class Searcher:
 
     Parameters
     ----------
-    rows : ArrayRows of length d
-    noise : ColumnNoise
+    table : Table
     center : ndarray of shape (d,), default=None
         Public points to start from, zero by default.
     reach : float or ndarray of shape (d,), default=LARGEST
@@ -137,12 +136,13 @@ class Searcher:
     the row count release.
     """
 
-    def __init__(self, rows, noise, center=None, reach=LARGEST, *, d=None):
-        self._rows, self._noise, self.d = rows, noise, d or rows.n_features
+    def __init__(self, table, center=None, reach=LARGEST, *, d=None):
+        self._table, self.d = table, d or table.n_features
+        self._noise = noise = ColumnNoise(table.budget)
         self._start = np.zeros(self.d) if center is None else np.asarray(center, dtype=np.float64)
         self._reach = np.broadcast_to(reach, (self.d,))
         share = PURE_COUNT if noise.pure else COUNT
-        release = noise.ask(rows, Count(), share=share, label="row count")
+        release = table.ask(Count(), share=share, label="row count")
         self.n = max(float(release.value[0]), 1.0)
         self.count_sd = noise.deviation(release.scale)
         rank = noise.deviation(noise.scale(SEARCH / TYPICAL_LEVELS, self.d)) / 2
@@ -151,12 +151,11 @@ class Searcher:
     def quantiles(self, p, share=SEARCH):
         """Return :class:`Brackets` of k quantiles of every column, quantile by quantile."""
         targets = np.arange(self.d * len(p))
-        columns, center = targets % self._rows.n_features, self._start[targets % self.d]
+        columns, center = targets % self._table.n_features, self._start[targets % self.d]
         p = np.repeat(np.asarray(p, dtype=np.float64), self.d)
         beyond = self.n * np.maximum(np.minimum(p, 1 - p), 1 / 1000)
         found = descend(
-            self._rows,
-            self._noise,
+            self._table,
             View(columns, center),
             p,
             low=-self._reach[targets % self.d],
@@ -178,8 +177,7 @@ class Searcher:
         """
         unit = _ordinary(found.high / 2 - found.low / 2)
         near = descend(
-            self._rows,
-            self._noise,
+            self._table,
             View(np.arange(self.d), found.middle, unit),
             np.full(self.d, part),
             low=NEAREST,
@@ -207,8 +205,7 @@ class Searcher:
     def reach(self, found, center, release=release_reach, shares=REACH):
         """Return the :class:`Reach` of every column from points in intervals."""
         return release(
-            self._rows,
-            self._noise,
+            self._table,
             center=center,
             unit=_power_of_two(_ordinary(found.high / 2 - found.low / 2)),
             n_rows=self.n,
@@ -218,7 +215,7 @@ class Searcher:
 
     def _final(self, k):
         """Return the scale of the noise in k numbers of sensitivity 1, with all that is left."""
-        return self._noise.scale(float(self._noise.curator.remaining), k)
+        return self._noise.scale(float(self._table.remaining), k)
 
     def _final_sd(self, k):
         """Return the standard deviation of the noise in k means, per unit of their clip radius."""

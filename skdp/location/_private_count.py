@@ -6,7 +6,7 @@ from skdp._estimator import PrivateEstimator
 from skdp._results import ResultsMixin
 from skdp.denoising._vector import fitted_law
 from skdp.kernel._sums import Count
-from skdp.location._column_noise import (
+from skdp.scales._column_noise import (
     ColumnNoise,
     check_strength,
     column_budget,
@@ -99,7 +99,7 @@ class PrivateCount(ResultsMixin, PrivateEstimator):
         check_strength(self._budget(column_budget), 1)
 
     def _release(self, table):
-        noise = ColumnNoise(table)
+        noise = ColumnNoise(table.budget)
         release = table.ask(Count(), share=table.remaining, label="row count")
         return {
             "count_": max(int(release.value[0]), 0),

@@ -23,7 +23,6 @@ from skdp.location._bounded_moments import (
     release_columns,
 )
 from skdp.location._centring import CentringMixin
-from skdp.location._column_noise import column_budget
 from skdp.location._friendly import (
     core_location,
     core_location_plan,
@@ -33,6 +32,7 @@ from skdp.location._friendly import (
 from skdp.location._mean import mean_plan, private_mean
 from skdp.location._public import column_vector
 from skdp.location._verdict import doubt_mean
+from skdp.scales._column_noise import column_budget
 
 __all__ = ["PrivateMean"]
 
@@ -247,7 +247,7 @@ class PrivateMean(VectorMixin, CentringMixin, PrivateEstimator):
     def _release(self, table):
         more = {}
         if self.bounds is not None:
-            columns = release_columns(table, table, self.bounds, 1)
+            columns = release_columns(table, self.bounds, 1)
             mean = columns.mean_release()
             more = columns.attributes()
         elif self._on_core():
@@ -257,7 +257,6 @@ class PrivateMean(VectorMixin, CentringMixin, PrivateEstimator):
         else:
             d, scaled = table.n_features, not isinstance(self.scale, str)
             mean = private_mean(
-                table,
                 table,
                 center=column_vector("center", self.center, d),
                 radius=self.radius,

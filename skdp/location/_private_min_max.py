@@ -120,8 +120,8 @@ class PrivateMinMax(ExtremesMixin, OneToOneFeatureMixin, TransformerMixin, Colum
             values = np.clip(values, *ends)
         return {"min_": values.min(axis=0), "max_": values.max(axis=0), "noise_scale_": sd}
 
-    def _weighed(self, fitted, sd, place, curator):
-        told = doubt_extremes(fitted["min_"], fitted["max_"], place, curator)
+    def _weighed(self, fitted, sd, place, table):
+        told = doubt_extremes(fitted["min_"], fitted["max_"], place, table)
         return fitted | {"noise_scale_": np.where(told, sd, np.inf)}
 
     @by_pieces

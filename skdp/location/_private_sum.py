@@ -9,8 +9,8 @@ from skdp._groups import GroupRule
 from skdp.columns import bounded_sums
 from skdp.denoising._vector import VectorMixin
 from skdp.location._bounded_moments import check_bounds
-from skdp.location._column_noise import column_budget, column_plan
 from skdp.location._public import bounds_vectors
+from skdp.scales._column_noise import column_budget, column_plan
 
 __all__ = ["PrivateSum"]
 
@@ -122,7 +122,7 @@ class PrivateSum(VectorMixin, PrivateEstimator):
     def _release(self, table):
         low, high = bounds_vectors(self.bounds, table.n_features)
         sums, scale, law = bounded_sums(
-            table, table, low=low, high=high, share=table.remaining, label="sums"
+            table, low=low, high=high, share=table.remaining, label="sums"
         )
         noise = scale * (math.sqrt(2) if law == "laplace" else 1)
         return {"sum_": np.nan_to_num(sums * table.cap), "noise_scale_": noise * table.cap}

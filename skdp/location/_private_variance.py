@@ -174,9 +174,9 @@ class PrivateVariance(VectorMixin, ColumnEstimator):
     def _degree(self):
         return 2
 
-    def _fitted_between(self, columns, curator):
+    def _fitted_between(self, columns, table):
         var, sd = columns.variance()
-        curator.doubt(UNTOLD, columns=~(var > CLEAR * sd))
+        table.doubt(UNTOLD, columns=~(var > CLEAR * sd))
         fitted = self._fitted([var], [sd], None)
         if self.denoiser is None:
             return {**fitted, "scale_": columns.deviation()[0]}
@@ -196,8 +196,8 @@ class PrivateVariance(VectorMixin, ColumnEstimator):
             "sampling_clipping_bound_": bound.copy(),
         }
 
-    def _weighed(self, fitted, sd, place, curator):
-        told = doubt_variance(fitted["released_var_"], sd[0], place, curator)
+    def _weighed(self, fitted, sd, place, table):
+        told = doubt_variance(fitted["released_var_"], sd[0], place, table)
         bound = fitted["clipping_bound_"] + place.excess
         if self.sensitivity is None:
             bound = np.where(told & (not place.hidden), bound, math.inf)

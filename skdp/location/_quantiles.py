@@ -11,11 +11,11 @@ from skdp._pieces import transforms_pieces
 from skdp.accounting import Plan
 from skdp.denoising._vector import fitted_law
 from skdp.location._choice import choice_step, choose_quantile
-from skdp.location._column_noise import check_strength, column_budget
 from skdp.location._location import SLACK, Location
 from skdp.location._places import place_steps
 from skdp.location._public import bounds_vectors
 from skdp.location._rank_release import rank_plan_steps, release_quantiles
+from skdp.scales._column_noise import check_strength, column_budget
 from skdp.scales._noise_level import check_sampling, level_of_each
 from skdp.sensitivity import Quantile
 
@@ -145,9 +145,9 @@ class QuantileEstimator(Location):
             "rank_curves_": curves,
         }
 
-    def _draw(self, table, noise, place):
+    def _draw(self, table, place):
         if self.method == "bounded":
-            return super()._draw(table, noise, place)
+            return super()._draw(table, place)
         found = [
             choose_quantile(
                 table,

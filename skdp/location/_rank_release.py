@@ -5,11 +5,11 @@ from functools import partial
 
 import numpy as np
 
+from skdp.accounting._plan import release_mechanism
 from skdp.columns import find_quantiles, rank_steps
 from skdp.columns._ranks_read import column_spread, is_told, limits, two_sided
-from skdp.location._column_noise import ColumnNoise, column_step
 from skdp.location._places import NOTHING
-from skdp.sensitivity._bounded import release_mechanism
+from skdp.scales._column_noise import column_step
 
 __all__ = ["RankCurves", "rank_plan_steps", "release_quantiles"]
 
@@ -114,7 +114,7 @@ def release_quantiles(table, q, bounds=None):
     """
     q = np.asarray(q, dtype=np.float64)
     rising, place = np.unique(q, return_inverse=True)
-    found = find_quantiles(table, ColumnNoise(table), rising, bounds)
+    found = find_quantiles(table, rising, bounds)
     excess, sd = ([part[place] for part in parts] for parts in (found.excess, found.sd))
     curves, value = RankCurves(q, found.points, excess, sd), found.location[place]
     told = curves.told(value, release_mechanism(table.budget)) & found.found

@@ -12,6 +12,7 @@ from skdp.kernel._bins import OctaveCells
 from skdp.kernel._columns import ColumnCells
 from skdp.location._clip import Clip
 from skdp.scales import Reading
+from skdp.scales._column_noise import ColumnNoise
 
 __all__ = ["Reach", "release_reach", "release_sides"]
 
@@ -206,13 +207,12 @@ class Reach:
         return float(np.max(slow * np.maximum(rows, 0.0) * middle**power))
 
 
-def release_reach(rows, noise, *, center, unit, n_rows, share, label):
+def release_reach(table, *, center, unit, n_rows, share, label):
     """Release how far the entries of every column are from a point.
 
     Parameters
     ----------
-    rows : ArrayRows of length d
-    noise : ColumnNoise
+    table : Table
     center, unit : ndarrays of shape (d,)
         Public or released; lengths near the unit are found in fewer rows.
     n_rows : float
@@ -225,12 +225,12 @@ def release_reach(rows, noise, *, center, unit, n_rows, share, label):
     reach : list of d Reach
 
     """
-    release = noise.ask(rows, _cells(center, unit, folded=True), share=share, label=label)
-    law = release.scale, noise.law
+    release = table.ask(_cells(center, unit, folded=True), share=share, label=label)
+    law = release.scale, ColumnNoise(table.budget).law
     return [Reach(c, *law, n_rows, u) for c, u in zip(release.value, unit, strict=True)]
 
 
-def release_sides(rows, noise, *, center, unit, n_rows, share, label):
+def release_sides(table, *, center, unit, n_rows, share, label):
     """Release how far the entries of every column are below and above a point.
 
     Parameters are those of :func:`release_reach`.
@@ -240,10 +240,10 @@ def release_sides(rows, noise, *, center, unit, n_rows, share, label):
     sides : list of d pairs of Reach
         Below and above; the entries at the point itself are in both.
     """
-    release = noise.ask(rows, _cells(center, unit), share=share, label=label)
-    law, found = (release.scale, noise.law), []
+    release = table.ask(_cells(center, unit), share=share, label=label)
+    law, found = (release.scale, ColumnNoise(table.budget).law), []
     for c, u in zip(release.value, unit, strict=True):
-        seen = stands_out(c, CELLS.octave, release.scale, law=noise.law)
+        seen = stands_out(c, CELLS.octave, release.scale, law=law[1])
         sides = ((part[CELLS.n_side :: step] for part in (c, seen)) for step in (-1, 1))
         found.append(tuple(Reach(one, *law, n_rows, u, there, 2) for one, there in sides))
     return found

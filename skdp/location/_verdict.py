@@ -19,18 +19,18 @@ HEAVY = (
 )
 
 
-def doubt_mean(mean, curator):
+def doubt_mean(mean, table):
     """Doubt a MeanRelease, by released values, where many rows may hide or an interval is long.
 
     What else is doubted, nothing seen or rows too few, is said where it is found.
     """
     if mean.hidden:
-        curator.doubt(HIDDEN)
+        table.doubt(HIDDEN)
     heavy = np.zeros(len(mean.location), dtype=bool) if mean.heavy is None else mean.heavy
-    curator.doubt(HEAVY, columns=heavy)
+    table.doubt(HEAVY, columns=heavy)
     spread = mean.deviation if mean.typical is None else mean.typical
     if spread is None:
         return
     half = CLEAR * mean.noise_scale + np.max(mean.clipping_bound, axis=0)
     long = np.isfinite(half) & (half > np.maximum(SHORT * spread, ALIKE * np.abs(mean.location)))
-    curator.doubt(WIDE, columns=long & ~heavy)
+    table.doubt(WIDE, columns=long & ~heavy)

@@ -65,16 +65,16 @@ def ball_around(where, radius, *, drop=None):
     }
 
 
-def come_closer(table, where, shares):
+def come_closer(counted, where, shares):
     """Move the centre of a Whereabouts by a mean per share, while that makes its error smaller."""
     for share in shares:
         radius = 1.05 * where.reach
         around = ball_around(where, radius)
-        total, sd = clipped_sum(table.rows, table.curator, **around, share=share, label="step")
-        noise = sd / table.n
-        error = rare_length(noise, table.d)
+        total, sd = clipped_sum(counted.table, **around, share=share, label="step")
+        noise = sd / counted.n
+        error = rare_length(noise, counted.d)
         if error < where.error:
-            center = where.center + total / table.n
+            center = where.center + total / counted.n
             where = replace(where, center=center, error=error, noise=noise, clipped=radius)
     return where
 

@@ -121,7 +121,6 @@ def find_levels(rows, curator, *, n_bins, sizes, most):
     columns = table.map(NumberColumns(tuple(numbers)))
     search = search_cells(
         columns,
-        columns,
         range(len(numbers)),
         n_rows=n,
         n_bins=n_bins,

@@ -265,7 +265,7 @@ class PrivateGMM(MixtureMixin, PublicPlace, PrivateEstimator):
                 None if place is None else Place.of_box(*(in_units(x, units) for x in place.box))
             )
         units = np.ones(table.n_features) if units is None else units
-        located = find_places(table, table, self.n_components, place=place, careful=False)
+        located = find_places(table, self.n_components, place=place, careful=False)
         located, centers = self._start(table, located, units)
         mixture = private_em(
             table, table, located, centers,
@@ -291,7 +291,7 @@ class PrivateGMM(MixtureMixin, PublicPlace, PrivateEstimator):
         if centers is not None:
             return located, centers
         start = density_centers(
-            table, table, located, self.n_components,
+            table, located, self.n_components,
             n_init=STARTS if self.n_init == "auto" else self.n_init, seed=seed,
             share=DENSITY * table.remaining,
         )  # fmt: skip

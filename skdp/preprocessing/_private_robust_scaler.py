@@ -6,12 +6,12 @@ import numpy as np
 from scipy.special import ndtri
 
 from skdp.accounting import Plan
-from skdp.location._column_noise import check_strength, column_budget
+from skdp.accounting._plan import release_mechanism
 from skdp.location._public import bounds_vectors
 from skdp.location._quantiles import rank_rule
 from skdp.location._rank_release import rank_plan_steps, release_quantiles
 from skdp.preprocessing._scaler import Scaler
-from skdp.sensitivity._bounded import release_mechanism
+from skdp.scales._column_noise import check_strength, column_budget
 
 __all__ = ["PrivateRobustScaler"]
 

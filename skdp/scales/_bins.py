@@ -6,7 +6,6 @@ import numpy as np
 
 from skdp.accounting import Step
 from skdp.kernel._columns import EdgeCells
-from skdp.kernel._table import opened
 from skdp.mechanisms._exact import exact
 from skdp.scales._cell_tree import CellTree
 from skdp.scales._equal_bins import APART, bin_numbers, bin_sizes
@@ -54,12 +53,12 @@ def bin_share(strength, n_columns):
     return float(np.clip(n_columns * (ENOUGH * LEAST / max(strength, 1.0)) ** 2, *SHARES))
 
 
-def find_bins(rows, curator, columns, **search):
+def find_bins(table, columns, **search):
     """Release edges between which about equally many rows of a column lie.
 
     Parameters
     ----------
-    rows, curator, columns, **search
+    table, columns, **search
         As for :func:`search_cells`.
 
     Returns
@@ -68,12 +67,11 @@ def find_bins(rows, curator, columns, **search):
         Rising; the cells of a column are ``(-inf, e[0]], (e[0], e[1]], ..., (e[-1], inf)``. No
         edges: one cell.
     """
-    return [column.edges() for column in search_cells(rows, curator, columns, **search)]
+    return [column.edges() for column in search_cells(table, columns, **search)]
 
 
 def search_cells(
-    rows,
-    curator,
+    table,
     columns,
     *,
     n_rows,
@@ -96,9 +94,7 @@ def search_cells(
 
     Parameters
     ----------
-    rows : Rows
-        NaN and infinity in a feature count in no cell of it.
-    curator : Curator
+    table : Table
         With the steps of :func:`bin_steps`.
     columns : sequence of int
         The d columns that are looked at.
@@ -141,7 +137,7 @@ def search_cells(
     columns = np.asarray(columns, dtype=np.intp)
     if not columns.size:
         return []
-    table, share, spent = opened(rows, curator), exact(share), 0
+    share, spent = exact(share), 0
     wanted = np.broadcast_to(n_bins, columns.shape)
     ranges = [None] * len(columns) if ranges is None else ranges
     whole = np.broadcast_to(whole, columns.shape).tolist()

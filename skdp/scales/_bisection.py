@@ -2,25 +2,20 @@
 
 import numpy as np
 
-from skdp.chunks import ArrayRows
-from skdp.chunks._persons import Representatives
 from skdp.kernel._ranks import Balance, float_of_order
-from skdp.kernel._table import opened
 
 __all__ = ["LEVELS", "private_median"]
 
 LEVELS = 46
 
 
-def private_median(Z, curator, *, share, label):
+def private_median(table, *, share, label):
     """Release a median of every column to a relative precision of about 2^-34.
 
     Parameters
     ----------
-    Z : ndarray of shape (n, d), or Rows or Table of length d
-        Finite rows, of nobody or one of each person.
-    curator : Curator
-        Its plan holds ``label`` for 46 releases.
+    table : Table
+        Of finite rows, of nobody or one of each person.
     share : float
         Share of the budget for all of them.
     label : str
@@ -42,15 +37,14 @@ def private_median(Z, curator, *, share, label):
     --------
     >>> import numpy as np
     >>> from skdp.audit import CannedCurator
-    >>> from skdp.base import Budget, Plan, Step
+    >>> from skdp.base import ArrayRows, Budget, Plan, Step, Table
     >>> from skdp.scales import private_median
     >>> plan = Plan(Budget.gaussian(1.0, 1e-6), (Step("median", times=46),))
-    >>> Z = np.array([[1.0], [2.0], [3.0]])
-    >>> private_median(Z, CannedCurator(plan), share=1, label="median").round(6).tolist()
+    >>> table = Table(ArrayRows(np.array([[1.0], [2.0], [3.0]])), CannedCurator(plan))
+    >>> private_median(table, share=1, label="median").round(6).tolist()
     [2.0]
     """
-    rows = Representatives(ArrayRows(Z)) if isinstance(Z, np.ndarray) else Z
-    table, d = opened(rows, curator), rows.n_features
+    d = table.n_features
     low, high = np.zeros(d, np.uint64), np.full(d, 2**64 - 1, np.uint64)
     for _ in range(LEVELS):
         middle = low + (high - low) // np.uint64(2)

@@ -4,7 +4,6 @@ import numpy as np
 
 from skdp.chunks import weighed_sum
 from skdp.kernel._sums import BallSum
-from skdp.kernel._table import opened
 from skdp.mechanisms import finite_rows
 
 __all__ = ["clipped_sum", "count_rows"]
@@ -43,13 +42,12 @@ def count_rows(rows):
     return weighed_sum(rows, finite)
 
 
-def clipped_sum(rows, curator, *, center, radius, share, label, scale=None, drop=None):
+def clipped_sum(table, *, center, radius, share, label, scale=None, drop=None):
     """Release the sum of ``(x - center) / scale`` over all rows, every row clipped to a ball.
 
     Parameters
     ----------
-    rows : ArrayRows
-    curator : Curator
+    table : Table
     center : ndarray of shape (d,)
         Public or released.
     radius : float
@@ -82,14 +80,13 @@ def clipped_sum(rows, curator, *, center, radius, share, label, scale=None, drop
     --------
     >>> import numpy as np
     >>> from skdp.audit import CannedCurator
-    >>> from skdp.base import ArrayRows, Budget, Plan, Step, clipped_sum
+    >>> from skdp.base import ArrayRows, Budget, Plan, Step, Table, clipped_sum
     >>> curator = CannedCurator(Plan(Budget.gaussian(1.0, 1e-6), (Step("sum"),)))
     >>> public = {"center": np.zeros(2), "radius": 5.0, "share": 1, "label": "sum"}
-    >>> total, sd = clipped_sum(ArrayRows(np.ones((10, 2))), curator, **public)
+    >>> total, sd = clipped_sum(Table(ArrayRows(np.ones((10, 2))), curator), **public)
     >>> total.round(2).tolist(), sd > 0
     ([10.0, 10.0], True)
     """
-    table = opened(rows, curator)
     center = np.broadcast_to(np.asarray(center, dtype=np.float64), table.n_features)
     told = table.ask(BallSum(center, radius, scale, drop), share=share, label=label)
     return told.real, told.sd

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from skdp.accounting._plan import release_mechanism
 from skdp.mechanisms._exact import sqrt_up
 from skdp.sensitivity._closed import (
     bounded_max,
@@ -31,7 +32,6 @@ __all__ = [
     "bounded_columns",
     "bounded_statistic",
     "release_bounded",
-    "release_mechanism",
 ]
 
 BITS = 10  # a sensitivity is 2^10 grid units, for squares and sums 2^20
@@ -280,11 +280,6 @@ def release_bounded(values, curator, *, share, label):
     units = np.array([value.unit for value in values]) / finer
     origins = np.array([value.origin for value in values])
     return BoundedRelease(origins + release.value * units, release.scale * units, release.law)
-
-
-def release_mechanism(budget):
-    """Return "laplace" for a pure budget, else "gaussian": the kind of step to plan."""
-    return "laplace" if budget.unit == "pure" else "gaussian"
 
 
 @dataclass(frozen=True)

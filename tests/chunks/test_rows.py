@@ -5,7 +5,7 @@ from skdp.accounting import Budget, Plan, Step
 from skdp.chunks import ArrayRows, map_merge
 from skdp.kernel._sampled import draw_sample
 from skdp.kernel._sums import KeptRows
-from skdp.kernel._table import opened
+from skdp.kernel._table import Table
 from skdp.location._clip import release_distances
 from skdp.mechanisms import RowKeys, gram_sum, make_entropy, row_norms
 from skdp.scales import LogBins, clipped_sum, count_rows, ring_differences
@@ -36,10 +36,11 @@ def statistics(rows):
     center, scale = np.array([0.1, 1e6, 0.0, 0.3, 7.0]), np.array([1.0, 1e3, 1e-3, 1.0, 2.0])
     steps = Step("x", times=2), Step("distances")
     curator = CannedCurator(Plan(Budget.gaussian(1.0, 1e-6), steps))
-    clipped_sum(rows, curator, center=center, radius=2.0, share=0.1, label="x", scale=scale)
+    table = Table(rows, curator)
+    clipped_sum(table, center=center, radius=2.0, share=0.1, label="x", scale=scale)
     ball = {"center": center, "radius": 0.3, "scale": scale, "drop": 6.0}
-    kept = opened(rows, curator).ask(KeptRows(**ball), share=0.1, label="x").value.item()
-    release_distances(rows, curator, center=center, scale=scale, around=2.0, share=0.1)
+    kept = table.ask(KeptRows(**ball), share=0.1, label="x").value.item()
+    release_distances(table, center=center, scale=scale, around=2.0, share=0.1)
     norms = map_merge(rows, lambda start, block: LogBins(4).counts(row_norms(block)), np.add)
     gram = map_merge(
         rows,

@@ -3,6 +3,7 @@
 from skdp.accounting import Plan
 from skdp.cluster._density import density_road, density_steps
 from skdp.cluster._peel import find_places
+from skdp.kernel._table import Table
 
 __all__ = ["density_kmeans", "density_plan"]
 
@@ -14,5 +15,5 @@ def density_plan(budget):
 
 def density_kmeans(rows, curator, n_clusters, *, n_init=30, seed=0):
     """Return a :class:`skdp.cluster._refined.Refined`."""
-    located = find_places(rows, curator, n_clusters)
-    return density_road(rows, curator, located, n_clusters, n_init=n_init, seed=seed)[0]
+    located = find_places(Table(rows, curator), n_clusters)
+    return density_road(Table(rows, curator), located, n_clusters, n_init=n_init, seed=seed)[0]

@@ -18,6 +18,7 @@ from skdp.cluster._locate import locate, locate_steps
 from skdp.cluster._refine import refine
 from skdp.cluster._synopsis import Synopsis
 from skdp.kernel._places import Located
+from skdp.kernel._table import Table
 from skdp.mechanisms import make_entropy
 from tests.cluster._road import density_kmeans, density_plan
 
@@ -135,12 +136,12 @@ def test_single_precision_is_read_as_it_stands():
 def test_a_part_of_the_budget_is_kept():
     X, _ = _blobs(4000, 5, 3, gap=0.5, sd=0.05, seed=7)
     curator, rows = _curator(7), ArrayRows(X)
-    located = locate(rows, curator)
+    located = locate(Table(rows, curator))
     after = curator.remaining
-    start = density_centers(rows, curator, located, 3, seed=1, share=0.25)
+    start = density_centers(Table(rows, curator), located, 3, seed=1, share=0.25)
     assert 0.1 * 0.25 < float(after - curator.remaining) < 0.52 * 0.25 + 1e-9
     left = Fraction(1, 4) - (after - curator.remaining)
-    refine(rows, curator, located, start.centers, share=left)
+    refine(Table(rows, curator), located, start.centers, share=left)
     assert float(after - curator.remaining) == pytest.approx(0.25)
 
 
@@ -159,7 +160,7 @@ def test_clusters_behind_a_radius_that_is_too_small_are_reached():
     rows, curator = ArrayRows(X), _curator(8)
     start = np.array([[0.0, 0.0], [0.97, 0.0]])
     cells = Synopsis(start, np.full((2, 2), 0.02), np.array([16_000.0, 4000.0]), np.full(2, 10.0))
-    done = refine(rows, curator, located, start, synopsis=cells)
+    done = refine(Table(rows, curator), located, start, synopsis=cells)
     assert np.abs(done.centers - [[0, 0], [1.6, 0]]).max() < 0.02
 
 
@@ -167,7 +168,7 @@ def test_the_ball_is_read_around_the_centre_that_is_returned():
     # 12 % of the rows in one cluster at the border: a ball of another centre would miss them
     for seed in range(10):
         X, _ = _blobs(10_000, 2, 8, gap=0.3, sd=0.02, seed=seed)
-        located = locate(ArrayRows(X), _curator(seed))
+        located = locate(Table(ArrayRows(X), _curator(seed)))
         distance = np.sqrt(np.square(X - located.center).sum(axis=1))
         assert np.mean(distance > located.radius) < 0.04
 
@@ -179,7 +180,7 @@ def test_locate_finds_a_ball_that_holds_the_bulk():
         scale = 10.0 ** rng.uniform(-9, 9)
         offset = scale * 10.0 ** rng.uniform(-3, 11)
         X = rng.normal(size=(3000, 4)) * scale + offset
-        located = locate(ArrayRows(X), _curator(seed))
+        located = locate(Table(ArrayRows(X), _curator(seed)))
         assert located.seen
         assert abs(located.n_rows - 3000) < 4 * located.n_sd
         distance = np.sqrt(np.square(X - located.center).sum(axis=1))

@@ -15,6 +15,7 @@ from skdp.cluster._density import density_steps
 from skdp.cluster._peel import find_places
 from skdp.exceptions import UselessReleaseWarning
 from skdp.kernel._mixtures import MixtureFrame, lower_root
+from skdp.kernel._table import Table
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::skdp.exceptions.SeededNoiseWarning", "ignore::skdp.exceptions.UselessReleaseWarning"
@@ -110,7 +111,7 @@ def test_a_road_with_a_fixed_share_gets_it_whatever_was_released(careful):
         plan = Plan(Budget.gaussian(100.0, 1e-6), density_steps())
         curator = CannedCurator(plan, Script(seed=seed, stretch=(1.0, 30.0, 1e3, 1e6)[seed % 4]))
         with np.errstate(all="ignore"):
-            find_places(ArrayRows(np.zeros((3, 4))), curator, 2, careful=careful)
+            find_places(Table(ArrayRows(np.zeros((3, 4))), curator), 2, careful=careful)
         left.append(curator.remaining)
     assert (min(left) >= Fraction(3, 5)) is not careful  # careful fits spend more, and may
 

@@ -12,6 +12,7 @@ from skdp.cluster._trusted import Moved, posterior_counts, trusted
 from skdp.exceptions import UselessReleaseWarning
 from skdp.kernel._clusters import Nearest
 from skdp.kernel._places import Located
+from skdp.kernel._table import Table
 from tests._curators import CannedCurator, check_replay
 
 CENTERS = np.array([[0.0, 0.0], [4.0, 0.0], [0.0, 4.0]])
@@ -43,10 +44,10 @@ def test_sums_and_squares_are_exact_and_replay_on_neighbours(pure, squares):
     for X, Y in pairs():
         run = CannedCurator(plan, "exact")
         options = {"radii": radii, "weight": 0.5, "share": 0.5, "label": "step", "squares": squares}
-        told = cluster_sums(ArrayRows(X), run, Nearest(LOCATED, y), CENTERS, **options)
+        told = cluster_sums(Table(ArrayRows(X), run), Nearest(LOCATED, y), CENTERS, **options)
         replay = CannedCurator(plan, run.answers)
         rows = ArrayRows(Y, block_rows=17)
-        cluster_sums(rows, replay, Nearest(LOCATED, y), CENTERS, **options)
+        cluster_sums(Table(rows, replay), Nearest(LOCATED, y), CENTERS, **options)
         worst = max(worst, check_replay(run, replay))
         told = told.scaled(radii.max())
         labels = np.square(X[:, None] - CENTERS).sum(axis=2).argmin(axis=1)
@@ -65,9 +66,9 @@ def test_moments_are_exact_and_replay_on_neighbours():
     plan, worst = Plan(Budget.gaussian(1.0, 1e-6), (Step("second moments"),)), 0.0
     for X, Y in pairs():
         run = CannedCurator(plan, "exact")
-        n, mean, gram, _ = released_moments(ArrayRows(X), run, LOCATED, share=0.5)
+        n, mean, gram, _ = released_moments(Table(ArrayRows(X), run), LOCATED, share=0.5)
         replay = CannedCurator(plan, run.answers)
-        released_moments(ArrayRows(Y, block_rows=17), replay, LOCATED, share=0.5)
+        released_moments(Table(ArrayRows(Y, block_rows=17), replay), LOCATED, share=0.5)
         worst = max(worst, check_replay(run, replay))
         u = (X - LOCATED.center) / LOCATED.radius
         assert n == pytest.approx(300, rel=1e-3)

@@ -11,6 +11,7 @@ from skdp.cluster.friendly import friendly_centers, friendly_road_steps, pca_ora
 from skdp.cluster.friendly._road import parts_for
 from skdp.friendly import MatchPredicate
 from skdp.kernel._places import Located
+from skdp.kernel._table import Table
 from skdp.mechanisms import make_entropy
 from tests._curators import CannedCurator, FixedKeys, check_replay
 
@@ -143,7 +144,8 @@ def test_a_private_step_moves_centers_to_their_means_and_leaves_empty_ones():
     start = np.vstack([CENTERS + 0.05, [[-1.2, -1.2]]])
     plan = Plan(Budget.gaussian(1.0, 1e-6), (Step("step"),))
     curator, y = CannedCurator(plan, "noise", seed=0), LOCATED.to_units(start)
-    step = lloyd_step(ArrayRows(X), curator, LOCATED, y, np.full(4, 0.5), share=1.0, label="step")
+    table = Table(ArrayRows(X), curator)
+    step = lloyd_step(table, LOCATED, y, np.full(4, 0.5), share=1.0, label="step")
     moved = LOCATED.to_data(step.y + step.moves)
     # noise: sd 1.1 / .2367 * 1 = 4.9 in a sum of 3000 rows
     assert np.abs(moved[:3] - CENTERS).max() < 0.01

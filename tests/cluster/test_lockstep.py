@@ -12,6 +12,7 @@ from skdp.cluster._search import search_cells, search_steps
 from skdp.kernel._places import Located
 from skdp.kernel._statistic import Rule, public
 from skdp.kernel._sums import BallSum
+from skdp.kernel._table import Table
 from tests._curators import GAUSSIAN, CannedCurator, canned, check_replay
 
 
@@ -43,8 +44,7 @@ def test_all_that_wait_are_answered_by_one_release():
     curator = canned("x")
     found = in_step(
         [_asks("a", 1), _asks("b", 3), _asks("c", 2)],
-        ArrayRows(X, block_rows=3),
-        curator,
+        Table(ArrayRows(X, block_rows=3), curator),
         Stripes(0, (3.0, 15.0), (0, 2, -1)),
     )
     sums = {"a": [2, 4], "b": [0, 0], "c": [54, 60]}
@@ -79,7 +79,8 @@ def _run(X, d, transcript, block_rows=None):
         for ball in _balls(d)
     ]
     with np.errstate(all="ignore"):
-        return in_step(searches, ArrayRows(X, block_rows=block_rows), curator, Corners()), curator
+        table = Table(ArrayRows(X, block_rows=block_rows), curator)
+        return in_step(searches, table, Corners()), curator
 
 
 def test_neighbours_move_a_release_by_at_most_the_sensitivity_of_one_set():

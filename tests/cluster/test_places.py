@@ -17,6 +17,7 @@ from skdp.cluster._subspace import whole_space
 from skdp.cluster._synopsis import Synopsis
 from skdp.kernel._lattice import UNIT, Lattice
 from skdp.kernel._places import Located, Places, merged
+from skdp.kernel._table import Table
 from skdp.mechanisms import row_norms
 from tests._curators import CannedCurator, check_replay
 from tests.cluster._road import density_kmeans, density_plan
@@ -107,7 +108,7 @@ def test_a_far_component_of_a_mixture_is_found():
 def test_one_place_is_a_ball_as_before():
     X, _ = _table(7, 2, 6000, [])
     curator = CannedCurator(density_plan(Budget.gaussian(1.0, 1e-6)), "noise", seed=7)
-    located = find_places(ArrayRows(X), curator, 3)
+    located = find_places(Table(ArrayRows(X), curator), 3)
     assert isinstance(located, Located) and located.balls == (located,)
     assert {c.label for c in curator.close("x").charges} == {"row count", "scale", "location"}
 
@@ -204,7 +205,7 @@ def test_neighbours_move_no_release_by_more_than_its_sensitivity(d):
     assert {"place sizes", "cells"} <= labels
     with np.errstate(all="ignore"):
         scout = CannedCurator(Plan(budget, density_steps()), first.answers, seed=d)
-        places = find_places(ArrayRows(X), scout, 6)
+        places = find_places(Table(ArrayRows(X), scout), 6)
     assert len(places.balls) > 1
     worst = 0
     for row in _hostile(places, d)[:: 6 if d in (2, 5) else 1]:

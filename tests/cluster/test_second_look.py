@@ -9,6 +9,7 @@ from skdp.accounting import Budget, Plan
 from skdp.chunks import ArrayRows
 from skdp.cluster._second_look import look_again, look_steps, worth_a_look
 from skdp.kernel._places import Located, Places
+from skdp.kernel._table import Table
 from tests._curators import CannedCurator, check_replay
 
 STRONG, FAIR, WEAK = (Budget.gaussian(epsilon, 1e-6) for epsilon in (4.0, 2.0, 0.5))
@@ -29,8 +30,9 @@ def _ball(d, n=900.0):
 def _look(X, centers, transcript, *, budget=STRONG, seed=0, located=None, block_rows=None):
     curator = CannedCurator(Plan(budget, look_steps()), transcript, seed=seed)
     with np.errstate(all="ignore"):
+        table = Table(ArrayRows(X, block_rows=block_rows), curator)
         found = look_again(
-            ArrayRows(X, block_rows=block_rows), curator, located or _ball(X.shape[1]), centers,
+            table, located or _ball(X.shape[1]), centers,
             share=Fraction(9, 10), n_init=2, seed=3,
         )  # fmt: skip
     return found, curator

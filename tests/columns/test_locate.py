@@ -13,6 +13,7 @@ from skdp.columns._evidence import stands_out
 from skdp.columns._survey import CELLS, Survey
 from skdp.exceptions import UselessReleaseWarning
 from skdp.kernel._bins import OctaveCells
+from skdp.kernel._table import Table
 from skdp.kernel._views import BoxedRows
 from skdp.location._column_roads import unboxed
 from skdp.location._mean import mean_plan, private_mean
@@ -118,9 +119,9 @@ def _replay(seed, d):
     plan = mean_plan(Budget.gaussian(float(rng.choice([0.5, 2, 20])), 1e-6))
     with np.errstate(all="ignore"):
         run = CannedCurator(plan, "noise", seed=seed, coins=FixedKeys(np.delete(keys, j)))
-        one = private_mean(ArrayRows(X), run)
+        one = private_mean(Table(ArrayRows(X), run))
         again = CannedCurator(plan, run.answers, coins=FixedKeys(keys))
-        two = private_mean(ArrayRows(Y, block_rows=37), again)
+        two = private_mean(Table(ArrayRows(Y, block_rows=37), again))
     for name in ("location", "noise_scale", "clipping_bound", "n_rows"):
         assert np.array_equal(getattr(one, name), getattr(two, name)), name
     return check_replay(run, again), [charge.label for charge in run.close("x").charges]

@@ -18,6 +18,7 @@ from skdp.columns import bounded_moments, bounded_sums
 from skdp.columns._pair import _of_pairs, _of_powers
 from skdp.exceptions import UselessReleaseWarning
 from skdp.kernel._bounded import Bernstein, Powers
+from skdp.kernel._table import Table
 from skdp.location._bounded_moments import BoundedColumns
 from tests._curators import CannedCurator, check_replay
 
@@ -81,7 +82,7 @@ def test_moments_are_unbiased_and_their_covariance_is_that_of_the_noise(sketch, 
 def release(engine, X, run, low, high, degree):
     more = {} if engine is bounded_sums else {"degree": degree}
     with np.errstate(all="ignore"):
-        out = engine(ArrayRows(X), run, low=low, high=high, share=1, label="x", **more)
+        out = engine(Table(ArrayRows(X), run), low=low, high=high, share=1, label="x", **more)
     return [out.values, out.covariance] if more else list(out[:2])
 
 
@@ -121,12 +122,12 @@ def test_moments_of_a_table_without_noise(law):
     public = {"low": low, "high": high, "share": 1, "label": "x"}
     clipped = np.clip(X[[0, 1, 3]], low, high)
     for degree in (1, 2):
-        moments = bounded_moments(ArrayRows(X), curator(law), degree=degree, **public)
+        moments = bounded_moments(Table(ArrayRows(X), curator(law)), degree=degree, **public)
         little = 1e-12 * moments.covariance  # no number of rows is said to be few
         exact = BoundedColumns(np.array([low, high]), moments.values, little, law)
         assert np.allclose(exact.mean()[0], clipped.mean(axis=0), rtol=1e-6)
     assert np.allclose(exact.variance()[0], clipped.var(axis=0), rtol=1e-6)
-    sums, _, _ = bounded_sums(ArrayRows(X), curator(law), **public)
+    sums, _, _ = bounded_sums(Table(ArrayRows(X), curator(law)), **public)
     assert np.allclose(sums, clipped.sum(axis=0), rtol=1e-6)
 
 

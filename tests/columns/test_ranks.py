@@ -15,7 +15,8 @@ from skdp.columns._ranks import Ranks, before
 from skdp.columns._ranks_read import is_told, plain_decimal
 from skdp.exceptions import UselessReleaseWarning
 from skdp.kernel._columns import CutCells
-from skdp.location._column_noise import ColumnNoise, column_step
+from skdp.kernel._table import Table
+from skdp.scales._column_noise import column_step
 from tests._curators import CannedCurator, check_replay
 
 pytestmark = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")
@@ -73,9 +74,9 @@ def _replay(seed):
     )
     with np.errstate(all="ignore"):
         run = CannedCurator(plan, "noise", seed=seed)
-        one = find_quantiles(ArrayRows(X), ColumnNoise(run), q, bounds)
+        one = find_quantiles(Table(ArrayRows(X), run), q, bounds)
         again = CannedCurator(plan, run.answers)
-        two = find_quantiles(ArrayRows(Y, block_rows=37), ColumnNoise(again), q, bounds)
+        two = find_quantiles(Table(ArrayRows(Y, block_rows=37), again), q, bounds)
     assert np.array_equal(one.location, two.location) and np.isfinite(one.location).all()
     assert (one.noise_scale > 0).all()
     for name in ("points", "excess", "sd"):

@@ -8,6 +8,7 @@ from skdp.covariance import PrivateCovariance, PrivatePCA
 from skdp.covariance._bounded import bounded_covariance, bounded_plan
 from skdp.exceptions import SeededNoiseWarning, UselessReleaseWarning
 from skdp.kernel._sums import BoxProducts
+from skdp.kernel._table import Table
 from tests._curators import CannedCurator, check_replay
 
 pytestmark = pytest.mark.filterwarnings(
@@ -40,9 +41,9 @@ def test_neighbours_move_by_at_most_the_sensitivity_and_a_corner_attains_it():
         ends = {"low": -np.ones(d), "high": np.ones(d)}
         plan = bounded_plan(Budget.gaussian(1.0, 1e-6))
         run = CannedCurator(plan, "noise", seed=seed)
-        one = bounded_covariance(ArrayRows(X), run, **ends)
+        one = bounded_covariance(Table(ArrayRows(X), run), **ends)
         again = CannedCurator(plan, run.answers)
-        two = bounded_covariance(ArrayRows(Y, block_rows=7), again, **ends)
+        two = bounded_covariance(Table(ArrayRows(Y, block_rows=7), again), **ends)
         assert np.array_equal(one.covariance, two.covariance)
         worst = max(worst, check_replay(run, again))
     assert 0.999 < worst <= 1

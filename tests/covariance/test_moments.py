@@ -17,10 +17,8 @@ from tests._curators import canned
 
 
 def _moments(X, frame, radius, block_rows=None):
-    rows = DrawnRows(ArrayRows(X, block_rows=block_rows), len(X))
-    return release_moments(
-        rows, canned(), frame, radius=radius, share=0.1, sum_share=0.01, labels=("x", "x")
-    )
+    rows = DrawnRows(Table(ArrayRows(X, block_rows=block_rows), canned()), len(X))
+    return release_moments(rows, frame, radius=radius, share=0.1, sum_share=0.01, labels=("x", "x"))
 
 
 def test_moments_are_exact_and_do_not_depend_on_blocks(rng):
@@ -40,11 +38,11 @@ def test_moments_are_exact_and_do_not_depend_on_blocks(rng):
 def test_noise_of_the_mean_of_a_gram_matrix_and_its_transpose(rng):
     """Standard deviations within 10 %: 400 matrices, 4 sigma are 9 % for the 1200 entries."""
     frame, diagonal, off = Frame.identity(np.zeros(3), np.ones(3)), [], []
-    rows = DrawnRows(ArrayRows(np.zeros((1, 3))), 1.0)
     for seed in range(400):
+        curator = canned(transcript="noise") if seed == 0 else _noisy(seed)
+        rows = DrawnRows(Table(ArrayRows(np.zeros((1, 3))), curator), 1.0)
         moments = release_moments(
             rows,
-            canned(transcript="noise") if seed == 0 else _noisy(seed),
             frame,
             radius=1.0,
             share=0.01,
@@ -81,16 +79,16 @@ def test_a_drawn_table_is_alike_for_every_blocking(rng):
     told = [lengths(some).ask(Count(), share=0.1, label="x").value[0] for some in (rows, others)]
     assert told[0] == told[1] and abs(told[0] - 1000) < 5 * math.sqrt(800)
     table = Table(rows, canned())
-    assert draw_rows(table, 3000.0, n=5000.0, use="a").rows is table
+    assert draw_rows(table, 3000.0, n=5000.0, use="a").table is table
     nobody = draw_rows(Table(ArrayRows(X[:0]), canned()), 10.0, n=5000.0, use="a")
-    assert nobody.rows.ask(Count(), share=0.1, label="x").value[0] == 0
+    assert nobody.table.ask(Count(), share=0.1, label="x").value[0] == 0
 
 
 def test_spread_tells_quantiles_and_squares(rng):
     X = rng.normal(size=(20000, 5))
     frame = Frame.identity(np.zeros(5), np.ones(5))
-    rows = DrawnRows(ArrayRows(X), 20000.0)
-    spread = release_spread(rows, canned(), frame, per_octave=16, share=0.1, label="x")
+    rows = DrawnRows(Table(ArrayRows(X), canned()), 20000.0)
+    spread = release_spread(rows, frame, per_octave=16, share=0.1, label="x")
     lengths = np.linalg.norm(X, axis=1)
     for part in (0.5, 0.1, 0.05):
         assert abs(spread.quantile(part) / np.quantile(lengths, 1 - part) - 1) < 0.08
@@ -98,12 +96,12 @@ def test_spread_tells_quantiles_and_squares(rng):
     clip = spread.best_radius(1e-5, 0.6, 20.0)
     assert np.quantile(lengths, 0.99) < clip.radius < 2.5 * np.quantile(lengths, 0.96)
     every = np.arange(5)
-    size = release_size(rows, canned(), frame, among=every, share=0.1, label="x")
+    size = release_size(rows, frame, among=every, share=0.1, label="x")
     assert abs(size / math.sqrt(5) - 1) < 0.3
-    zeros = DrawnRows(ArrayRows(np.zeros((20000, 5))), 20000.0)
-    assert release_size(zeros, canned(), frame, among=every, share=0.1, label="x") == 0.0
-    none = DrawnRows(ArrayRows(np.zeros((0, 5))), 20000.0)
-    assert release_size(none, canned(), frame, among=every, share=0.1, label="x") is None
+    zeros = DrawnRows(Table(ArrayRows(np.zeros((20000, 5))), canned()), 20000.0)
+    assert release_size(zeros, frame, among=every, share=0.1, label="x") == 0.0
+    none = DrawnRows(Table(ArrayRows(np.zeros((0, 5))), canned()), 20000.0)
+    assert release_size(none, frame, among=every, share=0.1, label="x") is None
 
 
 def test_the_estimated_risk_of_every_denoiser_is_unbiased(rng):

@@ -6,6 +6,7 @@ import pytest
 from skdp.accounting import Budget
 from skdp.chunks import ArrayRows
 from skdp.covariance._engine import covariance_plan, private_covariance
+from skdp.kernel._table import Table
 from tests._curators import CannedCurator, FixedKeys, check_replay
 
 
@@ -37,9 +38,9 @@ def _replay(seed):
     plan = covariance_plan(budget, **params)
     with np.errstate(all="ignore"):
         run = CannedCurator(plan, "noise", seed=seed, coins=FixedKeys(keys_x))
-        one = private_covariance(ArrayRows(X), run, **params)
+        one = private_covariance(Table(ArrayRows(X), run), **params)
         again = CannedCurator(plan, run.answers, coins=FixedKeys(keys_y))
-        two = private_covariance(ArrayRows(Y, block_rows=37), again, **params)
+        two = private_covariance(Table(ArrayRows(Y, block_rows=37), again), **params)
     for name in ("location", "covariance", "noise_scale", "basis", "rank", "n_rows"):
         assert np.array_equal(getattr(one, name), getattr(two, name)), name
     assert run.close("x") == again.close("x")
@@ -74,7 +75,7 @@ def test_no_table_makes_a_run_fail(recwarn):
         budget = Budget.gaussian(float(rng.choice([1e-9, 0.01, 1, 10, 1000])), 1e-6)
         with np.errstate(all="ignore"):
             run = CannedCurator(covariance_plan(budget), "noise", seed=seed)
-            release = private_covariance(ArrayRows(X), run)
+            release = private_covariance(Table(ArrayRows(X), run))
         assert np.isfinite(release.location).all()
         covariance = release.covariance
         assert np.isfinite(covariance).all() and np.array_equal(covariance, covariance.T)

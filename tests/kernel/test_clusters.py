@@ -11,7 +11,7 @@ from skdp.kernel._clusters import GridCells, InPlaces, Nearest, NearestLifted
 from skdp.kernel._lattice import Subspace
 from skdp.kernel._places import Located, Places
 from skdp.kernel._statistic import Shape
-from skdp.kernel._table import opened
+from skdp.kernel._table import Table
 from skdp.kernel._views import Beyond, InBox
 from tests._curators import canned
 from tests.kernel._examples import hostile
@@ -84,7 +84,7 @@ class Sets(Local):
 
 def test_sets_of_all_rows_stay_local():
     X = _rows(0)
-    table = opened(ArrayRows(X, block_rows=7), canned("x"))
+    table = Table(ArrayRows(X, block_rows=7), canned("x"))
     assert table.local(InPlaces(PLACES), Sets).values.tolist() == InPlaces(PLACES)(X).tolist()
     for rule, kind in ((InPlaces(PLACES), list), (len, Sets)):
         with pytest.raises(ValueError, match=r"Local|registered"):

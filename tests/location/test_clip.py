@@ -9,6 +9,7 @@ from skdp import PrivateMean
 from skdp.accounting import Budget, Plan, Step
 from skdp.chunks import ArrayRows
 from skdp.exceptions import UselessReleaseWarning
+from skdp.kernel._table import Table
 from skdp.location._clip import Distances, Tail, release_distances
 from tests._curators import CannedCurator, canned, check_replay
 
@@ -18,7 +19,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarn
 def _release(X, curator):
     one = np.ones(X.shape[1])
     return release_distances(
-        ArrayRows(X), curator, center=0 * one, scale=one, around=1.0, share=0.1
+        Table(ArrayRows(X), curator), center=0 * one, scale=one, around=1.0, share=0.1
     )
 
 

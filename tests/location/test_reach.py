@@ -10,10 +10,11 @@ from skdp.accounting import Budget, Plan
 from skdp.audit import conditional_sensitivity
 from skdp.chunks import ArrayRows
 from skdp.exceptions import UselessReleaseWarning
-from skdp.location._column_noise import ColumnNoise, column_step
+from skdp.kernel._table import Table
 from skdp.location._places import plain
 from skdp.location._reach import EDGES, Reach, release_reach
 from skdp.preprocessing import PrivateMinMaxScaler, PrivateStandardScaler
+from skdp.scales._column_noise import column_step
 from tests._curators import CannedCurator, check_replay
 
 pytestmark = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")
@@ -34,9 +35,8 @@ def test_a_row_moves_the_histograms_of_all_columns_by_one_each(law, row):
 
     def run(table, curator):
         given = {"center": np.array([0.0, 1.0, -1e308]), "unit": np.array([1.0, 2.0**-40, 1.0])}
-        noise = ColumnNoise(curator)
         return release_reach(
-            ArrayRows(table), noise, **given, n_rows=50.0, share=0.1, label="reach"
+            Table(ArrayRows(table), curator), **given, n_rows=50.0, share=0.1, label="reach"
         )
 
     one = CannedCurator(plan, "noise", seed=0)

@@ -5,6 +5,7 @@ import pytest
 
 from skdp.accounting import Budget
 from skdp.chunks import ArrayRows
+from skdp.kernel._table import Table
 from skdp.location._mean import mean_plan, private_mean
 from tests._curators import CannedCurator, FixedKeys, check_replay
 
@@ -36,9 +37,9 @@ def _replay(seed):
         params["radius"] = float(10.0 ** rng.uniform(-2, 3))
     with np.errstate(all="ignore"):
         run = CannedCurator(plan, "noise", seed=seed, coins=FixedKeys(keys_x))
-        one = private_mean(ArrayRows(X), run, **params)
+        one = private_mean(Table(ArrayRows(X), run), **params)
         again = CannedCurator(plan, run.answers, coins=FixedKeys(keys_y))
-        two = private_mean(ArrayRows(Y, block_rows=37), again, **params)
+        two = private_mean(Table(ArrayRows(Y, block_rows=37), again), **params)
     for name in ("location", "noise_scale", "clipping_bound", "n_rows"):
         assert np.array_equal(getattr(one, name), getattr(two, name)), name
     assert run.close("x") == again.close("x")
@@ -76,6 +77,8 @@ def test_no_table_and_no_parameter_makes_a_run_fail(recwarn):
             params["scale"] = np.full(d, float(rng.choice([1e-300, 1e300, 1.0])))
         plan = mean_plan(Budget.gaussian(float(rng.choice([1e-9, 0.01, 1, 10, 1000])), 1e-6))
         with np.errstate(all="ignore"):
-            mean = private_mean(ArrayRows(X), CannedCurator(plan, "noise", seed=seed), **params)
+            mean = private_mean(
+                Table(ArrayRows(X), CannedCurator(plan, "noise", seed=seed)), **params
+            )
         assert np.isfinite(mean.location).all()
         assert not np.isnan(mean.noise_scale).any()

@@ -12,6 +12,7 @@ from skdp.chunks import ArrayRows
 from skdp.contracts._chain import chain_problems
 from skdp.exceptions import SeededNoiseWarning
 from skdp.kernel._ranks import Balance
+from skdp.kernel._table import Table
 from skdp.location import (
     PrivateMedian,
     PrivateMinMax,
@@ -19,8 +20,8 @@ from skdp.location import (
     PrivateTrimmedMean,
     PrivateVariance,
 )
-from skdp.location._column_noise import ColumnNoise, column_budget
 from skdp.location._descent import divide
+from skdp.scales._column_noise import ColumnNoise, column_budget
 
 pytestmark = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")
 
@@ -236,10 +237,11 @@ def test_shares_buy_the_noise_that_is_planned():
     for delta, choice in ((0.0, False), (1e-6, False), (1e-6, True)):
         budget = column_budget(0.7, delta, choice=choice)
         law = "laplace" if delta == 0 else "gaussian"
-        noise = ColumnNoise(make_curator(Plan(budget, (Step("x", law),)), make_entropy(0)))
+        noise = ColumnNoise(budget)
+        curator = make_curator(Plan(budget, (Step("x", law),)), make_entropy(0))
         assert noise.share(noise.scale(0.3, 5), 5) == pytest.approx(0.3)
         rows, balance = ArrayRows(np.zeros((3, 5))), Balance(np.zeros(5, np.uint64))
-        drawn = noise.ask(rows, balance, share=0.3, label="x")
+        drawn = Table(rows, curator).ask(balance, share=0.3, label="x")
         assert drawn.scale == pytest.approx(noise.scale(0.3, 5), rel=1e-9)
 
 

@@ -69,11 +69,9 @@ SETATTR = {
 ANNEXES = {
     "cluster/_kmeans.py": "parts of the table are made by keys and clustered by an oracle",
     "covariance/_private_covariance.py": "the friendly road, where rows decide by their noise",
-    "covariance/_run.py": "the mean, whose engine reads rows",
     "kernel/": "defines the door",
     "location/_column_estimator.py": "bounded statistics are functions of many rows together",
     "location/_friendly.py": "rows of cores stay by noise of their own",
-    "linear/_front.py": "differences of rows that follow each other",
     "mixture/_private_gmm.py": "parts of the table are made by keys and clustered by an oracle",
     "preprocessing/_friendly_core_filter.py": "rows stay by noise of their own",
 }
@@ -501,7 +499,7 @@ ENGINE_FILES = {
             target_range
             """,
         "location": """
-            approach bounded_moments choice clip clipped_squares column_noise column_roads
+            approach bounded_moments choice clip clipped_squares column_roads
             core_road counted descent friendly locate mean measure places public rank_release
             reach release schedule sides whereabouts
             """,

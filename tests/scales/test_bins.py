@@ -10,6 +10,7 @@ from skdp.accounting import Budget, Plan
 from skdp.chunks import ArrayRows
 from skdp.kernel._cells import cell_numbers, n_cells
 from skdp.kernel._columns import EdgeCells
+from skdp.kernel._table import Table
 from skdp.mechanisms import make_entropy
 from skdp.scales._bins import Searched, bin_share, bin_steps, find_bins, search_cells
 from skdp.scales._cell_tree import CellTree
@@ -59,7 +60,7 @@ def bins_of(X, *, epsilon=1.0, seed=0, share=SHARE, n_bins=16, block_rows=None, 
     curator = make_curator(plan, make_entropy(seed))
     options = {"n_rows": len(X), "n_bins": n_bins, "share": share, "target": False} | options
     rows = ArrayRows(X, block_rows=block_rows)
-    return find_bins(rows, curator, range(X.shape[1]), **options), curator
+    return find_bins(Table(rows, curator), range(X.shape[1]), **options), curator
 
 
 def masses(x, edges):
@@ -159,9 +160,9 @@ def _replay(seed):
         "whole": [bool(rng.random() < 0.5) for _ in range(d)],
     }
     run = CannedCurator(plan, "noise", seed=seed)
-    one = find_bins(ArrayRows(X), run, range(d), **options)
+    one = find_bins(Table(ArrayRows(X), run), range(d), **options)
     again = CannedCurator(plan, run.answers)
-    two = find_bins(ArrayRows(Y, block_rows=37), again, range(d), **options)
+    two = find_bins(Table(ArrayRows(Y, block_rows=37), again), range(d), **options)
     assert all(np.array_equal(a, b) for a, b in zip(one, two, strict=True))
     assert all((np.diff(e) > 0).all() and np.isfinite(e).all() for e in one)
     assert run.close("x") == again.close("x")
@@ -228,7 +229,7 @@ def test_no_rows_and_no_columns_have_no_bins():
     assert [len(e) for e in bins_of(np.empty((0, 3)))[0]] == [0, 0, 0]
     rows, plan = ArrayRows(np.ones((4, 1))), Plan(Budget.gaussian(1.0, 1e-6), bin_steps(0.1))
     curator = make_curator(plan, make_entropy(0))
-    assert find_bins(rows, curator, [], n_rows=4.0, n_bins=3, share=0.1) == []
+    assert find_bins(Table(rows, curator), [], n_rows=4.0, n_bins=3, share=0.1) == []
     assert curator.remaining == 1
 
 
@@ -240,7 +241,7 @@ def test_rows_without_a_target_are_absent():
     plan = Plan(Budget.gaussian(1.0, 1e-6), bin_steps(SHARE))
     options = {"n_rows": 3000.0, "n_bins": 8, "share": SHARE}
     curator = make_curator(plan, make_entropy(0))
-    (edges,) = find_bins(ArrayRows(X), curator, [0], **options)
+    (edges,) = find_bins(Table(ArrayRows(X), curator), [0], **options)
     assert len(edges) and np.abs(edges).max() < 10
 
 
@@ -264,7 +265,7 @@ def code_search(x):
     plan = Plan(Budget.gaussian(1.0, 1e-6), bin_steps(SHARE))
     options = {"n_rows": len(x), "n_bins": 6, "share": SHARE, "target": False, "whole": True}
     curator = make_curator(plan, make_entropy(0))
-    return search_cells(ArrayRows(x[:, None]), curator, [0], **options)[0]
+    return search_cells(Table(ArrayRows(x[:, None]), curator), [0], **options)[0]
 
 
 def test_codes_are_bins_of_their_own_and_the_largest_is_known():

@@ -6,7 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from skdp.chunks import ArrayRows
 from skdp.kernel._ranks import float_of_order, order_of_floats
+from skdp.kernel._table import Table
 from skdp.scales import private_median
 from skdp.scales._bisection import LEVELS
 from tests._curators import canned, check_replay
@@ -42,7 +44,7 @@ tables = st.integers(1, 3).flatmap(
 @given(tables)
 def test_without_noise_it_finds_the_upper_median(Z):
     n, d = Z.shape
-    found = private_median(Z, canned(), share=0.5, label="x")
+    found = private_median(Table(ArrayRows(Z), canned()), share=0.5, label="x")
     assert found.shape == (d,) and np.isfinite(found).all()
     for j in range(d if n else 0):
         median = sorted(Z[:, j], key=order_of)[n // 2]
@@ -53,7 +55,7 @@ def test_without_noise_it_finds_the_upper_median(Z):
 @pytest.mark.parametrize("size", 10.0 ** np.arange(-300, 301, 60))
 def test_precision_over_the_whole_range(size, rng):
     Z = size * (1 + rng.random((101, 2)))
-    found = private_median(Z, canned(), share=0.5, label="x")
+    found = private_median(Table(ArrayRows(Z), canned()), share=0.5, label="x")
     np.testing.assert_allclose(found, np.median(Z, axis=0), rtol=2.0**-33)
 
 
@@ -63,9 +65,9 @@ def test_one_row_moves_every_column_by_one(Z, data):
     new = data.draw(arrays(float, (1, d), elements=hostile))
     more = np.insert(Z, data.draw(st.integers(0, n)), new, axis=0)
     run = canned(transcript="noise")
-    median = private_median(Z, run, share=0.5, label="x")
+    median = private_median(Table(ArrayRows(Z), run), share=0.5, label="x")
     replay = canned(transcript=run.answers)
-    again = private_median(more, replay, share=0.5, label="x")
+    again = private_median(Table(ArrayRows(more), replay), share=0.5, label="x")
     np.testing.assert_array_equal(median, again)  # a function of the transcript
     assert len(run.records) == LEVELS
     assert 1 - 1e-15 < check_replay(run, replay) <= 1  # at most sqrt(d), rounded up, and attained
@@ -75,5 +77,5 @@ def test_one_row_moves_every_column_by_one(Z, data):
 
 def test_the_levels_spend_their_share():
     curator = canned()
-    private_median(np.zeros((3, 2)), curator, share=0.25, label="x")
+    private_median(Table(ArrayRows(np.zeros((3, 2))), curator), share=0.25, label="x")
     assert abs(float(1 - curator.remaining) - 0.25) < 1e-12

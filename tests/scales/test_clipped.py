@@ -9,6 +9,7 @@ from hypothesis.extra.numpy import arrays
 
 from skdp.chunks import ArrayRows
 from skdp.kernel._sums import BITS
+from skdp.kernel._table import Table
 from skdp.scales import clipped_sum, count_rows
 from tests._curators import canned, check_replay
 
@@ -62,8 +63,8 @@ def test_one_row_moves_the_integers_by_at_most_two_to_the_bits(X, data):
     }
     run, replay = canned(), canned()
     with np.errstate(all="ignore"):
-        clipped_sum(ArrayRows(X), run, label="x", **parameters)
-        clipped_sum(ArrayRows(np.delete(X, gone, axis=0)), replay, label="x", **parameters)
+        clipped_sum(Table(ArrayRows(X), run), label="x", **parameters)
+        clipped_sum(Table(ArrayRows(np.delete(X, gone, axis=0)), replay), label="x", **parameters)
     assert check_replay(run, replay) <= 1
     assert run.records[0].sensitivity == 2**BITS
     if not np.isfinite(X[gone]).all():  # as if absent
@@ -73,7 +74,9 @@ def test_one_row_moves_the_integers_by_at_most_two_to_the_bits(X, data):
 def test_the_sensitivity_is_attained():
     run, replay = canned(), canned()
     for curator, rows in ((run, [[3.0, 0.0]]), (replay, np.empty((0, 2)))):
-        clipped_sum(ArrayRows(np.array(rows)), curator, center=0.0, radius=3.0, share=1, label="x")
+        clipped_sum(
+            Table(ArrayRows(np.array(rows)), curator), center=0.0, radius=3.0, share=1, label="x"
+        )
     assert check_replay(run, replay) == 1.0
 
 
@@ -82,7 +85,12 @@ def test_the_sum_agrees_with_exact_fractions(rng):
     X[::7] *= 100
     center, radius, scale = np.array([0.5, -1.0, 0.0]), 2.5, np.array([1.0, 4.0, 0.5])
     total, sd = clipped_sum(
-        ArrayRows(X), canned(), center=center, radius=radius, scale=scale, share=0.5, label="x"
+        Table(ArrayRows(X), canned()),
+        center=center,
+        radius=radius,
+        scale=scale,
+        share=0.5,
+        label="x",
     )
     expected = np.zeros(3)
     for row in X:
@@ -104,7 +112,7 @@ def test_dropped_rows_leave_no_trace():
         curator = canned()
         with np.errstate(invalid="ignore"):
             total, _ = clipped_sum(
-                ArrayRows(X), curator, center=0.0, radius=2.0, share=0.5, label="x", drop=6.0
+                Table(ArrayRows(X), curator), center=0.0, radius=2.0, share=0.5, label="x", drop=6.0
             )
         answers.append(total.tolist())
     assert answers[0] == answers[1] == [1.0, 1.0]
@@ -115,7 +123,11 @@ def test_a_tiny_share_takes_a_coarser_grid():
     for share in (1.0, 1e-6, 1e-12, 1e-15, 1e-21):
         curator = canned()
         clipped_sum(
-            ArrayRows(np.ones((3, 2))), curator, center=0.0, radius=2.0, share=share, label="x"
+            Table(ArrayRows(np.ones((3, 2))), curator),
+            center=0.0,
+            radius=2.0,
+            share=share,
+            label="x",
         )
         assert curator.records[0].sensitivity in {2**bits for bits in range(1, BITS + 1)}
         assert curator.records[0].scale <= 2.0**40

@@ -11,10 +11,11 @@ from scipy.stats import gamma
 from skdp._curator import make_curator
 from skdp.accounting import Budget, Plan
 from skdp.chunks import ArrayRows
-from skdp.location._column_noise import ColumnNoise, column_step
+from skdp.kernel._table import Table
 from skdp.location._reach import release_reach
 from skdp.mechanisms import make_entropy, rounded_gaussian, rounded_laplace
 from skdp.scales import LogBins, top_scale
+from skdp.scales._column_noise import column_step
 from skdp.scales._log_histogram import FALSE_ANCHOR, _levels
 from skdp.scales._noise_level import clear_of_noise, noise_level
 
@@ -80,7 +81,7 @@ def test_laplace_noise_alone_tells_no_reach():
     for seed in range(10):
         curator = make_curator(Plan(budget, (column_step(budget, "r"),)), make_entropy(seed))
         reach = release_reach(
-            ArrayRows(np.empty((0, d))), ColumnNoise(curator), center=np.zeros(d), unit=np.ones(d),
+            Table(ArrayRows(np.empty((0, d))), curator), center=np.zeros(d), unit=np.ones(d),
             n_rows=1.0, share=0.5, label="r",
         )  # fmt: skip
         found += sum(one.beyond(0.5) > 0 for one in reach)

@@ -5,9 +5,10 @@ import numpy as np
 import pytest
 
 from skdp.accounting import Budget
+from skdp.accounting._plan import release_mechanism
 from skdp.chunks import ArrayRows
 from skdp.sensitivity import Quantile, TrimmedMean, bounded_statistic, release_bounded
-from skdp.sensitivity._bounded import STATISTICS, bounded_column, release_mechanism
+from skdp.sensitivity._bounded import STATISTICS, bounded_column
 from skdp.sensitivity._grid import Grid, gathered_columns
 from tests._curators import canned
 

@@ -14,6 +14,7 @@ from skdp.covariance.published._part_matrices import average_distance, exact_ave
 from skdp.friendly import replace_one_filter
 from skdp.friendly._filters import tail_margin
 from skdp.friendly.published import CovarianceDistance
+from skdp.kernel._table import Table
 from skdp.mechanisms._exact import log_of
 from skdp.mechanisms._matrices import LEAST_LOG
 from skdp.scales import count_rows
@@ -124,7 +125,7 @@ def friendly_covariance(rows, curator, *, assume_centered=False, denoise=True):
         curator.decide(FAILED if factor is None else TAKEN)
     main = curator.child("main", curator.remaining)
     return private_covariance(
-        rows, main, assume_centered=assume_centered, denoise=denoise, start=factor
+        Table(rows, main), assume_centered=assume_centered, denoise=denoise, start=factor
     )
 
 

@@ -3,8 +3,7 @@
 import math
 
 from skdp.accounting import Budget, Plan, Step
-from skdp.kernel._table import opened
-from skdp.sensitivity._bounded import release_mechanism
+from skdp.accounting._plan import release_mechanism
 
 __all__ = [
     "ColumnNoise",
@@ -52,16 +51,16 @@ class ColumnNoise:
 
     Parameters
     ----------
-    curator : Curator
+    budget : Budget
     """
 
-    def __init__(self, curator):
-        self.curator, self.pure = curator, curator.budget.unit == "pure"
-        self.strength = _strength(curator.budget)
+    def __init__(self, budget):
+        self.budget, self.pure = budget, budget.unit == "pure"
+        self.strength = _strength(budget)
 
     def scale(self, share, k):
         """Return the scale of the noise in k numbers of step 1."""
-        return _scale(self.curator.budget, share, k)
+        return _scale(self.budget, share, k)
 
     def share(self, scale, k):
         """Undo :meth:`scale`."""
@@ -75,10 +74,6 @@ class ColumnNoise:
     def law(self):
         """Of the noise: "laplace" for a pure budget, else "gaussian"."""
         return "laplace" if self.pure else "gaussian"
-
-    def ask(self, rows, statistic, *, share, label):
-        """Return the answer that rows give to a Statistic; this Curator pays."""
-        return opened(rows, self.curator).ask(statistic, share=share, label=label)
 
 
 def _strength(budget):
