@@ -96,7 +96,7 @@ def test_a_person_more_moves_every_release_by_at_most_its_sensitivity(name):
     assert 0.9 < max(_replay(name, seed) for seed in range(4)) <= 1
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", MODELS)
 def test_replay_many(name):
     assert max(_replay(name, seed) for seed in range(100, 160)) <= 1

@@ -308,8 +308,17 @@ def test_arrays_of_narrow_numbers_are_numbers_too(estimator, name, dtype):
     assert twin.get_params()[name] is array and observed(twin) == told
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("i", "estimator"), ALL, ids=lambda x: type(x).__name__)
+FIRSTS = {type(estimator): i for i, estimator in reversed(ALL)}  # of each class
+
+
+@pytest.mark.parametrize(
+    ("i", "estimator"),
+    [
+        pytest.param(i, e, marks=pytest.mark.slow if i in FIRSTS.values() else pytest.mark.nightly)
+        for i, e in ALL
+    ],
+    ids=lambda x: type(x).__name__,
+)
 def test_0_numbers_differ_one_by_one(i, estimator):
     """Every parameter by itself, in every dialect."""
     told = observed(clone(estimator))

@@ -23,6 +23,7 @@ __all__ = ["fingerprint", "kept_elsewhere", "state"]
 
 EXACT = (bool, int, Fraction)
 ATOMS = (type(None), *EXACT, float, complex, str, bytes, type(Ellipsis))
+OF_PYTHON = frozenset(ATOMS)  # no subclasses, which may hold more
 NAMED = (types.ModuleType, types.BuiltinFunctionType, np.ufunc, np.dtype, PrivacyLedger)
 FOREIGN = ("sklearn", "builtins", "abc", "numpy", "scipy", "typing")
 COMPILED = "cython_runtime", "_cython_"  # modules that compiled code makes for itself
@@ -33,6 +34,7 @@ KEEPERS = (
 )
 
 _codes = {}
+_plain = {}  # (id of the code, name) -> fingerprint of a function that is nothing else
 
 
 def fingerprint(value):
@@ -150,22 +152,28 @@ class _Walk:
 
     def of(self, value):
         """Return the fingerprint of a value; in a cycle, where it closes."""
-        kind = type(value).__name__
-        if isinstance(value, ATOMS) and type(value).__module__ in ("builtins", "fractions"):
-            if isinstance(
-                value, EXACT
-            ):  # Python writes no number of 4300 digits or more as decimals
+        kind = type(value)
+        if kind in OF_PYTHON:
+            if kind in EXACT:  # Python writes no number of 4300 digits or more as decimals
                 value = [hex(part) for part in value.as_integer_ratio()]
-            return repr((kind, value)).encode()
+            return repr((kind.__name__, value)).encode()
+        if kind is types.FunctionType and _is_plain(value):
+            known = id(value.__code__), value.__qualname__
+            if known not in _plain:
+                _plain[known] = self._digest(value)  # which keeps the code: its id stays
+            return _plain[known]
         if id(value) not in self._done:
             self._done[id(value)] = b"a cycle"
             self._alive.append(value)  # or its id could be that of another
-            digest = blake2b(digest_size=16)
-            for part in _parts(value, self):
-                text = part if isinstance(part, bytes) else self.of(part.value)
-                digest.update(b"%d:" % len(text) + text)
-            self._done[id(value)] = digest.digest()
+            self._done[id(value)] = self._digest(value)
         return self._done[id(value)]
+
+    def _digest(self, value):
+        digest = blake2b(digest_size=16)
+        for part in _parts(value, self):
+            text = part if isinstance(part, bytes) else self.of(part.value)
+            digest.update(b"%d:" % len(text) + text)
+        return digest.digest()
 
 
 class _Part:
@@ -225,6 +233,12 @@ def _of_class(cls):
         for name, value in _own(vars(cls)):
             yield name.encode()
             yield _Part(value)
+
+
+def _is_plain(function):
+    """Tell whether a function is its code and its name, without defaults, cells and attributes."""
+    given = function.__defaults__, function.__kwdefaults__, function.__closure__
+    return given == (None, None, None) and not function.__dict__
 
 
 def _of_function(function):

@@ -13,6 +13,7 @@ from skdp import (
     PrivateMinMaxScaler,
     PrivatePCA,
     PrivatePipeline,
+    PrivateRidge,
     PrivateRobustScaler,
     PrivateSearchCV,
     PrivateStandardScaler,
@@ -58,6 +59,9 @@ ROADLESS = (  # they see the class, whichever way its rows go
     "check_weights_refused",
 )
 FIRSTS = list({type(estimator): estimator for estimator in reversed(ESTIMATORS)}.values())
+CHOICES = "method", "domain", "bounds", "linear"  # parameters that lead to other releases
+BORROWERS = PrivatePCA | PrivateRidge | PrivateRobustScaler | PrivateStandardScaler
+BORROWERS |= PrivateMinMaxScaler
 FAULTS = BROKEN | BROKEN_TOO | BROKEN_MORE
 
 
@@ -65,16 +69,37 @@ def identify(value):
     return value.func.__name__ if isinstance(value, partial) else repr(value)
 
 
+def road(estimator):
+    """Return what decides which releases an estimator makes: its class and some parameters."""
+    params = estimator.get_params(deep=False)
+    return type(estimator), *(str(params.get(name)) for name in CHOICES)
+
+
+def has_pairs_elsewhere(estimator):
+    """Tell whether what meets noise is that of others here, or is replayed in its own room."""
+    own = isinstance(estimator, FriendlyCoreKMeans | PrivateCovariance)
+    return isinstance(estimator, BORROWERS) or (own and estimator.method == "friendly")
+
+
+ROADS = [
+    estimator
+    for estimator in {road(estimator): estimator for estimator in reversed(ESTIMATORS)}.values()
+    if not has_pairs_elsewhere(estimator)
+]
+
+
 def pairs(estimator):
-    """Yield every check of an estimator; what takes long or is seen elsewhere is a slow test."""
+    """Yield every check of an estimator: of each road once what takes long, the rest nightly."""
     for twin, check in private_estimator_checks(estimator):
-        found = check.func.__name__
+        found, marks = check.func.__name__, []
         dear = estimator in EXPENSIVE
         if dear and found in RARE and not (estimator in FIRSTS and isinstance(estimator, KINDS)):
             continue
-        late = dear and found in LAYERS
-        late = late or (estimator not in FIRSTS and found in ROADLESS)
-        yield pytest.param(twin, check, marks=[pytest.mark.slow] if late else [])
+        if dear and found in LAYERS:
+            marks = pytest.mark.slow if estimator in ROADS else pytest.mark.nightly
+        elif estimator not in FIRSTS and found in ROADLESS:
+            marks = pytest.mark.nightly
+        yield pytest.param(twin, check, marks=marks)
 
 
 @pytest.mark.parametrize(
@@ -87,13 +112,6 @@ def test_public_estimators(estimator, check):
 
 
 LATE = [e for e in EXPENSIVE if isinstance(e, PrivateSearchCV | PrivatePipeline)]
-BORROWERS = PrivatePCA | PrivateStandardScaler | PrivateRobustScaler | PrivateMinMaxScaler
-
-
-def has_pairs_elsewhere(estimator):
-    """Tell whether what meets noise is that of others here, or is replayed in its own room."""
-    road = isinstance(estimator, FriendlyCoreKMeans | PrivateCovariance)
-    return isinstance(estimator, BORROWERS) or (road and estimator.method == "friendly")
 
 
 @pytest.mark.parametrize(

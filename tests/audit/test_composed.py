@@ -60,8 +60,13 @@ def test_short_checks(name, check):
             found(twin)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", COMPOSED)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(n, marks=pytest.mark.slow if n in LATE else pytest.mark.nightly)
+        for n in COMPOSED
+    ],
+)
 def test_all_checks(name):
     """Those that are not among the short ones above; of pairs fewer, as the parts have theirs."""
     estimator, X = case(name)

@@ -67,15 +67,17 @@ def audit_pair(params, X, **options):
 
 
 @pytest.mark.slow  # by default the mean is audited beside the planted faults
-@pytest.mark.parametrize("pair", WORST_PAIRS)
+@pytest.mark.parametrize("pair", WORST_PAIRS | MORE_PAIRS)
 def test_private_mean_on_its_worst_pairs(pair):
-    params, X = WORST_PAIRS[pair]
-    report = audit_pair({"epsilon": 1.0, **params}, X, n_runs=1000, **SURE)
+    params, X = (WORST_PAIRS | MORE_PAIRS)[pair]
+    n_runs = 1000 if pair in WORST_PAIRS else 500
+    report = audit_pair({"epsilon": 1.0, **params}, X, n_runs=n_runs, **SURE)
     assert report.passed, report
-    assert report.mu_lower > 0.4 * report.claimed_mu  # not vacuous
+    if pair in WORST_PAIRS:
+        assert report.mu_lower > 0.4 * report.claimed_mu  # not vacuous
 
 
-@pytest.mark.audit
+@pytest.mark.nightly
 @pytest.mark.parametrize("pair", WORST_PAIRS | MORE_PAIRS)
 def test_private_mean_with_many_runs(pair):
     params, X = (WORST_PAIRS | MORE_PAIRS)[pair]

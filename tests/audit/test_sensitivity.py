@@ -126,7 +126,7 @@ def pairs(draw, targets):
 
 @pytest.mark.parametrize(
     "estimator",
-    [pytest.param(one, marks=pytest.mark.slow if one in DEAR else ()) for one in ESTIMATORS],
+    [pytest.param(one, marks=pytest.mark.nightly if one in DEAR else ()) for one in ESTIMATORS],
     ids=repr,
 )
 def test_searched_pairs(estimator):
@@ -142,7 +142,7 @@ def test_searched_pairs(estimator):
     search()
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
 def test_many_pairs(estimator, X):
     """Of another table than that of the checks, with other seeds."""

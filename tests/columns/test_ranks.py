@@ -91,7 +91,7 @@ def test_on_neighbours_every_release_moves_by_at_most_its_sensitivity():
     assert 0.999 < worst <= 1  # attained: one row is in one cell of every histogram
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_replay_many():
     assert max(_replay(seed) for seed in range(100, 500)) <= 1
 

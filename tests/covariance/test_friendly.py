@@ -217,7 +217,7 @@ def test_too_small_a_declared_distance_is_found(monkeypatch):
             check_replay(*replayed(seed)[1:])
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_replay_many():
     for seed in range(100, 300):
         _, run, again = replayed(seed, gamma=(1.0, 2.0)[seed % 2])

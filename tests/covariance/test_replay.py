@@ -53,7 +53,7 @@ def test_replayed_runs_agree_and_move_by_at_most_their_sensitivity():
     assert 0.999 < worst <= 1  # exact rationals; the bound is attained
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_replay_many():
     assert max(_replay(seed) for seed in range(100, 600)) <= 1
 

@@ -114,7 +114,7 @@ def test_no_count_is_wrong(monkeypatch):
     assert min(shares) > 1e-4 and sum(shares) < 0.5  # all three ways were at work
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_no_count_is_wrong_in_a_long_run(monkeypatch):
     fuzz(2, 2500, monkeypatch)
 

@@ -80,7 +80,7 @@ def test_no_row_moves_it_by_more_than_declared():
     assert 0.9999 < ratio <= 1  # the bound is reached
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_no_row_moves_it_by_more_than_declared_in_a_long_run():
     assert worst_ratio(2, 12_000)[0] <= 1
 

@@ -58,7 +58,7 @@ def test_some_chains():
     fuzzed(chains(), 0, QUICK)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("part", range(PARTS))
 def test_many_chains(part):
     fuzzed(chains(), 1 + part, MANY // PARTS)

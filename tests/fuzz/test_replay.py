@@ -103,7 +103,7 @@ def test_some_replays(capsys):
     assert replays(["40", "--seed", "235"]), capsys.readouterr().out
 
 
-@pytest.mark.audit
+@pytest.mark.nightly
 def test_many_replays(capsys):
     assert replays(["250", "--seed", "1"]), capsys.readouterr().out
 

@@ -67,7 +67,7 @@ def test_no_value_moves_by_more_than_its_sensitivity_and_some_reach_it():
     assert max(worst) > 0.99
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_replay_many():
     assert max(_replay(seed) for seed in range(100, 1100)) <= 1
 

@@ -16,13 +16,17 @@ ROW = re.compile(r"^   \* - (.+)\n     - (.+)\n     - ``(.+)``$", re.MULTILINE)
 ONCE = {*LAYERS_OF_TESTS, "rows by themselves", "refusals", "output of a search", "failure events"}
 ALIKE = {("friendly PrivateMean", "end-to-end audit")}  # audits the fits of PrivateMean again
 SUITE = {*LAYERS_OF_TESTS} - {"one budget"}  # tests that every run has on the clean tree anyway
+
+
+def quiet_mark(clean, layer):
+    """Return when a layer is to stay silent."""
+    if layer in SUITE:
+        return pytest.mark.nightly
+    return [] if clean.name == "PrivateMean" else pytest.mark.slow
+
+
 QUIET = [
-    pytest.param(
-        clean,
-        layer,
-        id=f"{clean.name}-{layer}",
-        marks=[pytest.mark.slow] if layer in SUITE or clean.name != "PrivateMean" else [],
-    )
+    pytest.param(clean, layer, id=f"{clean.name}-{layer}", marks=quiet_mark(clean, layer))
     for clean in CLEAN
     for layer in LAYERS
     if layer not in ONCE or clean.name == "PrivateMean"

@@ -105,7 +105,7 @@ def test_variance_theorem_1_8(rng):
     variance_bounds(rng, 200)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_all_theorems_at_length(rng):
     assert mean_bounds(rng, 5000) > 500
     assert median_bounds(rng, 10_000) > 500

@@ -45,7 +45,7 @@ def test_no_row_moves_a_statistic_too_far(statistic):
     assert violations(statistic, 30, seed=1) == 0
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("statistic", ALL, ids=str)
 def test_no_row_moves_a_statistic_too_far_at_length(statistic):
     assert violations(statistic, 2000, seed=2) == 0

@@ -26,7 +26,7 @@ def test_fast_forms_are_the_general_recursion(name):
     assert mismatches(name, 60, 6) == 0
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", STATISTICS)
 def test_fast_forms_are_the_general_recursion_at_length(name):
     assert mismatches(name, 600, 7) == 0

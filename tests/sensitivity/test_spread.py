@@ -44,7 +44,7 @@ def test_search_finds_the_best_window(statistic, rng):
     assert wrong(rng, 200, statistic) == 0
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("statistic", STATISTICS, ids=repr)
 def test_search_finds_the_best_window_at_length(statistic, rng):
     assert wrong(rng, 4000, statistic) == 0
