@@ -1,9 +1,9 @@
 """Mechanical mutants of the kernel: does a test of the kernel notice each of them?
 
-``python tests/kernel/mutants.py [--jobs N] [--every K] [FILE ...]`` changes one thing at a time in
-a copy of the source: comparisons, numbers, signs, bounds, clips, checks that are left out. For each
-it runs ``pytest -q -x tests/kernel`` in a process of its own, and lists those that survive. Those
-in ``EQUIVALENT`` change nothing that can be observed, for the reason given.
+``python tests/kernel/mutants.py [--jobs N] [--every K --first I] [FILE ...]`` changes one thing at
+a time in a copy of the source: comparisons, numbers, signs, bounds, clips, checks that are left
+out. For each it runs ``pytest -q -x tests/kernel`` in a process of its own, and lists those that
+survive. Those in ``EQUIVALENT`` change nothing that can be observed, for the reason given.
 """
 
 import argparse
@@ -219,6 +219,7 @@ def main(arguments=None):
     parser.add_argument("files", nargs="*", help="of skdp/kernel; all by default")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--every", type=int, default=1, help="only every K-th mutant")
+    parser.add_argument("--first", type=int, default=0, help="the I-th of K such parts")
     parser.add_argument("--lines", type=int, nargs=2, help="only of these lines")
     parser.add_argument("--seconds", type=float, default=None, help="start no mutant after so long")
     parser.add_argument("--tests", nargs="*", default=["tests/kernel"])
@@ -228,7 +229,8 @@ def main(arguments=None):
     wanted = []
     for name in names:
         made = [one for one in mutants((KERNEL / name).read_text()) if low <= one[0] <= high]
-        wanted += [(name, *one) for one in made[:: options.every]]
+        wanted += [(name, *one) for one in made]
+    wanted = wanted[options.first :: options.every]
     start, told, running = time.monotonic(), {}, {}
     with tempfile.TemporaryDirectory() as work:
         free = [copied(Path(work) / str(k)) for k in range(options.jobs)]
