@@ -7,7 +7,7 @@ import numpy as np
 from scipy.special import chdtrc
 
 from skdp.accounting import Step
-from skdp.kernel._terms import FeatureCells, TermGradients, TermScores
+from skdp.kernel._terms import FeatureCells, ResidualSum, TermScores
 
 __all__ = ["Curvature", "Model", "chance", "counted_cells", "cycle_steps", "run_cycle"]
 
@@ -177,7 +177,7 @@ def run_cycle(model, cells, link, curvature, *, share):
     n_features = len(curvature.counts)
     for j in curvature.order:
         told = cells.ask(
-            TermGradients(model.scores, link, j), share=share / n_features, label="gradients"
+            ResidualSum(model.scores, link, j), share=share / n_features, label="gradients"
         )
         sums, sd = told.real, told.sd
         gradients, second = sums[: link.outputs], sums[link.outputs :]

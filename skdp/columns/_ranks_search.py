@@ -10,7 +10,7 @@ from skdp.columns._evidence import stands_out
 from skdp.columns._ranks import Ranks, before
 from skdp.columns._ranks_read import CLEAR, aside, estimate, invert, is_one, plain_decimal, spread
 from skdp.columns._survey import CELLS, whole_line
-from skdp.kernel._columns import CutCells
+from skdp.kernel._columns import EdgeCells
 from skdp.kernel._sums import Count
 from skdp.scales._column_noise import ColumnNoise
 
@@ -213,7 +213,8 @@ class _Search:
         """Release a histogram of every column for which there are cuts, be it none of them."""
         columns = [c for c, of in zip(self.columns, cuts, strict=True) if of is not None]
         cuts = [of for of in cuts if of is not None]
-        asked = CutCells(np.array([c.number for c in columns]), tuple(cuts))
+        edges = tuple(np.concatenate([[-np.inf], of, [np.inf]]) for of in cuts)
+        asked = EdgeCells(np.array([c.number for c in columns]), edges, "finite")
         release = self.table.ask(asked, share=share, label=label)
         parts = np.split(release.value, np.cumsum([len(of) + 1 for of in cuts])[:-1])
         for column, of, part in zip(columns, cuts, parts, strict=True):

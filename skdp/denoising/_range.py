@@ -4,7 +4,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from skdp.kernel._ranks import KeyRanks, SideDistances, cells_of_keys, float_of_order
+from skdp.kernel._columns import ColumnBins
+from skdp.kernel._coordinates import SomeColumns
+from skdp.kernel._ranks import KeyRanks, cells_of_keys, float_of_order
 from skdp.kernel._sums import Count
 from skdp.kernel._table import opened
 from skdp.scales import LogBins, read_scale
@@ -43,13 +45,15 @@ def private_ranges(rows, columns, curator, law):
     -----
     **Privacy** (add or remove one row). The row count moves by 1. The others are answers to
     :class:`skdp.kernel._ranks.KeyRanks`, given released thresholds, and
-    :class:`skdp.kernel._ranks.SideDistances`, given the released centres.
+    :class:`skdp.kernel._columns.ColumnBins`, given the released centres.
     """
     table, columns = opened(rows, curator), tuple(int(c) for c in columns)
     n = float(table.ask(Count(), **_step("row count")).value[0])
     centre = _centres(table, columns)
     bins = LogBins(2)
-    noisy = table.ask(SideDistances(columns, centre, bins), **_step("reach"))
+    seen = table.map(SomeColumns(np.array(columns)))
+    asked = ColumnBins(centre, np.ones(len(columns)), bins, "apart")
+    noisy = seen.ask(asked, **_step("reach"))
 
     def top(side):
         return read_scale(side, noisy.scale, max(n, 1.0), bins, tail=TAIL, law=law).scale

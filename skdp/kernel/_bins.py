@@ -5,14 +5,14 @@ from functools import lru_cache
 
 import numpy as np
 
-from skdp.kernel._statistic import MOST_CELLS, public, refuse, tame
+from skdp.kernel._statistic import MOST_CELLS, Checked, public, refuse
 
 LOWEST_OCTAVE, HIGHEST_OCTAVE = -1074, 1024  # all positive float64 lie in [2^-1074, 2^1024)
 LARGEST = float(np.finfo(np.float64).max)
 
 
 @public
-class LogBins:
+class LogBins(Checked):
     """Bins ``[2^(i/p), 2^((i+1)/p))`` for ``p`` bins per octave over a public range of octaves.
 
     Bin 0 takes what lies below the range, zeros included; the last bin takes what lies above.
@@ -53,8 +53,9 @@ class LogBins:
         low = min(max(octave - below, LOWEST_OCTAVE), HIGHEST_OCTAVE - 1)
         return cls(per_octave, low, max(low + 1, min(octave + above, HIGHEST_OCTAVE)))
 
-    def check(self):
+    def check(self, shape):
         """Raise ValueError for bins that no histogram has."""
+        super().check(shape)
         refuse(self.per_octave < 1 or self.low >= self.high, "bins of some octaves")
         refuse(self.n_bins > MOST_CELLS, "a histogram has from 1 to 2^24 cells")
 
@@ -129,7 +130,7 @@ def magnitude_cells(x, halvings=0):
 
 
 @public
-class OctaveCells:
+class OctaveCells(Checked):
     """Cells for signed numbers: zero, and ``octaves`` octaves on either side, each halved evenly.
 
     Cell ``n_side`` holds zero, or all that is nearer to it than the first octave; those before it,
@@ -152,8 +153,8 @@ class OctaveCells:
         first = min(max(cell - below, 0), N_OCTAVES - 1)
         return cls(first, max(cell + above + 1 - first, 1), halvings)
 
-    def check(self):
-        tame(self)
+    def check(self, shape):
+        super().check(shape)
         own = (self.first, self.octaves, self.halvings)
         refuse(any(type(x) is not int for x in own), "Python's integers: numpy's wrap")
         refuse(not (0 <= self.first < N_OCTAVES and self.octaves > 0), "octaves of the floats")
@@ -195,10 +196,6 @@ class OctaveCells:
         side = self.first - 1022 + (np.arange(self.n_side) >> self.halvings)
         return np.concatenate([side[::-1], [0], side])
 
-    def index(self, x):
-        """Return the cell of every number, ``n_cells`` for what is in none."""
-        return _cell_of_code(self)[_codes(x, self.halvings)]
-
     def counts(self, x):
         """Return the histogram of a one-dimensional array of finite numbers."""
         of_codes = np.bincount(_codes(x, self.halvings), minlength=CODES << self.halvings)
@@ -208,15 +205,15 @@ class OctaveCells:
 
 
 @public
-class UniformCells:
+class UniformCells(Checked):
     """Cells of one width from a start on, open below; what is outside of them is in none."""
 
     start: float
     width: float
     n_cells: int
 
-    def check(self):
-        tame(self)
+    def check(self, shape):
+        super().check(shape)
         refuse(not 0 < self.n_cells <= 2**20, "so many cells")
 
     def counts(self, x):

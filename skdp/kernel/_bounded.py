@@ -2,9 +2,11 @@
 
 import math
 from dataclasses import replace
+from typing import Annotated
 
 import numpy as np
 
+from skdp.kernel._plain import PerColumn, within
 from skdp.kernel._statistic import Statistic, grid_bits, public, refuse
 from skdp.mechanisms import finite_rows
 
@@ -28,11 +30,6 @@ class OnGrid(Statistic):
     def d(self):
         """The number of columns."""
         return len(self._fields()[0])
-
-    def check(self, shape):
-        super().check(shape)
-        for one in self._fields():
-            refuse(np.shape(one) != (shape.n_features,), "a number a column")
 
     def at(self, offer):
         budget, pure = offer.budget, offer.budget.unit == "pure"
@@ -95,8 +92,8 @@ class Powers(Between):
     """
 
     # both (d,): entries outside are clipped. With w in [0, 1] the place of an entry, t = 2 w - 1
-    low: np.ndarray
-    high: np.ndarray
+    low: PerColumn
+    high: PerColumn
     degree: int  # {1, 2}
     pure: bool = False
     bits: int | None = None
@@ -123,7 +120,7 @@ class Powers(Between):
             np.rint(self.grid * math.sqrt(8 / 9) * t).astype(np.int64),
             np.rint(self.grid * (4 / 3 * t * t - 1)).astype(np.int64),
         )
-        return within(first, second, (self.grid + 1) ** 2)
+        return short_pairs(first, second, (self.grid + 1) ** 2)
 
     def total(self, block):
         """Return the sums of powers, and the count."""
@@ -131,7 +128,7 @@ class Powers(Between):
         return np.concatenate([*summed(self._columns(w)), [len(w) * self.constant]])
 
 
-def within(first, second, squared):
+def short_pairs(first, second, squared):
     """Return pairs of integers of less than 2^31, zeros for those that are too long."""
     wrong = first * first + second * second > squared
     return [np.where(wrong, 0, one) for one in (first, second)] if wrong.any() else [first, second]
@@ -151,8 +148,8 @@ class Bernstein(Between):
     """
 
     # as for :class:`Powers`
-    low: np.ndarray
-    high: np.ndarray
+    low: PerColumn
+    high: PerColumn
     degree: int
     pure: bool = True
     bits: int | None = None
@@ -189,9 +186,8 @@ class BoundedSums(Ends):
     infinity.
     """
 
-    # both (d,)
-    low: np.ndarray
-    high: np.ndarray
+    low: PerColumn
+    high: PerColumn
     pure: bool = False
     bits: int | None = None
     squared_l2, l1 = Bernstein.squared_l2, Bernstein.l1
@@ -228,18 +224,13 @@ class BoxedSquares(OnGrid):
     for the roundings of floats. Pairs of integers that were longer become zeros.
     """
 
-    level: np.ndarray  # (d,): in [0, 1]: guesses of the means of t^2
+    level: Annotated[np.ndarray, "d", within(0, 1)]  # guesses of the means of t^2
     means: bool  # whether sums are wanted as well as squares
     pure: bool = False
     bits: int | None = None
 
     def _fields(self):
         return (self.level,)
-
-    def check(self, shape):
-        super().check(shape)
-        level = np.asarray(self.level)
-        refuse(not ((level >= 0) & (level <= 1)).all(), "levels are in [0, 1]")
 
     @property
     def weight(self):
@@ -282,5 +273,5 @@ class BoxedSquares(OnGrid):
             wrong = np.abs(first) + np.abs(second) > longest
             pairs = [np.where(wrong, 0, one) for one in (first, second)]
         else:
-            pairs = within(first, second, longest**2)
+            pairs = short_pairs(first, second, longest**2)
         return np.concatenate([*(one.sum(axis=0) for one in pairs), [len(t) * self.constant]])

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import partial, reduce
+from typing import Annotated
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from skdp.chunks._kept import array_of, blocks_by_weight
 from skdp.chunks._persons import without_weights
 from skdp.chunks._rows import MappedRows, Source, added
 from skdp.kernel._keyed_rows import numbering_of
-from skdp.kernel._plain import rising
+from skdp.kernel._plain import Checked, rising, within
 from skdp.kernel._statistic import MOST_CELLS, RowMap, public, refuse
 from skdp.mechanisms._weighed import weighed
 
@@ -40,13 +41,10 @@ MOST_STEPS = 2**40  # of a target
 
 
 @public
-class Codes:
+class Codes(Checked):
     """Targets are codes of classes, 0 to ``size - 1``."""
 
-    size: int
-
-    def check(self):
-        refuse(not 0 < self.size <= MOST_CELLS, "there is a class at least")
+    size: Annotated[int, within(1, MOST_CELLS)]
 
     def __call__(self, y):
         """Return finite targets as integers."""
@@ -54,7 +52,7 @@ class Codes:
 
 
 @public
-class Steps:
+class Steps(Checked):
     """Targets are numbers around ``center``, in ``1 / steps`` of a unit, clipped to a reach."""
 
     # public or released
@@ -63,7 +61,8 @@ class Steps:
     reach: float  # in units
     steps: int  # of a unit
 
-    def check(self):
+    def check(self, shape):
+        super().check(shape)
         refuse(not 0 < self.reach * self.steps <= MOST_STEPS, "targets are at most 2^40 steps")
 
     def __call__(self, y):
@@ -80,24 +79,19 @@ class Binned(RowMap):
     Small tables in memory are held as cells.
     """
 
-    # of the cells of every feature, see :func:`skdp.kernel._cells.n_cells`: public or
-    # released
+    # of the cells of every feature, see :func:`skdp.kernel._cells.n_cells`: public or released
     edges: tuple
     target: Codes | Steps
+    kind = "numbers"
 
     def check(self, shape):
         super().check(shape)
-        refuse(shape.kind != "numbers", "cells are made of numbers")
         refuse(len(self.edges) != shape.n_features - 1, "every feature has edges")
-        wrong = any(not isinstance(e, int) and np.ndim(e) != 1 for e in self.edges)
-        refuse(wrong, "edges are a vector, or a number of codes")
         for edges in self.edges:
             if not isinstance(edges, int):
                 rising(edges, "edges")
         sizes = self.sizes
         refuse(min(sizes, default=1) < 1 or sum(sizes) > MOST_CELLS, "there are at most 2^24 cells")
-        refuse(not isinstance(self.target, Codes | Steps), "a target is a code or a number")
-        self.target.check()
 
     @property
     def sizes(self):
@@ -115,9 +109,7 @@ class Held(RowMap):
     So what makes numbers of text does it once.
     """
 
-    def check(self, shape):
-        super().check(shape)
-        refuse(shape.kind != "numbers", "arrays hold numbers")
+    kind = "numbers"
 
     def over(self, rows):
         fewer = getattr(rows, "fewer", False)  # of rows left out an array would tell the number

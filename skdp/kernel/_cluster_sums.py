@@ -6,10 +6,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from skdp.kernel._clusters import Nearest, NearestLifted, check_balls
-from skdp.kernel._lattice import CELLS, Lattice, check_directions, projected
+from skdp.kernel._clusters import Nearest, NearestLifted
+from skdp.kernel._lattice import CELLS, Directions, Lattice, projected
 from skdp.kernel._places import DROP, LIMIT, Located
-from skdp.kernel._statistic import Statistic, grid_bits, public, refuse, unit_bits
+from skdp.kernel._plain import Points, Vector
+from skdp.kernel._statistic import Statistic, public, refuse, unit_bits
 from skdp.kernel._sums import BallSum
 from skdp.mechanisms import ball_rows
 from skdp.mechanisms._exact import sqrt_up
@@ -19,7 +20,7 @@ MOST_BITS = 20  # a row of the length of its clip radius is 2^20 grid units long
 NOISE_BITS = 40  # noise stays below 2^40 grid units
 MOST_ROOM = 20  # bits that weights may add to it
 PURE_BITS = 16
-MOMENT_BITS, MOMENT_NOISE_BITS = 13, 44
+MOMENT_BITS, NOISE_OF_PRODUCTS = 13, 44
 COUNT, MEAN = 0.3, 0.5  # weights of a row in count and sum, against 1 in the second moments
 GAIN_BITS = 20
 HEAVIEST = 2.0**10  # weight of a row: counts of 2^32 rows fit into 64 bits
@@ -71,9 +72,8 @@ class ClusterTotals(Statistic):
     """
 
     rule: Nearest | NearestLifted  # the cluster of a row
-    centers: np.ndarray  # (k, d)
-    # (k,): differences to a centre are clipped to its radius, which becomes 2^bits
-    radii: np.ndarray
+    centers: Points
+    radii: Vector  # differences to a centre are clipped to its radius, which becomes 2^bits
     weight: float  # weight a > 0 of a row in the count, against length 1 in the sum
     # add up the squared lengths of all differences as well, clipped to so many radii; 0 for not
     squares: float = 1.0
@@ -82,8 +82,6 @@ class ClusterTotals(Statistic):
 
     def check(self, shape):
         super().check(shape)
-        self.rule.check(shape)
-        check_balls(self.centers, self.radii, shape.n_features)
         refuse(not 0 < self.weight <= HEAVIEST, "a weight from 0 to 2^10")
         refuse(self.squares < 0, "squares are clipped to some radii")
         refuse(not 0 <= self.halvings <= MOST_BITS, "from 0 to 20 halvings")
@@ -151,20 +149,13 @@ class LineMoments(Statistic):
     """
 
     rule: Nearest
-    centers: np.ndarray  # (k, d)
-    radii: np.ndarray  # (k,): of the balls to which rows are clipped
+    centers: Points
+    radii: Vector  # of the balls to which rows are clipped
     bits: int | None = None
 
-    def check(self, shape):
-        super().check(shape)
-        self.rule.check(shape)
-        check_balls(self.centers, self.radii, shape.n_features)
-
     def at(self, offer):
-        strength = offer.budget.mu * math.sqrt(offer.share)
-        room = {"noise_bits": MOMENT_NOISE_BITS, "most": MOMENT_BITS, "power": 2}
-        n = offer.room(self.rule.located.n_rows)
-        return replace(self, bits=grid_bits(strength, **room, unit=offer.unit, n=n))
+        n = self.rule.located.n_rows
+        return replace(self, bits=offer.bits(NOISE_OF_PRODUCTS, MOMENT_BITS, power=2, n=n))
 
     @property
     def one(self):
@@ -209,11 +200,6 @@ class Gain(Statistic):
     squared_l2 = 4**GAIN_BITS
     l1 = 2**GAIN_BITS
 
-    def check(self, shape):
-        super().check(shape)
-        self.old.check(shape)
-        self.new.check(shape)
-
     @property
     def step(self):
         return self.clip / 2.0**GAIN_BITS
@@ -226,21 +212,15 @@ class Gain(Statistic):
         return np.trunc(gain * 2.0**GAIN_BITS).astype(np.int64).sum(keepdims=True)
 
 
-GRAM_BITS, GRAM_NOISE_BITS = 15, 44  # sums of 2^32 rows fit into 64 bits
+GRAM_BITS = 15  # sums of 2^32 rows fit into 64 bits
 
 
 class _Moments(Statistic):
     """Moments of the rows of a ball, on a grid that suits the noise of products."""
 
-    def check(self, shape):
-        super().check(shape)
-        self.located.check(shape.n_features)
-
     def at(self, offer):
-        strength = offer.budget.mu * math.sqrt(offer.share)
-        room = {"noise_bits": GRAM_NOISE_BITS, "most": GRAM_BITS, "power": 2}
-        n = offer.room(self.located.n_rows)
-        return replace(self, bits=grid_bits(strength, **room, unit=offer.unit, n=n))
+        n = self.located.n_rows
+        return replace(self, bits=offer.bits(NOISE_OF_PRODUCTS, GRAM_BITS, power=2, n=n))
 
     @property
     def step(self):
@@ -258,7 +238,7 @@ class LocatedGram(_Moments):
 
     located: Located  # rows beyond twice its reach add nothing
     clip: float  # in radii
-    directions: np.ndarray | None = None  # (d, m): of the coordinates; None for those of the table
+    directions: Directions | None = None  # of the coordinates; None for those of the table
     bits: int | None = None
 
     def check(self, shape):
@@ -266,8 +246,6 @@ class LocatedGram(_Moments):
         with np.errstate(over="ignore"):
             radius = self.located.radius * np.float64(self.clip)
         refuse(not 0 < radius < math.inf, "a clip radius that is a number")
-        if self.directions is not None:
-            check_directions(self.directions, shape.n_features)
 
     @property
     def squared_l2(self):

@@ -2,12 +2,14 @@
 
 from dataclasses import replace
 from functools import cached_property
+from typing import Annotated
 
 import numpy as np
 
 from skdp.kernel._bins import LogBins
 from skdp.kernel._lattice import Lattice, Subspace
 from skdp.kernel._places import Located, Places
+from skdp.kernel._plain import Points, Vector, made_of, whole, within
 from skdp.kernel._statistic import OneCell, Rule, public, refuse
 from skdp.mechanisms import ball_rows, finite_rows
 
@@ -75,21 +77,11 @@ DEEPEST = 24  # halvings of a box
 MOST_HALF = 7.5  # length of half widths: integers of 2^22 of them are compared exactly
 
 
-def check_balls(centers, radii, n_features):
-    """Raise ValueError for what are no balls of rows: public fields."""
-    refuse(np.ndim(centers) != 2 or np.shape(centers)[1] != n_features, "centres of rows")
-    refuse(np.shape(radii) != (len(centers),), "a radius for every centre")
-
-
 @public
 class InPlaces(Rule):
     """The number of the place of a row, -1 for none."""
 
     located: Located | Places
-
-    def check(self, shape):
-        super().check(shape)
-        self.located.check(shape.n_features)
 
     @np.errstate(all="ignore")
     def __call__(self, block):
@@ -106,14 +98,11 @@ class Nearest(Rule):
     """
 
     located: Located | Places
-    y: np.ndarray
+    y: Points
 
     @np.errstate(all="ignore")
     def check(self, shape):
         super().check(shape)
-        self.located.check(shape.n_features)
-        refuse(np.ndim(self.y) != 2 or not len(self.y), "there are centres")
-        refuse(np.shape(self.y)[1] != shape.n_features, "centres of rows")
         seen = Lattice(self.located).points(self.y)
         refuse(not all(np.isfinite(c).all() for _, c in seen), "centres that places can see")
 
@@ -137,17 +126,13 @@ class NearestLifted(Rule):
     """
 
     located: Located | Places
-    spaces: tuple
-    points: tuple  # (k, p): the centres in the subspace of every place
+    spaces: Annotated[tuple, "m", made_of(Subspace)]
+    points: Annotated[tuple, "m"]  # (k, p): the centres in the subspace of every place
 
     def check(self, shape):
         super().check(shape)
-        self.located.check(shape.n_features)
         refuse(len(self.spaces) != len(self.located.balls), "a subspace for every place")
-        refuse(len(self.points) != len(self.spaces), "centres for every place")
         for space, points in zip(self.spaces, self.points, strict=True):
-            refuse(type(space) is not Subspace, "subspaces")
-            space.check(shape.n_features)
             refuse(np.ndim(points) != 2 or not len(points), "there are centres in every place")
             refuse(np.shape(points)[1] != len(space.half), "centres of a subspace")
             refuse(np.square(space.half).sum() > MOST_HALF**2, "a box of moderate size")
@@ -174,10 +159,6 @@ class PlaceCells(OneCell):
 
     places: Places
 
-    def check(self, shape):
-        super().check(shape)
-        self.places.check(shape.n_features)
-
     @property
     def size(self):
         return len(self.places.balls) + 1
@@ -197,19 +178,18 @@ class Reaches(OneCell):
 
     rule: Nearest
     bins: LogBins
-
-    def check(self, shape):
-        super().check(shape)
-        self.rule.check(shape)
-        self.bins.check()
+    # whether clusters have bins of their own, in radii of their places; else in located radii
+    apart: bool = True
 
     @property
     def size(self):
-        return len(self.rule.y) * self.bins.n_bins
+        return self.bins.n_bins * (len(self.rule.y) if self.apart else 1)
 
     @np.errstate(all="ignore")
     def cells(self, block):
         labels, far = self.rule.both(block)
+        if not self.apart:
+            return self.bins.index(far)
         units = self.rule.located.units(self.rule.y)
         bins = self.bins.index(far / units[labels])
         return np.where((labels >= 0) & (bins >= 0), labels * self.bins.n_bins + bins, -1)
@@ -224,18 +204,15 @@ class GridCells(OneCell):
     # of the finest cells; those of all levels are unions of them and counted by one pass
     depth: int
     level: int
-    some: np.ndarray | None = None  # codes of distinct cells of the level; None for all
+    # codes of distinct cells of the level; None for all
+    some: Annotated[np.ndarray, "k", whole] | None = None
 
     def check(self, shape):
         refuse(not 0 <= self.level <= self.depth <= DEEPEST, "a level of a box")
         super().check(shape)
-        self.located.check(shape.n_features)
-        self.space.check(shape.n_features)
-        if self.some is not None:
-            some = np.asarray(self.some)
-            refuse(some.ndim != 1 or some.dtype.kind != "i", "codes of cells")
-            refuse(((some < 0) | (some >= 2**self.level)).any(), "codes of cells of the level")
-            refuse(len(np.unique(some)) != len(some), "cells are counted once")
+        some = [] if self.some is None else self.some.tolist()
+        refuse(not all(0 <= i < 2**self.level for i in some), "codes of cells of the level")
+        refuse(len(set(some)) != len(some), "cells are counted once")
 
     @property
     def size(self):
@@ -273,24 +250,16 @@ class LineCells(OneCell):
     """
 
     rule: Nearest
-    centers: np.ndarray  # (k, d)
-    # (k,): how far out the rows of a cluster are seen; those beyond are brought back
-    radii: np.ndarray
-    directions: np.ndarray  # (k, d): of the lines, of length 1 at most
-    n_cells: np.ndarray  # (k,)
-    # (k,): radii over half lengths of the lines; rows beyond an end are in its last cell
-    stretch: np.ndarray
+    centers: Points
+    radii: Vector  # how far out the rows of a cluster are seen; those beyond are brought back
+    directions: Points  # of the lines, of length 1 at most
+    n_cells: Annotated[np.ndarray, "k", whole, within(1, 2**DEEPEST)]
+    stretch: Vector  # radii over half lengths of lines; rows beyond an end are in its last cell
 
     def check(self, shape):
-        k = (len(self.centers),)
-        refuse(np.shape(self.n_cells) != k or np.asarray(self.n_cells).dtype.kind != "i", "cells")
-        refuse(not (self.n_cells > 0).all() or sum(self.n_cells.tolist()) > 2**DEEPEST, "cells")
+        refuse(np.ndim(self.n_cells) != 1 or sum(self.n_cells.tolist()) > 2**DEEPEST, "cells")
         super().check(shape)
-        self.rule.check(shape)
-        check_balls(self.centers, self.radii, shape.n_features)
-        refuse(np.shape(self.directions) != np.shape(self.centers), "a direction for every line")
         refuse(not (np.square(self.directions).sum(axis=1) < 1.5).all(), "directions of length 1")
-        refuse(np.shape(self.stretch) != k, "a stretch for every line")
 
     @property
     def size(self):

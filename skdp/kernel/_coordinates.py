@@ -2,11 +2,12 @@
 
 import math
 from dataclasses import replace
+from typing import Annotated
 
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from skdp.chunks._rows import MappedRows
+from skdp.kernel._plain import Columns, PerColumn, Points
 from skdp.kernel._statistic import RowMap, Shape, public, refuse
 from skdp.mechanisms._norms import finite_rows, fold, polar
 from skdp.mechanisms._tables import blocks
@@ -23,16 +24,7 @@ class Coordinates(RowMap):
     holds NaN or infinity.
     """
 
-    def over(self, rows):
-        return InCoordinates(rows, self)
-
-
-class InCoordinates(MappedRows):
-    """A view of rows in :class:`Coordinates`."""
-
-    def __init__(self, rows, coordinates):
-        super().__init__(rows)
-        self._mapped, self.n_features = coordinates, coordinates.dims
+    kind = "numbers"
 
 
 @public
@@ -42,11 +34,7 @@ class InUnits(Coordinates):
     What overflows becomes the largest entry that is read.
     """
 
-    unit: np.ndarray
-
-    def check(self, shape):
-        super().check(shape)
-        refuse(self.unit.shape != (shape.n_features,), "a unit a column")
+    unit: PerColumn
 
     @property
     def dims(self):
@@ -77,10 +65,10 @@ class Frame(Coordinates):
     takes them. Three products, of the slices that matter, are then combined entry by entry.
     """
 
-    center: np.ndarray  # (d,)
-    unit: np.ndarray  # (d,), > 0
-    A: np.ndarray  # (k, d)
-    P: np.ndarray  # (d, k): A P = I
+    center: PerColumn
+    unit: PerColumn
+    A: Points
+    P: Annotated[np.ndarray, "d k"]  # A P = I
 
     @classmethod
     def identity(cls, center, unit):
@@ -124,12 +112,6 @@ class Frame(Coordinates):
         P = P - N @ (N.T @ P)
         Q, R = np.linalg.qr(P)
         return Frame(self.center, self.unit, solve_triangular(R, Q.T), P)
-
-    def check(self, shape):
-        super().check(shape)
-        k, d = self.dims, shape.n_features
-        refuse(not k or self.A.shape != (k, d) or self.P.shape != (d, k), "a frame maps columns")
-        refuse(self.center.shape != (d,) or self.unit.shape != (d,), "a centre and a unit a column")
 
     def __call__(self, block):
         """Return the coordinates of a block of rows, shape (m, k)."""
@@ -192,14 +174,7 @@ def _slices(M, width, exponent=None):
 class SomeColumns(Coordinates):
     """Some columns; a row with NaN or infinity in any other is absent in them too."""
 
-    columns: np.ndarray  # public
-
-    def check(self, shape):
-        super().check(shape)
-        at = self.columns
-        refuse(shape.kind != "numbers" or np.ndim(at) != 1, "columns of numbers, by number")
-        refuse(at.dtype.kind not in "iu" or not len(at), "columns have numbers")
-        refuse(at.min() < 0 or at.max() >= shape.n_features, "no such column")
+    columns: Columns  # public
 
     @property
     def dims(self):
@@ -216,12 +191,10 @@ class SomeColumns(Coordinates):
 class FeatureBox(Coordinates):
     """All columns but the last, each clipped to its range; NaN for rows that are not finite."""
 
-    edges: np.ndarray  # (2, d): public or released, maybe infinite
+    edges: Annotated[np.ndarray, "2 d"]  # public or released, maybe infinite
 
-    def check(self, shape):
-        super().check(shape)
-        wrong = np.shape(self.edges) != (2, shape.n_features - 1)
-        refuse(shape.kind != "numbers" or wrong, "every feature has two ends")
+    def inner(self, shape):
+        return replace(shape, n_features=shape.n_features - 1)
 
     @property
     def dims(self):
@@ -243,13 +216,9 @@ class Design(Coordinates):
     """
 
     frame: Frame  # released
-    edges: np.ndarray  # (2, d): public or released, maybe infinite
+    edges: Annotated[np.ndarray, "2 d"]  # public or released, maybe infinite
     fit_intercept: bool = True
-
-    def check(self, shape):
-        super().check(shape)
-        self._box.check(shape)
-        self.frame.check(Shape(shape.n_features - 1))
+    inner = FeatureBox.inner
 
     @property
     def _box(self):
@@ -307,18 +276,17 @@ class BesideLine(RowMap):
     # those of the line, public; of a missing number stands the centre of its column
     columns: np.ndarray
     design: Design  # of these columns
-    b: np.ndarray  # (K,): the line is at ``center + unit b.v``
+    b: Annotated[np.ndarray, "K"]  # the line is at ``center + unit b.v``
     center: float
     unit: float
 
     def check(self, shape):
         super().check(shape)
         SomeColumns(self.columns).check(Shape(shape.n_features - 1, shape.kind))
-        self.design.check(Shape(len(self.columns) + 1))
-        refuse(np.shape(self.b) != (self.design.dims,), "a coefficient for every coordinate")
+        refuse(len(self.b) != self.design.dims, "a coefficient for every coordinate")
 
-    def over(self, rows):
-        return RowsBesideLine(rows, self)
+    def inner(self, shape):
+        return Shape(len(self.columns) + 1)
 
     def __call__(self, block):
         """Return the rows of a block with residuals as targets."""
@@ -332,11 +300,3 @@ class BesideLine(RowMap):
             ]
         block[:, -1] = np.concatenate([np.empty(0), *parts])
         return block
-
-
-class RowsBesideLine(MappedRows):
-    """A view of rows through :class:`BesideLine`."""
-
-    def __init__(self, rows, beside):
-        super().__init__(rows)
-        self._mapped = beside

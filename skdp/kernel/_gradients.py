@@ -2,12 +2,14 @@
 
 import math
 from dataclasses import replace
+from typing import Annotated
 
 import numpy as np
 
 from skdp.kernel._coordinates import Coordinates, Design
-from skdp.kernel._statistic import OnBall, Statistic, grid_bits, public, refuse
-from skdp.kernel._sums import moment_bits
+from skdp.kernel._plain import Vector
+from skdp.kernel._statistic import Statistic, public, refuse
+from skdp.kernel._sums import GRID
 from skdp.mechanisms import ball_rows, row_norms
 from skdp.mechanisms._norms import fold
 
@@ -35,10 +37,6 @@ def probabilities(scores):
     return (E[:, 1:] if single else E) / total[:, None]
 
 
-NOISE_BITS, BITS = 45, 15
-ROWS = 2**16  # whose integers sum to less than 2^53
-
-
 class Gradients(Coordinates):
     """Of rows (x, y) in a ``design``, at coefficients ``b``; NaN of rows that are not finite.
 
@@ -48,8 +46,7 @@ class Gradients(Coordinates):
 
     def check(self, shape):
         super().check(shape)
-        self.design.check(shape)
-        refuse(np.shape(self.b) != (self.design.dims,), "a coefficient for every coordinate")
+        refuse(len(self.b) != self.design.dims, "a coefficient for every coordinate")
 
     @property
     def dims(self):
@@ -66,16 +63,12 @@ class LineGradients(Gradients):
     """Of weighted squares: w v (y - b.v), w = min(1, radius / |v|)^2."""
 
     design: Design
-    b: np.ndarray  # (K,)
+    b: Vector
     # of the target; b.v is in units
     center: float
     unit: float
-    edges: np.ndarray  # (2,): range to which targets are clipped, maybe infinite
+    edges: Annotated[np.ndarray, "2"]  # range to which targets are clipped, maybe infinite
     radius: float | None = None  # none: all rows weigh 1
-
-    def check(self, shape):
-        super().check(shape)
-        refuse(np.shape(self.edges) != (2,), "a range has two ends")
 
     def _of(self, v, y):
         radius = math.inf if self.radius is None else self.radius
@@ -89,43 +82,12 @@ class LogitGradients(Gradients):
     """Of the log-likelihood of two classes: v (y - p), p from a table; all rows weigh 1."""
 
     design: Design
-    b: np.ndarray  # (K,)
+    b: Vector
 
     def _of(self, v, y):
         v[~np.isfinite(row_norms(v))] = np.nan
         p = probabilities(fold(v * self.b)[:, None])
         return v * ((y[:, None] == 1.0) - p)
-
-
-@public
-class GradientSum(OnBall):
-    """The sum of rows, each clipped to a ball around zero.
-
-    **Privacy** (add or remove one row): it becomes an integer vector of length at most 2^bits,
-    checked in integers by :func:`skdp.mechanisms.ball_rows`; NaN and infinity make it zeros.
-    """
-
-    dims: int  # entries of a row
-    radius: float  # of the ball
-    bits: int | None = None
-
-    def check(self, shape):
-        super().check(shape)
-        refuse(self.dims != shape.n_features, "a sum has an entry for every column")
-
-    def at(self, offer):
-        strength = offer.budget.mu * math.sqrt(offer.share)
-        bits = grid_bits(strength, noise_bits=NOISE_BITS, most=BITS, unit=offer.unit)
-        return replace(self, bits=bits)
-
-    def total(self, block):
-        """Return the sum, shape (dims,)."""
-        total = np.zeros(self.dims, dtype=np.int64)
-        for first in range(0, len(block), ROWS):
-            part = block[first : first + ROWS]
-            q = ball_rows(part, center=0.0, radius=self.radius, bits=self.bits)
-            total += (np.ones(len(q)) @ q).astype(np.int64)
-        return total
 
 
 MODEL_BITS = 37  # with rows of length 2^15, every partial sum of a score stays below 2^53
@@ -150,9 +112,7 @@ class OfModel(Statistic):
 
     def check(self, shape):
         super().check(shape)
-        self.design.check(shape)
-        wrong = np.ndim(self.B) != 2 or len(self.B) != self.design.dims or not self.B.size
-        refuse(wrong, "a model has a row for every coordinate")
+        refuse(len(self.B) != self.design.dims, "a model has a row for every coordinate")
 
     @property
     def gain(self):
@@ -202,7 +162,7 @@ class LogitStep(OfModel):
 
     design: Design
     radius: float  # R
-    B: np.ndarray  # (K, c)
+    B: Annotated[np.ndarray, "K c"]
     clip: float  # radius of the ball, in the largest length of a row, at most 1
     n: float  # number of rows, public or released
     bits: int | None = None
@@ -212,8 +172,7 @@ class LogitStep(OfModel):
         refuse(not self.clip <= 1, "rows are cut to a part of their largest length")
 
     def at(self, offer):
-        strength = offer.budget.mu * math.sqrt(offer.share)
-        return replace(self, bits=moment_bits(strength, offer.unit, offer.room(self.n)))
+        return replace(self, bits=offer.bits(**GRID, power=2, n=self.n))
 
     @property
     def longest(self):
@@ -267,13 +226,13 @@ class LogitIntercepts(OfModel):
 
     design: Design
     radius: float  # R
-    B: np.ndarray  # (K, c)
+    B: Annotated[np.ndarray, "K c"]
     grid: int  # scores are those of directions q on a grid of so many bits
     step = 1 / ONE
 
     def check(self, shape):
         super().check(shape)
-        refuse(not 1 <= self.grid <= BITS, "a grid has from 1 to 15 bits")
+        refuse(not 1 <= self.grid <= GRID["most"], "a grid has from 1 to 15 bits")
 
     @property
     def squared_l2(self):

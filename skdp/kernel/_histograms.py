@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
+from typing import Annotated
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from skdp.chunks import ArrayRows, map_merge, weighed_sum
 from skdp.chunks._by_norm import by_norm
 from skdp.chunks._statistics import Counts
 from skdp.chunks._strips import strips
+from skdp.kernel._plain import within
 from skdp.kernel._statistic import MOST_CELLS, RowMap, Statistic, public, refuse, unit_bits
 from skdp.mechanisms import finite_rows
 
@@ -268,12 +270,12 @@ class OfUsers(RowMap):
     user: int
     per_user: int
     per_cell: int
+    kind = "numbers"
     keyed = "rows of a user"  # secret keys decide which of them a user keeps
 
     def check(self, shape):
         super().check(shape)
         check_axes(self.columns, self.values, self.levels, shape.n_features)
-        refuse(shape.kind != "numbers", "users are numbers")
         refuse(not 0 <= self.user < shape.n_features, "no such column")
         refuse(not 1 <= self.per_cell <= self.per_user <= MOST_ROWS, "at least a row of a user")
 
@@ -343,7 +345,7 @@ class UserCounts(CountsOnGrid):
     applied here again, to what a view shows of every user.
     """
 
-    size: int  # number of cells
+    size: Annotated[int, within(1, MOST_CELLS)]  # number of cells
     # largest number of rows of a user, and of those in one cell
     per_user: int
     per_cell: int
@@ -353,7 +355,6 @@ class UserCounts(CountsOnGrid):
 
     def check(self, shape):
         super().check(shape)
-        refuse(not 0 < self.size <= MOST_CELLS, "a histogram has from 1 to 2^24 cells")
         refuse(not 1 <= self.per_cell <= self.per_user <= MOST_ROWS, "at least a row of a user")
 
     @property

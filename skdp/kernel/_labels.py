@@ -1,8 +1,8 @@
 """Labels and numbers of the columns of a table: which there are, and views of them."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from functools import partial
+from typing import Annotated
 
 import numpy as np
 
@@ -11,8 +11,17 @@ from skdp.chunks._labels import Known, count_labels, is_missing, plain, sorted_k
 from skdp.chunks._persons import representatives_of
 from skdp.chunks._raw import schema_of
 from skdp.chunks._rows import MappedRows, take
-from skdp.kernel._plain import own, public, refuse, registered, tame
-from skdp.kernel._statistic import RowMap, Statistic, check_columns
+from skdp.kernel._plain import (
+    Checked,
+    ColumnTuple,
+    made_of,
+    numbered,
+    own,
+    public,
+    refuse,
+    registered,
+)
+from skdp.kernel._statistic import OnePerColumn, RowMap, Statistic
 
 
 @public
@@ -85,14 +94,11 @@ def _finite(column):
     return np.where(np.isfinite(column), column, np.nan)
 
 
-class Labels(ABC):
+class Labels(Checked, ABC):
     """Columns whose labels are asked for: a frozen dataclass, registered by :func:`public`.
 
     **Privacy**: a row has at most one label in each of ``n_columns`` columns.
     """
-
-    def check(self, shape):
-        tame(self)
 
     @property
     @abstractmethod
@@ -112,19 +118,14 @@ class TargetLabels(Labels):
 
     def columns_of(self, rows):
         """Return the source behind rows, and what gives the target of its blocks."""
-        return rows.joined, PresentTarget(rows)
+        return rows.joined, partial(_present_target, rows)
 
 
 @public
 class ColumnLabels(Labels):
     """The labels of columns, of rows with a target those of rows that are there."""
 
-    columns: tuple
-
-    def check(self, shape):
-        super().check(shape)
-        check_columns(self.columns, shape)
-        refuse(not self.columns, "no columns")
+    columns: ColumnTuple
 
     @property
     def n_columns(self):
@@ -134,40 +135,21 @@ class ColumnLabels(Labels):
     def columns_of(self, rows):
         """Return the source behind rows, and what gives the columns of its blocks."""
         if hasattr(rows, "joined"):
-            return rows.joined, PresentColumns(rows, self.columns)
-        return rows.table, BlockColumns(self.columns)
+            return rows.joined, partial(_present_columns, rows, self.columns)
+        return rows.table, partial(_columns, self.columns)
 
 
-@dataclass(frozen=True)
-class PresentTarget:
-    """The targets of the rows of a block that are there."""
-
-    rows: object
-
-    def __call__(self, block):
-        return [block.target[self.rows.present(block)]]
+def _present_target(rows, block):
+    return [block.target[rows.present(block)]]
 
 
-@dataclass(frozen=True)
-class PresentColumns:
-    """Some columns of the rows of a block that are there."""
-
-    rows: object
-    columns: tuple
-
-    def __call__(self, block):
-        there = self.rows.present(block)
-        return [block.table.columns[j][there] for j in self.columns]
+def _present_columns(rows, columns, block):
+    there = rows.present(block)
+    return [block.table.columns[j][there] for j in columns]
 
 
-@dataclass(frozen=True)
-class BlockColumns:
-    """Some columns of a block."""
-
-    columns: tuple
-
-    def __call__(self, block):
-        return [block.columns[j] for j in self.columns]
+def _columns(columns, block):
+    return [block.columns[j] for j in columns]
 
 
 def names_of(table, labels, *, share, label, event):
@@ -227,11 +209,7 @@ class EntryRows(MappedRows):
 class NumberColumns(RowMap):
     """Some columns behind rows of codes as numbers: NaN where there is none."""
 
-    columns: tuple
-
-    def check(self, shape):
-        super().check(shape)
-        check_columns(self.columns, shape)
+    columns: Annotated[tuple, numbered]  # maybe none
 
     def over(self, rows):
         return NumberRows(rows.table, self.columns)
@@ -266,30 +244,18 @@ class RowsWithEntries(Statistic):
 
 
 @public
-class EntryStates(Statistic):
+class EntryStates(OnePerColumn):
     """How many entries of every column are in each of its states.
 
     **Privacy** (add or remove one row). A row all of whose entries are missing adds nothing. Any
     other is in one state of every column: c counts move by 1, the vector of all by sqrt(c).
     """
 
-    columns: tuple  # tuple of c int
+    columns: ColumnTuple
     # of every column its labels, public or released, as a tuple: an entry is one of them, another,
     # or missing. None for numbers: an entry is missing, a fraction or a whole number
-    labels: tuple
+    labels: Annotated[tuple, "k", made_of(tuple, type(None))]
     kind = "text"
-
-    def check(self, shape):
-        super().check(shape)
-        check_columns(self.columns, shape)
-        refuse(not self.columns or len(self.labels) != len(self.columns), "labels of every column")
-        refuse(not all(x is None or type(x) is tuple for x in self.labels), "labels, or None")
-
-    @property
-    def squared_l2(self):
-        return len(self.columns)
-
-    l1 = squared_l2
 
     @property
     def sizes(self):

@@ -1,11 +1,12 @@
 """Rows as integer vectors on a released lattice: distances and projections without rounding."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
 from skdp.kernel._places import DROP, LIMIT, Located, Places
-from skdp.kernel._statistic import public, refuse
+from skdp.kernel._plain import Checked, public, refuse
 from skdp.mechanisms._rows import Ball
 
 BITS = 24  # squared distances of lattice points stay below 2^52
@@ -116,21 +117,29 @@ def nearest(Q, C):
     return labels, scores.min(axis=0) + np.einsum("ij,ij->i", Q, Q)
 
 
+def moderate(W, name, sizes):
+    """Refuse directions that are very long or short."""
+    refuse(not 1 / MOST <= np.abs(W).max() <= MOST, f"{name} of moderate length")
+
+
+Directions = Annotated[np.ndarray, "d p", moderate]
+
+
 @public
-class Subspace:
+class Subspace(Checked):
     """Directions ``W`` (d, p) in units of the radius, the half widths of a box along them.
 
     ``W`` is None for the coordinates themselves; ``mapped`` tells that the rows went through public
     random directions first, so that points of the subspace cannot be lifted by ``W``.
     """
 
-    W: np.ndarray | None
-    half: np.ndarray
+    W: Directions | None
+    half: Annotated[np.ndarray, "p"]
     mapped: bool = False
 
-    def check(self, n_features):
-        axes = (n_features,) if self.W is None else check_directions(self.W, n_features)
-        refuse(np.shape(self.half) != axes, "a half width for every direction")
+    def check(self, shape):
+        super().check(shape)
+        refuse(self.W is None and len(self.half) != shape.n_features, "a half width a column")
 
     def coordinates(self, Q):
         """Return coordinates of lattice vectors in units of the radius, shape (m, p)."""
@@ -139,14 +148,6 @@ class Subspace:
     def lift(self, points):
         """Return points of the subspace in all d coordinates."""
         return points if self.W is None else points @ self.W.T
-
-
-def check_directions(W, n_features):
-    """Raise ValueError for what are no directions (d, p); return (p,)."""
-    refuse(np.ndim(W) != 2 or len(W) != n_features or not np.size(W), "directions of rows")
-    longest = np.abs(W).max()
-    refuse(not 1 / MOST <= longest <= MOST, "directions of moderate length")
-    return np.shape(W)[1:]
 
 
 def projected(Q, W):

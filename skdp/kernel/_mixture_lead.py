@@ -2,15 +2,15 @@
 
 import math
 from functools import cached_property
+from typing import Annotated
 
 import numpy as np
 
-from skdp.kernel._bins import LogBins
-from skdp.kernel._clusters import Nearest
 from skdp.kernel._lattice import Lattice
 from skdp.kernel._mixtures import MixtureFrame, exponential, seen_frames
 from skdp.kernel._places import Located, Places
-from skdp.kernel._statistic import OneCell, Statistic, public, refuse
+from skdp.kernel._plain import made_of
+from skdp.kernel._statistic import Statistic, public, refuse
 from skdp.mechanisms._norms import fold
 
 STEPS = 2**8  # of a nat
@@ -28,19 +28,17 @@ class Lead(Statistic):
     """
 
     located: Located | Places
-    frames: tuple  # tuple of m MixtureFrame
+    frames: Annotated[tuple, "m", made_of(MixtureFrame)]
     against: MixtureFrame
     clip: int  # nats by which a row can speak for or against a mixture
     step = 1 / STEPS
 
     def check(self, shape):
         super().check(shape)
-        self.located.check(shape.n_features)
-        refuse(not self.frames or not 0 < self.clip <= MOST, "mixtures, and a clip of some nats")
+        refuse(not 0 < self.clip <= MOST, "a clip of some nats")
         for frame in (self.against, *self.frames):
-            refuse(type(frame) is not MixtureFrame, "mixtures")
-            for seen in (frame, *seen_frames(frame, self.located)):
-                seen.check(shape.n_features)
+            for seen in seen_frames(frame, self.located):
+                seen.fits(shape.n_features)
 
     @property
     def squared_l2(self):
@@ -84,27 +82,3 @@ def log_density(frame, Q):
     parts = [exponential(x - top) for x in logits]
     levels = np.exp(np.arange(1, math.ceil(FINE * math.log(len(logits))) + 1) / FINE)
     return top + np.searchsorted(levels, sum(parts[1:], parts[0]), side="right") / FINE
-
-
-@public
-class NearestDistances(OneCell):
-    """How many rows lie at which distance of the nearest of some centres, in located radii.
-
-    **Privacy** (add or remove one row): the distance of a row to the nearest centre is a function
-    of that row (exact integers, one elementwise root) and falls into one bin.
-    """
-
-    rule: Nearest
-    bins: LogBins
-
-    def check(self, shape):
-        super().check(shape)
-        self.rule.check(shape)
-        self.bins.check()
-
-    @property
-    def size(self):
-        return self.bins.n_bins
-
-    def cells(self, block):
-        return self.bins.index(self.rule.both(block)[1])

@@ -9,7 +9,7 @@ from scipy.linalg import solve_triangular
 
 from skdp.kernel._lattice import BITS, UNIT, Lattice
 from skdp.kernel._places import Located, Places
-from skdp.kernel._statistic import Statistic, grid_bits, public, refuse
+from skdp.kernel._statistic import Checked, Statistic, grid_bits, public, refuse
 from skdp.mechanisms._norms import fold
 
 KINDS = "full", "tied", "diag", "spherical"
@@ -32,7 +32,7 @@ def lower_root(C):
 
 
 @public
-class MixtureFrame:
+class MixtureFrame(Checked):
     """Components ``N(means_k, roots_k roots_k^T)`` in units of the located ball."""
 
     kind: str  # {"full", "tied", "diag", "spherical"}
@@ -43,7 +43,13 @@ class MixtureFrame:
     roots: np.ndarray
 
     @np.errstate(all="ignore")
-    def check(self, n_features):
+    def check(self, shape):
+        super().check(shape)
+        self.fits(shape.n_features)
+
+    @np.errstate(all="ignore")
+    def fits(self, n_features):
+        """Raise ValueError for what is no mixture, or has no exact maps of lattice vectors."""
         k = len(self.weights)
         refuse(self.kind not in KINDS or not k, "a kind of covariances, and components")
         refuse(self.weights.shape != (k,) or self.means.shape != (k, n_features), "means of rows")
@@ -194,9 +200,8 @@ class MixtureMoments(Statistic):
 
     def check(self, shape):
         super().check(shape)
-        self.located.check(shape.n_features)
-        for frame in (self.frame, *seen_frames(self.frame, self.located)):
-            frame.check(shape.n_features)
+        for frame in seen_frames(self.frame, self.located):
+            frame.fits(shape.n_features)
         refuse(not self.reach > 0, "a reach is positive")
         refuse(not all(0 < x <= 2 for x in (self.weight.number, self.weight.vector)), "weights")
 

@@ -1,5 +1,7 @@
 """Persons as the rows of a Table, and the rows that persons are read by."""
 
+from typing import Annotated
+
 import numpy as np
 
 from skdp.chunks._by_weight import each
@@ -10,7 +12,8 @@ from skdp.chunks._persons import (
     weighed_rows,
 )
 from skdp.chunks._rows import map_merge
-from skdp.kernel._statistic import OneCell, RowMap, public, refuse
+from skdp.kernel._plain import within
+from skdp.kernel._statistic import OneCell, RowMap, public
 from skdp.kernel._table import Table
 from skdp.mechanisms import finite_rows
 from skdp.mechanisms._weighed import weighed
@@ -38,11 +41,8 @@ class CappedPersons(RowMap):
     :meth:`skdp.chunks._persons.Persons.weights`, which are at most the unit of these rows.
     """
 
-    cap: int
-
-    def check(self, shape):
-        super().check(shape)
-        refuse(shape.kind != "persons" or not 0 < self.cap < 2**40, "persons have a cap from 1 on")
+    cap: Annotated[int, within(1, 2**40 - 1)]
+    kind = "persons"
 
     def over(self, rows):
         return PersonRows(rows.persons, self.cap)

@@ -3,10 +3,11 @@
 import math
 from dataclasses import replace
 from functools import reduce
+from typing import Annotated
 
 import numpy as np
 
-from skdp.kernel._statistic import public, refuse
+from skdp.kernel._plain import Checked, PerColumn, made_of, public, refuse
 
 DROP = 2.0  # rows beyond twice the reach are outliers: dropped, not clipped into a ring
 FARTHEST_REACH = 8.0  # largest reach, in radii
@@ -18,7 +19,7 @@ THINNEST = 2.0**-20  # half width of a box, in radii
 
 
 @public
-class Located:
+class Located(Checked):
     """Where the rows lie. Everything is released.
 
     ``n_rows`` (at least 1) and ``n_sd``: noisy number of rows and the noise's standard deviation;
@@ -30,15 +31,15 @@ class Located:
 
     n_rows: float
     n_sd: float
-    center: np.ndarray
+    center: PerColumn
     radius: float
     typical: float
     seen: bool = True
     reach: float = 1.0
     box: tuple | None = None
 
-    def check(self, n_features):
-        refuse(np.shape(self.center) != (n_features,), "a centre has an entry a column")
+    def check(self, shape):
+        super().check(shape)
         refuse(not 0 < self.radius <= LARGEST, "a radius from 0 to 2^1000")
 
     @property
@@ -108,23 +109,17 @@ FARTHEST = 2.0**300  # radii of the first ball, beyond which there are no common
 
 
 @public
-class Places:
+class Places(Checked):
     """Balls that hold disjoint sets of rows: a row belongs to the first that keeps it.
 
     Everything is released. Coordinates are those of the first ball, as far as floats go. Stands in
     for a :class:`Located` wherever clusters are refined.
     """
 
-    balls: tuple
+    balls: Annotated[tuple, "m", made_of(Located)]
     # noisy number of all rows, with the standard deviation of its noise
     n_rows: float
     n_sd: float
-
-    def check(self, n_features):
-        refuse(not self.balls, "places have a ball")
-        for ball in self.balls:
-            refuse(type(ball) is not Located, "places are balls")
-            ball.check(n_features)
 
     @property
     def home(self):

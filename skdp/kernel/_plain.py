@@ -1,10 +1,14 @@
-"""What may cross the wall of the kernel: plain data of registered classes, and its checks."""
+"""What may cross the wall of the kernel: plain data of registered classes, and its checks.
+
+Fields declare what they hold: sizes of arrays and tuples by letters (the same letter is the same
+size in one question, "d" is the number of columns), and functions that refuse values.
+"""
 
 from dataclasses import dataclass, fields, is_dataclass
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from types import UnionType
-from typing import Union, dataclass_transform, get_args, get_origin, get_type_hints
+from typing import Annotated, Union, dataclass_transform, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -98,7 +102,7 @@ PYTHON = {"b": bool, "i": int, "u": int, "f": float, "U": str}
 NO_NUMBER = np.empty(1)
 
 
-def rising(x, name):
+def rising(x, name, sizes=None):
     """Refuse a field that is no vector of rising numbers.
 
     A binary search among others finds a cell that hangs on the entry before: no longer a function
@@ -106,6 +110,108 @@ def rising(x, name):
     """
     x = np.asarray(x)
     refuse(x.ndim != 1 or not (x[1:] >= x[:-1]).all(), f"{name} rise")
+
+
+def distinct(x, name, sizes=None):
+    """Refuse a vector of numbers that do not rise strictly, see :func:`rising`."""
+    x = np.asarray(x)
+    refuse(x.ndim != 1 or not (x[1:] > x[:-1]).all(), f"{name} rise")
+
+
+def whole(x, name, sizes=None):
+    """Refuse an array of other numbers than integers."""
+    refuse(np.asarray(x).dtype.kind not in "iu", f"{name} are integers")
+
+
+def numbered(x, name, sizes):
+    """Refuse what are no numbers of columns."""
+    numbers = x.tolist() if isinstance(x, np.ndarray) else x
+    fits = all(type(j) is int and 0 <= j < sizes["d"] for j in numbers)
+    refuse(not fits, f"{name}: no such column")
+
+
+def within(low, high):
+    """Return what refuses numbers that do not lie from ``low`` to ``high``."""
+    return partial(_within, low, high)
+
+
+def _within(low, high, x, name, sizes):
+    x = np.asarray(x)
+    refuse(not ((x >= low) & (x <= high)).all(), f"{name} is from {low} to {high}")
+
+
+def each(*words):
+    """Return what refuses a tuple of which one entry does not fit."""
+    return partial(_each, words)
+
+
+def _each(words, x, name, sizes):
+    for one in x:
+        _fit(one, name, words, sizes)
+
+
+def made_of(*classes):
+    """Return what refuses anything, and a tuple of anything, but instances of some classes."""
+    return partial(_made_of, classes)
+
+
+def _made_of(classes, x, name, sizes):
+    of_class = (type(one) in classes for one in (x if isinstance(x, tuple) else (x,)))
+    refuse(not all(of_class), f"{name} is of another class")
+
+
+PerColumn = Annotated[np.ndarray, "d"]
+Vector = Annotated[np.ndarray, "k"]
+Points = Annotated[np.ndarray, "k d"]
+Columns = Annotated[np.ndarray, "k", numbered]
+ColumnTuple = Annotated[tuple, "k", numbered]
+
+
+class Checked:
+    """What is checked with its fields, by the Shape of the rows that it is asked of."""
+
+    def check(self, shape):
+        """Raise ValueError from public fields and the Shape alone; nothing else may raise."""
+        inner, words = self.inner(shape), _words(type(self))
+        sizes = {"d": inner.n_features}
+        for field in fields(self):
+            value = getattr(self, field.name)
+            tame(value, field.name, inner)
+            if value is not None:
+                _fit(value, field.name, words[field.name], sizes)
+
+    def inner(self, shape):
+        """Return the Shape that its fields are of."""
+        return shape
+
+
+def _fit(x, name, words, sizes):
+    """Refuse a value of other sizes than its letters have, or that its words refuse."""
+    for word in words:
+        if callable(word):
+            word(x, name, sizes)
+            continue
+        letters, found = word.split(), (len(x),) if isinstance(x, tuple) else np.shape(x)
+        fits = len(letters) == len(found) and all(
+            0 < n == (int(letter) if letter.isdigit() else sizes.setdefault(letter, n))
+            for letter, n in zip(letters, found, strict=True)
+        )
+        refuse(not fits, f"{name} has the shape ({', '.join(letters)}). Got {found}")
+
+
+@cache
+def _words(cls):
+    """Return what fields of a class are declared to fit, by name."""
+    hints = get_type_hints(cls, include_extras=True)
+    return {
+        name: [
+            word
+            for one in (hint, *get_args(hint))
+            if get_origin(one) is Annotated
+            for word in one.__metadata__
+        ]
+        for name, hint in hints.items()
+    }
 
 
 def own(x):
@@ -164,18 +270,21 @@ def _taken(hint, x):
     return not isinstance(hint, type) or isinstance(x, TAKEN.get(hint, hint))
 
 
-def tame(x, name=""):
+def tame(x, name="", shape=None):
     """Refuse fields on which a row could make arithmetic raise: NaN, infinite, wrapping, no unit.
 
     ``edges`` of cells may be infinite. Numbers in fields named in ``POSITIVE`` are positive.
     """
     if is_dataclass(x):
         refuse(not registered(x), "a class that is not public")
-        for field in fields(x):
-            tame(getattr(x, field.name), field.name)
+        if isinstance(x, Checked):
+            x.check(shape)
+        else:
+            for field in fields(x):
+                tame(getattr(x, field.name), field.name, shape)
     elif isinstance(x, list | tuple):
         for one in x:
-            tame(one, name)
+            tame(one, name, shape)
     elif isinstance(x, np.ndarray | np.generic | float | int) and not isinstance(x, bool):
         x = np.asarray(x)
         refuse(x.dtype.kind not in "fiub", "fields are numbers")

@@ -2,12 +2,13 @@
 
 import math
 from dataclasses import replace
+from typing import Annotated
 
 import numpy as np
 
 from skdp.chunks._strips import strips
-from skdp.kernel._bins import LogBins
-from skdp.kernel._statistic import Choice, OnePerColumn, Statistic, check_columns, public, refuse
+from skdp.kernel._plain import Columns, ColumnTuple, PerColumn, Vector, whole, within
+from skdp.kernel._statistic import Choice, OnePerColumn, Statistic, public, refuse
 from skdp.mechanisms import finite_rows
 
 PARTS = 1000  # quantiles are searched at thousandths
@@ -28,24 +29,18 @@ def float_of_order(order):
 
 
 @public
-class Balance(Statistic):
+class Balance(OnePerColumn):
     """In every column, the rows up to a threshold less the others.
 
     **Privacy** (add or remove one row): given the thresholds it moves every column by exactly 1.
     """
 
-    thresholds: np.ndarray  # (d,): in the order of the floats, see :func:`order_of_floats`
+    thresholds: PerColumn  # in the order of the floats, see :func:`order_of_floats`
+    each = "thresholds"
 
     def check(self, shape):
         super().check(shape)
-        refuse(np.shape(self.thresholds) != (shape.n_features,), "a threshold a column")
         refuse(self.thresholds.dtype != np.uint64, "thresholds in the order of the floats")
-
-    @property
-    def squared_l2(self):
-        return len(self.thresholds)
-
-    l1 = squared_l2
 
     def total(self, block):
         """Return the balance, shape (d,)."""
@@ -61,22 +56,12 @@ class Thresholds(Statistic):
     most ``max(parts, 1000 - parts)`` in size, and nothing if it holds NaN or infinity.
     """
 
-    columns: np.ndarray  # (k,): may repeat
-    thresholds: np.ndarray  # (k,)
-    parts: np.ndarray  # (k,): thousandths of the quantiles searched for
-    center: np.ndarray  # (k,): what is subtracted from entries
-    # (k,): given it, the distances from the centre, divided by it, are looked at
-    unit: np.ndarray | None = None
-
-    def check(self, shape):
-        super().check(shape)
-        columns, parts = np.asarray(self.columns), np.asarray(self.parts)
-        for one in (columns, parts):
-            refuse(one.ndim != 1 or one.dtype.kind not in "iu", "columns and parts are integers")
-        refuse(not ((columns >= 0) & (columns < shape.n_features)).all(), "no such column")
-        refuse(not ((parts >= 0) & (parts <= PARTS)).all(), "thousandths")
-        for one in (parts, self.thresholds, self.center, self.unit):
-            refuse(one is not None and np.shape(one) != columns.shape, "a number a threshold")
+    columns: Columns  # may repeat
+    thresholds: Vector
+    # thousandths of the quantiles searched for
+    parts: Annotated[np.ndarray, "k", whole, within(0, PARTS)]
+    center: Vector  # what is subtracted from entries
+    unit: Vector | None = None  # given it, distances from the centre, divided by it, are looked at
 
     @property
     def _most(self):
@@ -122,8 +107,9 @@ class RankScores(Choice):
     # of the quantile
     numerator: int
     denominator: int
-    grid: np.ndarray  # (k,): the candidates
-    nats: np.ndarray  # (k,): by how much candidates are less likely from the start
+    grid: Vector  # the candidates
+    # by how much candidates are less likely from the start
+    nats: Annotated[np.ndarray, "k", within(0, math.inf)]
     worth: float = 1.0  # what a nat is of a score; chosen by the kernel
 
     def check(self, shape):
@@ -131,8 +117,6 @@ class RankScores(Choice):
         refuse(not 0 <= self.column < shape.n_features, "no such column")
         refuse(not 0 <= self.numerator <= self.denominator <= 2**20, "a quantile")
         refuse(not self.denominator, "a quantile")
-        refuse(np.ndim(self.grid) != 1 or np.shape(self.nats) != np.shape(self.grid), "candidates")
-        refuse(not (np.asarray(self.nats) >= 0).all(), "nats are not negative")
 
     def at(self, offer):
         amount = float(offer.budget.amount * offer.share)
@@ -171,24 +155,16 @@ def cells_of_keys(keys, shift):
     return (keys >> np.uint64(shift)).astype(np.int64)
 
 
-class OfColumns(OnePerColumn):
-    """One integer of size 1 for each of some columns: a row without NaN and infinity adds them."""
-
-    def check(self, shape):
-        super().check(shape)
-        check_columns(self.columns, shape)
-        refuse(not self.columns, "no columns")
-
-
 @public
-class KeyCells(OfColumns):
+class KeyCells(OnePerColumn):
     """How many entries of every column are in each of ``2^bits`` cells, below them and above.
 
-    **Privacy** (add or remove one row): a row is counted once in every column.
+    **Privacy** (add or remove one row): a row without NaN and infinity is counted once in every
+    column.
     """
 
-    columns: tuple  # tuple of c int
-    first: np.ndarray  # (c,): the first cell of a column
+    columns: ColumnTuple
+    first: Vector  # the first cell of a column
     width: int  # there are 2^width cells
     shift: int  # A cell has 2^shift numbers of those that floats are in their order
 
@@ -196,7 +172,6 @@ class KeyCells(OfColumns):
         super().check(shape)
         fits = 1 <= self.width <= MOST_BITS and LEAST_SHIFT <= self.shift <= 64 - self.width
         refuse(not fits, "at most 2^16 cells")
-        refuse(np.shape(self.first) != (len(self.columns),), "a first cell for every column")
         refuse(self.first.dtype != np.int64, "cells have numbers")
         last = self.first + 2**self.width
         refuse(((self.first < 0) | (last > 2 ** (64 - self.shift))).any(), "no such cell")
@@ -223,9 +198,9 @@ class KeyRanks(KeyCells):
     **Privacy** (add or remove one row): given the thresholds it moves every column by exactly 1.
     """
 
-    # (c,): how many of these cells lie up to the threshold of a column, which is the last number of
-    # a cell, or of those below the first
-    upto: np.ndarray
+    # how many of these cells lie up to the threshold of a column, which is the last number of a
+    # cell, or of those below the first
+    upto: Vector
 
     @property
     def finer(self):
@@ -233,7 +208,6 @@ class KeyRanks(KeyCells):
 
     def check(self, shape):
         super().check(shape)
-        refuse(np.shape(self.upto) != self.first.shape, "a threshold for every column")
         fits = self.upto.dtype == np.int64 and (self.upto >= 0).all()
         refuse(not fits or (self.upto > 2**self.width).any(), "no such cell")
 
@@ -246,31 +220,3 @@ class KeyRanks(KeyCells):
     def total(self, block):
         """Return the ranks, shape (c,)."""
         return self.pooled(self.finer.total(block))
-
-
-@public
-class SideDistances(OfColumns):
-    """How many entries of every column lie at which distance below and above a centre.
-
-    **Privacy** (add or remove one row): a row is counted once in every column.
-    """
-
-    columns: tuple  # tuple of c int
-    centre: np.ndarray  # (c,)
-    bins: LogBins
-
-    def check(self, shape):
-        super().check(shape)
-        self.bins.check()
-        refuse(np.shape(self.centre) != (len(self.columns),), "a centre for every column")
-
-    def total(self, block):
-        """Return the histograms, shape (c, 2, n_bins)."""
-        counts = np.zeros((len(self.columns), 2, self.bins.n_bins), dtype=np.int64)
-        with np.errstate(over="ignore"):
-            for strip in strips(block, list(self.columns)):
-                for of_column, x, c in zip(counts, strip, self.centre, strict=True):
-                    x = x - c
-                    at = self.bins.index(np.abs(x)) + self.bins.n_bins * (x >= 0)
-                    of_column += np.bincount(at, minlength=of_column.size).reshape(of_column.shape)
-        return counts

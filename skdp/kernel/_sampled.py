@@ -8,6 +8,7 @@ import numpy as np
 
 from skdp.chunks import ArrayRows, map_merge
 from skdp.chunks._persons import Representatives, representatives_of
+from skdp.kernel._plain import Checked
 from skdp.kernel._statistic import Statistic, public, refuse, tame
 from skdp.kernel._table import Table
 from skdp.kernel.pairs._distance import DistancePredicate
@@ -91,15 +92,12 @@ class OfSample(Statistic):
         """Return the integers of a Sample."""
 
 
-class Conditional(ABC):
+class Conditional(Checked, ABC):
     """A question to a :class:`Sampled` whose bound follows from earlier answers to it.
 
     A subclass is a frozen dataclass, registered by :func:`public`, that names *tickets*; it never
     holds a bound: that is read off the log of the Table.
     """
-
-    def check(self, shape):
-        tame(self)
 
     @abstractmethod
     def bounds(self, table):

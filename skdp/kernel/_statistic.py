@@ -7,13 +7,15 @@ from fractions import Fraction
 
 import numpy as np
 
-from skdp.kernel._plain import TYPES, own, public, refuse, registered, tame
+from skdp.chunks._rows import MappedRows
+from skdp.kernel._plain import TYPES, Checked, own, public, refuse, registered, tame
 from skdp.mechanisms._exact import sqrt_up
 
 __all__ = [
     "MOST_CELLS",
     "ROOM",
     "TYPES",
+    "Checked",
     "Choice",
     "Offer",
     "OnBall",
@@ -24,7 +26,6 @@ __all__ = [
     "Shape",
     "Statistic",
     "certified",
-    "check_columns",
     "grid_bits",
     "own",
     "public",
@@ -68,8 +69,14 @@ class Offer:
         """
         return max(n, self.heads / 4)
 
+    def bits(self, noise_bits, most, *, power=1, n=None, share=None):
+        """Return the resolution of a sum by :func:`grid_bits`, of about n rows if these weigh."""
+        strength = self.budget.mu * math.sqrt(self.share if share is None else share)
+        room = {"unit": self.unit, "n": 0.0 if n is None else self.room(n)}
+        return grid_bits(strength, noise_bits=noise_bits, most=most, power=power, **room)
 
-class Statistic(ABC):
+
+class Statistic(Checked, ABC):
     """A sum over rows of integer vectors, each a function of one row and of public fields.
 
     A subclass is made a frozen dataclass by :func:`public`. Its fields are public or
@@ -132,7 +139,7 @@ class Statistic(ABC):
 
     def check(self, shape):
         """Raise ValueError from public fields and the Shape alone; nothing else may raise."""
-        tame(self)
+        super().check(shape)
         refuse(shape.kind != self.kind, f"{type(self).__name__} reads {self.kind}")
 
     def at(self, offer):
@@ -210,19 +217,21 @@ class OnBall(Statistic):
 
 
 class OnePerColumn(Statistic):
-    """Numbers of ``columns``, of which a row moves at most one each, by 1.
+    """Numbers of k columns, of which a row moves at most one each, by 1.
 
     **Privacy** (add or remove one row): of k columns k in l1, sqrt(k) in l2.
     """
 
+    each = "columns"  # the field that has an entry for each of them
+
     @property
     def squared_l2(self):
-        return len(self.columns)
+        return len(getattr(self, self.each))
 
     l1 = squared_l2
 
 
-class RowMap(ABC):
+class RowMap(Checked, ABC):
     """What a Table shows of every row: a frozen dataclass, registered by :func:`public`.
 
     **Privacy**: a row of the view is a function of the same row behind it, or is left out by
@@ -230,33 +239,37 @@ class RowMap(ABC):
     """
 
     keyed = None  # the use of secret keys, where rows are drawn by them
+    kind = None  # of the blocks that it reads, if it does not read all of them
 
     def check(self, shape):
         """Raise ValueError for fields that do not fit the Shape."""
-        tame(self)
+        super().check(shape)
+        refuse(self.kind not in (None, shape.kind), f"{type(self).__name__} maps {self.kind}")
 
-    @abstractmethod
     def over(self, rows):
-        """Return the view of rows. Called in the kernel alone."""
+        """Return the view of rows that calls of this map make of blocks. For the kernel alone."""
+        return Seen(rows, self)
 
 
-class Rule(ABC):
+class Seen(MappedRows):
+    """Rows through a :class:`RowMap`, which may have other columns: ``dims`` of them."""
+
+    def __init__(self, rows, row_map):
+        super().__init__(rows)
+        self._mapped, self.n_features = row_map, getattr(row_map, "dims", rows.n_features)
+
+
+class Rule(Checked, ABC):
     """In which of some disjoint sets a row is: a frozen dataclass, registered by :func:`public`."""
 
     def check(self, shape):
         """Raise ValueError for fields that do not fit the Shape."""
-        tame(self)
+        super().check(shape)
         refuse(shape.kind != "numbers", "rows of numbers are put in sets")
 
     @abstractmethod
     def __call__(self, block):
         """Return the number of the set of every row, -1 for none; each decides by itself."""
-
-
-def check_columns(columns, shape):
-    """Raise ValueError for a tuple of columns that rows of a Shape do not have."""
-    fits = all(type(j) is int and 0 <= j < shape.n_features for j in columns)
-    refuse(not fits, "no such column")
 
 
 def certified(vectors, squared_l2):

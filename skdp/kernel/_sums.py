@@ -2,23 +2,19 @@
 
 import math
 from dataclasses import replace
+from typing import Annotated
 
 import numpy as np
 
 from skdp.chunks import ArrayRows
 from skdp.kernel._bins import LogBins
+from skdp.kernel._plain import Columns, PerColumn, distinct, whole, within
 from skdp.kernel._statistic import OnBall, OneCell, Statistic, grid_bits, public, refuse
 from skdp.kernel._table import opened
 from skdp.mechanisms import ball_rows, ball_sum, box_rows, finite_rows, row_norms
 
 BITS = 20  # a row of the length of the clip radius is 2^20 grid units long
 NOISE_BITS = 40
-
-
-def _check_columns(question, shape):
-    """Refuse a centre and a scale that have no entry for each column: rows may be as many."""
-    for one in (question.center, question.scale):
-        refuse(one is not None and np.shape(one) != (shape.n_features,), "an entry for each column")
 
 
 @public
@@ -61,20 +57,16 @@ class Count(Statistic):
 class Distances(OneCell):
     """How many rows lie at which distance of a point."""
 
-    center: np.ndarray  # (d,)
+    center: PerColumn
     bins: LogBins
-    scale: np.ndarray | None = None  # (d,): of the columns
-    starts: np.ndarray | None = None  # first bins of cells that join bins
+    scale: PerColumn | None = None
+    # first bins of cells that join bins
+    starts: Annotated[np.ndarray, "k", whole, distinct, within(0, math.inf)] | None = None
 
     def check(self, shape):
         super().check(shape)
-        _check_columns(self, shape)
-        self.bins.check()
-        if self.starts is not None:
-            refuse(np.ndim(self.starts) != 1 or len(self.starts) == 0, "cells have first bins")
-            refuse(np.asarray(self.starts).dtype.kind != "i", "first bins are integers")
-            rise = (np.diff(self.starts) > 0).all() and self.starts[0] >= 0
-            refuse(not (rise and self.starts[-1] < self.bins.n_bins), "first bins rise")
+        last = 0 if self.starts is None else self.starts[-1]
+        refuse(last >= self.bins.n_bins, "cells have bins")
 
     @property
     def size(self):
@@ -103,30 +95,22 @@ class BallSum(OnBall):
     by :func:`skdp.mechanisms.ball_sum`.
     """
 
-    center: np.ndarray  # (d,)
+    center: PerColumn
     radius: float  # of the ball
-    scale: np.ndarray | None = None  # (d,): of the columns
+    scale: PerColumn | None = None
     drop: float | None = None  # rows beyond ``drop * radius`` add nothing
     bits: int | None = None
-
-    def check(self, shape):
-        super().check(shape)
-        _check_columns(self, shape)
 
     def at(self, offer):
         return replace(self, bits=grid_bits(offer.strength, noise_bits=NOISE_BITS, most=BITS))
 
-    def _ball(self):
-        return {
-            "center": self.center,
-            "radius": self.radius,
-            "bits": self.bits,
-            "scale": self.scale,
-        }
+    def _sum_and_number(self, block):
+        names = "center", "radius", "scale", "drop", "bits"
+        return ball_sum(block, **{name: getattr(self, name) for name in names})
 
     def total(self, block):
         """Return the sum, shape (d,)."""
-        return ball_sum(block, **self._ball(), drop=self.drop)[0]
+        return self._sum_and_number(block)[0]
 
 
 @public
@@ -141,16 +125,12 @@ class KeptRows(BallSum):
 
     def total(self, block):
         """Return the number of rows, shape (1,)."""
-        return np.array([ball_sum(block, **self._ball(), drop=self.drop)[1]])
+        return np.array([self._sum_and_number(block)[1]])
 
 
-PRODUCT_BITS = 15  # 2^32 rows of squared length 4^15 sum to at most 2^62
+# Bits of noise and of rows: 2^32 rows of squared length 4^15 sum to at most 2^62.
+GRID = {"noise_bits": 45, "most": 15}
 ROWS = 2**16  # whose products sum to less than 2^53
-
-
-def moment_bits(strength, unit, n):
-    """Return a resolution for sums of products, see :func:`skdp.kernel._statistic.grid_bits`."""
-    return grid_bits(strength, noise_bits=45, most=PRODUCT_BITS, power=2, unit=unit, n=n)
 
 
 class OfBall(Statistic):
@@ -161,9 +141,8 @@ class OfBall(Statistic):
         refuse(not 0 < self.least <= 1, "a share is positive")
 
     def at(self, offer):
-        share = min(float(offer.share), self.least)
-        bits = moment_bits(offer.budget.mu * math.sqrt(share), offer.unit, offer.room(self.n))
-        return replace(self, bits=bits)
+        share, power = min(float(offer.share), self.least), 1 if self.n is None else 2
+        return replace(self, bits=offer.bits(**GRID, power=power, n=self.n, share=share))
 
     def _parts(self, block):
         for first in range(0, len(block), ROWS):
@@ -213,7 +192,7 @@ class BallTotal(OfBall, OnBall):
     """
 
     radius: float
-    n: float
+    n: float | None = None  # None where no products are asked in the same pass
     least: float = 1.0
     bits: int | None = None
 
@@ -238,16 +217,15 @@ class BoxProducts(Statistic):
     """
 
     # both (d,): y is -1 at the lower one and 1 at the upper one; entries beyond are moved to them
-    low: np.ndarray
-    high: np.ndarray
+    low: PerColumn
+    high: PerColumn
     n: float  # number of rows, public or released
     bits: int | None = None  # 1 is 2^bits on the grid; chosen by the kernel
 
     def check(self, shape):
         super().check(shape)
-        wrong = np.shape(self.low) != (shape.n_features,) or np.shape(self.high) != self.low.shape
         half = self.high / 2 - self.low / 2
-        refuse(wrong or not ((half > 0) & np.isfinite(half)).all(), "a box has two ends a column")
+        refuse(not ((half > 0) & np.isfinite(half)).all(), "a box has two ends a column")
 
     @property
     def entries(self):
@@ -256,7 +234,8 @@ class BoxProducts(Statistic):
 
     def at(self, offer):
         strength = offer.budget.mu / math.sqrt(self.entries)
-        return replace(self, bits=moment_bits(strength, offer.unit, offer.room(self.n)))
+        room = {"power": 2, "unit": offer.unit, "n": offer.room(self.n)}
+        return replace(self, bits=grid_bits(strength, **GRID, **room))
 
     @property
     def squared_l2(self):
@@ -287,16 +266,13 @@ class BoxProducts(Statistic):
 class LengthsNear(OneCell):
     """How long some entries of a row are together, of rows whose other entries are not too long."""
 
-    among: np.ndarray  # numbers of the entries
+    among: Columns  # numbers of the entries
     most: float  # length of the others, beyond which a row is not counted
     bins: LogBins
 
     def check(self, shape):
         super().check(shape)
-        self.bins.check()
-        at = self.among
-        wrong = at.ndim != 1 or at.dtype.kind not in "iu" or not 0 < len(np.unique(at)) == len(at)
-        refuse(wrong or at.min() < 0 or at.max() >= shape.n_features, "numbers of columns")
+        refuse(len(np.unique(self.among)) != len(self.among), "entries are counted once")
 
     @property
     def size(self):
@@ -329,27 +305,6 @@ class ScoreSum(Statistic):
         scores = np.clip(np.nan_to_num(block[:, 0], nan=0.0), 0, 1)
         q = np.rint(2 * HALF * scores).astype(np.int64) - HALF
         return np.array([q.sum(), HALF * len(q)])
-
-
-@public
-class LogCells(OneCell):
-    """How many rows have a number in which bin.
-
-    **Privacy** (add or remove one row): a number is in one bin, or in none.
-    """
-
-    bins: LogBins
-
-    def check(self, shape):
-        super().check(shape)
-        self.bins.check()
-
-    @property
-    def size(self):
-        return self.bins.n_bins
-
-    def cells(self, block):
-        return self.bins.index(block[:, 0])
 
 
 def table_of_numbers(numbers, curator):

@@ -3,13 +3,15 @@
 import math
 from fractions import Fraction
 from functools import cache
+from typing import Annotated
 
 import numpy as np
 
-from skdp.kernel._plain import rising
+from skdp.kernel._plain import Checked, rising, within
 from skdp.kernel._statistic import (
     MOST_CELLS,
     OneCell,
+    OnePerColumn,
     Statistic,
     certified,
     public,
@@ -25,11 +27,8 @@ SCALE = 2**30  # of a table of exponentials
 FARTHEST = 2**40  # of a clip radius
 
 
-class Link:
+class Link(Checked):
     """How the residual of a row follows from its scores and its target."""
-
-    def check(self):
-        """Raise ValueError for fields that are no link."""
 
 
 @public
@@ -65,13 +64,9 @@ class Softmax(Link):
     p, adds no more: together at most ``2 ONE^2``.
     """
 
-    n_classes: int  # A target beyond is that of the last class
-
+    n_classes: Annotated[int, within(1, math.inf)]  # a target beyond is that of the last class
     step, one = STEP, ONE
     gain, squared_l2 = 2.0, 2 * ONE**2
-
-    def check(self):
-        refuse(not isinstance(self.n_classes, int) or self.n_classes < 1, "classes are counted")
 
     @property
     def outputs(self):
@@ -95,13 +90,8 @@ class Clipped(Link):
     **Privacy** (add or remove one row): a row adds an integer of at most ``radius``.
     """
 
-    radius: int  # in steps of a score
-
+    radius: Annotated[int, within(1, FARTHEST)]  # in steps of a score
     outputs, step, one, gain = 1, 2**-16, 2**16, None
-
-    def check(self):
-        wrong = not isinstance(self.radius, int) or not 0 < self.radius <= FARTHEST
-        refuse(wrong, "a radius is a whole number of steps, from 1 to 2^40")
 
     @property
     def squared_l2(self):
@@ -146,7 +136,7 @@ class ClassCounts(OneCell):
 
 
 @public
-class FeatureCells(Statistic):
+class FeatureCells(OnePerColumn):
     """How many rows lie in every cell of every feature.
 
     **Privacy** (add or remove one row): a row is in one cell of each of the F features, so the
@@ -154,18 +144,12 @@ class FeatureCells(Statistic):
     """
 
     sizes: tuple  # the number of cells of every feature
-    kind = "cells"
+    kind, each = "cells", "sizes"
 
     def check(self, shape):
         super().check(shape)
         refuse(tuple(self.sizes) != tuple(shape.sizes), "the sizes are those of the view")
         refuse(sum(self.sizes) > MOST_CELLS, "there are at most 2^24 cells")
-
-    @property
-    def squared_l2(self):
-        return len(self.sizes)
-
-    l1 = squared_l2
 
     def total(self, block):
         """Return the counts of all features, one after the other."""
@@ -180,7 +164,8 @@ class TermScores:
     intercept: np.ndarray  # (n_outputs, 1)
     tables: tuple  # (n_outputs, n_cells): one for each feature
 
-    def check(self, outputs, sizes):
+    def fits(self, outputs, sizes):
+        """Raise ValueError for tables that do not fit, or scores that could wrap."""
         wrong = tuple(map(np.shape, self.tables)) != tuple((outputs, n) for n in sizes)
         refuse(wrong, "a table for every feature")
         refuse(np.shape(self.intercept) != (outputs, 1), "an intercept for every output")
@@ -216,10 +201,7 @@ class Residual(Statistic):
 
     def check(self, shape):
         super().check(shape)
-        wrong = not isinstance(self.link, Link) or not isinstance(self.scores, TermScores)
-        refuse(wrong, "residuals are those of a link, of scores")
-        self.link.check()
-        self.scores.check(self.link.outputs, shape.sizes)
+        self.scores.fits(self.link.outputs, shape.sizes)
         refuse(self.squared_l2 > MOST_SQUARED, "sums of residuals stay exact")
 
     @property
@@ -237,38 +219,24 @@ class Residual(Statistic):
 
 
 @public
-class TermGradients(Residual):
-    """Sums of residuals over the cells of one feature: a row is in one of them."""
+class ResidualSum(Residual):
+    """The sum of residuals over all rows, or over the cells of a feature: a row is in one."""
 
     scores: TermScores
     link: Link
-    feature: int
+    feature: int | None = None
 
     def check(self, shape):
         super().check(shape)
-        refuse(not 0 <= self.feature < len(shape.sizes), "no such feature")
-
-    @property
-    def _size(self):
-        return self.scores.tables[self.feature].shape[1]
+        refuse(not 0 <= (self.feature or 0) < len(shape.sizes), "no such feature")
 
     def total(self, block):
-        """Return the sums, shape (n_residuals, n_cells)."""
-        cell, rows = block.cells[self.feature], self.residuals(block)
-        sums = [np.bincount(cell, weights=row, minlength=self._size) for row in rows]
-        return np.array(sums).astype(np.int64)
-
-
-@public
-class ResidualSum(Residual):
-    """The sum of residuals over all rows."""
-
-    scores: TermScores
-    link: Link
-
-    def total(self, block):
-        """Return the sum, shape (n_residuals,)."""
-        return self.residuals(block).sum(axis=1)
+        """Return the sum, shape (n_residuals,), or (n_residuals, n_cells)."""
+        rows = self.residuals(block)
+        if self.feature is None:
+            return rows.sum(axis=1)
+        cell, size = block.cells[self.feature], self.scores.tables[self.feature].shape[1]
+        return np.array([np.bincount(cell, row, size) for row in rows]).astype(np.int64)
 
 
 @public
@@ -277,15 +245,13 @@ class ResidualLengths(OneCell):
 
     scores: TermScores
     link: Link
-    edges: np.ndarray  # the largest length of every cell but the last, which takes what is longer
+    # the largest length of every cell but the last, which takes what is longer
+    edges: Annotated[np.ndarray, "k", rising]
     kind = "cells"
 
     def check(self, shape):
         super().check(shape)
-        rising(self.edges, "edges")
-        refuse(not isinstance(self.link, Link), "residuals are those of a link")
-        self.link.check()
-        self.scores.check(self.link.outputs, shape.sizes)
+        self.scores.fits(self.link.outputs, shape.sizes)
 
     @property
     def size(self):
@@ -309,14 +275,14 @@ class Calibration(Residual):
 
     scores: TermScores
     link: Link  # with curvatures
-    start: np.ndarray  # (n_outputs, 1): scores that the factor leaves as they are
+    start: Annotated[np.ndarray, "n_outputs 1"]  # scores that the factor leaves as they are
     slope: bool  # whether there is a factor; else the second entry is 0
 
     def check(self, shape):
         super().check(shape)
         refuse(self.link.gain is None, "a calibration needs curvatures")
-        wrong = np.shape(self.start) != (self.link.outputs, 1)
-        refuse(wrong or self.start.dtype != np.int64, "a start for every output")
+        wrong = len(self.start) != self.link.outputs or self.start.dtype != np.int64
+        refuse(wrong, "a start for every output")
 
     @property
     def longest(self):

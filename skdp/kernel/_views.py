@@ -6,55 +6,37 @@ from skdp.chunks._rows import MappedRows, take
 from skdp.kernel._bins import LogBins
 from skdp.kernel._lattice import Lattice
 from skdp.kernel._places import Places
-from skdp.kernel._statistic import RowMap, public, refuse
+from skdp.kernel._plain import PerColumn
+from skdp.kernel._statistic import RowMap, public
 from skdp.mechanisms import finite_rows, row_norms
 
 CELLS = 2**15  # of a part that stays in the cache
 
 
-class BoxedRows(MappedRows):
-    """Rows ``clip((x - center) / radius, -1, 1)`` of another table, block by block.
+@public
+class Boxed(RowMap):
+    """Every column clipped to ``center`` +- ``radius`` and scaled to [-1, 1].
 
-    ``rows``: Rows of length d; ``center, radius``: (d,): public or released; radii are positive.
-
-    **Privacy**: entry by entry, see :class:`skdp.chunks._rows.MappedRows`. A row that holds NaN or
-    infinity becomes NaN: it stays absent.
+    **Privacy**: entry by entry. A row that holds NaN or infinity becomes NaN: it stays absent.
     """
 
-    def __init__(self, rows, center, radius):
-        super().__init__(rows)
-        self._center, self._radius = center, radius
+    center: PerColumn
+    radius: PerColumn
+    kind = "numbers"
 
-    def _mapped(self, block):
-        boxed, step = np.empty(block.shape), max(1, CELLS // self.n_features)
+    def __call__(self, block):
+        """Return the rows of a block in the box."""
+        boxed, step = np.empty(block.shape), max(1, CELLS // len(self.center))
         for start in range(0, len(block), step):
             part, y = block[start : start + step], boxed[start : start + step]
             with np.errstate(all="ignore"):
-                np.subtract(part, self._center, out=y, dtype=np.float64)
-                y /= self._radius
+                np.subtract(part, self.center, out=y, dtype=np.float64)
+                y /= self.radius
                 np.clip(y, -1, 1, out=y)
             finite = finite_rows(part)
             if not finite.all():
                 y[~finite] = np.nan
         return boxed
-
-
-@public
-class Boxed(RowMap):
-    """Every column clipped to ``center`` +- ``radius`` and scaled to [-1, 1]."""
-
-    # both (d,)
-    center: np.ndarray
-    radius: np.ndarray
-
-    def check(self, shape):
-        super().check(shape)
-        refuse(shape.kind != "numbers", "a box is one of numbers")
-        for one in (self.center, self.radius):
-            refuse(np.shape(one) != (shape.n_features,), "a box has an interval a column")
-
-    def over(self, rows):
-        return BoxedRows(rows, self.center, self.radius)
 
 
 ALONE = "rows of a view of fewer rows have no numbers, and no keys."
@@ -90,18 +72,12 @@ class Beyond(RowMap):
     **Privacy**: each row decides by itself whether it is in the view.
     """
 
-    center: np.ndarray  # (d,)
+    center: PerColumn
     bins: LogBins
     # first and last bin
     low: int
     high: int
     places: Places
-
-    def check(self, shape):
-        super().check(shape)
-        refuse(np.shape(self.center) != (shape.n_features,), "a centre has an entry a column")
-        self.bins.check()
-        self.places.check(shape.n_features)
 
     def over(self, rows):
         return ChosenRows(rows, self.keeps)
@@ -114,37 +90,22 @@ class Beyond(RowMap):
         return inside & (Lattice(self.places).places(block) < 0)
 
 
-class ClippedRows(MappedRows):
-    """What :class:`InBox` shows of rows."""
-
-    def __init__(self, rows, low, high):
-        super().__init__(rows)
-        self._low, self._high = low, high
-
-    def _mapped(self, block):
-        clipped = np.clip(block, self._low, self._high)
-        clipped[~np.isfinite(block)] = np.nan
-        return clipped
-
-
 @public
 class InBox(RowMap):
-    """Rows whose entries are clipped to bounds ``low`` and ``high``, arrays of shape (d,).
+    """Rows whose entries are clipped to bounds ``low`` and ``high``.
 
     **Privacy**: entry by entry. NaN and infinity become NaN, no bound: a row that holds them stays
     absent.
     """
 
-    low: np.ndarray
-    high: np.ndarray
+    low: PerColumn
+    high: PerColumn
 
-    def check(self, shape):
-        super().check(shape)
-        for bound in (self.low, self.high):
-            refuse(np.shape(bound) != (shape.n_features,), "a bound for every column")
-
-    def over(self, rows):
-        return ClippedRows(rows, self.low, self.high)
+    def __call__(self, block):
+        """Return the rows of a block in the box."""
+        clipped = np.clip(block, self.low, self.high)
+        clipped[~np.isfinite(block)] = np.nan
+        return clipped
 
 
 @public

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from skdp.kernel._bins import LogBins
-from skdp.kernel._columns import ColumnOctaves
+from skdp.kernel._columns import ColumnBins
 from skdp.kernel._coordinates import SomeColumns
 from skdp.kernel._table import opened
 from skdp.linear._front import Front
@@ -48,7 +48,8 @@ def coarse_front(rows, curator, *, count):
     """
     d = rows.n_features - 1
     features = opened(rows, curator).map(SomeColumns(np.arange(d)))
-    told = features.ask(ColumnOctaves(d, OCTAVES), share=COARSE, label="octaves")
+    asked = ColumnBins(np.zeros(d), np.ones(d), OCTAVES, "in line")
+    told = features.ask(asked, share=COARSE, label="octaves")
     pairs = [_read(row, told.scale, count.n) for row in told.value.astype(float)]
     center, unit = np.transpose(pairs)
     seen = unit > 0

@@ -3,7 +3,7 @@
 import numpy as np
 
 from skdp.kernel._bins import LogBins
-from skdp.kernel._gradients import GradientSum
+from skdp.kernel._sums import BallTotal
 from skdp.kernel._sums import Distances as DistanceCells
 from skdp.kernel._table import opened
 from skdp.location._clip import Distances, joined
@@ -57,6 +57,5 @@ def release_total(rows, curator, gradients, *, radius, share, label):
     total : ndarray of shape (dims,)
     sd : float
     """
-    question = GradientSum(gradients.dims, radius)
-    told = opened(rows, curator).map(gradients).ask(question, share=share, label=label)
+    told = opened(rows, curator).map(gradients).ask(BallTotal(radius), share=share, label=label)
     return told.real, told.sd

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from skdp.kernel._bins import LogBins
-from skdp.kernel._columns import ColumnDistances
+from skdp.kernel._columns import ColumnBins
 from skdp.kernel._table import opened
 from skdp.scales._log_histogram import highest_window
 from skdp.scales._noise_level import clear_of_noise
@@ -45,7 +45,7 @@ def visible_ranges(rows, curator, center, unit, *, n):
     table = opened(rows, curator)
     wanted = 60 * math.sqrt(table.n_features) / (n * table.budget.mu)
     share = float(np.clip(wanted**2, *RANGES))
-    told = table.ask(ColumnDistances(center, unit, OCTAVES), share=share, label="column ranges")
+    told = table.ask(ColumnBins(center, unit, OCTAVES), share=share, label="column ranges")
     tops, roots = np.transpose([_read(row, told.scale, n) for row in told.value])
     factor = np.where(roots > FAR, roots, 1.0)
     unit = unit * factor

@@ -3,7 +3,7 @@
 import numpy as np
 
 from skdp.kernel._bins import LogBins
-from skdp.kernel._columns import SidedDistances
+from skdp.kernel._columns import ColumnBins
 from skdp.kernel._coordinates import SomeColumns
 from skdp.kernel._table import opened
 from skdp.location._clip import joined
@@ -42,7 +42,7 @@ def visible_target(rows, curator, center, unit, *, n):
     share = float(np.clip(wanted**2, *TARGET))
     starts, edges = joined(CELLS, FINE, PER_OCTAVE)
     target = opened(rows, curator).map(SomeColumns(np.array([rows.n_features - 1])))
-    question = SidedDistances(center, unit, CELLS, starts)
+    question = ColumnBins(np.array([center]), np.array([unit]), CELLS, "apart", starts)
     told = target.ask(question, share=share, label="target range")
     sides = told.value.reshape(2, -1)[:, :-1]
     below, above = (_top(row, edges, told.scale) for row in sides)

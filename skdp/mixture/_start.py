@@ -6,8 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from skdp.accounting import Step
-from skdp.kernel._clusters import Nearest
-from skdp.kernel._mixture_lead import NearestDistances
+from skdp.kernel._clusters import Nearest, Reaches
 from skdp.kernel._table import opened
 from skdp.mixture._normal import quantile
 from skdp.scales import LogBins
@@ -50,9 +49,9 @@ def release_spread(rows, curator, located, centers, *, share):
 
     Notes
     -----
-    **Privacy**: of :class:`skdp.kernel._mixture_lead.NearestDistances`.
+    **Privacy**: of :class:`skdp.kernel._clusters.Reaches`.
     """
-    asked = NearestDistances(Nearest(located, centers), BINS)
+    asked = Reaches(Nearest(located, centers), BINS, apart=False)
     release = opened(rows, curator).ask(asked, share=share, label="spread")
     counts = np.where(release.value > 2 * release.scale, release.value, 0).astype(np.float64)
     if not counts.any():

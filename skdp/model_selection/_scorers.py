@@ -14,7 +14,8 @@ from skdp._pieces import carried
 from skdp.accounting import Plan, Step
 from skdp.chunks._tables import Tables
 from skdp.exceptions import PlanError
-from skdp.kernel._sums import HALF, LogCells, ScoreSum, table_of_numbers
+from skdp.kernel._columns import ColumnBins
+from skdp.kernel._sums import HALF, ScoreSum, table_of_numbers
 from skdp.mechanisms import row_norms
 from skdp.model_selection._densities import is_mixture, mixture_log_density
 from skdp.rowwise._map import each_row
@@ -339,12 +340,13 @@ def as_numbers(X):
 def released_scale(distances, curator):
     """Release the distance below which nine in ten lie; 1 if nothing stands out of the noise.
 
-    **Privacy**: a distance is a function of its row; see :class:`skdp.kernel._sums.LogCells`.
+    **Privacy**: a distance is a function of its row; see :class:`skdp.kernel._columns.ColumnBins`.
     """
     table = table_of_numbers(distances, curator)
-    release = table.ask(LogCells(BINS), share=1, label="distances")
-    seen = release.value[release.value > 3 * release.scale]
-    told = read_scale(release.value, release.scale, max(float(seen.sum()), 1.0), BINS)
+    release = table.ask(ColumnBins(np.zeros(1), np.ones(1), BINS), share=1, label="distances")
+    counts = release.value[0]
+    seen = counts[counts > 3 * release.scale]
+    told = read_scale(counts, release.scale, max(float(seen.sum()), 1.0), BINS)
     return 1.0 if told.nothing else min(max(told.scale, 2.0**-1000), 2.0**1000)
 
 

@@ -146,10 +146,11 @@ def search_cells(
         Searched(int(k), one, tails, each)
         for k, one, each in zip(wanted, ranges, whole, strict=True)
     ]
+    present = "target" if target else "all"
     for round_ in range(ROUNDS):
         last = round_ == ROUNDS - 1 or (round_ > some and not any(c.divided for c in search))
         now = share - spent if last else (share - spent) * exact(first)
-        asked = EdgeCells(columns, tuple(floats_of(c.keys) for c in search), target)
+        asked = EdgeCells(columns, tuple(floats_of(c.keys) for c in search), present)
         release = table.ask(asked, share=now, label=label)
         spent += now
         noise = release.scale * math.sqrt(now / share)

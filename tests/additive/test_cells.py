@@ -14,7 +14,6 @@ from skdp.kernel._terms import (
     Logistic,
     ResidualSum,
     Softmax,
-    TermGradients,
     TermScores,
 )
 from skdp.kernel._totals import totals
@@ -76,7 +75,7 @@ def _by_hand(X, feature):
 @pytest.mark.parametrize("feature", range(4))
 def test_sums_are_those_of_a_loop(feature):
     X = _table()
-    question = TermGradients(_model().scores, Logistic(), feature)
+    question = ResidualSum(_model().scores, Logistic(), feature)
     expected = _by_hand(X, feature)
     for cells in (_read(X), _held(X), _read(X, block_rows=17)):
         assert np.array_equal(_sums(cells, question), expected)
@@ -97,7 +96,7 @@ def test_no_rows_have_counts_and_sums_too():
     for X in (np.empty((0, 5)), np.full((3, 5), np.nan)):
         for cells in (_read(X), _held(X)):
             assert not _sums(cells, FeatureCells(SIZES)).any()
-            assert not _sums(cells, TermGradients(_model().scores, Logistic(), 0)).any()
+            assert not _sums(cells, ResidualSum(_model().scores, Logistic(), 0)).any()
 
 
 def test_what_is_large_or_elsewhere_is_not_held(monkeypatch):

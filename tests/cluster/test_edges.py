@@ -84,7 +84,7 @@ def test_clusters_along_one_column(n):
 def test_a_frame_that_cannot_be_inverted_fails_before_rows_are_read():
     frame = MixtureFrame("full", np.ones(1), np.zeros((1, 2)), np.full((1, 2, 2), np.inf))
     with pytest.raises(ValueError, match="roots of moderate size"):
-        frame.check(2)
+        frame.fits(2)
 
 
 def test_roots_of_covariances_that_floats_take_for_singular():

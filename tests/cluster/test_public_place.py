@@ -10,7 +10,7 @@ from skdp._curator import replaced_curator
 from skdp.chunks import ArrayRows
 from skdp.cluster._place import Place
 from skdp.kernel._places import LARGEST
-from skdp.kernel._views import ClippedRows
+from skdp.kernel._views import InBox
 from tests._curators import CannedCurator, FixedKeys, check_replay
 
 pytestmark = [
@@ -45,7 +45,7 @@ def test_clipped_rows_are_functions_of_each_row_and_stay_absent_if_not_finite():
     expected = [[1, 5], [-1, 0.5], [np.nan, 0], [0, np.nan], [np.nan, 5], [0, 5]]
     for dtype in (np.float64, np.float32):
         given = X.astype(dtype)
-        rows = ClippedRows(ArrayRows(given, block_rows=4), low, high)
+        rows = InBox(low, high).over(ArrayRows(given, block_rows=4))
         starts, blocks = zip(*rows.blocks(), strict=True)
         assert len(rows) == 6 and rows.n_features == 2 and starts == (0, 4)
         assert np.array_equal(np.concatenate(blocks), expected, equal_nan=True)

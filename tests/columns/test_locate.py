@@ -14,7 +14,7 @@ from skdp.columns._survey import CELLS, Survey
 from skdp.exceptions import UselessReleaseWarning
 from skdp.kernel._bins import OctaveCells
 from skdp.kernel._table import Table
-from skdp.kernel._views import BoxedRows
+from skdp.kernel._views import Boxed
 from skdp.location._column_roads import unboxed
 from skdp.location._mean import mean_plan, private_mean
 from skdp.location._release import MeanRelease
@@ -97,12 +97,13 @@ def test_rows_in_a_box_are_functions_of_rows():
     rng = np.random.default_rng(2)
     X = rng.standard_normal((500, 3)) * [1e-300, 1, 1e300]
     X[[3, 4, 5], [0, 1, 2]] = np.nan, np.inf, -np.inf
-    box = BoxedRows(ArrayRows(X, block_rows=77), np.array([0, 1, -1e300]), np.array([1e-301, 2, 1]))
+    boxed = Boxed(np.array([0, 1, -1e300]), np.array([1e-301, 2, 1]))
+    box = boxed.over(ArrayRows(X, block_rows=77))
     whole = np.concatenate([block for _, block in box.blocks()])
     assert np.isnan(whole[[3, 4, 5]]).all()
     assert np.nanmax(np.abs(whole)) == 1
     assert np.array_equal(box.take(np.array([7, 499])), whole[[7, 499]])
-    one_by_one = [BoxedRows(ArrayRows(X[i : i + 1]), box._center, box._radius) for i in range(500)]
+    one_by_one = [boxed.over(ArrayRows(X[i : i + 1])) for i in range(500)]
     alone = np.concatenate([b.take(np.array([0])) for b in one_by_one])
     assert np.array_equal(alone, whole, equal_nan=True)
 

@@ -14,7 +14,7 @@ from skdp.columns import find_quantiles, rank_steps
 from skdp.columns._ranks import Ranks, before
 from skdp.columns._ranks_read import is_told, plain_decimal
 from skdp.exceptions import UselessReleaseWarning
-from skdp.kernel._columns import CutCells
+from skdp.kernel._columns import EdgeCells
 from skdp.kernel._table import Table
 from skdp.scales._column_noise import column_step
 from tests._curators import CannedCurator, check_replay
@@ -108,13 +108,14 @@ def test_non_interference():
 def test_cells_partition_the_line_and_are_closed_above():
     X = np.array([[-np.inf], [-1.0], [-0.0], [0.0], [5e-324], [1.0], [1.0], [2.0], [np.nan]])
     cuts = np.array([-1.0, float(before(0.0)), 0.0, float(before(1.0)), 1.0])
-    counts = CutCells(np.array([0]), (cuts,)).total(X)
+    counts = EdgeCells(np.array([0]), (np.r_[-np.inf, cuts, np.inf],), "finite").total(X)
     assert counts.tolist() == [1, 0, 2, 1, 2, 1]  # NaN and infinity in none
 
 
 def test_without_cuts_all_rows_are_in_one_cell():
     X = np.array([[1.0], [2.0], [np.nan]])
-    assert CutCells(np.array([0]), (np.empty(0),)).total(X).tolist() == [2]
+    line = np.array([-np.inf, np.inf])
+    assert EdgeCells(np.array([0]), (line,), "finite").total(X).tolist() == [2]
 
 
 @pytest.mark.parametrize("seed", range(30))

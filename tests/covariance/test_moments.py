@@ -8,7 +8,7 @@ from skdp.covariance._moments import release_moments
 from skdp.covariance._release import noise_bound
 from skdp.covariance._sampled import DrawnRows, draw_rows
 from skdp.covariance._spread import release_size, release_spread
-from skdp.kernel._coordinates import Frame, InCoordinates
+from skdp.kernel._coordinates import Frame
 from skdp.kernel._keyed_rows import keyed_rows
 from skdp.kernel._sums import Count
 from skdp.kernel._table import Table
@@ -71,7 +71,7 @@ def test_a_drawn_table_is_alike_for_every_blocking(rng):
 
     def lengths(rows):
         far = keyed_rows(rows, coins, 0.2, 1e9, "a")
-        return Table(InCoordinates(far, Frame.identity(np.zeros(2), np.ones(2))), canned())
+        return Table(Frame.identity(np.zeros(2), np.ones(2)).over(far), canned())
 
     rows, others = ArrayRows(X), ArrayRows(X, block_rows=77)
     assert np.array_equal(drawn(rows), drawn(others))

@@ -15,7 +15,6 @@ from skdp.kernel._terms import (
     ResidualLengths,
     ResidualSum,
     Softmax,
-    TermGradients,
     TermScores,
 )
 from tests.kernel._examples import hostile
@@ -72,6 +71,11 @@ def residuals(cls, *others):
     return make
 
 
+def some_feature(rng, block):
+    """Return a feature, or None for all rows."""
+    return int(rng.integers(len(block.sizes))) if rng.random() < 0.6 else None
+
+
 def lengths(rng):
     block, link = block_of(rng), link_of(rng, FARTHEST)
     edges = np.sort(rng.integers(1, 2**30, size=5))
@@ -94,8 +98,7 @@ def feature_cells(rng):
 EXAMPLES = {
     ClassCounts: lambda rng: (ClassCounts(int(rng.integers(1, 5))), np.round(hostile(rng, 2))),
     FeatureCells: feature_cells,
-    TermGradients: residuals(TermGradients, lambda rng, block: int(rng.integers(len(block.sizes)))),
-    ResidualSum: residuals(ResidualSum),
+    ResidualSum: residuals(ResidualSum, some_feature),
     ResidualLengths: lengths,
     Calibration: calibration,
 }

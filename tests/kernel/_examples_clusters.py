@@ -90,7 +90,7 @@ def _place_cells(rng):
 def _reaches(rng):
     d = _columns(rng)
     bins = LogBins(4, -8, 4) if rng.random() < 0.5 else LogBins(1)
-    return Reaches(_nearest(rng, d), bins), _rows(rng, d)
+    return Reaches(_nearest(rng, d), bins, bool(rng.random() < 0.5)), _rows(rng, d)
 
 
 def _directions(rng, d, m):

@@ -7,7 +7,7 @@ import numpy as np
 from skdp.accounting import Budget
 from skdp.kernel._bins import OctaveCells, UniformCells
 from skdp.kernel._bounded import Bernstein, BoundedSums, BoxedSquares, Powers
-from skdp.kernel._columns import ColumnCells, CutCells, EdgeCells
+from skdp.kernel._columns import ColumnCells, EdgeCells
 from skdp.kernel._ranks import Balance, RankScores, Thresholds
 from skdp.kernel._statistic import Offer
 from tests.kernel._examples import OFFER, hostile, wild
@@ -15,6 +15,7 @@ from tests.kernel._examples import OFFER, hostile, wild
 __all__ = ["EXAMPLES"]
 
 PURE = Offer(Budget.pure(1.0), 0.5, 1)
+ROWS = "all", "target", "finite"  # that are counted
 WEIGHED = replace(OFFER, unit=3 * 2**10)
 
 
@@ -48,15 +49,9 @@ def _column_cells(rng):
 
 def _edge_cells(rng):
     d = int(rng.integers(1, 4))
-    edges = tuple(np.append(-np.inf, np.union1d(rising(rng, 9)[1:], [np.inf])) for _ in range(d))
-    return EdgeCells(np.arange(d), edges, bool(rng.random() < 0.5)), hostile(rng, d)
-
-
-def _cut_cells(rng):
-    d = int(rng.integers(1, 4))
-    cuts = [rising(rng, int(rng.integers(1, 9))) for _ in range(d)]
-    cuts = tuple(x[np.isfinite(x)] for x in cuts)
-    return CutCells(rng.permutation(d), cuts), hostile(rng, d)
+    most = int(rng.choice([9, 60]))  # edges, compared or searched
+    edges = tuple(np.append(-np.inf, np.union1d(rising(rng, most)[1:], [np.inf])) for _ in range(d))
+    return EdgeCells(np.arange(d), edges, str(rng.choice(ROWS))), hostile(rng, d)
 
 
 def _thresholds(rng):
@@ -112,7 +107,6 @@ def _boxed_squares(rng):
 EXAMPLES = {
     ColumnCells: _column_cells,
     EdgeCells: _edge_cells,
-    CutCells: _cut_cells,
     Thresholds: _thresholds,
     Balance: _balance,
     RankScores: _rank_scores,

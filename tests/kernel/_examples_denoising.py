@@ -3,9 +3,8 @@
 import numpy as np
 
 from skdp.accounting import Budget
-from skdp.kernel._bins import LogBins
 from skdp.kernel._histograms import HistogramCounts, UserBlock, UserCounts
-from skdp.kernel._ranks import KeyCells, KeyRanks, SideDistances
+from skdp.kernel._ranks import KeyCells, KeyRanks
 from skdp.kernel._statistic import Offer
 from tests.kernel._examples import OFFER, hostile
 
@@ -61,17 +60,9 @@ def _cells(rng):
     return KeyCells(*fields), X
 
 
-def _sides(rng):
-    d = int(rng.integers(1, 4))
-    centre = np.nan_to_num(hostile(rng, d, 3)[0], posinf=1e308, neginf=-1e308)
-    columns = tuple(rng.permutation(d).tolist())
-    return SideDistances(columns, centre, LogBins(int(rng.choice([1, 2])))), hostile(rng, d)
-
-
 EXAMPLES = {
     HistogramCounts: _counts,
     UserCounts: _users,
     KeyCells: _cells,
     KeyRanks: _ranks,
-    SideDistances: _sides,
 }

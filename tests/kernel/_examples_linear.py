@@ -4,9 +4,9 @@ import numpy as np
 
 from skdp.accounting import Budget
 from skdp.kernel._bins import LogBins
-from skdp.kernel._columns import ColumnDistances, ColumnOctaves, SidedDistances
+from skdp.kernel._columns import ColumnBins
 from skdp.kernel._coordinates import Design, Frame
-from skdp.kernel._gradients import GradientSum, LogitIntercepts, LogitStep
+from skdp.kernel._gradients import LogitIntercepts, LogitStep
 from skdp.kernel._statistic import Offer
 from tests.kernel._examples import hostile, wild
 
@@ -31,23 +31,9 @@ def bins(rng):
 
 def columns(rng):
     d = int(rng.integers(1, 5))
-    return ColumnDistances(finite(rng, d), wild(rng, d), bins(rng)), hostile(rng, d)
-
-
-def octaves(rng):
-    d = int(rng.integers(1, 5))
-    return ColumnOctaves(d, bins(rng)), hostile(rng, d)
-
-
-def sided(rng):
-    starts = np.sort(rng.integers(0, 40, size=4))
-    center = float(finite(rng, 1)[0])
-    return SidedDistances(center, float(wild(rng)), bins(rng), starts), hostile(rng, 1)
-
-
-def gradient_sum(rng):
-    d = int(rng.integers(1, 5))
-    return GradientSum(d, float(wild(rng))).at(offer(rng)), hostile(rng, d)
+    sides = str(rng.choice(["together", "apart", "in line"]))
+    starts = np.sort(rng.integers(0, 40, size=4)) if rng.random() < 0.5 else None
+    return ColumnBins(finite(rng, d), wild(rng, d), bins(rng), sides, starts), hostile(rng, d)
 
 
 def design(rng, d):
@@ -85,10 +71,7 @@ def logit_intercepts(rng):
 
 
 EXAMPLES = {
-    ColumnDistances: columns,
-    ColumnOctaves: octaves,
-    SidedDistances: sided,
-    GradientSum: gradient_sum,
+    ColumnBins: columns,
     LogitStep: logit_step,
     LogitIntercepts: logit_intercepts,
 }

@@ -13,6 +13,7 @@ def _ball(cls):
     def make(rng):
         d = int(rng.integers(1, 5))
         n, least = 10.0 ** rng.uniform(0, 12), float(rng.choice([1.0, 1e-3]))
+        n = None if cls is BallTotal and rng.random() < 0.5 else n
         return cls(float(wild(rng)), n, least).at(OFFER), hostile(rng, d)
 
     return make

@@ -2,9 +2,7 @@
 
 import numpy as np
 
-from skdp.kernel._bins import LogBins
-from skdp.kernel._clusters import Nearest
-from skdp.kernel._mixture_lead import Lead, NearestDistances
+from skdp.kernel._mixture_lead import Lead
 from skdp.kernel._mixtures import FirstWeight, MixtureFrame, MixtureMoments
 from skdp.kernel._places import Located, Places
 from tests.kernel._examples import OFFER, hostile
@@ -46,10 +44,4 @@ def _lead(rng):
     return Lead(_places(rng, d), frames, _frame(rng, d, (1e-3,)), clip), hostile(rng, d)
 
 
-def _nearest(rng):
-    d = int(rng.integers(1, 4))
-    located, centers = _places(rng, d), rng.normal(size=(int(rng.integers(1, 5)), d)) * 3
-    return NearestDistances(Nearest(located, centers), LogBins(4, -12, 2)), hostile(rng, d)
-
-
-EXAMPLES = {MixtureMoments: _moments, Lead: _lead, NearestDistances: _nearest}
+EXAMPLES = {MixtureMoments: _moments, Lead: _lead}

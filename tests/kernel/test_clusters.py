@@ -65,11 +65,11 @@ def test_a_row_decides_by_itself_whether_it_is_in_a_view():
         (GridCells(BALL, SPACE, 4, 5), "a level"),
         (GridCells(BALL, Subspace(np.zeros((2, 2)), np.ones(2)), 4, 4), "moderate length"),
         (GridCells(BALL, Subspace(None, np.ones(3)), 4, 4), "half width"),
-        (Nearest(BALL, np.zeros((0, 2))), "there are centres"),
+        (Nearest(BALL, np.zeros((0, 2))), "y has the shape"),
         (Nearest(Located(1.0, 1.0, np.zeros(2), 1e307, 1.0), Y), "a radius"),
-        (Nearest(Places((), 1.0, 1.0), Y), "have a ball"),
+        (Nearest(Places((), 1.0, 1.0), Y), "balls has the shape"),
         (NearestLifted(PLACES, (SPACE,), (Y,)), "every place"),
-        (InBox(np.zeros(2), np.zeros(3)), "every column"),
+        (InBox(np.zeros(2), np.zeros(3)), "high has the shape"),
     ],
 )
 def test_fields_that_do_not_fit_are_refused(question, what):

@@ -9,10 +9,10 @@ import pytest
 from skdp.accounting import Budget
 from skdp.kernel._bins import LogBins, OctaveCells
 from skdp.kernel._bounded import Bernstein, BoundedSums, Powers
-from skdp.kernel._columns import ColumnCells, ColumnDistances, ColumnOctaves, SidedDistances
-from skdp.kernel._ranks import RankScores, SideDistances, Thresholds
+from skdp.kernel._columns import ColumnBins, ColumnCells
+from skdp.kernel._ranks import RankScores, Thresholds
 from skdp.kernel._statistic import Offer, Shape, own
-from skdp.kernel._sums import BoxProducts, Distances, LengthsNear, LogCells
+from skdp.kernel._sums import BoxProducts, Distances, LengthsNear
 
 ROWS = np.array([[x] for x in (-1e308, -200.0, -128.0, -0.5, 0.0, 0.1, 127.0, 200.0, 1e308)])
 OFFERS = [Offer(budget, 0.5, 1) for budget in (Budget.gaussian(9.0, 1e-6), Budget.pure(9.0))]
@@ -109,12 +109,10 @@ NO_BINS = [(0, 0, 4), (1, 4, 4), (1, 9, -9), (-1, 9, -9), (2**40, 0, 1), (1, 0, 
 CENTER = np.zeros(1)
 OF_BINS = {
     "Distances": lambda bins: Distances(CENTER, bins),
-    "ColumnDistances": lambda bins: ColumnDistances(CENTER, CENTER + 1, bins),
-    "ColumnOctaves": lambda bins: ColumnOctaves(1, bins),
-    "SidedDistances": lambda bins: SidedDistances(0.0, 1.0, bins, np.arange(2)),
-    "SideDistances": lambda bins: SideDistances((0,), CENTER, bins),
+    "ColumnBins": lambda bins: ColumnBins(CENTER, CENTER + 1, bins),
+    "ColumnBins in line": lambda bins: ColumnBins(CENTER, CENTER + 1, bins, "in line"),
+    "joined ColumnBins": lambda bins: ColumnBins(CENTER, CENTER + 1, bins, "apart", np.arange(2)),
     "LengthsNear": lambda bins: LengthsNear(np.array([0]), 1.0, bins),
-    "LogCells": lambda bins: LogCells(bins),
 }
 
 
