@@ -12,7 +12,7 @@ from skdp.chunks._kept import array_of, blocks_by_weight
 from skdp.chunks._persons import without_weights
 from skdp.chunks._rows import MappedRows, Source, added
 from skdp.kernel._keyed_rows import numbering_of
-from skdp.kernel._plain import Checked, rising, within
+from skdp.kernel._plain import Checked, made_of, rising, within
 from skdp.kernel._statistic import MOST_CELLS, RowMap, public, refuse
 from skdp.mechanisms._weighed import weighed
 
@@ -81,7 +81,7 @@ class Binned(RowMap):
 
     # of the cells of every feature, see :func:`skdp.kernel._cells.n_cells`: public or released
     edges: tuple
-    target: Codes | Steps
+    target: Annotated[Codes | Steps, made_of(Codes, Steps)]
     kind = "numbers"
 
     def check(self, shape):

@@ -541,7 +541,7 @@ CODE_LINES = {
     "mechanisms": 652,
     "accounting": 1530,
     "contracts": 350,
-    "kernel": 4200,
+    "kernel": 4250,
     "kernel/pairs": 480,
 }
 MODULE_LINES = 400
