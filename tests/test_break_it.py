@@ -34,7 +34,10 @@ def test_the_page_solves_every_target():
     assert {n for n, tool in solutions().items() if tool is None} == SOUND
 
 
-@pytest.mark.parametrize("number", range(1, 11))
+@pytest.mark.parametrize(
+    "number",
+    [pytest.param(n, marks=[] if n in (3, 4) else [pytest.mark.slow]) for n in range(1, 11)],
+)
 def test_a_target_falls_as_the_page_says(game, number):
     target = [*game.TARGETS, game.target10][number - 1]
     assert game.attack(target) == solutions()[number]

@@ -16,11 +16,10 @@ from skdp.cluster import LloydKMeans
 from skdp.covariance import PrivatePCA
 from skdp.denoising import PrivateHistogram
 from skdp.kernel import _residuals
-from skdp.kernel import _residuals as _norms
 from skdp.marginals import Bins
 from skdp.mixture import PrivateGMM
 from tests._curators import CannedCurator, FixedKeys, check_replay
-from tests._persons import persons_table, recorded, replayed
+from tests._persons import persons_table, recorded
 
 SEEDED = "ignore::skdp.exceptions.SeededNoiseWarning"
 RARE = pytest.mark.filterwarnings("ignore:Number of distinct clusters")
@@ -49,15 +48,6 @@ ROADS = {
     "one-way tables": (MarginalReleaser(1, rows_per_group=1, error="worst"), 4),
     "tables of many cells": (MarginalReleaser(2, domain={0: FINE, 1: FINE}, rows_per_group=3), 6),
 }
-
-FITS = [(name, seed) for name, (_, seeds) in ROADS.items() for seed in range(seeds)]
-
-
-@RARE
-@pytest.mark.filterwarnings(SEEDED, "ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize(("name", "seed"), FITS)
-def test_a_group_moves_no_release_by_more_than_declared(name, seed):
-    assert replayed(ROADS[name][0], seed) <= 1
 
 
 def _person_of(rows, d, rng):
@@ -161,12 +151,6 @@ def test_groups_of_one_row_give_the_integers_of_rows(name, monkeypatch):
         assert np.array_equal(times * row.value, person.value), row.label
         weighed += times == GRAIN
     assert weighed
-
-
-def test_weights_of_more_tables_than_norms_are_made_of():
-    estimator = MarginalReleaser(2, rows_per_group=3)
-    assert _norms.MOST_SETS < 33 * 34 // 2
-    assert max(replayed(estimator, seed, d=33) for seed in range(3)) <= 1
 
 
 @pytest.mark.filterwarnings(SEEDED)

@@ -18,7 +18,7 @@ from skdp.chunks._persons import GRAIN
 from skdp.kernel import _cells
 from skdp.kernel._persons import are_there
 from skdp.mechanisms._weighed import of_persons
-from tests._curators import CannedCurator, FixedKeys, check_replay
+from tests._curators import CannedCurator, FixedKeys
 
 LEVELS = ["a", "b", "c"]
 SIZES = 0, 1, 3, 4, 50, 3000
@@ -76,30 +76,6 @@ def _same(one, two):
     if isinstance(one, np.ndarray):
         return np.array_equal(one, two, equal_nan=one.dtype.kind == "f")
     return one == two
-
-
-def _replay(name, seed):
-    rng = np.random.default_rng(seed)
-    make, given = MODELS[name]
-    cap = [1, 3, "auto", 40][seed % 4]
-    model = make(epsilon=float(rng.choice([1, 8, 100])), rows_per_group=cap, **given)
-    fewer, more = _neighbours(name, rng)
-    run, one = _run(model, *fewer, "noise", seed)
-    again, two = _run(model, *more, run.answers)
-    assert one.keys() == two.keys() and all(_same(one[key], two[key]) for key in one)
-    assert run.close("x") == again.close("x")
-    return check_replay(run, again)
-
-
-@pytest.mark.parametrize("name", MODELS)
-def test_a_person_more_moves_every_release_by_at_most_its_sensitivity(name):
-    assert 0.9 < max(_replay(name, seed) for seed in range(4)) <= 1
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("name", MODELS)
-def test_replay_many(name):
-    assert max(_replay(name, seed) for seed in range(100, 160)) <= 1
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -58,7 +58,16 @@ def peak(estimator, table):
         tracemalloc.stop()
 
 
-@pytest.mark.parametrize("estimator", STREAMING, ids=lambda e: type(e).__name__)
+def names(estimators, early):
+    """Return parameters of which some types are for every run, and others are slow tests."""
+    kinds = [(e, type(e).__name__) for e in estimators]
+    return [
+        pytest.param(e, id=kind, marks=[] if kind in early else [pytest.mark.slow])
+        for e, kind in kinds
+    ]
+
+
+@pytest.mark.parametrize("estimator", names(STREAMING, ("PrivateMean", "MarginalReleaser")))
 def test_memory_does_not_grow_with_the_table(estimator):
     d = 2 if isinstance(estimator, PrivateHistogram) else D
     peak(estimator, Batches(BATCH, d))  # loads whatever is kept
@@ -85,7 +94,7 @@ def bits(estimator, n_jobs):
     return {k: np.asarray(v).tobytes() for k, v in fitted.items()}, estimator.privacy_report_
 
 
-@pytest.mark.parametrize("estimator", SHARED, ids=lambda e: type(e).__name__)
+@pytest.mark.parametrize("estimator", names(SHARED, ("PrivateMean", "PrivateGMM")))
 def test_threads_change_no_bit(estimator):
     (one, bill), (two, other) = bits(estimator, 1), bits(estimator, 2)
     assert one == two

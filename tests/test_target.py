@@ -19,11 +19,8 @@ from sklearn.utils.estimator_checks import (
 from skdp import PrivacyLedger, config_context
 from skdp._target import Coding, Selection, coded_classes, coded_columns
 from skdp.accounting import Budget, Plan, Step
-from skdp.audit import conditional_sensitivity, non_interference
 from skdp.audit._transcript import CannedCurator, check_replay
 from skdp.exceptions import BudgetExceeded, PlanError, UselessReleaseWarning
-from skdp.kernel import _table
-from skdp.kernel._labels import names_of
 from tests._means import ClassCounts, MixedCounts, TargetMean
 
 try:
@@ -275,19 +272,6 @@ def test_probability_that_one_row_is_published():
             assert norm.logsf((threshold - 1.5) / scale) > log_f - math.log(k) - 1e-6
 
 
-@pytest.mark.parametrize("estimator, names", [(ClassCounts, NAMES), (MixedCounts, [*NAMES, "t"])])
-def test_neighbours_move_no_count_too_far(estimator, names):
-    table = frame().assign(t=TEXT, u=CODES.astype(str))[names]
-    report = conditional_sensitivity(estimator(epsilon=5.0), table[:200], TEXT[:200], n_pairs=40)
-    assert report.worst["classes"].ratio == 1
-    assert ("levels" in report.worst) == (estimator is MixedCounts)
-
-
-def test_the_rows_of_one_table_alone_are_in_no_channel():
-    table = frame().assign(t=TEXT)
-    non_interference(MixedCounts(epsilon=5.0), table[:200], TEXT[:200], n_transcripts=2)
-
-
 def neighbours(columns):
     """Run the selection on rows of texts, and on one row more that nobody has seen before."""
     table = pd.DataFrame({f"c{j}": TEXT for j in range(columns)})
@@ -312,27 +296,6 @@ def test_a_row_of_new_labels(columns):
     assert check_replay(*runs) == 1
     assert runs[0].records[0].sensitivity == columns
     assert len(runs[1].records[0].value) == len(runs[0].records[0].value) + columns
-
-
-def test_an_estimator_that_pays_for_one_column_of_two_is_caught(monkeypatch):
-    class Cheap:
-        def __init__(self, table):
-            self._log, self._rows, self.shape = table._log, table._rows, table.shape
-            self._curator, self._paid = self, table._curator
-
-        def __getattr__(self, name):
-            return getattr(self._paid, name)
-
-        def names(self, counts, **given):
-            return self._paid.names(counts, **given | {"moved": 1})
-
-    wrong = lambda table, labels, **given: names_of(Cheap(table), labels, **given)  # noqa: E731
-    monkeypatch.setattr(_table, "names_of", wrong)
-    table = frame().assign(t=TEXT, u=CODES.astype(str))
-    report = conditional_sensitivity(
-        MixedCounts(epsilon=5.0), table[:200], TEXT[:200], n_pairs=100, raise_on_failure=False
-    )
-    assert report.worst["levels"].exceeds and not report.worst["classes"].exceeds
 
 
 def test_labels_of_few_rows_stay_private():

@@ -51,9 +51,12 @@ def rows_for(name, n):
 def test_a_handful_of_rows_warns_once_and_a_good_table_never(name, estimator):
     few, many = rows_for(name, 5), rows_for(name, 6000)
     model = clone(estimator).set_params(epsilon=0.1, random_state=0)
+    assert not hasattr(model, "advice_") and not hasattr(model, "reliable_")
     (warning,) = doubts(lambda: fitted(model, few))
     text = str(warning.message)
     assert text.startswith(f"Low accuracy of {type(model).__name__}:\n")
+    assert model.reliable_ is False and text.partition("\n")[2] == model.advice_
+    assert not {"reliable_", "advice_"} & set(vars(model))  # of what was released
     assert not any(f"{value:.3g}" in text for value in few.ravel() if name not in BINARY)
     if getattr(estimator, "bounds", None) is None:  # else they may be far too wide
         good = clone(estimator).set_params(epsilon=8.0, random_state=0)
@@ -140,14 +143,14 @@ def _prefers_hollow(model, x, y):
 
 def test_a_search_tells_the_doubts_of_its_winner_and_of_nobody_else():
     X, told = rows_for("", 400), []
-    for seed in range(8):
+    for seed in range(4):
         for score in (_prefers_solid, _prefers_hollow):
             search = _search(seed, score)
             found = doubts(lambda search=search: search.fit(X))
             hollow = search.best_params_["center"] == 1.0
             assert len(found) == hollow and all("hollow" in str(w.message) for w in found)
             told.append(hollow)
-    assert 4 < sum(told) < 12  # of both kinds
+    assert 0 < sum(told) < 8  # of both kinds
 
 
 def test_runs_leave_no_trace_of_their_doubts():
@@ -158,14 +161,14 @@ def test_runs_leave_no_trace_of_their_doubts():
         vars(runs).pop("__warningregistry__", None)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter(action, UselessReleaseWarning)
-            for seed in range(4):
+            for seed in range(2):
                 search = _search(seed, _prefers_solid)
                 try:
                     search.fit(rows_for("", 400))
                 except UselessReleaseWarning:
                     assert search.best_params_["center"] == 1.0
         assert "hollow" not in str(getattr(runs, "__warningregistry__", ""))
-        assert len(caught) <= 4
+        assert len(caught) <= 2
 
 
 def test_a_fit_inside_another_private_part_is_silent():
@@ -178,14 +181,7 @@ def test_a_fit_inside_another_private_part_is_silent():
     assert not doubts(fit)
 
 
-def test_every_estimator_says_in_one_form_whether_it_is_reliable():
-    for name, estimator in NAMED:
-        model = clone(estimator).set_params(epsilon=0.1, random_state=0)
-        assert not hasattr(model, "advice_") and not hasattr(model, "reliable_")
-        (warning,) = doubts(lambda model=model, name=name: fitted(model, rows_for(name, 5)))
-        assert model.reliable_ is False and isinstance(model.advice_, str)
-        assert str(warning.message).partition("\n")[2] == model.advice_
-        assert not {"reliable_", "advice_"} & set(vars(model))  # of what was released
+def test_a_reliable_estimator_has_no_advice():
     sure = PrivateMean(epsilon=8.0, random_state=0)
     assert not doubts(lambda: sure.fit(rows_for("", 6000)))
     assert sure.reliable_ is True and sure.advice_ == ""

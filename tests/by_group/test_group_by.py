@@ -160,14 +160,6 @@ def test_a_row_whose_key_is_no_level_moves_nothing(key):
     assert moved(by_key(), X, Y) == set()
 
 
-@pytest.mark.parametrize("levels", [(0, 1, 2, 9), None])
-def test_sensitivities_hold_with_neighbours_in_one_group(levels):
-    report = conditional_sensitivity(by_key(levels=levels), table(90), n_pairs=12)
-    assert report.ratio > 0.5
-    labels = {label.split("/")[0] for label in report.worst}
-    assert {"groups[0]", "groups[1]", "groups[2]"} <= labels
-
-
 @pytest.mark.slow  # tests/audit/test_composed.py has a case that every run sees
 @pytest.mark.parametrize("levels", [[("ayr", 0), ("cue", 1), ("nil", 1)], None])
 def test_nothing_but_answers_leaves(frame, levels):

@@ -56,14 +56,6 @@ def statistics(rows):
     ]
 
 
-def test_statistics_do_not_depend_on_the_blocks(table):
-    with np.errstate(all="ignore"):
-        whole = statistics(ArrayRows(table, block_rows=len(table)))
-        assert whole[0] == 50
-        for block_rows in BLOCKS:
-            assert statistics(ArrayRows(table, block_rows=block_rows)) == whole
-
-
 @pytest.mark.parametrize("size", [10, 1000])
 def test_the_sample_does_not_depend_on_the_blocks(table, size):
     coins = RowKeys(make_entropy(3))

@@ -4,20 +4,11 @@ import numpy as np
 import pytest
 
 from skdp import FriendlyCoreKMeans, LloydKMeans
-from skdp.accounting import Budget, Plan, Step
-from skdp.chunks import ArrayRows
-from skdp.cluster._few_rows import released_moments
-from skdp.cluster._sums import ClusterSums, cluster_sums
+from skdp.cluster._sums import ClusterSums
 from skdp.cluster._trusted import Moved, posterior_counts, trusted
 from skdp.exceptions import UselessReleaseWarning
-from skdp.kernel._clusters import Nearest
-from skdp.kernel._places import Located
-from skdp.kernel._table import Table
-from tests._curators import CannedCurator, check_replay
 
 CENTERS = np.array([[0.0, 0.0], [4.0, 0.0], [0.0, 4.0]])
-LOCATED = Located(300.0, 1.0, np.full(2, 2.0), 4.0, 2.0)
-HOSTILE = [[0.5, 0.0], [-3.0, 7.0], [np.nan, 0], [1e300, 0], [4.0, 0.1], [0.2, 4.1], [0, -np.inf]]
 seeded = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")
 quiet = pytest.mark.filterwarnings("ignore::skdp.exceptions.UselessReleaseWarning")
 
@@ -25,56 +16,6 @@ quiet = pytest.mark.filterwarnings("ignore::skdp.exceptions.UselessReleaseWarnin
 def clusters(n, seed=0, sd=0.3):
     rng = np.random.default_rng(seed)
     return CENTERS[rng.integers(3, size=n)] + sd * rng.normal(size=(n, 2))
-
-
-def pairs(n=300):
-    """Yield tables, hostile rows and where they go."""
-    for seed in range(14):
-        X = clusters(n, seed=seed)
-        yield X, np.insert(X, seed * 20, np.array(HOSTILE[seed % 7]), axis=0)
-
-
-@pytest.mark.parametrize("pure", [False, True])
-@pytest.mark.parametrize("squares", [0.0, 1.0, 2.0])
-def test_sums_and_squares_are_exact_and_replay_on_neighbours(pure, squares):
-    budget = Budget.pure(1) if pure else Budget.gaussian(1.0, 1e-6)
-    plan = Plan(budget, (Step("step", "laplace" if pure else "gaussian"),))
-    radii, worst = np.array([0.5, 0.1, 3.0]), 0.0
-    y = LOCATED.to_units(CENTERS)
-    for X, Y in pairs():
-        run = CannedCurator(plan, "exact")
-        options = {"radii": radii, "weight": 0.5, "share": 0.5, "label": "step", "squares": squares}
-        told = cluster_sums(Table(ArrayRows(X), run), Nearest(LOCATED, y), CENTERS, **options)
-        replay = CannedCurator(plan, run.answers)
-        rows = ArrayRows(Y, block_rows=17)
-        cluster_sums(Table(rows, replay), Nearest(LOCATED, y), CENTERS, **options)
-        worst = max(worst, check_replay(run, replay))
-        told = told.scaled(radii.max())
-        labels = np.square(X[:, None] - CENTERS).sum(axis=2).argmin(axis=1)
-        u = X - CENTERS[labels]
-        length = np.linalg.norm(u, axis=1)
-        short = u / np.maximum(1, length / radii[labels])[:, None]
-        assert np.array_equal(told.counts, np.bincount(labels, minlength=3))
-        expected = np.stack([short[labels == j].sum(axis=0) for j in range(3)])
-        assert np.abs(told.sums - expected).max() < 300 * 4 * 2.0**-20 * 3
-        clipped = np.minimum(length, squares * radii[labels])
-        assert told.squares == pytest.approx(np.square(clipped).sum(), rel=1e-3)
-    assert 0.85 < worst <= 1
-
-
-def test_moments_are_exact_and_replay_on_neighbours():
-    plan, worst = Plan(Budget.gaussian(1.0, 1e-6), (Step("second moments"),)), 0.0
-    for X, Y in pairs():
-        run = CannedCurator(plan, "exact")
-        n, mean, gram, _ = released_moments(Table(ArrayRows(X), run), LOCATED, share=0.5)
-        replay = CannedCurator(plan, run.answers)
-        released_moments(Table(ArrayRows(Y, block_rows=17), replay), LOCATED, share=0.5)
-        worst = max(worst, check_replay(run, replay))
-        u = (X - LOCATED.center) / LOCATED.radius
-        assert n == pytest.approx(300, rel=1e-3)
-        assert np.allclose(mean, u.mean(axis=0), atol=1e-3)
-        assert np.allclose(gram, u.T @ u, atol=0.02)
-    assert 0.99 < worst <= 1
 
 
 def step_of(X, y, moves):

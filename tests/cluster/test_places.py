@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 
 from skdp import FriendlyCoreKMeans, PrivateGMM
-from skdp.accounting import Budget, Plan
+from skdp.accounting import Budget
 from skdp.chunks import ArrayRows
 from skdp.cluster._allocate import allocate
-from skdp.cluster._density import density_steps
 from skdp.cluster._peel import find_places
 from skdp.cluster._search import Found
 from skdp.cluster._subspace import whole_space
@@ -19,8 +18,8 @@ from skdp.kernel._lattice import UNIT, Lattice
 from skdp.kernel._places import Located, Places, merged
 from skdp.kernel._table import Table
 from skdp.mechanisms import row_norms
-from tests._curators import CannedCurator, check_replay
-from tests.cluster._road import density_kmeans, density_plan
+from tests._curators import CannedCurator
+from tests.cluster._road import density_plan
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::skdp.exceptions.SeededNoiseWarning", "ignore::skdp.exceptions.UselessReleaseWarning"
@@ -174,45 +173,6 @@ def test_centres_go_where_they_lower_the_cost_most():
     double = found(([[-0.9, 0], [-0.8, 0], [0.9, 0], [0.8, 0]], [9000.0] * 4))
     assert allocate(places, double, 4, seed=0) == [2, 2]
     assert sum(allocate(places, double, 9, seed=0)) == 9
-
-
-def _hostile(places, d):
-    """Return rows in every place, on their borders, between them and beyond everything."""
-    rows = [np.full(d, v) for v in (1e300, np.nan, 5e-324)]
-    for ball in places.balls:
-        for other in places.balls:
-            line = other.center - ball.center
-            length = np.linalg.norm(line)
-            step = line / length if length else np.eye(1, d)[0]
-            rows += [ball.center + step * ball.kept * t for t in (0, 1 - 1e-9, 1 + 1e-9, -3)]
-            rows += [ball.center + line / 2]
-    return rows
-
-
-@pytest.mark.parametrize("d", [2, *(pytest.param(d, marks=pytest.mark.slow) for d in (1, 5, 70))])
-def test_neighbours_move_no_release_by_more_than_its_sensitivity(d):
-    budget = Budget.gaussian(8.0, 1e-6)
-    X, _ = _table(d, d, 900, [(160, 1000.0), (150, 1000.0), (200, 40_000.0)])
-
-    def run(X, transcript, block_rows=None):
-        curator = CannedCurator(density_plan(budget), transcript, seed=d)
-        with np.errstate(all="ignore"):
-            rows = ArrayRows(X, block_rows=block_rows)
-            return density_kmeans(rows, curator, 6, n_init=1, seed=1), curator
-
-    one, first = run(X, "noise")
-    labels = {c.label for c in first.close("x").charges}
-    assert {"place sizes", "cells"} <= labels
-    with np.errstate(all="ignore"):
-        scout = CannedCurator(Plan(budget, density_steps()), first.answers, seed=d)
-        places = find_places(Table(ArrayRows(X), scout), 6)
-    assert len(places.balls) > 1
-    worst = 0
-    for row in _hostile(places, d)[:: 6 if d in (2, 5) else 1]:
-        two, second = run(np.insert(X, 400, row, axis=0), first.answers, 131)
-        assert np.array_equal(one.centers, two.centers)
-        worst = max(worst, check_replay(first, second))
-    assert 0.99 < worst <= 1
 
 
 def test_norms_decide_by_the_row_alone():

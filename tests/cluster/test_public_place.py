@@ -6,12 +6,10 @@ from sklearn.base import clone
 
 import skdp
 from skdp import FriendlyCoreKMeans, LloydKMeans, PrivateGMM
-from skdp._curator import replaced_curator
 from skdp.chunks import ArrayRows
 from skdp.cluster._place import Place
 from skdp.kernel._places import LARGEST
 from skdp.kernel._views import InBox
-from tests._curators import CannedCurator, FixedKeys, check_replay
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning"),
@@ -94,38 +92,6 @@ def test_bounds_far_wider_than_the_rows_cost_little():
     for i in range(10):
         model = fitted(FriendlyCoreKMeans(2, n_init=2), blobs(600, i), bounds=(-1e6, 1e6))
         assert np.abs(np.sort(model.cluster_centers_, axis=0) - [[-10], [10]]).max() < 1
-
-
-def fitted_with(curators, estimator, X, keys, transcript="noise", seed=0, **params):
-    def make(plan, entropy):
-        coins = FixedKeys(keys)
-        curators.append(CannedCurator(plan, transcript, seed=seed, coins=coins))
-        return curators[-1]
-
-    with replaced_curator(make), skdp.config_context(invalid_rows="ignore"):
-        return fitted(estimator, X, **params)
-
-
-@pytest.mark.parametrize("estimator", [KMEANS, LLOYD, PURE, GMM], ids=lambda e: type(e).__name__)
-def test_replay_on_hostile_neighbours(estimator, debug):
-    """Rows on, beyond and far beyond the bounds, and rows that are none."""
-    worst = 0.0
-    hostile = (0.0, 20.0, 20.0000001, -1e300, 1e300, np.nan, np.inf, -np.inf, 5e-324)
-    for seed in range(12):
-        rng = np.random.default_rng(seed)
-        n, d = int(rng.choice([0, 1, 40, 600])), int(rng.choice([1, 2, 6]))
-        X, j = blobs(n, seed, d) * rng.choice([1, 5]), int(rng.integers(n + 1))
-        row = np.where(rng.random(d) < 0.7, rng.choice(hostile, size=d), 1.0)
-        keys = rng.integers(0, 2**64, size=n + 1, dtype=np.uint64)
-        place = [{"bounds": (-20, np.full(d, 20))}, {"radius": 20.0}][seed % 2]
-        curators = []
-        one = fitted_with(curators, estimator, X, np.delete(keys, j), seed=seed, **place)
-        Y, answers = np.insert(X, j, row, axis=0), curators[0].answers
-        two = fitted_with(curators, estimator, Y, keys, answers, **place)
-        assert np.array_equal(points(one), points(two))
-        assert curators[0].close("x") == curators[1].close("x")
-        worst = max(worst, check_replay(*curators))
-    assert 0.5 < worst <= 1
 
 
 @each

@@ -8,9 +8,9 @@ import pytest
 from skdp.accounting import Budget, Plan
 from skdp.chunks import ArrayRows
 from skdp.cluster._second_look import look_again, look_steps, worth_a_look
-from skdp.kernel._places import Located, Places
+from skdp.kernel._places import Located
 from skdp.kernel._table import Table
-from tests._curators import CannedCurator, check_replay
+from tests._curators import CannedCurator
 
 STRONG, FAIR, WEAK = (Budget.gaussian(epsilon, 1e-6) for epsilon in (4.0, 2.0, 0.5))
 
@@ -86,45 +86,3 @@ def test_few_rows_for_a_cluster_are_not_worth_it():
     assert not worth_a_look(ball, 20, 0.3, Fraction(9, 10))
     assert not worth_a_look(ball, 1, 0.3, Fraction(9, 10))
     assert not worth_a_look(_ball(65, n=1e9), 8, 0.3, Fraction(9, 10))
-
-
-def _hostile(d, start):
-    rows = [np.zeros(d), np.full(d, 1e300), np.full(d, np.nan), np.full(d, 15.9 / np.sqrt(d))]
-    rows += [(start[0] + start[2]) / 2, (start[1] + start[2]) / 2]  # borders of two clusters
-    rows += [np.nextafter(rows[-1], 9), start[3], np.full(d, 5e-324), np.full(d, np.inf)]
-    return [*rows, start[0] + 0.7 * np.eye(d)[-1] * 8]
-
-
-@pytest.mark.parametrize(("d", "budget"), [(4, STRONG), (4, FAIR), (12, STRONG)])
-def test_hostile_neighbours_move_no_release_too_far(d, budget):
-    X, true = _table(d, d)
-    start, worst = _misled(true), {}
-    one, run = _look(X, start, "noise", budget=budget)
-    for row in _hostile(d, start):
-        two, again = _look(
-            np.insert(X, 77, row, axis=0), start, run.answers, budget=budget, block_rows=37
-        )
-        assert np.array_equal(one, two)
-        check_replay(run, again)
-        for a, b in zip(run.records, again.records, strict=True):
-            moved = sum(int(x) ** 2 for x in (a.value - b.value).ravel())
-            worst[a.label] = max(worst.get(a.label, 0), moved / float(a.sensitivity) ** 2)
-    assert worst["line distances"] == worst["line cells"] == 1
-    assert worst["line moments"] > 0.99  # a row at the clip attains the bound
-
-
-def test_neighbours_of_two_places():
-    X, true = _table(4, 9)
-    X[::5] += 1e6
-    start = _misled(true)
-    start[3] = true[0] + 1e6
-    balls = (_ball(4, 720.0), Located(180.0, 10.0, np.full(4, 1e6), 8.0, 4.0))
-    places = Places(balls, 900.0, 10.0)
-    one, run = _look(X, start, "noise", located=places)
-    assert np.isfinite(one).all()
-    for row in (np.zeros(4), np.full(4, 1e6), np.full(4, 5e5), np.full(4, 1e6 - 8.0)):
-        two, again = _look(
-            np.insert(X, 5, row, axis=0), start, run.answers, located=places, block_rows=37
-        )
-        assert np.array_equal(one, two)
-        assert check_replay(run, again) <= 1

@@ -6,19 +6,15 @@ import numpy as np
 import pytest
 
 from skdp import PrivateMean
-from skdp.accounting import Budget
 from skdp.chunks import ArrayRows
 from skdp.columns._clipping import Clipping
 from skdp.columns._evidence import stands_out
 from skdp.columns._survey import CELLS, Survey
 from skdp.exceptions import UselessReleaseWarning
 from skdp.kernel._bins import OctaveCells
-from skdp.kernel._table import Table
 from skdp.kernel._views import Boxed
 from skdp.location._column_roads import unboxed
-from skdp.location._mean import mean_plan, private_mean
 from skdp.location._release import MeanRelease
-from tests._curators import CannedCurator, FixedKeys, check_replay
 
 seeded = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")
 
@@ -105,35 +101,6 @@ def test_rows_in_a_box_are_functions_of_rows():
     assert np.array_equal(alone, whole, equal_nan=True)
 
 
-def _replay(seed, d):
-    rng = np.random.default_rng(seed)
-    n = int(rng.choice([1, 40, 400, 1500]))
-    columns = list(_columns(rng, n).values())
-    X = np.column_stack([columns[rng.integers(len(columns))] for _ in range(d)])
-    row = rng.choice([0.0, 1.0, -1e300, np.nan, np.inf, 1e-310, 2000.0, 1e6]) * np.ones(d)
-    j = int(rng.integers(n + 1))
-    Y = np.insert(X, j, row, axis=0)
-    keys = rng.integers(0, 2**63, size=n + 1, dtype=np.uint64) * 2
-    plan = mean_plan(Budget.gaussian(float(rng.choice([0.5, 2, 20])), 1e-6))
-    with np.errstate(all="ignore"):
-        run = CannedCurator(plan, "noise", seed=seed, coins=FixedKeys(np.delete(keys, j)))
-        one = private_mean(Table(ArrayRows(X), run))
-        again = CannedCurator(plan, run.answers, coins=FixedKeys(keys))
-        two = private_mean(Table(ArrayRows(Y, block_rows=37), again))
-    for name in ("location", "noise_scale", "clipping_bound", "n_rows"):
-        assert np.array_equal(getattr(one, name), getattr(two, name)), name
-    return check_replay(run, again), [charge.label for charge in run.close("x").charges]
-
-
-@pytest.mark.parametrize("d", [1, 4])
-def test_neighbours_move_no_release_too_far(d):
-    ratios, labels = zip(*[_replay(seed, d) for seed in range(40)], strict=True)
-    assert 0.999 < max(ratios) <= 1
-    told = {label for run in labels for label in run}
-    assert {"columns", "zoom", "tails", "final sum"} <= told
-    assert d > 1 or any(run.count("columns") == 2 for run in labels)
-
-
 @seeded
 @pytest.mark.parametrize("rate", [0.95, 0.98, 1.0])
 @pytest.mark.parametrize(("value", "other"), [(1.0, 0.0), (1.0, 2.0), (-2013.0, 0.0)])
@@ -168,12 +135,6 @@ def test_missing_values_beside_far_entries_are_seen():
     x[:800] = 0
     mean = PrivateMean(random_state=0).fit(x)
     assert abs(mean.location_[0] - x.mean()) < 5 * mean.noise_scale_[0] < 2000
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("d", [1, 2, 7, 30])
-def test_neighbours_move_no_release_too_far_often(d):
-    assert max(_replay(seed, d)[0] for seed in range(1000, 1150)) <= 1
 
 
 @seeded

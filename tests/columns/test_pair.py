@@ -20,13 +20,12 @@ from skdp.exceptions import UselessReleaseWarning
 from skdp.kernel._bounded import Bernstein, Powers
 from skdp.kernel._table import Table
 from skdp.location._bounded_moments import BoundedColumns
-from tests._curators import CannedCurator, check_replay
+from tests._curators import CannedCurator
 
 pytestmark = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")
 
 READ = {Powers: _of_powers, Bernstein: _of_pairs}
 BUDGETS = {"gaussian": Budget.gaussian(1.0, 1e-6), "laplace": Budget.pure(1.0)}
-HOSTILE = [0.0, -0.0, 1e308, -1e308, 5e-324, 1.0, 0.3, np.nan, np.inf, -np.inf, 2.0**-40]
 
 
 def curator(law, transcript="exact", **options):
@@ -40,26 +39,13 @@ def every_place(bits):
     return w[:, None]
 
 
-@pytest.mark.parametrize("bits", range(1, 9))
-@pytest.mark.parametrize("degree", [1, 2])
-def test_bernstein_columns_sum_to_the_grid_exactly(bits, degree):
-    sketch = Bernstein(np.zeros(1), np.ones(1), degree, True, bits)
-    columns = np.stack([sketch.total(w[None]) for w in every_place(bits)])
-    assert columns.min() >= 0 and np.array_equal(columns, np.rint(columns))
-    assert np.all(columns.sum(axis=1) == 2**bits)
-
-
-@pytest.mark.parametrize("bits", range(1, 9))
-@pytest.mark.parametrize("degree", [1, 2])
-@pytest.mark.parametrize("pure", [False, True])
-@pytest.mark.parametrize("d", [1, 7])
-def test_powers_stay_within_their_sensitivity(bits, degree, pure, d):
-    sketch = Powers(np.zeros(d), np.ones(d), degree, pure, bits)
-    rows = np.stack([sketch.total(np.full((1, d), w)) for (w,) in every_place(bits)])
-    longest = int(np.square(rows).sum(axis=1).max())
-    assert longest <= sketch.squared_l2
-    if degree == 1:
-        assert longest == sketch.squared_l2 and np.abs(rows).sum(axis=1).max() == sketch.l1
+def test_bernstein_columns_sum_to_the_grid_exactly():
+    for degree in [1, 2]:
+        for bits in range(1, 9):
+            sketch = Bernstein(np.zeros(1), np.ones(1), degree, True, bits)
+            columns = np.stack([sketch.total(w[None]) for w in every_place(bits)])
+            assert columns.min() >= 0 and np.array_equal(columns, np.rint(columns))
+            assert np.all(columns.sum(axis=1) == 2**bits)
 
 
 @pytest.mark.parametrize("sketch", READ)
@@ -77,42 +63,6 @@ def test_moments_are_unbiased_and_their_covariance_is_that_of_the_noise(sketch, 
     J = np.array([read(sketch, unit)[0] for unit in np.eye(len(sums))])
     for j in range(d):
         assert np.allclose(J[:, :, j].T @ J[:, :, j], covariance, atol=1e-6)
-
-
-def release(engine, X, run, low, high, degree):
-    more = {} if engine is bounded_sums else {"degree": degree}
-    with np.errstate(all="ignore"):
-        out = engine(Table(ArrayRows(X), run), low=low, high=high, share=1, label="x", **more)
-    return [out.values, out.covariance] if more else list(out[:2])
-
-
-def replay(seed, law, engine, degree):
-    rng = np.random.default_rng(seed)
-    n, d = int(rng.choice([0, 1, 2, 40])), int(rng.choice([1, 2, 3, 6, 20]))
-    low = rng.choice([-1.0, 0.0, -1e300, 20.0, 1e16], size=d)
-    high = low + np.maximum(np.abs(low) * 2.0**-50, rng.choice([1.0, 100.0, 2.0**900], size=d))
-    X = rng.choice([0.0, 1.0, 1e308, -1e308, 30.0, 5e-324], size=(n, d))
-    row = np.where(rng.random(d) < 0.5, rng.choice([high, low]), rng.choice(HOSTILE, size=d))
-    Y = np.insert(X, int(rng.integers(n + 1)), row, axis=0)
-    if rng.random() < 0.3:
-        X, Y = X.astype(np.float32), Y.astype(np.float32)
-    run = curator(law, "noise", seed=seed)
-    one = release(engine, X, run, low, high, degree)
-    again = curator(law, run.answers)
-    two = release(engine, Y, again, low, high, degree)
-    assert all(map(np.array_equal, one, two))
-    assert np.isfinite(one[0]).all()
-    return check_replay(run, again)
-
-
-@pytest.mark.filterwarnings("ignore:overflow encountered in cast")
-@pytest.mark.parametrize("law", list(BUDGETS))
-@pytest.mark.parametrize(
-    "engine, degree", [(bounded_moments, 1), (bounded_moments, 2), (bounded_sums, 1)]
-)
-def test_replayed_releases_move_by_at_most_their_sensitivity(law, engine, degree):
-    worst = max(replay(seed, law, engine, degree) for seed in range(80))
-    assert 0.999 < worst <= 1  # exact rationals; the bound is attained
 
 
 @pytest.mark.parametrize("law", list(BUDGETS))

@@ -1,23 +1,14 @@
 """Quantiles by noisy ranks: sensitivity, exactness, accuracy, intervals, the ends."""
 
-from functools import partial
-
 import numpy as np
 import pytest
 
 import skdp
 from skdp import PrivateMedian, PrivateQuantile, PrivateRobustScaler
-from skdp.accounting import Budget, Plan
-from skdp.audit import non_interference
-from skdp.chunks import ArrayRows
-from skdp.columns import find_quantiles, rank_steps
 from skdp.columns._ranks import Ranks, before
 from skdp.columns._ranks_read import is_told, plain_decimal
 from skdp.exceptions import UselessReleaseWarning
 from skdp.kernel._columns import EdgeCells
-from skdp.kernel._table import Table
-from skdp.scales._column_noise import column_step
-from tests._curators import CannedCurator, check_replay
 
 pytestmark = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")
 DECILES = np.arange(1, 10) / 10
@@ -45,61 +36,6 @@ def rank_error(x, value, q):
 
 
 # --- sensitivity
-
-
-def _neighbours(rng):
-    n, d = int(rng.choice([0, 1, 2, 30, 900, 4000])), int(rng.choice([1, 2, 5]))
-    kinds = [*columns(rng, n).values()]
-    X = np.stack([kinds[i] for i in rng.integers(len(kinds), size=d)], axis=1)
-    if rng.random() < 0.2:
-        X = X * 1e290
-    row = rng.choice([0.0, -0.0, 1.0, 40.0, 1.7e308, -1.7e308, np.nan, np.inf, 5e-324]) * np.ones(d)
-    if n and rng.random() < 0.5:
-        row = X[rng.integers(n)]
-    return np.clip(X, -1.7e308, 1.7e308), row
-
-
-def _replay(seed):
-    rng = np.random.default_rng(seed)
-    X, row = _neighbours(rng)
-    Y = np.insert(X, int(rng.integers(len(X) + 1)), row, axis=0)
-    pure = rng.random() < 0.4
-    epsilon = float(rng.choice([0.3, 1.0, 10.0]))
-    budget = Budget.pure(epsilon) if pure else Budget.gaussian(epsilon, 1e-6)
-    d = X.shape[1]
-    bounds = (np.zeros(d), np.full(d, 50.0)) if rng.random() < 0.3 else None
-    q = [DECILES, [0.5], [0.01, 0.99]][rng.integers(3)]
-    plan = Plan(
-        budget, rank_steps(partial(column_step, budget), pure=pure, bounded=bounds is not None)
-    )
-    with np.errstate(all="ignore"):
-        run = CannedCurator(plan, "noise", seed=seed)
-        one = find_quantiles(Table(ArrayRows(X), run), q, bounds)
-        again = CannedCurator(plan, run.answers)
-        two = find_quantiles(Table(ArrayRows(Y, block_rows=37), again), q, bounds)
-    assert np.array_equal(one.location, two.location) and np.isfinite(one.location).all()
-    assert (one.noise_scale > 0).all()
-    for name in ("points", "excess", "sd"):
-        for a, b in zip(getattr(one, name), getattr(two, name), strict=True):
-            assert np.array_equal(a, b)
-    assert run.close("x") == again.close("x")
-    return check_replay(run, again)
-
-
-def test_on_neighbours_every_release_moves_by_at_most_its_sensitivity():
-    worst = max(_replay(seed) for seed in range(25))
-    assert 0.999 < worst <= 1  # attained: one row is in one cell of every histogram
-
-
-@pytest.mark.nightly
-def test_replay_many():
-    assert max(_replay(seed) for seed in range(100, 500)) <= 1
-
-
-def test_non_interference():
-    X = np.random.default_rng(0).normal(size=(200, 2)) * [1, 50]
-    non_interference(PrivateQuantile([0.25, 0.5]), X, n_transcripts=1)
-    non_interference(PrivateQuantile([0.25, 0.5], bounds=(0, 20), delta=0.0), X, n_transcripts=1)
 
 
 # --- exactness

@@ -116,12 +116,12 @@ OF_BINS = {
 }
 
 
-@pytest.mark.parametrize("bins", NO_BINS)
 @pytest.mark.parametrize("made", OF_BINS.values(), ids=OF_BINS)
-def test_bins_that_no_histogram_has_are_refused(made, bins):
-    made(LogBins(1, 0, 4)).check(Shape(1))
-    with pytest.raises(ValueError):
-        made(LogBins(*bins)).check(Shape(1))
+def test_bins_that_no_histogram_has_are_refused(made):
+    for bins in NO_BINS:
+        made(LogBins(1, 0, 4)).check(Shape(1))
+        with pytest.raises(ValueError):
+            made(LogBins(*bins)).check(Shape(1))
 
 
 @pytest.mark.parametrize("ends", [(0, np.inf), (-np.inf, 0), (-np.inf, np.inf), (1, 1), (1, 0)])

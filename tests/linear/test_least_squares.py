@@ -6,7 +6,6 @@ from scipy.stats import binom, norm
 from sklearn.linear_model import LogisticRegression
 
 from skdp import PrivateLinearRegression, PrivateLogisticRegression, PrivateRidge
-from tests._curators import CannedCurator, FixedKeys, check_replay
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning"),
@@ -156,34 +155,3 @@ def test_coefficients_of_classes_are_those_of_the_greatest_likelihood():
     assert binom.cdf(5, 8, 0.95) < 0.006
     assert held >= 6
     assert noise <= 4
-
-
-def replay(seed):
-    """Return how far a row moves the releases of a fit that asks for least squares, at most 1."""
-    rng = np.random.default_rng(seed)
-    n, d = 400, 1 + seed % 2
-    X = rng.normal(size=(n + 1, d))
-    y = X[:, 0] + rng.normal(size=n + 1)
-    X[n, 0] = rng.choice([0.5, 40.0, 1e9, -1e300])
-    y[n] = rng.choice([30.0, -1e9, 1e300])
-    keys = rng.integers(0, 2**63, size=n + 1, dtype=np.uint64) * 2
-    model = PrivateLinearRegression(epsilon=20.0)
-
-    def run(kept, transcript):
-        with np.errstate(all="ignore"):
-            rows = model._read(X[:kept], y[:kept])
-            curator = CannedCurator(
-                model.plan(), transcript, coins=FixedKeys(keys[:kept]), seed=seed
-            )
-            return curator, model._release_from(rows, curator)
-
-    one, first = run(n, "noise")
-    two, second = run(n + 1, one.answers)
-    assert all(np.array_equal(first[name], second[name]) for name in first)
-    charges = one.close("x").charges
-    assert charges[-1].label == "squares" and sum(charge.share for charge in charges) <= 1
-    return check_replay(one, two)
-
-
-def test_hostile_neighbours_move_no_release_too_far():
-    assert 0.999 < max(replay(seed) for seed in range(8)) <= 1

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from skdp import PrivateVariance
-from skdp.audit import conditional_sensitivity, non_interference
 from skdp.exceptions import UselessReleaseWarning
 from skdp.preprocessing import PrivateStandardScaler
 
@@ -84,18 +83,3 @@ def test_a_reliable_variance_is_at_most_half_of_what_its_interval_allows():
     assert any(told) and not told[-1]
     names = quietly(PrivateVariance(random_state=0), columns[-1])
     assert "bounds=(low, high)" in names.advice_
-
-
-@pytest.mark.parametrize("delta", [0.0, 1e-6])
-@pytest.mark.parametrize("estimator", [PrivateVariance, PrivateStandardScaler])
-def test_sensitivity_is_kept_and_attained(estimator, delta):
-    levels, p = LEVELS["classes"]
-    rng = np.random.default_rng(0)
-    X = np.column_stack([rng.choice(levels, p=p, size=400), rng.exponential(size=400) * 1e5])
-    report = conditional_sensitivity(estimator(epsilon=8.0, delta=delta), X, n_pairs=12)
-    assert 0.9 < report.worst["statistic"].ratio <= 1 and report.ratio <= 1
-
-
-def test_nothing_else_tells_of_the_rows():
-    X = np.random.default_rng(0).normal(size=(60, 1))
-    assert "statistic" in non_interference(PrivateVariance(), X, n_transcripts=2).releases

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from skdp.audit import conditional_sensitivity, non_interference
 from skdp.denoising import (
     AutoDenoiser,
     BayesDenoiser,
@@ -148,16 +147,6 @@ def test_there_is_always_an_answer(size, denoiser):
         for rows in (X, X[:3]):
             fit = clone(estimator).set_params(denoiser=denoiser, random_state=0).fit(rows)
             assert np.isfinite(getattr(fit, names(estimator)[0])).all()
-
-
-@pytest.mark.parametrize(
-    "estimator",
-    [PrivateMedian(method="bounded", denoiser="auto"), PrivateVariance(denoiser="auto", delta=0.0)],
-)
-def test_layers_of_the_audit(estimator):
-    X = table(2)[:60]
-    conditional_sensitivity(estimator, X, n_pairs=6)
-    non_interference(estimator, X, n_transcripts=1)
 
 
 def test_seeds_still_warn():

@@ -58,43 +58,6 @@ def vectors(layout, gains):
 # --- sensitivity
 
 
-@pytest.mark.parametrize(("levels", "sets", "weights"), WORKLOADS)
-@pytest.mark.parametrize("mu", [1e-8, 0.03, 1.0, 50.0])
-def test_the_sensitivity_is_that_of_the_longest_row(levels, sets, weights, mu):
-    """All possible rows, in Python integers."""
-    layout, v = workload_layout(levels, sets, weights)
-    rounding = 1e-4 if mu > 1e-6 else 1e-2  # a coarse grid under enormous noise
-    for shares in (optimal_shares(layout, v), uniform_shares(layout)):
-        gains, bound = gains_of(layout, shares, mu)
-        squares = [sum(int(entry) ** 2 for entry in vector) for vector in vectors(layout, gains)]
-        assert max(squares) <= bound
-        if layout.binary:
-            assert set(squares) == {bound}
-        else:
-            assert min(squares) > (1 - rounding) * bound
-
-
-@pytest.mark.parametrize(("levels", "sets", "weights"), WORKLOADS)
-def test_hostile_neighbours_move_the_release_by_at_most_its_sensitivity(levels, sets, weights, rng):
-    layout, v = workload_layout(levels, sets, weights)
-    X = np.column_stack([rng.integers(0, n, size=30) for n in levels]).astype(float)
-    d, bad = len(levels), (np.nan, np.inf, -np.inf, -1.0, 1e300, 0.5, 2.0**63)
-    hostile = [np.where(np.arange(d) == i, value, 0.0) for value in bad for i in range(d)]
-    rows = all_rows(levels)
-    worst = 0.0
-    for row in [*hostile, *rows[rng.permutation(len(rows))[:25]]]:
-        run = canned("residuals")
-        one = measure(ArrayRows(X), layout, v, run, Fraction(1, 3))
-        again = canned("residuals", run.answers)
-        Y = rng.permutation(np.vstack([X, row]))
-        two = measure(ArrayRows(Y, block_rows=7), layout, v, again, Fraction(1, 3))
-        assert np.array_equal(one.values, two.values) and np.array_equal(one.sd, two.sd)
-        moved = check_replay(run, again)
-        assert moved == 0 or np.isfinite(row).all()
-        worst = max(worst, moved)
-    assert 1 - 1e-4 < worst <= 1
-
-
 def test_a_table_without_rows_and_one_with_one_row():
     layout, v = workload_layout((2, 3), 2)
     run = canned("residuals")
@@ -117,19 +80,19 @@ def stated_cost(measurement):
 
 
 @pytest.mark.parametrize(("levels", "sets", "weights"), WORKLOADS)
-@pytest.mark.parametrize("epsilon", [1e-3, 0.1, 1.0, 30.0, 1e6])
-def test_what_is_stated_is_what_is_paid(levels, sets, weights, epsilon):
-    layout, v = workload_layout(levels, sets, weights)
-    rows = ArrayRows(np.zeros((3, len(levels))))
-    budget = Budget.gaussian(epsilon, 1e-6)
-    for share in (1, Fraction(1, 7), 0.3):
-        curator = canned("residuals", budget=budget)
-        stated = stated_cost(measure(rows, layout, v, curator, share))
-        paid = Fraction(share) * budget.amount
-        assert (1 - 1e-6 if layout.binary else 1 - 1e-3) * paid < stated <= paid
-        record = curator.records[0]
-        assert 2**5 <= record.scale <= 2**46 and record.value.dtype == np.int64
-        assert record.sensitivity**2 <= Fraction(record.scale) ** 2 * paid
+def test_what_is_stated_is_what_is_paid(levels, sets, weights):
+    for epsilon in [1e-3, 0.1, 1.0, 30.0, 1e6]:
+        layout, v = workload_layout(levels, sets, weights)
+        rows = ArrayRows(np.zeros((3, len(levels))))
+        budget = Budget.gaussian(epsilon, 1e-6)
+        for share in (1, Fraction(1, 7), 0.3):
+            curator = canned("residuals", budget=budget)
+            stated = stated_cost(measure(rows, layout, v, curator, share))
+            paid = Fraction(share) * budget.amount
+            assert (1 - 1e-6 if layout.binary else 1 - 1e-3) * paid < stated <= paid
+            record = curator.records[0]
+            assert 2**5 <= record.scale <= 2**46 and record.value.dtype == np.int64
+            assert record.sensitivity**2 <= Fraction(record.scale) ** 2 * paid
 
 
 def test_a_zcdp_budget_buys_twice_rho():

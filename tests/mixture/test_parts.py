@@ -6,7 +6,7 @@ from scipy.integrate import quad
 from scipy.stats import chi
 
 from skdp.kernel._lattice import UNIT
-from skdp.kernel._mixtures import FirstWeight, MixtureFrame, _certified, exponential, integer_shares
+from skdp.kernel._mixtures import MixtureFrame, _certified, exponential, integer_shares
 from skdp.mixture._design import design
 from skdp.mixture._normal import Clipped, quantile
 from skdp.mixture._update import _shaped, gain
@@ -85,15 +85,6 @@ def test_integer_shares_are_rounded_responsibilities():
         shares = np.array(integer_shares(np.zeros(2), wild, 15))
     assert shares[:, :2].tolist() == [[0, 0], [0, 0]]
     assert shares[:, 2].tolist() == [2**15 - 1, 0]
-
-
-def test_the_sensitivity_of_a_contribution_is_exact():
-    grid = FirstWeight(0.15, 0.5).on_grid(15)
-    one = 2**15  # the whole share of a row
-    number, vector, matrix = grid.number * one, grid.vector * one * 2**11, one * 2**15
-    assert grid.squared_sensitivity == number**2 + vector**2 + matrix**2
-    assert number / matrix == pytest.approx(0.15, rel=1e-3)
-    assert vector / matrix == 0.5
 
 
 @pytest.mark.parametrize("kind", ["full", "tied", "diag", "spherical"])

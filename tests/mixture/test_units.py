@@ -5,40 +5,18 @@ import pytest
 from sklearn.mixture import GaussianMixture
 
 from skdp.accounting import Budget, Plan
-from skdp.audit import conditional_sensitivity
 from skdp.chunks import ArrayRows
 from skdp.kernel._coordinates import InUnits
 from skdp.mixture import PrivateGMM
 from skdp.mixture._units import BLIND, column_units, unit_steps
-from tests._curators import CannedCurator, FixedKeys, check_replay
+from tests._curators import CannedCurator, FixedKeys
 
 pytestmark = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")
-HOSTILE = (0.0, 1e9, 1e300, -1e300, 5e-324, np.nan, np.inf)
 
 
 def _curator(transcript, keys, epsilon=1.0):
     plan = Plan(Budget.gaussian(epsilon, 1e-6), unit_steps())
     return CannedCurator(plan, transcript, coins=FixedKeys(keys))
-
-
-def test_no_value_moves_by_more_than_its_sensitivity_and_some_reach_it():
-    worst = []
-    for seed in range(30):
-        rng = np.random.default_rng(seed)
-        n, d = int(rng.choice([2, 3, 60, 900])), int(rng.choice([2, 5]))
-        scales = 10.0 ** rng.uniform(-5, 5, size=d)
-        X = rng.normal(size=(n, d)) * scales
-        row = rng.choice(HOSTILE, size=d) if seed % 3 else X[0] + 3 * scales
-        keys = rng.integers(2**63, size=n + 1, dtype=np.uint64)
-        at = int(rng.integers(n + 1))
-        run, again = _curator("noise", np.delete(keys, at), 1e3), None
-        units = column_units(ArrayRows(X), run)
-        again = _curator(run.answers, keys, 1e3)
-        same = column_units(ArrayRows(np.insert(X, at, row, axis=0), block_rows=7), again)
-        assert np.array_equal(units, same) if units is not None else same is None
-        worst.append(check_replay(run, again))
-    assert max(worst) <= 1
-    assert max(worst) > 0.8
 
 
 def test_units_are_near_the_scales_wherever_the_columns_lie():
@@ -81,12 +59,3 @@ def test_units_of_columns_do_not_matter():
     best = GaussianMixture(2, random_state=0).fit(X)
     assert best.score(held_out) - mine.score(held_out) < 0.02
     assert any("unlike" in text for text in mine.privacy_report_.decisions)
-
-
-def test_the_units_of_a_fit_move_no_value_too_far():
-    rng = np.random.default_rng(1)
-    X = rng.normal(size=(600, 2)) * [1.0, 1e4]
-    gmm = PrivateGMM(2, max_iter=2, n_init=1, epsilon=8.0)
-    report = conditional_sensitivity(gmm, X, n_pairs=12)
-    assert report.ok
-    assert "column scales" in report.worst

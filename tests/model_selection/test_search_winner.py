@@ -9,7 +9,6 @@ from sklearn.base import is_classifier, is_clusterer
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import estimator_checks as checks
 from sklearn.utils import get_tags
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skdp import (
     FriendlyCoreKMeans,
@@ -22,6 +21,7 @@ from skdp import (
     make_private_pipeline,
 )
 from skdp.model_selection import PrivateSearchCV, RowScorer
+from tests._sklearn import run_checks
 from tests.model_selection.test_private_search import NearestMean
 
 pytestmark = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")
@@ -118,20 +118,9 @@ SUBJECTS = [
 ]
 
 
-def _materialised(mark):
-    names, checks_of_all = mark.args
-    return pytest.mark.parametrize(names, list(checks_of_all), **mark.kwargs)
-
-
-@_materialised(parametrize_with_checks(SUBJECTS[:2]).mark)
-def test_sklearn_checks(estimator, check):
-    check(estimator)
-
-
-@pytest.mark.slow
-@_materialised(parametrize_with_checks(SUBJECTS[2:]).mark)
-def test_sklearn_checks_of_a_pipeline(estimator, check):
-    check(estimator)
+@pytest.mark.parametrize("i", [0, 1, pytest.param(2, marks=pytest.mark.slow)])
+def test_sklearn_checks(i):
+    run_checks(SUBJECTS[i])
 
 
 OF_FRAMES = [

@@ -13,22 +13,22 @@ from sklearn.preprocessing import (
     PolynomialFeatures,
     StandardScaler,
 )
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skdp import PrivatePCA, PublicFit, RowMap
 from skdp import config_context as skdp_config
 from skdp.contracts import Rows, contract_of
 from skdp.rowwise._lint import SAME, probe
 from skdp.rowwise._made_up import made_up_rows
+from tests._sklearn import run_checks
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(300, 7))
 W = RNG.normal(size=(7, 3))
 
 
-@parametrize_with_checks([RowMap(), RowMap(np.abs)])
-def test_sklearn_checks(estimator, check):
-    check(estimator)
+@pytest.mark.parametrize("estimator", [RowMap(), RowMap(np.abs)], ids=repr)
+def test_sklearn_checks(estimator):
+    run_checks(estimator)
 
 
 @pytest.mark.parametrize(

@@ -9,31 +9,27 @@ from scipy.stats import norm
 
 from skdp import FriendlyCoreFilter, PrivacyLedger, PrivateMean, PrivateRidge, make_private_pipeline
 from skdp.audit import conditional_sensitivity
-from skdp.columns import bounded_moments, bounded_sums
 from skdp.exceptions import AuditFailure
 from skdp.mechanisms import rounded_gaussian
 from tests import test_curator, test_groups, test_groups_sums, test_target
 from tests._means import ClassCounts, TargetMean
 from tests.accounting import test_ledger_file, test_parts
-from tests.additive import test_links
-from tests.additive import test_replay as additive_replay
+from tests.additive import test_additive
 from tests.audit import test_empirical
 from tests.by_group import test_group_by
 from tests.chunks import test_persons, test_weights
-from tests.cluster import test_lockstep, test_public_place, test_second_look
-from tests.columns import test_locate, test_pair, test_ranks
-from tests.covariance import test_bounded, test_sparse
+from tests.cluster import test_lockstep, test_public_place
+from tests.columns import test_locate
 from tests.denoising import test_rules, test_users
 from tests.friendly import test_average, test_certified_core, test_distance, test_plain_numbers
-from tests.linear import test_least_squares
-from tests.linear import test_replay as test_linear_replay
+from tests.kernel import test_pairs, test_statistics
 from tests.marginals import test_marginal_releaser
 from tests.mechanisms import test_noise
 from tests.model_selection import test_search_groups, test_search_sources
 from tests.pipeline import test_groups as groups_in_pipelines
 from tests.pipeline import test_sources
 from tests.privacy._fits import alarms, expect, passes
-from tests.scales import test_bins, test_noise_level
+from tests.scales import test_noise_level
 from tests.sensitivity import test_ends, test_streamed
 
 TABLES_OF_USERS = ("pandas int64", "array int64", "array object")
@@ -47,6 +43,13 @@ try:
 except TimeoutError:
     print("locked")
 """
+
+
+ROW_MORE = test_pairs.test_one_row_moves_it_by_the_bound_and_no_more
+SUMS = (
+    test_statistics.test_no_row_adds_more_than_the_bound_and_some_row_adds_it,
+    test_statistics.test_a_total_is_the_sum_of_its_rows_in_any_order_and_any_blocks,
+)
 
 
 def users_apart(subject):
@@ -93,6 +96,7 @@ def answers(subject):
     """What was charged for ends in an answer, and in one that is better than the noise."""
     passes(test_noise.test_large_noise_has_its_law, rounded_gaussian, norm)
     passes(test_marginal_releaser.test_rows_are_made_after_every_postprocessing, "auto", 300)
+    passes(test_additive.test_the_budget_is_spent_and_no_more)
     passes(test_rules.test_coordinates_far_apart_stay_what_they_are, 400, 1000)
     for scale in (0.15, 0.3, 5.0):
         passes(test_noise_level.test_noise_alone_is_no_scale_under_either_law, "laplace", scale)
@@ -111,43 +115,24 @@ def columns(subject):
     )
     passes(clipped)
     passes(test_locate.test_rows_in_a_box_are_functions_of_rows)
-    passes(test_bounded.test_neighbours_move_by_at_most_the_sensitivity_and_a_corner_attains_it)
     passes(test_ends.test_bounds_from_the_ends_hold_on_every_window_of_theirs)
     passes(test_ends.test_spreads_need_no_order)
     passes(test_streamed.test_two_passes_tell_what_all_entries_do, True)
-    passes(test_sparse.test_the_look_at_sparse_columns_moves_by_at_most_its_sensitivity)
-    for law in test_pair.BUDGETS:
-        for engine, degree in ((bounded_moments, 1), (bounded_moments, 2), (bounded_sums, 1)):
-            moved = test_pair.test_replayed_releases_move_by_at_most_their_sensitivity
-            passes(moved, law, engine, degree)
-    for d in (1, 4):
-        passes(test_locate.test_neighbours_move_no_release_too_far, d)
-    passes(test_ranks.test_on_neighbours_every_release_moves_by_at_most_its_sensitivity)
-    passes(test_bins.test_on_hostile_neighbours_every_release_moves_by_at_most_its_sensitivity)
+
+
+def statistics(subject):
+    """S8: no row adds more than a statistic of the kernel bounds, some row adds it."""
+    home = subject.file.removesuffix(".py").replace("/", ".")
+    audits = [(cls, test) for cls in test_statistics.EXAMPLES for test in SUMS]
+    audits += [(cls, ROW_MORE) for cls in test_pairs.OF_SAMPLES]
+    at_home = [(cls, test) for cls, test in audits if cls.__module__ == home]
+    for cls, test in at_home or audits:
+        passes(test, cls)
 
 
 def clusters(subject):
-    """S8: sets of rows side by side, and second looks at clusters, move by what is paid for."""
+    """S8: of searches side by side, a row adds to those of its own set alone."""
     passes(test_lockstep.test_all_that_wait_are_answered_by_one_release)
-    passes(test_lockstep.test_neighbours_move_a_release_by_at_most_the_sensitivity_of_one_set)
-    looked = test_second_look.test_hostile_neighbours_move_no_release_too_far
-    passes(looked, 4, test_second_look.STRONG)
-
-
-def lines(subject):
-    """S8: given the same answers a row more moves no release of a line too far."""
-    passes(test_linear_replay.test_replayed_runs_agree_and_move_by_at_most_their_sensitivity)
-    passes(test_least_squares.test_hostile_neighbours_move_no_release_too_far)
-
-
-def additive(subject):
-    """S8: what a row adds to gradients is as long as is paid for, in all that has been released."""
-    passes(test_links.test_residuals_of_two_classes_are_within_the_sensitivity_and_reach_it)
-    for n_classes in (3, 10):
-        many = test_links.test_residuals_of_many_classes_are_within_the_sensitivity_and_reach_it
-        passes(many, n_classes)
-    passes(test_links.test_clipped_residuals_are_within_the_radius)
-    passes(additive_replay.test_replayed_runs_agree_and_move_by_at_most_their_sensitivity, 12)
 
 
 def pieces(subject):
@@ -218,14 +203,13 @@ LAYERS_OF_TESTS = {
     "sets of rows": sets_of_rows,
     "clusters": clusters,
     "columns": columns,
+    "statistics": statistics,
     "users apart": users_apart,
     "certified cores": certified_cores,
     "one budget": one_budget,
     "answers": answers,
     "audits": audits,
-    "lines": lines,
     "pieces": pieces,
-    "additive": additive,
     "targets": targets,
     "groups": groups,
     "persons": persons,

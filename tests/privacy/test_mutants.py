@@ -18,15 +18,13 @@ ALIKE = {("friendly PrivateMean", "end-to-end audit")}  # audits the fits of Pri
 SUITE = {*LAYERS_OF_TESTS} - {"one budget"}  # tests that every run has on the clean tree anyway
 
 
-def quiet_mark(clean, layer):
+def quiet_mark(layer):
     """Return when a layer is to stay silent."""
-    if layer in SUITE:
-        return pytest.mark.nightly
-    return [] if clean.name == "PrivateMean" else pytest.mark.slow
+    return pytest.mark.nightly if layer in SUITE else pytest.mark.slow
 
 
 QUIET = [
-    pytest.param(clean, layer, id=f"{clean.name}-{layer}", marks=quiet_mark(clean, layer))
+    pytest.param(clean, layer, id=f"{clean.name}-{layer}", marks=quiet_mark(layer))
     for clean in CLEAN
     for layer in LAYERS
     if layer not in ONCE or clean.name == "PrivateMean"
@@ -34,7 +32,8 @@ QUIET = [
 ]
 
 
-FIRST = {mutant.layer: mutant for mutant in reversed(MUTANTS)}  # of each layer, in every run
+FIRST = {mutant.layer: mutant for mutant in reversed(MUTANTS)}  # of a layer, in every run
+DEAR = ("end-to-end audit", "numbers")
 
 
 @pytest.mark.parametrize(
@@ -43,7 +42,9 @@ FIRST = {mutant.layer: mutant for mutant in reversed(MUTANTS)}  # of each layer,
         pytest.param(
             mutant,
             id=mutant.name,
-            marks=[] if FIRST[mutant.layer] is mutant else [pytest.mark.audit],
+            marks=[pytest.mark.audit]
+            if FIRST[mutant.layer] is not mutant or mutant.layer in DEAR
+            else [],
         )
         for mutant in MUTANTS
     ],

@@ -25,17 +25,17 @@ X = np.random.default_rng(0).standard_normal((60, 2))
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
-@pytest.mark.parametrize("random_state", [None, 0, "instance"])
-def test_a_fit_touches_no_wire(estimator, random_state):
-    ledger = PrivacyLedger(50.0, 1e-5, composition="basic")  # takes budgets of every unit
-    estimator = clone(estimator).set_params(ledger=ledger)
-    if random_state == "instance":
-        random_state = np.random.RandomState(0)
-    estimator.set_params(random_state=random_state)
-    with tripwire(), warnings.catch_warnings():
-        warnings.simplefilter("ignore", SeededNoiseWarning)
-        fitted(estimator, X)
-    assert len(estimator.ledger.entries()) == 2
+def test_a_fit_touches_no_wire(estimator):
+    for random_state in [None, 0, "instance"]:
+        ledger = PrivacyLedger(50.0, 1e-5, composition="basic")  # takes budgets of every unit
+        estimator = clone(estimator).set_params(ledger=ledger)
+        if random_state == "instance":
+            random_state = np.random.RandomState(0)
+        estimator.set_params(random_state=random_state)
+        with tripwire(), warnings.catch_warnings():
+            warnings.simplefilter("ignore", SeededNoiseWarning)
+            fitted(estimator, X)
+        assert len(estimator.ledger.entries()) == 2
 
 
 def planted(draw):

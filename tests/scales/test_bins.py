@@ -24,7 +24,6 @@ from skdp.scales._order_keys import (
     octave_keys,
     whole_keys,
 )
-from tests._curators import CannedCurator, check_replay
 
 LARGEST = np.finfo(np.float64).max
 SPECIAL = [
@@ -138,45 +137,6 @@ def test_blocks_and_single_precision_change_no_bit():
 
 
 # --- privacy
-
-
-def _replay(seed):
-    rng = np.random.default_rng(seed)
-    n, d = int(rng.choice([0, 1, 2, 40, 2000])), int(rng.choice([1, 2, 5]))
-    kinds = [*made(n, seed).values()]
-    X = np.stack([kinds[i] for i in rng.integers(len(kinds), size=d + 1)], axis=1)
-    row = rng.choice(SPECIAL) * np.ones(d + 1)
-    if n and rng.random() < 0.5:
-        row = X[rng.integers(n)]
-    Y = np.insert(X, int(rng.integers(n + 1)), row, axis=0)
-    plan = Plan(Budget.gaussian(float(rng.choice([0.1, 1.0, 20.0])), 1e-6), bin_steps(SHARE))
-    options = {
-        "n_rows": float(n),
-        "n_bins": int(rng.choice([1, 4, 16])),
-        "share": SHARE,
-        "ranges": [None if rng.random() < 0.7 else (-1.0, 50.0) for _ in range(d)],
-        "target": bool(rng.random() < 0.5),
-        "tails": bool(rng.random() < 0.5),
-        "whole": [bool(rng.random() < 0.5) for _ in range(d)],
-    }
-    run = CannedCurator(plan, "noise", seed=seed)
-    one = find_bins(Table(ArrayRows(X), run), range(d), **options)
-    again = CannedCurator(plan, run.answers)
-    two = find_bins(Table(ArrayRows(Y, block_rows=37), again), range(d), **options)
-    assert all(np.array_equal(a, b) for a, b in zip(one, two, strict=True))
-    assert all((np.diff(e) > 0).all() and np.isfinite(e).all() for e in one)
-    assert run.close("x") == again.close("x")
-    return check_replay(run, again)
-
-
-def test_on_hostile_neighbours_every_release_moves_by_at_most_its_sensitivity():
-    worst = max(_replay(seed) for seed in range(25))
-    assert 0.999 < worst <= 1  # attained: one entry is in one cell of every column
-
-
-@pytest.mark.nightly
-def test_replay_many():
-    assert max(_replay(seed) for seed in range(100, 400)) <= 1
 
 
 @pytest.mark.parametrize("share", [SHARE, 0.1])

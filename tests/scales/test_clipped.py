@@ -3,35 +3,29 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 
 from skdp.chunks import ArrayRows
 from skdp.kernel._sums import BITS
 from skdp.kernel._table import Table
 from skdp.scales import clipped_sum, count_rows
-from tests._curators import canned, check_replay
+from tests._curators import canned
 
 BAD = (np.nan, np.inf, -np.inf)
-hostile = st.sampled_from(
-    [0.0, -0.0, 1.0, 5e-324, 1e-300, 1e300, -1e300, 1.7e308, *BAD]
-) | st.floats(-10, 10)
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("order", ["C", "F"])
-@pytest.mark.parametrize("d", [1, 2, 5, 64])
-def test_rows_with_nan_or_infinity_do_not_count(d, order, dtype, rng):
-    for n, bad in product((0, 1, 2, 9), BAD):
-        X = np.asarray(rng.normal(size=(n, d)), dtype=dtype, order=order)
-        X[:, 0] = np.finfo(dtype).max  # large is not infinite
-        for i, j in product(range(n), range(d)):
-            Y = X.copy(order="K")
-            Y[i, j] = bad
-            with np.errstate(invalid="ignore"):
-                assert count_rows(ArrayRows(Y)) == n - 1
-        assert count_rows(ArrayRows(X)) == n
+def test_rows_with_nan_or_infinity_do_not_count(rng):
+    for d in [1, 2, 5, 64]:
+        for order in ["C", "F"]:
+            for dtype in [np.float64, np.float32]:
+                for n, bad in product((0, 1, 2, 9), BAD):
+                    X = np.asarray(rng.normal(size=(n, d)), dtype=dtype, order=order)
+                    X[:, 0] = np.finfo(dtype).max  # large is not infinite
+                    for i, j in product(range(n), range(d)):
+                        Y = X.copy(order="K")
+                        Y[i, j] = bad
+                        with np.errstate(invalid="ignore"):
+                            assert count_rows(ArrayRows(Y)) == n - 1
+                    assert count_rows(ArrayRows(X)) == n
 
 
 def test_strided_rows_are_counted(rng):
@@ -41,43 +35,6 @@ def test_strided_rows_are_counted(rng):
         assert count_rows(ArrayRows(X[::2, ::3])) == 9
         assert count_rows(ArrayRows(X[::-1, ::-1])) == 19
         assert count_rows(ArrayRows(X.T[3:9].T)) == 19
-
-
-tables = st.integers(1, 4).flatmap(
-    lambda d: st.integers(1, 8).flatmap(lambda n: arrays(float, (n, d), elements=hostile))
-)
-
-
-@given(tables, st.data())
-def test_one_row_moves_the_integers_by_at_most_two_to_the_bits(X, data):
-    n, d = X.shape
-    gone = data.draw(st.integers(0, n - 1))
-    parameters = {
-        "center": data.draw(arrays(float, d, elements=st.sampled_from([0.0, 1.0, -1e300, 1e-5]))),
-        "radius": data.draw(st.sampled_from([2.0**-1000, 1e-8, 1.0, 3.7, 1e300])),
-        "scale": data.draw(
-            st.none() | arrays(float, d, elements=st.sampled_from([1.0, 1e-200, 3.0]))
-        ),
-        "drop": data.draw(st.sampled_from([None, 6.0, 0.5])),
-        "share": data.draw(st.sampled_from([Fraction(1, 3), 1e-3])),
-    }
-    run, replay = canned(), canned()
-    with np.errstate(all="ignore"):
-        clipped_sum(Table(ArrayRows(X), run), label="x", **parameters)
-        clipped_sum(Table(ArrayRows(np.delete(X, gone, axis=0)), replay), label="x", **parameters)
-    assert check_replay(run, replay) <= 1
-    assert run.records[0].sensitivity == 2**BITS
-    if not np.isfinite(X[gone]).all():  # as if absent
-        np.testing.assert_array_equal(run.records[0].value, replay.records[0].value)
-
-
-def test_the_sensitivity_is_attained():
-    run, replay = canned(), canned()
-    for curator, rows in ((run, [[3.0, 0.0]]), (replay, np.empty((0, 2)))):
-        clipped_sum(
-            Table(ArrayRows(np.array(rows)), curator), center=0.0, radius=3.0, share=1, label="x"
-        )
-    assert check_replay(run, replay) == 1.0
 
 
 def test_the_sum_agrees_with_exact_fractions(rng):

@@ -2,15 +2,11 @@ from itertools import permutations, product
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from skdp.mechanisms import row_norms
 from skdp.scales import LogBins, ring_differences
 
 BINS = LogBins(1)
-SENSITIVITY_SQUARED = 5
-FAR = 1.7e308  # two such rows of opposite sign have no finite difference
 
 
 def histogram(values, keys):
@@ -22,22 +18,6 @@ def histogram(values, keys):
 
 def squared_change(a, b):
     return int(((a - b) ** 2).sum())
-
-
-def test_sensitivity_exhaustively():
-    # Rows in the order of their keys (the order in the table does not matter, see below); the new
-    # row comes in at any place. All tables of up to 4 rows over a hostile alphabet.
-    worst = 0
-    for n in range(5):
-        for values in product((0.0, 1.0, 5.0, FAR, -FAR), repeat=n):
-            before = histogram(values, range(0, 10 * n, 10))
-            for place, new in product(range(n + 1), (0.0, 1.0, 5.0, FAR)):
-                keys = [*range(0, 10 * n, 10), 10 * place - 5 if place else 0]
-                if place == 0:
-                    keys = [k + 1 for k in keys[:-1]] + [0]
-                change = squared_change(before, histogram((*values, new), keys))
-                worst = max(worst, change)
-    assert worst == SENSITIVITY_SQUARED  # never more, and attained
 
 
 def test_the_extremal_case_by_hand():
@@ -81,26 +61,3 @@ def test_columns_side_by_side(d):
 
     # the third row comes last in the order: the worst case in every column at once
     assert squared_change(columns([0, 0]), columns([0, 0, 5])) == 5 * d
-
-
-cells = st.sampled_from([0.0, -0.0, 1.0, 1.0, 3.0, 5e-324, 1e-300, 1e300, FAR, -FAR])
-tables = st.integers(1, 8).flatmap(
-    lambda n: st.tuples(
-        st.lists(st.tuples(cells, cells), min_size=n, max_size=n),
-        st.lists(st.integers(0, 4), min_size=n, max_size=n),  # many ties
-        st.integers(0, n - 1),
-    )
-)
-
-
-@given(tables)
-def test_sensitivity_of_random_tables(table):
-    rows, keys, gone = table
-    rest = [i for i in range(len(rows)) if i != gone]
-    Z, keys = np.array(rows), np.array(keys, dtype=np.uint64)
-    with np.errstate(over="ignore"):
-        full, part = ring_differences(Z, keys), ring_differences(Z[rest], keys[rest])
-        norms = [BINS.counts(row_norms(x)) for x in (full, part)]
-    columns = [BINS.column_counts(np.abs(x)) for x in (full, part)]
-    assert squared_change(*norms) <= SENSITIVITY_SQUARED
-    assert squared_change(*columns) <= SENSITIVITY_SQUARED * 2

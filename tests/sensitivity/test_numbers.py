@@ -61,13 +61,13 @@ def test_what_is_no_number_counts_as_the_centre():
         assert got == 25 and type(got) is int
 
 
-@pytest.mark.parametrize("width", [*INTEGERS, *FLOATS])
 @pytest.mark.parametrize("statistic", [*STATISTICS, Quantile(0.3)])
-def test_named_statistics(statistic, width):
-    center = 0 if statistic == "sum" else 3
-    got = bounded_statistic(X, statistic, sensitivity=width(100), center=width(center))
-    assert got == bounded_statistic(X, statistic, sensitivity=100, center=center)
-    assert type(got.value) is int and type(got.sensitivity) is int
+def test_named_statistics(statistic):
+    for width in [*INTEGERS, *FLOATS]:
+        center = 0 if statistic == "sum" else 3
+        got = bounded_statistic(X, statistic, sensitivity=width(100), center=width(center))
+        assert got == bounded_statistic(X, statistic, sensitivity=100, center=center)
+        assert type(got.value) is int and type(got.sensitivity) is int
 
 
 @pytest.mark.parametrize("width", INTEGERS)
