@@ -6,11 +6,12 @@ from numbers import Real
 import numpy as np
 
 from skdp.chunks._raw import Schema, TableError, library, readable, schema_of
-from skdp.chunks._rows import Source
+from skdp.chunks._rows import MappedRows, Source
 
 __all__ = [
     "BlockOf",
     "ColumnBlock",
+    "ColumnRows",
     "Columns",
     "MixedOf",
     "TableRows",
@@ -144,6 +145,29 @@ class TableRows(Source):
     def head(self):
         """Return no rows of the table."""
         return self._columns.part(slice(0, 0))
+
+
+class ColumnRows(MappedRows):
+    """Columns as they were read, and what is public of them.
+
+    Parameters
+    ----------
+    source : Source of ColumnBlocks, or Rows of numbers
+    n_features : int
+    kind : {"text", "numbers"}
+        Of the blocks.
+    present : callable
+        Returns which rows of a block are there, each for itself.
+    about : dict
+        What is public of the columns, by name.
+    """
+
+    def __init__(self, source, n_features, *, kind, present, about):
+        super().__init__(source)
+        self.n_features, self.kind, self.present, self.about = n_features, kind, present, about
+
+    def _mapped(self, block):
+        return block
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,11 @@ from typing import Annotated
 
 import numpy as np
 
-from skdp.chunks._columns import MixedOf, numbers_of, read_columns
-from skdp.chunks._labels import Known, count_labels, is_missing, plain, sorted_keys
-from skdp.chunks._persons import representatives_of
-from skdp.chunks._raw import schema_of
+from skdp.chunks import ArrayRows, map_merge
+from skdp.chunks._coded import LEVELS, CodedRows, Coding, has_entries
+from skdp.chunks._columns import ColumnBlock, numbers_of
+from skdp.chunks._labels import Known, count_labels, plain, sorted_keys
+from skdp.chunks._persons import representatives_of, without_weights
 from skdp.chunks._rows import MappedRows, take
 from skdp.kernel._plain import (
     Checked,
@@ -20,8 +21,9 @@ from skdp.kernel._plain import (
     public,
     refuse,
     registered,
+    rising,
 )
-from skdp.kernel._statistic import OnePerColumn, RowMap, Statistic
+from skdp.kernel._statistic import MOST_CELLS, OnePerColumn, RowMap, Statistic
 
 
 @public
@@ -42,56 +44,6 @@ class CodedColumns(RowMap):
 
     def over(self, rows):
         return rows.with_columns(Coding(self.levels).of_block)
-
-
-class Coding:
-    """Codes of the columns of a mixed table.
-
-    ``levels``: public or released: of every column None, for numbers, or a tuple.
-
-    **Privacy**: every code is a function of its entry alone.
-    """
-
-    def __init__(self, levels):
-        self.levels = levels
-        self._known = [
-            None if level is None else Known(level, len(level), len(level) + 1.0)
-            for level in levels
-        ]
-
-    def __repr__(self):
-        return f"{type(self).__name__}({self.levels})"
-
-    @property
-    def n_cells(self):
-        """Cells of every column: 0 for numbers, else its levels, "other" and "missing"."""
-        return tuple(0 if level is None else len(level) + 2 for level in self.levels)
-
-    def codes(self, X):
-        """Return the codes of a table in memory, an array of float64 of its shape."""
-        table = read_columns(X).table
-        return self.decoder(table)(table)
-
-    def decoder(self, head):
-        """Return what makes codes of tables with the columns of ``head``, to decode a source by."""
-        numeric = tuple(level is None for level in self.levels)
-        return partial(_coded, self, MixedOf(schema_of(head), numeric))
-
-    def of_block(self, block):
-        """Return the codes of an array of numbers, or of a ColumnBlock, as an array of float64."""
-        columns = list(block.T) if isinstance(block, np.ndarray) else block.columns
-        rows = np.empty((len(block), len(columns)))
-        for j, (known, column) in enumerate(zip(self._known, columns, strict=True)):
-            rows[:, j] = _finite(column) if known is None else known(column)
-        return rows
-
-
-def _coded(coding, decode, raw):
-    return coding.of_block(decode(raw))
-
-
-def _finite(column):
-    return np.where(np.isfinite(column), column, np.nan)
 
 
 class Labels(Checked, ABC):
@@ -136,7 +88,7 @@ class ColumnLabels(Labels):
         """Return the source behind rows, and what gives the columns of its blocks."""
         if hasattr(rows, "joined"):
             return rows.joined, partial(_present_columns, rows, self.columns)
-        return rows.table, partial(_columns, self.columns)
+        return rows, partial(_columns, self.columns)
 
 
 def _present_target(rows, block):
@@ -185,38 +137,21 @@ GAP, FRACTION, WHOLE = range(3)  # what an entry of a column of numbers is
 
 
 @public
-class RowEntries(RowMap):
-    """The entries behind rows of codes, as they were read."""
-
-    def over(self, rows):
-        return EntryRows(rows)
-
-
-class EntryRows(MappedRows):
-    """What :class:`RowEntries` shows of rows of codes."""
-
-    kind = "text"
-
-    def __init__(self, rows):
-        super().__init__(rows.table)
-        self.n_features = rows.n_features
-
-    def _mapped(self, block):
-        return block
-
-
-@public
 class NumberColumns(RowMap):
-    """Some columns behind rows of codes as numbers: NaN where there is none."""
+    """Some columns as numbers: NaN where an entry is missing, infinite where it is no number."""
 
     columns: Annotated[tuple, numbered]  # maybe none
 
+    def check(self, shape):
+        super().check(shape)
+        refuse(shape.kind != "text", "columns of all types are read as numbers")
+
     def over(self, rows):
-        return NumberRows(rows.table, self.columns)
+        return NumberRows(rows, self.columns)
 
 
 class NumberRows(MappedRows):
-    """What :class:`NumberColumns` shows of rows of codes."""
+    """What :class:`NumberColumns` shows of rows."""
 
     def __init__(self, table, columns):
         super().__init__(table)
@@ -280,11 +215,53 @@ def states_of(column):
     return np.where(np.isfinite(x), np.where(x == np.floor(x), WHOLE, FRACTION), GAP)
 
 
-def has_entries(block):
-    """Return which rows of a ColumnBlock have an entry that is not missing."""
-    some = np.zeros(len(block), dtype=bool)
-    for column in sorted(block.columns, key=lambda column: column.dtype == object):
-        some |= ~is_missing(column)
-        if some.all():
-            break
-    return some
+# Levels of columns, and rows as their numbers.
+for _levels in LEVELS:
+    public(_levels)
+
+
+@public
+class Coded(RowMap):
+    """Rows as codes of levels of every column, NaN for none; in memory where rows have weights."""
+
+    levels: Annotated[tuple, "d", made_of(*LEVELS)]
+    entered: bool = False  # whether rows all of whose entries are missing have no codes
+
+    def check(self, shape):
+        super().check(shape)
+        refuse(shape.kind not in ("text", "text" if self.entered else "numbers"), "entries")
+        for one in self.levels:
+            rising(getattr(one, "edges", ()), "edges")
+            refuse(not 0 < one.n <= MOST_CELLS, "a column has from 1 to 2^24 levels")
+            fits = all(x is None or 0 <= x < one.n for x in (one.other, one.missing))
+            refuse(not fits, "codes count levels")
+
+    def of_block(self, block):
+        """Return the codes of a ColumnBlock, or of an array of numbers, float64."""
+        columns = block.columns if isinstance(block, ColumnBlock) else list(block.T)
+        pairs = zip(self.levels, columns, strict=True)
+        codes = np.column_stack([one.codes(column) for one, column in pairs])
+        codes = codes.astype(np.float64, copy=False)
+        if self.entered:
+            codes[~has_entries(block)] = np.nan
+        return codes
+
+    def present(self, block):
+        """Return which rows of a block have codes in all columns."""
+        return ~np.isnan(self.of_block(block)).any(axis=1)
+
+    def over(self, rows):
+        view = CodedRows(rows, self.levels, self.of_block)
+        if rows.unit == 1:
+            return view
+        plain, weighed = without_weights(view)
+        codes = map_merge(plain, view.small, list.__add__)
+        return weighed.with_rows(ArrayRows(np.concatenate(codes)))
+
+    def outside(self, rows):
+        """Return in which columns some rows have no code. Private."""
+        return map_merge(self.over(rows), _gaps, np.logical_or)
+
+
+def _gaps(start, block):
+    return np.isnan(block).any(axis=0)

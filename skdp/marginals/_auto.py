@@ -14,10 +14,8 @@ from skdp.kernel._labels import (
     ColumnLabels,
     EntryStates,
     NumberColumns,
-    RowEntries,
     RowsWithEntries,
 )
-from skdp.kernel._table import opened
 from skdp.marginals._drawn import laws_of
 from skdp.marginals._found import Cells, Found
 from skdp.marginals._levels import MISSING, OTHER
@@ -73,15 +71,16 @@ def bins_of(strength, sizes):
     return int(np.clip(max(cells, 1.0) ** (1 / max(sizes)), *BINS))
 
 
-def find_levels(rows, curator, *, n_bins, sizes, most):
+def find_levels(table, domain, *, n_bins, sizes, most):
     """Release the levels of the columns whose levels are unknown.
 
     Parameters
     ----------
-    rows : CodedRows
-        ``rows.domain.unknown`` tells which columns, ``rows.domain.types`` what they hold.
-    curator : Curator
-        With the steps of :func:`auto_steps` and the events of :func:`auto_events`.
+    table : Table
+        Of the columns of the domain, with the steps of :func:`auto_steps` and the events of
+        :func:`auto_events`.
+    domain : Domain
+        ``domain.unknown`` tells which columns, ``domain.types`` what they hold.
     n_bins : int or "auto"
         Of a column of numbers, about.
     sizes : sequence of int
@@ -103,14 +102,12 @@ def find_levels(rows, curator, *, n_bins, sizes, most):
     What is asked next is a function of what was released. The levels are functions of the releases
     and of public types; the code of an entry is a function of that entry and of its levels.
     """
-    types = {place: rows.domain.types[place] for place in rows.domain.unknown}
-    table = opened(rows, curator)
-    entered = table.map(RowEntries())
-    release = entered.ask(RowsWithEntries(), share=ROW_COUNT, label="row count")
+    types = {place: domain.types[place] for place in domain.unknown}
+    release = table.ask(RowsWithEntries(), share=ROW_COUNT, label="row count")
     n = max(float(release.value[0]), 2 * release.scale, 2.0)
     strength = n * table.budget.mu
     names = _names(table, types, share=LEVELS[0] if strength > MANY else LEVELS[1])
-    entries = _entries(entered, types, names)
+    entries = _entries(table, types, names)
     kinds = {
         place: entries[place].found(names[place], most)
         for place, kind in types.items()
@@ -128,7 +125,7 @@ def find_levels(rows, curator, *, n_bins, sizes, most):
         target=False,
         whole=[entries[place].whole for place in numbers],
     )
-    nothing, hidden = np.zeros((2, len(rows.domain.kinds)), dtype=bool)
+    nothing, hidden = np.zeros((2, len(domain.kinds)), dtype=bool)
     for place, searched in zip(numbers, search, strict=True):
         edges, (ends, beyond) = searched.edges(), searched.ends()
         nothing[place] = not edges.size

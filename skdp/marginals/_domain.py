@@ -9,6 +9,8 @@ from numbers import Integral, Real
 import numpy as np
 
 from skdp._numbers import seen
+from skdp.chunks._columns import ColumnBlock
+from skdp.kernel._labels import Coded
 from skdp.marginals._layout import Layout, workload_layout
 from skdp.marginals._levels import (
     AUTO,
@@ -116,15 +118,15 @@ class Domain:
             raise ValueError(f"the columns of a table must differ. Got {columns}.")
         return places
 
-    def encode(self, columns):
-        """Return the level numbers of columns, an array of shape (n_rows, n_columns).
+    @property
+    def coded(self):
+        """How rows become level numbers; NaN is an entry outside its levels."""
+        return Coded(tuple(kind.coded for kind in self.kinds))
 
-        NaN is an entry outside its levels: the row is invalid. Every code is a function of its
-        entry alone.
-        """
-        pairs = zip(self.kinds, columns, strict=True)
-        table = np.column_stack([kind.codes(column) for kind, column in pairs])
-        return table.astype(np.float64, copy=False)
+    def encode(self, columns):
+        """Return the level numbers of columns that are arrays, shape (n_rows, n_columns)."""
+        floats = [x if x.dtype.kind == "f" else np.array(x.tolist(), object) for x in columns]
+        return self.coded.of_block(ColumnBlock([np.asarray(column) for column in floats]))
 
 
 def _nearest(edges, wanted):

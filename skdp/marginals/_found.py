@@ -5,9 +5,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from skdp.chunks._columns import numbers_of
-from skdp.chunks._labels import Known
-from skdp.marginals._levels import MISSING, OTHER, names_of
+from skdp.chunks._coded import LevelBins
+from skdp.marginals._levels import MISSING, Values, names_of
 
 __all__ = ["Cells", "Found"]
 
@@ -54,38 +53,18 @@ class Cells:
         """Return whether a bin holds one number alone."""
         return high == (low + 1 if self.whole else np.nextafter(low, np.inf))
 
-    def codes(self, column):
-        """Return the level number of every entry of a column."""
-        x = numbers_of(column)
-        bins = np.searchsorted(np.array(self.edges), x, side="left").astype(np.float64)
-        return np.where(np.isfinite(x), bins, (len(self.edges) + 1.0) * self.missing)
+    @property
+    def coded(self):
+        """How entries become level numbers."""
+        gap = (len(self.edges) + 1) * self.missing
+        return LevelBins(np.array(self.edges), False, -np.inf, np.inf, gap, gap)
 
 
 @dataclass(frozen=True)
-class Found:
-    """Entries are equal to one of the values, or missing, or other.
+class Found(Values):
+    """Entries are equal to one of the values that were found, or missing, or other.
 
-    Parameters
-    ----------
-    values : tuple
-        Texts, whole numbers and truth values. Public or released.
-    missing, other : bool
-        Whether missing and other entries are levels of their own. What is no level is in that of
-        other entries, else in the first.
+    What is no level is in that of other entries, else in the first.
     """
 
-    values: tuple
-    missing: bool
-    other: bool
-    numeric = False
-
-    @property
-    def labels(self):
-        """What the levels are called in tables."""
-        return (*self.values, *[MISSING] * self.missing, *[OTHER] * self.other)
-
-    def codes(self, column):
-        """Return the level number of every entry of a column."""
-        rest = float(len(self.labels) - 1) if self.other else 0.0
-        gap = float(len(self.values)) if self.missing else rest
-        return Known(self.values, rest, gap)(column)
+    numeric, rest = False, 0

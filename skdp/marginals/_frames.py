@@ -1,18 +1,17 @@
-"""Tables of any kind as level numbers; and tidy frames out."""
+"""What columns of tables of any kind must hold; and tidy frames out."""
 
-from copy import copy
-from functools import partial
+from dataclasses import astuple, replace
+from itertools import compress
 
-import numpy as np
 from sklearn import get_config
 
-from skdp.chunks import ArrayRows, map_merge
-from skdp.chunks._columns import ColumnBlock
-from skdp.chunks._rows import MappedRows, take
-from skdp.kernel._labels import has_entries
+from skdp.chunks._columns import ColumnRows
+from skdp.marginals._domain import read_domain
+from skdp.marginals._types import ColumnType
 
 __all__ = [
-    "CodedRows",
+    "columns_of",
+    "domain_of",
     "require_levels",
     "require_types",
     "text_names",
@@ -24,6 +23,20 @@ PANDAS = (
     "frames need pandas. Install it with `pip install pandas`, or ask for an array: "
     "marginal(columns, as_frame=False)."
 )
+
+
+def columns_of(source, kind, domain, table, names):
+    """Return rows of the columns of a domain, and beside them what is public of their table."""
+    about = {"table_type": table, "names": None if names is None else tuple(map(str, names))}
+    about["types"] = tuple(map(astuple, domain.types))
+    here = {"kind": kind, "present": domain.coded.present, "about": about}
+    return ColumnRows(source, len(domain.names), **here)
+
+
+def domain_of(table, domain, n_features):
+    """Return the Domain that a user describes, of the columns of a Table."""
+    types = tuple(ColumnType(*one) for one in table.about["types"])
+    return replace(read_domain(domain, n_features, table.about["names"]), types=types)
 
 
 def require_types(columns, domain):
@@ -45,11 +58,11 @@ def text_names(schema):
     return schema.names if texts else None
 
 
-def require_levels(rows):
+def require_levels(rows, domain):
     """Raise ValueError if there is no row, or one with an entry outside its levels."""
     if not len(rows):
         raise ValueError("X has no rows, and at least one is needed.")
-    outside = rows.outside()
+    outside = list(compress(domain.names, domain.coded.outside(rows)))
     if outside:
         raise ValueError(
             f"X has entries outside the public levels of the columns {outside[:10]}, or infinity "
@@ -57,82 +70,6 @@ def require_levels(rows):
             "None for missing entries and ... for all others (of Bins: missing=True, and infinite "
             'edges), or leave such rows out with skdp.config_context(invalid_rows="ignore").'
         )
-
-
-class CodedRows(MappedRows):
-    """Rows as level numbers, encoded block by block; NaN where an entry is outside its levels.
-
-    Parameters
-    ----------
-    source : Source of ColumnBlocks, or Rows of numbers, of all columns
-    domain : Domain
-    table_type : str
-        Of the table, see :func:`table_type`.
-    """
-
-    def __init__(self, source, domain, table_type):
-        super().__init__(source)
-        self.n_features = len(domain.names)
-        self.domain, self.table_type, self._found = domain, table_type, False
-
-    @property
-    def table(self):
-        """The source of the columns, which are not encoded."""
-        return self._rows
-
-    def with_kinds(self, kinds):
-        """Return these rows with levels that were found, by place; without entries they are none.
-
-        A row all of whose entries are missing is absent, be there levels for missing entries.
-        """
-        rows = copy(self)
-        rows.domain, rows._found = self.domain.with_kinds(kinds), True
-        return rows
-
-    def _mapped(self, block):
-        columns = block.columns if isinstance(block, ColumnBlock) else list(block.T)
-        codes = self.domain.encode(columns)
-        if self._found:
-            codes[~has_entries(block)] = np.nan
-        return codes
-
-    def take(self, indices):
-        """Return the codes of the rows at ``indices``."""
-        return take(self, indices)
-
-    def gathered(self):
-        """Return the same rows from codes in memory, for fits that read them often.
-
-        Notes
-        -----
-        One number of as few bytes as levels need for every entry, found in one pass.
-        """
-        most = max(self.domain.levels)
-        small = partial(_small, np.min_scalar_type(most), most)
-        codes = np.concatenate(map_merge(self, small, list.__add__))
-        return GatheredCodes(codes, most, self.domain, self.table_type)
-
-    def outside(self):
-        """Return the names of the columns with entries outside their levels. Private."""
-        found = map_merge(self, lambda start, block: np.isnan(block).any(axis=0), np.logical_or)
-        return [name for name, bad in zip(self.domain.names, found, strict=True) if bad]
-
-
-class GatheredCodes(CodedRows):
-    """Rows as level numbers that have been found; ``absent`` stands for NaN."""
-
-    def __init__(self, codes, absent, domain, table_type):
-        super().__init__(ArrayRows(codes), domain, table_type)
-        self._absent = absent
-
-    def _mapped(self, block):
-        block = np.array(block, dtype=np.float64)
-        block[block == self._absent] = np.nan
-        return block
-
-
-def _small(kind, absent, start, block):
-    return [np.where(np.isnan(block), absent, block).astype(kind)]
 
 
 def wants_frame(library):

@@ -6,7 +6,8 @@ from numbers import Integral, Real
 
 import numpy as np
 
-from skdp.chunks._labels import WHOLE
+from skdp.chunks._coded import AnyLevel, LevelBins, LevelLabels, LevelNumbers, LevelSigns
+from skdp.chunks._labels import NO_LABEL, WHOLE, label_of
 
 __all__ = [
     "AUTO",
@@ -60,11 +61,7 @@ class Signs:
 
     labels: tuple = (0, 1)
     numeric = True
-
-    def codes(self, column):
-        """Return the level number of every entry of a column, NaN where there is none."""
-        x = _numbers(column)
-        return np.where(np.isfinite(x), x > 0, np.nan)
+    coded = LevelSigns()
 
 
 @dataclass(frozen=True)
@@ -73,11 +70,7 @@ class Unknown:
 
     labels: tuple = (0, 1)
     numeric = False
-
-    def codes(self, column):
-        """Return NaN for infinite numbers, which no level will hold, else 0."""
-        infinite = column.dtype != object and np.isinf(column)
-        return np.where(infinite, np.nan, np.zeros(len(column)))
+    coded = AnyLevel()
 
 
 @dataclass(frozen=True)
@@ -92,10 +85,10 @@ class Codes:
         """What the levels are called in tables."""
         return tuple(range(self.n))
 
-    def codes(self, column):
-        """Return the level number of every entry of a column, NaN where there is none."""
-        x = _numbers(column)
-        return np.where((x >= 0) & (x < self.n) & (x == np.floor(x)), x, np.nan)
+    @property
+    def coded(self):
+        """How entries become level numbers."""
+        return LevelNumbers(self.n)
 
 
 @dataclass(frozen=True)
@@ -105,6 +98,7 @@ class Values:
     values: tuple
     missing: bool
     other: bool
+    rest = None  # the level of what is in no other
 
     @property
     def numeric(self):
@@ -116,20 +110,12 @@ class Values:
         """What the levels are called in tables."""
         return (*self.values, *[MISSING] * self.missing, *[OTHER] * self.other)
 
-    def codes(self, column):
-        """Return the level number of every entry of a column, NaN where there is none."""
-        last = len(self.labels) - 1
-        absent = float(last) if self.other else np.nan
-        missing = float(len(self.values)) if self.missing else absent
-        if column.dtype.kind != "f":
-            known = {value: float(number) for number, value in enumerate(self.values)}
-            return np.array([_code(known, x, missing, absent) for x in column.tolist()], float)
-        code = np.full(column.shape, absent)
-        for number, value in enumerate(self.values):
-            if isinstance(value, Real):
-                code[column == value] = number
-        code[np.isnan(column)] = missing
-        return code
+    @property
+    def coded(self):
+        """How entries become level numbers: what is no level may be in that of other entries."""
+        other = len(self.labels) - 1 if self.other else self.rest
+        missing = len(self.values) if self.missing else other
+        return LevelLabels(tuple(map(label_of, self.values)), other, missing)
 
 
 @dataclass(frozen=True)
@@ -147,14 +133,11 @@ class Intervals:
         names = [f"[{low}, {high})" for low, high in pairs[:-1]]
         return (*names, "[{}, {}]".format(*pairs[-1]), *[MISSING] * self.missing)
 
-    def codes(self, column):
-        """Return the level number of every entry of a column, NaN where there is none."""
-        x, edges = _numbers(column), np.array(self.edges)
-        bins = np.searchsorted(edges, x, side="right") - 1.0
-        bins[x == edges[-1]] = edges.size - 2
-        inside = np.isfinite(x) & (x >= edges[0]) & (x <= edges[-1])
-        absent = np.where(np.isnan(x), edges.size - 1.0, np.nan) if self.missing else np.nan
-        return np.where(inside, bins, absent)
+    @property
+    def coded(self):
+        """How entries become level numbers."""
+        (low, *inner, high), missing = self.edges, len(self.edges) - 1 if self.missing else None
+        return LevelBins(np.array(inner), True, low, high, None, missing)
 
 
 def names_of(edges):
@@ -202,8 +185,7 @@ def _values(key, levels):
     missing = [level is None or (isinstance(level, float) and level != level) for level in levels]
     other = [level is ... for level in levels]
     values = [x for x, a, b in zip(levels, missing, other, strict=True) if not (a or b)]
-    fine = all(isinstance(x, str | Real) for x in values)
-    if not fine or any(isinstance(x, float) and np.isinf(x) for x in values):
+    if not all(isinstance(x, str | Real) and label_of(x) is not NO_LABEL for x in values):
         raise ValueError(
             f"the levels of column {key!r} must be strings or finite numbers, None for missing "
             "entries, and ... for all others. Convert other types with astype(str)."
@@ -216,24 +198,3 @@ def _values(key, levels):
     if sum(missing) > 1 or sum(other) > 1 or len(set(values)) < len(values):
         raise ValueError(f"the levels of column {key!r} must differ: one of them is there twice.")
     return Values(tuple(values), any(missing), any(other))
-
-
-def _code(known, entry, missing, absent):
-    """Return the code of an entry of any type; ``1 == 1.0 == True``, and no string is a number."""
-    if entry is None or (isinstance(entry, float) and entry != entry):
-        return missing
-    return known.get(entry, absent) if isinstance(entry, str | Real | np.bool_) else absent
-
-
-def _numbers(column):
-    """Return a column as float64, NaN where an entry is no number."""
-    if column.dtype.kind == "f":
-        return column
-    return np.array([_number(entry) for entry in column.tolist()], dtype=np.float64)
-
-
-def _number(entry):
-    try:
-        return float(entry) if isinstance(entry, Real | np.bool_) else np.nan
-    except OverflowError:
-        return np.nan

@@ -14,14 +14,20 @@ from skdp._estimator import PrivateEstimator
 from skdp._groups import FIT, GroupRule
 from skdp._schema import TEXT, look_at, validated_rows
 from skdp.accounting import Budget, Plan, Step
-from skdp.chunks._columns import BlockOf, Columns, TableRows, read_columns, table_type
+from skdp.chunks._columns import (
+    BlockOf,
+    Columns,
+    TableRows,
+    read_columns,
+    table_type,
+)
 from skdp.chunks._raw import schema_of
 from skdp.chunks._sources import source_of
 from skdp.marginals._allocation import expected_loss, noise_sd, replace_one_factor, shares_for
 from skdp.marginals._answers import MarginalAnswers
 from skdp.marginals._auto import auto_events, auto_steps, find_levels
 from skdp.marginals._domain import is_auto, read_domain, read_workload
-from skdp.marginals._frames import CodedRows, require_levels, require_types, text_names
+from skdp.marginals._frames import columns_of, domain_of, require_levels, require_types, text_names
 from skdp.marginals._layout import Measurement
 from skdp.marginals._levels import AUTO, Codes
 from skdp.marginals._noise_scale import noise_promise
@@ -260,9 +266,9 @@ class MarginalReleaser(MarginalAnswers, PrivateEstimator):
 
     def _read(self, X, y):
         if self.domain is None:
-            rows = self._zeros_and_ones(X, y)
-            domain = read_domain(None, rows.n_features, getattr(self, "feature_names_in_", None))
-            return CodedRows(rows, domain, table_type(X))
+            rows, names = self._zeros_and_ones(X, y), getattr(self, "feature_names_in_", None)
+            domain = read_domain(None, rows.n_features, names)
+            return columns_of(rows, "numbers", domain, table_type(X), names)
         auto, table = is_auto(self.domain), source_of(X)
         if table is None:
             table = TableRows(read_columns(self._typed(X) if auto else X))
@@ -275,10 +281,10 @@ class MarginalReleaser(MarginalAnswers, PrivateEstimator):
         require_kinds(domain)
         self._most_levels(domain)
         table = table.decoded_by(BlockOf(tuple(domain.columns), schema_of(columns.table)))
-        rows = CodedRows(table, domain, table_type(columns.table))
+        rows = columns_of(table, "text", domain, table_type(columns.table), names)
         look_at(table, entries=False)
         if get_config()["invalid_rows"] == "error" and not sklearn.get_config()["assume_finite"]:
-            require_levels(rows)
+            require_levels(rows, domain)
         return rows
 
     def _typed(self, X):
@@ -342,10 +348,6 @@ class MarginalReleaser(MarginalAnswers, PrivateEstimator):
         n_tables = sum(len(sets) for sets in tables.sets)
         return GroupRule(noise=TV * float(noise) * tables.cells / n_tables, least=LEAST)
 
-    def _release_of_groups(self, persons, rows, curator):
-        rows = rows.gathered() if self._weighs_groups else rows
-        return super()._release_of_groups(persons, rows, curator)
-
     @property
     def _mixed(self):
         return is_auto(self.domain)
@@ -356,32 +358,34 @@ class MarginalReleaser(MarginalAnswers, PrivateEstimator):
         tags.input_tags.allow_nan = is_auto(self.domain)
         return tags
 
-    def _release(self, rows, curator):
-        if rows.domain.unknown:
-            most, sets = self._most_levels(rows.domain), self._tables(rows.domain).sets
+    def _release(self, table):
+        domain, entered = domain_of(table, self.domain, self.n_features_in_), False
+        if domain.unknown:
+            most, sets = self._most_levels(domain), self._tables(domain).sets
             asked = {"n_bins": self.n_bins, "sizes": [len(s) for same in sets for s in same]}
-            rows = rows.with_kinds(find_levels(rows, curator, most=most, **asked))
-        tables = self._tables(rows.domain)
+            domain = domain.with_kinds(find_levels(table, domain, most=most, **asked))
+            entered = True
+        tables, rows = self._tables(domain), table.map(replace(domain.coded, entered=entered))
         if self._of_ranges:
-            released = release_ranges(rows, tables, self.workload, curator)
+            released = release_ranges(rows, tables, self.workload)
         else:
             ways = {"error": self.error, "how": self.postprocess, "nonnegative": self.nonnegative}
-            released = release_tables(rows, tables, curator, **ways)
+            released = release_tables(rows, tables, **ways)
         measurement, processed = released.measurement, released.processed
         n_rows = float(processed.values[0])
         risk = np.sqrt(max(processed.risk, 0.0) / tables.cells) / max(n_rows, 1.0)
         useful = bool(risk <= USEFUL and n_rows > CLEAR * measurement.sd[0])
         if not useful:
-            curator.doubt(USELESS)
+            table.doubt(USELESS)
         return {
             "n_rows_": n_rows,
             "noise_scale_": released.noise,
             "error_bound_": released.bound,
             "risk_": float(risk),
             "postprocess_": processed.chosen,
-            "domain_": rows.domain,
+            "domain_": domain,
             "workload_": tables.sets,
-            "table_type_": rows.table_type,
+            "table_type_": table.about["table_type"],
             "measurement_": measurement,
             "residuals_": processed.values,
             "joint_": np.empty(0) if processed.joint is None else processed.joint,

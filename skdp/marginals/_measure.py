@@ -3,25 +3,23 @@
 import numpy as np
 
 from skdp.kernel._residuals import Residuals, residual_gains, residual_units
-from skdp.kernel._table import opened
 from skdp.marginals._allocation import optimal_shares
 from skdp.marginals._layout import Measurement
 
 __all__ = ["measure"]
 
 
-def measure(rows, layout, weights, curator, share, label="residuals", *, shares=None):
+def measure(table, layout, weights, share, label="residuals", *, shares=None):
     """Release the residuals of rows of codes.
 
     Parameters
     ----------
-    rows : ArrayRows
+    table : Table
         One column per attribute, with codes 0..L - 1. Rows that hold anything else, as NaN, do not
         count.
     layout : Layout
     weights : ndarray of shape (n_sets,)
         v_T, see ``workload_layout``.
-    curator : Curator
     share : int, float or Fraction
         Part of the budget.
     label : str, default="residuals"
@@ -51,7 +49,7 @@ def measure(rows, layout, weights, curator, share, label="residuals", *, shares=
     so that ``sum over T of c_T / sd_T^2 <= sum of u_T(x) / sigma^2 <= mu^2``, in exact numbers.
     """
     parts = optimal_shares(layout, weights) if shares is None else shares
-    told = opened(rows, curator).ask(Residuals(layout, parts), share=share, label=label)
+    told = table.ask(Residuals(layout, parts), share=share, label=label)
     units = residual_units(layout, residual_gains(layout, parts, told.bits))
     sd = told.scale / units * (1 + 2.0**-50)  # outweighs the roundings
     return Measurement(

@@ -6,7 +6,6 @@ import numpy as np
 from scipy.special import ndtri
 
 from skdp.kernel._residuals import RangeResiduals
-from skdp.kernel._table import opened
 from skdp.marginals._allocation import with_empty
 from skdp.marginals._layout import Measurement
 from skdp.marginals._noise_scale import CONFIDENCE
@@ -19,17 +18,16 @@ BITS = 24  # of the length of a row's integer vector
 ROUNDING = 2.0**-30
 
 
-def measure_ranges(rows, tables, kind, curator, share, label="residuals"):
+def measure_ranges(table, tables, kind, share, label="residuals"):
     """Release the number of rows and, of every column, what its ranges or prefixes need.
 
     Parameters
     ----------
-    rows : ArrayRows
+    table : Table
         One column per attribute, with codes 0..L - 1. Rows that hold anything else do not count.
     tables : Tables
         Of single columns.
     kind : {"ranges", "prefixes"}
-    curator : Curator
     share : int, float or Fraction
         Part of the budget.
     label : str, default="residuals"
@@ -63,7 +61,7 @@ def measure_ranges(rows, tables, kind, curator, share, label="residuals"):
     ]
     gain = int(np.rint(parts[0]))
     question = RangeResiduals(tuple(levels), gain, tuple(matrices))
-    release = opened(rows, curator).ask(question, share=share, label=label)
+    release = table.ask(question, share=share, label=label)
     scale = float(np.max(release.scale)) * (1 + ROUNDING)
     values, factors, sd = [release.value[:1] / gain], {}, [scale / gain]
     noisy = np.split(release.value[1:], np.cumsum(layout.lengths[1:])[:-1])

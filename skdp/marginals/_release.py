@@ -34,10 +34,10 @@ class Released:
     bound: float
 
 
-def release_tables(rows, tables, curator, *, error, how, nonnegative):
+def release_tables(rows, tables, *, error, how, nonnegative):
     """Release tables for all that is left of the budget."""
-    shares, share = shares_for(tables, error), curator.remaining
-    measurement = measure(rows, tables.layout, tables.loss, curator, share, shares=shares)
+    shares, share = shares_for(tables, error), rows.remaining
+    measurement = measure(rows, tables.layout, tables.loss, share, shares=shares)
     loss = expected_loss(tables.layout, tables.loss, measurement.sd)
     # what makes errors small on average may make the worst one larger
     how = "none" if (error, how) == ("worst", "auto") else how
@@ -46,9 +46,9 @@ def release_tables(rows, tables, curator, *, error, how, nonnegative):
     return Released(measurement, processed, noise, noise_promise(tables, measurement.sd))
 
 
-def release_ranges(rows, tables, kind, curator):
+def release_ranges(rows, tables, kind):
     """Release ranges, or prefixes, for all that is left of the budget, without post-processing."""
-    measurement = measure_ranges(rows, tables, kind, curator, curator.remaining)
+    measurement = measure_ranges(rows, tables, kind, rows.remaining)
     noise, bound = range_errors(measurement, kind)
     processed = Processed(measurement.values, tables.cells * noise**2, "none")
     return Released(measurement, processed, noise, bound)

@@ -85,7 +85,9 @@ def _shortened(numbers, kind, codes, name):
     dtype = np.dtype(_plain_name(name)) if "float" in name.lower() else np.dtype(np.float64)
     with np.errstate(over="ignore"):
         short = numbers.astype(dtype)
-        out = np.flatnonzero((kind.codes(short.astype(np.float64)) != codes) & ~np.isnan(numbers))
+        out = np.flatnonzero(
+            (kind.coded.codes(short.astype(np.float64)) != codes) & ~np.isnan(numbers)
+        )
         back = np.where(short[out] > numbers[out], -np.inf, np.inf).astype(dtype)
         short[out] = np.nextafter(short[out], back)
     return short.astype(np.float64)

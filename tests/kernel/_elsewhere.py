@@ -243,7 +243,9 @@ def elsewhere(rows, curator, lines):
     if process == 0:
         try:
             here.close()
-            curator._process = os.getpid()  # of this copy alone: the other has no words to draw
+            whole = curator
+            while whole is not None:  # of this copy alone: the other has no words to draw
+                whole._process, whole = os.getpid(), getattr(whole, "_parent", None)
             table = Table(rows, curator)
             Holder(table, curator).serve(there)
         finally:

@@ -9,7 +9,7 @@ from skdp.kernel._residuals import RangeResiduals, Residuals
 from skdp.marginals._layout import workload_layout
 from tests.kernel._examples import EXTREMES, OFFER
 
-__all__ = ["EXAMPLES"]
+__all__ = ["EXAMPLES", "block_of_columns"]
 
 
 def codes(rng, levels, n=40):
@@ -42,7 +42,7 @@ class Block(ColumnBlock):
     n_features = property(lambda self: len(self.columns))
 
 
-def _block(rng, n=40):
+def block_of_columns(rng, n=40):
     """Return columns of numbers, of text and of what is neither, with rows of gaps alone."""
     numbers = rng.choice(EXTREMES, size=n)
     odd = [
@@ -70,12 +70,12 @@ def _block(rng, n=40):
 def _states(rng):
     labels = (None, tuple(["a", 1, "b", 2, 10**15][: int(rng.integers(0, 6))]))
     labels = labels if rng.random() < 0.7 else (labels[1], None)
-    return EntryStates((0, 1), labels), _block(rng)
+    return EntryStates((0, 1), labels), block_of_columns(rng)
 
 
 EXAMPLES = {
     Residuals: _residuals,
     RangeResiduals: _ranges,
-    RowsWithEntries: lambda rng: (RowsWithEntries(), _block(rng)),
+    RowsWithEntries: lambda rng: (RowsWithEntries(), block_of_columns(rng)),
     EntryStates: _states,
 }

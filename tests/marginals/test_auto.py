@@ -212,7 +212,7 @@ def test_rows_have_the_types_and_the_levels_of_the_table(found):
     arrays = [column.to_numpy() for column in columns]
     again = np.column_stack(
         [
-            kind.codes(array if array.dtype.kind != "b" else array.astype(float))
+            kind.coded.codes(array if array.dtype.kind != "b" else array.astype(float))
             for kind, array in zip(fit.domain_.kinds, arrays, strict=True)
         ]
     )
@@ -258,7 +258,7 @@ def test_short_floats_stay_short_and_inside_their_bins(library, name):
         rows = table_of_codes(fit.domain_, codes, library)
         column = rows[rows.columns[0]]
         assert column.dtype == next(iter(frame.dtypes))
-        assert np.array_equal(kind.codes(np.array(list(column), dtype=float)), codes[:, 0])
+        assert np.array_equal(kind.coded.codes(np.array(list(column), dtype=float)), codes[:, 0])
 
 
 def test_numbers_follow_their_law():

@@ -8,7 +8,7 @@ import pytest
 from skdp.chunks._columns import BlockOf, TableRows, read_columns, table_type
 from skdp.chunks._raw import schema_of
 from skdp.marginals._domain import read_domain
-from skdp.marginals._frames import CodedRows, tidy_frame
+from skdp.marginals._frames import tidy_frame
 from skdp.marginals._levels import Bins, read_levels
 
 INF = float("inf")
@@ -37,7 +37,7 @@ def encoded(X, domain=DOMAIN, names=tuple(FRAME), **chunks):
     read = read_domain(domain, columns.table.shape[1], names)
     source = TableRows(columns).decoded_by(block_of(columns, read))
     source.block_rows = chunks.get("block_rows", source.block_rows)
-    return np.concatenate([block for _, block in CodedRows(source, read, "numpy").blocks()])
+    return np.concatenate([block for _, block in read.coded.over(source).blocks()])
 
 
 def block_of(columns, domain):
@@ -66,11 +66,11 @@ def test_rows_can_be_taken():
     domain = read_domain(DOMAIN, 5, list(FRAME))
     columns = read_columns(FRAME)
     source = TableRows(columns).decoded_by(block_of(columns, domain))
-    rows = CodedRows(source, domain, "pandas")
-    assert len(rows) == 5 and rows.n_features == 4
+    rows = domain.coded.over(source)
+    assert len(rows) == 5
     assert np.array_equal(rows.take([4, 0]), WANT[[4, 0]])
     assert rows.take([]).shape == (0, 4)
-    assert rows.outside() == ["code"]
+    assert domain.coded.outside(source).tolist() == [False, False, False, True]
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", ">f8", "int64", "uint8", object])

@@ -17,6 +17,7 @@ from skdp.kernel._residuals import (
     residual_gains,
     squared_sensitivity,
 )
+from skdp.kernel._table import opened
 from skdp.marginals._allocation import expected_loss, noise_sd, optimal_shares, replace_one_factor
 from skdp.marginals._layout import workload_layout
 from skdp.marginals._measure import measure
@@ -61,9 +62,9 @@ def vectors(layout, gains):
 def test_a_table_without_rows_and_one_with_one_row():
     layout, v = workload_layout((2, 3), 2)
     run = canned("residuals")
-    assert not measure(ArrayRows(np.empty((0, 2))), layout, v, run, 1).values.any()
+    assert not measure(opened(ArrayRows(np.empty((0, 2))), run), layout, v, 1).values.any()
     again = canned("residuals", run.answers)
-    measure(ArrayRows(np.ones((1, 2))), layout, v, again, 1)
+    measure(opened(ArrayRows(np.ones((1, 2))), again), layout, v, 1)
     assert check_replay(run, again) > 1 - 1e-4
 
 
@@ -87,7 +88,7 @@ def test_what_is_stated_is_what_is_paid(levels, sets, weights):
         budget = Budget.gaussian(epsilon, 1e-6)
         for share in (1, Fraction(1, 7), 0.3):
             curator = canned("residuals", budget=budget)
-            stated = stated_cost(measure(rows, layout, v, curator, share))
+            stated = stated_cost(measure(opened(rows, curator), layout, v, share))
             paid = Fraction(share) * budget.amount
             assert (1 - 1e-6 if layout.binary else 1 - 1e-3) * paid < stated <= paid
             record = curator.records[0]
@@ -99,7 +100,7 @@ def test_a_zcdp_budget_buys_twice_rho():
     layout, v = workload_layout((2,) * 4, 2)
     budget = Budget.zcdp(1.0, 1e-6)
     curator = CannedCurator(Plan(budget, (Step("pairs"),)))
-    got = measure(ArrayRows(np.zeros((1, 4))), layout, v, curator, 1, "pairs")
+    got = measure(opened(ArrayRows(np.zeros((1, 4))), curator), layout, v, 1, "pairs")
     assert float(stated_cost(got)) == pytest.approx(float(2 * budget.amount), rel=1e-6)
     assert stated_cost(got) <= 2 * budget.amount
 
@@ -107,7 +108,7 @@ def test_a_zcdp_budget_buys_twice_rho():
 def test_a_release_that_is_not_planned():
     layout, v = workload_layout((2,) * 4, 2)
     with pytest.raises(PlanError, match="no room"):
-        measure(ArrayRows(np.zeros((1, 4))), layout, v, canned("other"), 1)
+        measure(opened(ArrayRows(np.zeros((1, 4))), canned("other")), layout, v, 1)
 
 
 def test_the_allocation_is_the_one_asked_for():
@@ -115,7 +116,7 @@ def test_the_allocation_is_the_one_asked_for():
     rows = ArrayRows(np.zeros((1, 4)))
     for shares in (None, uniform_shares(layout)):
         curator = canned("residuals")
-        got = measure(rows, layout, v, curator, 1, shares=shares)
+        got = measure(opened(rows, curator), layout, v, 1, shares=shares)
         mu = float(curator.budget.amount) ** 0.5
         wanted = noise_sd(layout, optimal_shares(layout, v) if shares is None else shares, mu)
         assert np.allclose(got.sd, wanted, rtol=1e-4)
@@ -150,7 +151,7 @@ def test_without_noise_the_residuals_are_exact(levels, rng):
     X = np.column_stack([rng.integers(0, n, size=2000) for n in levels]).astype(float)
     joint = np.zeros(levels)
     np.add.at(joint, tuple(X.T.astype(int)), 1)
-    got = measure(ArrayRows(X), layout, v, canned("residuals"), 1)
+    got = measure(opened(ArrayRows(X), canned("residuals")), layout, v, 1)
     assert np.allclose(got.values, values_of(layout, joint), rtol=1e-13, atol=1e-10)
 
 
@@ -160,7 +161,7 @@ def runs(layout, v, times, X):
     step = Step("residuals", times=times)
     curator = CannedCurator(Plan(budget, (step,)), "noise", seed=3)
     rows, share = ArrayRows(X), Fraction(1, times)
-    return [measure(rows, layout, v, curator, share) for _ in range(times)], budget
+    return [measure(opened(rows, curator), layout, v, share) for _ in range(times)], budget
 
 
 def test_the_categorical_error_is_the_predicted_one(monkeypatch):
@@ -171,7 +172,7 @@ def test_the_categorical_error_is_the_predicted_one(monkeypatch):
     """
     layout, v = workload_layout((2, 3, 4), 2)
     X = np.array([[0, 1, 2], [1, 2, 3], [1, 0, 0]], dtype=float)
-    exact = measure(ArrayRows(X), layout, v, canned("residuals"), 1).values
+    exact = measure(opened(ArrayRows(X), canned("residuals")), layout, v, 1).values
     sums = integer_residuals(ArrayRows(X), layout)  # once, not in every run
     monkeypatch.setattr(_residuals, "integer_residuals", lambda *_: sums)
     many, budget = runs(layout, v, 2500, X)
@@ -214,7 +215,7 @@ def test_all_pairs_of_many_columns_in_one_release(rng):
     layout, v = workload_layout((2,) * 120, 2)
     X = rng.integers(0, 2, size=(500, 120)).astype(float)
     curator = canned("residuals", "noise")
-    got = measure(ArrayRows(X), layout, v, curator, 1)
+    got = measure(opened(ArrayRows(X), curator), layout, v, 1)
     assert len(got.values) == 1 + 120 + 60 * 119 and len(curator.records) == 1
     parts = (layout.row_lengths / got.sd**2) / float(curator.budget.amount)
     assert parts[0] == pytest.approx(0.05) and parts.sum() == pytest.approx(1)

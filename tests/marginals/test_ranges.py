@@ -11,6 +11,7 @@ from scipy.stats import chi2
 from skdp import MarginalReleaser
 from skdp.accounting import Budget
 from skdp.chunks import ArrayRows
+from skdp.kernel._table import opened
 from skdp.marginals import Bins
 from skdp.marginals._domain import read_domain, read_workload
 from skdp.marginals._ranges import measure_ranges, range_errors
@@ -63,7 +64,7 @@ def test_what_is_stated_is_what_is_paid(kind, epsilon):
     levels = (6, 130, 3)
     tables, budget = tables_for(levels, kind), Budget.gaussian(epsilon, 1e-6)
     curator = canned("residuals", budget=budget)
-    got = measure_ranges(ArrayRows(np.zeros((3, 3))), tables, kind, curator, 1)
+    got = measure_ranges(opened(ArrayRows(np.zeros((3, 3))), curator), tables, kind, 1)
     stated = got.sd[0] ** -2.0
     for place, n in enumerate(levels):
         inverse = np.linalg.inv(got.factors[place])
@@ -80,7 +81,7 @@ def test_exact_answers_come_back_exactly():
     rng, levels = np.random.default_rng(0), (300, 2)
     X = np.column_stack([rng.integers(0, n, size=5000) for n in levels]).astype(float)
     tables = tables_for(levels, "ranges")
-    got = measure_ranges(ArrayRows(X), tables, "ranges", canned("residuals"), 1)
+    got = measure_ranges(opened(ArrayRows(X), canned("residuals")), tables, "ranges", 1)
     for place, n in enumerate(levels):
         counts = np.bincount(X[:, place].astype(int), minlength=n)
         assert np.allclose(table_of(got.layout, got.values, [place]), counts, atol=1e-4)
@@ -123,7 +124,7 @@ def test_ranges_of_many_levels_are_less_off_than_sums_of_cells():
     rows, told = ArrayRows(np.zeros((1, 1))), []
     for kind, curator in zip(RANGES, curators, strict=True):
         tables = tables_for(levels, kind)
-        got = measure_ranges(rows, tables, kind, curator, 1)
+        got = measure_ranges(opened(rows, curator), tables, kind, 1)
         flat = replace(
             got, factors={0: np.eye(255) * np.sqrt(255 / 256) / float(curator.budget.mu)}
         )

@@ -44,7 +44,7 @@ OTHERS = {  # who runs through a file, PrivateMean through all others
     "skdp/covariance/": lambda: PrivateCovariance(**DEEP),
     "skdp/kernel/_products": lambda: PrivateCovariance(**DEEP),
     "skdp/kernel/_logit": lambda: _logistic(epsilon=2.0),
-    "skdp/kernel/_entries": lambda: MarginalReleaser(1, domain="auto", **DEEP),
+    "skdp/kernel/_labels": lambda: MarginalReleaser(1, domain="auto", **DEEP),
     "skdp/marginals/_auto": lambda: MarginalReleaser(1, domain="auto", **DEEP),
     "skdp/marginals/": lambda: MarginalReleaser(**DEEP),
     "skdp/kernel/_bounded": lambda: PrivateVariance(**DEEP),

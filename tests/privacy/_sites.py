@@ -23,7 +23,6 @@ CEILINGS: dict[str, tuple[int, ...]] = {
     "covariance/published": (2, 0, 0, 0, 0, 1),
     "friendly": (10, 2, 0, 3, 0, 3),
     "location": (3, 0, 0, 0, 0, 0),
-    "marginals": (0, 2, 0, 0, 0, 0),
     "marginals/published": (3, 0, 0, 0, 0, 0),
     "model_selection": (0, 0, 0, 4, 0, 5),
     "pipeline": (0, 0, 0, 0, 0, 1),
