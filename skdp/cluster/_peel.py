@@ -8,12 +8,13 @@ from itertools import combinations
 import numpy as np
 
 from skdp.accounting import Step
+from skdp.cluster._balls import joining_cost, merged
 from skdp.cluster._locate import BINS, close_in, standing_out, survey
 from skdp.cluster._lockstep import in_step
 from skdp.cluster._search import search_cells
 from skdp.cluster._synopsis import weighted_kmeans
 from skdp.kernel._clusters import PlaceCells
-from skdp.kernel._places import DROP, FARTHEST, LARGEST, Places, bounded, joining_cost, merged
+from skdp.kernel._places import DROP, FARTHEST, LARGEST, Places, bounded
 from skdp.kernel._sums import BallSum
 from skdp.kernel._views import Beyond
 

@@ -7,9 +7,8 @@ import numpy as np
 
 from skdp.accounting import Step
 from skdp.cluster._locate import BINS, UNSEEN, read_scale
-from skdp.kernel._cluster_sums import PureBallSum
 from skdp.kernel._places import DROP, LARGEST, SMALLEST, Located
-from skdp.kernel._sums import Count, Distances
+from skdp.kernel._sums import BallSum, Count, Distances
 
 __all__ = ["locate_pure", "locate_pure_steps"]
 
@@ -23,7 +22,7 @@ def locate_pure_steps():
     return (
         Step("row count", "laplace", COUNT, of=(Count,)),
         Step("scale", "laplace", SCALE, ROUNDS, of=(Distances,)),
-        Step("location", "laplace", CENTRE, ROUNDS, of=(PureBallSum,)),
+        Step("location", "laplace", CENTRE, ROUNDS, of=(BallSum,)),
     )
 
 
@@ -57,7 +56,7 @@ def locate_pure(table):
         if radius == 0 or not shrunk:
             break
         radius = min(max(radius, SMALLEST), LARGEST)
-        question = PureBallSum(center, radius, drop=DROP)
+        question = BallSum(center, radius, drop=DROP)
         step = table.ask(question, share=CENTRE, label="location").real / n
         with np.errstate(over="ignore"):
             step = np.clip(step, -radius, radius)

@@ -10,11 +10,37 @@ from itertools import product
 import numpy as np
 from scipy.special import ndtri
 
-__all__ = ["dense_cells", "seen_in_windows", "sparse_blocks"]
+from skdp.kernel._clusters import Grid
+
+__all__ = ["HalvedBox", "dense_cells", "seen_in_windows", "sparse_blocks"]
 
 FALSE_WINDOWS = 0.01  # expected number of windows that noise alone lifts out
 FALSE_BLOCKS = 0.001  # the same per level for blocks
 SOLID = 1.0  # noise sds that a cell of a seen window must hold itself
+
+
+class HalvedBox(Grid):
+    """A Grid that knows where its cells lie."""
+
+    def sides(self, level):
+        """Return the half sides of the cells of a level, shape (p,)."""
+        halvings = np.bincount(self.axes[:level], minlength=len(self.half))
+        return self.half / np.exp2(halvings)
+
+    def shape(self, level):
+        """Return the number of cells along every axis."""
+        return tuple(2 ** np.bincount(self.axes[:level], minlength=len(self.half)))
+
+    def positions(self, codes, level):
+        """Return the places of cells along the axes, shape (len(codes), p)."""
+        position = np.zeros((len(codes), len(self.half)), dtype=np.int64)
+        for i, axis in enumerate(self.axes[:level]):
+            position[:, axis] = 2 * position[:, axis] + ((codes >> (level - 1 - i)) & 1)
+        return position
+
+    def centres(self, codes, level):
+        """Return the centres of cells, shape (len(codes), p)."""
+        return (2 * self.positions(codes, level) + 1) * self.sides(level) - self.half
 
 
 def dense_cells(counts, grid, level, sd):

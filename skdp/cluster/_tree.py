@@ -8,9 +8,9 @@ from functools import partial
 import numpy as np
 
 from skdp.cluster._lockstep import Ask
-from skdp.cluster._scan import dense_cells, sparse_blocks
+from skdp.cluster._scan import HalvedBox, dense_cells, sparse_blocks
 from skdp.cluster._synopsis import Synopsis, weighted_kmeans
-from skdp.kernel._clusters import Grid, GridCells
+from skdp.kernel._clusters import GridCells
 
 __all__ = ["Schedule", "grow", "onto_simplex", "schedule"]
 
@@ -91,7 +91,7 @@ def grow(located, space, plan, *, n_clusters, share, seed, label="cells"):
     **Privacy**: of :class:`skdp.kernel._clusters.GridCells`. Which cells are open is known from
     earlier releases; the rest is post-processing.
     """
-    grid = Grid(space.half, plan.depth)
+    grid = HalvedBox(space.half, plan.depth)
     cells = partial(GridCells, located, space, plan.depth)
     first_share = Fraction(plan.first_part) * share
     stage_share = (share - first_share) / max(plan.stages, 1)

@@ -8,6 +8,7 @@ import numpy as np
 
 from skdp.covariance._columns import column_units
 from skdp.covariance._denoise import denoised, floored
+from skdp.covariance._frames import basis, is_ordinary, moved, turned, without
 from skdp.covariance._moments import release_moments
 from skdp.covariance._release import CLEAR, CovarianceRelease
 from skdp.covariance._sampled import MOST_ENTRIES, DrawnRows, draw_rows
@@ -88,7 +89,7 @@ class CovarianceRun:
         self.frame = Frame.identity(center, units)
         if self.start is not None:
             V, scales, _ = np.linalg.svd(self.start / units[:, None])
-            self.frame = self.frame.turned(V, np.maximum(scales, THINNEST))
+            self.frame = turned(self.frame, V, np.maximum(scales, THINNEST))
         self.sample = DrawnRows(sample, sample.n)
 
     def whiten(self):
@@ -155,28 +156,28 @@ class CovarianceRun:
         tau = moments.largest_noise(n)
         values, V = np.linalg.eigh(C)
         resolved = values > CLEAR * tau
-        frame = self.frame.moved(self._clear(mean, moments.total_sd / n, V[:, ~resolved]))
+        frame = moved(self.frame, self._clear(mean, moments.total_sd / n, V[:, ~resolved]))
         scales = np.sqrt(np.where(resolved, values, 1.0))
         rest = np.flatnonzero(~resolved)
         null = sparse = False
         if rest.size:
-            size, sparse = self._size(frame.turned(V, scales), rest, tau)
+            size, sparse = self._size(turned(frame, V, scales), rest, tau)
             typical = math.sqrt(tau)
             if size is not None:
                 typical = size if sparse else min(size, typical)
             null = size == 0.0
             scales[rest] = typical
         scales = np.clip(scales, 1 / STEP, STEP)
-        turned = frame.turned(V, scales)
+        new = turned(frame, V, scales)
         if rest.size and rest.size < k:
-            thin = np.linalg.norm(turned.A[rest], axis=1) > FINEST
+            thin = np.linalg.norm(new.A[rest], axis=1) > FINEST
             if null or thin.all():
                 self.table.decide(NULL)
                 self._drop(frame, V[:, rest])
-                turned = frame.without(V[:, rest], V[:, resolved], scales[resolved])
-        if turned.ordinary:
-            self.frame = turned
-        return not rest.size or sparse or not turned.ordinary
+                new = without(frame, V[:, rest], V[:, resolved], scales[resolved])
+        if is_ordinary(new):
+            self.frame = new
+        return not rest.size or sparse or not is_ordinary(new)
 
     def _size(self, frame, rest, tau):
         """Return the root mean square of the coordinates ``rest``, and if few rows make it.
@@ -252,8 +253,8 @@ class CovarianceRun:
         loss = spread.largest_loss(clip.radius)
         self._doubt(spread, max(most, clip.radius), rank, loss)
         return CovarianceRelease(
-            location=self.frame.moved(mean).center,
-            basis=self.frame.basis,
+            location=moved(self.frame, mean).center,
+            basis=basis(self.frame),
             root=floored(denoised(C, noise) if self.denoise else C),
             noise=noise,
             mean_noise=moments.total_sd / n,
@@ -281,7 +282,7 @@ class CovarianceRun:
         root = np.eye(self.d) * float(self.found)
         unknown = dict.fromkeys(("noise", "mean_noise", "clipping"), math.inf)
         told = {"rank": 0, "n_rows": self.n, "count_noise": self.n_sd}
-        return CovarianceRelease(frame.center, frame.basis, root, **told, **unknown)
+        return CovarianceRelease(frame.center, basis(frame), root, **told, **unknown)
 
 
 def _of_covariance(loss, radius, length):

@@ -10,47 +10,17 @@ from skdp.kernel._clusters import Nearest, NearestLifted
 from skdp.kernel._lattice import CELLS, Directions, Lattice, projected
 from skdp.kernel._places import DROP, LIMIT, Located
 from skdp.kernel._plain import Points, Vector
-from skdp.kernel._statistic import Statistic, public, refuse, unit_bits
-from skdp.kernel._sums import BallSum
+from skdp.kernel._statistic import Statistic, public, refuse
+from skdp.kernel._sums import room_bits
 from skdp.mechanisms import ball_rows
 from skdp.mechanisms._exact import sqrt_up
 from skdp.mechanisms._rows import Ball
 
 MOST_BITS = 20  # a row of the length of its clip radius is 2^20 grid units long
-NOISE_BITS = 40  # noise stays below 2^40 grid units
-MOST_ROOM = 20  # bits that weights may add to it
-PURE_BITS = 16
 MOMENT_BITS, NOISE_OF_PRODUCTS = 13, 44
 COUNT, MEAN = 0.3, 0.5  # weights of a row in count and sum, against 1 in the second moments
 GAIN_BITS = 20
 HEAVIEST = 2.0**10  # weight of a row: counts of 2^32 rows fit into 64 bits
-
-
-def _room(unit):
-    """Return how many bits the noise may take where rows have weights."""
-    return NOISE_BITS + min(0, MOST_ROOM - unit_bits(unit))
-
-
-def _bits(noise, room, most):
-    """Return a resolution at which noise stays below 2^room grid units, at most ``most``."""
-    return min(most, max(1, room - math.ceil(math.log2(noise))))
-
-
-@public
-class PureBallSum(BallSum):
-    """A :class:`BallSum` for a pure budget.
-
-    **Privacy**: an integer vector of length at most 2^bits has an l1 norm of at most
-    ``sqrt(d) 2^bits``.
-    """
-
-    def at(self, offer):
-        noise = math.sqrt(len(self.center)) / float(offer.budget.amount * offer.share)
-        return replace(self, bits=_bits(noise, _room(offer.unit), PURE_BITS))
-
-    @property
-    def l1(self):
-        return Fraction(sqrt_up(Fraction(len(self.center)))) * 2**self.bits
 
 
 @public
@@ -92,7 +62,7 @@ class ClusterTotals(Statistic):
             noise = (2 + 2 * math.sqrt(self.centers.shape[1])) / cost
         else:
             noise = 2 / math.sqrt(cost)
-        return replace(self, bits=_bits(noise, _room(offer.unit), MOST_BITS))
+        return replace(self, bits=room_bits(noise, offer.unit, MOST_BITS))
 
     @property
     def one(self):

@@ -13,6 +13,10 @@ from skdp.kernel._plain import Points, Vector, made_of, whole, within
 from skdp.kernel._statistic import OneCell, Rule, public, refuse
 from skdp.mechanisms import ball_rows, finite_rows
 
+LINE_BITS, DIRECTION_BITS = 20, 28
+DEEPEST = 24  # halvings of a box
+MOST_HALF = 7.5  # length of half widths: integers of 2^22 of them are compared exactly
+
 
 class Grid:
     """A box ``[-half, half]``, its longest side halved ``depth`` times, all cells alike.
@@ -50,31 +54,6 @@ class Grid:
             position = (z / half + 1) * (len(table) / 2)
             code += table[np.clip(position, 0, len(table) - 1).astype(np.int64)]
         return code
-
-    def sides(self, level):
-        """Return the half sides of the cells of a level, shape (p,)."""
-        halvings = np.bincount(self.axes[:level], minlength=len(self.half))
-        return self.half / np.exp2(halvings)
-
-    def shape(self, level):
-        """Return the number of cells along every axis."""
-        return tuple(2 ** np.bincount(self.axes[:level], minlength=len(self.half)))
-
-    def positions(self, codes, level):
-        """Return the places of cells along the axes, shape (len(codes), p)."""
-        position = np.zeros((len(codes), len(self.half)), dtype=np.int64)
-        for i, axis in enumerate(self.axes[:level]):
-            position[:, axis] = 2 * position[:, axis] + ((codes >> (level - 1 - i)) & 1)
-        return position
-
-    def centres(self, codes, level):
-        """Return the centres of cells, shape (len(codes), p)."""
-        return (2 * self.positions(codes, level) + 1) * self.sides(level) - self.half
-
-
-LINE_BITS, DIRECTION_BITS = 20, 28
-DEEPEST = 24  # halvings of a box
-MOST_HALF = 7.5  # length of half widths: integers of 2^22 of them are compared exactly
 
 
 @public

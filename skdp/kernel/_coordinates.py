@@ -5,7 +5,6 @@ from dataclasses import replace
 from typing import Annotated
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
 from skdp.kernel._plain import Columns, PerColumn, Points
 from skdp.kernel._statistic import RowMap, Shape, public, refuse
@@ -80,38 +79,6 @@ class Frame(Coordinates):
     @property
     def dims(self):
         return len(self.A)
-
-    @property
-    def basis(self):
-        """The vectors of the coordinates in units of the table, shape (d, k), finite."""
-        return np.nan_to_num(self.unit[:, None] * self.P)
-
-    @property
-    def ordinary(self):
-        """Whether its entries are ordinary numbers."""
-        return bool(max(np.abs(self.A).max(), np.abs(self.P).max()) < 2.0**100)
-
-    def moved(self, step):
-        """Return the frame with its centre moved by ``step``, shape (k,), in its coordinates."""
-        center = self.center + self.basis @ step
-        largest = np.finfo(np.float64).max
-        center = np.nan_to_num(center, posinf=largest, neginf=-largest)
-        return Frame(center, self.unit, self.A, self.P)
-
-    def turned(self, V, scales):
-        """Return the frame of the columns of V, shape (k, l), each divided by its scale."""
-        return Frame(
-            self.center, self.unit, (V / scales).T @ self.A, (self.P @ V) * np.asarray(scales)
-        )
-
-    def without(self, null, V, scales):
-        """Return the frame of the columns of V, divided by scales, on rows where others vanish."""
-        rows = null.T @ self.A
-        N = np.linalg.qr((rows / np.linalg.norm(rows, axis=1)[:, None]).T)[0]
-        P = (self.P @ V) * scales
-        P = P - N @ (N.T @ P)
-        Q, R = np.linalg.qr(P)
-        return Frame(self.center, self.unit, solve_triangular(R, Q.T), P)
 
     def __call__(self, block):
         """Return the coordinates of a block of rows, shape (m, k)."""

@@ -1,8 +1,6 @@
 """Balls in which rows lie: what was released of them, and coordinates in them."""
 
-import math
 from dataclasses import replace
-from functools import reduce
 from typing import Annotated
 
 import numpy as np
@@ -46,11 +44,6 @@ class Located(Checked):
     def balls(self):
         """The balls of all places: this one."""
         return (self,)
-
-    @property
-    def whole(self):
-        """One ball around all places: this one."""
-        return self
 
     @property
     def kept(self):
@@ -137,11 +130,6 @@ class Places(Checked):
         return self.home.radius
 
     @property
-    def whole(self):
-        """One ball around all places."""
-        return reduce(merged, self.balls)
-
-    @property
     def box(self):
         """Public bounds (low, high), or None."""
         return self.home.box
@@ -205,25 +193,3 @@ class Places(Checked):
     def units(self, y):
         """Return for every centre the radius of its place in common coordinates, shape (k,)."""
         return np.array([self.view(p)[1] for p in range(len(self.balls))])[self.owners(y)]
-
-
-def merged(one, two):
-    """Return a ball around two: for groups that one centre has to serve."""
-    n = one.n_rows + two.n_rows
-    center = one.center + (two.center - one.center) * (two.n_rows / n)
-    radius = min(max(_distance(center, ball) + ball.radius for ball in (one, two)), LARGEST)
-    return replace(
-        one, n_rows=n, n_sd=math.hypot(one.n_sd, two.n_sd), center=center, radius=radius,
-        typical=radius / 2, seen=True, reach=1.0,
-    )  # fmt: skip
-
-
-def _distance(point, ball):
-    with np.errstate(over="ignore"):
-        return min(math.hypot(*(point / 4 - ball.center / 4)), LARGEST / 4) * 4
-
-
-def joining_cost(one: Located, two: Located):
-    """Return how much the sum of squares grows where one centre serves two balls (Ward)."""
-    parts = one.n_rows * two.n_rows / (one.n_rows + two.n_rows)
-    return float(np.square(_distance(one.center, two) / 2.0**501) * parts)

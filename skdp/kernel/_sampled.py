@@ -123,15 +123,15 @@ class Sampled(Table):
     __slots__ = ("_sample", "_source")
     _answers = Statistic, Conditional
 
-    def __init__(self, sample, source, curator, *, above=()):
-        super().__init__(Representatives(ArrayRows(sample.Z)), curator, above=above)
+    def __init__(self, sample, source, curator):
+        super().__init__(Representatives(ArrayRows(sample.Z)), curator)
         self._sample, self._source = sample, source
 
     @classmethod
     def drawn_from(cls, table, size, n_rows):
         """Return a sample of about ``size`` of the ``n_rows`` rows of a Table."""
         sample = draw_sample(table._rows, table._curator.coins, n_rows, size)
-        return cls(sample, table._rows, table._curator, above=(*table._above, table))
+        return cls(sample, table._rows, table._curator)
 
     @property
     def q(self):
@@ -191,11 +191,10 @@ class Sampled(Table):
         return view, statistic, told
 
     def _view(self, rows, curator=None):
-        return Table(rows, curator or self._curator, above=(*self._above, self))
+        return Table(rows, curator or self._curator)
 
     def _like(self, sample, curator=None):
-        above = (*self._above, self)
-        return Sampled(sample, self._source, curator or self._curator, above=above)
+        return Sampled(sample, self._source, curator or self._curator)
 
     def _shape_for(self, statistic):
         pairs = isinstance(statistic, OfSample | Conditional)

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from fractions import Fraction
 from typing import Annotated
 
 import numpy as np
@@ -9,12 +10,21 @@ import numpy as np
 from skdp.chunks import ArrayRows
 from skdp.kernel._bins import LogBins
 from skdp.kernel._plain import Columns, PerColumn, distinct, whole, within
-from skdp.kernel._statistic import OnBall, OneCell, Statistic, grid_bits, public, refuse
+from skdp.kernel._statistic import OnBall, OneCell, Statistic, grid_bits, public, refuse, unit_bits
 from skdp.kernel._table import opened
 from skdp.mechanisms import ball_rows, ball_sum, box_rows, finite_rows, row_norms
+from skdp.mechanisms._exact import sqrt_up
 
 BITS = 20  # a row of the length of the clip radius is 2^20 grid units long
-NOISE_BITS = 40
+NOISE_BITS = 40  # noise stays below 2^40 grid units
+PURE_BITS = 16
+MOST_ROOM = 20  # bits that weights may add to the noise
+
+
+def room_bits(noise, unit, most):
+    """Return a resolution at which noise, in lengths of a row, stays below 2^40 grid units."""
+    room = NOISE_BITS + min(0, MOST_ROOM - unit_bits(unit))
+    return min(most, max(1, room - math.ceil(math.log2(noise))))
 
 
 @public
@@ -92,7 +102,7 @@ class BallSum(OnBall):
     """The sum of ``(x - center) / scale``, every row clipped to a ball.
 
     **Privacy**: every row becomes an integer vector of length at most 2^bits, certified in integers
-    by :func:`skdp.mechanisms.ball_sum`.
+    by :func:`skdp.mechanisms.ball_sum`; its l1 norm is at most ``sqrt(d) 2^bits``.
     """
 
     center: PerColumn
@@ -102,7 +112,14 @@ class BallSum(OnBall):
     bits: int | None = None
 
     def at(self, offer):
+        if offer.budget.unit == "pure":
+            noise = math.sqrt(len(self.center)) / float(offer.budget.amount * offer.share)
+            return replace(self, bits=room_bits(noise, offer.unit, PURE_BITS))
         return replace(self, bits=grid_bits(offer.strength, noise_bits=NOISE_BITS, most=BITS))
+
+    @property
+    def l1(self):
+        return Fraction(sqrt_up(Fraction(len(self.center)))) * 2**self.bits
 
     def _sum_and_number(self, block):
         names = "center", "radius", "scale", "drop", "bits"

@@ -41,8 +41,6 @@ class Table:
     ----------
     rows : Rows
     curator : Curator
-    above : tuple of Table, default=()
-        Whose rows hold all rows of this one.
 
     See Also
     --------
@@ -65,11 +63,11 @@ class Table:
     array([500])
     """
 
-    __slots__ = ("_above", "_curator", "_lock", "_log", "_rows")
+    __slots__ = ("_curator", "_lock", "_log", "_rows")
     _answers = Statistic  # kinds of questions
 
-    def __init__(self, rows, curator, *, above=()):
-        self._rows, self._curator, self._above = rows, curator, above
+    def __init__(self, rows, curator):
+        self._rows, self._curator = rows, curator
         self._log, self._lock = Log.of(curator), threading.RLock()
 
     # -- public numbers ----------------------------------------------------------------------
@@ -231,7 +229,7 @@ class Table:
     # -- views and parts of the budget -------------------------------------------------------
 
     def _view(self, rows, curator=None):
-        return type(self)(rows, curator or self._curator, above=(*self._above, self))
+        return type(self)(rows, curator or self._curator)
 
     def map(self, row_map):
         """Return the Table of what a :class:`RowMap` makes of every row."""

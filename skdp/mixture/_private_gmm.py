@@ -302,6 +302,7 @@ class PrivateGMM(MixtureMixin, PublicPlace, PrivateEstimator):
         if self.method != "friendly":
             table.decide(COUNTS)
             return None
+        from skdp.cluster._balls import whole
         from skdp.cluster.friendly import friendly_centers, pca_oracle
         from skdp.cluster.friendly._road import parts_for
 
@@ -316,8 +317,8 @@ class PrivateGMM(MixtureMixin, PublicPlace, PrivateEstimator):
             curator.child("friendly", FRIENDLY),
             self.n_components,
             n_parts=n_parts,
-            center=located.whole.center,
-            radius=located.whole.radius,
+            center=whole(located).center,
+            radius=whole(located).radius,
             gamma=gamma,
             oracle=pca_oracle,
             seed=seed,

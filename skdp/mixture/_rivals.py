@@ -7,9 +7,10 @@ from scipy.linalg import solve_triangular
 
 from skdp.accounting import Step
 from skdp.kernel._mixture_lead import STEPS, Lead
-from skdp.kernel._mixtures import MixtureFrame, lower_root
+from skdp.kernel._mixtures import MixtureFrame
 from skdp.kernel._table import opened
 from skdp.mixture._normal import quantile
+from skdp.mixture._roots import lower_root
 
 __all__ = ["ball", "lead", "one_gaussian", "rival_share", "rival_step", "sharp", "stray_cost"]
 

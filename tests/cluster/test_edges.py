@@ -14,8 +14,9 @@ from skdp.chunks import ArrayRows
 from skdp.cluster._density import density_steps
 from skdp.cluster._peel import find_places
 from skdp.exceptions import UselessReleaseWarning
-from skdp.kernel._mixtures import MixtureFrame, lower_root
+from skdp.kernel._mixtures import MixtureFrame
 from skdp.kernel._table import Table
+from skdp.mixture._roots import lower_root
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::skdp.exceptions.SeededNoiseWarning", "ignore::skdp.exceptions.UselessReleaseWarning"

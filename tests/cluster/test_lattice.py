@@ -5,8 +5,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from skdp.cluster._scan import HalvedBox
 from skdp.cluster._subspace import whole_space
-from skdp.kernel._clusters import Grid, GridCells
+from skdp.kernel._clusters import GridCells
 from skdp.kernel._lattice import BITS, UNIT, Lattice, Subspace, lattice_points, nearest
 from skdp.kernel._places import Located
 
@@ -84,7 +85,7 @@ def test_scales_and_offsets_of_the_whole_range_of_floats_give_the_same_lattice()
 
 
 def test_cells_nest_and_hold_their_rows():
-    grid = Grid(np.array([1.0, 0.5, 0.1]), 12)
+    grid = HalvedBox(np.array([1.0, 0.5, 0.1]), 12)
     Z = RNG.uniform(-1, 1, size=(400, 3)) * grid.half
     codes = grid.codes(Z)
     for level in (0, 1, 5, 12):
@@ -111,7 +112,7 @@ def test_a_row_is_counted_in_one_cell_and_blocks_do_not_matter():
     ("half", "depth"), [([1.0], 14), ([1.0, 0.5, 0.1], 12), ([3.0, 1e-3], 11), ([1.0] * 6, 4)]
 )
 def test_the_bits_of_positions_are_spread_as_places_say(half, depth):
-    grid = Grid(np.array(half), depth)
+    grid = HalvedBox(np.array(half), depth)
     for axis, table in enumerate(grid._spread):
         places = [depth - 1 - i for i, a in enumerate(grid.axes) if a == axis][::-1]
         expected = [

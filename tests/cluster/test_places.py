@@ -10,12 +10,13 @@ from skdp import FriendlyCoreKMeans, PrivateGMM
 from skdp.accounting import Budget
 from skdp.chunks import ArrayRows
 from skdp.cluster._allocate import allocate
+from skdp.cluster._balls import merged
 from skdp.cluster._peel import find_places
 from skdp.cluster._search import Found
 from skdp.cluster._subspace import whole_space
 from skdp.cluster._synopsis import Synopsis
 from skdp.kernel._lattice import UNIT, Lattice
-from skdp.kernel._places import Located, Places, merged
+from skdp.kernel._places import Located, Places
 from skdp.kernel._table import Table
 from skdp.mechanisms import row_norms
 from tests._curators import CannedCurator

@@ -5,10 +5,9 @@ import pytest
 
 from skdp.cluster._locate import BINS, read_reach
 from skdp.cluster._radii import _seen, synopsis_radii
-from skdp.cluster._scan import dense_cells, seen_in_windows, sparse_blocks
+from skdp.cluster._scan import HalvedBox, dense_cells, seen_in_windows, sparse_blocks
 from skdp.cluster._synopsis import Synopsis, weighted_kmeans
 from skdp.cluster._tree import onto_simplex, schedule
-from skdp.kernel._clusters import Grid
 
 RNG = np.random.default_rng(11)
 
@@ -36,7 +35,7 @@ def test_a_window_covers_its_cells_in_every_dimension(p):
     seen = seen_in_windows(table, 1.0)
     assert seen[(3,) * min(p, 3) + (1,) * (p - 3)]
     assert seen.sum() >= 2**p
-    grid = Grid(np.ones(p), 8)
+    grid = HalvedBox(np.ones(p), 8)
     counts = np.zeros(256)
     counts[77] = 100.0
     assert np.flatnonzero(dense_cells(counts, grid, 8, 1.0)).tolist() == [77]
@@ -46,7 +45,7 @@ def test_blocks_hold_diffuse_mass_once():
     counts = np.full(256, 1.5)
     dense = np.zeros(256, dtype=bool)
     dense[5] = True
-    blocks = sparse_blocks(counts, dense, Grid(np.ones(2), 8), 8, 1.0)
+    blocks = sparse_blocks(counts, dense, HalvedBox(np.ones(2), 8), 8, 1.0)
     for level, _, weights, sds in blocks:
         assert np.all(weights <= 1.5 * (256 >> level))
         assert np.allclose(np.square(sds), weights / 1.5)  # as many cells as rows
@@ -100,8 +99,8 @@ def test_schedules_fit_into_twenty_bits():
 def test_false_cells_are_rarer_in_a_large_box():
     counts = np.zeros(256)
     counts[77] = 5.5
-    assert dense_cells(counts, Grid(np.ones(2), 8), 8, 1.0).any()
-    assert not dense_cells(counts, Grid(np.full(2, 8.0), 8), 8, 1.0).any()
+    assert dense_cells(counts, HalvedBox(np.ones(2), 8), 8, 1.0).any()
+    assert not dense_cells(counts, HalvedBox(np.full(2, 8.0), 8), 8, 1.0).any()
 
 
 def test_the_reach_ends_where_rows_no_longer_stand_out():

@@ -17,6 +17,7 @@ from skdp.kernel._sums import BallSum, Count, Distances, KeptRows
 __all__ = ["OFFER", "all_examples", "hostile", "wild"]
 
 OFFER = Offer(Budget.gaussian(1.0, 1e-6), 0.5, 1)
+PURE = Offer(Budget.pure(1.0), 0.5, 1)
 EXTREMES = (0.0, -0.0, 1.0, -1.0, 1e308, -1e308, 5e-324, np.nan, np.inf, -np.inf, 2.0**53, 0.5)
 
 
@@ -40,7 +41,8 @@ def _ball(cls):
         drop = float(rng.choice([0.5, 2.0])) if rng.random() < 0.5 else None
         center = hostile(rng, d, 3)[0]
         center = np.where(np.isfinite(center), center, 0.0)
-        return cls(center, float(wild(rng)), scale, drop).at(OFFER), hostile(rng, d)
+        offer = OFFER if rng.random() < 0.7 else PURE
+        return cls(center, float(wild(rng)), scale, drop).at(offer), hostile(rng, d)
 
     return make
 

@@ -9,7 +9,6 @@ from skdp.kernel._cluster_sums import (
     Gain,
     LineMoments,
     LocatedGram,
-    PureBallSum,
     SecondMoments,
 )
 from skdp.kernel._clusters import (
@@ -179,12 +178,6 @@ def _moments(rng):
     return SecondMoments(_located(rng, d, rng.random() < 0.7)).at(OFFER), _rows(rng, d)
 
 
-def _pure_sum(rng):
-    d = _columns(rng)
-    drop = float(rng.choice([0.5, 2.0])) if rng.random() < 0.5 else None
-    return PureBallSum(_point(rng, d), float(wild(rng)), None, drop).at(PURE), hostile(rng, d)
-
-
 EXAMPLES = {
     PlaceCells: _place_cells,
     Reaches: _reaches,
@@ -195,5 +188,4 @@ EXAMPLES = {
     Gain: _gain,
     LocatedGram: _gram,
     SecondMoments: _moments,
-    PureBallSum: _pure_sum,
 }

@@ -219,5 +219,5 @@ def test_a_handle_is_a_table_without_rows():
     assert isinstance(table, Table) and isinstance(
         handle(None, {"number": 0, "class": "Parts"}), Parts
     )
-    for name in ("_rows", "_curator", "_log", "_above"):
+    for name in ("_rows", "_curator", "_log"):
         assert not hasattr(table, name)

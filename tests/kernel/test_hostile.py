@@ -380,7 +380,6 @@ def test_a_pure_budget_pays_for_no_sum_without_a_bound():
     scene = Scene(budget=Budget.pure(1.0))
     for attack in (
         ask(NoPure(), 0.1, "pure"),
-        ask(ball(), 0.1, "pure"),
         ask(Count(), law="gaussian"),
     ):
         scene.rows.looked = False
