@@ -7,24 +7,18 @@ import numpy as np
 from skdp.accounting import Step
 from skdp.kernel._persons import CappedPersons, PersonsWithMore
 
-__all__ = ["cap_steps", "find_cap"]
+__all__ = ["CAP_STEPS", "find_cap"]
 
 OCTAVES, FINE = 16, 4  # caps are looked for up to 2^16, in quarters of octaves
-COUNTS, SHARE = 6, 0.06  # of persons with more rows than so many: a bisection of all of them
-MASSES, MASS_SHARE = 4, 0.01
+COUNTS, MASSES = 6, 4  # of persons with more rows than so many: a bisection of all of them
+GROUP_SIZES = Step("group sizes", at_most=0.06 / COUNTS, times=COUNTS, of=(PersonsWithMore,))
+GROUP_MASS = Step("group mass", at_most=0.01, times=MASSES, of=(PersonsWithMore,))
+CAP_STEPS = GROUP_SIZES, GROUP_MASS
 FAR = 0.3  # how far rows beyond the cap lie from the others, in standard deviations of rows
 FIRST, LAST = 3.5, 1.2  # noise scales that the first and the last of these counts are clear of
 
 ONE = "groups: too few for a larger cap, so that every group counts alike"
 SOME = "groups: of a group with more than rows_per_group_ rows all rows count, with less weight"
-
-
-def cap_steps():
-    """Return the steps of :func:`find_cap`."""
-    return (
-        Step("group sizes", at_most=SHARE / COUNTS, times=COUNTS),
-        Step("group mass", at_most=MASS_SHARE, times=MASSES),
-    )
 
 
 def find_cap(table, *, noise, least):
@@ -33,7 +27,7 @@ def find_cap(table, *, noise, least):
     Parameters
     ----------
     table : Table
-        Of persons, with the steps of :func:`cap_steps`.
+        Of persons, with :data:`CAP_STEPS`.
     noise : float
         Public: of the statistic to come, where persons' worth of rows times mu is one, in standard
         deviations of rows.
@@ -64,7 +58,7 @@ def find_cap(table, *, noise, least):
         if middle == low:
             break
         more = PersonsWithMore(_rows(middle))
-        told = table.ask(more, share=SHARE / COUNTS, label="group sizes")
+        told = table.ask(more, GROUP_SIZES)
         rank = max(noise / (FAR * mu), clear * told.scale)
         low, high = (middle, high) if told.value[0] > rank else (low, middle)
     cap = _rows(low)
@@ -72,7 +66,7 @@ def find_cap(table, *, noise, least):
         if cap == 1:
             break
         capped = table.map(CappedPersons(cap))
-        mass = capped.ask(PersonsWithMore(), share=MASS_SHARE, label="group mass")
+        mass = capped.ask(PersonsWithMore(), GROUP_MASS)
         if mass.value[0] * mu >= least:
             break
         cap = cap // 4 if last and cap > 4 else 1

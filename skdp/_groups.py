@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import NamedTuple
 
-from skdp._cap import cap_steps, find_cap
+from skdp._cap import CAP_STEPS, find_cap
 from skdp._config import get_config
 from skdp.accounting import Step
 from skdp.chunks._frames import FrameRows
@@ -32,7 +32,7 @@ PERSONAL = (
     "personal budgets are promises to single rows, and do not go together with groups. Fit without "
     "groups, or with one epsilon for all."
 )
-COUNT_SHARE = 0.01
+GROUP_COUNT = Step("group count", at_most=0.01, of=(PersonsWithMore,))
 FIT = "fit"
 GAUSSIAN = ("gdp", "zcdp")
 
@@ -84,9 +84,9 @@ def grouped_plan(plan, estimator):
     if any(hasattr(value, "guarantees") for value in vars(estimator).values()):
         raise ValueError(PERSONAL)
     gaussian = plan.budget.unit in GAUSSIAN
-    steps = [Step("group count", at_most=COUNT_SHARE)] if gaussian else []
+    steps = [GROUP_COUNT] if gaussian else []
     if gaussian and estimator._weighs_groups and _given_cap(estimator) == "auto":
-        steps += cap_steps()
+        steps += CAP_STEPS
     inner = [replace(step, label=f"{FIT}/{step.label}") for step in plan.steps]
     return replace(
         plan,
@@ -108,7 +108,7 @@ def release_of_groups(estimator, persons, rows, curator):
     persons, heads = persons.of(are_there(rows)), None
     table = persons_table(persons, curator)
     if table.budget.unit in GAUSSIAN:
-        told = table.ask(PersonsWithMore(), share=COUNT_SHARE, label="group count")
+        told = table.ask(PersonsWithMore(), GROUP_COUNT)
         heads = Heads(float(told.value[0]), told.scale)
     cap = _cap(estimator, table, rows.n_features)
     inner, one_each = curator.child(FIT, curator.remaining), not estimator._weighs_groups

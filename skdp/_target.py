@@ -38,6 +38,7 @@ from skdp.mechanisms._exact import exact
 
 __all__ = ["Coding", "Selection", "coded_classes", "coded_columns"]
 
+KINDS = {"classes": TargetLabels, "levels": ColumnLabels}
 NOTHING = (
     "no class of y stands clear of the noise, so nothing could be learned. Pass classes=[...] if "
     "they are public, or use a larger epsilon"
@@ -72,7 +73,9 @@ class Selection:
 
     def steps(self):
         """Return the steps of a plan, one or none."""
-        return () if self.given else (Step(self.label, at_most=self.at_most),)
+        return (
+            () if self.given else (Step(self.label, at_most=self.at_most, of=(KINDS[self.label],)),)
+        )
 
     def events(self, budget, part=1):
         """Return the failure events of a plan, one or none, with a part of the budget's failure.

@@ -275,7 +275,7 @@ def test_a_sum_of_fits_pays_for_no_noise():
     with pytest.raises(PlanError, match="does not pay"):
         curator(Step("a", "child"), budget=approx).child("a", 1)
     with pytest.raises(PlanError, match="does not pay"):
-        curator(Step("a", "triangle"))._pay("a", "triangle", 1)
+        curator(Step("a"))._pay("a", "triangle", 1)
 
 
 # -- one budget, one Curator ----------------------------------------------------------------------
@@ -370,6 +370,8 @@ def test_plans_are_checked():
     for wrong in ({"at_most": -1}, {"times": -1}, {"times": 1.5}, {"times": True}):
         with pytest.raises((TypeError, ValueError)):
             Step("a", **wrong)
+    with pytest.raises(ValueError, match="one of gaussian, laplace"):
+        Step("a", "gausian")
     whole = Fraction(np.int64(2**62), np.int64(2**63 - 1))  # a third of it would wrap
     c = curator(Step("a", at_most=whole, times=np.uint8(200)))
     for _ in range(200):

@@ -12,7 +12,7 @@ from skdp import (
     PrivateLogisticRegression,
     PrivateRidge,
 )
-from skdp._groups import COUNT_SHARE, grouped_plan, release_of_groups
+from skdp._groups import GROUP_COUNT, grouped_plan, release_of_groups
 from skdp.chunks._ids import persons_of
 from skdp.chunks._persons import GRAIN
 from skdp.kernel import _cells
@@ -102,7 +102,7 @@ def _run_of_rows(model, X, y, keys):
         plan = grouped_plan(model.plan(), model)
         curator = CannedCurator(plan, "exact", coins=FixedKeys(keys))
         number = of_persons([int(np.count_nonzero(are_there(rows)))])
-        curator.gaussian(number, sensitivity=1, share=COUNT_SHARE, label="group count")
+        curator.gaussian(number, sensitivity=1, share=GROUP_COUNT.at_most, label="group count")
         inner = curator.child("fit", curator.remaining)
         inner.one_row_each = True
         return curator, model._release_from(rows, inner)

@@ -11,6 +11,8 @@ from skdp.show._report import PlanView
 
 __all__ = ["Plan", "Step"]
 
+MECHANISMS = "gaussian", "laplace", "select", "matrix", "child", "repeat"
+
 
 @dataclass(frozen=True)
 class Step:
@@ -56,6 +58,11 @@ class Step:
         most, times = exact(self.at_most, name="at_most"), exact(self.times, name="times")
         if not most > 0 or times < 0 or times.denominator != 1:
             raise ValueError("a step has at_most > 0 and an integer times >= 0. Correct its plan.")
+        if self.mechanism not in MECHANISMS:
+            raise ValueError(
+                f"the mechanism of a step must be one of {', '.join(MECHANISMS)}. Got "
+                f"{self.mechanism!r}."
+            )
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from skdp._compat import Interval, StrOptions
 from skdp._estimator import PrivateEstimator
 from skdp._target import Coding, Selection, coded_columns
 from skdp.accounting import Step
-from skdp.additive._cycles import cycle_steps
+from skdp.additive._cycles import CYCLE_STEPS
 from skdp.additive._rules import BINS_OF_FEW, ROW_COUNT, rule_of_terms, share_of_labels
 from skdp.additive._terms import centred_terms
 from skdp.additive._terms_display import TermsDisplay
@@ -20,8 +20,9 @@ from skdp.kernel._views import Targets
 from skdp.scales._bins import bin_steps, find_bins
 from skdp.scales._noise_level import check_confidence
 
-__all__ = ["HELD", "AdditiveModel", "count_step", "release_count"]
+__all__ = ["COUNT", "HELD", "AdditiveModel", "release_count"]
 
+COUNT = Step("row count", at_most=ROW_COUNT, of=(Count,))
 HELD = (
     "memory: of a table in memory numbers and cells are held during the fit, ten bytes for each "
     "entry, each of the two if it takes at most 256 MB; else, and of sources, rows are read anew "
@@ -50,7 +51,7 @@ class AdditiveModel(PrivateEstimator):
 
     def _common_steps(self):
         """Return the steps of a plan that all additive models have."""
-        return (*Selection("levels").steps(), *bin_steps(BINS_OF_FEW), *cycle_steps())
+        return (*Selection("levels").steps(), *bin_steps(BINS_OF_FEW), *CYCLE_STEPS)
 
     def _coded(self, table, strength):
         """Return the Coding of the columns, and a Table of numbers and codes."""
@@ -166,10 +167,5 @@ class AdditiveModel(PrivateEstimator):
 def release_count(table):
     """Release the number of rows that are there, at least two sd."""
     there = table.map(Targets(ones=True))
-    told = there.ask(Count(), share=ROW_COUNT, label="row count")
+    told = there.ask(Count(), COUNT)
     return max(float(told.value[0]), 2 * told.scale, 2.0)
-
-
-def count_step():
-    """Return the step of the number of rows."""
-    return Step("row count", at_most=ROW_COUNT)

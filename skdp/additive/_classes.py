@@ -20,24 +20,18 @@ from skdp.additive._smooth import TermPrior
 from skdp.kernel._cells import Binned, Codes
 from skdp.kernel._terms import FIRST, STEP, Calibration, ClassCounts, Logistic, Softmax
 
-__all__ = ["class_steps", "count_classes", "fit_classes", "prior_model"]
+__all__ = ["CLASS_STEPS", "count_classes", "fit_classes", "prior_model"]
 
 CLEAR = 3  # sd of the noise of a curvature, below which no step is divided by it
 FACTORS, MOVES = (0.5, 2.0), (-2.0, 2.0)  # least and largest of a calibration
-MOST_CYCLES = 10**4
-
-
-def class_steps():
-    """Return the steps of this fit alone."""
-    return (
-        Step("class counts", at_most=CLASS_COUNTS),
-        Step("calibration", times=MOST_CYCLES),
-    )
+COUNTED = Step("class counts", at_most=CLASS_COUNTS, of=(ClassCounts,))
+CALIBRATED = Step("calibration", times=10**4, of=(Calibration,))
+CLASS_STEPS = COUNTED, CALIBRATED
 
 
 def count_classes(table, n_classes):
     """Release the number of rows of every class, at least two sd."""
-    told = table.ask(ClassCounts(n_classes), share=CLASS_COUNTS, label="class counts")
+    told = table.ask(ClassCounts(n_classes), COUNTED)
     return np.maximum(told.value.astype(float), 2 * told.scale)
 
 
@@ -107,7 +101,7 @@ def calibrated(model, cells, link, start, *, share, slope):
         Whether all terms may be stretched.
     """
     question = Calibration(model.scores, link, start.intercept, slope)
-    told = cells.ask(question, share=share, label="calibration")
+    told = cells.ask(question, CALIBRATED, share=share)
     to_second, sums, sd = question.to_second, told.real, told.sd
     gradients, second = sums[:, :, 0], to_second * sums[:, :, 1:]
     second = (second + second.transpose(0, 2, 1)) / 2

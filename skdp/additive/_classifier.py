@@ -6,8 +6,8 @@ from sklearn.base import ClassifierMixin
 
 from skdp._target import Selection, coded_classes
 from skdp.accounting import Budget, Plan
-from skdp.additive._base import HELD, AdditiveModel, count_step, release_count
-from skdp.additive._classes import class_steps, count_classes, fit_classes, prior_model
+from skdp.additive._base import COUNT, HELD, AdditiveModel, release_count
+from skdp.additive._classes import CLASS_STEPS, count_classes, fit_classes, prior_model
 from skdp.additive._cycles import Model
 from skdp.additive._known_range import column_ranges
 from skdp.additive._local_views import by_tables, in_memory
@@ -185,7 +185,7 @@ class PrivateAdditiveClassifier(ClassifierMixin, AdditiveModel):
         """Return the :class:`skdp.accounting.Plan` of a fit: what it may release, at what price."""
         budget = self._budget(Budget.gaussian)
         classes, levels = self._selections()
-        steps = (count_step(), *classes.steps(), *class_steps())
+        steps = (COUNT, *classes.steps(), *CLASS_STEPS)
         return Plan(
             budget,
             (*steps, *self._common_steps()),

@@ -9,18 +9,16 @@ from scipy.special import chdtrc
 from skdp.accounting import Step
 from skdp.kernel._terms import FeatureCells, ResidualSum, TermScores
 
-__all__ = ["Curvature", "Model", "chance", "counted_cells", "cycle_steps", "run_cycle"]
+__all__ = ["CYCLE_STEPS", "Curvature", "Model", "chance", "counted_cells", "run_cycle"]
 
 MOST_RELEASES = 10**6  # features times cycles
+CELL_COUNTS = Step("cell counts", at_most=0.1, of=(FeatureCells,))
+GRADIENTS = Step("gradients", times=MOST_RELEASES, of=(ResidualSum,))
+CYCLE_STEPS = CELL_COUNTS, GRADIENTS
 LARGEST = 2**40  # of an entry of a table, in steps of a score: far beyond any that counts
 MOST = 4.0  # units of a score that a step of released curvature moves
 KEPT = 0.3  # of the weight of curvatures from cycle to cycle: they change with the scores
 LEAST_VARIED = 0.05  # of the squares of curvatures of cells, around what their numbers of rows tell
-
-
-def cycle_steps():
-    """Return the steps of the engine."""
-    return (Step("cell counts", at_most=0.1), Step("gradients", times=MOST_RELEASES))
 
 
 @dataclass
@@ -91,7 +89,7 @@ class Model:
 def counted_cells(cells, *, share, floor):
     """Release the number of rows in every cell of every feature, at least ``floor`` sd."""
     sizes = cells.shape.sizes
-    told = cells.ask(FeatureCells(sizes), share=share, label="cell counts")
+    told = cells.ask(FeatureCells(sizes), CELL_COUNTS, share=share)
     counts = np.maximum(told.value.astype(float), floor * told.scale)
     return np.split(counts, np.cumsum(sizes)[:-1])
 
@@ -176,9 +174,8 @@ def run_cycle(model, cells, link, curvature, *, share):
     """
     n_features = len(curvature.counts)
     for j in curvature.order:
-        told = cells.ask(
-            ResidualSum(model.scores, link, j), share=share / n_features, label="gradients"
-        )
+        asked = ResidualSum(model.scores, link, j)
+        told = cells.ask(asked, GRADIENTS, share=share / n_features)
         sums, sd = told.real, told.sd
         gradients, second = sums[: link.outputs], sums[link.outputs :]
         weights, sampling = curvature.weights(

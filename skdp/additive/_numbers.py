@@ -6,7 +6,7 @@ import numpy as np
 
 from skdp.accounting import Step
 from skdp.additive._cycles import Curvature, Model, chance, counted_cells, run_cycle
-from skdp.additive._radius import release_lengths
+from skdp.additive._radius import RESIDUAL_LENGTHS, release_lengths
 from skdp.additive._rules import (
     CELL_COUNTS,
     FLOOR_OF_NUMBERS,
@@ -19,18 +19,12 @@ from skdp.additive._smooth import TermPrior
 from skdp.kernel._cells import Binned, n_cells
 from skdp.kernel._terms import Clipped, ResidualSum
 
-__all__ = ["fit_numbers", "known_mean", "number_steps"]
+__all__ = ["NUMBER_STEPS", "fit_numbers", "known_mean"]
 
 STEP = Clipped.step
+MEAN_RESIDUAL = Step("mean residual", times=101, of=(ResidualSum,))
+NUMBER_STEPS = RESIDUAL_LENGTHS, MEAN_RESIDUAL
 MOVES = 2  # of a term that smoothing leaves
-
-
-def number_steps():
-    """Return the steps of this fit alone."""
-    return (
-        Step("residual lengths", at_most=0.1, times=100),
-        Step("mean residual", times=101),
-    )
 
 
 def fit_numbers(table, place, *, n, edges, ordered, n_cycles):
@@ -90,5 +84,5 @@ def known_mean(table, place, *, n, edges):
 
 def _mean_step(model, cells, link, *, n, share):
     """Release the mean of the clipped residuals, in steps of a score."""
-    told = cells.ask(ResidualSum(model.scores, link), share=share, label="mean residual")
+    told = cells.ask(ResidualSum(model.scores, link), MEAN_RESIDUAL, share=share)
     return int(np.clip(round(told.value[0] / n), -link.radius, link.radius))

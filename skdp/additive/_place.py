@@ -3,14 +3,15 @@
 from dataclasses import dataclass, replace
 
 from skdp.covariance._engine import covariance_plan
-from skdp.covariance._run import CovarianceRun
+from skdp.covariance._run import CENTRE, LOOKS, CovarianceRun
 from skdp.kernel._cells import Held, Steps
 from skdp.kernel._views import Targets
+from skdp.location._counted import ROW_COUNT
 from skdp.location._mean import private_mean
 
 __all__ = ["Place", "count_targets", "find_place", "mean_alone", "place_events", "place_steps"]
 
-STEPS = "row count", "column scales", "sparse rows", "sparse scales", "centre"
+FOUND_BY = {step.label for step in (ROW_COUNT, *LOOKS, CENTRE)}
 LARGEST = 2.0**20  # of a target, in units
 
 
@@ -33,8 +34,8 @@ class Place:
 def place_steps(budget):
     """Return the steps that find the place, with those of the search for a centre."""
     steps = covariance_plan(budget).steps
-    steps = [step for step in steps if step.label.partition("/")[0] in STEPS]
-    return tuple(replace(step, at_most=1) if step.label == "centre" else step for step in steps)
+    steps = [step for step in steps if step.label.partition("/")[0] in FOUND_BY]
+    return tuple(replace(step, at_most=1) if step.label == CENTRE.label else step for step in steps)
 
 
 def place_events(budget):
@@ -65,5 +66,5 @@ def find_place(run):
 
 def mean_alone(run):
     """Release the mean of the targets with all that is left; return a Place of unit 0."""
-    child = run.table.child("centre", run.table.remaining)
+    child = run.table.child(CENTRE.label, run.table.remaining)
     return Place(float(private_mean(child).location[0]), 0.0)

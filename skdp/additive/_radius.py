@@ -5,10 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from skdp.accounting import Step
 from skdp.kernel._terms import FARTHEST, Clipped, ResidualLengths
 
-__all__ = ["Lengths", "release_lengths"]
+__all__ = ["RESIDUAL_LENGTHS", "Lengths", "release_lengths"]
 
+RESIDUAL_LENGTHS = Step("residual lengths", at_most=0.1, times=100, of=(ResidualLengths,))
 PER_OCTAVE = 8
 BELOW, ABOVE = 5, 4  # octaves around the last radius that are cut finely
 LARGEST = 2**30  # radius in steps of a score: sums of a block stay exact
@@ -65,7 +67,7 @@ def release_lengths(cells, scores, *, around, share):
     share : float
     """
     question = ResidualLengths(scores, Clipped(FARTHEST), _edges(around))
-    told = cells.ask(question, share=share, label="residual lengths")
+    told = cells.ask(question, RESIDUAL_LENGTHS, share=share)
     return Lengths(told.value, question.edges, told.scale)
 
 

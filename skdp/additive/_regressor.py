@@ -7,10 +7,10 @@ from sklearn.base import RegressorMixin
 
 from skdp._target import Selection
 from skdp.accounting import Budget, Plan
-from skdp.additive._base import HELD, AdditiveModel, count_step, release_count
+from skdp.additive._base import COUNT, HELD, AdditiveModel, release_count
 from skdp.additive._known_range import column_ranges, target_place
 from skdp.additive._local_views import by_tables, in_memory
-from skdp.additive._numbers import fit_numbers, known_mean, number_steps
+from skdp.additive._numbers import NUMBER_STEPS, fit_numbers, known_mean
 from skdp.additive._place import (
     Place,
     count_targets,
@@ -214,7 +214,7 @@ class PrivateAdditiveRegressor(RegressorMixin, AdditiveModel):
         """Return the :class:`skdp.accounting.Plan` of a fit: what it may release, at what price."""
         budget = self._budget(Budget.gaussian)
         part = budget.with_failure(budget.failure * Fraction(3, 8 if self.linear else 4))
-        events, steps = (), (count_step(),)
+        events, steps = (), (COUNT,)
         if self.target_range is None:
             events, steps = place_events(part), place_steps(budget)
         if self.linear:
@@ -222,7 +222,7 @@ class PrivateAdditiveRegressor(RegressorMixin, AdditiveModel):
             events, steps = (*events, *line_events), (*steps, *line_steps)
         return Plan(
             budget,
-            (*steps, *number_steps(), *self._common_steps()),
+            (*steps, *NUMBER_STEPS, *self._common_steps()),
             events=(*events, *Selection("levels").events(budget, Fraction(1, 4))),
             assumptions=(HELD,),
         )

@@ -6,6 +6,7 @@ import numpy as np
 
 from skdp.accounting import Step
 from skdp.kernel._coordinates import SomeColumns
+from skdp.kernel._sums import Count
 from skdp.linear._coefficients import coefficients
 from skdp.linear._line import Line, line_plan, private_line
 from skdp.location._counted import release_count
@@ -13,7 +14,8 @@ from skdp.mechanisms._norms import fold
 
 __all__ = ["Straight", "along", "find_straight", "fitted_line", "has_straight", "straight_plan"]
 
-LINE, WHOLE = 0.5, 0.01  # shares of the budget
+LINE = 0.5  # share of the budget
+WHOLE = Step("whole rows", at_most=0.01, of=(Count,))
 FEW = 0.02  # noise of a Gram matrix of its whole budget, beyond which terms do better alone
 FAINT = 5000.0  # strength of a line below which what is seen of the targets may be their middle
 NAME = "line"
@@ -58,7 +60,7 @@ def straight_plan(budget):
     plan = line_plan(budget)
     steps = [replace(step, label=f"{NAME}/{step.label}") for step in plan.steps]
     events = tuple((f"{NAME}/{name}", p) for name, p in plan.events)
-    return (Step("whole rows", at_most=WHOLE), Step(NAME, "child", at_most=LINE), *steps), events
+    return (WHOLE, Step(NAME, "child", at_most=LINE), *steps), events
 
 
 def has_straight(table, n_cells):
@@ -67,7 +69,7 @@ def has_straight(table, n_cells):
     if not columns.size:
         return False
     whole = _whole(table, columns)
-    count = release_count(whole, share=WHOLE, label="whole rows")
+    count = release_count(whole, WHOLE)
     return (len(columns) + 1) ** 1.5 / (count.n * table.budget.mu * LINE**0.5) < FEW
 
 

@@ -8,21 +8,25 @@ import numpy as np
 
 from skdp.accounting import Step
 from skdp.cluster._allocate import allocate
-from skdp.cluster._few_rows import few_rows, few_rows_steps, is_few
-from skdp.cluster._locate import locate_steps
+from skdp.cluster._few_rows import MOMENTS, few_rows, is_few
+from skdp.cluster._locate import LOCATE_STEPS
 from skdp.cluster._lockstep import in_step
-from skdp.cluster._peel import places_steps
-from skdp.cluster._refine import MOST_STEPS, refine, refine_steps
-from skdp.cluster._search import FLAT, search_cells, search_steps
-from skdp.cluster._second_look import look_again, look_steps, worth_a_look
+from skdp.cluster._peel import PLACES_STEPS
+from skdp.cluster._refine import MOST_STEPS, REFINE_STEPS, refine
+from skdp.cluster._search import FLAT, SEARCH_STEPS, search_cells
+from skdp.cluster._second_look import LOOK_STEPS, look_again, worth_a_look
 from skdp.cluster._sums import cluster_sums
 from skdp.cluster._synopsis import weighted_kmeans
+from skdp.kernel._cluster_sums import ClusterTotals
 from skdp.kernel._clusters import InPlaces, NearestLifted
 from skdp.kernel._places import Located, Places, bounded
 
-__all__ = ["Start", "density_centers", "density_road", "density_steps"]
+__all__ = ["DENSITY_STEPS", "Start", "density_centers", "density_road"]
 
-LIFT_PART = 0.2
+LIFT = Step("lift", at_most=0.2, of=(ClusterTotals,))
+DENSITY_STEPS = (
+    *LOCATE_STEPS, *PLACES_STEPS, *SEARCH_STEPS, LIFT, *LOOK_STEPS, MOMENTS, *REFINE_STEPS
+)  # fmt: skip
 STRONG = 300.0  # noise sds of a cluster that a few cells of noise cannot outweigh
 WORTHLESS = 15.0, 30.0  # noise sds of a cluster, in few and many columns: below, centres are off
 FEW_ROWS = (
@@ -54,13 +58,6 @@ class Start:
         if self.found[0].subspace.W is None:
             return {"synopsis": self.places.joined([f.synopsis for f in self.found])}
         return {"subspace": self.found[0].subspace} if len(self.found) == 1 else {}
-
-
-def density_steps():
-    """Return every step that the density road may take, a tuple of Step."""
-    places = (*locate_steps(), *places_steps())
-    search = (*search_steps(), Step("lift", at_most=LIFT_PART), *look_steps())
-    return (*places, *search, *few_rows_steps(), *refine_steps())
 
 
 def density_road(
@@ -99,7 +96,7 @@ def density_centers(table, located, n_clusters, *, n_init=30, seed=0, share=None
     Parameters
     ----------
     table : Table
-        With the steps of :func:`density_steps`.
+        With :data:`DENSITY_STEPS`.
     located : Located or Places
     n_clusters : int
     n_init : int, default=30
@@ -148,7 +145,7 @@ def density_centers(table, located, n_clusters, *, n_init=30, seed=0, share=None
     ]  # fmt: skip
     if found[0].subspace.mapped:
         left = share - (before - table.remaining)
-        centers = _lifted(table, located, found, points, share=Fraction(LIFT_PART) * left)
+        centers = _lifted(table, located, found, points, share=Fraction(LIFT.at_most) * left)
     else:
         centers = np.concatenate(
             [f.located.to_data(f.subspace.lift(z)) for f, z in zip(found, points, strict=True)]
@@ -185,7 +182,7 @@ def _lifted(table, located, found, points, *, share):
     rule = NearestLifted(located, spaces, tuple(points))
     lifted = cluster_sums(
         table, rule, centers,
-        radii=radii, weight=0.15, share=share, label="lift", squares=0.0,
+        radii=radii, weight=0.15, share=share, step=LIFT, squares=0.0,
     )  # fmt: skip
     means = lifted.sums / np.maximum(lifted.counts, 1.0)[:, None]
     return bounded(centers + means * np.max(radii))

@@ -12,6 +12,7 @@ from fractions import Fraction
 import numpy as np
 
 from skdp.accounting import Step
+from skdp.cluster._refine import CLUSTERS
 from skdp.cluster._refined import refined
 from skdp.cluster._starts import ball_points
 from skdp.cluster._sums import cluster_sums
@@ -21,9 +22,9 @@ from skdp.kernel._cluster_sums import SecondMoments
 from skdp.kernel._clusters import Nearest
 from skdp.kernel._places import LIMIT
 
-__all__ = ["few_rows", "few_rows_steps", "is_few"]
+__all__ = ["MOMENTS", "few_rows", "is_few"]
 
-MOMENTS = Fraction(1, 5)  # share of the moments
+MOMENTS = Step("second moments", at_most=Fraction(1, 5), of=(SecondMoments,))
 STEPS, GROWTH = 6, 1.7  # of the shares from step to step
 COUNT_WEIGHT = 0.5
 WIDEST = 64  # columns whose moments are asked for
@@ -45,11 +46,6 @@ def is_few(signal, n_clusters, n_features):
     if n_clusters > FEW_CLUSTERS:
         return signal < MANY_SMALL
     return signal < (SMALL if n_features <= FLAT else SMALL_WIDE)
-
-
-def few_rows_steps():
-    """Return the planned steps of :func:`few_rows` beside "clusters", a tuple of Step."""
-    return (Step("second moments", at_most=MOMENTS),)
 
 
 @dataclass(frozen=True)
@@ -90,7 +86,7 @@ def few_rows(table, located, n_clusters, *, seed=0, max_steps=STEPS):
     Parameters
     ----------
     table : Table
-        With the steps of :func:`few_rows_steps` and "clusters".
+        With :data:`MOMENTS` and :data:`CLUSTERS`.
     located : Located
     n_clusters : int
     seed : int, default=0
@@ -108,7 +104,9 @@ def few_rows(table, located, n_clusters, *, seed=0, max_steps=STEPS):
     is post-processing.
     """
     prior = Prior.of(located)
-    n, mean, spread, noise = released_moments(table, located, share=MOMENTS * table.remaining)
+    n, mean, spread, noise = released_moments(
+        table, located, share=MOMENTS.at_most * table.remaining
+    )
     first, first_variance, known = mean, (noise / n) ** 2, prior.variance(OFF)
     shrunk = prior.inside(mean * known / (known + first_variance))
     y, radius = _start(prior, shrunk, spread / n, noise / n, n_clusters, seed)
@@ -140,7 +138,7 @@ def _step(table, located, prior, y, radius, share):
         radii=radii * located.radius,
         weight=COUNT_WEIGHT,
         share=share,
-        label="clusters",
+        step=CLUSTERS,
         halvings=1,
     ).scaled(radius)
     counts = posterior_counts(told.counts, told.count_sd)
@@ -188,7 +186,7 @@ def released_moments(table, located, *, share):
     **Privacy**: of :class:`skdp.kernel._cluster_sums.SecondMoments`.
     """
     d, question = table.n_features, SecondMoments(located)
-    release = table.ask(question, share=share, label="second moments")
+    release = table.ask(question, MOMENTS, share=share)
     top, one = 4**release.bits, replace(question, bits=release.bits).one
     told = release.value / float(top)
     noise = release.scale / float(top)

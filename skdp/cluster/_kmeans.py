@@ -8,12 +8,12 @@ from skdp._estimator import PrivateEstimator
 from skdp._public import public_seed
 from skdp.accounting import Budget, Plan
 from skdp.cluster._base import CentersMixin, LocalLabels, public_centers, rule_of_clusters
-from skdp.cluster._density import density_road, density_steps
-from skdp.cluster._locate import locate_steps
+from skdp.cluster._density import DENSITY_STEPS, density_road
+from skdp.cluster._locate import LOCATE_STEPS
 from skdp.cluster._number import cost_curve, number_in_places
-from skdp.cluster._peel import find_places, places_steps
+from skdp.cluster._peel import PLACES_STEPS, find_places
 from skdp.cluster._place import PublicPlace
-from skdp.cluster._refine import MOST_STEPS, refine, refine_steps
+from skdp.cluster._refine import MOST_STEPS, REFINE_STEPS, refine
 from skdp.kernel._table import annex
 
 __all__ = ["FriendlyCoreKMeans"]
@@ -255,14 +255,14 @@ class FriendlyCoreKMeans(CentersMixin, PublicPlace, PrivateEstimator):
         """Return the :class:`skdp.accounting.Plan` of a fit: what it may release, at what price."""
         budget = self._budget(Budget.gaussian)
         if self._is_started():
-            return Plan(budget, (*locate_steps(), *places_steps(), *refine_steps()))
+            return Plan(budget, (*LOCATE_STEPS, *PLACES_STEPS, *REFINE_STEPS))
         if self.method != "friendly":
-            return Plan(budget, density_steps())
+            return Plan(budget, DENSITY_STEPS)
         from skdp.cluster.friendly._road import kmeans_road_steps
 
         self._check_road()
         steps, events = kmeans_road_steps(budget, self.n_clusters)
-        return Plan(budget, (*density_steps(), *steps), events)
+        return Plan(budget, (*DENSITY_STEPS, *steps), events)
 
     def _is_started(self):
         return not isinstance(self.init, str)

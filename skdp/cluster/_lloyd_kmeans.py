@@ -6,12 +6,12 @@ from numbers import Integral
 from skdp._compat import Interval, StrOptions
 from skdp._estimator import PrivateEstimator
 from skdp._public import public_seed
-from skdp.accounting import Budget, Plan, Step
+from skdp.accounting import Budget, Plan
 from skdp.cluster._base import CentersMixin, LocalLabels, public_centers, rule_of_clusters
-from skdp.cluster._lloyd_run import lloyd_run
-from skdp.cluster._locate import locate, locate_steps
+from skdp.cluster._lloyd_run import equal_step, lloyd_run
+from skdp.cluster._locate import LOCATE_STEPS, locate
 from skdp.cluster._place import PublicPlace
-from skdp.cluster._pure_ball import locate_pure, locate_pure_steps
+from skdp.cluster._pure_ball import LOCATE_PURE_STEPS, locate_pure
 
 __all__ = ["LloydKMeans"]
 
@@ -160,11 +160,10 @@ class LloydKMeans(CentersMixin, PublicPlace, PrivateEstimator):
         """Return the :class:`skdp.accounting.Plan` of a fit: what it may release, at what price."""
         pure = self.delta == 0
         budget = self._budget(_pure if pure else Budget.gaussian)
-        step = Step("step", "laplace" if pure else "gaussian", Fraction(1, self.max_iter))
-        step = Step(step.label, step.mechanism, step.at_most, self.max_iter)
+        step = equal_step(budget, self.max_iter)
         if self._is_placed():
             return Plan(budget, (step,))
-        return Plan(budget, (*(locate_pure_steps() if pure else locate_steps()), step))
+        return Plan(budget, (*(LOCATE_PURE_STEPS if pure else LOCATE_STEPS), step))
 
     def _group_rule(self, n_features):
         return rule_of_clusters(self.n_clusters, n_features)

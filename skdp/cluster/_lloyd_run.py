@@ -5,13 +5,16 @@ from fractions import Fraction
 
 import numpy as np
 
+from skdp.accounting import Step
+from skdp.accounting._plan import release_mechanism
 from skdp.cluster._refined import in_table
 from skdp.cluster._starts import ball_points, spread_points
 from skdp.cluster._sums import cluster_sums
 from skdp.cluster._trusted import Moved
+from skdp.kernel._cluster_sums import ClusterTotals
 from skdp.kernel._clusters import Nearest
 
-__all__ = ["lloyd_run", "lloyd_step"]
+__all__ = ["equal_step", "lloyd_run", "lloyd_step"]
 
 COUNT_WEIGHT = 0.5  # of a count beside a row of unit length
 SURE, ALIVE = 2.0, 3.0  # noise sds of a count: to move a centre, to have rows at all
@@ -21,13 +24,19 @@ STAYED = (
 )
 
 
+def equal_step(budget, n_steps):
+    """Return the planned step of each of ``n_steps`` equal steps."""
+    mechanism = release_mechanism(budget)
+    return Step("step", mechanism, Fraction(1, n_steps), n_steps, of=(ClusterTotals,))
+
+
 def lloyd_run(table, located, n_clusters, init, *, n_steps, seed=0):
     """Release centres by equal steps with everything that is left of the budget.
 
     Parameters
     ----------
     table : Table
-        With a step "step" of ``n_steps`` times.
+        With the step of :func:`equal_step`.
     located : Located
     n_clusters : int
     init : {"spread", "random"} or ndarray of shape (n_clusters, d)
@@ -50,10 +59,11 @@ def lloyd_run(table, located, n_clusters, init, *, n_steps, seed=0):
     numbers.
     """
     d, share = table.n_features, Fraction(table.remaining / n_steps)
+    planned = equal_step(table.budget, n_steps)
     y = located.to_units(_start(located, init, n_clusters, d, seed))
     radii = np.full(n_clusters, max(0.25, n_clusters ** (-1 / d)))  # of even cells of the ball
     for i in range(n_steps):
-        step = lloyd_step(table, located, y, radii, share=share, label="step")
+        step = lloyd_step(table, located, y, radii, share=share, step=planned)
         ends = step.y + step.moves
         if i < n_steps - 2:
             ends = _revived(ends, step.told, radii, "revival", i, seed)
@@ -64,7 +74,7 @@ def lloyd_run(table, located, n_clusters, init, *, n_steps, seed=0):
     return centers, *in_table(located, *step.inertia(y))
 
 
-def lloyd_step(table, located, y, radii, *, share, label):
+def lloyd_step(table, located, y, radii, *, share, step):
     """Take one private step of Lloyd: every centre moves to the noisy mean of its rows.
 
     A centre stays if its rows do not stand out, or if noise would carry it beyond its radius.
@@ -78,7 +88,7 @@ def lloyd_step(table, located, y, radii, *, share, label):
     radii : ndarray of shape (k,)
         In located units, to which differences to the centres are clipped.
     share : Fraction
-    label : str
+    step : Step
 
     Returns
     -------
@@ -93,7 +103,7 @@ def lloyd_step(table, located, y, radii, *, share, label):
         radii=radii * located.radius,
         weight=COUNT_WEIGHT * (math.sqrt(d) if pure else 1),
         share=share,
-        label=label,
+        step=step,
     ).scaled(radii.max())
     counts = np.maximum(told.counts, 1.0)
     sure = told.counts > SURE * told.count_sd

@@ -12,17 +12,17 @@ from skdp.kernel._places import DROP, FARTHEST_REACH, LARGEST, SMALLEST, Located
 from skdp.kernel._sums import BallSum, Count, Distances
 
 __all__ = [
+    "LOCATE_STEPS",
     "Profile",
     "close_in",
     "locate",
-    "locate_steps",
     "read_reach",
     "read_scale",
     "standing_out",
     "survey",
 ]
 
-COUNT_SHARE, LOCATE_SHARE, ROUNDS = 0.01, 0.16, 12
+LOCATE_SHARE, ROUNDS = 0.16, 12
 SCALE_SHARES, CENTRE_SHARES = (0.0075, 0.08), (0.0075, 0.03)
 FEW = 150.0  # noise sds of all rows, below which to know where they lie is worth much
 FEW_LOCATE, FEW_CENTRE = 0.38, 0.12  # shares of few rows; the friendly road takes .6
@@ -32,16 +32,11 @@ BINS = LogBins(2)
 ABOVE = 0.01  # part of the rows that may lie beyond the radius
 FALSE_REACH = 0.01, 0.0005  # probability that noise passes for rows within 2 radii, beyond them
 WIDE_GAP = 8.0  # octaves between components that may belong together
+ROW_COUNT = Step("row count", at_most=0.01, of=(Count,))
+SCALE = Step("scale", at_most=SCALE_SHARES[1], times=ROUNDS, of=(Distances,))
+LOCATION = Step("location", at_most=FEW_CENTRE, times=ROUNDS, of=(BallSum,))
+LOCATE_STEPS = ROW_COUNT, SCALE, LOCATION
 UNSEEN = "the scale of the rows did not stand out of the noise: its likeliest value was taken"
-
-
-def locate_steps():
-    """Return the planned steps of :func:`locate`, a tuple of Step."""
-    return (
-        Step("row count", at_most=COUNT_SHARE, of=(Count,)),
-        Step("scale", at_most=SCALE_SHARES[1], times=ROUNDS, of=(Distances,)),
-        Step("location", at_most=FEW_CENTRE, times=ROUNDS, of=(BallSum,)),
-    )
 
 
 def locate(table):
@@ -54,7 +49,7 @@ def locate(table):
     Parameters
     ----------
     table : Table
-        With the steps of :func:`locate_steps`; .02 to .17 of the budget are spent.
+        With :data:`LOCATE_STEPS`; .02 to .17 of the budget are spent.
 
     Returns
     -------
@@ -85,7 +80,7 @@ def survey(table, *, place=None, gap, careful=True):
     the search begins, and ends if nothing smaller is seen: bounds can be far wider than the rows,
     and to find that out costs little.
     """
-    release = table.ask(Count(), share=COUNT_SHARE, label="row count")
+    release = table.ask(Count(), ROW_COUNT)
     n, n_sd = max(float(release.value[0]), 1.0), release.scale
     start, public = (np.zeros(table.n_features), math.inf), place is not None
     if public:
@@ -121,7 +116,7 @@ def close_in(
     shrinking=SHRUNK,
     keeping=False,
     moving=False,
-    labels=("scale", "location"),
+    steps=(SCALE, LOCATION),
 ):
     """Move a ball to the bulk of n rows and shrink it, for ``left`` of the budget at most.
 
@@ -145,7 +140,7 @@ def close_in(
             break
         left -= scale_share
         question = Distances(center, BINS)
-        release = table.ask(question, share=scale_share, label=labels[0])
+        release = table.ask(question, steps[0], share=scale_share)
         distances = Profile(center, release.value, release.scale)
         bulk, half, seen = read_scale(release.value, release.scale, n, gap=gap)
         if not seen and radius < math.inf:
@@ -163,7 +158,7 @@ def close_in(
         radius = min(max(radius, SMALLEST), LARGEST)
         left -= centre_share
         question = BallSum(center, radius, drop=DROP)
-        told = table.ask(question, share=centre_share, label=labels[1])
+        told = table.ask(question, steps[1], share=centre_share)
         with np.errstate(over="ignore"):
             center = bounded(center + told.real * (n / (n * n + n_sd * n_sd)))
     smallest = max(SMALLEST, 1e-9 * float(np.abs(center).max()))

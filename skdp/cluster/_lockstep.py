@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from fractions import Fraction
 
+from skdp.accounting import Step
+
 __all__ = ["Ask", "in_step"]
 
 
@@ -12,14 +14,14 @@ class Ask:
 
     statistic: object
     share: Fraction
-    label: str
+    step: Step
 
 
 def in_step(searches, table, rule=None):
     """Run searches of disjoint sets of rows, their releases side by side.
 
     A search is a generator. It yields :class:`Ask`, is sent the answer, and returns what it found.
-    All searches that wait with one label are answered by one pass over the rows and one release
+    All searches that wait with one step are answered by one pass over the rows and one release
     with the largest of their shares: searches that run together should ask for the same shares in
     the same order.
 
@@ -27,7 +29,7 @@ def in_step(searches, table, rule=None):
     ----------
     searches : list of m generators
     table : Table
-        With steps of the labels that are asked for.
+        With the steps that are asked for.
     rule : Rule, default=None
         The set of every row, in {-1, 0, ..., m - 1}. None gives all rows to the only search.
 
@@ -53,8 +55,8 @@ def in_step(searches, table, rule=None):
     for i in range(len(searches)):
         advance(i, None)
     while waiting:
-        label = next(iter(waiting.values())).label
-        asks = {i: ask for i, ask in waiting.items() if ask.label == label}
+        label = next(iter(waiting.values())).step.label
+        asks = {i: ask for i, ask in waiting.items() if ask.step.label == label}
         share = max(ask.share for ask in asks.values())
         statistics = {i: ask.statistic for i, ask in asks.items()}
         for i, answer in parts.ask(statistics, share=share, label=label).items():

@@ -13,19 +13,26 @@ from skdp.cluster._locate import BINS, close_in, standing_out, survey
 from skdp.cluster._lockstep import in_step
 from skdp.cluster._search import search_cells
 from skdp.cluster._synopsis import weighted_kmeans
-from skdp.kernel._clusters import PlaceCells
+from skdp.kernel._cluster_sums import LocatedGram
+from skdp.kernel._clusters import GridCells, PlaceCells
 from skdp.kernel._places import DROP, FARTHEST, LARGEST, Places, bounded
-from skdp.kernel._sums import BallSum
+from skdp.kernel._sums import BallSum, Distances
 from skdp.kernel._views import Beyond
 
-__all__ = ["find_places", "places_steps"]
+__all__ = ["PLACES_STEPS", "find_places"]
 
 GAP = 3.0  # octaves between the bulk and a group that lies apart
 SPLIT = 1.0  # octaves between groups beyond the bulk
-FAR_SHARE, SIZE_SHARE = 0.18, 0.005
+FAR_SHARE = 0.18
 LEAST, SCALES, CENTRES = 0.002, 0.04, 0.03  # least and largest shares of a step
 AIM = 15.0  # noise sds of the rows of a group in a histogram, and in a move by its distance
 SPLIT_SHARE, SPLITS = 0.05, 3
+FAR_SCALE = Step("far scale", at_most=SCALES, times=60, of=(Distances,))
+FAR_LOCATION = Step("far location", at_most=CENTRES, times=60, of=(BallSum,))
+FAR_GRAM = Step("far gram", at_most=SPLIT_SHARE, times=SPLITS, of=(LocatedGram,))
+FAR_CELLS = Step("far cells", at_most=SPLIT_SHARE, times=4 * SPLITS, of=(GridCells,))
+PLACE_SIZES = Step("place sizes", at_most=0.005, of=(PlaceCells,))
+PLACES_STEPS = FAR_SCALE, FAR_LOCATION, FAR_GRAM, FAR_CELLS, PLACE_SIZES  # beyond those of the bulk
 APART, BULK = 4.0, 0.05  # a group is kept within so small a part of its distance; or holds so many
 EXPLAINED, GROUPS = 1 / 20, 4  # of the squared distances, by so many groups
 SOLID, NEARLY_ALL = 4.0, 0.8  # noise sds of cells of groups; part of the rows in them
@@ -49,17 +56,6 @@ class Component:
         return min(BINS.upper_edge(self.high), LARGEST)
 
 
-def places_steps():
-    """Return the planned steps of :func:`find_places` beyond those of the bulk."""
-    return (
-        Step("far scale", at_most=SCALES, times=60),
-        Step("far location", at_most=CENTRES, times=60),
-        Step("far gram", at_most=SPLIT_SHARE, times=SPLITS),
-        Step("far cells", at_most=SPLIT_SHARE, times=4 * SPLITS),
-        Step("place sizes", at_most=SIZE_SHARE),
-    )
-
-
 def find_places(table, n_clusters, *, place=None, careful=True):
     """Find the balls in which the rows lie: that of the bulk, then those of groups far from it.
 
@@ -71,7 +67,7 @@ def find_places(table, n_clusters, *, place=None, careful=True):
     Parameters
     ----------
     table : Table
-        With the steps of :func:`skdp.cluster._locate.locate_steps` and :func:`places_steps`.
+        With :data:`skdp.cluster._locate.LOCATE_STEPS` and :data:`PLACES_STEPS`.
     n_clusters : int
     place : Place, default=None
         A public ball that holds the rows.
@@ -196,7 +192,7 @@ class _Peel:
         if share > self.left:
             return None
         question = BallSum(component.center, component.outer, drop=DROP)
-        told = table.ask(question, share=share, label="far location")
+        told = table.ask(question, FAR_LOCATION, share=share)
         center = bounded(component.center + told.real / component.mass)
         return self._closed(table, component.mass, center, component.outer)
 
@@ -211,7 +207,7 @@ class _Peel:
             table, mass, center, radius,
             shares=self._shares(mass), left=self.left, gap=GAP,
             enough=2 * self.balls[0].radius,
-            labels=("far scale", "far location"),
+            steps=(FAR_SCALE, FAR_LOCATION),
         )  # fmt: skip
         if distances is None or not ball.seen:
             return None
@@ -242,7 +238,7 @@ class _Peel:
         around = replace(around, typical=component.outer, n_rows=component.mass)
         search = search_cells(
             around, n_clusters=most, signal=signal, share=share, seed=0,
-            labels=("far gram", "far cells"),
+            steps=(FAR_GRAM, FAR_CELLS),
         )  # fmt: skip
         (found,) = in_step([search], self._free(component))
         if found.subspace.mapped:
@@ -297,7 +293,7 @@ def _groups(found, mass, most):
 def _sized(table, balls, n_clusters):
     """Return Places with the noisy numbers of their rows, as many as there are clusters at most."""
     question = PlaceCells(Places(tuple(balls), 0.0, 0.0))
-    release = table.ask(question, share=SIZE_SHARE, label="place sizes")
+    release = table.ask(question, PLACE_SIZES)
     lost, *sizes = (float(x) for x in release.value)
     sure = [s > CLEAR * release.scale for s in sizes]
     sure[0] = True

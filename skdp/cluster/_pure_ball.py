@@ -10,20 +10,14 @@ from skdp.cluster._locate import BINS, UNSEEN, read_scale
 from skdp.kernel._places import DROP, LARGEST, SMALLEST, Located
 from skdp.kernel._sums import BallSum, Count, Distances
 
-__all__ = ["locate_pure", "locate_pure_steps"]
+__all__ = ["LOCATE_PURE_STEPS", "locate_pure"]
 
-COUNT, SCALE, CENTRE = Fraction(1, 50), Fraction(1, 20), Fraction(3, 100)
 ROUNDS = 3
+ROW_COUNT = Step("row count", "laplace", Fraction(1, 50), of=(Count,))
+SCALE = Step("scale", "laplace", Fraction(1, 20), ROUNDS, of=(Distances,))
+LOCATION = Step("location", "laplace", Fraction(3, 100), ROUNDS, of=(BallSum,))
+LOCATE_PURE_STEPS = ROW_COUNT, SCALE, LOCATION  # shares of at most .26 together
 TAILS = 3.1  # a Laplace scale has the tails of so many normal standard deviations, to 1e-8
-
-
-def locate_pure_steps():
-    """Return the planned steps of :func:`locate_pure`; their shares are at most .26."""
-    return (
-        Step("row count", "laplace", COUNT, of=(Count,)),
-        Step("scale", "laplace", SCALE, ROUNDS, of=(Distances,)),
-        Step("location", "laplace", CENTRE, ROUNDS, of=(BallSum,)),
-    )
 
 
 def locate_pure(table):
@@ -32,7 +26,7 @@ def locate_pure(table):
     Parameters
     ----------
     table : Table
-        Of a pure budget, with the steps of :func:`locate_pure_steps`.
+        Of a pure budget, with :data:`LOCATE_PURE_STEPS`.
 
     Returns
     -------
@@ -43,11 +37,11 @@ def locate_pure(table):
     **Privacy**: of the statistics, in l1.
     """
     table, d = table, table.n_features
-    count = table.ask(Count(), share=COUNT, label="row count")
+    count = table.ask(Count(), ROW_COUNT)
     n, center, radius, found = max(float(count.value[0]), 1.0), np.zeros(d), math.inf, False
     shift = 0.0
     for _ in range(ROUNDS):
-        release = table.ask(Distances(center, BINS), share=SCALE, label="scale")
+        release = table.ask(Distances(center, BINS), SCALE)
         reach, typical, seen = read_scale(release.value, TAILS * release.scale, n)
         if not seen and radius < math.inf:
             break
@@ -57,7 +51,7 @@ def locate_pure(table):
             break
         radius = min(max(radius, SMALLEST), LARGEST)
         question = BallSum(center, radius, drop=DROP)
-        step = table.ask(question, share=CENTRE, label="location").real / n
+        step = table.ask(question, LOCATION).real / n
         with np.errstate(over="ignore"):
             step = np.clip(step, -radius, radius)
             center = np.nan_to_num(center + step)

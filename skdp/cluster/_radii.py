@@ -63,16 +63,16 @@ def _best_radius(reach, v, w, variance):
     return float(candidates[np.argmin(loss)])
 
 
-def bought_radii(table, located, centres, *, noise, share):
+def bought_radii(table, located, centres, step, *, noise, share):
     """Release how far the rows of every cluster lie from its centre; choose radii from that.
 
     Parameters
     ----------
     table : Table
-        With a step "radii".
     located : Located
     centres : ndarray of shape (k, d)
         In units of the located radius.
+    step : Step
     noise : float
         Standard deviation per coordinate of a sum clipped at 1.
     share : float or Fraction
@@ -87,7 +87,7 @@ def bought_radii(table, located, centres, *, noise, share):
     """
     k, d = centres.shape
     question, units = Reaches(Nearest(located, centres), BINS), located.units(centres)
-    release = table.ask(question, share=share, label="radii")
+    release = table.ask(question, step, share=share)
     counts = release.value.reshape(k, -1).astype(np.float64)
     pooled = _seen(counts.sum(axis=0) / k, release.scale / math.sqrt(k))
     variance = d * noise**2

@@ -10,12 +10,16 @@ from skdp.cluster._radii import bought_radii, synopsis_radii
 from skdp.cluster._refined import refined
 from skdp.cluster._sums import cluster_sums
 from skdp.cluster._trusted import Moved
-from skdp.kernel._clusters import Nearest
+from skdp.kernel._cluster_sums import ClusterTotals
+from skdp.kernel._clusters import Nearest, Reaches
 from skdp.kernel._places import LIMIT
 
-__all__ = ["refine", "refine_steps"]
+__all__ = ["CLUSTERS", "REFINE_STEPS", "refine"]
 
 MOST_STEPS = 12
+RADII = Step("radii", times=MOST_STEPS, of=(Reaches,))
+CLUSTERS = Step("clusters", times=MOST_STEPS, of=(ClusterTotals,))
+REFINE_STEPS = RADII, CLUSTERS
 ADAPTIVE = 300.0  # noise sds of a cluster from which steps are cheap: go on until they are small
 LOW = 60.0  # below, one step in many columns
 EXPLORE = 0.04  # part of the budget of a step that is not the last
@@ -25,11 +29,6 @@ GROWTH = 1.85  # of the shares from step to step
 PULLED, WIDER = 0.6, 4.0  # a mean residual so long, in radii: the rows lie beyond the ball
 FARTHER = 1.25, 2.0  # radii, in few and many columns, to which squared distances are clipped
 TINY = 2.0**-20  # smallest clip radius, in located radii
-
-
-def refine_steps():
-    """Return the planned steps of :func:`refine`, a tuple of Step."""
-    return (Step("radii", times=MOST_STEPS), Step("clusters", times=MOST_STEPS))
 
 
 def refine(
@@ -47,7 +46,7 @@ def refine(
     Parameters
     ----------
     table : Table
-        With the steps of :func:`refine_steps`.
+        With :data:`REFINE_STEPS`.
     located : Located
     centers : ndarray of shape (k, d)
         Public or released, in units of the table.
@@ -128,7 +127,7 @@ class _Run:
         known = None
         if buy:
             self.radii = bought_radii(
-                self.table, self.located, self.y, noise=noise, share=radii_share
+                self.table, self.located, self.y, RADII, noise=noise, share=radii_share
             )
         elif self.synopsis is not None:
             self.radii, known = synopsis_radii(self.synopsis, self.y, noise=noise)
@@ -141,7 +140,7 @@ class _Run:
             radii=self.radii * self.located.radius,
             weight=weight,
             share=share,
-            label="clusters",
+            step=CLUSTERS,
             squares=FARTHER[d > 3],
         ).scaled(self.radii.max())
         counts = told.counts if known is None else (told.counts + known) / 2

@@ -7,12 +7,16 @@ from skdp.accounting import Step
 from skdp.cluster._subspace import find_subspace, whole_space
 from skdp.cluster._synopsis import Synopsis
 from skdp.cluster._tree import grow, schedule
+from skdp.kernel._cluster_sums import LocatedGram
+from skdp.kernel._clusters import GridCells
 from skdp.kernel._lattice import Subspace
 from skdp.kernel._places import Located
 
-__all__ = ["FLAT", "Found", "search_cells", "search_steps"]
+__all__ = ["FLAT", "SEARCH_STEPS", "Found", "search_cells"]
 
-GRAM_SHARE, TREE_SHARE = 0.12, 0.40
+GRAM = Step("gram", at_most=0.12, of=(LocatedGram,))
+CELLS = Step("cells", at_most=0.40, times=4, of=(GridCells,))
+SEARCH_STEPS = GRAM, CELLS
 FLAT = 3  # columns up to which the tree grows in all coordinates
 
 
@@ -29,12 +33,7 @@ class Found:
     synopsis: Synopsis
 
 
-def search_steps():
-    """Return the planned steps of :func:`search_cells`, a tuple of Step."""
-    return (Step("gram", at_most=GRAM_SHARE), Step("cells", at_most=TREE_SHARE, times=4))
-
-
-def search_cells(located, *, n_clusters, signal, share, seed, labels=("gram", "cells")):
+def search_cells(located, *, n_clusters, signal, share, seed, steps=SEARCH_STEPS):
     """Find the cells in which the rows of a ball lie: a subspace, and a noisy tree of counts on it.
 
     A search for :func:`skdp.cluster._lockstep.in_step`. Searches with the same ``signal`` and
@@ -51,8 +50,8 @@ def search_cells(located, *, n_clusters, signal, share, seed, labels=("gram", "c
         Of which .52 are spent at most.
     seed : int
         Public, for k-means on released cells.
-    labels : (str, str), default=("gram", "cells")
-        Of what is asked for.
+    steps : (Step, Step), default=SEARCH_STEPS
+        Of the directions and of the cells.
 
     Returns
     -------
@@ -62,11 +61,11 @@ def search_cells(located, *, n_clusters, signal, share, seed, labels=("gram", "c
         subspace = whole_space(located.half)
     else:
         most = min(max(n_clusters - 1, 2), 2 if signal < 30 else 3 if signal < 100 else 6)
-        gram_share = Fraction(GRAM_SHARE) * share
-        subspace = yield from find_subspace(located, most=most, share=gram_share, label=labels[0])
+        gram_share = Fraction(GRAM.at_most) * share
+        subspace = yield from find_subspace(located, most=most, share=gram_share, step=steps[0])
     plan = schedule(signal, n_clusters, flat=subspace.W is None, p=len(subspace.half))
     synopsis = yield from grow(
         located, subspace, plan, n_clusters=n_clusters,
-        share=Fraction(TREE_SHARE) * share, seed=seed, label=labels[1],
+        share=Fraction(CELLS.at_most) * share, seed=seed, step=steps[1],
     )  # fmt: skip
     return Found(located, subspace, synopsis)

@@ -14,13 +14,22 @@ from skdp.kernel._cluster_sums import COUNT, GAIN_BITS, MEAN, Gain, LineMoments
 from skdp.kernel._clusters import LineCells, Nearest, Reaches
 from skdp.kernel._places import bounded
 
-__all__ = ["look_again", "look_steps", "worth_a_look"]
+__all__ = ["LOOK_STEPS", "look_again", "worth_a_look"]
 
 LOOKS, LOOK_PART = 4, Fraction(12, 100)
 LEAST = 300.0  # noise sds of a cluster that is worth a second look
 WIDEST = 64  # columns: a matrix for every cluster drowns in noise
 # Parts of what a look may spend
-DISTANCES, MOMENTS, LINES, GAIN = (Fraction(part, 100) for part in (14, 38, 32, 16))
+DISTANCES, MOMENTS, LINES, GAIN = (Fraction(part, 100) for part in (14, 38, 32, 16))  # of a look
+LOOK_STEPS = tuple(
+    Step(label, at_most=LOOK_PART * part, times=LOOKS, of=(kind,))
+    for label, part, kind in (
+        ("line distances", DISTANCES, Reaches),
+        ("line moments", MOMENTS, LineMoments),
+        ("line cells", LINES, LineCells),
+        ("line gain", GAIN, Gain),
+    )
+)
 SEEN, CLEAR = 2.0, 4.2  # noise sds of a bin that is kept, of the last one
 FEW = 6.0  # noise sds of a cluster whose distances tell nothing
 BULK, TIGHT = 0.9, 0.5  # rows in the core; noise in the moments, in parts of the core's variance
@@ -54,19 +63,6 @@ class Lines:
     cost: float
 
 
-def look_steps():
-    """Return the planned steps of :func:`look_again`, a tuple of Step."""
-    parts = {
-        "line distances": DISTANCES,
-        "line moments": MOMENTS,
-        "line cells": LINES,
-        "line gain": GAIN,
-    }
-    return tuple(
-        Step(label, at_most=LOOK_PART * part, times=LOOKS) for label, part in parts.items()
-    )
-
-
 def worth_a_look(located, n_clusters, mu, share):
     """Return whether clusters of mean size stand out enough; from released values alone."""
     d = len(located.center)
@@ -86,7 +82,7 @@ def look_again(table, located, centers, *, share, n_init, seed):
     Parameters
     ----------
     table : Table
-        With the steps of :func:`look_steps`.
+        With :data:`LOOK_STEPS`.
     located : Located or Places
     centers : ndarray of shape (k, d)
         Released, in units of the table.

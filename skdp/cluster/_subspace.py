@@ -22,10 +22,10 @@ def whole_space(half):
     return Subspace(None, np.asarray(half, dtype=np.float64))
 
 
-def find_subspace(located, *, most, share, label="gram"):
+def find_subspace(located, *, most, share, step):
     """Release the directions of the largest second moments around the centre.
 
-    A search for :func:`skdp.cluster._lockstep.in_step`, which asks for ``label``.
+    A search for :func:`skdp.cluster._lockstep.in_step`, which asks for ``step``.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ def find_subspace(located, *, most, share, label="gram"):
     most : int
         Largest number of directions.
     share : float or Fraction
-    label : str, default="gram"
+    step : Step
 
     Returns
     -------
@@ -49,7 +49,7 @@ def find_subspace(located, *, most, share, label="gram"):
     J = _random_directions(d) if d > WIDEST else None
     m = d if J is None else WIDEST
     clip = located.typical / located.radius * CLIP
-    release = yield Ask(LocatedGram(located, clip, J), share, label)
+    release = yield Ask(LocatedGram(located, clip, J), share, step)
     noise = release.scale / 4.0**release.bits
     values, vectors = np.linalg.eigh((release.value + release.value.T) / (2 * 4.0**release.bits))
     edge = math.sqrt(2 * m) * noise  # spectral norm of the noise

@@ -33,7 +33,7 @@ class ClusterSums:
         )  # fmt: skip
 
 
-def cluster_sums(table, rule, centers, *, radii, weight, share, label, squares=1.0, halvings=2):
+def cluster_sums(table, rule, centers, *, radii, weight, share, step, squares=1.0, halvings=2):
     """Release the size of every cluster, the sum of its rows around its centre, and all squares.
 
     Parameters
@@ -48,7 +48,7 @@ def cluster_sums(table, rule, centers, *, radii, weight, share, label, squares=1
     weight : float
         Weight a > 0 of a row in the count, against length 1 in the sum.
     share : float or Fraction
-    label : str
+    step : Step
     squares : float, default=1.0
         Release the sum of the squared lengths of all differences as well, clipped to so many
         radii; 0 for not.
@@ -65,7 +65,7 @@ def cluster_sums(table, rule, centers, *, radii, weight, share, label, squares=1
     """
     k, d = centers.shape
     question = ClusterTotals(rule, centers, radii, weight, squares, halvings)
-    release = table.ask(question, share=share, label=label)
+    release = table.ask(question, step, share=share)
     question = replace(question, bits=release.bits)
     sd = release.scale * (math.sqrt(2) if release.law == "laplace" else 1)
     area = squares**2 / question.square if squares else 0.0  # of a step of the squares

@@ -66,10 +66,10 @@ def _schedule(signal, n_clusters, flat):
     return Schedule(12, 0.4, 4, 2, 0.01) if flat else Schedule(8, 0.25, 4, 3, 0.01)
 
 
-def grow(located, space, plan, *, n_clusters, share, seed, label="cells"):
+def grow(located, space, plan, *, n_clusters, share, seed, step):
     """Release the counts of a grid, then of the parts of its dense cells, stage by stage.
 
-    A search for :func:`skdp.cluster._lockstep.in_step`, which asks for ``label``.
+    A search for :func:`skdp.cluster._lockstep.in_step`, which asks for ``step``.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def grow(located, space, plan, *, n_clusters, share, seed, label="cells"):
     share : Fraction
         For all stages together; what an early stop leaves is not spent.
     seed : int
-    label : str, default="cells"
+    step : Step
 
     Returns
     -------
@@ -95,7 +95,7 @@ def grow(located, space, plan, *, n_clusters, share, seed, label="cells"):
     cells = partial(GridCells, located, space, plan.depth)
     first_share = Fraction(plan.first_part) * share
     stage_share = (share - first_share) / max(plan.stages, 1)
-    release = yield Ask(cells(plan.first), first_share, label)
+    release = yield Ask(cells(plan.first), first_share, step)
     codes, weights, sd, leaves = _first_grid(release, grid, plan.first, located.n_rows)
     n_cells, level = 2**plan.first, plan.first
     for below in range(level + plan.bits, plan.depth + 1, plan.bits):
@@ -106,7 +106,7 @@ def grow(located, space, plan, *, n_clusters, share, seed, label="cells"):
         if not len(codes) or _fine_enough(grid, level, weights, whole, n_clusters, plan.tau, seed):
             return whole
         children = codes[:, None] * 2**plan.bits + np.arange(2**plan.bits)
-        release = yield Ask(cells(below, children.ravel()), stage_share, label)
+        release = yield Ask(cells(below, children.ravel()), stage_share, step)
         y = release.value.astype(np.float64).reshape(children.shape)
         inner, total = _consistent(y, release.scale, weights, sd)
         kept = inner > 0

@@ -9,14 +9,14 @@ from skdp.accounting import Step
 from skdp.columns._clipping import Clipping, best_clipping
 from skdp.columns._hiding import lean, may_hide
 from skdp.columns._squares import Squares, mean_square
-from skdp.columns._survey import survey_columns
+from skdp.columns._survey import COLUMNS, survey_columns
 from skdp.columns._tail import read_tail
-from skdp.columns._zoom import Bulk, zoom_columns
+from skdp.columns._zoom import ZOOM, Bulk, zoom_columns
 from skdp.kernel._bins import OctaveCells
 from skdp.kernel._columns import ColumnCells
 from skdp.scales._column_noise import ColumnNoise
 
-__all__ = ["Located", "locate_columns", "locating_steps", "survey_share"]
+__all__ = ["LOCATING_STEPS", "Located", "locate_columns", "survey_share"]
 
 HALVINGS = 1
 BELOW, ABOVE = 4, 24  # octaves of the tails, around the bulk and beyond its entries
@@ -24,15 +24,8 @@ LARGEST = float(np.finfo(np.float64).max)
 PRIOR = 1.0  # scale of a column of which only zeros are seen
 MOST_TAILS = 0.45  # part of what is left that tails take
 FINAL = 0.4  # share that is left over for what follows, at least
-
-
-def locating_steps():
-    """Return the planned steps of :func:`locate_columns`."""
-    return (
-        Step("columns", at_most=0.25, times=2),
-        Step("zoom", at_most=0.12, times=12),
-        Step("tails", at_most=0.22),
-    )
+TAILS = Step("tails", at_most=0.22, of=(ColumnCells,))
+LOCATING_STEPS = COLUMNS, ZOOM, TAILS
 
 
 def survey_share(budget, n, d):
@@ -67,7 +60,7 @@ def locate_columns(table, *, n, count_sd, surveys=None, worth=None):
     Parameters
     ----------
     table : Table
-        With the steps of :func:`locating_steps`.
+        With :data:`LOCATING_STEPS`.
     n, count_sd : float
         Released number of rows, and the standard deviation of its noise.
     surveys : list of Survey, default=None
@@ -98,7 +91,7 @@ def locate_columns(table, *, n, count_sd, surveys=None, worth=None):
     share = min(share, MOST_TAILS * float(table.remaining))
     centers = np.array([bulks[j].center for j in at])
     asked = ColumnCells(at, tuple(cells), centers)
-    release = table.ask(asked, share=share, label="tails")
+    release = table.ask(asked, TAILS, share=share)
     sd = noise.deviation(release.scale)
     final = noise.deviation(noise.scale(float(table.remaining), d)) / (worth or n)
     located = [None if there[j] else _unseen(surveys[j]) for j in range(d)]

@@ -6,17 +6,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from skdp.accounting import Step
 from skdp.columns._evidence import stands_out
 from skdp.columns._ranks import Ranks, before
 from skdp.columns._ranks_read import CLEAR, aside, estimate, invert, is_one, plain_decimal, spread
 from skdp.columns._survey import CELLS, whole_line
-from skdp.kernel._columns import EdgeCells
+from skdp.kernel._columns import ColumnCells, EdgeCells
 from skdp.kernel._sums import Count
-from skdp.scales._column_noise import ColumnNoise
+from skdp.scales._column_noise import ColumnNoise, with_law
 
 __all__ = ["Quantiles", "find_quantiles", "rank_steps"]
 
-COUNT, PURE_COUNT = 0.01, 0.03  # shares
 OCTAVES, AGAIN = (0.02, 0.1), 0.25
 SEARCH = 0.003, 0.05  # of a round, at least and at most
 DEEP, SPIKE = 6, 2.0  # from this round on one part holds all, and shows by itself
@@ -34,6 +34,11 @@ LARGEST = sys.float_info.max
 PLAUSIBLE = 0.005, 50  # of noise to be taken for rows, and up to which octave, in a second look
 NEAR = 5  # octaves
 FEW = 2.0  # noises in a rank: so few rows within bounds tell nothing
+ROW_COUNT, PURE_ROW_COUNT = (Step("row count", at_most=part, of=(Count,)) for part in (0.01, 0.03))
+WHOLE_LINE = Step("octaves", at_most=AGAIN, times=2, of=(ColumnCells,))
+ROUND = Step("search", at_most=SEARCH[1], times=ROUNDS + REPAIRS, of=(EdgeCells,))
+FINAL_BRACKETS = Step("brackets", at_most=BRACKETS, of=(EdgeCells,))
+STATISTIC = Step("statistic", of=(EdgeCells,))
 
 
 @dataclass
@@ -58,15 +63,14 @@ class Quantiles:
     found: np.ndarray
 
 
-def rank_steps(step, *, pure, bounded):
+def rank_steps(budget, *, bounded):
     """Return the planned steps of :func:`find_quantiles`.
 
     Parameters
     ----------
-    step : callable
-        ``step(label, at_most, times)`` makes a step of the right mechanism.
-    pure, bounded : bool
-        Whether noise is Laplace; whether there are bounds.
+    budget : Budget
+    bounded : bool
+        Whether there are bounds.
 
     Returns
     -------
@@ -82,21 +86,14 @@ def rank_steps(step, *, pure, bounded):
 
     Examples
     --------
-    >>> from skdp.base import Step
+    >>> from skdp.base import Budget
     >>> from skdp.columns import rank_steps
-    >>> def step(label, at_most, times=1):
-    ...     return Step(label, "gaussian", at_most, times)
-    ...
-    >>> [planned.label for planned in rank_steps(step, pure=False, bounded=True)]
+    >>> [step.label for step in rank_steps(Budget.gaussian(1.0, 1e-6), bounded=True)]
     ['row count', 'search', 'brackets', 'statistic']
     """
-    return (
-        step("row count", PURE_COUNT if pure else COUNT, 1),
-        *(() if bounded else (step("octaves", AGAIN, 2),)),
-        step("search", SEARCH[1], ROUNDS + REPAIRS),
-        step("brackets", BRACKETS, 1),
-        step("statistic", 1, 1),
-    )
+    count = PURE_ROW_COUNT if budget.unit == "pure" else ROW_COUNT
+    search = (ROUND, FINAL_BRACKETS, STATISTIC)
+    return with_law(budget, count, *(() if bounded else (WHOLE_LINE,)), *search)
 
 
 def find_quantiles(table, q, bounds=None):
@@ -158,15 +155,14 @@ class _Search:
             self._close_in(range(ROUNDS), SEARCH_AT_MOST)
             share = BRACKETS * float(self.table.remaining)
             sd = self._rank_sd(share, len(self.columns))
-            self._histograms([c.beside(self.q, sd) for c in self.columns], share, "brackets")
+            self._histograms([c.beside(self.q, sd) for c in self.columns], share, FINAL_BRACKETS)
             self._close_in(range(NEWTON, NEWTON + REPAIRS), REPAIRS * SEARCH[1])
             cuts = [c.estimates(self.q) for c in self.columns]
-            self._histograms(cuts, self.table.remaining, "statistic")
+            self._histograms(cuts, self.table.remaining, STATISTIC)
         return self._result()
 
     def _count(self):
-        share = PURE_COUNT if self.noise.pure else COUNT
-        release = self.table.ask(Count(), share=share, label="row count")
+        release = self.table.ask(Count(), PURE_ROW_COUNT if self.noise.pure else ROW_COUNT)
         self.count = release.value, self.noise.deviation(release.scale)
         self.n = max(float(release.value[0]), 2 * self.count[1])
 
@@ -193,7 +189,7 @@ class _Search:
 
     def _look(self, share):
         asked = whole_line(np.arange(self.d))
-        return self.table.ask(asked, share=share, label="octaves")
+        return self.table.ask(asked, WHOLE_LINE, share=share)
 
     def _close_in(self, rounds, most):
         """Cut brackets of quantiles until they hold few ranks, or a single float."""
@@ -207,15 +203,15 @@ class _Search:
             if not needs or left - self.table.remaining > most - SEARCH[1]:
                 return
             share = self._share(min(needs) * IN_GAP, len(needs), SEARCH)
-            self._histograms(cuts, share, "search")
+            self._histograms(cuts, share, ROUND)
 
-    def _histograms(self, cuts, share, label):
+    def _histograms(self, cuts, share, step):
         """Release a histogram of every column for which there are cuts, be it none of them."""
         columns = [c for c, of in zip(self.columns, cuts, strict=True) if of is not None]
         cuts = [of for of in cuts if of is not None]
         edges = tuple(np.concatenate([[-np.inf], of, [np.inf]]) for of in cuts)
         asked = EdgeCells(np.array([c.number for c in columns]), edges, "finite")
-        release = self.table.ask(asked, share=share, label=label)
+        release = self.table.ask(asked, step, share=share)
         parts = np.split(release.value, np.cumsum([len(of) + 1 for of in cuts])[:-1])
         for column, of, part in zip(columns, cuts, parts, strict=True):
             column.add(of, part, self._sd(release))

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from skdp.accounting import Step
 from skdp.columns._evidence import stands_out
 from skdp.kernel._bins import OctaveCells
 from skdp.kernel._columns import ColumnCells
@@ -16,7 +17,7 @@ CELLS = OctaveCells()
 # cost as much as they are far.
 AGAIN = {"nothing": ((0.001, 50),), "zeros": ((0.001, 50), (0.02, 3))}
 MOST_AGAIN = {"nothing": 0.25, "zeros": 0.10}  # its share
-LABEL = "columns"
+COLUMNS = Step("columns", at_most=0.25, times=2, of=(ColumnCells,))
 
 
 @dataclass
@@ -92,7 +93,7 @@ def survey_columns(table, *, share, again=True):
     Parameters
     ----------
     table : Table
-        Its plan holds "columns" for two releases.
+        With :data:`COLUMNS`.
     share : float
     again : bool, default=True
         Whether to look at columns without rows again, with a share of up to a quarter.
@@ -107,7 +108,7 @@ def survey_columns(table, *, share, again=True):
     """
 
     def released(columns, share):
-        release = table.ask(whole_line(columns), share=share, label=LABEL)
+        release = table.ask(whole_line(columns), COLUMNS, share=share)
         return release.value.astype(float), release.scale
 
     counts, scale = released(np.arange(table.n_features), share)

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from skdp.accounting import Step
 from skdp.columns._evidence import windows_above
 from skdp.columns._survey import CELLS
 from skdp.kernel._bins import UniformCells
@@ -18,7 +19,7 @@ NEARLY_ALL = 0.75  # part of the rows in two cells that are looked at alone, at 
 MOST_LOOKS, FINEST = 12, 2.0**-44  # finest cells, part of the entries
 NARROWEST = 2.0**-1074
 FARTHEST = 1000  # octave of entries whose cells have edges among the floats
-LABEL = "zoom"
+ZOOM = Step("zoom", at_most=0.12, times=MOST_LOOKS, of=(ColumnCells,))
 
 
 @dataclass
@@ -92,7 +93,7 @@ def zoom_columns(table, surveys, *, n, least):
     Parameters
     ----------
     table : Table
-        Its plan holds "zoom" for twelve releases.
+        With :data:`ZOOM`.
     surveys : list of Survey
         All of kind "rows", for the columns of ``rows`` in their order, or None.
     n : float
@@ -117,7 +118,7 @@ def zoom_columns(table, surveys, *, n, least):
         share = float(np.clip(noise.share(n / 22, active.size), 0.005, 0.12))
         cells = [bulks[j].cells() for j in active]
         asked = ColumnCells(active, tuple(cells))
-        release = table.ask(asked, share=share, label=LABEL)
+        release = table.ask(asked, ZOOM, share=share)
         sd = noise.deviation(release.scale)
         left = float(table.remaining)
         last = look == MOST_LOOKS - 1 or left - 0.12 < least

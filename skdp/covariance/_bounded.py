@@ -13,13 +13,14 @@ from skdp.mechanisms import box_rows
 
 __all__ = ["bounded_covariance", "bounded_plan", "checked_bounds"]
 
+MOMENTS = Step("moments", of=(BoxProducts,))
 FEW = "few rows: their number does not stand clear of the noise"
 DROWNED = "no direction stands clear of the noise: too few rows for bounds so wide"
 
 
 def bounded_plan(budget):
     """Return the plan of :func:`bounded_covariance`."""
-    return Plan(budget, (Step("moments", of=(BoxProducts,)),))
+    return Plan(budget, (MOMENTS,))
 
 
 def checked_bounds(bounds, n_features):
@@ -57,7 +58,7 @@ def bounded_covariance(table, *, low, high, assume_centered=False, denoise=True)
     """
     d = len(low)
     heads = 2.0**32 if table.heads is None else table.heads.n
-    told = table.ask(BoxProducts(low, high, heads), share=table.remaining, label="moments")
+    told = table.ask(BoxProducts(low, high, heads), MOMENTS, share=table.remaining)
     W = np.zeros((d + 1, d + 1))
     W[np.triu_indices(d + 1)] = told.real
     W = np.triu(W) + np.triu(W, 1).T

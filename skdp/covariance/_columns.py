@@ -4,12 +4,22 @@ import math
 
 import numpy as np
 
+from skdp.accounting import Step
 from skdp.columns._evidence import stands_out
 from skdp.kernel._friends import RingColumns, RingEntries, SparseRing
 from skdp.kernel.pairs._ring import RING_SQUARED
 from skdp.scales import LogBins, top_scale
 
-__all__ = ["BINS", "EVEN", "SPARSE", "column_units", "seen_cells", "seen_square"]
+__all__ = [
+    "BINS",
+    "COLUMN_SCALES",
+    "EVEN",
+    "SPARSE_ROWS",
+    "SPARSE_SCALES",
+    "column_units",
+    "seen_cells",
+    "seen_square",
+]
 
 BINS = LogBins(1)
 TYPICAL = 2.5  # upper edge of nine tenths of the differences, in standard deviations
@@ -17,10 +27,13 @@ EVEN = 7 / 12  # mean square of what is spread evenly over an octave, the upper 
 MANY = 0.2  # part of the differences that are zero
 FAR = 5  # octaves above the bulk of a column: what lies beyond are outliers
 CROWDED = 0.05  # part of the differences that may have more entries than are counted
-SPARSE = 0.002, 0.05  # least and largest share of the look at sparse columns
+COLUMN_SCALES = Step("column scales", at_most=0.1, of=(RingColumns,))
+SPARSE_ROWS = Step("sparse rows", at_most=0.002, of=(RingEntries,))
+SPARSE_SCALES = Step("sparse scales", at_most=0.05, of=(SparseRing,))
+LEAST = 0.002  # share of the look at sparse columns
 
 
-def column_units(sample, *, share, label):
+def column_units(sample, step, *, share):
     """Release a scale for every column, near its standard deviation.
 
     Where the bulk of the differences of a column varies, its scale is that of the bulk or the root
@@ -34,8 +47,8 @@ def column_units(sample, *, share, label):
     Parameters
     ----------
     sample : Sampled
+    step : Step
     share : float
-    label : str
 
     Returns
     -------
@@ -46,7 +59,7 @@ def column_units(sample, *, share, label):
     -----
     **Privacy**: of :class:`skdp.kernel._friends.RingColumns`.
     """
-    release = sample.ask(RingColumns(BINS, sample.n_features), share=share, label=label)
+    release = sample.ask(RingColumns(BINS, sample.n_features), step, share=share)
     tops = [_top(row.astype(float), release.scale, sample.n) for row in release.value]
     points = np.array([top == 0 for top in tops])
     units = np.zeros(len(tops))
@@ -103,11 +116,11 @@ def sparse_squares(sample, points):
     released.
     """
     columns = tuple(np.flatnonzero(points).tolist())
-    numbers = sample.ask(RingEntries(columns), share=0.002, label="sparse rows")
+    numbers = sample.ask(RingEntries(columns), SPARSE_ROWS)
     L = _most_entries(numbers.value, numbers.scale, sample.n)
     wanted = 450 * math.sqrt(RING_SQUARED * L) / (sample.n * sample.budget.mu)
-    share = float(np.clip(wanted**2, *SPARSE))
-    release = sample.ask(SparseRing(columns, L, BINS), share=share, label="sparse scales")
+    share = float(np.clip(wanted**2, LEAST, SPARSE_SCALES.at_most))
+    release = sample.ask(SparseRing(columns, L, BINS), SPARSE_SCALES, share=share)
     return np.array(
         [seen_square(row.astype(float), release.scale, sample.n) / 2 for row in release.value]
     )

@@ -2,10 +2,8 @@
 
 from dataclasses import replace
 
-from skdp.accounting import Plan, Step
-from skdp.covariance._columns import SPARSE
-from skdp.covariance._run import CENTRE, COLUMNS, ROUNDS, CovarianceRun
-from skdp.kernel._sums import BallProducts, BallTotal, Count, Distances, LengthsNear
+from skdp.accounting import Plan
+from skdp.covariance._run import CENTRE, CENTRE_STEPS, COLUMNS, RUN_STEPS, CovarianceRun
 from skdp.location._mean import mean_plan
 
 __all__ = ["covariance_plan", "private_covariance"]
@@ -24,28 +22,12 @@ def covariance_plan(budget, *, assume_centered=False):
     -------
     plan : Plan
     """
-    steps = [
-        Step("row count", at_most=0.01, of=(Count,)),
-        Step("column scales", at_most=0.1),
-        Step("sparse rows", at_most=0.002),
-        Step("sparse scales", at_most=SPARSE[1]),
-        Step("spread", at_most=0.02, times=ROUNDS, of=(Distances,)),
-        Step("shape", at_most=0.15, times=ROUNDS, of=(BallProducts,)),
-        Step("rest", at_most=0.02, times=2 * ROUNDS, of=(LengthsNear,)),
-        Step("final spread", at_most=0.05, of=(Distances,)),
-        Step("final Gram", of=(BallProducts,)),
-    ]
     if assume_centered:
-        return Plan(budget, tuple(steps))
-    steps += [
-        Step("centre", "child", at_most=CENTRE[1]),
-        Step("shape centre", at_most=0.03, times=ROUNDS, of=(BallTotal,)),
-        Step("final sum", at_most=0.03, of=(BallTotal,)),
-    ]
+        return Plan(budget, RUN_STEPS)
     centre = mean_plan(budget)
-    steps += [replace(step, label=f"centre/{step.label}") for step in centre.steps]
-    events = tuple((f"centre/{name}", p) for name, p in centre.events)
-    return Plan(budget, tuple(steps), events)
+    inner = (replace(step, label=f"{CENTRE.label}/{step.label}") for step in centre.steps)
+    events = tuple((f"{CENTRE.label}/{name}", p) for name, p in centre.events)
+    return Plan(budget, (*RUN_STEPS, *CENTRE_STEPS, *inner), events)
 
 
 def private_covariance(table, *, assume_centered=False, denoise=True, start=None):

@@ -45,7 +45,7 @@ class Moments:
         return self.noise(n) * math.sqrt(2 * len(self.gram))
 
 
-def release_moments(rows, frame, *, radius, share, sum_share, labels):
+def release_moments(rows, frame, *, radius, share, sum_share, steps):
     """Release the Gram matrix and the sum of rows in a frame, clipped to a ball.
 
     Parameters
@@ -57,7 +57,7 @@ def release_moments(rows, frame, *, radius, share, sum_share, labels):
         Released.
     share, sum_share : float or Fraction
         Of the Gram matrix and of the sum; no sum is released for a share of 0.
-    labels : tuple of two str
+    steps : tuple of two Step
 
     Returns
     -------
@@ -68,9 +68,9 @@ def release_moments(rows, frame, *, radius, share, sum_share, labels):
     **Privacy**: of :class:`skdp.kernel._sums.BallProducts` and ``BallTotal``.
     """
     grid = {"radius": radius, "n": rows.n, "least": min(float(s) for s in (share, sum_share) if s)}
-    asked = [(BallProducts(**grid), share, labels[0])]
+    asked = [(BallProducts(**grid), share, steps[0].label)]
     if sum_share:
-        asked.append((BallTotal(**grid), sum_share, labels[1]))
+        asked.append((BallTotal(**grid), sum_share, steps[1].label))
     gram, *totals = rows.table.map(frame).ask_all(*asked)
     unit = radius / 2**gram.bits
     total, total_sd = (totals[0].real, totals[0].sd) if totals else (np.zeros(frame.dims), 0.0)

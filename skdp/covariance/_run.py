@@ -6,7 +6,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from skdp.covariance._columns import column_units
+from skdp.accounting import Step
+from skdp.covariance._columns import COLUMN_SCALES, SPARSE_ROWS, SPARSE_SCALES, column_units
 from skdp.covariance._denoise import denoised, floored
 from skdp.covariance._frames import basis, is_ordinary, moved, turned, without
 from skdp.covariance._moments import release_moments
@@ -14,14 +15,26 @@ from skdp.covariance._release import CLEAR, CovarianceRelease
 from skdp.covariance._sampled import MOST_ENTRIES, DrawnRows, draw_rows
 from skdp.covariance._spread import release_size, release_spread
 from skdp.kernel._coordinates import Frame
-from skdp.kernel._sums import Count
+from skdp.kernel._sums import BallProducts, BallTotal, Count, Distances, LengthsNear
 from skdp.kernel._table import Table
+from skdp.location._counted import ROW_COUNT
 from skdp.location._mean import private_mean
 
-__all__ = ["CENTRE", "COLUMNS", "ROUNDS", "CovarianceRun"]
+__all__ = ["CENTRE", "CENTRE_STEPS", "COLUMNS", "RUN_STEPS", "CovarianceRun"]
 
-CENTRE = 0.04, 0.25  # least and largest share
 ROUNDS = 60
+SPREAD = Step("spread", at_most=0.02, times=ROUNDS, of=(Distances,))
+SHAPE = Step("shape", at_most=0.15, times=ROUNDS, of=(BallProducts,))
+REST = Step("rest", at_most=0.02, times=2 * ROUNDS, of=(LengthsNear,))
+FINAL_SPREAD = Step("final spread", at_most=0.05, of=(Distances,))
+FINAL_GRAM = Step("final Gram", of=(BallProducts,))
+LOOKS = COLUMN_SCALES, SPARSE_ROWS, SPARSE_SCALES
+RUN_STEPS = ROW_COUNT, *LOOKS, SPREAD, SHAPE, REST, FINAL_SPREAD, FINAL_GRAM
+CENTRE = Step("centre", "child", at_most=0.25)
+LEAST_CENTRE = 0.04  # share
+SHAPE_CENTRE = Step("shape centre", at_most=0.03, times=ROUNDS, of=(BallTotal,))
+FINAL_SUM = Step("final sum", at_most=0.03, of=(BallTotal,))
+CENTRE_STEPS = CENTRE, SHAPE_CENTRE, FINAL_SUM
 FINEST = 2.0**34  # directions thinner than this part of the columns' units are null
 CHEAP = 0.05  # share of a round that larger radii are not taken for
 THINNEST = 2.0**-60  # direction of a start, part of the columns' units
@@ -61,7 +74,7 @@ class CovarianceRun:
 
     def count(self):
         """Release the number of rows."""
-        release = self.table.ask(Count(), share=0.01, label="row count")
+        release = self.table.ask(Count(), ROW_COUNT)
         self.n = max(float(release.value[0]), 4 * release.scale, 2.0)
         self.n_sd = release.scale
 
@@ -76,15 +89,17 @@ class CovarianceRun:
                 float(np.clip((26 * ring / sample.n) ** 2, 0.003, 0.1)),
                 float(np.clip((137 * ring / sample.n) ** 2, 0.003, 0.02)),
             )
-            units = column_units(sample, share=share, label="column scales")
+            units = column_units(sample, COLUMN_SCALES, share=share)
         else:
             units = np.hypot.reduce(self.start, axis=1)
         self.found = units is not None
         units = np.ones(self.d) if units is None else units
         center = np.zeros(self.d)
         if not self.assume_centered:
-            share = float(np.clip((100 / (self.n * self.mu)) ** 2, *CENTRE))  # what a core asks for
-            child = self.table.child("centre", share)
+            share = float(
+                np.clip((100 / (self.n * self.mu)) ** 2, LEAST_CENTRE, CENTRE.at_most)
+            )  # what a core asks for
+            child = self.table.child(CENTRE.label, share)
             center = private_mean(child, scale=units).location
         self.frame = Frame.identity(center, units)
         if self.start is not None:
@@ -108,7 +123,7 @@ class CovarianceRun:
             self.frame,
             per_octave=4,
             share=self._size_share(60, 0.0005),
-            label="spread",
+            step=SPREAD,
         )
         if spread.empty:
             return None
@@ -150,7 +165,7 @@ class CovarianceRun:
             radius=radius,
             share=share,
             sum_share=0 if self.assume_centered else 0.2 * share,
-            labels=("shape", "shape centre"),
+            steps=(SHAPE, SHAPE_CENTRE),
         )
         C, mean = moments.covariance(n)
         tau = moments.largest_noise(n)
@@ -188,7 +203,7 @@ class CovarianceRun:
         """
 
         def look(rows, share):
-            size = release_size(rows, frame, among=rest, share=share, label="rest")
+            size = release_size(rows, frame, among=rest, share=share, step=REST)
             return size and size / math.sqrt(rest.size)
 
         size = look(self.sample, self._size_share(60, 0.0005))
@@ -230,7 +245,7 @@ class CovarianceRun:
             self.frame,
             per_octave=16 if n * self.mu > 3000 else 8 if n * self.mu > 1000 else 4,
             share=self._size_share(120, 0.01, at_most=0.05),
-            label="final spread",
+            step=FINAL_SPREAD,
         )
         if spread.empty:
             return self.nothing()
@@ -244,7 +259,7 @@ class CovarianceRun:
             radius=clip.radius,
             share=table.remaining - sum_share,
             sum_share=sum_share,
-            labels=("final Gram", "final sum"),
+            steps=(FINAL_GRAM, FINAL_SUM),
         )
         C, mean = moments.covariance(n)
         noise = moments.noise(n)

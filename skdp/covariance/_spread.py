@@ -89,7 +89,7 @@ class Spread(Tail):
         return bool(max(self.beyond, far.max(initial=0.0)) > 4 * self._sd)
 
 
-def release_spread(rows, frame, *, per_octave, share, label):
+def release_spread(rows, frame, *, per_octave, share, step):
     """Release how many rows lie at which distance from the centre of a frame.
 
     Returns
@@ -108,12 +108,12 @@ def release_spread(rows, frame, *, per_octave, share, label):
 
     view = rows.table.map(frame)
     asked = DistanceCells(np.zeros(frame.dims), bins, starts=starts)
-    told = view.ask(asked, share=share, label=label)
+    told = view.ask(asked, step, share=share)
     *counts, beyond = told.value.astype(float)
     return Spread(Distances(np.array(counts), edges, told.scale, fine), rows.n, beyond)
 
 
-def release_size(rows, frame, *, among, share, label):
+def release_size(rows, frame, *, among, share, step):
     """Release the root mean square length of some coordinates of the rows, over all floats.
 
     Of everything that stands out of the noise; of rows that lie near the others in the other
@@ -127,7 +127,7 @@ def release_size(rows, frame, *, among, share, label):
     among : ndarray of int
         Released numbers of the coordinates. The others have variance 1.
     share : float
-    label : str
+    step : Step
 
     Notes
     -----
@@ -135,7 +135,7 @@ def release_size(rows, frame, *, among, share, label):
     """
     view = rows.table.map(frame)
     most = NEAR * math.sqrt(frame.dims - len(among))
-    release = view.ask(LengthsNear(among, most, BINS), share=share, label=label)
+    release = view.ask(LengthsNear(among, most, BINS), step, share=share)
     at = seen_cells(release.value, release.scale)
     tops = np.array([BINS.upper_edge(i) for i in at])
     top = float(tops.max(initial=0.0))

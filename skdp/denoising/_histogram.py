@@ -24,7 +24,7 @@ from skdp.denoising._parameter import (
     resolve_denoiser,
     with_denoiser,
 )
-from skdp.denoising._range import RANGE_SHARE, private_ranges, range_steps
+from skdp.denoising._range import RANGE_SHARE, RANGE_STEPS, private_ranges
 from skdp.denoising._user_ids import with_exact_users
 from skdp.denoising._vector import VectorMixin
 from skdp.kernel._histograms import (
@@ -34,10 +34,12 @@ from skdp.kernel._histograms import (
     UserCounts,
     capped_sensitivity,
 )
+from skdp.scales._column_noise import with_law
 
 __all__ = ["PrivateHistogram"]
 
 MEMORY = "memory: three numbers for each of at most rows_per_user rows of every user"
+COUNTS = Step("counts", of=(HistogramCounts, UserCounts))
 TV, LEAST = 0.8, 40.0  # noise of all cells, for a cap half as large: norms are; persons
 ALIAS = (
     "user and rows_per_user are deprecated: pass fit(X, groups=...) whose row each row is, as an "
@@ -221,13 +223,12 @@ class PrivateHistogram(VectorMixin, PrivateEstimator):
         law = self._law()
         pure = law == "laplace"
         budget = self._budget((lambda e, _: Budget.pure(e)) if pure else Budget.gaussian)
-        steps = () if self._public() else range_steps(Step, law)
+        steps = () if self._public() else RANGE_STEPS
         notes = () if self.user is None else (USERS, MEMORY)
         share = 1 - RANGE_SHARE if steps else Fraction(1)
         loud = is_too_loud(budget, law, *self._sensitivity(), share)
-        plan = Plan(
-            budget, (*steps, Step("counts", law)), assumptions=notes, problems=(TOO_LOUD,) * loud
-        )
+        steps = with_law(budget, *steps, COUNTS)
+        plan = Plan(budget, steps, assumptions=notes, problems=(TOO_LOUD,) * loud)
         return with_denoiser(plan, self.denoiser)
 
     def _group_rule(self, n_features):
@@ -244,11 +245,11 @@ class PrivateHistogram(VectorMixin, PrivateEstimator):
         axes = read_axes(self.bins, self.range, self.categories, self.user, table.n_features)
         search, low, high = [c for c, axis in axes.items() if axis.searched], (), ()
         if search:
-            low, high = private_ranges(table, search, table, law)
+            low, high = private_ranges(table, search, law)
         cells = grid(axes, dict(zip(search, zip(low, high, strict=True), strict=True)))
         share = 1 - RANGE_SHARE if search else Fraction(1)
         table, question = self._question(table, cells)
-        told = table.ask(question, share=share, label="counts")
+        told = table.ask(question, COUNTS, share=share)
         noisy, scale = told.real.reshape(cells.shape), told.sd
         support = "nonnegative" if self.nonnegative else None
         counts, risk = denoised(noisy, scale, self.denoiser, law=law, support=support)

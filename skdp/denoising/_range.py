@@ -4,37 +4,33 @@ from fractions import Fraction
 
 import numpy as np
 
+from skdp.accounting import Step
 from skdp.kernel._columns import ColumnBins
 from skdp.kernel._coordinates import SomeColumns
 from skdp.kernel._ranks import KeyRanks, cells_of_keys, float_of_order
 from skdp.kernel._sums import Count
-from skdp.kernel._table import opened
 from skdp.scales import LogBins, read_scale
 from skdp.scales._bisection import LEVELS
 
-__all__ = ["RANGE_SHARE", "private_ranges", "range_steps"]
+__all__ = ["RANGE_SHARE", "RANGE_STEPS", "private_ranges"]
 
-SHARES = {"row count": Fraction(1, 100), "centre": Fraction(12, 100), "reach": Fraction(7, 100)}
-RANGE_SHARE = sum(SHARES.values())
+ROW_COUNT = Step("row count", at_most=Fraction(1, 100), of=(Count,))
+CENTRE = Step("centre", at_most=Fraction(12, 100) / LEVELS, times=LEVELS, of=(KeyRanks,))
+REACH = Step("reach", at_most=Fraction(7, 100), of=(ColumnBins,))
+RANGE_STEPS = ROW_COUNT, CENTRE, REACH
+RANGE_SHARE = sum(step.at_most * step.times for step in RANGE_STEPS)
 BITS = 16, 16, 14  # of LEVELS, that are counted in one pass
 TAIL = 0.002  # part of the rows that may lie beyond each end
 
 
-def range_steps(step, law):
-    """Return the planned steps of :func:`private_ranges`, made by ``step`` (the class Step)."""
-    times = {"row count": 1, "centre": LEVELS, "reach": 1}
-    return tuple(step(label, law, SHARES[label] / times[label], times[label]) for label in SHARES)
-
-
-def private_ranges(rows, columns, curator, law):
+def private_ranges(table, columns, law):
     """Release a range for some columns that holds nearly all rows, at a fifth of the budget.
 
     Parameters
     ----------
-    rows : ArrayRows
+    table : Table
+        With :data:`RANGE_STEPS`, of the mechanism of the budget.
     columns : list of int
-    curator : Curator
-        With the steps of :func:`range_steps`.
     law : {"gaussian", "laplace"}
 
     Returns
@@ -47,13 +43,12 @@ def private_ranges(rows, columns, curator, law):
     :class:`skdp.kernel._ranks.KeyRanks`, given released thresholds, and
     :class:`skdp.kernel._columns.ColumnBins`, given the released centres.
     """
-    table, columns = opened(rows, curator), tuple(int(c) for c in columns)
-    n = float(table.ask(Count(), **_step("row count")).value[0])
+    columns = tuple(int(c) for c in columns)
+    n = float(table.ask(Count(), ROW_COUNT).value[0])
     centre = _centres(table, columns)
     bins = LogBins(2)
     seen = table.map(SomeColumns(np.array(columns)))
-    asked = ColumnBins(centre, np.ones(len(columns)), bins, "apart")
-    noisy = seen.ask(asked, **_step("reach"))
+    noisy = seen.ask(ColumnBins(centre, np.ones(len(columns)), bins, "apart"), REACH)
 
     def top(side):
         return read_scale(side, noisy.scale, max(n, 1.0), bins, tail=TAIL, law=law).scale
@@ -64,10 +59,6 @@ def private_ranges(rows, columns, curator, law):
     return centre - reach[:, 0], centre + reach[:, 1]
 
 
-def _step(label):
-    return {"share": SHARES[label], "label": label}
-
-
 def _centres(table, columns):
     """Release a value near the median of every column, by bisection on the order of all floats.
 
@@ -75,7 +66,6 @@ def _centres(table, columns):
     """
     c, shift, all_rows = len(columns), 64, table.split(None, 1)
     low, high = np.zeros(c, np.uint64), np.full(c, 2**64 - 1, np.uint64)
-    share = SHARES["centre"] / LEVELS
     for width in BITS:
         shift -= width
         first = cells_of_keys(high, shift) + 1 - 2**width
@@ -83,6 +73,6 @@ def _centres(table, columns):
             middle = low + (high - low) // np.uint64(2)
             upto = cells_of_keys(middle, shift) + 1 - first
             question = KeyRanks(columns, first, width, shift, upto)
-            value = all_rows.ask({0: question}, share=share, label="centre")[0].value
+            value = all_rows.ask({0: question}, share=CENTRE.at_most, label=CENTRE.label)[0].value
             high, low = np.where(value > 0, middle, high), np.where(value > 0, low, middle)
     return float_of_order(low + (high - low) // np.uint64(2))

@@ -10,7 +10,7 @@ from skdp.chunks import ArrayRows, map_merge
 from skdp.friendly._filters import group_size, noisy_filter, tail_margin
 from skdp.friendly._groups import group_bits, group_friends
 from skdp.kernel._sums import Count
-from skdp.kernel._table import opened
+from skdp.kernel._table import Table
 from skdp.kernel.pairs._distance import bounds_distance
 from skdp.kernel.pairs._plain import whole
 from skdp.mechanisms import finite_rows
@@ -125,7 +125,8 @@ def friendly_core_plan(label="core"):
     ('core row count', 'core filter')
     """
     events = (f"{label} row count", f"{label} filter")
-    return tuple(Step(name) for name in events), events
+    counted, chosen = events
+    return (Step(counted, of=(Count,)), Step(chosen)), events
 
 
 def row_bound(X, curator, *, share=COUNT, label="core"):
@@ -142,7 +143,7 @@ def row_bound(X, curator, *, share=COUNT, label="core"):
     n_up : int
         Outside the planned failure at least the number of finite rows of the larger neighbour.
     """
-    log_p, table = curator.fails(f"{label} row count"), opened(_rows(X), curator)
+    log_p, table = curator.fails(f"{label} row count"), Table(_rows(X), curator)
     count = table.ask(Count(), share=share, label=f"{label} row count", law="gaussian")
     return int(count.value[0]) + tail_margin(log_p, count.scale) + 1
 

@@ -120,6 +120,7 @@ def names_of(table, labels, *, share, label, event):
     labels = own(labels)
     labels.check(table.shape)
     curator, log = table._curator, table._log
+    refuse(not curator.plans(label, type(labels)), "the plan names another statistic")
     curator.afford(label, "gaussian", share)
     rows, _ = representatives_of(table._rows, curator.coins)
     counts = count_labels(*labels.columns_of(rows), labels.n_columns)

@@ -133,19 +133,23 @@ class Table:
 
     # -- questions ---------------------------------------------------------------------------
 
-    def ask(self, statistic, *, share, label, law=None):
+    def ask(self, statistic, step=None, *, share=None, label=None, law=None):
         """Return the :class:`Noisy` answer to a question.
 
         Parameters
         ----------
         statistic : Statistic
-        share : float or Fraction
-            Part of the budget.
-        label : str
+        step : Step, default=None
+            The planned step, instead of its label.
+        share : float or Fraction, default=None
+            Part of the budget; by default ``at_most`` of the step.
+        label : str, default=None
             Of a planned step.
         law : {"gaussian", "laplace"}, default=None
             Of the noise; by default Laplace for a pure budget, else Gaussian.
         """
+        if step is not None:
+            share, label = step.at_most if share is None else share, step.label
         return self.ask_all((statistic, share, label), law=law)[0]
 
     def ask_all(self, *questions, law=None):

@@ -11,7 +11,9 @@ from skdp.covariance._moments import release_moments
 from skdp.covariance._run import CovarianceRun
 from skdp.covariance._sampled import MOST_ENTRIES, DrawnRows
 from skdp.covariance._spread import release_spread
+from skdp.kernel._columns import ColumnBins
 from skdp.kernel._coordinates import FeatureBox, Frame, SomeColumns
+from skdp.kernel._sums import BallProducts, Distances
 from skdp.kernel._table import opened
 from skdp.linear._ranges import RANGES, visible_ranges
 from skdp.location._counted import RowCount
@@ -27,10 +29,13 @@ __all__ = [
 ]
 
 LEVERAGE = 0.005  # part of the rows that have less weight than the others
+SIZES = 0.002, 0.02  # least and largest share of a histogram of norms
+COLUMN_RANGES = Step("column ranges", at_most=RANGES[1], of=(ColumnBins,))
+NORMS = Step("norms", at_most=SIZES[1], of=(Distances,))
+GRAM = Step("Gram", of=(BallProducts,))
 KNOWN = 4.0  # units in a public range
 FEW = 200.0  # rows times mu, below which a histogram of norms would be noise
 TYPICAL = 0.8  # root mean squares of a norm: the radius that stands for what is not seen
-SIZES = 0.002, 0.02  # least and largest share of a histogram of norms
 
 
 @dataclass(frozen=True)
@@ -95,11 +100,7 @@ def front_plan(budget, *, fit_intercept=True):
     """
     plan = covariance_plan(budget, assume_centered=not fit_intercept)
     steps = [step for step in plan.steps if not step.label.startswith("final")]
-    steps += [
-        Step("column ranges", at_most=RANGES[1]),
-        Step("norms", at_most=SIZES[1]),
-        Step("Gram"),
-    ]
+    steps += [COLUMN_RANGES, NORMS, GRAM]
     return replace(plan, steps=tuple(steps))
 
 
@@ -209,11 +210,9 @@ def weighted_gram(rows, curator, design, *, n, share, most_noise=0.1):
     K = design.dims
     radius = TYPICAL * math.sqrt(K)
     if n * mu > FEW:
-        spread = release_spread(drawn, design, per_octave=8, share=size_share(n, mu), label="norms")
+        spread = release_spread(drawn, design, per_octave=8, share=size_share(n, mu), step=NORMS)
         if not spread.empty:
             most = math.sqrt(most_noise * n * mu * math.sqrt(share / (2 * K)))
             radius = max(spread.quantile(0.5), min(spread.quantile(LEVERAGE), most))
-    moments = release_moments(
-        drawn, design, radius=radius, share=share, sum_share=0, labels=("Gram", "")
-    )
+    moments = release_moments(drawn, design, radius=radius, share=share, sum_share=0, steps=(GRAM,))
     return WeightedGram(moments.gram / n, moments.noise(n), radius)

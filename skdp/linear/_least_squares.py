@@ -7,22 +7,26 @@ from fractions import Fraction
 import numpy as np
 
 from skdp.accounting import Step
+from skdp.kernel._sums import BallTotal, Distances
 from skdp.linear._gradients import release_lengths, release_total
 from skdp.location._clip import Tail
 
 __all__ = [
     "ALIGNED",
+    "LEAST_SQUARES_STEPS",
     "SQUARES",
     "UNTOLD",
     "LeastSquares",
     "ends",
     "least_squares",
-    "least_squares_steps",
     "named",
 ]
 
 SQUARES = 0.2  # of what the steps have
 SIZES = 0.4  # of that
+SQUARE_SIZES = Step("squares sizes", at_most=SQUARES * SIZES, of=(Distances,))
+SQUARED = Step("squares", at_most=SQUARES, of=(BallTotal,))
+LEAST_SQUARES_STEPS = SQUARE_SIZES, SQUARED
 PER_OCTAVE = 2  # cells of lengths: wide ones stand out of their noise
 FALSE = 1e-4, 1e-6  # probability that noise passes for rows, in narrow cells and in wide ones
 NEAR = 1 / 8  # radii within which half of the rows hide the others,
@@ -91,11 +95,6 @@ def named(told, name):
     return {f"{name}_{part}_": values for part, values in zip(names, told, strict=True)}
 
 
-def least_squares_steps():
-    """Return the planned steps of :func:`least_squares`."""
-    return Step("squares sizes", at_most=SQUARES * SIZES), Step("squares", at_most=SQUARES)
-
-
 def least_squares(rows, curator, gradients, *, share, matrix, sd, offset, radius, n, slope=0.0):
     """Release how far plain least squares, or a greatest likelihood, are from a model b.
 
@@ -151,7 +150,7 @@ def least_squares(rows, curator, gradients, *, share, matrix, sd, offset, radius
         gradients,
         around=radius,
         share=sizes,
-        label="squares sizes",
+        label=SQUARE_SIZES.label,
         per_octave=PER_OCTAVE,
     )
     tail = Tail(lengths, n, false=FALSE)
@@ -164,7 +163,7 @@ def least_squares(rows, curator, gradients, *, share, matrix, sd, offset, radius
     share -= Fraction(sizes)
     clip = tail.best(math.sqrt(K / share) / (n * mu), ALIGNED)
     total, sd = release_total(
-        rows, curator, gradients, radius=clip.radius, share=share, label="squares"
+        rows, curator, gradients, radius=clip.radius, share=share, label=SQUARED.label
     )
     drawn = min(clip.spread, clip.radius) / math.sqrt(n)
     shift = inverse @ (total / n - offset)

@@ -8,8 +8,10 @@ import numpy as np
 
 from skdp.accounting import Step
 from skdp.covariance._run import COLUMNS
+from skdp.kernel._columns import ColumnBins
 from skdp.kernel._coordinates import BesideLine, Design, SomeColumns
 from skdp.kernel._gradients import LineGradients
+from skdp.kernel._sums import BallTotal, Distances
 from skdp.kernel._table import opened
 from skdp.linear._belief import Belief
 from skdp.linear._front import (
@@ -22,15 +24,15 @@ from skdp.linear._front import (
 from skdp.linear._gradients import release_lengths, release_total
 from skdp.linear._least_squares import (
     ALIGNED,
+    LEAST_SQUARES_STEPS,
     SQUARES,
     UNTOLD,
     LeastSquares,
     least_squares,
-    least_squares_steps,
 )
 from skdp.linear._target_range import TARGET, visible_target
 from skdp.location._clip import Tail
-from skdp.location._counted import release_count
+from skdp.location._counted import ROW_COUNT, release_count
 from skdp.location._mean import private_mean
 
 __all__ = ["Line", "line_plan", "private_line"]
@@ -98,10 +100,10 @@ def line_plan(budget, *, fit_intercept=True, robust=False):
     plan = front_plan(budget, fit_intercept=fit_intercept)
     steps = [replace(step, at_most=1) if step.label == "centre" else step for step in plan.steps]
     steps += [
-        Step("target range", at_most=TARGET[1]),
-        Step("gradient sizes", at_most=SIZES[1], times=STEPS),
-        Step("gradient", times=STEPS + robust),
-        *(least_squares_steps() if robust else ()),
+        Step("target range", at_most=TARGET[1], of=(ColumnBins,)),
+        Step("gradient sizes", at_most=SIZES[1], times=STEPS, of=(Distances,)),
+        Step("gradient", times=STEPS + robust, of=(BallTotal,)),
+        *(LEAST_SQUARES_STEPS if robust else ()),
     ]
     return replace(plan, steps=tuple(steps))
 
@@ -142,7 +144,7 @@ def private_line(
     the steps is weighted least squares, whatever the noise of H, but for the clipping of g.
     """
     d, mu = rows.n_features - 1, curator.budget.mu
-    count = release_count(opened(rows, curator), share=0.01, label="row count")
+    count = release_count(opened(rows, curator), ROW_COUNT)
     n = count.n
     if (d + fit_intercept) ** 1.5 / (n * mu) > FEW:
         curator.doubt(MEAN)

@@ -9,14 +9,15 @@ from scipy.special import chdtrc
 
 from skdp.accounting import Step
 from skdp.covariance._run import COLUMNS
+from skdp.kernel._columns import ColumnBins
 from skdp.kernel._coordinates import Design, Frame
-from skdp.kernel._gradients import LogitGradients, LogitStep, probabilities
+from skdp.kernel._gradients import LogitGradients, LogitIntercepts, LogitStep, probabilities
 from skdp.kernel._table import opened
 from skdp.kernel._terms import ClassCounts
 from skdp.linear._coarse import COARSE, coarse_front, is_small
 from skdp.linear._coefficients import unseen_columns
 from skdp.linear._front import find_front, front_plan, size_share, weighted_gram
-from skdp.linear._least_squares import SQUARES, LeastSquares, least_squares, least_squares_steps
+from skdp.linear._least_squares import LEAST_SQUARES_STEPS, SQUARES, LeastSquares, least_squares
 from skdp.linear._newton import (
     LARGEST,
     Curvature,
@@ -26,7 +27,7 @@ from skdp.linear._newton import (
     last_step,
     release_step,
 )
-from skdp.location._counted import RowCount, release_count
+from skdp.location._counted import ROW_COUNT, RowCount, release_count
 
 __all__ = ["LogitRelease", "logit_plan", "private_logit"]
 
@@ -148,11 +149,11 @@ def logit_plan(budget, *, fit_intercept=True):
     """Return the plan of :func:`private_logit`."""
     plan = front_plan(budget, fit_intercept=fit_intercept)
     steps = (
-        Step("class counts", at_most=COUNTS[1]),
-        Step("octaves", at_most=COARSE),
-        Step("gradient", times=MOST_STEPS),
-        *least_squares_steps(),
-        Step("intercept"),
+        Step("class counts", at_most=COUNTS[1], of=(ClassCounts,)),
+        Step("octaves", at_most=COARSE, of=(ColumnBins,)),
+        Step("gradient", times=MOST_STEPS, of=(LogitStep,)),
+        *LEAST_SQUARES_STEPS,
+        Step("intercept", of=(LogitIntercepts,)),
     )
     return replace(plan, steps=(*plan.steps, *steps))
 
@@ -179,7 +180,7 @@ def private_logit(rows, curator, *, n_classes, known, C=1.0, fit_intercept=True)
     release : LogitRelease
     """
     table = opened(rows, curator)
-    count = release_count(table, share=0.01, label="row count")
+    count = release_count(table, ROW_COUNT)
     counts, class_sd = _class_counts(rows, curator, n_classes, count.n)
     d, columns = rows.n_features - 1, 1 if n_classes == 2 else n_classes
     start = _start(counts, columns) * fit_intercept

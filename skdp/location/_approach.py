@@ -2,16 +2,20 @@
 
 import numpy as np
 
+from skdp.accounting import Step
+from skdp.kernel._ranks import Balance
 from skdp.location._core_road import release_norms
 from skdp.location._release import bounded
 from skdp.location._schedule import approach_schedule
 from skdp.location._whereabouts import Whereabouts, come_closer
 from skdp.scales import private_median, top_scale
+from skdp.scales._bisection import LEVELS
 
-__all__ = ["approach"]
+__all__ = ["MEDIAN", "approach"]
 
-NORMS = "no core found: approached the rows from the scale of their norms"
-MEDIAN = "no core found: started from a private median of every column"
+REACH = "no core found: approached the rows from the scale of their norms"
+START = "no core found: started from a private median of every column"
+MEDIAN = Step("median", at_most=0.01, times=LEVELS, of=(Balance,))
 FAR = 0.05  # part of the rows that may lie beyond the distance that is taken for that of most
 
 
@@ -51,8 +55,8 @@ def approach(counted, seen, *, center=None, radius=None):
 def _start(counted, seen):
     """Return a point to start from, and the distance of most rows from it where that is known."""
     if counted.d <= 6 and seen.sample.n * counted.mu > 40 * np.sqrt(counted.d):
-        counted.table.decide(MEDIAN)
+        counted.table.decide(START)
         share = 0.35 * counted.left
-        return private_median(seen.sample, share=share, label="median"), None
-    counted.table.decide(NORMS)
+        return private_median(seen.sample, share=share, label=MEDIAN.label), None
+    counted.table.decide(REACH)
     return np.zeros(counted.d), top_scale(*seen.norms, tail=FAR)

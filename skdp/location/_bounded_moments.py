@@ -6,12 +6,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from skdp._groups import GroupRule
+from skdp.accounting import Plan, Step
 from skdp.accounting._plan import release_mechanism
 from skdp.columns import bounded_moments
 from skdp.columns._ranks_read import two_sided
+from skdp.kernel._bounded import Bernstein, Powers
 from skdp.location._public import bounds_vectors
 from skdp.location._release import MeanRelease
-from skdp.scales._column_noise import check_strength, column_plan
+from skdp.scales._column_noise import check_strength, with_law
 from skdp.scales._noise_level import check_sampling, level_of_each
 
 __all__ = ["BoundedColumns", "bounded_rule", "check_bounds", "moment_plan", "release_columns"]
@@ -20,6 +22,7 @@ FEW = (
     "too few rows to be told from the noise: the results are little more than the bounds. Use a "
     "larger epsilon or more rows"
 )
+MOMENTS = Step("moments", of=(Powers, Bernstein))
 MEAN_PART = 0.1  # of what intervals of variances may miss, for the mean that they rest on
 GRID = 33  # values of that mean that are looked at
 
@@ -31,7 +34,7 @@ def bounded_rule(n_features):
 
 def moment_plan(budget):
     """Return the plan of :func:`release_columns`."""
-    return column_plan(budget, "moments")
+    return Plan(budget, with_law(budget, MOMENTS))
 
 
 def check_bounds(bounds, budget, n_features, **others):
@@ -76,7 +79,7 @@ def release_columns(table, bounds, degree):
         high=high,
         degree=degree,
         share=table.remaining,
-        label="moments",
+        label=MOMENTS.label,
     )
     columns = BoundedColumns(np.array([low, high]), moments.values, moments.covariance, moments.law)
     if columns.few:

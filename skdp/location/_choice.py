@@ -6,20 +6,16 @@ from skdp.accounting import Step
 from skdp.kernel._ranks import RankScores
 from skdp.sensitivity import Quantile
 
-__all__ = ["choice_step", "choose_quantile"]
+__all__ = ["CHOICE", "choose_quantile"]
 
 LINEAR, PER_OCTAVE, OCTAVES = 256, 64, 20
 MOST_COLUMNS = 2**16
+CHOICE = Step("statistic", "select", 1, MOST_COLUMNS, of=(RankScores,))
 STEPS = 8  # of the grid, per distance that the noise moves a rank by
 FALL = 2.0  # of the prior weight of an octave of far candidates, from one to the next
 
 
-def choice_step(label):
-    """Return the planned step of :func:`choose_quantile`."""
-    return Step(label, "select", 1, MOST_COLUMNS)
-
-
-def choose_quantile(table, column, p, *, center, sensitivity, share, label):
+def choose_quantile(table, column, p, *, center, sensitivity, share):
     """Choose a point near a quantile of a column.
 
     Parameters
@@ -33,7 +29,6 @@ def choose_quantile(table, column, p, *, center, sensitivity, share, label):
         sensitivity, which should be about ``max(p, 1 - p)`` distances of neighbours; far away
         they lie less densely, up to 2^20 times as far.
     share : float or Fraction
-    label : str
 
     Returns
     -------
@@ -52,7 +47,7 @@ def choose_quantile(table, column, p, *, center, sensitivity, share, label):
     epsilon = amount if table.budget.unit == "pure" else np.sqrt(8 * amount)
     grid = _grid(center, sensitivity / STEPS / max(1.0, epsilon))
     asked = RankScores(column, *Quantile(p).p.as_integer_ratio(), grid, _nats())
-    index = table.choose(asked, share=share, label=label)
+    index = table.choose(asked, share=share, label=CHOICE.label)
     return float(grid[index]), float(np.sqrt(8) * sensitivity / epsilon)
 
 

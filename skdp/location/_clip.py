@@ -6,19 +6,21 @@ from typing import NamedTuple
 
 import numpy as np
 
+from skdp.accounting import Step
 from skdp.columns._squares import mean_square
 from skdp.kernel import _sums
 from skdp.scales import LogBins
 from skdp.scales._log_histogram import highest_window
 from skdp.scales._noise_level import clear_of_noise, noise_level
 
-__all__ = ["Clip", "Distances", "Tail", "joined", "release_distances"]
+__all__ = ["DISTANCES", "Clip", "Distances", "Tail", "joined", "release_distances"]
 
 OCTAVES_BELOW, OCTAVES_FINE, OCTAVES_ABOVE = 5, 1, 12
 # Probabilities with which noise alone in a window passes for rows: 1e-3 for some narrow window, at
 # the cost of a factor of 2, and 1e-6 for a wide one, at up to 2^12.
 FALSE_NEAR, FALSE_FAR = 3.4e-6, 1.9e-8
 UNSEEN = 2.3e-4  # and with which more rows than that hide beyond
+DISTANCES = Step("distances", at_most=0.1, times=2, of=(_sums.Distances,))
 MANY = 1 / 25  # part of the rows that is not to hide in one cell
 
 
@@ -53,7 +55,7 @@ def release_distances(table, *, center, scale, around, share):
     fine = 1 + per_octave * (OCTAVES_BELOW + OCTAVES_FINE)
     starts, edges = joined(bins, fine, per_octave)
     asked = _sums.Distances(center, bins, scale, starts)
-    release = table.ask(asked, share=share, label="distances")
+    release = table.ask(asked, DISTANCES, share=share)
     *within, beyond = release.value.astype(float)
     return Distances(np.array(within), edges, release.scale, fine, beyond=beyond)
 

@@ -11,7 +11,7 @@ from skdp.kernel._views import Boxed
 __all__ = ["release_squares"]
 
 
-def release_squares(table, box, *, n_rows, count_sd, means, label):
+def release_squares(table, box, *, n_rows, count_sd, means, step):
     """Release variances of clipped columns with all that is left of the budget.
 
     Parameters
@@ -23,7 +23,7 @@ def release_squares(table, box, *, n_rows, count_sd, means, label):
         Released number of rows, and the standard deviation of its noise.
     means : bool
         Whether means are asked for, too.
-    label : str
+    step : Step
 
     Returns
     -------
@@ -36,7 +36,7 @@ def release_squares(table, box, *, n_rows, count_sd, means, label):
     center, radius = (np.array([getattr(one, k) for one in box]) for k in ("center", "radius"))
     asked = BoxedSquares(np.array([one.level for one in box]), means)
     boxed = table.map(Boxed(center, radius))
-    release = boxed.ask(asked, share=table.remaining, label=label)
+    release = boxed.ask(asked, step, share=table.remaining)
     asked = replace(asked, pure=release.law == "laplace", bits=release.bits)
     a, b, grid, count = asked.level, asked.weight, asked.grid, asked.constant
     sd = release.scale * (math.sqrt(2) if asked.pure else 1) / grid

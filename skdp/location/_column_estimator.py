@@ -7,8 +7,9 @@ import numpy as np
 
 from skdp._compat import Interval
 from skdp._estimator import PrivateEstimator
-from skdp.accounting import Plan
+from skdp.accounting import Plan, Step
 from skdp.denoising._parameter import check_denoiser, with_denoiser
+from skdp.kernel._bounded import BoxedSquares
 from skdp.kernel._table import annex
 from skdp.location._bounded_moments import (
     bounded_rule,
@@ -24,7 +25,7 @@ from skdp.scales._column_noise import (
     ColumnNoise,
     check_strength,
     column_budget,
-    column_step,
+    with_law,
 )
 from skdp.sensitivity import release_bounded
 from skdp.sensitivity._bounded import bounded_columns
@@ -53,6 +54,7 @@ RANGE = "the range of a column was not found: nothing was seen besides one value
 MEMORY = (
     "memory: 64 MB as a rule; where two passes do not tell a column, a few numbers for each row"
 )
+STATISTIC = Step("statistic", of=(BoxedSquares,))  # or a bounded statistic of many rows
 LOOSE = 1  # times a variance: what it may lack, so that it is no less than half of the truth
 CLEAR = 2  # standard deviations that a variance is told from its noise by
 
@@ -100,7 +102,7 @@ class ColumnEstimator(PrivateEstimator):
         if self._tells_moments():
             return with_denoiser(moment_plan(budget), self.denoiser)
         steps = () if self._is_placed() else place_steps(budget, reach=self._reaches)
-        steps = (*steps, column_step(budget, "statistic"))
+        steps = (*steps, *with_law(budget, STATISTIC))
         plan = Plan(budget, steps, assumptions=(MEMORY,))
         return with_denoiser(plan, self.denoiser)
 
@@ -202,7 +204,7 @@ class ColumnEstimator(PrivateEstimator):
             sensitivity=place.sensitivity,
             center=place.center,
         )
-        release = release_bounded(bounded, curator, share=table.remaining, label="statistic")
+        release = release_bounded(bounded, curator, share=table.remaining, label=STATISTIC.label)
         deviation = ColumnNoise(table.budget).deviation
         return release.values, np.array([deviation(scale) for scale in release.scales])
 
@@ -215,7 +217,7 @@ def _draw_squares(table, place, *, means):
         n_rows=place.n_rows,
         count_sd=place.count_sd,
         means=means,
-        label="statistic",
+        step=STATISTIC,
     )
     center, radius = (np.array([getattr(c, k) for c in place.box]) for k in ("center", "radius"))
     values, sd = radius * radius * var, radius * radius * var_sd

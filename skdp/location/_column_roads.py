@@ -6,26 +6,31 @@ from dataclasses import replace
 import numpy as np
 
 from skdp.accounting import Step
-from skdp.columns._locate import locate_columns, locating_steps, survey_share
+from skdp.columns._locate import LOCATING_STEPS, locate_columns, survey_share
 from skdp.columns._survey import CELLS, survey_columns
+from skdp.kernel._sums import BallSum, Count
 from skdp.kernel._views import Boxed
 from skdp.location._counted import release_count
 from skdp.location._release import MeanRelease
 from skdp.scales import clipped_sum
 
 __all__ = [
+    "COLUMN_STEPS",
+    "FINAL_SUM",
     "HIDDEN",
     "box_is_better",
     "boxed",
     "column_mean",
-    "column_steps",
     "drowned",
     "look_at_columns",
     "unboxed",
     "with_deviation",
 ]
 
-COUNT_AGAIN, FEW_ROWS, COARSE = 0.04, 150, 30  # rows in noise units of a sum
+FEW_ROWS, COARSE = 150, 30  # rows in noise units of a sum
+COUNT_AGAIN = Step("row count again", at_most=0.04, of=(Count,))
+FINAL_SUM = Step("final sum", of=(BallSum,))
+COLUMN_STEPS = COUNT_AGAIN, *LOCATING_STEPS  # beyond those of other means
 MOST_COLUMNS = 100  # a histogram over all floats for each
 FEW_FOR_BOX, MANY_FOR_BOX = 30, 450  # rows in noise units of one of d sums
 LEAST_SURE, SURE = 1.5, 0.6  # noise sds of a tail, the latter times sqrt(d): one of d is a chance
@@ -47,11 +52,6 @@ FEW_ROWS_TOLD = (
 BOXED = "every column was clipped to an interval of its own"
 
 
-def column_steps():
-    """Return the planned steps of both roads beyond those of other means."""
-    return (Step("row count again", at_most=COUNT_AGAIN), *locating_steps())
-
-
 def column_mean(counted):
     """Release the mean of one column: count, locate, and one clipped sum with all that is left.
 
@@ -69,7 +69,7 @@ def column_mean(counted):
     sensitivity ``radius``; the rest is that of :func:`skdp.columns.locate_columns`.
     """
     if counted.n * counted.mu < FEW_ROWS:
-        again = release_count(counted.table, share=COUNT_AGAIN, label="row count again")
+        again = release_count(counted.table, COUNT_AGAIN)
         counted = replace(counted, count=counted.count.pooled(again))
     (located,) = _located(counted)
     clip, n = located.clipping, counted.n
@@ -82,7 +82,7 @@ def column_mean(counted):
         center=np.array([clip.center]),
         radius=clip.radius,
         share=counted.table.remaining,
-        label="final sum",
+        label=FINAL_SUM.label,
     )
     offset, noise = total / n, sd / n
     noise = np.hypot(noise, (np.abs(offset) + noise) * counted.count.sd / n)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from skdp.accounting import Step
 from skdp.kernel._sampled import Sampled
 from skdp.kernel._sums import Distances
 from skdp.location._locate import (
@@ -19,8 +20,9 @@ from skdp.location._schedule import geometry
 from skdp.location._whereabouts import LARGEST, Whereabouts, come_closer, rare_length
 from skdp.scales import LogBins, top_scale
 
-__all__ = ["Glimpse", "draw_glimpse", "find_core", "look_around", "release_norms"]
+__all__ = ["NORMS", "Glimpse", "draw_glimpse", "find_core", "look_around", "release_norms"]
 
+NORMS = Step("norms", at_most=0.25, times=3, of=(Distances,))
 COLUMNS = "columns were divided by scales that were found privately"
 
 
@@ -119,7 +121,7 @@ def release_norms(counted, seen, origin, *, at_most):
     bins, n = LogBins(2 if counted.d >= 20 else 1), seen.sample.n
     origin = np.nan_to_num(origin, posinf=LARGEST, neginf=-LARGEST)
     share = min(max((30 / (n * counted.mu)) ** 2, 0.002), at_most)
-    release = seen.sample.ask(Distances(origin, bins), share=share, label="norms")
+    release = seen.sample.ask(Distances(origin, bins), NORMS, share=share)
     return release.value, release.scale, n, bins
 
 

@@ -5,11 +5,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from skdp.accounting import Step
 from skdp.kernel._sums import Count
 from skdp.kernel._table import Table
 
-__all__ = ["CountedTable", "RowCount", "release_count"]
+__all__ = ["ROW_COUNT", "CountedTable", "RowCount", "release_count"]
 
+ROW_COUNT = Step("row count", at_most=0.01, of=(Count,))
 FEW = "the number of rows does not stand out of its noise: their mean may be anywhere in the ball"
 
 
@@ -48,9 +50,9 @@ class RowCount:
         return RowCount(told, other.sd * self.sd / float(np.hypot(other.sd, self.sd)))
 
 
-def release_count(table, *, share, label):
+def release_count(table, step):
     """Release the number of finite rows."""
-    told = table.ask(Count(), share=share, label=label)
+    told = table.ask(Count(), step)
     return RowCount(float(told.value[0]), told.scale, told.ticket)
 
 

@@ -69,7 +69,7 @@ class Brackets:
         return self.rank_high - self.rank_low
 
 
-def descend(table, view, p, *, low, high, small, n_rows, accuracy, share, label):
+def descend(table, view, p, *, low, high, small, n_rows, accuracy, share, step):
     """Find intervals around quantiles.
 
     Thresholds divide the intervals: first zero, then powers of two, ordinary sizes before
@@ -92,7 +92,7 @@ def descend(table, view, p, *, low, high, small, n_rows, accuracy, share, label)
         Wanted scale of the noise of a rank; it is larger where the share asks for it.
     share : float
         For the whole search.
-    label : str
+    step : Step
 
     Returns
     -------
@@ -105,8 +105,8 @@ def descend(table, view, p, *, low, high, small, n_rows, accuracy, share, label)
     """
     noise = ColumnNoise(table.budget)
     num = np.clip(np.rint(PARTS * np.asarray(p, dtype=np.float64)), 1, PARTS - 1).astype(np.int64)
-    k, step = len(num), int(max(num.max(), PARTS - num.min()))
-    unit = step / PARTS  # ranks per unit of noise
+    k, most = len(num), int(max(num.max(), PARTS - num.min()))
+    unit = most / PARTS  # ranks per unit of noise
     scale = max(accuracy / unit, noise.scale(share / TYPICAL_LEVELS, k))
     ranks = -num / PARTS * n_rows, (1 - num / PARTS) * n_rows
     low, high = (np.full(k, end, dtype=np.float64) for end in (low, high))
@@ -119,7 +119,7 @@ def descend(table, view, p, *, low, high, small, n_rows, accuracy, share, label)
             break
         share, t = share - part, t[active]
         asked = view.ranks(active, t, num[active])
-        rank = table.ask(asked, share=part, label=label).value / PARTS
+        rank = table.ask(asked, step, share=part).value / PARTS
         up = rank < 0
         found.low[active[up]], found.rank_low[active[up]] = t[up], rank[up]
         found.high[active[~up]], found.rank_high[active[~up]] = t[~up], rank[~up]

@@ -9,7 +9,7 @@ from skdp.accounting import Plan, Step
 from skdp.friendly import diameter_tests, find_diameter, friendly_mean, friendly_mean_plan
 from skdp.friendly._points import AVERAGE, core_average
 from skdp.kernel._table import Table, annex
-from skdp.location._locate import ring_scale, scale_sample_size
+from skdp.location._locate import RING, ring_scale, scale_sample_size
 from skdp.location._release import NOTHING, MeanRelease
 
 __all__ = [
@@ -31,7 +31,7 @@ SMALLEST, LARGEST = 2.0**-990, 2.0**990  # candidates around it are radii of a p
 def friend_radius_steps():
     """Return the steps of :func:`find_friend_radius`."""
     tests = diameter_tests(range(BELOW + ABOVE + 1))
-    return Step("ring", at_most=0.12), Step("diameter", at_most=DIAMETER, times=tests)
+    return RING, Step("diameter", at_most=DIAMETER, times=tests)
 
 
 def find_friend_radius(rows, curator, *, n_rows):

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 
+from skdp.accounting import Step
 from skdp.kernel._friends import (
     FIRST_COUNT,
     H_INDEX,
@@ -18,6 +19,11 @@ from skdp.location._schedule import geometry, locating_schedule
 from skdp.scales import LogBins, read_scale
 
 __all__ = [
+    "COLUMN_SCALES",
+    "CORE_COUNT",
+    "FRIENDS",
+    "RING",
+    "SOFT_CORE",
     "column_scales",
     "core_sample_size",
     "ring_scale",
@@ -26,6 +32,11 @@ __all__ = [
 ]
 
 
+RING = Step("ring", at_most=0.12, times=2, of=(Ring,))
+COLUMN_SCALES = Step("column scales", at_most=0.08, of=(RingColumns,))
+CORE_COUNT = Step("core count", at_most=0.3, of=(Members,))
+FRIENDS = Step("h-index", at_most=0.3, of=(HIndex,))
+SOFT_CORE = Step("soft core", at_most=0.2, of=(SoftCore,))
 MOST_ENTRIES = 2**21  # of a sample in memory: 16 MB
 
 
@@ -44,7 +55,7 @@ def ring_scale(sample):
     """Release the typical distance of two rows of a Sampled table, or None: one histogram."""
     bins = LogBins(geometry(sample.n_features).per_octave)
     share = float(np.clip((62 / (sample.n * sample.budget.mu)) ** 2, 0.004, 0.12))
-    release = sample.ask(Ring(bins), share=share, label="ring")
+    release = sample.ask(Ring(bins), RING, share=share)
     told = read_scale(release.value, release.scale, sample.n, bins)
     return None if told.nothing else told.scale
 
@@ -57,7 +68,7 @@ def column_scales(sample, *, share, largest):
     """
     bins = LogBins.around(largest, per_octave=1, below=126, above=1)
     question = RingColumns(bins, sample.n_features)
-    release = sample.ask(question, share=share, label="column scales")
+    release = sample.ask(question, COLUMN_SCALES, share=share)
     found = [read_scale(row, release.scale, sample.n, bins) for row in release.value]
     found = [None if told.nothing else told.scale for told in found]
     positive = [s for s in found if s is not None and s > bins.upper_edge(0)]
@@ -102,11 +113,11 @@ def soft_core_centre(sample, count, *, friend_radius, reach, n_rows, spent):
     if schedule is None:
         return None
     if schedule.count:
-        count = sample.ask(Members(), share=schedule.count, label="core count").ticket
+        count = sample.ask(Members(), CORE_COUNT, share=schedule.count).ticket
     radius = min(max(friend_radius, reach * 2.0**-40, 2.0**-900), 2.0**1000)
-    h = sample.ask(HIndex(radius), share=schedule.h_index, label="h-index").ticket
+    h = sample.ask(HIndex(radius), FRIENDS, share=schedule.h_index).ticket
     question = SoftCore(radius, count, h)
     if sample.bounds(question) is None:
         return None
-    core = sample.ask(question, share=schedule.average, label="soft core")
+    core = sample.ask(question, SOFT_CORE, share=schedule.average)
     return core.real, core.sd, schedule.steps

@@ -2,25 +2,25 @@
 
 import numpy as np
 
-from skdp.accounting import Budget, Plan, Step
-from skdp.kernel._sums import BallSum, Count, Distances, KeptRows
-from skdp.location._approach import approach
+from skdp.accounting import Budget, Plan
+from skdp.location._approach import MEDIAN, approach
 from skdp.location._column_roads import (
+    COLUMN_STEPS,
+    FINAL_SUM,
     box_is_better,
     boxed,
     column_mean,
-    column_steps,
     drowned,
     look_at_columns,
     unboxed,
     with_deviation,
 )
-from skdp.location._core_road import draw_glimpse, find_core, look_around
-from skdp.location._counted import CountedTable, release_count
-from skdp.location._measure import find_clip, measure
+from skdp.location._core_road import NORMS, draw_glimpse, find_core, look_around
+from skdp.location._counted import ROW_COUNT, CountedTable, release_count
+from skdp.location._locate import COLUMN_SCALES, CORE_COUNT, FRIENDS, RING, SOFT_CORE
+from skdp.location._measure import DISTANCES, ROWS_KEPT, find_clip, measure
 from skdp.location._release import NOTHING, MeanRelease
-from skdp.location._whereabouts import Whereabouts
-from skdp.scales._bisection import LEVELS
+from skdp.location._whereabouts import CLOSER, Whereabouts
 
 __all__ = ["mean_plan", "private_mean"]
 
@@ -47,21 +47,8 @@ def mean_plan(budget: Budget) -> Plan:
     -------
     plan : Plan
     """
-    steps = (
-        Step("row count", at_most=0.01, of=(Count,)),
-        *column_steps(),
-        Step("ring", at_most=0.12, times=2),
-        Step("column scales", at_most=0.08),
-        Step("norms", at_most=0.25, times=3),
-        Step("core count", at_most=0.3),
-        Step("h-index", at_most=0.3),
-        Step("soft core", at_most=0.2),
-        Step("median", at_most=0.01, times=LEVELS),
-        Step("step", at_most=0.3, times=24, of=(BallSum,)),
-        Step("distances", at_most=0.1, times=2, of=(Distances,)),
-        Step("final sum", of=(BallSum,)),
-        Step("rows kept", at_most=0.01, of=(KeptRows,)),
-    )
+    core = RING, COLUMN_SCALES, NORMS, CORE_COUNT, FRIENDS, SOFT_CORE, MEDIAN, CLOSER
+    steps = (ROW_COUNT, *COLUMN_STEPS, *core, DISTANCES, FINAL_SUM, ROWS_KEPT)
     names = ("first count", "second count", "h-index")
     return Plan(budget, steps, tuple((name, budget.failure / 3) for name in names))
 
@@ -96,7 +83,7 @@ def private_mean(table, *, center=None, radius=None, diameter=None, trim=False, 
     Shares may depend on earlier releases (user guide "Accounting", theorem 2). Failure events: the
     count bounds and the h-index bound, which the soft core rests on.
     """
-    count = release_count(table, share=0.01, label="row count")
+    count = release_count(table, ROW_COUNT)
     counted = CountedTable(table, count)
     known = center is not None or radius or diameter or trim
     search = isinstance(scale, str) and scale == "auto"

@@ -6,14 +6,17 @@ from fractions import Fraction
 
 import numpy as np
 
+from skdp.accounting import Step
 from skdp.kernel._sums import BallSum, KeptRows
-from skdp.location._clip import Clip, Tail, release_distances
+from skdp.location._clip import DISTANCES, Clip, Tail, release_distances
+from skdp.location._column_roads import FINAL_SUM
 from skdp.location._counted import RowCount
 from skdp.location._release import MeanRelease, bounded
 from skdp.location._whereabouts import ball_around
 
-__all__ = ["find_clip", "measure"]
+__all__ = ["DISTANCES", "ROWS_KEPT", "find_clip", "measure"]
 
+ROWS_KEPT = Step("rows kept", at_most=0.01, of=(KeptRows,))
 TRIMMED = 6.0  # clip radii, beyond which rows are left out
 
 
@@ -34,12 +37,11 @@ def measure(counted, where, clip, *, trim=False):
     -------
     release : MeanRelease
     """
-    kept_share = Fraction(0.01) if trim else 0
-    share = counted.table.remaining - kept_share
+    share = counted.table.remaining - (Fraction(ROWS_KEPT.at_most) if trim else 0)
     asked = ball_around(where, clip.radius, drop=TRIMMED if trim else None)
-    questions = [(BallSum(**asked), share, "final sum")]
+    questions = [(BallSum(**asked), share, FINAL_SUM.label)]
     if trim:
-        questions.append((KeptRows(**asked), kept_share, "rows kept"))
+        questions.append((KeptRows(**asked), ROWS_KEPT.at_most, ROWS_KEPT.label))
     told, *kept = counted.table.ask_all(*questions)
     total, sd = told.real, told.sd
     for release in kept:

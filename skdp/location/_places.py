@@ -5,12 +5,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from skdp.accounting import Step
+from skdp.kernel._columns import ColumnCells
+from skdp.kernel._ranks import Thresholds
 from skdp.kernel._sums import Count
 from skdp.location._descent import LARGEST, MOST_LEVELS, TYPICAL_LEVELS, View, descend
 from skdp.location._reach import Reach, release_reach, release_sides
 from skdp.location._sides import LARGEST as LARGEST_RADIUS
 from skdp.location._sides import best_squares
-from skdp.scales._column_noise import ColumnNoise, column_step
+from skdp.scales._column_noise import ColumnNoise, with_law
 from skdp.scales._noise_level import noise_level
 
 __all__ = [
@@ -34,6 +37,10 @@ EXTREMES = 0.5  # for the search of minimum and maximum
 ACCURACY = 1 / 32  # of the rows: scale of the noise in a rank
 OUTERMOST = 1.35e-3  # probability that noise alone passes for the rank of the outermost rows
 NEAREST, FARTHEST = 2.0**-16, 2.0**128  # radii, in units of the interval of a quantile
+ROW_COUNT = Step("row count", at_most=PURE_COUNT, of=(Count,))
+SEARCHED = Step("search", at_most=EXTREMES, times=MOST_LEVELS, of=(Thresholds,))
+RADII = Step("radius", at_most=RADIUS, times=MOST_LEVELS, of=(Thresholds,))
+REACHED = Step("reach", at_most=SIDES[1], of=(ColumnCells,))
 NOTHING = (
     "nothing found: too few rows for this epsilon to locate the values; the result is a "
     "placeholder. Use a larger epsilon or more rows"
@@ -101,12 +108,7 @@ class Place:
 
 def place_steps(budget, *, reach=False):
     """Return the planned steps of a :class:`Searcher`."""
-    steps = (
-        column_step(budget, "row count", PURE_COUNT),
-        column_step(budget, "search", EXTREMES, MOST_LEVELS),
-        column_step(budget, "radius", RADIUS, MOST_LEVELS),
-    )
-    return (*steps, column_step(budget, "reach", SIDES[1])) if reach else steps
+    return with_law(budget, ROW_COUNT, SEARCHED, RADII, *((REACHED,) if reach else ()))
 
 
 class Searcher:
@@ -142,7 +144,7 @@ class Searcher:
         self._start = np.zeros(self.d) if center is None else np.asarray(center, dtype=np.float64)
         self._reach = np.broadcast_to(reach, (self.d,))
         share = PURE_COUNT if noise.pure else COUNT
-        release = table.ask(Count(), share=share, label="row count")
+        release = table.ask(Count(), ROW_COUNT, share=share)
         self.n = max(float(release.value[0]), 1.0)
         self.count_sd = noise.deviation(release.scale)
         rank = noise.deviation(noise.scale(SEARCH / TYPICAL_LEVELS, self.d)) / 2
@@ -165,7 +167,7 @@ class Searcher:
             n_rows=self.n,
             accuracy=float(min(beyond.min() * 4, self.n)) * ACCURACY,
             share=share,
-            label="search",
+            step=SEARCHED,
         )
         found.low, found.high = (np.nan_to_num(end + center) for end in (found.low, found.high))
         return found
@@ -186,7 +188,7 @@ class Searcher:
             n_rows=self.n,
             accuracy=self.n * ACCURACY * min(1, 4 * part),
             share=RADIUS,
-            label="radius",
+            step=RADII,
         )
         rows = np.clip(near.rank_high + part * self.n, part * self.n / 2, self.n)
         # a search that ends at its outer end has found nothing
@@ -210,7 +212,7 @@ class Searcher:
             unit=_power_of_two(_ordinary(found.high / 2 - found.low / 2)),
             n_rows=self.n,
             share=float(np.clip(self._noise.share(self.n / 300, self.d), *shares)),
-            label="reach",
+            step=REACHED,
         )
 
     def _final(self, k):

@@ -4,17 +4,20 @@ from sklearn.utils.validation import check_is_fitted
 
 from skdp._estimator import PrivateEstimator
 from skdp._results import ResultsMixin
+from skdp.accounting import Plan, Step
 from skdp.denoising._vector import fitted_law
 from skdp.kernel._sums import Count
 from skdp.scales._column_noise import (
     ColumnNoise,
     check_strength,
     column_budget,
-    column_plan,
+    with_law,
 )
 from skdp.scales._noise_level import noise_quantile
 
 __all__ = ["PrivateCount"]
+
+ROW_COUNT = Step("row count", of=(Count,))
 
 
 class PrivateCount(ResultsMixin, PrivateEstimator):
@@ -93,14 +96,15 @@ class PrivateCount(ResultsMixin, PrivateEstimator):
 
     def plan(self):
         """Return the :class:`skdp.accounting.Plan` of a fit: what it may release, at what price."""
-        return column_plan(self._budget(column_budget), "row count")
+        budget = self._budget(column_budget)
+        return Plan(budget, with_law(budget, ROW_COUNT))
 
     def _check_public(self, n_features):
         check_strength(self._budget(column_budget), 1)
 
     def _release(self, table):
         noise = ColumnNoise(table.budget)
-        release = table.ask(Count(), share=table.remaining, label="row count")
+        release = table.ask(Count(), ROW_COUNT, share=table.remaining)
         return {
             "count_": max(int(release.value[0]), 0),
             "noise_scale_": float(noise.deviation(release.scale)),

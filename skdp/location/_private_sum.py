@@ -6,13 +6,17 @@ import numpy as np
 
 from skdp._estimator import PrivateEstimator
 from skdp._groups import GroupRule
+from skdp.accounting import Plan, Step
 from skdp.columns import bounded_sums
 from skdp.denoising._vector import VectorMixin
+from skdp.kernel._bounded import BoundedSums
 from skdp.location._bounded_moments import check_bounds
 from skdp.location._public import bounds_vectors
-from skdp.scales._column_noise import column_budget, column_plan
+from skdp.scales._column_noise import column_budget, with_law
 
 __all__ = ["PrivateSum"]
+
+SUMS = Step("sums", of=(BoundedSums,))
 
 
 class PrivateSum(VectorMixin, PrivateEstimator):
@@ -114,7 +118,8 @@ class PrivateSum(VectorMixin, PrivateEstimator):
 
     def plan(self):
         """Return the :class:`skdp.accounting.Plan` of a fit: what it may release, at what price."""
-        return column_plan(self._budget(column_budget), "sums")
+        budget = self._budget(column_budget)
+        return Plan(budget, with_law(budget, SUMS))
 
     def _check_public(self, n_features):
         check_bounds(self.bounds, self._budget(column_budget), n_features)
@@ -122,7 +127,7 @@ class PrivateSum(VectorMixin, PrivateEstimator):
     def _release(self, table):
         low, high = bounds_vectors(self.bounds, table.n_features)
         sums, scale, law = bounded_sums(
-            table, low=low, high=high, share=table.remaining, label="sums"
+            table, low=low, high=high, share=table.remaining, label=SUMS.label
         )
         noise = scale * (math.sqrt(2) if law == "laplace" else 1)
         return {"sum_": np.nan_to_num(sums * table.cap), "noise_scale_": noise * table.cap}

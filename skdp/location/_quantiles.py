@@ -9,12 +9,13 @@ from skdp._compat import StrOptions
 from skdp._groups import GroupRule
 from skdp._pieces import transforms_pieces
 from skdp.accounting import Plan
+from skdp.columns import rank_steps
 from skdp.denoising._vector import fitted_law
-from skdp.location._choice import choice_step, choose_quantile
+from skdp.location._choice import CHOICE, choose_quantile
 from skdp.location._location import SLACK, Location
 from skdp.location._places import place_steps
 from skdp.location._public import bounds_vectors
-from skdp.location._rank_release import rank_plan_steps, release_quantiles
+from skdp.location._rank_release import release_quantiles
 from skdp.scales._column_noise import check_strength, column_budget
 from skdp.scales._noise_level import check_sampling, level_of_each
 from skdp.sensitivity import Quantile
@@ -94,10 +95,10 @@ class QuantileEstimator(Location):
             )
         if self.method == "ranks":
             budget = self._budget(column_budget)
-            return Plan(budget, rank_plan_steps(budget, self.bounds))
+            return Plan(budget, rank_steps(budget, bounded=self.bounds is not None))
         budget = self._budget(lambda epsilon, delta: column_budget(epsilon, delta, choice=True))
         steps = () if self._is_placed() else place_steps(budget)
-        return Plan(budget, (*steps, choice_step("statistic")))
+        return Plan(budget, (*steps, CHOICE))
 
     def _is_extreme(self):
         statistic = self._statistics()[0]
@@ -156,7 +157,6 @@ class QuantileEstimator(Location):
                 center=place.center[j],
                 sensitivity=place.sensitivity[j],
                 share=table.remaining / (table.n_features - j),
-                label="statistic",
             )
             for j in range(table.n_features)
         ]

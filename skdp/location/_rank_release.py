@@ -1,17 +1,15 @@
 """Quantiles by noisy ranks, as estimators release them: the plan, the release, the intervals."""
 
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
 from skdp.accounting._plan import release_mechanism
-from skdp.columns import find_quantiles, rank_steps
+from skdp.columns import find_quantiles
 from skdp.columns._ranks_read import column_spread, is_told, limits, two_sided
 from skdp.location._places import NOTHING
-from skdp.scales._column_noise import column_step
 
-__all__ = ["RankCurves", "rank_plan_steps", "release_quantiles"]
+__all__ = ["RankCurves", "release_quantiles"]
 
 UNTOLD = (
     "the interval of a quantile is long beside the spread: too few rows on one of its sides. Use a "
@@ -83,12 +81,6 @@ class RankCurves:
                 sd = np.sqrt(np.square(sd) + n * self.q[i] * (1 - self.q[i]))
             low[i, j], high[i, j] = limits(self.points[j], excess, sd, value[i, j], z)
         return low, high
-
-
-def rank_plan_steps(budget, bounds):
-    """Return the planned steps of :func:`release_quantiles`."""
-    step = partial(column_step, budget)
-    return rank_steps(step, pure=budget.unit == "pure", bounded=bounds is not None)
 
 
 def release_quantiles(table, q, bounds=None):

@@ -207,7 +207,7 @@ class Reach:
         return float(np.max(slow * np.maximum(rows, 0.0) * middle**power))
 
 
-def release_reach(table, *, center, unit, n_rows, share, label):
+def release_reach(table, *, center, unit, n_rows, share, step):
     """Release how far the entries of every column are from a point.
 
     Parameters
@@ -218,19 +218,19 @@ def release_reach(table, *, center, unit, n_rows, share, label):
     n_rows : float
         Released number of rows.
     share : float
-    label : str
+    step : Step
 
     Returns
     -------
     reach : list of d Reach
 
     """
-    release = table.ask(_cells(center, unit, folded=True), share=share, label=label)
+    release = table.ask(_cells(center, unit, folded=True), step, share=share)
     law = release.scale, ColumnNoise(table.budget).law
     return [Reach(c, *law, n_rows, u) for c, u in zip(release.value, unit, strict=True)]
 
 
-def release_sides(table, *, center, unit, n_rows, share, label):
+def release_sides(table, *, center, unit, n_rows, share, step):
     """Release how far the entries of every column are below and above a point.
 
     Parameters are those of :func:`release_reach`.
@@ -240,7 +240,7 @@ def release_sides(table, *, center, unit, n_rows, share, label):
     sides : list of d pairs of Reach
         Below and above; the entries at the point itself are in both.
     """
-    release = table.ask(_cells(center, unit), share=share, label=label)
+    release = table.ask(_cells(center, unit), step, share=share)
     law, found = (release.scale, ColumnNoise(table.budget).law), []
     for c, u in zip(release.value, unit, strict=True):
         seen = stands_out(c, CELLS.octave, release.scale, law=law[1])

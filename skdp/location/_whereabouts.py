@@ -5,11 +5,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from skdp.accounting import Step
+from skdp.kernel._sums import BallSum
 from skdp.location._release import bounded
 from skdp.scales import clipped_sum
 
-__all__ = ["LARGEST", "Whereabouts", "ball_around", "come_closer", "rare_length"]
+__all__ = ["CLOSER", "LARGEST", "Whereabouts", "ball_around", "come_closer", "rare_length"]
 
+CLOSER = Step("step", at_most=0.3, times=24, of=(BallSum,))
 LARGEST = float(np.finfo(np.float64).max)
 
 
@@ -70,7 +73,7 @@ def come_closer(counted, where, shares):
     for share in shares:
         radius = 1.05 * where.reach
         around = ball_around(where, radius)
-        total, sd = clipped_sum(counted.table, **around, share=share, label="step")
+        total, sd = clipped_sum(counted.table, **around, share=share, label=CLOSER.label)
         noise = sd / counted.n
         error = rare_length(noise, counted.d)
         if error < where.error:

@@ -45,9 +45,9 @@ HIDDEN = (
 def auto_steps():
     """Return the steps of a plan that :func:`find_levels` takes."""
     return (
-        Step("row count", at_most=ROW_COUNT),
+        Step("row count", at_most=ROW_COUNT, of=(RowsWithEntries,)),
         *Selection("levels", at_most=LEVELS[1]).steps(),
-        Step("entries", at_most=ENTRIES),
+        Step("entries", at_most=ENTRIES, of=(EntryStates,)),
         *bin_steps(),
     )
 

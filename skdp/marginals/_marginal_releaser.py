@@ -23,6 +23,7 @@ from skdp.chunks._columns import (
 )
 from skdp.chunks._raw import schema_of
 from skdp.chunks._sources import source_of
+from skdp.kernel._residuals import RangeResiduals, Residuals
 from skdp.marginals._allocation import expected_loss, noise_sd, replace_one_factor, shares_for
 from skdp.marginals._answers import MarginalAnswers
 from skdp.marginals._auto import auto_events, auto_steps, find_levels
@@ -59,6 +60,9 @@ TV, LEAST = 0.4, 40.0  # mean size of normal noise, half of it in both direction
 BOUGHT_WAYS = ("auto", "none", "james-stein", "projection")
 MOST, FEWEST = 64, 4  # levels of a column, where they are bought
 USEFUL, CLEAR = 0.1, 3.0  # of all rows; noise sds of the number of rows
+
+
+RESIDUALS = Step("residuals", of=(Residuals, RangeResiduals))
 
 
 class MarginalReleaser(MarginalAnswers, PrivateEstimator):
@@ -252,7 +256,7 @@ class MarginalReleaser(MarginalAnswers, PrivateEstimator):
         """Return the :class:`skdp.accounting.Plan` of a fit: what it may release, at what price."""
         notes, budget = (OUTSIDE,), self._budget(Budget.gaussian)
         if is_auto(self.domain):
-            steps = (*auto_steps(), Step("residuals"))
+            steps = (*auto_steps(), RESIDUALS)
             return Plan(budget, steps, auto_events(budget), assumptions=notes)
         if isinstance(self.domain, dict):
             tables = self._tables(read_domain(self.domain, None))
@@ -262,7 +266,7 @@ class MarginalReleaser(MarginalAnswers, PrivateEstimator):
             if self.error == "worst":
                 mu2 = budget.amount * (1 if budget.unit == "gdp" else 2)
                 notes += (PROMISE.format(noise_promise(tables, sd / math.sqrt(mu2))),)
-        return Plan(budget, (Step("residuals"),), assumptions=notes)
+        return Plan(budget, (RESIDUALS,), assumptions=notes)
 
     def _read(self, X, y):
         if self.domain is None:

@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from skdp.accounting import Step
+from skdp.kernel._mixtures import MixtureMoments
 from skdp.mixture._design import design, noise_loss
 from skdp.mixture._moments import release_moments
 from skdp.mixture._normal import quantile
@@ -66,7 +67,11 @@ class MixtureRelease:
 
 def em_steps(n_rounds):
     """Return the planned steps of :func:`private_em`."""
-    return (spread_step(SPREAD_SHARE), rival_step(), Step("moments", times=n_rounds + MORE))
+    return (
+        spread_step(SPREAD_SHARE),
+        rival_step(),
+        Step("moments", times=n_rounds + MORE, of=(MixtureMoments,)),
+    )
 
 
 def private_em(

@@ -14,7 +14,7 @@ from skdp._estimator import PrivateEstimator
 from skdp._public import public_seed
 from skdp.accounting import Budget, Plan
 from skdp.cluster._base import rule_of_clusters
-from skdp.cluster._density import density_centers, density_steps
+from skdp.cluster._density import DENSITY_STEPS, density_centers
 from skdp.cluster._peel import find_places
 from skdp.cluster._place import Place, PublicPlace
 from skdp.kernel._coordinates import InUnits, in_units
@@ -219,7 +219,7 @@ class PrivateGMM(MixtureMixin, PublicPlace, PrivateEstimator):
     def plan(self):
         """Return the :class:`skdp.accounting.Plan` of a fit: what it may release, at what price."""
         budget = self._budget(Budget.gaussian)
-        start = (step for step in density_steps() if step.label not in OF_KMEANS)
+        start = (step for step in DENSITY_STEPS if step.label not in OF_KMEANS)
         steps = (*start, *em_steps(self.max_iter))
         if self.covariance_type != "spherical" and self.radius is None:
             steps = (*unit_steps(), *steps)

@@ -22,7 +22,7 @@ STRAY = 1.0  # nats per row that rows which nobody can see may cost
 
 def rival_step():
     """Return the planned step of :func:`lead`."""
-    return Step("rivals", at_most=SHARES[1])
+    return Step("rivals", at_most=SHARES[1], of=(Lead,))
 
 
 def rival_share(n_rows, mu):

@@ -27,7 +27,7 @@ class Spread:
 
 def spread_step(share):
     """Return the planned step of :func:`release_spread`."""
-    return Step("spread", at_most=share)
+    return Step("spread", at_most=share, of=(Reaches,))
 
 
 def release_spread(rows, curator, located, centers, *, share):

@@ -32,7 +32,10 @@ UNSEEN = "the scale of columns was not told from the noise: their units are gues
 
 def unit_steps():
     """Return the planned steps of :func:`column_units`."""
-    return (Step("rows", at_most=COUNT_SHARE), Step("column scales", at_most=SHARES[1]))
+    return (
+        Step("rows", at_most=COUNT_SHARE, of=(Count,)),
+        Step("column scales", at_most=SHARES[1], of=(RingColumns,)),
+    )
 
 
 def column_units(rows, curator, *, box=None):

@@ -20,6 +20,7 @@ from skdp.mechanisms import row_norms
 from skdp.model_selection._densities import is_mixture, mixture_log_density
 from skdp.rowwise._map import each_row
 from skdp.scales import LogBins, read_scale
+from skdp.scales._column_noise import with_law
 
 __all__ = [
     "AccuracyScorer",
@@ -34,6 +35,8 @@ __all__ = [
 ]
 
 BINS = LogBins(2)
+SCORE = Step("score", of=(ScoreSum,))
+DISTANCES = Step("distances", of=(ColumnBins,))
 OF_ENTRIES = (ValueError, ArithmeticError)  # what entries of a row may bring about
 
 
@@ -287,21 +290,19 @@ def release_score(scores, curator):
     **Privacy** (add or remove one row): see :class:`skdp.kernel._sums.ScoreSum`; the score of a
     row knows no other row.
     """
-    release = table_of_numbers(scores, curator).ask(ScoreSum(), share=1, label="score")
+    release = table_of_numbers(scores, curator).ask(ScoreSum(), SCORE)
     total, count = (float(entry) for entry in release.value)
     return min(max(0.5 + total / max(count, HALF) / 2, -1.0), 2.0)
 
 
 def score_plan(budget):
     """Return the plan of :func:`release_score`."""
-    kind = "laplace" if budget.unit == "pure" else "gaussian"
-    return Plan(budget, (Step("score", kind),))
+    return Plan(budget, with_law(budget, SCORE))
 
 
 def scale_plan(budget):
     """Return the plan of what a scorer may release before the runs."""
-    kind = "laplace" if budget.unit == "pure" else "gaussian"
-    return Plan(budget, (Step("distances", kind),))
+    return Plan(budget, with_law(budget, DISTANCES))
 
 
 def by_row(function, X, y):
@@ -343,7 +344,7 @@ def released_scale(distances, curator):
     **Privacy**: a distance is a function of its row; see :class:`skdp.kernel._columns.ColumnBins`.
     """
     table = table_of_numbers(distances, curator)
-    release = table.ask(ColumnBins(np.zeros(1), np.ones(1), BINS), share=1, label="distances")
+    release = table.ask(ColumnBins(np.zeros(1), np.ones(1), BINS), DISTANCES)
     counts = release.value[0]
     seen = counts[counts > 3 * release.scale]
     told = read_scale(counts, release.scale, max(float(seen.sum()), 1.0), BINS)

@@ -7,9 +7,10 @@ from scipy.special import ndtri
 
 from skdp.accounting import Plan
 from skdp.accounting._plan import release_mechanism
+from skdp.columns import rank_steps
 from skdp.location._public import bounds_vectors
 from skdp.location._quantiles import rank_rule
-from skdp.location._rank_release import rank_plan_steps, release_quantiles
+from skdp.location._rank_release import release_quantiles
 from skdp.preprocessing._scaler import Scaler
 from skdp.scales._column_noise import check_strength, column_budget
 
@@ -158,7 +159,7 @@ class PrivateRobustScaler(Scaler):
     def plan(self):
         """Return the :class:`skdp.accounting.Plan` of a fit: what it may release, at what price."""
         budget = self._budget(column_budget)
-        return Plan(budget, rank_plan_steps(budget, self.bounds))
+        return Plan(budget, rank_steps(budget, bounded=self.bounds is not None))
 
     def _release(self, table):
         ends = [q / 100 for q in self.quantile_range]

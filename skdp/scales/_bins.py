@@ -38,7 +38,7 @@ HIDES = 2.0  # noises above its count that a cell may hold
 
 def bin_steps(share=SHARES[1], label="bins"):
     """Return the planned steps of :func:`search_cells`, for at most so large a share."""
-    return (Step(label, at_most=share, times=ROUNDS),)
+    return (Step(label, at_most=share, times=ROUNDS, of=(EdgeCells,)),)
 
 
 def bin_share(strength, n_columns):

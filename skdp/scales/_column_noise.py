@@ -1,16 +1,16 @@
 """Noise for several numbers at once, of the law that the budget asks for."""
 
 import math
+from dataclasses import replace
 
-from skdp.accounting import Budget, Plan, Step
+from skdp.accounting import Budget
 from skdp.accounting._plan import release_mechanism
 
 __all__ = [
     "ColumnNoise",
     "check_strength",
     "column_budget",
-    "column_plan",
-    "column_step",
+    "with_law",
 ]
 
 FAINTEST = 2.0**20
@@ -36,14 +36,9 @@ def check_strength(budget, k):
         )
 
 
-def column_step(budget, label, at_most=1, times=1):
-    """Return the planned step of releases made by :class:`ColumnNoise`."""
-    return Step(label, release_mechanism(budget), at_most, times)
-
-
-def column_plan(budget, label):
-    """Return the plan of a fit that makes one such release."""
-    return Plan(budget, (column_step(budget, label),))
+def with_law(budget, *steps):
+    """Return steps with the mechanism that a budget asks for: Laplace if it is pure."""
+    return tuple(replace(step, mechanism=release_mechanism(budget)) for step in steps)
 
 
 class ColumnNoise:

@@ -1,7 +1,7 @@
 """The density road as the estimator takes it, with everything that it releases."""
 
 from skdp.accounting import Plan
-from skdp.cluster._density import density_road, density_steps
+from skdp.cluster._density import DENSITY_STEPS, density_road
 from skdp.cluster._peel import find_places
 from skdp.kernel._table import Table
 
@@ -10,7 +10,7 @@ __all__ = ["density_kmeans", "density_plan"]
 
 def density_plan(budget):
     """Return the plan of :func:`density_kmeans`; ``budget`` is a Gaussian Budget."""
-    return Plan(budget, density_steps())
+    return Plan(budget, DENSITY_STEPS)
 
 
 def density_kmeans(rows, curator, n_clusters, *, n_init=30, seed=0):

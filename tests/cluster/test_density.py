@@ -14,7 +14,7 @@ from skdp._curator import Curator
 from skdp.accounting import Budget
 from skdp.chunks import ArrayRows
 from skdp.cluster._density import density_centers
-from skdp.cluster._locate import locate, locate_steps
+from skdp.cluster._locate import LOCATE_STEPS, locate
 from skdp.cluster._refine import refine
 from skdp.cluster._synopsis import Synopsis
 from skdp.kernel._places import Located
@@ -192,7 +192,7 @@ def test_locate_finds_a_ball_that_holds_the_bulk():
 def test_the_steps_that_are_shared_have_labels_of_their_own():
     labels = [step.label for step in density_plan(BUDGET).steps]
     assert len(set(labels)) == len(labels)
-    assert {step.label for step in locate_steps()} <= set(labels)
+    assert {step.label for step in LOCATE_STEPS} <= set(labels)
 
 
 @pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")

@@ -11,7 +11,7 @@ from skdp._curator import replaced_curator
 from skdp.accounting import Budget, Plan
 from skdp.audit import CannedCurator, Script
 from skdp.chunks import ArrayRows
-from skdp.cluster._density import density_steps
+from skdp.cluster._density import DENSITY_STEPS
 from skdp.cluster._peel import find_places
 from skdp.exceptions import UselessReleaseWarning
 from skdp.kernel._mixtures import MixtureFrame
@@ -109,7 +109,7 @@ def test_lloyd_warns_of_centres_that_did_not_move():
 def test_a_road_with_a_fixed_share_gets_it_whatever_was_released(careful):
     left = []
     for seed in range(12):
-        plan = Plan(Budget.gaussian(100.0, 1e-6), density_steps())
+        plan = Plan(Budget.gaussian(100.0, 1e-6), DENSITY_STEPS)
         curator = CannedCurator(plan, Script(seed=seed, stretch=(1.0, 30.0, 1e3, 1e6)[seed % 4]))
         with np.errstate(all="ignore"):
             find_places(Table(ArrayRows(np.zeros((3, 4))), curator), 2, careful=careful)

@@ -145,7 +145,7 @@ def test_a_private_step_moves_centers_to_their_means_and_leaves_empty_ones():
     plan = Plan(Budget.gaussian(1.0, 1e-6), (Step("step"),))
     curator, y = CannedCurator(plan, "noise", seed=0), LOCATED.to_units(start)
     table = Table(ArrayRows(X), curator)
-    step = lloyd_step(table, LOCATED, y, np.full(4, 0.5), share=1.0, label="step")
+    step = lloyd_step(table, LOCATED, y, np.full(4, 0.5), share=1.0, step=Step("step"))
     moved = LOCATED.to_data(step.y + step.moves)
     # noise: sd 1.1 / .2367 * 1 = 4.9 in a sum of 3000 rows
     assert np.abs(moved[:3] - CENTERS).max() < 0.01

@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from skdp.accounting import Step
 from skdp.chunks import ArrayRows
 from skdp.cluster._lockstep import Ask, in_step
 from skdp.kernel._statistic import Rule, public
@@ -17,7 +18,7 @@ def _asks(name, steps):
     heard = []
     for i in range(steps):
         statistic = BallSum(np.zeros(2), 2.0 ** (10 + i))
-        noisy = yield Ask(statistic, Fraction(i + 1, 100), "x")
+        noisy = yield Ask(statistic, Fraction(i + 1, 100), Step("x"))
         heard.append(noisy.real)
     return name, heard
 

@@ -7,7 +7,7 @@ import pytest
 
 from skdp.accounting import Budget, Plan
 from skdp.chunks import ArrayRows
-from skdp.cluster._second_look import look_again, look_steps, worth_a_look
+from skdp.cluster._second_look import LOOK_STEPS, look_again, worth_a_look
 from skdp.kernel._places import Located
 from skdp.kernel._table import Table
 from tests._curators import CannedCurator
@@ -28,7 +28,7 @@ def _ball(d, n=900.0):
 
 
 def _look(X, centers, transcript, *, budget=STRONG, seed=0, located=None, block_rows=None):
-    curator = CannedCurator(Plan(budget, look_steps()), transcript, seed=seed)
+    curator = CannedCurator(Plan(budget, LOOK_STEPS), transcript, seed=seed)
     with np.errstate(all="ignore"):
         table = Table(ArrayRows(X, block_rows=block_rows), curator)
         found = look_again(

@@ -2,6 +2,7 @@ import math
 
 import numpy as np
 
+from skdp.accounting import Step
 from skdp.chunks import ArrayRows
 from skdp.covariance._denoise import denoised, denoisers, floored
 from skdp.covariance._moments import release_moments
@@ -18,7 +19,9 @@ from tests._curators import canned
 
 def _moments(X, frame, radius, block_rows=None):
     rows = DrawnRows(Table(ArrayRows(X, block_rows=block_rows), canned()), len(X))
-    return release_moments(rows, frame, radius=radius, share=0.1, sum_share=0.01, labels=("x", "x"))
+    return release_moments(
+        rows, frame, radius=radius, share=0.1, sum_share=0.01, steps=(Step("x"),) * 2
+    )
 
 
 def test_moments_are_exact_and_do_not_depend_on_blocks(rng):
@@ -47,7 +50,7 @@ def test_noise_of_the_mean_of_a_gram_matrix_and_its_transpose(rng):
             radius=1.0,
             share=0.01,
             sum_share=0,
-            labels=("x", "x"),
+            steps=(Step("x"),) * 2,
         )
         diagonal += list(np.diag(moments.gram))
         off += list(moments.gram[np.triu_indices(3, 1)])
@@ -88,7 +91,7 @@ def test_spread_tells_quantiles_and_squares(rng):
     X = rng.normal(size=(20000, 5))
     frame = Frame.identity(np.zeros(5), np.ones(5))
     rows = DrawnRows(Table(ArrayRows(X), canned()), 20000.0)
-    spread = release_spread(rows, frame, per_octave=16, share=0.1, label="x")
+    spread = release_spread(rows, frame, per_octave=16, share=0.1, step=Step("x"))
     lengths = np.linalg.norm(X, axis=1)
     for part in (0.5, 0.1, 0.05):
         assert abs(spread.quantile(part) / np.quantile(lengths, 1 - part) - 1) < 0.08
@@ -96,12 +99,12 @@ def test_spread_tells_quantiles_and_squares(rng):
     clip = spread.best_radius(1e-5, 0.6, 20.0)
     assert np.quantile(lengths, 0.99) < clip.radius < 2.5 * np.quantile(lengths, 0.96)
     every = np.arange(5)
-    size = release_size(rows, frame, among=every, share=0.1, label="x")
+    size = release_size(rows, frame, among=every, share=0.1, step=Step("x"))
     assert abs(size / math.sqrt(5) - 1) < 0.3
     zeros = DrawnRows(Table(ArrayRows(np.zeros((20000, 5))), canned()), 20000.0)
-    assert release_size(zeros, frame, among=every, share=0.1, label="x") == 0.0
+    assert release_size(zeros, frame, among=every, share=0.1, step=Step("x")) == 0.0
     none = DrawnRows(Table(ArrayRows(np.zeros((0, 5))), canned()), 20000.0)
-    assert release_size(none, frame, among=every, share=0.1, label="x") is None
+    assert release_size(none, frame, among=every, share=0.1, step=Step("x")) is None
 
 
 def test_the_estimated_risk_of_every_denoiser_is_unbiased(rng):

@@ -9,7 +9,7 @@ from skdp.accounting import Budget, Plan, Step
 from skdp.chunks import ArrayRows
 from skdp.covariance import PrivateCovariance
 from skdp.covariance._beyond import TailLoss
-from skdp.covariance._columns import BINS, SPARSE, _top, column_units
+from skdp.covariance._columns import BINS, SPARSE_SCALES, _top, column_units
 from skdp.exceptions import SeededNoiseWarning, UselessReleaseWarning
 from skdp.kernel._sampled import Sample, Sampled
 from skdp.location._clip import Distances
@@ -24,7 +24,7 @@ PLAN = Plan(
     (
         Step("x", at_most=0.1),
         Step("sparse rows", at_most=0.002),
-        Step("sparse scales", at_most=SPARSE[1]),
+        Step("sparse scales", at_most=SPARSE_SCALES.at_most),
     ),
 )
 
@@ -81,12 +81,12 @@ def test_units_of_dense_sparse_and_constant_columns():
     )
     keys = rng.integers(0, 2**63, size=n).astype(np.uint64)
     sample = _sampled(Sample(Z, keys, 1.0, n), CannedCurator(PLAN, "exact"))
-    units = column_units(sample, share=0.02, label="x")
+    units = column_units(sample, Step("x"), share=0.02)
     sd = np.array([1e-200, 1e6 * math.sqrt(0.02 * 0.98), units[1], 7.0])
     assert np.all((units / sd > 0.4) & (units / sd < 2.5))
     constant = Sample(np.ones((n, 2)), keys, 1.0, n)
     sample = _sampled(constant, CannedCurator(PLAN, "exact"))
-    assert column_units(sample, share=0.02, label="x") is None
+    assert column_units(sample, Step("x"), share=0.02) is None
 
 
 def _powers(a, n, sd=5.0):

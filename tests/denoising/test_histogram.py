@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from skdp import PrivacyLedger, config_context
-from skdp.accounting import Budget, Plan, Step
+from skdp.accounting import Budget, Plan
 from skdp.audit import non_interference
 from skdp.chunks import ArrayRows, weighed_sum
 from skdp.denoising import (
@@ -18,7 +18,7 @@ from skdp.denoising import (
     SoftThresholdDenoiser,
     TrendFilterDenoiser,
 )
-from skdp.denoising._range import private_ranges, range_steps
+from skdp.denoising._range import RANGE_STEPS, private_ranges
 from skdp.exceptions import AuditFailure
 from skdp.kernel import _histograms
 from skdp.kernel._histograms import (
@@ -32,9 +32,11 @@ from skdp.kernel._histograms import (
 )
 from skdp.kernel._ranks import float_of_order as _float
 from skdp.kernel._ranks import order_of_floats as _ordered
+from skdp.kernel._table import Table
 from skdp.kernel._totals import Total
 from skdp.mechanisms._exact import sqrt_up
 from skdp.scales import LogBins
+from skdp.scales._column_noise import with_law
 from tests._curators import CannedCurator, FixedKeys, canned, check_replay
 
 pytestmark = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")
@@ -317,10 +319,10 @@ def test_a_private_range_takes_few_looks_at_the_rows():
     X = np.random.default_rng(0).normal(size=(50, 2)) * [1, 1e9]
     X[::5, 0], X[1::5, 0], X[7, 1] = 0.0, -0.0, np.nan
     kept = X[np.isfinite(X).all(axis=1)] + 0.0
-    plan = Plan(Budget.pure(1.0), range_steps(Step, "laplace"))
+    plan = Plan(Budget.pure(1.0), with_law(Budget.pure(1.0), *RANGE_STEPS))
     for block_rows in (7, 100):
         rows, curator = Counted(X, block_rows=block_rows), CannedCurator(plan, "noise", seed=3)
-        private_ranges(rows, [0, 1], curator, "laplace")
+        private_ranges(Table(rows, curator), [0, 1], "laplace")
         assert rows.passes == 5
         low, high = np.zeros(2, np.uint64), np.full(2, 2**64 - 1, np.uint64)
         centres = [record for record in curator.records if record.label == "centre"]

@@ -16,7 +16,7 @@ from types import SimpleNamespace
 
 from skdp._config import get_config
 from skdp._doubts import Doubt
-from skdp.accounting import Budget
+from skdp.accounting import Budget, Step
 from skdp.accounting._report import Charge
 from skdp.chunks._persons import Heads
 from skdp.exceptions import BudgetExceeded, PlanError
@@ -41,6 +41,8 @@ def sent(x, number):
     """Return what JSON can hold of a value; ``number(thing)`` is that of a Table or of Parts."""
     if isinstance(x, Table | Parts):
         return number(x)
+    if isinstance(x, Step):  # the holder has the plan: a label is enough, and a share
+        return {"step": [x.label, sent(x.at_most, number)]}
     if isinstance(x, Doubt):
         return {"doubt": [x.said, encoded(x.mask), list(x.path)]}
     if type(x).__name__ in RECORDS and RECORDS[type(x).__name__] is type(x):
@@ -61,6 +63,9 @@ def heard(x, thing):
         return decoded(x)
     if "number" in x:
         return thing(x)
+    if "step" in x:
+        label, most = (heard(v, thing) for v in x["step"])
+        return Step(label, at_most=most)
     if "doubt" in x:
         said, mask, path = x["doubt"]
         return Doubt(said, decoded(mask), tuple(path))

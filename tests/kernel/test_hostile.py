@@ -7,12 +7,14 @@ import base64
 import copy
 import json
 import pickle
+import re
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
+from skdp import PrivateMean
 from skdp._curator import Curator
 from skdp.accounting import Budget, Plan, Step
 from skdp.chunks import ArrayRows
@@ -23,6 +25,8 @@ from skdp.kernel._statistic import RowMap, Rule, Shape, Statistic, own, public
 from skdp.kernel._sums import BallSum, Count, Distances, KeptRows
 from skdp.kernel._table import Noisy, Table
 from skdp.mechanisms import make_entropy
+from tests._curators import CannedCurator
+from tests._estimators import ESTIMATORS
 from tests.kernel._elsewhere import Holder, Line, handle, sent
 
 REFUSED = (ValueError, TypeError, ArithmeticError, PlanError, BudgetExceeded)
@@ -365,6 +369,33 @@ def test_a_plan_names_what_is_released():
     scene.table.ask(KeptRows(ZERO, 1.0), share=0.1, label="count")
     assert ", of Count or KeptRows" in str(scene.curator._plan)
     assert Step("count", of=(Count,)) != Step("count")
+
+
+# Rows decide by noise of their own: these are asked past the statistics of a Table.
+UNNAMED = re.compile(
+    r"(.*/)?((core|tuple|part) (filter|size|place|average|diameter|count|points|noise)|diameter)"
+)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda one: type(one).__name__)
+def test_plans_of_estimators_name_what_they_ask(estimator):
+    steps = [step for step in estimator.plan().steps if step.mechanism not in ("child", "repeat")]
+    friendly = getattr(estimator, "method", "") == "friendly" or "Filter" in repr(estimator)
+    for step in steps:
+        assert step.of or (friendly and UNNAMED.fullmatch(step.label)), step.label
+
+
+def test_a_statistic_that_a_plan_does_not_name_is_refused():
+    """Of the steps of an estimator, each asked for a statistic of another kind."""
+    plan = PrivateMean(epsilon=1.0, delta=1e-6).plan()
+    table = Table(ArrayRows(np.zeros((20, 3))), CannedCurator(plan))
+    for step in plan.steps:
+        if step.of and Count not in step.of:
+            with pytest.raises(ValueError, match="names another"):
+                table.ask(Count(), step, share=0.001)
+    assert table.remaining == 1
+    with pytest.raises(ValueError, match="names another"):
+        table.ask(BallSum(ZERO, 1.0), plan.steps[0])
 
 
 @pytest.mark.parametrize("label", ["once", "small"])

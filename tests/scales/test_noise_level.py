@@ -9,13 +9,13 @@ from scipy.special import ndtr
 from scipy.stats import gamma
 
 from skdp._curator import make_curator
-from skdp.accounting import Budget, Plan
+from skdp.accounting import Budget, Plan, Step
 from skdp.chunks import ArrayRows
 from skdp.kernel._table import Table
 from skdp.location._reach import release_reach
 from skdp.mechanisms import make_entropy, rounded_gaussian, rounded_laplace
 from skdp.scales import LogBins, top_scale
-from skdp.scales._column_noise import column_step
+from skdp.scales._column_noise import with_law
 from skdp.scales._log_histogram import FALSE_ANCHOR, _levels
 from skdp.scales._noise_level import clear_of_noise, noise_level
 
@@ -79,10 +79,10 @@ def test_laplace_noise_alone_tells_no_reach():
     """3000 columns without rows: .6 false scales are expected at most, 7 at a rate below 1e-5."""
     budget, d, found = Budget.pure(1.0), 300, 0
     for seed in range(10):
-        curator = make_curator(Plan(budget, (column_step(budget, "r"),)), make_entropy(seed))
+        curator = make_curator(Plan(budget, with_law(budget, Step("r"))), make_entropy(seed))
         reach = release_reach(
             Table(ArrayRows(np.empty((0, d))), curator), center=np.zeros(d), unit=np.ones(d),
-            n_rows=1.0, share=0.5, label="r",
+            n_rows=1.0, share=0.5, step=Step("r"),
         )  # fmt: skip
         found += sum(one.beyond(0.5) > 0 for one in reach)
     assert found < 7

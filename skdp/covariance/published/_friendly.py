@@ -14,10 +14,11 @@ from skdp.covariance.published._part_matrices import average_distance, exact_ave
 from skdp.friendly import replace_one_filter
 from skdp.friendly._filters import tail_margin
 from skdp.friendly.published import CovarianceDistance
+from skdp.kernel._sums import Count
 from skdp.kernel._table import Table
+from skdp.location._counted import ROW_COUNT
 from skdp.mechanisms._exact import log_of
 from skdp.mechanisms._matrices import LEAST_LOG
-from skdp.scales import count_rows
 
 __all__ = ["friendly_covariance", "friendly_covariance_plan", "friendly_factor", "parts_for"]
 
@@ -66,7 +67,7 @@ def friendly_covariance_plan(budget, *, assume_centered=False):
     """
     main = covariance_plan(budget.with_failure(budget.failure / 2), assume_centered=assume_centered)
     law = {"part noise": "matrix"}
-    steps = [Step("row count", at_most=0.01), Step("friendly", "child", ROAD)]
+    steps = [ROW_COUNT, Step("friendly", "child", ROAD)]
     steps += [Step(f"friendly/{name}", law.get(name, "gaussian"), SHARES[name]) for name in SHARES]
     steps += [Step("main", "child")]
     steps += [replace(step, label=f"main/{step.label}") for step in main.steps]
@@ -112,7 +113,7 @@ def friendly_covariance(rows, curator, *, assume_centered=False, denoise=True):
     >>> bool(np.abs(release.covariance - np.eye(2)).max() < 0.2)
     True
     """
-    count = curator.gaussian([count_rows(rows)], sensitivity=1, share=0.01, label="row count")
+    count = Table(rows, curator).ask(Count(), ROW_COUNT)
     factor, choice = None, parts_for(float(count.value[0]), curator.budget, rows.n_features)
     if choice is None:
         curator.decide(TOO_FEW)
