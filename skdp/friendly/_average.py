@@ -1,13 +1,12 @@
 """The friendly average: rows any two of which share a friend, and noise in proportion."""
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
 from skdp.chunks import ArrayRows
-from skdp.friendly._filters import tail_margin
+from skdp.friendly._filters import certain_count
 from skdp.kernel.pairs._distance import bounds_distance
 from skdp.kernel.pairs._soft_core import CELLS, GRID_BITS, SPREAD, _grid_rows
 from skdp.mechanisms._exact import exact, sqrt_up
@@ -146,10 +145,8 @@ def friendly_average(
         )
     if len(core.mask) != len(rows):
         raise ValueError("the core is one of another table: it has another number of rows.")
-    log_p = curator.fails(event)
-    draw = curator.gaussian if law == "gaussian" else curator.laplace
-    count = draw([np.count_nonzero(core.mask)], sensitivity=1, share=count_share, label=labels[0])
-    low = int(count.value[0]) - _margin(law, log_p, count.scale)
+    kept = np.count_nonzero(core.mask)
+    low = certain_count(curator, kept, share=count_share, label=labels[0], event=event, law=law)
     if low <= 1:
         curator.decide("too few rows have friends: no average")
         return None
@@ -205,9 +202,3 @@ def core_mean(rows, mask, near, fine):
         total += np.clip(differences, -SPREAD, SPREAD).astype(np.int64).sum(axis=0)
     start = np.array([int(q) for q in reference[0]], dtype=object)
     return start * 2**fine + (total.astype(object) * 2**fine) // int(index.size)
-
-
-def _margin(law, log_p, scale):
-    if law == "gaussian":
-        return tail_margin(log_p, scale)
-    return max(0, math.ceil((-log_p - math.log(2)) * scale * (1 + 1e-9)))

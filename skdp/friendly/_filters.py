@@ -11,6 +11,7 @@ from skdp.kernel.pairs._plain import real, whole
 from skdp.mechanisms._exact import exact, sqrt_up
 
 __all__ = [
+    "certain_count",
     "filter_threshold",
     "group_size",
     "noisy_filter",
@@ -22,6 +23,21 @@ __all__ = [
 def tail_margin(log_probability, scale):
     """Return an integer k with P(round(scale Z) > k) <= the probability, Z standard normal."""
     return max(0, math.ceil(-float(ndtri_exp(log_probability)) * scale * (1 + 1e-9)))
+
+
+def certain_count(curator, n, *, share, label, event, law="gaussian"):
+    """Release a private number, less a margin: larger than the number in the planned event alone.
+
+    **Privacy**: one row, or element, moves the number by 1, which is the sensitivity. Of the
+    numbers of two neighbours the larger is exceeded with at most the planned probability.
+    """
+    log_p = curator.fails(event)
+    draw = curator.gaussian if law == "gaussian" else curator.laplace
+    count = draw([n], sensitivity=1, share=share, label=label)
+    if law == "gaussian":
+        return int(count.value[0]) - tail_margin(log_p, count.scale)
+    margin = math.ceil((-log_p - math.log(2)) * count.scale * (1 + 1e-9))
+    return int(count.value[0]) - max(0, margin)
 
 
 def noisy_filter(

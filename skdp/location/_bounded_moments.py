@@ -37,7 +37,7 @@ def moment_plan(budget):
     return Plan(budget, with_law(budget, MOMENTS))
 
 
-def check_bounds(bounds, budget, n_features, **others):
+def check_bounds(bounds, budget, n_features, given=()):
     """Raise ValueError for bounds that are none, or beside parameters that they make needless.
 
     Parameters
@@ -45,10 +45,9 @@ def check_bounds(bounds, budget, n_features, **others):
     bounds : (low, high)
     budget : Budget
     n_features : int
-    **others : bool
+    given : sequence of str, default=()
         Which other parameters are given.
     """
-    given = [name for name, is_given in others.items() if is_given]
     if given:
         raise ValueError(
             f"bounds say all that is asked about the columns, and have no use beside "

@@ -15,7 +15,7 @@ STEPS = 8  # of the grid, per distance that the noise moves a rank by
 FALL = 2.0  # of the prior weight of an octave of far candidates, from one to the next
 
 
-def choose_quantile(table, column, p, *, center, sensitivity, share):
+def choose_quantile(table, column, p, place, *, share):
     """Choose a point near a quantile of a column.
 
     Parameters
@@ -24,10 +24,11 @@ def choose_quantile(table, column, p, *, center, sensitivity, share):
         Of a pure or a zCDP budget.
     column : int
     p : float or Fraction
-    center, sensitivity : float
-        Public or released. The candidates lie around the centre, in steps of a part of the
-        sensitivity, which should be about ``max(p, 1 - p)`` distances of neighbours; far away
-        they lie less densely, up to 2^20 times as far.
+    place : object
+        Has ``center`` and ``sensitivity`` of every column, public or released. Candidates lie
+        around the centre, in steps of a part of the sensitivity, which should be about
+        ``max(p, 1 - p)`` distances of neighbours; far away they lie less densely, up to 2^20
+        times as far.
     share : float or Fraction
 
     Returns
@@ -45,6 +46,7 @@ def choose_quantile(table, column, p, *, center, sensitivity, share):
     """
     amount = float(table.budget.amount * share)
     epsilon = amount if table.budget.unit == "pure" else np.sqrt(8 * amount)
+    center, sensitivity = place.center[column], place.sensitivity[column]
     grid = _grid(center, sensitivity / STEPS / max(1.0, epsilon))
     asked = RankScores(column, *Quantile(p).p.as_integer_ratio(), grid, _nats())
     index = table.choose(asked, share=share, label=CHOICE.label)

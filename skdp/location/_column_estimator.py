@@ -65,7 +65,7 @@ class ColumnEstimator(PrivateEstimator):
     A subclass writes
 
     ``_statistics()``
-        the statistics, as :func:`skdp.sensitivity._bounded.bounded_column` takes them;
+        the statistics, as :func:`skdp.sensitivity._bounded.bounded_columns` takes them;
     ``_search(searcher)``
         where they are: a Place with as many entries as there are statistics and columns, or None
         for nowhere;
@@ -123,13 +123,9 @@ class ColumnEstimator(PrivateEstimator):
         if self.denoiser is not None:
             check_denoiser(self.denoiser, n_features, self._law())
         if self.bounds is not None:
-            check_bounds(
-                self.bounds,
-                self._budget(column_budget),
-                n_features,
-                center=self.center is not None,
-                sensitivity=self.sensitivity is not None,
-            )
+            names = ("center", "sensitivity")
+            given = [name for name in names if getattr(self, name) is not None]
+            check_bounds(self.bounds, self._budget(column_budget), n_features, given)
         check_strength(self._budget(column_budget), n_features * len(self._statistics()))
 
     def _column_vectors(self, n_features):

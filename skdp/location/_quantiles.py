@@ -154,8 +154,7 @@ class QuantileEstimator(Location):
                 table,
                 j,
                 self._q(),
-                center=place.center[j],
-                sensitivity=place.sensitivity[j],
+                place,
                 share=table.remaining / (table.n_features - j),
             )
             for j in range(table.n_features)

@@ -28,7 +28,6 @@ __all__ = [
     "STATISTICS",
     "BoundedRelease",
     "BoundedValue",
-    "bounded_column",
     "bounded_columns",
     "bounded_statistic",
     "release_bounded",
@@ -174,37 +173,19 @@ def bounded_statistic(x, statistic, *, sensitivity, center=0.0):
     """
     check_own_statistic(statistic)
     question = _question(statistic, sensitivity, center)
-    return question.answer(question.of(question.grid.integers(x)))
-
-
-def bounded_column(rows, column, statistic, *, sensitivity, center=0.0):
-    """Return :func:`bounded_statistic` of one column of a table.
-
-    Parameters
-    ----------
-    rows : ArrayRows
-        Rows with NaN or infinity in any column count as absent.
-    column : int
-    statistic, sensitivity, center
-        As for :func:`bounded_statistic`.
-
-    Returns
-    -------
-    bounded : BoundedValue
-    """
-    one = bounded_columns(rows, [column], [statistic], sensitivity=[sensitivity], center=[center])
-    return one[0]
+    return question.answered(x)
 
 
 def bounded_columns(rows, columns, statistics, *, sensitivity, center):
-    """Return :func:`bounded_column` of k columns, which may repeat, in few passes over the table.
+    """Return :func:`bounded_statistic` of k columns, which may repeat, in few passes over rows.
 
     Parameters
     ----------
     rows : ArrayRows
-        Of more than 2^17 two passes keep counts, sums, and some thousand entries at the ends or
-        around ranks. Of shorter tables, and of columns that these do not tell, a number of each
-        row is held: for as many columns as fit into 64 MB, one at least.
+        Those with NaN or infinity in any column count as absent. Of more than 2^17 two passes keep
+        counts, sums, and some thousand entries at the ends or around ranks. Of shorter tables, and
+        of columns that these do not tell, a number of each row is held: for as many columns as fit
+        into 64 MB, one at least.
     columns : sequence of int of length k
     statistics, sensitivity, center : sequences of length k
 
@@ -226,7 +207,7 @@ def bounded_columns(rows, columns, statistics, *, sensitivity, center):
         together = each[start : start + step]
         table = dict(zip(together, gathered_columns(rows, together), strict=True))
         for i in (i for i in left if columns[i] in table):
-            values[i] = asked[i].answer(asked[i].of(asked[i].grid.integers(table[columns[i]])))
+            values[i] = asked[i].answered(table[columns[i]])
     return values
 
 
@@ -284,7 +265,7 @@ def release_bounded(values, curator, *, share, label):
 
 @dataclass(frozen=True)
 class _Question:
-    """A named statistic on a grid: ``of`` integers it is an integer of sensitivity ``fine``."""
+    """A named statistic on a grid: ``of(integers, sensitivity=fine)`` is an integer."""
 
     name: str
     grid: Grid
@@ -293,6 +274,9 @@ class _Question:
     unit: float
     origin: float
     way: object = None  # how two passes tell it, if they do
+
+    def answered(self, x):
+        return self.answer(self.of(self.grid.integers(x), sensitivity=self.fine))
 
     def answer(self, g):
         return BoundedValue(g, self.fine, self.unit, self.origin, self.name)
@@ -311,36 +295,36 @@ def _question(statistic, sensitivity, center):
             raise ValueError("the sum of no rows is 0: leave center out.")
         fine = 4**BITS
         nearest = Grid(-D / fine / 2, D / fine)
-        return _Question(name, nearest, partial(bounded_sum, sensitivity=fine), fine, D / fine, 0.0)
+        return _Question(name, nearest, bounded_sum, fine, D / fine, 0.0)
     fine = 2**BITS
     if name in SQUARES:
         grid, way = Grid(center, math.sqrt(D) / fine, bits=31), Spread(SQUARES[name])
-        of = partial(bounded_spread, statistic=SQUARES[name], sensitivity=fine**2)
+        of = partial(bounded_spread, statistic=SQUARES[name])
         return _Question(name, grid, of, fine**2, D / fine**2, 0.0, way)
     if name == "std":
         grid, way = Grid(center, D / fine * 2**ROOT_BITS, bits=31), Spread(ROOT)
-        of = partial(bounded_spread, statistic=ROOT, sensitivity=fine)
+        of = partial(bounded_spread, statistic=ROOT)
         return _Question(name, grid, of, fine, D / fine, 0.0, way)
     grid = Grid(center, D / fine)
     if name == "range":
-        of = _of_sorted(bounded_range, sensitivity=fine)
+        of = _of_sorted(bounded_range)
         return _Question(name, grid, of, fine, grid.unit, 0.0)
     if name in EXTREMES:
-        of = partial(EXTREMES[name], sensitivity=fine, center=0)
+        of = partial(EXTREMES[name], center=0)
     elif name == "mean":
-        of = partial(bounded_mean, sensitivity=fine, center=0)
+        of = partial(bounded_mean, center=0)
     elif name == "median":
-        of = _of_sorted(bounded_median, sensitivity=fine, center=0)
+        of = _of_sorted(bounded_median, center=0)
     else:
         ordered = Midrange() if name == "midrange" else statistic
-        of = _of_sorted(bounded_ordered, statistic=ordered, sensitivity=fine, center=0)
+        of = _of_sorted(bounded_ordered, statistic=ordered, center=0)
     return _Question(name, grid, of, fine, grid.unit, grid.origin, way_of(name, statistic))
 
 
 def _of_sorted(function, **public):
-    def of(integers):
+    def of(integers, **bound):
         integers.sort()
-        return function(integers, **public)
+        return function(integers, **public, **bound)
 
     return of
 

@@ -104,7 +104,7 @@ def wanted_by_bracket(cells, statistic):
     return Wanted(cells=inside)
 
 
-def told_by_bracket(cells, wanted, statistic, *, sensitivity, center):
+def told_by_bracket(cells, wanted, statistic, D, center):
     """Return the value of :func:`bounded_ordered` if bounds tell it, else None.
 
     Notes
@@ -113,7 +113,7 @@ def told_by_bracket(cells, wanted, statistic, *, sensitivity, center):
     bounds of the value on the window that is left decide.
     """
     order = Order(cells, wanted.cells)
-    return _Path(order, cells.n, statistic, int(sensitivity), int(center)).value()
+    return _Path(order, cells.n, statistic, int(D), int(center)).value()
 
 
 class _Path:

@@ -45,16 +45,16 @@ def bounded_mean(s, *, sensitivity, center):
     if n >= LEAST and D:
         largest = max(abs(int(s.min())), abs(int(s.max())))
         if 2 * n * (largest + abs(c) + 2 * n * D) < 2**62:
-            g = mean_of_ends(outline(s), sensitivity=D, center=c)
+            g = mean_of_ends(outline(s), D, c)
             if g is not None:
                 return g
     s.sort()
     return bounded_ordered(s, Mean(), sensitivity=D, center=c)
 
 
-def mean_of_ends(outline, *, sensitivity, center):
+def mean_of_ends(outline, D, center):
     """Return the value of :func:`bounded_mean` of an :class:`Outline`, None if it does not tell."""
-    return _Ends(outline, int(sensitivity), int(center)).value()
+    return _Ends(outline, int(D), int(center)).value()
 
 
 @dataclass(frozen=True)

@@ -119,7 +119,7 @@ class _Mean:
         least = order.P[rank].low
         least[0] = cells.lowest.sum()
         outline = Outline(n, cells.lowest, cells.highest, int(order.sum[-1]), rank, least)
-        return mean_of_ends(outline, sensitivity=D, center=0)
+        return mean_of_ends(outline, D, 0)
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ class _Ordered:
         return wanted_by_bracket(cells, self.statistic)
 
     def told(self, cells, wanted, D):
-        return told_by_bracket(cells, wanted, self.statistic, sensitivity=D, center=0)
+        return told_by_bracket(cells, wanted, self.statistic, D, 0)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,8 @@ from skdp.accounting import Budget, Plan, Step
 from skdp.audit._transcript import CannedCurator, check_replay, moves
 from skdp.chunks import ArrayRows
 from skdp.friendly import DistancePredicate, LocalCore
-from skdp.friendly._average import _margin, core_mean, friendly_average
+from skdp.friendly._average import core_mean, friendly_average
+from skdp.friendly._filters import tail_margin
 from skdp.kernel.pairs._soft_core import GRID_BITS
 
 ZCDP = Budget.zcdp(2.0, 1e-6)
@@ -94,7 +95,7 @@ def test_no_core_row_moves_it_by_more_than_declared(level):
             probe = canned(lambda label, value, scale: value * 0)
             log_p = canned().fails("bad")
             assert average(X, np.ones(m), 1.0, probe) is None
-            answers["margin"] = _margin("gaussian", log_p, probe.records[0].scale)
+            answers["margin"] = tail_margin(log_p, probe.records[0].scale)
             run = canned(answer)
             options = {} if level is None else {"n_up": m, "level": level}
             average(X, np.ones(m), 1.0, run, **options)
@@ -122,7 +123,7 @@ def test_rounding_moves_every_column_as_far_as_declared(offset):
 
     def answer(label, value, scale):
         if label == "m":
-            return value * 0 + m + _margin("gaussian", canned().fails("bad"), scale)
+            return value * 0 + m + tail_margin(canned().fails("bad"), scale)
         return value
 
     run = canned(answer, steps=3)

@@ -8,7 +8,7 @@ from skdp.accounting import Budget
 from skdp.accounting._plan import release_mechanism
 from skdp.chunks import ArrayRows
 from skdp.sensitivity import Quantile, TrimmedMean, bounded_statistic, release_bounded
-from skdp.sensitivity._bounded import STATISTICS, bounded_column
+from skdp.sensitivity._bounded import STATISTICS, bounded_columns
 from skdp.sensitivity._grid import Grid, gathered_columns
 from tests._curators import canned
 
@@ -68,8 +68,8 @@ def test_a_column_is_the_same_in_blocks(rng):
         alone = bounded_statistic(Z[finite, 2], "median", sensitivity=0.01, center=0.1)
         for block_rows in (1, 7, None):
             rows = ArrayRows(Z, block_rows=block_rows)
-            given = {"sensitivity": 0.01, "center": 0.1}
-            assert bounded_column(rows, 2, "median", **given) == alone
+            given = {"sensitivity": [0.01], "center": [0.1]}
+            assert bounded_columns(rows, [2], ["median"], **given) == [alone]
     assert gathered_columns(ArrayRows(X[:0]), [1, 0]).shape == (2, 0)
 
 

@@ -12,7 +12,7 @@ from skdp.accounting._matrix_noise import gdp_to_pure, noise_delta
 from skdp.covariance._engine import covariance_plan, private_covariance
 from skdp.covariance.published._part_matrices import average_distance, exact_average, part_matrices
 from skdp.friendly import replace_one_filter
-from skdp.friendly._filters import tail_margin
+from skdp.friendly._filters import certain_count
 from skdp.friendly.published import CovarianceDistance
 from skdp.kernel._sums import Count
 from skdp.kernel._table import Table
@@ -176,9 +176,8 @@ def friendly_factor(rows, curator, *, n_parts, gamma, assume_centered=False):
     core = own & replace_one_filter(
         counts, size=n_parts, curator=curator, event="part filter", **names["part filter"]
     )
-    log_p = curator.fails("part count")
-    count = curator.gaussian([np.count_nonzero(core)], sensitivity=1, **names["part count"])
-    low = int(count.value[0]) - tail_margin(log_p, count.scale)
+    kept = np.count_nonzero(core)
+    low = certain_count(curator, kept, event="part count", **names["part count"])
     if low <= 1:
         return None
     release = curator.matrix(
