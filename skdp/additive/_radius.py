@@ -7,6 +7,7 @@ import numpy as np
 
 from skdp.accounting import Step
 from skdp.kernel._terms import FARTHEST, Clipped, ResidualLengths
+from skdp.scales._significance import RESIDUALS
 
 __all__ = ["RESIDUAL_LENGTHS", "Lengths", "release_lengths"]
 
@@ -14,7 +15,6 @@ RESIDUAL_LENGTHS = Step("residual lengths", at_most=0.1, times=100, of=(Residual
 PER_OCTAVE = 8
 BELOW, ABOVE = 5, 4  # octaves around the last radius that are cut finely
 LARGEST = 2**30  # radius in steps of a score: sums of a block stay exact
-CLEAR = 4.0  # sd above which a window of cells is seen
 WINDOWS = 1, 2, 4, 8
 ALIGNED = 0.3  # part of what clipping takes that moves scores one way
 
@@ -33,7 +33,7 @@ class Lengths:
         top = 1
         for width in WINDOWS:
             windows = np.convolve(self.counts, np.ones(width), "valid")
-            seen = np.flatnonzero(windows > CLEAR * self.sd * math.sqrt(width))
+            seen = np.flatnonzero(windows > RESIDUALS * self.sd * math.sqrt(width))
             if seen.size:
                 top = max(top, int(seen[-1]) + width - 1)
         return top

@@ -10,6 +10,7 @@ from skdp.accounting import Step
 from skdp.kernel._bins import LogBins
 from skdp.kernel._places import DROP, FARTHEST_REACH, LARGEST, SMALLEST, Located, bounded, lengths
 from skdp.kernel._sums import BallSum, Count, Distances
+from skdp.scales._significance import CLUSTER_REACH, CLUSTER_SCALE
 
 __all__ = [
     "LOCATE_STEPS",
@@ -30,7 +31,6 @@ SHRUNK, FEW_SHRUNK = 0.6, 0.25  # of the radius: a ball so much smaller is worth
 HOPELESS = 10.0  # noise sds of all rows, below which no search inside a public ball can succeed
 BINS = LogBins(2)
 ABOVE = 0.01  # part of the rows that may lie beyond the radius
-FALSE_REACH = 0.01, 0.0005  # probability that noise passes for rows within 2 radii, beyond them
 WIDE_GAP = 8.0  # octaves between components that may belong together
 ROW_COUNT = Step("row count", at_most=0.01, of=(Count,))
 SCALE = Step("scale", at_most=SCALE_SHARES[1], times=ROUNDS, of=(Distances,))
@@ -222,7 +222,7 @@ def standing_out(counts, sd, octaves):
 
     Noise alone passes the more rarely the more ``octaves`` a bin is from where rows are likely.
     """
-    level = -ndtri(0.001 / (1 + octaves) ** 1.5)
+    level = -ndtri(CLUSTER_SCALE / (1 + octaves) ** 1.5)
     marked = np.zeros(counts.size, dtype=bool)
     for width in (1, 2, 4):
         sums = np.convolve(counts, np.ones(width), "valid")
@@ -253,7 +253,7 @@ def read_reach(counts, sd, radius):
     first = int(BINS.index(np.array([radius * (1 - 1e-9)]))[0]) + 1
     beyond = counts[first : first + int(BINS.per_octave * math.log2(FARTHEST_REACH))]
     bins = np.arange(len(beyond))
-    level = -sd * ndtri(np.where(bins < BINS.per_octave, *FALSE_REACH))
+    level = -sd * ndtri(np.where(bins < BINS.per_octave, *CLUSTER_REACH))
     tails = np.cumsum(beyond[::-1])[::-1] / np.sqrt(len(bins) - bins)
     hits = np.flatnonzero(np.maximum(beyond, tails) > level)
     if not hits.size:

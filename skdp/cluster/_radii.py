@@ -6,6 +6,7 @@ import numpy as np
 
 from skdp.kernel._bins import LogBins
 from skdp.kernel._clusters import Nearest, Reaches
+from skdp.scales._significance import KEPT_BIN, significant_tail
 
 __all__ = ["bought_radii", "synopsis_radii"]
 
@@ -13,7 +14,6 @@ BINS = LogBins(4, -8, 4)  # distances in units of the located radius
 SYNOPSIS_LEAF = 3.0  # noise sds: lighter leaves, far away, would blow up the radius
 CANDIDATES = 30
 SKEW, BIAS = 0.3, 0.6  # part of the length clipped off that is taken for bias
-CLEAR = 4.2  # noise sds of a bin, or of all from it on, that shows rows so far out
 
 
 def synopsis_radii(synopsis, centres, *, noise):
@@ -101,10 +101,8 @@ def bought_radii(table, located, centres, step, *, noise, share):
 
 def _seen(counts, sd):
     """Return the bins that stand out, up to the last that does so clearly; zeros elsewhere."""
-    tails = np.cumsum(counts[::-1])[::-1] / np.sqrt(np.arange(len(counts), 0, -1))
-    clear = np.flatnonzero(np.maximum(counts, tails) > CLEAR * sd)
-    last = clear[-1] if clear.size else -1
-    return np.where((counts > 2 * sd) & (np.arange(len(counts)) <= last), counts, 0.0)
+    inside = np.arange(len(counts)) < significant_tail(counts, sd)
+    return np.where((counts > KEPT_BIN * sd) & inside, counts, 0.0)
 
 
 def _balanced(w, variance):

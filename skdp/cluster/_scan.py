@@ -11,11 +11,10 @@ import numpy as np
 from scipy.special import ndtri
 
 from skdp.kernel._clusters import Grid
+from skdp.scales._significance import CLUSTER_BLOCKS, CLUSTER_WINDOWS
 
 __all__ = ["HalvedBox", "dense_cells", "seen_in_windows", "sparse_blocks"]
 
-FALSE_WINDOWS = 0.01  # expected number of windows that noise alone lifts out
-FALSE_BLOCKS = 0.001  # the same per level for blocks
 SOLID = 1.0  # noise sds that a cell of a seen window must hold itself
 
 
@@ -62,7 +61,7 @@ def dense_cells(counts, grid, level, sd):
     place = tuple(grid.positions(codes, level).T)
     table = np.zeros(grid.shape(level))
     table[place] = counts
-    return seen_in_windows(table, sd, FALSE_WINDOWS * _lever(grid))[place] & (counts > SOLID * sd)
+    return seen_in_windows(table, sd, CLUSTER_WINDOWS * _lever(grid))[place] & (counts > SOLID * sd)
 
 
 def _lever(grid):
@@ -70,7 +69,7 @@ def _lever(grid):
     return max(1.0, float(grid.half.max())) ** -3
 
 
-def seen_in_windows(table, sd, false=FALSE_WINDOWS):
+def seen_in_windows(table, sd, false=CLUSTER_WINDOWS):
     """Return which cells of a p-dimensional table lie in a window that noise alone rarely passes.
 
     Windows are 1, 2 or (up to three axes) 3 cells wide along every axis.
@@ -107,7 +106,7 @@ def sparse_blocks(counts, dense, grid, level, sd):
     blocks : list of (level, codes, weights, noise sds)
     """
     rest, free = np.where(dense, 0.0, counts), (~dense).astype(np.float64)
-    blocks, false = [], FALSE_BLOCKS * _lever(grid)
+    blocks, false = [], CLUSTER_BLOCKS * _lever(grid)
     for above in range(level - 1, -1, -1):
         rest, free = rest.reshape(-1, 2).sum(axis=1), free.reshape(-1, 2).sum(axis=1)
         noise = sd * np.sqrt(free)

@@ -13,6 +13,7 @@ from skdp.cluster._tree import onto_simplex
 from skdp.kernel._cluster_sums import COUNT, GAIN_BITS, MEAN, Gain, LineMoments
 from skdp.kernel._clusters import LineCells, Nearest, Reaches
 from skdp.kernel._places import bounded
+from skdp.scales._significance import KEPT_BIN, significant_tail
 
 __all__ = ["LOOK_STEPS", "look_again", "worth_a_look"]
 
@@ -30,7 +31,6 @@ LOOK_STEPS = tuple(
         ("line gain", GAIN, Gain),
     )
 )
-SEEN, CLEAR = 2.0, 4.2  # noise sds of a bin that is kept, of the last one
 FEW = 6.0  # noise sds of a cluster whose distances tell nothing
 BULK, TIGHT = 0.9, 0.5  # rows in the core; noise in the moments, in parts of the core's variance
 SURE = 3.0  # noise sds of a count
@@ -147,10 +147,8 @@ def _reaches(table, located, centers, noise, share):
 
 def _reach(counts, sd, d, noise):
     """Return where to clip a cluster, how far out its rows are seen, and their number."""
-    tails = np.cumsum(counts[::-1])[::-1] / np.sqrt(np.arange(len(counts), 0, -1))
-    clear = np.flatnonzero(np.maximum(counts, tails) > CLEAR * sd)
-    last = clear[-1] + 1 if clear.size else 0
-    w = np.where(counts > SEEN * sd, counts, 0.0)[:last]
+    last = significant_tail(counts, sd)
+    w = np.where(counts > KEPT_BIN * sd, counts, 0.0)[:last]
     n = float(w.sum())
     if n < FEW * sd:
         return 0.0, 0.0, 0.0

@@ -5,15 +5,15 @@ from functools import lru_cache
 import numpy as np
 
 from skdp.scales._noise_level import noise_level, rounded_level
+from skdp.scales._significance import COLUMN, COLUMN_NEAR, windows_above
 
-__all__ = ["RARE", "WIDTHS", "stands_out", "windows_above"]
+__all__ = ["WIDTHS", "stands_out"]
 
 WIDTHS = (1, 2, 4, 8, 16)
-NEAR, FAINT = 6, 3e-4  # cells near others, and the probability that noise passes for rows there
-RARE = 3e-5  # probability that noise alone stands out anywhere in the histogram of a column
+NEAR = 6  # cells near others
 
 
-def stands_out(counts, octave, scale, *, law="gaussian", false=RARE):
+def stands_out(counts, octave, scale, *, law="gaussian", false=COLUMN):
     """Return which cells lie in a window that stands clear of the noise.
 
     Windows of 1, 2, 4, 8 and 16 cells are looked at; a wide one counts only where no narrower one
@@ -40,31 +40,7 @@ def stands_out(counts, octave, scale, *, law="gaussian", false=RARE):
     seen = windows_above(counts, {w: rounded_level(level * scale, w) for w, level in levels})
     sized = seen & (np.arange(counts.size) != counts.size // 2)  # zero is near to no octave
     near = np.convolve(sized, np.ones(2 * NEAR + 1))[NEAR : NEAR + counts.size] > 0
-    return seen | (near & (counts > rounded_level(noise_level(FAINT, 1, law=law) * scale, 1)))
-
-
-def windows_above(counts, levels):
-    """Return which cells lie in a window that holds more than its level, narrow windows first.
-
-    Parameters
-    ----------
-    counts : ndarray of shape (n_cells,)
-        Released.
-    levels : dict
-        For every width, rising, a number or one per window.
-
-    Returns
-    -------
-    above : ndarray of bool of shape (n_cells,)
-        A window counts only where none before it does inside.
-    """
-    above = np.zeros(len(counts), dtype=bool)
-    total = np.concatenate([[0.0], np.cumsum(counts)])
-    for width, level in levels.items():
-        for i in np.flatnonzero(total[width:] - total[:-width] > level):
-            if not above[i : i + width].any():
-                above[i : i + width] = True
-    return above
+    return seen | (near & (counts > rounded_level(noise_level(COLUMN_NEAR, 1, law=law) * scale, 1)))
 
 
 @lru_cache(maxsize=64)

@@ -14,6 +14,7 @@ from skdp.columns._survey import CELLS, whole_line
 from skdp.kernel._columns import ColumnCells, EdgeCells
 from skdp.kernel._sums import Count
 from skdp.scales._column_noise import ColumnNoise, with_law
+from skdp.scales._significance import QUANTILE_AGAIN
 
 __all__ = ["Quantiles", "find_quantiles", "rank_steps"]
 
@@ -31,7 +32,6 @@ NEWTON = 3  # rounds that trust the ranks between cuts
 PARTS = 24, 8, 8, 6, 6, 6, 16  # of a bracket, round by round
 OUTWARDS = 1, 8, 64, 4096, 2**24
 LARGEST = sys.float_info.max
-PLAUSIBLE = 0.005, 50  # of noise to be taken for rows, and up to which octave, in a second look
 NEAR = 5  # octaves
 FEW = 2.0  # noises in a rank: so few rows within bounds tell nothing
 ROW_COUNT, PURE_ROW_COUNT = (Step("row count", at_most=part, of=(Count,)) for part in (0.01, 0.03))
@@ -178,10 +178,11 @@ class _Search:
             weight = sd**2 / (sd**2 + self._sd(again) ** 2)
             counts += weight * (again.value - counts)
             scale = looked.scale * math.sqrt(1 - weight)
-            sd, likely = self._sd(again) * math.sqrt(weight), np.abs(CELLS.octave) <= PLAUSIBLE[1]
+            sd, (false, octaves) = self._sd(again) * math.sqrt(weight), QUANTILE_AGAIN
+            likely = np.abs(CELLS.octave) <= octaves
             for j in range(self.d):
                 if not seen[j].any():
-                    options = {"law": self.noise.law, "false": PLAUSIBLE[0]}
+                    options = {"law": self.noise.law, "false": false}
                     seen[j] = stands_out(counts[j], CELLS.octave, scale, **options) & likely
         self.columns = [
             _Column.among(j, counts[j], seen[j], sd, self.n) for j in range(self.d) if seen[j].any()

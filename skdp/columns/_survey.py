@@ -9,13 +9,11 @@ from skdp.columns._evidence import stands_out
 from skdp.kernel._bins import OctaveCells
 from skdp.kernel._columns import ColumnCells
 from skdp.scales._column_noise import ColumnNoise
+from skdp.scales._significance import COLUMN_AGAIN
 
 __all__ = ["CELLS", "Survey", "survey_columns", "whole_line"]
 
 CELLS = OctaveCells()
-# False alarms of the second look, and the octaves around 1 in which they are believed: far ones
-# cost as much as they are far.
-AGAIN = {"nothing": ((0.001, 50),), "zeros": ((0.001, 50), (0.02, 3))}
 MOST_AGAIN = {"nothing": 0.25, "zeros": 0.10}  # its share
 COLUMNS = Step("columns", at_most=0.25, times=2, of=(ColumnCells,))
 
@@ -65,7 +63,7 @@ class Survey:
         )
         kind = both.kind
         if kind != "rows":
-            for false, octaves in AGAIN[kind]:
+            for false, octaves in COLUMN_AGAIN[kind]:
                 both.seen |= both._stands_out(false=false) & (np.abs(CELLS.octave) <= octaves)
         return both
 

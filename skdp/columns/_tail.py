@@ -5,9 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtri
 
+from skdp.scales._significance import COLUMN_TOP
+
 __all__ = ["Tail", "read_tail"]
 
-FALSE_TOP = 0.05  # probability that noise alone, an octave above the bulk, passes for rows, times 4
 DEAR = 8.0  # octaves above the bulk from which on a false top is so rare as not to count
 POWERS = np.concatenate([np.linspace(0.8, 4, 33), np.geomspace(4.2, 60, 24)])
 AMOUNTS = np.array([-1.5, -0.75, 0.0, 0.75, 1.5])  # of the noise, in the number of rows
@@ -128,7 +129,7 @@ def _top_cell(edges, counts, sd, bulk, per_octave, entry):
         octaves = np.maximum(np.log2(edges[1:] / bulk), 0.0)
         if entry is not None:
             octaves = np.minimum(octaves, OTHER + np.abs(np.log2(edges[1:] / entry)))
-    clear = -ndtri(FALSE_TOP * 4.0 ** -np.minimum(octaves, DEAR) / (1 + octaves))
+    clear = -ndtri(COLUMN_TOP * 4.0 ** -np.minimum(octaves, DEAR) / (1 + octaves))
     top = int(np.flatnonzero(counts > (clear + 0.1) * sd)[-1:].max(initial=0))
     total = np.concatenate([[0.0], np.cumsum(counts)])
     for width in (per_octave, 2 * per_octave):

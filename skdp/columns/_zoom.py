@@ -5,11 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from skdp.accounting import Step
-from skdp.columns._evidence import windows_above
 from skdp.columns._survey import CELLS
 from skdp.kernel._bins import UniformCells
 from skdp.kernel._columns import ColumnCells
 from skdp.scales._column_noise import ColumnNoise
+from skdp.scales._significance import ZOOM as ZOOM_LEVEL
+from skdp.scales._significance import windows_above
 
 __all__ = ["Bulk", "zoom_columns"]
 
@@ -63,7 +64,7 @@ class _Zoom:
                 self.low, self.high = edge - 1.5 * width, edge + 1.5 * width
                 self.narrowed = True
             return
-        clear = windows_above(counts, {w: 3.5 * sd * np.sqrt(w) for w in (1, 2, 4, 8)})
+        clear = windows_above(counts, {w: ZOOM_LEVEL * sd * np.sqrt(w) for w in (1, 2, 4, 8)})
         mass = np.where(clear, np.maximum(counts, 0.0), 0.0)
         if not mass.any():
             middle, half = self.low / 2 + self.high / 2, self.high / 2 - self.low / 2

@@ -9,6 +9,7 @@ from skdp.kernel._columns import ColumnBins
 from skdp.kernel._coordinates import SomeColumns
 from skdp.kernel._table import opened
 from skdp.linear._front import Front
+from skdp.scales._significance import COARSE as COARSE_LEVEL
 
 __all__ = ["COARSE", "coarse_front", "is_small"]
 
@@ -18,7 +19,6 @@ RING_SHARE = 0.12
 OCTAVES = LogBins(1, low=-60, high=60)
 WIDTHS = 1, 2, 3, 4, 6, 8
 MOST = 0.75  # part of the rows that a column shows
-CLEAR = 3.5  # standard deviations of a window that is not noise
 REACH = 4.0  # units to which rows are clipped
 
 
@@ -76,7 +76,7 @@ def _read(counts, sd, n):
         windows = np.convolve(np.maximum(others, -1e300), np.ones(width), "valid")
         at = int(np.argmax(windows))
         noise = sd * math.sqrt(width)
-        if windows[at] > CLEAR * noise and windows[at] + zeros > MOST * n - noise:
+        if windows[at] > COARSE_LEVEL * noise and windows[at] + zeros > MOST * n - noise:
             chosen = np.append(np.arange(at, at + width), m - 1)
             weights = np.maximum(counts[chosen], 0.0) / np.maximum(counts[chosen], 0.0).sum()
             middle = (low[chosen] + high[chosen]) / 2

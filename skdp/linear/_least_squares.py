@@ -10,6 +10,7 @@ from skdp.accounting import Step
 from skdp.kernel._sums import BallTotal, Distances
 from skdp.linear._gradients import release_lengths, release_total
 from skdp.location._clip import Tail
+from skdp.scales._significance import LEAST_SQUARES
 
 __all__ = [
     "ALIGNED",
@@ -28,7 +29,6 @@ SQUARE_SIZES = Step("squares sizes", at_most=SQUARES * SIZES, of=(Distances,))
 SQUARED = Step("squares", at_most=SQUARES, of=(BallTotal,))
 LEAST_SQUARES_STEPS = SQUARE_SIZES, SQUARED
 PER_OCTAVE = 2  # cells of lengths: wide ones stand out of their noise
-FALSE = 1e-4, 1e-6  # probability that noise passes for rows, in narrow cells and in wide ones
 NEAR = 1 / 8  # radii within which half of the rows hide the others,
 FEW = 10  # unless so many times the rows that nobody sees stand out
 ALIGNED = 0.3  # part of what is clipped off that points in one direction, as a rule
@@ -153,7 +153,7 @@ def least_squares(rows, curator, gradients, *, share, matrix, sd, offset, radius
         label=SQUARE_SIZES.label,
         per_octave=PER_OCTAVE,
     )
-    tail = Tail(lengths, n, false=FALSE)
+    tail = Tail(lengths, n, false=LEAST_SQUARES)
     inverse = _inverse(matrix, sd)
     hidden = tail.empty or not np.isfinite(tail.excess(radius)[0])
     alike = not hidden and _alike(lengths, tail, radius, n)

@@ -7,15 +7,14 @@ import numpy as np
 from skdp.kernel._bins import LogBins
 from skdp.kernel._columns import ColumnBins
 from skdp.kernel._table import opened
-from skdp.scales._log_histogram import highest_window
 from skdp.scales._noise_level import clear_of_noise
+from skdp.scales._significance import RANGE, farthest_window
 
 __all__ = ["RANGES", "visible_ranges"]
 
 RANGES = 0.003, 0.04  # least and largest share
 OCTAVES = LogBins(1, low=-2, high=40)
 WIDTHS = 1, 2, 4, 8
-FALSE = 1e-7  # probability that noise alone passes for rows in a window
 BEYOND = 4.0  # times the edge of the highest cell that stands out: tails go on
 LEAST = 4.0  # units that a range reaches at least, on either side
 FAR = 1.3  # units of root mean square above which a unit is too small
@@ -55,7 +54,7 @@ def visible_ranges(rows, curator, center, unit, *, n):
 def _read(counts, sd, n):
     """Return where the visible mass of a column ends, and its root mean square, in units."""
     counts = counts.astype(float)
-    top = max(highest_window(counts, w, clear_of_noise(FALSE, w, scale=sd)) for w in WIDTHS)
+    top = farthest_window(counts, {w: clear_of_noise(RANGE, w, scale=sd) for w in WIDTHS})
     edges = np.array([OCTAVES.upper_edge(i) for i in range(max(top, 0) + 1)])
     seen = np.where(counts[: len(edges)] > 2 * sd, counts[: len(edges)], 0.0)
     return edges[-1], math.sqrt(seen @ np.square(MIDDLE * edges) / n)

@@ -7,15 +7,14 @@ from skdp.kernel._columns import ColumnBins
 from skdp.kernel._coordinates import SomeColumns
 from skdp.kernel._table import opened
 from skdp.location._clip import joined
-from skdp.scales._log_histogram import highest_window
 from skdp.scales._noise_level import clear_of_noise
+from skdp.scales._significance import RANGE, farthest_window
 
 __all__ = ["TARGET", "visible_target"]
 
 TARGET = 0.005, 0.03  # least and largest share
 CELLS, PER_OCTAVE, FINE = LogBins(8, low=-5, high=40), 8, 57  # fine up to 4 units, then octaves
 WIDTHS = 1, 2, 4, 8
-FALSE = 1e-7  # probability that noise alone passes for rows in a window
 BEYOND = 4.0  # times the edge of a cell of an octave: such tails go on
 HIDDEN = 0.0005, 0.005  # parts of the rows that are to stand out, and that have to
 CLEAR = 4.0  # standard deviations that stand out
@@ -54,7 +53,6 @@ def visible_target(rows, curator, center, unit, *, n):
 
 
 def _top(counts, edges, sd):
-    levels = {w: clear_of_noise(FALSE, w, scale=sd) for w in WIDTHS}
-    counts = counts.astype(float)
-    top = max(highest_window(counts, w, level) for w, level in levels.items())
+    levels = {w: clear_of_noise(RANGE, w, scale=sd) for w in WIDTHS}
+    top = farthest_window(counts.astype(float), levels)
     return float(edges[max(top, 0)]) * (1 if top < FINE else BEYOND)

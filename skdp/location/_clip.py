@@ -10,16 +10,13 @@ from skdp.accounting import Step
 from skdp.columns._squares import mean_square
 from skdp.kernel import _sums
 from skdp.scales import LogBins
-from skdp.scales._log_histogram import highest_window
+from skdp.scales import _significance as significance
 from skdp.scales._noise_level import clear_of_noise, noise_level
+from skdp.scales._significance import farthest_window
 
 __all__ = ["DISTANCES", "Clip", "Distances", "Tail", "joined", "release_distances"]
 
 OCTAVES_BELOW, OCTAVES_FINE, OCTAVES_ABOVE = 5, 1, 12
-# Probabilities with which noise alone in a window passes for rows: 1e-3 for some narrow window, at
-# the cost of a factor of 2, and 1e-6 for a wide one, at up to 2^12.
-FALSE_NEAR, FALSE_FAR = 3.4e-6, 1.9e-8
-UNSEEN = 2.3e-4  # and with which more rows than that hide beyond
 DISTANCES = Step("distances", at_most=0.1, times=2, of=(_sums.Distances,))
 MANY = 1 / 25  # part of the rows that is not to hide in one cell
 
@@ -98,7 +95,7 @@ class Tail:
         Released number of rows.
     near : bool, default=False
         Look at the finely resolved cells only: rows far away are outliers.
-    false : (float, float), default=(FALSE_NEAR, FALSE_FAR)
+    false : (float, float), default=DISTANCES
         Probabilities with which noise alone passes for rows, in fine cells and in wide ones.
 
     Attributes
@@ -111,24 +108,25 @@ class Tail:
         Whether many rows may lie in one wide cell and not stand out of the noise.
     """
 
-    def __init__(self, distances, n_rows, *, near=False, false=(FALSE_NEAR, FALSE_FAR)):
+    def __init__(self, distances, n_rows, *, near=False, false=significance.DISTANCES):
         size = distances.fine if near else len(distances.counts)
         counts, noise = distances.counts[:size], {"scale": distances.sd, "law": distances.law}
-        top = -1
+        levels = {}
         for width in (1, 2, 4, 8):
             narrow = np.arange(width - 1, size) < distances.fine
-            levels = (clear_of_noise(p, width, **noise) for p in false)
-            top = max(top, highest_window(counts, width, np.where(narrow, *levels)))
-        self.hidden = bool(clear_of_noise(FALSE_FAR, 1, **noise) > MANY * n_rows) and not near
+            levels[width] = np.where(narrow, *(clear_of_noise(p, width, **noise) for p in false))
+        top = farthest_window(counts, levels)
+        one_cell = clear_of_noise(significance.DISTANCES[1], 1, **noise)
+        self.hidden = bool(one_cell > MANY * n_rows) and not near
         self.empty = top < 0
         if self.empty:
             return
         self._n = n_rows
-        self._endless = distances.beyond > clear_of_noise(FALSE_FAR, 1, **noise) and not near
+        self._endless = distances.beyond > one_cell and not near
         self._counts = np.maximum(counts[: top + 1], 0.0)
         self._edges = distances.edges[: top + 1]
         self._lower = np.append(0.0, self._edges[:-1])
-        self.unseen = float(noise_level(UNSEEN, 1, **noise))
+        self.unseen = float(noise_level(significance.DISTANCES_HIDDEN, 1, **noise))
         sd = distances.sd * (1 if distances.law == "gaussian" else math.sqrt(2))
         unit = float(self._edges[-1])
         square, _ = mean_square(counts[: top + 1], self._edges / unit, sd, n_rows)

@@ -13,6 +13,7 @@ from skdp.kernel._columns import ColumnCells
 from skdp.location._clip import Clip
 from skdp.scales import Reading
 from skdp.scales._column_noise import ColumnNoise
+from skdp.scales._significance import REACH
 
 __all__ = ["Reach", "release_reach", "release_sides"]
 
@@ -24,7 +25,6 @@ OCTAVES_BELOW, OCTAVES_ABOVE = 6, 18
 FINER = 4  # radii looked at between two edges
 WEIGHT = 0.7  # of a bias beside noise
 CERTAIN = 2.5  # standard deviations that rows are clear of
-FALSE = 0.02  # four times the probability that noise passes for rows an octave higher
 UNSEEN = 4.0  # standard deviations of the rows that one cell may hide
 FARTHER, FAINT = 2, 0.5  # octaves beyond those seen, and standard deviations of what may be there
 SLOW = 0.15  # part of its excess that a tail keeps over an octave, if much may lie beyond
@@ -90,7 +90,7 @@ class Reach:
     def _level(self, cells):
         """Return what false rows so many cells higher exceed, in noise, so rarely as they cost."""
         octaves = cells / PER_OCTAVE
-        return -ndtri(FALSE / self._power * 4.0 ** (-self._power * octaves) / (1 + octaves))
+        return -ndtri(REACH / self._power * 4.0 ** (-self._power * octaves) / (1 + octaves))
 
     def _clear(self, mass, level=CERTAIN):
         """Return which sums of 1, 2, 3... counts are clear of their noise."""

@@ -19,12 +19,13 @@ from skdp.scales._order_keys import (
     octave_keys,
     whole_keys,
 )
+from skdp.scales._significance import BINS, windows_above
 
 __all__ = ["bin_share", "bin_steps", "find_bins", "search_cells"]
 
 ROUNDS = 8
 PART = 0.3  # of what is left, for every round but the last
-WIDTHS, FALSE = (1, 2, 4, 8), 0.05  # of windows of first cells; false alarms of each, by column
+WIDTHS = 1, 2, 4, 8  # of windows of first cells
 WITHIN_RANGE = 64  # first cells of a public range
 HEAVY, CLEAR = 1.5, 3.0  # bins, and noises, in a cell that is divided
 FINER, FEWEST, MOST = 4, 4, 64  # parts of it for each bin, at least and at most
@@ -327,10 +328,5 @@ class Searched:
 
 def _visible(counts, sd):
     """Return which cells show: the others, side by side, become one."""
-    seen = np.zeros(len(counts), dtype=bool)
-    for width in WIDTHS:
-        total = np.convolve(counts, np.ones(width), "valid")
-        for i in np.flatnonzero(total > noise_level(FALSE / len(counts), width, scale=sd)):
-            if not seen[i : i + width].any():
-                seen[i : i + width] = True
-    return seen
+    levels = {width: noise_level(BINS / len(counts), width, scale=sd) for width in WIDTHS}
+    return windows_above(counts, levels)

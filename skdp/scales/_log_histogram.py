@@ -8,10 +8,9 @@ import numpy as np
 
 from skdp.kernel._bins import LogBins
 from skdp.scales._noise_level import noise_level, rounded_level
+from skdp.scales._significance import SCALE, highest_window
 
-__all__ = ["LogBins", "Reading", "clear_levels", "highest_window", "read_scale", "top_scale"]
-
-FALSE_ANCHOR = 2e-4  # probability that noise alone passes for a scale
+__all__ = ["LogBins", "Reading", "clear_levels", "read_scale", "top_scale"]
 
 
 class Reading(NamedTuple):
@@ -188,23 +187,11 @@ def _levels(bins, widths, law):
 
     In units of the scale of the noise. The probability falls as 1/octave^2: scales near 1 are
     likelier than 2^900, a public prior. Over all bins and widths the probabilities sum to less than
-    FALSE_ANCHOR, and beyond 2^+-60 to less than a fiftieth of it: with p bins per octave the sum of
+    SCALE, and beyond 2^+-60 to less than a fiftieth of it: with p bins per octave the sum of
     1/(1 + |octave|)^2 is at most 2 p + 2.
     """
     octave = bins.low + np.maximum(np.arange(bins.n_bins) - 1, 0) / bins.per_octave
     octave[0] = 0.0
     share = 1 / (np.square(1 + np.abs(octave)) * (4.3 * bins.per_octave * len(widths)))
-    share *= FALSE_ANCHOR
+    share *= SCALE
     return [noise_level(share, width, law=law) for width in widths]
-
-
-def highest_window(counts, width, threshold):
-    """Return the fullest bin of the highest window of ``width`` bins above a threshold, or -1.
-
-    ``counts`` are released; the outer bins of a window may hold noise only. ``threshold`` is a
-    number or one per window.
-    """
-    hits = np.flatnonzero(np.convolve(counts, np.ones(width), "valid") > threshold)
-    if not hits.size:
-        return -1
-    return int(hits[-1] + np.argmax(counts[hits[-1] : hits[-1] + width]))

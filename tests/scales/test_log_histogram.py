@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from skdp.kernel._bins import LARGEST
 from skdp.scales import LogBins, read_scale, top_scale
-from skdp.scales._log_histogram import FALSE_ANCHOR
+from skdp.scales._significance import SCALE
 
 PER_OCTAVE = (1, 2, 4, 8, 16)
 
@@ -97,10 +97,10 @@ def test_upper_edges_bound_their_bins(p, rng):
 
 @pytest.mark.parametrize("p", [1, 2, 8])
 def test_noise_alone_is_no_scale(p, rng):
-    # A false anchor has probability <= FALSE_ANCHOR per read-out by the union bound over windows:
+    # A false anchor has probability <= SCALE per read-out by the union bound over windows:
     # 3 false ones among 400 would be seen with probability below 1e-4 over another choice of seed.
     bins, sd = LogBins(p), 37.0
-    assert FALSE_ANCHOR <= 2e-4
+    assert SCALE <= 2e-4
     runs = [top_scale(rng.normal(0, sd, bins.n_bins), sd, 100.0, bins) for _ in range(400)]
     assert sum(run is not None for run in runs) < 3
 

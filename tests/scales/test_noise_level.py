@@ -16,8 +16,9 @@ from skdp.location._reach import release_reach
 from skdp.mechanisms import make_entropy, rounded_gaussian, rounded_laplace
 from skdp.scales import LogBins, top_scale
 from skdp.scales._column_noise import with_law
-from skdp.scales._log_histogram import FALSE_ANCHOR, _levels
+from skdp.scales._log_histogram import _levels
 from skdp.scales._noise_level import clear_of_noise, noise_level
+from skdp.scales._significance import SCALE
 
 WIDTHS = [1, 2, 3, 4, 8, 16]
 
@@ -72,7 +73,7 @@ def test_the_probabilities_of_all_windows_sum_to_what_is_claimed(bins, law):
                 for k in range(1, width + 1)
             ]
             total += sum(c * gamma.sf(t, k)[at] for k, c in enumerate(left, 1)).sum()
-    assert 0.1 * FALSE_ANCHOR < total <= FALSE_ANCHOR
+    assert 0.1 * SCALE < total <= SCALE
 
 
 def test_laplace_noise_alone_tells_no_reach():
