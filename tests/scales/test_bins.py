@@ -116,7 +116,7 @@ def test_counts_are_those_of_comparisons(dtype):
     cells = [keys, octave_keys(), keys]
     for target, there in ((True, np.isfinite(X[:, -1])), (False, np.full(len(X), True))):
         edges = tuple(floats_of(of) for of in cells)
-        found = EdgeCells(np.array([2, 0, 1]), edges, target).total(X)
+        found = EdgeCells(np.array([2, 0, 1]), edges, "target" if target else "all").total(X)
         expected = [
             np.count_nonzero((x > low) & (x <= high))
             for x, of in zip(X[there][:, [2, 0, 1]].T.astype(float), cells, strict=True)
