@@ -7,9 +7,10 @@ import numpy as np
 
 from skdp.kernel._histograms import Cells, Edges, Levels
 
-__all__ = ["Axis", "grid", "range_is_public", "read_axes"]
+__all__ = ["Axis", "between", "grid", "range_is_public", "read_axes"]
 
 MOST_CELLS = 2**24
+LARGEST = 2.0**1020  # edges stay below, so that their differences are finite
 
 
 @dataclass(frozen=True)
@@ -72,11 +73,21 @@ def range_is_public(bins, range):
     return True
 
 
+def between(low, high, n_bins):
+    """Return Edges of ``n_bins`` bins of one width; a range without width is made one unit wide."""
+    low, high = max(min(low, LARGEST), -LARGEST), max(min(high, LARGEST), -LARGEST)
+    values = np.linspace(low, high, n_bins + 1)
+    if not np.all(np.diff(values) > 0):
+        half = max(0.5, 2.0**-40 * n_bins * max(abs(low), abs(high)))
+        values = np.linspace(low - half, high + half, n_bins + 1)
+    return Edges(values)
+
+
 def grid(axes, found):
     """Return the Cells of axes, given released ranges ``{column: (low, high)}``."""
     return Cells(
         {
-            c: Edges.between(*map(float, found[c]), axis.size) if axis.searched else axis.values
+            c: between(*map(float, found[c]), axis.size) if axis.searched else axis.values
             for c, axis in axes.items()
         }
     )
@@ -114,7 +125,7 @@ def _binned(size, range):
     low, high = (float(end) for end in range)
     if not (np.isfinite([low, high]).all() and low < high):
         raise ValueError(f"a range must be (low, high), finite, low < high. Got ({low}, {high}).")
-    return Axis(size, Edges.between(low, high, size))
+    return Axis(size, between(low, high, size))
 
 
 def _edges(edges):

@@ -106,7 +106,8 @@ class NearestLifted(Rule):
 
     located: Located | Places
     spaces: Annotated[tuple, "m", made_of(Subspace)]
-    points: Annotated[tuple, "m"]  # (k, p): the centres in the subspace of every place
+    # (k, p): the centres in the subspace of every place
+    points: Annotated[tuple, "m", made_of(np.ndarray)]
 
     def check(self, shape):
         super().check(shape)

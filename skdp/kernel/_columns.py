@@ -68,7 +68,7 @@ class EdgeCells(OnePerColumn):
 
     columns: Columns
     # k arrays: cells are ``(edges[i], edges[i + 1]]``
-    edges: Annotated[tuple, "k", each(distinct)]
+    edges: Annotated[tuple, "k", made_of(np.ndarray), each(distinct)]
     rows: str = "all"  # or those with a finite "target", the last entry, or those that are "finite"
 
     def check(self, shape):

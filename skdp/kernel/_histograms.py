@@ -12,11 +12,10 @@ from skdp.chunks import ArrayRows, map_merge, weighed_sum
 from skdp.chunks._by_norm import by_norm
 from skdp.chunks._statistics import Counts
 from skdp.chunks._strips import strips
-from skdp.kernel._plain import within
+from skdp.kernel._plain import ColumnTuple, distinct, each, made_of, within
 from skdp.kernel._statistic import MOST_CELLS, RowMap, Statistic, public, refuse, unit_bits
 from skdp.mechanisms import finite_rows
 
-LARGEST = 2.0**1020  # edges stay below, so that their differences are finite
 MOST_BITS = 30  # of the grid and of weights together
 
 
@@ -25,16 +24,6 @@ class Edges:
     """Bins between public or released edges; the last one is closed, as in numpy's histogram."""
 
     values: np.ndarray
-
-    @classmethod
-    def between(cls, low, high, n_bins):
-        """Return ``n_bins`` bins of one width; a range without width is made one unit wide."""
-        low, high = max(min(low, LARGEST), -LARGEST), max(min(high, LARGEST), -LARGEST)
-        values = np.linspace(low, high, n_bins + 1)
-        if not np.all(np.diff(values) > 0):
-            half = max(0.5, 2.0**-40 * n_bins * max(abs(low), abs(high)))
-            values = np.linspace(low - half, high + half, n_bins + 1)
-        return cls(values)
 
     @property
     def size(self):
@@ -90,15 +79,6 @@ class Cells:
         """Number of bins along every axis."""
         return tuple(axis.size for axis in self.axes.values())
 
-    def index(self, block):
-        """Return the flat cell of every row of a block, -1 for rows in none.
-
-        A row with NaN or infinity, in whatever column, is in none. Elementwise: a function of the
-        row and the edges.
-        """
-        columns = np.asarray(block[:, list(self.axes)].T, dtype=np.float64)
-        return np.where(finite_rows(block), self._flat(columns), -1)
-
     def _flat(self, columns):
         """Return the flat cell of every row, -1 for rows in none, from the columns of the axes."""
         flat, outside = 0, False
@@ -130,6 +110,11 @@ class Cells:
         return int(np.prod(self.shape))
 
     def places(self, block):
+        """Return the flat cell of every row of a block, -1 for rows in none.
+
+        A row with NaN or infinity, in whatever column, is in none. Elementwise: a function of the
+        row and the edges.
+        """
         at = np.full(len(block), -1)
         found = [self._flat(strip) for strip in strips(block, list(self.axes))]
         at[finite_rows(block)] = np.concatenate([np.zeros(0, dtype=np.int64), *found])
@@ -164,18 +149,15 @@ class CountsOnGrid(Statistic):
         return 2.0**-self.bits
 
 
-def check_axes(columns, values, levels, n_features):
+AxisValues = Annotated[tuple, "k", made_of(np.ndarray), each(distinct)]
+AxisLevels = Annotated[tuple, "k", made_of(bool)]
+
+
+def check_axes(columns, values, levels):
     """Raise ValueError unless the axes of so many columns are those of a grid."""
-    fits = len(columns) == len(values) == len(levels) > 0 and len(set(columns)) == len(columns)
-    refuse(not fits, "an axis for every column")
-    refuse(not all(type(c) is int and 0 <= c < n_features for c in columns), "no such column")
-    size = 1
-    for axis, is_levels in zip(values, levels, strict=True):
-        fits = isinstance(axis, np.ndarray) and axis.dtype == np.float64 and axis.ndim == 1
-        refuse(not fits or len(axis) < 2 - bool(is_levels), "edges or levels of an axis")
-        refuse(not (axis[1:] > axis[:-1]).all(), "values that rise")
-        size *= len(axis) - 1 + bool(is_levels)
-    refuse(size > MOST_CELLS, "a histogram has at most 2^24 cells")
+    refuse(len(set(columns)) != len(columns), "an axis for every column")
+    sizes = [len(axis) - 1 + is_levels for axis, is_levels in zip(values, levels, strict=True)]
+    refuse(min(sizes) < 1 or math.prod(sizes) > MOST_CELLS, "a histogram has from 1 to 2^24 cells")
 
 
 @public
@@ -186,9 +168,9 @@ class HistogramCounts(CountsOnGrid):
     :meth:`Cells.weighed` proves, in l1 only if weighed for it.
     """
 
-    columns: tuple
-    values: tuple  # edges of the bins of every column, or its levels, rising
-    levels: tuple  # which of them are levels
+    columns: ColumnTuple
+    values: AxisValues  # edges of the bins of every column, or its levels, rising
+    levels: AxisLevels  # which of them are levels
     bits: int | None = None
     pure: bool = False  # whether persons are weighed for Laplace noise. Chosen by the kernel
     most = most_squared = 1
@@ -200,7 +182,7 @@ class HistogramCounts(CountsOnGrid):
 
     def check(self, shape):
         super().check(shape)
-        check_axes(self.columns, self.values, self.levels, shape.n_features)
+        check_axes(self.columns, self.values, self.levels)
 
     def over(self, rows):
         cells = Cells.of(self.columns, self.values, self.levels)
@@ -262,9 +244,9 @@ class OfUsers(RowMap):
     """
 
     # the axes of the cells, as of :class:`skdp.kernel._histograms.HistogramCounts`
-    columns: tuple
-    values: tuple
-    levels: tuple
+    columns: ColumnTuple
+    values: AxisValues
+    levels: AxisLevels
     # the column that tells whose row it is; equal numbers are one user
     # (:func:`skdp.denoising._user_ids.with_exact_users`)
     user: int
@@ -275,7 +257,7 @@ class OfUsers(RowMap):
 
     def check(self, shape):
         super().check(shape)
-        check_axes(self.columns, self.values, self.levels, shape.n_features)
+        check_axes(self.columns, self.values, self.levels)
         refuse(not 0 <= self.user < shape.n_features, "no such column")
         refuse(not 1 <= self.per_cell <= self.per_user <= MOST_ROWS, "at least a row of a user")
 
@@ -283,7 +265,7 @@ class OfUsers(RowMap):
         cells = Cells.of(self.columns, self.values, self.levels)
 
         def statistic(start, block, keys):
-            at = cells.index(block)
+            at = cells.places(block)
             inside = np.flatnonzero(at >= 0)
             users = np.asarray(block[inside, self.user], dtype=np.float64)
             return [(users, at[inside], keys[inside])]

@@ -18,6 +18,7 @@ from skdp.denoising import (
     SoftThresholdDenoiser,
     TrendFilterDenoiser,
 )
+from skdp.denoising._axes import between
 from skdp.denoising._range import RANGE_STEPS, private_ranges
 from skdp.exceptions import AuditFailure
 from skdp.kernel import _histograms
@@ -64,14 +65,14 @@ def test_cells_of_several_columns(rng):
         want = np.histogram(X[X[:, 1] == level, 0], np.linspace(-1, 1, 4))[0]
         assert np.array_equal(got[:, j], want)
     X[3, 2] = np.nan
-    assert counts_of(cells, X).sum() == got.sum() - (cells.index(np.nan_to_num(X))[3] >= 0)
+    assert counts_of(cells, X).sum() == got.sum() - (cells.places(np.nan_to_num(X))[3] >= 0)
 
 
 @pytest.mark.parametrize(
     ("low", "high"), [(0, 0), (5, 5), (-1e300, 1e300), (1e16, 1e16 + 2), (-1.7e308, 1.7e308)]
 )
 def test_every_range_has_increasing_edges(low, high):
-    edges = Edges.between(low, high, 50).values
+    edges = between(low, high, 50).values
     assert np.all(np.diff(edges) > 0) and np.isfinite(edges).all()
 
 
