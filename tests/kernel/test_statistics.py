@@ -57,11 +57,13 @@ def made(cls):
 
 @pytest.mark.parametrize("cls", EXAMPLES, ids=lambda cls: cls.__name__)
 def test_no_row_adds_more_than_the_bound_and_some_row_adds_it(cls):
-    longest = Fraction(0)
+    enough, longest = Fraction(getattr(EXAMPLES[cls], "attains", 0.98)), {}
     for statistic, block in made(cls):
         statistic.check(shape_of(statistic, block))
-        longest = max(longest, attained(statistic, block))
-    assert longest >= Fraction(getattr(EXAMPLES[cls], "attains", 0.98))
+        bound = statistic.squared_l2
+        longest[bound] = max(longest.get(bound, 0), attained(statistic, block))
+    # a formula that is right for one column alone, say, is attained by few of the fields
+    assert 2 * sum(part >= enough for part in longest.values()) >= len(longest)
 
 
 @pytest.mark.parametrize("cls", EXAMPLES, ids=lambda cls: cls.__name__)
