@@ -9,6 +9,7 @@ from sklearn.metrics import roc_auc_score
 
 from skdp import PrivateLogisticRegression
 from skdp.exceptions import UselessReleaseWarning
+from skdp.covariance._frames import turned
 from skdp.kernel._coordinates import Design, Frame
 from skdp.kernel._gradients import LogitStep, probabilities
 
@@ -27,7 +28,7 @@ def table(n=20000, d=3, n_classes=2, seed=0):
 
 def step(n_classes, *, d=4, radius=2.0, clip=1.0, bits=15, seed=0):
     rng = np.random.default_rng(seed)
-    frame = Frame.identity(np.zeros(d), np.ones(d)).turned(rng.normal(size=(d, d)), np.ones(d))
+    frame = turned(Frame.identity(np.zeros(d), np.ones(d)), rng.normal(size=(d, d)), np.ones(d))
     design = Design(frame, np.full((2, d), [[-50.0], [50.0]]))
     B = rng.normal(size=(d + 1, 1 if n_classes == 2 else n_classes)) * 10
     return LogitStep(design, radius, B, clip, 300.0, bits)
