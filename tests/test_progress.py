@@ -124,6 +124,7 @@ def test_the_text_follows_from_the_answers(estimator, timeless):
     assert len({say(X, seed) for seed in range(3)}) > 1
 
 
+@pytest.mark.slow
 def test_audits_are_silent(timeless):
     with redirect_stderr(io.StringIO()) as stream, skdp.config_context(progress=True):
         assert non_interference(PrivateMean(), X, n_transcripts=1).ok

@@ -232,6 +232,7 @@ def test_limits_that_overlap_in_threads_are_taken_back():
         assert n_threads() == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("oracle", [kmeans_oracle, pca_oracle])
 def test_tuples_have_the_same_bits_whatever_runs_them(oracle):
     X = np.random.default_rng(1).normal(size=(2500, 60)) + 3

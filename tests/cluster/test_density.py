@@ -118,16 +118,6 @@ def test_rows_that_are_not_finite_are_absent():
     assert np.array_equal(_fit(X, 4, 4).centers, _fit(Y, 4, 4).centers)
 
 
-def test_blocks_do_not_matter():
-    for d in (2, 5, 70):
-        X, _ = _blobs(700, d, 3, gap=0.5, sd=0.05, seed=5)
-        one, two = (
-            density_kmeans(ArrayRows(X, block_rows=b), _curator(5), 3, n_init=2, seed=5)
-            for b in (None, 53)
-        )
-        assert np.array_equal(one.centers, two.centers)
-
-
 def test_single_precision_is_read_as_it_stands():
     X = _blobs(900, 2, 3, gap=0.5, sd=0.05, seed=6)[0].astype(np.float32)
     assert np.array_equal(_fit(X, 3, 6).centers, _fit(X.astype(np.float64), 3, 6).centers)

@@ -1,13 +1,9 @@
 """Labels, projections and cells are exact: functions of one row, whatever stands beside it."""
 
-from fractions import Fraction
-
 import numpy as np
 import pytest
 
 from skdp.cluster._scan import HalvedBox
-from skdp.cluster._subspace import whole_space
-from skdp.kernel._clusters import GridCells
 from skdp.kernel._lattice import BITS, UNIT, Lattice, Subspace, lattice_points, nearest
 from skdp.kernel._places import Located
 
@@ -94,18 +90,6 @@ def test_cells_nest_and_hold_their_rows():
         assert np.prod(grid.shape(level)) == 2**level
     assert np.array_equal(np.sort(grid.axes)[:1], [0])
     assert grid.codes(np.array([[9.0, 9.0, 9.0]])) == 2**12 - 1
-
-
-def test_a_row_is_counted_in_one_cell_and_blocks_do_not_matter():
-    X = RNG.normal(size=(700, 2)) / 2
-    X[5], X[6, 1] = 1e300, np.nan
-    located = _located(2)
-    cells = GridCells(located, whole_space(np.ones(2)), 8, 8)
-    counts = [sum(cells.total(X[i : i + b]) for i in range(0, 700, b)) for b in (700, 1, 37)]
-    inside = sum(Fraction(a) ** 2 + Fraction(b) ** 2 <= 4 for a, b in X[np.isfinite(X).all(1)])
-    assert counts[0].sum() == inside
-    assert np.array_equal(counts[0], counts[1])
-    assert np.array_equal(counts[0], counts[2])
 
 
 @pytest.mark.parametrize(

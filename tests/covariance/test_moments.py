@@ -13,7 +13,7 @@ from skdp.kernel._coordinates import Frame
 from skdp.kernel._keyed_rows import keyed_rows
 from skdp.kernel._sums import Count
 from skdp.kernel._table import Table
-from skdp.mechanisms import RowKeys, ball_rows, make_entropy
+from skdp.mechanisms import RowKeys, make_entropy
 from tests._curators import canned
 
 
@@ -22,20 +22,6 @@ def _moments(X, frame, radius, block_rows=None):
     return release_moments(
         rows, frame, radius=radius, share=0.1, sum_share=0.01, steps=(Step("x"),) * 2
     )
-
-
-def test_moments_are_exact_and_do_not_depend_on_blocks(rng):
-    X = rng.normal(size=(500, 4)) * [1, 1e3, 1e-3, 7]
-    X[3] = np.nan
-    X[5] = 1e300
-    frame = Frame.identity(np.zeros(4), np.array([1, 1e3, 1e-3, 7.0]))
-    one, two = _moments(X, frame, 2.0), _moments(X, frame, 2.0, block_rows=37)
-    assert np.array_equal(one.gram, two.gram) and np.array_equal(one.total, two.total)
-    Q = ball_rows(frame(X), center=0.0, radius=2.0, bits=15).astype(int).astype(object)
-    unit = 2.0 / 2**15
-    assert np.array_equal(one.gram, (Q.T @ Q).astype(float) * (unit * unit))
-    assert np.array_equal(one.total, Q.sum(axis=0).astype(float) * unit)
-    assert np.all((Q * Q).sum(axis=1) <= 4**15)
 
 
 def test_noise_of_the_mean_of_a_gram_matrix_and_its_transpose(rng):

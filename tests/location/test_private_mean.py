@@ -1,5 +1,4 @@
 import json
-import pickle
 import warnings
 
 import numpy as np
@@ -123,45 +122,6 @@ def test_interval_covers(rng):
     assert (narrow[0] > low).all()
     with pytest.raises(ValueError, match="confidence"):
         fit.interval(1.5)
-
-
-def test_fresh_noise_without_a_seed(rng):
-    X = rng.standard_normal((500, 2))
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", SeededNoiseWarning)
-        a, b = (PrivateMean().fit(X) for _ in range(2))
-    assert not np.array_equal(a.location_, b.location_)
-    assert not a.privacy_report_.seeded
-
-
-def test_a_seed_is_reproducible_and_flagged(rng):
-    X = rng.standard_normal((500, 2))
-    with pytest.warns(SeededNoiseWarning, match="NOT private"):
-        a = PrivateMean(random_state=3).fit(X)
-    with pytest.warns(SeededNoiseWarning):
-        b = PrivateMean(random_state=3).fit(X)
-    assert np.array_equal(a.location_, b.location_) and a.privacy_report_.seeded
-
-
-@seeded
-def test_nothing_else_survives(rng):
-    X = rng.standard_normal((400, 2)) + 0.123456789
-    fit = PrivateMean(random_state=0).fit(X)
-    assert set(vars(fit)) == {
-        *PrivateMean().get_params(),
-        "location_",
-        "n_rows_",
-        "released_location_",
-        "sure_",
-        "noise_scale_",
-        "sampling_noise_scale_",
-        "clipping_bound_",
-        "privacy_report_",
-        "n_features_in_",
-    }
-    blob = pickle.dumps(fit)
-    assert not any(row.tobytes() in blob for row in X)
-    assert np.array_equal(pickle.loads(blob).location_, fit.location_)
 
 
 @seeded

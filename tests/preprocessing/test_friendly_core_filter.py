@@ -9,7 +9,6 @@ from sklearn.pipeline import make_pipeline
 from skdp import FriendlyCoreFilter, PrivateMean
 from skdp.contracts import Core, contract_of
 from skdp.contracts._chain import chain_problems
-from skdp.exceptions import SeededNoiseWarning
 from skdp.friendly import DistancePredicate
 from skdp.friendly.published import PairwisePredicate
 from skdp.mechanisms import make_entropy
@@ -121,14 +120,6 @@ def test_a_chain_tells_all_of_its_problems():
 def test_in_a_pipeline_of_scikit_learn():
     pipe = make_pipeline(FriendlyCoreFilter(epsilon=2.0, random_state=0))
     assert np.isnan(clone(pipe).fit_transform(table())[:40]).all()
-
-
-def test_a_seed_is_flagged_and_none_is_not():
-    with pytest.warns(SeededNoiseWarning):
-        FriendlyCoreFilter(random_state=0).fit(table(500))
-    X = table(500)
-    a, b = (FriendlyCoreFilter(1.0, epsilon=0.5).fit(X).get_support(local=True) for _ in range(2))
-    assert a.shape == b.shape
 
 
 def test_digests_tell_rows_apart():
