@@ -8,17 +8,17 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from skdp.accounting._composition import (
+from skdp import gaussian_delta, gaussian_epsilon
+from skdp.accounting import (
     advanced_composition,
     basic_composition,
+    gaussian_mu,
+    gaussian_to_zcdp,
     gdp_composition,
     gdp_group,
     group_delta,
     group_epsilon,
     group_privacy,
-)
-from skdp.accounting._conversions import (
-    gaussian_to_zcdp,
     pure_gaussian_delta,
     pure_gaussian_epsilon,
     pure_to_gdp,
@@ -28,7 +28,6 @@ from skdp.accounting._conversions import (
     zcdp_epsilon,
     zcdp_rho,
 )
-from skdp.accounting._gaussian import gaussian_delta, gaussian_epsilon, gaussian_mu
 
 
 def response_delta(odds, k, threshold):

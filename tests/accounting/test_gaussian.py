@@ -8,14 +8,9 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from skdp.accounting._gaussian import (
-    gaussian_delta,
-    gaussian_epsilon,
-    gaussian_mu,
-    gaussian_sigma,
-    log_delta,
-    log_delta_up,
-)
+from skdp import gaussian_delta, gaussian_epsilon, gaussian_sigma
+from skdp.accounting import gaussian_mu
+from skdp.accounting._gaussian import log_delta, log_delta_up
 
 EPSILONS = [0, 1e-10, 1e-6, 1e-3, 0.01, 0.1, 0.5, 1, 2, 5, 10, 50, 100, 500, 1000]
 TAILS = [1e-300, 1e-200, 1e-100, 1e-50, 1e-30, 1e-20, 1e-14, 1e-10, 1e-8, 1e-6]

@@ -3,7 +3,6 @@ from fractions import Fraction
 
 import pytest
 
-from skdp._curator import Curator
 from skdp.accounting import (
     Budget,
     Plan,
@@ -14,6 +13,7 @@ from skdp.accounting import (
     pure_gaussian_delta,
     zcdp_delta,
 )
+from skdp.base import Curator
 from skdp.exceptions import BudgetExceeded, PlanError
 from skdp.mechanisms import make_entropy
 

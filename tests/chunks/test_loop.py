@@ -10,8 +10,15 @@ import pytest
 from joblib import parallel_config
 from sklearn.base import clone
 
-from skdp import FriendlyCoreKMeans, PrivacyLedger, PrivateHistogram, PrivateMean, PrivateMedian
-from skdp._config import config_context, get_config
+from skdp import (
+    FriendlyCoreKMeans,
+    PrivacyLedger,
+    PrivateHistogram,
+    PrivateMean,
+    PrivateMedian,
+    config_context,
+    get_config,
+)
 from skdp._threads import is_quiet, quiet
 from skdp.chunks import ArrayRows, map_merge
 from skdp.chunks._batches import BatchRows

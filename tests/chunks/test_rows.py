@@ -2,10 +2,10 @@ import numpy as np
 import pytest
 
 from skdp.accounting import Budget, Plan, Step
+from skdp.base import Table
 from skdp.chunks import ArrayRows, map_merge
 from skdp.kernel._sampled import draw_sample
 from skdp.kernel._sums import KeptRows
-from skdp.kernel._table import Table
 from skdp.location._clip import release_distances
 from skdp.mechanisms import RowKeys, gram_sum, make_entropy, row_norms
 from skdp.scales import LogBins, clipped_sum, count_rows, ring_differences

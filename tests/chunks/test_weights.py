@@ -5,10 +5,10 @@ import numpy as np
 from skdp._cap import CAP_STEPS, find_cap
 from skdp.accounting import Budget, Plan
 from skdp.audit import CannedCurator, FixedKeys
+from skdp.base import weighed_sum
 from skdp.chunks import ArrayRows
 from skdp.chunks._ids import persons_of
 from skdp.chunks._persons import GRAIN, Heads, Persons, means_of, weighed_rows
-from skdp.chunks._rows import weighed_sum
 from skdp.kernel._persons import persons_table
 
 SIZES = (1, 2, 3, 7, 63)

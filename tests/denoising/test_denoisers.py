@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from skdp._curator import Release
+from skdp.base import Release
 from skdp.contracts import Released, Rows, contract_of
 from skdp.denoising import (
     AutoDenoiser,

@@ -10,12 +10,14 @@ from scipy.sparse.csgraph import connected_components
 from skdp.denoising import (
     AutoDenoiser,
     GraphWaveletDenoiser,
+    Noise,
     PrivateHistogram,
+    Rule,
     TrendFilterDenoiser,
 )
 from skdp.denoising._auto import _bend
 from skdp.denoising._graph import _least_tree, edges_of, read_graph, spanning_forest
-from skdp.denoising._rules import Noise, Rule, unbiased_risk
+from skdp.denoising._rules import unbiased_risk
 from skdp.denoising._trend_filter import TrendFilter, is_thin
 from skdp.denoising._wavelets import tree_wavelets
 from skdp.mechanisms import make_entropy

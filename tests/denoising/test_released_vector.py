@@ -16,8 +16,7 @@ from skdp import (
     PrivateTrimmedMean,
     SensitivityPreprocessor,
 )
-from skdp.denoising import JamesSteinDenoiser
-from skdp.denoising._parameter import denoised
+from skdp.denoising import JamesSteinDenoiser, denoised
 
 pytestmark = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")
 

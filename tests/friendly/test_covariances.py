@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.linalg import eigh
 
-from skdp.friendly.published._covariances import CovarianceDistance
+from skdp.friendly.published import CovarianceDistance
 
 
 def samples(rng, n, d, m):

@@ -5,14 +5,9 @@ import numpy as np
 import pytest
 
 from skdp.accounting import Budget, Plan, Step
-from skdp.audit._transcript import CannedCurator
-from skdp.friendly._diameter import (
-    FINE,
-    check_diameter_statistic,
-    diameter_radii,
-    diameter_tests,
-    find_diameter,
-)
+from skdp.audit import CannedCurator
+from skdp.friendly import diameter_tests, find_diameter
+from skdp.friendly._diameter import FINE, check_diameter_statistic, diameter_radii
 
 BUDGET = Budget.gaussian(1.0, 1e-6)
 

@@ -5,10 +5,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from skdp._curator import Curator
 from skdp.accounting import Budget, Plan, Step
-from skdp.friendly._filters import _chernoff, noisy_filter, replace_one_filter, tail_margin
-from skdp.friendly.published._basic_filter import (
+from skdp.base import Curator
+from skdp.friendly import noisy_filter, replace_one_filter
+from skdp.friendly._filters import _chernoff, tail_margin
+from skdp.friendly.published import (
     basic_filter,
     basic_filter_gamma,
     basic_filter_probabilities,

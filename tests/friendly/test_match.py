@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skdp.friendly._match import FusedMatch, MatchPredicate
+from skdp.friendly import FusedMatch, MatchPredicate
 from skdp.friendly._matching import aligned_squares
 
 SEVENTH, THIRD = MatchPredicate(), MatchPredicate(1 / 3)

@@ -9,9 +9,16 @@ import pytest
 from skdp._curator import make_curator
 from skdp.accounting import Budget, Plan, Step
 from skdp.audit import CannedCurator, FixedKeys, check_replay
-from skdp.friendly import DistancePredicate, LocalCore, _core, friendly_average
-from skdp.friendly._core import friendly_core
-from skdp.friendly._points import RadiusGrid, friendly_mean, friendly_mean_plan
+from skdp.friendly import (
+    DistancePredicate,
+    LocalCore,
+    RadiusGrid,
+    _core,
+    friendly_average,
+    friendly_core,
+    friendly_mean,
+    friendly_mean_plan,
+)
 from skdp.friendly.published import basic_filter, paradigm_inverse
 from skdp.mechanisms import make_entropy
 

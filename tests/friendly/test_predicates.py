@@ -1,11 +1,8 @@
 import numpy as np
 import pytest
 
-from skdp.friendly import DistancePredicate
-from skdp.friendly._match import FusedMatch, MatchPredicate
-from skdp.friendly._predicates import Predicate
-from skdp.friendly.published import PairwisePredicate, TupleDistance
-from skdp.friendly.published._covariances import CovarianceDistance
+from skdp.friendly import DistancePredicate, FusedMatch, MatchPredicate, Predicate
+from skdp.friendly.published import CovarianceDistance, PairwisePredicate, TupleDistance
 
 
 def test_every_predicate_keeps_the_contract():

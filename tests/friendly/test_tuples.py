@@ -5,16 +5,18 @@ import numpy as np
 import pytest
 
 from skdp.accounting import Budget, Plan, Step
-from skdp.friendly._diameter import diameter_radii
-from skdp.friendly._filters import replace_one_filter
-from skdp.friendly._fused import friendly_tuples, friendly_tuples_plan
-from skdp.friendly._match import FusedMatch, MatchPredicate
-from skdp.friendly._tuples import (
+from skdp.friendly import (
+    FusedMatch,
+    MatchPredicate,
     find_tuple_diameter,
     friendly_tuple_average,
+    friendly_tuples,
+    friendly_tuples_plan,
     reorder,
-    secret_permutation,
+    replace_one_filter,
 )
+from skdp.friendly._diameter import diameter_radii
+from skdp.friendly._tuples import secret_permutation
 from skdp.friendly.published import TupleDistance
 from skdp.mechanisms import RowKeys, make_entropy
 from tests._curators import CannedCurator, squared_distance

@@ -32,9 +32,9 @@ from skdp import (
     config_context,
     make_private_pipeline,
 )
-from skdp._curator import Curator, replaced_curator
+from skdp._curator import replaced_curator
 from skdp.accounting import Budget, gaussian_mu
-from skdp.base import PrivateEstimator
+from skdp.base import Curator, PrivateEstimator
 from skdp.exceptions import BudgetExceeded, PlanError
 from skdp.pipeline._tree import spending
 

@@ -11,8 +11,7 @@ from skdp.contracts import Core, contract_of
 from skdp.contracts._chain import chain_problems
 from skdp.friendly import DistancePredicate
 from skdp.friendly.published import PairwisePredicate
-from skdp.mechanisms import make_entropy
-from skdp.mechanisms._entropy import RowKeys
+from skdp.mechanisms import RowKeys, make_entropy
 from skdp.preprocessing._row_set import digests
 
 pytestmark = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from skdp.accounting import Budget, Plan, Step
-from skdp.audit._transcript import CannedCurator
+from skdp.audit import CannedCurator
 from skdp.sensitivity import (
     PersonalBudgets,
     Quantile,

@@ -3,8 +3,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from skdp._curator import Curator
 from skdp.accounting import Budget, Plan, Step
+from skdp.base import Curator
 from skdp.mechanisms import make_entropy
 from skdp.sensitivity import (
     PersonalBudgets,
