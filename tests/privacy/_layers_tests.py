@@ -11,10 +11,15 @@ from skdp import FriendlyCoreFilter, PrivacyLedger, PrivateMean, PrivateRidge, m
 from skdp.audit import conditional_sensitivity
 from skdp.exceptions import AuditFailure
 from skdp.mechanisms import rounded_gaussian
-from tests import test_curator, test_groups, test_groups_sums, test_target
+from tests import (
+    test_curator,
+    test_groups,
+    test_groups_sums,
+    test_one_row_decides_for_itself,
+    test_target,
+)
 from tests._means import ClassCounts, TargetMean
 from tests.accounting import test_ledger_file, test_parts
-from tests.additive import test_additive
 from tests.audit import test_empirical
 from tests.by_group import test_group_by
 from tests.chunks import test_persons, test_weights
@@ -22,7 +27,7 @@ from tests.cluster import test_lockstep, test_public_place
 from tests.columns import test_locate
 from tests.denoising import test_rules, test_users
 from tests.friendly import test_average, test_certified_core, test_distance, test_plain_numbers
-from tests.kernel import test_pairs, test_statistics
+from tests.kernel import test_links, test_maps, test_pairs, test_statistics
 from tests.marginals import test_marginal_releaser
 from tests.mechanisms import test_noise
 from tests.model_selection import test_search_groups, test_search_sources
@@ -96,7 +101,7 @@ def answers(subject):
     """What was charged for ends in an answer, and in one that is better than the noise."""
     passes(test_noise.test_large_noise_has_its_law, rounded_gaussian, norm)
     passes(test_marginal_releaser.test_rows_are_made_after_every_postprocessing, "auto", 300)
-    passes(test_additive.test_the_budget_is_spent_and_no_more)
+    passes(test_one_row_decides_for_itself.test_many_cycles_leave_each_a_share, 10)
     passes(test_rules.test_coordinates_far_apart_stay_what_they_are, 400, 1000)
     for scale in (0.15, 0.3, 5.0):
         passes(test_noise_level.test_noise_alone_is_no_scale_under_either_law, "laplace", scale)
@@ -125,9 +130,12 @@ def statistics(subject):
     home = subject.file.removesuffix(".py").replace("/", ".")
     audits = [(cls, test) for cls in test_statistics.EXAMPLES for test in SUMS]
     audits += [(cls, ROW_MORE) for cls in test_pairs.OF_SAMPLES]
+    audits += [(cls, test_maps.test_a_row_is_mapped_by_itself) for cls in test_maps.MAPS]
     at_home = [(cls, test) for cls, test in audits if cls.__module__ == home]
     for cls, test in at_home or audits:
         passes(test, cls)
+    passes(test_links.test_residuals_of_two_classes_are_within_the_sensitivity_and_reach_it)
+    passes(test_links.test_clipped_residuals_are_within_the_radius)
 
 
 def clusters(subject):
