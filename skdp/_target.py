@@ -1,8 +1,8 @@
 """Classes of y and levels of columns: public, or bought by a private selection.
 
 An estimator with ``_target = "number"`` or ``"class"`` (and ``_mixed = True``, if columns may hold
-text, categories, truth values and gaps) is given ``rows`` by ``fit(X, y)``: the target is the last
-of ``n_features_in_ + 1`` columns. Before anything else reads them it turns labels into codes::
+text, categories, truth values and gaps) is given a ``table`` by ``fit(X, y)``: the target is the
+last of ``n_features_in_ + 1`` columns. Before anything else reads them it turns labels into codes::
 
     def plan(self):
         budget = self._budget(Budget.gaussian)
@@ -12,16 +12,16 @@ of ``n_features_in_ + 1`` columns. Before anything else reads them it turns labe
         events = (*classes.events(budget, 0.5), *levels.events(budget, 0.5))
         return Plan(budget, steps, events)
 
-    def _release(self, rows, curator):
-        classes, rows = coded_classes(rows, curator, self.classes, share=0.02)
-        coding, rows = coded_columns(rows, curator, share=0.02)  # of mixed tables
+    def _release(self, table):
+        classes, table = coded_classes(table, self.classes, share=0.02)
+        coding, table = coded_columns(table, share=0.02)  # of mixed tables
 
 ``classes``: sorted array; the last column is its code, 0 to K - 1, NaN for a row that is absent.
 ``coding.levels``: for every column None, for numbers, or a tuple of L levels, of which an entry has
 the code 0 to L - 1, L if it is another, L + 1 if it is missing; numbers are NaN where missing.
 ``coding.codes(X)`` gives the codes of later rows in memory; a later source is
 ``source.decoded_by(coding.decoder(source.head()))``. ``share`` is not spent if all is public, as
-``rows.levels`` tells: :data:`skdp._levels.BOUGHT` stands for what is not.
+``table.about`` tells: :data:`skdp._levels.BOUGHT` stands for what is not.
 """
 
 from dataclasses import dataclass
@@ -33,7 +33,6 @@ from skdp._levels import BOUGHT, public_classes
 from skdp.accounting import Step
 from skdp.exceptions import PlanError
 from skdp.kernel._labels import CodedColumns, CodedTarget, Coding, ColumnLabels, TargetLabels
-from skdp.kernel._table import Table, opened
 from skdp.mechanisms._exact import exact
 
 __all__ = ["Coding", "Selection", "coded_classes", "coded_columns"]
@@ -97,14 +96,13 @@ class Selection:
         return ((self.label, budget.failure * exact(part)),)
 
 
-def coded_classes(rows, curator, classes=None, *, share=None, label="classes"):
+def coded_classes(table, classes=None, *, share=None, label="classes"):
     """Return the classes of y, and rows whose last column is their code.
 
     Parameters
     ----------
-    rows : TargetRows, or a Table of them
+    table : Table
         Of a fit of an estimator with ``_target = "class"``.
-    curator : Curator
     classes : array-like, default=None
         Public. None: they are selected for ``share``, see :meth:`skdp.kernel._table.Table.names`.
     share : float or Fraction, default=None
@@ -117,30 +115,28 @@ def coded_classes(rows, curator, classes=None, *, share=None, label="classes"):
     -------
     classes : ndarray of shape (n_classes,)
         Sorted: truth values, numbers, text. Of the type of y, which is public. May be empty.
-    rows : TargetRows, or a Table of them
+    table : Table
         The last column is the number of the class, NaN where y is missing or of no class: such
         rows are absent.
     """
     if classes is not None:
         labels = public_classes(classes)
     else:
-        table = opened(rows, curator)
         (labels,) = table.names(TargetLabels(), share=share, label=label, event=label)
         if len(labels) < 2:
-            curator.doubt(ONE if labels else NOTHING)
-    kind = np.dtype(rows.about["label_type"])
-    return _array(labels, kind), _shown(rows, CodedTarget(tuple(labels)))
+            table.doubt(ONE if labels else NOTHING)
+    kind = np.dtype(table.about["label_type"])
+    return _array(labels, kind), table.map(CodedTarget(tuple(labels)))
 
 
-def coded_columns(rows, curator, *, share=None, label="levels"):
+def coded_columns(table, *, share=None, label="levels"):
     """Return the levels of the columns of a mixed table, and rows that are numbers alone.
 
     Parameters
     ----------
-    rows : TargetRows, or a Table of them
-        Of a fit of an estimator with ``_mixed = True``; ``rows.levels`` tells which columns have
-        levels, and which of them are public.
-    curator : Curator
+    table : Table
+        Of a fit of an estimator with ``_mixed = True``; what is public of it tells which columns
+        have levels, and which of them are public.
     share : float or Fraction, default=None
         Of the budget; not spent if no column has levels that are not public. All columns share
         one release.
@@ -150,24 +146,19 @@ def coded_columns(rows, curator, *, share=None, label="levels"):
     Returns
     -------
     coding : Coding
-    rows : TargetRows, or a Table of them
+    table : Table
     """
-    levels = list(rows.about["levels"])
+    levels = list(table.about["levels"])
     bought = [j for j, level in enumerate(levels) if level == BOUGHT]
     if bought:
         question = ColumnLabels(tuple(bought))
-        found = opened(rows, curator).names(question, share=share, label=label, event=label)
+        found = table.names(question, share=share, label=label, event=label)
         for j, labels in zip(bought, found, strict=True):
             levels[j] = tuple(labels)
         nothing = np.array([level == () for level in levels])
-        curator.doubt(NO_LEVELS, columns=nothing)
+        table.doubt(NO_LEVELS, columns=nothing)
     levels = tuple(levels)
-    return Coding(levels), _shown(rows, CodedColumns(levels))
-
-
-def _shown(rows, view):
-    """Return what a view shows of rows, or the Table of it."""
-    return rows.map(view) if isinstance(rows, Table) else view.over(rows)
+    return Coding(levels), table.map(CodedColumns(levels))
 
 
 def _array(labels, kind):

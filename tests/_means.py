@@ -4,6 +4,7 @@ import numpy as np
 
 from skdp._target import Selection, coded_classes, coded_columns
 from skdp.base import Budget, Plan, PrivateEstimator, Step, finite_rows, map_merge
+from skdp.kernel._table import Table, annex
 
 GRID = 2**12
 
@@ -57,8 +58,9 @@ class ClassCounts(_Target):
         return Plan(budget, steps, (*classes.events(budget, 0.5), *levels.events(budget, 0.5)))
 
     def _release(self, rows, curator):
-        classes, rows = coded_classes(rows, curator, self.classes, share=0.05)
-        coding, rows = coded_columns(rows, curator, share=0.05)
+        classes, table = coded_classes(Table(rows, curator), self.classes, share=0.05)
+        coding, table = coded_columns(table, share=0.05)
+        rows, _ = annex(table)
         cells = np.array([max(1, n) for n in coding.n_cells])
         firsts, k = np.cumsum([0, *cells]), max(1, len(classes))
 

@@ -154,9 +154,9 @@ class BoundedCentroids(ClassifierMixin, _Bounded):
     def _release(self, rows, curator):
         from skdp._target import coded_classes
 
-        classes, rows = coded_classes(rows, curator, self.classes)
+        classes, table = coded_classes(Table(rows, curator), self.classes)
         sums = ClassSums(self.n_features_in_, len(classes), self.bound)
-        release = Table(rows, curator).ask(sums, share=1, label="moments")
+        release = table.ask(sums, share=1, label="moments")
         counts = np.maximum(release.value[:, -1:], 3 * release.scale)
         return {"classes_": classes, "means_": np.clip(release.value[:, :-1] / counts, -1, 1)}
 

@@ -21,6 +21,8 @@ from skdp._target import Coding, Selection, coded_classes, coded_columns
 from skdp.accounting import Budget, Plan, Step
 from skdp.audit._transcript import CannedCurator, check_replay
 from skdp.exceptions import BudgetExceeded, PlanError, UselessReleaseWarning
+from skdp.kernel._table import Table, annex
+from tests._curators import canned
 from tests._means import ClassCounts, MixedCounts, TargetMean
 
 try:
@@ -290,7 +292,7 @@ def test_a_row_of_new_labels(columns):
         curator = CannedCurator(Plan(budget, Selection("levels").steps(), events), answers)
         estimator = MixedCounts(classes=[0, 1])
         rows = estimator._read(table, np.arange(len(table)) % 2)
-        coding, _ = coded_columns(rows, curator, share=0.1)
+        coding, _ = coded_columns(Table(rows, curator), share=0.1)
         assert coding.levels == (("no", "perhaps", "yes"),) * columns
         runs.append(curator)
     assert check_replay(*runs) == 1
@@ -456,12 +458,14 @@ def test_the_target_is_read_by_its_rows_alone():
     rows = ClassCounts(classes=["no", "yes"])
     with config_context(invalid_rows="ignore"):
         read = rows._read(X, TEXT)
-    _, coded = coded_classes(read, None, ["no", "yes"])
+    _, table = coded_classes(Table(read, canned()), ["no", "yes"])
+    coded, _ = annex(table)
     codes = {"no": 0.0, "yes": 1.0}
     want = np.c_[X, [codes.get(label, np.nan) for label in TEXT]]
     np.testing.assert_array_equal(coded.take(np.arange(N)), want)
     np.testing.assert_array_equal(np.concatenate([block for _, block in coded.blocks()]), want)
     assert coded.n_features == 4 and coded.random_access and len(coded) == N
     named = rows.set_params(classes=["no", "perhaps", "yes"])._read(frame(TEXT), "y")
-    _, coded = coded_classes(named, None, ["no", "yes"])
+    _, table = coded_classes(Table(named, canned()), ["no", "yes"])
+    coded, _ = annex(table)
     np.testing.assert_array_equal(coded.take([5, 3, 5]), want[[5, 3, 5]])

@@ -55,7 +55,7 @@ class AdditiveModel(PrivateEstimator):
 
     def _coded(self, table, strength):
         """Return the Coding of the columns, and a Table of numbers and codes."""
-        coding, coded = coded_columns(table, table, share=share_of_labels(strength))
+        coding, coded = coded_columns(table, share=share_of_labels(strength))
         return coding, coded.map(Held()) if any(coding.n_cells) else coded
 
     def _edges(self, coding, table, *, n, n_bins, share, ranges=None, **told):

@@ -201,11 +201,11 @@ class PrivateAdditiveClassifier(ClassifierMixin, AdditiveModel):
 
     def _release(self, table):
         if self.classes is not None:
-            classes, table = coded_classes(table, table, self.classes)
+            classes, table = coded_classes(table, self.classes)
         n = release_count(table)
         strength = n * table.budget.mu
         if self.classes is None:
-            classes, table = coded_classes(table, table, share=share_of_labels(strength))
+            classes, table = coded_classes(table, share=share_of_labels(strength))
         coding, coded = self._coded(table, strength)
         told = {"classes_": classes, "n_rows_": n}
         edges = [size or np.empty(0) for size in coding.n_cells]

@@ -205,7 +205,7 @@ class PrivateLogisticRegression(ClassifierMixin, PrivateEstimator):
         known_ranges(self.feature_range, None, n_features)
 
     def _release(self, table):
-        classes, table = coded_classes(table, table, self.classes, share=CLASSES)
+        classes, table = coded_classes(table, self.classes, share=CLASSES)
         release = private_logit(
             table,
             table,
