@@ -12,7 +12,6 @@ from skdp._target import Coding, Selection, coded_columns
 from skdp.accounting import Step
 from skdp.additive._cycles import CYCLE_STEPS
 from skdp.additive._rules import BINS_OF_FEW, ROW_COUNT, rule_of_terms, share_of_labels
-from skdp.additive._terms import centred_terms
 from skdp.additive._terms_display import TermsDisplay
 from skdp.kernel._cells import Held, cell_numbers
 from skdp.kernel._sums import Count
@@ -20,7 +19,7 @@ from skdp.kernel._views import Targets
 from skdp.scales._bins import bin_steps, find_bins
 from skdp.scales._noise_level import check_confidence
 
-__all__ = ["COUNT", "HELD", "AdditiveModel", "release_count"]
+__all__ = ["COUNT", "HELD", "AdditiveModel", "centred_terms", "release_count"]
 
 COUNT = Step("row count", at_most=ROW_COUNT, of=(Count,))
 HELD = (
@@ -169,3 +168,33 @@ def release_count(table):
     there = table.map(Targets(ones=True))
     told = there.ask(Count(), COUNT)
     return max(float(told.value[0]), 2 * told.scale, 2.0)
+
+
+def centred_terms(model, counts, step):
+    """Return terms of mean zero under released counts, their noise, and the intercept.
+
+    Parameters
+    ----------
+    model : Model
+    counts : list of ndarrays of shape (n_cells,)
+        Released number of rows in each cell, > 0.
+    step : float
+        Of a score.
+
+    Returns
+    -------
+    terms, noise : lists of ndarrays of shape (n_cells,), or (n_cells, n_outputs) if there are many
+    intercept : ndarray of shape (n_outputs,)
+    """
+    intercept = model.intercept[:, 0] * step
+    terms = []
+    for table, number in zip(model.tables, counts, strict=True):
+        values = table * step
+        mean = values @ (number / number.sum())
+        terms.append(_plain((values - mean[:, None]).T))
+        intercept = intercept + mean
+    return terms, [_plain(noise.T) for noise in model.noise], intercept
+
+
+def _plain(values):
+    return np.ascontiguousarray(values[:, 0] if values.shape[1] == 1 else values)

@@ -9,7 +9,6 @@ from skdp.accounting import Budget, Plan
 from skdp.additive._base import COUNT, HELD, AdditiveModel, release_count
 from skdp.additive._classes import CLASS_STEPS, count_classes, fit_classes, prior_model
 from skdp.additive._cycles import Model
-from skdp.additive._known_range import column_ranges
 from skdp.additive._local_views import by_tables, in_memory
 from skdp.additive._rules import (
     BINS,
@@ -22,6 +21,7 @@ from skdp.additive._rules import (
 )
 from skdp.kernel._cells import n_cells
 from skdp.kernel._terms import Logistic
+from skdp.location._public import column_ranges
 
 __all__ = ["PrivateAdditiveClassifier"]
 

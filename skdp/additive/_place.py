@@ -8,8 +8,17 @@ from skdp.kernel._cells import Held, Steps
 from skdp.kernel._views import Targets
 from skdp.location._counted import ROW_COUNT
 from skdp.location._mean import private_mean
+from skdp.location._public import range_vectors
 
-__all__ = ["Place", "count_targets", "find_place", "mean_alone", "place_events", "place_steps"]
+__all__ = [
+    "Place",
+    "count_targets",
+    "find_place",
+    "mean_alone",
+    "place_events",
+    "place_steps",
+    "target_place",
+]
 
 FOUND_BY = {step.label for step in (ROW_COUNT, *LOOKS, CENTRE)}
 LARGEST = 2.0**20  # of a target, in units
@@ -68,3 +77,17 @@ def mean_alone(run):
     """Release the mean of the targets with all that is left; return a Place of unit 0."""
     child = run.table.child(CENTRE.label, run.table.remaining)
     return Place(float(private_mean(child).location[0]), 0.0)
+
+
+def target_place(target_range):
+    """Return the Place that public bounds of the target tell, None for None.
+
+    Raises
+    ------
+    ValueError
+    """
+    ends = range_vectors("target_range", target_range, 1)
+    if ends is None:
+        return None
+    (low,), (high,) = ends
+    return Place(float(low / 2 + high / 2), float(high / 2 - low / 2), 1.0)

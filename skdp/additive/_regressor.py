@@ -8,7 +8,6 @@ from sklearn.base import RegressorMixin
 from skdp._target import Selection
 from skdp.accounting import Budget, Plan
 from skdp.additive._base import COUNT, HELD, AdditiveModel, release_count
-from skdp.additive._known_range import column_ranges, target_place
 from skdp.additive._local_views import by_tables, in_memory
 from skdp.additive._numbers import NUMBER_STEPS, fit_numbers, known_mean
 from skdp.additive._place import (
@@ -18,6 +17,7 @@ from skdp.additive._place import (
     mean_alone,
     place_events,
     place_steps,
+    target_place,
 )
 from skdp.additive._rules import (
     BINS_OF_NUMBER,
@@ -29,6 +29,7 @@ from skdp.additive._rules import (
 )
 from skdp.additive._straight import along, find_straight, fitted_line, has_straight, straight_plan
 from skdp.kernel._terms import Clipped
+from skdp.location._public import column_ranges
 
 __all__ = ["PrivateAdditiveRegressor"]
 

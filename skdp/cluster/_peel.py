@@ -103,11 +103,11 @@ def find_places(table, n_clusters, *, place=None, careful=True):
     if len(peel.balls) > 1:
         return _sized(table, peel.balls, n_clusters)
     if lost:
-        _told(table, lost, home.kept)
+        _doubt_lost_rows(table, lost, home.kept)
     return home
 
 
-def _told(table, n_rows, distance):
+def _doubt_lost_rows(table, n_rows, distance):
     table.doubt(
         f"about {n_rows:.2g} rows farther than {distance:.3g} from the bulk were left out: they "
         "stand out, but no group of them was found"
@@ -299,7 +299,7 @@ def _sized(table, balls, n_clusters):
     sure[0] = True
     lost += sum(s for s, ok in zip(sizes, sure, strict=True) if not ok)
     if lost > CLEAR * release.scale:
-        _told(table, lost, balls[0].kept)
+        _doubt_lost_rows(table, lost, balls[0].kept)
     n_sd = balls[0].n_sd
     balls = [
         replace(ball, n_rows=max(s, 1.0), n_sd=release.scale)

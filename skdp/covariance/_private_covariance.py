@@ -341,12 +341,12 @@ class PrivateCovariance(PrivateEstimator, EmpiricalCovariance):
         check_confidence(confidence)
         if norm not in ("operator", "frobenius"):
             raise ValueError(f'norm must be "operator" or "frobenius". Got {norm!r} instead.')
-        return self._told.error_bound(
+        return self._known_release.error_bound(
             confidence, operator=norm == "operator", relative=relative, clipping=clipping
         )
 
     @property
-    def _told(self):
+    def _known_release(self):
         """The release, as far as attributes tell it."""
         return CovarianceRelease(
             self.location_, self.basis_, self.root_, self.core_noise_, 0.0, self.clipping_bound_,

@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,15 +13,24 @@ from skdp.covariance._denoise import denoised, floored
 from skdp.covariance._frames import basis, is_ordinary, moved, turned, without
 from skdp.covariance._moments import release_moments
 from skdp.covariance._release import CLEAR, CovarianceRelease
-from skdp.covariance._sampled import MOST_ENTRIES, DrawnRows, draw_rows
 from skdp.covariance._spread import release_size, release_spread
 from skdp.kernel._coordinates import Frame
+from skdp.kernel._keyed_rows import MOST_ENTRIES
 from skdp.kernel._sums import BallProducts, BallTotal, Count, Distances, LengthsNear
 from skdp.kernel._table import Table
 from skdp.location._counted import ROW_COUNT
 from skdp.location._mean import private_mean
 
-__all__ = ["CENTRE", "CENTRE_STEPS", "COLUMNS", "RUN_STEPS", "CovarianceRun"]
+__all__ = [
+    "CENTRE",
+    "CENTRE_STEPS",
+    "COLUMNS",
+    "MOST_ENTRIES",
+    "RUN_STEPS",
+    "CovarianceRun",
+    "DrawnRows",
+    "draw_rows",
+]
 
 ROUNDS = 60
 SPREAD = Step("spread", at_most=0.02, times=ROUNDS, of=(Distances,))
@@ -309,3 +319,17 @@ def _of_covariance(loss, radius, length):
     """
     delta = loss / (2 * radius)
     return loss + delta * (delta + 2 * length)
+
+
+class DrawnRows(NamedTuple):
+    """A Table, and the released number of its rows."""
+
+    table: Table
+    n: float
+
+
+def draw_rows(table, size, *, n, use):
+    """Draw about ``size`` of about ``n`` rows; all of them if that saves less than half."""
+    if 2 * size > n:
+        return DrawnRows(table, n)
+    return DrawnRows(table.thinned(size, n, use=use), size)

@@ -12,9 +12,9 @@ from skdp._groups import GroupRule
 from skdp._pieces import by_pieces
 from skdp.accounting import Budget
 from skdp.linear._coefficients import coefficients, from_least_squares, spread
-from skdp.linear._known import known_ranges
 from skdp.linear._least_squares import ends, named
 from skdp.linear._line import line_plan, private_line
+from skdp.location._public import known_ranges
 from skdp.scales._noise_level import check_confidence, check_sampling, noise_quantile
 
 __all__ = ["LinearModel", "rule_of_slopes"]

@@ -8,8 +8,7 @@ import numpy as np
 from skdp.accounting import Step
 from skdp.covariance._engine import covariance_plan
 from skdp.covariance._moments import release_moments
-from skdp.covariance._run import CovarianceRun
-from skdp.covariance._sampled import MOST_ENTRIES, DrawnRows
+from skdp.covariance._run import MOST_ENTRIES, CovarianceRun, DrawnRows
 from skdp.covariance._spread import release_spread
 from skdp.kernel._columns import ColumnBins
 from skdp.kernel._coordinates import FeatureBox, Frame, SomeColumns

@@ -15,9 +15,9 @@ from skdp._pieces import by_pieces
 from skdp._target import Selection, coded_classes
 from skdp.accounting import Budget
 from skdp.linear._base import gathered, rule_of_slopes
-from skdp.linear._known import known_ranges
 from skdp.linear._least_squares import ends, named
 from skdp.linear._logit import logit_plan, private_logit
+from skdp.location._public import known_ranges
 from skdp.scales._noise_level import check_confidence, check_sampling, noise_quantile
 
 __all__ = ["PrivateLogisticRegression"]

@@ -285,16 +285,12 @@ class PrivateMean(VectorMixin, CentringMixin, PrivateEstimator):
     def _check_public(self, n_features):
         check_denoiser(self.denoiser, n_features, self._law())
         if self.bounds is not None:
-            given = ("center", "radius", "diameter")
-            check_bounds(
-                self.bounds,
-                self._budget(column_budget),
-                n_features,
-                **{name: getattr(self, name) is not None for name in given},
-                trim=bool(self.trim),
-                scale=not (isinstance(self.scale, str) and self.scale == "auto"),
-                method=self.method != "auto",
-            )
+            names = ("center", "radius", "diameter")
+            given = [name for name in names if getattr(self, name) is not None]
+            given += ["trim"] if self.trim else []
+            given += [] if isinstance(self.scale, str) and self.scale == "auto" else ["scale"]
+            given += ["method"] if self.method != "auto" else []
+            check_bounds(self.bounds, self._budget(column_budget), n_features, given)
         elif self.method == "friendly":
             self._check_friendly()
         elif self.center is not None and self.diameter is not None:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-__all__ = ["bounds_vectors", "column_vector", "range_vectors"]
+__all__ = ["bounds_vectors", "column_ranges", "column_vector", "known_ranges", "range_vectors"]
 
 NOT_PAIRS = "Not a pair for every column: pass ([low, low, ...], [high, high, ...])."
 
@@ -104,3 +104,38 @@ def range_vectors(name, ends, n_features):
             "less than 2**1000 apart. Leave it out to have the place of y found privately."
         )
     raise ValueError(told)
+
+
+def known_ranges(feature_range, target_range, n_features):
+    """Return public ranges as an array of shape (2, n_features + 1), NaN where there is none.
+
+    Parameters
+    ----------
+    feature_range : (low, high) or None
+        Each a number, or an array-like of shape (n_features,).
+    target_range : (low, high) of numbers, or None
+    n_features : int
+
+    Raises
+    ------
+    ValueError
+    """
+    known = np.full((2, n_features + 1), np.nan)
+    for name, ends, columns in (
+        ("feature_range", feature_range, slice(None, -1)),
+        ("target_range", target_range, slice(-1, None)),
+    ):
+        if ends is not None:
+            known[:, columns] = range_vectors(name, ends, known[0, columns].size)
+    return known
+
+
+def column_ranges(feature_range, n_features):
+    """Return a public pair (low, high) for each feature, None for None.
+
+    Raises
+    ------
+    ValueError
+    """
+    ends = range_vectors("feature_range", feature_range, n_features)
+    return None if ends is None else list(zip(*(end.tolist() for end in ends), strict=True))

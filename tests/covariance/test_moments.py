@@ -7,7 +7,7 @@ from skdp.chunks import ArrayRows
 from skdp.covariance._denoise import denoised, denoisers, floored
 from skdp.covariance._moments import release_moments
 from skdp.covariance._release import noise_bound
-from skdp.covariance._sampled import DrawnRows, draw_rows
+from skdp.covariance._run import DrawnRows, draw_rows
 from skdp.covariance._spread import release_size, release_spread
 from skdp.kernel._coordinates import Frame
 from skdp.kernel._keyed_rows import keyed_rows

@@ -492,14 +492,14 @@ ENGINE_FILES = {
     f"{room}/_{name}.py": f"{room}/engine"
     for room, names in {
         "covariance": """
-            beyond bounded columns denoise engine frames moments release run sampled spread
+            beyond bounded columns denoise engine frames moments release run spread
             """,
         "linear": """
             belief coarse coefficients front gradients least_squares line logit newton ranges
             target_range
             """,
         "location": """
-            approach bounded_moments choice clip clipped_squares column_roads
+            bounded_moments choice clip column_roads
             core_road counted descent friendly locate mean measure places public rank_release
             reach release schedule sides whereabouts
             """,
