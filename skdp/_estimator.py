@@ -22,36 +22,29 @@ from skdp._compat import (
     callbacks,
     fit_context,
 )
-from skdp._config import get_config
 from skdp._curator import make_curator
 from skdp._doubts import doubts_of, users_level, warn_of_doubts, warn_of_weakness
 from skdp._foresight import ForesightMixin
 from skdp._grant import Grant
-from skdp._groups import GroupRule, grouped_plan, read_groups, release_of_groups, without_groups
-from skdp._local import KeepsLocal, Local
+from skdp._groups import GroupRule, grouped_plan, read_groups, rows_of_groups, without_groups
+from skdp._local import KeepsLocal
 from skdp._numbers import PlainNumbers
+from skdp._private_part import SCHEMA, guarded, unchanged
 from skdp._progress import lines, tell
 from skdp._results import JudgedNumbers
 from skdp._schema import read_rows
 from skdp._supervised import read_with_target
-from skdp._threads import is_quiet, quiet
+from skdp._threads import is_quiet
 from skdp.accounting import PrivacyLedger
 from skdp.contracts import Contract, Released, Rows
-from skdp.exceptions import BudgetExceeded, PlanError, ReleaseError, SeededNoiseWarning
+from skdp.exceptions import PlanError, SeededNoiseWarning
 from skdp.kernel._log import Log
-from skdp.kernel._table import made_table
+from skdp.kernel._table import Table, annex, made_table
 from skdp.mechanisms import make_entropy
 
 __all__ = ["PrivateEstimator", "guarantee"]
 
 MOST_ROWS = 2**40  # of a person that count: sums of weights are integers of 64 bits
-SCHEMA = ("n_features_in_", "feature_names_in_")  # set by validation
-WITHHELD = (
-    "The private part of this fit failed. The details are withheld because they could depend "
-    "on single rows, and the budget stays spent. So ends a fit whose table, or whose files, change "
-    "while it reads them; if they do not, please report this as a bug. A data holder can see the "
-    "details under skdp.config_context(debug=True)."
-)
 
 
 class PrivateEstimator(
@@ -175,13 +168,13 @@ class PrivateEstimator(
         ReleaseError
             If the private part fails; the message is constant and the budget stays spent.
         """
-        groups = self.ledger.persons if self._is_granted() else groups
+        if isinstance(X, Table):  # of a larger fit
+            return self._fit_within(X)
         plan = self._plan_of(X, groups)
         if plan.problems:
             raise PlanError("\n".join(["this fit cannot be carried out:", *plan.problems]))
         X, groups = without_groups(X, groups)
-        rows = self._read(self.ledger.present(X) if self._is_granted() else X, y)
-        release = self._release_from
+        rows, release = self._read(X, y), self._release_from
         if groups is not None:
             release = partial(self._release_of_groups, self._persons(groups, rows))
         if not self._is_inner():
@@ -189,8 +182,8 @@ class PrivateEstimator(
         with nullcontext() if self._is_inner() else callbacks(self) as tasks:
             curator = self._curator(plan)
             curator.column_names = getattr(self, "feature_names_in_", None)
-            with self._watched(plan, curator, tasks), _unchanged(self), self._threads():
-                released = _guarded(release, rows, curator)
+            with self._watched(plan, curator, tasks), unchanged(self), self._threads():
+                released = guarded(release, rows, curator)
             Log.forget(curator)
             for name, value in released.items():
                 setattr(self, name, value)
@@ -201,16 +194,34 @@ class PrivateEstimator(
             warn_of_doubts(self)
         return self
 
+    def _fit_within(self, view):
+        """Fit on a Table of a larger fit, which reads it in the way of this estimator."""
+        view = self.ledger.paid(view)
+        table, told = view.read(self.ledger.label)
+        for name in [name for name in told if name in SCHEMA]:
+            value = told.pop(name)
+            setattr(self, name, value if name == SCHEMA[0] else np.array(value, dtype=object))
+        with unchanged(self), self._threads():
+            released = guarded(self._ask, table)
+        for name, value in (released | told).items():
+            setattr(self, name, value)
+        self._report(view)
+        self._doubt_numbers(view)
+        self._report(view)
+        return self
+
+    def _rehearse_within(self, view):
+        """Raise what a fit on a Table of a larger fit would raise before it is asked."""
+        self._validate_params()
+        self.ledger.paid(view).read(self.ledger.label)
+
     def _report(self, curator):
         report = curator.close(type(self).__name__)
         self.privacy_report_ = replace(report, target=self._target)
 
     def _plan_of(self, X, groups):
         """Return the plan of a fit of X; it protects all rows of a group if there are some."""
-        if groups is not None:
-            return self._grouped_plan()
-        made = self.ledger.plan if self._is_granted() else None
-        return self.plan() if made is None else made
+        return self.plan() if groups is None else self._grouped_plan()
 
     @property
     def reliable_(self):
@@ -253,7 +264,7 @@ class PrivateEstimator(
         y : array-like of shape (n_samples,), default=None
         """
         self._validate_params()
-        self._read(self.ledger.present(X) if self._is_granted() else X, y)
+        self._read(X, y)
 
     def _threads(self):
         """Let blocks of rows be shared by ``n_jobs`` threads, where it is a parameter."""
@@ -263,7 +274,7 @@ class PrivateEstimator(
     def _curator(self, plan):
         """Charge for the plan; return the Curator of the fit."""
         if self._is_granted():
-            return self.ledger.open()
+            self.ledger.refuse()
         entropy = make_entropy(self.random_state)
         if entropy.seeded:
             warnings.warn(
@@ -307,13 +318,21 @@ class PrivateEstimator(
 
     def _release_from(self, rows, curator):
         """Return what is released of rows, by a Table where the estimator asks one."""
-        if len(signature(self._release).parameters) == 1:
-            return self._release(made_table(rows, curator))
-        return self._release(rows, curator)
+        return self._ask(made_table(rows, curator))
+
+    def _ask(self, table):
+        """Return what is released of a Table, or of the rows and the Curator behind it."""
+        asks = len(signature(self._release).parameters) == 1
+        return self._release(table) if asks else self._release(*annex(table))
 
     def _release_of_groups(self, persons, rows, curator):
         """Return what is released of the rows of persons."""
-        return release_of_groups(self, persons, rows, curator)
+        rows, curator, told = self._of_persons(persons, rows, curator)
+        return self._release_from(rows, curator) | told
+
+    def _of_persons(self, persons, rows, curator):
+        """Return rows and Curator of a fit that protects persons, and what is told of these."""
+        return rows_of_groups(self, persons, rows, curator)
 
     def _group_rule(self, n_features):
         """Return the GroupRule of what is released; see :func:`skdp._cap.find_cap`."""
@@ -356,43 +375,3 @@ def guarantee(estimator):
     """Return the epsilon and delta of an estimator as a text."""
     given = ((name, getattr(estimator, name, None)) for name in ("epsilon", "delta"))
     return ", ".join(f"{name}={float(value):g}" for name, value in given if isinstance(value, Real))
-
-
-@contextmanager
-def _unchanged(estimator):
-    """Let nothing survive that the block sets, nor what an earlier fit has released."""
-    stays = {*estimator.get_params(deep=False), *SCHEMA}
-    kept = {
-        name: value
-        for name, value in vars(estimator).items()
-        if name in stays or not (name.endswith("_") or isinstance(value, Local))
-    }
-    _set_back(estimator, kept)
-    try:
-        yield
-    finally:
-        _set_back(estimator, kept)
-
-
-def _set_back(estimator, kept):
-    attributes = vars(estimator)
-    for name in attributes.keys() - kept.keys():
-        del attributes[name]
-    attributes.update(kept)
-
-
-def _guarded(release, rows, curator):
-    """Run the private part: no warning, no exception of its own reaches the caller."""
-    try:
-        with np.errstate(all="ignore"), quiet():
-            return release(rows, curator)
-    except (BudgetExceeded, PlanError) as error:
-        kind = BudgetExceeded if isinstance(error, BudgetExceeded) else PlanError
-        failure = kind(*error.args)  # of itself: its context may quote rows
-    except KeyboardInterrupt:  # of the user
-        raise
-    except BaseException:
-        if get_config()["debug"]:
-            raise
-        failure = ReleaseError(WITHHELD)
-    raise failure

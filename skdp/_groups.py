@@ -20,7 +20,7 @@ __all__ = [
     "grouped_plan",
     "read_groups",
     "read_one_each",
-    "release_of_groups",
+    "rows_of_groups",
     "without_groups",
 ]
 
@@ -97,8 +97,8 @@ def grouped_plan(plan, estimator):
     )
 
 
-def release_of_groups(estimator, persons, rows, curator):
-    """Return what an estimator releases of the rows of persons.
+def rows_of_groups(estimator, persons, rows, curator):
+    """Return what an estimator reads of persons, the Curator of its fit, and what is told of them.
 
     Notes
     -----
@@ -114,7 +114,7 @@ def release_of_groups(estimator, persons, rows, curator):
     inner, one_each = curator.child(FIT, curator.remaining), not estimator._weighs_groups
     made = {"made": estimator._made_of_groups(), "one_each": one_each}
     rows = rows_of_persons(rows, persons, inner, cap=cap, heads=heads, **made)
-    return estimator._release_from(rows, inner) | {"rows_per_group_": cap}
+    return rows, inner, {"rows_per_group_": cap}
 
 
 def _cap(estimator, table, n_features):

@@ -30,7 +30,7 @@ NO_DELTA = (
 )
 
 
-def granted(group_by, *, label=GROUPS):
+def granted(group_by):
     """Return a clone of the estimator with a grant for the part of the budget of the groups."""
     if not isinstance(group_by.estimator, PrivateEstimator):
         raise TypeError(NO_ESTIMATOR)
@@ -38,13 +38,14 @@ def granted(group_by, *, label=GROUPS):
     inner = clone(group_by.estimator)
     composition = "gaussian" if bought else getattr(group_by.ledger, "composition", None)
     delta = {"delta": group_by.delta} if getattr(inner, "delta", 0) else {}
-    grant = Grant(label, Rows(), composition)
-    return inner.set_params(ledger=grant, epsilon=group_by.epsilon, **delta), grant
+    grant = Grant(GROUPS, Rows(), composition, whole=True)
+    return inner.set_params(ledger=grant, epsilon=group_by.epsilon, **delta)
 
 
 def planned(group_by):
-    """Return the plan of all groups, and the estimator of one, whose grant has its plan."""
-    inner, grant = granted(group_by)
+    """Return the plan of all groups, and the estimator of one."""
+    inner = granted(group_by)
+    grant = inner.ledger
     plan = inner.plan()
     unit = plan.budget.unit
     if group_by.levels is not None:
@@ -61,7 +62,7 @@ def planned(group_by):
         steps = Step(LEVELS, "child", LEVELS_SHARE, unit="gdp"), Step(f"{LEVELS}/{NAMES}")
         events = ((f"{LEVELS}/{NAMES}", names.failure),)
     grant.set_budget(part, share)
-    plan = grant.plan = inner.set_params(epsilon=float(part.epsilon)).plan()
+    plan = inner.set_params(epsilon=float(part.epsilon)).plan()
     seeded = getattr(inner, "random_state", None) is not None
     notes = [ONE, *(f"{GROUPS}: {text}" for text in plan.assumptions)]
     if seeded:

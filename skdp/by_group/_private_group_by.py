@@ -1,6 +1,7 @@
 """PrivateGroupBy: one fit for each level of a column or two, all of them for the price of one."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import sklearn
@@ -10,26 +11,26 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdp._apart import apart, innermost
-from skdp._beside import curators_beside
 from skdp._compat import HasMethods, safe_indexing
 from skdp._config import config_context
 from skdp._estimator import PrivateEstimator
+from skdp._pieces import carried
 from skdp._results import COLUMNS, lines_of, n_values, tidy
 from skdp._schema import look_at, validated_table
 from skdp._supervised import checked_target
+from skdp._unread import side_by_side
 from skdp.accounting import part_of
 from skdp.by_group._keys import (
     Keys,
     levels_as_keys,
     listed,
     merged,
-    name_of,
     ordered,
     places_of,
 )
 from skdp.by_group._plan import GROUPS, LEVELS, LEVELS_SHARE, NAMES, granted, planned
 from skdp.by_group._predict import RoutesRows
-from skdp.by_group._together import HeldByGroup, by_turns, counted, numbered, of_columns
+from skdp.by_group._rows import GroupedRows, HeldByGroup, numbered, of_columns
 from skdp.chunks import ArrayRows
 from skdp.chunks._tables import Tables, tables_of
 
@@ -195,34 +196,28 @@ class PrivateGroupBy(RoutesRows, PrivateEstimator):
             n_rows = len(X) if isinstance(X, Tables) else X.shape[0]
             y = checked_target(innermost(self.estimator), y, n_rows)
         features = of_columns(X, rest)
-        plain = granted(self)[0].set_params(ledger=None)
+        plain = granted(self).set_params(ledger=None)
         plain._look(features, y)
         if mapped is not None:
             features = HeldByGroup(mapped, rest)
-        return of_columns(X, places), features, y, places
+        return GroupedRows(of_columns(X, places), features, y, places, self.estimator)
 
-    def _release_from(self, read, curator):
+    def _release(self, table):
         """Return the fits of groups: each asks a Table of its own rows."""
-        table, features, y, places = read
-        keys, (_, inner) = Keys(len(places)), planned(self)
+        (_, inner), places = planned(self), table.about["key_columns_"]
         levels = self._given_keys()
         if levels is None:
-            levels = _found(keys, table, curator)
+            levels = _found(table)
         if not levels:
-            curator.doubt(NOBODY)
-        numbers = numbered(keys, levels, table)
-        order = np.argsort(numbers, kind="stable")
-        ends = np.searchsorted(numbers[order], np.arange(-1, len(levels)), side="right")
-        sets = {
-            name_of(key): order[a:b] for key, a, b in zip(levels, ends[:-1], ends[1:], strict=True)
-        }
-        curators = curators_beside(curator, GROUPS, sets, **inner.ledger.granted) if levels else []
-        models = [_lent(inner, own) for own in curators]
-        ledger = None if self._is_granted() else self.ledger
+            table.doubt(NOBODY)
+        parts = table.partition(levels, GROUPS, **inner.ledger.granted) if levels else []
+        models = [clone(inner) for _ in parts]
         with config_context(invalid_rows="ignore"), sklearn.config_context(assume_finite=True):
-            by_turns(models, features, y, list(sets.values()))
+            side_by_side(
+                parts, [carried(partial(m.fit, p)) for m, p in zip(models, parts, strict=True)]
+            )
         for model in models:
-            model.set_params(ledger=ledger)
+            model.set_params(ledger=None if self._is_granted() else self.ledger)
         names = [key[0] if len(key) == 1 else key for key in levels]
         return {
             "levels_": names,
@@ -312,15 +307,8 @@ class PrivateGroupBy(RoutesRows, PrivateEstimator):
         return tags
 
 
-def _found(keys, table, curator):
+def _found(table):
     """Buy the keys that occur often: one release, as :meth:`skdp.base.Curator.names` proves."""
-    budget = part_of(curator.budget, LEVELS_SHARE, "gdp")
-    child = curator.child(LEVELS, LEVELS_SHARE, budget=budget)
-    counts = ordered(counted(keys, table))
-    found = child.names(counts, moved=1, share=1, label=NAMES, event=NAMES)
+    budget = part_of(table.budget, LEVELS_SHARE, "gdp")
+    found = table.child(LEVELS, LEVELS_SHARE, budget=budget).keys(share=1, label=NAMES, event=NAMES)
     return merged(ordered(dict.fromkeys(found)))
-
-
-def _lent(inner, curator):
-    """Return a clone of the estimator of groups, for which this Curator is opened."""
-    return clone(inner).set_params(ledger=inner.ledger.lent(curator))

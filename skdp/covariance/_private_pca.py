@@ -1,5 +1,6 @@
 """PrivatePCA, the estimator."""
 
+from dataclasses import dataclass
 from numbers import Integral
 
 import numpy as np
@@ -16,6 +17,7 @@ from skdp.contracts import Contract, Rows
 from skdp.covariance._bounded import bounded_covariance, bounded_plan, checked_bounds
 from skdp.covariance._engine import covariance_plan, private_covariance
 from skdp.covariance._private_covariance import rule_of_matrix
+from skdp.kernel._statistic import RowMap, public, refuse
 from skdp.location._public import bounds_vectors
 
 __all__ = ["PrivatePCA"]
@@ -202,11 +204,12 @@ class PrivatePCA(
         X_new : ndarray of shape (n_samples, n_components)
             A local view of the rows: as private as X itself.
         """
-        X = later_rows(self, X)
-        projected = row_products(X, self.mean_, self.components_)
-        if self.whiten:
-            projected /= self._lengths()
-        return projected.astype(X.dtype, copy=False)
+        return self._row_map().of(later_rows(self, X))
+
+    def _row_map(self):
+        """Return what :meth:`transform` makes of a row as plain data."""
+        lengths = self._lengths() if self.whiten else np.ones(len(self.components_))
+        return Projected(self.mean_, self.components_, lengths)
 
     def inverse_transform(self, X):
         """Return the rows whose projections are given.
@@ -276,6 +279,32 @@ class PrivatePCA(
     def __skdp_contract__(self):
         """Return what this step reads and yields: rows, by a row-wise map that was released."""
         return Contract((Rows,), yields=lambda kind: Rows(), spends=True, weight=0.5)
+
+
+@public
+@dataclass(frozen=True)
+class Projected(RowMap):
+    """Products of rows, less an ``offset``, with ``axes``, over their ``lengths``."""
+
+    offset: np.ndarray
+    axes: np.ndarray
+    lengths: np.ndarray
+
+    def check(self, shape):
+        """Raise ValueError for fields that do not fit the Shape."""
+        super().check(shape)
+        d, k = (shape.n_features,), np.shape(self.lengths)
+        fits = np.shape(self.offset) == d and np.shape(self.axes) == k + d and len(k) == 1
+        refuse(shape.kind != "unread" or not fits, "axes of these columns")
+
+    def over(self, rows):
+        """Return the view of rows."""
+        return rows.numbers_mapped(self.of)
+
+    def of(self, X):
+        """Return what the map makes of an array."""
+        products = row_products(X, self.offset, self.axes) / self.lengths
+        return products.astype(X.dtype, copy=False)
 
 
 def row_products(X, origin, components):

@@ -324,8 +324,8 @@ def opened(rows, curator):
 
 
 def made_table(rows, curator):
-    """Return the Table of a fit."""
-    return (_replacement.get() or Table)(rows, curator)
+    """Return the Table of a fit: of the kind that its rows name, or what stands in for it."""
+    return (_replacement.get() or getattr(rows, "door", Table))(rows, curator)
 
 
 @contextmanager

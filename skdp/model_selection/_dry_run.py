@@ -8,6 +8,7 @@ from skdp._config import config_context
 from skdp._threads import quiet
 from skdp.accounting import Plan, Step
 from skdp.chunks._persons import Persons
+from skdp.kernel._table import replaced_table
 from skdp.mechanisms import make_entropy
 from skdp.model_selection._candidates import corners, kinds_of, model_of
 from skdp.model_selection._curator import SearchCurator
@@ -44,6 +45,7 @@ def dry_run(table, budgets, scorer, estimator, candidates):
         config_context(invalid_rows="ignore", debug=True),
         np.errstate(all="ignore"),
         quiet(),
+        replaced_table(None),
     ):
         plan = Plan(budgets.total, (Step("search", "repeat"),))
         curator = SearchCurator(plan, make_entropy(), None)

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from functools import partial
 from numbers import Integral, Real
 
 import numpy as np
@@ -22,13 +23,14 @@ from skdp.accounting import Plan, Step
 from skdp.chunks._rows import Source
 from skdp.chunks._tables import tables_of
 from skdp.exceptions import PlanError
+from skdp.kernel._table import annex
 from skdp.mechanisms._repeats import trials_of
 from skdp.model_selection._budgets import search_budgets
 from skdp.model_selection._candidates import candidates_of, check_runs, model_of, refuse_frozen
 from skdp.model_selection._curator import SearchCurator
 from skdp.model_selection._dry_run import dry_run
 from skdp.model_selection._runs import Runs, Table, doubles, split
-from skdp.model_selection._scoring import SCORERS, own_scorer_notes, scorer_of
+from skdp.model_selection._scoring import SCORERS, is_plain, own_scorer_notes, scorer_of
 from skdp.model_selection._targets import targets_of
 from skdp.model_selection._winner import WinnerMixin
 
@@ -281,10 +283,9 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, PrivateEstimator):
         dry_run(some, budgets, scorer, self.estimator, candidates[:1])
         return persons
 
-    def _release_of_groups(self, persons, rows, curator):
+    def _of_persons(self, persons, rows, curator):
         with config_context(invalid_rows="ignore"):
-            rows = rows.of(persons)
-        return self._release_from(rows, curator)
+            return rows.of(persons), curator, {}
 
     @property
     def _target(self):
@@ -302,7 +303,7 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, PrivateEstimator):
         target = targets_of(X, y, first) if uses_target else None
         numbers = _reads_numbers(first, X, target)
         X = self._table(X, numbers) if tables is None else _of_doubles(tables)
-        table = Table(X, target, numbers=numbers)
+        table = Table(X, target, numbers=numbers, search=self._search)
         dry_run(table, budgets, scorer, self.estimator, candidates)
         return table
 
@@ -325,37 +326,33 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, PrivateEstimator):
             validated_rows(self, X)
         return X
 
-    def _release_from(self, rows, curator):
-        """Return what a search tells: fits and scores ask Tables of their own, losers' unseen."""
-        with config_context(invalid_rows="ignore"), parallel_config(n_jobs=1, verbose=0):
-            return self._search(rows, curator)
-
-    def _search(self, table, curator):
+    def _release(self, table):
+        """Return what a search tells of its winner: all trials are behind the table."""
         candidates, budgets = self._planned()
-        scorer, seed = scorer_of(self.scoring, self.estimator), curator.seed
-        runs = Runs(table, curator, *split(table, curator.coins, self.holdout))
-        numbers = curator.draw(self._trials(), len(candidates), mu=budgets.mu, label="search")
-        reference = None
-        if budgets.reference is not None:
-            reference = runs.fitted(
-                model_of(self.estimator, candidates[0], budgets.reference, seed())
-            )
-        runs.prepare(scorer, reference, budgets.reference)
-        best, index, winner = -math.inf, 0, None
-        for i in numbers:
-            model = runs.fitted(model_of(self.estimator, candidates[i], budgets.run, seed()))
-            score = runs.score(model, budgets.run)
-            if score > best:
-                best, index, winner = score, i, model
-        if winner is None:  # no run: an answer that knows no row
-            model = model_of(self.estimator, candidates[0], budgets.run, seed())
-            best, winner = 0.0, runs.fitted(model, nobody=True)
+        scorer = scorer_of(self.scoring, self.estimator)
+        if is_plain(scorer):
+            index, score, seed, released = table.search()
+        else:
+            rows, curator = annex(table)  # scores are functions of a user
+            index, score, seed, released = rows.search(curator)
+        winner = model_of(self.estimator, candidates[index], budgets.run, seed)
+        vars(winner).update(released)
         return {
             "best_estimator_": winner,
             "best_params_": dict(candidates[index]),
             "best_index_": index,
-            "best_score_": float(scorer.value(best)),
+            "best_score_": float(scorer.value(score)),
         }
+
+    def _search(self, table, curator):
+        candidates, budgets = self._planned()
+        with config_context(invalid_rows="ignore"), parallel_config(n_jobs=1, verbose=0):
+            runs = Runs(table, curator, *split(table, curator.coins, self.holdout))
+            scorer, model = (
+                scorer_of(self.scoring, self.estimator),
+                partial(model_of, self.estimator),
+            )
+            return runs.winner(scorer, candidates, budgets, self._trials(), model)
 
     def _doubts(self):
         """Return the doubts of the winner, whose report is released; others never tell theirs."""

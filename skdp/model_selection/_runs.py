@@ -1,10 +1,12 @@
 """The runs of a search: one split of the rows, a model for one part, its score on the other."""
 
+import math
 from dataclasses import replace
 
 import numpy as np
 
 from skdp._compat import safe_indexing
+from skdp._unread import Unread
 from skdp.chunks._labels import is_missing
 from skdp.chunks._tables import Tables
 from skdp.chunks._target import column_of
@@ -33,16 +35,26 @@ class Table:
         infinity is none.
     persons : Persons, default=None
         Whose row each row is, in a fit with groups; of a row that is absent, nobody's.
+    search : callable, default=None
+        ``search(table, curator)`` runs all trials on it and tells of the winner alone.
     """
 
-    def __init__(self, X, y=None, *, numbers=True, persons=None):
+    kind, door, about = "unread", Unread, {}
+
+    def __init__(self, X, y=None, *, numbers=True, persons=None, search=None):
         self._X, self._y, self.numbers, self.persons = X, y, numbers, persons
+        self._search = search
+
+    def search(self, curator):
+        """Return the winner of a search, by name."""
+        return self._search(self, curator)
 
     def of(self, persons):
         """Return this table with whose row each row is."""
         there = np.zeros(len(self), dtype=bool)
         there[self.present(np.arange(len(self)))] = True
-        return Table(self._X, self._y, numbers=self.numbers, persons=persons.of(there))
+        own = {"numbers": self.numbers, "search": self._search}
+        return Table(self._X, self._y, **own, persons=persons.of(there))
 
     def __len__(self):
         return len(self._X)
@@ -140,6 +152,27 @@ class Runs:
         owners = self._table.owners(numbers)
         with self._curator.lent(numbers):
             return model.fit(X, **owners) if y is None else model.fit(X, y, **owners)
+
+    def winner(self, scorer, candidates, budgets, trials, model_of):
+        """Return number, score, seed and released attributes of the winner; no other is told of."""
+        seed = self._curator.seed
+        numbers = self._curator.draw(trials, len(candidates), mu=budgets.mu, label="search")
+        reference = None
+        if budgets.reference is not None:
+            reference = self.fitted(model_of(candidates[0], budgets.reference, seed()))
+        self.prepare(scorer, reference, budgets.reference)
+        best, index, winner, own = -math.inf, 0, None, None
+        for i in numbers:
+            now = seed()
+            fitted = self.fitted(model_of(candidates[i], budgets.run, now))
+            score = self.score(fitted, budgets.run)
+            if score > best:
+                best, index, winner, own = score, i, fitted, now
+        if winner is None:  # no run: an answer that knows no row
+            best, own = 0.0, seed()
+            winner = self.fitted(model_of(candidates[0], budgets.run, own), nobody=True)
+        given = winner.get_params(deep=False)
+        return index, best, own, {k: v for k, v in vars(winner).items() if k not in given}
 
     def scores(self, model):
         """Return the scores of the held-out rows, in [0, 1] or NaN. Private."""

@@ -9,6 +9,7 @@ from sklearn.frozen import FrozenEstimator
 
 from skdp._compat import safe_indexing
 from skdp._pieces import carried, public_row
+from skdp.chunks._tables import Tables
 from skdp.contracts._chain import parts_of
 from skdp.contracts._row_wise import PARTS, qualified
 from skdp.pipeline._tree import spending
@@ -32,36 +33,34 @@ def worker_copy(step):
     return step
 
 
-def columns_of(tables, columns):
-    """Return some columns of tables, as scikit-learn selects them."""
-    select = partial(_columns, columns)
-    return tables.mapped(select, select(tables.head()))
+def columns_of(table, columns):
+    """Return some columns of a table of any kind, as scikit-learn selects them."""
+    if not isinstance(table, Tables):
+        return safe_indexing(table, columns, axis=1)
+    select = partial(columns_of, columns=columns)
+    return table.mapped(select, select(table.head()))
 
 
-def _columns(columns, table):
-    return safe_indexing(table, columns, axis=1)
-
-
-def fit_branches(step, tables, fit, mapped):
-    """Fit a container of scikit-learn on tables, part by part; return it.
+def fit_branches(step, rows, view, fit, some, shown):
+    """Fit a container of scikit-learn part by part, as it would leave itself; return it.
 
     Parameters
     ----------
     step : ColumnTransformer, FeatureUnion or Pipeline
-        Left as scikit-learn leaves it after its fit.
-    tables : Tables
-    fit : callable
-        ``fit(part, tables)`` returns the part fitted.
-    mapped : callable
-        ``mapped(part, tables)`` returns the tables after a fitted part.
+    rows : StepRows
+        Their types are looked at.
+    view : Unread
+    fit, some, shown : callables
+        ``fit(part, view)`` returns the part fitted, ``some(view, columns)`` a view of some columns,
+        ``shown(part, view)`` the view that a fitted part makes.
     """
-    row, fitted = public_row(tables), {}
+    row, fitted = public_row(rows), {}
     for name, part, columns in branches(step, row):
-        view = tables if columns is None else columns_of(tables, columns)
-        if not isinstance(part, str | None) and view.n_features:
-            fitted[name] = fit(clone(part), view)
-        if parts_of(step)[1]:
-            tables = mapped(fitted.get(name), tables)
+        of_part = view if columns is None else some(view, columns)
+        if not isinstance(part, str | None) and of_part.n_features:
+            fitted[name] = fit(clone(part), of_part)
+        if parts_of(step)[1] and name in fitted:
+            view = shown(fitted[name], view)
     return _joined(step, fitted, row)
 
 

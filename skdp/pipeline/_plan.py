@@ -2,9 +2,13 @@
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from numbers import Real
 
+from sklearn.base import clone
+
 from skdp._grant import Grant
+from skdp._unread import StepRows
 from skdp.accounting import Budget, Plan, PrivacyLedger, Step, mixed_budget, part_of
 from skdp.contracts import BoundedStatistic, Core, Released, Rows, contract_of
 from skdp.contracts._chain import chain_problems, parts_of
@@ -12,7 +16,7 @@ from skdp.exceptions import PlanError
 from skdp.pipeline._tree import is_inside, prepared, spending, unfold
 from skdp.show._report import table_html
 
-__all__ = ["PipelinePlan", "Split", "granted", "settle"]
+__all__ = ["PipelinePlan", "Split", "granted", "settle", "step_rows"]
 
 
 @dataclass(frozen=True)
@@ -128,7 +132,7 @@ def granted(pipeline, *, grouped=False):
         protects="group" if grouped else "row",
         lines=lines,
     )
-    return plan, steps, grants
+    return plan, steps
 
 
 def _mixing(steps):
@@ -145,6 +149,17 @@ def _mixing(steps):
 
 def _plan_of(leaf, grouped):
     return leaf._grouped_plan() if grouped else leaf.plan()
+
+
+def step_rows(steps, X, y, absent=None):
+    """Return a table as the rows that prepared steps read, each by its path, the last one y too."""
+    last = [name for name, step in steps if not isinstance(step, str | None)][-1:]
+    find = partial(_copied, dict(spending(steps)))
+    return StepRows(X, y, find, *(last or [None]), absent=absent)
+
+
+def _copied(leaves, path):
+    return clone(leaves[path])
 
 
 def settle(steps, plan, ledger=None):

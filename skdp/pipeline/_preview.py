@@ -4,32 +4,31 @@ import sklearn
 from sklearn.base import clone
 
 from skdp._apart import made_up_target
-from skdp._compat import safe_indexing
 from skdp._config import config_context
 from skdp._curator import rehearsal_curator
 from skdp._estimator import PrivateEstimator
 from skdp._pieces import public_row
 from skdp._threads import quiet
+from skdp._unread import Unread
 from skdp.chunks._tables import Tables
 from skdp.contracts import BoundedStatistic, contract_of
 from skdp.contracts._chain import parts_of
 from skdp.denoising import Denoiser
+from skdp.kernel._table import replaced_table
 from skdp.pipeline._pieces import columns_of
-from skdp.pipeline._run import fit_on_tables, mapped, run
+from skdp.pipeline._plan import granted, step_rows
+from skdp.pipeline._run import mapped, run
 from skdp.rowwise._made_up import made_up_rows
 
 __all__ = ["preview", "rehearse"]
 
 
-def rehearse(plan, steps, grants, X, y=None):
+def rehearse(pipeline, X, y=None):
     """Fit the steps on made-up rows with the columns and types of X, where a failure costs nothing.
 
     Parameters
     ----------
-    plan : PipelinePlan
-    steps : list of (str, step)
-        With their grants; used up.
-    grants : dict of str to Grant
+    pipeline : PrivatePipeline
     X : array or DataFrame
         Only its schema is looked at.
     y : array-like, default=None
@@ -40,18 +39,19 @@ def rehearse(plan, steps, grants, X, y=None):
     ValueError
         With what the step says, which can quote made-up rows only.
     """
-    curator, started = rehearsal_curator(plan), []
-    for grant in grants.values():
-        grant.set_curator(curator)
+    plan, steps = granted(pipeline)
+    started = []
     try:
         with (
             config_context(invalid_rows="ignore", debug=True),
             sklearn.config_context(assume_finite=True),
             quiet(),
+            replaced_table(None),
         ):
             public = made_up_rows(X)
             target = None if y is None else made_up_target(steps[-1][1], y, public.shape[0])
-            run(steps, public, target, curator, started=started.append, rehearsal=True)
+            view = Unread(step_rows(steps, public, target), rehearsal_curator(plan))
+            run(steps, view, started=started.append, rehearsal=True)
         return
     except Exception as error:
         failure = f"{error}"
@@ -91,15 +91,13 @@ def preview(steps, X, y=None):
                 preview([branch[:2]], X if len(branch) < 3 else _columns(X, branch[2]))
         if _spends(step):
             return None
-        fitted = fit_on_tables(clone(step), X) if isinstance(X, Tables) else clone(step).fit(X)
-        X = mapped(fitted, X)
+        X = mapped(clone(step).fit(public_row(X) if isinstance(X, Tables) else X), X)
     return None
 
 
 def _columns(X, chosen):
-    if isinstance(X, Tables):
-        return columns_of(X, chosen(public_row(X)) if callable(chosen) else chosen)
-    return safe_indexing(X, chosen(X) if callable(chosen) else chosen, axis=1)
+    like = public_row(X) if isinstance(X, Tables) else X
+    return columns_of(X, chosen(like) if callable(chosen) else chosen)
 
 
 def _check(name, step, X, y, number):

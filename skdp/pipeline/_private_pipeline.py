@@ -20,11 +20,11 @@ from skdp.chunks import ArrayRows
 from skdp.chunks._tables import Tables, tables_of
 from skdp.contracts import Contract, Rows, contract_of
 from skdp.pipeline._diagram import block_of, class_name, share_inside
-from skdp.pipeline._plan import granted, settle
+from skdp.pipeline._plan import granted, settle, step_rows
 from skdp.pipeline._predict import PredictMixin
 from skdp.pipeline._preview import preview, rehearse
 from skdp.pipeline._run import n_rows_of, run
-from skdp.pipeline._tree import is_inside
+from skdp.pipeline._tree import is_inside, prepared
 
 __all__ = ["PrivatePipeline"]
 
@@ -240,16 +240,17 @@ class PrivatePipeline(PredictMixin, NamesOutMixin, PrivateEstimator, BaseComposi
             y = checked_target(innermost(self), y, n_rows_of(X))
         if not self._is_granted():  # a pipeline inside a pipeline is rehearsed with it
             self._rehearse(X, y)
-        return X, y
+        steps = [(name, prepared(step)) for name, step in self.steps]
+        return step_rows(steps, X, y, self._absent())
 
     def _grouped_plan(self):
         return granted(self, grouped=True)[0]
 
     def _persons(self, groups, rows):
-        return read_groups(groups, n_rows_of(rows[0]))
+        return read_groups(groups, n_rows_of(rows.X))
 
-    def _release_of_groups(self, persons, table, curator):
-        return self._release_from(table, curator, persons)
+    def _of_persons(self, persons, rows, curator):
+        return rows.of(persons), curator, {}
 
     def _table(self, X):
         """Check a table by itself, as far as it is known before the steps map it; return it."""
@@ -275,31 +276,24 @@ class PrivatePipeline(PredictMixin, NamesOutMixin, PrivateEstimator, BaseComposi
     def _rehearse(self, X, y):
         """Try the steps on made-up rows, and the maps before the first release on the rows."""
         in_pieces = isinstance(X, Tables)
-        rehearse(*granted(self), X.head() if in_pieces else X, y)
+        rehearse(self, X.head() if in_pieces else X, y)
         read = in_pieces and self._begins_with_numbers()
         if get_config()["invalid_rows"] == "error" and not read:
             with quiet():  # a function of the user could warn with its row
                 preview(granted(self)[1], X, y)
 
-    def _look(self, X, y=None):
-        if self._is_granted():  # in the rehearsal of the pipeline that it is a step of
-            self.fit(X, y)
-        else:
-            self._read(X, y)
+    def _rehearse_within(self, view):
+        self.fit(view)
 
     def _begins_with_numbers(self):
         steps = [step for _, step in self.steps if not isinstance(step, str | None)]
         return bool(steps) and isinstance(steps[0], PrivateEstimator) and not steps[0]._mixed
 
-    def _release_from(self, table, curator, persons=None):
+    def _release(self, view):
         """Return the fitted steps: each asks a Table of its own, of what steps before it made."""
-        plan, steps, grants = granted(self, grouped=persons is not None)
-        for grant in grants.values():
-            grant.set_curator(curator)
-            grant.set_persons(persons)
-        told = {"started": self._teller(plan), "absent": self._absent(), "persons": persons}
+        plan, steps = granted(self, grouped=view.grouped)
         with config_context(invalid_rows="ignore"), sklearn.config_context(assume_finite=True):
-            value = run(steps, *table, curator, **told)
+            value = run(steps, view, started=self._teller(plan))
         settle(steps, plan, None if self._is_granted() else self.ledger)
         fitted = {"steps_": steps}
         return fitted if value is None else {**fitted, "value_": value}
@@ -363,7 +357,7 @@ class PrivatePipeline(PredictMixin, NamesOutMixin, PrivateEstimator, BaseComposi
     def _sk_visual_block_(self):
         steps, shares = self._all_steps(), {}
         try:
-            plan, granted_steps, _ = granted(self)
+            plan, granted_steps = granted(self)
             shares = {split.path: split.share for split in plan.splits}
             if not hasattr(self, "steps_"):
                 settle(granted_steps, plan)

@@ -1,46 +1,46 @@
 """The private part of a pipeline: fit the steps in turn, each under its part of the budget."""
 
+from functools import partial
+
 import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 
 from skdp._compat import output_config, safe_indexing
 from skdp._estimator import PrivateEstimator
-from skdp._grant import without
 from skdp._pieces import public_row
 from skdp._schema import read_rows
+from skdp._unread import mapped_here
 from skdp.chunks._tables import Tables
-from skdp.contracts import BoundedStatistic, Core, Released, contract_of
+from skdp.contracts import Core, Released, contract_of
 from skdp.contracts._chain import parts_of
 from skdp.denoising._parameter import fit_denoiser
 from skdp.kernel._persons import are_there
-from skdp.pipeline._pieces import fit_branches, through
+from skdp.kernel._table import annex
+from skdp.pipeline._pieces import columns_of, fit_branches, through
 from skdp.pipeline._tree import spending, unfold
-from skdp.preprocessing._sensitivity_preprocessor import BoundedValues, SensitivityPreprocessor
+from skdp.preprocessing._sensitivity_preprocessor import SensitivityPreprocessor
 from skdp.rowwise._made_up import made_up_rows
 
-__all__ = ["fit_on_tables", "mapped", "n_rows_of", "run"]
+__all__ = ["mapped", "n_rows_of", "run"]
 
 UNKNOWN = "nothing was found to denoise: too few rows for this epsilon in the step before it"
 
 
-def run(steps, X, y, curator, *, started=None, rehearsal=False, absent=None, persons=None):
+def run(steps, view, *, started=None, rehearsal=False):
     """Fit the steps, each on what the step before it hands on; return the last denoised vector.
 
     ``started`` is called with the name of every step. In a rehearsal, on made-up rows, the last
-    step only looks at what it would be fitted on. The last step is given y; rows that are
-    ``absent`` are none to any step, and neither are their targets.
+    step only looks at what it would be fitted on.
 
     Notes
     -----
-    **Privacy** with ``persons``, whose rows they are. Every grant holds all of them, so no step can
-    read rows as if they were nobody's. A core, or what is bounded, is one of rows drawn from each
-    person: from there on all other rows are absent, and every step reads the same ones.
+    **Privacy** with groups. Every view has the persons along, so no step can read rows as if they
+    were nobody's. A core, or what is bounded, is one of rows drawn from each person: from there on
+    all other rows are absent, and every step reads the same ones.
     """
     value = before = None
     steps = [(name, step) for name, step in steps if not isinstance(step, str | None)]
-    if absent is not None:
-        _leave_out(absent, steps)
     for number, (name, step) in enumerate(steps):
         if started is not None:
             started(name)
@@ -50,53 +50,73 @@ def run(steps, X, y, curator, *, started=None, rehearsal=False, absent=None, per
             value, scale, law = before
             value, _ = fit_denoiser(value, scale, step, law=law)
             if not hasattr(step, "sure_"):
-                curator.doubt(UNKNOWN)
+                view.doubt(UNKNOWN)
             continue
         kind = None if contract is None else contract.yields(None)
         if last and rehearsal and isinstance(step, PrivateEstimator):
-            return step._look(X, y)
-        if isinstance(step, SensitivityPreprocessor) and persons is not None:
-            absent = _all_but_one(step, X, absent, persons, curator.coins)
-        fitted = _fit(step, X, y if last else None, absent)
+            return step._rehearse_within(view)
+        if isinstance(step, SensitivityPreprocessor):
+            view = _bounded(step, view)
+            continue
+        fitted = _fit(step, view)
         if last:
             return value
         if isinstance(kind, Core):
-            mask = fitted.get_support(local=True)  # of rows, not of values
-            absent = ~mask if absent is None else absent | ~mask
-            X = without(X, absent)
-            _leave_out(absent, steps[number + 1 :])
-            core = fitted.certificate()
-            _hand_on(core if persons is None else _alone(core), steps[number + 1][1])
-        elif isinstance(kind, BoundedStatistic):
-            X = fitted.bounded_values()
+            view = _in_core(fitted, view, steps[number + 1][1])
         elif isinstance(kind, Released):
             before = fitted.released_vector()
         else:
-            X = mapped(fitted, X)
+            view = _shown(fitted, view)
     return value
 
 
-def _fit(step, X, y, absent):
-    """Fit one step; steps of scikit-learn, which take no table without rows, on a made-up row."""
-    if isinstance(X, BoundedValues) or isinstance(step, PrivateEstimator):
-        return step.fit(X) if y is None else step.fit(X, y)
-    if isinstance(step, SensitivityPreprocessor):
-        return step.fit(X if absent is None else without(X, absent))
-    if isinstance(X, Tables):
-        return fit_on_tables(step, X)
-    if X.shape[0] == 0:
-        for _, leaf in spending([("", step)]):
-            leaf.ledger.empty = True
-    return step.fit(_some_rows(X))
-
-
-def fit_on_tables(step, X):
-    """Fit a step on Tables; if it spends nothing, on a made-up row, as it learns from types."""
+def _fit(step, view):
+    """Fit one step; one that spends nothing on a made-up row, as it learns from types."""
     if isinstance(step, PrivateEstimator):
-        return step.fit(X)
+        return step.fit(view)
+    rows, _ = annex(view)  # a step of another library
     if spending([("", step)]):
-        return fit_branches(step, X, fit_on_tables, mapped)
-    return step.fit(public_row(X))
+        return fit_branches(step, rows, view, _fit, _columns, _shown)
+    return step.fit(public_row(rows))
+
+
+def _columns(view, columns):
+    """Return some columns of a view, as scikit-learn selects them."""
+    select = partial(columns_of, columns=columns)
+    return mapped_here(view, lambda rows: rows.mapped(select))
+
+
+def _shown(step, view):
+    """Return the view that a fitted step makes of another; a filter keeps all rows."""
+    plain = output_config("transform", step)["dense"] == "default"
+    row_map = step._row_map() if plain and hasattr(step, "_row_map") else None
+    if row_map is not None:
+        return view.map(row_map)
+    return mapped_here(view, lambda rows: rows.mapped(partial(mapped, step)))
+
+
+def _in_core(fitted, view, following):
+    """Return a view without the rows outside a core, of which the step that follows is told."""
+    mask, core = fitted.get_support(local=True), fitted.certificate()  # of rows, not of values
+    if view.grouped:  # the core of a table of its rows alone
+        core = type(core)(np.ones(core.mask.sum()), core.predicate, core.n_up, core.level)
+    grant = getattr(following, "ledger", None)
+    if grant is not None:
+        grant.certificate = core
+    return mapped_here(view, lambda rows: rows.without(~mask))
+
+
+def _bounded(step, view):
+    """Return what a preprocessor bounds, of persons by one row that is drawn from those of each."""
+    rows, curator = annex(view)  # bounded statistics are functions of many rows together
+    if view.grouped:
+        read = read_rows(clone(step), rows.present())
+        others = np.ones(n_rows_of(rows.X), dtype=bool)
+        drawn = rows.persons.of(are_there(read)).first_by_key(curator.coins, "representative")
+        others[drawn] = False
+        rows = rows.without(others)
+    bounded = step.fit(rows.present()).bounded_values()
+    return mapped_here(view, lambda _: rows.holding(bounded))
 
 
 def mapped(step, X):
@@ -107,7 +127,7 @@ def mapped(step, X):
         return X
     if isinstance(X, Tables):
         return through(X, mapped, step)
-    given = _some_rows(X)
+    given = X if X.shape[0] else safe_indexing(made_up_rows(X), [0])
     _refuse_objects(step, given)
     Z = step.transform(np.ascontiguousarray(given) if isinstance(given, np.ndarray) else given)
     Z = Z.toarray() if sparse.issparse(Z) else Z
@@ -130,37 +150,6 @@ def _refuse_objects(step, X):
             )
 
 
-def _some_rows(X):
-    """Return X, or one made-up row of its kind if it has none."""
-    return X if X.shape[0] else safe_indexing(made_up_rows(X), [0])
-
-
 def n_rows_of(X):
     """Return the number of rows of a table."""
     return X.shape[0] if hasattr(X, "shape") else len(X)
-
-
-def _all_but_one(step, X, absent, persons, coins):
-    """Return which rows are not the one that is drawn from those of their person."""
-    rows = read_rows(clone(step), X if absent is None else without(X, absent))
-    others = np.ones(n_rows_of(X), dtype=bool)
-    others[persons.of(are_there(rows)).first_by_key(coins, "representative")] = False
-    return others
-
-
-def _alone(core):
-    """Return a core for a table of its rows alone."""
-    return type(core)(np.ones(core.mask.sum()), core.predicate, core.n_up, core.level)
-
-
-def _leave_out(absent, steps):
-    """Tell the steps that spend which rows are none."""
-    for _, leaf in spending(steps):
-        leaf.ledger.absent = absent
-
-
-def _hand_on(certificate, step):
-    """Tell a step that spends what the filter before it knows of the core."""
-    grant = getattr(step, "ledger", None)
-    if grant is not None:
-        grant.certificate = certificate

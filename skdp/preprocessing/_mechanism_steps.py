@@ -11,6 +11,7 @@ from skdp.contracts import BoundedStatistic
 from skdp.denoising._count_noise import TOO_LOUD, is_too_loud
 from skdp.denoising._parameter import DENOISER, check_denoiser, denoised, with_denoiser
 from skdp.denoising._vector import VectorMixin
+from skdp.kernel._table import Table, annex
 from skdp.preprocessing._sensitivity_preprocessor import BoundedValues
 from skdp.sensitivity import release_bounded
 
@@ -45,7 +46,7 @@ class Mechanism(VectorMixin, PrivateEstimator):
         self : object
             Fitted mechanism; ``privacy_report_`` is the bill.
         """
-        if not isinstance(bounded, BoundedValues):
+        if not isinstance(bounded, BoundedValues | Table):
             raise TypeError(
                 f"{type(self).__name__} releases bounded statistics, and was given a "
                 f"{type(bounded).__name__}: rows that a preprocessor has mapped carry no bound "
@@ -63,10 +64,10 @@ class Mechanism(VectorMixin, PrivateEstimator):
     def _persons(self, groups, bounded):
         return groups
 
-    def _release_of_groups(self, persons, given, curator):
+    def _of_persons(self, persons, given, curator):
         inner = curator.child(FIT, curator.remaining)
         inner.one_row_each = True  # a pipeline has drawn them before they were bounded
-        return self._release_from(given, inner) | {"rows_per_group_": 1}
+        return given, inner, {"rows_per_group_": 1}
 
     def _read(self, bounded, y):
         self._check_public(len(bounded.values))
@@ -78,8 +79,13 @@ class Mechanism(VectorMixin, PrivateEstimator):
     def _check_public(self, n_features):
         check_denoiser(self.denoiser, n_features, self._law())
 
-    def _release_from(self, given, curator):
+    def _rehearse_within(self, view):
+        self._read(annex(view)[0].X, None)
+
+    def _release(self, table):
         """Return the bounded values with noise: there are no rows to ask."""
+        given, curator = annex(table)
+        self._read(given, None)
         share = curator.remaining
         curator.one_row_each |= given.protects == "group"
         release = release_bounded(given.values, curator, share=share, label="statistic")

@@ -151,5 +151,8 @@ class PrivateMinMaxScaler(ExtremesMixin, Scaler):
         scaled = super().transform(X)
         return np.clip(scaled, *self.feature_range) if self.clip else scaled
 
+    def _row_map(self):
+        return None if self.clip else self._map()
+
     def _affine(self):
         return -self.min_ / self.scale_, 1 / self.scale_

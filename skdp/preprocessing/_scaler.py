@@ -1,5 +1,7 @@
 """What the private scalers have in common: a row-wise map with released parameters."""
 
+from dataclasses import dataclass
+
 import numpy as np
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted
@@ -8,6 +10,7 @@ from skdp._estimator import PrivateEstimator
 from skdp._pieces import transforms_pieces
 from skdp._schema import later_rows
 from skdp.contracts import Contract, Rows
+from skdp.kernel._statistic import RowMap, public, refuse
 from skdp.location._column_estimator import ColumnEstimator
 
 __all__ = ["Scaler"]
@@ -34,9 +37,7 @@ class Scaler(OneToOneFeatureMixin, TransformerMixin, ColumnEstimator):
         X_scaled : ndarray of shape (n_samples, n_features)
             A local view of the rows: as private as X itself.
         """
-        X = later_rows(self, X)
-        offset, scale = self._of_type(X)
-        return (X - offset) / scale
+        return self._map().of(later_rows(self, X))
 
     def inverse_transform(self, X):
         """Undo :meth:`transform`.
@@ -60,12 +61,44 @@ class Scaler(OneToOneFeatureMixin, TransformerMixin, ColumnEstimator):
         offset, scale = getattr(self, self._offset), self.scale_
         return 0.0 if offset is None else offset, 1.0 if scale is None else scale
 
+    def _map(self):
+        parts = (np.asarray(part, dtype=np.float64) for part in self._affine())
+        return Affine(*(np.broadcast_to(part, self.n_features_in_) for part in parts))
+
+    def _row_map(self):
+        """Return what :meth:`transform` makes of a row as plain data, None if there is no such."""
+        return self._map()
+
     def _of_type(self, X):
         return (np.asarray(part).astype(X.dtype, copy=False) for part in self._affine())
 
     def __skdp_contract__(self):
         """Return what this step reads and yields: rows, by a row-wise map that was released."""
         return Contract((Rows,), yields=lambda kind: Rows(), spends=True, weight=0.25)
+
+
+@public
+@dataclass(frozen=True)
+class Affine(RowMap):
+    """Rows less an ``offset``, over a ``scale``, in the precision that they have."""
+
+    offset: np.ndarray
+    scale: np.ndarray
+
+    def check(self, shape):
+        """Raise ValueError for fields that do not fit the Shape."""
+        super().check(shape)
+        sizes = {np.shape(self.offset), np.shape(self.scale)}
+        refuse(shape.kind != "unread" or sizes != {(shape.n_features,)}, "one for each column")
+
+    def over(self, rows):
+        """Return the view of rows."""
+        return rows.numbers_mapped(self.of)
+
+    def of(self, X):
+        """Return what the map makes of an array."""
+        offset, scale = (part.astype(X.dtype) for part in (self.offset, self.scale))
+        return (X - offset) / scale
 
 
 def usable(scale, center):

@@ -328,7 +328,7 @@ def bill_of(model, rows):
 def test_the_order_of_a_bill_does_not_tell_how_often_rows_are_read(
     inside, nested, at_once, monkeypatch
 ):
-    monkeypatch.setattr("skdp.by_group._together.AT_ONCE", at_once)
+    monkeypatch.setattr("skdp.by_group._rows.AT_ONCE", at_once)
     X = np.column_stack([np.arange(600) % 2, table()])
     model = PrivateGroupBy(Rereads(), 0 if nested else 1, [2, 1, 0])
     model = make_private_pipeline(model) if inside else model

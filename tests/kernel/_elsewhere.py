@@ -16,7 +16,7 @@ from types import SimpleNamespace
 
 from skdp._config import get_config
 from skdp._doubts import Doubt
-from skdp.accounting import Budget, Step
+from skdp.accounting import Budget, PrivacyReport, Step
 from skdp.accounting._report import Charge
 from skdp.chunks._persons import Heads
 from skdp.exceptions import BudgetExceeded, PlanError
@@ -29,7 +29,7 @@ __all__ = ["Holder", "Line", "elsewhere", "handle", "rows_elsewhere"]
 
 WITHHELD = "the rows could not be asked this"
 KINDS = {kind.__name__: kind for kind in (ValueError, TypeError, PlanError, BudgetExceeded)}
-RECORDS = {cls.__name__: cls for cls in (Budget, Charge, Heads, Shape)}
+RECORDS = {cls.__name__: cls for cls in (Budget, Charge, Heads, PrivacyReport, Shape)}
 MOST_LINE, MOST_THINGS = 2**27, 10_000
 
 
@@ -243,16 +243,18 @@ def _request(name):
 
 def elsewhere(rows, curator, lines):
     """Fork a holder of rows and Curator; forget both here, and return the handle of the Table."""
+    door = getattr(rows, "door", Table)
     here, there = socket.socketpair()
     process = os.fork()
     if process == 0:
         try:
-            here.close()
+            for pipe in (here, *(line._pipe for line in lines)):
+                pipe.close()
             whole = curator
             while whole is not None:  # of this copy alone: the other has no words to draw
                 whole._process, whole = os.getpid(), getattr(whole, "_parent", None)
-            table = Table(rows, curator)
-            Holder(table, curator).serve(there)
+            with replaced_table(None):
+                Holder(door(rows, curator), curator).serve(there)
         finally:
             os._exit(0)
     there.close()
@@ -261,7 +263,7 @@ def elsewhere(rows, curator, lines):
     vars(rows).clear()
     curator.coins, curator._entropy = None, SimpleNamespace(seeded=curator._entropy.seeded)
     curator._write(partial(line, 0, "bill"))
-    return handle(line, {"number": 0, "class": "Table", "purse": 0})
+    return handle(line, {"number": 0, "class": door.__name__, "purse": 0})
 
 
 @contextmanager

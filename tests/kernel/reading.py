@@ -44,7 +44,7 @@ ORDER = [
     ),
     (
         "The door",
-        "kernel/_table.py kernel/_parts.py kernel/_totals.py",
+        "kernel/_table.py kernel/_parts.py kernel/_totals.py _unread.py",
         "check, price, add up, add noise, write the bill: in this order, and nothing else leaves",
         "K3, K4, K5",
     ),
@@ -63,7 +63,7 @@ ORDER = [
     (
         "Rows and persons",
         "chunks/_rows.py chunks/_loop.py chunks/_persons.py chunks/_by_weight.py "
-        "chunks/_by_norm.py chunks/_some_rows.py chunks/_placed_keys.py",
+        "chunks/_by_norm.py chunks/_some_rows.py chunks/_placed_keys.py chunks/_together.py",
         "each row is read once in a pass; the rows of a person weigh no more than a unit",
         ":doc:`groups`",
     ),

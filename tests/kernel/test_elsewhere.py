@@ -23,7 +23,7 @@ from skdp.kernel._table import Table, replaced_table
 from tests._estimators import COMPOSED, ESTIMATORS
 from tests.kernel._elsewhere import elsewhere, handle, rows_elsewhere
 
-MOST_WAITING = 5
+MOST_WAITING = 0
 pytestmark = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")
 
 

@@ -230,17 +230,23 @@ def test_the_winner_has_the_law_of_the_best_of_k(law, mean, monkeypatch):
     """
     n = 6
     monkeypatch.setattr(Runs, "prepare", lambda self, *args: None)
-    monkeypatch.setattr(Runs, "fitted", lambda self, model, nobody=False: (model, nobody))
-    monkeypatch.setattr(Runs, "score", lambda self, model, budget: model[0].radius / n)
+    monkeypatch.setattr(Runs, "score", lambda self, model, budget: model.radius / n)
+
+    def fitted(self, model, nobody=False):
+        model.nobody_ = nobody
+        return model
+
+    monkeypatch.setattr(Runs, "fitted", fitted)
     search = PrivateSearchCV(
         PrivateMean(), {"radius": [float(i + 1) for i in range(n)]}, n_trials=law, mean_trials=mean,
         scoring=RowScorer(max, 0.0, 1.0),
     )  # fmt: skip
-    plan, rows, wins = search.plan(), Table(np.zeros((3, 1))), np.zeros(n + 1)
+    plan, wins = search.plan(), np.zeros(n + 1)
+    rows = Table(np.zeros((3, 1)), search=search._search)
     for seed in range(400):
         curator = SearchCurator(plan, make_entropy(seed), None)
-        model, nobody = search._release_from(rows, curator)["best_estimator_"]
-        wins[0 if nobody else int(model.radius)] += 1
+        model = search._release_from(rows, curator)["best_estimator_"]
+        wins[0 if model.nobody_ else int(model.radius)] += 1
     trials = search._trials()
     at = np.arange(n + 1) / n
     if law == "poisson":

@@ -100,10 +100,10 @@ def test_after_a_core_one_drawn_row_of_each_person_is_left_in_every_step():
     lent = []
 
     class Looking(PrivateMean):
-        def _release_of_groups(self, persons, rows, curator):
+        def _of_persons(self, persons, rows, curator):
             there = np.isfinite(np.concatenate([block for _, block in rows.blocks()])).all(axis=1)
             lent.append((persons.codes, there))
-            return super()._release_of_groups(persons, rows, curator)
+            return super()._of_persons(persons, rows, curator)
 
     steps = FriendlyCoreFilter(50.0), RowMap(np.tanh), PrivateStandardScaler(), Looking()
     make_private_pipeline(*steps, **DEEP).fit(X, groups=IDS)

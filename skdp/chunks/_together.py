@@ -1,91 +1,17 @@
-"""Rows by group: views of tables in memory, and one pass for all groups of those in pieces."""
+"""One pass over tables in pieces for all fits on disjoint rows that wait for rows."""
 
 import threading
-from collections import Counter
 from contextvars import copy_context
 from functools import partial
 
 import numpy as np
 
-from skdp._compat import safe_indexing
-from skdp._pieces import carried
 from skdp.chunks._raw import TableError
 from skdp.chunks._rows import Source
 from skdp.chunks._some_rows import SomeRows, TableBlock
-from skdp.chunks._tables import Decoded, Tables, columns_of
+from skdp.chunks._tables import Decoded, Tables
 
-__all__ = ["HeldByGroup", "by_turns", "counted", "numbered", "of_columns"]
-
-AT_ONCE = 64  # groups that share a pass
-
-
-def of_columns(X, places):
-    """Return some columns of an array, a frame or Tables."""
-    return X.columns(places) if isinstance(X, Tables) else columns_of(X, places)
-
-
-class HeldByGroup:
-    """Some columns of a memory map: the rows of one group at a time are held in memory."""
-
-    def __init__(self, X, places):
-        self._X, self._places = X, list(places)
-
-    def rows(self, numbers):
-        """Return an array of the rows with these numbers."""
-        return np.array(self._X[numbers][:, self._places])
-
-
-def counted(keys, X):
-    """Return how often each key occurs in a table of keys."""
-    if not isinstance(X, Tables):
-        return keys.counted(X)
-    return sum(X.each(keys.counted), Counter())
-
-
-def numbered(keys, levels, X):
-    """Return the number of the group of each row of a table of keys, -1 for none."""
-    if not isinstance(X, Tables):
-        return keys.numbers(levels, X)
-    parts = X.as_stored().each(partial(keys.numbers, levels))
-    numbers = np.concatenate([np.empty(0, dtype=np.int16), *parts])
-    if X.absent is not None:
-        numbers[X.absent] = -1
-    return numbers
-
-
-def by_turns(models, features, y, sets):
-    """Fit each model on its rows; of tables in pieces, all that wait for rows share a pass.
-
-    Parameters
-    ----------
-    models : list of estimators
-    features : array, DataFrame, HeldByGroup or Tables
-    y : array-like or None
-    sets : list of ndarray of int
-        Disjoint, rising: the numbers of the rows of each model.
-    """
-    if not isinstance(features, Tables):
-        held = isinstance(features, HeldByGroup)
-        taken = features.rows if held else partial(safe_indexing, features)
-        for model, rows in zip(models, sets, strict=True):
-            _fitted(model, taken(rows), y, rows)
-        return
-    for first in range(0, len(models), AT_ONCE):
-        some = slice(first, first + AT_ONCE)
-        meeting = Meeting(features)
-        meeting.hold(
-            [
-                partial(_fitted, model, meeting.seat(number, rows), y, rows)
-                for number, (model, rows) in enumerate(zip(models[some], sets[some], strict=True))
-            ]
-        )
-
-
-def _fitted(model, X, y, rows):
-    if y is None:
-        model.fit(X)
-    else:
-        model.fit(X, safe_indexing(y, rows))
+__all__ = ["Meeting"]
 
 
 class Meeting:
@@ -97,9 +23,10 @@ class Meeting:
 
     Notes
     -----
-    Which fit runs when hangs on how often each asks for rows, which a private choice of rows may
-    decide on: nothing that leaves may tell of it (:func:`skdp._beside.curators_beside`). A pass
-    answers each question with the statistic of the rows of that fit.
+    **Privacy**: which fit runs when hangs on how often each asks for rows, which a private choice
+    of rows may decide on: nothing that leaves may tell of it
+    (:func:`skdp._beside.curators_beside`). A pass answers each question with the statistic of the
+    rows of that fit.
     """
 
     def __init__(self, tables):
@@ -130,7 +57,7 @@ class Meeting:
                 self._back.release()
 
         threads = [
-            threading.Thread(target=copy_context().run, args=(carried(run), number, task))
+            threading.Thread(target=copy_context().run, args=(run, number, task))
             for number, task in enumerate(tasks)
         ]
         for thread in threads:
@@ -159,8 +86,12 @@ class Meeting:
             raise errors[0]
 
     def ask(self, number, question):
-        """Wait for the next pass; return its answer to a question."""
+        """Wait for the next pass, if others may share it; return its answer to a question."""
         self._asked[number] = question
+        if not self._turns:
+            self._answer()
+            self._asked = {}
+            return self._answers.pop(number)
         self._back.release()
         self._turns[number].acquire()
         self._go_on()

@@ -1,0 +1,60 @@
+"""The private part of a fit: nothing leaves it but what it returns."""
+
+from contextlib import contextmanager
+
+import numpy as np
+
+from skdp._config import get_config
+from skdp._local import Local
+from skdp._threads import quiet
+from skdp.exceptions import BudgetExceeded, PlanError, ReleaseError
+
+__all__ = ["SCHEMA", "guarded", "unchanged"]
+
+SCHEMA = ("n_features_in_", "feature_names_in_")  # set by validation
+WITHHELD = (
+    "The private part of this fit failed. The details are withheld because they could depend "
+    "on single rows, and the budget stays spent. So ends a fit whose table, or whose files, change "
+    "while it reads them; if they do not, please report this as a bug. A data holder can see the "
+    "details under skdp.config_context(debug=True)."
+)
+
+
+@contextmanager
+def unchanged(estimator):
+    """Let nothing survive that the block sets, nor what an earlier fit has released."""
+    stays = {*estimator.get_params(deep=False), *SCHEMA}
+    kept = {
+        name: value
+        for name, value in vars(estimator).items()
+        if name in stays or not (name.endswith("_") or isinstance(value, Local))
+    }
+    _set_back(estimator, kept)
+    try:
+        yield
+    finally:
+        _set_back(estimator, kept)
+
+
+def _set_back(estimator, kept):
+    attributes = vars(estimator)
+    for name in attributes.keys() - kept.keys():
+        del attributes[name]
+    attributes.update(kept)
+
+
+def guarded(release, *given):
+    """Run the private part: no warning, no exception of its own reaches the caller."""
+    try:
+        with np.errstate(all="ignore"), quiet():
+            return release(*given)
+    except (BudgetExceeded, PlanError) as error:
+        kind = BudgetExceeded if isinstance(error, BudgetExceeded) else PlanError
+        failure = kind(*error.args)  # of itself: its context may quote rows
+    except KeyboardInterrupt:  # of the user
+        raise
+    except BaseException:
+        if get_config()["debug"]:
+            raise
+        failure = ReleaseError(WITHHELD)
+    raise failure

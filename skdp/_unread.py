@@ -1,0 +1,200 @@
+"""The table of a fit that is made of others: each of these reads it as it would its own."""
+
+from functools import partial
+from itertools import groupby
+from operator import itemgetter
+
+import numpy as np
+import sklearn
+from sklearn.utils import check_array
+
+from skdp._beside import curators_beside
+from skdp._compat import safe_indexing
+from skdp._config import config_context
+from skdp._grant import Grant
+from skdp._pieces import carried
+from skdp._private_part import SCHEMA
+from skdp.chunks._some_rows import without as without_rows
+from skdp.chunks._tables import Tables
+from skdp.contracts import Rows
+from skdp.kernel._table import Table, made_table
+
+__all__ = ["StepRows", "Unread", "mapped_here", "side_by_side"]
+
+
+class Unread(Table):
+    """A Table whose rows no fit has read yet; its views are read under the name of a fit.
+
+    Notes
+    -----
+    **Privacy**: what comes out are Tables, what a fit knows of its columns, and a bill.
+    """
+
+    __slots__ = ()
+
+    @property
+    def grouped(self):
+        """Whether the fit protects persons."""
+        return self._curator.protects_groups
+
+    def child(self, label, share, *, budget=None):
+        """Return the same rows for the fit of this name; see :meth:`Table.child`."""
+        curator = self._curator.child(label, share, budget=budget)
+        curator.step = label
+        return self.paid_by(curator)
+
+    def read(self, label):
+        """Return the Table that the fit of this name asks, and what is public of it by name."""
+        rows, curator, told = self._rows.read(label, self._curator)
+        return made_table(rows, curator), told
+
+    def close(self, estimator):
+        """Return the report of everything released; see :meth:`skdp.base.Curator.close`."""
+        return self._curator.close(estimator)
+
+    def keys(self, *, share, label, event):
+        """Return the keys of many rows, sorted; see :meth:`skdp.base.Curator.names`."""
+        told = {"share": share, "label": label, "event": event}
+        return self._curator.names(self._rows.counted(), moved=1, **told)
+
+    def partition(self, levels, label, share, *, budget):
+        """Return Unread tables of the rows of each level, disjoint, which pay ``share`` once.
+
+        **Privacy**: a row decides by its own key in which it is; then
+        :func:`skdp._beside.curators_beside`.
+        """
+        sets = self._rows.sets(levels)
+        curators = curators_beside(self._curator, label, sets, budget=budget, share=share)
+        parts = self._rows.parts(list(sets.values()))
+        return [self._view(*part) for part in zip(parts, curators, strict=True)]
+
+    def search(self):
+        """Return the winner of many trials, by name; the others and their number stay unseen."""
+        return self._rows.search(self._curator)
+
+
+class StepRows:
+    """Rows that no fit has read yet.
+
+    Parameters
+    ----------
+    X : array, DataFrame, Tables or BoundedValues
+    y : array-like or None
+    find : callable
+        ``find(label)`` returns an unfitted copy of the fit of this name.
+    last : str
+        The one that is given y.
+    persons : skdp.chunks._persons.Persons, default=None
+        Whose row each row is, in a fit with groups. Private.
+    absent : ndarray of shape (n_samples,), bool, default=None
+        Rows outside a core, which are none to any fit that follows. Private.
+
+    Notes
+    -----
+    **Privacy**: with persons every fit has all of them, so none can read rows as nobody's.
+    """
+
+    kind, door = "unread", Unread
+
+    def __init__(self, X, y, find, last, *, persons=None, absent=None):
+        self.X, self.persons, self.absent = X, persons, absent
+        self._y, self._find, self._last = y, find, last
+
+    @property
+    def n_features(self):
+        """The number of columns."""
+        return self.X.n_features if isinstance(self.X, Tables) else self.X.shape[1]
+
+    def head(self):
+        """Return a table of no rows."""
+        return self.X.head() if isinstance(self.X, Tables) else safe_indexing(self.X, slice(0, 0))
+
+    def read(self, label, curator):
+        """Return the rows as a fit reads them, its Curator, and what is public of them by name."""
+        step = self._find(label)
+        step.set_params(ledger=Grant(label, Rows()))
+        step.ledger.absent = self.absent
+        rows, told = self.X, {}
+        if hasattr(rows, "shape") or isinstance(rows, Tables):
+            y = self._y if label == self._last else None
+            with config_context(invalid_rows="ignore"), sklearn.config_context(assume_finite=True):
+                rows = step._read(self.present(), y)
+            known = {name: value for name, value in vars(step).items() if name in SCHEMA}
+            told = {n: v.tolist() if isinstance(v, np.ndarray) else v for n, v in known.items()}
+            curator.column_names = told.get("feature_names_in_")
+        if self.persons is not None:
+            persons = step._persons(self.persons, rows)
+            rows, curator, more = step._of_persons(persons, rows, curator)
+            told |= more
+        return rows, curator, told
+
+    def present(self):
+        """Return the table, with NaN in the rows that are absent."""
+        return self.X if self.absent is None else _without(self.X, self.absent)
+
+    def mapped(self, function):
+        """Return what a function makes of the table, each row by itself."""
+        return self.holding(function(self.X))
+
+    def numbers_mapped(self, function):
+        """Return what a function makes of the table as an array of numbers."""
+        return self.mapped(partial(_numbers_mapped, function))
+
+    def without(self, absent):
+        """Return these rows without those where ``absent`` is True."""
+        absent = absent if self.absent is None else self.absent | absent
+        rows = self.holding(_without(self.X, absent))
+        rows.absent = absent
+        return rows
+
+    def holding(self, X):
+        """Return another table of the same rows."""
+        told = {"persons": self.persons, "absent": self.absent}
+        return StepRows(X, self._y, self._find, self._last, **told)
+
+    def of(self, persons):
+        """Return the rows as those of persons."""
+        rows = self.holding(self.X)
+        rows.persons = persons
+        return rows
+
+
+def mapped_here(view, function):
+    """Return the view that a function makes of rows: of a user, or of another library.
+
+    It is no plain data, so it works in this process only. **Privacy**: the caller proves that
+    a row is a function of the same row.
+    """
+    return view._view(function(view._rows))
+
+
+def side_by_side(parts, tasks):
+    """Run a task for each part of a table; all that wait for rows in this process share a pass."""
+    meetings = [getattr(getattr(part, "_rows", None), "meeting", None) for part in parts]
+    for meeting, some in groupby(zip(meetings, tasks, strict=True), itemgetter(0)):
+        tasks = [task for _, task in some]
+        if meeting is None:
+            [task() for task in tasks]
+        else:
+            meeting.hold(tasks)
+
+
+def _without(X, absent):
+    """Return a table of numbers with NaN in the rows that are absent."""
+    if isinstance(X, Tables):
+        return X.mapped(_as_floats, _as_floats(X.head())).without(absent)
+    return without_rows(X, absent)
+
+
+def _as_floats(table):
+    return without_rows(table, np.zeros(len(table), dtype=bool))
+
+
+def _numbers_mapped(function, X):
+    if isinstance(X, Tables):
+        mapped = carried(partial(_numbers_mapped, function))
+        return X.mapped(mapped, mapped(X.head()))
+    X = check_array(
+        X, dtype=[np.float64, np.float32], ensure_all_finite=False, ensure_min_samples=0
+    )
+    return function(X)
