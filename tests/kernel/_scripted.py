@@ -3,6 +3,7 @@
 import json
 from functools import partial
 
+from skdp.kernel._table import Table
 from tests.kernel._elsewhere import Line, handle, sent
 
 __all__ = ["Script", "ScriptedTable", "replayed", "view"]
@@ -44,17 +45,18 @@ class view(dict):
         super().__init__(number=number, purse=purse, **{"class": kind})
 
 
-def ScriptedTable(answers, questions=None):
+def ScriptedTable(answers, questions=None, kind="Table"):
     """Return a Table without rows that answers from a script; its ``_line`` has the requests."""
-    return handle(Script(answers, questions), view(0))
+    return handle(Script(answers, questions), view(0, kind))
 
 
 def replayed(line):
     """Return what to replace the Table of a fit by: the answers of an earlier one, and no rows."""
 
     def make(rows, curator):
+        kind = getattr(rows, "door", Table).__name__
         vars(rows).clear()
-        table = ScriptedTable(line.answers, line.requests)
+        table = ScriptedTable(line.answers, line.requests, kind)
         curator._write(partial(table._line, 0, "bill"))
         return table
 
