@@ -12,7 +12,7 @@ from skdp import (
     PrivateLogisticRegression,
     PrivateRidge,
 )
-from skdp._groups import GROUP_COUNT, grouped_plan, release_of_groups
+from skdp._groups import GROUP_COUNT, grouped_plan
 from skdp.chunks._ids import persons_of
 from skdp.chunks._persons import GRAIN
 from skdp.kernel import _cells
@@ -67,7 +67,7 @@ def _run(model, X, y, ids, keys, transcript, seed=0):
         plan = grouped_plan(model.plan(), model)
         curator = CannedCurator(plan, transcript, seed=seed, coins=FixedKeys(keys))
         persons = persons_of(ids, len(rows), ignore=True)
-        return curator, release_of_groups(model, persons, rows, curator)
+        return curator, model._release_of_groups(persons, rows, curator)
 
 
 def _same(one, two):
