@@ -227,7 +227,11 @@ def test_estimators_are_documented_in_full():
 # --- examples
 
 
-ROOMS = sorted({".".join(name.split(".")[:2]) for name in MODULES})
+MANY_FITS = ("skdp.marginals", "skdp.additive", "skdp.audit", "skdp.model_selection")
+ROOMS = [
+    pytest.param(room, marks=[pytest.mark.slow] if room in MANY_FITS else [])
+    for room in sorted({".".join(name.split(".")[:2]) for name in MODULES})
+]
 
 
 @pytest.mark.parametrize("room", ROOMS)
@@ -251,6 +255,7 @@ def snippets(path):
 
 
 LONG = ("README.md", "how_we_know.rst", "ledger.rst", "choosing_epsilon.rst", "tour.rst")
+LONG += ("private_search.rst", "large_tables.rst", "not_protected.rst", "pipelines.rst")
 PAGES = [
     pytest.param(page, id=page.name, marks=[pytest.mark.slow] if page.name in LONG else [])
     for page in (ROOT / "README.md", *sorted((ROOT / "doc").glob("*.rst")))

@@ -80,7 +80,6 @@ ESTIMATORS = [
     SensitivityPreprocessor(sensitivity=1.0),
     MarginalReleaser(),
     PrivateSearchCV(PrivateMean(), {"trim": [False, True]}, mean_trials=2),
-    make_private_pipeline(PrivateStandardScaler(), PrivateRidge(), epsilon=1e4),
     make_private_pipeline(PrivateStandardScaler(), PrivatePCA()),
     PrivateGroupBy(PrivateLinearRegression(), 0, [0, 1]),
 ]
@@ -93,6 +92,7 @@ QUIET = [
     PrivateStandardScaler(epsilon=1e4),
     MarginalReleaser(epsilon=1e4),
     PrivateSearchCV(PrivateAdditiveRegressor(), {"n_bins": [2, 4]}, mean_trials=2, epsilon=200.0),
+    make_private_pipeline(PrivateStandardScaler(), PrivateRidge(), epsilon=1e4),
     make_private_pipeline(PrivateAdditiveRegressor(), epsilon=1e4),
     make_private_pipeline(PrivateStandardScaler(), LloydKMeans(max_iter=1), epsilon=1e4),
 ]

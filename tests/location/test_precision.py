@@ -11,6 +11,7 @@ from tests._attacks import precision_attack
 pytestmark = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("params", [{"center": 0.0, "radius": 1.0}, {"radius": 1.0}, {}], ids=str)
 def test_precision_attack_learns_nothing(params):
     """The lower bound holds with confidence 99.9 %; a seed makes the outcome fixed."""

@@ -106,6 +106,7 @@ def test_parts_for_a_road_that_is_not_taken():
     refused(FriendlyCoreKMeans(2, method="density", n_parts=40), "n_parts")
 
 
+@pytest.mark.slow
 def test_many_rounds_leave_every_round_a_share():
     """Shares that grow by a fifth from each round to the next leave nothing for the first ones."""
     parts = _parts(1000)

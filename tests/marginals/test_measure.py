@@ -164,6 +164,7 @@ def runs(layout, v, times, X):
     return [measure(opened(rows, curator), layout, v, share) for _ in range(times)], budget
 
 
+@pytest.mark.slow
 def test_the_categorical_error_is_the_predicted_one(monkeypatch):
     """50.85 / mu^2 for all pairs of (2, 3, 4) levels, within 2 per cent.
 

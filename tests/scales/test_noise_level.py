@@ -76,6 +76,7 @@ def test_the_probabilities_of_all_windows_sum_to_what_is_claimed(bins, law):
     assert 0.1 * SCALE < total <= SCALE
 
 
+@pytest.mark.slow
 def test_laplace_noise_alone_tells_no_reach():
     """3000 columns without rows: .6 false scales are expected at most, 7 at a rate below 1e-5."""
     budget, d, found = Budget.pure(1.0), 300, 0
