@@ -49,6 +49,7 @@ OTHERS = {  # who runs through a file, PrivateMean through all others
     "skdp/marginals/": lambda: MarginalReleaser(**DEEP),
     "skdp/kernel/_bounded": lambda: PrivateVariance(**DEEP),
     "skdp/kernel/_residuals": lambda: MarginalReleaser(**DEEP),
+    "skdp/_unread": lambda: make_private_pipeline(PrivateStandardScaler(), PrivateMean(), **DEEP),
     "skdp/pipeline/": lambda: make_private_pipeline(PrivateStandardScaler(), PrivateMean(), **DEEP),
 }
 
