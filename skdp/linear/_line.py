@@ -46,6 +46,11 @@ SPARE = 1.15  # of the sampling variance that a histogram tells
 FEW = 0.45  # noise of a Gram matrix of all the budget beside 1, beyond which there is no line
 MEAN = "the line is flat: too few rows for its slopes, the mean of the target took the whole budget"
 NOTHING = "the line is flat: no column has shown a scale"
+COSTLY = 0.05  # of the variance of the target: what two standard deviations of noise may cost
+NOISY = (
+    "noise may cost a line more than it is worth: use a larger epsilon, more rows or fewer "
+    "columns, or give target_range if it is public"
+)
 
 
 @dataclass(frozen=True)
@@ -266,7 +271,11 @@ def _descend(rows, curator, target, n, alpha):
     if spare:
         curator.doubt(UNTOLD)
         b = descended(b, radius, spare)
-    sampling = SPARE * mean_square / max(float(np.trace(gram.gram)), 1e-300) / n
+    left_over = mean_square / max(float(np.trace(gram.gram)), 1e-300)  # variance beside the line
+    told = left_over + max(float(b @ gram.gram @ b) - float(b[-1] ** 2) * design.fit_intercept, 0.0)
+    if 4 * float(np.vdot(gram.gram, belief.covariance())) > COSTLY * told:
+        curator.doubt(NOISY)
+    sampling = SPARE * left_over / n
     return Line(
         design,
         b,

@@ -11,9 +11,16 @@ from skdp.accounting import Step
 from skdp.covariance._run import COLUMNS
 from skdp.kernel._columns import ColumnBins
 from skdp.kernel._coordinates import Design, Frame
-from skdp.kernel._gradients import LogitGradients, LogitIntercepts, LogitStep, probabilities
+from skdp.kernel._gradients import (
+    LogitCalibration,
+    LogitGradients,
+    LogitIntercepts,
+    LogitStep,
+    probabilities,
+)
 from skdp.kernel._table import opened
 from skdp.kernel._terms import ClassCounts
+from skdp.linear._calibration import LAST, UNSETTLED, ended, share_of_last
 from skdp.linear._coarse import COARSE, coarse_front, is_small
 from skdp.linear._coefficients import unseen_columns
 from skdp.linear._front import find_front, front_plan, size_share, weighted_gram
@@ -23,8 +30,6 @@ from skdp.linear._newton import (
     Curvature,
     floored,
     inverse,
-    is_costly,
-    last_step,
     release_step,
 )
 from skdp.location._counted import ROW_COUNT, RowCount, release_count
@@ -35,7 +40,6 @@ GRAM = 0.15  # share of the Gram matrix, of what the front leaves
 GROWTH = 1.5  # of the shares from step to step
 MOST_STEPS = 8
 STEPS = ((0.12, 8), (0.5, 5), (1.5, 3))  # at most this noise of a step, and their number
-INTERCEPT = 0.02, 0.1  # least and largest part of the steps for a last one of the intercepts
 COUNTS = 0.01, 0.1  # least and largest share of the numbers of the classes
 MOST_NOISE = 0.2  # of the Gram matrix, if that leaves half of the rows whole
 CLIP, LEAST_CLIP = 0.7, 0.35  # of the longest row times residual
@@ -49,15 +53,7 @@ APART = 3.0  # times its noise: with so much variance, scores need no directions
 # such fits, on parts of 14 tables, the AUC was at most .043 below that without privacy
 UNLIKELY = 0.001  # probability that noise alone looks like slopes
 RESTLESS = 0.5  # last step beside the scores, beyond its noise: where none of the steps lead tells
-UNSETTLED = (
-    "the steps of the fit had not come to rest, so slopes may be far off: raise epsilon, or leave "
-    "out columns that tell little"
-)
 NOISE = "no column tells the classes apart clear of the noise"
-RATES = (
-    "how frequent the classes are is lost in noise, so probabilities may be far off: use a larger "
-    "epsilon or more rows"
-)
 PRIOR = "too few rows for the number of columns: every row has the probabilities of all"
 
 
@@ -153,6 +149,7 @@ def logit_plan(budget, *, fit_intercept=True):
         Step("octaves", at_most=COARSE, of=(ColumnBins,)),
         Step("gradient", times=MOST_STEPS, of=(LogitStep,)),
         *LEAST_SQUARES_STEPS,
+        Step("calibration", at_most=LAST[1], of=(LogitCalibration,)),
         Step("intercept", of=(LogitIntercepts,)),
     )
     return replace(plan, steps=(*plan.steps, *steps))
@@ -255,10 +252,10 @@ def _fit(rows, curator, design, wide, count, start, C, steps, apart):
     freedom = K * max(columns - 1, 1)
     most = _prior_curvature(start)
     known = Curvature(H, noise, most)
-    last = design.fit_intercept * _share_of_intercept(n * mu, start) * float(curator.remaining)
-    kept = SQUARES * (float(curator.remaining) - last) if columns == 1 else 0.0
+    last = design.fit_intercept * share_of_last(n * mu, start) * float(curator.remaining)
+    kept = SQUARES * (float(curator.remaining) - 2 * last) if columns == 1 else 0.0
     for step in range(steps):
-        left = curator.remaining - Fraction(last) - Fraction(kept)
+        left = curator.remaining - Fraction(2 * last) - Fraction(kept)
         share = left / Fraction(sum(GROWTH**i for i in range(steps - step)))
         clip = _clip(np.maximum(known.mean, most / 2), freedom, share, n, mu)
         question = LogitStep(design, weighted.radius, B, clip, n)
@@ -295,10 +292,8 @@ def _fit(rows, curator, design, wide, count, start, C, steps, apart):
             n=n,
         )
     if design.fit_intercept:
-        move, error = last_step(rows, curator, design, weighted.radius, shrunk, bits)
-        shrunk[-1] += move
-        if is_costly(start, error):
-            curator.doubt(RATES)
+        told = {"mean": H[-1] @ shrunk, "spread": _spread(shrunk, H, True), "n": n, "bits": bits}
+        shrunk = ended(rows, curator, design, weighted.radius, shrunk, start, share=last, **told)
     k, spread = design.frame.dims, _spread(B, H, design.fit_intercept)
     drowned = APART * sum(float(np.vdot(S[:k, :k], H[:k, :k])) for S in covariance) > spread
     if not apart and (drowned or n * mu < FEW):
@@ -334,15 +329,6 @@ def _clip(curvature, freedom, share, n, mu):
     """
     noise = math.sqrt(freedom / (float(share) * n * curvature.mean())) / mu
     return float(np.clip(CLIP / math.sqrt(noise), LEAST_CLIP, 1.0))
-
-
-def _share_of_intercept(strength, start):
-    """Return the part of the steps for a last one of the intercepts, whose residuals are whole.
-
-    Noise of a tenth of the rows of the rarest class is little beside what clipping takes of them.
-    """
-    rarest = float(np.min([prior := probabilities(start[None]), 1 - prior]))
-    return float(np.clip((10 / (strength * rarest)) ** 2, *INTERCEPT))
 
 
 def _prior_curvature(start):

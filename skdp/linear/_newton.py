@@ -4,14 +4,11 @@ import math
 
 import numpy as np
 
-from skdp.kernel._gradients import LogitIntercepts, probabilities
 from skdp.kernel._table import opened
 
-__all__ = ["LARGEST", "Curvature", "floored", "inverse", "is_costly", "last_step", "release_step"]
+__all__ = ["LARGEST", "Curvature", "floored", "inverse", "release_step"]
 
 LARGEST = 2.0  # step, as the root of its mean square in units of a score
-CLEAR = 3  # sd of the noise of a curvature, below which no step is divided by it
-COSTLY = 0.05  # of the entropy of the classes: noise of the intercepts that costs more is doubted
 FLATTEST = 0.05  # curvature, of that without slopes, at least
 STEEPEST = 8  # times its mean is the curvature of some rows of a rare class
 KEPT = 0.25  # of the weight of second derivatives from step to step: they change with the model
@@ -88,26 +85,6 @@ def release_step(rows, curator, question, *, share):
     curvature = told.value[:, :, 1:] * (told.step * question.radius / question.gain)
     symmetric = (curvature + curvature.transpose(0, 2, 1)) / 2
     return told.real[:, :, 0].T, symmetric, told.sd, told.bits
-
-
-def last_step(rows, curator, design, radius, B, bits):
-    """Release a Newton step of the intercepts of all rows, clipped by nothing, and its noise."""
-    question, table = LogitIntercepts(design, radius, B, bits), opened(rows, curator)
-    told = table.ask(question, share=table.remaining, label="intercept")
-    (gradient, second), sd = told.value, told.scale
-    second, noise = second / question.gain, CLEAR * sd / question.gain
-    if B.shape[1] > 1:  # diag(p) - p p^T is at most twice its diagonal
-        gradient, second = gradient - gradient.mean(), 2 * second
-    second = np.maximum(second, noise)
-    return np.clip(gradient / second, -LARGEST, LARGEST), sd / second
-
-
-def is_costly(start, error):
-    """Tell whether errors of intercepts cost much: p (1 - p) / 2 of their squares, in nats."""
-    p = probabilities(start[None])[0]
-    both = np.append(p, 1 - p) if len(p) == 1 else p
-    entropy = -both @ np.log(np.maximum(both, 1e-300))
-    return bool((p * (1 - p)) @ np.square(error) / 2 > COSTLY * entropy)
 
 
 def inverse(S):

@@ -92,11 +92,12 @@ def column_mean(counted):
 
 
 def with_deviation(release, located):
-    """Return a MeanRelease with upper bounds of the deviations of its columns, by their Located."""
-    told = zip(located, release.location, release.noise_scale, strict=True)
-    deviation = [one.squares.deviation(float(m), float(sd)) for one, m, sd in told]
+    """Return a MeanRelease with bounds of the deviations of its columns, by their Located."""
+    told = [*zip(located, release.location, release.noise_scale, strict=True)]
+    most = np.array([one.squares.deviation(float(m), float(sd)) for one, m, sd in told])
+    least = np.array([one.squares.least(float(m), float(sd)) for one, m, sd in told])
     heavy = np.array([one.clipping.heavy for one in located])
-    return replace(release, deviation=np.array(deviation), typical=None, heavy=heavy)
+    return replace(release, deviation=most, typical=least, heavy=heavy)
 
 
 def _located(counted, **known):

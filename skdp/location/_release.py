@@ -30,7 +30,8 @@ class MeanRelease:
     deviation : ndarray of shape (d,) or None
         Upper bounds of the standard deviations of the columns, None where nothing tells.
     typical : ndarray of shape (d,) or None
-        What deviations of columns that are found together are as a rule; None takes ``deviation``.
+        What an interval is short beside: lower bounds of the deviations, or of columns that are
+        found together what they are as a rule; None takes ``deviation``.
     heavy : ndarray of bool of shape (d,) or None
         Columns that may well have a tail without a variance.
     hidden : bool

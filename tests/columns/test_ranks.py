@@ -232,7 +232,7 @@ def test_an_outer_quantile_of_years_is_no_number_of_many_octaves():
 
 @pytest.mark.filterwarnings("ignore::skdp.exceptions.UselessReleaseWarning")
 @pytest.mark.parametrize("delta", [1e-6, 0.0])
-def test_what_is_told_is_within_a_standard_deviation_or_near_in_rank(delta):
+def test_what_is_told_is_within_half_a_deviation_or_near_in_rank(delta):
     rng, n_told = np.random.default_rng(0), 0
     for i in range(3):
         for j, x in enumerate(columns(rng, int(rng.choice([200, 600]))).values()):
@@ -244,6 +244,15 @@ def test_what_is_told_is_within_a_standard_deviation_or_near_in_rank(delta):
             n_told += sure.sum()
             assert np.isfinite(np.array(fit.interval())[:, sure, 0]).all()
     assert n_told > 20
+
+
+@pytest.mark.filterwarnings("ignore::skdp.exceptions.UselessReleaseWarning")
+def test_the_median_of_yes_or_no_is_near_one_of_them():
+    """Between them lies no row: the noise hides to which of the two the middle belongs."""
+    for seed in range(12):
+        X = (np.random.default_rng(seed).random((12500, 5)) < 0.527).astype(float)
+        results = PrivateMedian(epsilon=0.3, random_state=seed).fit(X).results()
+        assert np.all(np.abs(results["value"] - 1)[results["reliable"]] < 0.25)
 
 
 @pytest.mark.filterwarnings("ignore::skdp.exceptions.UselessReleaseWarning")

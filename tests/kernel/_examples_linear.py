@@ -6,7 +6,7 @@ from skdp.accounting import Budget
 from skdp.kernel._bins import LogBins
 from skdp.kernel._columns import ColumnBins
 from skdp.kernel._coordinates import Design, Frame
-from skdp.kernel._gradients import LogitIntercepts, LogitStep
+from skdp.kernel._gradients import LogitCalibration, LogitIntercepts, LogitStep
 from skdp.kernel._statistic import Offer
 from tests.kernel._examples import hostile, wild
 
@@ -70,8 +70,15 @@ def logit_intercepts(rng):
     return LogitIntercepts(*fields, int(rng.integers(1, 16))), block
 
 
+def logit_calibration(rng):
+    at, radius, B, block = model(rng)
+    start, width = finite(rng, B.shape[1]), float(wild(rng))
+    return LogitCalibration(at, radius, B, int(rng.integers(1, 16)), start, width), block
+
+
 EXAMPLES = {
     ColumnBins: columns,
     LogitStep: logit_step,
     LogitIntercepts: logit_intercepts,
+    LogitCalibration: logit_calibration,
 }

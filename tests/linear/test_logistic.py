@@ -11,7 +11,9 @@ from skdp import PrivateLogisticRegression
 from skdp.covariance._frames import turned
 from skdp.exceptions import UselessReleaseWarning
 from skdp.kernel._coordinates import Design, Frame
-from skdp.kernel._gradients import LogitStep, probabilities
+from skdp.kernel._gradients import LogitCalibration, LogitStep, probabilities
+from skdp.linear._calibration import _calibrated
+from tests._curators import CannedCurator
 
 pytestmark = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")
 
@@ -51,6 +53,36 @@ def test_a_row_adds_its_own_integers(n_classes):
         blocks = np.split(rows, np.arange(size, 300, size))
         assert np.array_equal(sum(map(one.total, blocks)), sum(alone))
     assert not np.any(alone[4:7])
+
+
+def test_a_calibration_is_the_gradient_of_intercept_and_factor():
+    rng = np.random.default_rng(0)
+    X, one = rng.normal(size=(2000, 4)) / 4, step(2, radius=8.0)
+    one = LogitCalibration(one.design, 8.0, one.B / 6, 15, np.array([0.3]), 2.0)
+    rows = np.column_stack([X, rng.integers(0, 2, 2000)])
+    score = (one.design(rows) @ one.B)[:, 0]
+    p, t = 1 / (1 + np.exp(-score)), np.clip((score - 0.3) / 2, -1, 1)
+    curvature = one.gain * np.sqrt(2 / 3) * p * (1 - p)
+    exact = [rows[:, -1] - p, (rows[:, -1] - p) * t, curvature, curvature * t, curvature * t * t]
+    assert np.abs(t).max() == 1
+    assert np.allclose(one.total(rows)[:, 0] * one.step, np.sum(exact, axis=1), atol=2)
+
+
+@pytest.mark.parametrize("times", [0.7, 1.0, 1.15, 3.0, 20.0])
+def test_slopes_that_are_too_steep_are_brought_back_or_doubted(times):
+    rng = np.random.default_rng(0)
+    X, truth = rng.normal(size=(20000, 2)), np.array([[1.0], [0.5], [-0.5]])
+    y = (rng.logistic(size=20000) < X @ truth[:2, 0] - 0.5).astype(int)
+    model = PrivateLogisticRegression(classes=[0, 1], epsilon=1.0)
+    rows, curator = model._read(X, y), CannedCurator(model.plan(), "noise", seed=0)
+    design = Design(Frame.identity(np.zeros(2), np.ones(2)), np.array([[-9.0] * 2, [9.0] * 2]))
+    B = truth * [[times], [times], [1.0]]
+    told = {"mean": B[-1], "spread": 1.25 * times**2, "n": 20000.0, "share": 0.05}
+    found, cost, held = _calibrated(rows, curator, design, 3.0, B, **told)
+    if times > 2:
+        assert held or cost > 0.05 * 0.66
+    else:
+        assert not held and cost < 0 and np.abs(found - truth).max() < 0.1
 
 
 def test_released_curvature_is_that_of_the_rows():

@@ -514,8 +514,8 @@ ENGINE_FILES = {
             beyond bounded columns denoise engine frames moments release run spread
             """,
         "linear": """
-            belief coarse coefficients front gradients least_squares line logit newton ranges
-            target_range
+            belief calibration coarse coefficients front gradients least_squares line logit newton
+            ranges target_range
             """,
         "location": """
             bounded_moments choice clip column_roads

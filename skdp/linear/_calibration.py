@@ -1,0 +1,129 @@
+"""The last steps of a logistic regression: of the size of all slopes, and of the intercepts."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+
+from skdp.kernel._gradients import THIN, LogitCalibration, LogitIntercepts, probabilities
+from skdp.kernel._sums import GRID
+from skdp.kernel._table import opened
+from skdp.linear._newton import LARGEST
+
+__all__ = ["LAST", "UNSETTLED", "ended", "share_of_last"]
+
+LAST = 0.02, 0.1  # least and largest part of the steps for a last one of the intercepts, and before
+# it for one of the size of all slopes
+CLEAR = 3  # sd of the noise of a curvature, below which no step is divided by it
+COSTLY = 0.05  # of the entropy of the classes: noise of the intercepts that costs more is doubted
+REACH = 2.5, 4.0  # standard deviations of the scores that a calibration looks at, around their mean
+QUIET = 0.05  # noise of a factor for which it looks farther
+FACTORS = 0.5, 2.0  # least and largest of a calibration
+STEEP = 0.75  # factor below which a step from there is no guide: curvatures grow as slopes shrink
+APART, SETTLED = 0.5, 3.0  # beforehand: deviation of factors from 1, and odds that there is none
+RATES = (
+    "how frequent the classes are is lost in noise, so probabilities may be far off: use a larger "
+    "epsilon or more rows"
+)
+UNSETTLED = (
+    "the steps of the fit had not come to rest, so slopes may be far off: raise epsilon, or leave "
+    "out columns that tell little"
+)
+
+
+def ended(rows, curator, design, radius, B, start, *, mean, spread, n, bits, share):
+    """Release both, say what is doubtful, and return B after them; see :func:`_calibrated`.
+
+    ``start`` are the intercepts of a model without slopes, ``bits`` those of the grid of steps; the
+    intercepts take all that ``share`` leaves.
+    """
+    told, share = {"mean": mean, "spread": spread, "n": n}, Fraction(share)
+    B, cost, held = _calibrated(rows, curator, design, radius, B, share=share, **told)
+    move, error = _last_step(rows, curator, design, radius, B, bits)
+    B[-1] += move
+    if _is_costly(start, error, cost):
+        curator.doubt(RATES)
+    if held:
+        curator.doubt(UNSETTLED)
+    return B
+
+
+def share_of_last(strength, start):
+    """Return the part of the steps for a last one of the intercepts, whose residuals are whole.
+
+    Noise of a tenth of the rows of the rarest class is little beside what clipping takes of them.
+    """
+    rarest = float(np.min([prior := probabilities(start[None]), 1 - prior]))
+    return float(np.clip((10 / (strength * rarest)) ** 2, *LAST))
+
+
+def _last_step(rows, curator, design, radius, B, bits):
+    """Release a Newton step of the intercepts of all rows, clipped by nothing, and its noise."""
+    question, table = LogitIntercepts(design, radius, B, bits), opened(rows, curator)
+    told = table.ask(question, share=table.remaining, label="intercept")
+    (gradient, second), sd = told.value, told.scale
+    second, noise = second / question.gain, CLEAR * sd / question.gain
+    if B.shape[1] > 1:  # diag(p) - p p^T is at most twice its diagonal
+        gradient, second = gradient - gradient.mean(), 2 * second
+    second = np.maximum(second, noise)
+    return np.clip(gradient / second, -LARGEST, LARGEST), sd / second
+
+
+def _calibrated(rows, curator, design, radius, B, *, mean, spread, n, share):
+    """Release by which factor all slopes are too steep, or not steep enough.
+
+    Parameters
+    ----------
+    rows, curator
+    design : Design
+        With an intercept.
+    radius : float
+    B : ndarray of shape (K, c)
+    mean : ndarray of shape (c,)
+        Released: of the scores.
+    spread : float
+        Released: the sum of their variances.
+    n : float
+        Released number of rows.
+    share : float or Fraction
+
+    Returns
+    -------
+    B : ndarray of shape (K, c)
+        The slopes times the factor, around the mean of the scores with curvatures as weights.
+    cost : float
+        What an error of the factor costs beyond all that slopes are worth, in nats a row, either at
+        two standard deviations.
+    held : bool
+        Whether slopes are so steep that one step does not tell how steep.
+    """
+    columns, sd = B.shape[1], max(math.sqrt(spread / B.shape[1]), 1e-3)
+    strength = n * curator.budget.mu * math.sqrt(share) * sd / 4
+    width = sd * float(np.clip(QUIET * strength, *REACH))
+    question = LogitCalibration(design, radius, B, GRID["most"], mean, width)
+    told = opened(rows, curator).ask(question, share=share, label="calibration")
+    second = told.value[2:] / (THIN * question.gain) * (1 + (columns > 1))
+    g, sd = told.value[:2], told.scale
+    least = CLEAR * sd / question.gain
+    weight = np.maximum(second[0], least)
+    middle = np.clip(second[1] / weight, -1.0, 1.0)
+    gradient = float(np.sum(g[1] - middle * (g[0] - g[0].mean() * (columns > 1))))
+    steep = max(float(np.sum(second[2] - middle * second[1])), least)
+    noise = sd * math.sqrt(columns + float(middle @ middle)) / (steep * width)
+    off = gradient / (steep * width)
+    believed = 1 / (1 + (noise / APART) ** 2)
+    likely = noise / math.hypot(noise, APART) * math.exp(min(believed * (off / noise) ** 2 / 2, 99))
+    factor = 1 + believed * off / (1 + SETTLED / likely)
+    B = B * (kept := float(np.clip(factor, *FACTORS)))
+    B[-1] += (1 - kept) * (mean + width * middle)
+    cost = believed * (2 * noise) ** 2 - max(1 + off - 2 * noise, 0.0) ** 2
+    cost *= steep * width**2 * question.step / n / 2
+    return B, cost, factor < STEEP
+
+
+def _is_costly(start, error, cost):
+    """Tell whether errors of intercepts, p (1 - p) / 2 of their squares, or a cost are much."""
+    p = probabilities(start[None])[0]
+    both = np.append(p, 1 - p) if len(p) == 1 else p
+    entropy = -both @ np.log(np.maximum(both, 1e-300))
+    return bool(max((p * (1 - p)) @ np.square(error) / 2, cost) > COSTLY * entropy)
