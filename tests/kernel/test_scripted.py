@@ -9,7 +9,7 @@ from skdp.accounting import Budget
 from skdp.kernel._table import Noisy, replaced_table
 from tests.kernel._elsewhere import rows_elsewhere
 from tests.kernel._scripted import ScriptedTable, replayed, view
-from tests.kernel.test_elsewhere import ASKING, TINY, Mean, Parted, fitted, is_annex, same
+from tests.kernel.test_elsewhere import ASKING, TINY, Mean, Parted, fitted, is_annex, name, same
 
 pytestmark = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")
 
@@ -18,9 +18,7 @@ def noisy(*value, step=1.0):
     return Noisy(np.array(value), 2.0, step=step)
 
 
-@pytest.mark.parametrize(
-    ("estimator", "make"), [*TINY, *ASKING], ids=lambda x: getattr(x, "__name__", str(x))
-)
+@pytest.mark.parametrize(("estimator", "make"), [*TINY, *ASKING], ids=name)
 def test_the_same_answers_make_the_same_fit_of_whatever_rows(estimator, make):
     try:
         with rows_elsewhere() as lines:
