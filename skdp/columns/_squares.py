@@ -68,13 +68,13 @@ class Squares:
         return math.sqrt(max(self.square - offset * offset, self.noise)) * self.unit
 
     def least(self, mean, sd):
-        """Return a lower bound of the same, 0 where the noise hides it; parameters as there.
+        """Return a low estimate of the same, 0 where the noise hides it; parameters as there.
 
         Notes
         -----
-        A row in a cell is no nearer than half an octave below its edge, but for the innermost cell,
-        a 16th as wide as the bulk. So the exact mean square is at least half of that of the edges,
-        which is ``square`` less ``noise`` or, as surely as ``SURE`` says, less twice that.
+        ``square`` less twice ``noise`` is, as surely as ``SURE`` says, no more than the mean square
+        of the edges of cells. A row lies up to half an octave below its edge, so the value may be
+        too large by a factor of at most sqrt(2): no bound, but what verdicts compare with.
         """
         offset = (abs(mean - self.center) + SURE * sd) / self.unit
         return math.sqrt(max(self.square - 2 * self.noise - offset * offset, 0.0)) * self.unit
