@@ -196,7 +196,7 @@ class BoundedSums(Ends):
         super().check(shape)
         low, high = self._fields()
         refuse(not (low <= high).all(), "low is not above high")
-        refuse(not (self.most > 0).all(), "bounds are not both zero")
+        refuse(not ((self.most > 0) & np.isfinite(self.most)).all(), "bounds are finite, not zero")
 
     @property
     def most(self):

@@ -8,7 +8,7 @@ import numpy as np
 
 from skdp.kernel._bins import LogBins
 from skdp.kernel._lattice import Lattice, Subspace
-from skdp.kernel._places import Located, Places
+from skdp.kernel._places import Located, Places, lengths
 from skdp.kernel._plain import Points, Vector, made_of, whole, within
 from skdp.kernel._statistic import OneCell, Rule, public, refuse
 from skdp.mechanisms import ball_rows, finite_rows
@@ -115,7 +115,7 @@ class NearestLifted(Rule):
         for space, points in zip(self.spaces, self.points, strict=True):
             refuse(np.ndim(points) != 2 or not len(points), "there are centres in every place")
             refuse(np.shape(points)[1] != len(space.half), "centres of a subspace")
-            refuse(np.square(space.half).sum() > MOST_HALF**2, "a box of moderate size")
+            refuse(lengths(space.half) > MOST_HALF, "a box of moderate size")
 
     @np.errstate(all="ignore")
     def __call__(self, block):
@@ -239,7 +239,7 @@ class LineCells(OneCell):
     def check(self, shape):
         refuse(np.ndim(self.n_cells) != 1 or sum(self.n_cells.tolist()) > 2**DEEPEST, "cells")
         super().check(shape)
-        refuse(not (np.square(self.directions).sum(axis=1) < 1.5).all(), "directions of length 1")
+        refuse(not (lengths(self.directions) < 1.2).all(), "directions of length 1")
 
     @property
     def size(self):

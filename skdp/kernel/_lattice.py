@@ -5,7 +5,7 @@ from typing import Annotated
 
 import numpy as np
 
-from skdp.kernel._places import DROP, LIMIT, Located, Places
+from skdp.kernel._places import DROP, LIMIT, Located, Places, lengths
 from skdp.kernel._plain import Checked, public, refuse
 from skdp.mechanisms._rows import Ball
 
@@ -156,5 +156,5 @@ def projected(Q, W):
     **Privacy**: an exact integer product (see :class:`Lattice`), then one elementwise scaling: a
     function of the row.
     """
-    step = np.sqrt(np.square(W).sum(axis=0)).max() * 2.0 ** (BITS - 52)
+    step = lengths(W.T).max() * 2.0 ** (BITS - 52)
     return (Q @ np.rint(W / step)) * (step / UNIT)

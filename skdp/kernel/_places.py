@@ -89,8 +89,8 @@ class Located(Checked):
 
 
 def lengths(y):
-    """Return the lengths of vectors."""
-    return np.sqrt(np.square(y).sum(axis=-1))
+    """Return the lengths of vectors; squares of integers would wrap."""
+    return np.sqrt(np.square(y, dtype=np.float64).sum(axis=-1))
 
 
 def bounded(points):

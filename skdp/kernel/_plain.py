@@ -88,7 +88,7 @@ def refuse(wrong, text):
 
 
 PLAIN = (bool, int, float, str, type(None))
-NUMBERS = int | float | np.integer | np.floating | Fraction
+NUMBERS = int | float | np.integer | np.floating  # operators of a fraction raise for some rows
 TAKEN = {  # what a field may hold that is declared as one thing
     bool: bool | np.bool_,
     int: int | np.integer,
@@ -102,20 +102,19 @@ PYTHON = {"b": bool, "i": int, "u": int, "f": float, "U": str}
 NO_NUMBER = np.empty(1)
 
 
-def rising(x, name, sizes=None):
+def rising(x, name, sizes=None, strictly=False):
     """Refuse a field that is no vector of rising numbers.
 
-    A binary search among others finds a cell that hangs on the entry before: no longer a function
-    of one row.
+    A binary search among others finds a cell that hangs on the entry before, or raises: no longer a
+    function of one row.
     """
     x = np.asarray(x)
-    refuse(x.ndim != 1 or not (x[1:] >= x[:-1]).all(), f"{name} rise")
+    refuse(x.ndim != 1 or x.dtype.kind not in "iuf", f"{name} is a vector of numbers")
+    rise = x[1:] > x[:-1] if strictly else x[1:] >= x[:-1]
+    refuse(not rise.all(), f"{name} rise")
 
 
-def distinct(x, name, sizes=None):
-    """Refuse a vector of numbers that do not rise strictly, see :func:`rising`."""
-    x = np.asarray(x)
-    refuse(x.ndim != 1 or not (x[1:] > x[:-1]).all(), f"{name} rise")
+distinct = partial(rising, strictly=True)  # refuses numbers that do not rise strictly
 
 
 def whole(x, name, sizes=None):
@@ -296,4 +295,3 @@ def tame(x, name="", shape=None):
         refuse(name in POSITIVE and not (x > 0).all(), f"{name} is positive")
     else:
         refuse(not isinstance(x, str | bool | Fraction | None), "a field of another type")
-        refuse(name in POSITIVE and isinstance(x, Fraction) and x <= 0, f"{name} is positive")

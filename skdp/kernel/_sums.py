@@ -94,7 +94,7 @@ class Distances(OneCell):
     def weighed_total(self, block, weights):
         sums = np.bincount(self._bins(block) + 1, weights, minlength=self.bins.n_bins + 1)[1:]
         sums = sums.astype(np.int64, copy=False)
-        return sums if self.starts is None else np.add.reduceat(sums, self.starts)
+        return sums if self.starts is None else np.add.reduceat(sums, self.starts.astype(np.intp))
 
 
 @public

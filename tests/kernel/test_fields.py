@@ -67,6 +67,7 @@ REFUSED = {
     "a number that is a bool": {"numbers": (True, 2)},
     "numbers for other points": {"numbers": (1,)},
     "edges that fall": {"edges": np.array([1.0, 0.0])},
+    "edges that are truth values": {"edges": np.array([False, True])},
     "edges that are NaN": {"edges": np.array([0.0, np.nan])},
     "cuts that are equal": {"cuts": (CUTS, np.ones(2))},
     "cuts that are a tuple": {"cuts": (CUTS, (1.0, 2.0))},

@@ -19,8 +19,11 @@ from skdp._curator import Curator
 from skdp.accounting import Budget, Plan, Step
 from skdp.chunks import ArrayRows
 from skdp.exceptions import BudgetExceeded, PlanError
-from skdp.kernel._bins import LogBins
+from skdp.kernel._bins import LogBins, UniformCells
+from skdp.kernel._bounded import BoundedSums
+from skdp.kernel._cells import Binned, Codes
 from skdp.kernel._codec import decoded, encoded
+from skdp.kernel._columns import ColumnCells
 from skdp.kernel._statistic import RowMap, Rule, Shape, Statistic, own, public
 from skdp.kernel._sums import BallSum, Count, Distances, KeptRows
 from skdp.kernel._table import Noisy, Table
@@ -223,6 +226,11 @@ REFUSALS = {
     "radius the integer 0": ask(ball(radius=0)),
     "radius negative": ask(ball(radius=-1.0)),
     "radius a negative fraction": ask(ball(radius=Fraction(-1, 2))),
+    "radius a fraction": ask(ball(radius=Fraction(1, 10**400))),
+    "cells as wide as a fraction": ask(
+        ColumnCells(np.array([0]), (UniformCells(0.0, Fraction(1, 10**300), 5),))
+    ),
+    "bounds at infinity": ask(BoundedSums(ZERO + np.inf, ZERO + np.inf)),
     "radius a bool": ask(ball(radius=True)),
     "radius a text": ask(ball(radius="1")),
     "radius an array": ask(ball(radius=np.ones(20))),
@@ -293,6 +301,8 @@ REFUSALS = {
     "noise of a matrix": ask(Count(), 0.1, "matrix", law="matrix"),
     "a choice": ask(Count(), 0.1, "choice", law="select"),
     # views
+    "edges of a view that are none": lambda table: table.map(Binned(((None,),) * 2, Codes(2))),
+    "edges of a view that are texts": lambda table: table.map(Binned((("a", "b"),) * 2, Codes(2))),
     "a map that is none": lambda table: table.map(Count()),
     "a map that is not registered": lambda table: table.map(Identity()),
     "a map that is a function": lambda table: table.map(np.arctan),
