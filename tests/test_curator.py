@@ -274,7 +274,7 @@ def test_a_sum_of_fits_pays_for_no_noise():
         assert c.remaining == 1
     with pytest.raises(PlanError, match="does not pay"):
         curator(Step("a", "child"), budget=approx).child("a", 1)
-    with pytest.raises(PlanError, match="does not pay"):
+    with pytest.raises(PlanError, match="no room for a triangle release"):
         curator(Step("a"))._pay("a", "triangle", 1)
 
 
