@@ -122,8 +122,7 @@ class OfModel(Statistic):
 
     def _parts(self, block, bits):
         """Yield q of shape (m, K), sqrt(w), y - p, p (1 - p), scores of finite rows, in parts."""
-        size = float(np.abs(self.B).max())
-        fraction, exponent = math.frexp(size)  # of which a root may be beyond floats
+        fraction, exponent = math.frexp(np.abs(self.B).max())  # whose multiples may be infinite
         shift = MODEL_BITS - exponent - math.frexp(fraction * math.sqrt(self.B.size))[1]
         model = np.rint(np.ldexp(self.B, shift))
         unit = np.ldexp(self.radius, -shift - bits)

@@ -55,7 +55,8 @@ class KeyedRows:
         return no_rows(self._rows)
 
     def _chosen(self, start, stop):
-        return self._coins.keys(start, stop, use=self._use) <= self._limit
+        # a use that nobody else has, in whatever place of the plan
+        return self._coins.keys(start, stop, use=f"thinned {self._use}") <= self._limit
 
 
 class OfChosen:

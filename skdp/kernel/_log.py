@@ -57,9 +57,11 @@ class Log:
     nobody can state a bound that does not hold. One failure event pays for the bound of one answer.
     """
 
-    def __init__(self, answers=None):
-        self.answers = [] if answers is None else answers
-        self.quantile, self.bound, self.heads, self.numberings = {}, {}, {}, {}
+    def __init__(self, above=None, place=""):
+        self.answers = [] if above is None else above.answers
+        self.numberings = {} if above is None else above.numberings
+        self.place = place if above is None else above.place + place
+        self.quantile, self.bound, self.heads = {}, {}, {}
 
     @classmethod
     def of(cls, curator):
@@ -67,8 +69,8 @@ class Log:
         log = getattr(curator, "kernel_log", None)
         if log is None:
             parent = getattr(curator, "_parent", None)
-            log = cls(None if parent is None else cls.of(parent).answers)
-            curator.kernel_log = log
+            above = None if parent is None else cls.of(parent)
+            log = curator.kernel_log = cls(above, getattr(curator, "_place", ""))
         return log
 
     @staticmethod
@@ -98,9 +100,10 @@ class Log:
     def keyed(self, use, numbering):
         """Refuse keys of one use for rows that are numbered in another way.
 
-        Common rows of neighbours share their keys in one numbering; in two at once they cannot.
+        Common rows of neighbours share their keys in one numbering; in two at once they cannot. The
+        children of one label have the same keys, and so the same numbering.
         """
-        first = self.numberings.setdefault(use, numbering)
+        first = self.numberings.setdefault(self.place + use, numbering)
         refuse(first is not numbering, "these keys have drawn other rows")
 
     def fails(self, event, log_probability):

@@ -110,8 +110,7 @@ def rising(x, name, sizes=None, strictly=False):
     """
     x = np.asarray(x)
     refuse(x.ndim != 1 or x.dtype.kind not in "iuf", f"{name} is a vector of numbers")
-    rise = x[1:] > x[:-1] if strictly else x[1:] >= x[:-1]
-    refuse(not rise.all(), f"{name} rise")
+    refuse(not np.all(x[1:] > x[:-1] if strictly else x[1:] >= x[:-1]), f"{name} rise")
 
 
 distinct = partial(rising, strictly=True)  # refuses numbers that do not rise strictly

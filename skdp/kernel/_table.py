@@ -291,7 +291,7 @@ class Table:
         """Return the Table of about ``size`` of ``n`` rows, drawn by secret keys of one ``use``."""
         self._check_drawing(size, n)
         refuse(not isinstance(use, str) or not use, "keys have a use, a text")
-        self._log.keyed(use, numbering_of(self._rows))
+        self._log.keyed(f"thinned {use}", numbering_of(self._rows))
         return self._view(keyed_rows(self._rows, self._curator.coins, size / n, size, use))
 
     def _check_drawing(self, size, n):

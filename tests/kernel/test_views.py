@@ -86,6 +86,29 @@ def test_one_use_of_keys_draws_rows_of_one_numbering():
     drawn.thinned(20, 50, use="another")
 
 
+def test_children_of_one_label_have_keys_of_one_numbering():
+    steps = Step("part", "child", times=3), Step("a", times=9)
+    plan = Plan(Budget.gaussian(1.0, 1e-6), steps)
+    rows = Table(ArrayRows(np.ones((50, 2))), CannedCurator(plan))
+    few = rows.thinned(20, 50, use="u")
+    first, second, third = (rows.child("part", 0.1) for _ in range(3))
+    first.thinned(20, 50, use="u")
+    second.thinned(20, 50, use="u")  # the same rows in the same order
+    with pytest.raises(ValueError, match="these keys have drawn other rows"):
+        few.paid_by(third).thinned(10, 20, use="u")
+
+
+def test_keys_of_a_use_are_those_of_nobody_else():
+    """Of one row each of a person, or of a child: their names cannot be had for a use."""
+    rows = table(np.ones((50, 2)))
+    asked = []
+    keys = rows._curator.coins.keys
+    rows._curator.coins.keys = lambda *at, use="": asked.append(use) or keys(*at, use=use)
+    for use in ("representative", "part/u"):
+        rows.thinned(20, 50, use=use)
+    assert asked == ["thinned representative", "thinned part/u"]
+
+
 def test_rows_without_codes_do_not_raise_the_weight_of_a_person():
     layout = Layout((2, 2), (np.zeros((1, 0), int), np.array([[0], [1]]), np.array([[0, 1]])))
     parts = np.array([0.01, 0.97, 0.01, 0.01])
