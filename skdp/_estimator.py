@@ -36,7 +36,8 @@ from skdp._schema import read_rows
 from skdp._supervised import read_with_target
 from skdp._threads import is_quiet
 from skdp.accounting import PrivacyLedger
-from skdp.contracts import Contract, Released, Rows
+from skdp.contracts._contract import Contract
+from skdp.contracts._kinds import Released, Rows
 from skdp.exceptions import PlanError, SeededNoiseWarning
 from skdp.kernel._log import Log
 from skdp.kernel._table import Table, annex, made_table

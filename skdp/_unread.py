@@ -16,7 +16,7 @@ from skdp._pieces import carried
 from skdp._private_part import SCHEMA
 from skdp.chunks._some_rows import without as without_rows
 from skdp.chunks._tables import Tables
-from skdp.contracts import Rows
+from skdp.contracts._kinds import Rows
 from skdp.kernel._table import Table, made_table
 
 __all__ = ["StepRows", "Unread", "mapped_here", "side_by_side"]

@@ -5,7 +5,7 @@ from sklearn.base import clone
 
 from skdp import config_context
 from skdp._curator import replaced_curator
-from skdp.audit import Script
+from skdp.audit._transcript import Script
 from tests._curators import CannedCurator, FixedKeys, check_replay
 
 SIZES = [1, 1, 2, 3, 4, 5, 30]

@@ -3,7 +3,8 @@ from dataclasses import dataclass
 from sklearn.preprocessing import Binarizer, FunctionTransformer, Normalizer, StandardScaler
 
 from skdp import PrivateMean
-from skdp.contracts import BoundedStatistic, Contract, Core, Released, Rows, contract_of
+from skdp.contracts._contract import Contract, contract_of
+from skdp.contracts._kinds import BoundedStatistic, Core, Released, Rows
 
 
 def test_kinds_form_an_order():

@@ -31,7 +31,7 @@ from skdp import (
     PrivateVariance,
     config_context,
 )
-from skdp.audit import FixedKeys
+from skdp.audit._keys import FixedKeys
 from skdp.exceptions import BudgetExceeded, ReleaseError
 from tests._curators import CannedCurator
 from tests._estimators import ESTIMATORS

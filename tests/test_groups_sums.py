@@ -11,7 +11,7 @@ from sklearn.base import clone
 from skdp import FriendlyCoreKMeans, MarginalReleaser, PrivateCovariance, config_context
 from skdp import _groups as groups_module
 from skdp._curator import replaced_curator
-from skdp.audit import Script
+from skdp.audit._transcript import Script
 from skdp.chunks._persons import GRAIN, Heads
 from skdp.cluster import LloydKMeans
 from skdp.covariance import PrivatePCA

@@ -89,7 +89,7 @@ def audit(
 
     See Also
     --------
-    one_run_audit, AuditReport, epsilon_lower_bound
+    one_run_audit, epsilon_lower_bound
 
     Notes
     -----

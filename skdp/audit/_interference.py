@@ -41,7 +41,7 @@ class Interference:
 
     Examples
     --------
-    >>> from skdp.audit import Interference
+    >>> from skdp.audit._interference import Interference
     >>> print(Interference(transcript=2, table="no rows", channel="attribute labels_"))
     Interference(transcript=2, table='no rows', channel='attribute labels_')
     """
@@ -161,7 +161,7 @@ def non_interference(
 
     See Also
     --------
-    conditional_sensitivity, InterferenceReport
+    conditional_sensitivity
 
     Notes
     -----

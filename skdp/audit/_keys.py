@@ -27,7 +27,7 @@ class FixedKeys:
 
     Examples
     --------
-    >>> from skdp.audit import FixedKeys
+    >>> from skdp.audit._keys import FixedKeys
     >>> FixedKeys([7, 5, 9]).keys(1, 3).tolist()
     [5, 9]
     """

@@ -203,7 +203,7 @@ def one_run_audit(
 
     See Also
     --------
-    audit, one_run_p_value, OneRunReport
+    audit, one_run_p_value
 
     Notes
     -----

@@ -53,7 +53,8 @@ class Pair:
     --------
     >>> import numpy as np
     >>> from skdp import PrivateCount
-    >>> from skdp.audit import Pair, examine_pair
+    >>> from skdp.audit._pairs import Pair
+    >>> from skdp.audit._sensitivity import examine_pair
     >>> pair = Pair(np.zeros((20, 1)), np.ones(1), position=3)
     >>> list(examine_pair(PrivateCount(), pair))
     ['row count']

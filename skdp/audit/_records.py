@@ -39,7 +39,7 @@ class Record:
 
     See Also
     --------
-    CannedCurator, Script
+    CannedCurator
 
     Notes
     -----

@@ -77,7 +77,7 @@ class SensitivityReport:
 
     See Also
     --------
-    conditional_sensitivity, Worst
+    conditional_sensitivity
 
     Notes
     -----
@@ -174,7 +174,8 @@ def examine_pair(estimator, pair):
     --------
     >>> import numpy as np
     >>> from skdp import PrivateCount
-    >>> from skdp.audit import conditional_sensitivity, examine_pair
+    >>> from skdp.audit import conditional_sensitivity
+    >>> from skdp.audit._sensitivity import examine_pair
     >>> report = conditional_sensitivity(PrivateCount(), np.zeros((20, 2)), n_pairs=5)
     >>> moved = examine_pair(PrivateCount(), report.worst["row count"].pair)
     >>> change, sensitivity = moved["row count"]
@@ -256,7 +257,7 @@ def conditional_sensitivity(
 
     See Also
     --------
-    non_interference, examine_pair, SensitivityReport
+    non_interference, SensitivityReport
 
     Notes
     -----

@@ -50,7 +50,8 @@ class Script:
     Examples
     --------
     >>> from skdp.accounting import Budget, Plan, Step
-    >>> from skdp.audit import CannedCurator, Script
+    >>> from skdp.audit import CannedCurator
+    >>> from skdp.audit._transcript import Script
     >>> plan = Plan(Budget.pure(1.0), (Step("count", "laplace"),))
     >>> public = {"sensitivity": 1, "share": 1, "label": "count"}
     >>> one, two = CannedCurator(plan, Script()), CannedCurator(plan, Script())
@@ -116,12 +117,12 @@ class CannedCurator(Curator):
     plan : Plan
     transcript : "exact", "noise", Script, list or callable, default="exact"
         ``"exact"`` answers with the value itself, ``"noise"`` as a real Curator from ``seed``, a
-        :class:`Script` without looking at the value. A list holds the answers one by one, for
+        ``Script`` without looking at the value. A list holds the answers one by one, for
         instance ``other.answers``: the replay of a run on one table for its neighbour. A callable
         maps ``(label, value, scale)`` to the answer.
     seed : int, default=0
     coins : object, default=None
-        Source of the row keys; :class:`FixedKeys` keeps a key with its row.
+        Source of the row keys; ``FixedKeys`` keeps a key with its row.
     records : list, default=None
         Where the records go; several Curators of one fit may share a list.
     entropy : object, default=None
@@ -129,7 +130,7 @@ class CannedCurator(Curator):
 
     See Also
     --------
-    Script, check_replay, skdp.base.Curator
+    skdp.base.Curator
 
     Notes
     -----
@@ -354,7 +355,8 @@ def check_replay(run, replay):
     Examples
     --------
     >>> from skdp.accounting import Budget, Plan, Step
-    >>> from skdp.audit import CannedCurator, check_replay
+    >>> from skdp.audit import CannedCurator
+    >>> from skdp.audit._transcript import check_replay
     >>> plan = Plan(Budget.pure(1.0), (Step("count", "laplace"),))
     >>> run = CannedCurator(plan, "noise")
     >>> _ = run.laplace([17], sensitivity=1, share=1, label="count")

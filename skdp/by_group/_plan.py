@@ -8,7 +8,7 @@ from sklearn.base import clone
 from skdp._estimator import PrivateEstimator
 from skdp._grant import Grant
 from skdp.accounting import Budget, Plan, Step, mixed_budget, part_of
-from skdp.contracts import Rows
+from skdp.contracts._kinds import Rows
 from skdp.exceptions import PlanError
 
 __all__ = ["GROUPS", "LEVELS", "NAMES", "granted", "planned"]

@@ -3,13 +3,12 @@
 Engines: functions of rows, public parameters and noise.
 """
 
-from skdp.columns._pair import Moments, bounded_moments, bounded_sums
+from skdp.columns._pair import Moments, bounded_moments
 from skdp.columns._ranks_search import find_quantiles, rank_steps
 
 __all__ = [
     "Moments",
     "bounded_moments",
-    "bounded_sums",
     "find_quantiles",
     "rank_steps",
 ]

@@ -71,7 +71,7 @@ def bounded_moments(table, *, low, high, degree, share, label):
 
     See Also
     --------
-    Moments, bounded_sums
+    Moments
 
     Notes
     -----
@@ -133,7 +133,7 @@ def bounded_sums(table, *, low, high, share, label):
     >>> import numpy as np
     >>> from skdp.audit import CannedCurator
     >>> from skdp.base import ArrayRows, Budget, Plan, Step, Table
-    >>> from skdp.columns import bounded_sums
+    >>> from skdp.columns._pair import bounded_sums
     >>> curator = CannedCurator(Plan(Budget.gaussian(1.0, 1e-6), (Step("sums"),)))
     >>> public = {"low": np.zeros(1), "high": np.ones(1), "share": 1, "label": "sums"}
     >>> sums, scale, law = bounded_sums(Table(ArrayRows(np.full((8, 1), 0.75)), curator), **public)

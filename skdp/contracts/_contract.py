@@ -40,7 +40,8 @@ class Contract:
     Examples
     --------
     >>> from skdp import PrivateMean
-    >>> from skdp.contracts import Released, Rows, contract_of
+    >>> from skdp.contracts._contract import contract_of
+    >>> from skdp.contracts._kinds import Released, Rows
     >>> contract = contract_of(PrivateMean())
     >>> contract.spends, contract.accepts(Rows()), contract.accepts(Released())
     (True, True, False)
@@ -85,7 +86,7 @@ def contract_of(step):
     --------
     >>> from sklearn.preprocessing import StandardScaler
     >>> from skdp import PrivateMean
-    >>> from skdp.contracts import contract_of
+    >>> from skdp.contracts._contract import contract_of
     >>> contract_of(PrivateMean()).spends, contract_of(StandardScaler())
     (True, None)
     """

@@ -19,7 +19,7 @@ class Kind:
 
     Examples
     --------
-    >>> from skdp.contracts import Core, Kind, Released, Rows
+    >>> from skdp.contracts._kinds import Core, Kind, Released, Rows
     >>> issubclass(Core, Rows), isinstance(Released(), Kind)
     (True, True)
     """
@@ -40,7 +40,8 @@ class Rows(Kind):
     Examples
     --------
     >>> from skdp import JamesSteinDenoiser
-    >>> from skdp.contracts import Rows, contract_of
+    >>> from skdp.contracts._contract import contract_of
+    >>> from skdp.contracts._kinds import Rows
     >>> contract_of(JamesSteinDenoiser()).accepts(Rows())  # it takes released values only
     False
     """
@@ -68,7 +69,8 @@ class Core(Rows):
     Examples
     --------
     >>> from skdp import FriendlyCoreFilter
-    >>> from skdp.contracts import Core, Rows, contract_of
+    >>> from skdp.contracts._contract import contract_of
+    >>> from skdp.contracts._kinds import Core, Rows
     >>> isinstance(contract_of(FriendlyCoreFilter()).yields(Rows()), Core)
     True
     """
@@ -96,7 +98,8 @@ class BoundedStatistic(Kind):
     Examples
     --------
     >>> from skdp import LaplaceMechanism
-    >>> from skdp.contracts import BoundedStatistic, contract_of
+    >>> from skdp.contracts._contract import contract_of
+    >>> from skdp.contracts._kinds import BoundedStatistic
     >>> contract_of(LaplaceMechanism()).accepts(BoundedStatistic("mean", 0.1))
     True
     """
@@ -128,7 +131,8 @@ class Released(Kind):
     Examples
     --------
     >>> from skdp import PrivateMean
-    >>> from skdp.contracts import Rows, contract_of
+    >>> from skdp.contracts._contract import contract_of
+    >>> from skdp.contracts._kinds import Rows
     >>> contract_of(PrivateMean()).yields(Rows())
     Released(law='gaussian', vector=True)
     """

@@ -13,7 +13,8 @@ from skdp._pieces import by_pieces, transforms_pieces
 from skdp._row_methods import MeanScoreMixin
 from skdp._schema import later_rows
 from skdp.accounting import Budget
-from skdp.contracts import Contract, Rows
+from skdp.contracts._contract import Contract
+from skdp.contracts._kinds import Rows
 from skdp.covariance._bounded import bounded_covariance, bounded_plan, checked_bounds
 from skdp.covariance._engine import covariance_plan, private_covariance
 from skdp.covariance._private_covariance import rule_of_matrix

@@ -9,7 +9,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from skdp._compat import Interval, StrOptions, fit_context
 from skdp._curator import Release
 from skdp._numbers import PlainNumbers
-from skdp.contracts import Contract, Released
+from skdp.contracts._contract import Contract
+from skdp.contracts._kinds import Released
 from skdp.denoising._rules import LAWS, Noise, unbiased_risk
 
 __all__ = ["Denoiser", "known_noise"]

@@ -1,6 +1,6 @@
 """Friends: rows or tuples close to each other, cores of those with many, and what is safe there."""
 
-from skdp.friendly._average import NoisyVector, friendly_average
+from skdp.friendly._average import friendly_average
 from skdp.friendly._core import LocalCore, friendly_core, friendly_core_plan
 from skdp.friendly._diameter import diameter_tests, find_diameter
 from skdp.friendly._filters import noisy_filter, replace_one_filter
@@ -9,10 +9,9 @@ from skdp.friendly._groups import group_friends
 from skdp.friendly._match import FusedMatch, MatchPredicate
 from skdp.friendly._points import RadiusGrid, friendly_mean, friendly_mean_plan
 from skdp.friendly._predicates import Predicate
-from skdp.friendly._tuples import find_tuple_diameter, friendly_tuple_average, reorder
+from skdp.friendly._tuples import friendly_tuple_average, reorder
 from skdp.kernel.pairs._distance import DistancePredicate
 from skdp.kernel.pairs._soft_core import (
-    GridVector,
     h_index,
     soft_core_average,
     soft_core_sensitivity,
@@ -21,15 +20,12 @@ from skdp.kernel.pairs._soft_core import (
 __all__ = [
     "DistancePredicate",
     "FusedMatch",
-    "GridVector",
     "LocalCore",
     "MatchPredicate",
-    "NoisyVector",
     "Predicate",
     "RadiusGrid",
     "diameter_tests",
     "find_diameter",
-    "find_tuple_diameter",
     "friendly_average",
     "friendly_core",
     "friendly_core_plan",

@@ -103,7 +103,7 @@ def friendly_average(
 
     See Also
     --------
-    friendly_mean, friendly_core, NoisyVector
+    friendly_mean, friendly_core
 
     Notes
     -----

@@ -145,7 +145,7 @@ def find_diameter(X, radii, curator, *, share, label, slack=Fraction(1, 10), fam
 
     See Also
     --------
-    diameter_tests, RadiusGrid, find_tuple_diameter
+    diameter_tests, RadiusGrid
 
     Notes
     -----

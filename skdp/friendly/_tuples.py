@@ -83,7 +83,7 @@ def find_tuple_diameter(counts, radii, curator, *, share, label, slack=Fraction(
     >>> import numpy as np
     >>> from skdp.audit import CannedCurator
     >>> from skdp.base import Budget, Plan, Step
-    >>> from skdp.friendly import find_tuple_diameter
+    >>> from skdp.friendly._tuples import find_tuple_diameter
     >>> plan = Plan(Budget.gaussian(2.0, 1e-6), (Step("radius", times=2),))
     >>> curator = CannedCurator(plan, "noise")
     >>> counts = np.tile([1, 20, 400, 400], (400, 1))  # of friends at each radius

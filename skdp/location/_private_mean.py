@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from skdp._compat import Interval, StrOptions
 from skdp._estimator import PrivateEstimator
 from skdp.accounting import Budget
-from skdp.contracts import Core
+from skdp.contracts._kinds import Core
 from skdp.denoising._parameter import DENOISER, check_denoiser, with_denoiser
 from skdp.denoising._vector import VectorMixin
 from skdp.friendly import DistancePredicate

@@ -7,7 +7,7 @@ import numpy as np
 from skdp._estimator import PrivateEstimator
 from skdp._groups import GroupRule
 from skdp.accounting import Plan, Step
-from skdp.columns import bounded_sums
+from skdp.columns._pair import bounded_sums
 from skdp.denoising._vector import VectorMixin
 from skdp.kernel._bounded import BoundedSums
 from skdp.location._bounded_moments import check_bounds
@@ -74,7 +74,7 @@ class PrivateSum(VectorMixin, PrivateEstimator):
     Notes
     -----
     **Privacy**: (epsilon, delta)-differential privacy for adding or removing one row; the number
-    of rows is private. Proof: :func:`skdp.columns.bounded_sums`. Not private: bounds that were
+    of rows is private. Proof: ``skdp.columns._pair.bounded_sums``. Not private: bounds that were
     chosen by looking at the data.
 
     Examples

@@ -11,8 +11,8 @@ from skdp.columns._tail import read_tail
 from skdp.kernel._bins import OctaveCells
 from skdp.kernel._columns import ColumnCells
 from skdp.location._clip import Clip
-from skdp.scales import Reading
 from skdp.scales._column_noise import ColumnNoise
+from skdp.scales._log_histogram import Reading
 from skdp.scales._significance import REACH
 
 __all__ = ["Reach", "release_reach", "release_sides"]

@@ -118,7 +118,7 @@ class RowKeys(_Unpicklable):
 
     See Also
     --------
-    make_entropy, skdp.audit.FixedKeys
+    make_entropy
 
     Notes
     -----

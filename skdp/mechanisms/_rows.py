@@ -93,7 +93,7 @@ def box_rows(X, *, low, high, bits):
 
     See Also
     --------
-    ball_rows, skdp.columns.bounded_sums
+    ball_rows
 
     Notes
     -----

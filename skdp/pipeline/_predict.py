@@ -9,7 +9,8 @@ from skdp._groups import without_groups
 from skdp._pieces import made_later, tables_for
 from skdp._row_methods import row_method
 from skdp.chunks._tables import Tables
-from skdp.contracts import Released, Rows, contract_of
+from skdp.contracts._contract import contract_of
+from skdp.contracts._kinds import Released, Rows
 from skdp.pipeline._pieces import worker_copy
 from skdp.pipeline._run import mapped
 

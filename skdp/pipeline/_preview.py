@@ -11,8 +11,9 @@ from skdp._pieces import public_row
 from skdp._threads import quiet
 from skdp._unread import Unread
 from skdp.chunks._tables import Tables
-from skdp.contracts import BoundedStatistic, contract_of
 from skdp.contracts._chain import parts_of
+from skdp.contracts._contract import contract_of
+from skdp.contracts._kinds import BoundedStatistic
 from skdp.denoising import Denoiser
 from skdp.kernel._table import replaced_table
 from skdp.pipeline._pieces import columns_of

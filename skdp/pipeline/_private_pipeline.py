@@ -18,7 +18,8 @@ from skdp._supervised import checked_target
 from skdp._threads import quiet
 from skdp.chunks import ArrayRows
 from skdp.chunks._tables import Tables, tables_of
-from skdp.contracts import Contract, Rows, contract_of
+from skdp.contracts._contract import Contract, contract_of
+from skdp.contracts._kinds import Rows
 from skdp.pipeline._diagram import block_of, class_name, share_inside
 from skdp.pipeline._plan import granted, settle, step_rows
 from skdp.pipeline._predict import PredictMixin

@@ -12,8 +12,9 @@ from skdp._pieces import public_row
 from skdp._schema import read_rows
 from skdp._unread import mapped_here
 from skdp.chunks._tables import Tables
-from skdp.contracts import Core, Released, contract_of
 from skdp.contracts._chain import parts_of
+from skdp.contracts._contract import contract_of
+from skdp.contracts._kinds import Core, Released
 from skdp.denoising._parameter import fit_denoiser
 from skdp.kernel._persons import are_there
 from skdp.kernel._table import annex

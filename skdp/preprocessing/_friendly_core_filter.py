@@ -13,7 +13,8 @@ from skdp._pieces import transforms_pieces
 from skdp.accounting import Budget, Plan
 from skdp.chunks._persons import Representatives
 from skdp.chunks._sources import source_of
-from skdp.contracts import Contract, Core, Rows
+from skdp.contracts._contract import Contract
+from skdp.contracts._kinds import Core, Rows
 from skdp.friendly import DistancePredicate, LocalCore, friendly_core, friendly_core_plan
 from skdp.friendly._core import row_bound
 from skdp.friendly._trial import check_own_predicate, own_predicate_note

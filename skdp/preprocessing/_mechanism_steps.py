@@ -7,7 +7,7 @@ import numpy as np
 from skdp._estimator import PrivateEstimator
 from skdp._groups import FIT
 from skdp.accounting import Budget, Plan, Step
-from skdp.contracts import BoundedStatistic
+from skdp.contracts._kinds import BoundedStatistic
 from skdp.denoising._count_noise import TOO_LOUD, is_too_loud
 from skdp.denoising._parameter import DENOISER, check_denoiser, denoised, with_denoiser
 from skdp.denoising._vector import VectorMixin

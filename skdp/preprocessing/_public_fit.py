@@ -10,7 +10,8 @@ from skdp._compat import HasMethods, StrOptions, fit_context, safe_indexing
 from skdp._pieces import transforms_tables
 from skdp._row_methods import NamesOutMixin
 from skdp.chunks._tables import tables_of
-from skdp.contracts import Contract, Rows
+from skdp.contracts._contract import Contract
+from skdp.contracts._kinds import Rows
 from skdp.rowwise._form import form_of
 from skdp.rowwise._known import maps_rows_at_once
 from skdp.rowwise._lint import MIXES, SAME, probe

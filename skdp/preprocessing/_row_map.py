@@ -9,7 +9,8 @@ from skdp._numbers import PlainNumbers
 from skdp._pieces import transforms_tables
 from skdp._row_methods import NamesOutMixin
 from skdp.chunks._tables import tables_of
-from skdp.contracts import Contract, Rows
+from skdp.contracts._contract import Contract
+from skdp.contracts._kinds import Rows
 from skdp.rowwise._form import form_of
 from skdp.rowwise._lint import MIXES, SAME, probe
 from skdp.rowwise._made_up import made_up_rows

@@ -12,7 +12,8 @@ from skdp._local import KeepsLocal, Local
 from skdp._numbers import PlainNumbers
 from skdp._schema import read_rows
 from skdp.chunks._persons import extremes_of, means_of, representatives_of, sums_of
-from skdp.contracts import BoundedStatistic, Contract, Rows
+from skdp.contracts._contract import Contract
+from skdp.contracts._kinds import BoundedStatistic, Rows
 from skdp.location._public import column_vector
 from skdp.mechanisms import RowKeys, make_entropy
 from skdp.sensitivity._bounded import STATISTICS, bounded_columns

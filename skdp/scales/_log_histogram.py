@@ -91,7 +91,7 @@ def read_scale(counts, scale, n_rows, bins, *, tail=0.1, law="gaussian"):
 
     See Also
     --------
-    LogBins, Reading, top_scale
+    LogBins, top_scale
 
     Notes
     -----

@@ -1,28 +1,21 @@
 """Sensitivity preprocessing: bounded statistics of unbounded data."""
 
 from skdp.sensitivity._bounded import (
-    BoundedRelease,
-    BoundedValue,
     bounded_statistic,
     release_bounded,
 )
 from skdp.sensitivity._personal import (
     PersonalBudgets,
-    PersonalRelease,
     PersonalReport,
     personal_laplace,
     personal_select,
 )
-from skdp.sensitivity._personal_groups import PersonalStatistic, personal_median, personal_statistic
+from skdp.sensitivity._personal_groups import personal_median, personal_statistic
 from skdp.sensitivity._windows import Quantile, TrimmedMean, WinsorisedMean
 
 __all__ = [
-    "BoundedRelease",
-    "BoundedValue",
     "PersonalBudgets",
-    "PersonalRelease",
     "PersonalReport",
-    "PersonalStatistic",
     "Quantile",
     "TrimmedMean",
     "WinsorisedMean",

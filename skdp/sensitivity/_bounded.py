@@ -147,7 +147,7 @@ def bounded_statistic(x, statistic, *, sensitivity, center=0.0):
 
     See Also
     --------
-    release_bounded, BoundedValue, skdp.SensitivityPreprocessor
+    release_bounded, skdp.SensitivityPreprocessor
 
     Notes
     -----
@@ -232,7 +232,7 @@ def release_bounded(values, curator, *, share, label):
 
     See Also
     --------
-    bounded_statistic, BoundedRelease
+    bounded_statistic
 
     Notes
     -----

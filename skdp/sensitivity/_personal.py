@@ -142,7 +142,7 @@ class PersonalReport:
 
     See Also
     --------
-    PersonalBudgets, PersonalRelease
+    PersonalBudgets
 
     Notes
     -----

@@ -82,7 +82,7 @@ def personal_statistic(
 
     See Also
     --------
-    PersonalStatistic, personal_laplace, PersonalReport
+    personal_laplace, PersonalReport
 
     Notes
     -----

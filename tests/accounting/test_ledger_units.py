@@ -16,8 +16,7 @@ from sklearn.model_selection import GridSearchCV
 from skdp import PrivacyLedger, PrivateCount, PrivateMean, PrivateSearchCV
 from skdp.__main__ import main
 from skdp.accounting import Budget, _ledger_file
-from skdp.audit import Script
-from skdp.audit._transcript import moves
+from skdp.audit._transcript import Script, moves
 from skdp.exceptions import BudgetExceeded
 from skdp.inspection import LedgerDisplay
 from skdp.model_selection import search_report

@@ -24,7 +24,9 @@ from skdp import (
     PrivateTrimmedMean,
     PrivateVariance,
 )
-from skdp.audit import Pair, conditional_sensitivity, examine_pair
+from skdp.audit import conditional_sensitivity
+from skdp.audit._pairs import Pair
+from skdp.audit._sensitivity import examine_pair
 from skdp.audit._tables import example
 from tests._estimators import COMPOSED, ESTIMATORS
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from skdp import PrivateMean
-from skdp.audit import Script, non_interference
+from skdp.audit import non_interference
+from skdp.audit._transcript import Script
 from skdp.exceptions import AuditFailure
 from tests.audit._broken import Complains, KeepsCount, Logs, Prints, SoundMean, StopsEarly
 

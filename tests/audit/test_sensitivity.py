@@ -10,15 +10,10 @@ from sklearn.utils import get_tags
 
 from skdp import PrivatePipeline, PrivateSearchCV
 from skdp.accounting import Plan, Step
-from skdp.audit import (
-    CannedCurator,
-    Pair,
-    Script,
-    check_replay,
-    conditional_sensitivity,
-    examine_pair,
-)
-from skdp.audit._transcript import exactly, squared_distance
+from skdp.audit import CannedCurator, conditional_sensitivity
+from skdp.audit._pairs import Pair
+from skdp.audit._sensitivity import examine_pair
+from skdp.audit._transcript import Script, check_replay, exactly, squared_distance
 from skdp.base import count_rows
 from skdp.exceptions import AuditFailure
 from tests._curators import GAUSSIAN, canned

@@ -17,14 +17,14 @@ from skdp import (
     config_context,
 )
 from skdp.audit import (
-    Pair,
     audit,
     check_private_estimator,
     conditional_sensitivity,
-    examine_pair,
     non_interference,
     private_estimator_checks,
 )
+from skdp.audit._pairs import Pair
+from skdp.audit._sensitivity import examine_pair
 from skdp.audit._tables import example, example_table, tables_like
 from skdp.exceptions import AuditFailure
 from tests._supervised import BoundedCentroids, BoundedLine

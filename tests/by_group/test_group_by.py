@@ -26,7 +26,8 @@ from skdp import (
     config_context,
     make_private_pipeline,
 )
-from skdp.audit import FixedKeys, conditional_sensitivity, non_interference
+from skdp.audit import conditional_sensitivity, non_interference
+from skdp.audit._keys import FixedKeys
 from skdp.audit._observe import audited_clone, recorded_fit
 from skdp.base import Table, map_merge
 from skdp.exceptions import PlanError, ReleaseError

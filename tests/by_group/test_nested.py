@@ -18,7 +18,7 @@ from skdp import (
     config_context,
     make_private_pipeline,
 )
-from skdp.audit import FixedKeys
+from skdp.audit._keys import FixedKeys
 from skdp.audit._observe import audited_clone, recorded_fit
 from skdp.audit._transcript import moves
 

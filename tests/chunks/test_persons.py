@@ -8,7 +8,7 @@ import polars
 import pyarrow
 import pytest
 
-from skdp.audit import FixedKeys
+from skdp.audit._keys import FixedKeys
 from skdp.chunks import ArrayRows, map_merge, weighed_sum
 from skdp.chunks._entries import entries_of
 from skdp.chunks._ids import Joined, persons_of

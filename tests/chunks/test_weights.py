@@ -4,7 +4,8 @@ import numpy as np
 
 from skdp._cap import CAP_STEPS, find_cap
 from skdp.accounting import Budget, Plan
-from skdp.audit import CannedCurator, FixedKeys
+from skdp.audit import CannedCurator
+from skdp.audit._keys import FixedKeys
 from skdp.base import weighed_sum
 from skdp.chunks import ArrayRows
 from skdp.chunks._ids import persons_of

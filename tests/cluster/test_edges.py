@@ -9,7 +9,8 @@ from sklearn.base import clone
 from skdp import FriendlyCoreKMeans, LloydKMeans, PrivateGMM, config_context
 from skdp._curator import replaced_curator
 from skdp.accounting import Budget, Plan
-from skdp.audit import CannedCurator, Script
+from skdp.audit import CannedCurator
+from skdp.audit._transcript import Script
 from skdp.chunks import ArrayRows
 from skdp.cluster._density import DENSITY_STEPS
 from skdp.cluster._peel import find_places

@@ -14,8 +14,8 @@ from skdp import (
 )
 from skdp.accounting import Budget, Plan, Step
 from skdp.chunks import ArrayRows
-from skdp.columns import bounded_moments, bounded_sums
-from skdp.columns._pair import _of_pairs, _of_powers
+from skdp.columns import bounded_moments
+from skdp.columns._pair import _of_pairs, _of_powers, bounded_sums
 from skdp.exceptions import UselessReleaseWarning
 from skdp.kernel._bounded import Bernstein, Powers
 from skdp.kernel._table import Table

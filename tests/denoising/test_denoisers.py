@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from skdp.base import Release
-from skdp.contracts import Released, Rows, contract_of
+from skdp.contracts._contract import contract_of
+from skdp.contracts._kinds import Released, Rows
 from skdp.denoising import (
     AutoDenoiser,
     BayesDenoiser,

@@ -9,13 +9,8 @@ from skdp.accounting import Budget, Plan, Step
 from skdp.base import Curator
 from skdp.friendly import noisy_filter, replace_one_filter
 from skdp.friendly._filters import _chernoff, tail_margin
-from skdp.friendly.published import (
-    basic_filter,
-    basic_filter_gamma,
-    basic_filter_probabilities,
-    paradigm,
-    paradigm_inverse,
-)
+from skdp.friendly.published import basic_filter, basic_filter_gamma, paradigm, paradigm_inverse
+from skdp.friendly.published._basic_filter import basic_filter_probabilities
 from skdp.mechanisms import RowKeys, make_entropy
 
 ALPHAS = [Fraction(0), Fraction(1, 10), Fraction(1, 4), Fraction(2, 5)]

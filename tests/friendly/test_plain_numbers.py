@@ -21,13 +21,8 @@ from skdp.friendly import (
 from skdp.friendly._diameter import diameter_radii
 from skdp.friendly._groups import group_bits
 from skdp.friendly._tuples import secret_permutation
-from skdp.friendly.published import (
-    CovarianceDistance,
-    TupleDistance,
-    basic_filter_probabilities,
-    paradigm,
-    paradigm_inverse,
-)
+from skdp.friendly.published import CovarianceDistance, TupleDistance, paradigm, paradigm_inverse
+from skdp.friendly.published._basic_filter import basic_filter_probabilities
 from skdp.kernel.pairs._plain import real, whole
 from skdp.mechanisms._exact import exact
 

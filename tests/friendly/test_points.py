@@ -8,7 +8,9 @@ import pytest
 
 from skdp._curator import make_curator
 from skdp.accounting import Budget, Plan, Step
-from skdp.audit import CannedCurator, FixedKeys, check_replay
+from skdp.audit import CannedCurator
+from skdp.audit._keys import FixedKeys
+from skdp.audit._transcript import check_replay
 from skdp.friendly import (
     DistancePredicate,
     LocalCore,

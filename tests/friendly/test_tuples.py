@@ -8,7 +8,6 @@ from skdp.accounting import Budget, Plan, Step
 from skdp.friendly import (
     FusedMatch,
     MatchPredicate,
-    find_tuple_diameter,
     friendly_tuple_average,
     friendly_tuples,
     friendly_tuples_plan,
@@ -16,7 +15,7 @@ from skdp.friendly import (
     replace_one_filter,
 )
 from skdp.friendly._diameter import diameter_radii
-from skdp.friendly._tuples import secret_permutation
+from skdp.friendly._tuples import find_tuple_diameter, secret_permutation
 from skdp.friendly.published import TupleDistance
 from skdp.mechanisms import RowKeys, make_entropy
 from tests._curators import CannedCurator, squared_distance

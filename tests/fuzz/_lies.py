@@ -3,7 +3,8 @@
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 
-from skdp.contracts import Contract, Rows
+from skdp.contracts._contract import Contract
+from skdp.contracts._kinds import Rows
 
 
 def _has_the_row(X):

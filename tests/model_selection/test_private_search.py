@@ -20,9 +20,10 @@ from skdp import (
 from skdp._curator import replaced_curator
 from skdp.accounting import Budget
 from skdp.accounting._selection import selection_delta
-from skdp.audit import conditional_sensitivity, examine_pair, non_interference
+from skdp.audit import conditional_sensitivity, non_interference
 from skdp.audit._draw import Draw
 from skdp.audit._pairs import draw_pair
+from skdp.audit._sensitivity import examine_pair
 from skdp.audit._tables import example_table
 from skdp.exceptions import AuditFailure, BudgetExceeded
 from skdp.mechanisms import make_entropy

@@ -17,7 +17,8 @@ from skdp import (
     make_private_pipeline,
     search_report,
 )
-from skdp.audit import FixedKeys, conditional_sensitivity, non_interference
+from skdp.audit import conditional_sensitivity, non_interference
+from skdp.audit._keys import FixedKeys
 from skdp.chunks._persons import Persons
 from skdp.model_selection._runs import Table, split
 

@@ -38,9 +38,9 @@ from skdp import (
     config_context,
     make_private_pipeline,
 )
-from skdp.audit import FixedKeys, Script
+from skdp.audit._keys import FixedKeys
 from skdp.audit._observe import audited_clone, recorded_fit
-from skdp.audit._transcript import moves
+from skdp.audit._transcript import Script, moves
 
 pytestmark = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")
 

@@ -16,7 +16,8 @@ from sklearn.preprocessing import (
 
 from skdp import PrivatePCA, PublicFit, RowMap
 from skdp import config_context as skdp_config
-from skdp.contracts import Rows, contract_of
+from skdp.contracts._contract import contract_of
+from skdp.contracts._kinds import Rows
 from skdp.rowwise._lint import SAME, probe
 from skdp.rowwise._made_up import made_up_rows
 from tests._sklearn import run_checks

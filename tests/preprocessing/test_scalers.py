@@ -6,8 +6,9 @@ from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
 
 import skdp
 from skdp import PrivateMean
-from skdp.contracts import Rows, contract_of
 from skdp.contracts._chain import chain_problems
+from skdp.contracts._contract import contract_of
+from skdp.contracts._kinds import Rows
 from skdp.preprocessing import (
     PrivateMinMaxScaler,
     PrivateRobustScaler,

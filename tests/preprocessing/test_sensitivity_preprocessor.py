@@ -8,8 +8,9 @@ from sklearn.pipeline import make_pipeline
 
 import skdp
 from skdp import PrivacyLedger, PrivateMean
-from skdp.contracts import BoundedStatistic, Rows, contract_of
 from skdp.contracts._chain import chain_problems
+from skdp.contracts._contract import contract_of
+from skdp.contracts._kinds import BoundedStatistic, Rows
 from skdp.exceptions import BudgetExceeded
 from skdp.preprocessing import (
     GaussianMechanism,

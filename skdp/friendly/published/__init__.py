@@ -7,7 +7,6 @@ matrices, and of any function of two rows.
 from skdp.friendly.published._basic_filter import (
     basic_filter,
     basic_filter_gamma,
-    basic_filter_probabilities,
     paradigm,
     paradigm_inverse,
 )
@@ -20,7 +19,6 @@ __all__ = [
     "TupleDistance",
     "basic_filter",
     "basic_filter_gamma",
-    "basic_filter_probabilities",
     "paradigm",
     "paradigm_inverse",
 ]

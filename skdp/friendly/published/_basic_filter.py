@@ -45,7 +45,7 @@ def basic_filter_probabilities(counts, n, alpha):
     Examples
     --------
     >>> import numpy as np
-    >>> from skdp.friendly.published import basic_filter_probabilities
+    >>> from skdp.friendly.published._basic_filter import basic_filter_probabilities
     >>> [float(p) for p in basic_filter_probabilities(np.array([8, 6, 4]), 8, 0.25)]
     [1.0, 1.0, 0.0]
     """
@@ -60,7 +60,7 @@ def basic_filter(counts, n, alpha, coins, *, use=0):
     Parameters
     ----------
     counts, n, alpha
-        As in :func:`basic_filter_probabilities`; n <= 2^28.
+        As in ``basic_filter_probabilities``; n <= 2^28.
     coins : RowKeys
         ``curator.coins``, secret.
     use : int, default=0
@@ -73,7 +73,7 @@ def basic_filter(counts, n, alpha, coins, *, use=0):
 
     See Also
     --------
-    basic_filter_probabilities, paradigm, skdp.friendly.noisy_filter
+    paradigm, skdp.friendly.noisy_filter
 
     Notes
     -----

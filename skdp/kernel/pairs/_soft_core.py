@@ -113,7 +113,7 @@ def soft_core_average(X, counts, *, n_up, h_low, radius):
 
     See Also
     --------
-    soft_core_sensitivity, GridVector, h_index
+    soft_core_sensitivity, h_index
 
     Notes
     -----

@@ -1,13 +1,11 @@
 """Marginals as Dwork, Nikolov and Talwar published them, with boosting for queries: functions."""
 
 from skdp.marginals.published._boosting import (
-    BoostingPlan,
     boosted_answers,
     boosting_plan,
     sure_boosting_plan,
 )
 from skdp.marginals.published._frank_wolfe import (
-    Projection,
     average_error_bound,
     published_projection,
     relaxed_projection,
@@ -20,13 +18,10 @@ from skdp.marginals.published._parities import (
     uniform_shares,
     walsh_hadamard,
 )
-from skdp.marginals.published._relaxation import RelaxedBody, relaxed_body
+from skdp.marginals.published._relaxation import relaxed_body
 from skdp.marginals.published._synopsis import jl_dimension, jl_synopsis
 
 __all__ = [
-    "BoostingPlan",
-    "Projection",
-    "RelaxedBody",
     "average_error_bound",
     "boosted_answers",
     "boosting_plan",

@@ -248,7 +248,7 @@ def sure_boosting_plan(n_queries, budget, *, miss=0.05):
 
     See Also
     --------
-    boosting_plan, BoostingPlan
+    boosting_plan
 
     Notes
     -----

@@ -107,7 +107,7 @@ def relaxed_projection(
 
     See Also
     --------
-    Projection, relaxed_body
+    relaxed_body
 
     Notes
     -----

@@ -89,7 +89,7 @@ def relaxed_body(sets, d):
 
     See Also
     --------
-    RelaxedBody, relaxed_projection
+    relaxed_projection
 
     Notes
     -----
