@@ -19,23 +19,7 @@ EXIT = "exit codes: 0 shown; 1 shown, and latched by a refusal; 2 no ledger coul
 
 
 def main(arguments=None):
-    """Run the command line.
-
-    Parameters
-    ----------
-    arguments : list of str, default=None
-        By default those of the process.
-
-    Returns
-    -------
-    code : int
-        0; 1 if the ledger is latched.
-
-    Raises
-    ------
-    SystemExit
-        After help (0), or with a message on standard error (2).
-    """
+    """Run the command line."""
     parser, ledger = _parsers()
     given = parser.parse_args(arguments)
     if given.command is None:

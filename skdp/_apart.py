@@ -24,18 +24,7 @@ ONE_COLUMN = "y should be a 1d array, with one entry for each row of X. Got more
 
 
 def apart(X, y):
-    """Return X without its target, and the target in memory.
-
-    Parameters
-    ----------
-    X : object
-        A table as for ``fit``; without y, batches that are pairs of a table and its target.
-    y : array-like, str, dask collection or iterable of batches, default=None
-
-    Raises
-    ------
-    ValueError, TypeError
-    """
+    """Return X without its target, and the target in memory."""
     if isinstance(y, str):
         return _named(X, y)
     if y is None and _are_pairs(X):
@@ -117,13 +106,7 @@ class _ColumnAt:
 
 
 def _column(tables, place):
-    """Return one column of Tables in memory: an array, or a series.
-
-    Raises
-    ------
-    ValueError
-        With a constant text under ``invalid_rows="ignore"``, for what cannot be read.
-    """
+    """Return one column of Tables in memory: an array, or a series."""
     take = _ColumnAt(place)
     if get_config()["invalid_rows"] == "error":
         return _joined([take(tables.head()), *tables.each(take)])

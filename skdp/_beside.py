@@ -17,23 +17,6 @@ BEYOND = 2**60  # numbers of no row
 def curators_beside(curator, label, sets, *, budget, share):
     """Return a Curator for each of some disjoint sets of rows; together they pay ``share`` once.
 
-    Parameters
-    ----------
-    curator : Curator
-        Of the whole table; its plan has the steps of one set as ``label/...``.
-    label : str
-        Of a planned step, a child.
-    sets : dict of str to ndarray of int
-        Public or released names, with the rising numbers of their rows.
-    budget : Budget
-        Of each set: the whole one, or a part of it that is worth no more than the share.
-    share : Fraction
-        Part of the budget.
-
-    Returns
-    -------
-    curators : list of Curator
-
     Notes
     -----
     **Privacy.** The caller proves that each row decides by itself, given earlier releases, in which

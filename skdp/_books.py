@@ -66,11 +66,6 @@ def alone(method):
 class Books:
     """What a Curator knows of its budget.
 
-    Parameters
-    ----------
-    plan : Plan
-        The budget and the releases that may share it.
-
     Notes
     -----
     **Numbers** are exact, floats too; numpy's become integers of Python before they are multiplied.

@@ -24,21 +24,6 @@ SOME = "groups: of a group with more than rows_per_group_ rows all rows count, w
 def find_cap(table, *, noise, least):
     """Release a number of rows per person that balances the noise and what a cap leaves out.
 
-    Parameters
-    ----------
-    table : Table
-        Of persons, with :data:`CAP_STEPS`.
-    noise : float
-        Public: of the statistic to come, where persons' worth of rows times mu is one, in standard
-        deviations of rows.
-    least : float
-        Public: persons' worth of rows times mu that the statistic to come needs.
-
-    Returns
-    -------
-    cap : int
-        From 1 on.
-
     Notes
     -----
     A statistic whose noise is ``noise cap / (mu n)``, and that misses ``FAR sum (m_u - cap)_+ / n``

@@ -25,17 +25,7 @@ MOST_NAMED = 10  # columns, steps or groups in a line, lines in a warning
 
 
 class Doubt(str):
-    """A line of a report that says what has low accuracy, why, and what helps.
-
-    Parameters
-    ----------
-    said : str
-        From public values and releases; columns by name.
-    mask : tuple of bool, nested as the released numbers are, default=None
-        Which numbers are meant, or which columns of them; None for all.
-    path : tuple of str, default=()
-        The steps and groups around the fit, outermost first.
-    """
+    """A line of a report that says what has low accuracy, why, and what helps."""
 
     __slots__ = ("mask", "path", "said")
 
@@ -54,14 +44,7 @@ class Doubt(str):
 
 
 def named(columns, names=None):
-    """Return the words for some columns, "" for one that has no name and no other beside it.
-
-    Parameters
-    ----------
-    columns : ndarray of bool of shape (d,)
-    names : sequence of str, default=None
-        Of a frame; of an array they are numbers from 0 on.
-    """
+    """Return the words for some columns, "" for one that has no name and no other beside it."""
     if len(columns) > 1 and np.all(columns):
         return "every column"
     if names is None and len(columns) == 1:

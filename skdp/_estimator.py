@@ -257,13 +257,7 @@ class PrivateEstimator(
         return rows
 
     def _look(self, X, y=None):
-        """Raise what ``fit`` would raise for X and y before anything is charged, and no more.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,), default=None
-        """
+        """Raise what ``fit`` would raise for X and y before anything is charged, and no more."""
         self._validate_params()
         self._read(X, y)
 

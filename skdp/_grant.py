@@ -12,27 +12,6 @@ class Grant:
 
     It is the ``ledger`` parameter of that step while the larger fit plans and runs, so that copies
     of the step, which containers of scikit-learn make, hold the same grant.
-
-    Parameters
-    ----------
-    label : str
-        Of the step, in the plan of the larger fit.
-    given : Kind
-        What the step before it hands on.
-    composition : {"gaussian", "basic"} or None, default="gaussian"
-        Of the ledger that the step shares, as of :class:`skdp.accounting.PrivacyLedger`: Gaussian
-        beside other steps, that of the pipeline's ledger for a step that spends alone, None if the
-        pipeline has none either.
-    whole : bool, default=False
-        Whether the Table that the step is fitted on is already paid by the budget of the step.
-
-    Attributes
-    ----------
-    certificate : skdp.friendly.LocalCore or None
-        The core of a filter before the step, with what is proved of it. Private.
-    absent : ndarray of shape (n_samples,), bool or None
-        Rows outside a core, which are none to this step, whatever the steps between make of them.
-        Private.
     """
 
     def __init__(self, label, given, composition="gaussian", *, whole=False):

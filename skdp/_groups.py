@@ -38,19 +38,11 @@ GAUSSIAN = ("gdp", "zcdp")
 
 
 class GroupRule(NamedTuple):
-    """What a fit needs to know of its statistics to choose how many rows of a person count.
+    """What a fit needs to know of its statistics to choose how many rows of a person count."""
 
-    Attributes
-    ----------
-    noise : float
-        Of the statistic where persons' worth of rows times mu is one, in standard deviations of
-        rows.
-    least : float
-        Persons' worth of rows times mu that the statistic needs.
-    """
-
+    # of the statistic where persons' worth of rows times mu is one, in standard deviations of rows
     noise: float
-    least: float
+    least: float  # persons' worth of rows times mu that the statistic needs
 
 
 def read_groups(groups, n_rows):
@@ -59,28 +51,16 @@ def read_groups(groups, n_rows):
 
 
 def read_one_each(groups, rows, coins, made):
-    """Return a table with a row for each person, made of all of them: local, nothing is released.
+    """Return a table with a row for each person, made of all of them.
 
-    Parameters
-    ----------
-    groups : array-like
-    rows : Rows
-    coins : RowKeys
-    made : callable
-        ``made(rows, coins)`` of rows that count alike for every person.
+    Local, nothing is released.
     """
     persons = read_groups(groups, len(rows))
     return made(weighed_rows(rows, persons.of(are_there(rows)), 1, coins, None), coins)
 
 
 def grouped_plan(plan, estimator):
-    """Return the plan of a fit with groups: what finds the persons, then the fit as it is.
-
-    Raises
-    ------
-    ValueError
-        For personal budgets among the parameters, which are promises to single rows.
-    """
+    """Return the plan of a fit with groups: what finds the persons, then the fit as it is."""
     if any(hasattr(value, "guarantees") for value in vars(estimator).values()):
         raise ValueError(PERSONAL)
     gaussian = plan.budget.unit in GAUSSIAN
@@ -133,13 +113,7 @@ def _given_cap(estimator):
 
 
 def without_groups(X, groups):
-    """Return X without the column that ``groups`` names, and what it tells of persons.
-
-    Raises
-    ------
-    ValueError
-        If X has no such column, before anything is charged.
-    """
+    """Return X without the column that ``groups`` names, and what it tells of persons."""
     if not isinstance(groups, str):
         return X, groups
     source = source_of(X)

@@ -50,20 +50,7 @@ def _is_text(values):
 
 
 def levels_of(categories, head):
-    """Return for every column None, for numbers, or its levels: a tuple, or BOUGHT.
-
-    Parameters
-    ----------
-    categories : None, dict or list
-        Public.
-    head : array or frame
-        Of no rows. Columns of text and categories, and those that ``categories`` names, have
-        levels, and truth values have two.
-
-    Raises
-    ------
-    ValueError
-    """
+    """Return for every column None, for numbers, or its levels: a tuple, or BOUGHT."""
     schema = schema_of(head)
     levels = [_of_type(head, j, numeric) for j, numeric in enumerate(schema.numeric)]
     given = _given(categories, schema, isinstance(head, np.ndarray))

@@ -58,25 +58,7 @@ class PlainNumbers:
 
 
 def plain(value, *, levels=False, exact=True):
-    """Return a number as a Python bool, int, float or Fraction, anything else as it is.
-
-    Parameters
-    ----------
-    value : object
-        A scalar of numpy, of any width, or an array without dimensions becomes Python's number; so
-        do those in lists, tuples and dicts. A narrow or long float stands for its shortest decimal
-        text, as in :func:`skdp.mechanisms._exact.as_fraction`: ``np.float32(0.1)`` is 0.1.
-    levels : bool, default=False
-        Leave narrow floats as they are: they may be entries of a column of their type, which the
-        text would miss.
-    exact : bool, default=True
-        Keep Fractions, with terms that are Python's; else the nearest floats replace them.
-
-    Returns
-    -------
-    value : object
-        The same object, if nothing is to be replaced.
-    """
+    """Return a number as a Python bool, int, float or Fraction, anything else as it is."""
     if isinstance(value, dict):
         entries = {key: plain(item, levels=levels, exact=exact) for key, item in value.items()}
         return value if _alike(value.values(), entries.values()) else entries

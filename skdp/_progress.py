@@ -19,13 +19,6 @@ BROKEN = (AttributeError, OSError, ValueError)  # of streams that are closed, br
 def tell(curator, listeners):
     """Let listeners hear of every release of a curator, as it is charged.
 
-    Parameters
-    ----------
-    curator : Curator
-        Of a whole plan: releases of its children are heard of too.
-    listeners : list of callable or None
-        Each takes the label of the release and the share of the budget that is left, a Fraction.
-
     Notes
     -----
     **Privacy**: what is heard is the bill as it grows. All of it is in the report that the fit
@@ -58,14 +51,7 @@ def counted(results):
 
 @contextmanager
 def lines(name, plan):
-    """Yield a listener that writes lines to the standard error; None if nobody asked for them.
-
-    Parameters
-    ----------
-    name : str
-        Of the estimator.
-    plan : Plan
-    """
+    """Yield a listener that writes lines to the standard error; None if nobody asked for them."""
     stream = sys.stderr if get_config()["progress"] else None
     if stream is None:
         yield None

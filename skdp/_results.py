@@ -88,22 +88,13 @@ class ResultsMixin(JudgedNumbers):
 
 @dataclass
 class _Numbers:
-    """Numbers with intervals, judged.
-
-    Parameters
-    ----------
-    value, low, high : ndarray
-    spread : ndarray or float
-        Infinite where nothing tells.
-    possible : tuple of ndarray or float
-        The least and the largest number.
-    """
+    """Numbers with intervals, judged."""
 
     value: np.ndarray
     low: np.ndarray
     high: np.ndarray
-    spread: np.ndarray
-    possible: tuple
+    spread: np.ndarray  # ndarray or float: infinite where nothing tells
+    possible: tuple  # tuple of ndarray or float: the least and the largest number
 
     @property
     def _measure(self):
@@ -161,14 +152,6 @@ def _words(value, low, high):
 
 def lines_of(estimator, confidence, parameters):
     """Return a dict with the COLUMNS, and those of axes, for each number of a fitted estimator.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Fitted; of a pipeline the last step speaks.
-    confidence : float
-    parameters : dict
-        More for its method ``interval``.
 
     Notes
     -----

@@ -39,19 +39,7 @@ FIT_THEN = """Fit, then {name}.
 
 
 def row_method(name, run, what, returns, *, columns="features"):
-    """Return a method ``name(X)`` of a class, which is ``run(self, X, name)``.
-
-    Parameters
-    ----------
-    name : str
-    run : callable
-    what : str
-        The first line of its docstring.
-    returns : str
-        What it returns, and of which shape.
-    columns : str, default="features"
-        What the columns of X are.
-    """
+    """Return a method ``name(X)`` of a class, which is ``run(self, X, name)``."""
 
     def method(self, X):
         return run(self, X, name)

@@ -53,10 +53,6 @@ def read_rows(estimator, X, *, missing=False):
     are counted and its columns checked, and its entries too, unless ``invalid_rows="ignore"``, for
     a caller who holds the data. What changes afterwards fails in the private part. NaN is not
     refused if entries may be ``missing``.
-
-    Raises
-    ------
-    ValueError, TypeError, OSError
     """
     source = source_of(X)
     if source is None:
@@ -84,14 +80,7 @@ def _require_types(source):
 
 
 def look_at(source, *, entries):
-    """Read a source once, before anything is charged; see :meth:`skdp.chunks.Source.look`.
-
-    Raises
-    ------
-    ValueError
-        For pieces that cannot be read, with a constant text; for text, of which a single entry may
-        be no number, under ``invalid_rows="ignore"``.
-    """
+    """Read a source once, before anything is charged; see :meth:`skdp.chunks.Source.look`."""
     _require_types(source)
     with np.errstate(all="ignore"):
         if get_config()["invalid_rows"] == "error":
@@ -113,10 +102,6 @@ def validated_rows(estimator, X, *, missing=False):
     dimensions and columns, which are public, so that no row decides for others whether there is an
     exception, or which; messages are constant but for the names of dtypes. Else scikit-learn looks
     at the entries too, for a caller who holds the data. No message quotes an entry.
-
-    Raises
-    ------
-    ValueError, TypeError
     """
     refuse_masked(X)
     ignore = get_config()["invalid_rows"] == "ignore"
@@ -145,12 +130,9 @@ def validated_rows(estimator, X, *, missing=False):
 
 
 def later_rows(estimator, X):
-    """Return rows that a fitted estimator shall map, as a float array, for a caller who has them.
+    """Return rows that a fitted estimator shall map.
 
-    Raises
-    ------
-    ValueError, TypeError
-        Also for other columns than those of the fit.
+    As a float array, for a caller who has them.
     """
     check_is_fitted(estimator)
     refuse_masked(X)
@@ -163,10 +145,6 @@ def validated_table(estimator, X):
     A frame stays as it is. A list becomes an array of float64, or is refused under
     ``invalid_rows="ignore"``: the type that numpy gives it hangs on its entries, so that one row
     could change what a function of rows makes of all others. No message quotes an entry.
-
-    Raises
-    ------
-    ValueError, TypeError
     """
     refuse_masked(X)
     ignore = get_config()["invalid_rows"] == "ignore"

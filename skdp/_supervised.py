@@ -74,48 +74,12 @@ UNREADABLE = "y could not be read as one column. Pass an array or a series of on
 
 
 def read_with_target(estimator, X, y):
-    """Return X and y as TargetRows, whatever they come from, and set the feature names.
-
-    Parameters
-    ----------
-    estimator : PrivateEstimator
-        ``_target`` tells what y is, ``_mixed`` whether columns may be no numbers; ``classes`` and
-        ``categories``, where they are parameters, are public.
-    X : object
-        See :func:`skdp._schema.read_rows`. Without y, batches that are pairs.
-    y : array-like, str, dask collection, or iterable of batches
-        One entry for each row; or the name of a column, which is then none of the features.
-
-    Returns
-    -------
-    rows : TargetRows
-        With the attributes ``levels``, of every column, see :func:`skdp._levels.levels_of`, and
-        ``label_type``, of y; both public.
-
-    Raises
-    ------
-    ValueError, TypeError
-        Before anything is charged; under ``invalid_rows="ignore"`` from types and shapes alone.
-    """
+    """Return X and y as TargetRows, whatever they come from, and set the feature names."""
     return _Reading(estimator).read(X, y)
 
 
 def checked_target(estimator, y, n_rows):
-    """Return a y in memory as it can be given to a later fit, an array or a series.
-
-    Parameters
-    ----------
-    estimator : PrivateEstimator
-        Tells what y is, see :func:`read_with_target`.
-    y : array-like
-    n_rows : int
-        Of X.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As :func:`read_with_target`.
-    """
+    """Return a y in memory as it can be given to a later fit, an array or a series."""
     if y is None:
         raise ValueError(ASKED_FOR.format(type(estimator).__name__))
     reading = _Reading(estimator)
@@ -304,10 +268,6 @@ def _of_two_dimensions(y, *, is_class=False):
 
     Classes that have no type of their own, as in lists, are objects: numpy would choose a type that
     hangs on all of them, so that one row would decide how the others are read.
-
-    Raises
-    ------
-    ValueError, TypeError
     """
     if hasattr(y, "tocsr"):
         raise TypeError("y is sparse, and a dense array is asked for: pass y.toarray().")

@@ -54,21 +54,11 @@ NO_LEVELS = (
 
 @dataclass(frozen=True)
 class Selection:
-    """A private selection of labels in a plan: its step and its failure event.
+    """A private selection of labels in a plan: its step and its failure event."""
 
-    Parameters
-    ----------
-    label : {"classes", "levels"}
-        Of the step, and of the event.
-    given : bool, default=False
-        Whether all labels are public, so that nothing is selected.
-    at_most : float or Fraction, default=0.1
-        Largest share of the budget.
-    """
-
-    label: str
-    given: bool = False
-    at_most: float | Fraction = Fraction(1, 10)
+    label: str  # {"classes", "levels"}: of the step, and of the event
+    given: bool = False  # whether all labels are public, so that nothing is selected
+    at_most: float | Fraction = Fraction(1, 10)  # largest share of the budget
 
     def steps(self):
         """Return the steps of a plan, one or none."""
@@ -77,13 +67,7 @@ class Selection:
         )
 
     def events(self, budget, part=1):
-        """Return the failure events of a plan, one or none, with a part of the budget's failure.
-
-        Raises
-        ------
-        PlanError
-            For a budget without failure probability, as one of delta = 0.
-        """
+        """Return the failure events of a plan, one or none, with a part of the budget's failure."""
         if self.given:
             return ()
         if not budget.failure > 0:
@@ -97,28 +81,7 @@ class Selection:
 
 
 def coded_classes(table, classes=None, *, share=None, label="classes"):
-    """Return the classes of y, and rows whose last column is their code.
-
-    Parameters
-    ----------
-    table : Table
-        Of a fit of an estimator with ``_target = "class"``.
-    classes : array-like, default=None
-        Public. None: they are selected for ``share``, see :meth:`skdp.kernel._table.Table.names`.
-    share : float or Fraction, default=None
-        Of the budget; .02 finds classes of about 170 rows with epsilon = 1 and delta = 1e-6, .1
-        those of 80.
-    label : str, default="classes"
-        Of the planned step and event.
-
-    Returns
-    -------
-    classes : ndarray of shape (n_classes,)
-        Sorted: truth values, numbers, text. Of the type of y, which is public. May be empty.
-    table : Table
-        The last column is the number of the class, NaN where y is missing or of no class: such
-        rows are absent.
-    """
+    """Return the classes of y, and rows whose last column is their code."""
     if classes is not None:
         labels = public_classes(classes)
     else:
@@ -130,24 +93,7 @@ def coded_classes(table, classes=None, *, share=None, label="classes"):
 
 
 def coded_columns(table, *, share=None, label="levels"):
-    """Return the levels of the columns of a mixed table, and rows that are numbers alone.
-
-    Parameters
-    ----------
-    table : Table
-        Of a fit of an estimator with ``_mixed = True``; what is public of it tells which columns
-        have levels, and which of them are public.
-    share : float or Fraction, default=None
-        Of the budget; not spent if no column has levels that are not public. All columns share
-        one release.
-    label : str, default="levels"
-        Of the planned step and event.
-
-    Returns
-    -------
-    coding : Coding
-    table : Table
-    """
+    """Return the levels of the columns of a mixed table, and rows that are numbers alone."""
     levels = list(table.about["levels"])
     bought = [j for j, level in enumerate(levels) if level == BOUGHT]
     if bought:

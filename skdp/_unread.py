@@ -76,19 +76,6 @@ class Unread(Table):
 class StepRows:
     """Rows that no fit has read yet.
 
-    Parameters
-    ----------
-    X : array, DataFrame, Tables or BoundedValues
-    y : array-like or None
-    find : callable
-        ``find(label)`` returns an unfitted copy of the fit of this name.
-    last : str
-        The one that is given y.
-    persons : skdp.chunks._persons.Persons, default=None
-        Whose row each row is, in a fit with groups. Private.
-    absent : ndarray of shape (n_samples,), bool, default=None
-        Rows outside a core, which are none to any fit that follows. Private.
-
     Notes
     -----
     **Privacy**: with persons every fit has all of them, so none can read rows as nobody's.

@@ -43,13 +43,7 @@ NO_BOUND = (
 
 
 class Accounts:
-    """The accounts of a ledger, as its first lines tell of them.
-
-    Parameters
-    ----------
-    openings : tuple of Entry
-        One, or one for each unit; an amount of zero claims nothing.
-    """
+    """The accounts of a ledger, as its first lines tell of them."""
 
     def __init__(self, openings):
         self.several = len(openings) > 1
@@ -67,14 +61,7 @@ class Accounts:
         return self.rows_per_group if account == "group" else min(2, self.rows_per_group or 2)
 
     def cap(self, unit, left):
-        """Return the (amount, failure) that other accounts leave for a fit of ``unit``.
-
-        Parameters
-        ----------
-        unit : str
-        left : dict of str to (Fraction, Fraction)
-            Of each account.
-        """
+        """Return the (amount, failure) that other accounts leave for a fit of ``unit``."""
         caps = [(math.inf, math.inf)]
         for account, (amount, failure) in left.items():
             k, first = self.steps(unit, account), self.claimed[account]
@@ -95,13 +82,7 @@ class Accounts:
         return budget.with_failure(min(budget.failure, *parts))
 
     def costs(self, budget, unit):
-        """Return what a fit takes from each account, (amount, failure), None without a bound.
-
-        Raises
-        ------
-        ValueError
-            For one that is neither Gaussian nor pure, and too dear for the whole of an account.
-        """
+        """Return what a fit takes from each account, (amount, failure), None without a bound."""
         steps = {account: self.steps(unit, account) for account in self.claimed}
         return {
             account: None if k is None else _cost(budget, self.claimed[account], k)

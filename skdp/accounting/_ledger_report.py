@@ -14,23 +14,7 @@ __all__ = ["LedgerReport"]
 
 
 class LedgerReport(LedgerView):
-    """What a ledger holds at one instant: as text, HTML, JSON, a frame or a plot.
-
-    Parameters
-    ----------
-    ledger : str
-        Its repr: capacity and path.
-    used : tuple of Fraction
-        The sums (amount, failure) of all charges.
-    latched : bool
-        Whether a refusal waits to be acknowledged.
-    entries : tuple of Entry
-        The first holds the capacity.
-    cap : tuple of Fraction, default=(inf, inf)
-        What other accounts have left for a fit of this unit, as (amount, failure) of this one.
-    account : int, default=0
-        Place of its sums in the state of the ledger after a line.
-    """
+    """What a ledger holds at one instant: as text, HTML, JSON, a frame or a plot."""
 
     @property
     def unit(self):
@@ -49,13 +33,7 @@ class LedgerReport(LedgerView):
         return _remaining(self.entries[0], self.used, self.cap)
 
     def history(self, last=None):
-        """Return the entries after the first with what was left, a list of :class:`Line`.
-
-        Parameters
-        ----------
-        last : int, default=None
-            How many of them at most, the newest; None: all.
-        """
+        """Return the entries after the first with what was left, a list of :class:`Line`."""
         first, told = self.entries[0], []
         lines = self.entries[1:] if last is None else self.entries[1:][-last:]
         for entry, row in zip(lines, lines.rows(), strict=True):

@@ -78,21 +78,7 @@ def _log_delta(epsilon, distance, eta, d):
 
 @lru_cache(maxsize=64)
 def smallest_noise(epsilon, log_delta, *, distance, d, largest):
-    """Return the least eta, up to 1 %, for which B is (epsilon, e^log_delta)-indistinguishable.
-
-    Parameters
-    ----------
-    epsilon, log_delta : float
-    distance : float
-        Of the matrices.
-    d : int
-    largest : float
-        None is returned if this eta does not suffice.
-
-    Returns
-    -------
-    eta : float or None
-    """
+    """Return the least eta, up to 1 %, for which B is (epsilon, e^log_delta)-indistinguishable."""
     if distance >= 1 or _log_delta(epsilon, distance, largest, d) > log_delta:
         return None
     low, high = largest * 2.0**-20, largest

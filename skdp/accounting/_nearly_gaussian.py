@@ -42,34 +42,13 @@ def lines_of(budget, steps=1):
 
 
 def curve_at(epsilon, failure, delta):
-    """Return pairs (epsilon_i, delta_i) of a curve around the epsilon of a claim.
-
-    Parameters
-    ----------
-    epsilon : float
-    failure : Fraction
-        Of events that the curve leaves out.
-    delta : callable
-        ``delta(epsilon)``, rounded up.
-    """
+    """Return pairs (epsilon_i, delta_i) of a curve around the epsilon of a claim."""
     told = ((e, Fraction(delta(e)) + (1 + exp_up(e)) * failure) for e in epsilon * EPSILONS)
     return tuple((float(e), _float_up(d)) for e, d in told if d < 1)
 
 
 def gaussian_price(lines, amount, failure):
     """Return (mu^2, f) such that whoever keeps all lines is nearly Gaussian with these.
-
-    Parameters
-    ----------
-    lines : list of (float, float)
-        Pairs (epsilon, delta).
-    amount, failure : Fraction
-        The whole of a ledger: f is the part of ``failure`` that mu^2 is of ``amount``.
-
-    Returns
-    -------
-    price : (Fraction, Fraction) or None
-        None if the whole is not enough.
 
     Notes
     -----

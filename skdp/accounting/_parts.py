@@ -137,14 +137,7 @@ def part_of(whole, share, unit):
 
 
 def worth(budget, unit):
-    """Return what a budget costs in another unit; infinity where there is no price.
-
-    Parameters
-    ----------
-    budget : Budget
-    unit : str
-        Of the budget that pays.
-    """
+    """Return what a budget costs in another unit; infinity where there is no price."""
     if budget.unit == unit or (budget.unit, unit) == ("mixed", "zcdp"):
         return budget.amount
     if unit in ("zcdp", "mixed"):

@@ -32,16 +32,6 @@ MARGIN = 1e-11  # of the law of K, of ndtr, and of the hull
 def selection_delta(trials, mu, epsilon, *, before=0.0):
     """Return a delta at ``epsilon`` of the best of a random number of Gaussian runs.
 
-    Parameters
-    ----------
-    trials : Trials
-        The law of the number of runs.
-    mu : float > 0
-        Of one run and of the releases before the runs together.
-    epsilon : float in [0, 1e6]
-    before : float in [0, 1), default=0.0
-        Part of ``mu^2`` that belongs to Gaussian releases made once, before the runs.
-
     Notes
     -----
     **Privacy**: see the module. Beyond this delta, runs that fail with probability f each cost

@@ -16,16 +16,6 @@ FOR_FAILURES = [Fraction(1, 2**k) for k in range(1, 13)]  # parts of delta that 
 def summed(budgets):
     """Return the budget of fits together, with the smallest claim at the sum of their deltas.
 
-    Parameters
-    ----------
-    budgets : sequence of Budget
-
-    Returns
-    -------
-    budget : Budget
-        Pure if all are, Gaussian if all are and their mu and failures prove the claim; else of unit
-        ``"approx"``.
-
     Notes
     -----
     **Privacy**: for fits whose number and budgets were fixed before the first result was seen;

@@ -16,17 +16,7 @@ NO_GROUPS = "NOT CLAIMED: a group of m rows loses m times what a row loses, with
 
 
 def reports_of(ledger, accounts, used, latched, lines):
-    """Return the report of a ledger, by unit; that of one unit is the only one in it.
-
-    Parameters
-    ----------
-    ledger : str
-    accounts : Accounts
-    used : dict of str to (Fraction, Fraction)
-        The sums (amount, failure) of the charges to each account.
-    latched : bool
-    lines : Lines
-    """
+    """Return the report of a ledger, by unit; that of one unit is the only one in it."""
     claimed, left = accounts.claimed, {}
     for name, first in claimed.items():
         whole = first.amount, first.failure

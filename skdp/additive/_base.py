@@ -173,18 +173,7 @@ def release_count(table):
 def centred_terms(model, counts, step):
     """Return terms of mean zero under released counts, their noise, and the intercept.
 
-    Parameters
-    ----------
-    model : Model
-    counts : list of ndarrays of shape (n_cells,)
-        Released number of rows in each cell, > 0.
-    step : float
-        Of a score.
-
-    Returns
-    -------
-    terms, noise : lists of ndarrays of shape (n_cells,), or (n_cells, n_outputs) if there are many
-    intercept : ndarray of shape (n_outputs,)
+    Shapes: counts (n_cells,); returns (n_cells,); intercept (n_outputs,).
     """
     intercept = model.intercept[:, 0] * step
     terms = []

@@ -43,19 +43,9 @@ def prior_model(number, sizes):
 
 
 def fit_classes(table, *, edges, ordered, number, n_cycles):
-    """Return the Model of classes, the released cell counts, and whether the terms tell anything.
+    """Return the Model of classes.
 
-    Parameters
-    ----------
-    table : Table
-        The last column is the code of the class.
-    edges : list
-        Of the cells of every feature.
-    ordered : list of bool
-        Whether they lie in an order.
-    number : ndarray of shape (n_classes,)
-        Released number of rows of each class, > 0.
-    n_cycles : int
+    The released cell counts, and whether the terms tell anything.
     """
     cells = table.map(Binned(tuple(edges), Codes(len(number))))
     counts = counted_cells(cells, share=CELL_COUNTS, floor=FLOOR_OF_CLASSES)
@@ -86,20 +76,7 @@ def fit_classes(table, *, edges, ordered, number, n_cycles):
 
 
 def calibrated(model, cells, link, start, *, share, slope):
-    """Return the model after a Newton step of its intercepts, and of the size of its terms.
-
-    Parameters
-    ----------
-    model, start : Model
-        What the cycles have made of the scores, and where they began.
-    cells : Table
-        Of cells.
-    link : Logistic or Softmax
-    share : float
-        Of the budget.
-    slope : bool
-        Whether all terms may be stretched.
-    """
+    """Return the model after a Newton step of its intercepts, and of the size of its terms."""
     question = Calibration(model.scores, link, start.intercept, slope)
     told = cells.ask(question, CALIBRATED, share=share)
     to_second, sums, sd = question.to_second, told.real, told.sd

@@ -23,25 +23,19 @@ LEAST_VARIED = 0.05  # of the squares of curvatures of cells, around what their 
 
 @dataclass
 class Model:
-    """Scores of rows: an intercept and a table per feature; everything in it is released.
+    """Scores of rows: an intercept and a table per feature; everything in it is released."""
 
-    Attributes
-    ----------
-    intercept : ndarray of int64 of shape (n_outputs, 1)
-    tables : list of ndarrays of int64 of shape (n_outputs, n_cells)
-        In steps of a score, so that the score of a row is an exact sum.
-    seen : list of ndarrays of shape (n_outputs, n_cells)
-        Where the steps of all cycles have led, a mean by the inverse variances of their noise.
-    noise : list of ndarrays of shape (n_outputs, n_cells)
-        Standard deviation of the noise of ``seen``, in units of a score.
-    sampling : list of ndarrays of shape (n_outputs, n_cells)
-        Variance of the last step by what differs from row to row.
-    """
-
-    intercept: np.ndarray
+    intercept: np.ndarray  # shape (n_outputs, 1)
+    # each of shape (n_outputs, n_cells): in steps of a score, so that the score of a row is an
+    # exact sum
     tables: list
+    # each of shape (n_outputs, n_cells): where the steps of all cycles have led, a mean by the
+    # inverse variances of their noise
     seen: list
+    # each of shape (n_outputs, n_cells): standard deviation of the noise of `seen`, in units of a
+    # score
     noise: list
+    # each of shape (n_outputs, n_cells): variance of the last step by what differs from row to row
     sampling: list
 
     @classmethod
@@ -63,11 +57,7 @@ class Model:
     def stretched(self, start, moves, factors):
         """Return the same model with scores ``start + move + factor (score - start)``.
 
-        Parameters
-        ----------
-        start : ndarray of int64 of shape (n_outputs, 1)
-        moves, factors : ndarrays of shape (n_outputs,)
-            In steps of a score, and positive.
+        Shapes: start (n_outputs, 1); moves, factors (n_outputs,).
         """
         factors = factors[:, None]
         around = factors * (self.intercept - start) + moves[:, None]
@@ -96,31 +86,17 @@ def counted_cells(cells, *, share, floor):
 
 @dataclass
 class Curvature:
-    """How a step follows from a gradient.
+    """How a step follows from a gradient."""
 
-    Attributes
-    ----------
-    counts : list of ndarrays of shape (n_cells,)
-        Released number of rows in each cell, > 0.
-    priors : list of TermPrior
-    of_row : ndarray of shape (n_outputs,)
-        Second derivative of the loss of a row; public or released.
-    spread : ndarray of shape (n_outputs,)
-        Variance of what a row adds to a gradient; public or released.
-    unit : float
-        Of a term.
-    order : list of int
-        In which features take their steps: public.
-    released : bool
-        Whether second derivatives are those that are released with the gradients.
-    """
-
-    counts: list
-    priors: list
+    counts: list  # each of shape (n_cells,): released number of rows in each cell, > 0
+    priors: list  # list of TermPrior
+    # shape (n_outputs,): second derivative of the loss of a row; public or released
     of_row: np.ndarray
+    # shape (n_outputs,): variance of what a row adds to a gradient; public or released
     spread: np.ndarray
-    order: list
-    unit: float = 1.0
+    order: list  # list of int: in which features take their steps: public
+    unit: float = 1.0  # of a term
+    # whether second derivatives are those that are released with the gradients
     released: bool = False
 
     def __post_init__(self):
@@ -130,11 +106,7 @@ class Curvature:
     def weights(self, j, sums, sd):
         """Return second derivatives of the cells of a feature, and the variances of their steps.
 
-        Parameters
-        ----------
-        j : int
-        sums : ndarray of shape (n_outputs, n_cells)
-            Released second derivatives, with noise of the standard deviation ``sd``.
+        Shapes: sums (n_outputs, n_cells).
         """
         number = self.counts[j]
         if not self.released:
@@ -155,17 +127,6 @@ class Curvature:
 
 def run_cycle(model, cells, link, curvature, *, share):
     """Take one Newton step for every feature, each with the scores that the last one has left.
-
-    Parameters
-    ----------
-    model : Model
-        Is moved.
-    cells : Table
-        Of cells.
-    link : Link
-    curvature : Curvature
-    share : float
-        Of the budget, for the whole cycle.
 
     Notes
     -----

@@ -28,21 +28,9 @@ MOVES = 2  # of a term that smoothing leaves
 
 
 def fit_numbers(table, place, *, n, edges, ordered, n_cycles):
-    """Return the Model of numbers, the released cell counts, and whether the terms tell anything.
+    """Return the Model of numbers.
 
-    Parameters
-    ----------
-    table : Table
-        The last column is the target.
-    place : Place
-        Of the targets.
-    n : float
-        Released number of rows, > 0.
-    edges : list
-        Of the cells of every feature.
-    ordered : list of bool
-        Whether they lie in an order.
-    n_cycles : int
+    The released cell counts, and whether the terms tell anything.
     """
     cells = table.map(Binned(tuple(edges), place.steps(Clipped.one)))
     sizes = cells.shape.sizes

@@ -80,12 +80,7 @@ def mean_alone(run):
 
 
 def target_place(target_range):
-    """Return the Place that public bounds of the target tell, None for None.
-
-    Raises
-    ------
-    ValueError
-    """
+    """Return the Place that public bounds of the target tell, None for None."""
     ends = range_vectors("target_range", target_range, 1)
     if ends is None:
         return None

@@ -55,17 +55,7 @@ class Lengths:
 
 
 def release_lengths(cells, scores, *, around, share):
-    """Release how many rows have residuals of which length.
-
-    Parameters
-    ----------
-    cells : Table
-        Of cells.
-    scores : TermScores
-    around : int
-        A length near which cells are narrow: public or released.
-    share : float
-    """
+    """Release how many rows have residuals of which length."""
     question = ResidualLengths(scores, Clipped(FARTHEST), _edges(around))
     told = cells.ask(question, RESIDUAL_LENGTHS, share=share)
     return Lengths(told.value, question.edges, told.scale)

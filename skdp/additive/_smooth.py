@@ -15,13 +15,6 @@ class TermPrior:
     Entries of cells in an order are correlated, ``exp(-r / l)`` for cells between whose middles a
     part r of all rows lies, but for a part of their variance; other entries are independent.
     Variances and lengths have few values each, all of them equally likely.
-
-    Parameters
-    ----------
-    counts : ndarray of shape (n_cells,)
-        Released number of rows of each cell, > 0.
-    ordered : bool
-        Whether cells lie in an order, but for the last one, of missing entries.
     """
 
     def __init__(self, counts, *, ordered):
@@ -39,19 +32,7 @@ class TermPrior:
             ]
 
     def mean(self, values, variances, unit=1.0):
-        """Return the posterior mean of the entries of a term.
-
-        Parameters
-        ----------
-        values, variances : ndarrays of shape (n_cells,)
-            Noisy entries, and the variances of their noise, > 0.
-        unit : float, default=1.0
-            Of a term.
-
-        Returns
-        -------
-        mean : ndarray of shape (n_cells,)
-        """
+        """Return the posterior mean of the entries of a term."""
         root = np.sqrt(variances) / unit
         scaled, shrunk, evidence = values / np.sqrt(variances), [], []
         for shape in self._shapes:

@@ -23,18 +23,10 @@ NAME = "line"
 
 @dataclass(frozen=True)
 class Straight:
-    """A released line through some columns of rows (x, y).
+    """A released line through some columns of rows (x, y)."""
 
-    Attributes
-    ----------
-    line : Line
-        Its design is not None.
-    columns : ndarray of int
-        Public.
-    """
-
-    line: Line
-    columns: np.ndarray
+    line: Line  # its design is not None
+    columns: np.ndarray  # ndarray of int: public
 
     @property
     def centre(self):
@@ -76,15 +68,7 @@ def has_straight(table, n_cells):
 def find_straight(table, columns, *, known, extrapolate):
     """Return a Straight, that of rows without missing numbers, None if it is flat.
 
-    Parameters
-    ----------
-    table : Table
-        The last column is the target; with the steps of :func:`straight_plan`.
-    columns : ndarray of int
-        Those of numbers.
-    known : ndarray of shape (2, n_columns + 1)
-        Public ranges, NaN where there is none.
-    extrapolate : bool
+    Shapes: known (2, n_columns + 1).
     """
     child = _whole(table, columns).child(NAME, LINE)
     line = private_line(child, child, known=known, extrapolate=extrapolate)

@@ -24,43 +24,16 @@ _HINTS = (
 class AuditReport(AsJson):
     """Lower bounds on what an estimator leaks, beside what it claims.
 
-    Parameters
-    ----------
-    claim : PrivacyReport
-        The report of one of the fits.
-    n_runs : int
-        Fits per table.
-    confidence : float
-        All bounds hold together with this probability.
-    deltas : tuple of float
-        Where epsilon is bounded; the first is the claimed one.
-    evidence : Evidence
-        The bounds and the scores that the picture shows.
-
-    See Also
-    --------
-    audit
-
     Notes
     -----
     **Privacy**: none: for tables made or chosen for the audit, which reports may quote.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skdp import PrivateCount
-    >>> from skdp.audit import audit
-    >>> X = np.zeros((20, 1))
-    >>> report = audit(PrivateCount(epsilon=1.0), X, X[1:], n_runs=100, random_state=0)
-    >>> report.passed, report.n_runs
-    (True, 100)
     """
 
-    claim: PrivacyReport
-    n_runs: int
-    confidence: float
-    deltas: tuple
-    evidence: Evidence
+    claim: PrivacyReport  # the report of one of the fits
+    n_runs: int  # fits per table
+    confidence: float  # all bounds hold together with this probability
+    deltas: tuple  # tuple of float: where epsilon is bounded; the first is the claimed one
+    evidence: Evidence  # the bounds and the scores that the picture shows
 
     @property
     def passed(self):
@@ -154,17 +127,7 @@ class AuditReport(AsJson):
         return f"<div><b>{self._verdict()}</b>{table(TITLES, body)}</div>"
 
     def plot(self, axes=None):
-        """Draw the learned score under both tables, and the trade-off of the two errors.
-
-        Parameters
-        ----------
-        axes : sequence of two matplotlib Axes, default=None
-            None makes a figure.
-
-        Returns
-        -------
-        axes : ndarray of two Axes
-        """
+        """Draw the learned score under both tables, and the trade-off of the two errors."""
         if axes is None:
             plt = pyplot()
 

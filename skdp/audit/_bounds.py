@@ -78,15 +78,6 @@ def epsilon_between(p, q, delta):
 
     (epsilon, delta)-DP means ``P(E) <= e^epsilon Q(E) + delta`` for all events and both orders of
     the tables, hence ``epsilon >= log((P(E) - delta) / Q(E))``, for E and for its complement.
-
-    Parameters
-    ----------
-    p, q : pairs (low, high) of floats or arrays
-    delta : float
-
-    Returns
-    -------
-    epsilon : ndarray, >= 0
     """
     (p_low, p_high), (q_low, q_high) = p, q
     pairs = (

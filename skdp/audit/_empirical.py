@@ -138,11 +138,6 @@ def released_numbers(fitted):
 
     Numeric attributes with a trailing underscore, those of the steps, the winner and all other
     estimators inside too, and how many releases and decisions the privacy report lists.
-
-    Raises
-    ------
-    ValueError
-        If there is no numeric attribute: then there is nothing to look at by default.
     """
     parts = list(_numbers_of(fitted))
     if not parts:

@@ -35,18 +35,7 @@ class Evidence:
 def find_evidence(first, second, *, deltas, failure=0.0, confidence=0.999):
     """Bound mu, rho and the epsilons at ``deltas`` from below.
 
-    Parameters
-    ----------
-    first, second : ndarrays of shape (n_runs, n_features)
-        What independent runs released on the one and the other table, NaN and infinity allowed.
-    deltas : sequence of float
-    failure : float, default=0.0
-        Total variation distance within which the laws need to be mu-GDP or rho-zCDP only.
-    confidence : float, default=0.999
-
-    Returns
-    -------
-    evidence : Evidence
+    Shapes: first, second (n_runs, n_features).
 
     Notes
     -----

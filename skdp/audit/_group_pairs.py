@@ -18,30 +18,17 @@ MOST_ROWS = 60
 
 @dataclass(frozen=True)
 class GroupPair:
-    """A table of persons and its neighbour, which has one more.
+    """A table of persons and its neighbour, which has one more."""
 
-    Parameters
-    ----------
-    table : Sample
-        The smaller of the two, with groups.
-    rows : Sample
-        What the larger one has in addition: all of one group, which ``table`` does not have.
-    places : ndarray of int of shape (len(rows),)
-        Numbers of these rows in the larger one, rising.
-    seed : int, default=0
-        Of the noise in the first run and of the row keys.
-    remove : bool, default=False
-        Whether the first run is on the larger table, and the replay on the smaller.
-    epsilon : float, default=None
-        Epsilon for the two runs, None for the estimator's own.
-    """
-
-    table: Sample
+    table: Sample  # the smaller of the two, with groups
+    # what the larger one has in addition: all of one group, which `table` does not have
     rows: Sample
+    # ndarray of int of shape (len(rows),): numbers of these rows in the larger one, rising
     places: np.ndarray
-    seed: int = 0
+    seed: int = 0  # of the noise in the first run and of the row keys
+    # whether the first run is on the larger table, and the replay on the smaller
     remove: bool = False
-    epsilon: float | None = None
+    epsilon: float | None = None  # epsilon for the two runs, None for the estimator's own
 
     def sides(self):
         """Return (sample, keys) of the first run and of the replay; common rows share keys."""

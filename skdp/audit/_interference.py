@@ -22,72 +22,30 @@ class Interference:
 
     An exception is a finding by itself: a fit always answers.
 
-    Parameters
-    ----------
-    transcript : int
-        Number of the answers under which the two fits differ.
-    table : str
-        What the table is.
-    channel : str
-        Where they differ.
-
-    See Also
-    --------
-    non_interference, InterferenceReport
-
     Notes
     -----
     **Privacy**: none: for tables made or chosen for the audit, which reports may quote.
-
-    Examples
-    --------
-    >>> from skdp.audit._interference import Interference
-    >>> print(Interference(transcript=2, table="no rows", channel="attribute labels_"))
-    Interference(transcript=2, table='no rows', channel='attribute labels_')
     """
 
-    transcript: int
-    table: str
-    channel: str
+    transcript: int  # number of the answers under which the two fits differ
+    table: str  # what the table is
+    channel: str  # where they differ
 
 
 @dataclass(frozen=True)
 class InterferenceReport:
     """What :func:`non_interference` found.
 
-    Parameters
-    ----------
-    estimator : str
-    tables : tuple of str
-        The tables that were fitted.
-    n_transcripts : int
-    releases : tuple of str
-        Labels of the releases that were reached with some transcript.
-    findings : tuple of Interference
-
-    See Also
-    --------
-    non_interference, Interference
-
     Notes
     -----
     **Privacy**: none: for tables made or chosen for the audit, which reports may quote.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skdp import PrivateCount
-    >>> from skdp.audit import non_interference
-    >>> report = non_interference(PrivateCount(), np.zeros((20, 2)), n_transcripts=1)
-    >>> report.ok, report.findings
-    (True, ())
     """
 
     estimator: str
-    tables: tuple
+    tables: tuple  # tuple of str: the tables that were fitted
     n_transcripts: int
-    releases: tuple
-    findings: tuple = ()
+    releases: tuple  # tuple of str: labels of the releases that were reached with some transcript
+    findings: tuple = ()  # tuple of Interference
 
     @property
     def ok(self):

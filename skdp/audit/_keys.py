@@ -12,24 +12,9 @@ __all__ = ["FixedKeys", "Heard", "keyed_normal"]
 class FixedKeys:
     """Row keys given by hand: ``keys[i]`` belongs to row i; others come from a fixed stream.
 
-    Parameters
-    ----------
-    keys : array-like of int of shape (n,)
-        Of the first n rows, in [0, 2^64).
-
-    See Also
-    --------
-    skdp.mechanisms.RowKeys, CannedCurator
-
     Notes
     -----
     **Privacy**: none, as keys that are known protect nothing: for audits alone.
-
-    Examples
-    --------
-    >>> from skdp.audit._keys import FixedKeys
-    >>> FixedKeys([7, 5, 9]).keys(1, 3).tolist()
-    [5, 9]
     """
 
     def __init__(self, keys):

@@ -46,14 +46,6 @@ def recorded_fit(estimator, data, transcript, *, seed=0, coins=None, entropy=Non
     """Fit ``estimator`` on a table or a Sample, with answers from ``transcript``.
 
     ``doubts`` is what is done about the warning of useless releases, of which audits make many.
-
-    Returns
-    -------
-    records : list of Record
-        In the order of the releases.
-    curators : list of CannedCurator
-    error : Exception or None
-        What the fit raised.
     """
     records, curators = [], []
 

@@ -76,46 +76,19 @@ def one_run_p_value(correct, guesses, canaries, epsilon, delta=0.0):
 class OneRunReport:
     """Lower bounds from one fit, beside the claim.
 
-    Parameters
-    ----------
-    claim : PrivacyReport
-    n_canaries : int
-    guesses, correct : tuple of int
-        For every number of guesses that was tried, how many of them were right.
-    confidence : float
-        Both bounds hold together with this probability.
-    delta : float
-        The delta at which epsilon is bounded.
-    epsilon_lower, mu_lower : float
-
-    See Also
-    --------
-    one_run_audit
-
     Notes
     -----
     **Privacy**: none: for tables made or chosen for the audit, which reports may quote.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skdp import PrivateMean
-    >>> from skdp.audit import one_run_audit
-    >>> X = np.random.default_rng(0).normal(size=(200, 20))
-    >>> canaries = 4 * np.random.default_rng(1).normal(size=(20, 20))
-    >>> report = one_run_audit(
-    ...     PrivateMean(), X, canaries, score=lambda est, c: c @ est.location_, random_state=0
-    ... )
-    >>> report.passed
-    True
     """
 
     claim: PrivacyReport
     n_canaries: int
+    # guesses, correct: tuple of int: for every number of guesses that was tried, how many of them
+    # were right
     guesses: tuple
     correct: tuple
-    confidence: float
-    delta: float
+    confidence: float  # both bounds hold together with this probability
+    delta: float  # the delta at which epsilon is bounded
     epsilon_lower: float
     mu_lower: float
 

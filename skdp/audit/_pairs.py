@@ -22,52 +22,20 @@ WHOLE = 101  # entries of rows of small whole numbers
 class Pair:
     """A table and its neighbour.
 
-    Parameters
-    ----------
-    table : ndarray of shape (n, d) or DataFrame
-        The smaller of the two.
-    row : ndarray of shape (d,) or DataFrame of one row
-        What the larger one has in addition.
-    position : int
-        Index of that row.
-    seed : int, default=0
-        Of the noise in the first run and of the row keys.
-    remove : bool, default=False
-        Whether the first run is on the larger table, and the replay on the smaller.
-    epsilon : float, default=None
-        Epsilon for the two runs, None for the estimator's own.
-    y : ndarray of shape (n,), default=None
-        The targets of the rows of ``table``.
-    target : object, default=None
-        The target of ``row``.
-
-    See Also
-    --------
-    examine_pair, conditional_sensitivity
-
     Notes
     -----
     **Privacy**: none: for tables made or chosen for the audit, which reports may quote.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skdp import PrivateCount
-    >>> from skdp.audit._pairs import Pair
-    >>> from skdp.audit._sensitivity import examine_pair
-    >>> pair = Pair(np.zeros((20, 1)), np.ones(1), position=3)
-    >>> list(examine_pair(PrivateCount(), pair))
-    ['row count']
     """
 
-    table: object
-    row: object
-    position: int
-    seed: int = 0
+    table: object  # shape (n, d) or: the smaller of the two
+    row: object  # shape (d,) or: what the larger one has in addition
+    position: int  # index of that row
+    seed: int = 0  # of the noise in the first run and of the row keys
+    # whether the first run is on the larger table, and the replay on the smaller
     remove: bool = False
-    epsilon: float | None = None
-    y: np.ndarray | None = None
-    target: object = None
+    epsilon: float | None = None  # epsilon for the two runs, None for the estimator's own
+    y: np.ndarray | None = None  # shape (n,): the targets of the rows of `table`
+    target: object = None  # the target of `row`
 
     def sides(self):
         """Return (sample, keys) of the first run and of the replay; common rows share keys."""

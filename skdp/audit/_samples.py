@@ -12,18 +12,11 @@ __all__ = ["Sample", "other_id"]
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """A table and its targets.
+    """A table and its targets."""
 
-    Parameters
-    ----------
-    X : ndarray, or DataFrame of pandas or polars
-    y : ndarray of shape (n_samples,), default=None
-    groups : ndarray of shape (n_samples,), default=None
-        Whose row each row is; with it an estimator is fitted with groups.
-    """
-
-    X: object
-    y: object = None
+    X: object  # ndarray, or DataFrame of pandas or polars
+    y: object = None  # shape (n_samples,)
+    # shape (n_samples,): whose row each row is; with it an estimator is fitted with groups
     groups: object = None
 
     @classmethod

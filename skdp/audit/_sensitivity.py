@@ -25,36 +25,14 @@ _KEY = re.compile(r"\[.*?\](?=/)")  # of one child of many
 class Worst:
     """The largest ratio of change to declared sensitivity of one release, and where it occurred.
 
-    Parameters
-    ----------
-    ratio : float
-        Of the change to the declared sensitivity.
-    exceeds : bool
-        Whether the change is larger, in exact integers.
-    pair : Pair or GroupPair
-        The tables on which it occurred.
-
-    See Also
-    --------
-    conditional_sensitivity, Pair
-
     Notes
     -----
     **Privacy**: none: for tables made or chosen for the audit, which reports may quote.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skdp import PrivateCount
-    >>> from skdp.audit import conditional_sensitivity
-    >>> report = conditional_sensitivity(PrivateCount(), np.zeros((20, 2)), n_pairs=5)
-    >>> {label: worst.exceeds for label, worst in report.worst.items()}
-    {'row count': False}
     """
 
-    ratio: float
-    exceeds: bool
-    pair: object
+    ratio: float  # of the change to the declared sensitivity
+    exceeds: bool  # whether the change is larger, in exact integers
+    pair: object  # Pair or GroupPair: the tables on which it occurred
 
 
 @dataclass(frozen=True, repr=False)
@@ -147,40 +125,9 @@ class SensitivityReport:
 def examine_pair(estimator, pair):
     """Run on one table with real noise, and on its neighbour with the same answers.
 
-    Parameters
-    ----------
-    estimator : PrivateEstimator
-    pair : Pair or GroupPair
-
-    Returns
-    -------
-    moved : dict of str to (int, Fraction)
-        Largest squared change and its squared sensitivity for every label, exact.
-
-    Raises
-    ------
-    AuditFailure
-        If a fit fails, or the two were not asked the same questions.
-
-    See Also
-    --------
-    conditional_sensitivity, Pair
-
     Notes
     -----
     **Privacy**: none: for tables made or chosen for the audit, which reports may quote.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skdp import PrivateCount
-    >>> from skdp.audit import conditional_sensitivity
-    >>> from skdp.audit._sensitivity import examine_pair
-    >>> report = conditional_sensitivity(PrivateCount(), np.zeros((20, 2)), n_pairs=5)
-    >>> moved = examine_pair(PrivateCount(), report.worst["row count"].pair)
-    >>> change, sensitivity = moved["row count"]
-    >>> change <= sensitivity
-    True
     """
     return _examine(estimator, pair)[0]
 

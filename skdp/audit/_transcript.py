@@ -27,36 +27,9 @@ __all__ = [
 class Script:
     """Answers fixed in advance: the k-th depends on k, label, law, shape and scale alone.
 
-    Parameters
-    ----------
-    recorded : sequence of Record, default=()
-        A run to repeat, as long as it is asked the same questions. Other questions get noise.
-    seed : int, default=0
-    shift : float, default=0.0
-        Noise scales by which the repeated answers are moved at random.
-    stretch : float, default=1.0
-        Largest factor on the noise that answers other questions.
-    equal : int, default=None
-        The one answer to all questions for numbers: what is compared, ties.
-
-    See Also
-    --------
-    CannedCurator, Record
-
     Notes
     -----
     **Privacy**: none: for audits, on tables made or chosen for them.
-
-    Examples
-    --------
-    >>> from skdp.accounting import Budget, Plan, Step
-    >>> from skdp.audit import CannedCurator
-    >>> from skdp.audit._transcript import Script
-    >>> plan = Plan(Budget.pure(1.0), (Step("count", "laplace"),))
-    >>> public = {"sensitivity": 1, "share": 1, "label": "count"}
-    >>> one, two = CannedCurator(plan, Script()), CannedCurator(plan, Script())
-    >>> bool(one.laplace([17], **public).value == two.laplace([1000], **public).value)
-    True
     """
 
     def __init__(self, recorded=(), *, seed=0, shift=0.0, stretch=1.0, equal=None):
@@ -299,17 +272,7 @@ def squared_distance(a, b, law="gaussian"):
 
 
 def moves(run, replay):
-    """Yield (label, squared change, squared sensitivity) of every release, exactly.
-
-    Parameters
-    ----------
-    run, replay : sequences of Record
-
-    Raises
-    ------
-    AuditFailure
-        If the two were not asked the same questions.
-    """
+    """Yield (label, squared change, squared sensitivity) of every release, exactly."""
     for a, b in zip(run, replay, strict=False):
         # what to ask, and how, depends on earlier answers only
         if a.request != b.request:
@@ -336,34 +299,9 @@ def check_replay(run, replay):
     the second with the transcript of the first. Returns the largest exact ratio of a squared change
     to its squared sensitivity, as a float.
 
-    Parameters
-    ----------
-    run, replay : CannedCurator
-
-    Returns
-    -------
-    ratio : float
-
-    See Also
-    --------
-    CannedCurator, conditional_sensitivity
-
     Notes
     -----
     **Privacy**: none: for audits, on tables made or chosen for them.
-
-    Examples
-    --------
-    >>> from skdp.accounting import Budget, Plan, Step
-    >>> from skdp.audit import CannedCurator
-    >>> from skdp.audit._transcript import check_replay
-    >>> plan = Plan(Budget.pure(1.0), (Step("count", "laplace"),))
-    >>> run = CannedCurator(plan, "noise")
-    >>> _ = run.laplace([17], sensitivity=1, share=1, label="count")
-    >>> replay = CannedCurator(plan, run.answers)
-    >>> _ = replay.laplace([18], sensitivity=1, share=1, label="count")
-    >>> check_replay(run, replay)
-    1.0
     """
     worst = 0.0
     for label, moved, allowed in moves(run.records, replay.records):

@@ -39,14 +39,7 @@ def listed(by):
 
 
 def places_of(by, head):
-    """Return the places of the columns of the key, and of the others, in tables like ``head``.
-
-    Raises
-    ------
-    ValueError
-        For columns that X has not, or that are no numbers, text, categories or truth values; and
-        if no other column is left.
-    """
+    """Return the places of the columns of the key, and of the others, in tables like ``head``."""
     schema = schema_of(head)
     names = list(schema.names or ())
     places = tuple(_place(column, names, len(schema)) for column in listed(by))
@@ -71,12 +64,7 @@ def _place(column, names, n_columns):
 
 
 def levels_as_keys(levels, n_columns):
-    """Return levels as a list of tuples of labels of Python.
-
-    Raises
-    ------
-    ValueError
-    """
+    """Return levels as a list of tuples of labels of Python."""
     if isinstance(levels, str) or not hasattr(levels, "__iter__"):
         raise ValueError(LEVELS)
     keys = [_labels(level, n_columns) for level in levels]
@@ -104,10 +92,6 @@ def name_of(key):
 @dataclass(frozen=True)
 class Keys:
     """The columns of a key: those of tables that hold no others.
-
-    Parameters
-    ----------
-    n_columns : int
 
     Notes
     -----

@@ -34,20 +34,7 @@ def numbered(keys, levels, X):
 
 
 class GroupedRows:
-    """A table that models of groups read, each its rows.
-
-    Parameters
-    ----------
-    table : array, DataFrame or Tables
-        The columns of the key.
-    features : array, DataFrame or Tables
-        The other columns.
-    y : array-like or None
-    places : tuple of int
-        Of the columns of the key.
-    estimator : PrivateEstimator
-        Of every group.
-    """
+    """A table that models of groups read, each its rows."""
 
     kind, door = "unread", Unread
 

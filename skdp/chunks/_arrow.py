@@ -24,13 +24,7 @@ CLOSED = "X is a ParquetFile that is closed. Pass its path, or open it again."
 
 
 def source(X):
-    """Return the rows of a Table, RecordBatch, Dataset or ParquetFile, None for anything else.
-
-    Raises
-    ------
-    TypeError
-        For a Scanner, which may be a stream.
-    """
+    """Return the rows of a Table, RecordBatch, Dataset or ParquetFile, None for anything else."""
     import pyarrow
 
     if isinstance(X, pyarrow.Table | pyarrow.RecordBatch):

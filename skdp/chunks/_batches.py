@@ -17,15 +17,7 @@ ONE_SHOT = (
 
 
 class BatchRows(Source):
-    """Rows of the batches of an iterable: arrays of two dimensions, or frames, of one schema.
-
-    Parameters
-    ----------
-    batches : iterable
-        ``iter`` gives the same batches at every pass.
-    first : array of two dimensions, or frame
-        The first of them.
-    """
+    """Rows of the batches of an iterable: arrays of two dimensions, or frames, of one schema."""
 
     def __init__(self, batches, first):
         schema = schema_of(first)

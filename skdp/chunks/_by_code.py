@@ -9,18 +9,7 @@ __all__ = ["by_code"]
 def by_code(codes, n):
     """Return the places of the rows of number 0, then of those of number 1, and so on.
 
-    Parameters
-    ----------
-    codes : ndarray of int of shape (n_rows,)
-        Below n; rows with a negative one are left out.
-    n : int
-
-    Returns
-    -------
-    places : ndarray of int of shape (n_kept,)
-        Those of one number rise.
-    starts : ndarray of int of shape (n + 1,)
-        Where the places of every number start, and where the last ones end.
+    Shapes: codes (n_rows,); places (n_kept,); starts (n + 1,).
     """
     kept = np.flatnonzero(codes >= 0)
     table = (np.ones(len(kept), dtype=bool), codes[kept], np.arange(len(kept) + 1))

@@ -19,21 +19,6 @@ DENSE = 4  # counts per row up to which a dense table is faster than to sort
 def by_norm(rows, cells, norms):
     """Return rows whose weights are made of norms, in place of numbers of rows.
 
-    Parameters
-    ----------
-    rows : WeighedRows, or a view of them
-    cells : callable
-        Maps a block of the rows to integers, one row for each of its rows, and by that row alone.
-    norms : callable
-        Maps :class:`CellsOfPersons` to an upper bound, for every person, of the norm of the sum of
-        the integer vectors of its rows, over the largest norm of one row: by elementwise
-        arithmetic on integers of that person. At most its number of rows is used.
-
-    Returns
-    -------
-    rows : WeighedRows, or a view of them
-        For **one** release: that of the sum of these vectors, with all that is divided by it.
-
     Notes
     -----
     **Privacy** (add or remove one person). Let S be the sum over the rows of a person that are
@@ -69,21 +54,7 @@ def _some(persons, cells):
 
 
 class CellsOfPersons:
-    """Integers of the rows that belong to some persons, ordered by person.
-
-    Parameters
-    ----------
-    codes : ndarray of int of shape (n_rows,)
-        Numbers of the persons, from 0 on, rising.
-    n : int
-        Number of persons.
-    cells : ndarray of int of shape (n_rows, m)
-
-    Attributes
-    ----------
-    codes : ndarray of int of shape (n_rows,)
-    columns : ndarray of shape (m, n_rows)
-    """
+    """Integers of the rows that belong to some persons, ordered by person."""
 
     def __init__(self, codes, n, cells):
         self.codes, self.n = codes, n
@@ -94,24 +65,14 @@ class CellsOfPersons:
         return np.bincount(self.codes[chosen], minlength=self.n)
 
     def squares(self, cell, size):
-        """Return the sum over cells of the squared number of rows of every person in them.
-
-        Parameters
-        ----------
-        cell : ndarray of int of shape (n_rows,)
-            Of ``size``; -1 for a row in none.
-        size : int
-        """
+        """Return the sum over cells of the squared number of rows of every person in them."""
         at, outside = self.codes * size + cell, cell < 0
         return self.squares_at(at[~outside] if outside.any() else at, size)
 
     def squares_at(self, at, size):
-        """Return the same of cells numbered through: ``codes * size + cell``, without rows in none.
+        """Return the same of cells numbered through.
 
-        Parameters
-        ----------
-        at : ndarray of int of shape (n_kept,)
-        size : int
+        ``codes * size + cell``, without rows in none.
         """
         if self.n * size > DENSE * len(at) + TABLE:
             return self._sorted(at, size)

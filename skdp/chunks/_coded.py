@@ -111,15 +111,7 @@ LEVELS = (AnyLevel, LevelBins, LevelLabels, LevelNumbers, LevelSigns)
 
 
 class CodedRows(MappedRows):
-    """Rows as codes of levels.
-
-    Parameters
-    ----------
-    rows : Rows
-    levels : tuple of Levels
-    of_block : callable
-        Maps a block to its codes, float64.
-    """
+    """Rows as codes of levels."""
 
     def __init__(self, rows, levels, of_block):
         super().__init__(rows)

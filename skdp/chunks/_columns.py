@@ -28,14 +28,9 @@ OTHER = (
 
 @dataclass(frozen=True)
 class Columns:
-    """The columns of a table.
+    """The columns of a table."""
 
-    Parameters
-    ----------
-    table : ndarray of shape (n_rows, n_features), or table of pandas, polars or Arrow
-    """
-
-    table: object
+    table: object  # shape (n_rows, n_features)
 
     def __len__(self):
         return len(self.table)
@@ -72,13 +67,7 @@ def table_type(X):
 
 
 def read_columns(X):
-    """Return the Columns of a table; only its type and shape are looked at.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If it is no table of two dimensions.
-    """
+    """Return the Columns of a table; only its type and shape are looked at."""
     if table_type(X) != "numpy":
         return Columns(X)
     if hasattr(X, "tocsr"):
@@ -148,19 +137,7 @@ class TableRows(Source):
 
 
 class ColumnRows(MappedRows):
-    """Columns as they were read, and what is public of them.
-
-    Parameters
-    ----------
-    source : Source of ColumnBlocks, or Rows of numbers
-    n_features : int
-    kind : {"text", "numbers"}
-        Of the blocks.
-    present : callable
-        Returns which rows of a block are there, each for itself.
-    about : dict
-        What is public of the columns, by name.
-    """
+    """Columns as they were read, and what is public of them."""
 
     def __init__(self, source, n_features, *, kind, present, about):
         super().__init__(source)
@@ -172,13 +149,7 @@ class ColumnRows(MappedRows):
 
 @dataclass(frozen=True)
 class BlockOf:
-    """Makes ColumnBlocks of some columns, by number, of tables like the first one.
-
-    Raises
-    ------
-    TableError
-        For a table with columns of other names or kinds: numbers or not.
-    """
+    """Makes ColumnBlocks of some columns, by number, of tables like the first one."""
 
     wanted: tuple
     schema: Schema
@@ -194,17 +165,10 @@ class MixedOf:
     """Makes ColumnBlocks of all columns: some are numbers, NaN where missing, others as they are.
 
     In a column of numbers an entry of another type is infinite: an entry that is wrong.
-
-    Parameters
-    ----------
-    schema : Schema
-        Of the first table.
-    numeric : tuple of bool
-        Which columns are numbers.
     """
 
-    schema: Schema
-    numeric: tuple
+    schema: Schema  # of the first table
+    numeric: tuple  # tuple of bool: which columns are numbers
 
     def __call__(self, raw):
         block = BlockOf(tuple(range(len(self.schema))), self.schema)(raw)

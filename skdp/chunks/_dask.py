@@ -40,13 +40,7 @@ FAILED = (
 
 
 def source(X):
-    """Return the DaskRows of a dask.array or a dask.dataframe; nothing is computed.
-
-    Raises
-    ------
-    TableError
-        For other collections, and if the number of columns is not known.
-    """
+    """Return the DaskRows of a dask.array or a dask.dataframe; nothing is computed."""
     meta = getattr(X, "_meta", None)
     if type(meta) is np.ndarray and X.ndim == 2:
         return _of_array(X)
@@ -64,18 +58,7 @@ def _of_array(X):
 
 
 def paired(rows, y):
-    """Return DaskRows whose chunks are pairs with those of a target, and no rows of the target.
-
-    Parameters
-    ----------
-    rows : DaskRows
-    y : dask array of one dimension, or dask Series
-
-    Raises
-    ------
-    TableError
-        If it is none, or is cut into other chunks.
-    """
+    """Return DaskRows whose chunks are pairs with those of a target, and no rows of the target."""
     meta = getattr(y, "_meta", None)
     is_array = type(meta) is np.ndarray and y.ndim == 1
     if not (is_array or (type(meta).__module__.startswith("pandas") and meta.ndim == 1)):
@@ -102,15 +85,6 @@ class DaskRows(Source):
 
     A pass over the table is one graph: for each chunk a task that returns exact integers, and a
     tree of merges. It is computed once, by the client in scope or as dask is configured.
-
-    Parameters
-    ----------
-    chunks : list of Delayed
-        Arrays or frames.
-    lengths : sequence of int or None
-        Rows of each chunk; None until they are counted.
-    head : ndarray or DataFrame
-        No rows, with the columns and types of all.
 
     Notes
     -----
@@ -191,18 +165,7 @@ class DaskRows(Source):
         return take(few, wanted + shift[at])
 
     def later(self, function, made=None):
-        """Return what a function makes of the rows, in as many chunks, not computed.
-
-        Parameters
-        ----------
-        function : callable
-            See :meth:`Source.later`.
-        made : array or DataFrame, default=None
-
-        Returns
-        -------
-        results : dask.array, or dask.dataframe where the function makes frames of pandas
-        """
+        """Return what a function makes of the rows, in as many chunks, not computed."""
         import dask.array as da
 
         made = made_of_ones(function, self.n_features) if made is None else made

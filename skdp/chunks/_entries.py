@@ -23,13 +23,7 @@ STRANGE = (
 
 
 def arrays_of(groups):
-    """Return ids as arrays of numbers, text or objects: one, or one for each batch of a list.
-
-    Raises
-    ------
-    ValueError, TypeError
-        Without a word about entries.
-    """
+    """Return ids as arrays of numbers, text or objects: one, or one for each batch of a list."""
     if _root(groups) in ("dask", "dask_expr"):
         groups = groups.compute()
     batches = isinstance(groups, list | tuple) and groups and all(map(_is_column, groups))

@@ -12,12 +12,7 @@ __all__ = ["FrameRows", "source"]
 
 
 class FrameRows(Source):
-    """Rows of a frame that never is an array as a whole.
-
-    Parameters
-    ----------
-    X : DataFrame of pandas or polars, Table or RecordBatch of pyarrow
-    """
+    """Rows of a frame that never is an array as a whole."""
 
     random_access = in_memory = True
 

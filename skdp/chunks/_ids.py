@@ -26,20 +26,7 @@ DENSE = 8  # places per row up to which whole numbers are looked up, not sorted
 
 
 def persons_of(groups, n_rows, *, ignore):
-    """Return the Persons of rows whose owners are named by the entries of ``groups``.
-
-    Parameters
-    ----------
-    groups : array-like of shape (n_rows,), list of batches of them, Joined or Persons
-        Equal entries are one person.
-    n_rows : int
-    ignore : bool
-        Whether a row without an owner is absent, and nothing is told of entries.
-
-    Raises
-    ------
-    ValueError, TypeError
-    """
+    """Return the Persons of rows whose owners are named by the entries of ``groups``."""
     if isinstance(groups, Persons) and len(groups.codes) == n_rows:
         return groups
     joined = groups if isinstance(groups, Joined) else Joined(*arrays_of(groups))
@@ -56,10 +43,6 @@ def persons_of(groups, n_rows, *, ignore):
 
 class Joined:
     """Numbers of equal entries, found piece by piece.
-
-    Parameters
-    ----------
-    *pieces : arrays of ids
 
     Notes
     -----
@@ -135,13 +118,7 @@ def _laid(there, codes):
 
 
 class NarrowRows(Source):
-    """Rows of a source without one of its columns.
-
-    Parameters
-    ----------
-    source : Source
-    column : int
-    """
+    """Rows of a source without one of its columns."""
 
     def __init__(self, source, column):
         self._source, self._column = source, column

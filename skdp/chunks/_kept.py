@@ -10,13 +10,7 @@ __all__ = ["array_of", "blocks_by_weight"]
 
 
 def array_of(rows):
-    """Return rows of numbers as an array, with their weights if they have some.
-
-    Parameters
-    ----------
-    rows : Rows
-        As many as there are weights.
-    """
+    """Return rows of numbers as an array, with their weights if they have some."""
     plain, weights = without_weights(rows)
     array = ArrayRows(np.concatenate(map_merge(plain, _listed, list.__add__)))
     if weights is None:
@@ -30,11 +24,6 @@ def blocks_by_weight(rows):
     """Return what a view makes of the rows of each weight: {weight: [block, ...]}.
 
     A row is given its weight before the view sees it, so that the view may leave rows out.
-
-    Parameters
-    ----------
-    rows : MappedRows
-        A view of rows with weights.
     """
     plain, weights = without_weights(rows)
 

@@ -58,13 +58,6 @@ def are_labels(column):
 class Known:
     """Numbers of labels that are known: 0, 1, ... in their order.
 
-    Parameters
-    ----------
-    labels : sequence of text and numbers
-        Public, or released.
-    other, missing : float, default=NaN
-        What stands for all other entries, and for missing ones.
-
     Notes
     -----
     **Privacy**: each code is a function of its entry alone. Numbers are compared as numbers,
@@ -104,19 +97,6 @@ class Known:
 
 def count_labels(rows, columns_of, n_columns):
     """Return how often every label occurs in columns, a list of dicts by key.
-
-    Parameters
-    ----------
-    rows : Source
-    columns_of : callable
-        Gives the columns of a block of rows, a list of arrays; entries that are no labels count as
-        absent.
-    n_columns : int
-
-    Returns
-    -------
-    counts : list of dict
-        Keys: see :func:`plain`. Exact. Not for release.
 
     Notes
     -----

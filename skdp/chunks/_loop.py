@@ -19,20 +19,7 @@ CHANGED = "the table has another length than when it was first read."
 
 
 def statistic_of(statistic, merge, decode, start, raw, cuts):
-    """Return the statistic of a piece of a table, block by block, where its rows are.
-
-    Parameters
-    ----------
-    statistic, merge : callables
-        See :func:`skdp.chunks.map_merge`.
-    decode : callable
-        Makes the rows of ``raw``.
-    start : int
-        Number of the first row.
-    raw : object
-    cuts : list of tuples (first, stop, *beside)
-        The blocks of the piece, and what is laid beside each.
-    """
+    """Return the statistic of a piece of a table, block by block, where its rows are."""
     with at_rows(), np.errstate(all="ignore"):  # a warning that rows decide on would tell of them
         rows = decode(raw)
         if len(rows) != cuts[-1][1]:

@@ -14,13 +14,7 @@ BUFFER_BYTES = 2**20  # of each column: else a row group is in memory as a whole
 
 
 class StoredFile:
-    """A parquet file that stays as it is.
-
-    Parameters
-    ----------
-    filesystem : pyarrow.fs.FileSystem
-    path : str
-    """
+    """A parquet file that stays as it is."""
 
     def __init__(self, filesystem, path):
         self.path, self._filesystem = path, filesystem
@@ -40,13 +34,7 @@ class StoredFile:
         return groups_of(self._metadata, self.open, self.path, columns=self.columns)
 
     def open(self, coded=None):
-        """Return the file, open; text of the columns with these names is read as it is coded.
-
-        Raises
-        ------
-        TableError
-            If it has changed.
-        """
+        """Return the file, open; text of the columns with these names is read as it is coded."""
         from pyarrow.parquet import ParquetFile
 
         if self._now() != self._stamp:
@@ -61,19 +49,7 @@ class StoredFile:
 
 
 def groups_of(metadata, open_file, name, wanted=None, columns=None):
-    """Return the Parts that are row groups of a parquet file.
-
-    Parameters
-    ----------
-    metadata : pyarrow.parquet.FileMetaData
-    open_file : callable
-        Gives a ParquetFile, whose columns of some names it may read as they are coded.
-    name : str
-    wanted : iterable of int, default=None
-        Numbers of row groups; all by default.
-    columns : list of str, default=None
-        Names of those to read; all by default.
-    """
+    """Return the Parts that are row groups of a parquet file."""
     groups = range(metadata.num_row_groups) if wanted is None else wanted
     return [_group(metadata.row_group(i).num_rows, open_file, i, columns, name) for i in groups]
 
@@ -86,13 +62,7 @@ def _group(n_rows, open_file, i, columns, name):
 
 
 def rows_of_files(paths):
-    """Return the rows of the parquet files of this machine that have these names.
-
-    Raises
-    ------
-    TableError
-        If one cannot be read, or they have different columns.
-    """
+    """Return the rows of the parquet files of this machine that have these names."""
     from pyarrow.fs import LocalFileSystem
 
     here = LocalFileSystem()

@@ -18,33 +18,17 @@ BLOCK_BYTES = 2**22  # batches are there twice: as they are read, and as an arra
 
 @dataclass(frozen=True)
 class Part:
-    """Rows that are read in batches.
-
-    Parameters
-    ----------
-    n_rows : int
-    read : callable
-        ``read(batch_rows)`` gives an iterable of batches, the same at every pass, of about that
-        many rows at most.
-    name : str
-        Public: of a file, or of the kind of table.
-    only : callable, default=None
-        ``only(names)`` gives what reads the columns of these names alone.
-    """
+    """Rows that are read in batches."""
 
     n_rows: int
+    # `read(batch_rows)` gives an iterable of batches, the same at every pass, of about that many
+    # rows at most
     read: Callable
-    name: str
-    only: Callable | None = None
+    name: str  # public: of a file, or of the kind of table
+    only: Callable | None = None  # `only(names)` gives what reads the columns of these names alone
 
     def batches(self, batch_rows):
-        """Yield the batches.
-
-        Raises
-        ------
-        TableError
-            Whatever is wrong: libraries quote entries, so what they say is not passed on.
-        """
+        """Yield the batches."""
         n_rows, batches = 0, iter(told(self.name, self.read, batch_rows))
         while (batch := told(self.name, next, batches, None)) is not None:
             n_rows += len(batch)
@@ -54,14 +38,7 @@ class Part:
 
 
 class PartRows(Source):
-    """Rows of parts of known lengths, one part after the other.
-
-    Parameters
-    ----------
-    head : table of polars or Arrow
-        Of no rows.
-    parts : list of Part
-    """
+    """Rows of parts of known lengths, one part after the other."""
 
     def __init__(self, head, parts):
         schema = schema_of(head)
@@ -102,12 +79,7 @@ class PartRows(Source):
 
 
 def told(name, function, *args):
-    """Return what a function of a library returns; what it raises says ``name`` and no more.
-
-    Raises
-    ------
-    TableError
-    """
+    """Return what a function of a library returns; what it raises says ``name`` and no more."""
     try:
         return function(*args)
     except TableError as error:

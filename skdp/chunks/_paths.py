@@ -31,15 +31,7 @@ NO_FILE = (
 
 
 def source(X):
-    """Return the rows of the parquet files that a path, or a list of paths, names.
-
-    Raises
-    ------
-    ImportError
-        Without pyarrow.
-    TableError
-        If there are no such files, or they cannot be read.
-    """
+    """Return the rows of the parquet files that a path, or a list of paths, names."""
     files = files_of(X if isinstance(X, list | tuple) else [X])
     try:
         import pyarrow  # noqa: F401
@@ -55,11 +47,6 @@ def files_of(paths):
 
     A folder stands for all files below it with an ending of parquet; names that begin with a dot or
     an underscore are left out.
-
-    Raises
-    ------
-    TableError
-        If a path names no file, one that is no parquet file, or a folder that is partitioned.
     """
     return [file for path in paths for file in _files(str(path))]
 

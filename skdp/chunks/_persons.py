@@ -41,18 +41,12 @@ NO_SUM = (
 
 @dataclass(frozen=True, eq=False)
 class Persons:
-    """Whose row each row is. Private, for the time of one fit.
+    """Whose row each row is. Private, for the time of one fit."""
 
-    Parameters
-    ----------
-    codes : ndarray of int of shape (n_rows,)
-        Numbers of persons from 0 on, in any order; -1 for a row of nobody, which is absent.
-    n : int
-        Number of persons.
-    """
-
+    # shape (n_rows,): numbers of persons from 0 on, in any order; -1 for a row of nobody, which is
+    # absent
     codes: np.ndarray
-    n: int
+    n: int  # number of persons
 
     def of(self, valid):
         """Return the persons of the rows where ``valid`` is True; the others are nobody's."""
@@ -78,17 +72,6 @@ class Persons:
 
     def weights(self, cap, coins):
         """Return an integer weight for every row, and the largest sum of weights of a person.
-
-        Parameters
-        ----------
-        cap : int >= 1
-            Public or released: a person with more rows weighs no more than with so many.
-        coins : RowKeys
-
-        Returns
-        -------
-        weights : ndarray of int16 of shape (n_rows,)
-        unit : int
 
         Notes
         -----
@@ -133,18 +116,10 @@ class Persons:
 
 
 class Heads(NamedTuple):
-    """A released number of persons.
+    """A released number of persons."""
 
-    Attributes
-    ----------
-    told : float
-        As released.
-    sd : float
-        Standard deviation of its noise.
-    """
-
-    told: float
-    sd: float
+    told: float  # as released
+    sd: float  # standard deviation of its noise
 
     @property
     def n(self):
@@ -153,19 +128,7 @@ class Heads(NamedTuple):
 
 
 class WeighedRows:
-    """Rows that count with weights, which sum to ``unit`` at most over those of one person.
-
-    Parameters
-    ----------
-    rows : Rows
-    persons : Persons
-        Of the rows that are finite.
-    weights : ndarray of int of shape (n_rows,)
-    unit : int
-    heads : Heads
-    cap : int
-        As how many rows a person counts at most.
-    """
+    """Rows that count with weights, which sum to ``unit`` at most over those of one person."""
 
     def __init__(self, rows, persons, weights, unit, heads, cap=1):
         self._rows, self.persons, self.weights, self.unit = rows, persons, weights, unit
@@ -289,17 +252,6 @@ def rows_of_all(rows):
 
 def means_of(rows, cap, coins):
     """Return the mean of the rows of each person, which counts as up to ``cap`` rows.
-
-    Parameters
-    ----------
-    rows : WeighedRows, or a view of them
-    cap : int
-    coins : RowKeys
-
-    Returns
-    -------
-    means : WeighedRows
-        In memory: a row for each person.
 
     Notes
     -----

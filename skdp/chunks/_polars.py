@@ -30,32 +30,14 @@ def source(X):
 
 
 class QueryRows(PartRows):
-    """The rows of a query.
-
-    Parameters
-    ----------
-    query : LazyFrame
-    head : DataFrame
-        Of no rows.
-    n_rows : int
-    """
+    """The rows of a query."""
 
     def __init__(self, query, head, n_rows):
         super().__init__(head, [Part(n_rows, partial(_batches, query, n_rows), QUERY)])
         self._query = query
 
     def later(self, function, made=None):
-        """Return what a function makes of the rows, a query of floats or integers.
-
-        Parameters
-        ----------
-        function, made
-            See :meth:`Source.later`. Columns of arrays are named ``column_0`` and so on.
-
-        Returns
-        -------
-        results : LazyFrame
-        """
+        """Return what a function makes of the rows, a query of floats or integers."""
         made = _frame(made_of_ones(function, self.n_features) if made is None else made)
         return self._query.map_batches(
             partial(_mapped, function, self.decode, made), schema=made.schema, streamable=True

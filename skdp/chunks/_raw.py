@@ -155,13 +155,7 @@ def column_type(raw, column):
 
 
 def numbers(schema, raw):
-    """Return the rows of a piece as an array of float64, or float32 if all columns are that.
-
-    Raises
-    ------
-    TableError
-        If the piece has other columns than ``schema``, or one that holds no numbers.
-    """
+    """Return the rows of a piece as an array of float64, or float32 if all columns are that."""
     own = schema_of(raw)
     if own.names != schema.names or len(own) != len(schema):
         raise TableError(COLUMNS)

@@ -44,14 +44,6 @@ class Rows(Protocol):
 class Source(ABC):
     """Rows in pieces, whose order and lengths are the same at every pass.
 
-    Parameters
-    ----------
-    n_features : int
-    n_rows : int, default=None
-        None until it is counted.
-    block_rows : int, default=None
-        By default about 16 MB, a public function of the number of columns.
-
     Notes
     -----
     Statistics are computed where the rows are: what is pickled of a source holds none of them.
@@ -209,10 +201,6 @@ class MappedRows:
 
     A subclass writes ``_mapped(block)``: a new float64 array, whose rows are functions of those of
     the block, one by one; or fewer of them, if each decides for itself whether it is in the view.
-
-    Parameters
-    ----------
-    rows : Rows
 
     Notes
     -----

@@ -45,12 +45,6 @@ def without(table, absent):
 class SomeRows(Source):
     """A view of the rows of a source at some places, numbered anew.
 
-    Parameters
-    ----------
-    source : Source
-    places : ndarray of int
-        Rising.
-
     Notes
     -----
     **Privacy**: which rows there are is private, and is laid beside the blocks.

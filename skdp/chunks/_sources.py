@@ -33,21 +33,6 @@ def source_of(X):
     """Return the Source of a table that is not one array or frame of numpy, pandas or polars.
 
     Only types are looked at, the first batch of batches, and the schema of files.
-
-    Parameters
-    ----------
-    X : object
-
-    Raises
-    ------
-    TypeError
-        For what can be read only once.
-    ImportError
-        For a path of parquet files, without pyarrow.
-    TableError
-        For a path of no parquet files, for masked arrays, and for tables that cannot be read.
-    ValueError
-        For batches whose reader fails, with a constant text, under ``invalid_rows="ignore"``.
     """
     if isinstance(X, Source):
         return X

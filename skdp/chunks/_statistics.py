@@ -23,18 +23,13 @@ class Through:
 class Counts:
     """A statistic for :func:`skdp.chunks.weighed_sum`: how many rows lie in each of ``size`` cells.
 
-    Parameters
-    ----------
-    cells : callable
-        Maps a block to the cells of its rows, -1 for a row in none: an integer for each row, which
-        depends on that row alone.
-    size : int
-
     Notes
     -----
     Rows with weights are counted in one pass: sums of integers below 2^53 are exact in float64.
     """
 
+    # maps a block to the cells of its rows, -1 for a row in none: an integer for each row, which
+    # depends on that row alone
     cells: object
     size: int
 

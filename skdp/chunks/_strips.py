@@ -12,17 +12,6 @@ STRIP = 2**14  # rows: a column of them stays in the first levels of the cache
 def strips(block, columns=None):
     """Yield the entries of finite rows column by column, strip by strip.
 
-    Parameters
-    ----------
-    block : ndarray of shape (n, d), float64 or float32
-    columns : ndarray of int of shape (k,), default=None
-        Which columns; all of them by default.
-
-    Yields
-    ------
-    strip : ndarray of float64 of shape (k, m), C-contiguous
-        To be read only: it may be the block itself.
-
     Notes
     -----
     **Privacy**: a row that holds NaN or infinity, in whatever column, is in no strip. What is

@@ -34,14 +34,6 @@ PANDAS = (
 class Tables(Source):
     """Rows of a source that maps make of its pieces, without those that are left out.
 
-    Parameters
-    ----------
-    source : Source
-    maps : tuple of callables
-        From a piece to a table with as many rows: each row by itself.
-    head : array or DataFrame
-        What they make of no rows.
-
     Notes
     -----
     Nothing is kept of what the maps make: they are part of ``decode``, and are applied where the
@@ -110,15 +102,7 @@ class Tables(Source):
         return tables
 
     def each(self, function, beside=None):
-        """Return ``function(table)`` of every block, a list.
-
-        Parameters
-        ----------
-        function : callable
-            A function of a table, and of what is laid beside it.
-        beside : callable, default=None
-            See :func:`skdp.chunks.map_merge`.
-        """
+        """Return ``function(table)`` of every block, a list."""
         tables = self.decoded_by(TableBlock)
         return tables.map_merge(partial(_each, function), list.__add__, beside) or []
 
@@ -172,17 +156,7 @@ class Tables(Source):
 
 
 def tables_of(X):
-    """Return the Tables of what comes in pieces, None for arrays and frames in memory.
-
-    Parameters
-    ----------
-    X : object
-
-    Raises
-    ------
-    ImportError
-        For tables of Arrow, which are mapped as frames of pandas, if that is not installed.
-    """
+    """Return the Tables of what comes in pieces, None for arrays and frames in memory."""
     refuse_masked(X)
     if isinstance(X, Tables) or is_in_memory(X):
         return X if isinstance(X, Tables) else None
@@ -218,12 +192,7 @@ def types_of(table):
 
 
 def _same_types(types, raw):
-    """Return a piece as a table, if it is one of these types.
-
-    Raises
-    ------
-    TableError
-    """
+    """Return a piece as a table, if it is one of these types."""
     table = as_table(raw)
     if types_of(table) != types:
         raise TableError(TYPES)

@@ -12,11 +12,6 @@ def takes(rows, groups):
 
     A source that has to be read from its beginning gathers as many groups in one pass as fit into
     64 MB.
-
-    Parameters
-    ----------
-    rows : Rows
-    groups : iterable of arrays of int
     """
     most = GATHERED_BYTES // (8 * max(1, rows.n_features))
     waiting, size = [], 0

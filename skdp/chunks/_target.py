@@ -27,17 +27,10 @@ NUMBER = "y has batches of numbers and batches of other types. Give all of them 
 
 @dataclass(frozen=True)
 class Kind:
-    """What a target is: a number, or a class.
-
-    Parameters
-    ----------
-    is_class : bool
-    known : Known, default=None
-        Codes of the classes, if they are public.
-    """
+    """What a target is: a number, or a class."""
 
     is_class: bool
-    known: object = None
+    known: object = None  # Known: codes of the classes, if they are public
 
     def faults(self, target):
         """Return whether entries are missing, and whether they are wrong, as bits."""
@@ -53,14 +46,7 @@ class Kind:
 
 
 class TargetBlock:
-    """Rows and their targets.
-
-    Parameters
-    ----------
-    table : ndarray of float of shape (n, d), or ColumnBlock
-    target : ndarray of shape (n,), float64 or object
-    kind : Kind
-    """
+    """Rows and their targets."""
 
     def __init__(self, table, target, kind):
         self.table, self.target, self.kind = table, target, kind
@@ -94,22 +80,11 @@ def missing_in(target, absent):
 
 @dataclass(frozen=True)
 class SplitOf:
-    """Makes TargetBlocks of pieces of a table one of whose columns is the target.
+    """Makes TargetBlocks of pieces of a table one of whose columns is the target."""
 
-    Parameters
-    ----------
-    schema : Schema
-        Of the table, with the target.
-    column : int
-        Number of the target.
-    rest : callable
-        Makes rows of a piece without the target.
-    kind : Kind
-    """
-
-    schema: object
-    column: int
-    rest: object
+    schema: object  # Schema: of the table, with the target
+    column: int  # number of the target
+    rest: object  # makes rows of a piece without the target
     kind: Kind
 
     def __call__(self, raw):
@@ -121,19 +96,10 @@ class SplitOf:
 
 @dataclass(frozen=True)
 class PairOf:
-    """Makes TargetBlocks of pieces that are pairs of a table and its targets.
+    """Makes TargetBlocks of pieces that are pairs of a table and its targets."""
 
-    Parameters
-    ----------
-    numeric : bool
-        Whether targets have a type of numbers.
-    rest : callable
-        Makes rows of the table.
-    kind : Kind
-    """
-
-    numeric: bool
-    rest: object
+    numeric: bool  # whether targets have a type of numbers
+    rest: object  # makes rows of the table
     kind: Kind
 
     def __call__(self, raw):
@@ -169,12 +135,6 @@ def column_of(y):
 
 class Beside(Source):
     """Rows of a source with a target in memory.
-
-    Parameters
-    ----------
-    source : Source
-    target : ndarray of shape (n,), float64 or object
-    kind : Kind
 
     Notes
     -----
@@ -256,13 +216,7 @@ class Zipped:
 
 
 class PairRows(BatchRows):
-    """Rows of batches that are pairs of a table and its targets.
-
-    Parameters
-    ----------
-    batches : iterable of pairs
-    first : pair
-    """
+    """Rows of batches that are pairs of a table and its targets."""
 
     def __init__(self, batches, first):
         super().__init__(batches, first[0])
@@ -287,16 +241,6 @@ class PairRows(BatchRows):
 
 class TargetRows(MappedRows):
     """Rows of floats whose last column is the target: what a release reads.
-
-    Parameters
-    ----------
-    joined : Source of TargetBlocks
-    mixed : bool
-        Whether a row may have missing entries beside its target.
-    levels : tuple, default=None
-        Public: what every column is, see :func:`skdp._levels.levels_of`; None for numbers alone.
-    label_type : dtype, default=None
-        Of labels in the column of the target; public.
 
     Notes
     -----

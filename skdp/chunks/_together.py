@@ -17,10 +17,6 @@ __all__ = ["Meeting"]
 class Meeting:
     """Fits in threads of their own, of which one runs at a time, until all wait for rows.
 
-    Parameters
-    ----------
-    tables : Tables
-
     Notes
     -----
     **Privacy**: which fit runs when hangs on how often each asks for rows, which a private choice

@@ -16,20 +16,6 @@ def allocate(places, found, n_clusters, *, seed):
     the sum of squared distances most from where it is missed least, as long as that pays: what
     exact k-means does, as no centre serves two places that lie far apart. The rows of a place
     without a centre would go to one of the first place.
-
-    Parameters
-    ----------
-    places : Places
-    found : list of Found
-        Of all its balls.
-    n_clusters : int
-        At least as many as places.
-    seed : int
-
-    Returns
-    -------
-    numbers : list of int
-        At least 1 for the first place.
     """
     curves = [_Curve(places, p, f, seed) for p, f in enumerate(found)]
     numbers = [n_clusters - len(found) + 1, *([1] * (len(found) - 1))]

@@ -73,13 +73,7 @@ def _centred(X, centers):
 
 
 def public_centers(name, centers, shape):
-    """Return a public parameter as finite floats of a shape.
-
-    Raises
-    ------
-    ValueError
-        For anything else, with the name of the parameter.
-    """
+    """Return a public parameter as finite floats of a shape."""
     try:
         array = np.asarray(centers, dtype=np.float64)
     except (TypeError, ValueError) as error:

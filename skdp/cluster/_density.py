@@ -63,22 +63,7 @@ class Start:
 def density_road(
     table, located, n_clusters, *, n_init=30, seed=0, max_steps=MOST_STEPS, choose=None
 ):
-    """Release clusters by counts and sums, or by moments and steps of Lloyd where rows are few.
-
-    Parameters
-    ----------
-    table, n_clusters, n_init, seed, choose
-        As in :func:`density_centers`. A number that is to be chosen is chosen from counts.
-    located : Located or Places
-    max_steps : int, default=12
-        Of Lloyd.
-
-    Returns
-    -------
-    refined : Refined
-    start : Start or None
-        Where the steps began, if it was by counts.
-    """
+    """Release clusters by counts and sums, or by moments and steps of Lloyd where rows are few."""
     signal = located.n_rows * table.budget.mu * math.sqrt(table.remaining) / n_clusters
     few = choose is None and is_few(signal, n_clusters, table.n_features)
     if few and len(located.balls) == 1:
@@ -92,26 +77,6 @@ def density_road(
 
 def density_centers(table, located, n_clusters, *, n_init=30, seed=0, share=None, choose=None):
     """Find centres by counts alone: a subspace, a noisy tree of counts on it, k-means of its cells.
-
-    Parameters
-    ----------
-    table : Table
-        With :data:`DENSITY_STEPS`.
-    located : Located or Places
-    n_clusters : int
-    n_init : int, default=30
-        Starts of the k-means on released cells; costs no budget.
-    seed : int, default=0
-        Public, for k-means on released cells.
-    share : float or Fraction, default=None
-        For this search and the refinement after it; None is all that remains.
-    choose : callable, default=None
-        ``choose(found)`` returns the number of centres from what the searches of all places found,
-        which were made for ``n_clusters``.
-
-    Returns
-    -------
-    start : Start
 
     Notes
     -----

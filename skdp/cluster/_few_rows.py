@@ -83,21 +83,6 @@ class Prior:
 def few_rows(table, located, n_clusters, *, seed=0, max_steps=STEPS):
     """Release centres by moments and six steps of Lloyd with all that is left of the budget.
 
-    Parameters
-    ----------
-    table : Table
-        With :data:`MOMENTS` and :data:`CLUSTERS`.
-    located : Located
-    n_clusters : int
-    seed : int, default=0
-        Public.
-    max_steps : int, default=6
-        At least 1.
-
-    Returns
-    -------
-    refined : Refined
-
     Notes
     -----
     **Privacy**: of :func:`released_moments` and :func:`skdp.cluster._sums.cluster_sums`; the rest
@@ -171,15 +156,7 @@ def _start(prior, mean, spread, noise, k, seed):
 def released_moments(table, located, *, share):
     """Release the number of rows, their sum and their second moments around the centre.
 
-    Returns
-    -------
-    n : float
-        > 0.
-    mean : ndarray of shape (d,)
-        In located units.
-    gram : ndarray of shape (d, d)
-    noise : float
-        Standard deviation of the noise of n times the mean, and of an entry of ``gram``.
+    Shapes: mean (d,); gram (d, d).
 
     Notes
     -----

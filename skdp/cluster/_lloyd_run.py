@@ -33,24 +33,7 @@ def equal_step(budget, n_steps):
 def lloyd_run(table, located, n_clusters, init, *, n_steps, seed=0):
     """Release centres by equal steps with everything that is left of the budget.
 
-    Parameters
-    ----------
-    table : Table
-        With the step of :func:`equal_step`.
-    located : Located
-    n_clusters : int
-    init : {"spread", "random"} or ndarray of shape (n_clusters, d)
-        As for :class:`LloydKMeans`.
-    n_steps : int
-    seed : int, default=0
-        Public.
-
-    Returns
-    -------
-    centers : ndarray of shape (n_clusters, d)
-    inertia, inertia_noise : float
-        The sum of squared distances of the rows to the centres, in units of the table, and the
-        standard deviation of its noise.
+    Shapes: init (n_clusters, d); centers (n_clusters, d).
 
     Notes
     -----
@@ -78,21 +61,6 @@ def lloyd_step(table, located, y, radii, *, share, step):
     """Take one private step of Lloyd: every centre moves to the noisy mean of its rows.
 
     A centre stays if its rows do not stand out, or if noise would carry it beyond its radius.
-
-    Parameters
-    ----------
-    table, located
-        As for :func:`lloyd_run`.
-    y : ndarray of shape (k, d)
-        Centres in located units.
-    radii : ndarray of shape (k,)
-        In located units, to which differences to the centres are clipped.
-    share : Fraction
-    step : Step
-
-    Returns
-    -------
-    moved : Moved
     """
     d = y.shape[1]
     pure = table.budget.unit == "pure"

@@ -46,15 +46,6 @@ def locate(table):
     the centre moves by the mean of the rows clipped to that ball, and again, as long as the radius
     shrinks.
 
-    Parameters
-    ----------
-    table : Table
-        With :data:`LOCATE_STEPS`; .02 to .17 of the budget are spent.
-
-    Returns
-    -------
-    located : Located
-
     Notes
     -----
     **Privacy**: of the statistics. At most ROUNDS rounds; shares and the number of rounds depend on
@@ -124,13 +115,6 @@ def close_in(
     and one that is not smaller by a factor of ``shrinking``: a ball that is worth ``keeping`` is
     then kept as it was, and one whose center may be far from the mean wants ``moving`` once.
     ``n_sd`` is the noise of n.
-
-    Returns
-    -------
-    located : Located
-        Its ``seen`` tells whether any scale stood out; the number of rows is the given one.
-    distances : Profile
-        The last histogram; None if there was not enough for one.
     """
     scale_share, centre_share = shares
     all_seen, distances, before, reach = True, None, center, 1.0
@@ -174,23 +158,6 @@ def read_scale(counts, sd, n_rows, *, gap=WIDE_GAP):
     scale is from 1, are seen. The bins in them form components, separated by ``gap`` octaves; the
     heaviest is the bulk, and others belong to it if they hold 5 % of the rows, and, with a gap
     below 8 octaves, do not lie beyond it.
-
-    Parameters
-    ----------
-    counts : ndarray of shape (BINS.n_bins,)
-        Released counts.
-    sd, n_rows : float
-        Standard deviation of their noise; released number of rows.
-    gap : float, default=8.0
-
-    Returns
-    -------
-    radius : float
-        0.0 if the rows are zeros.
-    typical : float
-        About the median.
-    seen : bool
-        False if nothing stood out and the radius is a posterior mode.
     """
     counts, octave = np.asarray(counts, dtype=np.float64), _octaves()
     kept = np.flatnonzero(standing_out(counts, sd, np.abs(octave)))
@@ -238,17 +205,6 @@ def read_reach(counts, sd, radius):
     One part in a hundred of the rows may lie beyond the radius, and in a large table these may be
     clusters. The reach is the upper edge of the last bin, up to 8 radii, that passes for more than
     noise, by itself or with all that lies farther out.
-
-    Parameters
-    ----------
-    counts : ndarray of shape (BINS.n_bins,)
-        Released counts.
-    sd, radius : float
-
-    Returns
-    -------
-    reach : float
-        From 1 to 8.
     """
     first = int(BINS.index(np.array([radius * (1 - 1e-9)]))[0]) + 1
     beyond = counts[first : first + int(BINS.per_octave * math.log2(FARTHEST_REACH))]

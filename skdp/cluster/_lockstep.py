@@ -25,19 +25,6 @@ def in_step(searches, table, rule=None):
     with the largest of their shares: searches that run together should ask for the same shares in
     the same order.
 
-    Parameters
-    ----------
-    searches : list of m generators
-    table : Table
-        With the steps that are asked for.
-    rule : Rule, default=None
-        The set of every row, in {-1, 0, ..., m - 1}. None gives all rows to the only search.
-
-    Returns
-    -------
-    found : list of m objects
-        What the searches return.
-
     Notes
     -----
     **Privacy**: of :class:`skdp.kernel._parts.Parts`.

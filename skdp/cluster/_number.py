@@ -68,20 +68,6 @@ def number_of_clusters(synopsis, most, *, n_init, seed, box):
     3. The cells of a group would cost less than twice as much at the nearest other centre, or less
        than three times for a group of less than half the median number of rows: diffuse rows
        between the clusters.
-
-    Parameters
-    ----------
-    synopsis : Synopsis
-    most : int
-        At least 1.
-    n_init, seed : int
-        Of k-means.
-    box : ndarray of shape (p,)
-
-    Returns
-    -------
-    n_clusters : int
-        From 1 to ``most``.
     """
     cells, m = _Cells(synopsis), len(synopsis.weights)
     k = min(most, m)
@@ -137,19 +123,7 @@ def _without(cells, groups, i):
 
 
 def number_in_places(found, *, most, n_init, seed):
-    """Return the number of clusters in all places together, each read off its own cells.
-
-    Parameters
-    ----------
-    found : list of Found
-        At most ``most``.
-    most, n_init, seed : int
-
-    Returns
-    -------
-    n_clusters : int
-        From 1 to ``most``.
-    """
+    """Return the number of clusters in all places together, each read off its own cells."""
     numbers = [
         number_of_clusters(f.synopsis, most, n_init=n_init, seed=seed, box=f.subspace.half)
         for f in found
@@ -163,18 +137,6 @@ def cost_curve(places, found, most, *, seed):
     What lies outside the subspace of the cells of a place is one more constant: the rest of the
     typical squared distance from its centre. Beyond one centre for every place, each goes where it
     gains most.
-
-    Parameters
-    ----------
-    places : Located or Places
-    found : list of Found
-        Of all its balls.
-    most, seed : int
-
-    Returns
-    -------
-    costs : ndarray of shape (most,)
-        Finite, never increasing.
     """
     curves = [_place_curve(f, most, seed) * places.view(p)[1] ** 2 for p, f in enumerate(found)]
     within = sum(curve[0] for curve in curves)
@@ -213,16 +175,6 @@ def cell_costs(synopsis, most, *, seed):
 
     Every number of centres begins at those of one fewer and the cell that costs most there, and
     from new starts.
-
-    Parameters
-    ----------
-    synopsis : Synopsis
-    most, seed : int
-
-    Returns
-    -------
-    costs : ndarray of shape (most,)
-        Sums of squared distances, those within cells included; never increasing.
     """
     points, w = synopsis.centres, synopsis.weights
     spread = float(w @ _Cells(synopsis).within.sum(axis=1))

@@ -64,21 +64,6 @@ def find_places(table, n_clusters, *, place=None, careful=True):
     is left, there are seven places, or .18 of the budget is spent. Where fewer clusters are asked
     for, the places that cost least to serve by one centre are merged.
 
-    Parameters
-    ----------
-    table : Table
-        With :data:`skdp.cluster._locate.LOCATE_STEPS` and :data:`PLACES_STEPS`.
-    n_clusters : int
-    place : Place, default=None
-        A public ball that holds the rows.
-    careful : bool, default=True
-        Spend more on where the bulk lies if the rows are few.
-
-    Returns
-    -------
-    located : Located or Places
-        A Located if the bulk is the only place.
-
     Notes
     -----
     **Privacy** (add or remove one row): which rows a search looks at is decided by each row itself,

@@ -51,13 +51,7 @@ class PublicPlace:
         return self.bounds is not None or self.radius is not None
 
     def _place(self, n_features):
-        """Return the public Place, or None.
-
-        Raises
-        ------
-        ValueError
-            For parameters that do not fit each other or the columns.
-        """
+        """Return the public Place, or None."""
         box = bounds_vectors(self.bounds, n_features)
         center = column_vector("center", self.center, n_features)
         if box is not None:

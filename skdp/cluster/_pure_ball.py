@@ -23,15 +23,6 @@ TAILS = 3.1  # a Laplace scale has the tails of so many normal standard deviatio
 def locate_pure(table):
     """Find a ball that holds the bulk of the rows, as :func:`locate` does, with pure noise.
 
-    Parameters
-    ----------
-    table : Table
-        Of a pure budget, with :data:`LOCATE_PURE_STEPS`.
-
-    Returns
-    -------
-    located : Located
-
     Notes
     -----
     **Privacy**: of the statistics, in l1.

@@ -22,17 +22,7 @@ def synopsis_radii(synopsis, centres, *, noise):
     Of the candidates for the clip radius r, take that with the least sum of the squared mean of
     what is clipped off and of the noise ``r noise / N``.
 
-    Parameters
-    ----------
-    synopsis : Synopsis
-    centres : ndarray of shape (k, p)
-    noise : float
-        Standard deviation per coordinate of a sum clipped at 1.
-
-    Returns
-    -------
-    radii, weights : ndarrays of shape (k,)
-        ``weights`` estimate the numbers of rows.
+    Shapes: centres (k, p); returns (k,).
     """
     squares = np.square(synopsis.centres[:, None] - centres).sum(axis=2)
     labels = squares.argmin(axis=1)
@@ -66,20 +56,7 @@ def _best_radius(reach, v, w, variance):
 def bought_radii(table, located, centres, step, *, noise, share):
     """Release how far the rows of every cluster lie from its centre; choose radii from that.
 
-    Parameters
-    ----------
-    table : Table
-    located : Located
-    centres : ndarray of shape (k, d)
-        In units of the located radius.
-    step : Step
-    noise : float
-        Standard deviation per coordinate of a sum clipped at 1.
-    share : float or Fraction
-
-    Returns
-    -------
-    radii : ndarray of shape (k,)
+    Shapes: centres (k, d); radii (k,).
 
     Notes
     -----

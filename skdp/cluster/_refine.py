@@ -43,26 +43,7 @@ def refine(
 ):
     """Move centres to the means of their clusters by private sums in small balls.
 
-    Parameters
-    ----------
-    table : Table
-        With :data:`REFINE_STEPS`.
-    located : Located
-    centers : ndarray of shape (k, d)
-        Public or released, in units of the table.
-    synopsis : Synopsis, default=None
-        Released cells in all d coordinates; without one the radii are bought.
-    subspace : Subspace, default=None
-        Where the centres came from; the parts of small steps outside it are shrunk.
-    share : float or Fraction, default=None
-        Everything that may be spent here; None is all that remains.
-    max_steps : int, default=12
-        From 1 to 12. How many steps are taken is decided by the size of a cluster in noise standard
-        deviations, and where that is large by the length of the last step: all of them released.
-
-    Returns
-    -------
-    refined : Refined
+    Shapes: centers (k, d).
 
     Notes
     -----

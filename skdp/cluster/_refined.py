@@ -42,21 +42,7 @@ class Refined:
 def refined(table, located, moved, mean, *, noise, radii, n_steps):
     """Judge the last step of Lloyd and put it into units of the table: post-processing.
 
-    Parameters
-    ----------
-    table : Table
-        Is told of what is doubtful.
-    located : Located
-    moved : Moved
-    mean : ndarray of shape (d,)
-        Released mean of all rows, in located units.
-    noise, radii : ndarrays of shape (k,)
-        In located units; noise is infinite for a centre that is a guess by itself.
-    n_steps : int
-
-    Returns
-    -------
-    refined : Refined
+    Shapes: mean (d,); noise, radii (k,).
     """
     best = trusted(moved, mean)
     told, k = moved.told, len(moved.y)
@@ -106,16 +92,6 @@ def stray_squares(located, rows):
 
     About as many as one noise standard deviation of a count may lie as far out as rows are seen:
     at the reach of the located balls. How tight clusters are does not matter.
-
-    Parameters
-    ----------
-    located : Located or Places
-    rows : float
-        Released number of rows in noise standard deviations.
-
-    Returns
-    -------
-    part : float
     """
     far = max(b.reach * b.radius / max(b.typical, b.radius * 1e-6) for b in located.balls)
     return far * far / rows

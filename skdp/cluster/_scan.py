@@ -43,20 +43,7 @@ class HalvedBox(Grid):
 
 
 def dense_cells(counts, grid, level, sd):
-    """Return for every code of a level whether its cell belongs to a window that is seen.
-
-    Parameters
-    ----------
-    counts : ndarray of shape (2^level,)
-        Released counts, all with noise of standard deviation ``sd``.
-    grid : Grid
-    level : int
-    sd : float
-
-    Returns
-    -------
-    dense : ndarray of bool, shape (2^level,)
-    """
+    """Return for every code of a level whether its cell belongs to a window that is seen."""
     codes = np.arange(len(counts))
     place = tuple(grid.positions(codes, level).T)
     table = np.zeros(grid.shape(level))
@@ -100,10 +87,6 @@ def sparse_blocks(counts, dense, grid, level, sd):
 
     From fine to coarse, a block whose cells that are not yet taken sum to more than noise becomes a
     leaf, and takes them.
-
-    Returns
-    -------
-    blocks : list of (level, codes, weights, noise sds)
     """
     rest, free = np.where(dense, 0.0, counts), (~dense).astype(np.float64)
     blocks, false = [], CLUSTER_BLOCKS * _lever(grid)

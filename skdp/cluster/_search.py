@@ -38,24 +38,6 @@ def search_cells(located, *, n_clusters, signal, share, seed, steps=SEARCH_STEPS
 
     A search for :func:`skdp.cluster._lockstep.in_step`. Searches with the same ``signal`` and
     ``share``, and for tables of one number of columns, ask for the same shares.
-
-    Parameters
-    ----------
-    located : Located
-        Rows beyond twice its reach are left out.
-    n_clusters : int
-    signal : float
-        Rows of a cluster in standard deviations of the noise of a count bought with ``share``.
-    share : Fraction
-        Of which .52 are spent at most.
-    seed : int
-        Public, for k-means on released cells.
-    steps : (Step, Step), default=SEARCH_STEPS
-        Of the directions and of the cells.
-
-    Returns
-    -------
-    found : Found
     """
     if len(located.center) <= FLAT:
         subspace = whole_space(located.half)

@@ -79,20 +79,7 @@ def look_again(table, located, centers, *, share, n_init, seed):
     along it. The cells of all clusters, in all columns, are a synopsis; k-means of it proposes new
     centres, and a noisy sum over the rows tells what they gain.
 
-    Parameters
-    ----------
-    table : Table
-        With :data:`LOOK_STEPS`.
-    located : Located or Places
-    centers : ndarray of shape (k, d)
-        Released, in units of the table.
-    share : Fraction
-        What is left: each of at most 4 looks spends .12 of it.
-    n_init, seed : int
-
-    Returns
-    -------
-    centers : ndarray of shape (k, d)
+    Shapes: centers (k, d); centers (k, d).
 
     Notes
     -----
@@ -122,13 +109,6 @@ def _rule(located, centers):
 
 def _reaches(table, located, centers, noise, share):
     """Release how far out the rows of every cluster lie.
-
-    Returns
-    -------
-    clip, far, n : ndarrays of shape (k,)
-        Radii in units of the table: to clip the rows at, as wide as ``noise`` of the second moments
-        allows, and where the last rows were seen. Number of rows, 0 for a cluster that was not
-        seen. None if no cluster was seen.
 
     Notes
     -----
@@ -200,11 +180,7 @@ def _lines(table, located, centers, share):
 def _line_cells(table, located, centers, lines, share):
     """Release the counts of rows in cells along the line of their cluster.
 
-    Returns
-    -------
-    points : ndarray of shape (m, d)
-        The middles of the cells that hold more than noise, in units of the table.
-    weights : ndarray of shape (m,)
+    Shapes: points (m, d); weights (m,).
 
     Notes
     -----

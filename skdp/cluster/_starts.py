@@ -25,15 +25,7 @@ def ball_points(n, d, *key):
 def spread_points(k, d, seed=0):
     """Return k points spread evenly over the unit ball: centres of k-means of a uniform sample.
 
-    Parameters
-    ----------
-    k, d : int
-    seed : int, default=0
-        Public.
-
-    Returns
-    -------
-    points : ndarray of shape (k, d)
+    Shapes: points (k, d).
     """
     sample = ball_points(k * SAMPLE, d, "ball", seed)
     return public_kmeans(sample, k, seed=seed)[0]

@@ -27,19 +27,6 @@ def find_subspace(located, *, most, share, step):
 
     A search for :func:`skdp.cluster._lockstep.in_step`, which asks for ``step``.
 
-    Parameters
-    ----------
-    located : Located
-    most : int
-        Largest number of directions.
-    share : float or Fraction
-    step : Step
-
-    Returns
-    -------
-    subspace : Subspace
-        With at least two directions.
-
     Notes
     -----
     **Privacy**: of :class:`skdp.kernel._cluster_sums.LocatedGram`. Both halves of the matrix are

@@ -36,28 +36,7 @@ class ClusterSums:
 def cluster_sums(table, rule, centers, *, radii, weight, share, step, squares=1.0, halvings=2):
     """Release the size of every cluster, the sum of its rows around its centre, and all squares.
 
-    Parameters
-    ----------
-    table : Table
-        Noise is Laplace for a pure budget, else Gaussian.
-    rule : Nearest or NearestLifted
-        The cluster of a row.
-    centers : ndarray of shape (k, d)
-    radii : ndarray of shape (k,)
-        Public or released clip radii, > 0: differences to a centre are clipped to its radius.
-    weight : float
-        Weight a > 0 of a row in the count, against length 1 in the sum.
-    share : float or Fraction
-    step : Step
-    squares : float, default=1.0
-        Release the sum of the squared lengths of all differences as well, clipped to so many
-        radii; 0 for not.
-    halvings : int, default=2
-        A squared length weighs ``2^-halvings`` against length 1 in the sum.
-
-    Returns
-    -------
-    sums : ClusterSums
+    Shapes: centers (k, d); radii (k,).
 
     Notes
     -----

@@ -38,18 +38,7 @@ class Synopsis:
 def weighted_kmeans(synopsis, n_clusters, *, n_init, seed, box):
     """Cluster the cells of a synopsis: post-processing.
 
-    Parameters
-    ----------
-    synopsis : Synopsis
-    n_clusters, n_init, seed : int
-    box : ndarray of shape (p,)
-        Half widths of the domain; spare centres lie around the others at a hundredth of it.
-
-    Returns
-    -------
-    centres : ndarray of shape (n_clusters, p)
-    cost : float
-        Weighted sum of squared distances from cells to their centres.
+    Shapes: box (p,); centres (n_clusters, p).
     """
     points, weights = synopsis.centres, synopsis.weights
     if not len(points):  # all is noise: spare centres around the middle
@@ -66,21 +55,7 @@ def weighted_kmeans(synopsis, n_clusters, *, n_init, seed, box):
 def public_kmeans(points, n_clusters, *, seed, weights=None, init="k-means++", n_init=1):
     """Cluster public or released points: post-processing.
 
-    Parameters
-    ----------
-    points : ndarray of shape (m, p)
-    n_clusters : int
-        At most m.
-    seed : int
-        Public.
-    weights : ndarray of shape (m,), default=None
-    init : "k-means++" or ndarray of shape (n_clusters, p), default="k-means++"
-    n_init : int, default=1
-
-    Returns
-    -------
-    centres : ndarray of shape (n_clusters, p)
-    cost : float
+    Shapes: points (m, p); weights (m,); init (n_clusters, p); centres (n_clusters, p).
     """
     from sklearn.cluster import KMeans
 

@@ -71,21 +71,6 @@ def grow(located, space, plan, *, n_clusters, share, seed, step):
 
     A search for :func:`skdp.cluster._lockstep.in_step`, which asks for ``step``.
 
-    Parameters
-    ----------
-    located : Located
-    space : Subspace
-    plan : Schedule
-    n_clusters : int
-    share : Fraction
-        For all stages together; what an early stop leaves is not spent.
-    seed : int
-    step : Step
-
-    Returns
-    -------
-    synopsis : Synopsis
-
     Notes
     -----
     **Privacy**: of :class:`skdp.kernel._clusters.GridCells`. Which cells are open is known from

@@ -105,16 +105,6 @@ class Trusted:
 def trusted(moved, mean):
     """Return moved centres, or all but the worst of them and the mean of all rows.
 
-    Parameters
-    ----------
-    moved : Moved
-    mean : ndarray of shape (d,)
-        Released.
-
-    Returns
-    -------
-    trusted : Trusted
-
     Notes
     -----
     **Never worse than one centre.** If the mean is among the centres, the cost is at most that of

@@ -32,28 +32,7 @@ class Clipping:
 
 
 def best_clipping(center, unit, up, down, lean=0.0, *, n, noise, sd, count_sd):
-    """Return the Clipping of the least expected error of a mean.
-
-    Parameters
-    ----------
-    center : float
-        Released: what the tails are distances from.
-    unit : float
-        Of the lengths in the tails, which then have squares among the floats.
-    up, down : Tail
-        Above and below the centre.
-    lean : float, default=0.0
-        From -1 to 1: how far the column leans to the side below or above, where its tail then is
-        taken to go on beyond what is seen.
-    n : float
-        Released number of rows.
-    noise : float
-        Standard deviation of the noise of the mean per unit of the radius.
-    sd : float
-        Of the noise in the counts that the tails were read from.
-    count_sd : float
-        Standard deviation of n: a mean far from the centre is off by its relative error.
-    """
+    """Return the Clipping of the least expected error of a mean."""
     offset = (up.expected[0] - down.expected[0]) / n
     mean = np.clip(offset, -down.top, up.top)
     error = 0.6 * sd * np.hypot(up.top, down.top) / n

@@ -19,21 +19,6 @@ def stands_out(counts, octave, scale, *, law="gaussian", false=COLUMN):
     Windows of 1, 2, 4, 8 and 16 cells are looked at; a wide one counts only where no narrower one
     inside does, so that it holds rows that are spread, and no more cells than need be. Up to six
     cells from what has been seen less is asked of a cell.
-
-    Parameters
-    ----------
-    counts : ndarray of shape (n_cells,)
-        Released counts; the cell in the middle holds zeros.
-    octave : ndarray of int of shape (n_cells,)
-        Exponents of the sizes of the cells: sizes near 1 are likelier than 2^900, a public prior.
-    scale, law
-        Of the noise: the standard deviation, or b of Laplace noise.
-    false : float, default=3e-5
-        Probability with which noise alone passes for rows anywhere, at most.
-
-    Returns
-    -------
-    seen : ndarray of bool of shape (n_cells,)
     """
     counts = np.asarray(counts, dtype=np.float64)
     levels = zip(WIDTHS, _levels(octave.tobytes(), law, false), strict=True)

@@ -37,19 +37,6 @@ def may_hide(counts, middle, seen, sd, *, n, rows):
 
     They may if the seen cells lack rows; if next to all rows are equal and the others are too few
     to stand out; and if most rows are equal, the others are few and not of one size.
-
-    Parameters
-    ----------
-    counts : ndarray of shape (k,)
-        Released numbers of rows in cells; ``middle`` is that around the centre.
-    middle : int
-    seen : ndarray of bool of shape (k,)
-    sd : float
-        Standard deviation of the noise in a count.
-    n : float
-        Released number of rows.
-    rows : float
-        That number in units of the noise of a sum.
     """
     missing = n - counts[seen].sum()
     if missing > max(MISSING[0] * sd * math.sqrt(np.count_nonzero(seen)), MISSING[1] * n):

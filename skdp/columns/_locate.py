@@ -35,42 +35,16 @@ def survey_share(budget, n, d):
 
 @dataclass(frozen=True)
 class Located:
-    """A column: "nothing" or "zeros" seen of it, or "rows", and where to clip it.
+    """A column: "nothing" or "zeros" seen of it, or "rows", and where to clip it."""
 
-    Attributes
-    ----------
-    kind : {"nothing", "zeros", "rows"}
-    clipping : Clipping
-        Of "nothing" the interval from -1 to 1, with infinite bounds.
-    squares : Squares
-        How far the entries lie from a point.
-    hidden : bool
-        Whether many rows may lie where they are not seen.
-    """
-
-    kind: str
-    clipping: Clipping
-    squares: Squares
-    hidden: bool = False
+    kind: str  # {"nothing", "zeros", "rows"}
+    clipping: Clipping  # of "nothing" the interval from -1 to 1, with infinite bounds
+    squares: Squares  # how far the entries lie from a point
+    hidden: bool = False  # whether many rows may lie where they are not seen
 
 
 def locate_columns(table, *, n, count_sd, surveys=None, worth=None):
     """Find where to clip every column so that noise and bias of its mean balance.
-
-    Parameters
-    ----------
-    table : Table
-        With :data:`LOCATING_STEPS`.
-    n, count_sd : float
-        Released number of rows, and the standard deviation of its noise.
-    surveys : list of Survey, default=None
-        What :func:`survey_columns` has released of the columns.
-    worth : float, default=None
-        Released: as how many rows those of the mean to come count, at most n; n by default.
-
-    Returns
-    -------
-    located : list of d Located
 
     Notes
     -----

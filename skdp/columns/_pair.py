@@ -107,38 +107,9 @@ def bounded_moments(table, *, low, high, degree, share, label):
 def bounded_sums(table, *, low, high, share, label):
     """Release the sums of all columns.
 
-    Parameters
-    ----------
-    table, low, high, share, label
-        As for :func:`bounded_moments`.
-
-    Returns
-    -------
-    sums : ndarray of shape (d,)
-        Finite.
-    scale : ndarray of shape (d,)
-        Standard deviations of the noise, or scales b of Laplace noise.
-    law : {"gaussian", "laplace"}
-
-    See Also
-    --------
-    bounded_moments, skdp.PrivateSum
-
     Notes
     -----
     **Privacy**: see :class:`skdp.kernel._bounded.BoundedSums`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skdp.audit import CannedCurator
-    >>> from skdp.base import ArrayRows, Budget, Plan, Step, Table
-    >>> from skdp.columns._pair import bounded_sums
-    >>> curator = CannedCurator(Plan(Budget.gaussian(1.0, 1e-6), (Step("sums"),)))
-    >>> public = {"low": np.zeros(1), "high": np.ones(1), "share": 1, "label": "sums"}
-    >>> sums, scale, law = bounded_sums(Table(ArrayRows(np.full((8, 1), 0.75)), curator), **public)
-    >>> sums.round(3).tolist(), law
-    ([6.0], 'gaussian')
     """
     asked = BoundedSums(low, high)
     release = table.ask(asked, share=share, label=label)

@@ -17,23 +17,13 @@ def before(cuts):
 
 @dataclass
 class Fit:
-    """Estimated ranks of the cuts of a column, and of both ends of the line.
+    """Estimated ranks of the cuts of a column, and of both ends of the line."""
 
-    Attributes
-    ----------
-    x : ndarray of shape (m,)
-        The lower end, where the rank is 0, the cuts, and the upper end, where it is ``n``.
-    rank : ndarray of shape (m,)
-        Estimated number of rows at or below; never falls.
-    raw : ndarray of shape (m,)
-        The same before it was made to rise.
-    covariance : ndarray of shape (m, m)
-    """
-
+    # shape (m,): the lower end, where the rank is 0, the cuts, and the upper end, where it is `n`
     x: np.ndarray
-    rank: np.ndarray
-    raw: np.ndarray
-    covariance: np.ndarray
+    rank: np.ndarray  # shape (m,): estimated number of rows at or below; never falls
+    raw: np.ndarray  # shape (m,): the same before it was made to rise
+    covariance: np.ndarray  # shape (m, m)
 
     @property
     def n(self):
@@ -51,11 +41,6 @@ class Fit:
 
 class Ranks:
     """The released histograms of one column.
-
-    Parameters
-    ----------
-    ends : tuple of (float, float)
-        No row is at or below the first, none above the second; infinite if unknown.
 
     Notes
     -----

@@ -35,14 +35,6 @@ SNAP = (2.0, 10.0), (1.0, 10.0), (0.4, 0.0)  # standard deviations, and how rare
 def is_told(x, excess, sd, value, law):
     """Whether both ends of an interval are within a standard deviation of the column.
 
-    Parameters
-    ----------
-    x, excess, sd : ndarrays of shape (m,)
-        As for :func:`limits`.
-    value : float
-        Estimate.
-    law : {"gaussian", "laplace"}
-
     Notes
     -----
     What is told is, as surely as the interval holds, off by less than half a standard deviation, or
@@ -80,11 +72,6 @@ def two_sided(confidence, law):
     """Return how many standard deviations hold noise with this probability, at least.
 
     A sum of Laplace noises lies between one of them and a Gaussian one.
-
-    Parameters
-    ----------
-    confidence : float
-    law : {"gaussian", "laplace"}
     """
     normal = float(ndtri((1 + confidence) / 2))
     return normal if law == "gaussian" else max(normal, -math.log1p(-confidence) / math.sqrt(2))
@@ -97,11 +84,6 @@ def estimate(fit, q):
     unless the cuts are far apart: then the nearer to the rows is taken.
     Decimals of few digits are what many rows share: the shortest one near is taken, the nearer the
     more digits it has.
-
-    Parameters
-    ----------
-    fit : Fit
-    q : float
     """
     x, excess, sd = _useful(fit, q)
     i = int(np.clip(np.searchsorted(excess, 0.0), 1, len(x) - 1))
@@ -158,21 +140,7 @@ def is_one(low, high):
 
 
 def limits(x, excess, sd, value, z):
-    """Return the nearest cuts around a value that are z standard deviations clear of a quantile.
-
-    Parameters
-    ----------
-    x, excess, sd : ndarrays of shape (m,)
-        Points, their ranks above the quantile, and standard deviations of these.
-    value : float
-        Estimate.
-    z : float
-
-    Returns
-    -------
-    low, high : float
-        The ends of ``x`` if no cut is clear.
-    """
+    """Return the nearest cuts around a value that are z standard deviations clear of a quantile."""
     below = np.flatnonzero((excess + z * sd < 0) & (x < value))
     above = np.flatnonzero((excess - z * sd > 0) & (x >= value))
     return x[below[-1] if below.size else 0], x[above[0] if above.size else -1]
@@ -183,13 +151,6 @@ def aside(x, excess, sd, low, high):
 
     An end that is not clear was put there by noise: the quantile may be beyond it just as well. Of
     normal columns around 10^6 a third were not told without, none of 60 with them.
-
-    Parameters
-    ----------
-    x, excess, sd : ndarrays of shape (m,)
-        As for :func:`limits`.
-    low, high : float
-        Of ``x``.
     """
     windows = []
     for near, far in zip((low, high), limits(x, excess, sd, high, CLEAR), strict=True):

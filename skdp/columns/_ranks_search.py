@@ -43,24 +43,17 @@ STATISTIC = Step("statistic", of=(EdgeCells,))
 
 @dataclass
 class Quantiles:
-    """Released quantiles of d columns, and what is known of the ranks around them.
+    """Released quantiles of d columns, and what is known of the ranks around them."""
 
-    Attributes
-    ----------
-    location, noise_scale : ndarrays of shape (n_q, d)
-    points : list of ndarrays of shape (m,)
-        For every column, cuts between its lower and its upper end.
-    excess, sd : list of ndarrays of shape (n_q, m)
-        How many ranks each of them is above each quantile, and the standard deviations of these.
-    found : ndarray of bool of shape (d,)
-    """
-
+    # location, noise_scale: shape (n_q, d)
     location: np.ndarray
     noise_scale: np.ndarray
-    points: list
+    points: list  # each of shape (m,): for every column, cuts between its lower and its upper end
+    # excess, sd: each of shape (n_q, m): how many ranks each of them is above each quantile, and
+    # the standard deviations of these
     excess: list
     sd: list
-    found: np.ndarray
+    found: np.ndarray  # shape (d,)
 
 
 def rank_steps(budget, *, bounded):

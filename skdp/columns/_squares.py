@@ -13,21 +13,6 @@ SURE = 2.0  # standard deviations of the noise, which are added
 def mean_square(counts, edges, sd, n):
     """Return an upper bound of the mean of squared distances, and the part of it that is noise.
 
-    Parameters
-    ----------
-    counts : ndarray of shape (k,)
-        Released numbers of rows in cells.
-    edges : ndarray of shape (k,)
-        The largest distance in each.
-    sd : float
-        Standard deviation of the noise in a count.
-    n : float
-        Released number of rows.
-
-    Returns
-    -------
-    square, noise : float
-
     Notes
     -----
     A row in a cell is no farther than its edge, so the exact counts would give an upper bound. The
@@ -53,11 +38,6 @@ class Squares:
 
     def deviation(self, mean, sd):
         """Return an upper bound of the standard deviation of the rows.
-
-        Parameters
-        ----------
-        mean, sd : float
-            Released mean of the rows, and the standard deviation of its noise.
 
         Notes
         -----

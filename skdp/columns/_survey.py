@@ -20,21 +20,12 @@ COLUMNS = Step("columns", at_most=0.25, times=2, of=(ColumnCells,))
 
 @dataclass
 class Survey:
-    """What a released histogram over all floats has shown of one column.
+    """What a released histogram over all floats has shown of one column."""
 
-    Attributes
-    ----------
-    counts : ndarray of shape (CELLS.n_cells,)
-    scale : float
-        Of their noise, of a ``law``.
-    seen : ndarray of bool of the same shape
-        Cells that hold rows.
-    """
-
-    counts: np.ndarray
-    scale: float
+    counts: np.ndarray  # shape (CELLS.n_cells,)
+    scale: float  # of their noise, of a `law`
     law: str
-    seen: np.ndarray = None
+    seen: np.ndarray = None  # ndarray of bool of the same shape: cells that hold rows
 
     def __post_init__(self):
         self.seen = self._stands_out()
@@ -87,18 +78,6 @@ class Survey:
 
 def survey_columns(table, *, share, again=True):
     """Release a histogram of every column over all floats, twice where too little was seen.
-
-    Parameters
-    ----------
-    table : Table
-        With :data:`COLUMNS`.
-    share : float
-    again : bool, default=True
-        Whether to look at columns without rows again, with a share of up to a quarter.
-
-    Returns
-    -------
-    surveys : list of d Survey
 
     Notes
     -----

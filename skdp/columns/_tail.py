@@ -28,27 +28,17 @@ UNSEEN = 4.5  # rows at the distance of zero that may not stand out, in noise of
 
 @dataclass(frozen=True)
 class Tail:
-    """What clipping one side of a column takes from its sum, by what was released.
+    """What clipping one side of a column takes from its sum, by what was released."""
 
-    Attributes
-    ----------
-    top : float
-        Distance of the last edge below which rows were seen.
-    cuts : ndarray of shape (k,)
-        Distances, increasing; the first is 0.
-    expected, likely, most : ndarrays of shape (k,)
-        Number of rows times length that lies beyond each cut: as the counts tell, with the weight
-        of what they do not tell, and an upper bound that holds as a rule.
-    heavy : bool
-        Whether what is seen may well be a tail without a variance.
-    """
-
-    top: float
-    cuts: np.ndarray
+    top: float  # distance of the last edge below which rows were seen
+    cuts: np.ndarray  # shape (k,): distances, increasing; the first is 0
+    # expected, likely, most: shape (k,): number of rows times length that lies beyond each cut: as
+    # the counts tell, with the weight of what they do not tell, and an upper bound that holds as a
+    # rule
     expected: np.ndarray
     likely: np.ndarray
     most: np.ndarray
-    heavy: bool
+    heavy: bool  # whether what is seen may well be a tail without a variance
 
     def at(self, what, distances):
         """Return one of the attributes at distances; negative ones reach into the other side."""
@@ -59,25 +49,7 @@ class Tail:
 def read_tail(edges, counts, sd, bulk, *, n, per_octave, entry=None, power=1):
     """Return the Tail of one side.
 
-    Parameters
-    ----------
-    edges : ndarray of shape (k + 1,)
-        Distances; the first is 0.
-    counts : ndarray of shape (k,)
-        Released numbers of rows between them.
-    sd : float
-        Standard deviation of the noise in each.
-    bulk : float
-        Distance that most rows keep.
-    n : float
-        Released number of rows.
-    per_octave : int
-        Cells in an octave.
-    entry : float, default=None
-        Size of nearly all entries, if these are equal, as in a rate of 99 %: the others are likely
-        zeros, or about as large, and the bulk tells nothing about how far they lie.
-    power : {1, 2}, default=1
-        2 if the edges are squares of distances.
+    Shapes: edges (k + 1,); counts (k,).
     """
     middle = (edges[:-1] + edges[1:]) / 2
     top = _top_cell(edges, counts, sd, bulk, per_octave, entry)

@@ -91,21 +91,6 @@ class _Zoom:
 def zoom_columns(table, surveys, *, n, least):
     """Return the Bulk of every column: of those whose entries are alike by coming closer.
 
-    Parameters
-    ----------
-    table : Table
-        With :data:`ZOOM`.
-    surveys : list of Survey
-        All of kind "rows", for the columns of ``rows`` in their order, or None.
-    n : float
-        Released number of rows.
-    least : float
-        Share that is left over for what follows.
-
-    Returns
-    -------
-    bulks : list of Bulk or None
-
     Notes
     -----
     **Privacy**: the edges of cells are made of what was released before.

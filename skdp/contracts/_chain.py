@@ -11,19 +11,7 @@ SELECTOR = "sklearn.compose._column_transformer.make_column_selector"  # reads n
 
 
 def chain_problems(steps):
-    """Return every problem of a chain of steps, each with the way out.
-
-    Parameters
-    ----------
-    steps : list of (str, object)
-        Names and steps; the first is given private rows. A ColumnTransformer, a FeatureUnion or a
-        Pipeline of scikit-learn may be a step, if every branch of it yields rows.
-
-    Returns
-    -------
-    problems : list of str
-        Empty for a valid chain.
-    """
+    """Return every problem of a chain of steps, each with the way out."""
     problems = []
     kind, released = _follow(steps, Rows(), problems, "")
     if not steps:
@@ -37,15 +25,7 @@ def chain_problems(steps):
 
 
 def parts_of(step):
-    """Return the named steps of a container of scikit-learn and whether they follow one another.
-
-    Returns
-    -------
-    parts : list of (str, object) or None
-        None if the step is no container.
-    in_turn : bool
-        True for a Pipeline, False for branches side by side.
-    """
+    """Return the named steps of a container of scikit-learn and whether they follow one another."""
     name = PARTS.get(qualified(step))
     if name is None:
         return None, False

@@ -13,45 +13,21 @@ __all__ = ["Contract", "contract_of"]
 class Contract:
     """What a step accepts, what it yields, and whether it spends budget.
 
-    Parameters
-    ----------
-    consumes : tuple of type
-        Kinds that the step can be given; a subclass of a kind is also that kind.
-    yields : callable
-        Maps the kind that came in to the kind that goes out.
-    spends : bool, default=False
-        Whether fitting releases something and so needs a share of the budget.
-    weight : float, default=1.0
-        Share of the budget, relative to other steps, where nobody says how to split it.
-    problem : callable
-        Maps an accepted kind to what is wrong with it, a text with the way out, or None.
-    target : {"number", "class"} or None, default=None
-        Of what kind the target is that the step needs beside the rows. A pipeline hands y to its
-        last step alone.
-
-    See Also
-    --------
-    contract_of, Kind
-
     Notes
     -----
     **Privacy**: computes from public numbers alone, so it costs nothing.
-
-    Examples
-    --------
-    >>> from skdp import PrivateMean
-    >>> from skdp.contracts._contract import contract_of
-    >>> from skdp.contracts._kinds import Released, Rows
-    >>> contract = contract_of(PrivateMean())
-    >>> contract.spends, contract.accepts(Rows()), contract.accepts(Released())
-    (True, True, False)
     """
 
+    # kinds that the step can be given; a subclass of a kind is also that kind
     consumes: tuple[type[Kind], ...]
+    # maps the kind that came in to the kind that goes out
     yields: Callable[[Kind], Kind] = field(default=lambda kind: kind)
-    spends: bool = False
+    spends: bool = False  # whether fitting releases something and so needs a share of the budget
+    # share of the budget, relative to other steps, where nobody says how to split it
     weight: float = 1.0
+    # maps an accepted kind to what is wrong with it, a text with the way out, or None
     problem: Callable[[Kind], str | None] = field(default=lambda kind: None)
+    # {"number", "class"} or None: of what kind the target is that the step needs beside the rows
     target: str | None = None
 
     def accepts(self, kind):
@@ -66,29 +42,9 @@ def contract_of(step):
     row-wise transformers. None means that the step must be refused: a transformer that learns from
     raw rows hands private values on.
 
-    Parameters
-    ----------
-    step : object
-
-    Returns
-    -------
-    contract : Contract or None
-
-    See Also
-    --------
-    Contract, skdp.check_pipeline
-
     Notes
     -----
     **Privacy**: looks at the step and at no row, so it costs nothing.
-
-    Examples
-    --------
-    >>> from sklearn.preprocessing import StandardScaler
-    >>> from skdp import PrivateMean
-    >>> from skdp.contracts._contract import contract_of
-    >>> contract_of(PrivateMean()).spends, contract_of(StandardScaler())
-    (True, None)
     """
     declared = getattr(step, "__skdp_contract__", None)
     if callable(declared) and not isinstance(step, type):

@@ -9,19 +9,9 @@ __all__ = ["BoundedStatistic", "Core", "Kind", "Released", "Rows"]
 class Kind:
     """What is known about the data between two steps.
 
-    See Also
-    --------
-    Contract, Rows, Released
-
     Notes
     -----
     **Privacy**: tells what kind of data comes, not the data: it costs nothing.
-
-    Examples
-    --------
-    >>> from skdp.contracts._kinds import Core, Kind, Released, Rows
-    >>> issubclass(Core, Rows), isinstance(Released(), Kind)
-    (True, True)
     """
 
 
@@ -29,21 +19,9 @@ class Kind:
 class Rows(Kind):
     """Private rows; neighbouring tables differ in one of them.
 
-    See Also
-    --------
-    Kind, Core
-
     Notes
     -----
     **Privacy**: tells what kind of data comes, not the data: it costs nothing.
-
-    Examples
-    --------
-    >>> from skdp import JamesSteinDenoiser
-    >>> from skdp.contracts._contract import contract_of
-    >>> from skdp.contracts._kinds import Rows
-    >>> contract_of(JamesSteinDenoiser()).accepts(Rows())  # it takes released values only
-    False
     """
 
 
@@ -54,54 +32,21 @@ class Core(Rows):
     The predicate, or its class where the fit finds it, is what a plan can tell of the core; a fit
     hands on the core together with the very predicate that certified it.
 
-    Parameters
-    ----------
-    predicate : Predicate, class or None, default=None
-
-    See Also
-    --------
-    Rows, skdp.FriendlyCoreFilter
-
     Notes
     -----
     **Privacy**: tells what kind of data comes, not the data: it costs nothing.
-
-    Examples
-    --------
-    >>> from skdp import FriendlyCoreFilter
-    >>> from skdp.contracts._contract import contract_of
-    >>> from skdp.contracts._kinds import Core, Rows
-    >>> isinstance(contract_of(FriendlyCoreFilter()).yields(Rows()), Core)
-    True
     """
 
-    predicate: object = None
+    predicate: object = None  # Predicate, class or None
 
 
 @dataclass(frozen=True)
 class BoundedStatistic(Kind):
     """A private statistic, ``name``, that moves by at most ``sensitivity`` between neighbours.
 
-    Parameters
-    ----------
-    name : str, default=""
-    sensitivity : float, default=0.0
-
-    See Also
-    --------
-    Released, skdp.SensitivityPreprocessor
-
     Notes
     -----
     **Privacy**: tells what kind of data comes, not the data: it costs nothing.
-
-    Examples
-    --------
-    >>> from skdp import LaplaceMechanism
-    >>> from skdp.contracts._contract import contract_of
-    >>> from skdp.contracts._kinds import BoundedStatistic
-    >>> contract_of(LaplaceMechanism()).accepts(BoundedStatistic("mean", 0.1))
-    True
     """
 
     name: str = ""
@@ -115,27 +60,10 @@ class Released(Kind):
     ``law`` names its noise: "gaussian", "laplace" or "mixed". ``vector`` tells whether it is a
     vector with independent noise of known size, which is what a denoiser takes.
 
-    Parameters
-    ----------
-    law : {"gaussian", "laplace", "mixed"}, default="gaussian"
-    vector : bool, default=False
-
-    See Also
-    --------
-    Kind, skdp.denoising.Denoiser
-
     Notes
     -----
     **Privacy**: tells what kind of data comes, not the data: it costs nothing.
-
-    Examples
-    --------
-    >>> from skdp import PrivateMean
-    >>> from skdp.contracts._contract import contract_of
-    >>> from skdp.contracts._kinds import Rows
-    >>> contract_of(PrivateMean()).yields(Rows())
-    Released(law='gaussian', vector=True)
     """
 
-    law: str = "gaussian"
+    law: str = "gaussian"  # {"gaussian", "laplace", "mixed"}
     vector: bool = False

@@ -92,13 +92,7 @@ def qualified(step):
 
 
 def row_wise_problem(step):
-    """Return what is wrong with a scikit-learn step as a map of single rows.
-
-    Returns
-    -------
-    problem : str, None or False
-        None if it is one; False if nothing is known about its class.
-    """
+    """Return what is wrong with a scikit-learn step as a map of single rows."""
     judge = ROW_WISE.get(qualified(step))
     return False if judge is None else judge(step)
 

@@ -16,17 +16,6 @@ NEXT = 8.0  # times an edge: how far rows beyond it are looked for
 class TailLoss:
     """What clipping to a radius takes from the mean squared distance, by released counts.
 
-    Parameters
-    ----------
-    distances : Distances
-        Released.
-    n : float
-        Released number of rows.
-    top : int
-        Number of cells up to the last one that stands out of the noise.
-    sure : float
-        Standard deviations that noise may hide: 2 for an upper end, less for a guess.
-
     Notes
     -----
     Post-processing. For an edge t: up to t, the rows in the released cells and so many standard

@@ -33,21 +33,6 @@ def checked_bounds(bounds, n_features):
 def bounded_covariance(table, *, low, high, assume_centered=False, denoise=True):
     """Release the covariance matrix of rows clipped to a public box, with the whole budget.
 
-    Parameters
-    ----------
-    table : Table
-        With the plan of :func:`bounded_plan`.
-    low, high : ndarrays of shape (d,)
-        Public.
-    assume_centered : bool, default=False
-        Whether the rows vary around zero.
-    denoise : bool, default=True
-
-    Returns
-    -------
-    release : CovarianceRelease
-        Its basis has d + 1 vectors: the first is what an error of the count does.
-
     Notes
     -----
     **Privacy**: of :class:`skdp.kernel._sums.BoxProducts`; the rest is post-processing.

@@ -44,17 +44,6 @@ def column_units(sample, step, *, share):
     their rows. A column that shows nothing takes the largest: dividing by a scale that is too small
     would let it drown all others.
 
-    Parameters
-    ----------
-    sample : Sampled
-    step : Step
-    share : float
-
-    Returns
-    -------
-    units : ndarray of shape (d,) or None
-        None if no column has a scale.
-
     Notes
     -----
     **Privacy**: of :class:`skdp.kernel._friends.RingColumns`.
@@ -104,11 +93,6 @@ def sparse_squares(sample, points):
 
     A difference of two rows has few entries other than zero in such columns. Those with more than
     a released number L of them are left out.
-
-    Returns
-    -------
-    squares : ndarray of shape (number of ``points``,)
-        0.0 where nothing stands out.
 
     Notes
     -----

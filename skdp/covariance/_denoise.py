@@ -11,15 +11,7 @@ LEVELS = 32
 def denoised(C, sd):
     """Return the best of several shrunk versions of C, by Stein's unbiased risk estimate.
 
-    Parameters
-    ----------
-    C : ndarray of shape (k, k)
-        Symmetric, with Gaussian noise: sd on the diagonal, sd / sqrt(2) off it.
-    sd : float
-
-    Returns
-    -------
-    shrunk : ndarray of shape (k, k)
+    Shapes: C (k, k); shrunk (k, k).
 
     Notes
     -----

@@ -10,18 +10,7 @@ __all__ = ["covariance_plan", "private_covariance"]
 
 
 def covariance_plan(budget, *, assume_centered=False):
-    """Return the plan of :func:`private_covariance`.
-
-    Parameters
-    ----------
-    budget : Budget
-        Gaussian.
-    assume_centered : bool, default=False
-
-    Returns
-    -------
-    plan : Plan
-    """
+    """Return the plan of :func:`private_covariance`."""
     if assume_centered:
         return Plan(budget, RUN_STEPS)
     centre = mean_plan(budget)
@@ -33,19 +22,7 @@ def covariance_plan(budget, *, assume_centered=False):
 def private_covariance(table, *, assume_centered=False, denoise=True, start=None):
     """Release the covariance matrix of the rows.
 
-    Parameters
-    ----------
-    table : Table
-        With the plan of :func:`covariance_plan`.
-    assume_centered : bool, default=False
-        Whether the rows vary around zero.
-    denoise : bool, default=True
-    start : ndarray of shape (d, d), default=None
-        Released: a factor of a matrix near the covariance, which saves the scales of the columns.
-
-    Returns
-    -------
-    release : CovarianceRelease
+    Shapes: start (d, d).
 
     Notes
     -----

@@ -35,15 +35,7 @@ def turned(frame, V, scales):
 def without(frame, null, V, scales):
     """Return the frame of the columns of V, divided by scales, on rows where others vanish.
 
-    Parameters
-    ----------
-    frame : Frame
-    null : ndarray of shape (k, m)
-        Coordinates in which nothing varies. The new frame spans the vectors of the frame of V,
-        projected along the columns of the table to where these vanish: to keep the
-        coordinates and forget the others would tilt the space of the rows.
-    V : ndarray of shape (k, l), l >= 1
-    scales : ndarray of shape (l,)
+    Shapes: null (k, m); V (k, l); scales (l,).
     """
     rows = null.T @ frame.A
     N = np.linalg.qr((rows / np.linalg.norm(rows, axis=1)[:, None]).T)[0]

@@ -12,20 +12,11 @@ __all__ = ["Moments", "release_moments"]
 
 @dataclass(frozen=True)
 class Moments:
-    """Released moments of clipped rows, in units of the frame.
+    """Released moments of clipped rows, in units of the frame."""
 
-    Attributes
-    ----------
-    gram : ndarray of shape (k, k)
-        Noise: sd on the diagonal, sd / sqrt(2) off it.
-    gram_sd : float
-    total : ndarray of shape (k,), zeros if it was not released
-    total_sd : float
-    """
-
-    gram: np.ndarray
+    gram: np.ndarray  # shape (k, k): noise: sd on the diagonal, sd / sqrt(2) off it
     gram_sd: float
-    total: np.ndarray
+    total: np.ndarray  # shape (k,)
     total_sd: float
 
     def covariance(self, n):
@@ -47,21 +38,6 @@ class Moments:
 
 def release_moments(rows, frame, *, radius, share, sum_share, steps):
     """Release the Gram matrix and the sum of rows in a frame, clipped to a ball.
-
-    Parameters
-    ----------
-    rows : DrawnRows
-    frame : Coordinates
-        Released.
-    radius : float
-        Released.
-    share, sum_share : float or Fraction
-        Of the Gram matrix and of the sum; no sum is released for a share of 0.
-    steps : tuple of two Step
-
-    Returns
-    -------
-    moments : Moments
 
     Notes
     -----

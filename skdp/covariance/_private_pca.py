@@ -314,15 +314,7 @@ def row_products(X, origin, components):
     A matrix product of BLAS gives a row other last bits among other rows, which would break the
     sensitivities of what follows; sums of elementwise products do not.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-    origin : ndarray of shape (d,)
-    components : ndarray of shape (k, d)
-
-    Returns
-    -------
-    products : ndarray of shape (n, k), float64
+    Shapes: origin (d,); components (k, d); products (n, k).
     """
     products = np.zeros((len(X), len(components)))
     for start in range(0, len(X), ROWS):
@@ -336,14 +328,7 @@ def row_products(X, origin, components):
 def principal_axes(factor):
     """Return orthonormal axes and variances of ``factor @ factor.T``, largest first.
 
-    Parameters
-    ----------
-    factor : ndarray of shape (d, k)
-
-    Returns
-    -------
-    axes : ndarray of shape (d, d)
-    variances : ndarray of shape (d,)
+    Shapes: factor (d, k); axes (d, d); variances (d,).
     """
     U, lengths, _ = np.linalg.svd(factor, full_matrices=True)
     axes = U.T

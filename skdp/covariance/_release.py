@@ -16,42 +16,26 @@ LARGEST_ROOT = 1e150  # standard deviations beyond have no variance among the fl
 
 @dataclass
 class CovarianceRelease:
-    """A released covariance ``factor @ factor.T`` with ``factor = basis @ root``.
+    """A released covariance ``factor @ factor.T`` with ``factor = basis @ root``."""
 
-    Attributes
-    ----------
-    location : ndarray of shape (d,)
-    basis : ndarray of shape (d, k)
-        The released vectors in whose coordinates noise was added and the rows are about spherical.
-    root : ndarray of shape (k, k)
-        The released matrix of the coordinates is ``root @ root.T``.
-    noise : float
-        Standard deviation of the noise on the diagonal of that matrix, off it divided by sqrt(2).
-    mean_noise : float
-        Standard deviation of the noise of the location, per coordinate.
-    clipping : float
-        Upper end of the trace of what clipping has taken from that matrix; may be infinite.
-    rank : int
-        Coordinates in which the rows stand clear of the noise.
-    n_rows : float
-    count_noise : float
-        Standard deviation of the noise of the number of rows that the matrix was divided by.
-    dropped : ndarray of shape (d, m), default=None
-        Vectors in whose directions nothing was seen to vary, as long as the columns' units.
-    taken : float
-        What clipping takes as a rule from the trace of that matrix: an estimate, no bound.
-    """
-
-    location: np.ndarray
+    location: np.ndarray  # shape (d,)
+    # shape (d, k): the released vectors in whose coordinates noise was added and the rows are about
+    # spherical
     basis: np.ndarray
-    root: np.ndarray
+    root: np.ndarray  # shape (k, k): the released matrix of the coordinates is `root @ root.T`
+    # standard deviation of the noise on the diagonal of that matrix, off it divided by sqrt(2)
     noise: float
-    mean_noise: float
+    mean_noise: float  # standard deviation of the noise of the location, per coordinate
+    # upper end of the trace of what clipping has taken from that matrix; may be infinite
     clipping: float
-    rank: int
+    rank: int  # coordinates in which the rows stand clear of the noise
     n_rows: float
+    # standard deviation of the noise of the number of rows that the matrix was divided by
     count_noise: float = math.inf
+    # shape (d, m): vectors in whose directions nothing was seen to vary, as long as the columns'
+    # units
     dropped: np.ndarray | None = None
+    # what clipping takes as a rule from the trace of that matrix: an estimate, no bound
     taken: float = 0.0
 
     @property

@@ -92,10 +92,6 @@ class Spread(Tail):
 def release_spread(rows, frame, *, per_octave, share, step):
     """Release how many rows lie at which distance from the centre of a frame.
 
-    Returns
-    -------
-    spread : Spread
-
     Notes
     -----
     **Privacy** (add or remove one row): one row falls into at most one cell: sensitivity 1.
@@ -118,16 +114,6 @@ def release_size(rows, frame, *, among, share, step):
 
     Of everything that stands out of the noise; of rows that lie near the others in the other
     coordinates. 0.0 if only zeros are seen, None if nothing is.
-
-    Parameters
-    ----------
-    rows : DrawnRows
-    frame : Coordinates
-        Released.
-    among : ndarray of int
-        Released numbers of the coordinates. The others have variance 1.
-    share : float
-    step : Step
 
     Notes
     -----

@@ -27,18 +27,7 @@ class Axis:
 
 
 def read_axes(bins, range, categories, user, n_features):
-    """Return an Axis for every column but that of users, or raise ValueError.
-
-    Parameters
-    ----------
-    bins, range, categories, user
-        As in PrivateHistogram.
-    n_features : int
-
-    Returns
-    -------
-    axes : dict of int to Axis
-    """
+    """Return an Axis for every column but that of users, or raise ValueError."""
     categories = dict(categories or {})
     columns = [c for c in np.arange(n_features).tolist() if c != user]
     _check_columns(categories, user, columns, n_features)

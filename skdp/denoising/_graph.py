@@ -14,16 +14,7 @@ WORDS = 2**14
 def read_graph(graph, n_nodes):
     """Return a symmetric adjacency without loops as a CSR matrix of ones.
 
-    Parameters
-    ----------
-    graph : sparse matrix, ndarray, networkx graph or None
-        Entries that are not zero are edges, in either direction. None is the path through all
-        coordinates.
-    n_nodes : int
-
-    Returns
-    -------
-    adjacency : scipy.sparse.csr_array of shape (n_nodes, n_nodes)
+    Shapes: adjacency (n_nodes, n_nodes).
     """
     if graph is None:
         ones = np.ones(max(n_nodes - 1, 0))
@@ -56,15 +47,7 @@ def edges_of(adjacency):
 def spanning_forest(adjacency, entropy):
     """Return the parents of a random spanning forest; roots are their own parents.
 
-    Parameters
-    ----------
-    adjacency : csr_array of shape (n, n)
-    entropy : SeededEntropy
-        Public random words.
-
-    Returns
-    -------
-    parent : ndarray of shape (n,)
+    Shapes: adjacency (n, n); parent (n,).
 
     Notes
     -----

@@ -10,20 +10,7 @@ __all__ = ["james_stein"]
 def james_stein(y, noise, *, basis=None, positive_part=True, constant=None):
     """Shrink y towards the span of ``basis``, or towards zero.
 
-    Parameters
-    ----------
-    y : ndarray of shape (d,)
-    noise : Noise
-    basis : ndarray of shape (d, q), default=None
-        Columns span the subspace.
-    positive_part : bool, default=True
-        Never shrink beyond the target.
-    constant : float, default=None
-        The c below, by default the best one.
-
-    Returns
-    -------
-    rule : Rule
+    Shapes: basis (d, q).
 
     Notes
     -----

@@ -12,19 +12,6 @@ GRID = 100
 def normal_prior(y, noise, *, prior_scale=None, to_mean=False):
     """Return ``m + (w^2 / (w^2 + v_i)) (y_i - m)``.
 
-    Parameters
-    ----------
-    y : ndarray of shape (d,)
-    noise : Noise
-    prior_scale : float, default=None
-        The standard deviation w; None takes the one with the least unbiased risk.
-    to_mean : bool, default=False
-        Whether m is the mean of y, else 0.
-
-    Returns
-    -------
-    rule : Rule
-
     Notes
     -----
     With w known and a normal prior it is the posterior mean (Balle & Wang 2018, Theorem 10). With

@@ -41,19 +41,6 @@ class Prior:
 def npmle_rule(y, noise, *, support=None, n_atoms=300):
     """Return posterior means under the prior of greatest likelihood.
 
-    Parameters
-    ----------
-    y : ndarray of shape (d,)
-    noise : Noise
-    support : {None, "nonnegative"}, default=None
-        Where the prior lives: for counts the nonnegative numbers.
-    n_atoms : int, default=300
-        Atoms that are fitted together, at most.
-
-    Returns
-    -------
-    rule : Rule
-
     Notes
     -----
     The nonparametric maximum likelihood estimate (Kiefer & Wolfowitz 1956; Jiang & Zhang 2009) on

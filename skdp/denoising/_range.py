@@ -26,17 +26,6 @@ TAIL = 0.002  # part of the rows that may lie beyond each end
 def private_ranges(table, columns, law):
     """Release a range for some columns that holds nearly all rows, at a fifth of the budget.
 
-    Parameters
-    ----------
-    table : Table
-        With :data:`RANGE_STEPS`, of the mechanism of the budget.
-    columns : list of int
-    law : {"gaussian", "laplace"}
-
-    Returns
-    -------
-    low, high : ndarrays of shape (len(columns),)
-
     Notes
     -----
     **Privacy** (add or remove one row). The row count moves by 1. The others are answers to

@@ -134,19 +134,7 @@ def nonnegative(rule):
 
 
 def unbiased_risk(y, noise, rule):
-    """Return Stein's unbiased estimate of the summed squared error of a rule.
-
-    Parameters
-    ----------
-    y : ndarray of shape (d,)
-    noise : Noise
-    rule : Rule
-
-    Returns
-    -------
-    risk : float
-        May be negative: it is unbiased, not accurate to the last digit.
-    """
+    """Return Stein's unbiased estimate of the summed squared error of a rule."""
     slope = slope_of(noise, rule)
     return float(np.sum(np.square(rule.value - y) + noise.variance * (2 * slope - 1)))
 

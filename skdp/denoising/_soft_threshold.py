@@ -17,18 +17,7 @@ def soft_threshold(y, threshold):
 
 
 def threshold_rule(y, noise, level):
-    """Soft threshold every coordinate at ``level`` times its noise scale.
-
-    Parameters
-    ----------
-    y : ndarray of shape (d,)
-    noise : Noise
-    level : float
-
-    Returns
-    -------
-    rule : Rule
-    """
+    """Soft threshold every coordinate at ``level`` times its noise scale."""
     t = level * noise.scale
     kept = (np.abs(y) > t).astype(float)
     return Rule(soft_threshold(y, t), kept, lambda z: soft_threshold(y + z, t), "soft threshold")
@@ -48,15 +37,6 @@ def universal_threshold(d, law="gaussian"):
 
 def sure_threshold(y, noise):
     """Return the level with the least unbiased risk, unless y is too sparse to tell.
-
-    Parameters
-    ----------
-    y : ndarray of shape (d,)
-    noise : Noise
-
-    Returns
-    -------
-    level : float
 
     Notes
     -----

@@ -23,14 +23,6 @@ STIFF = 3.0  # rho, in penalties: few steps for penalties from 0.5 to 64
 class TrendFilter:
     """The problem ``min sum w_i (y_i - x_i)^2 / 2 + lambda |D x|_1`` on one graph.
 
-    Parameters
-    ----------
-    adjacency : csr_array of shape (n, n)
-    order : {0, 1}
-        D is the incidence matrix (pieces of constant value) or the Laplacian (linear pieces).
-    weights : ndarray of shape (n,)
-        The w above, of mean about one: inverse variances.
-
     Notes
     -----
     The dual is a box problem, ``min |y - W^-1 D' u|^2_W`` over ``|u| <= lambda``, and ``x = y -
@@ -54,23 +46,9 @@ class TrendFilter:
         self._splitting = Splitting(D, weights) if order == 1 and is_thin(adjacency) else None
 
     def solve(self, y, penalty, u=None, *, tolerance=None, most=None):
-        """Return x and the dual vector u, which the next, larger or smaller penalty can start from.
+        """Return x and the dual vector u.
 
-        Parameters
-        ----------
-        y : ndarray of shape (n,)
-        penalty : float
-        u : ndarray, default=None
-            Where to start.
-        tolerance : float, default=None
-            Root mean square distance to the minimum, in units of y: from the duality gap.
-        most : int, default=None
-            Largest number of steps: 3000, or 600 for a :class:`Splitting`.
-
-        Returns
-        -------
-        x : ndarray of shape (n,)
-        u : ndarray
+        Which the next, larger or smaller penalty can start from.
         """
         tolerance = TOLERANCES[self.order] if tolerance is None else tolerance
         u = np.zeros(self._D.shape[0]) if u is None else np.clip(u, -penalty, penalty)
@@ -105,16 +83,6 @@ class TrendFilter:
 
     def slopes(self, x, u, penalty):
         """Return D_i x_i at the minimum.
-
-        Parameters
-        ----------
-        x, u : ndarrays
-            As :meth:`solve` returns them, for ``y`` in noise scales.
-        penalty : float
-
-        Returns
-        -------
-        slope : ndarray of shape (n,)
 
         Notes
         -----
@@ -159,12 +127,6 @@ def is_thin(adjacency):
 
 class Splitting:
     """The problem ``min sum w_i (y_i - x_i)^2 / 2 + lambda |L x|_1``, split by ``z = L x``.
-
-    Parameters
-    ----------
-    L : csr_array of shape (n, n)
-        Laplacian.
-    weights : ndarray of shape (n,)
 
     Notes
     -----

@@ -54,23 +54,7 @@ REFUSAL = (
 
 
 def with_exact_users(X, user):
-    """Return a table in which the column of users holds floats, equal where users are.
-
-    Parameters
-    ----------
-    X : array-like or frame of shape (n_samples, n_features)
-    user : int
-
-    Returns
-    -------
-    X : array-like or frame
-        With NaN for users of rows that are absent. A table that is none is returned as it is.
-
-    Raises
-    ------
-    ValueError
-        If an entry is no id, unless ``skdp.config_context(invalid_rows="ignore")``.
-    """
+    """Return a table in which the column of users holds floats, equal where users are."""
     source = source_of(X)
     if source is not None:
         return _source(source, user)

@@ -12,17 +12,7 @@ __all__ = ["tree_wavelets"]
 def tree_wavelets(parent):
     """Return the basis of a spanning forest.
 
-    Parameters
-    ----------
-    parent : ndarray of shape (n,)
-        Of a forest; roots are their own parents.
-
-    Returns
-    -------
-    basis : csr_array of shape (n, n)
-        Orthonormal rows: first one constant per tree, then the wavelets.
-    n_constant : int
-        Number of trees.
+    Shapes: parent (n,); basis (n, n).
 
     Notes
     -----

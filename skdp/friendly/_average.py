@@ -24,37 +24,14 @@ LONGEST = 2.0**100  # grid units: beyond all that a place can hold
 class NoisyVector:
     """A released vector.
 
-    Attributes
-    ----------
-    value : ndarray of shape (d,)
-        Infinite in a column of which no more is known than that it lies out of reach.
-    noise_scale : float
-        Standard deviation of the noise of each entry.
-
-    See Also
-    --------
-    friendly_mean, friendly_average
-
     Notes
     -----
     **Privacy**: computes from released and public values alone, so it costs nothing.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skdp.audit import CannedCurator
-    >>> from skdp.base import Budget
-    >>> from skdp.friendly import friendly_mean, friendly_mean_plan
-    >>> plan = friendly_mean_plan(Budget.gaussian(2.0, 1e-6), radius=10.0)
-    >>> curator = CannedCurator(plan, "noise", seed=0)
-    >>> X = np.random.default_rng(0).normal(size=(2000, 2))
-    >>> mean = friendly_mean(X, curator=curator, radius=10.0)
-    >>> bool(np.abs(mean.value).max() < 0.5), mean.noise_scale < 0.1
-    (True, True)
     """
 
+    # shape (d,): infinite in a column of which no more is known than that it lies out of reach
     value: np.ndarray
-    noise_scale: float
+    noise_scale: float  # standard deviation of the noise of each entry
 
     def __array__(self, dtype=None, copy=None):
         return np.array(self.value, dtype=dtype)

@@ -130,19 +130,7 @@ def friendly_core_plan(label="core"):
 
 
 def row_bound(X, curator, *, share=COUNT, label="core"):
-    """Release an upper bound on the number of rows.
-
-    Parameters
-    ----------
-    X, curator, label
-        As for :func:`friendly_core`, which calls this unless it is given the result.
-    share : float or Fraction
-
-    Returns
-    -------
-    n_up : int
-        Outside the planned failure at least the number of finite rows of the larger neighbour.
-    """
+    """Release an upper bound on the number of rows."""
     log_p, table = curator.fails(f"{label} row count"), Table(_rows(X), curator)
     count = table.ask(Count(), share=share, label=f"{label} row count", law="gaussian")
     return int(count.value[0]) + tail_margin(log_p, count.scale) + 1

@@ -83,24 +83,6 @@ def check_diameter_statistic(counts, n, slack):
 def bisect_radii(radii, statistic, curator, *, sensitivity, share, label):
     """Return the least radius at which a statistic is at least 0, by noisy bisection.
 
-    Parameters
-    ----------
-    radii : increasing sequence of floats
-        Public, see :func:`diameter_radii`. The last is returned untested.
-    statistic : callable
-        Maps the index of a radius to an integer, rising with it.
-    curator : Curator
-    sensitivity : int or Fraction
-        Of the statistic at every radius.
-    share : float or Fraction
-        For all tests together; without the last of them a part is left.
-    label : str
-        A planned step with ``times=diameter_tests(radii)``.
-
-    Returns
-    -------
-    radius : float
-
     Notes
     -----
     **Privacy.** The tests are Gaussian steps; which one comes next, and whether, depends on earlier

@@ -124,15 +124,9 @@ def noisy_filter(
 
 
 def filter_threshold(log_p, scale, n_up, level, q=1):
-    """Return what the noisy integer of a bad row exceeds with at most e^log_p, all rows together.
+    """Return what the noisy integer of a bad row exceeds with at most e^log_p.
 
-    Parameters
-    ----------
-    log_p : float
-    scale : float
-        Of the noise.
-    n_up, level, q
-        As for :func:`noisy_filter`.
+    All rows together.
     """
     n_up, q, scale = whole(n_up), real(q), real(scale)
     log_p = real(log_p) - math.log(n_up) - 1e-9
@@ -145,18 +139,6 @@ def group_size(n_up, cost, log_p, *, level=Fraction(1, 2), least=1000, most):
     """Return the least average size of groups in which rows with many friends are kept.
 
     Rows count as many that have 4/5 of what tells a complete group from a bad row.
-
-    Parameters
-    ----------
-    n_up : int
-        Released.
-    cost : float
-        (sensitivity / noise)^2 of the filter.
-    log_p : float
-        Logarithm of the failure probability.
-    level : float or Fraction, default=1/2
-    least, most : int
-        Bounds on the answer.
     """
     n_up, cost, size = whole(n_up), real(cost), whole(least)
     while size < most:

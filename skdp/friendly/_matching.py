@@ -16,16 +16,7 @@ CLEAR = 2.0**-30  # outweighs the roundings of a comparison
 def count_aligned(A, B, gamma, limits):
     """Count for each tuple of A those of B (None: of A) that match within several distances.
 
-    Parameters
-    ----------
-    A, B : arrays of shape (n, k, d), (m, k, d)
-    gamma : float
-    limits : increasing sequence of floats
-        Squared distances.
-
-    Returns
-    -------
-    counts : ndarray of shape (n, len(limits)), int64
+    Shapes: A, B (n, k, d), (m, k, d).
 
     Notes
     -----

@@ -161,20 +161,7 @@ def friendly_mean(X, *, curator, radius, level=Fraction(1, 2), most=MOST_UNSAMPL
 
 
 def core_average(X, core, curator):
-    """Release the average of a core with all that is left: :func:`friendly_average`.
-
-    Parameters
-    ----------
-    X : array of shape (n, d) or ArrayRows
-    core : LocalCore
-    curator : Curator
-        With the steps "core size", "core place" and "core average", and the failure event
-        "core size".
-
-    Returns
-    -------
-    mean : NoisyVector or None
-    """
+    """Release the average of a core with all that is left: :func:`friendly_average`."""
     return friendly_average(
         X,
         core,

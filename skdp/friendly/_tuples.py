@@ -27,17 +27,6 @@ BEYOND = 2**62  # the number of no row
 def secret_permutation(coins, k, *, use=0):
     """Return a uniform permutation of k from two keys each, of rows that no table has.
 
-    Parameters
-    ----------
-    coins : RowKeys
-        ``curator.coins``.
-    k : int
-    use : int, default=0
-
-    Returns
-    -------
-    permutation : ndarray of shape (k,)
-
     Notes
     -----
     It is independent of the keys of the rows, of the rows and of all noise. Each call of
@@ -51,44 +40,11 @@ def secret_permutation(coins, k, *, use=0):
 def find_tuple_diameter(counts, radii, curator, *, share, label, slack=Fraction(1, 5)):
     """Return a radius within which most pairs of tuples match, by bisection.
 
-    Parameters
-    ----------
-    counts : array of shape (t, len(radii)), int64
-        Friends of each tuple at each radius, see :meth:`MatchPredicate.friends_within`.
-    radii : increasing sequence of floats
-        Public candidates; the last is returned untested.
-    curator : Curator
-    share : Fraction
-        For all tests together.
-    label : str
-    slack : Fraction, default=1/5
-        Part of the pairs that need not match.
-
-    Returns
-    -------
-    radius : float
-
-    See Also
-    --------
-    friendly_tuples, find_diameter
-
     Notes
     -----
     **Privacy** (t public, one tuple replaced). What is released is the number of ordered pairs of
     friends less a public one. A tuple is in 2 (t - 1) + 1 of them, the pair with itself included:
     sensitivity 2t - 1. See :func:`bisect_radii`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skdp.audit import CannedCurator
-    >>> from skdp.base import Budget, Plan, Step
-    >>> from skdp.friendly._tuples import find_tuple_diameter
-    >>> plan = Plan(Budget.gaussian(2.0, 1e-6), (Step("radius", times=2),))
-    >>> curator = CannedCurator(plan, "noise")
-    >>> counts = np.tile([1, 20, 400, 400], (400, 1))  # of friends at each radius
-    >>> find_tuple_diameter(counts, [0.1, 1.0, 10.0, 100.0], curator, share=1, label="radius")
-    10.0
     """
     totals, t = np.asarray(counts, dtype=np.int64).sum(axis=0), len(counts)
     enough = math.ceil((1 - exact(slack)) * t * t)

@@ -15,13 +15,6 @@ __all__ = ["Parts"]
 class Parts:
     """Sets of rows of a Table: a row decides by itself, from released numbers, in which it is.
 
-    Parameters
-    ----------
-    table : Table
-    rule : Rule
-        The set of every row; None for one set of all rows.
-    n_parts : int
-
     Notes
     -----
     **Privacy** (add or remove one row). A row moves the integers of one set alone, by the bound of

@@ -22,13 +22,6 @@ class Belief:
     So the first steps are as short as what is not known of S demands, the last ones are averages
     weighted by precision, and where little is known of the coefficients they shrink towards 0.
 
-    Parameters
-    ----------
-    H : ndarray of shape (K, K)
-        Released, symmetric.
-    sd : float
-        Of its noise on the diagonal, off it divided by sqrt(2).
-
     Notes
     -----
     Post-processing. That E is the same in all steps, and not independent of the errors, is left

@@ -72,30 +72,7 @@ def _last_step(rows, curator, design, radius, B, bits):
 def _calibrated(rows, curator, design, radius, B, *, mean, spread, n, share):
     """Release by which factor all slopes are too steep, or not steep enough.
 
-    Parameters
-    ----------
-    rows, curator
-    design : Design
-        With an intercept.
-    radius : float
-    B : ndarray of shape (K, c)
-    mean : ndarray of shape (c,)
-        Released: of the scores.
-    spread : float
-        Released: the sum of their variances.
-    n : float
-        Released number of rows.
-    share : float or Fraction
-
-    Returns
-    -------
-    B : ndarray of shape (K, c)
-        The slopes times the factor, around the mean of the scores with curvatures as weights.
-    cost : float
-        What an error of the factor costs beyond all that slopes are worth, in nats a row, either at
-        two standard deviations.
-    held : bool
-        Whether slopes are so steep that one step does not tell how steep.
+    Shapes: B (K, c); mean (c,); B (K, c).
     """
     columns, sd = B.shape[1], max(math.sqrt(spread / B.shape[1]), 1e-3)
     strength = n * curator.budget.mu * math.sqrt(share) * sd / 4

@@ -32,19 +32,6 @@ def coarse_front(rows, curator, *, count):
 
     A table that is too small for random differences of its rows still shows in which octaves the
     entries are. Columns far from zero and narrow are taken for wider than they are.
-
-    Parameters
-    ----------
-    rows : Rows of n rows of length d + 1
-        The target is the last column.
-    curator : Curator
-    count : RowCount
-        Released.
-
-    Returns
-    -------
-    front : Front
-        A column that shows nothing but zeros, or nothing at all, is clipped to zero.
     """
     d = rows.n_features - 1
     features = opened(rows, curator).map(SomeColumns(np.arange(d)))

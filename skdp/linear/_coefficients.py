@@ -8,21 +8,7 @@ LOST = 2.0**-10  # of a column, in directions that were dropped: rounding is far
 
 
 def coefficients(line, n_features):
-    """Return slopes and an intercept, and the standard deviations of their errors.
-
-    Parameters
-    ----------
-    line : Line
-        Released.
-    n_features : int
-
-    Returns
-    -------
-    values, noise, sampling : ndarray of shape (n_features + 1,)
-        The intercept is last. ``noise``: of what privacy has done; ``sampling``: of that and of the
-        choice of rows. Infinite for the slopes of a flat line and of columns that are not seen to
-        vary.
-    """
+    """Return slopes and an intercept, and the standard deviations of their errors."""
     if line.design is None:
         values = np.append(np.zeros(n_features), line.center)
         sd = np.append(np.full(n_features, np.inf), np.sqrt(line.covariance[0, 0]))
@@ -40,21 +26,7 @@ def coefficients(line, n_features):
 
 
 def from_least_squares(line, n_features):
-    """Return how far least squares are from slopes and intercept, as far as it was released.
-
-    Parameters
-    ----------
-    line : Line
-        Released.
-    n_features : int
-
-    Returns
-    -------
-    shift, noise, scale, excess : ndarray of shape (n_features + 1,)
-        They are about ``shift`` away, with a standard deviation of ``noise``, or of at most
-        ``scale`` with sampling, and at most ``excess`` for what is clipped; infinite if nothing is
-        told.
-    """
+    """Return how far least squares are from slopes and intercept, as far as it was released."""
     if line.squares is None or not line.squares.told:
         nothing = np.full(n_features + 1, np.inf)
         return np.zeros(n_features + 1), nothing, nothing, nothing

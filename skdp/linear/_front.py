@@ -39,26 +39,17 @@ TYPICAL = 0.8  # root mean squares of a norm: the radius that stands for what is
 
 @dataclass(frozen=True)
 class Front:
-    """What is released of the features, and of the target's place.
+    """What is released of the features, and of the target's place."""
 
-    Attributes
-    ----------
-    count : RowCount
-        Released number of rows.
-    low, high : ndarray of shape (d,)
-        What is visible of the features: rows are clipped to it.
-    center, unit : ndarray of shape (d + 1,)
-        Of the features and the target; 0 and 1 for a target whose place is not asked for.
-    found : bool
-        Whether any of the columns that were searched for has shown a scale.
-    """
-
-    count: RowCount
+    count: RowCount  # released number of rows
+    # low, high: shape (d,): what is visible of the features: rows are clipped to it
     low: np.ndarray
     high: np.ndarray
+    # center, unit: shape (d + 1,): of the features and the target; 0 and 1 for a target whose place
+    # is not asked for
     center: np.ndarray
     unit: np.ndarray
-    found: bool
+    found: bool  # whether any of the columns that were searched for has shown a scale
 
     @property
     def frame(self):
@@ -66,22 +57,7 @@ class Front:
         return Frame.identity(self.center[:-1], self.unit[:-1])
 
     def whitened(self, rows, curator, *, fit_intercept=True):
-        """Return a frame in which the clipped features are about spherical.
-
-        Parameters
-        ----------
-        rows : Rows
-            Of (x, y).
-        curator : Curator
-        fit_intercept : bool, default=True
-            Whether they vary around their mean, else around 0.
-
-        Returns
-        -------
-        frame : Frame
-        apart : bool
-            Whether the rows were enough to tell directions apart.
-        """
+        """Return a frame in which the clipped features are about spherical."""
         box = opened(rows, curator).map(FeatureBox(np.stack([self.low, self.high])))
         run = CovarianceRun(box, assume_centered=not fit_intercept)
         run.n, run.n_sd, run.frame = self.count.n, self.count.sd, self.frame
@@ -106,24 +82,7 @@ def front_plan(budget, *, fit_intercept=True):
 def find_front(rows, curator, *, count, known, target=True, fit_intercept=True):
     """Release places, units and visible ranges of the columns.
 
-    Parameters
-    ----------
-    rows : Rows of n rows of length d + 1
-        The target is the last column.
-    curator : Curator
-        With the steps of :func:`front_plan`.
-    count : RowCount
-        Released.
-    known : ndarray of shape (2, d + 1)
-        Public ranges of the columns, NaN where there is none.
-    target : bool, default=True
-        Whether the target has a place and a unit.
-    fit_intercept : bool, default=True
-        If not, all centres are 0.
-
-    Returns
-    -------
-    front : Front
+    Shapes: known (2, d + 1).
 
     Notes
     -----
@@ -158,20 +117,11 @@ def find_front(rows, curator, *, count, known, target=True, fit_intercept=True):
 
 @dataclass(frozen=True)
 class WeightedGram:
-    """The mean of w v v^T over the rows, with w = min(1, R / |v|)^2, and its noise.
+    """The mean of w v v^T over the rows, with w = min(1, R / |v|)^2, and its noise."""
 
-    Attributes
-    ----------
-    gram : ndarray of shape (K, K)
-    sd : float
-        Of the noise on the diagonal, off it divided by sqrt(2).
-    radius : float
-        R.
-    """
-
-    gram: np.ndarray
-    sd: float
-    radius: float
+    gram: np.ndarray  # shape (K, K)
+    sd: float  # of the noise on the diagonal, off it divided by sqrt(2)
+    radius: float  # R
 
 
 def size_share(n, mu):
@@ -181,23 +131,6 @@ def size_share(n, mu):
 
 def weighted_gram(rows, curator, design, *, n, share, most_noise=0.1):
     """Release the Gram matrix of the rows v of a design, far ones with less weight.
-
-    Parameters
-    ----------
-    rows : Rows
-    curator : Curator
-    design : Design
-        Released.
-    n : float
-        Released number of rows.
-    share : float
-        Of the Gram matrix, beside that of a histogram of norms.
-    most_noise : float, default=0.1
-        What the eigenvalues of the noise should not exceed, if that leaves half of the rows whole.
-
-    Returns
-    -------
-    gram : WeightedGram
 
     Notes
     -----

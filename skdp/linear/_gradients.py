@@ -14,25 +14,7 @@ BELOW, FINE, ABOVE = 5, 1, 13  # octaves of lengths: narrow cells up to FINE, wh
 
 
 def release_lengths(rows, curator, gradients, *, around, share, label, per_octave=8):
-    """Release a histogram of the lengths of gradients.
-
-    Parameters
-    ----------
-    rows : Rows
-    curator : Curator
-    gradients : Gradients
-        The map of rows to them.
-    around : float
-        Released: a length near which cells are narrow.
-    share : float
-    label : str
-    per_octave : int, default=8
-        Narrow cells to an octave.
-
-    Returns
-    -------
-    lengths : Distances
-    """
+    """Release a histogram of the lengths of gradients."""
     bins = LogBins.around(around, per_octave=per_octave, below=BELOW, above=FINE + ABOVE)
     fine = 1 + per_octave * (BELOW + FINE)
     starts, edges = joined(bins, fine, per_octave)
@@ -43,19 +25,6 @@ def release_lengths(rows, curator, gradients, *, around, share, label, per_octav
 
 
 def release_total(rows, curator, gradients, *, radius, share, label):
-    """Release the sum of gradients clipped to a ball, and the standard deviation of its noise.
-
-    Parameters
-    ----------
-    rows, curator, gradients, share, label
-        As in :func:`release_lengths`.
-    radius : float
-        Of the ball, released.
-
-    Returns
-    -------
-    total : ndarray of shape (dims,)
-    sd : float
-    """
+    """Release the sum of gradients clipped to a ball, and the standard deviation of its noise."""
     told = opened(rows, curator).map(gradients).ask(BallTotal(radius), share=share, label=label)
     return told.real, told.sd

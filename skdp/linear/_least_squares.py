@@ -41,27 +41,14 @@ UNTOLD = (
 
 @dataclass(frozen=True)
 class LeastSquares:
-    """What the gradient g of plain squares at a line tells of least squares.
+    """What the gradient g of plain squares at a line tells of least squares."""
 
-    Attributes
-    ----------
-    shift : ndarray of shape (K,)
-        Least squares are about that far from the line.
-    inverse : ndarray of shape (K, K)
-        Of a matrix that is no larger than the Gram matrix.
-    noise : float
-        Standard deviation of the privacy noise of g along any direction.
-    sd : float
-        The same with the choice of rows, at most.
-    excess : float
-        Length of what the rows that are clipped, and those that nobody sees, may add to g; infinite
-        if nothing is told.
-    """
-
-    shift: np.ndarray
-    inverse: np.ndarray
-    noise: float
-    sd: float
+    shift: np.ndarray  # shape (K,): least squares are about that far from the line
+    inverse: np.ndarray  # shape (K, K): of a matrix that is no larger than the Gram matrix
+    noise: float  # standard deviation of the privacy noise of g along any direction
+    sd: float  # the same with the choice of rows, at most
+    # length of what the rows that are clipped, and those that nobody sees, may add to g; infinite
+    # if nothing is told
     excess: float
 
     @classmethod
@@ -98,31 +85,7 @@ def named(told, name):
 def least_squares(rows, curator, gradients, *, share, matrix, sd, offset, radius, n, slope=0.0):
     """Release how far plain least squares, or a greatest likelihood, are from a model b.
 
-    Parameters
-    ----------
-    rows, curator
-    gradients : Gradients
-        The map of rows to v (y - b.v), of a released b; of two classes to v (y - p), p the
-        probability of one of them by b.
-    share : Fraction
-        Of both releases.
-    matrix : ndarray of shape (K, K)
-        Released second derivatives.
-    sd : float
-        Of the noise of the matrix on its diagonal.
-    offset : ndarray of shape (K,)
-        Gradient of a penalty, over n.
-    radius : float
-        To which gradients were clipped.
-    n : float
-        Released number of rows.
-    slope : float, default=0.0
-        Released: how far the values of a line are spread, at least, or 0 where that is not known.
-
-    Returns
-    -------
-    squares : LeastSquares
-        Unknown, and most of the share is left still, where lengths or matrix tell nothing.
+    Shapes: matrix (K, K); offset (K,).
 
     Notes
     -----

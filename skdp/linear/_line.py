@@ -55,39 +55,23 @@ NOISY = (
 
 @dataclass(frozen=True)
 class Line:
-    """A released line.
+    """A released line."""
 
-    Attributes
-    ----------
-    design : Design or None
-        The coordinates v of rows, None for a flat line.
-    b : ndarray of shape (K,)
-        The target, in its unit around its centre, is about b.v.
-    covariance : ndarray of shape (K, K)
-        Of the noise of b, and of what it was shrunk by.
-    sampling : ndarray of shape (K, K)
-        The same and, if the residuals vary alike everywhere, what b owes to the choice of rows.
-    center, unit : float
-        Of the target.
-    low, high : float
-        Range of the target: public, released, or infinite.
-    n_rows : float
-    n_steps : int
-    squares : LeastSquares or None
-        What was asked of least squares.
-    """
-
-    design: Design | None
-    b: np.ndarray
-    covariance: np.ndarray
+    design: Design | None  # the coordinates v of rows, None for a flat line
+    b: np.ndarray  # shape (K,): the target, in its unit around its centre, is about b.v
+    covariance: np.ndarray  # shape (K, K): of the noise of b, and of what it was shrunk by
+    # shape (K, K): the same and, if the residuals vary alike everywhere, what b owes to the choice
+    # of rows
     sampling: np.ndarray
+    # center, unit: of the target
     center: float
     unit: float
+    # low, high: range of the target: public, released, or infinite
     low: float
     high: float
     n_rows: float
     n_steps: int
-    squares: LeastSquares | None = None
+    squares: LeastSquares | None = None  # what was asked of least squares
 
     def feature_range(self, n_features):
         """Return what features are clipped to, shape (2, n_features)."""
@@ -118,25 +102,7 @@ def private_line(
 ):
     """Release a line.
 
-    Parameters
-    ----------
-    rows : Rows of n rows of length d + 1
-        The target is the last column.
-    curator : Curator
-        With the steps of :func:`line_plan`.
-    known : ndarray of shape (2, d + 1)
-        Public ranges of the columns, NaN where there is none.
-    alpha : float, default=0.0
-        Of a ridge penalty, as in :class:`sklearn.linear_model.Ridge`.
-    extrapolate : bool, default=False
-        Neither clip features to what is visible of them, nor look for the range of the target.
-    fit_intercept : bool, default=True
-    robust : bool, default=False
-        Whether to release besides what least squares would move the line by.
-
-    Returns
-    -------
-    line : Line
+    Shapes: known (2, d + 1).
 
     Notes
     -----

@@ -59,34 +59,20 @@ PRIOR = "too few rows for the number of columns: every row has the probabilities
 
 @dataclass(frozen=True)
 class LogitRelease:
-    """What is released of a logistic regression, in the coordinates of its design.
-
-    Attributes
-    ----------
-    design : Design
-    B : ndarray of shape (K, c)
-        c = 1 for two classes; the intercepts are the last row, if there are any.
-    unshrunk : ndarray of shape (K, c)
-        B before its slopes were shrunk.
-    noise : ndarray of shape (c, K, K)
-        Covariance of the privacy noise of its columns, and of what the steps leave to go; infinite
-        where nothing tells it.
-    sampling : ndarray of shape (c, K, K)
-        The same of the sampling error, and of what the penalty takes.
-    count : RowCount
-    n_steps : int
-        0 if only the classes were counted.
-    likelihood : LeastSquares or None
-        How far the coefficients are from those of the greatest likelihood, of two classes.
-    """
+    """What is released of a logistic regression, in the coordinates of its design."""
 
     design: Design
+    # shape (K, c): c = 1 for two classes; the intercepts are the last row, if there are any
     B: np.ndarray
-    unshrunk: np.ndarray
+    unshrunk: np.ndarray  # shape (K, c): B before its slopes were shrunk
+    # shape (c, K, K): covariance of the privacy noise of its columns, and of what the steps leave
+    # to go; infinite where nothing tells it
     noise: np.ndarray
+    # shape (c, K, K): the same of the sampling error, and of what the penalty takes
     sampling: np.ndarray
     count: RowCount
-    n_steps: int
+    n_steps: int  # 0 if only the classes were counted
+    # how far the coefficients are from those of the greatest likelihood, of two classes
     likelihood: LeastSquares | None = None
 
     def slopes(self, B):
@@ -158,23 +144,7 @@ def logit_plan(budget, *, fit_intercept=True):
 def private_logit(rows, curator, *, n_classes, known, C=1.0, fit_intercept=True):
     """Release a logistic regression.
 
-    Parameters
-    ----------
-    rows : Rows of n rows of length d + 1
-        The last column holds the number of the class, NaN for a row that is absent.
-    curator : Curator
-        With the steps of :func:`logit_plan`.
-    n_classes : int
-        At least 2.
-    known : ndarray of shape (2, d + 1)
-        Public ranges of the columns, NaN where there is none.
-    C : float, default=1.0
-        Inverse strength of the L2 penalty.
-    fit_intercept : bool, default=True
-
-    Returns
-    -------
-    release : LogitRelease
+    Shapes: known (2, d + 1).
     """
     table = opened(rows, curator)
     count = release_count(table, ROW_COUNT)

@@ -19,15 +19,6 @@ class Curvature:
 
     Each counts by how little noise it has: one number may be wrong by half, the released matrices
     are those of the model of their step, so that later ones count for more.
-
-    Parameters
-    ----------
-    gram : ndarray of shape (K, K)
-        Mean squares of the rows, positive.
-    noise : float
-        Largest eigenvalue of its noise, about.
-    most : ndarray of shape (c,)
-        Mean curvature of a model without slopes.
     """
 
     def __init__(self, gram, noise, most):
@@ -64,22 +55,7 @@ class Curvature:
 def release_step(rows, curator, question, *, share):
     """Release the gradient of the log-likelihood and its second derivatives, clipped.
 
-    Parameters
-    ----------
-    rows, curator
-    question : LogitStep
-    share : float or Fraction
-
-    Returns
-    -------
-    gradient : ndarray of shape (K, c)
-    curvature : ndarray of shape (c, K, K)
-        Symmetric.
-    sd : float
-        Of the noise of the gradient; that of the curvature is ``question.gain`` times smaller on
-        the diagonal, and by another sqrt(2) beside it.
-    bits : int
-        Of the grid.
+    Shapes: gradient (K, c); curvature (c, K, K).
     """
     told = opened(rows, curator).ask(question, share=share, label="gradient")
     curvature = told.value[:, :, 1:] * (told.step * question.radius / question.gain)

@@ -25,21 +25,6 @@ def visible_ranges(rows, curator, center, unit, *, n):
     """Release how far the columns reach, and units that are not too small.
 
     Rows beyond what is seen are few: they are to be clipped, column by column.
-
-    Parameters
-    ----------
-    rows : Rows of n rows of length d
-    curator : Curator
-    center, unit : ndarray of shape (d,)
-        Released.
-    n : float
-        Released number of rows.
-
-    Returns
-    -------
-    reach, unit : ndarray of shape (d,)
-        Every column is visible up to ``center`` +- ``reach``. A unit is that given, or the root
-        mean square of what is visible if that is clearly larger.
     """
     table = opened(rows, curator)
     wanted = 60 * math.sqrt(table.n_features) / (n * table.budget.mu)

@@ -21,22 +21,7 @@ CLEAR = 4.0  # standard deviations that stand out
 
 
 def visible_target(rows, curator, center, unit, *, n):
-    """Release a range that holds what is visible of the target.
-
-    Parameters
-    ----------
-    rows : Rows
-        The target is the last column.
-    curator : Curator
-    center, unit : float
-        Released.
-    n : float
-        Released number of rows.
-
-    Returns
-    -------
-    low, high : float
-    """
+    """Release a range that holds what is visible of the target."""
     wanted = CLEAR / (HIDDEN[0] * n * curator.budget.mu)
     share = float(np.clip(wanted**2, *TARGET))
     starts, edges = joined(CELLS, FINE, PER_OCTAVE)

@@ -38,16 +38,7 @@ def moment_plan(budget):
 
 
 def check_bounds(bounds, budget, n_features, given=()):
-    """Raise ValueError for bounds that are none, or beside parameters that they make needless.
-
-    Parameters
-    ----------
-    bounds : (low, high)
-    budget : Budget
-    n_features : int
-    given : sequence of str, default=()
-        Which other parameters are given.
-    """
+    """Raise ValueError for bounds that are none, or beside parameters that they make needless."""
     if given:
         raise ValueError(
             f"bounds say all that is asked about the columns, and have no use beside "
@@ -58,19 +49,7 @@ def check_bounds(bounds, budget, n_features, given=()):
 
 
 def release_columns(table, bounds, degree):
-    """Release :class:`BoundedColumns` with all that is left of the budget.
-
-    Parameters
-    ----------
-    table : Table
-    bounds : (low, high)
-        Public: numbers, or one per column.
-    degree : {1, 2}
-
-    Returns
-    -------
-    columns : BoundedColumns
-    """
+    """Release :class:`BoundedColumns` with all that is left of the budget."""
     low, high = bounds_vectors(bounds, table.n_features)
     moments = bounded_moments(
         table,
@@ -91,21 +70,12 @@ class BoundedColumns:
     """Columns between public bounds, as far as a release tells.
 
     Everything is worked out for t, the entries mapped from the bounds to [-1, 1].
-
-    Parameters
-    ----------
-    bounds : ndarray of shape (2, d)
-    moments : ndarray of shape (2 or 3, d)
-        Released number of rows, sum t and sum t^2.
-    covariance : ndarray of shape (2, 2) or (3, 3)
-        Of the noise in a column of ``moments``.
-    law : {"gaussian", "laplace"}
     """
 
-    bounds: np.ndarray
-    moments: np.ndarray
-    covariance: np.ndarray
-    law: str
+    bounds: np.ndarray  # shape (2, d)
+    moments: np.ndarray  # shape (2 or 3, d): released number of rows, sum t and sum t^2
+    covariance: np.ndarray  # shape (2, 2) or (3, 3): of the noise in a column of `moments`
+    law: str  # {"gaussian", "laplace"}
 
     @classmethod
     def of(cls, estimator):
@@ -178,14 +148,6 @@ class BoundedColumns:
 
     def mean_interval(self, confidence, *, simultaneous=False, sampling=False):
         """Return intervals for the means of the clipped entries.
-
-        Parameters
-        ----------
-        confidence : float
-        simultaneous : bool, default=False
-            Of all columns together.
-        sampling : bool, default=False
-            For the mean T of the population, of which the rows are draws.
 
         Notes
         -----

@@ -18,25 +18,6 @@ FALL = 2.0  # of the prior weight of an octave of far candidates, from one to th
 def choose_quantile(table, column, p, place, *, share):
     """Choose a point near a quantile of a column.
 
-    Parameters
-    ----------
-    table : Table
-        Of a pure or a zCDP budget.
-    column : int
-    p : float or Fraction
-    place : object
-        Has ``center`` and ``sensitivity`` of every column, public or released. Candidates lie
-        around the centre, in steps of a part of the sensitivity, which should be about
-        ``max(p, 1 - p)`` distances of neighbours; far away they lie less densely, up to 2^20
-        times as far.
-    share : float or Fraction
-
-    Returns
-    -------
-    value : float
-    scale : float
-        An estimate of the standard deviation of the noise.
-
     Notes
     -----
     **Privacy**: see :class:`skdp.kernel._ranks.RankScores`. The candidates do not depend on rows.

@@ -87,25 +87,6 @@ class Tail:
     Rows are taken to be spread evenly over a cell. Those beyond the last cell that stands out of
     the noise are extrapolated by a power law that goes on as the rows before. If rows stand out
     beyond the histogram, nobody knows how far they are: every excess is infinite.
-
-    Parameters
-    ----------
-    distances : Distances
-    n_rows : float
-        Released number of rows.
-    near : bool, default=False
-        Look at the finely resolved cells only: rows far away are outliers.
-    false : (float, float), default=DISTANCES
-        Probabilities with which noise alone passes for rows, in fine cells and in wide ones.
-
-    Attributes
-    ----------
-    empty : bool
-        Whether no cell stands out of the noise.
-    unseen : float
-        Number of rows that may hide beyond.
-    hidden : bool
-        Whether many rows may lie in one wide cell and not stand out of the noise.
     """
 
     def __init__(self, distances, n_rows, *, near=False, false=significance.DISTANCES):

@@ -271,26 +271,7 @@ def doubt_extremes(low, high, place, table):
 
 
 def release_squares(table, box, *, n_rows, count_sd, means, step):
-    """Release variances of clipped columns with all that is left of the budget.
-
-    Parameters
-    ----------
-    table : Table of length d
-    box : sequence of d SquareClip
-        Public or released.
-    n_rows, count_sd : float
-        Released number of rows, and the standard deviation of its noise.
-    means : bool
-        Whether means are asked for, too.
-    step : Step
-
-    Returns
-    -------
-    offset, var : ndarrays of shape (d,)
-        Means less the centres, and variances, in units of the radii.
-    offset_sd, var_sd : ndarrays of shape (d,)
-        Standard deviations of their noise.
-    """
+    """Release variances of clipped columns with all that is left of the budget."""
     d = len(box)
     center, radius = (np.array([getattr(one, k) for one in box]) for k in ("center", "radius"))
     asked = BoxedSquares(np.array([one.level for one in box]), means)

@@ -55,14 +55,6 @@ BOXED = "every column was clipped to an interval of its own"
 def column_mean(counted):
     """Release the mean of one column: count, locate, and one clipped sum with all that is left.
 
-    Parameters
-    ----------
-    counted : CountedTable
-
-    Returns
-    -------
-    release : MeanRelease
-
     Notes
     -----
     **Privacy**: the sum of entries clipped to ``center`` +- ``radius``, both released, has
@@ -154,16 +146,7 @@ def box_is_better(counted, surveys):
 
 
 def drowned(clip, where, *, scaled):
-    """Return whether one column is so hard on others that a box would have been better.
-
-    Parameters
-    ----------
-    clip : Clip
-        Of the rows together, in units of the scales of the columns.
-    where : Whereabouts
-    scaled : bool
-        Whether these scales are of the columns; if not the spread of the rows tells their unit.
-    """
+    """Return whether one column is so hard on others that a box would have been better."""
     return clip.radius > LONG * (math.sqrt(len(where.scale)) if scaled else where.spread)
 
 

@@ -28,26 +28,14 @@ COLUMNS = "columns were divided by scales that were found privately"
 
 @dataclass(frozen=True)
 class Glimpse:
-    """What is known of the rows before their place: their scales, and a sample to look at.
+    """What is known of the rows before their place: their scales, and a sample to look at."""
 
-    Attributes
-    ----------
-    sample : Sampled
-        In units of ``scale``.
-    scale : ndarray of shape (d,)
-        Public or released.
-    distance : float or None
-        Of two typical rows, None where it is not seen; in units of ``scale``.
-    norms : tuple or None
-        What :func:`release_norms` has told of the distances from zero.
-    missed : ndarray of bool of shape (d,) or None
-        Columns whose scale was looked for and not seen, so that it may be far too large.
-    """
-
-    sample: Sampled
-    scale: np.ndarray
-    distance: float = None
-    norms: tuple = None
+    sample: Sampled  # in units of `scale`
+    scale: np.ndarray  # shape (d,): public or released
+    distance: float = None  # of two typical rows, None where it is not seen; in units of `scale`
+    norms: tuple = None  # what `release_norms` has told of the distances from zero
+    # shape (d,) or: columns whose scale was looked for and not seen, so that it may be far too
+    # large
     missed: np.ndarray = None
 
     @property
@@ -70,22 +58,7 @@ def draw_glimpse(counted, scale):
 
 
 def look_around(counted, scale, *, diameter, find_scales):
-    """Release how far apart two rows are, and how far from zero all of them.
-
-    Parameters
-    ----------
-    counted : CountedTable
-    scale : ndarray of shape (d,)
-        Public.
-    diameter : float or None
-        Public: saves the search for the distance.
-    find_scales : bool
-        Look for scales of the columns as well.
-
-    Returns
-    -------
-    seen : Glimpse
-    """
+    """Release how far apart two rows are, and how far from zero all of them."""
     seen = draw_glimpse(counted, scale)
     if diameter:
         seen = replace(seen, distance=bounded(diameter))
@@ -111,13 +84,7 @@ def _rescaled(counted, seen):
 
 
 def release_norms(counted, seen, origin, *, at_most):
-    """Release the histogram of the distances from ``origin`` over all floats.
-
-    Returns
-    -------
-    norms : tuple
-        The first arguments of :func:`skdp.scales.top_scale`.
-    """
+    """Release the histogram of the distances from ``origin`` over all floats."""
     bins, n = LogBins(2 if counted.d >= 20 else 1), seen.sample.n
     origin = np.nan_to_num(origin, posinf=LARGEST, neginf=-LARGEST)
     share = min(max((30 / (n * counted.mu)) ** 2, 0.002), at_most)
@@ -126,22 +93,7 @@ def release_norms(counted, seen, origin, *, at_most):
 
 
 def find_core(counted, seen, *, radius, diameter, trim):
-    """Release where the rows of a soft core lie, and come closer.
-
-    Parameters
-    ----------
-    counted : CountedTable
-    seen : Glimpse
-    radius, diameter : float or None
-        Public.
-    trim : bool
-        Whether a share is reserved for a second count.
-
-    Returns
-    -------
-    where : Whereabouts or None
-        None where no core was found.
-    """
+    """Release where the rows of a soft core lie, and come closer."""
     if seen.distance is None:
         return None
     found = soft_core_centre(

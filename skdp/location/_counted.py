@@ -17,21 +17,11 @@ FEW = "the number of rows does not stand out of its noise: their mean may be any
 
 @dataclass(frozen=True)
 class RowCount:
-    """A released number of rows.
+    """A released number of rows."""
 
-    Attributes
-    ----------
-    told : float
-        As released.
-    sd : float
-        Standard deviation of its noise.
-    ticket : int, default=-1
-        Number of the answer in the log of the fit.
-    """
-
-    told: float
-    sd: float
-    ticket: int = -1
+    told: float  # as released
+    sd: float  # standard deviation of its noise
+    ticket: int = -1  # number of the answer in the log of the fit
 
     @property
     def n(self):

@@ -17,19 +17,11 @@ LOWEST, HIGHEST = -1075, 1024  # octaves; that of zero is the lowest
 
 @dataclass(frozen=True)
 class View:
-    """What is looked at: k columns from a centre, or their distances from it, in a unit.
+    """What is looked at: k columns from a centre, or their distances from it, in a unit."""
 
-    Parameters
-    ----------
-    columns : ndarray of int of shape (k,)
-    center : ndarray of shape (k,)
-        Public or released.
-    unit : ndarray of shape (k,), default=None
-        Public or released; given it, distances are looked at.
-    """
-
-    columns: np.ndarray
-    center: np.ndarray
+    columns: np.ndarray  # shape (k,)
+    center: np.ndarray  # shape (k,): public or released
+    # shape (k,): public or released; given it, distances are looked at
     unit: np.ndarray | None = None
 
     def ranks(self, active, thresholds, parts):
@@ -40,23 +32,16 @@ class View:
 
 @dataclass
 class Brackets:
-    """Intervals that hold quantiles, one per target. Everything is released.
+    """Intervals that hold quantiles, one per target. Everything is released."""
 
-    Attributes
-    ----------
-    low, high : ndarrays of shape (k,)
-        Ends of the intervals.
-    rank_low, rank_high : ndarrays of shape (k,)
-        Estimated number of rows at or below the ends, minus the one searched for.
-    noise : float
-        Scale of the noise in these ranks.
-    """
-
+    # low, high: shape (k,): ends of the intervals
     low: np.ndarray
     high: np.ndarray
+    # rank_low, rank_high: shape (k,): estimated number of rows at or below the ends, minus the one
+    # searched for
     rank_low: np.ndarray
     rank_high: np.ndarray
-    noise: float
+    noise: float  # scale of the noise in these ranks
 
     @property
     def middle(self):
@@ -75,28 +60,6 @@ def descend(table, view, p, *, low, high, small, n_rows, accuracy, share, step):
     Thresholds divide the intervals: first zero, then powers of two, ordinary sizes before
     extraordinary ones, then middles. The noisy rank of a threshold tells on which side to go on. A
     wrong turn costs no more than a noisy rank: both sides are then near the quantile.
-
-    Parameters
-    ----------
-    table : Table
-    view : View
-    p : ndarray of shape (k,)
-        Quantiles, taken to thousandths, and not beyond the first and the last of them.
-    low, high : float or ndarray of shape (k,)
-        Where to begin.
-    small : callable
-        Takes Brackets; returns which of them are small enough.
-    n_rows : float
-        Released number of rows.
-    accuracy : float
-        Wanted scale of the noise of a rank; it is larger where the share asks for it.
-    share : float
-        For the whole search.
-    step : Step
-
-    Returns
-    -------
-    found : Brackets
 
     Notes
     -----

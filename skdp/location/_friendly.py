@@ -37,19 +37,6 @@ def friend_radius_steps():
 def find_friend_radius(rows, curator, *, n_rows):
     """Release a radius within which most pairs of rows are friends, without bounds.
 
-    Parameters
-    ----------
-    rows : ArrayRows
-    curator : Curator
-        With :func:`friend_radius_steps`.
-    n_rows : float
-        Released number of rows.
-
-    Returns
-    -------
-    radius : float or None
-        None if too few rows are there to tell.
-
     Notes
     -----
     **Privacy**: the scale of a ring of random differences (:func:`ring_scale`), then a bisection of
@@ -85,17 +72,6 @@ def friendly_location_plan(budget):
 def friendly_location(table, *, diameter=None):
     """Release the mean of the rows as FriendlyCore does.
 
-    Parameters
-    ----------
-    table : Table
-        With the plan of :func:`friendly_location_plan`.
-    diameter : float, default=None
-        Public: most pairs of rows are at most this far apart. None searches for it.
-
-    Returns
-    -------
-    release : MeanRelease
-
     Notes
     -----
     **Privacy**: that of :func:`skdp.friendly.friendly_mean`, with the diameter as released by
@@ -120,18 +96,6 @@ def core_location_plan(budget):
 
 def core_location(table, *, core):
     """Release the mean of a core that a filter before has made.
-
-    Parameters
-    ----------
-    table : Table
-        That the core is a core of, with the plan of :func:`core_location_plan`; rows outside are
-        not read.
-    core : LocalCore
-        Noise is calibrated to the predicate under which it was certified.
-
-    Returns
-    -------
-    release : MeanRelease
 
     Notes
     -----

@@ -83,28 +83,7 @@ def column_scales(sample, *, share, largest):
 
 
 def soft_core_centre(sample, count, *, friend_radius, reach, n_rows, spent):
-    """Release the average of the soft core, or None where the rows are too few or too spread.
-
-    Parameters
-    ----------
-    sample : Sampled
-    count : int
-        Ticket of the number of rows that the sample was drawn from, of persons if it has one row
-        of each.
-    friend_radius : float
-        Public or released: rows within this distance are friends.
-    reach : float
-        Released bound of most norms; it only keeps the integer grid wide enough.
-    n_rows : float
-        Released number of rows, or of persons.
-    spent : float
-        Share that is spent or reserved.
-
-    Returns
-    -------
-    found : tuple or None
-        Centre, noise per coordinate, shares of the steps to come.
-    """
+    """Release the average of the soft core, or None where the rows are too few or too spread."""
     mu, d = sample.budget.mu, sample.n_features
     quantile = max(sample.fails(event) for event in (FIRST_COUNT, SECOND_COUNT, H_INDEX))
     schedule = locating_schedule(

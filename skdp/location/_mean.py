@@ -43,17 +43,7 @@ FAR = 0.05  # part of the rows that may lie beyond the distance that is taken fo
 
 
 def mean_plan(budget: Budget) -> Plan:
-    """Return the plan of :func:`private_mean`.
-
-    Parameters
-    ----------
-    budget : Budget
-        A Gaussian budget; its failure probability is shared by three one-sided bounds.
-
-    Returns
-    -------
-    plan : Plan
-    """
+    """Return the plan of :func:`private_mean`."""
     core = RING, COLUMN_SCALES, NORMS, CORE_COUNT, FRIENDS, SOFT_CORE, MEDIAN, CLOSER
     steps = (ROW_COUNT, *COLUMN_STEPS, *core, DISTANCES, FINAL_SUM, ROWS_KEPT)
     names = ("first count", "second count", "h-index")
@@ -62,26 +52,6 @@ def mean_plan(budget: Budget) -> Plan:
 
 def private_mean(table, *, center=None, radius=None, diameter=None, trim=False, scale="auto"):
     """Release the mean of the rows.
-
-    Parameters
-    ----------
-    table : Table
-        With the steps of :func:`mean_plan`.
-    center : ndarray of shape (d,), default=None
-        A public point near the rows.
-    radius : float, default=None
-        A public radius: rows farther than that from their mean are clipped. Together with
-        ``center`` it is a ball that holds the rows, and the whole budget goes into one sum.
-    diameter : float, default=None
-        A public bound on the distance of most pairs of rows.
-    trim : bool, default=False
-        Leave out rows that lie far beyond the bulk.
-    scale : {"auto", "none"} or ndarray of shape (d,), default="auto"
-        Public scales of the columns, or "auto": found privately where that is cheap.
-
-    Returns
-    -------
-    release : MeanRelease
 
     Notes
     -----
@@ -158,22 +128,7 @@ def _lost(counted, where):
 
 
 def approach(counted, seen, *, center=None, radius=None):
-    """Come closer to the rows in equal clipped steps, from a start of which no error is known.
-
-    Parameters
-    ----------
-    counted : CountedTable
-    seen : Glimpse
-    center : ndarray of shape (d,), default=None
-        A public start. None takes a private median, or zero.
-    radius : float or None
-        Public.
-
-    Returns
-    -------
-    where : Whereabouts
-        Not found, and around the start, if even the norms show nothing.
-    """
+    """Come closer to the rows in equal clipped steps, from a start of which no error is known."""
     reach = None
     if center is None:
         center, reach = _start(counted, seen)

@@ -21,22 +21,7 @@ TRIMMED = 6.0  # clip radii, beyond which rows are left out
 
 
 def measure(counted, where, clip, *, trim=False):
-    """Sum the rows around the centre with everything that is left.
-
-    Parameters
-    ----------
-    counted : CountedTable
-    where : Whereabouts
-        Found.
-    clip : Clip
-        See :func:`find_clip`.
-    trim : bool
-        Leave out rows that lie far beyond the clip radius, and count those kept.
-
-    Returns
-    -------
-    release : MeanRelease
-    """
+    """Sum the rows around the centre with everything that is left."""
     share = counted.table.remaining - (Fraction(ROWS_KEPT.at_most) if trim else 0)
     asked = ball_around(where, clip.radius, drop=TRIMMED if trim else None)
     questions = [(BallSum(**asked), share, FINAL_SUM.label)]
@@ -61,18 +46,7 @@ def measure(counted, where, clip, *, trim=False):
 
 
 def find_clip(counted, where, *, radius=None, trim=False):
-    """Return the Clip, and the Whereabouts with what clipping may have moved the centre by.
-
-    Parameters
-    ----------
-    counted : CountedTable
-    where : Whereabouts
-        Found.
-    radius : float or None
-        Public: where to clip.
-    trim : bool
-        Rows far away are outliers.
-    """
+    """Return the Clip, and the Whereabouts with what clipping may have moved the centre by."""
     if radius:
         return Clip(radius + where.error, 0.0, radius + where.error), where
     around, d = bounded(where.reach), counted.d

@@ -55,40 +55,28 @@ SMALLEST_SENSITIVITY, LARGEST_SENSITIVITY = 2.0**-400, 2.0**800
 
 @dataclass
 class Place:
-    """Where the statistics of the columns are, and what a row is worth. Public or released.
+    """Where the statistics of the columns are, and what a row is worth. Public or released."""
 
-    Attributes
-    ----------
-    center, sensitivity : ndarrays of shape (k,)
-        One number per statistic and column.
-    found : ndarray of bool of shape (k,)
-        Where something besides a single value was seen, or all is public; everywhere by default.
-    nothing : ndarray of bool of shape (k,)
-        Where not even a single value was; nowhere by default.
-    excess : ndarray of shape (k,)
-        What statistics lose to the sensitivity, as a rule at most; 0 by default, where it is
-        public.
-    unseen : ndarray of shape (k,)
-        How many rows may hide far beyond an interval that holds all that was seen; else 0.
-    thin : ndarray of bool of shape (k,)
-        Where a good part of the rows may lie farther away than rows were seen; nowhere by default.
-    hidden : bool, default=False
-        Whether so few rows were released that a tail which carries a variance may stay unseen.
-    box : tuple of d SquareClip, default=None
-        Where columns are clipped whose squares are to be released.
-    n_rows, count_sd : float, default=inf
-        Released number of rows, and the standard deviation of its noise.
-    """
-
+    # center, sensitivity: shape (k,): one number per statistic and column
     center: np.ndarray
     sensitivity: np.ndarray
+    # shape (k,): where something besides a single value was seen, or all is public; everywhere by
+    # default
     found: np.ndarray = None
-    nothing: np.ndarray = None
+    nothing: np.ndarray = None  # shape (k,): where not even a single value was; nowhere by default
+    # shape (k,): what statistics lose to the sensitivity, as a rule at most; 0 by default, where it
+    # is public
     excess: np.ndarray = None
+    # shape (k,): how many rows may hide far beyond an interval that holds all that was seen; else 0
     unseen: np.ndarray = None
+    # shape (k,): where a good part of the rows may lie farther away than rows were seen; nowhere by
+    # default
     thin: np.ndarray = None
+    # whether so few rows were released that a tail which carries a variance may stay unseen
     hidden: bool = False
+    # tuple of d SquareClip: where columns are clipped whose squares are to be released
     box: tuple = None
+    # n_rows, count_sd: released number of rows, and the standard deviation of its noise
     n_rows: float = math.inf
     count_sd: float = math.inf
 
@@ -113,24 +101,6 @@ def place_steps(budget, *, reach=False):
 
 class Searcher:
     """Looks for the columns of a table, with a part of the budget that falls with their rows.
-
-    Parameters
-    ----------
-    table : Table
-    center : ndarray of shape (d,), default=None
-        Public points to start from, zero by default.
-    reach : float or ndarray of shape (d,), default=LARGEST
-        Public: the columns are looked for within it from there.
-    d : int, default=None
-        Number of columns whose extremes are looked for, in a table that has their minima and, in as
-        many columns again, their maxima.
-
-    Attributes
-    ----------
-    n : float
-        Released number of rows, at least 1.
-    few : bool
-        Whether there are too few rows to find.
 
     Notes
     -----

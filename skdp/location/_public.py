@@ -8,20 +8,7 @@ NOT_PAIRS = "Not a pair for every column: pass ([low, low, ...], [high, high, ..
 
 
 def column_vector(name, value, n_features, *, positive=False):
-    """Return a public parameter as a vector of finite floats with one entry per column.
-
-    Parameters
-    ----------
-    name : str
-        Of the parameter.
-    value : float, array-like of shape (n_features,) or None
-    n_features : int
-    positive : bool, default=False
-
-    Returns
-    -------
-    vector : ndarray of shape (n_features,) or None
-    """
+    """Return a public parameter as a vector of finite floats with one entry per column."""
     if value is None:
         return None
     try:
@@ -49,18 +36,7 @@ def column_vector(name, value, n_features, *, positive=False):
 
 
 def bounds_vectors(bounds, n_features):
-    """Return public bounds as two vectors of finite floats, the lower below the upper.
-
-    Parameters
-    ----------
-    bounds : (low, high) or None
-        Each a number, or an array-like of shape (n_features,).
-    n_features : int
-
-    Returns
-    -------
-    low, high : ndarrays of shape (n_features,), or None
-    """
+    """Return public bounds as two vectors of finite floats, the lower below the upper."""
     if bounds is None:
         return None
     try:
@@ -87,13 +63,7 @@ def bounds_vectors(bounds, n_features):
 
 
 def range_vectors(name, ends, n_features):
-    """Return a public range of features, or of a target, as :func:`bounds_vectors` does.
-
-    Raises
-    ------
-    ValueError
-        With the name of the parameter.
-    """
+    """Return a public range of features, or of a target, as :func:`bounds_vectors` does."""
     try:
         return bounds_vectors(ends, n_features)
     except ValueError as error:
@@ -107,19 +77,7 @@ def range_vectors(name, ends, n_features):
 
 
 def known_ranges(feature_range, target_range, n_features):
-    """Return public ranges as an array of shape (2, n_features + 1), NaN where there is none.
-
-    Parameters
-    ----------
-    feature_range : (low, high) or None
-        Each a number, or an array-like of shape (n_features,).
-    target_range : (low, high) of numbers, or None
-    n_features : int
-
-    Raises
-    ------
-    ValueError
-    """
+    """Return public ranges as an array of shape (2, n_features + 1), NaN where there is none."""
     known = np.full((2, n_features + 1), np.nan)
     for name, ends, columns in (
         ("feature_range", feature_range, slice(None, -1)),
@@ -131,11 +89,6 @@ def known_ranges(feature_range, target_range, n_features):
 
 
 def column_ranges(feature_range, n_features):
-    """Return a public pair (low, high) for each feature, None for None.
-
-    Raises
-    ------
-    ValueError
-    """
+    """Return a public pair (low, high) for each feature, None for None."""
     ends = range_vectors("feature_range", feature_range, n_features)
     return None if ends is None else list(zip(*(end.tolist() for end in ends), strict=True))

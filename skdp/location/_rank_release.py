@@ -19,20 +19,14 @@ UNTOLD = (
 
 @dataclass(frozen=True)
 class RankCurves:
-    """What a fit has released of ranks, quantile by quantile and column by column.
+    """What a fit has released of ranks, quantile by quantile and column by column."""
 
-    Attributes
-    ----------
-    q : ndarray of shape (n_q,)
-        Rising.
-    points : list of d ndarrays of shape (m,)
-        The cuts of a column between its two ends; rows are above the first and not above the last.
-    excess, sd : list of d ndarrays of shape (n_q, m)
-        How many ranks a point is above the quantile, and the standard deviation of that.
-    """
-
-    q: np.ndarray
+    q: np.ndarray  # shape (n_q,): rising
+    # each of shape (m,): the cuts of a column between its two ends; rows are above the first and
+    # not above the last
     points: list
+    # excess, sd: each of shape (n_q, m): how many ranks a point is above the quantile, and the
+    # standard deviation of that
     excess: list
     sd: list
 
@@ -86,19 +80,7 @@ class RankCurves:
 def release_quantiles(table, q, bounds=None):
     """Release quantiles of all columns with all that is left of the budget.
 
-    Parameters
-    ----------
-    table : Table
-    q : sequence of float
-        In (0, 1), in any order.
-    bounds : tuple of ndarrays of shape (d,), default=None
-        Public.
-
-    Returns
-    -------
-    location, noise_scale : ndarrays of shape (n_q, d)
-        In the order of ``q``. The scale is infinite where a quantile is not told.
-    curves : RankCurves
+    Shapes: bounds (d,); returns (n_q, d).
 
     Notes
     -----

@@ -33,23 +33,7 @@ LARGEST = float(np.finfo(np.float64).max)
 
 
 class Reach:
-    """A released histogram of the distances of one column from a centre.
-
-    Parameters
-    ----------
-    counts : ndarray of shape (len(EDGES),)
-        Released, of distances in units of ``unit``.
-    scale : float
-        Of the noise in the counts.
-    law : {"gaussian", "laplace"}
-    n_rows : float
-        Released number of rows.
-    unit : float
-    seen : ndarray of bool of shape (len(EDGES),), default=None
-        Which cells hold rows, where more than this histogram tells.
-    power : {1, 2}, default=1
-        Of the distances that are to be summed.
-    """
+    """A released histogram of the distances of one column from a centre."""
 
     def __init__(self, counts, scale, law, n_rows, unit, seen=None, power=1):
         self._counts = np.asarray(counts, dtype=np.float64)
@@ -162,20 +146,7 @@ class Reach:
         return read_tail(edges**power, counts, self.sd, 1.0, **known)
 
     def best(self, noise, power=1):
-        """Return the radius at which noise and bias of a mean of clipped powers balance.
-
-        Parameters
-        ----------
-        noise : float
-            Standard deviation of the noise in the mean, per unit of the clip radius.
-        power : {1, 2}, default=1
-
-        Returns
-        -------
-        clip : Clip
-            The radius, and what clipping takes from the mean of powers, as a rule at most. The
-            distance of 1 and infinity if nothing is seen, or zeros only.
-        """
+        """Return the radius at which noise and bias of a mean of clipped powers balance."""
         scale = self.reading.scale
         if not scale:
             return Clip(1.0, math.inf)
@@ -208,23 +179,7 @@ class Reach:
 
 
 def release_reach(table, *, center, unit, n_rows, share, step):
-    """Release how far the entries of every column are from a point.
-
-    Parameters
-    ----------
-    table : Table
-    center, unit : ndarrays of shape (d,)
-        Public or released; lengths near the unit are found in fewer rows.
-    n_rows : float
-        Released number of rows.
-    share : float
-    step : Step
-
-    Returns
-    -------
-    reach : list of d Reach
-
-    """
+    """Release how far the entries of every column are from a point."""
     release = table.ask(_cells(center, unit, folded=True), step, share=share)
     law = release.scale, ColumnNoise(table.budget).law
     return [Reach(c, *law, n_rows, u) for c, u in zip(release.value, unit, strict=True)]
@@ -234,11 +189,6 @@ def release_sides(table, *, center, unit, n_rows, share, step):
     """Release how far the entries of every column are below and above a point.
 
     Parameters are those of :func:`release_reach`.
-
-    Returns
-    -------
-    sides : list of d pairs of Reach
-        Below and above; the entries at the point itself are in both.
     """
     release = table.ask(_cells(center, unit), step, share=share)
     law, found = (release.scale, ColumnNoise(table.budget).law), []

@@ -15,36 +15,22 @@ NOTHING = (
 
 @dataclass
 class MeanRelease:
-    """A released mean.
+    """A released mean."""
 
-    Attributes
-    ----------
-    location : ndarray of shape (d,)
-    noise_scale : ndarray of shape (d,)
-        Standard deviation of the noise.
-    clipping_bound : ndarray of shape (2, d)
-        Estimated bounds on how far clipping has moved the mean: how far the mean of the rows may
-        lie below ``location``, and above.
-    n_rows : float or None
-        Released number of rows, None where it was divided by another count.
-    deviation : ndarray of shape (d,) or None
-        Upper bounds of the standard deviations of the columns, None where nothing tells.
-    typical : ndarray of shape (d,) or None
-        What an interval is short beside: lower bounds of the deviations, or of columns that are
-        found together what they are as a rule; None takes ``deviation``.
-    heavy : ndarray of bool of shape (d,) or None
-        Columns that may well have a tail without a variance.
-    hidden : bool
-        Whether a tail of many rows may have stayed unseen, and out of ``clipping_bound``.
-    """
-
-    location: np.ndarray
-    noise_scale: np.ndarray
+    location: np.ndarray  # shape (d,)
+    noise_scale: np.ndarray  # shape (d,): standard deviation of the noise
+    # shape (2, d): estimated bounds on how far clipping has moved the mean: how far the mean of the
+    # rows may lie below `location`, and above
     clipping_bound: np.ndarray
-    n_rows: float = None
+    n_rows: float = None  # released number of rows, None where it was divided by another count
+    # shape (d,) or: upper bounds of the standard deviations of the columns, None where nothing
+    # tells
     deviation: np.ndarray = None
+    # shape (d,) or: what an interval is short beside: lower bounds of the deviations, or of columns
+    # that are found together what they are as a rule; None takes `deviation`
     typical: np.ndarray = None
-    heavy: np.ndarray = None
+    heavy: np.ndarray = None  # shape (d,) or: columns that may well have a tail without a variance
+    # whether a tail of many rows may have stayed unseen, and out of `clipping_bound`
     hidden: bool = False
 
     @property

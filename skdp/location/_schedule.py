@@ -58,27 +58,7 @@ def geometry(d):
 
 
 def locating_schedule(n_core, n_rows, mu, d, *, quantile, spent, sampled):
-    """Return the shares that minimise the predicted noise of the final sum.
-
-    Parameters
-    ----------
-    n_core, n_rows : float
-        Released numbers of rows for locating and of all rows.
-    mu : float
-        GDP parameter of the whole budget.
-    d : int
-    quantile : float
-        Normal quantile of the failure probability of one bound.
-    spent : float
-        Share that is spent or reserved already.
-    sampled : bool
-        Whether the rows for locating are a sample, which needs a count of its own.
-
-    Returns
-    -------
-    schedule : Locating or None
-        None if no admissible schedule exists: too few rows.
-    """
+    """Return the shares that minimise the predicted noise of the final sum."""
     grid = [2 ** (math.floor(4 * math.log2(x)) / 4) for x in (n_core * mu, n_rows * mu)]
     return _locating(*grid, d, round(quantile, 2), round(spent, 3), sampled)
 
@@ -119,18 +99,6 @@ def approach_schedule(radius, spread, c, left):
     """Return equal clipped steps from a known radius to the spread of the rows.
 
     One step of share s takes the error e to ``1.1 c hypot(spread, e) / sqrt(s)``.
-
-    Parameters
-    ----------
-    radius, spread : float
-        Released.
-    c : float
-    left : float
-        Share that is left for the steps and the final sum.
-
-    Returns
-    -------
-    schedule : Approach
     """
     best, choice = math.hypot(spread, radius) / math.sqrt(left), Approach(left, 0)
     for n_steps, part in product(range(1, 13), SHARES / 2):

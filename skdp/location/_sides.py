@@ -31,15 +31,6 @@ class SquareClip(NamedTuple):
 def best_squares(sides, center, noise):
     """Return the SquareClip at which noise and bias of a variance balance.
 
-    Parameters
-    ----------
-    sides : (Reach, Reach)
-        Below and above the centre.
-    center : float
-        Released.
-    noise : float
-        Standard deviation of the noise of a mean, per unit of what one row moves the sum by.
-
     Notes
     -----
     The interval lies around a guess of the mean, so that the squares of clipped entries are as

@@ -18,29 +18,18 @@ LARGEST = float(np.finfo(np.float64).max)
 
 @dataclass(frozen=True)
 class Whereabouts:
-    """Where the rows lie, as far as it is released or public. Lengths are in units of ``scale``.
+    """Where the rows lie, as far as it is released or public. Lengths are in units of ``scale``."""
 
-    Attributes
-    ----------
-    center, scale : ndarrays of shape (d,)
-    error : float
-        What the centre is rarely farther from the mean of the rows; infinite where nothing is
-        known.
-    spread : float
-        How far a typical row is from the mean.
-    noise : float
-        Standard deviation of the noise in every entry of the centre, infinite for a centre that
-        estimates nothing.
-    clipped : float or None
-        The clip radius of the sum that the centre was moved by last.
-    """
-
+    # center, scale: shape (d,)
     center: np.ndarray
     scale: np.ndarray
+    # what the centre is rarely farther from the mean of the rows; infinite where nothing is known
     error: float = math.inf
-    spread: float = math.inf
+    spread: float = math.inf  # how far a typical row is from the mean
+    # standard deviation of the noise in every entry of the centre, infinite for a centre that
+    # estimates nothing
     noise: float = math.inf
-    clipped: float = None
+    clipped: float = None  # the clip radius of the sum that the centre was moved by last
 
     @property
     def found(self):

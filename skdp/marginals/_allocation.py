@@ -39,19 +39,6 @@ def _one_noise(tables):
 def optimal_shares(layout, loss_weights, empty=EMPTY_SHARE):
     """Return the part of the budget for each set that makes the expected loss smallest.
 
-    Parameters
-    ----------
-    layout : Layout
-    loss_weights : ndarray of shape (n_sets,)
-        v_T, see :func:`workload_layout`.
-    empty : float, default=0.05
-        Least share of the empty set, the number of rows; the others shrink in proportion.
-
-    Returns
-    -------
-    shares : ndarray of shape (n_sets,)
-        Positive, sum 1.
-
     Notes
     -----
     Noise of variance s_T in every coordinate of r_T costs c_T / s_T of mu^2. By Cauchy and Schwarz
@@ -65,21 +52,6 @@ def optimal_shares(layout, loss_weights, empty=EMPTY_SHARE):
 
 def minimax_shares(layout, sets, *, tolerance=1e-3, max_iter=1000):
     """Return the shares that make the largest noise of a cell smallest, over all listed tables.
-
-    Parameters
-    ----------
-    layout : Layout
-        Has all subsets of the sets.
-    sets : list of tuple of int
-        The tables, each increasing.
-    tolerance : float, default=1e-3
-        Largest relative distance of the variance from the optimum.
-    max_iter : int, default=1000
-
-    Returns
-    -------
-    shares : ndarray of shape (n_sets,)
-        Part of the budget for every residual; at least a twentieth for the number of rows.
 
     Notes
     -----
@@ -145,20 +117,6 @@ def expected_loss(layout, loss_weights, sd):
 
 def replace_one_factor(layout, sd):
     """Return what replacing one row costs, over what adding or removing one costs (both mu^2).
-
-    Parameters
-    ----------
-    layout : Layout
-    sd : ndarray of shape (n_sets,)
-        Standard deviations of the noise, by set.
-
-    Returns
-    -------
-    factor : float
-        At most 4, by the triangle inequality. Exact for up to 16 attributes, and if all sets of one
-        order have the same noise, all are there, and attributes have the same number of levels;
-        else an upper bound. If the measured grid has coordinates of one set with unequal noise (as
-        many levels make it), a thousandth is added.
 
     Notes
     -----

@@ -58,39 +58,13 @@ def auto_events(budget):
 
 
 def bins_of(strength, sizes):
-    """Return a number of bins: as many as make cells and their noise equally wide of the truth.
-
-    Parameters
-    ----------
-    strength : float
-        Released number of rows, times mu of the whole budget.
-    sizes : sequence of int
-        Numbers of columns of all tables.
-    """
+    """Return a number of bins: as many as make cells and their noise equally wide of the truth."""
     cells = strength / (IN_A_CELL * math.sqrt(len(sizes)))
     return int(np.clip(max(cells, 1.0) ** (1 / max(sizes)), *BINS))
 
 
 def find_levels(table, domain, *, n_bins, sizes, most):
     """Release the levels of the columns whose levels are unknown.
-
-    Parameters
-    ----------
-    table : Table
-        Of the columns of the domain, with the steps of :func:`auto_steps` and the events of
-        :func:`auto_events`.
-    domain : Domain
-        ``domain.unknown`` tells which columns, ``domain.types`` what they hold.
-    n_bins : int or "auto"
-        Of a column of numbers, about.
-    sizes : sequence of int
-        Numbers of columns of the tables that are wanted.
-    most : int
-        Largest number of levels of a column.
-
-    Returns
-    -------
-    kinds : dict of int to Cells or Found
 
     Notes
     -----

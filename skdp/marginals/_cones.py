@@ -23,25 +23,6 @@ LARGEST_ORDER = 600  # of a matrix of second moments
 def nearest_in_cones(y, weight, blocks, *, tol=1e-4, max_steps=150):
     """Return x with ``A_b x`` in the cone of every block and least ``sum weight (x - y)^2``.
 
-    Parameters
-    ----------
-    y : ndarray of shape (n_coordinates,)
-        The first coordinate is 1 and stays.
-    weight : ndarray of shape (n_coordinates,)
-        At least 0; positive somewhere.
-    blocks : list
-        Objects with methods ``forward(x) -> Z``, affine, ``adjoint(Z) -> vector`` of its linear
-        part, ``onto(Z) -> Z``, and ``gram``: the diagonal of ``A_b' A_b``, which has to be diagonal
-        but for the first coordinate.
-    tol : float, default=1e-4
-        Ends the search when primal and dual residuals are below it, relative to their terms.
-    max_steps : int, default=150
-
-    Returns
-    -------
-    x : ndarray of shape (n_coordinates,)
-        In the cones but for the tolerance.
-
     Notes
     -----
     The alternating direction method of multipliers, over-relaxed: as all Gram matrices are
@@ -92,11 +73,6 @@ def moments_order(layout):
 
 class MomentBlock:
     """The matrix ``E v v'`` of ``v = (1, H_i e(x_i) for every i)``, e the unit vectors of levels.
-
-    Parameters
-    ----------
-    layout : Layout
-        With all pairs of the attributes that are there.
 
     Notes
     -----
@@ -154,15 +130,7 @@ class MomentBlock:
 
 
 class CellBlocks:
-    """The cells of tables, each table times its number of cells.
-
-    Parameters
-    ----------
-    layout : Layout
-        Has these sets and their subsets.
-    groups : list of ndarray
-        Sets of attributes, those of one shape together, each an array of shape (m, k).
-    """
+    """The cells of tables, each table times its number of cells."""
 
     def __init__(self, layout, groups):
         self.size = int(layout.starts[-1])
@@ -204,13 +172,6 @@ class CellBlocks:
 
 class PairedBlocks:
     """The matrices ``E (1 + x_i) v v'`` and ``E (1 - x_i) v v'`` of every attribute i.
-
-    Parameters
-    ----------
-    layout : Layout
-        Of binary attributes, with all sets of at most three of those that are there.
-    dtype : dtype, default=float
-        Of the eigenvalue problems.
 
     Notes
     -----

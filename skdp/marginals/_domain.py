@@ -142,21 +142,7 @@ def is_auto(domain):
 
 
 def read_domain(domain, n_features, names=None):
-    """Return the Domain that a user describes, or raise ValueError.
-
-    Parameters
-    ----------
-    domain : dict or None
-        As in MarginalReleaser.
-    n_features : int
-        Number of columns of the table; None if it is not known yet.
-    names : array-like of str, default=None
-        Names of the columns.
-
-    Returns
-    -------
-    domain : Domain
-    """
+    """Return the Domain that a user describes, or raise ValueError."""
     if domain is None:
         columns = tuple(range(n_features))
         return Domain(columns if names is None else tuple(names), columns, (Signs(),) * n_features)
@@ -200,35 +186,16 @@ def _written_out(domain, n_features, names, position):
 
 @dataclass(frozen=True)
 class Tables:
-    """A workload.
+    """A workload."""
 
-    Parameters
-    ----------
-    layout : Layout
-        The residuals that it needs.
-    loss : ndarray of shape (n_sets,)
-        What an error in each of them costs.
-    sets : tuple of ndarray
-        The tables, an array of shape (m_j, j) for every number j of columns that occurs.
-    cells : float
-        Number of cells of all tables, each times its weight.
-    """
-
-    layout: Layout
-    loss: np.ndarray
-    sets: tuple
-    cells: float
+    layout: Layout  # the residuals that it needs
+    loss: np.ndarray  # shape (n_sets,): what an error in each of them costs
+    sets: tuple  # the tables, an array of shape (m_j, j) for every number j of columns that occurs
+    cells: float  # number of cells of all tables, each times its weight
 
 
 def read_workload(k, workload, weights, error, domain):
-    """Return the Tables that a user describes, or raise ValueError.
-
-    Parameters
-    ----------
-    k, workload, weights, error
-        As in MarginalReleaser.
-    domain : Domain
-    """
+    """Return the Tables that a user describes, or raise ValueError."""
     k, d = int(k), len(domain.levels)
     if weights is not None and error != "mean":
         raise ValueError("weights are for error='mean': the worst error has none. Leave them out.")

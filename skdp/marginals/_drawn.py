@@ -13,20 +13,7 @@ RANK = np.uint64(40)  # bits of a word that decide on the order of rows of one l
 
 
 def spread(codes, *key):
-    """Return for every row a number in (0, 1), evenly spread among the rows of its level.
-
-    Parameters
-    ----------
-    codes : ndarray of int of shape (n,)
-        Level numbers.
-    *key : int or str
-        What the order of the rows of a level is a function of, beside the codes.
-
-    Returns
-    -------
-    parts : ndarray of shape (n,)
-        Of m rows of a level ``(i + 1/2) / m``, i = 0, ..., m - 1, in an order that a hash decides.
-    """
+    """Return for every row a number in (0, 1), evenly spread among the rows of its level."""
     words = public_words(len(codes), "values", *key)
     order = np.argsort((codes.astype(np.uint64) << RANK) | (words >> (np.uint64(64) - RANK)))
     counts = np.bincount(codes)
@@ -37,20 +24,7 @@ def spread(codes, *key):
 
 
 def drawn(law, parts, *, whole):
-    """Return the numbers below which these parts of a law are.
-
-    Parameters
-    ----------
-    law : (low, high, weight)
-        Cells ``(low, high]``; within each the law is uniform, on its whole numbers if ``whole``.
-    parts : ndarray of shape (n,)
-        In (0, 1).
-    whole : bool
-
-    Returns
-    -------
-    numbers : ndarray of float64 of shape (n,)
-    """
+    """Return the numbers below which these parts of a law are."""
     low, high, weight = map(np.array, law)
     share = weight / weight.sum()
     upto = np.cumsum(share)
@@ -67,15 +41,6 @@ def laws_of(edges, laws, *, whole):
     """Return the laws of all bins between edges, none of them empty, as tuples.
 
     A bin of which nothing is known has a uniform law; an open one the number beside its edge.
-
-    Parameters
-    ----------
-    edges : list of m floats
-        Upper edges of all bins but the last.
-    laws : list of m + 1 (low, high, weight)
-        Cells; there may be none.
-    whole : bool
-        Whether cells without a whole number are left out.
     """
     ends, found = [-math.inf, *edges, math.inf], []
     for low, high, law in zip(ends[:-1], ends[1:], laws, strict=True):
@@ -107,12 +72,6 @@ def laws_of_intervals(edges, *, whole):
     """Return uniform laws of public bins, closed on the left, the last one on both sides.
 
     A bin with an infinite end is as wide as the bin beside it; without one, it is a single number.
-
-    Parameters
-    ----------
-    edges : sequence of floats
-        Rising; the outer ones may be infinite.
-    whole : bool
     """
     ends = list(edges) if len(edges) > 2 or any(map(math.isfinite, edges)) else [0.0, 0.0]
     if math.isinf(ends[0]):

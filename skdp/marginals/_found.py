@@ -13,27 +13,16 @@ __all__ = ["Cells", "Found"]
 
 @dataclass(frozen=True)
 class Cells:
-    """Entries are in one of the bins ``(edge, next edge]`` of all numbers, or missing.
+    """Entries are in one of the bins ``(edge, next edge]`` of all numbers, or missing."""
 
-    Parameters
-    ----------
-    edges : tuple of m floats
-        Rising, the upper ones of all bins but the last. Released.
-    laws : tuple of m + 1 (low, high, weight)
-        Tuples of the cells ``(low, high]`` in which the entries of a bin lie. Released.
-    whole : bool
-        Whether entries are whole numbers.
-    missing : bool
-        Whether missing entries are a level of their own. If not they are in the first bin.
-    ends : pair of float, default=(nan, nan)
-        The smallest and the largest number, where the search has found these alone in their cells:
-        outer bins that hold nothing else are called by them. Released.
-    """
-
-    edges: tuple
+    edges: tuple  # tuple of m floats: rising, the upper ones of all bins but the last
+    # tuple of m + 1 (low, high, weight): tuples of the cells `(low, high]` in which the entries of
+    # a bin lie
     laws: tuple
-    whole: bool
-    missing: bool
+    whole: bool  # whether entries are whole numbers
+    missing: bool  # whether missing entries are a level of their own
+    # pair of float: the smallest and the largest number, where the search has found these alone in
+    # their cells: outer bins that hold nothing else are called by them
     ends: tuple = (np.nan, np.nan)
     numeric = True
 

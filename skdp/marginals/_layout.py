@@ -84,20 +84,7 @@ def margins(sets):
 
 
 def all_subsets(d, k):
-    """Return the sets of at most k of d attributes.
-
-    Parameters
-    ----------
-    d : int
-        Number of attributes.
-    k : int
-        Largest number of attributes of a set, at most d.
-
-    Returns
-    -------
-    subsets : tuple of k + 1 ndarrays
-        Entry j has shape (d choose j, j), in lexicographic order.
-    """
+    """Return the sets of at most k of d attributes."""
     return tuple(
         np.fromiter(chain.from_iterable(combinations(range(d), j)), np.int64).reshape(-1, j)
         if j
@@ -108,29 +95,6 @@ def all_subsets(d, k):
 
 def workload_layout(levels, sets, weights=None):
     """Return the residuals that a workload of tables needs, and the weight of each in its loss.
-
-    Parameters
-    ----------
-    levels : sequence of int
-        Number of levels of every attribute, at least 2.
-    sets : int or sequence of sequences of int
-        The tables: k for all tables of k attributes, or one tuple of attributes per table. A
-        set that is listed twice counts twice.
-    weights : sequence of float, default=None
-        Weight of each listed set, positive; None for 1 each. Not for all k-way tables.
-
-    Returns
-    -------
-    layout : Layout
-        All subsets of the sets.
-    loss_weights : ndarray of shape (n_sets,)
-        v_T of every set of the layout, see the notes.
-
-    Raises
-    ------
-    ValueError
-        For sets that are not sets of attributes, weights that are not positive, and workloads of
-        more than 2^24 residual coordinates, or with a table of more than 16 attributes.
 
     Notes
     -----

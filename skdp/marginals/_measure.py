@@ -12,28 +12,6 @@ __all__ = ["measure"]
 def measure(table, layout, weights, share, label="residuals", *, shares=None):
     """Release the residuals of rows of codes.
 
-    Parameters
-    ----------
-    table : Table
-        One column per attribute, with codes 0..L - 1. Rows that hold anything else, as NaN, do not
-        count.
-    layout : Layout
-    weights : ndarray of shape (n_sets,)
-        v_T, see ``workload_layout``.
-    share : int, float or Fraction
-        Part of the budget.
-    label : str, default="residuals"
-        Label of a planned Gaussian step.
-    shares : ndarray of shape (n_sets,), default=None
-        Parts of this release for each set, positive, sum 1. By default the optimal ones, with at
-        least a twentieth for the number of rows, which is the residual of the empty set.
-
-    Returns
-    -------
-    measurement : Measurement
-        Unbiased; ``sd`` is rounded up, by less than a part in 2^48. With more than two levels the
-        gains are rounded for each coordinate, and ``sd`` is that of the noisiest of the set.
-
     Notes
     -----
     **Privacy**: the answer to :class:`skdp.kernel._residuals.Residuals`, whose squared length of a

@@ -26,19 +26,6 @@ CONFIDENCE = 0.95
 def noise_scale(measurement, places, chosen=None):
     """Return the standard deviation of a count in a raw table.
 
-    Parameters
-    ----------
-    measurement : Measurement
-    places : sequence of int
-        Attributes S of the table.
-    chosen : sequence of int, default=None
-        Number m_i of levels of every attribute that are counted together; 1 each.
-
-    Returns
-    -------
-    sd : float
-        In rows.
-
     Notes
     -----
     The table is ``sum over T in S of (H_i^T for i in T, 1 / L_i for others) r_T`` with independent
@@ -72,15 +59,9 @@ def correlated_noise(measurement, places):
 
 
 def count_scale(measurement, places, chosen):
-    """Return the standard deviation of the number of rows with certain levels, before processing.
+    """Return the standard deviation of the number of rows with certain levels.
 
-    Parameters
-    ----------
-    measurement : Measurement
-    places : sequence of int
-        Attributes of the table.
-    chosen : sequence of list of int
-        Level numbers, of every attribute.
+    Before processing.
     """
     noise = correlated_noise(measurement, places)
     if noise is None:
@@ -100,14 +81,6 @@ def cell_scales(measurement, places):
 def largest_scale(layout, workload, sd):
     """Return the largest standard deviation of a cell of the raw tables of a workload.
 
-    Parameters
-    ----------
-    layout : Layout
-    workload : tuple of ndarray
-        The tables, an array of shape (m_j, j) for every number j of attributes.
-    sd : ndarray of shape (n_sets,)
-        Of the residuals.
-
     Notes
     -----
     The formula of :func:`noise_scale`, axis by axis: a cell has the weights ``1 / L_i`` and, in the
@@ -125,14 +98,6 @@ def largest_scale(layout, workload, sd):
 
 def noise_promise(tables, sd, *, miss=1 - CONFIDENCE):
     """Return a number of rows that no cell of the tables as released is off by.
-
-    Parameters
-    ----------
-    tables : Tables
-    sd : ndarray of shape (n_sets,)
-        Standard deviations of the noise of residuals.
-    miss : float, default=0.05
-        Probability with which the promise may fail.
 
     Notes
     -----

@@ -49,18 +49,6 @@ def pair_precision(layout, sd):
 class PairMatrix:
     """Second moments ``E v v'`` of ``v = (1, x)``, x of entries -1 and 1, from residuals.
 
-    Parameters
-    ----------
-    layout : Layout
-        Of binary attributes and order 2, with all pairs of those that are there.
-    sd : ndarray of shape (n_sets,)
-        Noise of the residuals.
-
-    Attributes
-    ----------
-    precision : ndarray of shape (N,)
-        Numbers p with ``p_i p_j`` the inverse variance of the noise of the parity at (i, j).
-
     Notes
     -----
     A parity is ``2^(|T|/2)`` times its residual.
@@ -89,44 +77,16 @@ class PairMatrix:
 
 @dataclass(frozen=True)
 class Nearest:
-    """A matrix of the elliptope and the proof that hardly any other is nearer.
+    """A matrix of the elliptope and the proof that hardly any other is nearer."""
 
-    Parameters
-    ----------
-    matrix : ndarray of shape (N, N)
-        Positive semidefinite, with ones on the diagonal.
-    objective : float
-        Its squared distance, half of ``sum_ij w_i w_j (X_ij - Y_ij)^2`` over i != j.
-    gap : float
-        No matrix of the elliptope has a squared distance below ``objective - gap``.
-    dual : ndarray of shape (N,)
-        Where a search for a matrix nearby may start.
-    """
-
-    matrix: np.ndarray
-    objective: float
-    gap: float
-    dual: np.ndarray
+    matrix: np.ndarray  # shape (N, N): positive semidefinite, with ones on the diagonal
+    objective: float  # its squared distance, half of `sum_ij w_i w_j (X_ij - Y_ij)^2` over i != j
+    gap: float  # no matrix of the elliptope has a squared distance below `objective - gap`
+    dual: np.ndarray  # shape (N,): where a search for a matrix nearby may start
 
 
 def nearest_correlation(Y, weight, start=None, *, tol=1e-10, max_evaluations=300):
     """Return the matrix X with ``X >= 0, X_ii = 1`` of least weighted squared distance to Y.
-
-    Parameters
-    ----------
-    Y : ndarray of shape (N, N)
-        Symmetric. Its diagonal is not looked at.
-    weight : ndarray of shape (N,)
-        Positive numbers w. The entry (i, j) has the weight ``w_i w_j``.
-    start : ndarray of shape (N,), default=None
-        Dual point of an earlier answer.
-    tol : float, default=1e-10
-        Ends the search when the relative duality gap, or the step, is below it.
-    max_evaluations : int, default=300
-
-    Returns
-    -------
-    nearest : Nearest
 
     Notes
     -----
@@ -192,17 +152,7 @@ def _positive_part(A, t):
 
 
 class PairSpectrum:
-    """Residuals of at most two attributes with the eigenvalues of their moments corrected.
-
-    Parameters
-    ----------
-    layout : Layout
-        With all pairs of the attributes that are there.
-    sd : ndarray of shape (n_sets,)
-        Noise of the residuals.
-    corrected : callable
-        Maps a noisy symmetric matrix to a better one, as :func:`unrepelled` or :func:`spiked`.
-    """
+    """Residuals of at most two attributes with the eigenvalues of their moments corrected."""
 
     def __init__(self, layout, sd, corrected):
         self.corrected = corrected
@@ -226,15 +176,7 @@ class PairSpectrum:
 def unrepelled(A):
     """Return A with its eigenvalues moved to where they are without noise, on average.
 
-    Parameters
-    ----------
-    A : ndarray of shape (N, N)
-        Symmetric, with independent noise of standard deviation 1 off the diagonal.
-
-    Returns
-    -------
-    B : ndarray of shape (N, N)
-        With the eigenvectors of A, which keep their noise.
+    Shapes: A (N, N); B (N, N).
 
     Notes
     -----

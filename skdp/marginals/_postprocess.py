@@ -44,58 +44,18 @@ PUBLISHED = {
 
 @dataclass(frozen=True, eq=False)
 class Processed:
-    """Residuals after post-processing.
+    """Residuals after post-processing."""
 
-    Parameters
-    ----------
-    values : ndarray of shape (n_coordinates,)
-        Residuals, in rows.
-    risk : float
-        Estimate of the loss, the weighted squared error of all cells of the workload.
-    chosen : str
-        How they were made.
-    joint : ndarray of shape levels or None
-        A table of nonnegative cells over the whole domain that has these residuals.
-    """
-
-    values: np.ndarray
-    risk: float
-    chosen: str
+    values: np.ndarray  # shape (n_coordinates,): residuals, in rows
+    risk: float  # estimate of the loss, the weighted squared error of all cells of the workload
+    chosen: str  # how they were made
+    # ndarray of shape levels or None: a table of nonnegative cells over the whole domain that has
+    # these residuals
     joint: np.ndarray | None = None
 
 
 def postprocess(measurement, how="auto", *, nonnegative=False):
     """Return residuals nearer to the truth than released ones, on average.
-
-    Parameters
-    ----------
-    measurement : Measurement
-    how : {"auto", "none", "james-stein", "projection", "spectral", "spiked", "exact"}, \
-            default="auto"
-        - ``"none"``: as released.
-        - ``"james-stein"``: order by order, towards predictions from smaller sets.
-        - ``"projection"``: onto a convex body that holds all tables of real rows: of pairs, the
-          semidefinite matrices of moments; of binary sets of three, semidefinite blocks of parities
-          (the relaxation of Dwork, Nikolov and Talwar 2014, made tighter); else with
-          nonnegative cells. Of single attributes, nonnegative tables.
-        - ``"spectral"``: the eigenvalues of the second moments are corrected by the known law of
-          the noise and larger sets shrunk towards what pairs say, before the projection.
-        - ``"spiked"``: of pairs of binary attributes, only the eigenvalues that noise alone does
-          not make are kept, before the projection: for a few strong common causes.
-        - ``"exact"``: onto the tables of distributions, for domains of at most 4096 cells.
-        - ``"auto"``: the least estimated loss.
-    nonnegative : bool, default=False
-        Make the cells of all tables nonnegative, in the end. The estimate of the loss is that
-        of before: a projection onto a body that holds the truth does not add to it.
-
-    Returns
-    -------
-    processed : Processed
-
-    Raises
-    ------
-    ValueError
-        If ``how`` is not possible for the sets of the measurement.
 
     Notes
     -----

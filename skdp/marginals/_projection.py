@@ -84,13 +84,6 @@ class Simplices:
 class Cones:
     """Semidefinite matrices of moments and nonnegative cells, by alternating directions.
 
-    Parameters
-    ----------
-    measurement : Measurement
-    nonnegative : bool, default=False
-        Whether cells have to be nonnegative even where semidefinite matrices are there. If so,
-        the answer is mixed with uniform tables just as much as it takes.
-
     Notes
     -----
     The metric is that of the loss: in it no projection is farther from a truth that is in the

@@ -21,24 +21,6 @@ ROUNDING = 2.0**-30
 def measure_ranges(table, tables, kind, share, label="residuals"):
     """Release the number of rows and, of every column, what its ranges or prefixes need.
 
-    Parameters
-    ----------
-    table : Table
-        One column per attribute, with codes 0..L - 1. Rows that hold anything else do not count.
-    tables : Tables
-        Of single columns.
-    kind : {"ranges", "prefixes"}
-    share : int, float or Fraction
-        Part of the budget.
-    label : str, default="residuals"
-        Label of a planned Gaussian step.
-
-    Returns
-    -------
-    measurement : Measurement
-        Unbiased. Its ``factors`` say how the noise of a residual is correlated; ``sd`` is its root
-        mean square.
-
     Notes
     -----
     **Privacy**: the answer to :class:`skdp.kernel._residuals.RangeResiduals`: all of it gets noise

@@ -16,22 +16,12 @@ __all__ = ["Released", "release_ranges", "release_tables"]
 
 @dataclass(frozen=True, eq=False)
 class Released:
-    """A release of a workload.
-
-    Parameters
-    ----------
-    measurement : Measurement
-    processed : Processed
-    noise : float
-        Root mean square of the noise of a cell, or of a range.
-    bound : float
-        What no cell, or range, is off by, with probability 0.95.
-    """
+    """A release of a workload."""
 
     measurement: Measurement
     processed: Processed
-    noise: float
-    bound: float
+    noise: float  # root mean square of the noise of a cell, or of a range
+    bound: float  # what no cell, or range, is off by, with probability 0.95
 
 
 def release_tables(rows, tables, *, error, how, nonnegative):

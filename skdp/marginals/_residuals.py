@@ -38,17 +38,7 @@ def synthesis(levels):
 def tables_of(layout, values, sets):
     """Return the tables of sets of one shape from the flat vector of residuals.
 
-    Parameters
-    ----------
-    layout : Layout
-    values : ndarray of shape (n_coordinates,)
-    sets : ndarray of shape (m, k)
-        Sets whose attributes have the same levels (L_1, ..., L_k), increasing.
-
-    Returns
-    -------
-    tables : ndarray of shape (m, L_1, ..., L_k)
-        ``sum over T in S of (H_i^T for i in T, 1 / L_i for others, tensor product) r_T``.
+    Shapes: values (n_coordinates,); sets (m, k); tables (m, L_1, ..., L_k).
     """
     index = coordinates(layout, sets)
     return transform(np.asarray(values)[index], [synthesis(n) for n in index.shape[1:]])
@@ -57,17 +47,7 @@ def tables_of(layout, values, sets):
 def table_of(layout, values, columns):
     """Return the table of some attributes from the flat vector of residuals.
 
-    Parameters
-    ----------
-    layout : Layout
-        Has the set of these attributes.
-    values : ndarray of shape (n_coordinates,)
-    columns : sequence of int
-        Distinct attributes, in the order of the axes of the table.
-
-    Returns
-    -------
-    table : ndarray of shape (L_i for i in columns)
+    Shapes: values (n_coordinates,); table (L_i for i in columns).
     """
     columns = np.array(columns, dtype=np.int64)
     order = np.argsort(columns)

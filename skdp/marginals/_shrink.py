@@ -23,18 +23,6 @@ def row_count(values):
 def shrunk(measurement, known=None):
     """Return residuals shrunk towards predictions from smaller sets, and the estimated loss.
 
-    Parameters
-    ----------
-    measurement : Measurement
-    known : ndarray, default=None
-        Estimates of the leading coordinates, of whole orders; they stay. None: the number of rows.
-
-    Returns
-    -------
-    values : ndarray of shape (n_coordinates,)
-    risk : float
-        Of the orders that were shrunk, and of the number of rows.
-
     Notes
     -----
     Single attributes are shrunk towards equal levels, larger sets towards the span of

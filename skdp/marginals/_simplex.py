@@ -25,10 +25,6 @@ def onto_simplex(points, total=1.0):
 class Domain:
     """The whole domain of few attributes, and the maps between its tables and residuals.
 
-    Parameters
-    ----------
-    layout : Layout
-
     Notes
     -----
     Every axis of a table is multiplied by the orthonormal matrix with the rows ``1 / sqrt(L)`` and
@@ -70,24 +66,7 @@ class Domain:
     def nearest(self, target, weight, start=None, *, tol=1e-4, max_steps=2000):
         """Return the distribution p of least ``sum weight (residuals(p) - target)^2 / 2``.
 
-        Parameters
-        ----------
-        target : ndarray of shape (n_coordinates,)
-            Residuals of one row.
-        weight : ndarray of shape (n_coordinates,)
-            Positive; that of the empty set is of no account.
-        start : ndarray of shape (n_cells,), default=None
-            A distribution; None for the uniform one.
-        tol : float, default=1e-4
-            Ends the search when the gap is below this part of the objective.
-        max_steps : int, default=2000
-
-        Returns
-        -------
-        p : ndarray of shape (n_cells,)
-        objective : float
-        gap : float
-            No distribution has an objective below ``objective - gap``.
+        Shapes: target (n_coordinates,); weight (n_coordinates,); start (n_cells,); p (n_cells,).
 
         Notes
         -----

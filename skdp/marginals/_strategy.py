@@ -16,22 +16,14 @@ GAP, ROUNDS = 0.03, 20  # relative, of the mean squared error; rounds of the sea
 
 @dataclass(frozen=True, eq=False)
 class Strategy:
-    """Linear measurements of the residual of a column.
+    """Linear measurements of the residual of a column."""
 
-    Parameters
-    ----------
-    matrix : ndarray of shape (L - 1, L - 1)
-        C: what is measured is C r, r the orthonormal residual. For any row it has length 1 at most.
-    error : float
-        Mean squared error of the queries, but for that of the number of rows, with noise of
-        standard deviation 1 in C r.
-    least : float
-        No other C has a smaller one.
-    """
-
+    # shape (L - 1, L - 1): C: what is measured is C r, r the orthonormal residual
     matrix: np.ndarray
+    # mean squared error of the queries, but for that of the number of rows, with noise of standard
+    # deviation 1 in C r
     error: float
-    least: float
+    least: float  # no other C has a smaller one
 
 
 def ranges_of(levels, kind):
@@ -49,12 +41,6 @@ def ranges_of(levels, kind):
 @lru_cache(maxsize=8)
 def range_strategy(levels, kind):
     """Return the best Strategy for a kind of queries, to within 3 %.
-
-    Parameters
-    ----------
-    levels : int
-        L, at least 2.
-    kind : {"ranges", "prefixes"}
 
     Notes
     -----

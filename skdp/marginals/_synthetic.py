@@ -16,20 +16,7 @@ PLAIN = {"halffloat": "float16", "float": "float32", "double": "float64", "boole
 def table_of_codes(domain, codes, library, *, seed=0):
     """Return rows of values with these level numbers, in the columns and types of a table.
 
-    Parameters
-    ----------
-    domain : Domain
-        Its columns come in their order in the table, those that it does not read are left out.
-    codes : ndarray of int of shape (n_rows, n_columns)
-        Released.
-    library : {"pandas", "polars", None}
-        None makes an array.
-    seed : int, default=0
-        Public: where in their bins the numbers of which rows are.
-
-    Returns
-    -------
-    rows : DataFrame, or ndarray of shape (n_rows, n_columns)
+    Shapes: codes (n_rows, n_columns); rows (n_rows, n_columns).
     """
     types = domain.types or (ANY,) * len(domain.kinds)
     made = {}

@@ -111,19 +111,7 @@ class SyntheticReport:
 
 
 def codes_of_rows(domain, rows):
-    """Return the level numbers of synthetic rows, an array of int of shape (n_rows, n_columns).
-
-    Parameters
-    ----------
-    domain : Domain
-    rows : DataFrame or array
-        With the columns of the domain; those of an array in their order in the table.
-
-    Raises
-    ------
-    ValueError
-        If there are no rows, or other columns, or entries outside the levels.
-    """
+    """Return the level numbers of synthetic rows, an array of int of shape (n_rows, n_columns)."""
     columns = read_columns(rows)
     names, d = text_names(schema_of(columns.table)), len(domain.names)
     if names is None:

@@ -145,16 +145,7 @@ class SyntheticRows:
 def systematic_rows(joint, n_rows):
     """Return rows whose numbers in all cells are as near to a distribution as integers can be.
 
-    Parameters
-    ----------
-    joint : ndarray of shape (L_1, ..., L_d)
-        Cells >= 0, not all of them zero; released.
-    n_rows : int
-
-    Returns
-    -------
-    rows : ndarray of int of shape (n_rows, d)
-        Level numbers.
+    Shapes: joint (L_1, ..., L_d); rows (n_rows, d).
 
     Notes
     -----

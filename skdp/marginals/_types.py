@@ -19,25 +19,14 @@ INTEGER = re.compile(r"u?int\d+", re.I)
 
 @dataclass(frozen=True)
 class ColumnType:
-    """What the type of a column says of its entries; nothing of the entries themselves.
+    """What the type of a column says of its entries; nothing of the entries themselves."""
 
-    Parameters
-    ----------
-    kind : {"truth values", "numbers", "text", None}
-        None is none of these.
-    name : str
-        Of the type in its library, of arrays of floats the one of 64 bits; of categories, whatever
-        they are, ``"category"``.
-    integer : bool
-        Whether numbers are whole.
-    full : bool
-        Whether the type has no missing entries.
-    """
-
-    kind: str | None
+    kind: str | None  # {"truth values", "numbers", "text", None}: none is none of these
+    # of the type in its library, of arrays of floats the one of 64 bits; of categories, whatever
+    # they are, `"category"`
     name: str
-    integer: bool = False
-    full: bool = False
+    integer: bool = False  # whether numbers are whole
+    full: bool = False  # whether the type has no missing entries
 
 
 def column_types(head, columns):

@@ -93,11 +93,6 @@ def spawned(entropy, name):
 
     That of the operating system is its own. A seeded one is a function of the seed and the name
     alone, whatever has been drawn and whoever else there is; other names have other streams.
-
-    Parameters
-    ----------
-    entropy : SystemEntropy or SeededEntropy
-    name : str
     """
     if not isinstance(entropy, SeededEntropy):
         return entropy

@@ -13,27 +13,7 @@ SMALLEST_NORMAL = 2.0**-1022
 
 
 def exact(x, *, name="value"):
-    """Return a number as the fraction of Python integers that it is exactly.
-
-    Parameters
-    ----------
-    x : int, float, Fraction, or a numpy scalar of any width
-        numpy's integers wrap without a word, also as the numerator of a Fraction: whatever enters
-        a price or the scale of a noise comes through here, or through :func:`as_fraction`.
-    name : str, default="value"
-        Name of the parameter, for error messages.
-
-    Returns
-    -------
-    fraction : Fraction
-
-    Raises
-    ------
-    TypeError
-        If x is not a real number (text, bool and arrays included).
-    ValueError
-        If x is NaN or infinite.
-    """
+    """Return a number as the fraction of Python integers that it is exactly."""
     if is_exact(x):
         return x
     if isinstance(x, (bool, np.bool_)) or not isinstance(x, (float, np.floating, Rational)):
@@ -72,13 +52,7 @@ def log_of(q):
 
 
 def sqrt_up(q):
-    """Return the smallest float64 whose exact square is at least q.
-
-    Parameters
-    ----------
-    q : int or Fraction, >= 0
-        At most the square of the largest float64, else OverflowError.
-    """
+    """Return the smallest float64 whose exact square is at least q."""
     q = exact(q)
     if q < 0:
         raise ValueError("a square root needs a number >= 0.")

@@ -49,20 +49,7 @@ def _within(cell, bits, entropy):
 def noisy_factor(S, eta, log_p, entropy):
     """Draw C, lower triangular, such that C C^T is S with multiplicative noise.
 
-    Parameters
-    ----------
-    S : ndarray of shape (d, d) of Fractions
-        Symmetric, d <= 1024; S - 2^-48 diag(S) is positive semidefinite.
-    eta : float
-        In [2^-32, 1]: scale of the noise.
-    log_p : float
-        At least -240. The total variation between the law of the result and that of its definition
-        in real numbers is at most e^log_p 2^-20.
-    entropy : SystemEntropy or SeededEntropy
-
-    Returns
-    -------
-    C : ndarray of shape (d, d), float64
+    Shapes: S (d, d); C (d, d).
 
     Notes
     -----

@@ -21,14 +21,6 @@ PRECISION = 2**42  # of the law, see the notes
 class Trials:
     """The law of a number K of trials: truncated negative binomial, or Poisson.
 
-    Parameters
-    ----------
-    eta : float in [0, 100], or inf
-        ``P(K = k)`` is proportional to ``(1 - gamma)^k binom(k + eta - 1, k)`` for k = 1, 2, ...:
-        0 is the logarithmic and 1 the geometric law. inf is Poisson, the only one with K = 0.
-    mean : float in (1, 1000]
-        ``E[K]``; it fixes gamma.
-
     Notes
     -----
     **Privacy.** What a search costs depends on the derivative ``f'(x) = sum k P(K = k) x^(k-1)``.
@@ -41,8 +33,11 @@ class Trials:
     ``accounting._selection``.
     """
 
+    # in [0, 100], or inf: `P(K = k)` is proportional to `(1 - gamma)^k binom(k + eta - 1, k)` for k
+    # = 1, 2, ...: 0 is the logarithmic and 1 the geometric law. inf is Poisson, the only one with K
+    # = 0
     eta: float
-    mean: float
+    mean: float  # in (1, 1000]: `E[K]`; it fixes gamma
 
     def __post_init__(self):
         if not (0 <= self.eta <= 100 or self.eta == math.inf):

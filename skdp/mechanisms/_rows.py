@@ -144,14 +144,7 @@ class Ball:
         self._center = np.tile(self.center, (rows, 1))
 
     def map(self, block, out):
-        """Write the integer vectors of `block` to `out`, C-contiguous of the same shape.
-
-        Returns
-        -------
-        lengths : ndarray of shape (m,)
-            Lengths in grid units before rows were brought back to the ball, NaN for a row that
-            holds NaN or infinity.
-        """
+        """Write the integer vectors of `block` to `out`, C-contiguous of the same shape."""
         m = len(block)
         with np.errstate(all="ignore"):
             np.subtract(block, self._center[:m], out=out, dtype=np.float64)

@@ -14,19 +14,6 @@ FOREIGN = 0.02  # nats that are lost for every clipped row of components that ar
 def design(kind, k, d, signal):
     """Return the reach and the weights for components that are close to normal.
 
-    Parameters
-    ----------
-    kind : {"full", "tied", "diag", "spherical"}
-    k, d : int
-    signal : float
-        Rows of a mean component in standard deviations of the noise of a count that is bought with
-        the whole budget of EM.
-
-    Returns
-    -------
-    reach : float
-    weight : FirstWeight
-
     Notes
     -----
     Let the noise of the second moments have standard deviation s per row of a component, that of

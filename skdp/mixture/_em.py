@@ -79,24 +79,7 @@ def private_em(
 ):
     """Fit a Gaussian mixture by a public number of noisy EM rounds.
 
-    Parameters
-    ----------
-    rows : Table, or ArrayRows of length d
-    curator : Curator
-        With the steps of :func:`em_steps`.
-    located : Located
-    centers : ndarray of shape (k, d)
-        Public or released, in units of the table.
-    covariance_type : {"full", "tied", "diag", "spherical"}, default="full"
-    n_rounds : int, default=6
-    floor : ndarray of shape (d,), default=None
-        What is added to the variances of the columns after every round, in squared radii.
-    share : float or Fraction, default=None
-        Everything that may be spent here; None is all that remains.
-
-    Returns
-    -------
-    mixture : MixtureRelease
+    Shapes: centers (k, d); floor (d,).
 
     Notes
     -----

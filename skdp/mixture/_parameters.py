@@ -29,22 +29,9 @@ def floors(located, units, reg_covar):
 
 
 def parameters(mixture, located, units, reg_covar):
-    """Return ``weights_``, ``means_``, ``covariances_``, ``precisions_`` and their roots, a dict.
+    """Return ``weights_``, ``means_``, ``covariances_``, ``precisions_`` and their roots.
 
-    Parameters
-    ----------
-    mixture : MixtureRelease
-    located : Located
-        Of the rows in their units.
-    units : ndarray of shape (d,)
-    reg_covar : float
-        Added to all variances.
-
-    Returns
-    -------
-    parameters : dict
-        Covariances are symmetric and positive definite, and everything is finite. Standard
-        deviations beyond 1e152, or below 1e-150, saturate: no float holds their squares.
+    A dict.
     """
     kind, lengths = mixture.kind, _lengths(located, units)
     added = np.minimum(np.sqrt(reg_covar) / lengths, MOST)  # in units of the radius

@@ -69,16 +69,6 @@ def sharp(frame, one, rows):
     Rows that do not stand out, about as many as one noise standard deviation of a count, may lie
     r of its standard deviations away from a component, if the rows as a whole are r times as wide.
     Each of them costs ``r^2 / 2`` nats, shared by all rows.
-
-    Parameters
-    ----------
-    frame, one : MixtureFrame
-    rows : float
-        Released number of rows in noise standard deviations.
-
-    Returns
-    -------
-    sharp : ndarray of bool of shape (k,)
     """
     k, d = frame.means.shape
     lift = np.eye(d) if frame.roots.ndim == 2 else None
@@ -96,17 +86,6 @@ def stray_cost(frame, located, rows):
     the noise: the reach of the located balls from the mean, in the thinnest direction of the
     component that is widest there. That is ``r^2 / 2`` nats each, r the reach in its standard
     deviations.
-
-    Parameters
-    ----------
-    frame : MixtureFrame
-    located : Located or Places
-    rows : float
-        Released number of rows in noise standard deviations.
-
-    Returns
-    -------
-    cost : float
     """
     roots = frame.roots
     thinnest = (
@@ -119,24 +98,6 @@ def stray_cost(frame, located, rows):
 
 def lead(rows, curator, located, frames, against, *, share):
     """Release by how much the log-density of the rows is larger for mixtures than for another.
-
-    Parameters
-    ----------
-    rows : Table, or ArrayRows
-    curator : Curator
-    located : Located
-    frames : list of m MixtureFrame
-        Released.
-    against : MixtureFrame
-        Released.
-    share : float
-
-    Returns
-    -------
-    lead : ndarray of shape (m,)
-        Nats per row.
-    noise : float
-        Standard deviation of each of them.
 
     Notes
     -----

@@ -33,19 +33,7 @@ def spread_step(share):
 def release_spread(rows, curator, located, centers, *, share):
     """Release how far the rows lie from their nearest centres.
 
-    Parameters
-    ----------
-    rows : Table, or ArrayRows
-    curator : Curator
-        With :func:`spread_step`.
-    located : Located
-    centers : ndarray of shape (k, d)
-        Released, in units of the located radius.
-    share : float or Fraction
-
-    Returns
-    -------
-    spread : Spread
+    Shapes: centers (k, d).
 
     Notes
     -----

@@ -41,21 +41,6 @@ def unit_steps():
 def column_units(rows, curator, *, box=None):
     """Release the units in which columns of unlike scales are alike.
 
-    Parameters
-    ----------
-    rows : Table, or ArrayRows of length d
-    curator : Curator
-        With the steps of :func:`unit_steps`.
-    box : tuple of two ndarrays of shape (d,), default=None
-        Public bounds: an eighth of their distance is the unit of a column that is not seen.
-
-    Returns
-    -------
-    units : ndarray of shape (d,) or None
-        Powers of two in [2^-500, 2^500], about the standard deviations of the columns. None where
-        they lie within a factor of 16, or too few rows are there to tell. A column that shows
-        only equal entries keeps the unit 1.
-
     Notes
     -----
     **Privacy**: of :class:`skdp.kernel._friends.RingColumns`; the rest is post-processing.

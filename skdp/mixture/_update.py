@@ -86,20 +86,7 @@ class Estimate:
 def gain(x, v, v0):
     """Weigh noisy differences to the present estimate: prior / (prior + noise).
 
-    Parameters
-    ----------
-    x : ndarray of shape (k, m)
-        Released differences.
-    v, v0 : ndarray of shape (k,)
-        Variances of their noise, and of that of the estimate.
-
-    Returns
-    -------
-    gain : ndarray of shape (k,)
-        With the prior ``v0 + tau^2``, where tau^2 is what the squared differences exceed the noise
-        by more than a standard deviation, per component or over all, whichever is larger. With
-        v0 = 0 this is the estimator of James and Stein, with tau = 0 the filter of Kalman; with v0
-        infinite it is 1.
+    Shapes: x (k, m); v, v0 (k,); gain (k,).
     """
     k, m = x.shape
     if not m:
@@ -113,21 +100,7 @@ def gain(x, v, v0):
 
 
 def updated(estimate, moments, reach, floor):
-    """Return the estimate after a release of moments: post-processing.
-
-    Parameters
-    ----------
-    estimate : Estimate
-    moments : Moments
-    reach : float
-        At which the whitened rows were clipped.
-    floor : ndarray of shape (d,)
-        Added to the variances of the columns, so that they never vanish.
-
-    Returns
-    -------
-    estimate : Estimate
-    """
+    """Return the estimate after a release of moments: post-processing."""
     numbers, number_v = _numbers(estimate, moments)
     shifts, mean_v = _shifts(estimate, moments, reach, numbers)
     change = _change if estimate.frame.kind in ("full", "tied") else _axis_change
@@ -222,14 +195,7 @@ def _shaped(values, power):
 
 
 def _moved(frame, numbers, shifts, S, least, floor):
-    """Move the means, and change the roots by the covariances S in their frames.
-
-    Returns
-    -------
-    frame : MixtureFrame
-    falling : ndarray of bool of shape (c,)
-        Whether a variance, well above the floor, fell as fast as it may.
-    """
+    """Move the means, and change the roots by the covariances S in their frames."""
     weights = numbers / numbers.sum()
     if frame.roots.ndim == 2:
         means = frame.means + shifts * frame.roots

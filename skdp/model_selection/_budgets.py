@@ -49,15 +49,6 @@ class SearchBudgets:
 def search_budgets(epsilon, delta, trials, n_candidates, share):
     """Return the budgets of a search of (epsilon, delta).
 
-    Parameters
-    ----------
-    epsilon, delta : float
-        Of the search; with ``delta=0`` all runs are pure.
-    trials : Trials
-    n_candidates : int
-    share : float in [0, 1)
-        Part of the budget for the reference.
-
     Notes
     -----
     **Privacy**: pure runs of epsilon_0 make a search of ``(2 + eta) epsilon_0`` (Papernot & Steinke

@@ -19,13 +19,7 @@ ALONE = {"verbose": False, "n_jobs": 1, "memory": None, "ledger": None}
 
 
 def candidates_of(param_distributions, n_drawn):
-    """Return the candidates, a list of dicts: a grid, or public draws if it has distributions.
-
-    Raises
-    ------
-    ValueError
-        If there are none, or if they name what every run gets from the search.
-    """
+    """Return the candidates, a list of dicts: a grid, or public draws if it has distributions."""
     try:
         candidates = list(_listed(param_distributions, n_drawn))
     except TypeError as error:
@@ -50,11 +44,6 @@ def model_of(estimator, params, budget, seed):
     Whatever is printed, written to a disk or a ledger, or said by a worker once per run would tell
     the number of runs; so would the state of numpy's global generator, so that steps which draw
     from it get a public seed. Private ones get that of the run, which is None but for tests.
-
-    Raises
-    ------
-    ValueError, PlanError
-        For impossible parameters, and if it plans to spend more, or in another unit.
     """
     model = clone(estimator).set_params(**clone(params, safe=False))
     known = model.get_params()

@@ -16,15 +16,7 @@ NOTE = "one run of a search: the guarantee of what was published is that of the 
 
 
 class SearchCurator(Curator):
-    """Books a search as one release, and lends every run a Curator and the keys of its rows.
-
-    Parameters
-    ----------
-    plan : Plan
-    entropy : SystemEntropy or SeededEntropy
-    make : callable or None
-        What stands in for the Curator in this context, if anything.
-    """
+    """Books a search as one release, and lends every run a Curator and the keys of its rows."""
 
     def __init__(self, plan, entropy, make):
         super().__init__(plan, entropy)

@@ -25,20 +25,6 @@ def dry_run(table, budgets, scorer, estimator, candidates):
     """Fit and score the candidates on made-up rows with the columns of a table.
 
     Of candidates that differ in numbers only, those with the least and the largest numbers.
-
-    Parameters
-    ----------
-    table : Table
-        Its names, types and numbers of columns are looked at; no row is.
-    budgets : SearchBudgets
-    scorer : scorer
-    estimator : PrivateEstimator
-    candidates : list of dict
-
-    Raises
-    ------
-    ValueError
-        If a candidate cannot be fitted, or the score of every row fails.
     """
     public, everybody = _public_table(table, estimator), np.arange(N_ROWS)
     with (

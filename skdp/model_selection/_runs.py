@@ -23,21 +23,7 @@ __all__ = ["Runs", "Table", "doubles", "split"]
 
 
 class Table:
-    """The rows of a search, and their targets if there are any.
-
-    Parameters
-    ----------
-    X : array, DataFrame or Tables
-        A frame stays one: runs see its names and types. Of Tables runs are given views.
-    y : ndarray of shape (n_samples,) or None
-    numbers : bool
-        Whether the estimator reads X as a table of numbers, so that a row which holds NaN or
-        infinity is none.
-    persons : Persons, default=None
-        Whose row each row is, in a fit with groups; of a row that is absent, nobody's.
-    search : callable, default=None
-        ``search(table, curator)`` runs all trials on it and tells of the winner alone.
-    """
+    """The rows of a search, and their targets if there are any."""
 
     kind, door, about = "unread", Unread, {}
 
@@ -122,15 +108,7 @@ def split(table, coins, holdout):
 
 
 class Runs:
-    """Fits on the training rows of a table, and scores on those held out.
-
-    Parameters
-    ----------
-    table : Table
-    curator : SearchCurator
-    train, held : ndarray of int
-        Numbers of rows, increasing; of private rows as :func:`split` returns them.
-    """
+    """Fits on the training rows of a table, and scores on those held out."""
 
     def __init__(self, table, curator, train, held):
         self._curator, self._table = curator, table

@@ -274,17 +274,6 @@ class LogDensityScorer:
 def release_score(scores, curator):
     """Release the mean of scores in [0, 1].
 
-    Parameters
-    ----------
-    scores : ndarray of shape (n,)
-        One per row; NaN counts as 0.
-    curator : Curator
-
-    Returns
-    -------
-    mean : float
-        In [-1, 2]: the noise is not hidden from the comparison.
-
     Notes
     -----
     **Privacy** (add or remove one row): see :class:`skdp.kernel._sums.ScoreSum`; the score of a

@@ -15,12 +15,7 @@ UNTYPED = (
 
 
 def targets_of(X, y, model):
-    """Return the targets, an array with one entry per row, checked as a model checks them.
-
-    Raises
-    ------
-    ValueError, TypeError
-    """
+    """Return the targets, an array with one entry per row, checked as a model checks them."""
     if y is None:
         raise ValueError("this search requires y to be passed, but the target y is None.")
     n_rows = _length(X)

@@ -42,18 +42,7 @@ def columns_of(table, columns):
 
 
 def fit_branches(step, rows, view, fit, some, shown):
-    """Fit a container of scikit-learn part by part, as it would leave itself; return it.
-
-    Parameters
-    ----------
-    step : ColumnTransformer, FeatureUnion or Pipeline
-    rows : StepRows
-        Their types are looked at.
-    view : Unread
-    fit, some, shown : callables
-        ``fit(part, view)`` returns the part fitted, ``some(view, columns)`` a view of some columns,
-        ``shown(part, view)`` the view that a fitted part makes.
-    """
+    """Fit a container of scikit-learn part by part, as it would leave itself; return it."""
     row, fitted = public_row(rows), {}
     for name, part, columns in branches(step, row):
         of_part = view if columns is None else some(view, columns)

@@ -25,20 +25,9 @@ __all__ = ["preview", "rehearse"]
 
 
 def rehearse(pipeline, X, y=None):
-    """Fit the steps on made-up rows with the columns and types of X, where a failure costs nothing.
+    """Fit the steps on made-up rows with the columns and types of X.
 
-    Parameters
-    ----------
-    pipeline : PrivatePipeline
-    X : array or DataFrame
-        Only its schema is looked at.
-    y : array-like, default=None
-        Only its type is looked at.
-
-    Raises
-    ------
-    ValueError
-        With what the step says, which can quote made-up rows only.
+    Where a failure costs nothing.
     """
     plan, steps = granted(pipeline)
     started = []
@@ -69,12 +58,6 @@ def preview(steps, X, y=None):
 
     What is raised here costs nothing: a row-wise step that fails on a row, NaN and infinity before
     the first release. The caller holds the data.
-
-    Parameters
-    ----------
-    steps : list of (str, step)
-    X : array, DataFrame or Tables
-    y : array-like, default=None
     """
     for number, (name, step) in enumerate(steps):
         if isinstance(step, str | None):

@@ -26,18 +26,13 @@ class Column:
 
     Two quantiles are those of a normal law. Below the first and above the last one the curve goes
     on as a line, but never beyond a stated least or largest entry. Equal neighbours are an atom.
-
-    Parameters
-    ----------
-    scores, values : tuple of float
-        Normal scores of the probabilities, rising; and quantiles, which do not fall.
-    whole : bool
-        Whether entries are whole numbers.
     """
 
+    # scores, values: tuple of float: normal scores of the probabilities, rising; and quantiles,
+    # which do not fall
     scores: tuple
     values: tuple
-    whole: bool
+    whole: bool  # whether entries are whole numbers
 
     @classmethod
     def of(cls, quantiles):
@@ -68,16 +63,7 @@ class Column:
 def stated_columns(columns, rows, n_rows):
     """Return entries of columns that a common cause makes alike, and the same in standard units.
 
-    Parameters
-    ----------
-    columns : sequence of Column
-    rows : numpy.random.Generator
-        Of public numbers.
-    n_rows : int
-
-    Returns
-    -------
-    X, z : ndarrays of shape (n_rows, n_columns)
+    Shapes: returns (n_rows, n_columns).
     """
     own, common = rows.normal(size=(n_rows, len(columns))), rows.normal(size=(n_rows, 1))
     scores = sqrt(1 - ALIKE) * own + sqrt(ALIKE) * common

@@ -148,20 +148,6 @@ class ExpectedError:
 class Simulation:
     """Fits of copies of an estimator on public tables, the same tables and seeds for every budget.
 
-    Parameters
-    ----------
-    estimator : PrivateEstimator
-        Not fitted itself; its ledger is left out.
-    n_features : int or None
-    family : str, callable or None
-    like : array-like, tuple (X, y) or None
-    error : callable or None
-        ``error(fitted, X, y)``.
-    n_sims : int
-    random_state : int
-    group_size : int or None
-        Number of rows of each person, if persons are protected.
-
     Notes
     -----
     Rows of a person are drawn as those of others are, no more alike. That is on the careful side:

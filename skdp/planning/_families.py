@@ -81,26 +81,14 @@ BOUNDS = ("bounds", "range", "feature_range")
 
 @dataclass(frozen=True)
 class PublicRows:
-    """Tables to fit in place of private ones, one for every number i and number of rows.
+    """Tables to fit in place of private ones, one for every number i and number of rows."""
 
-    Parameters
-    ----------
-    step : estimator
-        Its public parameters say which classes, levels and how many clusters there are.
-    first : estimator
-        The one that reads the rows: its public bounds say where they may be.
-    family : str, callable or tuple of Column
-    n_features : int
-    like : tuple (X, y) or None
-        A public table, instead of a family.
-    seed : int
-    """
-
+    # estimator: its public parameters say which classes, levels and how many clusters there are
     step: Any
-    first: Any
-    family: Any
+    first: Any  # estimator: the one that reads the rows: its public bounds say where they may be
+    family: Any  # str, callable or tuple of Column
     n_features: int
-    like: tuple | None
+    like: tuple | None  # tuple (X, y) or None: a public table, instead of a family
     seed: int
 
     def __str__(self):
@@ -189,19 +177,7 @@ class PublicRows:
 
 
 def family_of(family, n_features):
-    """Return a family as it was given, or the Columns that it states quantiles of.
-
-    Parameters
-    ----------
-    family : str, callable, dict of quantiles or sequence of such
-    n_features : int
-        Columns that one dict stands for.
-
-    Raises
-    ------
-    ValueError
-        For anything else.
-    """
+    """Return a family as it was given, or the Columns that it states quantiles of."""
     if callable(family) or (isinstance(family, str) and family in FAMILIES):
         return family
     if isinstance(family, dict):

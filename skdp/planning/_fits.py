@@ -10,19 +10,7 @@ __all__ = ["fitted_copy"]
 
 
 def fitted_copy(estimator, X, y, seed, groups=None, **parameters):
-    """Return a fitted clone with these parameters and this seed, and without a ledger.
-
-    Parameters
-    ----------
-    estimator : private estimator, or chain that holds some
-    X, y : public table
-    seed : int or None
-        Of the noise; None draws it from the operating system.
-    groups : array or None
-        Whose row each row is, if persons are protected.
-    **parameters
-        To be set before.
-    """
+    """Return a fitted clone with these parameters and this seed, and without a ledger."""
     copy = clone(estimator)
     names = [(name, name.rpartition("__")[2]) for name in copy.get_params()]
     given = {name: None for name, last in names if last == "ledger"}

@@ -15,24 +15,12 @@ __all__ = ["KINDS", "Measure", "in_rows", "inner", "kind_of", "predictor", "seen
 
 @dataclass(frozen=True)
 class Measure:
-    """How far fits are from what they would be without privacy.
+    """How far fits are from what they would be without privacy."""
 
-    Parameters
-    ----------
-    name : str
-        What the error is, and in which unit.
-    error : callable
-        ``error(fitted, X)`` returns a number.
-    family : str, default="normal"
-        What rows are like if nobody says.
-    n_features : int, default=1
-        Number of columns if nobody says.
-    """
-
-    name: str
-    error: Callable
-    family: str = "normal"
-    n_features: int = 1
+    name: str  # what the error is, and in which unit
+    error: Callable  # `error(fitted, X)` returns a number
+    family: str = "normal"  # what rows are like if nobody says
+    n_features: int = 1  # number of columns if nobody says
 
 
 def rms(x):

@@ -16,13 +16,7 @@ FEWEST, START = 10, 1000
 
 
 def epsilon_for(simulation, target, n_rows, quantile, start):
-    """Return the least epsilon for which a fit of so many rows has an error of at most the target.
-
-    Raises
-    ------
-    ValueError
-        If no epsilon has, of those that protect anything.
-    """
+    """Return least epsilon for which a fit of so many rows has an error of at most the target."""
     _check(target, quantile)
     error = _errors(lambda epsilon: simulation.expected(epsilon, n_rows), quantile, start)
     low, high = EPSILONS
@@ -37,13 +31,7 @@ def epsilon_for(simulation, target, n_rows, quantile, start):
 
 
 def n_rows_for(simulation, target, epsilon, quantile, most):
-    """Return the least number of rows for which a fit has an error of at most the target.
-
-    Raises
-    ------
-    ValueError
-        If ``most`` rows are too few.
-    """
+    """Return the least number of rows for which a fit has an error of at most the target."""
     _check(target, quantile)
     error = _errors(lambda n: simulation.expected(epsilon, round(n)), quantile, START)
     found, tried = smallest(error, target, start=min(START, most), low=FEWEST, high=most)

@@ -16,20 +16,6 @@ MOST = 12
 def smallest(error, target, *, start, low, high):
     """Return the least x in [low, high] with ``error(x) <= target``, and errors that were tried.
 
-    Parameters
-    ----------
-    error : callable
-        Falls with x, up to noise: about as 1 / x.
-    target : float
-    start, low, high : float
-
-    Returns
-    -------
-    x : float
-        ``low`` if that is enough, infinity if ``high`` is not.
-    tried : dict
-        Error by x.
-
     Notes
     -----
     In logarithms: steps towards the target until it is between two tried points, then secants that

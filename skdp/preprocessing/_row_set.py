@@ -8,15 +8,7 @@ __all__ = ["RowSet"]
 
 
 class RowSet:
-    """Digests of rows, salted by secret words: two different rows share one with 2^-63 or so.
-
-    Parameters
-    ----------
-    rows : ArrayRows
-    mask : array of shape (n,), bool
-        The members.
-    salts : array of shape (d,), uint64
-    """
+    """Digests of rows, salted by secret words: two different rows share one with 2^-63 or so."""
 
     def __init__(self, rows, mask, salts):
         self._salts = salts

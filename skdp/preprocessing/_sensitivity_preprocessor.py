@@ -203,18 +203,7 @@ class SensitivityPreprocessor(KeepsLocal, PlainNumbers, BaseEstimator):
 
 
 class BoundedValues(Local):
-    """Bounded statistics of the columns of a table: local and private.
-
-    Attributes
-    ----------
-    values : tuple of d BoundedValue
-    names : ndarray of shape (d,) or None
-        Names of the columns.
-    protects : {"row", "group"}
-        What moves a value by at most its sensitivity.
-    promises : tuple of str
-        What that rests on beside the proofs.
-    """
+    """Bounded statistics of the columns of a table: local and private."""
 
     def __init__(self, values, names, protects="row", promises=()):
         self.values, self.names, self.protects = tuple(values), names, protects

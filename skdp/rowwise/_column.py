@@ -6,19 +6,7 @@ __all__ = ["pandas_column", "polars_column"]
 
 
 def pandas_column(entries, dtype):
-    """Return entries as a column of text, dates, durations or categories; else as objects.
-
-    Parameters
-    ----------
-    entries : list
-    dtype : dtype
-        Of a column of pandas, public.
-
-    Returns
-    -------
-    column : array
-        What is not of the type is missing, and decides on no other entry.
-    """
+    """Return entries as a column of text, dates, durations or categories; else as objects."""
     unit = _unit(dtype)
     if unit is not None:
         return _instants(entries, dtype, unit)

@@ -25,23 +25,12 @@ class Form:
     dates and categories; everything else is an object. Were it the rows that decide, as where
     pandas infers a type from what it finds, one of them could change the type or the width of a
     table.
-
-    Parameters
-    ----------
-    dtypes : tuple of dtype
-        float64 or object, of every column.
-    names : tuple or None
-        Of the columns, if the map returns a DataFrame.
-    frame : type or None
-        The class of the DataFrame.
-    given : tuple
-        The types that the columns of the DataFrame have.
     """
 
-    dtypes: tuple
-    names: tuple | None = None
-    frame: type | None = None
-    given: tuple = ()
+    dtypes: tuple  # tuple of dtype: float64 or object, of every column
+    names: tuple | None = None  # of the columns, if the map returns a DataFrame
+    frame: type | None = None  # the class of the DataFrame
+    given: tuple = ()  # the types that the columns of the DataFrame have
 
     @property
     def dtype(self):
@@ -56,13 +45,7 @@ class Form:
         return np.full((n_rows, len(self.dtypes)), empty, dtype=self.dtype)
 
     def array(self, Z, n_rows):
-        """Return a result for ``n_rows`` rows as an array of this form.
-
-        Raises
-        ------
-        FormError, ValueError, TypeError
-            If it has another number of rows or columns, or entries that are not numbers.
-        """
+        """Return a result for ``n_rows`` rows as an array of this form."""
         numeric = self.dtype.kind == "f"
         if hasattr(Z, "to_numpy") and hasattr(Z, "iloc"):  # pandas: its NA is no number
             Z = Z.to_numpy(dtype=self.dtype, na_value=np.nan if numeric else None)
@@ -110,25 +93,7 @@ class Form:
 
 
 def form_of(func, rows, *, trusted=False):
-    """Return the form of what ``func`` returns for public rows, given one by one.
-
-    Parameters
-    ----------
-    func : callable
-    rows : array or DataFrame
-        Public.
-    trusted : bool, default=False
-        Whether ``func`` is known to return the same form for all rows, so that one row will do.
-
-    Returns
-    -------
-    form : Form
-
-    Raises
-    ------
-    ValueError
-        If it fails on all of them, or returns another number of columns for some.
-    """
+    """Return the form of what ``func`` returns for public rows, given one by one."""
     forms, failure = [], None
     for i in range(rows.shape[0]):
         row = rows.iloc[i : i + 1] if hasattr(rows, "iloc") else rows[i : i + 1]

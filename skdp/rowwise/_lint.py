@@ -21,18 +21,6 @@ def probe(func, X):
     Bits matter: a matrix product gives a row other last bits among other rows, and rows are
     rounded to a grid before they are counted; a row whose bits depend on another row breaks the
     proof of every sensitivity after it.
-
-    Parameters
-    ----------
-    func : callable
-        Maps a table to a table with one row per row.
-    X : array or DataFrame of shape (n, d)
-        Public.
-
-    Returns
-    -------
-    verdict : {"mixes rows", "same up to rounding", "same"} or None
-        None if ``func`` raises an exception for these rows.
     """
     verdicts = [_probe(func, X), _probe(func, _take(X, range(min(N_TAME, X.shape[0]))))]
     return next((v for v in (MIXES, None, ROUNDS) if v in verdicts), SAME)

@@ -11,20 +11,7 @@ EPOCH = np.datetime64("2000-01-01T00:00:00", "us")
 
 
 def made_up_rows(X):
-    """Return public rows with the columns and the types of X.
-
-    Parameters
-    ----------
-    X : array or DataFrame of shape (n, d)
-        Only its type, its number of columns, and their names and types are looked at; categories
-        are part of a type.
-
-    Returns
-    -------
-    rows : array or DataFrame
-        Of the class and the types of X. Numbers of many sizes, with NaN and infinity here and
-        there where the type has them, words, dates and categories; the first rows are tame.
-    """
+    """Return public rows with the columns and the types of X."""
     numbers = _numbers(X.shape[1])
     if not hasattr(X, "columns"):
         return _array(numbers, X.dtype)

@@ -27,27 +27,6 @@ def is_elementwise(func):
 def map_rows(func, X, form, *, at_once=False):
     """Return what ``func`` makes of every row.
 
-    Parameters
-    ----------
-    func : callable
-        Maps a table to a table with one row for every row.
-    X : array or DataFrame of shape (n, d)
-        ``func`` is given copies.
-    form : Form
-        Of what it returns.
-    at_once : bool, default=False
-        Give many rows to a call. For functions that are known to map every row by itself, to the
-        last bit, and for those of which somebody promises it. Otherwise a call sees one row.
-
-    Returns
-    -------
-    Z : array or DataFrame of the form
-
-    Raises
-    ------
-    ValueError
-        If ``func`` fails on a row, unless under ``invalid_rows="ignore"``.
-
     Notes
     -----
     **Privacy**: row i of the result is a function of row i of X and of ``form``, which is public:

@@ -43,31 +43,12 @@ def bin_steps(share=SHARES[1], label="bins"):
 
 
 def bin_share(strength, n_columns):
-    """Return a share for :func:`search_cells` that tells eight bins apart, between 2 and 20 %.
-
-    Parameters
-    ----------
-    strength : float
-        Released number of rows, times mu of the whole budget.
-    n_columns : int
-    """
+    """Return a share for :func:`search_cells` that tells eight bins apart, between 2 and 20 %."""
     return float(np.clip(n_columns * (ENOUGH * LEAST / max(strength, 1.0)) ** 2, *SHARES))
 
 
 def find_bins(table, columns, **search):
-    """Release edges between which about equally many rows of a column lie.
-
-    Parameters
-    ----------
-    table, columns, **search
-        As for :func:`search_cells`.
-
-    Returns
-    -------
-    edges : list of d ndarrays of float64
-        Rising; the cells of a column are ``(-inf, e[0]], (e[0], e[1]], ..., (e[-1], inf)``. No
-        edges: one cell.
-    """
+    """Release edges between which about equally many rows of a column lie."""
     return [column.edges() for column in search_cells(table, columns, **search)]
 
 
@@ -92,42 +73,6 @@ def search_cells(
     more than a bin should; every round counts all cells again. Bins are made of cells: one that
     holds as much as a bin, because many rows share a value, is a bin of its own, and the others
     share the rest.
-
-    Parameters
-    ----------
-    table : Table
-        With the steps of :func:`bin_steps`.
-    columns : sequence of int
-        The d columns that are looked at.
-    n_rows : float
-        Released number of rows.
-    n_bins : int or sequence of d int
-        About as many bins as there are for a column, unless the noise tells fewer apart.
-    share : float or Fraction
-        Of the budget, for all rounds; it is spent entirely.
-    label : str, default="bins"
-    ranges : sequence of d pairs or None, default=None
-        Public ``(low, high)`` of a column, where the search begins. None: among all floats.
-    target : bool, default=True
-        Whether the last column is a target: a row where it is NaN or infinite is absent.
-    least : float, default=12.0
-        Rows in a bin, in standard deviations of the noise in a cell if one round had the whole
-        share: there are fewer bins where the noise asks for it, down to four, which may hold a
-        third of that.
-    tails : bool, default=False
-        Whether bins are finer, down to a sixteenth, the fewer rows there are beyond them.
-    first : float, default=0.3
-        What every round but the last takes of the share that is left: much, if rows are so few that
-        the first round tells all there is.
-    whole : bool or sequence of d bool, default=False
-        Whether a column holds whole numbers, as is public or was released: cells are then cut at
-        these alone, and each number that shows is a bin of its own where no more than ``n_bins``
-        hold nearly all rows.
-
-    Returns
-    -------
-    columns : list of d Searched
-        With ``edges()`` of bins, and ``laws()`` of the entries inside them.
 
     Notes
     -----
@@ -235,12 +180,6 @@ class Searched:
     def laws(self):
         """Return for every bin the cells ``(low, high]`` in which its entries lie, and weights.
 
-        Returns
-        -------
-        laws : list of (low, high, weight), each an ndarray of shape (m,)
-            Finite, weights positive. No cells, m = 0, if none in the bin shows that it holds
-            anything: an open end of a bin that only noise has filled has none.
-
         Notes
         -----
         The first round counts octaves, and makes one cell of those side by side that do not show.
@@ -257,17 +196,7 @@ class Searched:
         return [(low[cells], high[cells], weight[cells]) for cells in inside]
 
     def ends(self):
-        """Return what is known of the smallest and of the largest number, as far as noise shows.
-
-        Returns
-        -------
-        numbers : pair of float
-            The number that the outermost cell that shows holds alone. NaN if it holds several, or
-            if as many rows as half of its own may lie beyond it.
-        hidden : pair of float
-            Rows that may lie farther out than all octaves that show, where nothing is known of
-            their place: their count and two standard deviations of its noise.
-        """
+        """Return what is known of the smallest and of the largest number, as far as noise shows."""
         count, variance = self._tree.roots()
         found = np.flatnonzero(self._seen & (count > FAINT * np.sqrt(variance)))
         cells = np.flatnonzero(self._shows() & (self._mass > 0))

@@ -16,17 +16,7 @@ class CellTree:
         self._levels, self._first = [], []
 
     def add(self, counts, variance, first=None):
-        """Add a level.
-
-        Parameters
-        ----------
-        counts : ndarray of shape (m,)
-            Released.
-        variance : ndarray of shape (m,)
-            Of their noise.
-        first : ndarray of int, default=None
-            For every cell of the level before, the first of its parts in this level.
-        """
+        """Add a level."""
         if self._levels:
             self._first.append(first)
         self._levels.append((np.asarray(counts, dtype=np.float64), variance))

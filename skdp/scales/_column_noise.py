@@ -42,12 +42,7 @@ def with_law(budget, *steps):
 
 
 class ColumnNoise:
-    """What noise a budget buys for k numbers that one row moves by 1 each: Laplace or Gaussian.
-
-    Parameters
-    ----------
-    budget : Budget
-    """
+    """What noise a budget buys for k numbers that one row moves by 1 each: Laplace or Gaussian."""
 
     def __init__(self, budget):
         self.budget, self.pure = budget, budget.unit == "pure"

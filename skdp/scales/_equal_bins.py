@@ -15,23 +15,6 @@ def bin_sizes(mass, fixed, *, n_bins, least, tails):
 
     A cell that cannot be divided and holds as much as a bin is one; the others share the rest of
     the bins.
-
-    Parameters
-    ----------
-    mass : ndarray of shape (m,)
-        Not negative.
-    fixed : ndarray of bool of shape (m,)
-        Cells that cannot be divided.
-    n_bins : int
-    least : float
-        In a bin.
-    tails : bool
-        Whether bins are finer at both ends.
-
-    Returns
-    -------
-    size : ndarray of shape (m,)
-    own : ndarray of bool of shape (m,)
     """
     own, shape = np.zeros(len(mass), dtype=bool), np.ones(len(mass))
     if tails:
@@ -47,20 +30,7 @@ def bin_sizes(mass, fixed, *, n_bins, least, tails):
 
 
 def bin_numbers(mass, size, own, clear):
-    """Return for every cell the number of its bin; the numbers rise.
-
-    Parameters
-    ----------
-    mass, size, own : ndarrays of shape (m,)
-        As for :func:`bin_sizes`.
-    clear : callable
-        ``clear(first, stop)`` tells whether these cells hold rows for sure. If so they are a bin
-        beside a cell that is a bin of its own, be they ever so few; else they belong to it.
-
-    Returns
-    -------
-    numbers : ndarray of int of shape (m,)
-    """
+    """Return for every cell the number of its bin; the numbers rise."""
     numbers, at = np.zeros(len(mass), dtype=int), -1
     starts = np.flatnonzero(np.append(True, own[1:] | own[:-1]))
     for first, stop in zip(starts, [*starts[1:], len(mass)], strict=True):

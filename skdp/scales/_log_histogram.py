@@ -16,38 +16,14 @@ __all__ = ["LogBins", "Reading", "clear_levels", "read_scale", "top_scale"]
 class Reading(NamedTuple):
     """What a released histogram of lengths tells: nothing, that they are zeros, or a scale.
 
-    Attributes
-    ----------
-    seen : bool
-        Whether anything stands out of the noise.
-    scale : float
-        Below which all but a tail of the lengths lie; 0.0 if there is none. Where most are zeros,
-        below which all lie that stand out.
-    bulk : float
-        The same, but 0.0 where most are zeros.
-
-    See Also
-    --------
-    read_scale
-
     Notes
     -----
     **Privacy**: computes from released and public values alone, so it costs nothing.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skdp.scales import LogBins, read_scale
-    >>> bins = LogBins(1, low=-8, high=8)
-    >>> counts = bins.counts(np.random.default_rng(0).uniform(size=1000))
-    >>> reading = read_scale(counts, 1.0, 1000, bins)
-    >>> reading.seen, reading.scale
-    (True, 1.0)
     """
 
-    seen: bool
-    scale: float = 0.0
-    bulk: float = 0.0
+    seen: bool  # whether anything stands out of the noise
+    scale: float = 0.0  # below which all but a tail of the lengths lie; 0.0 if there is none
+    bulk: float = 0.0  # the same, but 0.0 where most are zeros
 
     @property
     def nothing(self):
@@ -162,21 +138,7 @@ def top_scale(counts, scale, n_rows, bins, **options):
 
 
 def clear_levels(bins, widths, scale, *, law="gaussian"):
-    """Return for every width, per first bin of a window, what noise alone rarely exceeds.
-
-    Parameters
-    ----------
-    bins : LogBins
-    widths : sequence of int
-        Of all windows that are looked at.
-    scale, law
-        As for :func:`read_scale`.
-
-    Returns
-    -------
-    levels : list of ndarray of shape (n_bins,)
-        Exceeded by noise alone, in any window of any width, with a probability of at most 2e-4.
-    """
+    """Return for every width, per first bin of a window, what noise alone rarely exceeds."""
     levels = _levels(bins, tuple(widths), law)
     return [rounded_level(x * scale, w) for x, w in zip(levels, widths, strict=True)]
 

@@ -39,18 +39,6 @@ def check_sampling(sampling):
 def level_of_each(confidence, k, law=None):
     """Return the confidence of each of k intervals that shall cover together.
 
-    Parameters
-    ----------
-    confidence : float
-    k : int
-    law : str, default=None
-        Of the errors: "gaussian" only if they are one centred Gaussian vector, correlated or not,
-        and every interval covers where its error is within limits that lie evenly around 0.
-
-    Returns
-    -------
-    level : float
-
     Notes
     -----
     Entries of a centred Gaussian vector are within such limits together with no less than the
@@ -63,19 +51,7 @@ def level_of_each(confidence, k, law=None):
 
 
 def noise_quantile(confidence, law, columns=1):
-    """Return how many standard deviations the noise stays within, with a probability.
-
-    Parameters
-    ----------
-    confidence : float
-    law : {"gaussian", "laplace"}
-    columns : int, default=1
-        That do so together, with at least this probability.
-
-    Returns
-    -------
-    z : float
-    """
+    """Return how many standard deviations the noise stays within, with a probability."""
     missed = 1 - level_of_each(confidence, columns, law)
     if law == "laplace":
         return -math.log(missed) / math.sqrt(2)
@@ -92,38 +68,12 @@ def clear_of_noise(p, width, *, scale, law="gaussian"):
 
 
 def rounded_level(level, width):
-    """Return what the sum of rounded noises exceeds only if that of the noises exceeds a level.
-
-    Parameters
-    ----------
-    level : float or ndarray
-        Of the sum of the noises, see :func:`noise_level`.
-    width : int
-        Number of the noises, each rounded to an integer.
-
-    Returns
-    -------
-    level : float or ndarray
-    """
+    """Return what the sum of rounded noises exceeds only if that of the noises exceeds a level."""
     return np.ceil(level + width / 2) - 1
 
 
 def noise_level(p, width, *, scale=1.0, law="gaussian"):
     """Return a level that the sum of ``width`` independent noises exceeds with probability p.
-
-    Parameters
-    ----------
-    p : float or ndarray
-        In (0, 1/2].
-    width : int
-    scale : float, default=1.0
-        Standard deviation of Gaussian noise, scale b of Laplace noise.
-    law : {"gaussian", "laplace"}, default="gaussian"
-
-    Returns
-    -------
-    level : float or ndarray
-        The quantile for Gaussian noise; for Laplace noise no less, and at most 1e-9 of it more.
 
     Notes
     -----

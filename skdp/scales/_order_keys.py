@@ -15,15 +15,6 @@ CODES = 8  # whole numbers up to this are cells of their own: most codes; single
 def keys_of(x):
     """Return for every number an integer, in the order of the numbers; 0 for 0.0 and -0.0.
 
-    Parameters
-    ----------
-    x : array-like of float
-        Not NaN.
-
-    Returns
-    -------
-    keys : ndarray of int64, same shape
-
     Notes
     -----
     The bits of a magnitude, read as an integer, grow with it. With the sign of the number they are

@@ -51,34 +51,14 @@ class BoundedValue:
 
     It is not private to look at: pass it to :func:`release_bounded`. It has no text and no pickle.
 
-    Attributes
-    ----------
-    value : int
-        Private. In grid units.
-    sensitivity : int
-        Largest change of ``value`` when one row is added or removed, exactly.
-    unit, origin : float
-        Public: the statistic is ``origin + unit * value``.
-    statistic : str
-
-    See Also
-    --------
-    bounded_statistic, release_bounded
-
     Notes
     -----
     **Privacy**: private until :func:`release_bounded` adds noise for its sensitivity.
-
-    Examples
-    --------
-    >>> from skdp.sensitivity import bounded_statistic
-    >>> value = bounded_statistic([1.0, 2.0, 3.0, 1e9], "median", sensitivity=0.5)
-    >>> value.sensitivity * value.unit
-    0.5
     """
 
-    value: int = field(repr=False)
-    sensitivity: int
+    value: int = field(repr=False)  # private
+    sensitivity: int  # largest change of `value` when one row is added or removed, exactly
+    # unit, origin: public: the statistic is `origin + unit * value`
     unit: float
     origin: float
     statistic: str
@@ -90,36 +70,15 @@ class BoundedValue:
 class BoundedRelease(NamedTuple):
     """Released statistics, and the noise in them.
 
-    Parameters
-    ----------
-    values : ndarray of shape (k,)
-    scales : ndarray of shape (k,)
-        Standard deviations (Gaussian) or scales (Laplace) of the noise.
-    law : {"gaussian", "laplace"}
-
-    See Also
-    --------
-    release_bounded
-
     Notes
     -----
     **Privacy**: computes from released and public values alone, so it costs nothing.
-
-    Examples
-    --------
-    >>> from skdp.audit import CannedCurator
-    >>> from skdp.base import Budget, Plan, Step
-    >>> from skdp.sensitivity import bounded_statistic, release_bounded
-    >>> curator = CannedCurator(Plan(Budget.pure(1.0), (Step("mean", "laplace"),)))
-    >>> value = bounded_statistic([1.0, 2.0, 3.0], "median", sensitivity=0.5)
-    >>> release = release_bounded([value], curator, share=1, label="mean")
-    >>> release.law, release.scales.round(2).tolist()
-    ('laplace', [0.5])
     """
 
-    values: np.ndarray
+    values: np.ndarray  # shape (k,)
+    # shape (k,): standard deviations (Gaussian) or scales (Laplace) of the noise
     scales: np.ndarray
-    law: str
+    law: str  # {"gaussian", "laplace"}
 
 
 def bounded_statistic(x, statistic, *, sensitivity, center=0.0):
@@ -177,22 +136,7 @@ def bounded_statistic(x, statistic, *, sensitivity, center=0.0):
 
 
 def bounded_columns(rows, columns, statistics, *, sensitivity, center):
-    """Return :func:`bounded_statistic` of k columns, which may repeat, in few passes over rows.
-
-    Parameters
-    ----------
-    rows : ArrayRows
-        Those with NaN or infinity in any column count as absent. Of more than 2^17 two passes keep
-        counts, sums, and some thousand entries at the ends or around ranks. Of shorter tables, and
-        of columns that these do not tell, a number of each row is held: for as many columns as fit
-        into 64 MB, one at least.
-    columns : sequence of int of length k
-    statistics, sensitivity, center : sequences of length k
-
-    Returns
-    -------
-    values : list of BoundedValue
-    """
+    """Return :func:`bounded_statistic` of k columns, which may repeat, in few passes over rows."""
     for own in {id(statistic): statistic for statistic in statistics}.values():
         check_own_statistic(own)
     sensitivity, center = (np.asarray(x, dtype=np.float64).tolist() for x in (sensitivity, center))

@@ -63,22 +63,15 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Cells:
-    """The counts and the exact sums of the cells of a column, with some of its entries. Private.
+    """The counts and the exact sums of the cells of a column, with some of its entries. Private."""
 
-    Attributes
-    ----------
-    counts : ndarray of int64 of shape (N_CELLS,)
-    sums : ndarray of int64 of shape (number of products, N_CELLS)
-    lowest, highest : ndarrays of int64, rising
-        Some of the smallest and as many of the largest entries; none before they are gathered.
-    inside : ndarray of int64, rising
-        All entries of the cells that were asked for.
-    """
-
-    counts: np.ndarray
-    sums: np.ndarray
+    counts: np.ndarray  # shape (N_CELLS,)
+    sums: np.ndarray  # shape (number of products, N_CELLS)
+    # lowest, highest: ndarrays of int64, rising: some of the smallest and as many of the largest
+    # entries; none before they are gathered
     lowest: np.ndarray = None
     highest: np.ndarray = None
+    # ndarray of int64, rising: all entries of the cells that were asked for
     inside: np.ndarray = None
 
     @property

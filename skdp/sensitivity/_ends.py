@@ -9,16 +9,7 @@ PART = 1 / 4  # of all entries: longer ends are no cheaper than a sort
 def sorted_ends(s, size):
     """Order integers in place so that the smallest and the largest lie where a sort puts them.
 
-    Parameters
-    ----------
-    s : ndarray of int64 of shape (n,)
-    size : int
-        How many at either end; all are sorted if that is a good part of them.
-
-    Returns
-    -------
-    lowest, highest : ndarrays of shape (k,)
-        Views of the first and the last k >= size entries, or of all n, rising.
+    Shapes: s (n,); returns (k,).
     """
     n = len(s)
     if size > PART * n:

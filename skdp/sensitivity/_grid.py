@@ -15,21 +15,11 @@ SMALLEST, LARGEST = 2.0**-900, 2.0**900
 
 @dataclass(frozen=True)
 class Grid:
-    """The public grid ``origin + unit * k`` with ``|k| <= 2^bits``.
+    """The public grid ``origin + unit * k`` with ``|k| <= 2^bits``."""
 
-    Parameters
-    ----------
-    origin : float
-        Public or released, finite.
-    unit : float
-        Public or released, in [2^-900, 2^900].
-    bits : int, default=36
-        At most 52.
-    """
-
-    origin: float
-    unit: float
-    bits: int = 36
+    origin: float  # public or released, finite
+    unit: float  # public or released, in [2^-900, 2^900]
+    bits: int = 36  # at most 52
 
     def __post_init__(self):
         if not (math.isfinite(self.origin) and SMALLEST <= self.unit <= LARGEST):
@@ -41,13 +31,7 @@ class Grid:
     def integers(self, x):
         """Return ``floor((x - origin) / unit)`` of the finite entries, clipped to the grid's ends.
 
-        Parameters
-        ----------
-        x : array-like of float of shape (n,)
-
-        Returns
-        -------
-        k : ndarray of int64 of shape (number of finite entries,)
+        Shapes: x (n,); k (number of finite entries,).
 
         Notes
         -----
@@ -72,15 +56,7 @@ class Grid:
 def gathered_columns(rows, columns):
     """Return columns of a table. Private.
 
-    Parameters
-    ----------
-    rows : ArrayRows
-    columns : sequence of int of length k
-
-    Returns
-    -------
-    x : ndarray of float64 of shape (k, number of finite rows)
-        Rows that hold NaN or infinity in any column are absent.
+    Shapes: x (k, number of finite rows).
     """
     none = np.empty((len(columns), 0))
     parts = map_merge(rows, lambda start, block: list(strips(block, columns)), list.__add__)

@@ -20,18 +20,6 @@ FIRST, SELDOM = 8, 4  # steps before the rest is bounded, and how many times mor
 def bounded_mean(s, *, sensitivity, center):
     """Return the preprocessed mean of integers, that of :func:`bounded_ordered`, mostly unsorted.
 
-    Parameters
-    ----------
-    s : ndarray of int64 of shape (n,)
-        In any order, of magnitude at most 2^53. Ordered in place, as far as need be.
-    sensitivity : int, >= 0
-    center : int
-
-    Returns
-    -------
-    g : int
-        Private.
-
     Notes
     -----
     **Privacy** (add or remove one row): the value is the one of :func:`bounded_ordered`, to the
@@ -59,26 +47,16 @@ def mean_of_ends(outline, D, center):
 
 @dataclass(frozen=True)
 class Outline:
-    """A table whose outermost entries are sorted, with bounds of the sums of its smallest ones.
-
-    Attributes
-    ----------
-    n : int
-    lowest, highest : ndarrays of int64 of shape (k,), rising
-        The outermost entries.
-    total : int
-        Sum of all.
-    rank : ndarray of int64, rising from k to less than n - k
-        Some ranks between.
-    least : ndarray of int64 of the same shape
-        Lower bounds of the sums of so many smallest entries; exact at k.
-    """
+    """A table whose outermost entries are sorted, with bounds of the sums of its smallest ones."""
 
     n: int
+    # lowest, highest: shape (k,): the outermost entries
     lowest: np.ndarray
     highest: np.ndarray
-    total: int
-    rank: np.ndarray
+    total: int  # sum of all
+    rank: np.ndarray  # ndarray of int64, rising from k to less than n - k: some ranks between
+    # ndarray of int64 of the same shape: lower bounds of the sums of so many smallest entries;
+    # exact at k
     least: np.ndarray
 
 
@@ -118,14 +96,9 @@ def _between(s, lowest, highest, total):
 
 
 class _Ends:
-    """The paths of a table of which an :class:`Outline` is known; its bounds reach over all ranks.
+    """The paths of a table of which an :class:`Outline` is known.
 
-    Attributes
-    ----------
-    rank : ndarray of int64, rising from 0 to n
-        All ranks near the ends, some between.
-    least : ndarray of int64 of the same shape
-        Lower bounds of the sums of so many smallest entries; exact near the ends.
+    Its bounds reach over all ranks.
     """
 
     def __init__(self, outline, D, c):

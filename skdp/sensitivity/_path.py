@@ -14,21 +14,6 @@ CHECK = 1 / 16  # part of the rows taken step by step before a bracket of the re
 def bounded_ordered(s, statistic, *, sensitivity, center):
     """Return the preprocessed value of a database-ordered statistic of integers.
 
-    Parameters
-    ----------
-    s : ndarray of int64 of shape (n,)
-        Sorted, of magnitude at most 2^53.
-    statistic : Mean, Quantile, TrimmedMean, ...
-        An object with the methods of :mod:`skdp.sensitivity._windows`.
-    sensitivity : int, >= 0
-    center : int
-        Value for no rows, public.
-
-    Returns
-    -------
-    g : int
-        Private. The floor of the preprocessed statistic.
-
     Notes
     -----
     **Privacy** (add or remove one row): g moves by at most ``sensitivity``, exactly.

@@ -91,40 +91,16 @@ class PersonalBudgets:
 class PersonalRelease:
     """A released value and what it costs the rows of every group.
 
-    Attributes
-    ----------
-    value : ndarray of int64 or int
-        Released integers in grid units, or a chosen index.
-    scale : float
-        Of the Laplace noise in grid units; for a choice 1 / rate.
-    law : {"laplace", "select"}
-    guarantees : tuple of K Fractions
-        Adding or removing one row of group k changes the probability of no outcome by more than a
-        factor e^guarantees[k].
-
-    See Also
-    --------
-    personal_laplace, PersonalReport
-
     Notes
     -----
     **Privacy**: released: everything computed from it costs nothing more.
-
-    Examples
-    --------
-    >>> from skdp.audit import CannedCurator
-    >>> from skdp.base import Plan, Step
-    >>> from skdp.sensitivity import PersonalBudgets, personal_laplace
-    >>> budgets = PersonalBudgets((0.1, 1.0))
-    >>> curator = CannedCurator(Plan(budgets.budget(), (Step("sum", "laplace"),)))
-    >>> release = personal_laplace([7], budgets, curator, step=1, share=1, label="sum")
-    >>> [float(epsilon) for epsilon in release.guarantees]
-    [0.1, 1.0]
     """
 
-    value: np.ndarray
-    scale: float
-    law: str
+    value: np.ndarray  # ndarray of int64 or int: released integers in grid units, or a chosen index
+    scale: float  # of the Laplace noise in grid units; for a choice 1 / rate
+    law: str  # {"laplace", "select"}
+    # tuple of K Fractions: adding or removing one row of group k changes the probability of no
+    # outcome by more than a factor e^guarantees[k]
     guarantees: tuple
 
 

@@ -14,42 +14,15 @@ __all__ = ["PersonalStatistic", "personal_median", "personal_statistic"]
 class PersonalStatistic:
     """A released average of the groups' statistics.
 
-    Attributes
-    ----------
-    estimate : float
-    noise_scale : float
-        Scale of the Laplace noise.
-    weights : ndarray of shape (K,)
-        Public weights of the groups.
-    release : PersonalRelease
-        With the guarantee of every group.
-
-    See Also
-    --------
-    personal_statistic
-
     Notes
     -----
     **Privacy**: released: everything computed from it costs nothing more.
-
-    Examples
-    --------
-    >>> from skdp.audit import CannedCurator
-    >>> from skdp.base import Plan, Step
-    >>> from skdp.sensitivity import PersonalBudgets, personal_statistic
-    >>> budgets = PersonalBudgets((0.1, 1.0))
-    >>> curator = CannedCurator(Plan(budgets.budget(), (Step("mean", "laplace"),)))
-    >>> groups = [[1.0, 2.0, 3.0], [2.0, 2.5, 3.0]]
-    >>> public = {"sizes": (3, 3), "radius": 10.0, "label": "mean"}
-    >>> found = personal_statistic(groups, "mean", budgets, curator, **public)
-    >>> found.noise_scale > 0, found.weights.shape
-    (True, (2,))
     """
 
     estimate: float
-    noise_scale: float
-    weights: np.ndarray
-    release: PersonalRelease
+    noise_scale: float  # scale of the Laplace noise
+    weights: np.ndarray  # shape (K,): public weights of the groups
+    release: PersonalRelease  # with the guarantee of every group
 
 
 def personal_statistic(

@@ -26,19 +26,6 @@ SLACK = 2.0**-46  # relative error of all float arithmetic below, with room to s
 def smallest_window(s, statistic, D, best):
     """Return min(best, min over windows of floor(f(window)) + D * (entries left out)).
 
-    Parameters
-    ----------
-    s : ndarray of int64 of shape (n,)
-        In any order, of magnitude at most 2^31; n < 2^30. Ordered in place, as far as need be.
-    statistic : object
-        ``floor(m, Q, S)`` in Python's integers, and ``at_least(squares, m)`` in floats, which
-        grows with the sum of squares and falls with m.
-    D, best : int
-
-    Returns
-    -------
-    best : int
-
     Notes
     -----
     A cell is a rectangle [a0, a1] x [b0, b1] of numbers of entries left out below and above. All
@@ -182,17 +169,10 @@ class End:
     """Numbers of entries that may be left out at one end, and sums of :func:`products` of these.
 
     Between two numbers that are no neighbours there are others, of which only that is known.
-
-    Attributes
-    ----------
-    out : ndarray of int64 of shape (k,), rising from 0
-    sums : ndarray of int64 of shape (4, k)
-    inner : ndarray of int of shape (k,)
-        The place of the next number, where others lie between, else its own.
     """
 
-    out: np.ndarray
-    sums: np.ndarray
+    out: np.ndarray  # shape (k,)
+    sums: np.ndarray  # shape (4, k)
 
     @cached_property
     def inner(self):
@@ -227,13 +207,6 @@ class Sums:
     (:func:`products`) are nonnegative int64, at most 2^62: those of a window, of all less those
     left out, are exact and Q = A 2^32 + B 2^17 + C is a sum of nonnegative terms, with a relative
     error of a few 2^-53. S^2 / m <= Q, so Q - S^2 / m is wrong by less than 16 * 2^-53 Q.
-
-    Parameters
-    ----------
-    n : int
-    whole : ndarray of int64 of shape (4,)
-        Sums of all.
-    low, high : End
     """
 
     def __init__(self, n, whole, low, high):

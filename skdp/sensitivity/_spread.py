@@ -39,12 +39,7 @@ class Variance:
 
 @dataclass(frozen=True)
 class StandardDeviation:
-    """Square root of the variance, in units of 2^-bits of the unit of the entries.
-
-    Parameters
-    ----------
-    bits : int, default=0
-    """
+    """Square root of the variance, in units of 2^-bits of the unit of the entries."""
 
     bits: int = 0
 
@@ -59,26 +54,6 @@ class StandardDeviation:
 
 def bounded_spread(s, statistic, *, sensitivity, center=0):
     """Return the preprocessed variance, standard deviation or sum of squares of integers.
-
-    Parameters
-    ----------
-    s : ndarray of int64 of shape (n,)
-        In any order, of magnitude at most 2^31; n < 2^30. Ordered in place, as far as need be.
-    statistic : Variance, StandardDeviation or SumOfSquares
-    sensitivity : int, >= 0
-        In units of the statistic.
-    center : int, <= 0, default=0
-        Value for no rows, public.
-
-    Returns
-    -------
-    g : int
-        Private. The floor of the preprocessed statistic.
-
-    Raises
-    ------
-    ValueError
-        For a positive centre, for which the form below is wrong.
 
     Notes
     -----

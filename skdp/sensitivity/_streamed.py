@@ -28,14 +28,7 @@ LARGEST_SUM = 2**61
 
 
 def way_of(name, statistic):
-    """Return how a statistic is told by two passes, None if it is not.
-
-    Parameters
-    ----------
-    name : str
-    statistic : str or object
-        As for :func:`skdp.sensitivity.bounded_statistic`.
-    """
+    """Return how a statistic is told by two passes, None if it is not."""
     if name in ("min", "max"):
         return _Extreme(1 if name == "max" else -1)
     if name == "mean":
@@ -48,17 +41,6 @@ def way_of(name, statistic):
 
 def streamed(rows, asked):
     """Return values of bounded statistics, None where two passes do not tell.
-
-    Parameters
-    ----------
-    rows : Rows
-    asked : list of (column, grid, way, sensitivity)
-        The way is that of :func:`way_of` or a :class:`Spread`; the sensitivity in units of the
-        statistic. The centre, the value for no rows, is 0.
-
-    Returns
-    -------
-    values : list of int or None
 
     Notes
     -----

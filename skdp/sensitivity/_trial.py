@@ -36,11 +36,6 @@ def own_statistic_note(statistic):
 def own_statistic_problem(statistic):
     """Return which promise a statistic breaks on made-up integers, None if it breaks none.
 
-    Parameters
-    ----------
-    statistic : str or object
-        Named ones are proved and not tried.
-
     Notes
     -----
     **Privacy**: of public integers, always the same. Tried is what :func:`bounded_ordered` rests

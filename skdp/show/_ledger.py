@@ -205,14 +205,7 @@ class LedgerView(AsJson):
         return as_html(self)
 
     def to_dict(self):
-        """Return the report as plain values, with floats for the exact numbers.
-
-        Returns
-        -------
-        report : dict
-            ``ledger``, ``protects`` (its unit, "row" or "group"), ``spent``, ``remaining``,
-            ``latched`` and ``entries``, a list of dicts.
-        """
+        """Return the report as plain values, with floats for the exact numbers."""
         opening, spent, left = map(_floats, (self.entries[0], self.spent, self.remaining))
         lines = [_floats(x.entry) | _after(x) | {"note": x.entry.note} for x in self.history()]
         facts = {"ledger": self.ledger, "protects": self.unit, "latched": self.latched}
@@ -220,37 +213,13 @@ class LedgerView(AsJson):
         return facts | sums | {"entries": [opening, *lines]}
 
     def to_frame(self):
-        """Return the history as a table of pandas.
-
-        Returns
-        -------
-        frame : DataFrame
-            One row per line after the opening, indexed by its number: when, what, its epsilon and
-            delta, the part of the capacity that it takes, and what was left after it.
-
-        Raises
-        ------
-        ImportError
-            If pandas is not installed.
-        """
+        """Return the history as a table of pandas."""
         lines = self.to_dict()["entries"][1:]
         frame = data_frame(lines, "history()", columns=["id", *COLUMNS])
         return frame.assign(time=_times(frame["time"])).set_index("id")
 
     def plot(self, ax=None, *, x="time"):
-        """Plot what was spent, over time or line by line, against the capacity.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            A new figure by default.
-        x : {"time", "line"}, default="time"
-            What runs along the horizontal axis.
-
-        Returns
-        -------
-        display : LedgerDisplay
-        """
+        """Plot what was spent, over time or line by line, against the capacity."""
         return LedgerDisplay.from_ledger(self, ax=ax, x=x)
 
 

@@ -10,27 +10,15 @@ __all__ = ["UnitsReport"]
 
 @dataclass(frozen=True)
 class UnitsReport(AsJson):
-    """What a ledger of several units holds at one instant: as text, HTML, JSON or a frame.
+    """What a ledger of several units holds at one instant: as text, HTML, JSON or a frame."""
 
-    Parameters
-    ----------
-    ledger : str
-        Its repr: capacities and path.
-    latched : bool
-        Whether a refusal waits to be acknowledged.
-    entries : tuple of Entry
-        All lines; a fit has one in each account that it uses up.
-    units : dict of str to LedgerReport
-        The account of each unit that is promised something, "row" or "group".
-    unclaimed : dict of str to str
-        What is said of a unit that is promised nothing.
-    """
-
-    ledger: str
-    latched: bool
-    entries: tuple
+    ledger: str  # its repr: capacities and path
+    latched: bool  # whether a refusal waits to be acknowledged
+    entries: tuple  # tuple of Entry: all lines; a fit has one in each account that it uses up
+    # dict of str to LedgerReport: the account of each unit that is promised something, "row" or
+    # "group"
     units: dict
-    unclaimed: dict
+    unclaimed: dict  # dict of str to str: what is said of a unit that is promised nothing
 
     @property
     def spent(self):
@@ -54,12 +42,9 @@ class UnitsReport(AsJson):
         return f"{STYLE}<div class=skdp-ledger>{''.join(parts)}</div>"
 
     def to_dict(self):
-        """Return the report as plain values: ``ledger``, ``latched``, ``units`` and ``unclaimed``.
+        """Return the report as plain values.
 
-        Returns
-        -------
-        report : dict
-            ``units`` holds by unit what :meth:`LedgerReport.to_dict` returns.
+        ``ledger``, ``latched``, ``units`` and ``unclaimed``.
         """
         units = {unit: report.to_dict() for unit, report in self.units.items()}
         facts = {"ledger": self.ledger, "latched": self.latched}

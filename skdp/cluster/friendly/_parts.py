@@ -16,20 +16,7 @@ NEAR = 2.0  # radii; rows beyond are left out
 def part_order(rows, coins, n_parts):
     """Give every row an independent uniform part.
 
-    Parameters
-    ----------
-    rows : ArrayRows of n rows
-    coins : RowKeys
-        ``curator.coins``, secret.
-    n_parts : int
-        Public.
-
-    Returns
-    -------
-    order : ndarray of shape (n,)
-        Row numbers, part after part, within a part in the order of the keys.
-    stops : ndarray of shape (n_parts,)
-        Where the parts end in ``order``.
+    Shapes: order (n,); stops (n_parts,).
 
     Notes
     -----

@@ -173,19 +173,7 @@ def kmeans_road_steps(budget: Budget, n_clusters):
 def kmeans_road(rows, curator, located, n_clusters, *, n_parts, seed=0, n_jobs=None):
     """Take the road with three fifths of the budget of a fit of k-means, in a located ball.
 
-    Parameters
-    ----------
-    rows, n_clusters, seed, n_jobs
-        As in :func:`friendly_centers`.
-    curator : Curator
-        With the steps of :func:`kmeans_road_steps`.
-    located : Located
-    n_parts : "auto" or int
-        ``"auto"`` asks :func:`parts_for`.
-
-    Returns
-    -------
-    centers : ndarray of shape (n_clusters, d) or None
+    Shapes: centers (n_clusters, d) or.
     """
     budget = replace(curator.budget, amount=curator.budget.amount * SHARE)
     choice = parts_for(located.n_rows, budget, n_clusters, rows.n_features)
@@ -207,18 +195,6 @@ def kmeans_road(rows, curator, located, n_clusters, *, n_parts, seed=0, n_jobs=N
 
 def parts_for(n_rows, budget, n_clusters, n_features):
     """Return (n_parts, gamma) with which the road of FriendlyCore is promising, or None.
-
-    Parameters
-    ----------
-    n_rows : float
-        Released.
-    budget : Budget
-        Of the road: a Gaussian budget with its failure probability.
-    n_clusters, n_features : int
-
-    Returns
-    -------
-    choice : (int, float) or None
 
     Notes
     -----

@@ -133,22 +133,7 @@ def friendly_covariance(rows, curator, *, assume_centered=False, denoise=True):
 def friendly_factor(rows, curator, *, n_parts, gamma, assume_centered=False):
     """Release a factor of a covariance matrix that most random parts of the table are near.
 
-    Parameters
-    ----------
-    rows : ArrayRows of rows of length d
-    curator : Curator
-        With the steps ``"part filter"``, ``"part count"`` and ``"part noise"``, and events of the
-        same names.
-    n_parts : int
-        Public or released.
-    gamma : float
-        See :class:`skdp.friendly.published.CovarianceDistance`.
-    assume_centered : bool, default=False
-
-    Returns
-    -------
-    factor : ndarray of shape (d, d) or None
-        Lower triangular; None if too few parts agree. Right up to a factor: for what follows.
+    Shapes: factor (d, d) or.
 
     Notes
     -----
@@ -196,19 +181,6 @@ def _largest(d):
 
 def parts_for(n_rows, budget, d):
     """Return (n_parts, gamma) with which the parts of a table may agree, or None.
-
-    Parameters
-    ----------
-    n_rows : float
-        Released.
-    budget : Budget
-        Of the whole.
-    d : int
-
-    Returns
-    -------
-    choice : (int, float) or None
-        As few parts as the budget can pay for.
 
     Notes
     -----

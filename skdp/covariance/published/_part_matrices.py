@@ -17,21 +17,7 @@ LEAST, MOST, TINY = 2.0**-900, 2.0**900, 2.0**-1000
 def part_matrices(rows, coins, n_parts, predicate, *, assume_centered=False):
     """Return the covariance matrix of every part of a table.
 
-    Parameters
-    ----------
-    rows : ArrayRows of rows of length d
-    coins : RowKeys
-        ``curator.coins``, secret.
-    n_parts : int
-        Public or released.
-    predicate : CovarianceDistance
-    assume_centered : bool, default=False
-
-    Returns
-    -------
-    matrices : ndarray of shape (n_parts, d, d)
-        Private. NaN where the rows of a part have no positive definite matrix that is its own
-        friend, or variances outside of [2^-900, 2^900].
+    Shapes: matrices (n_parts, d, d).
 
     Notes
     -----
@@ -93,13 +79,6 @@ def exact_average(matrices):
 
 def average_distance(gamma, n):
     """Return the largest distance of two averages of n matrices that differ in one of them.
-
-    Parameters
-    ----------
-    gamma : float
-        Any two of the matrices share a friend, see :class:`skdp.friendly.CovarianceDistance`.
-    n : int, >= 1
-        Number of matrices in the larger of the two sets.
 
     Notes
     -----

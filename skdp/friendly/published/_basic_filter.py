@@ -22,32 +22,9 @@ ROUNDING = Fraction(1, 2**36)  # 2^28 rows, 2^-64 each
 def basic_filter_probabilities(counts, n, alpha):
     """Return p_i = clip((2 c_i - n) / ((1 - 2 alpha) n), 0, 1), exact, as a list of Fractions.
 
-    Parameters
-    ----------
-    counts : array of shape (n,), int
-    n : int
-    alpha : float or Fraction, 0 <= alpha < 1/2
-        Rows with at least (1 - alpha) n friends are kept for sure, with n / 2 or fewer never.
-
-    Returns
-    -------
-    probabilities : list of Fraction
-        Private.
-
-    See Also
-    --------
-    basic_filter
-
     Notes
     -----
     **Privacy**: a function of private counts, and private: for :func:`basic_filter`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skdp.friendly.published._basic_filter import basic_filter_probabilities
-    >>> [float(p) for p in basic_filter_probabilities(np.array([8, 6, 4]), 8, 0.25)]
-    [1.0, 1.0, 0.0]
     """
     n = whole(n)
     width = (1 - 2 * _alpha(alpha)) * n

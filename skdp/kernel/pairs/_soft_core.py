@@ -57,36 +57,14 @@ CELLS = 2**18  # cells of a block of rows
 class GridVector:
     """A vector on a grid, and how far one row can move it.
 
-    Attributes
-    ----------
-    value : ndarray of shape (d,), int64
-        Private. In units of `grid`.
-    grid : float
-        A power of two.
-    sensitivity : float
-        Upper bound in grid units of the Euclidean distance for neighbours (add or remove a row).
-
-    See Also
-    --------
-    soft_core_average
-
     Notes
     -----
     **Privacy**: ``value`` is private: release it through a Curator, with this sensitivity.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skdp.friendly import DistancePredicate, soft_core_average
-    >>> X = np.random.default_rng(0).normal(size=(100, 1))
-    >>> counts = DistancePredicate(6.0).friends(X)
-    >>> core = soft_core_average(X, counts, n_up=100, h_low=100, radius=6.0)
-    >>> np.allclose(core.value * core.grid, X.mean(), atol=1e-3)
-    True
     """
 
-    value: np.ndarray
-    grid: float
+    value: np.ndarray  # shape (d,): private
+    grid: float  # a power of two
+    # upper bound in grid units of the Euclidean distance for neighbours (add or remove a row)
     sensitivity: float
 
 

@@ -89,44 +89,21 @@ class BoostingPlan:
     """Everything about a boosted release that is known before the rows are read.
 
     **Privacy**: made of public numbers alone, so it costs nothing.
-
-    Parameters
-    ----------
-    n_queries, rounds, sampled : int
-        Parities in all, rounds, draws per round.
-    tolerance, margin : int
-        In rows: errors up to ``tolerance`` are right, from ``tolerance + margin`` on wrong.
-    choice : Fraction
-        Share of one draw of round 2.
-    steps : tuple of Step
-        For a Plan with a zCDP budget.
-    reach : float, default=inf
-        In rows: how far answers to queries that were measured may be from what was measured.
-    bound : float, default=inf
-        What is promised of the largest error of an answer; inf is no promise.
-
-    See Also
-    --------
-    boosting_plan, boosted_answers
-
-    Examples
-    --------
-    >>> from skdp.accounting import Budget
-    >>> from skdp.marginals.published import boosting_plan
-    >>> plan = boosting_plan(45, Budget.zcdp(1.0, 1e-6))
-    >>> plan.n_queries, plan.bound
-    (45, inf)
     """
 
+    # n_queries, rounds, sampled: parities in all, rounds, draws per round
     n_queries: int
     rounds: int
     sampled: int
+    # tolerance, margin: in rows: errors up to `tolerance` are right, from `tolerance + margin` on
+    # wrong
     tolerance: int
     margin: int
-    choice: Fraction
-    steps: tuple
+    choice: Fraction  # share of one draw of round 2
+    steps: tuple  # tuple of Step: for a Plan with a zCDP budget
+    # in rows: how far answers to queries that were measured may be from what was measured
     reach: float = inf
-    bound: float = inf
+    bound: float = inf  # what is promised of the largest error of an answer; inf is no promise
 
     def choice_share(self, t):
         """Return the share of one draw of round t = 2, 3, ..."""
@@ -134,15 +111,7 @@ class BoostingPlan:
 
 
 def boosting_rounds(n_queries, alpha, eta):
-    """Return the least number of rounds of the theorem.
-
-    Parameters
-    ----------
-    n_queries : int
-    alpha : float
-    eta : float
-        The base is right on a mass of 1/2 + eta, 0 < eta < 1/2.
-    """
+    """Return the least number of rounds of the theorem."""
     gain = -log((0.5 + eta) * exp(-alpha) + (0.5 - eta) * exp(alpha))
     return max(2, int(log(n_queries) / gain + 1e-9) + 1)
 
@@ -215,13 +184,7 @@ def boosting_plan(n_queries, budget, *, sampled=None, eta=1 / 3, tolerance=None)
 
 
 def penalties(errors, tolerance, margin):
-    """Return ``b = clip(errors - tolerance, 0, margin)``: it moves no more than the error does.
-
-    Parameters
-    ----------
-    errors : ndarray of int
-    tolerance, margin : int
-    """
+    """Return ``b = clip(errors - tolerance, 0, margin)``: it moves no more than the error does."""
     return np.clip(errors - tolerance, 0, margin)
 
 
@@ -354,18 +317,6 @@ def parity_counts(rows, sets):
 
 def base_answers(sets, d, n_rows, picked, noisy, times, *, steps, reach=inf):
     """Return integer answers to all sets from noisy parities of some: the base, order by order.
-
-    Parameters
-    ----------
-    sets : sequence of tuple of int
-    d, n_rows, steps : int
-    picked : ndarray of int
-        Numbers of the sets that were measured.
-    noisy : Release
-    times : ndarray of int
-        How often each of them was drawn.
-    reach : float, default=inf
-        As in BoostingPlan.
 
     Notes
     -----

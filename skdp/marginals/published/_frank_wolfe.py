@@ -40,38 +40,15 @@ GROTHENDIECK = pi / (2 * log(1 + sqrt(2)))  # Krivine's bound, 1.7823
 class Projection:
     """A point of n L and how far from the best it can be.
 
-    Parameters
-    ----------
-    values : ndarray of shape (m,)
-        Projected parities: of the step with the smallest gap.
-    gap : float
-        The objective at ``values`` exceeds its minimum by at most this number.
-    gaps : ndarray of shape (steps + 1,)
-        The same for every step.
-    gram : ndarray of shape (N, N) or None
-        The matrix over n that ``values`` is read off, if it was asked for.
-
-    See Also
-    --------
-    relaxed_projection
-
     Notes
     -----
     **Privacy**: computes from released and public values alone, so it costs nothing.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skdp.marginals.published import relaxed_projection
-    >>> sets = np.array([[0, 1], [0, 2], [1, 2]])
-    >>> projection = relaxed_projection([50.0, 60.0, 70.0], sets, 3, n=50, steps=20)
-    >>> bool(np.abs(projection.values).max() <= 50 + 1e-9), projection.gaps.shape
-    (True, (21,))
     """
 
-    values: np.ndarray
-    gap: float
-    gaps: np.ndarray
+    values: np.ndarray  # shape (m,): projected parities: of the step with the smallest gap
+    gap: float  # the objective at `values` exceeds its minimum by at most this number
+    gaps: np.ndarray  # shape (steps + 1,): the same for every step
+    # shape (N, N) or: the matrix over n that `values` is read off, if it was asked for
     gram: np.ndarray | None = None
 
 

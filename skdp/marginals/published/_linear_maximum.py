@@ -35,38 +35,17 @@ FLOOR = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class LinearMaximum:
-    """A feasible point, its value, and a bound that no point exceeds.
-
-    Parameters
-    ----------
-    value : float
-    vectors : pair of ndarray
-        Unit vectors, one per row: U and V.
-    bound : float
-        At least the maximum.
-    """
+    """A feasible point, its value, and a bound that no point exceeds."""
 
     value: float
-    vectors: tuple
-    bound: float
+    vectors: tuple  # pair of ndarray: unit vectors, one per row: U and V
+    bound: float  # at least the maximum
 
 
 def bilinear_maximum(A, *, start=None, level=0.0, tol=1e-7):
     """Maximise <A, U V^T> over matrices U, V with unit rows.
 
-    Parameters
-    ----------
-    A : ndarray of shape (p, q)
-    start : ndarray of shape (q, r), default=None
-        Unit rows to start V from, those of a similar problem; None takes public ones.
-    level : float, default=0.0
-        Value of a point that is known.
-    tol : float, default=1e-7
-        Sweeps end when one gains less than this part of what the value exceeds ``level`` by.
-
-    Returns
-    -------
-    maximum : LinearMaximum
+    Shapes: A (p, q); start (q, r).
     """
     p, q = A.shape
     V = unit_rows(q, _rank(p + q)) if start is None else start
@@ -116,9 +95,7 @@ def unit_rows(n, r):
 def bilinear_maximum_by_cvxpy(A):
     """Return matrices U, V with unit rows that maximise <A, U V^T>.
 
-    Parameters
-    ----------
-    A : ndarray of shape (p, q)
+    Shapes: A (p, q).
     """
     cvxpy = _cvxpy()
     p, q = A.shape
@@ -132,22 +109,7 @@ def bilinear_maximum_by_cvxpy(A):
 
 
 def projection_by_cvxpy(y, body, *, n, weights):
-    """Return the point of n L that is closest to y, to the solver's accuracy.
-
-    Parameters
-    ----------
-    y : ndarray of shape (m,)
-        Noisy parities.
-    body : RelaxedBody
-    n : float
-        Number of rows, > 0.
-    weights : ndarray of shape (m,)
-        The squared distance weighs coordinates by these numbers.
-
-    Returns
-    -------
-    values : ndarray of shape (m,)
-    """
+    """Return the point of n L that is closest to y, to the solver's accuracy."""
     cvxpy = _cvxpy()
     p, q = body.shape
     X, elliptope = _elliptope(p + q)

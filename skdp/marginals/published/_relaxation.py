@@ -30,32 +30,17 @@ __all__ = ["RelaxedBody", "relaxed_body"]
 class RelaxedBody:
     """Which entries of the matrix ``U @ V.T`` are which parities.
 
-    Parameters
-    ----------
-    left, right : ndarray of shape (n_splits, m)
-        Row and column of the entry of each way to cut each of m sets.
-    shape : (int, int)
-        Numbers p of left parts and q of right parts; the positive semidefinite matrix has order
-        p + q.
-
-    See Also
-    --------
-    relaxed_body
-
     Notes
     -----
     **Privacy**: computes from public numbers alone, so it costs nothing.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skdp.marginals.published import relaxed_body
-    >>> relaxed_body(np.array([[0, 1], [0, 2], [1, 2]]), 3).shape
-    (3, 3)
     """
 
+    # left, right: shape (n_splits, m): row and column of the entry of each way to cut each of m
+    # sets
     left: np.ndarray
     right: np.ndarray
+    # (int, int): numbers p of left parts and q of right parts; the positive semidefinite matrix has
+    # order p + q
     shape: tuple
 
     def values(self, U, V):

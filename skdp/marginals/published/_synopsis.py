@@ -119,10 +119,7 @@ def public_signs(n_rows, n_columns, attempt):
 def vectors_of_gram(gram):
     """Return vectors, one per row, with the given matrix of inner products.
 
-    Parameters
-    ----------
-    gram : ndarray of shape (N, N)
-        Positive semidefinite up to rounding.
+    Shapes: gram (N, N).
     """
     values, basis = np.linalg.eigh(gram)
     return basis * np.sqrt(np.maximum(values, 0.0))

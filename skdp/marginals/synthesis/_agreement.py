@@ -17,38 +17,21 @@ CHANCE = 0.05  # with which exact rows may seem further from a table than noise 
 
 @dataclass(frozen=True)
 class TableAgreement:
-    """Rows beside one released table.
+    """Rows beside one released table."""
 
-    Parameters
-    ----------
-    columns : tuple of int
-        Places of its columns in the domain.
-    distance : float
-        Half the sum of the absolute differences of the shares of all cells: the total variation
-        distance, but for the noise of the release.
-    noise : float
-        What the noise of the release adds to it on average, if the rows have the exact shares.
-    bound : float
-        What it adds at most, with probability 0.95.
-    """
-
-    columns: tuple
+    columns: tuple  # tuple of int: places of its columns in the domain
+    # half the sum of the absolute differences of the shares of all cells: the total variation
+    # distance, but for the noise of the release
     distance: float
+    # what the noise of the release adds to it on average, if the rows have the exact shares
     noise: float
-    bound: float
+    bound: float  # what it adds at most, with probability 0.95
 
 
 def table_agreements(measurement, sets, codes):
     """Return a TableAgreement for every set of columns.
 
-    Parameters
-    ----------
-    measurement : Measurement
-        As released.
-    sets : sequence of tuple of int
-        Of columns that are together in a table.
-    codes : ndarray of int of shape (n_rows, n_columns)
-        At least one row.
+    Shapes: codes (n_rows, n_columns).
 
     Notes
     -----

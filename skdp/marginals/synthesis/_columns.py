@@ -13,18 +13,11 @@ FURTHEST = 3.0  # largest logarithm by which a debt changes a chance
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """Columns before one column that are in a table with it.
+    """Columns before one column that are in a table with it."""
 
-    Parameters
-    ----------
-    columns : tuple of int
-    shape : tuple of int
-        Their numbers of levels.
-    shares, ridge : ndarray of shape (product of ``shape``, levels of the column)
-    """
-
-    columns: tuple
-    shape: tuple
+    columns: tuple  # tuple of int
+    shape: tuple  # tuple of int: their numbers of levels
+    # shares, ridge: shape (product of ``shape``, levels of the column)
     shares: np.ndarray
     ridge: np.ndarray
 
@@ -76,18 +69,11 @@ class Keys:
 
 @dataclass(frozen=True, eq=False)
 class Conditional:
-    """The law of one column given those before it.
-
-    Parameters
-    ----------
-    column : int
-    groups : list of Group
-    weights : ndarray of shape (cells of all groups, levels)
-        Logarithms: those of the groups of a row add up.
-    """
+    """The law of one column given those before it."""
 
     column: int
-    groups: list
+    groups: list  # list of Group
+    # shape (cells of all groups, levels): logarithms: those of the groups of a row add up
     weights: np.ndarray
 
     def chances(self, keys):
@@ -100,19 +86,7 @@ class Conditional:
 def fit_conditional(column, groups, codes, sweeps):
     """Return the Conditional whose tables, on given rows, are the released ones, and its chances.
 
-    Parameters
-    ----------
-    column : int
-    groups : list of Group
-    codes : ndarray of int of shape (n_rows, n_columns)
-        Of which the columns of the groups are read.
-    sweeps : int
-
-    Returns
-    -------
-    conditional : Conditional
-    keys : Keys
-    chances : ndarray of shape (n_rows, levels)
+    Shapes: codes (n_rows, n_columns); chances (n_rows, levels).
 
     Notes
     -----
@@ -166,11 +140,6 @@ class Debts:
     Rows are drawn in blocks. What a table has had too few of after some blocks, the debt, raises
     the chances in the next one: so deviations do not add up, and the tables of n rows are off by
     about what a block is off by.
-
-    Parameters
-    ----------
-    block : int
-        Rows of a block; may be changed between draws.
     """
 
     def __init__(self, block):

@@ -14,13 +14,6 @@ WIDTH = 0.05  # of an interval, in sds of the noise's own energy
 class EnergyPrior:
     """A prior of the energies ``|x|^2`` of vectors that are seen with noise.
 
-    Parameters
-    ----------
-    seen : ndarray of shape (m,)
-        ``|x + z|^2`` over the variance of an entry of z.
-    free : ndarray of shape (m,)
-        Number of entries that are free.
-
     Notes
     -----
     ``|x + z|^2`` has the noncentral chi-square law of ``free`` degrees of freedom and noncentrality

@@ -27,19 +27,7 @@ class PublicUniforms:
 def sample_codes(tables, n_rows, rng, *, order=None):
     """Return rows whose tables are near to released ones.
 
-    Parameters
-    ----------
-    tables : NoisyTables
-    n_rows : int
-    rng : object with a method ``random(n)``
-        Uniform numbers in [0, 1).
-    order : sequence of int, default=None
-        Order in which columns are drawn; None starts with those that depend most on others.
-
-    Returns
-    -------
-    codes : ndarray of int of shape (n_rows, n_columns)
-        Level numbers.
+    Shapes: codes (n_rows, n_columns).
 
     Notes
     -----

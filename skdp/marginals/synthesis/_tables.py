@@ -20,37 +20,20 @@ STRONGEST = 2.0  # standard deviation of the logarithm of (cell / what it is if 
 
 @dataclass(frozen=True, eq=False)
 class TableLaw:
-    """What is known of the shares of one table.
+    """What is known of the shares of one table."""
 
-    Parameters
-    ----------
-    shares : ndarray with one axis per column
-        As released, but with proper shares of single columns; cells may be negative.
-    ridge : ndarray of the same shape
-        Share that a cell gives up per unit of its logarithmic weight, see :class:`NoisyTables`.
-    strength : float
-        Estimated standard deviation of the logarithms of cells over their independent shares.
-    """
-
+    # ndarray with one axis per column: as released, but with proper shares of single columns; cells
+    # may be negative
     shares: np.ndarray
+    # ndarray of the same shape: share that a cell gives up per unit of its logarithmic weight, see
+    # `NoisyTables`
     ridge: np.ndarray
+    # estimated standard deviation of the logarithms of cells over their independent shares
     strength: float
 
 
 class NoisyTables:
     """The tables of a release and what they are worth.
-
-    Parameters
-    ----------
-    measurement : Measurement
-        Released residuals and their noise.
-
-    Attributes
-    ----------
-    singles : list of ndarray
-        Shares of the levels of every column, on the simplex.
-    sets : list of tuple
-        The largest sets of columns that have a table.
 
     Notes
     -----
