@@ -7,12 +7,12 @@ import pandas as pd
 from _groups_tables import clusters, flights, flights_frame, zipf
 
 from skdp import FriendlyCoreKMeans, MarginalReleaser, PrivateCovariance, PrivateMean
-from skdp._cap import cap_steps, find_cap
-from skdp._curator import make_curator
 from skdp.accounting import Plan
 from skdp.base import Budget
-from skdp.chunks._persons import Persons
+from skdp.gate._curator import make_curator
 from skdp.mechanisms import make_entropy
+from skdp.readers._persons import Persons
+from skdp.table._cap import cap_steps, find_cap
 
 __all__ = ["cap_cells", "cluster_cells", "matrix_cells", "mean_cells", "table_cells"]
 

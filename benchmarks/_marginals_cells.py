@@ -13,8 +13,8 @@ import numpy as np
 from marginals_published import tree
 from skdp.marginals._counts import integer_residuals
 
-from skdp.chunks import ArrayRows
 from skdp.marginals._layout import workload_layout
+from skdp.readers import ArrayRows
 
 __all__ = ["MarginalCell", "cells"]
 

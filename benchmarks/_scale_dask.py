@@ -84,7 +84,7 @@ class Watched:
     """What a fit costs the driver: bytes that come home, passes, own memory in MB."""
 
     def __enter__(self):
-        from skdp.chunks import _dask
+        from skdp.readers import _dask
 
         self.module, self.computed = _dask, _dask._computed
         self.sent = self.passes = 0

@@ -86,7 +86,7 @@ def _memory():
 
 def _count_rows(read):
     """Let every source add the rows of its pieces to ``read``, under its length: 0 if unknown."""
-    from skdp.chunks._rows import Source
+    from skdp.readers._rows import Source
 
     def counting(pieces):
         def counted(self):
@@ -146,7 +146,7 @@ def _function(what, table, peer):
 
 def _names(table):
     """Return the names of the columns of a table."""
-    from skdp.chunks._sources import source_of
+    from skdp.readers._sources import source_of
 
     return source_of(table).names if isinstance(table, str) else range(table.shape[1])
 

@@ -19,10 +19,10 @@ from _harness import print_table, run_cells, write_json
 from _mean_cells import MeanBudget, MeanCell
 
 from skdp import PrivateMean
-from skdp._curator import make_curator
 from skdp.accounting import Budget
 from skdp.exceptions import SeededNoiseWarning
 from skdp.friendly import RadiusGrid, friendly_mean, friendly_mean_plan
+from skdp.gate._curator import make_curator
 from skdp.mechanisms import make_entropy
 
 RHO = MeanBudget.zcdp(1.0)

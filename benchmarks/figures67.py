@@ -20,11 +20,11 @@ from _harness import print_table, run_cells, write_json
 from _mean_cells import MeanBudget
 from sklearn.metrics import pairwise_distances_argmin, pairwise_distances_argmin_min
 
-from skdp._curator import make_curator
 from skdp.accounting import Budget, Plan, Step
-from skdp.chunks import ArrayRows
 from skdp.exceptions import SeededNoiseWarning
+from skdp.gate._curator import make_curator
 from skdp.mechanisms import make_entropy
+from skdp.readers import ArrayRows
 
 RHO = MeanBudget.zcdp(1.0)
 SIZES = {6: (5000, 10**4, 2 * 10**4, 5 * 10**4, 10**5, 4 * 10**5), 7: (10**5, 2 * 10**5, 4 * 10**5)}

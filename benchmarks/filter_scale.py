@@ -29,7 +29,7 @@ CASES = [
 CODE = """
 import json, sys, time
 import numpy as np
-from skdp._curator import make_curator
+from skdp.gate._curator import make_curator
 from skdp.accounting import Budget
 from skdp.friendly import DistancePredicate, friendly_core, friendly_mean_plan
 from skdp.mechanisms import make_entropy

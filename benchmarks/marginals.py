@@ -38,18 +38,18 @@ from _marginals_peer import peer, tables_of_rows
 from marginals_published import tree
 from skdp.marginals._counts import integer_residuals
 
-from skdp._curator import Curator
 from skdp.accounting import Budget, Plan, Step, gaussian_mu
-from skdp.chunks import ArrayRows
 from skdp.exceptions import SeededNoiseWarning
+from skdp.gate._curator import Curator
 from skdp.marginals._allocation import expected_loss, noise_sd, optimal_shares, replace_one_factor
 from skdp.marginals._layout import Layout, Measurement, all_subsets, workload_layout
-from skdp.marginals._measure import measure
 from skdp.marginals._postprocess import postprocess
+from skdp.marginals._release import measure
 from skdp.marginals._residuals import tables_of
 from skdp.marginals._simplex import Domain
 from skdp.marginals.published._parities import from_parities, uniform_shares
 from skdp.mechanisms import make_entropy
+from skdp.readers import ArrayRows
 
 DELTA, WORSE, REPEATED = 1e-6, 1.1, 10
 PROTOTYPE_RUNS = {2: 3, 3: 2}

@@ -24,9 +24,8 @@ from unittest import mock
 import numpy as np
 from _harness import print_table, write_json
 
-from skdp._curator import Curator
 from skdp.accounting import Budget, Plan, gaussian_sigma
-from skdp.chunks import ArrayRows
+from skdp.gate._curator import Curator
 from skdp.marginals.published import _frank_wolfe
 from skdp.marginals.published._boosting import boosted_answers, boosting_plan
 from skdp.marginals.published._frank_wolfe import (
@@ -42,6 +41,7 @@ from skdp.marginals.published._linear_maximum import (
 from skdp.marginals.published._relaxation import relaxed_body
 from skdp.marginals.published._synopsis import jl_dimension
 from skdp.mechanisms import make_entropy
+from skdp.readers import ArrayRows
 
 DELTA = 1e-6
 ERRORS = tuple((d, 2, 1000, e) for d in (10, 20, 50, 100) for e in (0.1, 1))

@@ -18,8 +18,8 @@ from pathlib import Path
 import numpy as np
 from _harness import print_table, write_json
 
-from skdp._curator import make_curator
 from skdp.accounting import Budget, Plan, Step
+from skdp.gate._curator import make_curator
 from skdp.mechanisms import make_entropy
 from skdp.sensitivity import Quantile, TrimmedMean, bounded_statistic
 

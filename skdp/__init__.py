@@ -1,12 +1,17 @@
 """Differentially private estimators for scikit-learn users."""
 
 import re
+import sys
 from importlib import import_module
 from pathlib import Path
 
 import skdp.accounting  # noqa: F401  the others load with their names, so that this one is quick
 
 __version__ = "0.1.0"
+
+# Pickles of older versions name classes by these modules.
+sys.modules["skdp._doubts"] = sys.modules["skdp.utils._doubts"]
+sys.modules["skdp._ledger_view"] = sys.modules["skdp.show._ledger"]
 
 # The stub is the one list of public names: type checkers and editors read it, and so does this.
 _STUB = Path(__file__).with_name("__init__.pyi").read_text(encoding="utf-8")

@@ -1,8 +1,5 @@
 """The one list of public names: they load when asked for, one import path each."""
 
-from skdp._config import config_context as config_context
-from skdp._config import get_config as get_config
-from skdp._config import set_config as set_config
 from skdp.accounting import PrivacyLedger as PrivacyLedger
 from skdp.accounting import PrivacyReport as PrivacyReport
 from skdp.accounting import gaussian_delta as gaussian_delta
@@ -50,5 +47,8 @@ from skdp.preprocessing import PublicFit as PublicFit
 from skdp.preprocessing import RowMap as RowMap
 from skdp.preprocessing import SensitivityPreprocessor as SensitivityPreprocessor
 from skdp.show._versions import show_versions as show_versions
+from skdp.utils._config import config_context as config_context
+from skdp.utils._config import get_config as get_config
+from skdp.utils._config import set_config as set_config
 
 __version__: str

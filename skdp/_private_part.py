@@ -4,10 +4,10 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from skdp._config import get_config
-from skdp._local import Local
-from skdp._threads import quiet
 from skdp.exceptions import BudgetExceeded, PlanError, ReleaseError
+from skdp.utils._config import get_config
+from skdp.utils._local import Local
+from skdp.utils._threads import quiet
 
 __all__ = ["SCHEMA", "guarded", "unchanged"]
 

@@ -8,16 +8,16 @@ import numpy as np
 import sklearn
 from sklearn.utils import check_array
 
-from skdp._beside import curators_beside
-from skdp._compat import safe_indexing
-from skdp._config import config_context
-from skdp._grant import Grant
-from skdp._pieces import carried
 from skdp._private_part import SCHEMA
-from skdp.chunks._some_rows import without as without_rows
-from skdp.chunks._tables import Tables
 from skdp.contracts._kinds import Rows
+from skdp.gate._beside import curators_beside
+from skdp.gate._grant import Grant
 from skdp.kernel._table import Table, made_table
+from skdp.readers._some_rows import without as without_rows
+from skdp.readers._tables import Tables
+from skdp.table._pieces import carried
+from skdp.utils._compat import safe_indexing
+from skdp.utils._config import config_context
 
 __all__ = ["StepRows", "Unread", "mapped_here", "side_by_side"]
 
@@ -61,7 +61,7 @@ class Unread(Table):
         """Return Unread tables of the rows of each level, disjoint, which pay ``share`` once.
 
         **Privacy**: a row decides by its own key in which it is; then
-        :func:`skdp._beside.curators_beside`.
+        :func:`skdp.gate._beside.curators_beside`.
         """
         sets = self._rows.sets(levels)
         curators = curators_beside(self._curator, label, sets, budget=budget, share=share)

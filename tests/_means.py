@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from skdp._target import Selection, coded_classes, coded_columns
 from skdp.base import Budget, Plan, PrivateEstimator, Step, finite_rows, map_merge
 from skdp.kernel._table import Table, annex
+from skdp.table._target import Selection, coded_classes, coded_columns
 
 GRID = 2**12
 

@@ -4,8 +4,8 @@ import numpy as np
 from sklearn.base import clone
 
 from skdp import config_context
-from skdp._curator import replaced_curator
 from skdp.audit._transcript import Script
+from skdp.gate._curator import replaced_curator
 from tests._curators import CannedCurator, FixedKeys, check_replay
 
 SIZES = [1, 1, 2, 3, 4, 5, 30]

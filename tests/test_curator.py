@@ -17,9 +17,9 @@ from skdp import (
     PrivateGMM,
     PrivateMean,
 )
-from skdp._curator import Curator
 from skdp.accounting import Budget, Plan, Step
 from skdp.exceptions import BudgetExceeded, PlanError
+from skdp.gate._curator import Curator
 from skdp.mechanisms import make_entropy
 
 GAUSSIAN = Budget.gaussian(1.0, 1e-6)

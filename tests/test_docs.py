@@ -17,8 +17,8 @@ import numpy as np
 import pytest
 
 import skdp
-from skdp._estimator import PrivateEstimator
 from skdp.audit import check_private_estimator
+from skdp.estimator._estimator import PrivateEstimator
 
 ROOT = Path(__file__).resolve().parents[1]
 MODULES = ["skdp", *(info.name for info in pkgutil.walk_packages(skdp.__path__, "skdp."))]

@@ -31,7 +31,7 @@ from skdp import (
     PrivateVariance,
     config_context,
 )
-from skdp.audit._keys import FixedKeys
+from skdp.audit._transcript import FixedKeys
 from skdp.exceptions import BudgetExceeded, ReleaseError
 from tests._curators import CannedCurator
 from tests._estimators import ESTIMATORS
@@ -156,7 +156,7 @@ def _integers(estimator, X, ids=None):
 
 
 def _row_level(estimator, X, keys):
-    from skdp._curator import replaced_curator
+    from skdp.gate._curator import replaced_curator
 
     made = []
 

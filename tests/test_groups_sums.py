@@ -9,16 +9,16 @@ import pytest
 from sklearn.base import clone
 
 from skdp import FriendlyCoreKMeans, MarginalReleaser, PrivateCovariance, config_context
-from skdp import _groups as groups_module
-from skdp._curator import replaced_curator
 from skdp.audit._transcript import Script
-from skdp.chunks._persons import GRAIN, Heads
 from skdp.cluster import LloydKMeans
 from skdp.covariance import PrivatePCA
 from skdp.denoising import PrivateHistogram
+from skdp.gate._curator import replaced_curator
 from skdp.kernel import _residuals
 from skdp.marginals import Bins
 from skdp.mixture import PrivateGMM
+from skdp.readers._persons import GRAIN, Heads
+from skdp.table import _groups as groups_module
 from tests._curators import CannedCurator, FixedKeys, check_replay
 from tests._persons import persons_table, recorded
 

@@ -12,12 +12,12 @@ from skdp import (
     PrivateLogisticRegression,
     PrivateRidge,
 )
-from skdp._groups import GROUP_COUNT, grouped_plan
-from skdp.chunks._ids import persons_of
-from skdp.chunks._persons import GRAIN
 from skdp.kernel import _cells
 from skdp.kernel._persons import are_there
 from skdp.mechanisms._weighed import of_persons
+from skdp.readers._ids import persons_of
+from skdp.readers._persons import GRAIN
+from skdp.table._groups import GROUP_COUNT, grouped_plan
 from tests._curators import CannedCurator, FixedKeys
 
 LEVELS = ["a", "b", "c"]

@@ -35,7 +35,6 @@ from skdp import (
     SensitivityPreprocessor,
     make_private_pipeline,
 )
-from skdp._numbers import plain
 from skdp.audit._observe import recorded_fit
 from skdp.audit._tables import example
 from skdp.denoising import (
@@ -47,6 +46,7 @@ from skdp.denoising import (
 )
 from skdp.model_selection import DistanceScorer, LogDensityScorer, RowScorer
 from skdp.preprocessing import GaussianMechanism, LaplaceMechanism
+from skdp.utils._numbers import plain
 from tests._estimators import ESTIMATORS
 
 pytestmark = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")

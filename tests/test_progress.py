@@ -23,13 +23,13 @@ from skdp import (
     PrivateStandardScaler,
     make_private_pipeline,
 )
-from skdp._curator import replaced_curator
-from skdp._progress import counted, tell
 from skdp.accounting import Budget, Plan, Step
 from skdp.audit import non_interference
 from skdp.base import PrivateEstimator
-from skdp.chunks import ArrayRows, map_merge
 from skdp.exceptions import ReleaseError
+from skdp.gate._curator import replaced_curator
+from skdp.readers import ArrayRows, map_merge
+from skdp.utils._progress import counted, tell
 from tests._curators import canned
 
 X = np.random.default_rng(0).normal(size=(600, 2))
@@ -67,12 +67,12 @@ def told(estimator, X, *, stream=None, progress=True):
 def ticking(monkeypatch):
     """Let a second pass between two looks at the clock."""
     seconds = iter(range(10**6))
-    monkeypatch.setattr("skdp._progress.monotonic", lambda: float(next(seconds)))
+    monkeypatch.setattr("skdp.utils._progress.monotonic", lambda: float(next(seconds)))
 
 
 @pytest.fixture
 def timeless(monkeypatch):
-    monkeypatch.setattr("skdp._progress.monotonic", lambda: 0.0)
+    monkeypatch.setattr("skdp.utils._progress.monotonic", lambda: 0.0)
 
 
 @pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")
@@ -178,7 +178,7 @@ def test_threads_count_blocks_together(ticking):
 def test_map_merge_counts_every_block_once(monkeypatch):
     read = []
     monkeypatch.setattr(
-        "skdp._progress._reader", SimpleNamespace(get=lambda: lambda: read.append(1))
+        "skdp.utils._progress._reader", SimpleNamespace(get=lambda: lambda: read.append(1))
     )
     rows = ArrayRows(X, block_rows=250)
     assert map_merge(rows, lambda start, block: len(block), int.__add__) == 600 and len(read) == 3

@@ -17,11 +17,11 @@ from sklearn.utils.estimator_checks import (
 )
 
 from skdp import PrivacyLedger, config_context
-from skdp._target import Coding, Selection, coded_classes, coded_columns
 from skdp.accounting import Budget, Plan, Step
 from skdp.audit._transcript import CannedCurator, check_replay
 from skdp.exceptions import BudgetExceeded, PlanError, UselessReleaseWarning
 from skdp.kernel._table import Table, annex
+from skdp.table._target import Coding, Selection, coded_classes, coded_columns
 from tests._curators import canned
 from tests._means import ClassCounts, MixedCounts, TargetMean
 
@@ -429,7 +429,7 @@ def test_codes():
 
 
 def test_rows_that_a_step_leaves_out_have_no_target():
-    from skdp.chunks._tables import tables_of
+    from skdp.readers._tables import tables_of
 
     keep = CODES != 1
     for estimator, table in ((ClassCounts(**BIG), frame()), (MixedCounts(**BIG), mixed())):

@@ -23,12 +23,12 @@ from skdp import (
     PrivateMedian,
     PrivatePCA,
 )
-from skdp._threads import one_thread, quiet
-from skdp.chunks import ArrayRows
 from skdp.cluster.friendly._oracles import kmeans_oracle, pca_oracle
 from skdp.cluster.friendly._parts import part_tuples
 from skdp.exceptions import BudgetExceeded, PlanError, ReleaseError
 from skdp.mechanisms import RowKeys, make_entropy
+from skdp.readers import ArrayRows
+from skdp.utils._threads import one_thread, quiet
 from tests.audit._broken import SoundMean, table
 
 pytestmark = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")

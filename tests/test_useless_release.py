@@ -172,7 +172,7 @@ def test_runs_leave_no_trace_of_their_doubts():
 
 
 def test_a_fit_inside_another_private_part_is_silent():
-    from skdp._threads import quiet
+    from skdp.utils._threads import quiet
 
     def fit():
         with quiet():

@@ -6,18 +6,18 @@ import numpy as np
 from scipy.special import ndtri
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skdp._compat import Interval, StrOptions
-from skdp._estimator import PrivateEstimator
-from skdp._target import Coding, Selection, coded_columns
 from skdp.accounting import Step
 from skdp.additive._cycles import CYCLE_STEPS
 from skdp.additive._rules import BINS_OF_FEW, ROW_COUNT, rule_of_terms, share_of_labels
 from skdp.additive._terms_display import TermsDisplay
+from skdp.estimator._estimator import PrivateEstimator
 from skdp.kernel._cells import Held, cell_numbers
 from skdp.kernel._sums import Count
 from skdp.kernel._views import Targets
 from skdp.scales._bins import bin_steps, find_bins
 from skdp.scales._noise_level import check_confidence
+from skdp.table._target import Coding, Selection, coded_columns
+from skdp.utils._compat import Interval, StrOptions
 
 __all__ = ["COUNT", "HELD", "AdditiveModel", "centred_terms", "release_count"]
 

@@ -4,7 +4,6 @@ import numpy as np
 from scipy.special import expit, softmax
 from sklearn.base import ClassifierMixin
 
-from skdp._target import Selection, coded_classes
 from skdp.accounting import Budget, Plan
 from skdp.additive._base import COUNT, HELD, AdditiveModel, release_count
 from skdp.additive._classes import CLASS_STEPS, count_classes, fit_classes, prior_model
@@ -22,6 +21,7 @@ from skdp.additive._rules import (
 from skdp.kernel._cells import n_cells
 from skdp.kernel._terms import Logistic
 from skdp.location._public import column_ranges
+from skdp.table._target import Selection, coded_classes
 
 __all__ = ["PrivateAdditiveClassifier"]
 

@@ -4,7 +4,7 @@ from functools import partial, wraps
 
 import numpy as np
 
-from skdp._pieces import fitted_alone, made_later, tables_for
+from skdp.table._pieces import fitted_alone, made_later, tables_for
 
 __all__ = ["by_tables", "in_memory"]
 

@@ -5,7 +5,6 @@ from fractions import Fraction
 import numpy as np
 from sklearn.base import RegressorMixin
 
-from skdp._target import Selection
 from skdp.accounting import Budget, Plan
 from skdp.additive._base import COUNT, HELD, AdditiveModel, release_count
 from skdp.additive._local_views import by_tables, in_memory
@@ -30,6 +29,7 @@ from skdp.additive._rules import (
 from skdp.additive._straight import along, find_straight, fitted_line, has_straight, straight_plan
 from skdp.kernel._terms import Clipped
 from skdp.location._public import column_ranges
+from skdp.table._target import Selection
 
 __all__ = ["PrivateAdditiveRegressor"]
 

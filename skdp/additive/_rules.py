@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from skdp._groups import GroupRule
+from skdp.table._groups import GroupRule
 
 __all__ = [
     "bins_of_number",

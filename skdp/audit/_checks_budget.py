@@ -9,11 +9,11 @@ import numpy as np
 import sklearn
 from sklearn.base import clone
 
-from skdp._config import config_context
-from skdp._curator import Curator, replaced_curator
 from skdp.accounting import PrivacyLedger
 from skdp.audit._checks_common import fitted, refusal, require, secure, small
 from skdp.exceptions import BudgetExceeded, ReleaseError
+from skdp.gate._curator import Curator, replaced_curator
+from skdp.utils._config import config_context
 
 NOTE = "an audit"
 SECRET = "86243.015625"

@@ -6,15 +6,15 @@ from contextlib import contextmanager
 import numpy as np
 from sklearn.base import clone
 
-from skdp._estimator import PrivateEstimator
-from skdp._local import Local
 from skdp.audit._observe import audited_clone, recorded_fit
+from skdp.estimator._estimator import PrivateEstimator
 from skdp.exceptions import (
     AuditFailure,
     SeededNoiseWarning,
     UselessReleaseWarning,
     WeakGuaranteeWarning,
 )
+from skdp.utils._local import Local
 
 
 def require(condition, text):

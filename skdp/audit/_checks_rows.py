@@ -9,7 +9,6 @@ import numpy as np
 import sklearn
 from sklearn.utils import get_tags
 
-from skdp._config import config_context
 from skdp.audit._checks_common import (
     answers,
     fitted,
@@ -24,6 +23,7 @@ from skdp.audit._draw import Draw
 from skdp.audit._observe import audited_clone
 from skdp.audit._samples import Sample
 from skdp.audit._transcript import FixedKeys
+from skdp.utils._config import config_context
 
 MAY_BE_INFINITE = (
     "noise_scale_",

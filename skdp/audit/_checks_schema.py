@@ -3,7 +3,6 @@
 import numpy as np
 from scipy import sparse
 
-from skdp._config import config_context
 from skdp.audit._checks_common import (
     fitted,
     refusal,
@@ -15,6 +14,7 @@ from skdp.audit._checks_common import (
 from skdp.audit._interference import script
 from skdp.audit._observe import audited_clone, recorded_fit
 from skdp.audit._tables import single_precision
+from skdp.utils._config import config_context
 
 SECRET = "86243"
 PRIVATE = (

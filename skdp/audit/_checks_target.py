@@ -8,7 +8,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from skdp._config import config_context
 from skdp.audit._checks_common import (
     answers,
     fitted,
@@ -24,6 +23,7 @@ from skdp.audit._samples import Sample
 from skdp.audit._sensitivity import conditional_sensitivity
 from skdp.audit._tables import Table
 from skdp.audit._transcript import FixedKeys
+from skdp.utils._config import config_context
 
 SECRET = "86243"
 N_PAIRS = 12  # with targets that nothing asks for

@@ -8,8 +8,6 @@ from joblib import effective_n_jobs
 from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
-from skdp._config import config_context, get_config
-from skdp._curator import current_replacement, replaced_curator
 from skdp.accounting import PrivacyLedger, PrivacyReport
 from skdp.audit._audit_report import AuditReport
 from skdp.audit._events import find_evidence
@@ -19,6 +17,8 @@ from skdp.exceptions import (
     UselessReleaseWarning,
     WeakGuaranteeWarning,
 )
+from skdp.gate._curator import current_replacement, replaced_curator
+from skdp.utils._config import config_context, get_config
 
 __all__ = [
     "audit",

@@ -16,8 +16,8 @@ from hashlib import blake2b
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from skdp._local import Local
 from skdp.accounting import PrivacyLedger
+from skdp.utils._local import Local
 
 __all__ = ["fingerprint", "kept_elsewhere", "state"]
 

@@ -7,7 +7,7 @@ import numpy as np
 from skdp.audit._draw import Draw
 from skdp.audit._pairs import draw_pair
 from skdp.audit._samples import Sample, other_id
-from skdp.chunks._persons import GRAIN
+from skdp.readers._persons import GRAIN
 
 __all__ = ["GroupPair", "draw_group_pair", "mutated_group_pair"]
 

@@ -12,14 +12,14 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import get_tags
 
-from skdp._config import config_context
-from skdp._curator import replaced_curator
-from skdp._local import Local
 from skdp.audit._fingerprint import fingerprint, kept_elsewhere, state
 from skdp.audit._process import watched
 from skdp.audit._samples import Sample
 from skdp.audit._transcript import CannedCurator
 from skdp.exceptions import SeededNoiseWarning, UselessReleaseWarning, WeakGuaranteeWarning
+from skdp.gate._curator import replaced_curator
+from skdp.utils._config import config_context
+from skdp.utils._local import Local
 
 __all__ = ["audited_clone", "observe", "recorded_fit"]
 

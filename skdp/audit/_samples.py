@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from skdp._compat import safe_indexing
+from skdp.utils._compat import safe_indexing
 
 __all__ = ["Sample", "other_id"]
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skdp._config import config_context
 from skdp.audit._draw import Draw
 from skdp.audit._group_pairs import draw_group_pair, mutated_group_pair
 from skdp.audit._observe import audited_clone, recorded_fit
@@ -14,6 +13,7 @@ from skdp.audit._pairs import draw_pair, mutated
 from skdp.audit._tables import example
 from skdp.audit._transcript import FixedKeys, Script, moves
 from skdp.exceptions import AuditFailure
+from skdp.utils._config import config_context
 
 __all__ = ["SensitivityReport", "Worst", "conditional_sensitivity", "examine_pair"]
 

@@ -12,10 +12,10 @@ from skdp.accounting import Budget
 from skdp.audit._checks_common import require, small
 from skdp.audit._draw import Draw
 from skdp.audit._observe import audited_clone, recorded_fit
-from skdp.chunks._persons import rows_of_all
 from skdp.kernel._codec import decoded, encoded
 from skdp.kernel._statistic import Choice, Offer, Shape, registered
 from skdp.kernel._table import Table, replaced_table
+from skdp.readers._persons import rows_of_all
 
 __all__ = [
     "attained",

@@ -10,10 +10,10 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.utils import get_tags
 
-from skdp._config import config_context
 from skdp.audit._draw import Draw
 from skdp.audit._samples import Sample
-from skdp.chunks import _rows as blocks
+from skdp.readers import _rows as blocks
+from skdp.utils._config import config_context
 
 __all__ = [
     "Table",

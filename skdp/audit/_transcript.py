@@ -4,14 +4,13 @@ from fractions import Fraction
 from numbers import Rational
 
 import numpy as np
+from scipy.special import ndtri
 
-from skdp._curator import Curator
 from skdp.audit._draw import Draw
-from skdp.audit._keys import FixedKeys, Heard, keyed_normal
-from skdp.audit._matrices import matrix_distance, matrix_factor
 from skdp.audit._records import NameAnswer, Record, RowAnswer
 from skdp.exceptions import AuditFailure
-from skdp.mechanisms import make_entropy
+from skdp.gate._curator import Curator
+from skdp.mechanisms import RowKeys, make_entropy
 from skdp.mechanisms._weighed import unit_of
 
 __all__ = [
@@ -22,6 +21,86 @@ __all__ = [
     "check_replay",
     "squared_distance",
 ]
+
+# --- how far two matrices are apart, for audits
+
+FAR = 2.0**500  # for what is not positive definite
+
+
+def matrix_distance(a, b):
+    """Return max(l, 1 / l) - 1 over the eigenvalues l of a^-1 b, for rational matrices.
+
+    Computed from the exact difference, so that its relative error is near 2^-53 times the root of
+    the condition number, times d; and lowered by a millionth, which tells faults from rounding.
+    """
+    units = np.sqrt([float(x) for x in np.diag(a)])
+    units = units[:, None] * units
+    try:
+        root = np.linalg.inv(np.linalg.cholesky(a.astype(np.float64) / units))
+        change = np.linalg.eigvalsh(root @ ((b - a).astype(np.float64) / units) @ root.T)
+    except (np.linalg.LinAlgError, ZeroDivisionError):
+        return FAR
+    low, high = change[0], change[-1]
+    distance = max(0.0, high, -low / (1 + low)) if low > -1 else FAR
+    return min(float(distance), FAR) * (1 - 1e-6)
+
+
+def matrix_factor(S):
+    """Return the Cholesky factor of a matrix of Fractions."""
+    units = np.sqrt([float(x) for x in np.diag(S)])
+    return np.linalg.cholesky(S.astype(np.float64) / units[:, None] / units) * units[:, None]
+
+
+# --- keys of rows that stay with their rows, and random words that are written down
+
+
+class FixedKeys:
+    """Row keys given by hand: ``keys[i]`` belongs to row i; others come from a fixed stream.
+
+    Notes
+    -----
+    **Privacy**: none, as keys that are known protect nothing: for audits alone.
+    """
+
+    def __init__(self, keys):
+        self._keys = np.asarray(keys, dtype=np.uint64)
+
+    def keys(self, start, stop, use=""):
+        """Return the keys of rows ``start, ..., stop - 1`` for one use."""
+        if start > len(self._keys):  # keys that belong to no row
+            return RowKeys(make_entropy(0)).keys(start, stop, use)
+        keys = self._keys[start:stop]
+        return mixed(keys, use) if use else keys
+
+
+def mixed(keys, *salt):
+    """Return other keys, a function of each key and of ``salt``."""
+    x = np.asarray(keys).astype(np.uint64) ^ Draw(*salt).words(1)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):  # splitmix64
+        x = (x ^ (x >> np.uint64(shift))) * np.uint64(factor)
+    return x ^ (x >> np.uint64(31))
+
+
+def keyed_normal(keys, *salt):
+    """Return a standard normal float for each key."""
+    u = (mixed(keys, *salt) >> np.uint64(11)).astype(np.float64)
+    return ndtri((u + 0.5) * 2.0**-53)
+
+
+class Heard:
+    """A source of random words that keeps, in ``heard``, the first of each draw."""
+
+    def __init__(self, entropy):
+        self._entropy, self.heard = entropy, []
+
+    def __getattr__(self, name):
+        return getattr(self._entropy, name)
+
+    def words(self, n):
+        """Return n words."""
+        words = self._entropy.words(n)
+        self.heard += np.asarray(words[:1]).tolist()
+        return words
 
 
 class Script:

@@ -6,12 +6,12 @@ from numbers import Integral, Real
 
 import numpy as np
 
-from skdp._levels import is_text, levels_of
-from skdp._numbers import seen
-from skdp.chunks._columns import Columns
-from skdp.chunks._labels import WHOLE, Known, _counted, _key, label_of, plain, sorted_keys
-from skdp.chunks._raw import library, readable, schema_of
-from skdp.chunks._tables import columns_of
+from skdp.readers._columns import Columns
+from skdp.readers._labels import WHOLE, Known, _counted, _key, label_of, plain, sorted_keys
+from skdp.readers._raw import library, readable, schema_of
+from skdp.readers._tables import columns_of
+from skdp.table._levels import is_text, levels_of
+from skdp.utils._numbers import seen
 
 __all__ = ["Keys", "levels_as_keys", "name_of", "places_of"]
 

@@ -5,11 +5,11 @@ from fractions import Fraction
 
 from sklearn.base import clone
 
-from skdp._estimator import PrivateEstimator
-from skdp._grant import Grant
 from skdp.accounting import Budget, Plan, Step, mixed_budget, part_of
 from skdp.contracts._kinds import Rows
+from skdp.estimator._estimator import PrivateEstimator
 from skdp.exceptions import PlanError
+from skdp.gate._grant import Grant
 
 __all__ = ["GROUPS", "LEVELS", "NAMES", "granted", "planned"]
 

@@ -6,10 +6,10 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skdp._compat import safe_indexing
-from skdp._pieces import fitted_alone, made_later, tables_for
-from skdp._row_methods import row_method
-from skdp.chunks._tables import columns_of
+from skdp.readers._tables import columns_of
+from skdp.table._pieces import fitted_alone, made_later, tables_for
+from skdp.table._row_methods import row_method
+from skdp.utils._compat import safe_indexing
 
 __all__ = ["RoutesRows"]
 

@@ -10,14 +10,6 @@ from sklearn.base import clone
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skdp._apart import apart, innermost
-from skdp._compat import HasMethods, safe_indexing
-from skdp._config import config_context
-from skdp._estimator import PrivateEstimator
-from skdp._pieces import carried
-from skdp._results import COLUMNS, lines_of, n_values, tidy
-from skdp._schema import look_at, validated_table
-from skdp._supervised import checked_target
 from skdp._unread import side_by_side
 from skdp.accounting import part_of
 from skdp.by_group._keys import (
@@ -31,8 +23,16 @@ from skdp.by_group._keys import (
 from skdp.by_group._plan import GROUPS, LEVELS, LEVELS_SHARE, NAMES, granted, planned
 from skdp.by_group._predict import RoutesRows
 from skdp.by_group._rows import GroupedRows, HeldByGroup, numbered, of_columns
-from skdp.chunks import ArrayRows
-from skdp.chunks._tables import Tables, tables_of
+from skdp.estimator._estimator import PrivateEstimator
+from skdp.estimator._results import COLUMNS, lines_of, n_values, tidy
+from skdp.readers import ArrayRows
+from skdp.readers._tables import Tables, tables_of
+from skdp.table._apart import apart, innermost
+from skdp.table._pieces import carried
+from skdp.table._schema import look_at, validated_table
+from skdp.table._supervised import checked_target
+from skdp.utils._compat import HasMethods, safe_indexing
+from skdp.utils._config import config_context
 
 __all__ = ["PrivateGroupBy"]
 

@@ -6,11 +6,11 @@ from functools import partial
 import numpy as np
 from sklearn.base import clone
 
-from skdp._compat import safe_indexing
 from skdp._unread import StepRows, Unread
 from skdp.by_group._keys import Keys, name_of, ordered
-from skdp.chunks._tables import Tables, columns_of
-from skdp.chunks._together import Meeting
+from skdp.readers._tables import Tables, columns_of
+from skdp.readers._together import Meeting
+from skdp.utils._compat import safe_indexing
 
 __all__ = ["GroupedRows", "HeldByGroup", "numbered", "of_columns"]
 

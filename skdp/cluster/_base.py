@@ -6,12 +6,12 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skdp._groups import GroupRule, without_groups
-from skdp._local import Local
-from skdp._pieces import by_pieces, sum_of_pieces, transforms_pieces
-from skdp._threads import one_blas_thread
 from skdp.kernel._statistic import Rule, public
 from skdp.mechanisms import finite_rows
+from skdp.table._groups import GroupRule, without_groups
+from skdp.table._pieces import by_pieces, sum_of_pieces, transforms_pieces
+from skdp.utils._local import Local
+from skdp.utils._threads import one_blas_thread
 
 __all__ = ["CentersMixin", "LocalLabels", "public_centers", "rule_of_clusters"]
 

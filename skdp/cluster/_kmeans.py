@@ -3,9 +3,6 @@
 from functools import partial
 from numbers import Integral, Real
 
-from skdp._compat import Interval, StrOptions
-from skdp._estimator import PrivateEstimator
-from skdp._public import public_seed
 from skdp.accounting import Budget, Plan
 from skdp.cluster._base import CentersMixin, LocalLabels, public_centers, rule_of_clusters
 from skdp.cluster._density import DENSITY_STEPS, density_road
@@ -14,7 +11,10 @@ from skdp.cluster._number import cost_curve, number_in_places
 from skdp.cluster._peel import PLACES_STEPS, find_places
 from skdp.cluster._place import PublicPlace
 from skdp.cluster._refine import MOST_STEPS, REFINE_STEPS, refine
+from skdp.estimator._estimator import PrivateEstimator
 from skdp.kernel._table import annex
+from skdp.utils._compat import Interval, StrOptions
+from skdp.utils._public import public_seed
 
 __all__ = ["FriendlyCoreKMeans"]
 

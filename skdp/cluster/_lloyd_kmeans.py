@@ -3,15 +3,15 @@
 from fractions import Fraction
 from numbers import Integral
 
-from skdp._compat import Interval, StrOptions
-from skdp._estimator import PrivateEstimator
-from skdp._public import public_seed
 from skdp.accounting import Budget, Plan
 from skdp.cluster._base import CentersMixin, LocalLabels, public_centers, rule_of_clusters
 from skdp.cluster._lloyd_run import equal_step, lloyd_run
 from skdp.cluster._locate import LOCATE_STEPS, locate
 from skdp.cluster._place import PublicPlace
 from skdp.cluster._pure_ball import LOCATE_PURE_STEPS, locate_pure
+from skdp.estimator._estimator import PrivateEstimator
+from skdp.utils._compat import Interval, StrOptions
+from skdp.utils._public import public_seed
 
 __all__ = ["LloydKMeans"]
 

@@ -6,20 +6,107 @@ from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
+from scipy.special import ndtri
 
 from skdp.accounting import Step
 from skdp.cluster._balls import joining_cost, merged
 from skdp.cluster._locate import BINS, close_in, standing_out, survey
-from skdp.cluster._lockstep import in_step
-from skdp.cluster._search import search_cells
-from skdp.cluster._synopsis import weighted_kmeans
+from skdp.cluster._lockstep import Ask, in_step
+from skdp.cluster._synopsis import Synopsis, weighted_kmeans
+from skdp.cluster._tree import grow, schedule
 from skdp.kernel._cluster_sums import LocatedGram
 from skdp.kernel._clusters import GridCells, PlaceCells
-from skdp.kernel._places import DROP, FARTHEST, LARGEST, Places, bounded
+from skdp.kernel._lattice import Subspace
+from skdp.kernel._places import DROP, FARTHEST, LARGEST, Located, Places, bounded
 from skdp.kernel._sums import BallSum, Distances
 from skdp.kernel._views import Beyond
+from skdp.utils._public import public_words
 
 __all__ = ["PLACES_STEPS", "find_places"]
+
+# --- the few directions in which the rows spread most: top eigenvectors of a noisy Gram matrix
+
+WIDEST = 64  # beyond, rows are first mapped to 64 public random directions
+CLIP = 0.7
+BOX = 2.0
+
+
+def whole_space(half):
+    """Return the coordinates themselves with the box [-half, half]: no release."""
+    return Subspace(None, np.asarray(half, dtype=np.float64))
+
+
+def find_subspace(located, *, most, share, step):
+    """Release the directions of the largest second moments around the centre.
+
+    A search for :func:`skdp.cluster._lockstep.in_step`, which asks for ``step``.
+
+    Notes
+    -----
+    **Privacy**: of :class:`skdp.kernel._cluster_sums.LocatedGram`. Both halves of the matrix are
+    released and averaged. Random directions are public.
+    """
+    d = len(located.center)
+    J = _random_directions(d) if d > WIDEST else None
+    m = d if J is None else WIDEST
+    clip = located.typical / located.radius * CLIP
+    release = yield Ask(LocatedGram(located, clip, J), share, step)
+    noise = release.scale / 4.0**release.bits
+    values, vectors = np.linalg.eigh((release.value + release.value.T) / (2 * 4.0**release.bits))
+    edge = math.sqrt(2 * m) * noise  # spectral norm of the noise
+    p = min(max(2, min(int(np.count_nonzero(values > 3 * edge)), most)), m)
+    V, top = vectors[:, : -p - 1 : -1], values[: -p - 1 : -1]
+    half = np.minimum(1.0, BOX * np.sqrt(np.maximum(top, edge) / located.n_rows))
+    return Subspace(V if J is None else J @ V, half, J is not None)
+
+
+def _random_directions(d):
+    """Return a d x 64 matrix of independent normal entries of variance 1/64."""
+    words = public_words(d * WIDEST, "random directions", d)
+    uniform = ((words >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
+    return ndtri(uniform).reshape(d, WIDEST) / math.sqrt(WIDEST)
+
+
+# --- the search of one set of rows for its clusters, by counts alone
+
+GRAM = Step("gram", at_most=0.12, of=(LocatedGram,))
+CELLS = Step("cells", at_most=0.40, times=4, of=(GridCells,))
+SEARCH_STEPS = GRAM, CELLS
+FLAT = 3  # columns up to which the tree grows in all coordinates
+
+
+@dataclass(frozen=True)
+class Found:
+    """Where the rows of one set lie. Everything is released.
+
+    ``located``: a ball that holds them; ``synopsis``: cells in the coordinates of ``subspace``, in
+    units of the radius, seen from the centre.
+    """
+
+    located: Located
+    subspace: Subspace
+    synopsis: Synopsis
+
+
+def search_cells(located, *, n_clusters, signal, share, seed, steps=SEARCH_STEPS):
+    """Find the cells in which the rows of a ball lie: a subspace, and a noisy tree of counts on it.
+
+    A search for :func:`skdp.cluster._lockstep.in_step`. Searches with the same ``signal`` and
+    ``share``, and for tables of one number of columns, ask for the same shares.
+    """
+    if len(located.center) <= FLAT:
+        subspace = whole_space(located.half)
+    else:
+        most = min(max(n_clusters - 1, 2), 2 if signal < 30 else 3 if signal < 100 else 6)
+        gram_share = Fraction(GRAM.at_most) * share
+        subspace = yield from find_subspace(located, most=most, share=gram_share, step=steps[0])
+    plan = schedule(signal, n_clusters, flat=subspace.W is None, p=len(subspace.half))
+    synopsis = yield from grow(
+        located, subspace, plan, n_clusters=n_clusters,
+        share=Fraction(CELLS.at_most) * share, seed=seed, step=steps[1],
+    )  # fmt: skip
+    return Found(located, subspace, synopsis)
+
 
 GAP = 3.0  # octaves between the bulk and a group that lies apart
 SPLIT = 1.0  # octaves between groups beyond the bulk

@@ -5,10 +5,10 @@ from numbers import Real
 
 import numpy as np
 
-from skdp._compat import Interval
 from skdp.kernel._places import LARGEST, SMALLEST, Located
 from skdp.kernel._views import InBox
 from skdp.location._public import bounds_vectors, column_vector
+from skdp.utils._compat import Interval
 
 __all__ = ["Place", "PublicPlace"]
 

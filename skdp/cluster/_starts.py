@@ -5,8 +5,8 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import ndtri
 
-from skdp._public import public_words
 from skdp.cluster._synopsis import public_kmeans
+from skdp.utils._public import public_words
 
 __all__ = ["ball_points", "spread_points"]
 

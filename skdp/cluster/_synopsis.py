@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from skdp._threads import one_thread, quiet
+from skdp.utils._threads import one_thread, quiet
 
 __all__ = ["Synopsis", "public_kmeans", "weighted_kmeans"]
 

@@ -7,17 +7,17 @@ import numpy as np
 from sklearn.covariance import EmpiricalCovariance
 from sklearn.utils.validation import check_is_fitted
 
-from skdp._compat import Interval, StrOptions
-from skdp._estimator import PrivateEstimator
-from skdp._groups import GroupRule
-from skdp._pieces import by_pieces, mean_of_pieces
 from skdp.accounting import Budget
 from skdp.covariance._bounded import bounded_covariance, bounded_plan, checked_bounds
 from skdp.covariance._engine import covariance_plan, private_covariance
 from skdp.covariance._release import CovarianceRelease, correlation_of, precision_of
+from skdp.estimator._estimator import PrivateEstimator
 from skdp.kernel._table import annex
 from skdp.location._public import bounds_vectors
 from skdp.scales._noise_level import check_confidence
+from skdp.table._groups import GroupRule
+from skdp.table._pieces import by_pieces, mean_of_pieces
+from skdp.utils._compat import Interval, StrOptions
 
 __all__ = ["PrivateCovariance", "doubt", "rule_of_matrix"]
 

@@ -7,19 +7,19 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from skdp._compat import Interval, RealNotInt
-from skdp._estimator import PrivateEstimator
-from skdp._pieces import by_pieces, transforms_pieces
-from skdp._row_methods import MeanScoreMixin
-from skdp._schema import later_rows
 from skdp.accounting import Budget
 from skdp.contracts._contract import Contract
 from skdp.contracts._kinds import Rows
 from skdp.covariance._bounded import bounded_covariance, bounded_plan, checked_bounds
 from skdp.covariance._engine import covariance_plan, private_covariance
 from skdp.covariance._private_covariance import rule_of_matrix
+from skdp.estimator._estimator import PrivateEstimator
 from skdp.kernel._statistic import RowMap, public, refuse
 from skdp.location._public import bounds_vectors
+from skdp.table._pieces import by_pieces, transforms_pieces
+from skdp.table._row_methods import MeanScoreMixin
+from skdp.table._schema import later_rows
+from skdp.utils._compat import Interval, RealNotInt
 
 __all__ = ["PrivatePCA"]
 

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from skdp._compat import StrOptions
 from skdp.denoising._base import Denoiser
 from skdp.denoising._graph import read_graph
 from skdp.denoising._graph_denoisers import GraphWaveletDenoiser, TrendFilterDenoiser
@@ -13,6 +12,7 @@ from skdp.denoising._normal_prior import normal_prior
 from skdp.denoising._npmle import npmle_rule
 from skdp.denoising._rules import LAWS, nonnegative, raw, slope_of, unbiased_risk
 from skdp.denoising._soft_threshold import shrunk
+from skdp.utils._compat import StrOptions
 
 __all__ = ["AutoDenoiser"]
 

@@ -6,12 +6,12 @@ import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skdp._compat import Interval, StrOptions, fit_context
-from skdp._curator import Release
-from skdp._numbers import PlainNumbers
 from skdp.contracts._contract import Contract
 from skdp.contracts._kinds import Released
 from skdp.denoising._rules import LAWS, Noise, unbiased_risk
+from skdp.gate._curator import Release
+from skdp.utils._compat import Interval, StrOptions, fit_context
+from skdp.utils._numbers import PlainNumbers
 
 __all__ = ["Denoiser", "known_noise"]
 

@@ -2,10 +2,10 @@
 
 from numbers import Integral, Real
 
-from skdp._compat import Interval, StrOptions
 from skdp.denoising._base import Denoiser
 from skdp.denoising._normal_prior import normal_prior
 from skdp.denoising._npmle import npmle_rule
+from skdp.utils._compat import Interval, StrOptions
 
 __all__ = ["BayesDenoiser"]
 

@@ -4,7 +4,6 @@ from numbers import Integral, Real
 
 import numpy as np
 
-from skdp._compat import Interval, StrOptions
 from skdp.denoising._base import Denoiser
 from skdp.denoising._graph import read_graph, spanning_forest
 from skdp.denoising._rules import Noise, Rule, unbiased_risk
@@ -12,6 +11,7 @@ from skdp.denoising._soft_threshold import shrunk
 from skdp.denoising._trend_filter import TrendFilter
 from skdp.denoising._wavelets import tree_wavelets
 from skdp.mechanisms import make_entropy
+from skdp.utils._compat import Interval, StrOptions
 
 __all__ = ["GraphWaveletDenoiser", "TrendFilterDenoiser"]
 

@@ -8,10 +8,6 @@ from numbers import Integral
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from skdp._compat import Interval, StrOptions
-from skdp._doubts import users_level
-from skdp._estimator import PrivateEstimator
-from skdp._groups import GroupRule
 from skdp.accounting import Budget, Plan, Step
 from skdp.denoising._axes import grid, range_is_public, read_axes
 from skdp.denoising._count_noise import TOO_LOUD, is_too_loud, quieter_law
@@ -27,6 +23,7 @@ from skdp.denoising._parameter import (
 from skdp.denoising._range import RANGE_SHARE, RANGE_STEPS, private_ranges
 from skdp.denoising._user_ids import with_exact_users
 from skdp.denoising._vector import VectorMixin
+from skdp.estimator._estimator import PrivateEstimator
 from skdp.kernel._histograms import (
     MOST_ROWS,
     HistogramCounts,
@@ -35,6 +32,9 @@ from skdp.kernel._histograms import (
     capped_sensitivity,
 )
 from skdp.scales._column_noise import with_law
+from skdp.table._groups import GroupRule
+from skdp.utils._compat import Interval, StrOptions
+from skdp.utils._doubts import users_level
 
 __all__ = ["PrivateHistogram"]
 

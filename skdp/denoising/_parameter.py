@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 from sklearn.base import clone
 
-from skdp._compat import StrOptions
 from skdp.denoising._auto import AutoDenoiser
 from skdp.denoising._base import Denoiser
+from skdp.utils._compat import StrOptions
 
 __all__ = ["DENOISER", "check_denoiser", "denoised", "resolve_denoiser", "with_denoiser"]
 

@@ -4,10 +4,10 @@ from numbers import Real
 
 import numpy as np
 
-from skdp._compat import Interval, StrOptions
 from skdp.denoising._base import Denoiser
 from skdp.denoising._james_stein import james_stein
 from skdp.denoising._soft_threshold import shrunk
+from skdp.utils._compat import Interval, StrOptions
 
 __all__ = ["JamesSteinDenoiser", "SoftThresholdDenoiser"]
 

@@ -7,8 +7,8 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components, reverse_cuthill_mckee
 from scipy.sparse.linalg import splu
 
-from skdp._threads import one_thread
 from skdp.denoising._graph import edges_of
+from skdp.utils._threads import one_thread
 
 __all__ = ["TrendFilter"]
 

@@ -27,11 +27,11 @@ from numbers import Integral
 
 import numpy as np
 
-from skdp._config import get_config
-from skdp._schema import look_at
-from skdp.chunks._entries import entries_of
-from skdp.chunks._raw import column_type, schema_of
-from skdp.chunks._sources import source_of
+from skdp.readers._entries import entries_of
+from skdp.readers._raw import column_type, schema_of
+from skdp.readers._sources import source_of
+from skdp.table._schema import look_at
+from skdp.utils._config import get_config
 
 __all__ = ["with_exact_users"]
 

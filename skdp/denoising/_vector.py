@@ -4,11 +4,11 @@ import math
 
 from sklearn.utils.validation import check_is_fitted
 
-from skdp._results import ResultsMixin
 from skdp.accounting._plan import release_mechanism
 from skdp.contracts._contract import Contract
 from skdp.contracts._kinds import Released, Rows
 from skdp.denoising._parameter import denoised
+from skdp.estimator._results import ResultsMixin
 from skdp.scales._noise_level import check_sampling, noise_quantile
 
 __all__ = ["VectorMixin", "fitted_law"]

@@ -4,9 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from skdp._local import Local
 from skdp.accounting import Step
-from skdp.chunks import ArrayRows, map_merge
 from skdp.friendly._filters import group_size, noisy_filter, tail_margin
 from skdp.friendly._groups import group_bits, group_friends
 from skdp.kernel._sums import Count
@@ -16,6 +14,8 @@ from skdp.kernel.pairs._plain import whole
 from skdp.mechanisms import finite_rows
 from skdp.mechanisms._exact import exact, log_of
 from skdp.mechanisms._tables import as_table
+from skdp.readers import ArrayRows, map_merge
+from skdp.utils._local import Local
 
 __all__ = ["LocalCore", "friendly_core", "friendly_core_plan", "row_bound"]
 
@@ -192,7 +192,7 @@ def friendly_core(
     width r / 4 around a released centre needs few cells, and a noisy histogram tells the median.
 
     >>> import numpy as np
-    >>> from skdp._curator import make_curator
+    >>> from skdp.gate._curator import make_curator
     >>> from skdp.accounting import Budget, Plan, Step
     >>> from skdp.mechanisms import make_entropy
     >>> from skdp.friendly import DistancePredicate

@@ -4,12 +4,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from skdp.chunks import ArrayRows, map_merge
 from skdp.kernel.pairs._distance import DistancePredicate
 from skdp.kernel.pairs._plain import real
 from skdp.mechanisms import finite_rows
 from skdp.mechanisms._exact import exact
 from skdp.mechanisms._tables import as_table
+from skdp.readers import ArrayRows, map_merge
 
 __all__ = [
     "bisect_radii",

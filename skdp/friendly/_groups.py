@@ -5,9 +5,9 @@ from functools import partial
 
 import numpy as np
 
-from skdp.chunks._loop import threaded
-from skdp.chunks._takes import takes
 from skdp.kernel.pairs._plain import real, whole
+from skdp.readers._loop import threaded
+from skdp.readers._takes import takes
 
 __all__ = ["binomial_bound", "group_bits", "group_friends"]
 

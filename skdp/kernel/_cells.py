@@ -6,15 +6,14 @@ from typing import Annotated
 
 import numpy as np
 
-from skdp.chunks import map_merge
-from skdp.chunks._by_weight import each, times
-from skdp.chunks._kept import array_of, blocks_by_weight
-from skdp.chunks._persons import without_weights
-from skdp.chunks._rows import MappedRows, Source, added
 from skdp.kernel._keyed_rows import numbering_of
 from skdp.kernel._plain import Checked, made_of, rising, within
 from skdp.kernel._statistic import MOST_CELLS, RowMap, public, refuse
 from skdp.mechanisms._weighed import weighed
+from skdp.readers import map_merge
+from skdp.readers._kept import array_of, blocks_by_weight
+from skdp.readers._persons import each, times, without_weights
+from skdp.readers._rows import MappedRows, Source, added
 
 
 def n_cells(edges):

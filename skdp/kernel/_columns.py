@@ -5,10 +5,10 @@ from typing import Annotated
 
 import numpy as np
 
-from skdp.chunks._strips import STRIP, strips
 from skdp.kernel._bins import LogBins, OctaveCells, UniformCells
 from skdp.kernel._plain import Columns, PerColumn, Vector, distinct, each, made_of, rising
 from skdp.kernel._statistic import MOST_CELLS, OnePerColumn, public, refuse
+from skdp.readers._strips import STRIP, strips
 
 LARGEST = float(np.finfo(np.float64).max)
 FEW = 16  # edges: so many comparisons take less time than a sort

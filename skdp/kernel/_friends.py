@@ -6,7 +6,6 @@ from fractions import Fraction
 
 import numpy as np
 
-from skdp.chunks._persons import Heads
 from skdp.kernel._bins import LogBins
 from skdp.kernel._plain import ColumnTuple
 from skdp.kernel._sampled import Conditional, Members, OfSample
@@ -21,6 +20,7 @@ from skdp.kernel.pairs._soft_core import (
     soft_core_average,
     soft_core_sensitivity,
 )
+from skdp.readers._persons import Heads
 
 
 @public

@@ -8,13 +8,13 @@ from typing import Annotated
 
 import numpy as np
 
-from skdp.chunks import ArrayRows, map_merge, weighed_sum
-from skdp.chunks._by_norm import by_norm
-from skdp.chunks._statistics import Counts
-from skdp.chunks._strips import strips
 from skdp.kernel._plain import ColumnTuple, distinct, each, made_of, within
 from skdp.kernel._statistic import MOST_CELLS, RowMap, Statistic, public, refuse, unit_bits
 from skdp.mechanisms import finite_rows
+from skdp.readers import ArrayRows, map_merge, weighed_sum
+from skdp.readers._by_norm import by_norm
+from skdp.readers._statistics import Counts
+from skdp.readers._strips import strips
 
 MOST_BITS = 30  # of the grid and of weights together
 
@@ -94,7 +94,7 @@ class Cells:
 
         **Privacy**: one row adds 1 to one cell, a person a vector of counts, whose length in l2,
         rounded up, or l1, for Laplace noise, is what its weight is made of; see
-        :func:`skdp.chunks._by_norm.by_norm`.
+        :func:`skdp.readers._by_norm.by_norm`.
         """
 
         def norms(persons):

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from skdp.chunks import ArrayRows, map_merge, weighed_sum
-from skdp.chunks._persons import Representatives
-from skdp.chunks._rows import no_rows
+from skdp.readers import ArrayRows, map_merge, weighed_sum
+from skdp.readers._persons import Representatives
+from skdp.readers._rows import no_rows
 
 MOST_ENTRIES = 2**22  # of rows that are kept in memory: 32 MB
 

@@ -6,12 +6,6 @@ from typing import Annotated
 
 import numpy as np
 
-from skdp.chunks import ArrayRows, map_merge
-from skdp.chunks._coded import LEVELS, CodedRows, Coding, has_entries
-from skdp.chunks._columns import ColumnBlock, numbers_of
-from skdp.chunks._labels import Known, count_labels, plain, sorted_keys
-from skdp.chunks._persons import representatives_of, without_weights
-from skdp.chunks._rows import MappedRows, take
 from skdp.kernel._plain import (
     Checked,
     ColumnTuple,
@@ -24,6 +18,12 @@ from skdp.kernel._plain import (
     rising,
 )
 from skdp.kernel._statistic import MOST_CELLS, OnePerColumn, RowMap, Statistic
+from skdp.readers import ArrayRows, map_merge
+from skdp.readers._coded import LEVELS, CodedRows, Coding, has_entries
+from skdp.readers._columns import ColumnBlock, numbers_of
+from skdp.readers._labels import Known, count_labels, plain, sorted_keys
+from skdp.readers._persons import representatives_of, without_weights
+from skdp.readers._rows import MappedRows, take
 
 
 @public

@@ -4,10 +4,10 @@ import json
 
 import numpy as np
 
-from skdp.chunks import weighed_sum
 from skdp.kernel._codec import encoded
 from skdp.kernel._statistic import Rule, own, refuse
 from skdp.kernel._table import Noisy
+from skdp.readers import weighed_sum
 
 __all__ = ["Parts"]
 

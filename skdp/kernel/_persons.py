@@ -4,19 +4,19 @@ from typing import Annotated
 
 import numpy as np
 
-from skdp.chunks._by_weight import each
-from skdp.chunks._persons import (
-    extremes_of,
-    means_of,
-    representatives_of,
-    weighed_rows,
-)
-from skdp.chunks._rows import map_merge
 from skdp.kernel._plain import within
 from skdp.kernel._statistic import OneCell, RowMap, public
 from skdp.kernel._table import Table
 from skdp.mechanisms import finite_rows
 from skdp.mechanisms._weighed import weighed
+from skdp.readers._persons import (
+    each,
+    extremes_of,
+    means_of,
+    representatives_of,
+    weighed_rows,
+)
+from skdp.readers._rows import map_merge
 
 
 @public
@@ -38,7 +38,7 @@ class CappedPersons(RowMap):
     """Persons that count as many times as their rows weigh, at most ``cap`` times.
 
     **Privacy** (add or remove one person): by the weights of
-    :meth:`skdp.chunks._persons.Persons.weights`, which are at most the unit of these rows.
+    :meth:`skdp.readers._persons.Persons.weights`, which are at most the unit of these rows.
     """
 
     cap: Annotated[int, within(1, 2**40 - 1)]
@@ -77,7 +77,7 @@ def rows_of_persons(rows, persons, curator, *, cap, heads, made=None, one_each=F
     **Privacy** (add or remove one person with all rows). Of persons one row each is read, drawn by
     secret keys: given these, neighbouring tables of such rows differ in one row, and all that is
     proved for rows holds. Or rows are weighed, so that those of one person move every sum by at
-    most a unit, see :meth:`skdp.chunks._persons.Persons.weights`.
+    most a unit, see :meth:`skdp.readers._persons.Persons.weights`.
     """
     rows = weighed_rows(rows, persons, cap, curator.coins, heads)
     if made is not None:

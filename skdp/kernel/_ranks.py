@@ -6,10 +6,10 @@ from typing import Annotated
 
 import numpy as np
 
-from skdp.chunks._strips import strips
 from skdp.kernel._plain import Columns, ColumnTuple, PerColumn, Vector, whole, within
 from skdp.kernel._statistic import Choice, OnePerColumn, Statistic, public, refuse
 from skdp.mechanisms import finite_rows
+from skdp.readers._strips import strips
 
 PARTS = 1000  # quantiles are searched at thousandths
 MOST_WORTH = 2.0**60  # scores are integers of 64 bits

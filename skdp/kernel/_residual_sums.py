@@ -6,8 +6,8 @@ from itertools import product
 
 import numpy as np
 
-from skdp.chunks import weighed_sum
 from skdp.kernel._layout import largest_tables, set_keys, set_numbers
+from skdp.readers import weighed_sum
 
 DENSE = 50  # numbers per table from which on counting beats multiplying
 STEP = 2**11  # rows multiplied at a time: their features stay in the cache

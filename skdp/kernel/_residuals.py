@@ -9,11 +9,11 @@ from math import prod, sqrt
 
 import numpy as np
 
-from skdp.chunks import ArrayRows
-from skdp.chunks._by_norm import by_norm
 from skdp.kernel._layout import Layout, check_layout, set_numbers
 from skdp.kernel._residual_sums import are_codes, integer_residuals, squared_lengths
 from skdp.kernel._statistic import ROOM, Statistic, public, refuse, unit_bits
+from skdp.readers import ArrayRows
+from skdp.readers._by_norm import by_norm
 
 MOST_SETS = 500  # whose cells are looked at; where there are more, rows keep their weights
 ROUNDING = 2.0**-50
@@ -33,8 +33,8 @@ def weighed_by_residuals(rows, layout, gains, squares, squared_sensitivity):
     as pairs that agree in R are counted by the squares of numbers of rows in its cells. So
     ``|S|^2 <= sum_R alpha_R sum_cells n(cell)^2`` with public alpha: a bound that rounding up by a
     part of the sum of absolute values keeps, and elementwise arithmetic on integers of one person
-    (:func:`skdp.chunks._by_norm.by_norm`). Beyond a public number of sets the weights are those of
-    :meth:`skdp.chunks._persons.Persons.weights`, which need no norms.
+    (:func:`skdp.readers._by_norm.by_norm`). Beyond a public number of sets the weights are those of
+    :meth:`skdp.readers._persons.Persons.weights`, which need no norms.
     """
     if rows.unit == 1 or len(layout.lengths) > MOST_SETS:
         return rows

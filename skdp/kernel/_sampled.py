@@ -6,14 +6,14 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from skdp.chunks import ArrayRows, map_merge
-from skdp.chunks._persons import Representatives, representatives_of
 from skdp.kernel._plain import Checked
 from skdp.kernel._statistic import Statistic, public, refuse, tame
 from skdp.kernel._table import Table
 from skdp.kernel.pairs._distance import DistancePredicate
 from skdp.mechanisms import finite_rows
 from skdp.mechanisms._weighed import of_persons
+from skdp.readers import ArrayRows, map_merge
+from skdp.readers._persons import Representatives, representatives_of
 
 
 @dataclass(eq=False)

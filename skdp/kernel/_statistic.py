@@ -7,9 +7,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from skdp.chunks._rows import MappedRows
 from skdp.kernel._plain import TYPES, Checked, own, public, refuse, registered, tame
 from skdp.mechanisms._exact import sqrt_up
+from skdp.readers._rows import MappedRows
 
 __all__ = [
     "MOST_CELLS",

@@ -7,13 +7,13 @@ from typing import Annotated
 
 import numpy as np
 
-from skdp.chunks import ArrayRows
 from skdp.kernel._bins import LogBins
 from skdp.kernel._plain import Columns, PerColumn, distinct, whole, within
 from skdp.kernel._statistic import OnBall, OneCell, Statistic, grid_bits, public, refuse, unit_bits
 from skdp.kernel._table import opened
 from skdp.mechanisms import ball_rows, ball_sum, box_rows, finite_rows, row_norms
 from skdp.mechanisms._exact import sqrt_up
+from skdp.readers import ArrayRows
 
 BITS = 20  # a row of the length of the clip radius is 2^20 grid units long
 NOISE_BITS = 40  # noise stays below 2^40 grid units

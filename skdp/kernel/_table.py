@@ -7,8 +7,6 @@ from contextvars import ContextVar
 
 import numpy as np
 
-from skdp._local import Local
-from skdp.chunks._persons import representatives_of, rows_of_all
 from skdp.kernel._keyed_rows import keyed_rows, numbering_of
 from skdp.kernel._labels import names_of
 from skdp.kernel._log import Log, Noisy
@@ -24,6 +22,8 @@ from skdp.kernel._statistic import (
     registered,
 )
 from skdp.kernel._totals import sets_of, totals
+from skdp.readers._persons import representatives_of, rows_of_all
+from skdp.utils._local import Local
 
 __all__ = ["Log", "Noisy", "Table", "annex", "made_table", "opened", "replaced_table"]
 

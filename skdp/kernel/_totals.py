@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from skdp.chunks import map_merge, weighed_sum
-from skdp.chunks._persons import rows_of_all
+from skdp.readers import map_merge, weighed_sum
+from skdp.readers._persons import rows_of_all
 
 
 def totals(rows, statistics):

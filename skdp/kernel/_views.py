@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from skdp.chunks._rows import MappedRows, take
 from skdp.kernel._bins import LogBins
 from skdp.kernel._lattice import Lattice
 from skdp.kernel._places import Places
 from skdp.kernel._plain import PerColumn
 from skdp.kernel._statistic import RowMap, public
 from skdp.mechanisms import finite_rows, row_norms
+from skdp.readers._rows import MappedRows, take
 
 CELLS = 2**15  # of a part that stays in the cache
 

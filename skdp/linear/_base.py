@@ -7,15 +7,15 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skdp._estimator import PrivateEstimator
-from skdp._groups import GroupRule
-from skdp._pieces import by_pieces
 from skdp.accounting import Budget
+from skdp.estimator._estimator import PrivateEstimator
 from skdp.linear._coefficients import coefficients, from_least_squares, spread
 from skdp.linear._least_squares import ends, named
 from skdp.linear._line import line_plan, private_line
 from skdp.location._public import known_ranges
 from skdp.scales._noise_level import check_confidence, check_sampling, noise_quantile
+from skdp.table._groups import GroupRule
+from skdp.table._pieces import by_pieces
 
 __all__ = ["LinearModel", "rule_of_slopes"]
 

@@ -9,16 +9,16 @@ from scipy.special import log_softmax
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skdp._compat import Interval
-from skdp._estimator import PrivateEstimator
-from skdp._pieces import by_pieces
-from skdp._target import Selection, coded_classes
 from skdp.accounting import Budget
+from skdp.estimator._estimator import PrivateEstimator
 from skdp.linear._base import gathered, rule_of_slopes
 from skdp.linear._least_squares import ends, named
 from skdp.linear._logit import logit_plan, private_logit
 from skdp.location._public import known_ranges
 from skdp.scales._noise_level import check_confidence, check_sampling, noise_quantile
+from skdp.table._pieces import by_pieces
+from skdp.table._target import Selection, coded_classes
+from skdp.utils._compat import Interval
 
 __all__ = ["PrivateLogisticRegression"]
 

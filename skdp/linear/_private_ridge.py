@@ -2,8 +2,8 @@
 
 from numbers import Real
 
-from skdp._compat import Interval
 from skdp.linear._base import LinearModel
+from skdp.utils._compat import Interval
 
 __all__ = ["PrivateRidge"]
 

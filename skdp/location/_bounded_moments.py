@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skdp._groups import GroupRule
 from skdp.accounting import Plan, Step
 from skdp.accounting._plan import release_mechanism
 from skdp.columns import bounded_moments
@@ -15,6 +14,7 @@ from skdp.location._public import bounds_vectors
 from skdp.location._release import MeanRelease
 from skdp.scales._column_noise import check_strength, with_law
 from skdp.scales._noise_level import check_sampling, level_of_each
+from skdp.table._groups import GroupRule
 
 __all__ = ["BoundedColumns", "bounded_rule", "check_bounds", "moment_plan", "release_columns"]
 

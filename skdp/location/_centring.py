@@ -3,8 +3,8 @@
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from skdp._pieces import transforms_pieces
-from skdp._schema import later_rows
+from skdp.table._pieces import transforms_pieces
+from skdp.table._schema import later_rows
 
 __all__ = ["CentringMixin"]
 

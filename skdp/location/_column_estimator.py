@@ -6,10 +6,9 @@ from numbers import Real
 
 import numpy as np
 
-from skdp._compat import Interval
-from skdp._estimator import PrivateEstimator
 from skdp.accounting import Plan, Step
 from skdp.denoising._parameter import check_denoiser, with_denoiser
+from skdp.estimator._estimator import PrivateEstimator
 from skdp.kernel._bounded import BoxedSquares
 from skdp.kernel._table import annex
 from skdp.kernel._views import Boxed
@@ -30,6 +29,7 @@ from skdp.scales._column_noise import (
 )
 from skdp.sensitivity import release_bounded
 from skdp.sensitivity._bounded import bounded_columns
+from skdp.utils._compat import Interval
 
 __all__ = [
     "CLEAR",

@@ -2,10 +2,10 @@
 
 from sklearn.utils.validation import check_is_fitted
 
-from skdp._estimator import PrivateEstimator
-from skdp._results import ResultsMixin
 from skdp.accounting import Plan, Step
 from skdp.denoising._vector import fitted_law
+from skdp.estimator._estimator import PrivateEstimator
+from skdp.estimator._results import ResultsMixin
 from skdp.kernel._sums import Count
 from skdp.scales._column_noise import (
     ColumnNoise,

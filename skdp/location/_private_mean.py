@@ -7,12 +7,11 @@ from numbers import Real
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from skdp._compat import Interval, StrOptions
-from skdp._estimator import PrivateEstimator
 from skdp.accounting import Budget
 from skdp.contracts._kinds import Core
 from skdp.denoising._parameter import DENOISER, check_denoiser, with_denoiser
 from skdp.denoising._vector import VectorMixin
+from skdp.estimator._estimator import PrivateEstimator
 from skdp.friendly import DistancePredicate
 from skdp.kernel.pairs._distance import bounds_distance
 from skdp.location._bounded_moments import (
@@ -33,6 +32,7 @@ from skdp.location._mean import mean_plan, private_mean
 from skdp.location._public import column_vector
 from skdp.location._verdict import doubt_mean
 from skdp.scales._column_noise import column_budget
+from skdp.utils._compat import Interval, StrOptions
 
 __all__ = ["PrivateMean"]
 

@@ -3,10 +3,10 @@
 import numpy as np
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 
-from skdp._pieces import by_pieces
-from skdp._schema import later_rows
 from skdp.location._column_estimator import ColumnEstimator, ExtremesMixin, doubt_extremes
 from skdp.location._public import bounds_vectors
+from skdp.table._pieces import by_pieces
+from skdp.table._schema import later_rows
 
 __all__ = ["PrivateMinMax"]
 

@@ -4,15 +4,15 @@ import math
 
 import numpy as np
 
-from skdp._estimator import PrivateEstimator
-from skdp._groups import GroupRule
 from skdp.accounting import Plan, Step
 from skdp.columns._pair import bounded_sums
 from skdp.denoising._vector import VectorMixin
+from skdp.estimator._estimator import PrivateEstimator
 from skdp.kernel._bounded import BoundedSums
 from skdp.location._bounded_moments import check_bounds
 from skdp.location._public import bounds_vectors
 from skdp.scales._column_noise import column_budget, with_law
+from skdp.table._groups import GroupRule
 
 __all__ = ["PrivateSum"]
 

@@ -2,9 +2,9 @@
 
 from numbers import Real
 
-from skdp._compat import Interval
 from skdp.location._location import SLACK, Location
 from skdp.sensitivity import TrimmedMean
+from skdp.utils._compat import Interval
 
 __all__ = ["PrivateTrimmedMean"]
 

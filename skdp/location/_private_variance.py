@@ -108,7 +108,7 @@ class PrivateVariance(VectorMixin, ColumnEstimator):
     released, vectors of known length. Proof: ``skdp/location/_clipped_squares.py``. With ``bounds``
     these are those of :func:`skdp.columns.bounded_moments`. With ``sensitivity`` the bounded
     variance, the least of the variances of all middle parts of the column plus the sensitivity for
-    every entry left out, is released: ``skdp/sensitivity/_spread.py``.
+    every entry left out, is released: ``skdp/sensitivity/_bounded.py``.
 
     Not private: parameters that were chosen by looking at the data.
 

@@ -5,9 +5,6 @@ import math
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from skdp._compat import StrOptions
-from skdp._groups import GroupRule
-from skdp._pieces import transforms_pieces
 from skdp.accounting import Plan
 from skdp.columns import rank_steps
 from skdp.denoising._vector import fitted_law
@@ -19,6 +16,9 @@ from skdp.location._rank_release import release_quantiles
 from skdp.scales._column_noise import check_strength, column_budget
 from skdp.scales._noise_level import check_sampling, level_of_each
 from skdp.sensitivity import Quantile
+from skdp.table._groups import GroupRule
+from skdp.table._pieces import transforms_pieces
+from skdp.utils._compat import StrOptions
 
 __all__ = ["QuantileEstimator", "rank_rule"]
 

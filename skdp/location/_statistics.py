@@ -2,8 +2,8 @@
 
 from numbers import Real
 
-from skdp._compat import Interval
 from skdp.location._quantiles import QuantileEstimator
+from skdp.utils._compat import Interval
 
 __all__ = ["PrivateMedian", "PrivateQuantile"]
 

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skdp._target import Selection
 from skdp.accounting import Step
 from skdp.kernel._labels import (
     FRACTION,
@@ -21,6 +20,7 @@ from skdp.marginals._found import Cells, Found
 from skdp.marginals._levels import MISSING, OTHER
 from skdp.marginals._types import BOOL, NUMBER, TEXT
 from skdp.scales._bins import bin_share, bin_steps, search_cells
+from skdp.table._target import Selection
 
 __all__ = ["auto_events", "auto_steps", "bins_of", "find_levels"]
 

@@ -8,8 +8,6 @@ from numbers import Integral, Real
 
 import numpy as np
 
-from skdp._numbers import seen
-from skdp.chunks._columns import ColumnBlock
 from skdp.kernel._labels import Coded
 from skdp.marginals._layout import Layout, workload_layout
 from skdp.marginals._levels import (
@@ -23,6 +21,8 @@ from skdp.marginals._levels import (
     read_levels,
 )
 from skdp.marginals._strategy import RANGES
+from skdp.readers._columns import ColumnBlock
+from skdp.utils._numbers import seen
 
 __all__ = ["Domain", "Tables", "is_auto", "read_domain", "read_workload"]
 

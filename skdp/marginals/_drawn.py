@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from skdp._public import public_words
+from skdp.utils._public import public_words
 
 __all__ = ["drawn", "laws_of", "laws_of_intervals", "spread"]
 

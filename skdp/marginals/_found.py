@@ -5,8 +5,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from skdp.chunks._coded import LevelBins
 from skdp.marginals._levels import MISSING, Values, names_of
+from skdp.readers._coded import LevelBins
 
 __all__ = ["Cells", "Found"]
 

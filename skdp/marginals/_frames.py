@@ -5,9 +5,9 @@ from itertools import compress
 
 from sklearn import get_config
 
-from skdp.chunks._columns import ColumnRows
 from skdp.marginals._domain import read_domain
 from skdp.marginals._types import ColumnType
+from skdp.readers._columns import ColumnRows
 
 __all__ = [
     "columns_of",

@@ -6,8 +6,8 @@ from numbers import Integral, Real
 
 import numpy as np
 
-from skdp.chunks._coded import AnyLevel, LevelBins, LevelLabels, LevelNumbers, LevelSigns
-from skdp.chunks._labels import NO_LABEL, WHOLE, label_of
+from skdp.readers._coded import AnyLevel, LevelBins, LevelLabels, LevelNumbers, LevelSigns
+from skdp.readers._labels import NO_LABEL, WHOLE, label_of
 
 __all__ = [
     "AUTO",

@@ -8,21 +8,8 @@ import numpy as np
 import sklearn
 from sklearn.utils.validation import validate_data
 
-from skdp._compat import Interval, StrOptions
-from skdp._config import get_config
-from skdp._estimator import PrivateEstimator
-from skdp._groups import FIT, GroupRule
-from skdp._schema import TEXT, look_at, validated_rows
 from skdp.accounting import Budget, Plan, Step
-from skdp.chunks._columns import (
-    BlockOf,
-    Columns,
-    TableRows,
-    read_columns,
-    table_type,
-)
-from skdp.chunks._raw import schema_of
-from skdp.chunks._sources import source_of
+from skdp.estimator._estimator import PrivateEstimator
 from skdp.kernel._residuals import RangeResiduals, Residuals
 from skdp.marginals._allocation import expected_loss, noise_sd, replace_one_factor, shares_for
 from skdp.marginals._answers import MarginalAnswers
@@ -36,6 +23,19 @@ from skdp.marginals._postprocess import HOW, require_current, require_way
 from skdp.marginals._release import release_ranges, release_tables
 from skdp.marginals._strategy import RANGES
 from skdp.marginals._types import column_types, require_kinds
+from skdp.readers._columns import (
+    BlockOf,
+    Columns,
+    TableRows,
+    read_columns,
+    table_type,
+)
+from skdp.readers._raw import schema_of
+from skdp.readers._sources import source_of
+from skdp.table._groups import FIT, GroupRule
+from skdp.table._schema import TEXT, look_at, validated_rows
+from skdp.utils._compat import Interval, StrOptions
+from skdp.utils._config import get_config
 
 __all__ = ["MarginalReleaser"]
 
@@ -172,7 +172,7 @@ class MarginalReleaser(MarginalAnswers, PrivateEstimator):
     **Privacy**: (epsilon, delta)-differential privacy for adding or removing one row. There is one
     release, of the residuals of all sets of columns: with noise of standard deviation sigma_T in
     the residual of T it costs ``mu^2 = sum_T c_T / sigma_T^2`` with ``c_T = product of 1 - 1 / L_i
-    over i in T``, whatever the row (proof: ``skdp/marginals/_measure.py``; user guide "Tables of
+    over i in T``, whatever the row (proof: ``skdp/marginals/_release.py``; user guide "Tables of
     many columns"). The number of rows is one of the residuals and is paid for like the others. A
     row with an entry outside its levels contributes nothing. Everything else is post-processing.
     Not private: parameters that were chosen by looking at the data, levels above all.

@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from skdp._public import public_words
 from skdp.marginals._cones import LARGEST_ORDER, moments_order
 from skdp.marginals._pairs import PairSpectrum, all_pairs, spiked, unrepelled
 from skdp.marginals._projection import Cones, Elliptope, Polytope, Simplices
 from skdp.marginals._shrink import shrunk
+from skdp.utils._public import public_words
 
 __all__ = [
     "HOW",

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skdp.chunks._columns import read_columns
-from skdp.chunks._raw import schema_of
 from skdp.marginals._frames import text_names, tidy_frame
+from skdp.readers._columns import read_columns
+from skdp.readers._raw import schema_of
 
 __all__ = ["SyntheticReport", "codes_of_rows"]
 

@@ -6,11 +6,11 @@ from numbers import Integral
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from skdp._public import public_seed
 from skdp.marginals._postprocess import has_small_domain, nearest_joint
 from skdp.marginals._synthetic import table_of_codes
 from skdp.marginals._synthetic_report import SyntheticReport, codes_of_rows
 from skdp.marginals.synthesis import NoisyTables, PublicUniforms, sample_codes, table_agreements
+from skdp.utils._public import public_seed
 
 __all__ = ["SyntheticRows", "systematic_rows"]
 

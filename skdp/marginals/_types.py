@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skdp._levels import is_text, type_name
-from skdp.chunks._raw import column_type, library, schema_of
+from skdp.readers._raw import column_type, library, schema_of
+from skdp.table._levels import is_text, type_name
 
 __all__ = ["BOOL", "NUMBER", "TEXT", "ColumnType", "column_types", "require_kinds"]
 

@@ -6,7 +6,7 @@ from hashlib import shake_128
 import numpy as np
 from sklearn.utils import check_random_state
 
-from skdp._threads import is_at_rows
+from skdp.utils._threads import is_at_rows
 
 AT_ROWS = (
     "random words are drawn where releases are made, once: a statistic of rows may be computed "

@@ -66,7 +66,7 @@ def weighed(value, unit):
 
 
 def of_persons(value):
-    """Return integers made of one row of each person: of ``chunks.representatives_of(rows)``."""
+    """Return integers made of one row of each person: of ``readers.representatives_of(rows)``."""
     return weighed(value, 1)
 
 

@@ -4,10 +4,10 @@ import numpy as np
 from sklearn.base import DensityMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skdp._pieces import by_pieces, source_for
-from skdp._row_methods import MeanScoreMixin, fit_then, row_method
-from skdp._schema import look_at
 from skdp.mixture._parameters import as_mixture
+from skdp.table._pieces import by_pieces, source_for
+from skdp.table._row_methods import MeanScoreMixin, fit_then, row_method
+from skdp.table._schema import look_at
 
 __all__ = ["MixtureMixin"]
 

@@ -7,9 +7,10 @@ from fractions import Fraction
 import numpy as np
 
 from skdp.accounting import Step
-from skdp.kernel._mixtures import MixtureMoments
+from skdp.kernel._clusters import Nearest, Reaches
+from skdp.kernel._mixtures import MixtureMoments, second_shape
+from skdp.kernel._table import opened
 from skdp.mixture._design import design, noise_loss
-from skdp.mixture._moments import release_moments
 from skdp.mixture._normal import quantile
 from skdp.mixture._rivals import (
     ball,
@@ -20,10 +21,89 @@ from skdp.mixture._rivals import (
     sharp,
     stray_cost,
 )
-from skdp.mixture._start import release_spread, spread_step
 from skdp.mixture._update import Estimate, updated
+from skdp.scales import LogBins
 
 __all__ = ["MixtureRelease", "em_steps", "private_em"]
+
+# --- where the components begin: released centres, and how far the rows lie from them
+
+BINS = LogBins(4, -12, 2)  # distances in units of the located radius, at most 4
+SMALLEST = 1e-6  # of the located radius: least standard deviation
+
+
+@dataclass(frozen=True)
+class Spread:
+    """``sd`` of round components around the centres and ``far``, the .95 quantile, in radii."""
+
+    sd: float
+    far: float
+
+
+def spread_step(share):
+    """Return the planned step of :func:`release_spread`."""
+    return Step("spread", at_most=share, of=(Reaches,))
+
+
+def release_spread(rows, curator, located, centers, *, share):
+    """Release how far the rows lie from their nearest centres.
+
+    Shapes: centers (k, d).
+
+    Notes
+    -----
+    **Privacy**: of :class:`skdp.kernel._clusters.Reaches`.
+    """
+    asked = Reaches(Nearest(located, centers), BINS, apart=False)
+    release = opened(rows, curator).ask(asked, share=share, label="spread")
+    counts = np.where(release.value > 2 * release.scale, release.value, 0).astype(np.float64)
+    if not counts.any():
+        return Spread(1.0, 2.0)
+    d = centers.shape[1]
+    sd = max(_quantile(counts, 0.5) / math.sqrt(quantile(d, 0.5)), SMALLEST)
+    return Spread(sd, max(_quantile(counts, 0.95), sd))
+
+
+def _quantile(counts, p):
+    above = np.cumsum(counts) - p * counts.sum()
+    i = int(np.argmax(above >= 0))
+    return BINS.upper_edge(i) * 2.0 ** (-above[i] / counts[i] / BINS.per_octave)
+
+
+# --- released moments of every component of a mixture
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Released moments in units of one row, and the standard deviations of their noise.
+
+    ``numbers`` (k,), ``vectors`` (k, d): sums of ``r u``; ``matrices``: sums of ``r u u^T``, of
+    shape (k, d, d), (1, d, d) for "tied", (k, d) for "diag", (k, 1) for "spherical" (traces).
+    The noise of entries beside the diagonal is smaller by sqrt(2).
+    """
+
+    numbers: np.ndarray
+    vectors: np.ndarray
+    matrices: np.ndarray
+    number_sd: float
+    vector_sd: float
+    matrix_sd: float
+
+
+def release_moments(rows, curator, located, frame, *, reach, weight, share, label):
+    """Release the :class:`skdp.kernel._mixtures.MixtureMoments` of rows, in units of one."""
+    k, d = frame.means.shape
+    asked = MixtureMoments(located, frame, reach, weight)
+    told = opened(rows, curator).ask(asked, share=share, label=label)
+    grid, value = weight.on_grid(told.bits), told.value.astype(np.float64)
+    units = np.array([grid.number, grid.vector * grid.vector_unit, grid.matrix_unit])
+    units *= 2.0**grid.bits
+    second = value[k + k * d :].reshape(second_shape(frame)) / units[2]
+    if second.ndim == 3:
+        second = (second + second.transpose(0, 2, 1)) / 2
+    first = value[k : k + k * d].reshape(k, d) / units[1]
+    return Moments(value[:k] / units[0], first, second, *(told.scale / units))
+
 
 SPREAD_SHARE = 0.04
 GROWTH, GROWING = 1.2, 20  # of the shares from round to round, at the end

@@ -9,20 +9,20 @@ from numbers import Integral, Real
 import numpy as np
 from sklearn.utils import check_array
 
-from skdp._compat import Interval, StrOptions
-from skdp._estimator import PrivateEstimator
-from skdp._public import public_seed
 from skdp.accounting import Budget, Plan
 from skdp.cluster._base import rule_of_clusters
 from skdp.cluster._density import DENSITY_STEPS, density_centers
 from skdp.cluster._peel import find_places
 from skdp.cluster._place import Place, PublicPlace
+from skdp.estimator._estimator import PrivateEstimator
 from skdp.kernel._coordinates import InUnits, in_units
 from skdp.kernel._table import annex
 from skdp.mixture._base import MixtureMixin
 from skdp.mixture._em import em_steps, private_em
 from skdp.mixture._parameters import floors, parameters
 from skdp.mixture._units import column_units, unit_steps
+from skdp.utils._compat import Interval, StrOptions
+from skdp.utils._public import public_seed
 
 __all__ = ["PrivateGMM"]
 

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from skdp._beside import KeysOf
-from skdp._curator import Curator, make_curator, replaced_curator
 from skdp.accounting._selection import search_charge
+from skdp.gate._beside import KeysOf
+from skdp.gate._curator import Curator, make_curator, replaced_curator
 from skdp.mechanisms._repeats import draw_candidates
 
 __all__ = ["SearchCurator"]

@@ -2,19 +2,19 @@
 
 import numpy as np
 
-from skdp._apart import innermost, made_up_target
-from skdp._compat import safe_indexing
-from skdp._config import config_context
-from skdp._threads import quiet
 from skdp.accounting import Plan, Step
-from skdp.chunks._persons import Persons
 from skdp.kernel._table import replaced_table
 from skdp.mechanisms import make_entropy
 from skdp.model_selection._candidates import corners, kinds_of, model_of
 from skdp.model_selection._curator import SearchCurator
 from skdp.model_selection._runs import Runs, Table
 from skdp.model_selection._scorers import as_numbers
+from skdp.readers._persons import Persons
 from skdp.rowwise._made_up import made_up_rows
+from skdp.table._apart import innermost, made_up_target
+from skdp.utils._compat import safe_indexing
+from skdp.utils._config import config_context
+from skdp.utils._threads import quiet
 
 __all__ = ["dry_run"]
 

@@ -11,18 +11,10 @@ from sklearn.base import MetaEstimatorMixin
 from sklearn.utils import get_tags
 from sklearn.utils.validation import validate_data
 
-from skdp._apart import apart, reads_numbers_and_gaps
-from skdp._compat import HasMethods, Interval, StrOptions
-from skdp._config import config_context
-from skdp._curator import current_replacement, replaced_curator
-from skdp._doubts import doubts_of
-from skdp._estimator import PrivateEstimator
-from skdp._groups import read_groups
-from skdp._schema import look_at, validated_rows
 from skdp.accounting import Plan, Step
-from skdp.chunks._rows import Source
-from skdp.chunks._tables import tables_of
+from skdp.estimator._estimator import PrivateEstimator
 from skdp.exceptions import PlanError
+from skdp.gate._curator import current_replacement, replaced_curator
 from skdp.kernel._table import annex
 from skdp.mechanisms._repeats import trials_of
 from skdp.model_selection._budgets import search_budgets
@@ -33,6 +25,14 @@ from skdp.model_selection._runs import Runs, Table, doubles, split
 from skdp.model_selection._scoring import SCORERS, is_plain, own_scorer_notes, scorer_of
 from skdp.model_selection._targets import targets_of
 from skdp.model_selection._winner import WinnerMixin
+from skdp.readers._rows import Source
+from skdp.readers._tables import tables_of
+from skdp.table._apart import apart, reads_numbers_and_gaps
+from skdp.table._groups import read_groups
+from skdp.table._schema import look_at, validated_rows
+from skdp.utils._compat import HasMethods, Interval, StrOptions
+from skdp.utils._config import config_context
+from skdp.utils._doubts import doubts_of
 
 __all__ = ["PrivateSearchCV"]
 

@@ -5,11 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from skdp._compat import safe_indexing
 from skdp._unread import Unread
-from skdp.chunks._labels import is_missing
-from skdp.chunks._tables import Tables
-from skdp.chunks._target import column_of
 from skdp.mechanisms import finite_rows
 from skdp.model_selection._scorers import (
     as_numbers,
@@ -18,6 +14,10 @@ from skdp.model_selection._scorers import (
     scale_plan,
     score_plan,
 )
+from skdp.readers._labels import is_missing
+from skdp.readers._tables import Tables
+from skdp.readers._target import column_of
+from skdp.utils._compat import safe_indexing
 
 __all__ = ["Runs", "Table", "doubles", "split"]
 

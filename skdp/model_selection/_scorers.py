@@ -8,19 +8,19 @@ from functools import partial
 import numpy as np
 from sklearn.utils import check_array
 
-from skdp._config import get_config
-from skdp._numbers import plain_fields
-from skdp._pieces import carried
 from skdp.accounting import Plan, Step
-from skdp.chunks._tables import Tables
 from skdp.exceptions import PlanError
 from skdp.kernel._columns import ColumnBins
 from skdp.kernel._sums import HALF, ScoreSum, table_of_numbers
 from skdp.mechanisms import row_norms
 from skdp.model_selection._densities import is_mixture, mixture_log_density
+from skdp.readers._tables import Tables
 from skdp.rowwise._map import each_row
 from skdp.scales import LogBins, read_scale
 from skdp.scales._column_noise import with_law
+from skdp.table._pieces import carried
+from skdp.utils._config import get_config
+from skdp.utils._numbers import plain_fields
 
 __all__ = [
     "AccuracyScorer",

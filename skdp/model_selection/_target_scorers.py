@@ -7,8 +7,8 @@ from functools import partial
 
 import numpy as np
 
-from skdp._numbers import plain_fields
 from skdp.model_selection._scorers import RowScorer, by_row, released_scale
+from skdp.utils._numbers import plain_fields
 
 __all__ = ["LogLossScorer", "SquaredErrorScorer", "with_public_scale"]
 

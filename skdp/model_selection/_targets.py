@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from skdp._apart import innermost
-from skdp._config import get_config
-from skdp._supervised import checked_target
+from skdp.table._apart import innermost
+from skdp.table._supervised import checked_target
+from skdp.utils._config import get_config
 
 __all__ = ["targets_of"]
 

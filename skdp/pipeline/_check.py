@@ -2,11 +2,11 @@
 
 from html import escape
 
-from skdp._estimator import PrivateEstimator
 from skdp.accounting import basic_composition, group_epsilon
 from skdp.contracts._chain import chain_problems, parts_of
 from skdp.contracts._contract import contract_of
 from skdp.contracts._kinds import BoundedStatistic, Core
+from skdp.estimator._estimator import PrivateEstimator
 from skdp.pipeline._tree import spending, unfold
 
 __all__ = ["PipelineCheck", "check_pipeline"]

@@ -1,8 +1,8 @@
 """How the steps of a pipeline are drawn."""
 
-from skdp._compat import VisualBlock
-from skdp._estimator import PrivateEstimator
+from skdp.estimator._estimator import PrivateEstimator
 from skdp.pipeline._tree import is_inside
+from skdp.utils._compat import VisualBlock
 
 __all__ = ["block_of", "class_name", "share_inside"]
 

@@ -7,12 +7,12 @@ from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.frozen import FrozenEstimator
 
-from skdp._compat import safe_indexing
-from skdp._pieces import carried, public_row
-from skdp.chunks._tables import Tables
 from skdp.contracts._chain import parts_of
 from skdp.contracts._row_wise import PARTS, qualified
 from skdp.pipeline._tree import spending
+from skdp.readers._tables import Tables
+from skdp.table._pieces import carried, public_row
+from skdp.utils._compat import safe_indexing
 
 __all__ = ["columns_of", "fit_branches", "through", "worker_copy"]
 

@@ -7,13 +7,13 @@ from numbers import Real
 
 from sklearn.base import clone
 
-from skdp._grant import Grant
 from skdp._unread import StepRows
 from skdp.accounting import Budget, Plan, PrivacyLedger, Step, mixed_budget, part_of
 from skdp.contracts._chain import chain_problems, parts_of
 from skdp.contracts._contract import contract_of
 from skdp.contracts._kinds import BoundedStatistic, Core, Released, Rows
 from skdp.exceptions import PlanError
+from skdp.gate._grant import Grant
 from skdp.pipeline._tree import is_inside, prepared, spending, unfold
 from skdp.show._report import table_html
 

@@ -5,14 +5,14 @@ from functools import partial
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skdp._groups import without_groups
-from skdp._pieces import made_later, tables_for
-from skdp._row_methods import row_method
-from skdp.chunks._tables import Tables
 from skdp.contracts._contract import contract_of
 from skdp.contracts._kinds import Released, Rows
 from skdp.pipeline._pieces import worker_copy
 from skdp.pipeline._run import mapped
+from skdp.readers._tables import Tables
+from skdp.table._groups import without_groups
+from skdp.table._pieces import made_later, tables_for
+from skdp.table._row_methods import row_method
 
 __all__ = ["PredictMixin"]
 

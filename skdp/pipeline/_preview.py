@@ -3,23 +3,23 @@
 import sklearn
 from sklearn.base import clone
 
-from skdp._apart import made_up_target
-from skdp._config import config_context
-from skdp._curator import rehearsal_curator
-from skdp._estimator import PrivateEstimator
-from skdp._pieces import public_row
-from skdp._threads import quiet
 from skdp._unread import Unread
-from skdp.chunks._tables import Tables
 from skdp.contracts._chain import parts_of
 from skdp.contracts._contract import contract_of
 from skdp.contracts._kinds import BoundedStatistic
 from skdp.denoising import Denoiser
+from skdp.estimator._estimator import PrivateEstimator
+from skdp.gate._curator import rehearsal_curator
 from skdp.kernel._table import replaced_table
 from skdp.pipeline._pieces import columns_of
 from skdp.pipeline._plan import granted, step_rows
 from skdp.pipeline._run import mapped, run
+from skdp.readers._tables import Tables
 from skdp.rowwise._made_up import made_up_rows
+from skdp.table._apart import made_up_target
+from skdp.table._pieces import public_row
+from skdp.utils._config import config_context
+from skdp.utils._threads import quiet
 
 __all__ = ["preview", "rehearse"]
 

@@ -7,25 +7,25 @@ import sklearn
 from sklearn.utils import Bunch, get_tags
 from sklearn.utils.validation import validate_data
 
-from skdp._apart import apart, innermost, reads_numbers_and_gaps
-from skdp._compat import BaseComposition, StrOptions, VisualBlock
-from skdp._config import config_context, get_config
-from skdp._estimator import PrivateEstimator, guarantee
-from skdp._groups import read_groups
-from skdp._row_methods import NamesOutMixin
-from skdp._schema import look_at, read_rows, validated_rows, validated_table
-from skdp._supervised import checked_target
-from skdp._threads import quiet
-from skdp.chunks import ArrayRows
-from skdp.chunks._tables import Tables, tables_of
 from skdp.contracts._contract import Contract, contract_of
 from skdp.contracts._kinds import Rows
+from skdp.estimator._estimator import PrivateEstimator, guarantee
 from skdp.pipeline._diagram import block_of, class_name, share_inside
 from skdp.pipeline._plan import granted, settle, step_rows
 from skdp.pipeline._predict import PredictMixin
 from skdp.pipeline._preview import preview, rehearse
 from skdp.pipeline._run import n_rows_of, run
 from skdp.pipeline._tree import is_inside, prepared
+from skdp.readers import ArrayRows
+from skdp.readers._tables import Tables, tables_of
+from skdp.table._apart import apart, innermost, reads_numbers_and_gaps
+from skdp.table._groups import read_groups
+from skdp.table._row_methods import NamesOutMixin
+from skdp.table._schema import look_at, read_rows, validated_rows, validated_table
+from skdp.table._supervised import checked_target
+from skdp.utils._compat import BaseComposition, StrOptions, VisualBlock
+from skdp.utils._config import config_context, get_config
+from skdp.utils._threads import quiet
 
 __all__ = ["PrivatePipeline"]
 

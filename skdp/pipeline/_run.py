@@ -6,22 +6,22 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 
-from skdp._compat import output_config, safe_indexing
-from skdp._estimator import PrivateEstimator
-from skdp._pieces import public_row
-from skdp._schema import read_rows
 from skdp._unread import mapped_here
-from skdp.chunks._tables import Tables
 from skdp.contracts._chain import parts_of
 from skdp.contracts._contract import contract_of
 from skdp.contracts._kinds import Core, Released
 from skdp.denoising._parameter import fit_denoiser
+from skdp.estimator._estimator import PrivateEstimator
 from skdp.kernel._persons import are_there
 from skdp.kernel._table import annex
 from skdp.pipeline._pieces import columns_of, fit_branches, through
 from skdp.pipeline._tree import spending, unfold
 from skdp.preprocessing._sensitivity_preprocessor import SensitivityPreprocessor
+from skdp.readers._tables import Tables
 from skdp.rowwise._made_up import made_up_rows
+from skdp.table._pieces import public_row
+from skdp.table._schema import read_rows
+from skdp.utils._compat import output_config, safe_indexing
 
 __all__ = ["mapped", "n_rows_of", "run"]
 

@@ -2,8 +2,8 @@
 
 from sklearn.base import clone
 
-from skdp._estimator import PrivateEstimator
 from skdp.contracts._chain import parts_of
+from skdp.estimator._estimator import PrivateEstimator
 from skdp.rowwise._known import by_rows
 
 __all__ = ["is_inside", "prepared", "spending", "unfold"]

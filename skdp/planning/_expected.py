@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from scipy.special import bdtr
 
-from skdp._numbers import seen
 from skdp.planning._families import PublicRows, bounds_of, family_of
 from skdp.planning._fits import fitted_copy
 from skdp.planning._measures import in_rows, inner, kind_of, predictor, seen_by_last, units
+from skdp.utils._numbers import seen
 
 __all__ = ["ExpectedError", "Simulation"]
 

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr
 
-from skdp._compat import safe_indexing
-from skdp._numbers import seen
 from skdp.planning._columns import Column, stated_columns
+from skdp.utils._compat import safe_indexing
+from skdp.utils._numbers import seen
 
 __all__ = ["FAMILIES", "PublicRows", "bounds_of", "family_of"]
 

@@ -6,8 +6,8 @@ from numbers import Real
 
 import numpy as np
 
-from skdp._numbers import seen
 from skdp.planning._solve import smallest
+from skdp.utils._numbers import seen
 
 __all__ = ["epsilon_for", "n_rows_for"]
 

@@ -6,23 +6,62 @@ import numpy as np
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skdp._compat import HasMethods, Interval, safe_indexing
-from skdp._estimator import PrivateEstimator
-from skdp._local import Local
-from skdp._pieces import transforms_pieces
 from skdp.accounting import Budget, Plan
-from skdp.chunks._persons import Representatives
-from skdp.chunks._sources import source_of
 from skdp.contracts._contract import Contract
 from skdp.contracts._kinds import Core, Rows
+from skdp.estimator._estimator import PrivateEstimator
 from skdp.friendly import DistancePredicate, LocalCore, friendly_core, friendly_core_plan
 from skdp.friendly._core import row_bound
 from skdp.friendly._trial import check_own_predicate, own_predicate_note
 from skdp.kernel._table import annex
 from skdp.location._friendly import find_friend_radius, friend_radius_steps
-from skdp.preprocessing._row_set import RowSet
+from skdp.readers import map_merge
+from skdp.readers._persons import Representatives
+from skdp.readers._sources import source_of
+from skdp.table._pieces import transforms_pieces
+from skdp.utils._compat import HasMethods, Interval, safe_indexing
+from skdp.utils._local import Local
 
 __all__ = ["FriendlyCoreFilter"]
+
+# --- a set of rows that is asked for its members and keeps none of them
+
+
+class RowSet:
+    """Digests of rows, salted by secret words: two different rows share one with 2^-63 or so."""
+
+    def __init__(self, rows, mask, salts):
+        self._salts = salts
+        parts = map_merge(
+            rows,
+            lambda start, block, index: [digests(block[index], salts)],
+            list.__add__,
+            lambda start, stop: np.flatnonzero(mask[start:stop]),
+        )
+        self._members = np.sort(np.concatenate(parts))
+
+    def holds(self, X):
+        """Tell for each row of X whether it is a member, bit for bit."""
+        found = digests(X, self._salts)
+        place = np.minimum(np.searchsorted(self._members, found), max(0, len(self._members) - 1))
+        return self._members[place] == found if len(self._members) else np.zeros(len(X), dtype=bool)
+
+
+def digests(X, salts):
+    """Return a 64-bit digest of every row, the same for float32, float64 and both zeros."""
+    total = np.zeros(len(X), dtype=np.uint64)
+    for j, salt in enumerate(salts):
+        bits = (np.asarray(X[:, j], dtype=np.float64) + 0.0).view(np.uint64)
+        total += _mixed(bits ^ salt)
+    return _mixed(total)
+
+
+def _mixed(x):
+    """Mix the bits of every word (the finaliser of SplitMix64)."""
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
 
 MEMORY = "memory: a few numbers for each row: its group, its friends, a digest if it is in the core"
 NO_RADIUS = "too few rows to find a radius: the core is empty. Pass radius= or a larger epsilon"

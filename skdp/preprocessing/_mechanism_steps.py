@@ -4,16 +4,16 @@ from dataclasses import replace
 
 import numpy as np
 
-from skdp._estimator import PrivateEstimator
-from skdp._groups import FIT
 from skdp.accounting import Budget, Plan, Step
 from skdp.contracts._kinds import BoundedStatistic
 from skdp.denoising._count_noise import TOO_LOUD, is_too_loud
 from skdp.denoising._parameter import DENOISER, check_denoiser, denoised, with_denoiser
 from skdp.denoising._vector import VectorMixin
+from skdp.estimator._estimator import PrivateEstimator
 from skdp.kernel._table import Table, annex
 from skdp.preprocessing._sensitivity_preprocessor import BoundedValues
 from skdp.sensitivity import release_bounded
+from skdp.table._groups import FIT
 
 __all__ = ["GaussianMechanism", "LaplaceMechanism"]
 

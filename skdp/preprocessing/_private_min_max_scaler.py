@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from skdp._pieces import transforms_pieces
 from skdp.location._column_estimator import ExtremesMixin, doubt_extremes
 from skdp.preprocessing._scaler import Scaler, usable
+from skdp.table._pieces import transforms_pieces
 
 __all__ = ["PrivateMinMaxScaler"]
 

@@ -6,17 +6,17 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skdp._compat import HasMethods, StrOptions, fit_context, safe_indexing
-from skdp._pieces import transforms_tables
-from skdp._row_methods import NamesOutMixin
-from skdp.chunks._tables import tables_of
 from skdp.contracts._contract import Contract
 from skdp.contracts._kinds import Rows
+from skdp.readers._tables import tables_of
 from skdp.rowwise._form import form_of
 from skdp.rowwise._known import maps_rows_at_once
 from skdp.rowwise._lint import MIXES, SAME, probe
 from skdp.rowwise._made_up import column_kind, made_up_rows
 from skdp.rowwise._map import map_rows
+from skdp.table._pieces import transforms_tables
+from skdp.table._row_methods import NamesOutMixin
+from skdp.utils._compat import HasMethods, StrOptions, fit_context, safe_indexing
 
 __all__ = ["PublicFit"]
 

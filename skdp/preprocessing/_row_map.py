@@ -4,17 +4,17 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skdp._compat import StrOptions, fit_context
-from skdp._numbers import PlainNumbers
-from skdp._pieces import transforms_tables
-from skdp._row_methods import NamesOutMixin
-from skdp.chunks._tables import tables_of
 from skdp.contracts._contract import Contract
 from skdp.contracts._kinds import Rows
+from skdp.readers._tables import tables_of
 from skdp.rowwise._form import form_of
 from skdp.rowwise._lint import MIXES, SAME, probe
 from skdp.rowwise._made_up import made_up_rows
 from skdp.rowwise._map import is_elementwise, map_rows
+from skdp.table._pieces import transforms_tables
+from skdp.table._row_methods import NamesOutMixin
+from skdp.utils._compat import StrOptions, fit_context
+from skdp.utils._numbers import PlainNumbers
 
 __all__ = ["RowMap"]
 

@@ -6,13 +6,13 @@ import numpy as np
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from skdp._estimator import PrivateEstimator
-from skdp._pieces import transforms_pieces
-from skdp._schema import later_rows
 from skdp.contracts._contract import Contract
 from skdp.contracts._kinds import Rows
+from skdp.estimator._estimator import PrivateEstimator
 from skdp.kernel._statistic import RowMap, public, refuse
 from skdp.location._column_estimator import ColumnEstimator
+from skdp.table._pieces import transforms_pieces
+from skdp.table._schema import later_rows
 
 __all__ = ["Scaler"]
 

@@ -6,18 +6,18 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from skdp._compat import HasMethods, Interval, StrOptions, fit_context
-from skdp._groups import read_one_each, without_groups
-from skdp._local import KeepsLocal, Local
-from skdp._numbers import PlainNumbers
-from skdp._schema import read_rows
-from skdp.chunks._persons import extremes_of, means_of, representatives_of, sums_of
 from skdp.contracts._contract import Contract
 from skdp.contracts._kinds import BoundedStatistic, Rows
 from skdp.location._public import column_vector
 from skdp.mechanisms import RowKeys, make_entropy
+from skdp.readers._persons import extremes_of, means_of, representatives_of, sums_of
 from skdp.sensitivity._bounded import STATISTICS, bounded_columns
 from skdp.sensitivity._trial import own_statistic_note, own_statistic_problem
+from skdp.table._groups import read_one_each, without_groups
+from skdp.table._schema import read_rows
+from skdp.utils._compat import HasMethods, Interval, StrOptions, fit_context
+from skdp.utils._local import KeepsLocal, Local
+from skdp.utils._numbers import PlainNumbers
 
 __all__ = ["BoundedValues", "SensitivityPreprocessor"]
 

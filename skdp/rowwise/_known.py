@@ -7,10 +7,10 @@ from sklearn.impute import SimpleImputer as _SimpleImputer
 from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skdp._compat import safe_indexing
 from skdp.rowwise._form import form_of
 from skdp.rowwise._made_up import made_up_rows
 from skdp.rowwise._map import map_rows
+from skdp.utils._compat import safe_indexing
 
 __all__ = ["by_rows", "maps_rows_at_once"]
 

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from skdp._compat import safe_indexing
-from skdp._threads import quiet
 from skdp.rowwise._form import as_table
 from skdp.rowwise._made_up import N_TAME
+from skdp.utils._compat import safe_indexing
+from skdp.utils._threads import quiet
 
 __all__ = ["MIXES", "SAME", "probe"]
 

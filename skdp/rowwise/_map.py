@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from skdp._config import get_config
-from skdp._threads import quiet
 from skdp.rowwise._form import FormError
+from skdp.utils._config import get_config
+from skdp.utils._threads import quiet
 
 __all__ = ["each_row", "is_elementwise", "map_rows"]
 

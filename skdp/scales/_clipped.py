@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from skdp.chunks import weighed_sum
 from skdp.kernel._sums import BallSum
 from skdp.mechanisms import finite_rows
+from skdp.readers import weighed_sum
 
 __all__ = ["clipped_sum", "count_rows"]
 

@@ -6,7 +6,7 @@ from numbers import Real
 import numpy as np
 from scipy.special import ndtri
 
-from skdp._numbers import seen
+from skdp.utils._numbers import seen
 
 __all__ = [
     "check_confidence",

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skdp.chunks import map_merge
-from skdp.chunks._strips import strips
+from skdp.readers import map_merge
+from skdp.readers._strips import strips
 from skdp.sensitivity._grid import Grid
 
 __all__ = ["Cells", "Job", "Wanted", "counted_cells", "with_entries"]

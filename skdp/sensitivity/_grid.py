@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skdp.chunks import map_merge
-from skdp.chunks._strips import strips
+from skdp.readers import map_merge
+from skdp.readers._strips import strips
 
 __all__ = ["Grid", "gathered_columns"]
 

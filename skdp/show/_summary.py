@@ -3,7 +3,7 @@
 import math
 from collections import Counter
 
-from skdp._doubts import doubts_of
+from skdp.utils._doubts import doubts_of
 
 __all__ = ["best_guess", "condition", "report_summary"]
 

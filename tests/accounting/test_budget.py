@@ -11,7 +11,7 @@ import pytest
 
 from skdp import PrivateCount, PrivateMean
 from skdp.accounting import Budget, mixed_budget, part_of
-from skdp.accounting._sums import summed
+from skdp.accounting._report import summed
 
 HONEST = [
     make(e, d)

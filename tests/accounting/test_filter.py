@@ -13,7 +13,7 @@ import pytest
 
 from skdp import PrivacyLedger
 from skdp.accounting import Budget, PrivacyReport
-from skdp.accounting._sums import summed
+from skdp.accounting._report import summed
 
 STEP = 2.0**-8
 L = np.arange(-10.0, 14.0, STEP)

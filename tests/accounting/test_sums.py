@@ -11,7 +11,7 @@ from scipy.stats import norm
 from skdp import PrivateCount, PrivateLinearRegression, PrivateMean
 from skdp.accounting import Budget, PrivacyReport
 from skdp.accounting import pure_gaussian_delta as curve
-from skdp.accounting._sums import summed
+from skdp.accounting._report import summed
 
 GAUSSIAN, PURE = Budget.gaussian(1.0, 1e-6), Budget.pure(0.3)
 ZCDP = Budget.zcdp(0.5, 1e-7)

@@ -5,7 +5,6 @@ import pytest
 from joblib import parallel_config
 
 from skdp.additive._cycles import Model
-from skdp.chunks import ArrayRows
 from skdp.kernel import _cells
 from skdp.kernel._cells import Binned, CellRows, Codes, Held, Steps
 from skdp.kernel._statistic import Shape
@@ -17,6 +16,7 @@ from skdp.kernel._terms import (
     TermScores,
 )
 from skdp.kernel._totals import totals
+from skdp.readers import ArrayRows
 
 EDGES = (np.array([-1.0, 0.0, 1.0]), 3, np.array([]), np.arange(400.0))
 SIZES = 5, 3, 2, 402

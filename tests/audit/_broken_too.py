@@ -7,9 +7,9 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from sklearn.base import ClassifierMixin
 
-from skdp._curator import make_curator
 from skdp.base import Budget, Plan, Step, ball_sum
 from skdp.exceptions import PlanError
+from skdp.gate._curator import make_curator
 from skdp.mechanisms import make_entropy
 from tests.audit._broken import BITS, FAR, NON_INTERFERENCE, SENSITIVITY, SoundMean, table
 

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from scipy.stats import chi2_contingency, chisquare, laplace, norm
 
-from skdp._curator import Curator, replaced_curator
-from skdp._estimator import PrivateEstimator
 from skdp.accounting import Budget, Plan, Step
+from skdp.estimator._estimator import PrivateEstimator
+from skdp.gate._curator import Curator, replaced_curator
 
 pytestmark = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")
 

@@ -22,12 +22,12 @@ from skdp import (
     RowMap,
     make_private_pipeline,
 )
-from skdp._curator import Curator, replaced_curator
-from skdp._estimator import PrivateEstimator
 from skdp.accounting import Budget, Plan, Step
 from skdp.audit._empirical import audit, released_numbers
 from skdp.audit._events import find_evidence
+from skdp.estimator._estimator import PrivateEstimator
 from skdp.exceptions import SeededNoiseWarning
+from skdp.gate._curator import Curator, replaced_curator
 
 ALARM = 1e-3 / 30
 SURE = {"confidence": 1 - ALARM, "random_state": 0}

@@ -12,9 +12,9 @@ from skdp.audit import (
     non_interference,
 )
 from skdp.base import PrivateEstimator
-from skdp.chunks._rows import map_merge, weighed_sum
 from skdp.exceptions import AuditFailure
 from skdp.mechanisms._weighed import of_persons
+from skdp.readers._rows import map_merge, weighed_sum
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning"),

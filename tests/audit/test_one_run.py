@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from skdp import PrivacyLedger, PrivateMean
-from skdp._curator import Curator, replaced_curator
 from skdp.audit._one_run import one_run_audit, one_run_p_value
+from skdp.gate._curator import Curator, replaced_curator
 
 ALARM = 1e-3 / 30  # see test_empirical.py
 BALL = {"center": 0.0, "radius": 1.0}

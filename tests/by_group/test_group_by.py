@@ -27,8 +27,8 @@ from skdp import (
     make_private_pipeline,
 )
 from skdp.audit import conditional_sensitivity, non_interference
-from skdp.audit._keys import FixedKeys
 from skdp.audit._observe import audited_clone, recorded_fit
+from skdp.audit._transcript import FixedKeys
 from skdp.base import Table, map_merge
 from skdp.exceptions import PlanError, ReleaseError
 
@@ -267,7 +267,7 @@ def test_a_file_is_asked_for_no_other_columns(frame, tmp_path, monkeypatch):
 
 
 def test_rows_are_decoded_once_for_all_groups(monkeypatch):
-    from skdp.chunks import _tables
+    from skdp.readers import _tables
 
     X, n_rows, read = table(900), [], _tables.numbers
     monkeypatch.setattr(

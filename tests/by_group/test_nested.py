@@ -18,9 +18,8 @@ from skdp import (
     config_context,
     make_private_pipeline,
 )
-from skdp.audit._keys import FixedKeys
 from skdp.audit._observe import audited_clone, recorded_fit
-from skdp.audit._transcript import moves
+from skdp.audit._transcript import FixedKeys, moves
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning"),

@@ -3,7 +3,7 @@
 import numpy as np
 
 from skdp.accounting import Budget
-from skdp.chunks import ArrayRows
+from skdp.readers import ArrayRows
 from tests._curators import CannedCurator, FixedKeys
 from tests.cluster._road import density_kmeans, density_plan
 

@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 
 from skdp import FriendlyCoreKMeans
-from skdp._curator import Curator
 from skdp.accounting import Budget
-from skdp.chunks import ArrayRows
 from skdp.cluster._density import density_centers
 from skdp.cluster._locate import LOCATE_STEPS, locate
 from skdp.cluster._refine import refine
 from skdp.cluster._synopsis import Synopsis
+from skdp.gate._curator import Curator
 from skdp.kernel._places import Located
 from skdp.kernel._table import Table
 from skdp.mechanisms import make_entropy
+from skdp.readers import ArrayRows
 from tests.cluster._road import density_kmeans, density_plan
 
 BUDGET = Budget.gaussian(1.0, 1e-6)

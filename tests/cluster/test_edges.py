@@ -7,17 +7,17 @@ import pytest
 from sklearn.base import clone
 
 from skdp import FriendlyCoreKMeans, LloydKMeans, PrivateGMM, config_context
-from skdp._curator import replaced_curator
 from skdp.accounting import Budget, Plan
 from skdp.audit import CannedCurator
 from skdp.audit._transcript import Script
-from skdp.chunks import ArrayRows
 from skdp.cluster._density import DENSITY_STEPS
 from skdp.cluster._peel import find_places
 from skdp.exceptions import UselessReleaseWarning
+from skdp.gate._curator import replaced_curator
 from skdp.kernel._mixtures import MixtureFrame
 from skdp.kernel._table import Table
 from skdp.mixture._roots import lower_root
+from skdp.readers import ArrayRows
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::skdp.exceptions.SeededNoiseWarning", "ignore::skdp.exceptions.UselessReleaseWarning"

@@ -3,16 +3,16 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from skdp._curator import Curator
 from skdp.accounting import Budget, Plan, Step
-from skdp.chunks import ArrayRows
 from skdp.cluster._lloyd_run import lloyd_step
 from skdp.cluster.friendly import friendly_centers, friendly_road_steps, pca_oracle
 from skdp.cluster.friendly._road import parts_for
 from skdp.friendly import MatchPredicate
+from skdp.gate._curator import Curator
 from skdp.kernel._places import Located
 from skdp.kernel._table import Table
 from skdp.mechanisms import make_entropy
+from skdp.readers import ArrayRows
 from tests._curators import CannedCurator, FixedKeys, check_replay
 
 # rho = 1, of which six tenths go to the tuples, in units of mu^2 = 2 rho

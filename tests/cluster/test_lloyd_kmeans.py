@@ -7,9 +7,9 @@ from sklearn.base import clone
 from sklearn.cluster import KMeans
 
 import skdp
-from skdp._curator import replaced_curator
 from skdp.cluster._lloyd_kmeans import LloydKMeans
 from skdp.cluster._starts import ball_points, spread_points
+from skdp.gate._curator import replaced_curator
 from tests._curators import CannedCurator, FixedKeys
 
 seeded = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")

@@ -6,11 +6,11 @@ from fractions import Fraction
 import numpy as np
 
 from skdp.accounting import Step
-from skdp.chunks import ArrayRows
 from skdp.cluster._lockstep import Ask, in_step
 from skdp.kernel._statistic import Rule, public
 from skdp.kernel._sums import BallSum
 from skdp.kernel._table import Table
+from skdp.readers import ArrayRows
 from tests._curators import canned
 
 

@@ -5,9 +5,9 @@ import pytest
 from sklearn.cluster import KMeans
 
 from skdp import FriendlyCoreKMeans
-from skdp._curator import replaced_curator
 from skdp.cluster._number import cell_costs, number_of_clusters
 from skdp.cluster._synopsis import Synopsis
+from skdp.gate._curator import replaced_curator
 from tests._curators import CannedCurator, FixedKeys
 
 pytestmark = [

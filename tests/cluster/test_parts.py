@@ -3,10 +3,10 @@ import warnings
 import numpy as np
 import pytest
 
-from skdp.chunks import ArrayRows
 from skdp.cluster.friendly._oracles import kmeans_oracle
 from skdp.cluster.friendly._parts import part_order, part_tuples, parts
 from skdp.mechanisms import RowKeys, make_entropy
+from skdp.readers import ArrayRows
 from tests._curators import FixedKeys
 
 BALL = {"center": 0.0, "radius": 1e3}

@@ -8,17 +8,15 @@ import pytest
 
 from skdp import FriendlyCoreKMeans, PrivateGMM
 from skdp.accounting import Budget
-from skdp.chunks import ArrayRows
-from skdp.cluster._allocate import allocate
 from skdp.cluster._balls import merged
-from skdp.cluster._peel import find_places
-from skdp.cluster._search import Found
-from skdp.cluster._subspace import whole_space
+from skdp.cluster._density import allocate
+from skdp.cluster._peel import Found, find_places, whole_space
 from skdp.cluster._synopsis import Synopsis
 from skdp.kernel._lattice import UNIT, Lattice
 from skdp.kernel._places import Located, Places
 from skdp.kernel._table import Table
 from skdp.mechanisms import row_norms
+from skdp.readers import ArrayRows
 from tests._curators import CannedCurator
 from tests.cluster._road import density_plan
 

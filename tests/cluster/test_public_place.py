@@ -6,10 +6,10 @@ from sklearn.base import clone
 
 import skdp
 from skdp import FriendlyCoreKMeans, LloydKMeans, PrivateGMM
-from skdp.chunks import ArrayRows
 from skdp.cluster._place import Place
 from skdp.kernel._places import LARGEST
 from skdp.kernel._views import InBox
+from skdp.readers import ArrayRows
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning"),

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from skdp.accounting import Budget, Plan
-from skdp.chunks import ArrayRows
 from skdp.cluster._second_look import LOOK_STEPS, look_again, worth_a_look
 from skdp.kernel._places import Located
 from skdp.kernel._table import Table
+from skdp.readers import ArrayRows
 from tests._curators import CannedCurator
 
 STRONG, FAIR, WEAK = (Budget.gaussian(epsilon, 1e-6) for epsilon in (4.0, 2.0, 0.5))

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 from skdp import PrivateMean
-from skdp.chunks import ArrayRows
-from skdp.columns._clipping import Clipping
 from skdp.columns._evidence import stands_out
+from skdp.columns._locate import Clipping
 from skdp.columns._survey import CELLS, Survey
 from skdp.exceptions import UselessReleaseWarning
 from skdp.kernel._bins import OctaveCells
 from skdp.kernel._views import Boxed
 from skdp.location._column_roads import unboxed
 from skdp.location._release import MeanRelease
+from skdp.readers import ArrayRows
 
 seeded = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")
 

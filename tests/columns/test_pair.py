@@ -13,13 +13,13 @@ from skdp import (
     config_context,
 )
 from skdp.accounting import Budget, Plan, Step
-from skdp.chunks import ArrayRows
 from skdp.columns import bounded_moments
 from skdp.columns._pair import _of_pairs, _of_powers, bounded_sums
 from skdp.exceptions import UselessReleaseWarning
 from skdp.kernel._bounded import Bernstein, Powers
 from skdp.kernel._table import Table
 from skdp.location._bounded_moments import BoundedColumns
+from skdp.readers import ArrayRows
 from tests._curators import CannedCurator
 
 pytestmark = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")

@@ -3,7 +3,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from skdp.covariance._frames import is_ordinary, moved, turned, without
+from skdp.covariance._run import is_ordinary, moved, turned, without
 from skdp.kernel._coordinates import Frame
 
 

@@ -6,12 +6,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from skdp._curator import Curator
 from skdp.accounting import Budget, Plan, Step, pure_to_gdp
 from skdp.accounting._matrix_noise import gdp_to_pure, noise_delta
 from skdp.audit import conditional_sensitivity, non_interference
-from skdp.audit._matrices import matrix_distance, matrix_factor
-from skdp.chunks import ArrayRows
+from skdp.audit._transcript import matrix_distance, matrix_factor
 from skdp.covariance import PrivateCovariance
 from skdp.covariance.published import _friendly
 from skdp.covariance.published._friendly import (
@@ -27,7 +25,9 @@ from skdp.covariance.published._friendly import (
 from skdp.covariance.published._part_matrices import average_distance, exact_average, part_matrices
 from skdp.exceptions import AuditFailure, PlanError, SeededNoiseWarning
 from skdp.friendly.published import CovarianceDistance
+from skdp.gate._curator import Curator
 from skdp.mechanisms import RowKeys, make_entropy
+from skdp.readers import ArrayRows
 from tests._curators import CannedCurator, FixedKeys, check_replay
 from tests.accounting._literature import safe_distance
 

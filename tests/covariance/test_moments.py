@@ -3,7 +3,6 @@ import math
 import numpy as np
 
 from skdp.accounting import Step
-from skdp.chunks import ArrayRows
 from skdp.covariance._denoise import denoised, denoisers, floored
 from skdp.covariance._moments import release_moments
 from skdp.covariance._release import noise_bound
@@ -14,6 +13,7 @@ from skdp.kernel._keyed_rows import keyed_rows
 from skdp.kernel._sums import Count
 from skdp.kernel._table import Table
 from skdp.mechanisms import RowKeys, make_entropy
+from skdp.readers import ArrayRows
 from tests._curators import canned
 
 

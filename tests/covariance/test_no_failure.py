@@ -3,9 +3,9 @@
 import numpy as np
 
 from skdp.accounting import Budget
-from skdp.chunks import ArrayRows
 from skdp.covariance._engine import covariance_plan, private_covariance
 from skdp.kernel._table import Table
+from skdp.readers import ArrayRows
 from tests._curators import CannedCurator
 
 

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from skdp.accounting import Budget, Plan, Step
-from skdp.chunks import ArrayRows
 from skdp.covariance import PrivateCovariance
 from skdp.covariance._beyond import TailLoss
 from skdp.covariance._columns import BINS, SPARSE_SCALES, _top, column_units
 from skdp.exceptions import SeededNoiseWarning, UselessReleaseWarning
 from skdp.kernel._sampled import Sample, Sampled
 from skdp.location._clip import Distances
+from skdp.readers import ArrayRows
 from skdp.scales import top_scale
 from tests._curators import CannedCurator
 

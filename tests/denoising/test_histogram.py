@@ -10,7 +10,6 @@ import pytest
 from skdp import PrivacyLedger, config_context
 from skdp.accounting import Budget, Plan
 from skdp.audit import non_interference
-from skdp.chunks import ArrayRows, weighed_sum
 from skdp.denoising import (
     BayesDenoiser,
     JamesSteinDenoiser,
@@ -36,6 +35,7 @@ from skdp.kernel._ranks import order_of_floats as _ordered
 from skdp.kernel._table import Table
 from skdp.kernel._totals import Total
 from skdp.mechanisms._exact import sqrt_up
+from skdp.readers import ArrayRows, weighed_sum
 from skdp.scales import LogBins
 from skdp.scales._column_noise import with_law
 from tests._curators import CannedCurator, FixedKeys, canned, check_replay

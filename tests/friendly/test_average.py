@@ -6,11 +6,11 @@ import pytest
 
 from skdp.accounting import Budget, Plan, Step
 from skdp.audit._transcript import CannedCurator, check_replay, moves
-from skdp.chunks import ArrayRows
 from skdp.friendly import DistancePredicate, LocalCore
 from skdp.friendly._average import core_mean, friendly_average
 from skdp.friendly._filters import tail_margin
 from skdp.kernel.pairs._soft_core import GRID_BITS
+from skdp.readers import ArrayRows
 
 ZCDP = Budget.zcdp(2.0, 1e-6)
 

@@ -4,9 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom, poisson
 
-from skdp._curator import make_curator
 from skdp.accounting import Budget
-from skdp.chunks import ArrayRows
 from skdp.friendly import (
     DistancePredicate,
     RadiusGrid,
@@ -17,7 +15,9 @@ from skdp.friendly import (
 )
 from skdp.friendly._filters import group_size
 from skdp.friendly._groups import binomial_bound, group_bits
+from skdp.gate._curator import make_curator
 from skdp.mechanisms import make_entropy
+from skdp.readers import ArrayRows
 
 RHO_1 = Budget.gaussian(8.53, 1e-8)
 

@@ -6,11 +6,9 @@ import pickle
 import numpy as np
 import pytest
 
-from skdp._curator import make_curator
 from skdp.accounting import Budget, Plan, Step
 from skdp.audit import CannedCurator
-from skdp.audit._keys import FixedKeys
-from skdp.audit._transcript import check_replay
+from skdp.audit._transcript import FixedKeys, check_replay
 from skdp.friendly import (
     DistancePredicate,
     LocalCore,
@@ -22,6 +20,7 @@ from skdp.friendly import (
     friendly_mean_plan,
 )
 from skdp.friendly.published import basic_filter, paradigm_inverse
+from skdp.gate._curator import make_curator
 from skdp.mechanisms import make_entropy
 
 RHO_1 = Budget.gaussian(8.53, 1e-8)  # mu^2 = 1.993, that of rho = 1

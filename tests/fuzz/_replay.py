@@ -15,8 +15,6 @@ from math import isqrt
 import numpy as np
 
 from skdp import PrivacyLedger, config_context
-from skdp._curator import replaced_curator
-from skdp._local import Local
 from skdp.accounting._conversions import pure_gaussian_delta, zcdp_epsilon
 from skdp.accounting._parts import FAILURE_PART
 from skdp.audit._fingerprint import fingerprint, state
@@ -24,7 +22,9 @@ from skdp.audit._observe import audited_clone
 from skdp.audit._tables import small_blocks
 from skdp.audit._transcript import CannedCurator, FixedKeys, Script, moves
 from skdp.exceptions import AuditFailure, ReleaseError, SeededNoiseWarning
+from skdp.gate._curator import replaced_curator
 from skdp.mechanisms._exact import sqrt_up
+from skdp.utils._local import Local
 from tests.fuzz._neighbours import draw
 
 ROUNDED = 1 + Fraction(1, 2**40)  # rates of choices and claims of mixed budgets are floats

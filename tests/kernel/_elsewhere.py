@@ -14,16 +14,16 @@ from fractions import Fraction
 from functools import cache, partial
 from types import SimpleNamespace
 
-from skdp._config import get_config
-from skdp._doubts import Doubt
 from skdp.accounting import Budget, PrivacyReport, Step
 from skdp.accounting._report import Charge
-from skdp.chunks._persons import Heads
 from skdp.exceptions import BudgetExceeded, PlanError
 from skdp.kernel._codec import decoded, encoded
 from skdp.kernel._parts import Parts
 from skdp.kernel._statistic import Shape, refuse
 from skdp.kernel._table import Table, replaced_table
+from skdp.readers._persons import Heads
+from skdp.utils._config import get_config
+from skdp.utils._doubts import Doubt
 
 __all__ = ["Holder", "Line", "elsewhere", "handle", "rows_elsewhere"]
 

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from skdp.chunks._columns import ColumnBlock
 from skdp.kernel._labels import EntryStates, RowsWithEntries
 from skdp.kernel._layout import Layout
 from skdp.kernel._residuals import RangeResiduals, Residuals
 from skdp.marginals._layout import workload_layout
+from skdp.readers._columns import ColumnBlock
 from tests.kernel._examples import EXTREMES, OFFER
 
 __all__ = ["EXAMPLES", "block_of_columns"]

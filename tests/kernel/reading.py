@@ -25,13 +25,13 @@ ORDER = [
     ),
     (
         "Books",
-        "_books.py _curator.py _beside.py",
+        "gate/_books.py gate/_curator.py gate/_beside.py",
         "shares sum to at most one, whatever an engine does; one charge for each release",
         "theorems 1 and 2 of :doc:`accounting`",
     ),
     (
         "Noise",
-        "mechanisms/_exact.py mechanisms/_entropy.py mechanisms/_noise.py mechanisms/_tails.py "
+        "mechanisms/_exact.py mechanisms/_entropy.py mechanisms/_noise.py "
         "mechanisms/_choice.py mechanisms/_weighed.py",
         "integers plus noise of exactly the scale that was paid for",
         ":doc:`building_blocks`",
@@ -62,14 +62,14 @@ ORDER = [
     ),
     (
         "Rows and persons",
-        "chunks/_rows.py chunks/_loop.py chunks/_persons.py chunks/_by_weight.py "
-        "chunks/_by_norm.py chunks/_some_rows.py chunks/_placed_keys.py chunks/_together.py",
+        "readers/_rows.py readers/_loop.py readers/_persons.py "
+        "readers/_by_norm.py readers/_some_rows.py readers/_placed_keys.py readers/_together.py",
         "each row is read once in a pass; the rows of a person weigh no more than a unit",
         ":doc:`groups`",
     ),
     (
         "A fit",
-        "_estimator.py _groups.py _cap.py _local.py",
+        "estimator/_estimator.py table/_groups.py table/_cap.py utils/_local.py",
         "the plan is charged before rows are read; exceptions tell nothing",
         ":doc:`threat_model`",
     ),

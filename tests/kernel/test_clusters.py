@@ -4,8 +4,6 @@ import numpy as np
 import pytest
 
 from skdp import FriendlyCoreKMeans
-from skdp._local import Local
-from skdp.chunks import ArrayRows
 from skdp.kernel._bins import LogBins
 from skdp.kernel._clusters import GridCells, InPlaces, Nearest, NearestLifted
 from skdp.kernel._lattice import Subspace
@@ -13,6 +11,8 @@ from skdp.kernel._places import Located, Places
 from skdp.kernel._statistic import Shape
 from skdp.kernel._table import Table
 from skdp.kernel._views import Beyond, InBox
+from skdp.readers import ArrayRows
+from skdp.utils._local import Local
 from tests._curators import canned
 from tests.kernel._examples import hostile
 

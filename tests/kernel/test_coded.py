@@ -5,13 +5,13 @@ import pytest
 
 from skdp.audit import CannedCurator
 from skdp.base import Budget, Plan, Step, Table
-from skdp.chunks import ArrayRows
-from skdp.chunks._coded import AnyLevel, LevelBins, LevelLabels, LevelNumbers, LevelSigns
-from skdp.chunks._columns import ColumnBlock
-from skdp.chunks._persons import Persons, weighed_rows
 from skdp.kernel._labels import Coded
 from skdp.kernel._plain import refuse
 from skdp.kernel._statistic import Shape
+from skdp.readers import ArrayRows
+from skdp.readers._coded import AnyLevel, LevelBins, LevelLabels, LevelNumbers, LevelSigns
+from skdp.readers._columns import ColumnBlock
+from skdp.readers._persons import Persons, weighed_rows
 from tests.kernel._examples_marginals import block_of_columns
 
 INF = np.inf

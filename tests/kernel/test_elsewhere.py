@@ -11,16 +11,16 @@ import pytest
 from sklearn.base import clone
 
 import skdp
-from skdp._curator import Curator
 from skdp.audit._fingerprint import fingerprint
 from skdp.audit._tables import example
 from skdp.base import Budget, Plan, PrivateEstimator, Step
-from skdp.chunks._rows import MappedRows, Source
 from skdp.exceptions import PlanError
+from skdp.gate._curator import Curator
 from skdp.kernel._parts import Parts
 from skdp.kernel._statistic import Rule, public
 from skdp.kernel._sums import BallSum, Count, KeptRows
 from skdp.kernel._table import Table, replaced_table
+from skdp.readers._rows import MappedRows, Source
 from tests._estimators import COMPOSED, ESTIMATORS
 from tests.kernel._elsewhere import elsewhere, handle, rows_elsewhere
 

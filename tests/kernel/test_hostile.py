@@ -15,10 +15,9 @@ import numpy as np
 import pytest
 
 from skdp import PrivateMean
-from skdp._curator import Curator
 from skdp.accounting import Budget, Plan, Step
-from skdp.chunks import ArrayRows
 from skdp.exceptions import BudgetExceeded, PlanError
+from skdp.gate._curator import Curator
 from skdp.kernel._bins import LogBins, UniformCells
 from skdp.kernel._bounded import BoundedSums
 from skdp.kernel._cells import Binned, Codes
@@ -28,6 +27,7 @@ from skdp.kernel._statistic import RowMap, Rule, Shape, Statistic, own, public
 from skdp.kernel._sums import BallSum, Count, Distances, KeptRows
 from skdp.kernel._table import Noisy, Table
 from skdp.mechanisms import make_entropy
+from skdp.readers import ArrayRows
 from tests._curators import CannedCurator
 from tests._estimators import ESTIMATORS
 from tests.kernel._elsewhere import Holder, Line, handle, sent

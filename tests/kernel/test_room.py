@@ -7,14 +7,14 @@ import pytest
 
 from skdp.accounting import Budget, Plan, Step
 from skdp.audit import CannedCurator
-from skdp.chunks import ArrayRows
-from skdp.chunks._persons import Heads, WeighedRows
 from skdp.kernel._cluster_sums import LineMoments, LocatedGram, SecondMoments
 from skdp.kernel._gradients import LogitStep
 from skdp.kernel._mixtures import MixtureMoments
 from skdp.kernel._statistic import Offer
 from skdp.kernel._sums import BallProducts, BallTotal, BoxProducts
 from skdp.kernel._table import Table
+from skdp.readers import ArrayRows
+from skdp.readers._persons import Heads, WeighedRows
 from tests.kernel._examples import all_examples
 
 UNIT, HEADS = 2**14, 2.0**20

@@ -8,13 +8,13 @@ import pytest
 
 from skdp.accounting import Budget, Plan, Step
 from skdp.audit import CannedCurator
-from skdp.chunks import ArrayRows
-from skdp.chunks._persons import Heads, Persons, weighed_rows
 from skdp.kernel._bins import LogBins
 from skdp.kernel._codec import decoded, encoded
 from skdp.kernel._statistic import OneCell, Rule, Statistic, public
 from skdp.kernel._sums import BallSum, Count, Distances
 from skdp.kernel._table import Noisy, Table
+from skdp.readers import ArrayRows
+from skdp.readers._persons import Heads, Persons, weighed_rows
 
 ZERO = np.zeros(2)
 

@@ -5,11 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from skdp._curator import make_curator
 from skdp.accounting import Budget, Plan, Step
-from skdp.chunks import ArrayRows
-from skdp.chunks._persons import Heads, Representatives
 from skdp.friendly import h_index
+from skdp.gate._curator import make_curator
 from skdp.kernel import _friends
 from skdp.kernel._bins import LogBins
 from skdp.kernel._codec import decoded, encoded
@@ -27,6 +25,8 @@ from skdp.kernel._sums import Count, KeptRows
 from skdp.kernel._table import Table
 from skdp.kernel._views import Boxed
 from skdp.mechanisms import RowKeys, make_entropy
+from skdp.readers import ArrayRows
+from skdp.readers._persons import Heads, Representatives
 
 REFUSED = ValueError, TypeError, AttributeError
 EVENTS = FIRST_COUNT, SECOND_COUNT, H_INDEX

@@ -8,7 +8,6 @@ import pytest
 from skdp.accounting import Budget, Plan, Step
 from skdp.audit import CannedCurator
 from skdp.base import ArrayRows, Count, OneCell, Table, public
-from skdp.chunks._persons import Heads, Persons, weighed_rows
 from skdp.kernel import _cells
 from skdp.kernel._bins import LogBins
 from skdp.kernel._cells import Binned, Codes, Held
@@ -17,6 +16,7 @@ from skdp.kernel._places import Located, Places
 from skdp.kernel._residuals import Layout, Residuals
 from skdp.kernel._views import Beyond
 from skdp.mechanisms import finite_rows
+from skdp.readers._persons import Heads, Persons, weighed_rows
 
 CELLS = Binned((2,), Codes(1))
 

@@ -5,13 +5,12 @@ import pytest
 from sklearn.linear_model import Ridge
 
 from skdp import PrivateLinearRegression, PrivateRidge
-from skdp._curator import make_curator
 from skdp.accounting import Budget
-from skdp.chunks import ArrayRows
 from skdp.exceptions import UselessReleaseWarning
-from skdp.linear._belief import Belief
-from skdp.linear._line import line_plan, private_line
+from skdp.gate._curator import make_curator
+from skdp.linear._line import Belief, line_plan, private_line
 from skdp.mechanisms import make_entropy
+from skdp.readers import ArrayRows
 
 pytestmark = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")
 

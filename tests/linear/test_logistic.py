@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
 from skdp import PrivateLogisticRegression
-from skdp.covariance._frames import turned
+from skdp.covariance._run import turned
 from skdp.exceptions import UselessReleaseWarning
 from skdp.kernel._coordinates import Design, Frame
 from skdp.kernel._gradients import LogitCalibration, LogitStep, probabilities

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from skdp import PrivateMean
-from skdp.chunks import ArrayRows
 from skdp.exceptions import UselessReleaseWarning
 from skdp.kernel._table import Table
 from skdp.location._clip import Distances, Tail, release_distances
+from skdp.readers import ArrayRows
 from tests._curators import canned
 
 pytestmark = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")

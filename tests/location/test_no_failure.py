@@ -3,9 +3,9 @@
 import numpy as np
 
 from skdp.accounting import Budget
-from skdp.chunks import ArrayRows
 from skdp.kernel._table import Table
 from skdp.location._mean import mean_plan, private_mean
+from skdp.readers import ArrayRows
 from tests._curators import CannedCurator
 
 

@@ -157,7 +157,7 @@ def test_memmap_and_float32_and_blocks(rng, tmp_path, monkeypatch):
     assert np.array_equal(PrivateMean(random_state=0).fit(mapped).location_, want)
     assert np.array_equal(PrivateMean(random_state=0).fit(X.astype(float)).location_, want)
     assert np.array_equal(PrivateMean(random_state=0).fit(np.asfortranarray(X)).location_, want)
-    monkeypatch.setattr("skdp.chunks._rows.BLOCK_BYTES", 1000)
+    monkeypatch.setattr("skdp.readers._rows.BLOCK_BYTES", 1000)
     assert np.array_equal(PrivateMean(random_state=0).fit(X).location_, want)
 
 

@@ -4,7 +4,6 @@ from scipy.stats import trim_mean
 from sklearn.base import clone
 
 import skdp
-from skdp.chunks import ArrayRows
 from skdp.kernel._ranks import Balance
 from skdp.kernel._table import Table
 from skdp.location import (
@@ -15,6 +14,7 @@ from skdp.location import (
     PrivateVariance,
 )
 from skdp.location._descent import divide
+from skdp.readers import ArrayRows
 from skdp.scales._column_noise import ColumnNoise, column_budget
 
 pytestmark = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")
@@ -226,8 +226,8 @@ def test_delta_zero_is_pure_and_the_search_takes_less_than_two_thirds(estimator)
 
 
 def test_shares_buy_the_noise_that_is_planned():
-    from skdp._curator import make_curator
     from skdp.accounting import Plan, Step
+    from skdp.gate._curator import make_curator
     from skdp.mechanisms import make_entropy
 
     for delta, choice in ((0.0, False), (1e-6, False), (1e-6, True)):

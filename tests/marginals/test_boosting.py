@@ -7,9 +7,8 @@ from math import log, sqrt
 import numpy as np
 import pytest
 
-from skdp._curator import Curator
 from skdp.accounting import Budget, Plan
-from skdp.chunks import ArrayRows
+from skdp.gate._curator import Curator
 from skdp.marginals.published._boosting import (
     ANSWERS,
     CHOICES,
@@ -21,6 +20,7 @@ from skdp.marginals.published._boosting import (
     penalties,
 )
 from skdp.mechanisms import make_entropy
+from skdp.readers import ArrayRows
 from tests._curators import CannedCurator, check_replay
 
 BUDGET = Budget.zcdp(1.0, 1e-6)

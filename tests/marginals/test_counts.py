@@ -6,7 +6,6 @@ from math import prod
 import numpy as np
 import pytest
 
-from skdp.chunks import ArrayRows
 from skdp.kernel import _residual_sums as _counts
 from skdp.kernel._residual_sums import (
     integer_helmert,
@@ -15,6 +14,7 @@ from skdp.kernel._residual_sums import (
     residuals_by_tables,
 )
 from skdp.marginals._layout import largest_tables, workload_layout
+from skdp.readers import ArrayRows
 
 
 def codes(levels, n, rng):

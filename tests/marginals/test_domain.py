@@ -5,11 +5,11 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from skdp.chunks._columns import BlockOf, TableRows, read_columns, table_type
-from skdp.chunks._raw import schema_of
 from skdp.marginals._domain import read_domain
 from skdp.marginals._frames import tidy_frame
 from skdp.marginals._levels import Bins, read_levels
+from skdp.readers._columns import BlockOf, TableRows, read_columns, table_type
+from skdp.readers._raw import schema_of
 
 INF = float("inf")
 FRAME = pd.DataFrame(

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from skdp.accounting import Budget, Plan, Step
-from skdp.chunks import ArrayRows
 from skdp.exceptions import PlanError
 from skdp.kernel import _residuals
 from skdp.kernel._residual_sums import integer_residuals
@@ -20,10 +19,11 @@ from skdp.kernel._residuals import (
 from skdp.kernel._table import opened
 from skdp.marginals._allocation import expected_loss, noise_sd, optimal_shares, replace_one_factor
 from skdp.marginals._layout import workload_layout
-from skdp.marginals._measure import measure
+from skdp.marginals._release import measure
 from skdp.marginals._residuals import tables_of
 from skdp.marginals.published._parities import uniform_shares
 from skdp.mechanisms._exact import sqrt_up
+from skdp.readers import ArrayRows
 from tests._curators import CannedCurator, canned, check_replay
 from tests.marginals._noisy import values_of
 

@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 from scipy.special import ndtr, ndtri
 
-from skdp._curator import Curator
 from skdp.accounting import Budget, Plan
-from skdp.chunks import ArrayRows
+from skdp.gate._curator import Curator
 from skdp.marginals._allocation import noise_sd, shares_for
 from skdp.marginals._domain import read_domain, read_workload
 from skdp.marginals._layout import Measurement, workload_layout
@@ -31,6 +30,7 @@ from skdp.marginals.published._boosting import (
 )
 from skdp.marginals.published._parities import from_parities
 from skdp.mechanisms import make_entropy
+from skdp.readers import ArrayRows
 
 GDP = Budget.gaussian(1.0, 1e-6)
 ZCDP = replace(GDP, unit="zcdp", amount=GDP.amount / 2, delta=Fraction(1))

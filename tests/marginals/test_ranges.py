@@ -10,13 +10,13 @@ from scipy.stats import chi2
 
 from skdp import MarginalReleaser
 from skdp.accounting import Budget
-from skdp.chunks import ArrayRows
 from skdp.kernel._table import opened
 from skdp.marginals import Bins
 from skdp.marginals._domain import read_domain, read_workload
 from skdp.marginals._ranges import measure_ranges, range_errors
 from skdp.marginals._residuals import helmert, table_of
 from skdp.marginals._strategy import RANGES, range_strategy, ranges_of
+from skdp.readers import ArrayRows
 from tests._curators import canned
 
 pytestmark = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")

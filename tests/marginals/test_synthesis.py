@@ -11,7 +11,7 @@ from skdp import MarginalReleaser
 from skdp.exceptions import SeededNoiseWarning
 from skdp.marginals.synthesis import NoisyTables, PublicUniforms, sample_codes, table_agreements
 from skdp.marginals.synthesis._columns import Debts, Keys, fit_conditional, groups_of
-from skdp.marginals.synthesis._energies import EnergyPrior
+from skdp.marginals.synthesis._tables import EnergyPrior
 
 LEVELS = (3, 5, 2, 7, 4, 6, 2, 8)
 DOMAIN = dict(enumerate(LEVELS))

@@ -3,7 +3,7 @@ from fractions import Fraction
 import mpmath
 import pytest
 
-from skdp.mechanisms._tails import exponential_tail, gaussian_tail
+from skdp.mechanisms._noise import exponential_tail, gaussian_tail
 
 
 @pytest.mark.parametrize("bits", [63, 127, 191, 1000])

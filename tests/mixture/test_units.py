@@ -5,10 +5,10 @@ import pytest
 from sklearn.mixture import GaussianMixture
 
 from skdp.accounting import Budget, Plan
-from skdp.chunks import ArrayRows
 from skdp.kernel._coordinates import InUnits
 from skdp.mixture import PrivateGMM
 from skdp.mixture._units import BLIND, column_units, unit_steps
+from skdp.readers import ArrayRows
 from tests._curators import CannedCurator, FixedKeys
 
 pytestmark = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")

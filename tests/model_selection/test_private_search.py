@@ -17,7 +17,6 @@ from skdp import (
     PrivateQuantile,
     PrivateVariance,
 )
-from skdp._curator import replaced_curator
 from skdp.accounting import Budget
 from skdp.accounting._selection import selection_delta
 from skdp.audit import conditional_sensitivity, non_interference
@@ -26,6 +25,7 @@ from skdp.audit._pairs import draw_pair
 from skdp.audit._sensitivity import examine_pair
 from skdp.audit._tables import example_table
 from skdp.exceptions import AuditFailure, BudgetExceeded
+from skdp.gate._curator import replaced_curator
 from skdp.mechanisms import make_entropy
 from skdp.mechanisms._repeats import trials_of
 from skdp.model_selection import (

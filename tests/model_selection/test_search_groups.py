@@ -18,9 +18,9 @@ from skdp import (
     search_report,
 )
 from skdp.audit import conditional_sensitivity, non_interference
-from skdp.audit._keys import FixedKeys
-from skdp.chunks._persons import Persons
+from skdp.audit._transcript import FixedKeys
 from skdp.model_selection._runs import Table, split
+from skdp.readers._persons import Persons
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning"),

@@ -25,8 +25,8 @@ from skdp import (
     RowMap,
     config_context,
 )
-from skdp._curator import replaced_curator
 from skdp.exceptions import UselessReleaseWarning
+from skdp.gate._curator import replaced_curator
 from skdp.mechanisms._repeats import trials_of
 from skdp.model_selection import AccuracyScorer, PrivateSearchCV, RowScorer
 from skdp.model_selection._budgets import search_budgets

@@ -14,8 +14,8 @@ from skdp import (
     make_private_pipeline,
 )
 from skdp.audit._fingerprint import fingerprint
-from skdp.chunks._tables import tables_of
 from skdp.model_selection import PrivateSearchCV, RowScorer
+from skdp.readers._tables import tables_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")
 

@@ -32,10 +32,10 @@ from skdp import (
     config_context,
     make_private_pipeline,
 )
-from skdp._curator import replaced_curator
 from skdp.accounting import Budget, gaussian_mu
 from skdp.base import Curator, PrivateEstimator
 from skdp.exceptions import BudgetExceeded, PlanError
+from skdp.gate._curator import replaced_curator
 from skdp.pipeline._tree import spending
 
 pytestmark = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")

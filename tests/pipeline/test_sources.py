@@ -31,13 +31,13 @@ from skdp import (
     config_context,
     make_private_pipeline,
 )
-from skdp._grant import Grant
 from skdp.audit._fingerprint import fingerprint
 from skdp.base import Curator, Local
-from skdp.chunks import _rows
+from skdp.gate._grant import Grant
 from skdp.marginals import Bins
 from skdp.mechanisms import RowKeys
 from skdp.mechanisms._entropy import SeededEntropy
+from skdp.readers import _rows
 
 pytestmark = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")
 STAYS = (RowKeys, SeededEntropy, Curator, PrivacyLedger, Grant, Local)

@@ -13,7 +13,7 @@ from skdp.contracts._kinds import Core
 from skdp.friendly import DistancePredicate
 from skdp.friendly.published import PairwisePredicate
 from skdp.mechanisms import RowKeys, make_entropy
-from skdp.preprocessing._row_set import digests
+from skdp.preprocessing._friendly_core_filter import digests
 
 pytestmark = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")
 

@@ -5,8 +5,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from skdp._estimator import PrivateEstimator
 from skdp.accounting import Budget, Plan, Step
+from skdp.estimator._estimator import PrivateEstimator
 from skdp.kernel._statistic import Statistic, public
 from skdp.kernel._sums import Count
 from skdp.mechanisms import ball_rows, finite_rows

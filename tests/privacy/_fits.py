@@ -8,7 +8,7 @@ import pytest
 from sklearn.base import clone
 
 import skdp
-from skdp._curator import replaced_curator
+from skdp.gate._curator import replaced_curator
 from tests._curators import CannedCurator, FixedKeys
 
 

@@ -234,7 +234,7 @@ def attributes(path, tree):
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
             fitted = node.attr.endswith("_") and not node.attr.endswith("__")
-            report = path == "_estimator.py" and node.attr == "privacy_report_"
+            report = path == "estimator/_estimator.py" and node.attr == "privacy_report_"
             if fitted and not report:
                 yield node, ast.unparse(node)
         elif isinstance(node, ast.Call) and _last(node.func) in ("setattr", "__setattr__"):
@@ -254,7 +254,7 @@ def _stores_on_self(path, method):
     for node in ast.walk(method):
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
             if _last(node.value) == "self" and (path, node.attr) != (
-                "_estimator.py",
+                "estimator/_estimator.py",
                 "privacy_report_",
             ):
                 yield node, ast.unparse(node)

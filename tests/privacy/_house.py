@@ -8,28 +8,28 @@ RANDOMNESS = {
     "audit/_fingerprint.py": "compares what fits keep by a hash",
     "audit/_process.py": "sets generators back that an audited fit has used",
     "cluster/friendly/_parts.py": "public seeds of oracles, from a hash",
-    "_public.py": "public choices, functions of public numbers",
+    "utils/_public.py": "public choices, functions of public numbers",
     "planning/_families.py": "makes public rows up to plan with",
 }
 CLOCKS = {
     "accounting/_ledger_file.py": "lines of a ledger carry their time",
     "audit/_process.py": "lets clocks run at another pace in an audited fit",
-    "_progress.py": "tells the data holder how long a fit has taken, if asked to",
+    "utils/_progress.py": "tells the data holder how long a fit has taken, if asked to",
 }
 LOGS = {"audit/_observe.py": "listens to what a fit logs"}
 STDOUT = {
     "__main__.py": "the command line",
-    "_progress.py": "tells of releases on the standard error, if asked to",
+    "utils/_progress.py": "tells of releases on the standard error, if asked to",
     "show/_versions.py": "prints versions for a bug report",
     "pipeline/_private_pipeline.py": "tells names and shares of steps, if asked to",
 }
 BOOKS = {
     "accounting/": "defines charges and reports, and adds reports up",
-    "_curator.py": "writes a charge when it draws, a report when it closes",
+    "gate/_curator.py": "writes a charge when it draws, a report when it closes",
 }
-DRAWS = {"mechanisms/": "defines the draws", "_curator.py": "the only caller"}
+DRAWS = {"mechanisms/": "defines the draws", "gate/_curator.py": "the only caller"}
 CURATORS = {
-    "_curator.py": "makes the Curator of a fit",
+    "gate/_curator.py": "makes the Curator of a fit",
     "audit/_checks_budget.py": "asks one for more than there is",
 }
 MESSAGES = {
@@ -37,13 +37,13 @@ MESSAGES = {
     "planning/": "knows no private rows: speaks of made-up ones",
 }
 HOOKS = {
-    "_beside.py": "lets a set of rows draw with words of its own",
-    "_curator.py": "defines them",
+    "gate/_beside.py": "lets a set of rows draw with words of its own",
+    "gate/_curator.py": "defines them",
     "audit/": "answers in their place",
 }
 BOOKKEEPING = {
-    "_beside.py": "the state of Curators of disjoint sets of rows",
-    "_curator.py": "its own state, and that of children",
+    "gate/_beside.py": "the state of Curators of disjoint sets of rows",
+    "gate/_curator.py": "its own state, and that of children",
     "audit/": "stands in for the Curator",
 }
 STORES = {
@@ -52,8 +52,8 @@ STORES = {
 }
 SETATTR = {
     "denoising/_base.py": "denoisers are fitted on released vectors",
-    "_estimator.py": "sets what _release returned",
-    "_numbers.py": "parameters become Python's own numbers",
+    "estimator/_estimator.py": "sets what _release returned",
+    "utils/_numbers.py": "parameters become Python's own numbers",
     "friendly/published/_covariances.py": "a frozen dataclass casts its parameter",
     "kernel/pairs/_distance.py": "a frozen dataclass casts its parameter",
     "friendly/_match.py": "a frozen dataclass casts its parameters",
@@ -73,7 +73,7 @@ ANNEXES = {
     "location/_column_estimator.py": "bounded statistics are functions of many rows together",
     "location/_friendly.py": "rows of cores stay by noise of their own",
     "mixture/_private_gmm.py": "parts of the table are made by keys and clustered by an oracle",
-    "_estimator.py": "estimators of others whose _release takes the rows",
+    "estimator/_estimator.py": "estimators of others whose _release takes the rows",
     "model_selection/_private_search.py": "functions of a user score rows",
     "pipeline/_run.py": "steps of other libraries, and bounds of functions of many rows",
     "preprocessing/_friendly_core_filter.py": "rows stay by noise of their own",
@@ -83,27 +83,27 @@ ANNEXES = {
 # Names that a message may show, file by file: public parameters, released numbers, paths.
 PUBLIC = {
     "__init__.py": {"name": "of an attribute of the module"},
-    "_config.py": {"name": "of an option", "value": "of an option"},
+    "utils/_config.py": {"name": "of an option", "value": "of an option"},
     "kernel/_residual_sums.py": {"n_features": "", "n_attributes": "of the layout"},
     "kernel/_plain.py": {"text": "constant, a name of a class or a field"},
-    "_books.py": {
+    "gate/_books.py": {
         "label": "constant text",
         "mechanism": "constant text",
         "share": "from releases",
         "left": "a share",
         "unit": "of a budget",
     },
-    "_curator.py": {"label": "constant text"},
-    "_schema.py": {"names": "of dtypes", "others": "names of columns", "told": "these"},
-    "_numbers.py": {"told": "of scikit-learn about a parameter, a table by its type"},
+    "gate/_curator.py": {"label": "constant text"},
+    "table/_schema.py": {"names": "of dtypes", "others": "names of columns", "told": "these"},
+    "utils/_numbers.py": {"told": "of scikit-learn about a parameter, a table by its type"},
     "by_group/_keys.py": {
         "names": "of columns",
         "schema": "number of columns",
         "seen": "a number or a text, of all else the type",
         "strange": "a public parameter",
     },
-    "chunks/_raw.py": {"which": "names of columns"},
-    "chunks/_parts.py": {"name": "of a file or a kind of table", "error": "a constant text"},
+    "readers/_raw.py": {"which": "names of columns"},
+    "readers/_parts.py": {"name": "of a file or a kind of table", "error": "a constant text"},
     "additive/_terms_display.py": {"n": "number of features", "feature": "a parameter"},
     "accounting/_budget.py": {
         "epsilon": "",
@@ -111,9 +111,9 @@ PUBLIC = {
         "failure": "a probability in a plan",
         "value": "of epsilon or delta",
     },
-    "_doubts.py": {"told": "constant texts and released numbers of columns"},
-    "_estimator.py": {"plan": "its problems, made from parameters"},
-    "_grant.py": {"granted": "a unit", "budget": "its unit"},
+    "utils/_doubts.py": {"told": "constant texts and released numbers of columns"},
+    "estimator/_estimator.py": {"plan": "its problems, made from parameters"},
+    "gate/_grant.py": {"granted": "a unit", "budget": "its unit"},
     "show/_page.py": {"otherwise": "constant text"},
     "show/_ledger_display.py": {"x": "a public option"},
     "accounting/_parts.py": {"whole": "unit of a budget", "unit": ""},
@@ -211,9 +211,9 @@ PUBLIC = {
         "outside": "names of columns, told to a caller who holds the data",
         "wrong": "names of columns",
     },
-    "_levels.py": {"key": "of categories", "which": "names of columns"},
-    "_supervised.py": {"column": "name of a column, a parameter"},
-    "_target.py": {"name": "of a parameter"},
+    "table/_levels.py": {"key": "of categories", "which": "names of columns"},
+    "table/_supervised.py": {"column": "name of a column, a parameter"},
+    "table/_target.py": {"name": "of a parameter"},
     "marginals/_layout.py": {
         "k": "",
         "d": "number of attributes",
@@ -320,7 +320,7 @@ ENGINE = {
     "kernel/pairs",
     "mechanisms",
     "accounting",
-    "chunks",
+    "readers",
     "columns",
     "scales",
     "friendly",
@@ -338,7 +338,7 @@ IMPORTS = {
         "_grant",
         "_pieces",
         "_private_part",
-        "chunks",
+        "readers",
         "contracts",
         "kernel",
     },
@@ -349,14 +349,14 @@ IMPORTS = {
     "_private_part": {"_config", "_local", "_threads", "exceptions"},
     "_progress": {"_config"},
     "_public": {"_numbers"},
-    "_pieces": {"_compat", "_config", "_threads", "chunks", "rowwise"},
+    "_pieces": {"_compat", "_config", "_threads", "readers", "rowwise"},
     "_row_methods": {"_groups", "_pieces"},
-    "_schema": {"_config", "_threads", "chunks"},
+    "_schema": {"_config", "_threads", "readers"},
     "_cap": {"accounting", "kernel"},
-    "_groups": {"_cap", "_config", "accounting", "chunks", "kernel"},
-    "_apart": {"_config", "_schema", "_threads", "chunks"},
-    "_levels": {"chunks"},
-    "_supervised": {"_config", "_levels", "_schema", "chunks"},
+    "_groups": {"_cap", "_config", "accounting", "readers", "kernel"},
+    "_apart": {"_config", "_schema", "_threads", "readers"},
+    "_levels": {"readers"},
+    "_supervised": {"_config", "_levels", "_schema", "readers"},
     "_target": {"_levels", "accounting", "exceptions", "kernel", "mechanisms"},
     "_results": {"_doubts"},
     "show": {"show", "_doubts"},
@@ -374,24 +374,24 @@ IMPORTS = {
     "_beside": {"_books", "_curator", "_doubts", "mechanisms"},
     "_curator": {"_books", "_doubts", "accounting", "mechanisms", "exceptions"},
     "_doubts": {"exceptions"},
-    "chunks": {"chunks", "mechanisms", "_config", "_progress", "_threads"},
+    "readers": {"readers", "mechanisms", "_config", "_progress", "_threads"},
     "kernel/pairs": {"kernel/pairs", "mechanisms"},
-    "kernel": {"kernel", "kernel/pairs", "chunks", "mechanisms", "_local"},
+    "kernel": {"kernel", "kernel/pairs", "readers", "mechanisms", "_local"},
     "scales": {
         "scales",
         "kernel",
         "kernel/pairs",
-        "chunks",
+        "readers",
         "mechanisms",
         "accounting",
         "_numbers",
     },
-    "columns": {"columns", "kernel", "scales", "chunks", "mechanisms", "accounting"},
+    "columns": {"columns", "kernel", "scales", "readers", "mechanisms", "accounting"},
     "friendly": {
         "friendly",
         "kernel",
         "kernel/pairs",
-        "chunks",
+        "readers",
         "mechanisms",
         "accounting",
         "_local",
@@ -400,7 +400,7 @@ IMPORTS = {
     "sensitivity": {
         "sensitivity",
         "kernel",
-        "chunks",
+        "readers",
         "mechanisms",
         "accounting",
         "scales",
@@ -419,7 +419,7 @@ IMPORTS = {
         "_grant",
         "_private_part",
         "accounting",
-        "chunks",
+        "readers",
         "contracts",
         "kernel",
         "mechanisms",
@@ -443,7 +443,7 @@ IMPORTS = {
         "_curator",
         "_estimator",
         "accounting",
-        "chunks",
+        "readers",
         "contracts",
         "kernel",
         "mechanisms",
@@ -460,7 +460,7 @@ IMPORTS = {
         "_grant",
         "_unread",
         "accounting",
-        "chunks",
+        "readers",
         "contracts",
         "denoising",
         "kernel",
@@ -476,7 +476,7 @@ IMPORTS = {
         "_unread",
         "_supervised",
         "accounting",
-        "chunks",
+        "readers",
         "contracts",
         "exceptions",
     },
@@ -511,11 +511,11 @@ ENGINE_FILES = {
     f"{room}/_{name}.py": f"{room}/engine"
     for room, names in {
         "covariance": """
-            beyond bounded columns denoise engine frames moments release run spread
+            beyond bounded columns denoise engine moments release run spread
             """,
         "linear": """
-            belief calibration coarse coefficients front gradients least_squares line logit newton
-            ranges target_range
+            calibration coarse coefficients front gradients least_squares line
+            logit newton ranges target_range
             """,
         "location": """
             bounded_moments choice clip column_roads
@@ -525,6 +525,27 @@ ENGINE_FILES = {
     }.items()
     for name in names.split()
 }
+# Files of these folders are rooms of their own in the graph.
+FOLDERS = {
+    "utils": """
+        _compat _config _doubts _local _numbers _progress _public _threads
+        """,
+    "gate": """
+        _beside _books _curator _grant
+        """,
+    "table": """
+        _apart _cap _groups _levels _pieces _row_methods _schema _supervised
+        _target
+        """,
+    "estimator": """
+        _estimator _foresight _results
+        """,
+}
+ENGINE_FILES |= {
+    f"{folder}/{name}.py": name for folder, names in FOLDERS.items() for name in names.split()
+}
+IMPORTS |= {folder: set() for folder in FOLDERS}
+
 # Rooms that import nothing of scikit-learn; for exceptions the reason.
 WITHOUT_SKLEARN = set(IMPORTS) - {
     "__init__",

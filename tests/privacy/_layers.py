@@ -9,13 +9,13 @@ import numpy as np
 from scipy.stats import kstest, laplace, norm
 from sklearn.base import clone
 
-from skdp._curator import Curator
 from skdp.accounting import Budget, Plan, Step
 from skdp.audit._empirical import audit
 from skdp.audit._interference import non_interference as look_for_interference
 from skdp.audit._sensitivity import conditional_sensitivity as search_pairs
 from skdp.exceptions import AuditFailure
 from skdp.friendly import h_index
+from skdp.gate._curator import Curator
 from skdp.kernel import _friends
 from skdp.mechanisms import make_entropy
 from tests._attacks import precision_attack

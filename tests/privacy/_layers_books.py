@@ -8,9 +8,9 @@ import mpmath
 from sklearn.base import clone
 
 from skdp import PrivacyLedger
-from skdp._curator import Curator, replaced_curator
 from skdp.accounting import Budget, Plan, Step
 from skdp.exceptions import BudgetExceeded, ReleaseError
+from skdp.gate._curator import Curator, replaced_curator
 from skdp.kernel._table import annex
 from skdp.mechanisms import make_entropy
 from tests.privacy._fits import Alarm, expect, table

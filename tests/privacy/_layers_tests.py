@@ -22,7 +22,6 @@ from tests._means import ClassCounts, TargetMean
 from tests.accounting import test_ledger_file, test_parts
 from tests.audit import test_empirical
 from tests.by_group import test_group_by
-from tests.chunks import test_persons, test_weights
 from tests.cluster import test_lockstep, test_public_place
 from tests.columns import test_locate
 from tests.denoising import test_rules, test_users
@@ -34,6 +33,7 @@ from tests.model_selection import test_search_groups, test_search_sources
 from tests.pipeline import test_groups as groups_in_pipelines
 from tests.pipeline import test_sources
 from tests.privacy._fits import alarms, expect, passes
+from tests.readers import test_persons, test_weights
 from tests.scales import test_noise_level
 from tests.sensitivity import test_ends, test_streamed
 

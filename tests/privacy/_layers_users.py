@@ -27,12 +27,12 @@ from skdp import (
     RowMap,
     make_private_pipeline,
 )
-from skdp._curator import Curator, replaced_curator
 from skdp.audit._checks_bill import check_numpy_parameters, check_prices
 from skdp.audit._pairs import Pair
 from skdp.audit._samples import Sample
 from skdp.audit._sensitivity import examine_pair
 from skdp.exceptions import AuditFailure, BudgetExceeded, ReleaseError, UselessReleaseWarning
+from skdp.gate._curator import Curator, replaced_curator
 from skdp.mechanisms._repeats import Trials
 from skdp.model_selection import RowScorer
 from tests import test_curator, test_numbers, test_threads

@@ -17,7 +17,7 @@ CEILINGS: dict[str, tuple[int, ...]] = {
     "_curator": (0, 0, 0, 0, 0, 3),
     "_pieces": (0, 1, 0, 0, 0, 0),
     "audit": (0, 0, 0, 44, 0, 2),
-    "chunks": (0, 20, 1, 10, 1, 0),
+    "readers": (0, 20, 1, 10, 1, 0),
     "cluster": (0, 0, 0, 0, 0, 1),
     "covariance/published": (0, 0, 0, 0, 0, 1),
     "friendly": (10, 2, 0, 3, 0, 3),

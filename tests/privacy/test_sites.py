@@ -25,7 +25,7 @@ def test_a_room_does_not_touch_rows_more_often(name):
         ("keys = self._curator.coins.keys(0, 3)", [".coins"]),
         ("coins = 3", []),
         ("drawn, keys = representatives_of(rows, coins)", ["representatives_of"]),
-        ("from skdp.chunks import map_merge", []),
+        ("from skdp.readers import map_merge", []),
         ("def gaussian(self, *, sensitivity): '''weighed_sum'''", []),
     ],
 )

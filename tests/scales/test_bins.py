@@ -5,15 +5,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from skdp._curator import make_curator
 from skdp.accounting import Budget, Plan
-from skdp.chunks import ArrayRows
+from skdp.gate._curator import make_curator
 from skdp.kernel._cells import cell_numbers, n_cells
 from skdp.kernel._columns import EdgeCells
 from skdp.kernel._table import Table
 from skdp.mechanisms import make_entropy
-from skdp.scales._bins import Searched, bin_share, bin_steps, find_bins, search_cells
-from skdp.scales._cell_tree import CellTree
+from skdp.readers import ArrayRows
+from skdp.scales._bins import CellTree, Searched, bin_share, bin_steps, find_bins, search_cells
 from skdp.scales._equal_bins import bin_numbers, bin_sizes
 from skdp.scales._order_keys import (
     BELOW_ALL,

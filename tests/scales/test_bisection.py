@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from skdp.chunks import ArrayRows
 from skdp.kernel._ranks import float_of_order, order_of_floats
 from skdp.kernel._table import Table
+from skdp.readers import ArrayRows
 from skdp.scales import private_median
 from tests._curators import canned
 

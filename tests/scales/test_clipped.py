@@ -4,9 +4,9 @@ from itertools import product
 import numpy as np
 import pytest
 
-from skdp.chunks import ArrayRows
 from skdp.kernel._sums import BITS
 from skdp.kernel._table import Table
+from skdp.readers import ArrayRows
 from skdp.scales import clipped_sum, count_rows
 from tests._curators import canned
 

@@ -8,12 +8,12 @@ from scipy.integrate import quad
 from scipy.special import ndtr
 from scipy.stats import gamma
 
-from skdp._curator import make_curator
 from skdp.accounting import Budget, Plan, Step
-from skdp.chunks import ArrayRows
+from skdp.gate._curator import make_curator
 from skdp.kernel._table import Table
 from skdp.location._reach import release_reach
 from skdp.mechanisms import make_entropy, rounded_gaussian, rounded_laplace
+from skdp.readers import ArrayRows
 from skdp.scales import LogBins, top_scale
 from skdp.scales._column_noise import with_law
 from skdp.scales._log_histogram import _levels

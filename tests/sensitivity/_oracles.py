@@ -8,6 +8,7 @@ from itertools import combinations
 import numpy as np
 
 from skdp.sensitivity import Quantile, TrimmedMean, WinsorisedMean
+from skdp.sensitivity._bounded import StandardDeviation, SumOfSquares, Variance, bounded_spread
 from skdp.sensitivity._closed import (
     bounded_max,
     bounded_median,
@@ -16,7 +17,6 @@ from skdp.sensitivity._closed import (
     bounded_sum,
 )
 from skdp.sensitivity._path import bounded_ordered
-from skdp.sensitivity._spread import StandardDeviation, SumOfSquares, Variance, bounded_spread
 from skdp.sensitivity._windows import Mean, Midrange, SortedData
 
 

@@ -6,9 +6,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from skdp.sensitivity._bounded import Variance, bounded_spread
 from skdp.sensitivity._closed import bounded_median
 from skdp.sensitivity._path import bounded_ordered
-from skdp.sensitivity._spread import Variance, bounded_spread
 from skdp.sensitivity._windows import Mean
 from tests.sensitivity._oracles import mean, median, variance
 

@@ -6,7 +6,7 @@ import pytest
 
 from skdp.accounting import Budget
 from skdp.accounting._plan import release_mechanism
-from skdp.chunks import ArrayRows
+from skdp.readers import ArrayRows
 from skdp.sensitivity import Quantile, TrimmedMean, bounded_statistic, release_bounded
 from skdp.sensitivity._bounded import STATISTICS, bounded_columns
 from skdp.sensitivity._grid import Grid, gathered_columns

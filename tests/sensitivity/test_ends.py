@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from skdp.sensitivity import Quantile, _ends, _mean
+from skdp.sensitivity._bounded import StandardDeviation, SumOfSquares, Variance, bounded_spread
 from skdp.sensitivity._closed import bounded_max, bounded_min
 from skdp.sensitivity._ends import sorted_ends
 from skdp.sensitivity._mean import bounded_mean
 from skdp.sensitivity._path import bounded_ordered
-from skdp.sensitivity._spread import StandardDeviation, SumOfSquares, Variance, bounded_spread
 from skdp.sensitivity._windows import Mean
 
 N = 3000

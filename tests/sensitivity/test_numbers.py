@@ -17,7 +17,7 @@ from skdp.sensitivity import (
     personal_statistic,
     release_bounded,
 )
-from skdp.sensitivity._bounded import STATISTICS
+from skdp.sensitivity._bounded import STATISTICS, SumOfSquares, bounded_spread
 from skdp.sensitivity._closed import (
     bounded_max,
     bounded_median,
@@ -26,7 +26,6 @@ from skdp.sensitivity._closed import (
     bounded_sum,
 )
 from skdp.sensitivity._path import bounded_ordered
-from skdp.sensitivity._spread import SumOfSquares, bounded_spread
 from skdp.sensitivity._windows import Mean
 from skdp.sensitivity.published import bounded_function, bounded_plane
 

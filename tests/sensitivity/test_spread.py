@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from skdp.sensitivity import _search as search
+from skdp.sensitivity._bounded import StandardDeviation, SumOfSquares, Variance, bounded_spread
 from skdp.sensitivity._search import _Price, products, sums_of_ends
-from skdp.sensitivity._spread import StandardDeviation, SumOfSquares, Variance, bounded_spread
 from tests.sensitivity._oracles import smallest_windows, sum_of_squares, variance
 
 STATISTICS = [Variance(), SumOfSquares(), StandardDeviation(), StandardDeviation(6)]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from skdp.chunks import ArrayRows
+from skdp.readers import ArrayRows
 from skdp.sensitivity import Quantile, TrimmedMean, WinsorisedMean, _bounded, _bracket, _streamed
 from skdp.sensitivity._bounded import bounded_columns
 from skdp.sensitivity._cells import FIRST, LAST, N_CELLS, _cell

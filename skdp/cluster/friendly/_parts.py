@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from skdp._config import config_context, get_config
-from skdp._public import public_words
-from skdp._threads import one_thread, quiet
-from skdp.chunks._takes import takes
 from skdp.mechanisms import row_norms
+from skdp.readers._takes import takes
+from skdp.utils._config import config_context, get_config
+from skdp.utils._public import public_words
+from skdp.utils._threads import one_thread, quiet
 
 __all__ = ["NEAR", "part_order", "part_tuples", "parts", "unit_rows"]
 

@@ -4,9 +4,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from skdp.chunks._takes import takes
 from skdp.cluster.friendly._parts import part_order
 from skdp.mechanisms import finite_rows
+from skdp.readers._takes import takes
 
 __all__ = ["average_distance", "exact_average", "part_matrices"]
 

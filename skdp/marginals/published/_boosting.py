@@ -63,13 +63,13 @@ from math import ceil, exp, inf, log, sqrt
 import numpy as np
 from scipy.special import ndtri
 
-from skdp._public import public_words
 from skdp.accounting import Step
 from skdp.kernel._residual_sums import integer_residuals
 from skdp.marginals._layout import workload_layout
 from skdp.marginals._shrink import LEAST_ROWS
 from skdp.marginals.published._frank_wolfe import relaxed_projection
 from skdp.mechanisms._exact import sqrt_up
+from skdp.utils._public import public_words
 
 __all__ = [
     "BoostingPlan",

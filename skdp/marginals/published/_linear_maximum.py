@@ -19,7 +19,7 @@ from math import ceil, sqrt
 
 import numpy as np
 
-from skdp._public import public_words
+from skdp.utils._public import public_words
 
 __all__ = [
     "LinearMaximum",

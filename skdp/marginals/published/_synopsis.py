@@ -9,7 +9,7 @@ from math import ceil, log
 
 import numpy as np
 
-from skdp._public import public_words
+from skdp.utils._public import public_words
 
 __all__ = ["jl_dimension", "jl_synopsis", "vectors_of_gram"]
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from skdp._public import public_words
 from skdp.marginals.synthesis._columns import Debts, Keys, fit_conditional, groups_of
+from skdp.utils._public import public_words
 
 __all__ = ["PublicUniforms", "sample_codes"]
 

@@ -1,0 +1,1 @@
+"""The life of a fit: what every estimator shares."""

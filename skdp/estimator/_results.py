@@ -1,0 +1,304 @@
+"""What a fit has released as numbers: value, interval and whether it is reliable, in one place."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from skdp.utils._doubts import MOST_NAMED, Doubt
+
+__all__ = ["COLUMNS", "JudgedNumbers", "ResultsMixin", "lines_of", "n_values", "tidy"]
+
+VALUES = "location_", "var_", "counts_", "sum_", "count_"  # what estimators with intervals release
+COUNTS = "n_rows_", "count_"
+NUMBERS = "value", "low", "high", "n"
+COLUMNS = "variable", *NUMBERS, "reliable"
+JUDGED = 0.95  # confidence of the intervals that are judged, whatever a table shows
+CLOSE = 0.05  # of a number: known so well it is known, however little the column is spread
+MORE = "Use a larger epsilon or more rows."
+NO_BOUNDS = "Use a larger epsilon, more rows, or bounds=(low, high)."
+TINY = np.finfo(float).tiny  # an interval so short is a point
+FAR = 10  # spreads: no mean and no quantile from 1 % to 99 % are farther apart (Cantelli: 9.95)
+
+
+class JudgedNumbers:
+    """Mixin of every estimator: what the rule for reliable numbers asks it for."""
+
+    _noun = "value"  # what its numbers are, in a warning
+
+    def _spread(self):
+        """Return what the intervals of its numbers are short beside; None if nothing tells.
+
+        Of means and quantiles the spread of the column; of a variance itself, from below.
+        """
+        return None
+
+    def _possible(self):
+        """Return the least and the largest number that there can be, whatever the rows are."""
+        return getattr(self, "bounds_", (-np.inf, np.inf))
+
+    def _axes(self):
+        """Return titles and labels of the axes of its numbers before that of columns."""
+        return {}
+
+    def _doubt_numbers(self, curator):
+        """Tell the curator of the numbers that are not reliable by their intervals alone."""
+
+
+class ResultsMixin(JudgedNumbers):
+    """Mixin of estimators whose numbers make a table."""
+
+    def _doubt_numbers(self, curator):
+        try:
+            numbers = _judged(self)
+        except (AttributeError, ValueError):  # no numbers, or none with intervals
+            return
+        bad = ~numbers.good & ~_doubted(self.privacy_report_, numbers.value.shape)
+        use = NO_BOUNDS if getattr(self, "bounds", 0) is None else MORE
+        for label, some in _each(self, bad) if bad.any() else ():
+            curator.doubt(f"the {self._noun}{label} is {numbers.said(some)}. {use}", some)
+
+    def results(self, confidence=0.95, **parameters):
+        """Return the released numbers as one table, with intervals and what is reliable.
+
+        Parameters
+        ----------
+        confidence : float, default=0.95
+            Probability with which an interval covers.
+        **parameters : dict
+            More for the method ``interval``, for instance ``simultaneous=True``.
+
+        Returns
+        -------
+        frame : DataFrame
+            One row for each number: ``variable``, the column it is of, ``value``, ``low``,
+            ``high``, ``n``, the released number of rows, and ``reliable``: the rule of the user
+            guide "When is an answer reliable". A ``value`` is NaN where nothing is known of it,
+            ``n`` where no number of rows is released. A dict of arrays where pandas is not
+            installed.
+
+        Raises
+        ------
+        AttributeError
+            Where the result is no list of numbers.
+        """
+        check_is_fitted(self)
+        return tidy(lines_of(self, confidence, parameters), COLUMNS)
+
+
+@dataclass
+class _Numbers:
+    """Numbers with intervals, judged."""
+
+    value: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    spread: np.ndarray  # ndarray or float: infinite where nothing tells
+    possible: tuple  # tuple of ndarray or float: the least and the largest number
+
+    @property
+    def _measure(self):
+        """What an interval is short beside: the spread, or a part of the end that is nearer to 0.
+
+        That end, not the value: a number that is far too large must not excuse its interval.
+        """
+        nearest = np.fmax(np.fmax(self.low, -self.high), 0)
+        return np.fmax(self.spread, np.fmax(CLOSE * nearest, TINY))
+
+    @property
+    def known(self):
+        """Whether a value is near an end of its interval that says more than what is possible."""
+        least, most = self.possible
+        below = np.where(self.low > least, self.value - self.low, np.inf)
+        above = np.where(self.high < most, self.high - self.value, np.inf)
+        near = np.fmin(below, above)
+        between = np.isfinite(least) & np.isfinite(most)  # then no value is absurd
+        return np.isfinite(near) & (between | ~(near > FAR * self._measure))
+
+    @property
+    def short(self):
+        """Whether an interval ends, and reaches no farther than what it is short beside."""
+        reach = np.fmax(self.high - self.value, self.value - self.low)
+        return np.isfinite(reach) & ~(reach > self._measure)
+
+    @property
+    def good(self):
+        """Whether a value is known, by a short interval; of no interval nothing is said."""
+        return (self.known & self.short) | np.isnan(self.low)
+
+    def said(self, mask):
+        """Return in words how well some of the numbers are known."""
+        cells = (a[mask] for a in (self.value, self.low, self.high))
+        told = [_words(*cell) for cell in zip(*cells, strict=True)]
+        if len(told) > 1 and len(set(told)) == 1:
+            told = told[:1]
+        more = ", ..." if len(told) > MOST_NAMED else ""
+        words = ", ".join(told[:MOST_NAMED]) + more
+        return words if words.startswith("not known") else f"known only {words}"
+
+
+def _words(value, low, high):
+    if not (np.isfinite(low) or np.isfinite(high)):
+        return "not known"
+    if not np.isfinite(low):
+        return f"to be below {high:.3g}"
+    if not np.isfinite(high):
+        return f"to be above {low:.3g}"
+    below, above = value - low, high - value
+    if abs(below - above) < 0.1 * (below + above):
+        return f"to within ± {(high - low) / 2:.3g}"
+    return f"to lie between {low:.3g} and {high:.3g}"
+
+
+def lines_of(estimator, confidence, parameters):
+    """Return a dict with the COLUMNS, and those of axes, for each number of a fitted estimator.
+
+    Notes
+    -----
+    **The rule.** A number is reliable if no doubt of the fit is about it, and its interval ends and
+    is short beside the spread, or the value, that it is about. It is judged at 95 %, whatever the
+    interval that is shown, which must end too.
+    """
+    last = _last(estimator)
+    shown, judged = _with_interval(last, confidence, parameters), _judged(last)
+    ends = np.isfinite(shown.low) & np.isfinite(shown.high) | np.isnan(shown.low)
+    doubted = _doubted(last.privacy_report_, shown.value.shape)
+    if len(_doubts(estimator.privacy_report_)) > len(_doubts(last.privacy_report_)):
+        doubted = np.ones_like(doubted)  # steps before make its rows
+    cells = {
+        "value": np.where(judged.known | np.isnan(judged.low), shown.value, np.nan),
+        "low": shown.low,
+        "high": shown.high,
+        "n": np.full(shown.value.shape, _count(last)),
+        "reliable": judged.good & ends & ~doubted,
+    }
+    axes = {
+        title: np.broadcast_to(np.asarray(labels)[..., None], shown.value.shape).ravel()
+        for title, labels in last._axes().items()
+    }
+    names = _names(last, shown.value.shape, numbered=not axes)
+    columns = {"variable": names, **axes, **{name: cell.ravel() for name, cell in cells.items()}}
+    columns["reliable"] = columns["reliable"].tolist()
+    return [dict(zip(columns, line, strict=True)) for line in zip(*columns.values(), strict=True)]
+
+
+def n_values(estimator):
+    """Return how many lines :func:`lines_of` has."""
+    return _values(_last(estimator)).size
+
+
+def tidy(rows, titles):
+    """Return dicts as a frame of pandas, or a dict of arrays where that is not installed."""
+    titles = list(rows[0]) if rows else titles
+    columns = {title: [row[title] for row in rows] for title in titles}
+    arrays = {
+        title: np.array(column, dtype=float) if title in NUMBERS else _objects(column)
+        for title, column in columns.items()
+    }
+    try:
+        from pandas import DataFrame
+    except ImportError:
+        return arrays
+    return DataFrame(arrays).infer_objects()
+
+
+def _objects(column):
+    array = np.empty(len(column), dtype=object)
+    array[:] = column
+    return array
+
+
+def _last(estimator):
+    while hasattr(estimator, "steps_"):
+        estimator = next(
+            step for _, step in reversed(estimator.steps_) if not isinstance(step, str | None)
+        )
+    return estimator
+
+
+def _judged(estimator):
+    return _with_interval(estimator, JUDGED, {})
+
+
+def _with_interval(estimator, confidence, parameters):
+    """Return the _Numbers of an estimator."""
+    values = _values(estimator)
+    low = high = np.full(values.shape, np.nan)
+    with np.errstate(all="ignore"):
+        if hasattr(estimator, "interval"):
+            ends = estimator.interval(confidence=confidence, **parameters)
+            low, high = (np.asarray(end, dtype=float).reshape(values.shape) for end in ends)
+        spread = estimator._spread()
+    spread = np.inf if spread is None else np.asarray(spread, dtype=float)
+    return _Numbers(values, low, high, spread, estimator._possible())
+
+
+def _doubts(report):
+    return [line for line in report.decisions if isinstance(line, Doubt)]
+
+
+def _doubted(report, shape):
+    """Return which numbers of this shape the doubts of a report are about."""
+    doubted = np.zeros(shape, dtype=bool)
+    for doubt in _doubts(report):
+        mask = np.asarray(True if doubt.mask is None else doubt.mask)
+        mask = mask.reshape(shape) if mask.size == doubted.size else mask
+        if mask.shape and mask.shape[-1] + 1 == shape[-1]:  # of features; an intercept needs all
+            mask = np.append(mask, np.ones((*mask.shape[:-1], 1), dtype=bool), axis=-1)
+        fits = mask.shape == shape[len(shape) - mask.ndim :]
+        doubted |= mask if fits else True  # of columns that its numbers are not of
+    return doubted
+
+
+def _each(estimator, bad):
+    """Yield the words for a row of numbers, a number for each column, and which of it are bad."""
+    rows = bad.reshape(-1, bad.shape[-1])
+    labels = [
+        f" {title}={label}"
+        for title, labels in estimator._axes().items()
+        for label in np.broadcast_to(labels, bad.shape[:-1]).ravel().tolist()
+    ]
+    for i, label in enumerate(labels or [""] * len(rows)):
+        if rows[i].any():
+            yield (
+                label,
+                np.where(np.arange(len(rows))[:, None] == i, rows, False).reshape(bad.shape),
+            )
+
+
+def _count(estimator):
+    """Return the released number of rows, NaN where there is none."""
+    if hasattr(estimator, "moments_"):  # of bounded columns; its first row is that of ones
+        return float(np.asarray(estimator.moments_)[0, 0])
+    if hasattr(estimator, "rank_curves_"):
+        return estimator.rank_curves_.n_rows
+    told = (float(getattr(estimator, name)) for name in COUNTS if hasattr(estimator, name))
+    return next(told, np.nan)
+
+
+def _values(estimator):
+    for name in VALUES:
+        if hasattr(estimator, name):
+            return np.asarray(getattr(estimator, name), dtype=float)
+    if hasattr(estimator, "coef_"):
+        coef = np.asarray(estimator.coef_, dtype=float)
+        return np.append(coef, np.reshape(estimator.intercept_, (*coef.shape[:-1], 1)), axis=-1)
+    raise AttributeError(
+        "this estimator releases no means, rates, counts, sums, quantiles, variances or "
+        "coefficients that results could list. Read its attributes instead."
+    )
+
+
+def _names(estimator, shape, numbered=True):
+    """Return names of values: those of their columns, with a number where there are several."""
+    if not shape:
+        return ["count"]
+    d = estimator.n_features_in_
+    names = [str(x) for x in getattr(estimator, "feature_names_in_", [f"x{j}" for j in range(d)])]
+    names = [*names, *(["intercept"] if shape[-1] == d + 1 else [])]
+    if len(names) != shape[-1]:
+        names = [f"cell {j}" for j in range(shape[-1])]
+    outer = list(np.ndindex(shape[:-1]))
+    if len(outer) == 1 or not numbered:
+        return names * len(outer)
+    return [f"{name} ({', '.join(map(str, place))})" for place in outer for name in names]

@@ -1,0 +1,1 @@
+"""The one door: budgets are spent and noise is added here, and nowhere else."""

@@ -1,0 +1,264 @@
+"""The books of a budget: what is planned, what a share buys, what has been paid and said."""
+
+import os
+import threading
+from collections import Counter
+from fractions import Fraction
+from functools import wraps
+
+import numpy as np
+
+from skdp.exceptions import BudgetExceeded, PlanError
+from skdp.mechanisms._exact import exact, log_of, sqrt_down
+from skdp.mechanisms._weighed import unit_of
+from skdp.utils._doubts import Doubt, named
+
+__all__ = ["Books", "alone"]
+
+UNWEIGHED = (
+    "this fit protects groups, and is asked for integers of rows that have no weights: sum them by "
+    "weighed_sum, or use one row of each person and of_persons."
+)
+WEIGHED = "this fit protects rows, and is asked for integers of rows that have weights."
+ROUNDING = Fraction(1, 2**40)  # of a share that is cut to what is left
+
+
+def _whole(cost):
+    return cost
+
+
+def _root(factor):
+    return lambda cost: Fraction(sqrt_down(factor * cost))
+
+
+# What a cost buys: mu^2 of Gaussian noise (of the runs of a search, of noise for a matrix), epsilon
+# of Laplace noise or of a choice. There is nothing else that a budget pays for.
+PRICES = {
+    "gdp": {"gaussian": _whole, "matrix": _whole, "repeat": _whole, "child": _whole},
+    "zcdp": {  # rho is mu^2 / 2, epsilon^2 / 2, and epsilon^2 / 8 of a choice
+        "gaussian": lambda cost: 2 * cost,
+        "laplace": _root(2),
+        "select": _root(8),
+        "child": _whole,
+    },
+    "pure": {"laplace": _whole, "select": _whole, "repeat": _whole, "child": _whole},
+    "mixed": {"child": _whole},
+    "approx": {"repeat": _whole},  # a search, which has a theorem of its own
+}
+
+
+def alone(method):
+    """Let one thread at a time into the books that a Curator shares with its children."""
+
+    @wraps(method)
+    def locked(self, *args, **kwargs):
+        if os.getpid() != self._process:
+            raise PlanError(
+                "a Curator was taken along to a forked process, where it would spend its budget "
+                "again. Make the releases in the process that made the Curator."
+            )
+        with self._lock:
+            return method(self, *args, **kwargs)
+
+    return locked
+
+
+class Books:
+    """What a Curator knows of its budget.
+
+    Notes
+    -----
+    **Numbers** are exact, floats too; numpy's become integers of Python before they are multiplied.
+    Ten shares of the float 0.1, which is above 1/10, are more than one: a share that exceeds what
+    is left by less than a part 2^-40 of it *is* what is left, and the noise is for that share.
+
+    **Copies** would spend the budget twice: there are none, neither in this process nor in another.
+    Threads and children share one lock.
+    """
+
+    def __init__(self, plan):
+        self._plan, self._buys = plan, (plan.budget.unit, plan.budget.amount)
+        self._steps = {step.label: [step, step.times] for step in plan.steps}
+        self._events = {label: exact(p) for label, p in plan.events}
+        self._lines, self.told = [], None
+        self._outer = None  # books that have the same steps, and their prefix
+        self._used = Fraction(0)
+        self._lock, self._process = threading.RLock(), os.getpid()
+        self.one_row_each = False  # of persons: integers need no weights
+        self.row_places = None  # of these rows in the table of all
+        self.column_names = None  # of the table, if it has some
+
+    @property
+    def budget(self):
+        """The budget that the shares are parts of."""
+        return self._plan.budget
+
+    @property
+    def protects_groups(self):
+        """Whether neighbouring tables differ in all rows of a group."""
+        return self._plan.protects == "group"
+
+    @property
+    def remaining(self):
+        """Share that has not been spent, an exact rational."""
+        return 1 - self._used
+
+    @alone
+    def fails(self, label):
+        """Declare a planned failure event; return the logarithm of its probability, rounded down.
+
+        The probability itself, which holds a factor e^-epsilon, may be too small for a float.
+        """
+        if label not in self._events:
+            raise PlanError(
+                f"the plan has no failure event {label!r} left. List it in the events of the plan, "
+                "once for every use."
+            )
+        return log_of(self._events.pop(label)) - 1e-9
+
+    def decide(self, text):
+        """Note a decision that was taken from released values only. ``text`` is constant."""
+        self._write(lambda: [text])
+
+    def doubt(self, text, columns=None):
+        """Note that something released has low accuracy: in the report, and a warning of the fit.
+
+        Parameters
+        ----------
+        text : str
+            Constant, or of released numbers: what is wrong, and what helps.
+        columns : ndarray of bool of shape (..., d), default=None
+            Public or from releases: which columns are meant, or which released numbers of each.
+        """
+        if columns is None:
+            return self._write(lambda: [Doubt(text)])
+        columns = np.asarray(columns, dtype=bool)
+        if columns.any():
+            d = columns.shape[-1]
+            names = self.column_names
+            names = names if names is not None and len(names) == d else None
+            which = named(columns.reshape(-1, d).any(axis=0), names)
+            doubt = Doubt(f"{which}: {text}" if which else text, _tuples(columns.tolist()))
+            self._write(lambda: [doubt])
+
+    def __reduce_ex__(self, protocol):
+        raise TypeError(
+            "a Curator cannot be copied or pickled: the copy would spend the same budget again. "
+            "Plan a step for every part of the work, and pass child(label, share) to it."
+        )
+
+    @alone
+    def _pay(self, label, mechanism, share):
+        """Book a share exactly; return it, and what it buys of the mechanism."""
+        share, bought = self._price(label, mechanism, share)
+        self._left_for(share, label, self.remaining)
+        self._book(label)
+        self._used += share
+        return share, bought
+
+    def plans(self, label, kind):
+        """Return whether a label is planned for a kind of statistic, or not planned at all."""
+        step, _ = self._steps.get(label, (None, 0))
+        return step is None or not step.of or kind in step.of
+
+    @alone
+    def afford(self, label, mechanism, share):
+        """Raise what a release of this label and share would raise, before rows are looked at."""
+        self.afford_all(mechanism, [(label, share)])
+
+    @alone
+    def afford_all(self, mechanism, asked):
+        """Raise what releases of (label, share) would raise, one after the other."""
+        left, times = self.remaining, Counter()
+        for label, share in asked:
+            share = _cut(self._price(label, mechanism, share)[0], left)
+            self._left_for(share, label, left)
+            left, times[label] = left - share, times[label] + 1
+            self._times_for(times[label], label)
+
+    def _left_for(self, share, label, left):
+        if share > left:
+            raise BudgetExceeded(
+                f"{label!r} asks for a share of {float(share):.4g} of the budget, "
+                f"{float(left):.4g} is left. Lower the shares of the releases before it."
+            )
+
+    def _times_for(self, times, label):
+        if any(books._steps[name][1] < times for books, name in self._all(label)):
+            raise PlanError(f"the plan has no release of {label!r} left. Raise times of its Step.")
+
+    def _all(self, label):
+        """Yield these books and those outside that have the same step, and its label there."""
+        books = self
+        while books._outer:
+            yield books, label
+            books, label = books._outer[0], books._outer[1] + label
+        yield books, label
+
+    def _price(self, label, mechanism, share):
+        """Return a planned share, at most what is left but for rounding, and what it buys."""
+        share = exact(share, name="share")
+        step, left = self._steps.get(label, (None, 0))
+        most = exact(step.at_most) if left > 0 and step.mechanism == mechanism else 0
+        share = _cut(share, most)
+        if not 0 < share <= most:
+            raise PlanError(
+                f"the plan has no room for a {mechanism} release of {label!r} with a share of "
+                f"{float(share):.4g}. Raise times or at_most of its Step, or add a Step."
+            )
+        unit, amount = self._buys
+        if mechanism not in PRICES.get(unit, ()):
+            raise PlanError(
+                f"a {unit} budget does not pay for {label!r}, a {mechanism} release. "
+                "Plan a Gaussian budget for Gaussian noise, a pure one for Laplace noise and "
+                "choices, zCDP for all of them, a mixed one for children of several units."
+            )
+        share = _cut(share, self.remaining)
+        return share, PRICES[unit][mechanism](share * amount)
+
+    def _book(self, label):
+        self._times_for(1, label)
+        for books, name in self._all(label):
+            books._steps[name][1] -= 1
+
+    def _record(self, charge):
+        self._write(lambda: [charge])
+        self._tell(charge.label, charge.share)
+
+    def _write(self, lines):
+        """Add to the bill what ``lines()`` returns when it is closed: charges and decisions."""
+        self._lines.append(lines)
+
+    def _bill(self, kind=object):
+        """Return the lines of a kind, in order."""
+        return [line for lines in self._lines for line in lines() if isinstance(line, kind)]
+
+    def _tell(self, label, share):
+        if self.told is not None:  # what listens to the bill
+            self.told(label, share)
+
+    def _unit(self, value):
+        """Return by how many times its sensitivity a value moves for what the fit protects."""
+        unit = unit_of(value)
+        if self.protects_groups and unit is None and not self.one_row_each:
+            raise TypeError(UNWEIGHED)
+        if not self.protects_groups and unit not in (None, 1):
+            raise TypeError(WEIGHED)
+        return unit or 1
+
+    def _of_single_rows(self, value):
+        """Raise TypeError for a value that a person with several rows moves by more than one."""
+        if self._unit(value) != 1:
+            raise TypeError(UNWEIGHED)
+
+    def _placed(self, rows):
+        """Return the numbers in the table of all of rows that a release has an entry for."""
+        return rows if rows is None or self.row_places is None else self.row_places[rows]
+
+
+def _tuples(nested):
+    return tuple(map(_tuples, nested)) if isinstance(nested, list) else nested
+
+
+def _cut(share, room):
+    return room if room < share <= room * (1 + ROUNDING) else share

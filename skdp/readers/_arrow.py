@@ -1,0 +1,104 @@
+"""Rows of tables, datasets and parquet files of Arrow."""
+
+import sys
+from functools import partial
+
+from skdp.readers._frames import FrameRows
+from skdp.readers._parquet import StoredFile, groups_of
+from skdp.readers._parts import Part, PartRows, told
+from skdp.readers._raw import TableError, schema_of
+
+__all__ = ["source"]
+
+DATASET, FILE = "the dataset", "the ParquetFile"
+SCANNER = (
+    "X is a Scanner, which may be a stream that can be read only once. Pass its dataset, filtered "
+    "by Dataset.filter if need be, or scanner.to_table()."
+)
+KINDS = (
+    "a file of the dataset has a column of numbers where the dataset has none, or the other way "
+    "round. Write the files with the same types."
+)
+TEXT = ("CsvFileFormat", "JsonFileFormat")
+CLOSED = "X is a ParquetFile that is closed. Pass its path, or open it again."
+
+
+def source(X):
+    """Return the rows of a Table, RecordBatch, Dataset or ParquetFile, None for anything else."""
+    import pyarrow
+
+    if isinstance(X, pyarrow.Table | pyarrow.RecordBatch):
+        return FrameRows(X)
+    if _is_a(X, "pyarrow.dataset", "Scanner"):
+        raise TypeError(SCANNER)
+    if _is_a(X, "pyarrow.dataset", "Dataset"):
+        return told(DATASET, _of_dataset, X)
+    if _is_a(X, "pyarrow.parquet", "ParquetFile"):
+        if X.closed:
+            raise TableError(CLOSED)
+        return told(FILE, _of_file, X)
+    return None
+
+
+def _is_a(X, module, name):
+    return module in sys.modules and isinstance(X, getattr(sys.modules[module], name))
+
+
+def _of_file(X):
+    groups = groups_of(X.metadata, lambda coded=None: X, FILE)
+    return PartRows(X.schema_arrow.empty_table(), groups)
+
+
+def _of_dataset(X):
+    try:
+        fragments = list(X.get_fragments())
+    except ValueError:  # one that is filtered shows none
+        fragments, parts = [X], [_scanned(X)]
+    else:
+        parts = [part for some in fragments for part in _of_fragment(some, X)]
+    rows = PartRows(X.schema.empty_table(), parts)
+    rows.text = any(type(getattr(some, "format", None)).__name__ in TEXT for some in fragments)
+    return rows
+
+
+def _of_fragment(fragment, dataset):
+    """Return the Parts of a fragment: row groups where it is a file of the schema of all."""
+    from pyarrow.dataset import ParquetFileFragment
+
+    schema = _own_types(fragment, dataset.schema)
+    is_parquet = isinstance(fragment, ParquetFileFragment) and fragment.path
+    if not is_parquet or not fragment.physical_schema.equals(schema):
+        return [_scanned(fragment, schema=schema)]
+    file = StoredFile(fragment.filesystem, fragment.path)
+    return file.groups(group.id for group in fragment.row_groups)
+
+
+def _own_types(fragment, schema):
+    """Return a schema with the types that the columns have in a fragment.
+
+    A cast to those of the dataset fails for entries that they cannot hold; nulls are held by all.
+    """
+    import pyarrow
+
+    there = fragment.physical_schema
+    own = {field.name: field.type for field in there if not pyarrow.types.is_null(field.type)}
+    own = pyarrow.schema([(field.name, own.get(field.name, field.type)) for field in schema])
+    if schema_of(own.empty_table()) != schema_of(schema.empty_table()):
+        raise TableError(KINDS)
+    return own
+
+
+def _scanned(X, **schema):
+    return Part(X.count_rows(), partial(_batches, X, schema), DATASET)
+
+
+def _batches(X, schema, batch_rows):
+    """Return the batches of a dataset or a fragment, in their order and none ahead."""
+    from pyarrow.dataset import ParquetFileFormat, ParquetFragmentScanOptions
+
+    options = {"batch_size": batch_rows, "batch_readahead": 0, "fragment_readahead": 0}
+    if isinstance(getattr(X, "format", None), ParquetFileFormat):
+        options["fragment_scan_options"] = ParquetFragmentScanOptions(
+            use_buffered_stream=True, pre_buffer=False
+        )
+    return X.to_batches(use_threads=False, **schema, **options)

@@ -1,0 +1,127 @@
+"""Fits that protect persons: all rows with one entry of ``groups``, whatever their number."""
+
+from dataclasses import replace
+from typing import NamedTuple
+
+from skdp.accounting import Step
+from skdp.kernel._persons import PersonsWithMore, are_there, persons_table, rows_of_persons
+from skdp.readers._frames import FrameRows
+from skdp.readers._ids import persons_of, split_off
+from skdp.readers._persons import Heads, weighed_rows
+from skdp.readers._raw import library, schema_of
+from skdp.readers._sources import source_of
+from skdp.readers._target import without_column
+from skdp.table._cap import CAP_STEPS, find_cap
+from skdp.utils._config import get_config
+
+__all__ = [
+    "FIT",
+    "GroupRule",
+    "grouped_plan",
+    "read_groups",
+    "read_one_each",
+    "rows_of_groups",
+    "without_groups",
+]
+
+NAMED = (
+    "groups names a column of X, but X has no column of that name. Pass groups as an array with "
+    "one entry per row of X, or X as a frame or file with such a column."
+)
+PERSONAL = (
+    "personal budgets are promises to single rows, and do not go together with groups. Fit without "
+    "groups, or with one epsilon for all."
+)
+GROUP_COUNT = Step("group count", at_most=0.01, of=(PersonsWithMore,))
+FIT = "fit"
+GAUSSIAN = ("gdp", "zcdp")
+
+
+class GroupRule(NamedTuple):
+    """What a fit needs to know of its statistics to choose how many rows of a person count."""
+
+    # of the statistic where persons' worth of rows times mu is one, in standard deviations of rows
+    noise: float
+    least: float  # persons' worth of rows times mu that the statistic needs
+
+
+def read_groups(groups, n_rows):
+    """Return the Persons of rows; what it raises, it raises before anything is charged."""
+    return persons_of(groups, n_rows, ignore=get_config()["invalid_rows"] == "ignore")
+
+
+def read_one_each(groups, rows, coins, made):
+    """Return a table with a row for each person, made of all of them.
+
+    Local, nothing is released.
+    """
+    persons = read_groups(groups, len(rows))
+    return made(weighed_rows(rows, persons.of(are_there(rows)), 1, coins, None), coins)
+
+
+def grouped_plan(plan, estimator):
+    """Return the plan of a fit with groups: what finds the persons, then the fit as it is."""
+    if any(hasattr(value, "guarantees") for value in vars(estimator).values()):
+        raise ValueError(PERSONAL)
+    gaussian = plan.budget.unit in GAUSSIAN
+    steps = [GROUP_COUNT] if gaussian else []
+    if gaussian and estimator._weighs_groups and _given_cap(estimator) == "auto":
+        steps += CAP_STEPS
+    inner = [replace(step, label=f"{FIT}/{step.label}") for step in plan.steps]
+    return replace(
+        plan,
+        steps=(*steps, Step(FIT, "child"), *inner),
+        events=tuple((f"{FIT}/{name}", p) for name, p in plan.events),
+        assumptions=tuple(f"{FIT}: {text}" for text in plan.assumptions),
+        protects="group",
+    )
+
+
+def rows_of_groups(estimator, persons, rows, curator):
+    """Return what an estimator reads of persons, the Curator of its fit, and what is told of them.
+
+    Notes
+    -----
+    **Privacy** (add or remove one person with all rows): of the Table of persons, see
+    :mod:`skdp.kernel._persons`, and of :func:`skdp.kernel._persons.rows_of_persons`.
+    """
+    persons, heads = persons.of(are_there(rows)), None
+    table = persons_table(persons, curator)
+    if table.budget.unit in GAUSSIAN:
+        told = table.ask(PersonsWithMore(), GROUP_COUNT)
+        heads = Heads(float(told.value[0]), told.scale)
+    cap = _cap(estimator, table, rows.n_features)
+    inner, one_each = curator.child(FIT, curator.remaining), not estimator._weighs_groups
+    made = {"made": estimator._made_of_groups(), "one_each": one_each}
+    rows = rows_of_persons(rows, persons, inner, cap=cap, heads=heads, **made)
+    return rows, inner, {"rows_per_group_": cap}
+
+
+def _cap(estimator, table, n_features):
+    if not estimator._weighs_groups:
+        return 1
+    if _given_cap(estimator) != "auto":
+        return estimator.rows_per_group
+    if table.budget.unit not in GAUSSIAN:
+        return 1
+    noise, least = estimator._group_rule(n_features)
+    return find_cap(table, noise=noise, least=least)
+
+
+def _given_cap(estimator):
+    return getattr(estimator, "rows_per_group", "auto")
+
+
+def without_groups(X, groups):
+    """Return X without the column that ``groups`` names, and what it tells of persons."""
+    if not isinstance(groups, str):
+        return X, groups
+    source = source_of(X)
+    if source is None:
+        source = FrameRows(X) if library(X) in ("pandas", "polars") else None
+    names = None if source is None else schema_of(source.head()).names
+    if names is None or names.count(groups) != 1:
+        raise ValueError(NAMED)
+    if library(X) in ("pandas", "polars") and hasattr(X, "shape"):
+        return without_column(X, names.index(groups)), X[groups]
+    return split_off(source, names.index(groups))

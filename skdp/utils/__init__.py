@@ -1,0 +1,1 @@
+"""What all floors use: settings, numbers, threads, public words, and doubts as records."""

@@ -1,0 +1,134 @@
+"""Public parameters as Python's own numbers, whatever kind of number a caller has."""
+
+import math
+from fractions import Fraction
+from numbers import Integral, Rational, Real
+
+import numpy as np
+
+from skdp.utils._compat import Interval, InvalidParameterError
+
+__all__ = ["PlainNumbers", "plain", "plain_fields", "seen"]
+
+AMOUNTS = ("epsilon", "delta", "split", "param_distributions")  # a third of a budget is a third
+# may hold entries of a table
+LEVELS = ("bins", "categories", "classes", "domain", "param_distributions")
+
+NARROW = (np.float16, np.float32)
+
+
+class PlainNumbers:
+    """Mixin of everything with parameters: keeps them as Python's own numbers.
+
+    Notes
+    -----
+    **Privacy.** Parameters enter sensitivities. A numpy integer has a width, beyond which products
+    wrap silently, and stays one in every sum, product and Fraction that it enters; a narrow float
+    rounds. Python's integers do neither, so a proof may speak of integers. Every parameter, by
+    ``__init__``, by ``set_params`` and out of a pickle, passes here and nowhere else.
+    """
+
+    def __setattr__(self, name, value):
+        if not name.endswith("_"):
+            value = _parameter(name, value)
+            allowed = getattr(type(self), "_parameter_constraints", {}).get(name, ())
+            if type(value) is bool and any(_is_numeric(kind) for kind in allowed):
+                value = int(value)
+        super().__setattr__(name, value)
+
+    def _validate_params(self):
+        """Check parameters as scikit-learn does, whose messages show them; a table by its type."""
+        told = None
+        try:
+            super()._validate_params()
+        except InvalidParameterError as error:
+            told = str(error)
+        if told is None:
+            return
+        name = told.split("'")[1]
+        value = getattr(self, name, None)
+        if hasattr(value, "shape") or isinstance(value, list | tuple | dict):
+            told = told.split(" Got ")[0] + f" Got {seen(value)}."
+        raise InvalidParameterError(told)
+
+    def __setstate__(self, state):
+        super().__setstate__(state)
+        for name, value in [*vars(self).items()]:
+            setattr(self, name, value)
+
+
+def plain(value, *, levels=False, exact=True):
+    """Return a number as a Python bool, int, float or Fraction, anything else as it is."""
+    if isinstance(value, dict):
+        entries = {key: plain(item, levels=levels, exact=exact) for key, item in value.items()}
+        return value if _alike(value.values(), entries.values()) else entries
+    if isinstance(value, list | tuple):
+        entries = [plain(item, levels=levels, exact=exact) for item in value]
+        if _alike(value, entries):
+            return value
+        if isinstance(value, list):
+            return entries
+        return value._make(entries) if hasattr(value, "_make") else tuple(entries)
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
+    if levels and isinstance(value, NARROW):
+        return value
+    value = _scalar(value)
+    return value if exact or not isinstance(value, Fraction) else _nearest_float(value)
+
+
+def seen(value):
+    """Return what a message shows of a parameter: a number or a text, of all else its type alone.
+
+    A table or a column that was passed in its place would show entries of rows.
+    """
+    alone = value is None or isinstance(value, str | Real | np.generic)
+    return repr(value) if alone else f"an object of type {type(value).__name__}"
+
+
+def plain_fields(record, *names):
+    """Replace fields of a frozen dataclass by Python's own numbers."""
+    for name in names:
+        object.__setattr__(record, name, _parameter(name, getattr(record, name)))
+
+
+def _parameter(name, value):
+    return plain(value, levels=name in LEVELS, exact=name in AMOUNTS)
+
+
+def _is_numeric(constraint):
+    return isinstance(constraint, Interval) or constraint in (Integral, Real, "random_state")
+
+
+def _alike(old, new):
+    return all(a is b for a, b in zip(old, new, strict=True))
+
+
+def _scalar(value):
+    if type(value) in (bool, int, float) or isinstance(value, np.timedelta64):
+        return value
+    if isinstance(value, np.bool_):
+        return bool(value)
+    if isinstance(value, Integral):
+        return int(value)
+    if isinstance(value, float):
+        return float(value)
+    if isinstance(value, np.floating):
+        return float(np.format_float_scientific(value, unique=True, trim="-"))
+    if isinstance(value, Rational):
+        return _plain_fraction(value)
+    return value
+
+
+def _plain_fraction(value):
+    terms = value.numerator, value.denominator
+    if type(value) is Fraction and all(type(term) is int for term in terms):
+        return value
+    return Fraction(*map(int, terms))
+
+
+def _nearest_float(fraction):
+    try:
+        return float(fraction)
+    except OverflowError:
+        return math.inf if fraction > 0 else -math.inf
