@@ -12,7 +12,7 @@ from skdp.base import Budget
 from skdp.gate._curator import make_curator
 from skdp.mechanisms import make_entropy
 from skdp.readers._persons import Persons
-from skdp.table._cap import cap_steps, find_cap
+from skdp.table._contribution_bound import cap_steps, release_contribution_bound
 
 __all__ = ["cap_cells", "cluster_cells", "matrix_cells", "mean_cells", "table_cells"]
 
@@ -225,7 +225,10 @@ def cap_cells(runs, draws=40):
                     Plan(budget, cap_steps(), protects="group"), make_entropy(seed)
                 )
                 persons = Persons(table.groups, len(sizes))
-                ratios.append(loss(find_cap(persons, curator, noise=noise, least=40.0)) / best)
+                ratios.append(
+                    loss(release_contribution_bound(persons, curator, noise=noise, least=40.0))
+                    / best
+                )
             worst.append(float(np.median(ratios)))
             yield summary(f"cap: {name}, d={d}", "loss over best, median", ratios, target=1.7)
     yield {

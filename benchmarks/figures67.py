@@ -112,7 +112,7 @@ def _cost(X, centers):
 def friendly_tuples_and_lloyd(X, cell, truth, rng):
     """Run the paper's algorithm with a public ball; raise if the parts do not agree."""
     from skdp.cluster._lloyd_run import lloyd_step
-    from skdp.cluster._locate import Located
+    from skdp.cluster._locate import LocatedBall
     from skdp.cluster.friendly import (
         friendly_centers,
         friendly_road_steps,
@@ -136,7 +136,7 @@ def friendly_tuples_and_lloyd(X, cell, truth, rng):
     )
     if centers is None:
         raise LookupError("the parts do not agree")
-    located = Located(float(cell.n), 0.0, np.zeros(X.shape[1]), cell.radius, cell.radius)
+    located = LocatedBall(float(cell.n), 0.0, np.zeros(X.shape[1]), cell.radius, cell.radius)
     y, left = located.to_units(centers), curator.remaining
     step = lloyd_step(rows, curator, located, y, np.ones(K), share=left, label="Lloyd")
     return located.to_data(step.y + step.moves)

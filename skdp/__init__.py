@@ -10,7 +10,7 @@ import skdp.accounting  # noqa: F401  the others load with their names, so that 
 __version__ = "0.1.0"
 
 # Pickles of older versions name classes by these modules.
-sys.modules["skdp._doubts"] = sys.modules["skdp.utils._doubts"]
+sys.modules["skdp._doubts"] = sys.modules["skdp.utils._warnings"]
 sys.modules["skdp._ledger_view"] = sys.modules["skdp.show._ledger"]
 
 # The stub is the one list of public names: type checkers and editors read it, and so does this.

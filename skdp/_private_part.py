@@ -6,7 +6,7 @@ import numpy as np
 
 from skdp.exceptions import BudgetExceeded, PlanError, ReleaseError
 from skdp.utils._config import get_config
-from skdp.utils._local import Local
+from skdp.utils._private_state import Local
 from skdp.utils._threads import quiet
 
 __all__ = ["SCHEMA", "guarded", "unchanged"]

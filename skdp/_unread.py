@@ -10,12 +10,12 @@ from sklearn.utils import check_array
 
 from skdp._private_part import SCHEMA
 from skdp.contracts._kinds import Rows
-from skdp.gate._beside import curators_beside
-from skdp.gate._grant import Grant
+from skdp.gate._budget_allocation import BudgetAllocation
+from skdp.gate._parallel import parallel_sessions
 from skdp.kernel._table import Table, made_table
-from skdp.readers._some_rows import without as without_rows
+from skdp.readers._some_rows import mask_rows as without_rows
 from skdp.readers._tables import Tables
-from skdp.table._pieces import carried
+from skdp.table._batched import with_current_config
 from skdp.utils._compat import safe_indexing
 from skdp.utils._config import config_context
 
@@ -61,10 +61,10 @@ class Unread(Table):
         """Return Unread tables of the rows of each level, disjoint, which pay ``share`` once.
 
         **Privacy**: a row decides by its own key in which it is; then
-        :func:`skdp.gate._beside.curators_beside`.
+        :func:`skdp.gate._parallel.parallel_sessions`.
         """
         sets = self._rows.sets(levels)
-        curators = curators_beside(self._curator, label, sets, budget=budget, share=share)
+        curators = parallel_sessions(self._curator, label, sets, budget=budget, share=share)
         parts = self._rows.parts(list(sets.values()))
         return [self._view(*part) for part in zip(parts, curators, strict=True)]
 
@@ -99,7 +99,7 @@ class StepRows:
     def read(self, label, curator):
         """Return the rows as a fit reads them, its Curator, and what is public of them by name."""
         step = self._find(label)
-        step.set_params(ledger=Grant(label, Rows()))
+        step.set_params(ledger=BudgetAllocation(label, Rows()))
         step.ledger.absent = self.absent
         rows, told = self.X, {}
         if hasattr(rows, "shape") or isinstance(rows, Tables):
@@ -179,7 +179,7 @@ def _as_floats(table):
 
 def _numbers_mapped(function, X):
     if isinstance(X, Tables):
-        mapped = carried(partial(_numbers_mapped, function))
+        mapped = with_current_config(partial(_numbers_mapped, function))
         return X.mapped(mapped, mapped(X.head()))
     X = check_array(
         X, dtype=[np.float64, np.float32], ensure_all_finite=False, ensure_min_samples=0

@@ -13,7 +13,7 @@ from skdp.kernel._table import Noisy, Table
 from skdp.mechanisms import ball_rows, ball_sum, box_rows, finite_rows, gram_sum, row_norms
 from skdp.readers import ArrayRows, map_merge, weighed_sum
 from skdp.scales import clipped_sum, count_rows
-from skdp.utils._local import Local
+from skdp.utils._private_state import Local
 
 __all__ = [
     "ArrayRows",

@@ -17,7 +17,7 @@ from skdp.gate._curator import replaced_curator
 from skdp.kernel import _residuals
 from skdp.marginals import Bins
 from skdp.mixture import PrivateGMM
-from skdp.readers._persons import GRAIN, Heads
+from skdp.readers._persons import GRAIN, NoisyUnitCount
 from skdp.table import _groups as groups_module
 from tests._curators import CannedCurator, FixedKeys, check_replay
 from tests._persons import persons_table, recorded
@@ -136,7 +136,9 @@ def test_groups_of_one_row_give_the_integers_of_rows(name, monkeypatch):
     """Times the weight of a full row, or once where one row of each group is looked at."""
     tiny = replace(groups_module.GROUP_COUNT, at_most=Fraction(1, 2**80))
     monkeypatch.setattr(groups_module, "GROUP_COUNT", tiny)
-    monkeypatch.setattr(Heads, "n", property(lambda heads: heads.told))  # which then is all noise
+    monkeypatch.setattr(
+        NoisyUnitCount, "n", property(lambda heads: heads.told)
+    )  # which then is all noise
     monkeypatch.setattr(_residuals, "FINEST", _residuals.COARSEST)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(900, 3)) + 6 * rng.integers(3, size=(900, 1))

@@ -13,7 +13,7 @@ from skdp import (
     PrivateRidge,
 )
 from skdp.kernel import _cells
-from skdp.kernel._persons import are_there
+from skdp.kernel._persons import present_rows
 from skdp.mechanisms._weighed import of_persons
 from skdp.readers._ids import persons_of
 from skdp.readers._persons import GRAIN
@@ -101,7 +101,7 @@ def _run_of_rows(model, X, y, keys):
         rows = model._read(X, y)
         plan = grouped_plan(model.plan(), model)
         curator = CannedCurator(plan, "exact", coins=FixedKeys(keys))
-        number = of_persons([int(np.count_nonzero(are_there(rows)))])
+        number = of_persons([int(np.count_nonzero(present_rows(rows)))])
         curator.gaussian(number, sensitivity=1, share=GROUP_COUNT.at_most, label="group count")
         inner = curator.child("fit", curator.remaining)
         inner.one_row_each = True

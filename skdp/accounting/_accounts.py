@@ -21,9 +21,9 @@ from numbers import Integral
 from skdp.accounting._budget import Budget
 from skdp.accounting._conversions import pure_to_gdp
 from skdp.accounting._ledger_file import OF_GROUPS, UNCLAIMED
-from skdp.accounting._nearly_gaussian import add_up, gaussian_price, lines_of
+from skdp.accounting._nearly_gaussian import compose_basic, gaussian_price, lines_of
 from skdp.mechanisms._exact import as_fraction
-from skdp.show._ledger import as_float, told
+from skdp.show._ledger import as_float, text_of
 
 __all__ = ["UNITS", "Accounts", "check_stored", "openings_of", "part", "unit_of"]
 
@@ -70,7 +70,7 @@ class Accounts:
             if k is None:
                 caps.append((Fraction(0), Fraction(0)))
             elif first.what == "basic":
-                times = add_up(amount / k, Fraction(1), k)[1]
+                times = compose_basic(amount / k, Fraction(1), k)[1]
                 caps.append((amount / k, failure / times))
             else:  # what is admitted fails in proportion to its amount
                 caps.append((min(amount, failure * first.amount / first.failure) / k**2, math.inf))
@@ -99,7 +99,7 @@ class Accounts:
         if all(fits):
             return None
         asked, gone = (part(first, amounts) for amounts in (cost, before))
-        reason = f"{told(asked, '.6g')} of the whole requested, {told(gone, '.6g')} spent"
+        reason = f"{text_of(asked, '.6g')} of the whole requested, {text_of(gone, '.6g')} spent"
         reason += f" of what {account}s are promised" if self.several else ""
         if fits == [True, False] and unit == "gdp":
             reason += " of its failure probability (charge what ledger.admit returns)"
@@ -182,7 +182,7 @@ def _opening(epsilon, delta, composition, suffix):
 def _cost(budget, first, steps):
     """Return what some steps of a fit take from the account that ``first`` has opened."""
     if first.what == "basic":
-        return add_up(budget.epsilon, budget.delta, steps)
+        return compose_basic(budget.epsilon, budget.delta, steps)
     if budget.unit == "gdp":
         return steps**2 * budget.amount, steps * budget.failure
     if budget.unit == "pure" and budget.delta == budget.failure == 0:
@@ -206,7 +206,7 @@ def _cost(budget, first, steps):
 
 def check_stored(path, openings, given):
     """Raise ValueError if a file that was there was opened with other parameters."""
-    stored, given = _told(_plain(openings)), _told(given)
+    stored, given = _opening_parameters(_plain(openings)), _opening_parameters(given)
     for name, old in stored.items():
         if old != given[name]:
             old, new = _readable(old), _readable(given[name])
@@ -220,7 +220,7 @@ def _plain(openings):
     return tuple((e.what, e.unit, (e.amount, e.failure, e.epsilon, e.delta)) for e in openings)
 
 
-def _told(openings):
+def _opening_parameters(openings):
     """Return the parameters that first lines stand for, in the order in which they are compared."""
     units = ["group" if OF_GROUPS in unit else "row" for _, unit, _ in openings]
     told = {"composition": openings[0][0]}

@@ -10,7 +10,7 @@ from numbers import Integral, Rational
 
 from scipy.special import log_ndtr, ndtri_exp
 
-from skdp.accounting._gaussian import exp_up, log_delta_up, real, smallest, up
+from skdp.accounting._gaussian import exp_up, log_delta_up, real, round_up, smallest
 
 
 def basic_composition(costs):
@@ -86,7 +86,7 @@ def advanced_composition(epsilon, delta, k, slack):
     epsilon, delta, k = real(epsilon, "epsilon"), real(delta, "delta", "[0, 1]"), _count(k, "k")
     slack = real(slack, "slack")
     mean = k * epsilon * math.tanh(epsilon / 2)
-    total = up(epsilon * math.sqrt(-2 * k * math.log(slack)) + mean)
+    total = round_up(epsilon * math.sqrt(-2 * k * math.log(slack)) + mean)
     return min(_sum([epsilon], k), total), min(1.0, _sum([_sum([delta], k), slack]))
 
 
@@ -162,7 +162,7 @@ def gdp_composition(mus):
     0.5
     """
     mus = [real(mu, "mu", "[0, 1e6]") for mu in mus]
-    return up(math.hypot(*mus)) if any(mus) else 0.0
+    return round_up(math.hypot(*mus)) if any(mus) else 0.0
 
 
 def gdp_group(mu, size):
@@ -194,7 +194,7 @@ def gdp_group(mu, size):
     >>> round(gdp_group(0.5, 2), 6)
     1.0
     """
-    return up(real(mu, "mu") * _count(size, "size"))
+    return round_up(real(mu, "mu") * _count(size, "size"))
 
 
 def group_delta(mu, failure, size, epsilon):

@@ -5,7 +5,7 @@ import math
 from scipy.special import erfinv, ndtri_exp
 
 from skdp.accounting._composition import _log_add, _sum
-from skdp.accounting._gaussian import exp_up, log_delta_up, real, smallest, up
+from skdp.accounting._gaussian import exp_up, log_delta_up, real, round_up, smallest
 
 
 def gaussian_to_zcdp(mu):
@@ -35,7 +35,7 @@ def gaussian_to_zcdp(mu):
     >>> round(gaussian_to_zcdp(0.5), 6)
     0.125
     """
-    return up(real(mu, "mu") ** 2 / 2)
+    return round_up(real(mu, "mu") ** 2 / 2)
 
 
 def pure_to_gdp(epsilon):
@@ -68,8 +68,8 @@ def pure_to_gdp(epsilon):
     """
     epsilon = real(epsilon, "epsilon")
     if epsilon < 1:  # c = 1/2 - t/2 and Phi^-1(c) = -sqrt(2) erfinv(t)
-        return up(math.sqrt(8) * float(erfinv(math.tanh(epsilon / 2))) * (1 + 1e-14))
-    return up(-2 * float(ndtri_exp(-epsilon - math.log1p(math.exp(-epsilon)))) * (1 + 1e-14))
+        return round_up(math.sqrt(8) * float(erfinv(math.tanh(epsilon / 2))) * (1 + 1e-14))
+    return round_up(-2 * float(ndtri_exp(-epsilon - math.log1p(math.exp(-epsilon)))) * (1 + 1e-14))
 
 
 def pure_to_zcdp(epsilon):
@@ -102,7 +102,7 @@ def pure_to_zcdp(epsilon):
     0.462
     """
     epsilon = real(epsilon, "epsilon")
-    return up(epsilon * math.tanh(epsilon / 2))
+    return round_up(epsilon * math.tanh(epsilon / 2))
 
 
 def zcdp_composition(rhos):

@@ -66,11 +66,11 @@ def gaussian_sigma(epsilon, delta, sensitivity=1.0, *, method="analytic"):
     epsilon, delta = real(epsilon, "epsilon"), real(delta, "delta")
     sensitivity = real(sensitivity, "sensitivity")
     if method == "analytic":
-        sigma = up(sensitivity / _largest_mu(epsilon, delta))
+        sigma = round_up(sensitivity / _largest_mu(epsilon, delta))
     elif method != "classical":
         raise ValueError(f"method must be 'analytic' or 'classical'. Got {method!r} instead.")
     elif 0 < epsilon < 1:
-        sigma = up(sensitivity * math.sqrt(2 * math.log(1.25 / delta)) / epsilon)
+        sigma = round_up(sensitivity * math.sqrt(2 * math.log(1.25 / delta)) / epsilon)
     else:
         raise ValueError(
             f"method='classical' holds for 0 < epsilon < 1 only. Got epsilon={epsilon!r} instead. "
@@ -264,14 +264,14 @@ def smallest(certified, low, high):
     return high
 
 
-def up(x):
+def round_up(x):
     """Return a float above x by a few units in the last place, more than its rounding errors."""
     return math.nextafter(x * (1 + 1e-15), math.inf)
 
 
 def exp_up(x):
     """Return a float >= min(1, e^x) that is positive."""
-    return min(1.0, up(math.exp(min(x, 0.0))))
+    return min(1.0, round_up(math.exp(min(x, 0.0))))
 
 
 def real(value, name, allowed=None):
@@ -292,4 +292,4 @@ def real(value, name, allowed=None):
 
 
 def _mu(sigma, sensitivity):
-    return real(up(real(sensitivity, "sensitivity") / real(sigma, "sigma")), "mu")
+    return real(round_up(real(sensitivity, "sensitivity") / real(sigma, "sigma")), "mu")

@@ -17,13 +17,13 @@ from skdp.accounting._composition import group_privacy
 from skdp.accounting._conversions import zcdp_delta
 from skdp.mechanisms._exact import sqrt_down
 
-__all__ = ["add_up", "curve_at", "gaussian_price", "lines_of"]
+__all__ = ["compose_basic", "curve_at", "gaussian_price", "lines_of"]
 
 MARGIN = 1e-9  # relative, of corners and of quantiles: far more than their rounding errors
 EPSILONS = np.geomspace(1 / 8, 2, 24)  # where a curve is read, in parts of the claimed epsilon
 
 
-def add_up(epsilon, delta, steps):
+def compose_basic(epsilon, delta, steps):
     """Return (epsilon, delta) of several steps, exact: ``group_privacy`` in Fractions."""
     more = sum(exp_up(j * epsilon) for j in range(1, steps)) if delta else 0
     return steps * epsilon, delta * (1 + more)
@@ -84,22 +84,22 @@ def _corners(lines):
     told += [(1 / g, 1 - (1 - d) / g) for g, d in told]
     hull = []
     for g, d in sorted(set(told), reverse=True):
-        while hull and (d <= hull[-1][1] or (len(hull) > 1 and _turns(hull, g, d))):
+        while hull and (d <= hull[-1][1] or (len(hull) > 1 and _line_is_useful(hull, g, d))):
             hull.pop()
         hull.append((g, d))
-    q = np.array([0.0, *(_meet(*a, *b) for a, b in pairwise(hull))])
+    q = np.array([0.0, *(_line_intersection(*a, *b) for a, b in pairwise(hull))])
     p = np.array([hull[0][1], *(g * x + d for (g, d), x in zip(hull, q[1:], strict=False))])
     left = q <= 1 - p + MARGIN
     return q[left] * (1 - MARGIN), p[left] * (1 + MARGIN)
 
 
-def _meet(g, d, slope, height):
+def _line_intersection(g, d, slope, height):
     return (height - d) / (g - slope)
 
 
-def _turns(hull, g, d):
+def _line_is_useful(hull, g, d):
     """Return whether the last line is nowhere the least once (g, d) is there."""
-    return _meet(*hull[-1], g, d) <= _meet(*hull[-2], *hull[-1])
+    return _line_intersection(*hull[-1], g, d) <= _line_intersection(*hull[-2], *hull[-1])
 
 
 def _float_up(q):

@@ -10,7 +10,7 @@ from skdp.mechanisms._exact import exact, sqrt_down, sqrt_up
 
 SMALLEST = Fraction(1, 10**240)  # noise for less would leave the range of floats
 
-__all__ = ["mixed_budget", "part_of", "pays_for", "worth"]
+__all__ = ["convert_cost", "is_affordable", "mixed_budget", "part_of"]
 
 
 def mixed_budget(epsilon, delta, *, gaussian, pure):
@@ -73,7 +73,7 @@ def _fits(amount, gaussian, pure, epsilon, delta):
     return curve <= goal or zcdp_epsilon(float(amount), goal) <= epsilon
 
 
-def pays_for(budget, steps):
+def is_affordable(budget, steps):
     """Return whether a mixed budget pays for shares as large as those of a plan's children.
 
     One that is a part of zCDP pays for all: its claim is that of R-zCDP.
@@ -131,12 +131,12 @@ def part_of(whole, share, unit):
     else:
         epsilon = zcdp_epsilon(float(amount), float((1 - FAILURE_PART) * delta))
     part = Budget(unit, amount, failure, Fraction(epsilon), delta)
-    if amount < SMALLEST or worth(part, whole.unit) > whole.amount * share:
+    if amount < SMALLEST or convert_cost(part, whole.unit) > whole.amount * share:
         raise PlanError(f"a share of a {whole.unit} budget cannot pay for a {unit} budget.")
     return part
 
 
-def worth(budget, unit):
+def convert_cost(budget, unit):
     """Return what a budget costs in another unit; infinity where there is no price."""
     if budget.unit == unit or (budget.unit, unit) == ("mixed", "zcdp"):
         return budget.amount

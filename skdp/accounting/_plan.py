@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from skdp.accounting._budget import Budget
-from skdp.accounting._parts import pays_for
+from skdp.accounting._parts import is_affordable
 from skdp.exceptions import PlanError
 from skdp.mechanisms._exact import exact
 from skdp.show._report import PlanView
@@ -121,7 +121,7 @@ class Plan(PlanView):
                 f"with {float(total):.3g}: lower them."
             )
         mixed = self.budget.unit == "mixed" and not self.problems
-        if mixed and not pays_for(self.budget, self.steps):
+        if mixed and not is_affordable(self.budget, self.steps):
             raise PlanError(
                 "a mixed budget was made for other shares than those of this plan: mixed_budget "
                 "takes the shares of its Gaussian and of its pure children."

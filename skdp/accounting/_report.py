@@ -17,7 +17,7 @@ __all__ = ["Charge", "PrivacyReport"]
 FOR_FAILURES = [Fraction(1, 2**k) for k in range(1, 13)]  # parts of delta that they may take
 
 
-def summed(budgets):
+def compose_reports(budgets):
     """Return the budget of fits together, with the smallest claim at the sum of their deltas.
 
     Notes
@@ -228,7 +228,7 @@ class PrivacyReport(ReportView):
         if self.protects != other.protects:
             raise ValueError(MIXED)
         fits = self._fits() + other._fits()
-        total = summed(fits)
+        total = compose_reports(fits)
         return replace(
             self,
             estimator=f"{self.estimator} + {other.estimator}",

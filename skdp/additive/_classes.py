@@ -3,7 +3,7 @@
 import numpy as np
 
 from skdp.accounting import Step
-from skdp.additive._cycles import Curvature, Model, chance, counted_cells, run_cycle
+from skdp.additive._cycles import Model, NewtonStep, counted_cells, false_alarm_bound, run_cycle
 from skdp.additive._rules import (
     CELL_COUNTS,
     CLASS_COUNTS,
@@ -54,7 +54,7 @@ def fit_classes(table, *, edges, ordered, number, n_cycles):
     of_row = CURVATURE * (prior * (1 - prior))[: link.outputs]
     priors = [TermPrior(n, ordered=o) for n, o in zip(counts, ordered, strict=True)]
     told = number.sum() * table.budget.mu * 4 * of_row.mean() / CURVATURE
-    curvature = Curvature(
+    curvature = NewtonStep(
         counts,
         priors,
         of_row,
@@ -72,7 +72,7 @@ def fit_classes(table, *, edges, ordered, number, n_cycles):
         run_cycle(model, cells, link, curvature, share=share)
     model = calibrated(model, cells, link, start, share=last * left, slope=True)
     model = calibrated(model, cells, link, start, share=cells.remaining, slope=False)
-    return model, counts, chance(model, curvature) < UNLIKELY
+    return model, counts, false_alarm_bound(model, curvature) < UNLIKELY
 
 
 def calibrated(model, cells, link, start, *, share, slope):

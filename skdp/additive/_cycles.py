@@ -9,7 +9,7 @@ from scipy.special import chdtrc
 from skdp.accounting import Step
 from skdp.kernel._terms import FeatureCells, ResidualSum, TermScores
 
-__all__ = ["CYCLE_STEPS", "Curvature", "Model", "chance", "counted_cells", "run_cycle"]
+__all__ = ["CYCLE_STEPS", "Model", "NewtonStep", "counted_cells", "false_alarm_bound", "run_cycle"]
 
 MOST_RELEASES = 10**6  # features times cycles
 CELL_COUNTS = Step("cell counts", at_most=0.1, of=(FeatureCells,))
@@ -85,7 +85,7 @@ def counted_cells(cells, *, share, floor):
 
 
 @dataclass
-class Curvature:
+class NewtonStep:
     """How a step follows from a gradient."""
 
     counts: list  # each of shape (n_cells,): released number of rows in each cell, > 0
@@ -162,7 +162,7 @@ def _move(model, j, gradients, sd, step, weights, sampling, curvature):
         model.tables[j][k] = np.rint(np.clip(term, -LARGEST, LARGEST)).astype(np.int64)
 
 
-def chance(model, curvature):
+def false_alarm_bound(model, curvature):
     """Return a bound on the chance that noise alone tells as much as the cells have told.
 
     By chi-squared tests: one of all features together, one of each, of the cells whose noise is

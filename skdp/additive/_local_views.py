@@ -4,7 +4,7 @@ from functools import partial, wraps
 
 import numpy as np
 
-from skdp.table._pieces import fitted_alone, made_later, tables_for
+from skdp.table._batched import fitted_alone, lazy_result, tables_for
 
 __all__ = ["by_tables", "in_memory"]
 
@@ -17,7 +17,7 @@ def by_tables(method):
         tables = tables_for(self, X)
         if tables is None:
             return method(self, X)
-        return made_later(tables, partial(method, fitted_alone(self)))
+        return lazy_result(tables, partial(method, fitted_alone(self)))
 
     return mapped
 

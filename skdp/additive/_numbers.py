@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from skdp.accounting import Step
-from skdp.additive._cycles import Curvature, Model, chance, counted_cells, run_cycle
+from skdp.additive._cycles import Model, NewtonStep, counted_cells, false_alarm_bound, run_cycle
 from skdp.additive._radius import RESIDUAL_LENGTHS, release_lengths
 from skdp.additive._rules import (
     CELL_COUNTS,
@@ -48,10 +48,10 @@ def fit_numbers(table, place, *, n, edges, ordered, n_cycles):
         around = lengths.radius(noise)
         link = Clipped(around)
         spread = np.full(1, lengths.mean_square(around) * STEP**2)
-        curvature = Curvature(counts, priors, np.ones(1), spread, numbers_first(ordered))
+        curvature = NewtonStep(counts, priors, np.ones(1), spread, numbers_first(ordered))
         model.intercept += _mean_step(model, cells, link, n=n, share=look)
         run_cycle(model, cells, link, curvature, share=share)
-    informative = chance(model, curvature) < UNLIKELY
+    informative = false_alarm_bound(model, curvature) < UNLIKELY
     return model if informative else model.without_terms(), counts, informative
 
 

@@ -11,12 +11,12 @@ from skdp.location._mean import private_mean
 from skdp.location._public import range_vectors
 
 __all__ = [
-    "Place",
+    "TargetScale",
     "count_targets",
-    "find_place",
     "mean_alone",
     "place_events",
     "place_steps",
+    "release_target_scale",
     "target_place",
 ]
 
@@ -25,7 +25,7 @@ LARGEST = 2.0**20  # of a target, in units
 
 
 @dataclass(frozen=True)
-class Place:
+class TargetScale:
     """Targets lie around ``centre``, about a ``unit`` from it; both public or released.
 
     They are clipped to ``reach`` units from there.
@@ -66,23 +66,23 @@ def count_targets(table):
     return run
 
 
-def find_place(run):
-    """Return the Place that a run finds, its unit 0 if it finds nothing."""
+def release_target_scale(run):
+    """Return the TargetScale that a run finds, its unit 0 if it finds nothing."""
     run.find_columns()
     centre, unit = run.frame.center[0], run.frame.unit[0]
-    return Place(float(centre), float(unit) if run.found else 0.0)
+    return TargetScale(float(centre), float(unit) if run.found else 0.0)
 
 
 def mean_alone(run):
-    """Release the mean of the targets with all that is left; return a Place of unit 0."""
+    """Release the mean of the targets with all that is left; return a TargetScale of unit 0."""
     child = run.table.child(CENTRE.label, run.table.remaining)
-    return Place(float(private_mean(child).location[0]), 0.0)
+    return TargetScale(float(private_mean(child).location[0]), 0.0)
 
 
 def target_place(target_range):
-    """Return the Place that public bounds of the target tell, None for None."""
+    """Return the TargetScale that public bounds of the target tell, None for None."""
     ends = range_vectors("target_range", target_range, 1)
     if ends is None:
         return None
     (low,), (high,) = ends
-    return Place(float(low / 2 + high / 2), float(high / 2 - low / 2), 1.0)
+    return TargetScale(float(low / 2 + high / 2), float(high / 2 - low / 2), 1.0)

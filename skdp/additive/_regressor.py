@@ -7,15 +7,22 @@ from sklearn.base import RegressorMixin
 
 from skdp.accounting import Budget, Plan
 from skdp.additive._base import COUNT, HELD, AdditiveModel, release_count
+from skdp.additive._linear_part import (
+    find_straight,
+    fitted_line,
+    has_enough_rows_for_line,
+    linear_contribution,
+    straight_plan,
+)
 from skdp.additive._local_views import by_tables, in_memory
 from skdp.additive._numbers import NUMBER_STEPS, fit_numbers, known_mean
 from skdp.additive._place import (
-    Place,
+    TargetScale,
     count_targets,
-    find_place,
     mean_alone,
     place_events,
     place_steps,
+    release_target_scale,
     target_place,
 )
 from skdp.additive._rules import (
@@ -26,7 +33,6 @@ from skdp.additive._rules import (
     bins_share,
     cycles_of,
 )
-from skdp.additive._straight import along, find_straight, fitted_line, has_straight, straight_plan
 from skdp.kernel._terms import Clipped
 from skdp.location._public import column_ranges
 from skdp.table._target import Selection
@@ -245,15 +251,15 @@ class PrivateAdditiveRegressor(RegressorMixin, AdditiveModel):
         coding, coded = self._coded(table, strength)
         straight = None
         if self.linear and not few:
-            if has_straight(coded, coding.n_cells):
+            if has_enough_rows_for_line(coded, coding.n_cells):
                 straight = self._straight(coding, coded)
                 few = straight is None
             else:
                 table.doubt(SLOPES)
         if straight is not None:
-            place, coded = Place(0.0, straight.line.unit), coded.map(straight.beside)
+            place, coded = TargetScale(0.0, straight.line.unit), coded.map(straight.beside)
         elif run is not None:
-            place = mean_alone(run) if few else find_place(run)
+            place = mean_alone(run) if few else release_target_scale(run)
         edges = [size or np.empty(0) for size in coding.n_cells]
         n_cycles, informative = 0, False
         if few or not place.unit:
@@ -335,7 +341,7 @@ class PrivateAdditiveRegressor(RegressorMixin, AdditiveModel):
         codes = self._codes(X)
         y = self._scores(codes)
         if self.coef_.any():
-            y += along(codes, self.coef_, self.line_centre_, self.feature_range_)
+            y += linear_contribution(codes, self.coef_, self.line_centre_, self.feature_range_)
         return np.clip(np.nan_to_num(y), *self.target_range_)
 
     def score(self, X, y, sample_weight=None):

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from skdp.accounting import PrivacyReport, pure_to_gdp, pure_to_zcdp
-from skdp.audit._events import Evidence
+from skdp.audit._events import AuditEvidence
 from skdp.show._display import pyplot
 from skdp.show._page import AsJson, row, table
 
@@ -33,7 +33,7 @@ class AuditReport(AsJson):
     n_runs: int  # fits per table
     confidence: float  # all bounds hold together with this probability
     deltas: tuple  # tuple of float: where epsilon is bounded; the first is the claimed one
-    evidence: Evidence  # the bounds and the scores that the picture shows
+    evidence: AuditEvidence  # the bounds and the scores that the picture shows
 
     @property
     def passed(self):

@@ -13,7 +13,7 @@ from skdp.audit import _checks_schema as schema
 from skdp.audit import _checks_sizes as sizes
 from skdp.audit import _checks_target as target
 from skdp.audit._dictionary import telling_rows
-from skdp.audit._draw import Draw
+from skdp.audit._draw import AuditRandom
 from skdp.audit._interference import compare_fits, non_interference
 from skdp.audit._sensitivity import conditional_sensitivity
 from skdp.audit._statistics import check_own_statistics
@@ -39,7 +39,7 @@ def check_non_interference(name, estimator, data):
 
 def check_conditional_sensitivity(name, estimator, data):
     """Check that, given the same answers, no value moves more than it declares (1 to 25)."""
-    telling = telling_rows(estimator, data, Draw("telling rows"))
+    telling = telling_rows(estimator, data, AuditRandom("telling rows"))
     return conditional_sensitivity(
         estimator, data, groups=data.groups, n_pairs=N_PAIRS, rows=telling
     )

@@ -85,7 +85,7 @@ def check_numpy_parameters(name, estimator, data):
     rows = data.take(np.arange(min(len(data), N_ROWS)))
     for what, python, numpy in numpy_twins(estimator):
         got, want = _asked(estimator, rows, numpy), _asked(estimator, rows, python)
-        fine = got is None or _alike(got, want)
+        fine = got is None or _nearly_equal(got, want)
         require(fine, f"{name}: {what} as numpy's numbers asks for other releases or noise.")
 
 
@@ -115,7 +115,7 @@ def _asked(estimator, rows, params):
     return asked
 
 
-def _alike(got, want):
+def _nearly_equal(got, want):
     """Tell whether two lists of numbers and texts are alike, numbers up to rounding."""
     if want is None or len(got) != len(want):
         return False

@@ -14,7 +14,7 @@ from skdp.exceptions import (
     UselessReleaseWarning,
     WeakGuaranteeWarning,
 )
-from skdp.utils._local import Local
+from skdp.utils._private_state import Local
 
 
 def require(condition, text):
@@ -29,7 +29,7 @@ def small(data, n=60):
 
 
 @contextmanager
-def unflagged():
+def ignore_expected_warnings():
     """Ignore the warnings of a seed, and of small tables, which audits choose on purpose."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SeededNoiseWarning)
@@ -40,7 +40,7 @@ def unflagged():
 
 def fitted(estimator, data, **params):
     """Return a fit with seeded noise."""
-    with unflagged():
+    with ignore_expected_warnings():
         return data.fit(audited_clone(estimator, **params))
 
 

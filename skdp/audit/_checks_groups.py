@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from skdp.accounting import PrivacyLedger
-from skdp.audit._checks_common import fitted, require, secure, small, unflagged
+from skdp.audit._checks_common import fitted, ignore_expected_warnings, require, secure, small
 from skdp.exceptions import BudgetExceeded
 
 CANARY = "86243-owner"
@@ -19,7 +19,7 @@ def check_ledger_of_groups(name, estimator, data):
         return
     data = small(data)
     ledger = PrivacyLedger(epsilon=1e6, composition="basic", delta=0.9, unit="group")
-    with unflagged():
+    with ignore_expected_warnings():
         fit = data.fit(secure(estimator, ledger=ledger.noted("of groups")))
         require(len(ledger.entries()) == 2, f"{name}: a fit with groups is not one charge.")
         require(ledger.entries()[-1].note == "of groups", f"{name}: a charge has lost its note.")

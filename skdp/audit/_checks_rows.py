@@ -12,14 +12,14 @@ from sklearn.utils import get_tags
 from skdp.audit._checks_common import (
     answers,
     fitted,
+    ignore_expected_warnings,
     reads_numbers,
     released,
     require,
     small,
-    unflagged,
     values,
 )
-from skdp.audit._draw import Draw
+from skdp.audit._draw import AuditRandom
 from skdp.audit._observe import audited_clone
 from skdp.audit._samples import Sample
 from skdp.audit._transcript import FixedKeys
@@ -52,7 +52,11 @@ def check_invalid_rows_are_absent(name, estimator, data):
     floats = [j for j in range(rows.n_features) if rows.kind(j) == "f"]
     if not floats:
         return
-    bad, keys, valid = rows, Draw("keys").words(len(rows) + 3), np.ones(len(rows) + 3, dtype=bool)
+    bad, keys, valid = (
+        rows,
+        AuditRandom("keys").words(len(rows) + 3),
+        np.ones(len(rows) + 3, dtype=bool),
+    )
     for i, x in zip((0, len(rows) // 2, len(rows)), (np.nan, np.inf, -np.inf), strict=True):
         bad = bad.inserted(i, rows.take([0]).replaced(floats[-1], [x]))
         valid[i] = False
@@ -93,7 +97,7 @@ def check_always_answers(name, estimator, data):
     for kind, rows in hostile_tables(small(data)):
         if rows.n_features != data.n_features and not answers(estimator, rows):
             continue  # 10 bins in 15 columns are too many
-        with unflagged(), config_context(invalid_rows="ignore"):
+        with ignore_expected_warnings(), config_context(invalid_rows="ignore"):
             warnings.filterwarnings("error", category=RuntimeWarning)
             try:
                 fit = rows.fit(audited_clone(estimator))
@@ -119,7 +123,7 @@ def check_always_answers(name, estimator, data):
 def check_types_and_layouts(name, estimator, data):
     """Check that equal rows give equal values in any type, layout and order (6, 8, 25)."""
     data = small(data)
-    keys = Draw("keys").words(len(data))
+    keys = AuditRandom("keys").words(len(data))
     if data.is_numeric:
         data = data.having(np.rint(np.clip(data.X, -100, 100)))
     want = values(estimator, data, FixedKeys(keys))
@@ -127,7 +131,7 @@ def check_types_and_layouts(name, estimator, data):
     for kind, twin in _same_numbers(data.X, types) if data.is_numeric else ():
         got = values(estimator, data.having(twin), FixedKeys(keys))
         require(got == want, f"{name}: {kind} changes a value.")
-    order = Draw("order").sample(len(data), len(data))
+    order = AuditRandom("order").sample(len(data), len(data))
     got = values(estimator, data.take(order), FixedKeys(keys[order]))
     require(got == want, f"{name}: the order of the rows changes a value.")
 
@@ -160,7 +164,7 @@ def check_no_row_is_stored(name, estimator, data):
 
 def _canaries(data):
     """Yield samples with entries that are found again."""
-    draw, shape = Draw("canary"), (len(data), data.n_features)
+    draw, shape = AuditRandom("canary"), (len(data), data.n_features)
     floats = np.ldexp(1 + draw.uniform(shape), 3)
     if data.is_numeric:
         yield data.having(floats)

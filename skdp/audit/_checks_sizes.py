@@ -6,7 +6,7 @@ import numpy as np
 
 from skdp.audit._checks_common import answers, small
 from skdp.audit._dictionary import sizes_of, telling_rows
-from skdp.audit._draw import Draw
+from skdp.audit._draw import AuditRandom
 from skdp.audit._interference import compare_fits, script
 from skdp.audit._observe import audited_clone
 from skdp.audit._pairs import long_pairs
@@ -30,7 +30,7 @@ FEW = 4  # tables for the first layer
 
 def check_long_tables(name, estimator, data):
     """Check both layers on tables of thousands of rows, in several blocks too (8, 12)."""
-    draw = Draw("long tables")
+    draw = AuditRandom("long tables")
     with small_blocks():
         examine_pairs(estimator, lambda worst: long_pairs(data, LONG, N_LONG, draw))
     sizes = [VERY_LONG, *sizes_of(estimator, VERY_LONG)]
@@ -74,5 +74,7 @@ def _both_layers(estimator, data, n_pairs):
     tables = tables_like(few)
     step = max(1, len(tables) // FEW)
     compare_fits(estimator, tables[::step], [script(estimator, few, 0, 0)])
-    numbers = None if data.groups is not None else telling_rows(estimator, data, Draw("telling"))
+    numbers = (
+        None if data.groups is not None else telling_rows(estimator, data, AuditRandom("telling"))
+    )
     conditional_sensitivity(estimator, data, groups=data.groups, n_pairs=n_pairs, rows=numbers)

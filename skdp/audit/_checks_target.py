@@ -17,7 +17,7 @@ from skdp.audit._checks_common import (
     small,
     values,
 )
-from skdp.audit._draw import Draw
+from skdp.audit._draw import AuditRandom
 from skdp.audit._interference import compare_fits, script
 from skdp.audit._samples import Sample
 from skdp.audit._sensitivity import conditional_sensitivity
@@ -34,7 +34,7 @@ def check_invalid_targets_are_absent(name, estimator, data):
     if _kind(estimator) is None:
         return
     rows = small(data)
-    keys, half = Draw("keys").words(len(rows) + 1), len(rows) // 2
+    keys, half = AuditRandom("keys").words(len(rows) + 1), len(rows) // 2
     rows = Sample(rows.X, rows.y.astype(np.float64 if rows.y.dtype.kind in "fiub" else object))
     for bad in (np.nan, np.inf, -np.inf) if rows.y.dtype != object else (None, np.nan):
         invalid = Sample(rows.take([0]).X, np.array([bad], dtype=rows.y.dtype))
@@ -84,7 +84,7 @@ def check_spare_targets(name, estimator, data):
     if data.y is not None or data.groups is not None or "y" not in known:
         return
     rows = small(data)
-    numbers = np.ldexp(1 + Draw("spare targets").uniform(len(rows)), 3)
+    numbers = np.ldexp(1 + AuditRandom("spare targets").uniform(len(rows)), 3)
     first = replace(rows, y=numbers)
     if not answers(estimator, first):
         return  # it refuses a y
@@ -101,7 +101,7 @@ def check_no_target_is_stored(name, estimator, data):
         return
     rows = small(data)
     if rows.y.dtype.kind == "f":
-        rows = Sample(rows.X, np.ldexp(1 + Draw("target canary").uniform(len(rows)), 3))
+        rows = Sample(rows.X, np.ldexp(1 + AuditRandom("target canary").uniform(len(rows)), 3))
     before, y = rows.y.copy(), rows.y.copy()
     fit = fitted(estimator, Sample(rows.X, y))
     require(np.array_equal(y, before), f"{name}: a fit changes its targets.")

@@ -8,7 +8,7 @@ from scipy.special import ndtri
 from skdp.mechanisms import make_entropy
 
 
-class Draw:
+class AuditRandom:
     """Choices that are a function of ``key``, any values with a ``repr``."""
 
     def __init__(self, *key):

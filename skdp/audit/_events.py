@@ -6,7 +6,7 @@ import numpy as np
 
 from skdp.audit._bounds import clopper_pearson, epsilon_between, mu_between, rho_between
 
-__all__ = ["Evidence", "find_evidence"]
+__all__ = ["AuditEvidence", "find_evidence"]
 
 TRAIN = 0.3
 FAR = 30.0  # robust standard deviations at which a statistic is cut off
@@ -16,7 +16,7 @@ _TRAIN_ERROR = 0.01  # makes the training intervals about as wide as those of th
 
 
 @dataclass(frozen=True)
-class Evidence:
+class AuditEvidence:
     """What the runs that were not learned from say.
 
     ``mu``, ``rho`` and ``epsilons`` (one per delta) are lower bounds that hold together with the
@@ -57,7 +57,7 @@ def find_evidence(first, second, *, deltas, failure=0.0, confidence=0.999):
         values.append((*pair, threshold))
     best = np.max(results, axis=0)
     winner = values[int(np.argmax([row[0] for row in results]))]
-    return Evidence(float(best[0]), float(best[1]), tuple(map(float, best[2:])), *winner)
+    return AuditEvidence(float(best[0]), float(best[1]), tuple(map(float, best[2:])), *winner)
 
 
 def _bounds(deltas, failure):

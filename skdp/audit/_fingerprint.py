@@ -17,7 +17,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from skdp.accounting import PrivacyLedger
-from skdp.utils._local import Local
+from skdp.utils._private_state import Local
 
 __all__ = ["fingerprint", "kept_elsewhere", "state"]
 
@@ -73,14 +73,14 @@ def kept_elsewhere(estimator):
     walk, kept = _Walk(), {}
     classes = classes_of(estimator)
     for cls in classes:
-        for name, value in _own(vars(cls)):
+        for name, value in _own_definitions(vars(cls)):
             kept[f"{cls.__module__}.{cls.__qualname__}.{name}"] = walk.of(value)
     spaces = spaces_of(classes)
     for module, space in spaces.items():
-        for name, value in _own(space):
+        for name, value in _own_definitions(space):
             kept[f"{module}.{name}"] = walk.of(value)
     for module, space in _imported(spaces).items():
-        for name, value in _own(space):
+        for name, value in _own_definitions(space):
             if isinstance(value, KEEPERS) or hasattr(value, "cache_info"):
                 kept[f"{module}.{name}"] = walk.of(value)
     return kept
@@ -137,7 +137,7 @@ def _is_of_users(module):
     return not (known or "-packages" in file)
 
 
-def _own(space):
+def _own_definitions(space):
     """Return what a class or module defines itself, with special methods, and no special data."""
     return [
         (name, value)
@@ -230,7 +230,7 @@ def _of_class(cls):
     for name in cls.__qualname__.split("."):
         found = getattr(found, name, None)
     if found is not cls:  # made on the way: whoever made it may have put something in
-        for name, value in _own(vars(cls)):
+        for name, value in _own_definitions(vars(cls)):
             yield name.encode()
             yield _Part(value)
 

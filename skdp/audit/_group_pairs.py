@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from skdp.audit._draw import Draw
+from skdp.audit._draw import AuditRandom
 from skdp.audit._pairs import draw_pair
 from skdp.audit._samples import Sample, other_id
 from skdp.readers._persons import GRAIN
@@ -33,7 +33,7 @@ class GroupPair:
     def sides(self):
         """Return (sample, keys) of the first run and of the replay; common rows share keys."""
         n, k = len(self.table), len(self.rows)
-        keys = Draw("keys", self.seed).words(n + k)
+        keys = AuditRandom("keys", self.seed).words(n + k)
         order = np.empty(n + k, dtype=np.intp)
         order[self.places] = n + np.arange(k)
         order[np.delete(np.arange(n + k), self.places)] = np.arange(n)

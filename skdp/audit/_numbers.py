@@ -21,17 +21,17 @@ def numpy_twins(estimator):
         for name, value in estimator.get_params().items()
         if name.rpartition("__")[2] not in APART and _is_number(value)
     }
-    narrow = {name: _as_numpy(value, tightest) for name, value in numbers.items()}
+    narrow = {name: _as_numpy(value, narrowest_dtype) for name, value in numbers.items()}
     yield "all parameters", {n: _as_python(v) for n, v in narrow.items()}, narrow
     for name, value in numbers.items():
-        twins = [_as_numpy(value, kind) for kind in (tightest, unsigned, wide, single)]
-        if _whole(value):
+        twins = [_as_numpy(value, kind) for kind in (narrowest_dtype, unsigned, wide, single)]
+        if _holds_integers(value):
             twins += [_as_numpy(value, whole), _as_numpy(_filled(value), np.int8)]
         for twin in _distinct(twins):
             yield name, {name: _as_python(twin)}, {name: twin}
 
 
-def tightest(value):
+def narrowest_dtype(value):
     """Return the narrowest signed integer or single float near a number."""
     if isinstance(value, (bool, np.bool_)):
         return np.bool_(value)
@@ -66,7 +66,7 @@ def single(value):
 
 def whole(value):
     """Return the narrowest integer for a float that is one."""
-    return value if isinstance(value, (bool, np.bool_)) else tightest(int(value))
+    return value if isinstance(value, (bool, np.bool_)) else narrowest_dtype(int(value))
 
 
 def _is_number(value):
@@ -78,9 +78,9 @@ def _is_number(value):
     return isinstance(value, Real)
 
 
-def _whole(value):
+def _holds_integers(value):
     if isinstance(value, (dict, list, tuple)):
-        return all(map(_whole, value.values() if isinstance(value, dict) else value))
+        return all(map(_holds_integers, value.values() if isinstance(value, dict) else value))
     boolean = isinstance(value, (bool, np.bool_))
     return not boolean and float(value).is_integer()
 

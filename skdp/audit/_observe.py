@@ -19,7 +19,7 @@ from skdp.audit._transcript import CannedCurator
 from skdp.exceptions import SeededNoiseWarning, UselessReleaseWarning, WeakGuaranteeWarning
 from skdp.gate._curator import replaced_curator
 from skdp.utils._config import config_context
-from skdp.utils._local import Local
+from skdp.utils._private_state import Local
 
 __all__ = ["audited_clone", "observe", "recorded_fit"]
 
@@ -72,7 +72,7 @@ def recorded_fit(estimator, data, transcript, *, seed=0, coins=None, entropy=Non
 def observe(estimator, data, transcript, *, seed=0, public=None):
     """Fit ``estimator`` and return what can be seen: a dict of channel -> comparable value."""
     seen = {}
-    with _overheard(seen), watched(estimator, seen):
+    with _captured_output(seen), watched(estimator, seen):
         records, curators, error = recorded_fit(
             estimator, data, transcript, seed=seed, doubts="always"
         )
@@ -84,7 +84,7 @@ def observe(estimator, data, transcript, *, seed=0, public=None):
     for name, value in state(estimator).items():
         if not isinstance(value, Local):  # for the owner of the rows; no pickle takes it along
             seen[f"attribute {name}"] = fingerprint(value)
-    with _overheard({}), np.errstate(all="ignore"):
+    with _captured_output({}), np.errstate(all="ignore"):
         seen["pickle"] = _attempt(pickle.dumps, estimator)
         seen["repr"] = _attempt(repr, estimator)
         for name in ("__str__", "__format__"):
@@ -165,7 +165,7 @@ def _html(estimator):
 
 
 @contextmanager
-def _overheard(seen):
+def _captured_output(seen):
     """Collect what is printed, warned and logged."""
     out, err, handler = io.StringIO(), io.StringIO(), _Collector()
     root = logging.getLogger()

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from skdp.audit._draw import Draw
+from skdp.audit._draw import AuditRandom
 from skdp.audit._frame_rows import UNKNOWN, hostile_frame, hostile_frame_row
 from skdp.audit._samples import Sample
 
@@ -40,7 +40,7 @@ class Pair:
     def sides(self):
         """Return (sample, keys) of the first run and of the replay; common rows share keys."""
         data = Sample(self.table, self.y)
-        keys = Draw("keys", self.seed).words(len(data) + 1)
+        keys = AuditRandom("keys", self.seed).words(len(data) + 1)
         smaller = data, np.delete(keys, self.position)
         larger = data.inserted(self.position, self.added()), keys
         return (larger, smaller) if self.remove else (smaller, larger)

@@ -23,7 +23,7 @@ CLOCKS = ("time", "perf_counter", "monotonic", "process_time", "thread_time")
 EVENTS = ("os.", "shutil.", "socket.", "subprocess.", "sqlite3.", "urllib.", "http.", "smtplib.")
 READS = ("os.listdir", "os.scandir", "os.walk", "os.fwalk", "os.fork", "os.getxattr")
 WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT
-_heard = []  # where Python's audit hook writes to: a list for each fit that is watched
+_audit_events = []  # where Python's audit hook writes to: a list for each fit that is watched
 _hooks = []
 _turns = itertools.count(1)
 
@@ -94,15 +94,15 @@ def _set_back(before):
 
 def _hook(event, arguments):
     """Write down what a fit asks the operating system for, but what it reads and compiles."""
-    if not _heard:
+    if not _audit_events:
         return
     if event == "open":
         path, _, flags = arguments
         if not isinstance(flags, int) or not flags & WRITES or "__pycache__" in str(path):
             return
-        _heard[-1].append((event, path if isinstance(path, int) else os.fsdecode(path)))
+        _audit_events[-1].append((event, path if isinstance(path, int) else os.fsdecode(path)))
     elif event.startswith(EVENTS) and event not in READS and "__pycache__" not in str(arguments):
-        _heard[-1].append((event, str(arguments)))
+        _audit_events[-1].append((event, str(arguments)))
 
 
 @contextmanager
@@ -110,11 +110,11 @@ def _overheard_system():
     if not _hooks:  # there is no way to take a hook away
         sys.addaudithook(_hook)
         _hooks.append(_hook)
-    _heard.append([])
+    _audit_events.append([])
     try:
-        yield _heard[-1]
+        yield _audit_events[-1]
     finally:
-        _heard.pop()
+        _audit_events.pop()
 
 
 def _content(event):

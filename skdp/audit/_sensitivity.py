@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skdp.audit._draw import Draw
+from skdp.audit._draw import AuditRandom
 from skdp.audit._group_pairs import draw_group_pair, mutated_group_pair
 from skdp.audit._observe import audited_clone, recorded_fit
 from skdp.audit._pairs import draw_pair, mutated
@@ -230,7 +230,7 @@ def conditional_sensitivity(
     if data.is_numeric:
         data = data.take(np.flatnonzero(np.isfinite(data.X).all(axis=1)))
     other_epsilon = "epsilon" in estimator.get_params()
-    draw, cap = Draw("pairs", random_state), getattr(estimator, "rows_per_group", "auto")
+    draw, cap = AuditRandom("pairs", random_state), getattr(estimator, "rows_per_group", "auto")
 
     def pairs(worst):
         for i in range(n_pairs):

@@ -10,12 +10,12 @@ import numpy as np
 
 from skdp.accounting import Budget
 from skdp.audit._checks_common import require, small
-from skdp.audit._draw import Draw
+from skdp.audit._draw import AuditRandom
 from skdp.audit._observe import audited_clone, recorded_fit
 from skdp.kernel._codec import decoded, encoded
 from skdp.kernel._statistic import Choice, Offer, Shape, registered
 from skdp.kernel._table import Table, replaced_table
-from skdp.readers._persons import rows_of_all
+from skdp.readers._persons import unweighted_rows
 
 __all__ = [
     "attained",
@@ -86,12 +86,12 @@ def check_statistic(statistic, block):
         asked = statistic.at(offer)
         for rows in (block, *_hostile(block)):
             best = max(best, attained(asked, rows))
-            check_sums(asked, rows, Draw("order", name))
+            check_sums(asked, rows, AuditRandom("order", name))
             check_plain_data(asked, rows)
     for odd in _odd(statistic, shape, block):
         for rows in (block, *_hostile(block)):
             attained(odd, rows)
-            check_sums(odd, rows, Draw("order", name))
+            check_sums(odd, rows, AuditRandom("order", name))
     return float(best) ** 0.5
 
 
@@ -180,7 +180,7 @@ def _hostile(block):
     """Yield blocks of numbers with entries of all magnitudes, some missing; none of other kinds."""
     if not (isinstance(block, np.ndarray) and block.dtype.kind == "f" and block.ndim == 2):
         return
-    draw, rows = Draw("hostile", block.shape), np.resize(block, (SOME, block.shape[1]))
+    draw, rows = AuditRandom("hostile", block.shape), np.resize(block, (SOME, block.shape[1]))
     far = 10.0 ** (draw.below(600, (SOME, 1)) - 300.0)
     yield np.where(draw.uniform(rows.shape) < 0.5, rows, draw.normal(rows.shape) * far)
     chosen = np.array(EXTREMES)[draw.below(len(EXTREMES), rows.shape)]
@@ -218,7 +218,7 @@ def check_own_statistics(name, estimator, data):
             statistic = super()._checked(statistic, label)
             own = not type(statistic).__module__.startswith("skdp.kernel.")
             if own and not isinstance(statistic, Choice):
-                found.append((statistic, rows_of_all(self._rows)))
+                found.append((statistic, unweighted_rows(self._rows)))
             return statistic
 
     def made(rows, curator):

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.utils import get_tags
 
-from skdp.audit._draw import Draw
+from skdp.audit._draw import AuditRandom
 from skdp.audit._samples import Sample
 from skdp.readers import _rows as blocks
 from skdp.utils._config import config_context
@@ -42,7 +42,7 @@ class Table:
 
 def example_table(n_rows=600, n_features=3, *, seed=0):
     """Return a table with columns of different location and scale, and some rows far away."""
-    draw = Draw("example", seed)
+    draw = AuditRandom("example", seed)
     X = draw.normal((n_rows, n_features)) * 10.0 ** np.arange(n_features)
     X[: n_rows // 50] *= 30
     return X + 5
@@ -67,7 +67,7 @@ def example(estimator, X=None, y=None, groups=None):
 
 def example_groups(n_rows):
     """Return whose row each row is: persons of one row and of many, their rows anywhere."""
-    u = Draw("owners of rows").uniform(n_rows)
+    u = AuditRandom("owners of rows").uniform(n_rows)
     return np.floor(n_rows**u).astype(np.int64)
 
 
@@ -103,7 +103,7 @@ def tables_like(data):
     data = single_precision(data)
     n = len(data)
     first, alike = data.take([0]), data.take(np.zeros(n))
-    other = data.take(Draw("other").sample(n, 1))
+    other = data.take(AuditRandom("other").sample(n, 1))
     tables = [
         Table("the table", data),
         Table("a row more", data.inserted(n // 3, _middle(data))),
@@ -113,7 +113,7 @@ def tables_like(data):
         Table("no rows", data.take([]), ignore=True),
         Table("one row", first),
         Table("rows all alike", alike),
-        Table("rows in another order", data.take(Draw("order").sample(n, n))),
+        Table("rows in another order", data.take(AuditRandom("order").sample(n, n))),
         Table("all rows far away", _shifted(data, 1, 1e7)),
         Table("constant columns", _constant(data)),
     ]
@@ -140,7 +140,7 @@ def tables_like(data):
 def _other_owners(data):
     """Yield tables of the same rows whose owners have other names, or are others."""
     _, codes = np.unique(data.groups, return_inverse=True)
-    other = Draw("owners").sample(codes.max() + 1, codes.max() + 1)[codes]
+    other = AuditRandom("owners").sample(codes.max() + 1, codes.max() + 1)[codes]
     names = np.array([f"person-{code}-86243" for code in codes])
     yield Table("owners numbered anew", replace(data, groups=other))
     yield Table("owners with names", replace(data, groups=names))
@@ -206,7 +206,7 @@ def wider(data, d):
     n, columns, kept = len(data), data.n_features, data.X
     if d <= columns and not hasattr(kept, "iloc"):
         return data.having(kept[:, :d].copy() if data.is_numeric else kept[:, :d])
-    draw, parts = Draw("wider", d), [data.X]
+    draw, parts = AuditRandom("wider", d), [data.X]
     for k in range(1, -(-d // columns)):
         parts.append(
             data.take(draw.sample(n, n))

@@ -6,7 +6,7 @@ from numbers import Rational
 import numpy as np
 from scipy.special import ndtri
 
-from skdp.audit._draw import Draw
+from skdp.audit._draw import AuditRandom
 from skdp.audit._records import NameAnswer, Record, RowAnswer
 from skdp.exceptions import AuditFailure
 from skdp.gate._curator import Curator
@@ -75,7 +75,7 @@ class FixedKeys:
 
 def mixed(keys, *salt):
     """Return other keys, a function of each key and of ``salt``."""
-    x = np.asarray(keys).astype(np.uint64) ^ Draw(*salt).words(1)
+    x = np.asarray(keys).astype(np.uint64) ^ AuditRandom(*salt).words(1)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):  # splitmix64
         x = (x ^ (x >> np.uint64(shift))) * np.uint64(factor)
     return x ^ (x >> np.uint64(31))
@@ -139,7 +139,7 @@ class Script:
 
     def answer(self, k, label, law, shape, scale):
         """Return the k-th answer: int64 of that shape, or an index into it for a choice."""
-        draw = Draw(self.seed, k, label, law, shape)
+        draw = AuditRandom(self.seed, k, label, law, shape)
         old = self.recorded[k] if k < len(self.recorded) else None
         if old is not None and (old.label, old.law, old.value.shape) != (label, law, shape):
             old = None
@@ -325,7 +325,7 @@ def _overhear(curator, root, place=""):
     curator.matrix = knowing(curator.matrix, "distance")
     curator.names = knowing(curator.names, "moved")
     curator.child = child
-    curator._heard = heard
+    curator._wrap_part = heard
     return curator
 
 

@@ -7,11 +7,11 @@ from numbers import Integral, Real
 import numpy as np
 
 from skdp.readers._columns import Columns
-from skdp.readers._labels import WHOLE, Known, _counted, _key, label_of, plain, sorted_keys
+from skdp.readers._labels import WHOLE, Known, _counted, _key, label_of, plain_label, sorted_keys
 from skdp.readers._raw import library, readable, schema_of
 from skdp.readers._tables import columns_of
 from skdp.table._levels import is_text, levels_of
-from skdp.utils._numbers import seen
+from skdp.utils._numbers import describe_parameter
 
 __all__ = ["Keys", "levels_as_keys", "name_of", "places_of"]
 
@@ -45,7 +45,9 @@ def places_of(by, head):
     places = tuple(_place(column, names, len(schema)) for column in listed(by))
     strange = [c for c, at in zip(listed(by), places, strict=True) if at is None]
     if strange and names:
-        raise ValueError(f"{BY} Got {', '.join(map(seen, strange))}; X has {names[:20]}.")
+        raise ValueError(
+            f"{BY} Got {', '.join(map(describe_parameter, strange))}; X has {names[:20]}."
+        )
     rest = tuple(j for j in range(len(schema)) if j not in places)
     if None in places or len(set(places)) < len(places):
         raise ValueError(BY)
@@ -167,4 +169,4 @@ def ordered(counts):
 
 def merged(keys):
     """Return keys as tuples of labels, which differ: True is 1."""
-    return list(dict.fromkeys(tuple(map(plain, key)) for key in keys))
+    return list(dict.fromkeys(tuple(map(plain_label, key)) for key in keys))

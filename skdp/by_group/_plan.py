@@ -9,9 +9,9 @@ from skdp.accounting import Budget, Plan, Step, mixed_budget, part_of
 from skdp.contracts._kinds import Rows
 from skdp.estimator._estimator import PrivateEstimator
 from skdp.exceptions import PlanError
-from skdp.gate._grant import Grant
+from skdp.gate._budget_allocation import BudgetAllocation
 
-__all__ = ["GROUPS", "LEVELS", "NAMES", "granted", "planned"]
+__all__ = ["GROUPS", "LEVELS", "NAMES", "allocate_budget", "planned"]
 
 GROUPS, LEVELS, NAMES = "groups", "levels", "names"  # labels of steps
 LEVELS_SHARE = Fraction(1, 10)
@@ -30,7 +30,7 @@ NO_DELTA = (
 )
 
 
-def granted(group_by):
+def allocate_budget(group_by):
     """Return a clone of the estimator with a grant for the part of the budget of the groups."""
     if not isinstance(group_by.estimator, PrivateEstimator):
         raise TypeError(NO_ESTIMATOR)
@@ -38,13 +38,13 @@ def granted(group_by):
     inner = clone(group_by.estimator)
     composition = "gaussian" if bought else getattr(group_by.ledger, "composition", None)
     delta = {"delta": group_by.delta} if getattr(inner, "delta", 0) else {}
-    grant = Grant(GROUPS, Rows(), composition, whole=True)
+    grant = BudgetAllocation(GROUPS, Rows(), composition, whole=True)
     return inner.set_params(ledger=grant, epsilon=group_by.epsilon, **delta)
 
 
 def planned(group_by):
     """Return the plan of all groups, and the estimator of one."""
-    inner = granted(group_by)
+    inner = allocate_budget(group_by)
     grant = inner.ledger
     plan = inner.plan()
     unit = plan.budget.unit

@@ -7,7 +7,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdp.readers._tables import columns_of
-from skdp.table._pieces import fitted_alone, made_later, tables_for
+from skdp.table._batched import fitted_alone, lazy_result, tables_for
 from skdp.table._row_methods import row_method
 from skdp.utils._compat import safe_indexing
 
@@ -29,7 +29,7 @@ def _routed(name, what, returns):
 def _ask(group_by, X, name):
     tables = tables_for(group_by, X)
     if tables is not None:
-        return made_later(tables, partial(_answers, fitted_alone(group_by), name))
+        return lazy_result(tables, partial(_answers, fitted_alone(group_by), name))
     check_is_fitted(group_by)
     if hasattr(X, "columns"):
         validate_data(group_by, X, reset=False, skip_check_array=True)

@@ -20,16 +20,16 @@ from skdp.by_group._keys import (
     ordered,
     places_of,
 )
-from skdp.by_group._plan import GROUPS, LEVELS, LEVELS_SHARE, NAMES, granted, planned
+from skdp.by_group._plan import GROUPS, LEVELS, LEVELS_SHARE, NAMES, allocate_budget, planned
 from skdp.by_group._predict import RoutesRows
-from skdp.by_group._rows import GroupedRows, HeldByGroup, numbered, of_columns
+from skdp.by_group._rows import GroupedRows, GroupViews, numbered, of_columns
 from skdp.estimator._estimator import PrivateEstimator
-from skdp.estimator._results import COLUMNS, lines_of, n_values, tidy
+from skdp.estimator._results import COLUMNS, lines_of, long_format, n_values
 from skdp.readers import ArrayRows
 from skdp.readers._tables import Tables, tables_of
-from skdp.table._apart import apart, innermost
-from skdp.table._pieces import carried
+from skdp.table._batched import with_current_config
 from skdp.table._schema import look_at, validated_table
+from skdp.table._split_target import final_step, split_target
 from skdp.table._supervised import checked_target
 from skdp.utils._compat import HasMethods, safe_indexing
 from skdp.utils._config import config_context
@@ -181,7 +181,7 @@ class PrivateGroupBy(RoutesRows, PrivateEstimator):
 
     def _read(self, X, y):
         needed = self._target is not None
-        X, y = apart(X, y) if needed else (X, None)
+        X, y = split_target(X, y) if needed else (X, None)
         mapped = X if isinstance(X, np.memmap) and X.ndim == 2 else None
         tables = tables_of(X if mapped is None else ArrayRows(mapped))
         if tables is None:
@@ -194,12 +194,12 @@ class PrivateGroupBy(RoutesRows, PrivateEstimator):
         places, rest = places_of(self.by, head)
         if needed:
             n_rows = len(X) if isinstance(X, Tables) else X.shape[0]
-            y = checked_target(innermost(self.estimator), y, n_rows)
+            y = checked_target(final_step(self.estimator), y, n_rows)
         features = of_columns(X, rest)
-        plain = granted(self).set_params(ledger=None)
+        plain = allocate_budget(self).set_params(ledger=None)
         plain._look(features, y)
         if mapped is not None:
-            features = HeldByGroup(mapped, rest)
+            features = GroupViews(mapped, rest)
         return GroupedRows(of_columns(X, places), features, y, places, self.estimator)
 
     def _release(self, table):
@@ -214,7 +214,11 @@ class PrivateGroupBy(RoutesRows, PrivateEstimator):
         models = [clone(inner) for _ in parts]
         with config_context(invalid_rows="ignore"), sklearn.config_context(assume_finite=True):
             side_by_side(
-                parts, [carried(partial(m.fit, p)) for m, p in zip(models, parts, strict=True)]
+                parts,
+                [
+                    with_current_config(partial(m.fit, p))
+                    for m, p in zip(models, parts, strict=True)
+                ],
             )
         for model in models:
             model.set_params(ledger=None if self._is_granted() else self.ledger)
@@ -285,7 +289,7 @@ class PrivateGroupBy(RoutesRows, PrivateEstimator):
             for level, model in self.estimators_.items()
             for line in lines_of(model, confidence, parameters)
         ]
-        return tidy(rows, [*by, "group", *COLUMNS])
+        return long_format(rows, [*by, "group", *COLUMNS])
 
     def _titles(self):
         names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])

@@ -12,7 +12,7 @@ from skdp.readers._tables import Tables, columns_of
 from skdp.readers._together import Meeting
 from skdp.utils._compat import safe_indexing
 
-__all__ = ["GroupedRows", "HeldByGroup", "numbered", "of_columns"]
+__all__ = ["GroupViews", "GroupedRows", "numbered", "of_columns"]
 
 AT_ONCE = 64  # groups that share a pass
 
@@ -76,7 +76,7 @@ class GroupedRows:
         X = seat
         if seat is None:
             X = self._features
-            X = X.rows(rows) if isinstance(X, HeldByGroup) else safe_indexing(X, rows)
+            X = X.rows(rows) if isinstance(X, GroupViews) else safe_indexing(X, rows)
         y = None if self._y is None else safe_indexing(self._y, rows)
         return StepRows(X, y, self._copied, "groups")
 
@@ -97,7 +97,7 @@ class _Part:
         return self._rows.of_group(self._numbers, self._seat).read(label, curator)
 
 
-class HeldByGroup:
+class GroupViews:
     """Some columns of a memory map: the rows of one group at a time are held in memory."""
 
     def __init__(self, X, places):

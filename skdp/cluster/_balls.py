@@ -6,7 +6,7 @@ from functools import reduce
 
 import numpy as np
 
-from skdp.kernel._places import LARGEST, Located
+from skdp.kernel._ball_cover import LARGEST, LocatedBall
 
 __all__ = ["joining_cost", "merged", "whole"]
 
@@ -32,7 +32,7 @@ def _distance(point, ball):
         return min(math.hypot(*(point / 4 - ball.center / 4)), LARGEST / 4) * 4
 
 
-def joining_cost(one: Located, two: Located):
+def joining_cost(one: LocatedBall, two: LocatedBall):
     """Return how much the sum of squares grows where one centre serves two balls (Ward)."""
     parts = one.n_rows * two.n_rows / (one.n_rows + two.n_rows)
     return float(np.square(_distance(one.center, two) / 2.0**501) * parts)

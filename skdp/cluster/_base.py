@@ -8,9 +8,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdp.kernel._statistic import Rule, public
 from skdp.mechanisms import finite_rows
+from skdp.table._batched import apply_batched, sum_of_pieces, transforms_pieces
 from skdp.table._groups import GroupRule, without_groups
-from skdp.table._pieces import by_pieces, sum_of_pieces, transforms_pieces
-from skdp.utils._local import Local
+from skdp.utils._private_state import Local
 from skdp.utils._threads import one_blas_thread
 
 __all__ = ["CentersMixin", "LocalLabels", "public_centers", "rule_of_clusters"]
@@ -145,7 +145,7 @@ class CentersMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
             )
         return super().fit(X, y, groups=groups)
 
-    @by_pieces
+    @apply_batched
     def predict(self, X):
         """Return the number of the nearest centre for every row.
 

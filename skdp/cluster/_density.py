@@ -7,17 +7,17 @@ from fractions import Fraction
 import numpy as np
 
 from skdp.accounting import Step
-from skdp.cluster._few_rows import MOMENTS, few_rows, is_few
+from skdp.cluster._few_rows import MOMENTS, is_few, release_by_moments
 from skdp.cluster._locate import LOCATE_STEPS
-from skdp.cluster._lockstep import in_step
-from skdp.cluster._peel import FLAT, PLACES_STEPS, SEARCH_STEPS, search_cells
+from skdp.cluster._outlying_groups import FLAT, PLACES_STEPS, SEARCH_STEPS, search_cells
+from skdp.cluster._parallel_search import run_parallel
 from skdp.cluster._refine import MOST_STEPS, REFINE_STEPS, refine
-from skdp.cluster._second_look import LOOK_STEPS, look_again, worth_a_look
+from skdp.cluster._split_merge import LOOK_STEPS, release_split_merge, split_merge_is_useful
 from skdp.cluster._sums import cluster_sums
 from skdp.cluster._synopsis import weighted_kmeans
+from skdp.kernel._ball_cover import BallCover, LocatedBall, bounded
 from skdp.kernel._cluster_sums import ClusterTotals
 from skdp.kernel._clusters import InPlaces, NearestLifted
-from skdp.kernel._places import Located, Places, bounded
 
 __all__ = ["DENSITY_STEPS", "Start", "density_centers", "density_road"]
 
@@ -94,7 +94,7 @@ class Start:
     every place.
     """
 
-    places: Located | Places
+    places: LocatedBall | BallCover
     centers: np.ndarray
     found: list
 
@@ -114,7 +114,7 @@ def density_road(
     few = choose is None and is_few(signal, n_clusters, table.n_features)
     if few and len(located.balls) == 1:
         table.decide(FEW_ROWS.format(signal))
-        done = few_rows(table, located, n_clusters, seed=seed, max_steps=max_steps)
+        done = release_by_moments(table, located, n_clusters, seed=seed, max_steps=max_steps)
         return done, None
     start = density_centers(table, located, n_clusters, n_init=n_init, seed=seed, choose=choose)
     places, centers = start.places, start.centers
@@ -140,7 +140,7 @@ def density_centers(table, located, n_clusters, *, n_init=30, seed=0, share=None
         search_cells(ball, n_clusters=n_clusters, signal=signal, **spent) for ball in located.balls
     ]
     alone = len(searches) == 1
-    found = in_step(searches, table, None if alone else InPlaces(located))
+    found = run_parallel(searches, table, None if alone else InPlaces(located))
     if choose is not None:
         n_clusters = choose(found)
     numbers = [n_clusters]
@@ -162,13 +162,13 @@ def density_centers(table, located, n_clusters, *, n_init=30, seed=0, share=None
             [f.located.to_data(f.subspace.lift(z)) for f, z in zip(found, points, strict=True)]
         )
     centers, left = located.inside(centers), share - (before - table.remaining)
-    if found[0].subspace.W is not None and worth_a_look(located, n_clusters, mu, left):
-        centers = look_again(table, located, centers, share=left, n_init=n_init, seed=seed)
+    if found[0].subspace.W is not None and split_merge_is_useful(located, n_clusters, mu, left):
+        centers = release_split_merge(table, located, centers, share=left, n_init=n_init, seed=seed)
     return Start(located, centers, found)
 
 
 def _with_centres(places, found, numbers, table):
-    """Return the places that got centres: one is a Located."""
+    """Return the places that got centres: one is a LocatedBall."""
     stay = [p for p, number in enumerate(numbers) if number]
     if len(stay) < len(numbers):
         lost = sum(

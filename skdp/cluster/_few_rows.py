@@ -14,15 +14,15 @@ import numpy as np
 from skdp.accounting import Step
 from skdp.cluster._refine import CLUSTERS
 from skdp.cluster._refined import refined
+from skdp.cluster._shrunken_centers import NoisyLloydStep, posterior_counts
 from skdp.cluster._starts import ball_points
 from skdp.cluster._sums import cluster_sums
 from skdp.cluster._synopsis import public_kmeans
-from skdp.cluster._trusted import Moved, posterior_counts
+from skdp.kernel._ball_cover import LIMIT
 from skdp.kernel._cluster_sums import SecondMoments
 from skdp.kernel._clusters import Nearest
-from skdp.kernel._places import LIMIT
 
-__all__ = ["MOMENTS", "few_rows", "is_few"]
+__all__ = ["MOMENTS", "is_few", "release_by_moments"]
 
 MOMENTS = Step("second moments", at_most=Fraction(1, 5), of=(SecondMoments,))
 STEPS, GROWTH = 6, 1.7  # of the shares from step to step
@@ -80,7 +80,7 @@ class Prior:
         return np.square(part * self.half)
 
 
-def few_rows(table, located, n_clusters, *, seed=0, max_steps=STEPS):
+def release_by_moments(table, located, n_clusters, *, seed=0, max_steps=STEPS):
     """Release centres by moments and six steps of Lloyd with all that is left of the budget.
 
     Notes
@@ -131,7 +131,7 @@ def _step(table, located, prior, y, radius, share):
     known = prior.variance(OFF)
     gains = known / (known + noise)
     ends = prior.inside(y + gains * told.sums / counts[:, None])
-    return Moved(y, ends - y, gains, counts, told)
+    return NoisyLloydStep(y, ends - y, gains, counts, told)
 
 
 def _start(prior, mean, spread, noise, k, seed):

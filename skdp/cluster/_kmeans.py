@@ -8,8 +8,8 @@ from skdp.cluster._base import CentersMixin, LocalLabels, public_centers, rule_o
 from skdp.cluster._density import DENSITY_STEPS, density_road
 from skdp.cluster._locate import LOCATE_STEPS
 from skdp.cluster._number import cost_curve, number_in_places
-from skdp.cluster._peel import PLACES_STEPS, find_places
-from skdp.cluster._place import PublicPlace
+from skdp.cluster._outlying_groups import PLACES_STEPS, release_ball_cover
+from skdp.cluster._public_ball import PublicBoundsMixin
 from skdp.cluster._refine import MOST_STEPS, REFINE_STEPS, refine
 from skdp.estimator._estimator import PrivateEstimator
 from skdp.kernel._table import annex
@@ -28,7 +28,7 @@ ONE = (
 )
 
 
-class FriendlyCoreKMeans(CentersMixin, PublicPlace, PrivateEstimator):
+class FriendlyCoreKMeans(CentersMixin, PublicBoundsMixin, PrivateEstimator):
     """K-means clustering under differential privacy, without bounds on the data.
 
     A drop-in for :class:`sklearn.cluster.KMeans`. It finds where the rows lie and where they are
@@ -189,7 +189,7 @@ class FriendlyCoreKMeans(CentersMixin, PublicPlace, PrivateEstimator):
     _weighs_groups = property(lambda self: self.method != "friendly")
     _parameter_constraints: dict = {
         **PrivateEstimator._row_constraints,
-        **PublicPlace._place_constraints,
+        **PublicBoundsMixin._place_constraints,
         "n_clusters": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "method": [StrOptions({"auto", "density", "friendly"})],
         "n_parts": [Interval(Integral, 2, None, closed="left"), StrOptions({"auto"})],
@@ -258,7 +258,7 @@ class FriendlyCoreKMeans(CentersMixin, PublicPlace, PrivateEstimator):
             return Plan(budget, (*LOCATE_STEPS, *PLACES_STEPS, *REFINE_STEPS))
         if self.method != "friendly":
             return Plan(budget, DENSITY_STEPS)
-        from skdp.cluster.friendly._road import kmeans_road_steps
+        from skdp.cluster.friendly._strategy import kmeans_road_steps
 
         self._check_road()
         steps, events = kmeans_road_steps(budget, self.n_clusters)
@@ -302,7 +302,7 @@ class FriendlyCoreKMeans(CentersMixin, PublicPlace, PrivateEstimator):
         auto = self.n_clusters == "auto"
         k = self.max_clusters if auto else self.n_clusters
         careful = self.method != "friendly"  # whose road has a fixed share
-        located = find_places(inner, k, place=place, careful=careful)
+        located = release_ball_cover(inner, k, place=place, careful=careful)
         steps = min(self.max_iter, MOST_STEPS)
         centers, curve = self._start(inner, located, seed), None
         if centers is not None:
@@ -342,9 +342,9 @@ class FriendlyCoreKMeans(CentersMixin, PublicPlace, PrivateEstimator):
             return public_centers("init", self.init, (k, d))
         if self.method != "friendly":
             return None
-        from skdp.cluster.friendly._road import kmeans_road
+        from skdp.cluster.friendly._strategy import friendly_kmeans
 
         rows, curator = annex(table)  # parts are made by keys, and asked by an oracle
-        return kmeans_road(
+        return friendly_kmeans(
             rows, curator, located, k, n_parts=self.n_parts, seed=seed, n_jobs=self.n_jobs
         )

@@ -7,7 +7,7 @@ from skdp.accounting import Budget, Plan
 from skdp.cluster._base import CentersMixin, LocalLabels, public_centers, rule_of_clusters
 from skdp.cluster._lloyd_run import equal_step, lloyd_run
 from skdp.cluster._locate import LOCATE_STEPS, locate
-from skdp.cluster._place import PublicPlace
+from skdp.cluster._public_ball import PublicBoundsMixin
 from skdp.cluster._pure_ball import LOCATE_PURE_STEPS, locate_pure
 from skdp.estimator._estimator import PrivateEstimator
 from skdp.utils._compat import Interval, StrOptions
@@ -18,7 +18,7 @@ __all__ = ["LloydKMeans"]
 FAINTEST = Fraction(1, 2**30)  # of epsilon, for every step and column
 
 
-class LloydKMeans(CentersMixin, PublicPlace, PrivateEstimator):
+class LloydKMeans(CentersMixin, PublicBoundsMixin, PrivateEstimator):
     """K-means by noisy steps of Lloyd: the classical private algorithm.
 
     Every step assigns rows to centres and releases noisy counts and sums of all clusters. Simple,
@@ -118,7 +118,7 @@ class LloydKMeans(CentersMixin, PublicPlace, PrivateEstimator):
     _weighs_groups = True
     _parameter_constraints: dict = {
         **PrivateEstimator._row_constraints,
-        **PublicPlace._place_constraints,
+        **PublicBoundsMixin._place_constraints,
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
         "init": [StrOptions({"spread", "random"}), "array-like"],
         "max_iter": [Interval(Integral, 1, None, closed="left")],

@@ -8,9 +8,9 @@ import numpy as np
 from skdp.accounting import Step
 from skdp.accounting._plan import release_mechanism
 from skdp.cluster._refined import in_table
+from skdp.cluster._shrunken_centers import NoisyLloydStep
 from skdp.cluster._starts import ball_points, spread_points
 from skdp.cluster._sums import cluster_sums
-from skdp.cluster._trusted import Moved
 from skdp.kernel._cluster_sums import ClusterTotals
 from skdp.kernel._clusters import Nearest
 
@@ -49,7 +49,7 @@ def lloyd_run(table, located, n_clusters, init, *, n_steps, seed=0):
         step = lloyd_step(table, located, y, radii, share=share, step=planned)
         ends = step.y + step.moves
         if i < n_steps - 2:
-            ends = _revived(ends, step.told, radii, "revival", i, seed)
+            ends = _reseed_empty(ends, step.told, radii, "revival", i, seed)
         centers = located.inside(located.to_data(ends))
         y = located.to_units(centers)
     if not step.gains.all():
@@ -77,7 +77,7 @@ def lloyd_step(table, located, y, radii, *, share, step):
     sure = told.counts > SURE * told.count_sd
     sure &= told.sum_sd * math.sqrt(d) < radii * counts
     gains = sure.astype(np.float64)[:, None] * np.ones(d)
-    return Moved(y, gains * told.sums / counts[:, None], gains, counts, told)
+    return NoisyLloydStep(y, gains * told.sums / counts[:, None], gains, counts, told)
 
 
 def _start(located, init, k, d, seed):
@@ -87,7 +87,7 @@ def _start(located, init, k, d, seed):
     return located.to_data(points)
 
 
-def _revived(y, told, radii, *key):
+def _reseed_empty(y, told, radii, *key):
     """Put a centre without rows beside that of a large cluster, the more the larger first."""
     lost = np.flatnonzero(told.counts < ALIVE * told.count_sd)
     large = np.argsort(-told.counts, kind="stable")[: len(lost)]

@@ -7,20 +7,28 @@ import numpy as np
 from scipy.special import ndtri
 
 from skdp.accounting import Step
+from skdp.kernel._ball_cover import (
+    DROP,
+    FARTHEST_REACH,
+    LARGEST,
+    SMALLEST,
+    LocatedBall,
+    bounded,
+    lengths,
+)
 from skdp.kernel._bins import LogBins
-from skdp.kernel._places import DROP, FARTHEST_REACH, LARGEST, SMALLEST, Located, bounded, lengths
 from skdp.kernel._sums import BallSum, Count, Distances
 from skdp.scales._significance import CLUSTER_REACH, CLUSTER_SCALE
 
 __all__ = [
     "LOCATE_STEPS",
     "Profile",
-    "close_in",
     "locate",
-    "read_reach",
     "read_scale",
-    "standing_out",
-    "survey",
+    "release_located_ball",
+    "release_refined_ball",
+    "significant_bins",
+    "tail_radius",
 ]
 
 LOCATE_SHARE, ROUNDS = 0.16, 12
@@ -51,7 +59,7 @@ def locate(table):
     **Privacy**: of the statistics. At most ROUNDS rounds; shares and the number of rounds depend on
     released values only (user guide "Accounting", theorem 2).
     """
-    return survey(table, gap=WIDE_GAP)[0]
+    return release_located_ball(table, gap=WIDE_GAP)[0]
 
 
 @dataclass(frozen=True)
@@ -63,8 +71,8 @@ class Profile:
     sd: float
 
 
-def survey(table, *, place=None, gap, careful=True):
-    """Locate the bulk; return the Located and the last Profile.
+def release_located_ball(table, *, place=None, gap, careful=True):
+    """Locate the bulk; return the LocatedBall and the last Profile.
 
     As :func:`locate`, but components ``gap`` octaves beyond the heaviest are not of the bulk.
     ``careful`` spends more on where few rows lie. In a public ball, ``place``, that holds the rows
@@ -84,7 +92,7 @@ def survey(table, *, place=None, gap, careful=True):
     left = FEW_LOCATE if few else LOCATE_SHARE
     if public and need < HOPELESS:
         left = 0.0
-    located, distances = close_in(
+    located, distances = release_refined_ball(
         table, n, *start, shares=(scale_share, centre_share), left=left, gap=gap,
         n_sd=n_sd, shrinking=FEW_SHRUNK if few else SHRUNK, keeping=few and public, moving=public,
     )  # fmt: skip
@@ -93,7 +101,7 @@ def survey(table, *, place=None, gap, careful=True):
     return replace(located, n_sd=n_sd, box=place.box if public else None), distances
 
 
-def close_in(
+def release_refined_ball(
     table,
     n,
     center,
@@ -136,7 +144,7 @@ def close_in(
         with np.errstate(over="ignore"):  # the earlier ball, seen from the present centre
             radius = min(bulk, radius + float(lengths(center - before)))
         before = center
-        reach = read_reach(release.value, release.scale, radius) if radius else 1.0
+        reach = tail_radius(release.value, release.scale, radius) if radius else 1.0
         if radius <= enough or not shrunk or centre_share > left:
             break
         radius = min(max(radius, SMALLEST), LARGEST)
@@ -148,7 +156,7 @@ def close_in(
     smallest = max(SMALLEST, 1e-9 * float(np.abs(center).max()))
     radius = min(max(radius, smallest if radius == 0 else SMALLEST), LARGEST)
     typical = min(max(typical, radius / 64), radius)
-    return Located(n, 0.0, center, radius, typical, all_seen, reach), distances
+    return LocatedBall(n, 0.0, center, radius, typical, all_seen, reach), distances
 
 
 def read_scale(counts, sd, n_rows, *, gap=WIDE_GAP):
@@ -160,7 +168,7 @@ def read_scale(counts, sd, n_rows, *, gap=WIDE_GAP):
     below 8 octaves, do not lie beyond it.
     """
     counts, octave = np.asarray(counts, dtype=np.float64), _octaves()
-    kept = np.flatnonzero(standing_out(counts, sd, np.abs(octave)))
+    kept = np.flatnonzero(significant_bins(counts, sd, np.abs(octave)))
     if not kept.size:
         sums = np.convolve(counts, np.ones(4), "valid") / (2 * sd)
         score = sums * (0.4 * n_rows / sd) - 3 * np.log1p(np.abs(octave[: sums.size]))
@@ -184,7 +192,7 @@ def read_scale(counts, sd, n_rows, *, gap=WIDE_GAP):
     return BINS.upper_edge(int(down[np.argmax(above > ABOVE * above[-1])])), typical, True
 
 
-def standing_out(counts, sd, octaves):
+def significant_bins(counts, sd, octaves):
     """Return which bins hold more than noise, alone or in a window of 2 or 4.
 
     Noise alone passes the more rarely the more ``octaves`` a bin is from where rows are likely.
@@ -199,7 +207,7 @@ def standing_out(counts, sd, octaves):
     return marked & (counts > 1.5 * sd)
 
 
-def read_reach(counts, sd, radius):
+def tail_radius(counts, sd, radius):
     """Read off a noisy log histogram how far out rows still stand out, in radii.
 
     One part in a hundred of the rows may lie beyond the radius, and in a large table these may be

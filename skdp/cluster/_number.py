@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skdp.cluster._synopsis import Synopsis, public_kmeans, weighted_kmeans
+from skdp.cluster._synopsis import WeightedCells, public_kmeans, weighted_kmeans
 
 __all__ = ["cell_costs", "cost_curve", "number_in_places", "number_of_clusters"]
 
@@ -20,7 +20,7 @@ STARTS = 2  # of k-means for every point of a curve
 class _Cells:
     """Cells, and the variance of the rows in them: between that of one place and of all places."""
 
-    synopsis: Synopsis
+    synopsis: WeightedCells
 
     @property
     def within(self):
@@ -159,7 +159,7 @@ def _joined_costs(places, within):
     """Return the costs of fewer centres than places, which share them."""
     seen = (places.view(p)[0] for p in range(len(places.balls)))
     points = np.array([np.zeros(len(places.center)) + place for place in seen])
-    balls = Synopsis(
+    balls = WeightedCells(
         points, 0 * points, np.array([ball.n_rows for ball in places.balls]), np.ones(len(points))
     )
     return np.array(

@@ -7,7 +7,7 @@ import numpy as np
 
 from skdp.accounting import Step
 from skdp.cluster._locate import BINS, UNSEEN, read_scale
-from skdp.kernel._places import DROP, LARGEST, SMALLEST, Located
+from skdp.kernel._ball_cover import DROP, LARGEST, SMALLEST, LocatedBall
 from skdp.kernel._sums import BallSum, Count, Distances
 
 __all__ = ["LOCATE_PURE_STEPS", "locate_pure"]
@@ -52,4 +52,4 @@ def locate_pure(table):
     smallest = max(SMALLEST, 1e-9 * float(np.abs(center).max()))
     radius = min(max(radius, smallest if radius == 0 else SMALLEST), LARGEST)
     typical = min(max(typical, radius / 64), radius)
-    return Located(n, count.scale * math.sqrt(2), center, radius, typical, found)
+    return LocatedBall(n, count.scale * math.sqrt(2), center, radius, typical, found)

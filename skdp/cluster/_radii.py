@@ -8,7 +8,7 @@ from skdp.kernel._bins import LogBins
 from skdp.kernel._clusters import Nearest, Reaches
 from skdp.scales._significance import KEPT_BIN, significant_tail
 
-__all__ = ["bought_radii", "synopsis_radii"]
+__all__ = ["radii_from_cells", "release_radii"]
 
 BINS = LogBins(4, -8, 4)  # distances in units of the located radius
 SYNOPSIS_LEAF = 3.0  # noise sds: lighter leaves, far away, would blow up the radius
@@ -16,7 +16,7 @@ CANDIDATES = 30
 SKEW, BIAS = 0.3, 0.6  # part of the length clipped off that is taken for bias
 
 
-def synopsis_radii(synopsis, centres, *, noise):
+def radii_from_cells(synopsis, centres, *, noise):
     """Read the radii of all clusters off released cells: post-processing.
 
     Of the candidates for the clip radius r, take that with the least sum of the squared mean of
@@ -53,7 +53,7 @@ def _best_radius(reach, v, w, variance):
     return float(candidates[np.argmin(loss)])
 
 
-def bought_radii(table, located, centres, step, *, noise, share):
+def release_radii(table, located, centres, step, *, noise, share):
     """Release how far the rows of every cluster lie from its centre; choose radii from that.
 
     Shapes: centres (k, d); radii (k,).
@@ -66,17 +66,17 @@ def bought_radii(table, located, centres, step, *, noise, share):
     question, units = Reaches(Nearest(located, centres), BINS), located.units(centres)
     release = table.ask(question, step, share=share)
     counts = release.value.reshape(k, -1).astype(np.float64)
-    pooled = _seen(counts.sum(axis=0) / k, release.scale / math.sqrt(k))
+    pooled = _significant_bins(counts.sum(axis=0) / k, release.scale / math.sqrt(k))
     variance = d * noise**2
     radii = np.empty(k)
     for j in range(k):
         clear = counts[j][counts[j] > 2.5 * release.scale].sum() > 12 * release.scale
-        w = _seen(counts[j], release.scale) if clear else pooled
+        w = _significant_bins(counts[j], release.scale) if clear else pooled
         radii[j] = _balanced(w, variance)
     return radii * units
 
 
-def _seen(counts, sd):
+def _significant_bins(counts, sd):
     """Return the bins that stand out, up to the last that does so clearly; zeros elsewhere."""
     inside = np.arange(len(counts)) < significant_tail(counts, sd)
     return np.where((counts > KEPT_BIN * sd) & inside, counts, 0.0)

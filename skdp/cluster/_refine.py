@@ -6,13 +6,13 @@ from fractions import Fraction
 import numpy as np
 
 from skdp.accounting import Step
-from skdp.cluster._radii import bought_radii, synopsis_radii
+from skdp.cluster._radii import radii_from_cells, release_radii
 from skdp.cluster._refined import refined
+from skdp.cluster._shrunken_centers import NoisyLloydStep
 from skdp.cluster._sums import cluster_sums
-from skdp.cluster._trusted import Moved
+from skdp.kernel._ball_cover import LIMIT
 from skdp.kernel._cluster_sums import ClusterTotals
 from skdp.kernel._clusters import Nearest, Reaches
-from skdp.kernel._places import LIMIT
 
 __all__ = ["CLUSTERS", "REFINE_STEPS", "refine"]
 
@@ -47,7 +47,7 @@ def refine(
 
     Notes
     -----
-    **Privacy**: of :func:`skdp.cluster._radii.bought_radii` and
+    **Privacy**: of :func:`skdp.cluster._radii.release_radii` and
     :func:`skdp.cluster._sums.cluster_sums`; the moves, and how many there are, are post-processing.
     """
     left = table.remaining if share is None else min(Fraction(share), table.remaining)
@@ -107,11 +107,11 @@ class _Run:
         noise = math.sqrt((1 + weight**2) / float(last or share)) / self.table.budget.mu
         known = None
         if buy:
-            self.radii = bought_radii(
+            self.radii = release_radii(
                 self.table, self.located, self.y, RADII, noise=noise, share=radii_share
             )
         elif self.synopsis is not None:
-            self.radii, known = synopsis_radii(self.synopsis, self.y, noise=noise)
+            self.radii, known = radii_from_cells(self.synopsis, self.y, noise=noise)
         units = self.located.units(self.y)
         self.radii = np.clip(self.radii * self.wider, TINY * units, LIMIT * units)
         told = cluster_sums(
@@ -146,7 +146,7 @@ class _Run:
         self.variance = np.where(known | again, gain * v, v0)
         if self.W is not None:
             y = _shrunk(y, self.variance, self.W)
-        self.moved = Moved(self.y, y - self.y, gain[:, None], counts, told)
+        self.moved = NoisyLloydStep(self.y, y - self.y, gain[:, None], counts, told)
         self.y = y
 
     def settled(self):

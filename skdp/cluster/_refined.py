@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skdp.cluster._trusted import trusted
+from skdp.cluster._shrunken_centers import shrink_centers
 
-__all__ = ["Refined", "in_table", "refined"]
+__all__ = ["RefinedCenters", "in_table", "refined"]
 
 CERTAIN = 3.0  # noise sds of the number of rows, below which everything is a guess
 TOLD = 2.0  # noise sds of an inertia that is told
@@ -20,7 +20,7 @@ FAR = (
 
 
 @dataclass(frozen=True)
-class Refined:
+class RefinedCenters:
     """Centres after private Lloyd steps. Everything is released.
 
     ``centers`` (k, d) in units of the table, ``counts`` (k,): estimated numbers of rows,
@@ -44,7 +44,7 @@ def refined(table, located, moved, mean, *, noise, radii, n_steps):
 
     Shapes: mean (d,); noise, radii (k,).
     """
-    best = trusted(moved, mean)
+    best = shrink_centers(moved, mean)
     told, k = moved.told, len(moved.y)
     total, total_sd = float(told.counts.sum()), told.count_sd * math.sqrt(k)
     guesses = best.guesses | ~np.isfinite(noise)
@@ -76,7 +76,7 @@ def refined(table, located, moved, mean, *, noise, radii, n_steps):
         table.doubt(FAR)
     if far > UNSEEN or inertia < TOLD * inertia_noise:
         inertia = math.nan
-    return Refined(
+    return RefinedCenters(
         centers=located.inside(located.to_data(best.y)),
         counts=np.maximum(told.counts, 1.0),
         noise_scale=np.where(guesses, math.inf, noise * located.radius),

@@ -48,10 +48,12 @@ def dense_cells(counts, grid, level, sd):
     place = tuple(grid.positions(codes, level).T)
     table = np.zeros(grid.shape(level))
     table[place] = counts
-    return seen_in_windows(table, sd, CLUSTER_WINDOWS * _lever(grid))[place] & (counts > SOLID * sd)
+    return seen_in_windows(table, sd, CLUSTER_WINDOWS * _prior_odds(grid))[place] & (
+        counts > SOLID * sd
+    )
 
 
-def _lever(grid):
+def _prior_odds(grid):
     """Return how much rarer false cells must be: in a large box they lie far from everything."""
     return max(1.0, float(grid.half.max())) ** -3
 
@@ -89,7 +91,7 @@ def sparse_blocks(counts, dense, grid, level, sd):
     leaf, and takes them.
     """
     rest, free = np.where(dense, 0.0, counts), (~dense).astype(np.float64)
-    blocks, false = [], CLUSTER_BLOCKS * _lever(grid)
+    blocks, false = [], CLUSTER_BLOCKS * _prior_odds(grid)
     for above in range(level - 1, -1, -1):
         rest, free = rest.reshape(-1, 2).sum(axis=1), free.reshape(-1, 2).sum(axis=1)
         noise = sd * np.sqrt(free)

@@ -6,13 +6,13 @@ import numpy as np
 
 from skdp.utils._threads import one_thread, quiet
 
-__all__ = ["Synopsis", "public_kmeans", "weighted_kmeans"]
+__all__ = ["WeightedCells", "public_kmeans", "weighted_kmeans"]
 
 DOUBT = 2.0  # noise sds
 
 
 @dataclass(frozen=True)
-class Synopsis:
+class WeightedCells:
     """Released cells: ``centres`` and ``halves`` (m, p), ``weights`` > 0 and ``sds`` (m,).
 
     No row is counted in two of them. ``weights`` estimate the numbers of rows, ``sds`` are the

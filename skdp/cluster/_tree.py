@@ -7,12 +7,12 @@ from functools import partial
 
 import numpy as np
 
-from skdp.cluster._lockstep import Ask
+from skdp.cluster._parallel_search import ReleaseRequest
 from skdp.cluster._scan import HalvedBox, dense_cells, sparse_blocks
-from skdp.cluster._synopsis import Synopsis, weighted_kmeans
+from skdp.cluster._synopsis import WeightedCells, weighted_kmeans
 from skdp.kernel._clusters import GridCells
 
-__all__ = ["Schedule", "grow", "onto_simplex", "schedule"]
+__all__ = ["Schedule", "onto_simplex", "refine_tree", "schedule"]
 
 KEEP = 2.5  # noise sds above which a cell is kept
 MOST_OPEN = 20000
@@ -66,10 +66,10 @@ def _schedule(signal, n_clusters, flat):
     return Schedule(12, 0.4, 4, 2, 0.01) if flat else Schedule(8, 0.25, 4, 3, 0.01)
 
 
-def grow(located, space, plan, *, n_clusters, share, seed, step):
+def refine_tree(located, space, plan, *, n_clusters, share, seed, step):
     """Release the counts of a grid, then of the parts of its dense cells, stage by stage.
 
-    A search for :func:`skdp.cluster._lockstep.in_step`, which asks for ``step``.
+    A search for :func:`skdp.cluster._parallel_search.run_parallel`, which asks for ``step``.
 
     Notes
     -----
@@ -80,7 +80,7 @@ def grow(located, space, plan, *, n_clusters, share, seed, step):
     cells = partial(GridCells, located, space, plan.depth)
     first_share = Fraction(plan.first_part) * share
     stage_share = (share - first_share) / max(plan.stages, 1)
-    release = yield Ask(cells(plan.first), first_share, step)
+    release = yield ReleaseRequest(cells(plan.first), first_share, step)
     codes, weights, sd, leaves = _first_grid(release, grid, plan.first, located.n_rows)
     n_cells, level = 2**plan.first, plan.first
     for below in range(level + plan.bits, plan.depth + 1, plan.bits):
@@ -91,7 +91,7 @@ def grow(located, space, plan, *, n_clusters, share, seed, step):
         if not len(codes) or _fine_enough(grid, level, weights, whole, n_clusters, plan.tau, seed):
             return whole
         children = codes[:, None] * 2**plan.bits + np.arange(2**plan.bits)
-        release = yield Ask(cells(below, children.ravel()), stage_share, step)
+        release = yield ReleaseRequest(cells(below, children.ravel()), stage_share, step)
         y = release.value.astype(np.float64).reshape(children.shape)
         inner, total = _consistent(y, release.scale, weights, sd)
         kept = inner > 0
@@ -154,12 +154,12 @@ def onto_simplex(y, total):
 def _cells(grid, codes, level, weights, sd):
     halves = np.broadcast_to(grid.sides(level), (len(codes), len(grid.half)))
     weights, sds = (np.broadcast_to(v, len(codes)) for v in (np.maximum(weights, 1.0), sd))
-    return Synopsis(grid.centres(codes, level), halves, weights, sds)
+    return WeightedCells(grid.centres(codes, level), halves, weights, sds)
 
 
 def _joined(parts):
     fields = ("centres", "halves", "weights", "sds")
-    return Synopsis(*(np.concatenate([getattr(p, f) for p in parts]) for f in fields))
+    return WeightedCells(*(np.concatenate([getattr(p, f) for p in parts]) for f in fields))
 
 
 def _fine_enough(grid, level, estimate, synopsis, n_clusters, tau, seed):

@@ -7,13 +7,13 @@ import numpy as np
 from skdp.scales._noise_level import noise_level, rounded_level
 from skdp.scales._significance import COLUMN, COLUMN_NEAR, windows_above
 
-__all__ = ["WIDTHS", "stands_out"]
+__all__ = ["WIDTHS", "is_significant"]
 
 WIDTHS = (1, 2, 4, 8, 16)
 NEAR = 6  # cells near others
 
 
-def stands_out(counts, octave, scale, *, law="gaussian", false=COLUMN):
+def is_significant(counts, octave, scale, *, law="gaussian", false=COLUMN):
     """Return which cells lie in a window that stands clear of the noise.
 
     Windows of 1, 2, 4, 8 and 16 cells are looked at; a wide one counts only where no narrower one

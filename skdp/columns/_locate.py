@@ -6,15 +6,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from skdp.accounting import Step
+from skdp.columns._interval_refinement import ZOOM, CentralInterval, release_refined_intervals
+from skdp.columns._magnitude_histogram import COLUMNS, release_magnitude_histograms
 from skdp.columns._squares import Squares, mean_square
-from skdp.columns._survey import COLUMNS, survey_columns
 from skdp.columns._tail import read_tail
-from skdp.columns._zoom import ZOOM, Bulk, zoom_columns
 from skdp.kernel._bins import OctaveCells
 from skdp.kernel._columns import ColumnCells
 from skdp.scales._column_noise import ColumnNoise
 
-__all__ = ["LOCATING_STEPS", "Located", "locate_columns", "survey_share"]
+__all__ = ["LOCATING_STEPS", "ColumnLocation", "locate_columns", "survey_share"]
 
 # --- what rows that no count shows may do to a mean: how far a tail leans, and what it may hide
 
@@ -142,7 +142,7 @@ def survey_share(budget, n, d):
 
 
 @dataclass(frozen=True)
-class Located:
+class ColumnLocation:
     """A column: "nothing" or "zeros" seen of it, or "rows", and where to clip it."""
 
     kind: str  # {"nothing", "zeros", "rows"}
@@ -162,11 +162,11 @@ def locate_columns(table, *, n, count_sd, surveys=None, worth=None):
     """
     noise, d = ColumnNoise(table.budget), table.n_features
     if surveys is None:
-        surveys = survey_columns(table, share=survey_share(table.budget, n, d))
+        surveys = release_magnitude_histograms(table, share=survey_share(table.budget, n, d))
     there = [one if one.kind == "rows" else None for one in surveys]
     if not any(there):
-        return [_unseen(one) for one in surveys]
-    bulks = zoom_columns(table, there, n=n, least=FINAL + 0.15)
+        return [_default_location(one) for one in surveys]
+    bulks = release_refined_intervals(table, there, n=n, least=FINAL + 0.15)
     at = np.array([j for j, bulk in enumerate(bulks) if bulk is not None])
     cells = [_tail_cells(bulks[j], surveys[j]) for j in at]
     share = float(np.clip(noise.share(n / 60, at.size), 0.10 if d == 1 else 0.18, 0.22))
@@ -176,11 +176,11 @@ def locate_columns(table, *, n, count_sd, surveys=None, worth=None):
     release = table.ask(asked, TAILS, share=share)
     sd = noise.deviation(release.scale)
     final = noise.deviation(noise.scale(float(table.remaining), d)) / (worth or n)
-    located = [None if there[j] else _unseen(surveys[j]) for j in range(d)]
+    located = [None if there[j] else _default_location(surveys[j]) for j in range(d)]
     for j, one, counts in zip(at, cells, release.value.astype(float), strict=True):
         unit = _power(max(bulks[j].width, one.edges[1]))
         counts = counts[: one.n_cells]
-        up, down = _sides(one, counts, sd, bulks[j], unit, n)
+        up, down = _tail_sides(one, counts, sd, bulks[j], unit, n)
         seen = (one.low >= -down.top * unit) & (one.high <= up.top * unit)
         leaning = lean(one.low[seen] / 2 + one.high[seen] / 2, counts[seen])
         clipping = best_clipping(
@@ -189,11 +189,11 @@ def locate_columns(table, *, n, count_sd, surveys=None, worth=None):
         hidden = may_hide(counts, one.n_side, seen, sd, n=n, rows=n * noise.strength / math.sqrt(d))
         squares = mean_square(counts[seen], one.size[seen] / unit, sd, n)
         squares = Squares(bulks[j].center, unit, *squares)
-        located[j] = Located("rows", clipping, squares, hidden)
+        located[j] = ColumnLocation("rows", clipping, squares, hidden)
     return located
 
 
-def _tail_cells(bulk: Bulk, survey):
+def _tail_cells(bulk: CentralInterval, survey):
     """Return cells around the bulk, as far as anything was seen, and beyond what is likely."""
     likely = max(bulk.width, abs(bulk.center)) * 2.0**ABOVE
     far = max(survey.farthest / 2 + abs(bulk.center) / 2, min(likely, LARGEST / 2))
@@ -206,7 +206,7 @@ def _power(length):
     return math.ldexp(0.5, math.frexp(length)[1])
 
 
-def _sides(cells, counts, sd, bulk, unit, n):
+def _tail_sides(cells, counts, sd, bulk, unit, n):
     """Return the Tails above and below the centre; entries near it count half for each."""
     edges = cells.edges / unit
     edges = np.concatenate([[0.0], edges]) if edges[0] > 0 else edges
@@ -222,7 +222,7 @@ def _sides(cells, counts, sd, bulk, unit, n):
     )
 
 
-def _unseen(survey):
+def _default_location(survey):
     """Return what is known of a column without rows, or with nothing but zeros that are seen."""
     squares = Squares(0.0, PRIOR, 1.0, 0.0)  # of entries clipped to [-1, 1]
-    return Located(survey.kind, Clipping(0.0, PRIOR, np.inf, np.inf), squares)
+    return ColumnLocation(survey.kind, Clipping(0.0, PRIOR, np.inf, np.inf), squares)

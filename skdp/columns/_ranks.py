@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["Ranks", "before"]
+__all__ = ["Ranks", "previous_float"]
 
 ALONE = 2.0  # noises: fewer rows in the cell of one single value count as none
 
 
-def before(cuts):
+def previous_float(cuts):
     """Return the largest floats below finite ones."""
     return np.nextafter(cuts, -math.inf)
 
@@ -58,7 +58,7 @@ class Ranks:
         """Add a released histogram: rising cuts, counts of one cell more, the noise in each."""
         counts = np.asarray(counts, dtype=np.float64).copy()
         variance = np.full(len(counts), float(sd) ** 2)
-        alone = np.flatnonzero(before(cuts[1:]) == cuts[:-1]) + 1
+        alone = np.flatnonzero(previous_float(cuts[1:]) == cuts[:-1]) + 1
         empty = alone[counts[alone] < ALONE * sd]
         counts[empty], variance[empty] = 0.0, min(1.0, sd**2)
         self._histograms.append((np.asarray(cuts, dtype=np.float64), counts, variance))

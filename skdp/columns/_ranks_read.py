@@ -6,7 +6,7 @@ import sys
 import numpy as np
 from scipy.special import ndtri
 
-from skdp.columns._ranks import before
+from skdp.columns._ranks import previous_float
 
 __all__ = [
     "aside",
@@ -136,7 +136,7 @@ def spread(fit, q):
 
 def is_one(low, high):
     """Whether an interval, open below, holds a single float."""
-    return before(high) <= low
+    return previous_float(high) <= low
 
 
 def limits(x, excess, sd, value, z):

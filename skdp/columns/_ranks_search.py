@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from skdp.accounting import Step
-from skdp.columns._evidence import stands_out
-from skdp.columns._ranks import Ranks, before
+from skdp.columns._evidence import is_significant
+from skdp.columns._magnitude_histogram import CELLS, whole_line
+from skdp.columns._ranks import Ranks, previous_float
 from skdp.columns._ranks_read import CLEAR, aside, estimate, invert, is_one, plain_decimal, spread
-from skdp.columns._survey import CELLS, whole_line
 from skdp.kernel._columns import ColumnCells, EdgeCells
 from skdp.kernel._sums import Count
 from skdp.scales._column_noise import ColumnNoise, with_law
@@ -165,7 +165,7 @@ class _Search:
         looked = self._look(share)
         seen, counts, sd = [], looked.value.astype(np.float64), self._sd(looked)
         for of_column in counts:
-            seen.append(stands_out(of_column, CELLS.octave, looked.scale, law=self.noise.law))
+            seen.append(is_significant(of_column, CELLS.octave, looked.scale, law=self.noise.law))
         if not all(of_column.any() for of_column in seen):
             again = self._look(AGAIN)
             weight = sd**2 / (sd**2 + self._sd(again) ** 2)
@@ -176,7 +176,7 @@ class _Search:
             for j in range(self.d):
                 if not seen[j].any():
                     options = {"law": self.noise.law, "false": false}
-                    seen[j] = stands_out(counts[j], CELLS.octave, scale, **options) & likely
+                    seen[j] = is_significant(counts[j], CELLS.octave, scale, **options) & likely
         self.columns = [
             _Column.among(j, counts[j], seen[j], sd, self.n) for j in range(self.d) if seen[j].any()
         ]
@@ -260,7 +260,7 @@ class _Column:
     @classmethod
     def within(cls, number, low, high, n):
         """Return a column with public bounds; nothing is known of what is between."""
-        ends = float(before(low)), high
+        ends = float(previous_float(low)), high
         return cls(number, np.array(ends), np.array([0.0, n]), ends, (low, high))
 
     @classmethod
@@ -272,7 +272,7 @@ class _Column:
                 near[max(i - NEAR, 0) : i + NEAR + 1] = True
         at = np.flatnonzero(seen | (near & (counts > 2 * sd)))
         low, high, rows = CELLS.low[at], CELLS.high[at], np.maximum(counts[at], 1e-9)
-        low[at == CELLS.n_side], high[at == CELLS.n_side] = before(0.0), 0.0
+        low[at == CELLS.n_side], high[at == CELLS.n_side] = previous_float(0.0), 0.0
         upto = np.cumsum(rows)
         x, first = np.unique(np.stack([low, high], axis=1), return_index=True)
         rank = np.stack([upto - rows, upto], axis=1).ravel()[first] * (n / upto[-1])
@@ -368,7 +368,7 @@ class _Column:
     def _cuts(self, windows, values):
         """Return cuts: the shortest decimals of windows, and values, each alone in its cell."""
         chosen = [low if low >= high else plain_decimal(low, high)[0] for low, high in windows]
-        cuts = np.unique(np.concatenate([chosen, before(values), values]))
+        cuts = np.unique(np.concatenate([chosen, previous_float(values), values]))
         low, high = self.ranks.ends
         return cuts[(cuts > low) & (cuts < high) & np.isfinite(cuts)]
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from skdp.accounting import Step
-from skdp.columns._evidence import stands_out
+from skdp.columns._evidence import is_significant
 from skdp.kernel._friends import RingColumns, RingEntries, SparseRing
 from skdp.kernel.pairs._ring import RING_SQUARED
 from skdp.scales import LogBins, top_scale
@@ -17,8 +17,8 @@ __all__ = [
     "SPARSE_ROWS",
     "SPARSE_SCALES",
     "column_units",
-    "seen_cells",
-    "seen_square",
+    "significant_cells",
+    "significant_mean_square",
 ]
 
 BINS = LogBins(1)
@@ -84,7 +84,7 @@ def _unit(release, j, top, n):
     """Return the scale of a column from the top of the bulk of its differences and all it shows."""
     row = release.value[j].astype(float)
     near = int(BINS.index(np.array([top]))[0]) + FAR
-    square = seen_square(row[:near], release.scale, n) / 2
+    square = significant_mean_square(row[:near], release.scale, n) / 2
     return max(top / TYPICAL, math.sqrt(square))
 
 
@@ -106,7 +106,10 @@ def sparse_squares(sample, points):
     share = float(np.clip(wanted**2, LEAST, SPARSE_SCALES.at_most))
     release = sample.ask(SparseRing(columns, L, BINS), SPARSE_SCALES, share=share)
     return np.array(
-        [seen_square(row.astype(float), release.scale, sample.n) / 2 for row in release.value]
+        [
+            significant_mean_square(row.astype(float), release.scale, sample.n) / 2
+            for row in release.value
+        ]
     )
 
 
@@ -118,7 +121,7 @@ def _most_entries(numbers, sd, n):
     return max(int(crowded[-1]) if crowded.size else 0, 1)
 
 
-def seen_cells(counts, sd):
+def significant_cells(counts, sd):
     """Return the numbers of the bins that hold rows, by released counts.
 
     The highest is one with three standard deviations of its own: of a wide window that stands out
@@ -132,12 +135,12 @@ def seen_cells(counts, sd):
 def _standing(counts, sd):
     octave = BINS.low + np.arange(len(counts))
     octave[0] = 0
-    return stands_out(counts, octave, sd)
+    return is_significant(counts, octave, sd)
 
 
-def seen_square(counts, sd, n):
+def significant_mean_square(counts, sd, n):
     """Return the mean square of all that stands out of the noise in released bins."""
-    at = seen_cells(counts, sd)
+    at = significant_cells(counts, sd)
     at = at[at > 0]
     parts = np.clip(counts[at] / n, 0.0, 1.0)
     roots = np.array([BINS.upper_edge(i) for i in at])

@@ -15,8 +15,8 @@ from skdp.estimator._estimator import PrivateEstimator
 from skdp.kernel._table import annex
 from skdp.location._public import bounds_vectors
 from skdp.scales._noise_level import check_confidence
+from skdp.table._batched import apply_batched, mean_of_pieces
 from skdp.table._groups import GroupRule
-from skdp.table._pieces import by_pieces, mean_of_pieces
 from skdp.utils._compat import Interval, StrOptions
 
 __all__ = ["PrivateCovariance", "doubt", "rule_of_matrix"]
@@ -297,7 +297,7 @@ class PrivateCovariance(PrivateEstimator, EmpiricalCovariance):
     def _score(self, X, y=None):
         return super().score(X, y)
 
-    @by_pieces
+    @apply_batched
     def mahalanobis(self, X):
         """Return the squared Mahalanobis distances of rows from the released location.
 

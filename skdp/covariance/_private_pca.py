@@ -16,7 +16,7 @@ from skdp.covariance._private_covariance import rule_of_matrix
 from skdp.estimator._estimator import PrivateEstimator
 from skdp.kernel._statistic import RowMap, public, refuse
 from skdp.location._public import bounds_vectors
-from skdp.table._pieces import by_pieces, transforms_pieces
+from skdp.table._batched import apply_batched, transforms_pieces
 from skdp.table._row_methods import MeanScoreMixin
 from skdp.table._schema import later_rows
 from skdp.utils._compat import Interval, RealNotInt
@@ -252,7 +252,7 @@ class PrivatePCA(
         """
         return np.linalg.pinv(self.get_covariance(), hermitian=True)
 
-    @by_pieces
+    @apply_batched
     def score_samples(self, X):
         """Return the log-likelihood of each row under the Gaussian model of the components.
 

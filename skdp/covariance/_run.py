@@ -11,9 +11,9 @@ from scipy.linalg import solve_triangular
 from skdp.accounting import Step
 from skdp.covariance._columns import COLUMN_SCALES, SPARSE_ROWS, SPARSE_SCALES, column_units
 from skdp.covariance._denoise import denoised, floored
+from skdp.covariance._distance_histogram import release_distance_histogram, release_size
 from skdp.covariance._moments import release_moments
 from skdp.covariance._release import CLEAR, CovarianceRelease
-from skdp.covariance._spread import release_size, release_spread
 from skdp.kernel._coordinates import Frame
 from skdp.kernel._keyed_rows import MOST_ENTRIES
 from skdp.kernel._sums import BallProducts, BallTotal, Count, Distances, LengthsNear
@@ -168,7 +168,7 @@ class CovarianceRun:
 
     def _affordable(self, n, *, first):
         """Return the clip radius and the share of a round of n rows, None if it costs too much."""
-        spread = release_spread(
+        spread = release_distance_histogram(
             self.sample,
             self.frame,
             per_octave=4,
@@ -290,7 +290,7 @@ class CovarianceRun:
         """Release the moments once more with everything that is left."""
         table, k, n = self.table, self.frame.dims, self.n
         rows = DrawnRows(self.table, n)
-        spread = release_spread(
+        spread = release_distance_histogram(
             rows,
             self.frame,
             per_octave=16 if n * self.mu > 3000 else 8 if n * self.mu > 1000 else 4,

@@ -34,7 +34,7 @@ from skdp.kernel._histograms import (
 from skdp.scales._column_noise import with_law
 from skdp.table._groups import GroupRule
 from skdp.utils._compat import Interval, StrOptions
-from skdp.utils._doubts import users_level
+from skdp.utils._warnings import stack_level
 
 __all__ = ["PrivateHistogram"]
 
@@ -237,7 +237,7 @@ class PrivateHistogram(VectorMixin, PrivateEstimator):
 
     def _read(self, X, y):
         if self.user is not None and self.rows_per_cell is None:
-            warnings.warn(ALIAS, FutureWarning, stacklevel=users_level())
+            warnings.warn(ALIAS, FutureWarning, stacklevel=stack_level())
         return super()._read(X if self.user is None else with_exact_users(X, self.user), y)
 
     def _release(self, table):

@@ -16,11 +16,11 @@ from skdp._private_part import SCHEMA, guarded, unchanged
 from skdp.accounting import PrivacyLedger
 from skdp.contracts._contract import Contract
 from skdp.contracts._kinds import Released, Rows
-from skdp.estimator._foresight import ForesightMixin
+from skdp.estimator._planning_mixin import PlanningMixin
 from skdp.estimator._results import JudgedNumbers
 from skdp.exceptions import PlanError, SeededNoiseWarning
+from skdp.gate._budget_allocation import BudgetAllocation
 from skdp.gate._curator import make_curator
-from skdp.gate._grant import Grant
 from skdp.kernel._log import Log
 from skdp.kernel._table import Table, annex, made_table
 from skdp.mechanisms import make_entropy
@@ -37,11 +37,11 @@ from skdp.utils._compat import (
     callbacks,
     fit_context,
 )
-from skdp.utils._doubts import doubts_of, users_level, warn_of_doubts, warn_of_weakness
-from skdp.utils._local import KeepsLocal
 from skdp.utils._numbers import PlainNumbers
+from skdp.utils._private_state import DropsPrivateState
 from skdp.utils._progress import lines, tell
 from skdp.utils._threads import is_quiet
+from skdp.utils._warnings import accuracy_warnings, stack_level, warn_low_accuracy, warn_weak_claim
 
 __all__ = ["PrivateEstimator", "guarantee"]
 
@@ -50,8 +50,8 @@ MOST_ROWS = 2**40  # of a person that count: sums of weights are integers of 64 
 
 class PrivateEstimator(
     JudgedNumbers,
-    ForesightMixin,
-    KeepsLocal,
+    PlanningMixin,
+    DropsPrivateState,
     PlainNumbers,
     NamesOnce,
     CallbackSupportMixin,
@@ -114,7 +114,7 @@ class PrivateEstimator(
         "epsilon": [Interval(Real, 0, None, closed="neither")],
         "delta": [Interval(Real, 0, 1, closed="left")],
         "random_state": ["random_state"],
-        "ledger": [PrivacyLedger, Hidden(Grant), None],
+        "ledger": [PrivacyLedger, Hidden(BudgetAllocation), None],
     }
 
     # for a subclass with the parameter ``rows_per_group``, and one with ``n_jobs`` too
@@ -179,7 +179,7 @@ class PrivateEstimator(
         if groups is not None:
             release = partial(self._release_of_groups, self._persons(groups, rows))
         if not self._is_inner():
-            warn_of_weakness(self, plan.budget)
+            warn_weak_claim(self, plan.budget)
         with nullcontext() if self._is_inner() else callbacks(self) as tasks:
             curator = self._curator(plan)
             curator.column_names = getattr(self, "feature_names_in_", None)
@@ -192,7 +192,7 @@ class PrivateEstimator(
             self._doubt_numbers(curator)
             self._report(curator)
         if not self._is_inner():
-            warn_of_doubts(self)
+            warn_low_accuracy(self)
         return self
 
     def _fit_within(self, view):
@@ -233,7 +233,7 @@ class PrivateEstimator(
         is an answer reliable"). A function of released values, as ``advice_``. ``results()``, where
         there is one, says the same of each number.
         """
-        return not self._doubts()
+        return not self._accuracy_warnings()
 
     @property
     def advice_(self):
@@ -241,11 +241,11 @@ class PrivateEstimator(
 
         The text of the :class:`skdp.exceptions.UselessReleaseWarning` of the fit.
         """
-        return "\n".join(self._doubts())
+        return "\n".join(self._accuracy_warnings())
 
-    def _doubts(self):
+    def _accuracy_warnings(self):
         """Return what of the released has low accuracy, and why: texts."""
-        return doubts_of(self.privacy_report_)
+        return accuracy_warnings(self.privacy_report_)
 
     def _read(self, X, y):
         """Check types and shapes, and public parameters against them; return what to release of.
@@ -276,7 +276,7 @@ class PrivateEstimator(
                 f"{type(self).__name__} draws its noise from a seed: the result is reproducible "
                 "and NOT private. Use random_state=None for anything that leaves your hands.",
                 SeededNoiseWarning,
-                stacklevel=users_level(),
+                stacklevel=stack_level(),
             )
         if self.ledger is not None:
             self.ledger.charge(
@@ -330,7 +330,7 @@ class PrivateEstimator(
         return rows_of_groups(self, persons, rows, curator)
 
     def _group_rule(self, n_features):
-        """Return the GroupRule of what is released; see :func:`skdp.table._cap.find_cap`."""
+        """Return the GroupRule of what is released; see :func:`release_contribution_bound`."""
         return GroupRule(noise=2.2 * math.sqrt(n_features), least=40.0)
 
     def _made_of_groups(self):
@@ -353,7 +353,7 @@ class PrivateEstimator(
         return self.ledger.absent if self._is_granted() else None
 
     def _is_granted(self):
-        return isinstance(self.ledger, Grant)
+        return isinstance(self.ledger, BudgetAllocation)
 
     def _is_inner(self):
         """Return whether a fit around this one tells of its releases and doubts."""

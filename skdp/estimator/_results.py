@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from skdp.utils._doubts import MOST_NAMED, Doubt
+from skdp.utils._warnings import MOST_NAMED, Doubt
 
-__all__ = ["COLUMNS", "JudgedNumbers", "ResultsMixin", "lines_of", "n_values", "tidy"]
+__all__ = ["COLUMNS", "JudgedNumbers", "ResultsMixin", "lines_of", "long_format", "n_values"]
 
 VALUES = "location_", "var_", "counts_", "sum_", "count_"  # what estimators with intervals release
 COUNTS = "n_rows_", "count_"
@@ -83,7 +83,7 @@ class ResultsMixin(JudgedNumbers):
             Where the result is no list of numbers.
         """
         check_is_fitted(self)
-        return tidy(lines_of(self, confidence, parameters), COLUMNS)
+        return long_format(lines_of(self, confidence, parameters), COLUMNS)
 
 
 @dataclass
@@ -163,7 +163,9 @@ def lines_of(estimator, confidence, parameters):
     shown, judged = _with_interval(last, confidence, parameters), _judged(last)
     ends = np.isfinite(shown.low) & np.isfinite(shown.high) | np.isnan(shown.low)
     doubted = _doubted(last.privacy_report_, shown.value.shape)
-    if len(_doubts(estimator.privacy_report_)) > len(_doubts(last.privacy_report_)):
+    if len(_low_accuracy_records(estimator.privacy_report_)) > len(
+        _low_accuracy_records(last.privacy_report_)
+    ):
         doubted = np.ones_like(doubted)  # steps before make its rows
     cells = {
         "value": np.where(judged.known | np.isnan(judged.low), shown.value, np.nan),
@@ -187,7 +189,7 @@ def n_values(estimator):
     return _values(_last(estimator)).size
 
 
-def tidy(rows, titles):
+def long_format(rows, titles):
     """Return dicts as a frame of pandas, or a dict of arrays where that is not installed."""
     titles = list(rows[0]) if rows else titles
     columns = {title: [row[title] for row in rows] for title in titles}
@@ -233,14 +235,14 @@ def _with_interval(estimator, confidence, parameters):
     return _Numbers(values, low, high, spread, estimator._possible())
 
 
-def _doubts(report):
+def _low_accuracy_records(report):
     return [line for line in report.decisions if isinstance(line, Doubt)]
 
 
 def _doubted(report, shape):
     """Return which numbers of this shape the doubts of a report are about."""
     doubted = np.zeros(shape, dtype=bool)
-    for doubt in _doubts(report):
+    for doubt in _low_accuracy_records(report):
         mask = np.asarray(True if doubt.mask is None else doubt.mask)
         mask = mask.reshape(shape) if mask.size == doubted.size else mask
         if mask.shape and mask.shape[-1] + 1 == shape[-1]:  # of features; an intercept needs all

@@ -10,12 +10,12 @@ from skdp.friendly._groups import group_bits, group_friends
 from skdp.kernel._sums import Count
 from skdp.kernel._table import Table
 from skdp.kernel.pairs._distance import bounds_distance
-from skdp.kernel.pairs._plain import whole
+from skdp.kernel.pairs._public_numbers import whole
 from skdp.mechanisms import finite_rows
 from skdp.mechanisms._exact import exact, log_of
 from skdp.mechanisms._tables import as_table
 from skdp.readers import ArrayRows, map_merge
-from skdp.utils._local import Local
+from skdp.utils._private_state import Local
 
 __all__ = ["LocalCore", "friendly_core", "friendly_core_plan", "row_bound"]
 

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.special import ndtri_exp
 
 from skdp.friendly._groups import binomial_bound
-from skdp.kernel.pairs._plain import real, whole
+from skdp.kernel.pairs._public_numbers import real, whole
 from skdp.mechanisms._exact import exact, sqrt_up
 
 __all__ = [

@@ -14,7 +14,7 @@ from skdp.friendly._tuples import (
     reorder,
     secret_permutation,
 )
-from skdp.kernel.pairs._plain import whole
+from skdp.kernel.pairs._public_numbers import whole
 
 __all__ = ["friendly_tuples", "friendly_tuples_plan"]
 

@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 
-from skdp.kernel.pairs._plain import real, whole
+from skdp.kernel.pairs._public_numbers import real, whole
 from skdp.readers._loop import threaded
 from skdp.readers._takes import takes
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 
 from skdp.friendly._matching import aligned_squares, as_tuples, count_aligned
-from skdp.kernel.pairs._plain import real
+from skdp.kernel.pairs._public_numbers import real
 
 __all__ = ["FusedMatch", "MatchPredicate"]
 

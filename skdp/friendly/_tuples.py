@@ -10,7 +10,7 @@ from skdp.friendly._average import out_of_reach
 from skdp.friendly._diameter import bisect_radii
 from skdp.friendly._matching import as_tuples
 from skdp.kernel.pairs._distance import DistancePredicate
-from skdp.kernel.pairs._plain import whole
+from skdp.kernel.pairs._public_numbers import whole
 from skdp.kernel.pairs._soft_core import GRID_BITS, SPREAD, _grid_rows
 from skdp.mechanisms._exact import exact, sqrt_up
 

@@ -10,16 +10,16 @@ import numpy as np
 from scipy.special import ndtri_exp
 
 from skdp.accounting._matrix_noise import gdp_to_pure, smallest_noise
-from skdp.accounting._parts import worth
+from skdp.accounting._parts import convert_cost
 from skdp.accounting._plan import Plan
 from skdp.accounting._report import Charge, PrivacyReport
 from skdp.exceptions import PlanError
-from skdp.gate._books import UNWEIGHED, Books, alone
+from skdp.gate._accountant import UNWEIGHED, BudgetAccountant, single_threaded
 from skdp.mechanisms import RowKeys, exponential_choice, rounded_gaussian, rounded_laplace
 from skdp.mechanisms._entropy import SeededEntropy
 from skdp.mechanisms._exact import exact, sqrt_down, sqrt_up
 from skdp.mechanisms._matrices import DOUBT, LEAST_LOG, noisy_factor
-from skdp.utils._doubts import Doubt
+from skdp.utils._warnings import Doubt
 
 __all__ = [
     "Curator",
@@ -55,7 +55,7 @@ class Release:
         return np.array(self.value, dtype=dtype)
 
 
-class Curator(Books):
+class Curator(BudgetAccountant):
     """Draws noise and charges for it in one call: see :class:`skdp.base.PrivateEstimator`.
 
     Parameters
@@ -71,7 +71,7 @@ class Curator(Books):
     engine does; a share may depend on earlier releases (user guide "Accounting", theorem 2). The
     caller proves that, given the earlier releases and outside the declared failure events, adding
     or removing one row moves the integer value by at most ``sensitivity``. What is exact, and why
-    there are no copies: :class:`skdp.gate._books.Books`.
+    there are no copies: :class:`skdp.gate._accountant.BudgetAccountant`.
     """
 
     def __init__(self, plan, entropy):
@@ -79,7 +79,7 @@ class Curator(Books):
         self._entropy = entropy
         self.coins = RowKeys(entropy)
 
-    @alone
+    @single_threaded
     def gaussian(self, value, *, sensitivity, share, label, rows=None, parts=None):
         """Release ``value`` plus Gaussian noise rounded to the integer grid.
 
@@ -119,7 +119,7 @@ class Curator(Books):
         scale = sqrt_up((unit * sensitivity) ** 2 / mu_squared)
         return self._draw(value, "gaussian", scale, sensitivity, share, label, unit, rows, parts)
 
-    @alone
+    @single_threaded
     def laplace(self, value, *, sensitivity, share, label):
         """Release ``value`` plus Laplace noise rounded to the grid; ``sensitivity`` is in l1."""
         unit, value = self._unit(value), _integers(value)
@@ -128,7 +128,7 @@ class Curator(Books):
         scale = math.nextafter(float(unit * sensitivity / epsilon), math.inf)
         return self._draw(value, "laplace", scale, sensitivity, share, label, unit)
 
-    @alone
+    @single_threaded
     def select(self, scores, *, sensitivity, share, label):
         """Return an index drawn by the exponential mechanism (large scores are likely).
 
@@ -141,7 +141,7 @@ class Curator(Books):
         self._record(Charge(label, "select", share, _stated(sensitivity), float(1 / rate)))
         return self._choose(scores, rate)
 
-    @alone
+    @single_threaded
     def names(self, counts, *, moved, share, label, event, of_persons=False):
         """Return the names that occur often: those with a noisy count above a threshold.
 
@@ -193,7 +193,7 @@ class Curator(Books):
         t = math.ceil(-float(ndtri_exp(log_p)) * (1 + 1e-9) * scale - 0.5)
         return sorted(self._occurring(list(counts), value, scale, 1 + max(t, 0)), key=repr)
 
-    @alone
+    @single_threaded
     def matrix(self, value, *, distance, largest, share, label, event):
         """Release a factor of a positive definite matrix with the least noise eta that suffices.
 
@@ -212,7 +212,7 @@ class Curator(Books):
         self._record(Charge(label, "matrix", share, _stated(distance), eta))
         return Release(self._perturb(value, eta, log_p), eta, "matrix")
 
-    @alone
+    @single_threaded
     def child(self, label, share, *, budget=None):
         """Return a Curator for ``share`` of this budget; its steps are planned as ``label/...``.
 
@@ -236,7 +236,7 @@ class Curator(Books):
                 f"{label!r} lies in another child of a mixed budget, whose share pays for it. Ask "
                 "that child for it."
             )
-        if worth(budget, self.budget.unit) > cost:
+        if convert_cost(budget, self.budget.unit) > cost:
             raise PlanError(f"the budget of the child {label!r} is worth more than its share.")
         self._pay(label, "child", granted)
         return _Child(self, label, granted, plan_of_child(self, label, budget))
@@ -259,7 +259,7 @@ class Curator(Books):
         noisy = self._noisy(value, law, scale, self._placed(rows), parts)
         return Release(noisy if unit == 1 else noisy / unit, scale / unit, law)
 
-    def _heard(self, part):
+    def _wrap_part(self, part):
         return part
 
     # The methods below are what a test replaces by canned answers.
@@ -330,7 +330,7 @@ class _Child(Curator):
     def _tell(self, label, share):
         self._parent._tell(self._prefix + label, share * self._part)
 
-    @alone
+    @single_threaded
     def fails(self, label):
         """Declare a planned failure event, as :meth:`Curator.fails`."""
         self._parent.fails(self._prefix + label)

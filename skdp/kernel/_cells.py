@@ -187,7 +187,7 @@ class CellRows(MappedRows):
         return Block(cells, self._target(y))
 
 
-class HeldCells(Source):
+class InMemoryCells(Source):
     """Blocks of cells in memory, and the scores that they keep, if all take few bytes.
 
     ``blocks``: list of Block; ``sizes``: list of int; ``n_rows``: of the whole table.
@@ -217,7 +217,7 @@ class HeldCells(Source):
 class HeldByWeight:
     """Blocks of cells of rows with weights, in memory: all rows of one weight by themselves.
 
-    ``parts``: dict of int to HeldCells; ``cells``: what they are made of: all that is public of
+    ``parts``: dict of int to InMemoryCells; ``cells``: what they are made of: all that is public of
     both is the same.
     """
 
@@ -241,9 +241,11 @@ def held(cells):
     if drawn or not cells.in_memory or n_bytes > HELD_BYTES:
         return cells
     if not is_weighed:
-        return HeldCells(map_merge(cells, _as_list, list.__add__), cells.sizes, len(cells))
+        return InMemoryCells(map_merge(cells, _as_list, list.__add__), cells.sizes, len(cells))
     blocks = blocks_by_weight(cells) or {1: [cells.no_rows()]}
-    parts = {c: HeldCells([_joined(of_c)], cells.sizes, len(cells)) for c, of_c in blocks.items()}
+    parts = {
+        c: InMemoryCells([_joined(of_c)], cells.sizes, len(cells)) for c, of_c in blocks.items()
+    }
     return HeldByWeight(parts, cells)
 
 

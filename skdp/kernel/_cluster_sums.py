@@ -6,9 +6,9 @@ from fractions import Fraction
 
 import numpy as np
 
+from skdp.kernel._ball_cover import DROP, LIMIT, LocatedBall
 from skdp.kernel._clusters import Nearest, NearestLifted
 from skdp.kernel._lattice import CELLS, Directions, Lattice, projected
-from skdp.kernel._places import DROP, LIMIT, Located
 from skdp.kernel._plain import Points, Vector
 from skdp.kernel._statistic import Statistic, public, refuse
 from skdp.kernel._sums import room_bits
@@ -206,7 +206,7 @@ class LocatedGram(_Moments):
     ``g g^T``, of Frobenius norm ``|g|^2 <= 4^bits``.
     """
 
-    located: Located  # rows beyond twice its reach add nothing
+    located: LocatedBall  # rows beyond twice its reach add nothing
     clip: float  # in radii
     directions: Directions | None = None  # of the coordinates; None for those of the table
     bits: int | None = None
@@ -258,7 +258,7 @@ class SecondMoments(_Moments):
     Frobenius norm ``|g|^2 <= 4^b``. So its length is at most ``sqrt(A^2 + 2 16^b)``.
     """
 
-    located: Located
+    located: LocatedBall
     bits: int | None = None
 
     @property

@@ -6,9 +6,9 @@ from typing import Annotated
 
 import numpy as np
 
+from skdp.kernel._ball_cover import BallCover, LocatedBall, lengths
 from skdp.kernel._bins import LogBins
 from skdp.kernel._lattice import Lattice, Subspace
-from skdp.kernel._places import Located, Places, lengths
 from skdp.kernel._plain import Points, Vector, made_of, whole, within
 from skdp.kernel._statistic import OneCell, Rule, public, refuse
 from skdp.mechanisms import ball_rows, finite_rows
@@ -60,7 +60,7 @@ class Grid:
 class InPlaces(Rule):
     """The number of the place of a row, -1 for none."""
 
-    located: Located | Places
+    located: LocatedBall | BallCover
 
     @np.errstate(all="ignore")
     def __call__(self, block):
@@ -76,7 +76,7 @@ class Nearest(Rule):
     (:class:`skdp.kernel._lattice.Lattice`): the answer is a function of the row.
     """
 
-    located: Located | Places
+    located: LocatedBall | BallCover
     y: Points
 
     @np.errstate(all="ignore")
@@ -104,7 +104,7 @@ class NearestLifted(Rule):
     compared as those of :class:`Nearest`.
     """
 
-    located: Located | Places
+    located: LocatedBall | BallCover
     spaces: Annotated[tuple, "m", made_of(Subspace)]
     # (k, p): the centres in the subspace of every place
     points: Annotated[tuple, "m", made_of(np.ndarray)]
@@ -137,7 +137,7 @@ def _on_grid(space, Z):
 class PlaceCells(OneCell):
     """How many rows are in which place; the first cell is of those in none."""
 
-    places: Places
+    places: BallCover
 
     @property
     def size(self):
@@ -179,7 +179,7 @@ class Reaches(OneCell):
 class GridCells(OneCell):
     """How many rows lie in the cells of a level of a grid on a subspace, or in some of them."""
 
-    located: Located
+    located: LocatedBall
     space: Subspace  # its box is halved
     # of the finest cells; those of all levels are unions of them and counted by one pass
     depth: int

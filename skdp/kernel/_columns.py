@@ -36,7 +36,7 @@ class ColumnCells(OnePerColumn):
         alike = len(set(self.cells)) == 1 and isinstance(self.cells[0], OctaveCells)
         refuse(self.folded and not alike, "cells of distances are alike")
 
-    def _seen(self, x, i):
+    def _shifted(self, x, i):
         """Return what is counted of the entries of a column: differences may be beyond floats."""
         center = 0.0 if self.center is None else self.center[i]
         if self.unit is None:
@@ -50,7 +50,7 @@ class ColumnCells(OnePerColumn):
         counts = np.zeros(shape, dtype=np.int64)
         for strip in strips(block, self.columns):
             for i, (cells, x) in enumerate(zip(self.cells, strip, strict=True)):
-                counts[i, : cells.n_cells] += cells.counts(self._seen(x, i))
+                counts[i, : cells.n_cells] += cells.counts(self._shifted(x, i))
         if self.folded:
             middle = self.cells[0].n_side
             counts[:, middle + 1 :] += counts[:, :middle][:, ::-1]

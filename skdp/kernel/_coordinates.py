@@ -41,12 +41,12 @@ class InUnits(Coordinates):
 
     def __call__(self, block):
         """Return the rows of a block in these units."""
-        y = in_units(block, self.unit)
+        y = rescaled(block, self.unit)
         y[~finite_rows(block)] = np.nan
         return y
 
 
-def in_units(x, units):
+def rescaled(x, units):
     """Return entries divided by units, within 2^1000, float64."""
     with np.errstate(all="ignore"):
         y = np.divide(x, units, dtype=np.float64)

@@ -20,7 +20,7 @@ from skdp.kernel.pairs._soft_core import (
     soft_core_average,
     soft_core_sensitivity,
 )
-from skdp.readers._persons import Heads
+from skdp.readers._persons import NoisyUnitCount
 
 
 @public
@@ -261,7 +261,7 @@ def _most_rows(table, ticket):
 
 def _counts_source(table, view, statistic):
     rows = table._source
-    if isinstance(statistic, Heads):
+    if isinstance(statistic, NoisyUnitCount):
         return view is None and rows.heads == statistic
     alone = rows.heads is None and getattr(rows, "unit", 1) == 1
     return alone and type(statistic) is Count and table._drawn_from(view)

@@ -12,7 +12,7 @@ from skdp.kernel._plain import ColumnTuple, distinct, each, made_of, within
 from skdp.kernel._statistic import MOST_CELLS, RowMap, Statistic, public, refuse, unit_bits
 from skdp.mechanisms import finite_rows
 from skdp.readers import ArrayRows, map_merge, weighed_sum
-from skdp.readers._by_norm import by_norm
+from skdp.readers._norm_weights import weights_from_norms
 from skdp.readers._statistics import Counts
 from skdp.readers._strips import strips
 
@@ -94,7 +94,7 @@ class Cells:
 
         **Privacy**: one row adds 1 to one cell, a person a vector of counts, whose length in l2,
         rounded up, or l1, for Laplace noise, is what its weight is made of; see
-        :func:`skdp.readers._by_norm.by_norm`.
+        :func:`skdp.readers._norm_weights.weights_from_norms`.
         """
 
         def norms(persons):
@@ -103,7 +103,7 @@ class Cells:
             squares = persons.squares(persons.columns[0], self.size)
             return np.sqrt(squares) * (1 + 2.0**-50)
 
-        return by_norm(rows, lambda block: self.places(block)[:, None], norms)
+        return weights_from_norms(rows, lambda block: self.places(block)[:, None], norms)
 
     @property
     def size(self):

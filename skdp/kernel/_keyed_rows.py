@@ -3,7 +3,7 @@
 import numpy as np
 
 from skdp.readers import ArrayRows, map_merge, weighed_sum
-from skdp.readers._persons import Representatives
+from skdp.readers._persons import SampledRows
 from skdp.readers._rows import no_rows
 
 MOST_ENTRIES = 2**22  # of rows that are kept in memory: 32 MB
@@ -26,7 +26,7 @@ def keyed_rows(rows, coins, q, n, use):
     if n * rows.n_features > MOST_ENTRIES or rows.unit != 1:
         return drawn
     table = ArrayRows(drawn.gathered())
-    return table if rows.heads is None else Representatives(table, rows.heads)
+    return table if rows.heads is None else SampledRows(table, rows.heads)
 
 
 class KeyedRows:

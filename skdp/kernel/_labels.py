@@ -21,7 +21,7 @@ from skdp.kernel._statistic import MOST_CELLS, OnePerColumn, RowMap, Statistic
 from skdp.readers import ArrayRows, map_merge
 from skdp.readers._coded import LEVELS, CodedRows, Coding, has_entries
 from skdp.readers._columns import ColumnBlock, numbers_of
-from skdp.readers._labels import Known, count_labels, plain, sorted_keys
+from skdp.readers._labels import Known, count_labels, plain_label, sorted_keys
 from skdp.readers._persons import representatives_of, without_weights
 from skdp.readers._rows import MappedRows, take
 
@@ -129,7 +129,7 @@ def names_of(table, labels, *, share, label, event):
     pay = {"share": share, "label": label, "event": event, "of_persons": True}
     found = curator.names(numbered, moved=labels.n_columns, **pay)
     return [
-        list(dict.fromkeys(map(plain, sorted_keys(key for i, key in found if i == j))))
+        list(dict.fromkeys(map(plain_label, sorted_keys(key for i, key in found if i == j))))
         for j in range(labels.n_columns)
     ]
 

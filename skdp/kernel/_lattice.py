@@ -5,7 +5,7 @@ from typing import Annotated
 
 import numpy as np
 
-from skdp.kernel._places import DROP, LIMIT, Located, Places, lengths
+from skdp.kernel._ball_cover import DROP, LIMIT, BallCover, LocatedBall, lengths
 from skdp.kernel._plain import Checked, public, refuse
 from skdp.mechanisms._rows import Ball
 
@@ -30,7 +30,7 @@ class Lattice:
     additions.
     """
 
-    located: Located | Places
+    located: LocatedBall | BallCover
 
     def labels(self, block, C, through=None):
         """Return for every row its nearest of k points, and the distance in radii.

@@ -6,9 +6,9 @@ from typing import Annotated
 
 import numpy as np
 
+from skdp.kernel._ball_cover import BallCover, LocatedBall
 from skdp.kernel._lattice import Lattice
 from skdp.kernel._mixtures import MixtureFrame, exponential, seen_frames
-from skdp.kernel._places import Located, Places
 from skdp.kernel._plain import made_of
 from skdp.kernel._statistic import Statistic, public, refuse
 from skdp.mechanisms._norms import fold
@@ -27,7 +27,7 @@ class Lead(Statistic):
     integer in steps of a nat, so the m sums move by at most ``sqrt(m) c steps`` in l2.
     """
 
-    located: Located | Places
+    located: LocatedBall | BallCover
     frames: Annotated[tuple, "m", made_of(MixtureFrame)]
     against: MixtureFrame
     clip: int  # nats by which a row can speak for or against a mixture

@@ -7,8 +7,8 @@ from functools import cached_property
 import numpy as np
 from scipy.linalg import solve_triangular
 
+from skdp.kernel._ball_cover import BallCover, LocatedBall
 from skdp.kernel._lattice import BITS, UNIT, Lattice
-from skdp.kernel._places import Located, Places
 from skdp.kernel._statistic import Checked, Statistic, grid_bits, public, refuse
 from skdp.mechanisms._norms import fold
 
@@ -177,7 +177,7 @@ class MixtureMoments(Statistic):
     2^64 of the exact sum with its noise, a function of it.
     """
 
-    located: Located | Places
+    located: LocatedBall | BallCover
     frame: MixtureFrame  # the present mixture, in units of the located ball
     reach: float  # whitened rows ``z`` longer than that are clipped; ``u = z / reach``
     weight: FirstWeight

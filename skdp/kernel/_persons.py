@@ -88,7 +88,7 @@ def rows_of_persons(rows, persons, curator, *, cap, heads, made=None, one_each=F
     return rows
 
 
-def are_there(rows):
+def present_rows(rows):
     """Return which rows are there, an array of bool. Private."""
     is_there, rows = getattr(rows, "present", finite_rows), getattr(rows, "joined", rows)
 

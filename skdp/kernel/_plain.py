@@ -225,9 +225,9 @@ def own(x):
         held = {field.name: getattr(x, field.name, missing) for field in fields(x)}
         refuse(any(value is missing for value in held.values()), "a field is missing")
         for name, value in held.items():
-            refuse(not _taken(hints.get(name), value), f"{name} is of another type")
+            refuse(not _fits_annotation(hints.get(name), value), f"{name} is of another type")
             if isinstance(value, np.ndarray) and value.ndim == 0:
-                held[name] = value if _taken(hints.get(name), NO_NUMBER) else value[()]
+                held[name] = value if _fits_annotation(hints.get(name), NO_NUMBER) else value[()]
         return type(x)(**{name: own(value) for name, value in held.items()})
     if isinstance(x, np.ndarray):
         with np.errstate(over="ignore"):
@@ -254,12 +254,12 @@ def _hints(cls):
     return get_type_hints(cls)
 
 
-def _taken(hint, x):
+def _fits_annotation(hint, x):
     """Return whether a field that is declared so may hold this; scalars may be 0-d arrays."""
     if hint is None or hint is type(None):
         return hint is None or x is None
     if get_origin(hint) in (Union, UnionType):
-        return any(_taken(one, x) for one in get_args(hint))
+        return any(_fits_annotation(one, x) for one in get_args(hint))
     hint = get_origin(hint) or hint
     if hint in (int, float) and isinstance(x, bool | np.bool_):
         return False

@@ -75,7 +75,7 @@ class Thresholds(Statistic):
     def l1(self):
         return sum(self._most)
 
-    def _seen(self, x, i):
+    def _shifted(self, x, i):
         y = x - self.center[i]
         return y if self.unit is None else np.abs(y) / self.unit[i]
 
@@ -86,7 +86,7 @@ class Thresholds(Statistic):
         with np.errstate(over="ignore"):
             for strip in strips(block, columns):
                 below = [
-                    np.count_nonzero(self._seen(strip[j], i) <= t)
+                    np.count_nonzero(self._shifted(strip[j], i) <= t)
                     for i, (j, t) in enumerate(zip(at, self.thresholds, strict=True))
                 ]
                 ranks += PARTS * np.array(below, dtype=np.int64) - parts * strip.shape[1]

@@ -13,7 +13,7 @@ from skdp.kernel._layout import Layout, check_layout, set_numbers
 from skdp.kernel._residual_sums import are_codes, integer_residuals, squared_lengths
 from skdp.kernel._statistic import ROOM, Statistic, public, refuse, unit_bits
 from skdp.readers import ArrayRows
-from skdp.readers._by_norm import by_norm
+from skdp.readers._norm_weights import weights_from_norms
 
 MOST_SETS = 500  # whose cells are looked at; where there are more, rows keep their weights
 ROUNDING = 2.0**-50
@@ -33,8 +33,8 @@ def weighed_by_residuals(rows, layout, gains, squares, squared_sensitivity):
     as pairs that agree in R are counted by the squares of numbers of rows in its cells. So
     ``|S|^2 <= sum_R alpha_R sum_cells n(cell)^2`` with public alpha: a bound that rounding up by a
     part of the sum of absolute values keeps, and elementwise arithmetic on integers of one person
-    (:func:`skdp.readers._by_norm.by_norm`). Beyond a public number of sets the weights are those of
-    :meth:`skdp.readers._persons.Persons.weights`, which need no norms.
+    (:func:`skdp.readers._norm_weights.weights_from_norms`). Beyond a public number of sets the
+    weights are those of :meth:`skdp.readers._persons.Persons.weights`, which need no norms.
     """
     if rows.unit == 1 or len(layout.lengths) > MOST_SETS:
         return rows
@@ -63,7 +63,7 @@ def weighed_by_residuals(rows, layout, gains, squares, squared_sensitivity):
         rounding = (len(alpha) + 64) * 8 * ROUNDING
         return np.sqrt(np.maximum(total + rounding * most, 0.0)) * (1 + 8 * ROUNDING) / least
 
-    return by_norm(rows, cells, norms)
+    return weights_from_norms(rows, cells, norms)
 
 
 def _factors(layout, gains, squares):

@@ -13,7 +13,7 @@ from skdp.kernel.pairs._distance import DistancePredicate
 from skdp.mechanisms import finite_rows
 from skdp.mechanisms._weighed import of_persons
 from skdp.readers import ArrayRows, map_merge
-from skdp.readers._persons import Representatives, representatives_of
+from skdp.readers._persons import SampledRows, representatives_of
 
 
 @dataclass(eq=False)
@@ -124,7 +124,7 @@ class Sampled(Table):
     _answers = Statistic, Conditional
 
     def __init__(self, sample, source, curator):
-        super().__init__(Representatives(ArrayRows(sample.Z)), curator)
+        super().__init__(SampledRows(ArrayRows(sample.Z)), curator)
         self._sample, self._source = sample, source
 
     @classmethod

@@ -22,8 +22,8 @@ from skdp.kernel._statistic import (
     registered,
 )
 from skdp.kernel._totals import sets_of, totals
-from skdp.readers._persons import representatives_of, rows_of_all
-from skdp.utils._local import Local
+from skdp.readers._persons import representatives_of, unweighted_rows
+from skdp.utils._private_state import Local
 
 __all__ = ["Log", "Noisy", "Table", "annex", "made_table", "opened", "replaced_table"]
 
@@ -277,7 +277,7 @@ class Table:
         from skdp.kernel._sampled import Sampled  # a Table, which is defined here
 
         self._check_drawing(size, n_rows)
-        whole = numbering_of(rows_of_all(self._rows))
+        whole = numbering_of(unweighted_rows(self._rows))
         self._log.keyed("", numbering_of(self._rows) if whole is None else whole)
         return Sampled.drawn_from(self, size, n_rows)
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from skdp.readers import map_merge, weighed_sum
-from skdp.readers._persons import rows_of_all
+from skdp.readers._persons import unweighted_rows
 
 
 def totals(rows, statistics):
@@ -46,7 +46,7 @@ class Totals:
 
 def sets_of(rows, rule):
     """Return the set of every row of the whole table, in its order: as private as the rows."""
-    return np.concatenate(map_merge(rows_of_all(rows), SetsOf(rule), list.__add__))
+    return np.concatenate(map_merge(unweighted_rows(rows), SetsOf(rule), list.__add__))
 
 
 class SetsOf:

@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from skdp.kernel._ball_cover import BallCover
 from skdp.kernel._bins import LogBins
 from skdp.kernel._lattice import Lattice
-from skdp.kernel._places import Places
 from skdp.kernel._plain import PerColumn
 from skdp.kernel._statistic import RowMap, public
 from skdp.mechanisms import finite_rows, row_norms
@@ -77,7 +77,7 @@ class Beyond(RowMap):
     # first and last bin
     low: int
     high: int
-    places: Places
+    places: BallCover
 
     def over(self, rows):
         return ChosenRows(rows, self.keeps)

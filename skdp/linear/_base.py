@@ -14,8 +14,8 @@ from skdp.linear._least_squares import ends, named
 from skdp.linear._line import line_plan, private_line
 from skdp.location._public import known_ranges
 from skdp.scales._noise_level import check_confidence, check_sampling, noise_quantile
+from skdp.table._batched import apply_batched
 from skdp.table._groups import GroupRule
-from skdp.table._pieces import by_pieces
 
 __all__ = ["LinearModel", "rule_of_slopes"]
 
@@ -106,7 +106,7 @@ class LinearModel(RegressorMixin, PrivateEstimator):
             told[:, -1] = 0.0
         return named(told, "least_squares")
 
-    @by_pieces
+    @apply_batched
     def predict(self, X):
         """Return the prediction for every row.
 

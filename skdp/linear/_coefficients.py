@@ -21,7 +21,7 @@ def coefficients(line, n_features):
             np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", T, C, T), 0.0))
             for C in (line.covariance, line.sampling)
         )
-    noise[_unseen(line)] = sampling[_unseen(line)] = np.inf
+    noise[_unsupported_slopes(line)] = sampling[_unsupported_slopes(line)] = np.inf
     return np.nan_to_num(values), *(np.nan_to_num(sd, posinf=np.inf) for sd in (noise, sampling))
 
 
@@ -31,7 +31,7 @@ def from_least_squares(line, n_features):
         nothing = np.full(n_features + 1, np.inf)
         return np.zeros(n_features + 1), nothing, nothing, nothing
     shift, *sizes = line.squares.beside(_in_units(line, n_features))
-    return shift, *(np.where(_unseen(line), np.inf, size) for size in sizes)
+    return shift, *(np.where(_unsupported_slopes(line), np.inf, size) for size in sizes)
 
 
 def spread(line):
@@ -49,7 +49,7 @@ def unseen_columns(frame):
     return (lost > LOST) & (frame.dims < len(frame.unit))
 
 
-def _unseen(line):
+def _unsupported_slopes(line):
     """Tell the same of slopes and the intercept, which a slope that is not told would move."""
     still = unseen_columns(line.design.frame)
     return np.append(still, still.any())

@@ -6,23 +6,23 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from skdp.accounting import Step
+from skdp.covariance._distance_histogram import release_distance_histogram
 from skdp.covariance._engine import covariance_plan
 from skdp.covariance._moments import release_moments
 from skdp.covariance._run import MOST_ENTRIES, CovarianceRun, DrawnRows
-from skdp.covariance._spread import release_spread
 from skdp.kernel._columns import ColumnBins
 from skdp.kernel._coordinates import FeatureBox, Frame, SomeColumns
 from skdp.kernel._sums import BallProducts, Distances
 from skdp.kernel._table import opened
-from skdp.linear._ranges import RANGES, visible_ranges
+from skdp.linear._ranges import RANGES, release_column_ranges
 from skdp.location._counted import RowCount
 
 __all__ = [
     "SIZES",
-    "Front",
+    "FeaturePreprocessing",
     "WeightedGram",
-    "find_front",
     "front_plan",
+    "release_preprocessing",
     "size_share",
     "weighted_gram",
 ]
@@ -38,7 +38,7 @@ TYPICAL = 0.8  # root mean squares of a norm: the radius that stands for what is
 
 
 @dataclass(frozen=True)
-class Front:
+class FeaturePreprocessing:
     """What is released of the features, and of the target's place."""
 
     count: RowCount  # released number of rows
@@ -69,7 +69,9 @@ class Front:
 
 
 def front_plan(budget, *, fit_intercept=True):
-    """Return the plan of a count, :func:`find_front`, ``whitened`` and :func:`weighted_gram`.
+    """Return the plan of a count.
+
+    :func:`release_preprocessing`, ``whitened`` and :func:`weighted_gram`.
 
     A model adds its own steps.
     """
@@ -79,7 +81,7 @@ def front_plan(budget, *, fit_intercept=True):
     return replace(plan, steps=tuple(steps))
 
 
-def find_front(rows, curator, *, count, known, target=True, fit_intercept=True):
+def release_preprocessing(rows, curator, *, count, known, target=True, fit_intercept=True):
     """Release places, units and visible ranges of the columns.
 
     Shapes: known (2, d + 1).
@@ -107,12 +109,12 @@ def find_front(rows, curator, *, count, known, target=True, fit_intercept=True):
     found = not searched.size or run.found
     features = searched[searched < len(given) - 1]
     if features.size and found:
-        reach, unit[features] = visible_ranges(
+        reach, unit[features] = release_column_ranges(
             table.map(SomeColumns(features)), table, center[features], unit[features], n=run.n
         )
         low[features], high[features] = center[features] - reach, center[features] + reach
     low, high = np.nan_to_num([low[:-1], high[:-1]])
-    return Front(count, low, high, center, unit, found)
+    return FeaturePreprocessing(count, low, high, center, unit, found)
 
 
 @dataclass(frozen=True)
@@ -142,7 +144,9 @@ def weighted_gram(rows, curator, design, *, n, share, most_noise=0.1):
     K = design.dims
     radius = TYPICAL * math.sqrt(K)
     if n * mu > FEW:
-        spread = release_spread(drawn, design, per_octave=8, share=size_share(n, mu), step=NORMS)
+        spread = release_distance_histogram(
+            drawn, design, per_octave=8, share=size_share(n, mu), step=NORMS
+        )
         if not spread.empty:
             most = math.sqrt(most_noise * n * mu * math.sqrt(share / (2 * K)))
             radius = max(spread.quantile(0.5), min(spread.quantile(LEVERAGE), most))

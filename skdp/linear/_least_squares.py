@@ -119,7 +119,7 @@ def least_squares(rows, curator, gradients, *, share, matrix, sd, offset, radius
     tail = Tail(lengths, n, false=LEAST_SQUARES)
     inverse = _inverse(matrix, sd)
     hidden = tail.empty or not np.isfinite(tail.excess(radius)[0])
-    alike = not hidden and _alike(lengths, tail, radius, n)
+    alike = not hidden and _nearly_equal(lengths, tail, radius, n)
     if hidden or inverse is None or (alike and not radius < slope < math.inf):
         return LeastSquares.unknown(K)
     beside = FEW * tail.unseen / n * math.sqrt(K) * slope / ALIGNED if alike else 0.0
@@ -133,7 +133,7 @@ def least_squares(rows, curator, gradients, *, share, matrix, sd, offset, radius
     return LeastSquares(shift, inverse, sd / n, math.hypot(sd / n, drawn), clip.excess + beside)
 
 
-def _alike(lengths, tail, radius, n):
+def _nearly_equal(lengths, tail, radius, n):
     """Return whether lengths are those of equal rows: next to none stands out of them.
 
     Where most targets are one number, gradients shrink with every step as far as noise lets them,

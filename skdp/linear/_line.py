@@ -15,8 +15,8 @@ from skdp.kernel._sums import BallTotal, Distances
 from skdp.kernel._table import opened
 from skdp.linear._front import (
     SIZES,
-    find_front,
     front_plan,
+    release_preprocessing,
     size_share,
     weighted_gram,
 )
@@ -29,7 +29,7 @@ from skdp.linear._least_squares import (
     LeastSquares,
     least_squares,
 )
-from skdp.linear._target_range import TARGET, visible_target
+from skdp.linear._target_range import TARGET, release_target_range
 from skdp.location._clip import Tail
 from skdp.location._counted import ROW_COUNT, release_count
 from skdp.location._mean import private_mean
@@ -43,7 +43,7 @@ SURPRISE = 4.0  # times the square of a gradient that is expected: the belief wa
 FAINT = 0.25  # of the noise of the first gradient: what noise may hide
 
 
-class Belief:
+class ErrorPosterior:
     """Independent normal errors along the eigenvectors of a released matrix.
 
     Steps b <- b + K h along noisy gradients h = S (b* - b) + noise, of which S is known but for the
@@ -183,11 +183,13 @@ def private_line(
     if (d + fit_intercept) ** 1.5 / (n * mu) > FEW:
         curator.doubt(MEAN)
         mean, sd = _mean(rows, curator, known[:, -1]) if fit_intercept else (0.0, 0.0)
-        return _flat(mean, sd, known[:, -1], n)
-    front = find_front(rows, curator, count=count, known=known, fit_intercept=fit_intercept)
+        return _zero_slopes(mean, sd, known[:, -1], n)
+    front = release_preprocessing(
+        rows, curator, count=count, known=known, fit_intercept=fit_intercept
+    )
     if not front.found:
         curator.doubt(NOTHING)
-        return _flat(float(front.center[-1]), math.inf, known[:, -1], n)
+        return _zero_slopes(float(front.center[-1]), math.inf, known[:, -1], n)
     given = np.isfinite(known[:, :-1]).all(axis=0)
     wide = np.where(given, front.low, -np.inf), np.where(given, front.high, np.inf)
     if extrapolate:
@@ -200,7 +202,7 @@ def private_line(
     low, high = known[:, -1] if np.isfinite(known[0, -1]) else (-np.inf, np.inf)
     target = _Target(design, center, unit, low, high, wide if robust else None)
     if not (extrapolate or np.isfinite(low)):
-        low, high = visible_target(rows, curator, center, unit, n=n)
+        low, high = release_target_range(rows, curator, center, unit, n=n)
     line = _descend(rows, curator, target, n, alpha)
     return replace(line, low=float(low), high=float(high))
 
@@ -217,7 +219,7 @@ def _mean(rows, curator, known):
     return float(mean.location[0]), float(mean.noise_scale[0])
 
 
-def _flat(center, sd, known, n):
+def _zero_slopes(center, sd, known, n):
     low, high = known if np.isfinite(known).all() else (-np.inf, np.inf)
     covariance = np.full((1, 1), sd * sd)
     return Line(None, np.zeros(1), covariance, covariance, center, 1.0, low, high, n, 0)
@@ -260,7 +262,7 @@ def _descend(rows, curator, target, n, alpha):
     gram_share = GRAM[K >= MANY] * left
     gram = weighted_gram(rows, curator, design, n=n, share=gram_share)
     penalty = alpha / n * _penalty(design)
-    belief = Belief(gram.gram + penalty, gram.sd)
+    belief = ErrorPosterior(gram.gram + penalty, gram.sd)
     weights = GROWTH ** np.arange(STEPS)
     shares = (left - gram_share) * weights / weights.sum()
     b, radius, mean_square = np.zeros(K), gram.radius, 0.0

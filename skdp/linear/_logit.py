@@ -21,13 +21,13 @@ from skdp.kernel._gradients import (
 from skdp.kernel._table import opened
 from skdp.kernel._terms import ClassCounts
 from skdp.linear._calibration import LAST, UNSETTLED, ended, share_of_last
-from skdp.linear._coarse import COARSE, coarse_front, is_small
+from skdp.linear._coarse_scales import COARSE, is_small, release_coarse_preprocessing
 from skdp.linear._coefficients import unseen_columns
-from skdp.linear._front import find_front, front_plan, size_share, weighted_gram
+from skdp.linear._front import front_plan, release_preprocessing, size_share, weighted_gram
 from skdp.linear._least_squares import LEAST_SQUARES_STEPS, SQUARES, LeastSquares, least_squares
 from skdp.linear._newton import (
     LARGEST,
-    Curvature,
+    NewtonStep,
     floored,
     inverse,
     release_step,
@@ -159,11 +159,11 @@ def private_logit(rows, curator, *, n_classes, known, C=1.0, fit_intercept=True)
     count = count.pooled(RowCount(float(counts.sum()), class_sd * math.sqrt(n_classes)))
     front, unknown = None, fit_intercept and np.isnan(known[:, :-1]).any()
     if not (unknown and is_small(d, count.n, curator.budget.mu)):
-        front = find_front(
+        front = release_preprocessing(
             rows, curator, count=count, known=known, target=False, fit_intercept=fit_intercept
         )
     if unknown and not (front and front.found):
-        front = coarse_front(rows, curator, count=count)
+        front = release_coarse_preprocessing(rows, curator, count=count)
     if not front.found:
         curator.doubt(NOTHING)
         return _prior(d, start, fit_intercept, count)
@@ -221,7 +221,7 @@ def _fit(rows, curator, design, wide, count, start, C, steps, apart):
     centred = np.eye(columns) - (columns > 1) / columns
     freedom = K * max(columns - 1, 1)
     most = _prior_curvature(start)
-    known = Curvature(H, noise, most)
+    known = NewtonStep(H, noise, most)
     last = design.fit_intercept * share_of_last(n * mu, start) * float(curator.remaining)
     kept = SQUARES * (float(curator.remaining) - 2 * last) if columns == 1 else 0.0
     for step in range(steps):

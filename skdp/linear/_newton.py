@@ -6,7 +6,7 @@ import numpy as np
 
 from skdp.kernel._table import opened
 
-__all__ = ["LARGEST", "Curvature", "floored", "inverse", "release_step"]
+__all__ = ["LARGEST", "NewtonStep", "floored", "inverse", "release_step"]
 
 LARGEST = 2.0  # step, as the root of its mean square in units of a score
 FLATTEST = 0.05  # curvature, of that without slopes, at least
@@ -14,7 +14,7 @@ STEEPEST = 8  # times its mean is the curvature of some rows of a rare class
 KEPT = 0.25  # of the weight of second derivatives from step to step: they change with the model
 
 
-class Curvature:
+class NewtonStep:
     """Second derivatives: what steps have released of them, and one number times a Gram matrix.
 
     Each counts by how little noise it has: one number may be wrong by half, the released matrices

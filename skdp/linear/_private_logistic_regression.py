@@ -16,7 +16,7 @@ from skdp.linear._least_squares import ends, named
 from skdp.linear._logit import logit_plan, private_logit
 from skdp.location._public import known_ranges
 from skdp.scales._noise_level import check_confidence, check_sampling, noise_quantile
-from skdp.table._pieces import by_pieces
+from skdp.table._batched import apply_batched
 from skdp.table._target import Selection, coded_classes
 from skdp.utils._compat import Interval
 
@@ -228,7 +228,7 @@ class PrivateLogisticRegression(ClassifierMixin, PrivateEstimator):
             "n_steps_": release.n_steps,
         }
 
-    @by_pieces
+    @apply_batched
     def decision_function(self, X):
         """Return the scores of rows.
 
@@ -244,7 +244,7 @@ class PrivateLogisticRegression(ClassifierMixin, PrivateEstimator):
         scores = self._scores(X)
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
-    @by_pieces
+    @apply_batched
     def predict_log_proba(self, X):
         """Return the logarithms of the probabilities of the classes.
 
@@ -259,7 +259,7 @@ class PrivateLogisticRegression(ClassifierMixin, PrivateEstimator):
         """
         return self._log_proba(X)
 
-    @by_pieces
+    @apply_batched
     def predict_proba(self, X):
         """Return the probabilities of the classes.
 
@@ -274,7 +274,7 @@ class PrivateLogisticRegression(ClassifierMixin, PrivateEstimator):
         """
         return np.exp(self._log_proba(X))
 
-    @by_pieces
+    @apply_batched
     def predict(self, X):
         """Return the likeliest class of every row.
 

@@ -7,10 +7,10 @@ import numpy as np
 from skdp.kernel._bins import LogBins
 from skdp.kernel._columns import ColumnBins
 from skdp.kernel._table import opened
-from skdp.scales._noise_level import clear_of_noise
+from skdp.scales._noise_level import noise_sum_quantile
 from skdp.scales._significance import RANGE, farthest_window
 
-__all__ = ["RANGES", "visible_ranges"]
+__all__ = ["RANGES", "release_column_ranges"]
 
 RANGES = 0.003, 0.04  # least and largest share
 OCTAVES = LogBins(1, low=-2, high=40)
@@ -21,7 +21,7 @@ FAR = 1.3  # units of root mean square above which a unit is too small
 MIDDLE = 0.7  # of an octave, in root mean square, the upper edge is 1
 
 
-def visible_ranges(rows, curator, center, unit, *, n):
+def release_column_ranges(rows, curator, center, unit, *, n):
     """Release how far the columns reach, and units that are not too small.
 
     Rows beyond what is seen are few: they are to be clipped, column by column.
@@ -39,7 +39,7 @@ def visible_ranges(rows, curator, center, unit, *, n):
 def _read(counts, sd, n):
     """Return where the visible mass of a column ends, and its root mean square, in units."""
     counts = counts.astype(float)
-    top = farthest_window(counts, {w: clear_of_noise(RANGE, w, scale=sd) for w in WIDTHS})
+    top = farthest_window(counts, {w: noise_sum_quantile(RANGE, w, scale=sd) for w in WIDTHS})
     edges = np.array([OCTAVES.upper_edge(i) for i in range(max(top, 0) + 1)])
     seen = np.where(counts[: len(edges)] > 2 * sd, counts[: len(edges)], 0.0)
     return edges[-1], math.sqrt(seen @ np.square(MIDDLE * edges) / n)

@@ -7,10 +7,10 @@ from skdp.kernel._columns import ColumnBins
 from skdp.kernel._coordinates import SomeColumns
 from skdp.kernel._table import opened
 from skdp.location._clip import joined
-from skdp.scales._noise_level import clear_of_noise
+from skdp.scales._noise_level import noise_sum_quantile
 from skdp.scales._significance import RANGE, farthest_window
 
-__all__ = ["TARGET", "visible_target"]
+__all__ = ["TARGET", "release_target_range"]
 
 TARGET = 0.005, 0.03  # least and largest share
 CELLS, PER_OCTAVE, FINE = LogBins(8, low=-5, high=40), 8, 57  # fine up to 4 units, then octaves
@@ -20,7 +20,7 @@ HIDDEN = 0.0005, 0.005  # parts of the rows that are to stand out, and that have
 CLEAR = 4.0  # standard deviations that stand out
 
 
-def visible_target(rows, curator, center, unit, *, n):
+def release_target_range(rows, curator, center, unit, *, n):
     """Release a range that holds what is visible of the target."""
     wanted = CLEAR / (HIDDEN[0] * n * curator.budget.mu)
     share = float(np.clip(wanted**2, *TARGET))
@@ -38,6 +38,6 @@ def visible_target(rows, curator, center, unit, *, n):
 
 
 def _top(counts, edges, sd):
-    levels = {w: clear_of_noise(RANGE, w, scale=sd) for w in WIDTHS}
+    levels = {w: noise_sum_quantile(RANGE, w, scale=sd) for w in WIDTHS}
     top = farthest_window(counts.astype(float), levels)
     return float(edges[max(top, 0)]) * (1 if top < FINE else BEYOND)

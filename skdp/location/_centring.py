@@ -3,7 +3,7 @@
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from skdp.table._pieces import transforms_pieces
+from skdp.table._batched import transforms_pieces
 from skdp.table._schema import later_rows
 
 __all__ = ["CentringMixin"]

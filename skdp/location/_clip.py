@@ -11,7 +11,7 @@ from skdp.columns._squares import mean_square
 from skdp.kernel import _sums
 from skdp.scales import LogBins
 from skdp.scales import _significance as significance
-from skdp.scales._noise_level import clear_of_noise, noise_level
+from skdp.scales._noise_level import noise_level, noise_sum_quantile
 from skdp.scales._significance import farthest_window
 
 __all__ = ["DISTANCES", "Clip", "Distances", "Tail", "joined", "release_distances"]
@@ -95,9 +95,11 @@ class Tail:
         levels = {}
         for width in (1, 2, 4, 8):
             narrow = np.arange(width - 1, size) < distances.fine
-            levels[width] = np.where(narrow, *(clear_of_noise(p, width, **noise) for p in false))
+            levels[width] = np.where(
+                narrow, *(noise_sum_quantile(p, width, **noise) for p in false)
+            )
         top = farthest_window(counts, levels)
-        one_cell = clear_of_noise(significance.DISTANCES[1], 1, **noise)
+        one_cell = noise_sum_quantile(significance.DISTANCES[1], 1, **noise)
         self.hidden = bool(one_cell > MANY * n_rows) and not near
         self.empty = top < 0
         if self.empty:

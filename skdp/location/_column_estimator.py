@@ -18,9 +18,9 @@ from skdp.location._bounded_moments import (
     moment_plan,
     release_columns,
 )
-from skdp.location._descent import LARGEST
-from skdp.location._places import NOTHING, TOO_WIDE, Place, Searcher, place_steps
+from skdp.location._places import NOTHING, TOO_WIDE, ColumnSearch, StatisticScale, place_steps
 from skdp.location._public import bounds_vectors, column_vector
+from skdp.location._rank_search import LARGEST
 from skdp.scales._column_noise import (
     ColumnNoise,
     check_strength,
@@ -69,8 +69,8 @@ class ColumnEstimator(PrivateEstimator):
     ``_statistics()``
         the statistics, as :func:`skdp.sensitivity._bounded.bounded_columns` takes them;
     ``_search(searcher)``
-        where they are: a Place with as many entries as there are statistics and columns, or None
-        for nowhere;
+        where they are: a StatisticScale with as many entries as there are statistics and columns,
+        or None for nowhere;
     ``_fitted(values, sd, center)``
         the fitted attributes, from released values and the standard deviations of their noise, both
         of shape (number of statistics, d), and points near the columns;
@@ -80,7 +80,8 @@ class ColumnEstimator(PrivateEstimator):
     It may write
 
     ``_weighed(fitted, sd, place, table)``
-        the fitted attributes once more, after a look at the Place, with doubts told to the table;
+        the fitted attributes once more, after a look at the StatisticScale, with doubts told to the
+        table;
     ``_drawn(fitted, sd, place, n)``
         standard deviations of noise and sampling together, (d,), from a released number of rows n,
         None where it is not known; None is not told.
@@ -148,14 +149,14 @@ class ColumnEstimator(PrivateEstimator):
             center, reach = low / 2 + high / 2, high / 2 - low / 2
         times, place, lost, n = len(self._statistics()), None, False, None
         if self._is_placed():
-            place = Place(np.tile(center, times), np.tile(sensitivity, times))
+            place = StatisticScale(np.tile(center, times), np.tile(sensitivity, times))
         else:
-            searcher = Searcher(table, center, reach, d=d)
+            searcher = ColumnSearch(table, center, reach, d=d)
             n = searcher.n
             if not searcher.few:
                 place = self._search(searcher)
             if place is not None and sensitivity is not None:
-                place = Place(place.center, np.tile(sensitivity, times))
+                place = StatisticScale(place.center, np.tile(sensitivity, times))
             elif place is not None:
                 lost = place.lost
         if place is None:

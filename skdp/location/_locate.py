@@ -15,7 +15,7 @@ from skdp.kernel._friends import (
     SoftCore,
 )
 from skdp.kernel._sampled import Members
-from skdp.location._schedule import geometry, locating_schedule
+from skdp.location._schedule import geometry, locating_shares
 from skdp.scales import LogBins, read_scale
 
 __all__ = [
@@ -86,7 +86,7 @@ def soft_core_centre(sample, count, *, friend_radius, reach, n_rows, spent):
     """Release the average of the soft core, or None where the rows are too few or too spread."""
     mu, d = sample.budget.mu, sample.n_features
     quantile = max(sample.fails(event) for event in (FIRST_COUNT, SECOND_COUNT, H_INDEX))
-    schedule = locating_schedule(
+    schedule = locating_shares(
         sample.n, n_rows, mu, d, quantile=quantile, spent=spent, sampled=sample.q < 1
     )
     if schedule is None:

@@ -4,28 +4,34 @@ import numpy as np
 
 from skdp.accounting import Budget, Plan, Step
 from skdp.kernel._ranks import Balance
-from skdp.location._column_roads import (
+from skdp.location._column_strategies import (
     COLUMN_STEPS,
     FINAL_SUM,
-    box_is_better,
     boxed,
     column_mean,
     drowned,
     look_at_columns,
+    prefer_column_clipping,
     unboxed,
     with_deviation,
 )
-from skdp.location._core_road import NORMS, draw_glimpse, find_core, look_around, release_norms
 from skdp.location._counted import ROW_COUNT, CountedTable, release_count
 from skdp.location._locate import COLUMN_SCALES, CORE_COUNT, FRIENDS, RING, SOFT_CORE
-from skdp.location._measure import DISTANCES, ROWS_KEPT, find_clip, measure
+from skdp.location._location_estimate import CLOSER, LocationEstimate, release_refined_center
+from skdp.location._measure import DISTANCES, ROWS_KEPT, find_clip, release_clipped_mean
 from skdp.location._release import NOTHING, MeanRelease, bounded
 from skdp.location._schedule import approach_schedule
-from skdp.location._whereabouts import CLOSER, Whereabouts, come_closer
+from skdp.location._soft_core_location import (
+    NORMS,
+    release_norm_histogram,
+    release_row_scale,
+    release_soft_core_center,
+    sample_scale,
+)
 from skdp.scales import private_median, top_scale
 from skdp.scales._bisection import LEVELS
 
-__all__ = ["MEDIAN", "approach", "mean_plan", "private_mean"]
+__all__ = ["MEDIAN", "mean_plan", "private_mean", "release_far_start"]
 
 DROWNED = (
     "one column reaches so far that the noise it needs may drown the others: fit it by itself, or "
@@ -69,34 +75,34 @@ def private_mean(table, *, center=None, radius=None, diameter=None, trim=False, 
         if counted.d == 1:
             return column_mean(counted)
         surveys = look_at_columns(counted)
-        if surveys and box_is_better(counted, surveys):
+        if surveys and prefer_column_clipping(counted, surveys):
             return _boxed_mean(counted, surveys)
     scale = np.ones(counted.d) if isinstance(scale, str) else scale
     if center is not None:
-        where = _around_known(counted, center / scale, scale, radius)
-        return _measured(counted, where, radius=radius, trim=trim)
-    seen = look_around(counted, scale, diameter=diameter, find_scales=search)
+        where = _public_location(counted, center / scale, scale, radius)
+        return _mean_of_located(counted, where, radius=radius, trim=trim)
+    seen = release_row_scale(counted, scale, diameter=diameter, find_scales=search)
     if surveys and seen.thin:
         return _boxed_mean(counted, surveys)
-    where = find_core(counted, seen, radius=radius, diameter=diameter, trim=trim)
-    where = where or approach(counted, seen, radius=radius)
+    where = release_soft_core_center(counted, seen, radius=radius, diameter=diameter, trim=trim)
+    where = where or release_far_start(counted, seen, radius=radius)
     if radius or diameter or not search:
-        return _measured(counted, where, radius=radius, trim=trim)
+        return _mean_of_located(counted, where, radius=radius, trim=trim)
     return _found_together(counted, where, seen, surveys, trim=trim)
 
 
-def _around_known(counted, center, scale, radius):
-    """Return a Whereabouts around a public centre, of a public radius if there is one."""
+def _public_location(counted, center, scale, radius):
+    """Return a LocationEstimate around a public centre, of a public radius if there is one."""
     if radius is not None:
-        return Whereabouts(center, scale, error=0.0, spread=radius)
-    return approach(counted, draw_glimpse(counted, scale), center=center)
+        return LocationEstimate(center, scale, error=0.0, spread=radius)
+    return release_far_start(counted, sample_scale(counted, scale), center=center)
 
 
 def _boxed_mean(counted, surveys):
     """Release the mean of rows whose columns are clipped one by one, from the middle of the box."""
     inner, located = boxed(counted, surveys)
-    where = _around_known(inner, np.zeros(counted.d), np.ones(counted.d), None)
-    release = unboxed(_measured(inner, where), [one.clipping for one in located])
+    where = _public_location(inner, np.zeros(counted.d), np.ones(counted.d), None)
+    release = unboxed(_mean_of_located(inner, where), [one.clipping for one in located])
     return with_deviation(release, located)
 
 
@@ -111,15 +117,15 @@ def _found_together(counted, where, seen, surveys, *, trim):
         counted.table.doubt(DROWNED)
     if seen.missed is not None:
         counted.table.doubt(THIN, columns=seen.missed)
-    return measure(counted, where, clip, trim=trim)
+    return release_clipped_mean(counted, where, clip, trim=trim)
 
 
-def _measured(counted, where, **known):
+def _mean_of_located(counted, where, **known):
     """Release the mean of rows that were found, or the centre that we have, worth nothing."""
     if not where.found:
         return _lost(counted, where)
     clip, where = find_clip(counted, where, **known)
-    return measure(counted, where, clip, trim=known.get("trim", False))
+    return release_clipped_mean(counted, where, clip, trim=known.get("trim", False))
 
 
 def _lost(counted, where):
@@ -127,22 +133,22 @@ def _lost(counted, where):
     return MeanRelease.unknown(where.origin, counted.n)
 
 
-def approach(counted, seen, *, center=None, radius=None):
+def release_far_start(counted, seen, *, center=None, radius=None):
     """Come closer to the rows in equal clipped steps, from a start of which no error is known."""
     reach = None
     if center is None:
         center, reach = _start(counted, seen)
     if reach is None:
         at_most = min(0.25, counted.left / 4)
-        reach = top_scale(*release_norms(counted, seen, center, at_most=at_most), tail=FAR)
+        reach = top_scale(*release_norm_histogram(counted, seen, center, at_most=at_most), tail=FAR)
     if reach is None:
-        return Whereabouts(center, seen.scale)
+        return LocationEstimate(center, seen.scale)
     reach = bounded(reach)
     spread = bounded(min(radius or seen.spread or reach, reach))
     left = max(counted.left - 0.05, counted.left / 2)
     plan = approach_schedule(reach, spread, counted.noise, left)
-    where = Whereabouts(center, seen.scale, reach, spread)
-    return come_closer(counted, where, (plan.step,) * plan.n_steps)
+    where = LocationEstimate(center, seen.scale, reach, spread)
+    return release_refined_center(counted, where, (plan.step,) * plan.n_steps)
 
 
 def _start(counted, seen):

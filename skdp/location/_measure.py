@@ -9,18 +9,18 @@ import numpy as np
 from skdp.accounting import Step
 from skdp.kernel._sums import BallSum, KeptRows
 from skdp.location._clip import DISTANCES, Clip, Tail, release_distances
-from skdp.location._column_roads import FINAL_SUM
+from skdp.location._column_strategies import FINAL_SUM
 from skdp.location._counted import RowCount
+from skdp.location._location_estimate import ball_around
 from skdp.location._release import MeanRelease, bounded
-from skdp.location._whereabouts import ball_around
 
-__all__ = ["DISTANCES", "ROWS_KEPT", "find_clip", "measure"]
+__all__ = ["DISTANCES", "ROWS_KEPT", "find_clip", "release_clipped_mean"]
 
 ROWS_KEPT = Step("rows kept", at_most=0.01, of=(KeptRows,))
 TRIMMED = 6.0  # clip radii, beyond which rows are left out
 
 
-def measure(counted, where, clip, *, trim=False):
+def release_clipped_mean(counted, where, clip, *, trim=False):
     """Sum the rows around the centre with everything that is left."""
     share = counted.table.remaining - (Fraction(ROWS_KEPT.at_most) if trim else 0)
     asked = ball_around(where, clip.radius, drop=TRIMMED if trim else None)

@@ -9,8 +9,14 @@ from skdp.accounting import Step
 from skdp.kernel._columns import ColumnCells
 from skdp.kernel._ranks import Thresholds
 from skdp.kernel._sums import Count
-from skdp.location._descent import LARGEST, MOST_LEVELS, TYPICAL_LEVELS, View, descend
-from skdp.location._reach import Reach, release_reach, release_sides
+from skdp.location._rank_search import (
+    LARGEST,
+    MOST_LEVELS,
+    TYPICAL_LEVELS,
+    View,
+    release_quantile_intervals,
+)
+from skdp.location._reach import DistanceHistogram1d, release_column_distances, release_sides
 from skdp.location._sides import LARGEST as LARGEST_RADIUS
 from skdp.location._sides import best_squares
 from skdp.scales._column_noise import ColumnNoise, with_law
@@ -19,11 +25,11 @@ from skdp.scales._noise_level import noise_level
 __all__ = [
     "NOTHING",
     "TOO_WIDE",
-    "Place",
-    "Searcher",
+    "ColumnSearch",
+    "StatisticScale",
     "bounded",
     "place_steps",
-    "plain",
+    "short_decimal",
 ]
 
 PURE_COUNT, COUNT = 0.03, 0.01
@@ -54,7 +60,7 @@ SMALLEST_SENSITIVITY, LARGEST_SENSITIVITY = 2.0**-400, 2.0**800
 
 
 @dataclass
-class Place:
+class StatisticScale:
     """Where the statistics of the columns are, and what a row is worth. Public or released."""
 
     # center, sensitivity: shape (k,): one number per statistic and column
@@ -95,17 +101,17 @@ class Place:
 
 
 def place_steps(budget, *, reach=False):
-    """Return the planned steps of a :class:`Searcher`."""
+    """Return the planned steps of a :class:`ColumnSearch`."""
     return with_law(budget, ROW_COUNT, SEARCHED, RADII, *((REACHED,) if reach else ()))
 
 
-class Searcher:
+class ColumnSearch:
     """Looks for the columns of a table, with a part of the budget that falls with their rows.
 
     Notes
     -----
-    **Privacy**: see :func:`descend` and :func:`release_reach`. The rest is made of what they and
-    the row count release.
+    **Privacy**: see :func:`release_quantile_intervals` and :func:`release_column_distances`. The
+    rest is made of what they and the row count release.
     """
 
     def __init__(self, table, center=None, reach=LARGEST, *, d=None):
@@ -126,7 +132,7 @@ class Searcher:
         columns, center = targets % self._table.n_features, self._start[targets % self.d]
         p = np.repeat(np.asarray(p, dtype=np.float64), self.d)
         beyond = self.n * np.maximum(np.minimum(p, 1 - p), 1 / 1000)
-        found = descend(
+        found = release_quantile_intervals(
             self._table,
             View(columns, center),
             p,
@@ -148,7 +154,7 @@ class Searcher:
         A radius is searched within which the given part of the rows lies.
         """
         unit = _ordinary(found.high / 2 - found.low / 2)
-        near = descend(
+        near = release_quantile_intervals(
             self._table,
             View(np.arange(self.d), found.middle, unit),
             np.full(self.d, part),
@@ -172,10 +178,10 @@ class Searcher:
         """
         found = self.quantiles([p])
         spacing = self.spacing(found, min(p, 1 - p, 1 / 4))
-        return Place(found.middle, bounded(slack * max(p, 1 - p) * spacing))
+        return StatisticScale(found.middle, bounded(slack * max(p, 1 - p) * spacing))
 
-    def reach(self, found, center, release=release_reach, shares=REACH):
-        """Return the :class:`Reach` of every column from points in intervals."""
+    def reach(self, found, center, release=release_column_distances, shares=REACH):
+        """Return the :class:`DistanceHistogram1d` of every column from points in intervals."""
         return release(
             self._table,
             center=center,
@@ -195,7 +201,7 @@ class Searcher:
 
     def means(self):
         """Return the places of means: a row at the best clip radius moves one by radius / n."""
-        return self._clipped(Reach.best)
+        return self._clipped(DistanceHistogram1d.best)
 
     def squares(self, times):
         """Return the places of variances, or of ``times`` statistics that squares tell of."""
@@ -208,7 +214,7 @@ class Searcher:
         radius[radius >= LARGEST_RADIUS] = math.inf  # cut to it, so nothing is told
         whole = self._noise.deviation(self._noise.scale(1, self.d))
         unseen = [a.unseen * (a.inside and b.inside) for a, b in sides]
-        return Place(
+        return StatisticScale(
             np.tile([one.center for one in box], times),
             np.tile(bounded(np.square(radius) / self.n), times),
             found=np.tile([a.reading.scale > 0 or b.reading.scale > 0 for a, b in sides], times),
@@ -238,7 +244,7 @@ class Searcher:
         center = _plain(found)
         reach = self.reach(found, center)
         clips = [clip(one, self._final_sd(self.d)) for one in reach]
-        return Place(
+        return StatisticScale(
             center,
             bounded(np.array([c.radius for c in clips]) / self.n),
             found=np.array([one.reading.scale > 0 for one in reach]),
@@ -280,7 +286,7 @@ class Searcher:
         whole = np.abs(center[self.d :] / self.n - center[: self.d] / self.n)
         worth = np.maximum(worth, 2 * np.tile(whole, 2))
         found = np.tile(seen, 2)
-        return Place(
+        return StatisticScale(
             np.where(found, center, inwards),
             bounded(np.where(found, worth, 1 / self.n)),
             found=found,
@@ -288,10 +294,10 @@ class Searcher:
 
 
 def _plain(found):
-    return np.array([plain(*ends) for ends in zip(found.low, found.high, strict=True)])
+    return np.array([short_decimal(*ends) for ends in zip(found.low, found.high, strict=True)])
 
 
-def plain(low, high):
+def short_decimal(low, high):
     """Return a short decimal between two floats: where rows are alike, theirs as a rule."""
     if low <= 0 <= high:
         return 0.0

@@ -5,7 +5,7 @@ from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 
 from skdp.location._column_estimator import ColumnEstimator, ExtremesMixin, doubt_extremes
 from skdp.location._public import bounds_vectors
-from skdp.table._pieces import by_pieces
+from skdp.table._batched import apply_batched
 from skdp.table._schema import later_rows
 
 __all__ = ["PrivateMinMax"]
@@ -124,7 +124,7 @@ class PrivateMinMax(ExtremesMixin, OneToOneFeatureMixin, TransformerMixin, Colum
         told = doubt_extremes(fitted["min_"], fitted["max_"], place, table)
         return fitted | {"noise_scale_": np.where(told, sd, np.inf)}
 
-    @by_pieces
+    @apply_batched
     def transform(self, X):
         """Clip every row to the released extremes.
 

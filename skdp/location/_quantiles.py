@@ -16,8 +16,8 @@ from skdp.location._rank_release import release_quantiles
 from skdp.scales._column_noise import check_strength, column_budget
 from skdp.scales._noise_level import check_sampling, level_of_each
 from skdp.sensitivity import Quantile
+from skdp.table._batched import transforms_pieces
 from skdp.table._groups import GroupRule
-from skdp.table._pieces import transforms_pieces
 from skdp.utils._compat import StrOptions
 
 __all__ = ["QuantileEstimator", "rank_rule"]

@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 from scipy.special import ndtri
 
-from skdp.columns._evidence import WIDTHS, stands_out
+from skdp.columns._evidence import WIDTHS, is_significant
 from skdp.columns._tail import read_tail
 from skdp.kernel._bins import OctaveCells
 from skdp.kernel._columns import ColumnCells
@@ -15,7 +15,7 @@ from skdp.scales._column_noise import ColumnNoise
 from skdp.scales._log_histogram import Reading
 from skdp.scales._significance import REACH
 
-__all__ = ["Reach", "release_reach", "release_sides"]
+__all__ = ["DistanceHistogram1d", "release_column_distances", "release_sides"]
 
 CELLS = OctaveCells(halvings=1)
 EDGES = CELLS.high[CELLS.n_side :]  # of the distances 0, then two to the octave, closed above
@@ -32,21 +32,23 @@ MISSING = 0.2  # part of the rows that makes a reach doubtful if it was not seen
 LARGEST = float(np.finfo(np.float64).max)
 
 
-class Reach:
+class DistanceHistogram1d:
     """A released histogram of the distances of one column from a centre."""
 
     def __init__(self, counts, scale, law, n_rows, unit, seen=None, power=1):
         self._counts = np.asarray(counts, dtype=np.float64)
         self.sd = scale * (math.sqrt(2) if law == "laplace" else 1)
-        self._seen = stands_out(self._counts, OCTAVE, scale, law=law) if seen is None else seen
+        self._significant = (
+            is_significant(self._counts, OCTAVE, scale, law=law) if seen is None else seen
+        )
         self.n_rows, self._unit, self._power = n_rows, unit, power
 
     @cached_property
     def reading(self):
         """What is seen: nothing, zeros only, or the farthest distance with many rows about it."""
-        far = np.flatnonzero(self._seen[1:])[::-1] + 1
+        far = np.flatnonzero(self._significant[1:])[::-1] + 1
         if not far.size:
-            return Reading(bool(self._seen[0]))
+            return Reading(bool(self._significant[0]))
         return Reading(True, min(float(self._unit) * float(EDGES[self._climbed(far)]), LARGEST))
 
     def _climbed(self, far):
@@ -125,7 +127,7 @@ class Reach:
     @property
     def at_centre(self):
         """How many rows are seen at the centre itself."""
-        return float(self._counts[0] * self._seen[0])
+        return float(self._counts[0] * self._significant[0])
 
     def moment(self, power, top):
         """Return the sum of powers of the distances up to a top, both in units of the scale."""
@@ -136,7 +138,7 @@ class Reach:
     def near(self, radius):
         """Return how many rows are seen within a radius."""
         size = self._size(radius)
-        near = self._seen & (np.arange(EDGES.size) < size)
+        near = self._significant & (np.arange(EDGES.size) < size)
         near[max(0, size - OCTAVES_BELOW * PER_OCTAVE) : size] = True
         return self._counts[near].sum()
 
@@ -178,24 +180,28 @@ class Reach:
         return float(np.max(slow * np.maximum(rows, 0.0) * middle**power))
 
 
-def release_reach(table, *, center, unit, n_rows, share, step):
+def release_column_distances(table, *, center, unit, n_rows, share, step):
     """Release how far the entries of every column are from a point."""
     release = table.ask(_cells(center, unit, folded=True), step, share=share)
     law = release.scale, ColumnNoise(table.budget).law
-    return [Reach(c, *law, n_rows, u) for c, u in zip(release.value, unit, strict=True)]
+    return [
+        DistanceHistogram1d(c, *law, n_rows, u) for c, u in zip(release.value, unit, strict=True)
+    ]
 
 
 def release_sides(table, *, center, unit, n_rows, share, step):
     """Release how far the entries of every column are below and above a point.
 
-    Parameters are those of :func:`release_reach`.
+    Parameters are those of :func:`release_column_distances`.
     """
     release = table.ask(_cells(center, unit), step, share=share)
     law, found = (release.scale, ColumnNoise(table.budget).law), []
     for c, u in zip(release.value, unit, strict=True):
-        seen = stands_out(c, CELLS.octave, release.scale, law=law[1])
+        seen = is_significant(c, CELLS.octave, release.scale, law=law[1])
         sides = ((part[CELLS.n_side :: step] for part in (c, seen)) for step in (-1, 1))
-        found.append(tuple(Reach(one, *law, n_rows, u, there, 2) for one, there in sides))
+        found.append(
+            tuple(DistanceHistogram1d(one, *law, n_rows, u, there, 2) for one, there in sides)
+        )
     return found
 
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["Approach", "Locating", "approach_schedule", "geometry", "locating_schedule"]
+__all__ = ["Approach", "Locating", "approach_schedule", "geometry", "locating_shares"]
 
 MARGINS = np.arange(4, 24, 2) / 100
 SHARES = 0.006 * math.sqrt(2) ** np.arange(11)
@@ -57,7 +57,7 @@ def geometry(d):
     return Geometry(4, math.sqrt(2), 1.6) if d < 200 else Geometry(8, 2**0.25, 1.5)
 
 
-def locating_schedule(n_core, n_rows, mu, d, *, quantile, spent, sampled):
+def locating_shares(n_core, n_rows, mu, d, *, quantile, spent, sampled):
     """Return the shares that minimise the predicted noise of the final sum."""
     grid = [2 ** (math.floor(4 * math.log2(x)) / 4) for x in (n_core * mu, n_rows * mu)]
     return _locating(*grid, d, round(quantile, 2), round(spent, 3), sampled)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from skdp.location._column_roads import HIDDEN
+from skdp.location._column_strategies import HIDDEN
 
 __all__ = ["doubt_mean"]
 

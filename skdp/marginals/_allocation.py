@@ -133,7 +133,7 @@ def replace_one_factor(layout, sd):
     parts = np.split(whole, layout.firsts[1:-1])
     opposite = -1 / (np.array(layout.levels) - 1.0)
     if len(layout.levels) <= EXHAUSTIVE:
-        factor = 2 - 2 * _alike(layout, parts, opposite).min()
+        factor = 2 - 2 * _set_sums(layout, parts, opposite).min()
     elif _symmetric(layout, parts):
         factor = 2 - 2 * _alike_by_size(len(layout.levels), parts, opposite[0]).min()
     else:
@@ -142,7 +142,7 @@ def replace_one_factor(layout, sd):
     return min(4.0, float(factor) * (1 + (0 if layout.binary else 1e-3)))
 
 
-def _alike(layout, parts, opposite):
+def _set_sums(layout, parts, opposite):
     """Return the sum of f_T times the product over T and A, for all A."""
     d = len(layout.levels)
     whole = np.zeros((1, *(2,) * d))

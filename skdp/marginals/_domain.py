@@ -22,7 +22,7 @@ from skdp.marginals._levels import (
 )
 from skdp.marginals._strategy import RANGES
 from skdp.readers._columns import ColumnBlock
-from skdp.utils._numbers import seen
+from skdp.utils._numbers import describe_parameter
 
 __all__ = ["Domain", "Tables", "is_auto", "read_domain", "read_workload"]
 
@@ -100,7 +100,7 @@ class Domain:
             if wrong:
                 raise ValueError(
                     f"a range of column {self.names[place]!r} has edges of its bins as ends, or "
-                    f"None. Got {', '.join(map(seen, wrong))}; the nearest edges are "
+                    f"None. Got {', '.join(map(describe_parameter, wrong))}; the nearest edges are "
                     f"{_nearest(edges, wrong[0])}. Bins(edges) of the domain are cut as you need."
                 )
             inner = len(edges) - 2 if outer else len(edges)

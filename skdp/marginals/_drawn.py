@@ -7,7 +7,7 @@ import numpy as np
 
 from skdp.utils._public import public_words
 
-__all__ = ["drawn", "laws_of", "laws_of_intervals", "spread"]
+__all__ = ["cdf_at", "laws_of", "laws_of_intervals", "spread"]
 
 RANK = np.uint64(40)  # bits of a word that decide on the order of rows of one level
 
@@ -23,7 +23,7 @@ def spread(codes, *key):
     return parts
 
 
-def drawn(law, parts, *, whole):
+def cdf_at(law, parts, *, whole):
     """Return the numbers below which these parts of a law are."""
     low, high, weight = map(np.array, law)
     share = weight / weight.sum()
@@ -46,7 +46,7 @@ def laws_of(edges, laws, *, whole):
     for low, high, law in zip(ends[:-1], ends[1:], laws, strict=True):
         bottom, top, weight = (np.asarray(part, dtype=np.float64) for part in law)
         if not weight.size:
-            bottom, top, weight = (np.array([x]) for x in (*_beside(low, high, whole), 1.0))
+            bottom, top, weight = (np.array([x]) for x in (*_ends_of_cell(low, high, whole), 1.0))
         if whole:
             bottom, top = np.floor(bottom), np.floor(top)
             some = top > bottom
@@ -57,7 +57,7 @@ def laws_of(edges, laws, *, whole):
     return tuple(found)
 
 
-def _beside(low, high, whole):
+def _ends_of_cell(low, high, whole):
     """Return the ends of a cell ``(low, high]``, those of the number at its edge if it is open."""
     if math.isinf(low):
         high = math.floor(high) if whole else high

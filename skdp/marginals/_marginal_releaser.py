@@ -24,7 +24,7 @@ from skdp.marginals._release import release_ranges, release_tables
 from skdp.marginals._strategy import RANGES
 from skdp.marginals._types import column_types, require_kinds
 from skdp.readers._columns import (
-    BlockOf,
+    BlockEncoder,
     Columns,
     TableRows,
     read_columns,
@@ -284,7 +284,7 @@ class MarginalReleaser(MarginalAnswers, PrivateEstimator):
         require_types(columns, domain)
         require_kinds(domain)
         self._most_levels(domain)
-        table = table.decoded_by(BlockOf(tuple(domain.columns), schema_of(columns.table)))
+        table = table.decoded_by(BlockEncoder(tuple(domain.columns), schema_of(columns.table)))
         rows = columns_of(table, "text", domain, table_type(columns.table), names)
         look_at(table, entries=False)
         if get_config()["invalid_rows"] == "error" and not sklearn.get_config()["assume_finite"]:

@@ -13,10 +13,10 @@ __all__ = [
     "PairMatrix",
     "PairSpectrum",
     "all_pairs",
+    "eigenvalue_debiasing",
     "nearest_correlation",
     "pair_precision",
-    "spiked",
-    "unrepelled",
+    "spectral_shrinkage",
 ]
 
 WIDTH = 1.2  # in standard deviations of an entry
@@ -173,7 +173,7 @@ class PairSpectrum:
         return x
 
 
-def unrepelled(A):
+def eigenvalue_debiasing(A):
     """Return A with its eigenvalues moved to where they are without noise, on average.
 
     Shapes: A (N, N); B (N, N).
@@ -203,16 +203,16 @@ def unrepelled(A):
     return (vectors * (values - 2 * push)) @ vectors.T
 
 
-def spiked(A):
+def spectral_shrinkage(A):
     """Return A without its diagonal, with eigenvalues kept only as far as noise has not made them.
 
-    The noise is that of :func:`unrepelled`.
+    The noise is that of :func:`eigenvalue_debiasing`.
 
     Notes
     -----
     Noise alone has eigenvalues up to ``2 sqrt(N)``. A few strong directions in it are best given
     the eigenvalues ``sqrt(l^2 - 4 N)``, and all below that zero [1]_: better than
-    :func:`unrepelled` where attributes hang together by a few common causes.
+    :func:`eigenvalue_debiasing` where attributes hang together by a few common causes.
 
     References
     ----------

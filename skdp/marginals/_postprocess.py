@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from skdp.marginals._cones import LARGEST_ORDER, moments_order
-from skdp.marginals._pairs import PairSpectrum, all_pairs, spiked, unrepelled
+from skdp.marginals._pairs import PairSpectrum, all_pairs, eigenvalue_debiasing, spectral_shrinkage
 from skdp.marginals._projection import Cones, Elliptope, Polytope, Simplices
 from skdp.marginals._shrink import shrunk
 from skdp.utils._public import public_words
@@ -16,8 +16,8 @@ __all__ = [
     "Processed",
     "has_small_domain",
     "nearest_joint",
-    "possible_ways",
     "postprocess",
+    "postprocessing_methods",
     "require_current",
     "require_way",
 ]
@@ -84,7 +84,7 @@ def postprocess(measurement, how="auto", *, nonnegative=False):
     return made
 
 
-def possible_ways(m):
+def postprocessing_methods(m):
     """Return functions of no arguments that make a Processed, by name, the safest first."""
     layout, found = m.layout, {"none": lambda: _raw(m)}
     if len(layout.subsets) == 1:
@@ -92,9 +92,9 @@ def possible_ways(m):
     found["james-stein"] = lambda: Processed(*shrunk(m), "james-stein")
     found["projection"] = lambda: _judged(m, _body(m), "projection")
     if all_pairs(layout) and moments_order(layout) <= LARGEST_ORDER:
-        found["spectral"] = lambda: _judged(m, _Spectral(m, unrepelled), "spectral")
+        found["spectral"] = lambda: _judged(m, _Spectral(m, eigenvalue_debiasing), "spectral")
         if layout.binary and len(layout.subsets) == 3:
-            found["spiked"] = lambda: _judged(m, _Spectral(m, spiked), "spiked")
+            found["spiked"] = lambda: _judged(m, _Spectral(m, spectral_shrinkage), "spiked")
     if has_small_domain(layout):
         found["exact"] = lambda: _judged(m, Polytope(m), "exact")
     return found
@@ -108,8 +108,8 @@ def require_current(error, how):
 
 
 def require_way(m, how):
-    """Return :func:`possible_ways`, or raise ValueError if ``how`` is none of them."""
-    candidates = possible_ways(m)
+    """Return :func:`postprocessing_methods`, or raise ValueError if ``how`` is none of them."""
+    candidates = postprocessing_methods(m)
     if how != "auto" and how not in candidates:
         raise ValueError(
             f"postprocess={how!r} is not possible for this workload: {REASONS.get(how)}. "

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from skdp.marginals._drawn import drawn, laws_of_intervals, spread
+from skdp.marginals._drawn import cdf_at, laws_of_intervals, spread
 from skdp.marginals._found import Cells
 from skdp.marginals._levels import OTHER, Intervals
 from skdp.marginals._types import BOOL, CATEGORY, NUMBER, ColumnType
@@ -63,7 +63,7 @@ def _numbers(kind, codes, key, *, integer):
     parts, numbers = spread(codes, *key), np.full(len(codes), np.nan)
     for level, law in enumerate(laws):
         rows = codes == level
-        numbers[rows] = drawn(law, parts[rows], whole=whole)
+        numbers[rows] = cdf_at(law, parts[rows], whole=whole)
     return numbers
 
 

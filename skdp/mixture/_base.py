@@ -5,7 +5,7 @@ from sklearn.base import DensityMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdp.mixture._parameters import as_mixture
-from skdp.table._pieces import by_pieces, source_for
+from skdp.table._batched import apply_batched, source_for
 from skdp.table._row_methods import MeanScoreMixin, fit_then, row_method
 from skdp.table._schema import look_at
 
@@ -30,7 +30,7 @@ class MixtureMixin(MeanScoreMixin, DensityMixin):
         origin = (self.means_ / len(self.means_)).sum(axis=0)
         return X - origin, as_mixture(self, origin)
 
-    predict = by_pieces(
+    predict = apply_batched(
         row_method(
             "predict",
             _by_mixture,
@@ -41,7 +41,7 @@ class MixtureMixin(MeanScoreMixin, DensityMixin):
 
     fit_predict = fit_then("predict", "labels : ndarray of shape (n_samples,)")
 
-    predict_proba = by_pieces(
+    predict_proba = apply_batched(
         row_method(
             "predict_proba",
             _by_mixture,
@@ -50,7 +50,7 @@ class MixtureMixin(MeanScoreMixin, DensityMixin):
         )
     )
 
-    score_samples = by_pieces(
+    score_samples = apply_batched(
         row_method(
             "score_samples",
             _by_mixture,

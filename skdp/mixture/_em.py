@@ -11,17 +11,17 @@ from skdp.kernel._clusters import Nearest, Reaches
 from skdp.kernel._mixtures import MixtureMoments, second_shape
 from skdp.kernel._table import opened
 from skdp.mixture._design import design, noise_loss
-from skdp.mixture._normal import quantile
-from skdp.mixture._rivals import (
-    ball,
-    lead,
+from skdp.mixture._model_comparison import (
+    comparison_step,
+    isotropic_model,
+    nearly_singular,
     one_gaussian,
+    release_log_density_gain,
     rival_share,
-    rival_step,
-    sharp,
     stray_cost,
 )
-from skdp.mixture._update import Estimate, updated
+from skdp.mixture._normal import quantile
+from skdp.mixture._shrinkage_update import Estimate, updated
 from skdp.scales import LogBins
 
 __all__ = ["MixtureRelease", "em_steps", "private_em"]
@@ -33,7 +33,7 @@ SMALLEST = 1e-6  # of the located radius: least standard deviation
 
 
 @dataclass(frozen=True)
-class Spread:
+class ComponentSpread:
     """``sd`` of round components around the centres and ``far``, the .95 quantile, in radii."""
 
     sd: float
@@ -58,10 +58,10 @@ def release_spread(rows, curator, located, centers, *, share):
     release = opened(rows, curator).ask(asked, share=share, label="spread")
     counts = np.where(release.value > 2 * release.scale, release.value, 0).astype(np.float64)
     if not counts.any():
-        return Spread(1.0, 2.0)
+        return ComponentSpread(1.0, 2.0)
     d = centers.shape[1]
     sd = max(_quantile(counts, 0.5) / math.sqrt(quantile(d, 0.5)), SMALLEST)
-    return Spread(sd, max(_quantile(counts, 0.95), sd))
+    return ComponentSpread(sd, max(_quantile(counts, 0.95), sd))
 
 
 def _quantile(counts, p):
@@ -149,7 +149,7 @@ def em_steps(n_rounds):
     """Return the planned steps of :func:`private_em`."""
     return (
         spread_step(SPREAD_SHARE),
-        rival_step(),
+        comparison_step(),
         Step("moments", times=n_rounds + MORE, of=(MixtureMoments,)),
     )
 
@@ -164,7 +164,7 @@ def private_em(
     Notes
     -----
     **Privacy** (add or remove one row): of :func:`release_spread`, :func:`release_moments` and
-    :func:`lead`; the rest is post-processing.
+    :func:`release_log_density_gain`; the rest is post-processing.
 
     Where noise is loud, the first rounds are for a model of fewer numbers, and what they find and
     what comes after are compared with one Gaussian, the sum of all components.
@@ -224,9 +224,9 @@ def _best(rows, curator, located, found, *, share, fell, quiet):
     """
     last = found[-1]
     k, kind = len(last.numbers), last.frame.kind
-    one, known = one_gaussian(found[0].of_kind(kind).frame), ball(located, kind, k)
+    one, known = one_gaussian(found[0].of_kind(kind).frame), isotropic_model(located, kind, k)
     frames = [one, *(estimate.of_kind(kind).frame for estimate in found)]
-    leads, noise = lead(rows, curator, located, frames, known, share=share)
+    leads, noise = release_log_density_gain(rows, curator, located, frames, known, share=share)
     best = int(np.argmax(leads))
     told = noise < HOPELESS and leads[best] > 0
     seen = located.n_rows * curator.budget.mu
@@ -251,7 +251,7 @@ def _covered(estimate, one, curator, fell, rows):
     if faint.any():
         curator.doubt(FAINT)
         return estimate.with_one(one, faint)
-    if fell and sharp(estimate.frame, one, rows).all():
+    if fell and nearly_singular(estimate.frame, one, rows).all():
         curator.doubt(STRAY)
         return estimate.with_one(one, [int(np.argmin(estimate.numbers))])
     return estimate

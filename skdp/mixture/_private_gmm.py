@@ -12,10 +12,10 @@ from sklearn.utils import check_array
 from skdp.accounting import Budget, Plan
 from skdp.cluster._base import rule_of_clusters
 from skdp.cluster._density import DENSITY_STEPS, density_centers
-from skdp.cluster._peel import find_places
-from skdp.cluster._place import Place, PublicPlace
+from skdp.cluster._outlying_groups import release_ball_cover
+from skdp.cluster._public_ball import PublicBall, PublicBoundsMixin
 from skdp.estimator._estimator import PrivateEstimator
-from skdp.kernel._coordinates import InUnits, in_units
+from skdp.kernel._coordinates import InUnits, rescaled
 from skdp.kernel._table import annex
 from skdp.mixture._base import MixtureMixin
 from skdp.mixture._em import em_steps, private_em
@@ -36,7 +36,7 @@ STARTS = 30  # of k-means on released cells
 FEWEST_PARTS = 100
 
 
-class PrivateGMM(MixtureMixin, PublicPlace, PrivateEstimator):
+class PrivateGMM(MixtureMixin, PublicBoundsMixin, PrivateEstimator):
     """Gaussian mixture under differential privacy, without bounds on the data.
 
     A drop-in for :class:`sklearn.mixture.GaussianMixture`. It finds where the rows lie and where
@@ -166,7 +166,7 @@ class PrivateGMM(MixtureMixin, PublicPlace, PrivateEstimator):
     _weighs_groups = property(lambda self: self.method != "friendly")
     _parameter_constraints: dict = {
         **PrivateEstimator._row_constraints,
-        **PublicPlace._place_constraints,
+        **PublicBoundsMixin._place_constraints,
         "n_components": [Interval(Integral, 1, None, closed="left")],
         "covariance_type": [StrOptions({"full", "tied", "diag", "spherical"})],
         "method": [StrOptions({"auto", "density", "friendly"})],
@@ -262,10 +262,12 @@ class PrivateGMM(MixtureMixin, PublicPlace, PrivateEstimator):
         if units is not None:
             table = table.map(InUnits(units))
             place = (
-                None if place is None else Place.of_box(*(in_units(x, units) for x in place.box))
+                None
+                if place is None
+                else PublicBall.of_box(*(rescaled(x, units) for x in place.box))
             )
         units = np.ones(table.n_features) if units is None else units
-        located = find_places(table, self.n_components, place=place, careful=False)
+        located = release_ball_cover(table, self.n_components, place=place, careful=False)
         located, centers = self._start(table, located, units)
         mixture = private_em(
             table, table, located, centers,
@@ -286,7 +288,7 @@ class PrivateGMM(MixtureMixin, PublicPlace, PrivateEstimator):
         given, seed = self._means(table.n_features), public_seed(self.random_state)
         if given is not None:
             table.decide(GIVEN)
-            return located, in_units(given, units)
+            return located, rescaled(given, units)
         centers = self._friendly(table, located, seed)
         if centers is not None:
             return located, centers
@@ -304,7 +306,7 @@ class PrivateGMM(MixtureMixin, PublicPlace, PrivateEstimator):
             return None
         from skdp.cluster._balls import whole
         from skdp.cluster.friendly import friendly_centers, pca_oracle
-        from skdp.cluster.friendly._road import parts_for
+        from skdp.cluster.friendly._strategy import parts_for
 
         rows, curator = annex(table)  # parts are made by keys, and asked by an oracle
         road = replace(curator.budget, amount=curator.budget.amount * FRIENDLY)

@@ -58,25 +58,25 @@ def column_units(rows, curator, *, box=None):
             curator.doubt(BLIND)
             return None
         curator.decide(SKIPPED)
-        return _unlike(known, curator)
+        return _unequal_scales(known, curator)
     sample = table.sample(size, n)
     release = sample.ask(RingColumns(BINS, d), share=min(share, SHARES[1]), label="column scales")
     found = [read_scale(row, release.scale, sample.n, BINS, tail=TAIL) for row in release.value]
     scales = np.array([np.nan if one.nothing else one.scale / 2 for one in found])
     if np.isnan(scales).all():
-        return None if box is None else _unlike(known, curator)
+        return None if box is None else _unequal_scales(known, curator)
     unseen = np.isnan(scales)
     if unseen.any():
         curator.doubt(UNSEEN, unseen)
         scales[unseen] = known[unseen] if box is not None else np.nanmax(scales)
-    return _unlike(scales, curator)
+    return _unequal_scales(scales, curator)
 
 
 def _width(low, high):
     return high / 8 - low / 8
 
 
-def _unlike(scales, curator):
+def _unequal_scales(scales, curator):
     """Return powers of two for scales, 1 for a scale of 0; None if they are alike."""
     octaves = np.frexp(np.where(scales > 0, scales, 1.0))[1] - 1
     if np.ptp(octaves[scales > 0] if (scales > 0).any() else octaves) <= ALIKE:

@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 
 from skdp.accounting._selection import search_charge
-from skdp.gate._beside import KeysOf
 from skdp.gate._curator import Curator, make_curator, replaced_curator
+from skdp.gate._parallel import SubsetKeys
 from skdp.mechanisms._repeats import draw_candidates
 
 __all__ = ["SearchCurator"]
@@ -21,7 +21,7 @@ class SearchCurator(Curator):
     def __init__(self, plan, entropy, make):
         super().__init__(plan, entropy)
         self._make = make
-        self.coins = self._made(plan).coins
+        self.coins = self._make_session(plan).coins
 
     def draw(self, trials, n_candidates, *, mu, label):
         """Draw the number of runs, and the number of a candidate for each. Never published.
@@ -45,8 +45,8 @@ class SearchCurator(Curator):
 
         def make(plan, entropy):
             noted = replace(plan, assumptions=(*plan.assumptions, NOTE))
-            curator = self._made(noted, entropy)
-            curator.coins = KeysOf(curator.coins, numbers)
+            curator = self._make_session(noted, entropy)
+            curator.coins = SubsetKeys(curator.coins, numbers)
             return curator
 
         with replaced_curator(make):
@@ -57,6 +57,6 @@ class SearchCurator(Curator):
         with self.lent(numbers):
             return make_curator(plan, self._entropy)
 
-    def _made(self, plan, entropy=None):
+    def _make_session(self, plan, entropy=None):
         with replaced_curator(self._make):
             return make_curator(plan, entropy or self._entropy)

@@ -10,8 +10,8 @@ from skdp.model_selection._curator import SearchCurator
 from skdp.model_selection._runs import Runs, Table
 from skdp.model_selection._scorers import as_numbers
 from skdp.readers._persons import Persons
-from skdp.rowwise._made_up import made_up_rows
-from skdp.table._apart import innermost, made_up_target
+from skdp.rowwise._dummy_rows import dummy_rows
+from skdp.table._split_target import dummy_target, final_step
 from skdp.utils._compat import safe_indexing
 from skdp.utils._config import config_context
 from skdp.utils._threads import quiet
@@ -53,7 +53,7 @@ def _public_table(table, estimator):
     """Return made-up rows of the columns and types of a table, and targets of two kinds."""
     nobody = np.arange(0)
     given, y = table.head(), table.targets(nobody)
-    X = made_up_rows(as_numbers(given) if table.numbers else given)
+    X = dummy_rows(as_numbers(given) if table.numbers else given)
     if table.numbers and hasattr(given, "columns"):
         X = type(given)({name: X[:, j] for j, name in enumerate(given.columns)})
     y = None if y is None else _public_targets(estimator, y)
@@ -63,6 +63,6 @@ def _public_table(table, estimator):
 
 def _public_targets(estimator, y):
     """Return made-up targets, of the public classes or of the type of y."""
-    made = made_up_target(estimator, y, N_ROWS)
-    known = getattr(innermost(estimator), "classes", None) is not None
+    made = dummy_target(estimator, y, N_ROWS)
+    known = getattr(final_step(estimator), "classes", None) is not None
     return made if known else np.resize([0, 1], N_ROWS).astype(y.dtype)

@@ -21,18 +21,18 @@ from skdp.model_selection._budgets import search_budgets
 from skdp.model_selection._candidates import candidates_of, check_runs, model_of, refuse_frozen
 from skdp.model_selection._curator import SearchCurator
 from skdp.model_selection._dry_run import dry_run
-from skdp.model_selection._runs import Runs, Table, doubles, split
+from skdp.model_selection._runs import Runs, Table, as_float64, split
 from skdp.model_selection._scoring import SCORERS, is_plain, own_scorer_notes, scorer_of
 from skdp.model_selection._targets import targets_of
 from skdp.model_selection._winner import WinnerMixin
 from skdp.readers._rows import Source
 from skdp.readers._tables import tables_of
-from skdp.table._apart import apart, reads_numbers_and_gaps
 from skdp.table._groups import read_groups
 from skdp.table._schema import look_at, validated_rows
+from skdp.table._split_target import reads_numbers_and_gaps, split_target
 from skdp.utils._compat import HasMethods, Interval, StrOptions
 from skdp.utils._config import config_context
-from skdp.utils._doubts import doubts_of
+from skdp.utils._warnings import accuracy_warnings
 
 __all__ = ["PrivateSearchCV"]
 
@@ -297,7 +297,7 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, PrivateEstimator):
         scorer = scorer_of(self.scoring, self.estimator)
         first = model_of(self.estimator, candidates[0], budgets.run, None)
         uses_target = scorer.uses_target or get_tags(self.estimator).target_tags.required
-        X, y = apart(X, y) if uses_target else (X, None)
+        X, y = split_target(X, y) if uses_target else (X, None)
         tables = tables_of(X)
         X = X if tables is None else self._counted(tables)
         target = targets_of(X, y, first) if uses_target else None
@@ -354,10 +354,10 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, PrivateEstimator):
             )
             return runs.winner(scorer, candidates, budgets, self._trials(), model)
 
-    def _doubts(self):
+    def _accuracy_warnings(self):
         """Return the doubts of the winner, whose report is released; others never tell theirs."""
         report = getattr(self.best_estimator_, "privacy_report_", None)
-        return () if report is None else doubts_of(report)
+        return () if report is None else accuracy_warnings(report)
 
     def _trials(self):
         return trials_of(float(LAWS.get(self.n_trials, self.n_trials)), float(self.mean_trials))
@@ -383,7 +383,7 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, PrivateEstimator):
 
 
 def _of_doubles(tables):
-    return tables.mapped(doubles, doubles(tables.head()))
+    return tables.mapped(as_float64, as_float64(tables.head()))
 
 
 def _reads_numbers(model, X, y):

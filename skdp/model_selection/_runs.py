@@ -19,7 +19,7 @@ from skdp.readers._tables import Tables
 from skdp.readers._target import column_of
 from skdp.utils._compat import safe_indexing
 
-__all__ = ["Runs", "Table", "doubles", "split"]
+__all__ = ["Runs", "Table", "as_float64", "split"]
 
 
 class Table:
@@ -53,7 +53,7 @@ class Table:
         """Return a copy of the rows with these numbers, of Tables a view."""
         if isinstance(self._X, Tables):
             return self._X.only(numbers)
-        return doubles(safe_indexing(self._X, numbers))
+        return as_float64(safe_indexing(self._X, numbers))
 
     def targets(self, numbers):
         """Return the targets of the rows with these numbers, or None."""
@@ -73,7 +73,7 @@ class Table:
         return numbers[of_rows(_finite, self.take(numbers)).astype(bool)]
 
 
-def doubles(X):
+def as_float64(X):
     """Return an array of single precision as one of double precision."""
     return X.astype(np.float64) if getattr(X, "dtype", None) == np.float32 else X
 

@@ -18,7 +18,7 @@ from skdp.readers._tables import Tables
 from skdp.rowwise._map import each_row
 from skdp.scales import LogBins, read_scale
 from skdp.scales._column_noise import with_law
-from skdp.table._pieces import carried
+from skdp.table._batched import with_current_config
 from skdp.utils._config import get_config
 from skdp.utils._numbers import plain_fields
 
@@ -309,7 +309,7 @@ def of_rows(function, X, y=None):
     if not isinstance(X, Tables):
         return function(X, *targets)
     beside = None if y is None else lambda start, stop: y[start:stop]
-    return np.concatenate([np.empty(0), *X.each(carried(function), beside)])
+    return np.concatenate([np.empty(0), *X.each(with_current_config(function), beside)])
 
 
 def _by_row(function, X, y=None):

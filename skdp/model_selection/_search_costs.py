@@ -18,8 +18,8 @@ __all__ = [
     "composed",
     "composed_epsilon",
     "composed_guarantee",
-    "dearest",
     "fits_with_a_row",
+    "most_expensive",
     "plan_budget",
     "private_steps",
 ]
@@ -115,7 +115,7 @@ def composed(budgets):
     return Total("pure" if units == {"pure"} else "approx", epsilon, Fraction(0), epsilon, delta)
 
 
-def dearest(budgets):
+def most_expensive(budgets):
     """Return a Total that costs no less than any of these, in whatever way they are added up."""
     epsilon, delta = (max(getattr(b, name) for b in budgets) for name in ("epsilon", "delta"))
     if {budget.unit for budget in budgets} == {"gdp"}:

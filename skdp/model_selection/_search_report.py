@@ -14,8 +14,8 @@ from skdp.model_selection._search_costs import (
     composed,
     composed_epsilon,
     composed_guarantee,
-    dearest,
     fits_with_a_row,
+    most_expensive,
     plan_budget,
     private_steps,
 )
@@ -235,7 +235,7 @@ def search_report(search):
     if search.refit:
         costs.append(Cost("refit", charges[search.best_index_], 1, 1, 1))
         fits.append((charges[search.best_index_], 1))
-        on_row.append((dearest(proved), 1))
+        on_row.append((most_expensive(proved), 1))
     name = f"{type(search).__name__} over {type(search.estimator).__name__}"
     return SearchReport(
         search=f"{name}: {len(candidates)} candidates, {k} folds{', refit' * bool(search.refit)}",

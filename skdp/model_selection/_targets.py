@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from skdp.table._apart import innermost
+from skdp.table._split_target import final_step
 from skdp.table._supervised import checked_target
 from skdp.utils._config import get_config
 
@@ -19,8 +19,8 @@ def targets_of(X, y, model):
     if y is None:
         raise ValueError("this search requires y to be passed, but the target y is None.")
     n_rows = _length(X)
-    if getattr(innermost(model), "_target", None) is not None:
-        return _typed(checked_target(innermost(model), y, n_rows))
+    if getattr(final_step(model), "_target", None) is not None:
+        return _typed(checked_target(final_step(model), y, n_rows))
     y = _typed(y)
     if y.ndim != 1 or len(y) != n_rows:
         raise ValueError("y must be one-dimensional, with one entry for every row of X.")

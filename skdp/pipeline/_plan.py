@@ -13,11 +13,11 @@ from skdp.contracts._chain import chain_problems, parts_of
 from skdp.contracts._contract import contract_of
 from skdp.contracts._kinds import BoundedStatistic, Core, Released, Rows
 from skdp.exceptions import PlanError
-from skdp.gate._grant import Grant
+from skdp.gate._budget_allocation import BudgetAllocation
 from skdp.pipeline._tree import is_inside, prepared, spending, unfold
 from skdp.show._report import table_html
 
-__all__ = ["PipelinePlan", "Split", "granted", "settle", "step_rows"]
+__all__ = ["PipelinePlan", "Split", "allocate_budget", "commit_shares", "step_rows"]
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class PipelinePlan(Plan):
         return table_html(_title(self), ("step", "estimator", "share", "alone"), rows, notes)
 
 
-def granted(pipeline, *, grouped=False):
+def allocate_budget(pipeline, *, grouped=False):
     """Return the plan of a pipeline, and its steps as they will be fitted, with their grants.
 
     Of a fit with groups it is made of the plans of steps that are fitted so.
@@ -86,7 +86,7 @@ def granted(pipeline, *, grouped=False):
     alone = len(leaves) == 1
     composition = getattr(pipeline.ledger, "composition", None) if alone else "gaussian"
     for path, leaf in leaves:
-        grants[path] = Grant(path, kinds.get(path, Rows()), composition)
+        grants[path] = BudgetAllocation(path, kinds.get(path, Rows()), composition)
         delta = {"delta": pipeline.delta} if getattr(leaf, "delta", 0) else {}
         epsilon = {"epsilon": pipeline.epsilon}
         leaf.set_params(ledger=grants[path], **epsilon, **delta)
@@ -163,7 +163,7 @@ def _copied(leaves, path):
     return clone(leaves[path])
 
 
-def settle(steps, plan, ledger=None):
+def commit_shares(steps, plan, ledger=None):
     """Let steps tell their parts of the budget; a ledger takes the place of their grants."""
     alone = {split.path: split.budget for split in plan.splits}
     for path, leaf in spending(steps):

@@ -7,11 +7,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdp.contracts._contract import contract_of
 from skdp.contracts._kinds import Released, Rows
-from skdp.pipeline._pieces import worker_copy
+from skdp.pipeline._batched import worker_copy
 from skdp.pipeline._run import mapped
 from skdp.readers._tables import Tables
+from skdp.table._batched import lazy_result, tables_for
 from skdp.table._groups import without_groups
-from skdp.table._pieces import made_later, tables_for
 from skdp.table._row_methods import row_method
 
 __all__ = ["PredictMixin"]
@@ -84,7 +84,7 @@ class PredictMixin:
         X, last = self._rows_for_last(X), self._last()
         if not isinstance(X, Tables):
             return function(last, X)
-        return made_later(X, partial(function, worker_copy(last)))
+        return lazy_result(X, partial(function, worker_copy(last)))
 
     predict = _from_last(
         "predict", "predict with the last one", "y : ndarray of shape (n_samples,)"

@@ -11,13 +11,13 @@ from skdp.denoising import Denoiser
 from skdp.estimator._estimator import PrivateEstimator
 from skdp.gate._curator import rehearsal_curator
 from skdp.kernel._table import replaced_table
-from skdp.pipeline._pieces import columns_of
-from skdp.pipeline._plan import granted, step_rows
+from skdp.pipeline._batched import columns_of
+from skdp.pipeline._plan import allocate_budget, step_rows
 from skdp.pipeline._run import mapped, run
 from skdp.readers._tables import Tables
-from skdp.rowwise._made_up import made_up_rows
-from skdp.table._apart import made_up_target
-from skdp.table._pieces import public_row
+from skdp.rowwise._dummy_rows import dummy_rows
+from skdp.table._batched import public_row
+from skdp.table._split_target import dummy_target
 from skdp.utils._config import config_context
 from skdp.utils._threads import quiet
 
@@ -29,7 +29,7 @@ def rehearse(pipeline, X, y=None):
 
     Where a failure costs nothing.
     """
-    plan, steps = granted(pipeline)
+    plan, steps = allocate_budget(pipeline)
     started = []
     try:
         with (
@@ -38,8 +38,8 @@ def rehearse(pipeline, X, y=None):
             quiet(),
             replaced_table(None),
         ):
-            public = made_up_rows(X)
-            target = None if y is None else made_up_target(steps[-1][1], y, public.shape[0])
+            public = dummy_rows(X)
+            target = None if y is None else dummy_target(steps[-1][1], y, public.shape[0])
             view = Unread(step_rows(steps, public, target), rehearsal_curator(plan))
             run(steps, view, started=started.append, rehearsal=True)
         return
@@ -66,7 +66,7 @@ def preview(steps, X, y=None):
             return _check(name, step, X, y, number)
         parts, in_turn = parts_of(step)
         if parts is None:
-            if isinstance(step, Denoiser) or _bounds(step):
+            if isinstance(step, Denoiser) or _learns_without_budget(step):
                 return None
         elif in_turn:
             preview(parts, X)
@@ -107,7 +107,7 @@ def _spends(step):
     return isinstance(step, PrivateEstimator)
 
 
-def _bounds(step):
+def _learns_without_budget(step):
     """Whether the step learns from rows without spending: it hands on a bounded statistic."""
     contract = contract_of(step)
     return contract is not None and isinstance(contract.yields(None), BoundedStatistic)

@@ -11,17 +11,17 @@ from skdp.contracts._contract import Contract, contract_of
 from skdp.contracts._kinds import Rows
 from skdp.estimator._estimator import PrivateEstimator, guarantee
 from skdp.pipeline._diagram import block_of, class_name, share_inside
-from skdp.pipeline._plan import granted, settle, step_rows
+from skdp.pipeline._plan import allocate_budget, commit_shares, step_rows
 from skdp.pipeline._predict import PredictMixin
 from skdp.pipeline._preview import preview, rehearse
 from skdp.pipeline._run import n_rows_of, run
 from skdp.pipeline._tree import is_inside, prepared
 from skdp.readers import ArrayRows
 from skdp.readers._tables import Tables, tables_of
-from skdp.table._apart import apart, innermost, reads_numbers_and_gaps
 from skdp.table._groups import read_groups
 from skdp.table._row_methods import NamesOutMixin
 from skdp.table._schema import look_at, read_rows, validated_rows, validated_table
+from skdp.table._split_target import final_step, reads_numbers_and_gaps, split_target
 from skdp.table._supervised import checked_target
 from skdp.utils._compat import BaseComposition, StrOptions, VisualBlock
 from skdp.utils._config import config_context, get_config
@@ -213,7 +213,7 @@ class PrivatePipeline(PredictMixin, NamesOutMixin, PrivateEstimator, BaseComposi
         """
         self._validate_params()
         self._check_steps()
-        return granted(self)[0]
+        return allocate_budget(self)[0]
 
     def _check_steps(self):
         steps = self.steps
@@ -235,17 +235,17 @@ class PrivatePipeline(PredictMixin, NamesOutMixin, PrivateEstimator, BaseComposi
 
     def _read(self, X, y):
         needed = self._target is not None
-        X, y = apart(X, y) if needed else (X, y)
+        X, y = split_target(X, y) if needed else (X, y)
         X = self._table(X)
         if needed:
-            y = checked_target(innermost(self), y, n_rows_of(X))
+            y = checked_target(final_step(self), y, n_rows_of(X))
         if not self._is_granted():  # a pipeline inside a pipeline is rehearsed with it
             self._rehearse(X, y)
         steps = [(name, prepared(step)) for name, step in self.steps]
         return step_rows(steps, X, y, self._absent())
 
     def _grouped_plan(self):
-        return granted(self, grouped=True)[0]
+        return allocate_budget(self, grouped=True)[0]
 
     def _persons(self, groups, rows):
         return read_groups(groups, n_rows_of(rows.X))
@@ -281,7 +281,7 @@ class PrivatePipeline(PredictMixin, NamesOutMixin, PrivateEstimator, BaseComposi
         read = in_pieces and self._begins_with_numbers()
         if get_config()["invalid_rows"] == "error" and not read:
             with quiet():  # a function of the user could warn with its row
-                preview(granted(self)[1], X, y)
+                preview(allocate_budget(self)[1], X, y)
 
     def _rehearse_within(self, view):
         self.fit(view)
@@ -292,10 +292,10 @@ class PrivatePipeline(PredictMixin, NamesOutMixin, PrivateEstimator, BaseComposi
 
     def _release(self, view):
         """Return the fitted steps: each asks a Table of its own, of what steps before it made."""
-        plan, steps = granted(self, grouped=view.grouped)
+        plan, steps = allocate_budget(self, grouped=view.grouped)
         with config_context(invalid_rows="ignore"), sklearn.config_context(assume_finite=True):
             value = run(steps, view, started=self._teller(plan))
-        settle(steps, plan, None if self._is_granted() else self.ledger)
+        commit_shares(steps, plan, None if self._is_granted() else self.ledger)
         fitted = {"steps_": steps}
         return fitted if value is None else {**fitted, "value_": value}
 
@@ -358,10 +358,10 @@ class PrivatePipeline(PredictMixin, NamesOutMixin, PrivateEstimator, BaseComposi
     def _sk_visual_block_(self):
         steps, shares = self._all_steps(), {}
         try:
-            plan, granted_steps = granted(self)
+            plan, granted_steps = allocate_budget(self)
             shares = {split.path: split.share for split in plan.splits}
             if not hasattr(self, "steps_"):
-                settle(granted_steps, plan)
+                commit_shares(granted_steps, plan)
                 steps = granted_steps
         except ValueError:
             pass  # a diagram shows invalid parameters too

@@ -12,14 +12,14 @@ from skdp.contracts._contract import contract_of
 from skdp.contracts._kinds import Core, Released
 from skdp.denoising._parameter import fit_denoiser
 from skdp.estimator._estimator import PrivateEstimator
-from skdp.kernel._persons import are_there
+from skdp.kernel._persons import present_rows
 from skdp.kernel._table import annex
-from skdp.pipeline._pieces import columns_of, fit_branches, through
+from skdp.pipeline._batched import columns_of, fit_branches, through
 from skdp.pipeline._tree import spending, unfold
 from skdp.preprocessing._sensitivity_preprocessor import SensitivityPreprocessor
 from skdp.readers._tables import Tables
-from skdp.rowwise._made_up import made_up_rows
-from skdp.table._pieces import public_row
+from skdp.rowwise._dummy_rows import dummy_rows
+from skdp.table._batched import public_row
 from skdp.table._schema import read_rows
 from skdp.utils._compat import output_config, safe_indexing
 
@@ -113,7 +113,7 @@ def _bounded(step, view):
     if view.grouped:
         read = read_rows(clone(step), rows.present())
         others = np.ones(n_rows_of(rows.X), dtype=bool)
-        drawn = rows.persons.of(are_there(read)).first_by_key(curator.coins, "representative")
+        drawn = rows.persons.of(present_rows(read)).first_by_key(curator.coins, "representative")
         others[drawn] = False
         rows = rows.without(others)
     bounded = step.fit(rows.present()).bounded_values()
@@ -128,7 +128,7 @@ def mapped(step, X):
         return X
     if isinstance(X, Tables):
         return through(X, mapped, step)
-    given = X if X.shape[0] else safe_indexing(made_up_rows(X), [0])
+    given = X if X.shape[0] else safe_indexing(dummy_rows(X), [0])
     _refuse_objects(step, given)
     Z = step.transform(np.ascontiguousarray(given) if isinstance(given, np.ndarray) else given)
     Z = Z.toarray() if sparse.issparse(Z) else Z

@@ -11,7 +11,7 @@ from scipy.special import bdtr
 from skdp.planning._families import PublicRows, bounds_of, family_of
 from skdp.planning._fits import fitted_copy
 from skdp.planning._measures import in_rows, inner, kind_of, predictor, seen_by_last, units
-from skdp.utils._numbers import seen
+from skdp.utils._numbers import describe_parameter
 
 __all__ = ["ExpectedError", "Simulation"]
 
@@ -230,7 +230,7 @@ class Simulation:
             seed = self.rows.noise_seed(i)
             fitted = fitted_copy(self.estimator, X, y, seed, groups, epsilon=epsilon)
             errors[i] = self._error(fitted, X, y, i, n_rows)
-            doubts += bool(fitted._doubts())
+            doubts += bool(fitted._accuracy_warnings())
         if hasattr(fitted, "noise_scale_"):
             scale = fitted.noise_scale_
             scale = scale * sqrt(2) if getattr(fitted, "law_", "") == "laplace" else scale
@@ -289,11 +289,13 @@ def _pair(like):
 
 def _positive(name, value):
     if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
-        raise ValueError(f"{name} must be an integer >= 1. Got {seen(value)}.")
+        raise ValueError(f"{name} must be an integer >= 1. Got {describe_parameter(value)}.")
     return int(value)
 
 
 def _seed(random_state):
     if isinstance(random_state, Integral) and random_state >= 0:
         return int(random_state)
-    raise ValueError(f"random_state must be an integer >= 0 for plans. Got {seen(random_state)}.")
+    raise ValueError(
+        f"random_state must be an integer >= 0 for plans. Got {describe_parameter(random_state)}."
+    )

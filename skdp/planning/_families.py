@@ -12,7 +12,7 @@ from scipy.special import ndtr
 
 from skdp.planning._columns import Column, stated_columns
 from skdp.utils._compat import safe_indexing
-from skdp.utils._numbers import seen
+from skdp.utils._numbers import describe_parameter
 
 __all__ = ["FAMILIES", "PublicRows", "bounds_of", "family_of"]
 
@@ -117,7 +117,7 @@ class PublicRows:
     def test(self, i, n_rows):
         """Return other rows of the same law as table i of so many rows, to judge a model on."""
         if self.like is None and callable(self.family):
-            return self._made(i, n_rows, 1)
+            return self._draw_table(i, n_rows, 1)
         if self.like is None:
             return self._drawn(i, N_TEST, 1)
         n = _length(self.like[0])
@@ -132,7 +132,7 @@ class PublicRows:
                 rows.permutation(n)[:n_rows] if few else rows.integers(n, size=n_rows)
             )
         if callable(self.family):
-            return self._made(i, n_rows, part)
+            return self._draw_table(i, n_rows, part)
         if isinstance(getattr(self.step, "domain", None), dict):
             return _levels(self.step.domain, law, rows, n_rows), None
         if isinstance(self.family, tuple):
@@ -145,7 +145,7 @@ class PublicRows:
         y = _target(self.step, z, law, rows)
         return (z if self.family == "binary" else self._placed(z, law)), y
 
-    def _made(self, i, n_rows, part):
+    def _draw_table(self, i, n_rows, part):
         """Return table i of a function, or other rows that the function made with them."""
         more = 0 if getattr(self.step, "_target", None) is None else N_TEST
         made = self.family(self.stream(i, 0), n_rows + more, self.n_features)
@@ -187,7 +187,7 @@ def family_of(family, n_features):
     raise ValueError(
         f"family must be one of {', '.join(FAMILIES)}, quantiles of columns (a dict of one for "
         "all, or a list of dicts), or a function of a generator, n_rows and n_features that "
-        f"returns a table. Got {seen(family)}."
+        f"returns a table. Got {describe_parameter(family)}."
     )
 
 

@@ -7,7 +7,7 @@ from numbers import Real
 import numpy as np
 
 from skdp.planning._solve import smallest
-from skdp.utils._numbers import seen
+from skdp.utils._numbers import describe_parameter
 
 __all__ = ["epsilon_for", "n_rows_for"]
 
@@ -60,6 +60,8 @@ def _errors(expected, quantile, start):
 
 def _check(target, quantile):
     if not isinstance(target, Real) or not 0 < target < np.inf:
-        raise ValueError(f"target must be an error, a number > 0. Got {seen(target)}.")
+        raise ValueError(
+            f"target must be an error, a number > 0. Got {describe_parameter(target)}."
+        )
     if not isinstance(quantile, Real) or not 0 < quantile < 1:
-        raise ValueError(f"quantile must be in (0, 1). Got {seen(quantile)}.")
+        raise ValueError(f"quantile must be in (0, 1). Got {describe_parameter(quantile)}.")

@@ -16,11 +16,11 @@ from skdp.friendly._trial import check_own_predicate, own_predicate_note
 from skdp.kernel._table import annex
 from skdp.location._friendly import find_friend_radius, friend_radius_steps
 from skdp.readers import map_merge
-from skdp.readers._persons import Representatives
+from skdp.readers._persons import SampledRows
 from skdp.readers._sources import source_of
-from skdp.table._pieces import transforms_pieces
+from skdp.table._batched import transforms_pieces
 from skdp.utils._compat import HasMethods, Interval, safe_indexing
-from skdp.utils._local import Local
+from skdp.utils._private_state import Local
 
 __all__ = ["FriendlyCoreFilter"]
 
@@ -232,7 +232,7 @@ class FriendlyCoreFilter(OneToOneFeatureMixin, TransformerMixin, PrivateEstimato
             )
         salts = curator.coins.keys(0, rows.n_features, use="digests")
         members = RowSet(rows, core.mask, salts)
-        if isinstance(rows, Representatives):
+        if isinstance(rows, SampledRows):
             core = LocalCore(rows.among_all(core.mask), core.predicate, core.n_up, core.level)
         fitted = {"_core": _LocalView(core, members)}
         if core.radius is None and predicate is not None:

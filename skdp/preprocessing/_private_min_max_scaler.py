@@ -4,7 +4,7 @@ import numpy as np
 
 from skdp.location._column_estimator import ExtremesMixin, doubt_extremes
 from skdp.preprocessing._scaler import Scaler, usable
-from skdp.table._pieces import transforms_pieces
+from skdp.table._batched import transforms_pieces
 
 __all__ = ["PrivateMinMaxScaler"]
 

@@ -9,12 +9,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from skdp.contracts._contract import Contract
 from skdp.contracts._kinds import Rows
 from skdp.readers._tables import tables_of
+from skdp.rowwise._dummy_rows import column_kind, dummy_rows
 from skdp.rowwise._form import form_of
 from skdp.rowwise._known import maps_rows_at_once
-from skdp.rowwise._lint import MIXES, SAME, probe
-from skdp.rowwise._made_up import column_kind, made_up_rows
+from skdp.rowwise._lint import MIXES, SAME, detect_row_mixing
 from skdp.rowwise._map import map_rows
-from skdp.table._pieces import transforms_tables
+from skdp.table._batched import transforms_tables
 from skdp.table._row_methods import NamesOutMixin
 from skdp.utils._compat import HasMethods, StrOptions, fit_context, safe_indexing
 
@@ -126,7 +126,7 @@ class PublicFit(NamesOutMixin, TransformerMixin, BaseEstimator):
         if self.X_public is None:
             check_is_fitted(self.estimator, msg=UNFITTED)
             self.estimator_ = self.estimator
-            rows = made_up_rows(X if hasattr(X, "shape") else np.asarray(X))
+            rows = dummy_rows(X if hasattr(X, "shape") else np.asarray(X))
         else:
             self.estimator_ = _seeded(clone(self.estimator)).fit(self.X_public, self.y_public)
             rows = _some_rows(self.X_public)
@@ -147,7 +147,9 @@ class PublicFit(NamesOutMixin, TransformerMixin, BaseEstimator):
         self.vectorized_ = self.vectorized is True or (known and self.vectorized == "auto")
         if known:
             return self
-        verdicts = {probe(self.estimator_.transform, table) for table in self._trials(rows)}
+        verdicts = {
+            detect_row_mixing(self.estimator_.transform, table) for table in self._trials(rows)
+        }
         if MIXES in verdicts and self.vectorized is not False:
             raise ValueError(
                 f"the transform of {type(self.estimator).__name__} mixes rows: what it makes of a "

@@ -7,11 +7,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from skdp.contracts._contract import Contract
 from skdp.contracts._kinds import Rows
 from skdp.readers._tables import tables_of
+from skdp.rowwise._dummy_rows import dummy_rows
 from skdp.rowwise._form import form_of
-from skdp.rowwise._lint import MIXES, SAME, probe
-from skdp.rowwise._made_up import made_up_rows
+from skdp.rowwise._lint import MIXES, SAME, detect_row_mixing
 from skdp.rowwise._map import is_elementwise, map_rows
-from skdp.table._pieces import transforms_tables
+from skdp.table._batched import transforms_tables
 from skdp.table._row_methods import NamesOutMixin
 from skdp.utils._compat import StrOptions, fit_context
 from skdp.utils._numbers import PlainNumbers
@@ -120,8 +120,8 @@ class RowMap(NamesOutMixin, PlainNumbers, TransformerMixin, BaseEstimator):
         self.vectorized_ = known or self.vectorized is True
         if self.func is None:
             return self
-        rows = made_up_rows(X)
-        verdict = None if known or self.vectorized is False else probe(self.func, rows)
+        rows = dummy_rows(X)
+        verdict = None if known or self.vectorized is False else detect_row_mixing(self.func, rows)
         if verdict == MIXES:
             raise ValueError(
                 "func mixes rows: what it makes of a row depends on the rows beside it, so it "

@@ -11,7 +11,7 @@ from skdp.contracts._kinds import Rows
 from skdp.estimator._estimator import PrivateEstimator
 from skdp.kernel._statistic import RowMap, public, refuse
 from skdp.location._column_estimator import ColumnEstimator
-from skdp.table._pieces import transforms_pieces
+from skdp.table._batched import transforms_pieces
 from skdp.table._schema import later_rows
 
 __all__ = ["Scaler"]

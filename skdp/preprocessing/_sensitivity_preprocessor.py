@@ -13,18 +13,18 @@ from skdp.mechanisms import RowKeys, make_entropy
 from skdp.readers._persons import extremes_of, means_of, representatives_of, sums_of
 from skdp.sensitivity._bounded import STATISTICS, bounded_columns
 from skdp.sensitivity._trial import own_statistic_note, own_statistic_problem
-from skdp.table._groups import read_one_each, without_groups
+from skdp.table._groups import one_row_per_unit, without_groups
 from skdp.table._schema import read_rows
 from skdp.utils._compat import HasMethods, Interval, StrOptions, fit_context
-from skdp.utils._local import KeepsLocal, Local
 from skdp.utils._numbers import PlainNumbers
+from skdp.utils._private_state import DropsPrivateState, Local
 
 __all__ = ["BoundedValues", "SensitivityPreprocessor"]
 
 LOCAL = "_local"
 
 
-class SensitivityPreprocessor(KeepsLocal, PlainNumbers, BaseEstimator):
+class SensitivityPreprocessor(DropsPrivateState, PlainNumbers, BaseEstimator):
     """Make a statistic of unbounded columns one that a single row moves by a bounded amount.
 
     Of every column the statistic is replaced by the nearest one that adding or removing a row moves
@@ -138,7 +138,7 @@ class SensitivityPreprocessor(KeepsLocal, PlainNumbers, BaseEstimator):
         with np.errstate(all="ignore"):
             if groups is not None:
                 coins, made = RowKeys(make_entropy(None)), self._of_groups()
-                rows, protects = read_one_each(groups, rows, coins, made), "group"
+                rows, protects = one_row_per_unit(groups, rows, coins, made), "group"
             if rows.n_features > len(columns) and self.statistic == "max":
                 columns = columns + len(columns)
             values = bounded_columns(

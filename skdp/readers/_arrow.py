@@ -5,7 +5,7 @@ from functools import partial
 
 from skdp.readers._frames import FrameRows
 from skdp.readers._parquet import StoredFile, groups_of
-from skdp.readers._parts import Part, PartRows, told
+from skdp.readers._parts import Part, PartRows, call_library
 from skdp.readers._raw import TableError, schema_of
 
 __all__ = ["source"]
@@ -32,11 +32,11 @@ def source(X):
     if _is_a(X, "pyarrow.dataset", "Scanner"):
         raise TypeError(SCANNER)
     if _is_a(X, "pyarrow.dataset", "Dataset"):
-        return told(DATASET, _of_dataset, X)
+        return call_library(DATASET, _of_dataset, X)
     if _is_a(X, "pyarrow.parquet", "ParquetFile"):
         if X.closed:
             raise TableError(CLOSED)
-        return told(FILE, _of_file, X)
+        return call_library(FILE, _of_file, X)
     return None
 
 

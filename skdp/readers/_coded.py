@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 
-from skdp.readers._columns import MixedOf, numbers_of, read_columns
+from skdp.readers._columns import MixedBlockEncoder, numbers_of, read_columns
 from skdp.readers._labels import Known, is_missing
 from skdp.readers._raw import schema_of
 from skdp.readers._rows import MappedRows, take
@@ -165,7 +165,7 @@ class Coding:
     def decoder(self, head):
         """Return what makes codes of tables with the columns of ``head``, to decode a source by."""
         numeric = tuple(level is None for level in self.levels)
-        return partial(_coded, self, MixedOf(schema_of(head), numeric))
+        return partial(_coded, self, MixedBlockEncoder(schema_of(head), numeric))
 
     def of_block(self, block):
         """Return the codes of an array of numbers, or of a ColumnBlock, as an array of float64."""

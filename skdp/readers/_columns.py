@@ -9,11 +9,11 @@ from skdp.readers._raw import Schema, TableError, library, readable, schema_of
 from skdp.readers._rows import MappedRows, Source
 
 __all__ = [
-    "BlockOf",
+    "BlockEncoder",
     "ColumnBlock",
     "ColumnRows",
     "Columns",
-    "MixedOf",
+    "MixedBlockEncoder",
     "TableRows",
     "numbers_of",
     "read_columns",
@@ -148,7 +148,7 @@ class ColumnRows(MappedRows):
 
 
 @dataclass(frozen=True)
-class BlockOf:
+class BlockEncoder:
     """Makes ColumnBlocks of some columns, by number, of tables like the first one."""
 
     wanted: tuple
@@ -161,7 +161,7 @@ class BlockOf:
 
 
 @dataclass(frozen=True)
-class MixedOf:
+class MixedBlockEncoder:
     """Makes ColumnBlocks of all columns: some are numbers, NaN where missing, others as they are.
 
     In a column of numbers an entry of another type is infinite: an entry that is wrong.
@@ -171,7 +171,7 @@ class MixedOf:
     numeric: tuple  # tuple of bool: which columns are numbers
 
     def __call__(self, raw):
-        block = BlockOf(tuple(range(len(self.schema))), self.schema)(raw)
+        block = BlockEncoder(tuple(range(len(self.schema))), self.schema)(raw)
         pairs = zip(block.columns, self.numeric, strict=True)
         return ColumnBlock([numbers_of(column) if number else column for column, number in pairs])
 

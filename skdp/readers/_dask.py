@@ -11,7 +11,7 @@ from dask.highlevelgraph import HighLevelGraph
 
 from skdp.readers._loop import statistic_of
 from skdp.readers._raw import TableError, numbers, schema_of
-from skdp.readers._rows import Source, cut, made_of_ones, seen, take
+from skdp.readers._rows import Source, count_invalid, cut, take, without_weights_of
 from skdp.utils._threads import at_rows, one_thread, quiet
 
 __all__ = ["DaskRows", "source"]
@@ -133,7 +133,7 @@ class DaskRows(Source):
         self.decode(self._head)
         if self.n_rows is not None and not entries:
             return 0, 0
-        job = Job(partial(seen, entries), list.__add__, self.decode)
+        job = Job(partial(count_invalid, entries), list.__add__, self.decode)
         try:
             found = _computed(job, [(_looked, chunk) for chunk in self._chunks])
         except TableError:
@@ -168,7 +168,7 @@ class DaskRows(Source):
         """Return what a function makes of the rows, in as many chunks, not computed."""
         import dask.array as da
 
-        made = made_of_ones(function, self.n_features) if made is None else made
+        made = without_weights_of(function, self.n_features) if made is None else made
         mapped = delayed(_mapped, pure=False)
         shared = delayed((function, self.decode, made), pure=False, traverse=False)
         chunks = [mapped(shared, chunk) for chunk in self._chunks]

@@ -11,7 +11,7 @@ from skdp.readers._raw import library, numbers, schema_of
 from skdp.readers._rows import Source
 from skdp.readers._target import without_column
 
-__all__ = ["Joined", "persons_of", "split_off"]
+__all__ = ["UnitCodes", "persons_of", "split_unit_ids"]
 
 MISSING = (
     "groups has missing entries: give every row an owner, or leave such rows out with "
@@ -29,7 +29,7 @@ def persons_of(groups, n_rows, *, ignore):
     """Return the Persons of rows whose owners are named by the entries of ``groups``."""
     if isinstance(groups, Persons) and len(groups.codes) == n_rows:
         return groups
-    joined = groups if isinstance(groups, Joined) else Joined(*arrays_of(groups))
+    joined = groups if isinstance(groups, UnitCodes) else UnitCodes(*arrays_of(groups))
     if len(joined.codes) != n_rows:
         raise ValueError(ONE_EACH)
     if not ignore and joined.strange:
@@ -41,7 +41,7 @@ def persons_of(groups, n_rows, *, ignore):
     return Persons(joined.codes, len(joined))
 
 
-class Joined:
+class UnitCodes:
     """Numbers of equal entries, found piece by piece.
 
     Notes
@@ -55,7 +55,7 @@ class Joined:
         self._numbers, self.rounded, self.strange = {}, False, False
         if len({ids.dtype for ids in pieces}) == 1 and pieces[0].dtype.kind in NUMBERS:
             there, codes, entries = self._distinct(np.concatenate(pieces))
-            self.codes, self._n = _laid(there, codes), len(entries)
+            self.codes, self._n = _codes_present(there, codes), len(entries)
             return
         codes = [self._codes(ids) for ids in pieces]
         codes = np.concatenate(codes) if codes else np.arange(0)
@@ -72,7 +72,7 @@ class Joined:
             return self._numbered(ids.astype(object).tolist())
         there, codes, entries = self._distinct(ids)
         told = moments(entries) if ids.dtype.kind in "mM" else entries.tolist()
-        return _laid(there, self._numbered(told)[codes])
+        return _codes_present(there, self._numbered(told)[codes])
 
     def _numbered(self, entries):
         keys, strange = keys_of(entries)
@@ -108,7 +108,7 @@ def _dense(ids):
     return ids[places[occurs]], (np.cumsum(occurs) - 1)[at]
 
 
-def _laid(there, codes):
+def _codes_present(there, codes):
     """Return the codes of those that are there, -1 for the others."""
     if there.all():
         return codes
@@ -155,14 +155,14 @@ def _narrowed(decode, column, raw):
     return decode(without_column(raw, column))
 
 
-def split_off(source, column):
-    """Return a source without one of its columns, and the Joined ids in that column.
+def split_unit_ids(source, column):
+    """Return a source without one of its columns, and the UnitCodes ids in that column.
 
     The ids of every piece come to the caller: its entries that differ, and a number for each row.
     """
     require_ids(_column(source.head(), column))
-    found = source.decoded_by(partial(_ids_of, column)).map_merge(_as_they_are, list.__add__)
-    return NarrowRows(source, column), Joined(*(found or []))
+    found = source.decoded_by(partial(_ids_of, column)).map_merge(_raw_entries, list.__add__)
+    return NarrowRows(source, column), UnitCodes(*(found or []))
 
 
 class _Ids:
@@ -191,5 +191,5 @@ def _column(raw, column):
     return raw.iloc[:, column] if kind == "pandas" else raw[:, column]
 
 
-def _as_they_are(start, block):
+def _raw_entries(start, block):
     return [block.ids]

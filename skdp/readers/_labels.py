@@ -10,7 +10,15 @@ from numbers import Integral, Real
 
 import numpy as np
 
-__all__ = ["Known", "are_labels", "count_labels", "is_missing", "label_of", "plain", "sorted_keys"]
+__all__ = [
+    "Known",
+    "are_labels",
+    "count_labels",
+    "is_missing",
+    "label_of",
+    "plain_label",
+    "sorted_keys",
+]
 
 WHOLE = 2.0**53  # whole numbers below are themselves as floats
 AT_ONCE = 2**16  # labels that wait before they are added up
@@ -31,11 +39,11 @@ def label_of(entry):
         number = float(entry)
         if number != number:
             return None
-        return _whole(number) if abs(number) < np.inf else NO_LABEL
+        return _integer_if_whole(number) if abs(number) < np.inf else NO_LABEL
     return None if entry is None else NO_LABEL
 
 
-def _whole(number):
+def _integer_if_whole(number):
     return int(number) if number.is_integer() else number
 
 
@@ -142,7 +150,7 @@ def _key(entry):
     return int(not isinstance(label, bool)), label
 
 
-def plain(key):
+def plain_label(key):
     """Return the label of a key."""
     return key if isinstance(key, str) else key[1]
 

@@ -5,7 +5,7 @@ from functools import partial
 from joblib import effective_n_jobs
 
 from skdp.readers._loop import CHANGED
-from skdp.readers._parts import Part, PartRows, told
+from skdp.readers._parts import Part, PartRows, call_library
 from skdp.readers._raw import COLUMNS, TableError, schema_of
 
 __all__ = ["StoredFile", "groups_of", "rows_of_files"]
@@ -66,7 +66,7 @@ def rows_of_files(paths):
     from pyarrow.fs import LocalFileSystem
 
     here = LocalFileSystem()
-    files = [told(path, StoredFile, here, path) for path in paths]
+    files = [call_library(path, StoredFile, here, path) for path in paths]
     schemas = [schema_of(file.head) for file in files]
     if any(schema != schemas[0] for schema in schemas):
         raise TableError(COLUMNS)

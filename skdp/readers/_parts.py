@@ -11,7 +11,7 @@ from skdp.readers._loop import CHANGED
 from skdp.readers._raw import TableError, numbers, schema_of
 from skdp.readers._rows import Source, rows_of, take
 
-__all__ = ["Part", "PartRows", "told"]
+__all__ = ["Part", "PartRows", "call_library"]
 
 BLOCK_BYTES = 2**22  # batches are there twice: as they are read, and as an array
 
@@ -29,8 +29,8 @@ class Part:
 
     def batches(self, batch_rows):
         """Yield the batches."""
-        n_rows, batches = 0, iter(told(self.name, self.read, batch_rows))
-        while (batch := told(self.name, next, batches, None)) is not None:
+        n_rows, batches = 0, iter(call_library(self.name, self.read, batch_rows))
+        while (batch := call_library(self.name, next, batches, None)) is not None:
             n_rows += len(batch)
             yield batch
         if n_rows != self.n_rows:
@@ -78,7 +78,7 @@ class PartRows(Source):
         return take(few, indices - behind)
 
 
-def told(name, function, *args):
+def call_library(name, function, *args):
     """Return what a function of a library returns; what it raises says ``name`` and no more."""
     try:
         return function(*args)

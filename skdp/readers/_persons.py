@@ -12,19 +12,19 @@ from skdp.readers._array import ArrayRows
 from skdp.readers._placed_keys import PlacedKeys
 from skdp.readers._rows import MappedRows, added, map_merge, no_rows
 from skdp.readers._some_rows import SomeRows
-from skdp.readers._statistics import Through
+from skdp.readers._statistics import ViewStatistic
 
 __all__ = [
     "GRAIN",
-    "Heads",
+    "NoisyUnitCount",
     "Persons",
-    "Representatives",
+    "SampledRows",
     "WeighedRows",
     "extremes_of",
     "means_of",
     "representatives_of",
-    "rows_of_all",
     "sums_of",
+    "unweighted_rows",
     "weighed_rows",
     "without_weights",
 ]
@@ -35,7 +35,9 @@ __all__ = [
 def weighed_part(statistic, start, block, laid):
     """Return the statistic of a block: rows of one weight by themselves, times their weight."""
     weights, others = laid
-    while isinstance(statistic, Through) and len(seen := statistic.mapped(block)) == len(block):
+    while isinstance(statistic, ViewStatistic) and len(seen := statistic.mapped(block)) == len(
+        block
+    ):
         statistic, block = statistic.statistic, seen
     if hasattr(statistic, "weighed"):
         return statistic.weighed(weights, start, block, *others)
@@ -154,7 +156,7 @@ class Persons:
             yield rows, self.codes[rows], keys[rows - start]
 
 
-class Heads(NamedTuple):
+class NoisyUnitCount(NamedTuple):
     """A released number of persons."""
 
     told: float  # as released
@@ -218,11 +220,11 @@ class WeighedRows:
                 else SomeRows(rows, places)
             )
             keys = PlacedKeys(coins, places, len(rows))
-            self._drawn = Representatives(drawn, self.heads, keys, rows)
+            self._drawn = SampledRows(drawn, self.heads, keys, rows)
         return self._drawn
 
 
-class Representatives(MappedRows):
+class SampledRows(MappedRows):
     """One row of each person, whose key is that of the row that it is.
 
     What neighbours differ in is one row, so all that is proved for rows holds for them; the
@@ -267,7 +269,7 @@ def representatives_of(rows, coins):
     if isinstance(rows, WeighedRows):
         rows = rows.representatives(coins)
         return rows, rows.keys
-    if isinstance(rows, Representatives):
+    if isinstance(rows, SampledRows):
         return rows, rows.keys
     if isinstance(rows, MappedRows):
         behind, coins = representatives_of(rows._rows, coins)
@@ -276,15 +278,15 @@ def representatives_of(rows, coins):
     return rows, coins
 
 
-def rows_of_all(rows):
+def unweighted_rows(rows):
     """Return the rows behind those that have weights, or were drawn; others as they are."""
     if isinstance(rows, WeighedRows):
         return rows._rows
-    if isinstance(rows, Representatives):
+    if isinstance(rows, SampledRows):
         return rows.behind
     if isinstance(rows, MappedRows):
         view = copy(rows)
-        view._rows = rows_of_all(rows._rows)
+        view._rows = unweighted_rows(rows._rows)
         return view
     return rows
 
@@ -298,19 +300,19 @@ def means_of(rows, cap, coins):
     of its person alone, however they are cut into blocks. The mean of m rows weighs
     ``min(m, cap)``, at most ``cap``, the unit.
     """
-    (totals,), persons, places = _gathered(rows, coins, (np.add, 0.0))
+    (totals,), persons, places = _fold_per_unit(rows, coins, (np.add, 0.0))
     sizes = persons.sizes()[persons.codes[places]]
     table, keys = ArrayRows(totals / sizes[:, None]), PlacedKeys(coins, places, len(rows))
     each = Persons(np.arange(len(places)), len(places))
     means = WeighedRows(table, each, np.minimum(sizes, cap), cap, rows.heads, cap)
-    means._drawn = Representatives(table, rows.heads, keys)
+    means._drawn = SampledRows(table, rows.heads, keys)
     return means
 
 
 def sums_of(rows, coins):
     """Return the sum of the rows of each person; see :func:`means_of`."""
-    (totals,), _, places = _gathered(rows, coins, (np.add, 0.0))
-    return Representatives(ArrayRows(totals), rows.heads, PlacedKeys(coins, places, len(rows)))
+    (totals,), _, places = _fold_per_unit(rows, coins, (np.add, 0.0))
+    return SampledRows(ArrayRows(totals), rows.heads, PlacedKeys(coins, places, len(rows)))
 
 
 def extremes_of(rows, coins):
@@ -320,12 +322,12 @@ def extremes_of(rows, coins):
     -----
     **Privacy**: a row of the table is a function of the rows of its person alone.
     """
-    ends, _, places = _gathered(rows, coins, (np.minimum, np.inf), (np.maximum, -np.inf))
+    ends, _, places = _fold_per_unit(rows, coins, (np.minimum, np.inf), (np.maximum, -np.inf))
     table = ArrayRows(np.concatenate(ends, axis=1))
-    return Representatives(table, rows.heads, PlacedKeys(coins, places, len(rows)))
+    return SampledRows(table, rows.heads, PlacedKeys(coins, places, len(rows)))
 
 
-def _gathered(rows, coins, *folds):
+def _fold_per_unit(rows, coins, *folds):
     """Return folds of the rows of every person that has some, the persons, and drawn rows.
 
     A fold is a function of two numbers and what it starts from; it takes rows one by one, in the
@@ -349,7 +351,7 @@ def without_weights(rows):
     """Return rows without weights, and the WeighedRows behind them, or None."""
     if isinstance(rows, WeighedRows):
         return rows._rows, rows
-    if isinstance(rows, Representatives) or not isinstance(rows, MappedRows):
+    if isinstance(rows, SampledRows) or not isinstance(rows, MappedRows):
         return rows, None
     view = copy(rows)
     view._rows, weights = without_weights(rows._rows)

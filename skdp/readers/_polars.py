@@ -2,8 +2,8 @@
 
 from functools import partial
 
-from skdp.readers._parts import Part, PartRows, told
-from skdp.readers._rows import made_of_ones
+from skdp.readers._parts import Part, PartRows, call_library
+from skdp.readers._rows import without_weights_of
 
 __all__ = ["source"]
 
@@ -24,8 +24,8 @@ def source(X):
 
     if not isinstance(X, polars.LazyFrame):
         return None
-    head = told(QUERY, _head, X)
-    n_rows = told(QUERY, _collect, X.select(polars.len())).item()
+    head = call_library(QUERY, _head, X)
+    n_rows = call_library(QUERY, _collect, X.select(polars.len())).item()
     return QueryRows(X, head, n_rows)
 
 
@@ -38,7 +38,7 @@ class QueryRows(PartRows):
 
     def later(self, function, made=None):
         """Return what a function makes of the rows, a query of floats or integers."""
-        made = _frame(made_of_ones(function, self.n_features) if made is None else made)
+        made = _frame(without_weights_of(function, self.n_features) if made is None else made)
         return self._query.map_batches(
             partial(_mapped, function, self.decode, made), schema=made.schema, streamable=True
         )

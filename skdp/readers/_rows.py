@@ -9,7 +9,7 @@ from joblib import effective_n_jobs
 
 from skdp.readers._loop import CHANGED, merged, statistic_of, threaded
 from skdp.readers._raw import TableError
-from skdp.readers._statistics import Through
+from skdp.readers._statistics import ViewStatistic
 
 __all__ = ["MappedRows", "Rows", "Source", "map_merge", "rows_of", "take", "weighed_sum"]
 
@@ -65,7 +65,7 @@ class Source(ABC):
         return self.n_rows
 
     def __reduce__(self):
-        return Elsewhere, (self.n_features, self.block_rows)
+        return WorkerTable, (self.n_features, self.block_rows)
 
     @abstractmethod
     def pieces(self):
@@ -125,7 +125,7 @@ class Source(ABC):
         -------
         results : Later, or a collection like that which is the source
         """
-        return Later(self, function)
+        return LazyBatches(self, function)
 
     def look(self, *, entries):
         """Read the table once before a fit: count its rows, and check every piece.
@@ -148,7 +148,7 @@ class Source(ABC):
         """
         if self.n_rows is not None and (self.finite or not entries):
             return 0, 0
-        n, nan, infinite = self.map_merge(partial(seen, entries), _both) or (0, 0, 0)
+        n, nan, infinite = self.map_merge(partial(count_invalid, entries), _both) or (0, 0, 0)
         self.n_rows = n
         return nan, infinite
 
@@ -173,7 +173,7 @@ class Source(ABC):
             raise TableError(CHANGED)
 
 
-class Later:
+class LazyBatches:
     """What a function makes of the pieces of a source: mapped anew whenever they are read."""
 
     def __init__(self, source, function):
@@ -187,7 +187,7 @@ class Later:
         raise TypeError("results that are made when they are read have no pickle: read them first.")
 
 
-class Elsewhere:
+class WorkerTable:
     """What a worker sees of a table: no rows."""
 
     random_access = False
@@ -245,11 +245,11 @@ class MappedRows:
 
     def map_merge(self, statistic, merge, beside=None):
         """Return what :func:`map_merge` returns."""
-        return self._rows.map_merge(Through(self._mapped, statistic), merge, beside)
+        return self._rows.map_merge(ViewStatistic(self._mapped, statistic), merge, beside)
 
     def weighed_sum(self, statistic, beside=None):
         """Return what :func:`weighed_sum` returns."""
-        return weighed_sum(self._rows, Through(self._mapped, statistic), beside)
+        return weighed_sum(self._rows, ViewStatistic(self._mapped, statistic), beside)
 
     def no_rows(self):
         """Return a block of no rows."""
@@ -356,7 +356,7 @@ def added(one, two):
     return one + two
 
 
-def made_of_ones(function, n_features):
+def without_weights_of(function, n_features):
     """Return what a function of arrays makes of a row, without the row."""
     return function(np.ones((1, n_features)))[:0]
 
@@ -368,7 +368,7 @@ def cut(start, n, block_rows, beside=None):
     return cuts if beside is None else [(a, b, beside(start + a, start + b)) for a, b in cuts]
 
 
-def seen(entries, start, block):
+def count_invalid(entries, start, block):
     """Return the number of rows, and whether there are NaN and infinity, if they are looked for."""
     if not entries:
         return len(block), 0, 0

@@ -7,7 +7,7 @@ import numpy as np
 from skdp.readers._raw import library
 from skdp.readers._rows import Source
 
-__all__ = ["SomeRows", "TableBlock", "without"]
+__all__ = ["SomeRows", "TableBlock", "mask_rows"]
 
 
 class TableBlock:
@@ -27,10 +27,10 @@ class TableBlock:
 
     def without(self, absent):
         """Return the same rows, of numbers, with NaN in those where ``absent`` is True."""
-        return TableBlock(without(self.table, absent))
+        return TableBlock(mask_rows(self.table, absent))
 
 
-def without(table, absent):
+def mask_rows(table, absent):
     """Return an array or frame of floats with NaN in the rows that are absent."""
     if hasattr(table, "iloc"):
         table = table.astype(np.float64)

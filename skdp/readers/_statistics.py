@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["Counts", "Through"]
+__all__ = ["Counts", "ViewStatistic"]
 
 
 @dataclass(frozen=True)
-class Through:
+class ViewStatistic:
     """A statistic of what a view makes of a block."""
 
     mapped: object

@@ -18,7 +18,7 @@ from skdp.readers._rows import Source
 from skdp.readers._some_rows import SomeRows, TableBlock
 from skdp.readers._sources import source_of
 
-__all__ = ["Decoded", "Tables", "columns_of", "tables_of"]
+__all__ = ["DecodedTable", "Tables", "columns_of", "tables_of"]
 
 TYPES = (
     "a piece of the table has other columns than the first, or columns of other types, which would "
@@ -46,7 +46,7 @@ class Tables(Source):
     def __init__(self, source, maps, head):
         schema = schema_of(head)
         super().__init__(len(schema), n_rows=source.n_rows)
-        self.names, self.decode = schema.names, Numbers(schema)
+        self.names, self.decode = schema.names, FloatEncoder(schema)
         self._source, self._maps, self._head, self._absent = source, maps, head, None
 
     def head(self):
@@ -150,7 +150,7 @@ class Tables(Source):
 
     def _read(self):
         """Return the source, whose pieces are mapped when they are decoded."""
-        source = self._source.decoded_by(Decoded(self._maps, self.decode))
+        source = self._source.decoded_by(DecodedTable(self._maps, self.decode))
         source.finite = False  # a map may leave something out
         return source
 
@@ -266,7 +266,7 @@ def _mapped(maps, raw):
 
 
 @dataclass(frozen=True)
-class Numbers:
+class FloatEncoder:
     """Makes floats of tables of a schema, see :func:`skdp.readers._raw.numbers`."""
 
     schema: Schema
@@ -276,7 +276,7 @@ class Numbers:
 
 
 @dataclass(frozen=True)
-class Decoded:
+class DecodedTable:
     """Makes of a piece what a decoder makes of what maps make of it; equal if all of these are."""
 
     maps: tuple

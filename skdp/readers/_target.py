@@ -13,7 +13,16 @@ from skdp.readers._labels import are_labels, is_missing
 from skdp.readers._raw import TableError, kept, library, refuse_masked, schema_of
 from skdp.readers._rows import MappedRows, Source, take
 
-__all__ = ["Beside", "Kind", "PairOf", "PairRows", "SplitOf", "TargetRows", "Zipped", "column_of"]
+__all__ = [
+    "Kind",
+    "PairRows",
+    "PairSplitter",
+    "PairedBatches",
+    "SourceWithTarget",
+    "TargetRows",
+    "TargetSplitter",
+    "column_of",
+]
 
 OF_X, OF_Y, OUTSIDE = 1, 2, 4  # bits of faults
 OTHER = (
@@ -79,7 +88,7 @@ def missing_in(target, absent):
 
 
 @dataclass(frozen=True)
-class SplitOf:
+class TargetSplitter:
     """Makes TargetBlocks of pieces of a table one of whose columns is the target."""
 
     schema: object  # Schema: of the table, with the target
@@ -95,7 +104,7 @@ class SplitOf:
 
 
 @dataclass(frozen=True)
-class PairOf:
+class PairSplitter:
     """Makes TargetBlocks of pieces that are pairs of a table and its targets."""
 
     numeric: bool  # whether targets have a type of numbers
@@ -133,7 +142,7 @@ def column_of(y):
     return Columns(np.asarray(y).reshape(-1, 1)).read(0)
 
 
-class Beside(Source):
+class SourceWithTarget(Source):
     """Rows of a source with a target in memory.
 
     Notes
@@ -152,7 +161,7 @@ class Beside(Source):
 
     def with_target(self, target):
         """Return the same rows with another target."""
-        return Beside(self._source, target, self._kind)
+        return SourceWithTarget(self._source, target, self._kind)
 
     def head(self):
         """Return raw rows of no rows, without the target."""
@@ -198,7 +207,7 @@ def _joined(statistic, kind, start, block, laid):
     return statistic(start, TargetBlock(block, target, kind), *others)
 
 
-class Zipped:
+class PairedBatches:
     """Batches of X and of y as pairs, anew at every pass."""
 
     def __init__(self, X, y):
@@ -267,7 +276,7 @@ class TargetRows(MappedRows):
 
     def with_target(self, target):
         """Return these rows with codes of the target, found once if it is in memory."""
-        if isinstance(self.joined, Beside):
+        if isinstance(self.joined, SourceWithTarget):
             return self._with(_rows=self.joined.with_target(target(self.joined.target)))
         return self._with(_target=target)
 

@@ -9,7 +9,7 @@ import numpy as np
 from skdp.readers._raw import TableError
 from skdp.readers._rows import Source
 from skdp.readers._some_rows import SomeRows, TableBlock
-from skdp.readers._tables import Decoded, Tables
+from skdp.readers._tables import DecodedTable, Tables
 
 __all__ = ["Meeting"]
 
@@ -21,8 +21,8 @@ class Meeting:
     -----
     **Privacy**: which fit runs when hangs on how often each asks for rows, which a private choice
     of rows may decide on: nothing that leaves may tell of it
-    (:func:`skdp.gate._beside.curators_beside`). A pass answers each question with the statistic of
-    the rows of that fit.
+    (:func:`skdp.gate._parallel.parallel_sessions`). A pass answers each question with the statistic
+    of the rows of that fit.
     """
 
     def __init__(self, tables):
@@ -103,7 +103,7 @@ class Meeting:
         def laid(start, stop):
             return [question.laid(start, stop) for question in asked]
 
-        plain = Decoded((), self.tables.decode)
+        plain = DecodedTable((), self.tables.decode)
         works = [question.work for question in asked]
         numbers = all(decode == plain for decode, _ in works)
         tables = self.tables.as_stored() if numbers else self.tables

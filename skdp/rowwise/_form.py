@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import sparse
 
-from skdp.rowwise._made_up import column_kind
+from skdp.rowwise._dummy_rows import column_kind
 
 __all__ = ["Form", "FormError", "as_table", "form_of"]
 

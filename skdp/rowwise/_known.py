@@ -7,8 +7,8 @@ from sklearn.impute import SimpleImputer as _SimpleImputer
 from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from skdp.rowwise._dummy_rows import dummy_rows
 from skdp.rowwise._form import form_of
-from skdp.rowwise._made_up import made_up_rows
 from skdp.rowwise._map import map_rows
 from skdp.utils._compat import safe_indexing
 
@@ -26,7 +26,7 @@ class ByRows:
 
     def fit(self, X, y=None):
         """Learn the columns of X and their types; no row is looked at."""
-        rows = made_up_rows(X if hasattr(X, "dtype") or hasattr(X, "columns") else np.asarray(X))
+        rows = dummy_rows(X if hasattr(X, "dtype") or hasattr(X, "columns") else np.asarray(X))
         super().fit(safe_indexing(rows, [0]))
         self._form = form_of(super().transform, rows, trusted=True)
         return self

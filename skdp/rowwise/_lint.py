@@ -2,18 +2,18 @@
 
 import numpy as np
 
+from skdp.rowwise._dummy_rows import N_TAME
 from skdp.rowwise._form import as_table
-from skdp.rowwise._made_up import N_TAME
 from skdp.utils._compat import safe_indexing
 from skdp.utils._threads import quiet
 
-__all__ = ["MIXES", "SAME", "probe"]
+__all__ = ["MIXES", "SAME", "detect_row_mixing"]
 
 MANY = 3001
 MIXES, ROUNDS, SAME = "mixes rows", "same up to rounding", "same"
 
 
-def probe(func, X):
+def detect_row_mixing(func, X):
     """Compare what ``func`` makes of public rows together, by themselves, and in another order.
 
     The first rows alone as well, which are finite: NaN can hide what a function does.
@@ -54,7 +54,7 @@ def _take(X, index):
 
 def _same(a, b):
     if a.dtype.kind == "O" or a.dtype.kind != b.dtype.kind:
-        return _alike(a, b)
+        return _equal_entries(a, b)
     if a.dtype.kind == "f":
         a, b = (np.where(np.isnan(Z), np.nan, Z) + 0.0 for Z in (a, b))  # one NaN, one zero
     return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
@@ -66,7 +66,7 @@ def _near(a, b):
     return bool(np.allclose(a, b, rtol=1e-5, atol=1e-8, equal_nan=True))
 
 
-def _alike(a, b):
+def _equal_entries(a, b):
     """Compare objects; one that does not equal itself, as NaN, is like any other such."""
     return a.shape == b.shape and all(
         _missing(x) and _missing(y) if _missing(x) or _missing(y) else x == y

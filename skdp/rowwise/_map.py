@@ -158,7 +158,7 @@ def _each(block):
         for i in range(n):
             yield block[i : i + 1]
     else:
-        rows = _apart(block)
+        rows = _aligned_copy(block)
         yield from (rows[i : i + 1] for i in range(n))
 
 
@@ -166,7 +166,7 @@ def _each_of_frame(block):
     """Yield the rows of a block of pandas, each in memory of its own, with index 0."""
     n, columns, frame = len(block), block.columns, type(block)
     if _one_type(block):
-        rows = _apart(block.to_numpy())
+        rows = _aligned_copy(block.to_numpy())
         for i in range(n):
             yield frame(rows[i : i + 1], columns=columns.view(), copy=False)
         return
@@ -184,7 +184,7 @@ def _one_type(block):
     return len(types) == 1 and all(isinstance(t, np.dtype) and t.kind in "fiub" for t in types)
 
 
-def _apart(block):
+def _aligned_copy(block):
     """Return a copy whose rows begin at multiples of 64 bytes."""
     n, d = block.shape
     if block.dtype.itemsize not in (1, 2, 4, 8) or block.dtype.hasobject:

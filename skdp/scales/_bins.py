@@ -12,10 +12,10 @@ from skdp.scales._noise_level import noise_level
 from skdp.scales._order_keys import (
     BELOW_ALL,
     TOP,
-    between,
-    floats_of,
-    keys_of,
+    float_to_key,
+    key_to_float,
     octave_keys,
+    subdivide_keys,
     whole_keys,
 )
 from skdp.scales._significance import BINS, windows_above
@@ -143,14 +143,14 @@ def search_cells(
     whole = np.broadcast_to(whole, columns.shape).tolist()
     some = any(whole)  # codes need no division: one more look at what the first round has merged
     search = [
-        Searched(int(k), one, tails, each)
+        PartitionedColumn(int(k), one, tails, each)
         for k, one, each in zip(wanted, ranges, whole, strict=True)
     ]
     present = "target" if target else "all"
     for round_ in range(ROUNDS):
         last = round_ == ROUNDS - 1 or (round_ > some and not any(c.divided for c in search))
         now = share - spent if last else (share - spent) * exact(first)
-        asked = EdgeCells(columns, tuple(floats_of(c.keys) for c in search), present)
+        asked = EdgeCells(columns, tuple(key_to_float(c.keys) for c in search), present)
         release = table.ask(asked, share=now, label=label)
         spent += now
         noise = release.scale * math.sqrt(now / share)
@@ -165,7 +165,7 @@ def search_cells(
     return search
 
 
-class Searched:
+class PartitionedColumn:
     """The cells of one column: (keys[i], keys[i + 1]], and what was released of them."""
 
     def __init__(self, n_bins, bounds, tails, whole=False):
@@ -175,17 +175,19 @@ class Searched:
         if self._known:
             low, high = (float(b) for b in bounds)
             part = np.arange(WITHIN_RANGE + 1) / WITHIN_RANGE
-            inside = keys_of(low * (1 - part) + high * part)
+            inside = float_to_key(low * (1 - part) + high * part)
             self.keys = np.unique(np.concatenate([[BELOW_ALL], inside, [TOP]]))
         self._tree, self._first, self._fruitless = CellTree(), None, None
 
     def read(self, counts, sd, *, least, n_rows):
         """Take in a release: counts with noise of standard deviation ``sd``."""
         if self._first is None:
-            seen = np.ones(len(counts), dtype=bool) if self._known else _visible(counts, sd)
+            seen = (
+                np.ones(len(counts), dtype=bool) if self._known else _significant_cells(counts, sd)
+            )
             first = np.flatnonzero(seen | np.append(True, seen[:-1]))
             self.keys = np.append(self.keys[first], TOP)
-            self._root, self._seen = np.arange(len(first)), seen[first]
+            self._root, self._significant = np.arange(len(first)), seen[first]
             self._tree.add(np.add.reduceat(counts, first), sd**2 * np.diff([*first, len(counts)]))
             self._fruitless = np.zeros(len(first), dtype=int)
         else:
@@ -223,13 +225,15 @@ class Searched:
             first.append(len(keys))
             keys.append(int(low))
             if heavy[i]:
-                keys += between(low, high, 2 ** math.ceil(math.log2(parts[i])), whole=self._whole)
+                keys += subdivide_keys(
+                    low, high, 2 ** math.ceil(math.log2(parts[i])), whole=self._whole
+                )
         self.keys, self._first = np.array([*keys, TOP]), np.array(first)
         self._root = np.repeat(self._root, np.diff([*first, len(keys)]))
 
     def edges(self):
         """Return the upper edges of all bins but the last."""
-        return floats_of(self.keys[1:-1][np.diff(self._numbers()) > 0])
+        return key_to_float(self.keys[1:-1][np.diff(self._numbers()) > 0])
 
     def laws(self):
         """Return for every bin the cells ``(low, high]`` in which its entries lie, and weights.
@@ -245,14 +249,14 @@ class Searched:
         """
         numbers = self._numbers()
         weight = np.where(self._shows(), self._mass, 0.0)
-        low, high = (np.clip(floats_of(k), -LARGEST, LARGEST) for k in self._near(weight > 0))
+        low, high = (np.clip(key_to_float(k), -LARGEST, LARGEST) for k in self._near(weight > 0))
         inside = [np.flatnonzero((numbers == i) & (weight > 0)) for i in range(numbers[-1] + 1)]
         return [(low[cells], high[cells], weight[cells]) for cells in inside]
 
     def ends(self):
         """Return what is known of the smallest and of the largest number, as far as noise shows."""
         count, variance = self._tree.roots()
-        found = np.flatnonzero(self._seen & (count > FAINT * np.sqrt(variance)))
+        found = np.flatnonzero(self._significant & (count > FAINT * np.sqrt(variance)))
         cells = np.flatnonzero(self._shows() & (self._mass > 0))
         first, last = (found[0], found[-1]) if found.size else (len(count), -1)
         hidden = [
@@ -263,20 +267,20 @@ class Searched:
         for side in (0, 1) if cells.size else ():
             cell = cells[-side]
             if self._single()[cell] and self._mass[cell] > 2 * hidden[side]:
-                numbers[side] = float(floats_of(self.keys[cell + 1]))
+                numbers[side] = float(key_to_float(self.keys[cell + 1]))
         return numbers, hidden
 
     def _shows(self):
         """Return which cells hold rows, by their own count or by that of their octave."""
         count, variance = self._tree.roots()
-        octaves = self._seen & (count > FAINT * np.sqrt(variance))
+        octaves = self._significant & (count > FAINT * np.sqrt(variance))
         return octaves[self._root] | (self._counts > FAINT * np.sqrt(self._variance))
 
     def _single(self):
         """Return which cells hold one number alone."""
         if not self._whole:
             return np.diff(self.keys) == 1
-        return np.diff(np.floor(floats_of(self.keys))) <= 1
+        return np.diff(np.floor(key_to_float(self.keys))) <= 1
 
     def _near(self, shows):
         """Return the keys of both ends of all cells, wide ones cut to an octave if farthest out."""
@@ -309,7 +313,7 @@ class Searched:
         return self._counts[first:stop].sum() > APART * noise
 
 
-def _visible(counts, sd):
+def _significant_cells(counts, sd):
     """Return which cells show: the others, side by side, become one."""
     levels = {width: noise_level(BINS / len(counts), width, scale=sd) for width in WIDTHS}
     return windows_above(counts, levels)

@@ -10,7 +10,7 @@ from skdp.kernel._bins import LogBins
 from skdp.scales._noise_level import noise_level, rounded_level
 from skdp.scales._significance import SCALE, highest_window
 
-__all__ = ["LogBins", "Reading", "clear_levels", "read_scale", "top_scale"]
+__all__ = ["LogBins", "Reading", "read_scale", "significance_levels", "top_scale"]
 
 
 class Reading(NamedTuple):
@@ -86,7 +86,7 @@ def read_scale(counts, scale, n_rows, bins, *, tail=0.1, law="gaussian"):
     widths = [2**i for i in range(3 if bins.per_octave < 4 else bins.per_octave.bit_length() + 1)]
     sd = scale * (math.sqrt(2) if law == "laplace" else 1)
     heavy = seen = beside = -1
-    for width, clear in zip(widths, clear_levels(bins, widths, scale, law=law), strict=True):
+    for width, clear in zip(widths, significance_levels(bins, widths, scale, law=law), strict=True):
         clear = clear[: counts.size - width + 1]
         heavy = max(heavy, highest_window(counts, width, np.maximum(clear, 0.3 * n_rows)))
         seen = max(seen, highest_window(counts, width, clear))
@@ -137,7 +137,7 @@ def top_scale(counts, scale, n_rows, bins, **options):
     return None if told.nothing else told.bulk
 
 
-def clear_levels(bins, widths, scale, *, law="gaussian"):
+def significance_levels(bins, widths, scale, *, law="gaussian"):
     """Return for every width, per first bin of a window, what noise alone rarely exceeds."""
     levels = _levels(bins, tuple(widths), law)
     return [rounded_level(x * scale, w) for x, w in zip(levels, widths, strict=True)]

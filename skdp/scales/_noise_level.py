@@ -6,15 +6,15 @@ from numbers import Real
 import numpy as np
 from scipy.special import ndtri
 
-from skdp.utils._numbers import seen
+from skdp.utils._numbers import describe_parameter
 
 __all__ = [
     "check_confidence",
     "check_sampling",
-    "clear_of_noise",
     "level_of_each",
     "noise_level",
     "noise_quantile",
+    "noise_sum_quantile",
     "rounded_level",
 ]
 
@@ -23,7 +23,8 @@ def check_confidence(confidence):
     """Raise ValueError unless a confidence is in (0, 1)."""
     if not isinstance(confidence, Real) or not 0 < confidence < 1:
         raise ValueError(
-            f"confidence must be in (0, 1). Got {seen(confidence)} instead: 95 % is 0.95."
+            f"confidence must be in (0, 1). Got {describe_parameter(confidence)} instead: 95 % "
+            f"is 0.95."
         )
 
 
@@ -32,7 +33,8 @@ def check_sampling(sampling):
     if not isinstance(sampling, bool | np.bool_):
         raise ValueError(
             f"sampling of interval() must be True, for the population, or False, for these rows. "
-            f"Got {seen(sampling)}. By what method is a parameter of an estimator that has several."
+            f"Got {describe_parameter(sampling)}. By what method is a parameter of an estimator "
+            f"that has several."
         )
 
 
@@ -58,7 +60,7 @@ def noise_quantile(confidence, law, columns=1):
     return -float(ndtri(missed / 2))
 
 
-def clear_of_noise(p, width, *, scale, law="gaussian"):
+def noise_sum_quantile(p, width, *, scale, law="gaussian"):
     """Return what the sum of ``width`` rounded noises exceeds with probability at most p.
 
     Parameters are those of :func:`noise_level`. Released integers hold noise that is rounded to

@@ -2,7 +2,15 @@
 
 import numpy as np
 
-__all__ = ["BELOW_ALL", "TOP", "between", "floats_of", "keys_of", "octave_keys", "whole_keys"]
+__all__ = [
+    "BELOW_ALL",
+    "TOP",
+    "float_to_key",
+    "key_to_float",
+    "octave_keys",
+    "subdivide_keys",
+    "whole_keys",
+]
 
 TOP = int(np.float64(np.finfo(np.float64).max).view(np.int64))  # of the largest float
 BELOW_ALL = -TOP - 1  # of -inf
@@ -12,7 +20,7 @@ ONE_BY_ONE, GROUP = 64, 64  # octaves around 1 that are cells of their own; of a
 CODES = 8  # whole numbers up to this are cells of their own: most codes; single years are too light
 
 
-def keys_of(x):
+def float_to_key(x):
     """Return for every number an integer, in the order of the numbers; 0 for 0.0 and -0.0.
 
     Notes
@@ -24,8 +32,8 @@ def keys_of(x):
     return np.where(np.signbit(x), -1, 1) * np.abs(x).view(np.int64)
 
 
-def floats_of(keys):
-    """Return the numbers of keys, float64: undoes :func:`keys_of`."""
+def key_to_float(keys):
+    """Return the numbers of keys, float64: undoes :func:`float_to_key`."""
     keys = np.asarray(keys, dtype=np.int64)
     return np.abs(keys).view(np.float64) * np.sign(keys)
 
@@ -49,11 +57,11 @@ def whole_keys():
     Those from -7 to 8 have a cell each; beyond them cells are those of :func:`octave_keys`.
     """
     octaves = octave_keys()
-    far = octaves[np.abs(floats_of(octaves)) > CODES]
-    return np.sort(np.concatenate([far, keys_of(np.arange(-CODES, CODES + 1))]))
+    far = octaves[np.abs(key_to_float(octaves)) > CODES]
+    return np.sort(np.concatenate([far, float_to_key(np.arange(-CODES, CODES + 1))]))
 
 
-def between(low, high, parts, *, whole=False):
+def subdivide_keys(low, high, parts, *, whole=False):
     """Return at most ``parts - 1`` keys that divide the cell (low, high] evenly, and high - 1.
 
     So the number at the upper edge, be it a small integer or another short binary number, is alone
@@ -63,5 +71,5 @@ def between(low, high, parts, *, whole=False):
     low, high = int(low), int(high)  # differences are beyond 64 bits
     even = {low + (high - low) * i // parts for i in range(1, parts)} | {high - 1}
     if whole:
-        even = set(keys_of(np.floor(floats_of(sorted(even)))).tolist())
+        even = set(float_to_key(np.floor(key_to_float(sorted(even)))).tolist())
     return sorted(key for key in even if key > low)

@@ -21,7 +21,7 @@ from skdp.sensitivity._grid import Grid, gathered_columns
 from skdp.sensitivity._mean import bounded_mean
 from skdp.sensitivity._path import bounded_ordered
 from skdp.sensitivity._search import smallest_window
-from skdp.sensitivity._streamed import Spread, streamed, way_of
+from skdp.sensitivity._streamed import Spread, streamed, streaming_method
 from skdp.sensitivity._trial import check_own_statistic
 from skdp.sensitivity._windows import Midrange
 
@@ -324,7 +324,9 @@ def _question(statistic, sensitivity, center):
     else:
         ordered = Midrange() if name == "midrange" else statistic
         of = _of_sorted(bounded_ordered, statistic=ordered, center=0)
-    return _Question(name, grid, of, fine, grid.unit, grid.origin, way_of(name, statistic))
+    return _Question(
+        name, grid, of, fine, grid.unit, grid.origin, streaming_method(name, statistic)
+    )
 
 
 def _of_sorted(function, **public):

@@ -19,7 +19,7 @@ from skdp.sensitivity._search import (
 )
 from skdp.sensitivity._windows import NAMED, Quantile, TrimmedMean
 
-__all__ = ["streamed", "way_of"]
+__all__ = ["streamed", "streaming_method"]
 
 MOST = 2**16  # entries at either end: half a megabyte
 PART = 4, 64  # at most a fourth of all, for a mean a 64th
@@ -27,7 +27,7 @@ KNOTS = 2**10  # ranks between, besides those where cells end
 LARGEST_SUM = 2**61
 
 
-def way_of(name, statistic):
+def streaming_method(name, statistic):
     """Return how a statistic is told by two passes, None if it is not."""
     if name in ("min", "max"):
         return _Extreme(1 if name == "max" else -1)

@@ -25,7 +25,7 @@ __all__ = [
     "as_text",
     "plain",
     "state_of",
-    "told",
+    "text_of",
     "with_note",
 ]
 
@@ -73,7 +73,7 @@ def as_float(number):
         return LARGEST
 
 
-def told(x, spec):
+def text_of(x, spec):
     """Return a float as text, one that :func:`as_float` has cut as what it is."""
     if abs(x) >= LARGEST:
         return "> 1e308" if x > 0 else "< -1e308"
@@ -132,7 +132,7 @@ class Entry(NamedTuple):
     def __repr__(self):
         seeded = " (seeded: not private)" if self.seeded else ""
         epsilon, delta = as_float(self.epsilon), as_float(self.delta)
-        cost = f"epsilon={told(epsilon, '.4g')}, delta={told(delta, '.3g')}{seeded}"
+        cost = f"epsilon={text_of(epsilon, '.4g')}, delta={text_of(delta, '.3g')}{seeded}"
         line = f"{self.id:>5}  {plain(self.time)}  {plain(self.kind):<12} {plain(self.what)}"
         return f"{line}  {cost}" if self.epsilon else line
 
@@ -170,9 +170,9 @@ class Spending(NamedTuple):
     mu: float | None  # sqrt(amount), for Gaussian composition
 
     def __repr__(self):
-        mu = "" if self.mu is None else f", mu={told(self.mu, '.6g')}"
-        epsilon, delta = told(self.epsilon, ".6g"), told(self.delta, ".3g")
-        return f"{told(self.fraction, '.2%')}: epsilon={epsilon}, delta={delta}{mu}"
+        mu = "" if self.mu is None else f", mu={text_of(self.mu, '.6g')}"
+        epsilon, delta = text_of(self.epsilon, ".6g"), text_of(self.delta, ".3g")
+        return f"{text_of(self.fraction, '.2%')}: epsilon={epsilon}, delta={delta}{mu}"
 
 
 class Line(NamedTuple):
@@ -289,13 +289,13 @@ def _cells(line):
     entry, numbers = line.entry, [""] * 3
     if entry.epsilon:
         epsilon, delta = as_float(entry.epsilon), as_float(entry.delta)
-        numbers = [told(epsilon, ".4g"), told(delta, ".3g"), told(line.takes, ".2%")]
+        numbers = [text_of(epsilon, ".4g"), text_of(delta, ".3g"), text_of(line.takes, ".2%")]
     return (
         str(entry.id),
         plain(entry.time[:19].replace("T", " ")),
         WORDS.get(entry.kind) or plain(entry.kind),
         plain(entry.what) + (" (seeded: not private)" if entry.seeded else ""),
         *numbers,
-        told(line.left.fraction, ".2%"),
-        told(line.left.epsilon, ".4g"),
+        text_of(line.left.fraction, ".2%"),
+        text_of(line.left.epsilon, ".4g"),
     )

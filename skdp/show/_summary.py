@@ -3,7 +3,7 @@
 import math
 from collections import Counter
 
-from skdp.utils._doubts import doubts_of
+from skdp.utils._warnings import accuracy_warnings
 
 __all__ = ["best_guess", "condition", "report_summary"]
 
@@ -58,7 +58,7 @@ def report_summary(report):
             text += SEVERAL.format(few=FEW, guess=_percent(several))
         text += CLAIM.format(guarantee=guarantee)
     alike = "" if report.target is None else ALIKE
-    return text + alike + _released(report) + WITHHELD + _doubts(report)
+    return text + alike + _released(report) + WITHHELD + _low_accuracy(report)
 
 
 def condition(report):
@@ -95,6 +95,6 @@ def _released(report):
     return RELEASED.format(name=report.estimator, answers=answers, labels=labels)
 
 
-def _doubts(report):
-    doubts = "; ".join(text.rstrip(".") for text in doubts_of(report))
+def _low_accuracy(report):
+    doubts = "; ".join(text.rstrip(".") for text in accuracy_warnings(report))
     return DOUBT.format(doubts=doubts) if doubts else ""

@@ -4,22 +4,22 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from skdp.accounting import Step
-from skdp.kernel._persons import PersonsWithMore, are_there, persons_table, rows_of_persons
+from skdp.kernel._persons import PersonsWithMore, persons_table, present_rows, rows_of_persons
 from skdp.readers._frames import FrameRows
-from skdp.readers._ids import persons_of, split_off
-from skdp.readers._persons import Heads, weighed_rows
+from skdp.readers._ids import persons_of, split_unit_ids
+from skdp.readers._persons import NoisyUnitCount, weighed_rows
 from skdp.readers._raw import library, schema_of
 from skdp.readers._sources import source_of
 from skdp.readers._target import without_column
-from skdp.table._cap import CAP_STEPS, find_cap
+from skdp.table._contribution_bound import CAP_STEPS, release_contribution_bound
 from skdp.utils._config import get_config
 
 __all__ = [
     "FIT",
     "GroupRule",
     "grouped_plan",
+    "one_row_per_unit",
     "read_groups",
-    "read_one_each",
     "rows_of_groups",
     "without_groups",
 ]
@@ -50,13 +50,13 @@ def read_groups(groups, n_rows):
     return persons_of(groups, n_rows, ignore=get_config()["invalid_rows"] == "ignore")
 
 
-def read_one_each(groups, rows, coins, made):
+def one_row_per_unit(groups, rows, coins, made):
     """Return a table with a row for each person, made of all of them.
 
     Local, nothing is released.
     """
     persons = read_groups(groups, len(rows))
-    return made(weighed_rows(rows, persons.of(are_there(rows)), 1, coins, None), coins)
+    return made(weighed_rows(rows, persons.of(present_rows(rows)), 1, coins, None), coins)
 
 
 def grouped_plan(plan, estimator):
@@ -85,11 +85,11 @@ def rows_of_groups(estimator, persons, rows, curator):
     **Privacy** (add or remove one person with all rows): of the Table of persons, see
     :mod:`skdp.kernel._persons`, and of :func:`skdp.kernel._persons.rows_of_persons`.
     """
-    persons, heads = persons.of(are_there(rows)), None
+    persons, heads = persons.of(present_rows(rows)), None
     table = persons_table(persons, curator)
     if table.budget.unit in GAUSSIAN:
         told = table.ask(PersonsWithMore(), GROUP_COUNT)
-        heads = Heads(float(told.value[0]), told.scale)
+        heads = NoisyUnitCount(float(told.value[0]), told.scale)
     cap = _cap(estimator, table, rows.n_features)
     inner, one_each = curator.child(FIT, curator.remaining), not estimator._weighs_groups
     made = {"made": estimator._made_of_groups(), "one_each": one_each}
@@ -105,7 +105,7 @@ def _cap(estimator, table, n_features):
     if table.budget.unit not in GAUSSIAN:
         return 1
     noise, least = estimator._group_rule(n_features)
-    return find_cap(table, noise=noise, least=least)
+    return release_contribution_bound(table, noise=noise, least=least)
 
 
 def _given_cap(estimator):
@@ -124,4 +124,4 @@ def without_groups(X, groups):
         raise ValueError(NAMED)
     if library(X) in ("pandas", "polars") and hasattr(X, "shape"):
         return without_column(X, names.index(groups)), X[groups]
-    return split_off(source, names.index(groups))
+    return split_unit_ids(source, names.index(groups))

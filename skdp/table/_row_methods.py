@@ -3,8 +3,8 @@
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from skdp.table._batched import mean_of_pieces
 from skdp.table._groups import without_groups
-from skdp.table._pieces import mean_of_pieces
 
 __all__ = ["MeanScoreMixin", "NamesOutMixin", "fit_then", "row_method"]
 

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.validation import validate_data
 
-from skdp.readers._columns import MixedOf, TableRows, read_columns
+from skdp.readers._columns import MixedBlockEncoder, TableRows, read_columns
 from skdp.readers._frames import FrameRows
 from skdp.readers._labels import Known
 from skdp.readers._raw import has_two_dimensions, library, numbers, refuse_masked, schema_of
@@ -16,13 +16,13 @@ from skdp.readers._target import (
     OF_X,
     OF_Y,
     OUTSIDE,
-    Beside,
     Kind,
-    PairOf,
+    PairedBatches,
     PairRows,
-    SplitOf,
+    PairSplitter,
+    SourceWithTarget,
     TargetRows,
-    Zipped,
+    TargetSplitter,
     column_of,
     missing_in,
     without_column,
@@ -112,7 +112,7 @@ class _Reading:
         elif _are_batches(y):
             joined, like = self._batches(X, iter(y) is y, y)
         else:
-            joined, like = self._beside(X, y)
+            joined, like = self._join_target(X, y)
         told = {"levels": self.levels, "label_type": label_type(like, 0) if self.is_class else None}
         return TargetRows(joined, mixed=self.mixed, **told)
 
@@ -132,7 +132,7 @@ class _Reading:
         like = head[[column]] if library(head) == "pandas" else head.select([column])
         self._require_type(like)
         rest = self._rest(without_column(head, place))
-        return self._looked(source, SplitOf(schema, place, rest, self.kind)), like
+        return self._looked(source, TargetSplitter(schema, place, rest, self.kind)), like
 
     def _pairs(self, X):
         first = None
@@ -147,13 +147,15 @@ class _Reading:
             raise TypeError(ONE_SHOT_Y)
         if source_of(X) is None or not hasattr(X, "__iter__"):
             raise ValueError(UNREADABLE)
-        return self._paired(PairRows(Zipped(X, y), (next(iter(X)), None)), next(iter(y)))
+        return self._paired(PairRows(PairedBatches(X, y), (next(iter(X)), None)), next(iter(y)))
 
     def _paired(self, source, target):
         like = _of_two_dimensions(target)[:0]
         self._require_type(like)
         numeric = schema_of(like).numeric[0]
-        return self._looked(source, PairOf(numeric, self._rest(source.head()), self.kind)), like
+        return self._looked(
+            source, PairSplitter(numeric, self._rest(source.head()), self.kind)
+        ), like
 
     def _dask(self, X, y):
         from skdp.readers._dask import DaskRows, paired
@@ -165,9 +167,9 @@ class _Reading:
         like = _of_two_dimensions(like)
         self._require_type(like)
         numeric = schema_of(like).numeric[0]
-        return self._looked(both, PairOf(numeric, self._rest(source.head()), self.kind)), like
+        return self._looked(both, PairSplitter(numeric, self._rest(source.head()), self.kind)), like
 
-    def _beside(self, X, y):
+    def _join_target(self, X, y):
         target, like = self._target(y)
         rows = self._mixed_rows(X) if self.mixed else None
         if rows is None:
@@ -178,7 +180,7 @@ class _Reading:
         target = target if absent is None else missing_in(target, absent)
         if get_config()["invalid_rows"] == "error":
             self._require(*self.kind.faults(target))
-        return Beside(rows, target, self.kind), like
+        return SourceWithTarget(rows, target, self.kind), like
 
     def _mixed_rows(self, X):
         """Return the rows of a table whose columns may differ, None for what numpy is to read."""
@@ -200,7 +202,7 @@ class _Reading:
             raise ValueError(TWICE)
         if self.mixed and len(schema):
             self.levels = levels_of(getattr(self.estimator, "categories", None), head)
-            rest = MixedOf(schema, tuple(level is None for level in self.levels))
+            rest = MixedBlockEncoder(schema, tuple(level is None for level in self.levels))
         else:
             schema.require_numbers()
             rest = partial(numbers, schema)

@@ -8,7 +8,7 @@ import numpy as np
 
 from skdp.utils._compat import Interval, InvalidParameterError
 
-__all__ = ["PlainNumbers", "plain", "plain_fields", "seen"]
+__all__ = ["PlainNumbers", "describe_parameter", "plain", "plain_fields"]
 
 AMOUNTS = ("epsilon", "delta", "split", "param_distributions")  # a third of a budget is a third
 # may hold entries of a table
@@ -48,7 +48,7 @@ class PlainNumbers:
         name = told.split("'")[1]
         value = getattr(self, name, None)
         if hasattr(value, "shape") or isinstance(value, list | tuple | dict):
-            told = told.split(" Got ")[0] + f" Got {seen(value)}."
+            told = told.split(" Got ")[0] + f" Got {describe_parameter(value)}."
         raise InvalidParameterError(told)
 
     def __setstate__(self, state):
@@ -61,10 +61,10 @@ def plain(value, *, levels=False, exact=True):
     """Return a number as a Python bool, int, float or Fraction, anything else as it is."""
     if isinstance(value, dict):
         entries = {key: plain(item, levels=levels, exact=exact) for key, item in value.items()}
-        return value if _alike(value.values(), entries.values()) else entries
+        return value if _same_objects(value.values(), entries.values()) else entries
     if isinstance(value, list | tuple):
         entries = [plain(item, levels=levels, exact=exact) for item in value]
-        if _alike(value, entries):
+        if _same_objects(value, entries):
             return value
         if isinstance(value, list):
             return entries
@@ -77,7 +77,7 @@ def plain(value, *, levels=False, exact=True):
     return value if exact or not isinstance(value, Fraction) else _nearest_float(value)
 
 
-def seen(value):
+def describe_parameter(value):
     """Return what a message shows of a parameter: a number or a text, of all else its type alone.
 
     A table or a column that was passed in its place would show entries of rows.
@@ -100,7 +100,7 @@ def _is_numeric(constraint):
     return isinstance(constraint, Interval) or constraint in (Integral, Real, "random_state")
 
 
-def _alike(old, new):
+def _same_objects(old, new):
     return all(a is b for a, b in zip(old, new, strict=True))
 
 

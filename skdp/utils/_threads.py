@@ -81,7 +81,7 @@ def _filtered(undo):
     return undo
 
 
-def _muffled(undo):
+def _silence_warnings(undo):
     """Show no warnings of private parts; return what shows all again.
 
     The filter goes for a while if another thread leaves ``catch_warnings`` meanwhile, which knows
@@ -143,7 +143,7 @@ def _libraries(n_modules):
     return tuple(ThreadpoolController().lib_controllers)
 
 
-_filters, _shown = _Shared(_filtered), _Shared(_muffled)
+_filters, _shown = _Shared(_filtered), _Shared(_silence_warnings)
 one_blas_thread = _Shared(_limited)  # for what limits BLAS by itself, and races to restore it
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from skdp import PrivateCount, PrivateMean
 from skdp.accounting import Budget, mixed_budget, part_of
-from skdp.accounting._report import summed
+from skdp.accounting._report import compose_reports
 
 HONEST = [
     make(e, d)
@@ -65,7 +65,7 @@ def test_what_the_library_makes_of_a_budget_keeps_its_claim():
     for unit, share in itertools.product(("gdp", "pure"), (Fraction(1, 2), Fraction(1, 9))):
         part_of(mixed, share, unit)
     for many in range(1, 40, 6):  # where amounts prove less than adding up, a sum has no amount
-        sums = {e: summed([Budget.gaussian(e, 1e-6)] * many) for e in (0.2, 9.0)}
+        sums = {e: compose_reports([Budget.gaussian(e, 1e-6)] * many) for e in (0.2, 9.0)}
         assert sums[0.2].unit == "gdp" and sums[9.0].epsilon <= 9 * many
     assert sums[9.0].unit == "approx" and sums[9.0].epsilon == 9 * many
 

@@ -13,7 +13,7 @@ import pytest
 
 from skdp import PrivacyLedger
 from skdp.accounting import Budget, PrivacyReport
-from skdp.accounting._report import summed
+from skdp.accounting._report import compose_reports
 
 STEP = 2.0**-8
 L = np.arange(-10.0, 14.0, STEP)
@@ -41,7 +41,7 @@ def at_the_start(value):
 
 
 def test_whoever_stops_when_it_pays_exceeds_the_sum_of_the_reports():
-    claims = [summed(GAUSSIAN[:k]) for k in range(1, 6)]
+    claims = [compose_reports(GAUSSIAN[:k]) for k in range(1, 6)]
     value, fixed = gain(float(claims[-1].epsilon)), gain(float(claims[-1].epsilon))
     for fit, claim in zip(GAUSSIAN[:0:-1], claims[-2::-1], strict=True):
         value = np.maximum(after_a_fit(value, float(fit.amount)), gain(float(claim.epsilon)))

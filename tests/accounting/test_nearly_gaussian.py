@@ -12,7 +12,7 @@ from skdp import PrivateMean, PrivateSearchCV
 from skdp.accounting import Budget, PrivacyLedger, gaussian_delta, group_epsilon, pure_to_gdp
 from skdp.accounting._nearly_gaussian import (
     _corners,
-    add_up,
+    compose_basic,
     gaussian_price,
     lines_of,
 )
@@ -42,13 +42,13 @@ def test_several_steps_are_nearly_gaussian_with_k_mu_and_k_f(mu, failure, steps)
 
 def test_epsilons_and_deltas_of_several_steps():
     epsilon, delta = Fraction(1, 2), Fraction(1, 10**6)
-    assert add_up(epsilon, delta, 1) == (epsilon, delta)
+    assert compose_basic(epsilon, delta, 1) == (epsilon, delta)
     for steps in (2, 7):
-        whole, total = add_up(epsilon, delta, steps)
+        whole, total = compose_basic(epsilon, delta, steps)
         with mpmath.workdps(40):
             exact = _mpf(delta) * sum(mpmath.e ** (j * mpmath.mpf("0.5")) for j in range(steps))
             assert whole == steps * epsilon and exact <= _mpf(total) < exact * (1 + 1e-9)
-    assert add_up(epsilon, Fraction(0), 5) == (Fraction(5, 2), 0)
+    assert compose_basic(epsilon, Fraction(0), 5) == (Fraction(5, 2), 0)
 
 
 def _above(lines, mu, failure):

@@ -11,7 +11,7 @@ from scipy.stats import norm
 from skdp import PrivateCount, PrivateLinearRegression, PrivateMean
 from skdp.accounting import Budget, PrivacyReport
 from skdp.accounting import pure_gaussian_delta as curve
-from skdp.accounting._report import summed
+from skdp.accounting._report import compose_reports
 
 GAUSSIAN, PURE = Budget.gaussian(1.0, 1e-6), Budget.pure(0.3)
 ZCDP = Budget.zcdp(0.5, 1e-7)
@@ -40,27 +40,27 @@ def test_gaussian_fits_claim_their_exact_sum():
 
 
 def test_pure_fits_join_by_the_curve_of_the_pair():
-    total = summed([GAUSSIAN, GAUSSIAN, PURE])
+    total = compose_reports([GAUSSIAN, GAUSSIAN, PURE])
     epsilon = float(total.epsilon)
     failing = (1 + math.exp(epsilon)) * float(2 * GAUSSIAN.failure)
     assert curve(0.3, math.sqrt(2) * GAUSSIAN.mu, epsilon) + failing <= 2e-6
-    assert epsilon < float(summed([GAUSSIAN] * 2).epsilon) + 0.3
+    assert epsilon < float(compose_reports([GAUSSIAN] * 2).epsilon) + 0.3
     assert total.unit == "approx" and total.delta == 2 * GAUSSIAN.delta
-    assert summed([PURE, PURE]) == Budget.pure(0.6)
+    assert compose_reports([PURE, PURE]) == Budget.pure(0.6)
 
 
 def test_no_order_and_no_bracket_changes_a_sum():
     budgets = [GAUSSIAN, PURE, ZCDP, Budget.gaussian(0.5, 1e-7)]
     totals = {sum(map(report, order)).budget for order in itertools.permutations(budgets)}
     a, b, c, d = map(report, budgets)
-    assert totals == {((a + b) + (c + d)).budget} == {summed(budgets)}
+    assert totals == {((a + b) + (c + d)).budget} == {compose_reports(budgets)}
     assert (a + b).fits == (GAUSSIAN, PURE)
 
 
 @pytest.mark.parametrize("many", [1, 3, 40])
 def test_a_sum_never_claims_more_than_all_epsilons(many):
     for budgets in ([GAUSSIAN] * many, [Budget.gaussian(9.0, 1e-6), PURE] * many, [ZCDP] * many):
-        total = summed(budgets)
+        total = compose_reports(budgets)
         assert total.epsilon <= sum(b.epsilon for b in budgets)
         assert total.delta == sum((b.delta for b in budgets), Fraction(0))
 

@@ -6,7 +6,7 @@ import pytest
 from skdp import PrivateSearchCV
 from skdp.audit import conditional_sensitivity, non_interference, private_estimator_checks
 from skdp.audit._checks import CHECKS
-from skdp.audit._draw import Draw
+from skdp.audit._draw import AuditRandom
 from skdp.audit._pairs import Pair, draw_pair
 from skdp.audit._samples import Sample
 from skdp.exceptions import AuditFailure
@@ -108,7 +108,7 @@ def test_leaks_of_targets_are_found():
 @pytest.mark.parametrize("seed", range(5))
 def test_common_rows_keep_their_keys(name, seed):
     data = Sample.of(TABLES[name](), targets())
-    pair = draw_pair(data, Draw(seed), other_epsilon=False)
+    pair = draw_pair(data, AuditRandom(seed), other_epsilon=False)
     (first, first_keys), (second, second_keys) = pair.sides()
     larger, smaller = (first, second) if pair.remove else (second, first)
     large_keys, small_keys = sorted([first_keys, second_keys], key=len, reverse=True)

@@ -2,7 +2,7 @@
 
 from skdp.accounting import Plan
 from skdp.cluster._density import DENSITY_STEPS, density_road
-from skdp.cluster._peel import find_places
+from skdp.cluster._outlying_groups import release_ball_cover
 from skdp.kernel._table import Table
 
 __all__ = ["density_kmeans", "density_plan"]
@@ -14,6 +14,6 @@ def density_plan(budget):
 
 
 def density_kmeans(rows, curator, n_clusters, *, n_init=30, seed=0):
-    """Return a :class:`skdp.cluster._refined.Refined`."""
-    located = find_places(Table(rows, curator), n_clusters)
+    """Return a :class:`skdp.cluster._refined.RefinedCenters`."""
+    located = release_ball_cover(Table(rows, curator), n_clusters)
     return density_road(Table(rows, curator), located, n_clusters, n_init=n_init, seed=seed)[0]

@@ -14,9 +14,9 @@ from skdp.accounting import Budget
 from skdp.cluster._density import density_centers
 from skdp.cluster._locate import LOCATE_STEPS, locate
 from skdp.cluster._refine import refine
-from skdp.cluster._synopsis import Synopsis
+from skdp.cluster._synopsis import WeightedCells
 from skdp.gate._curator import Curator
-from skdp.kernel._places import Located
+from skdp.kernel._ball_cover import LocatedBall
 from skdp.kernel._table import Table
 from skdp.mechanisms import make_entropy
 from skdp.readers import ArrayRows
@@ -146,10 +146,12 @@ def test_a_small_cluster_far_outside_the_bulk_is_found():
 def test_clusters_behind_a_radius_that_is_too_small_are_reached():
     X = np.random.default_rng(8).normal(size=(20_000, 2)) * 0.02
     X[:4000] += [1.6, 0.0]
-    located = Located(20_000.0, 42.0, np.zeros(2), 1.0, 0.1)  # whatever was read off
+    located = LocatedBall(20_000.0, 42.0, np.zeros(2), 1.0, 0.1)  # whatever was read off
     rows, curator = ArrayRows(X), _curator(8)
     start = np.array([[0.0, 0.0], [0.97, 0.0]])
-    cells = Synopsis(start, np.full((2, 2), 0.02), np.array([16_000.0, 4000.0]), np.full(2, 10.0))
+    cells = WeightedCells(
+        start, np.full((2, 2), 0.02), np.array([16_000.0, 4000.0]), np.full(2, 10.0)
+    )
     done = refine(Table(rows, curator), located, start, synopsis=cells)
     assert np.abs(done.centers - [[0, 0], [1.6, 0]]).max() < 0.02
 

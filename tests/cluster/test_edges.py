@@ -11,7 +11,7 @@ from skdp.accounting import Budget, Plan
 from skdp.audit import CannedCurator
 from skdp.audit._transcript import Script
 from skdp.cluster._density import DENSITY_STEPS
-from skdp.cluster._peel import find_places
+from skdp.cluster._outlying_groups import release_ball_cover
 from skdp.exceptions import UselessReleaseWarning
 from skdp.gate._curator import replaced_curator
 from skdp.kernel._mixtures import MixtureFrame
@@ -113,7 +113,7 @@ def test_a_road_with_a_fixed_share_gets_it_whatever_was_released(careful):
         plan = Plan(Budget.gaussian(100.0, 1e-6), DENSITY_STEPS)
         curator = CannedCurator(plan, Script(seed=seed, stretch=(1.0, 30.0, 1e3, 1e6)[seed % 4]))
         with np.errstate(all="ignore"):
-            find_places(Table(ArrayRows(np.zeros((3, 4))), curator), 2, careful=careful)
+            release_ball_cover(Table(ArrayRows(np.zeros((3, 4))), curator), 2, careful=careful)
         left.append(curator.remaining)
     assert (min(left) >= Fraction(3, 5)) is not careful  # careful fits spend more, and may
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from skdp import FriendlyCoreKMeans, LloydKMeans
+from skdp.cluster._shrunken_centers import NoisyLloydStep, posterior_counts, shrink_centers
 from skdp.cluster._sums import ClusterSums
-from skdp.cluster._trusted import Moved, posterior_counts, trusted
 from skdp.exceptions import UselessReleaseWarning
 
 CENTERS = np.array([[0.0, 0.0], [4.0, 0.0], [0.0, 4.0]])
@@ -25,7 +25,7 @@ def step_of(X, y, moves):
     sums = np.stack([(X - y[labels])[labels == j].sum(axis=0) for j in range(len(y))])
     squares = float(np.square(X - y[labels]).sum())
     told = ClusterSums(counts, sums, squares, 1e-9, np.full(len(y), 1e-9), 1e-9)
-    return Moved(y, moves, np.zeros((len(y), 1)), np.maximum(counts, 1), told), labels
+    return NoisyLloydStep(y, moves, np.zeros((len(y), 1)), np.maximum(counts, 1), told), labels
 
 
 def test_worth_and_inertia_are_identities_without_noise():
@@ -44,13 +44,13 @@ def test_a_centre_gives_place_to_the_mean_where_clusters_are_not_better():
     X = clusters(200)
     good, _ = step_of(X, CENTERS, np.zeros((3, 2)))
     mean = X.mean(axis=0)
-    best = trusted(good, mean)
+    best = shrink_centers(good, mean)
     assert np.array_equal(best.y, CENTERS) and not best.guesses.any()
     bad, _ = step_of(X, CENTERS, np.full((3, 2), 9.0))  # noise has carried all of them away
-    best = trusted(bad, mean)
+    best = shrink_centers(bad, mean)
     assert best.guesses.all() and np.any(np.all(best.y == mean, axis=1))
     empty, _ = step_of(X, np.vstack([CENTERS, [[99.0, 99.0]]]), np.zeros((4, 2)))
-    best = trusted(empty, mean)
+    best = shrink_centers(empty, mean)
     assert np.array_equal(best.guesses, [False, False, False, True])
     assert np.array_equal(best.y, np.vstack([CENTERS, mean]))
 

@@ -6,10 +6,10 @@ import pytest
 from skdp.accounting import Budget, Plan, Step
 from skdp.cluster._lloyd_run import lloyd_step
 from skdp.cluster.friendly import friendly_centers, friendly_road_steps, pca_oracle
-from skdp.cluster.friendly._road import parts_for
+from skdp.cluster.friendly._strategy import parts_for
 from skdp.friendly import MatchPredicate
 from skdp.gate._curator import Curator
-from skdp.kernel._places import Located
+from skdp.kernel._ball_cover import LocatedBall
 from skdp.kernel._table import Table
 from skdp.mechanisms import make_entropy
 from skdp.readers import ArrayRows
@@ -136,7 +136,7 @@ def test_the_rule_asks_for_as_many_parts_as_the_budget_and_rows_for_stable_ones(
     assert parts_for(0.0, BUDGET, 1, 1) is None
 
 
-LOCATED = Located(9000.0, 1.0, np.zeros(2), 2.0, 1.0)
+LOCATED = LocatedBall(9000.0, 1.0, np.zeros(2), 2.0, 1.0)
 
 
 def test_a_private_step_moves_centers_to_their_means_and_leaves_empty_ones():

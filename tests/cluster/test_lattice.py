@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from skdp.cluster._scan import HalvedBox
+from skdp.kernel._ball_cover import LocatedBall
 from skdp.kernel._lattice import BITS, UNIT, Lattice, Subspace, lattice_points, nearest
-from skdp.kernel._places import Located
 
 RNG = np.random.default_rng(3)
 
 
 def _located(d, center=0.0, radius=1.0):
-    return Located(100.0, 1.0, np.full(d, center), radius, radius / 2)
+    return LocatedBall(100.0, 1.0, np.full(d, center), radius, radius / 2)
 
 
 def _integers(m, d, longest):

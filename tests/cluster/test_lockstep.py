@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 
 from skdp.accounting import Step
-from skdp.cluster._lockstep import Ask, in_step
+from skdp.cluster._parallel_search import ReleaseRequest, run_parallel
 from skdp.kernel._statistic import Rule, public
 from skdp.kernel._sums import BallSum
 from skdp.kernel._table import Table
@@ -18,7 +18,7 @@ def _asks(name, steps):
     heard = []
     for i in range(steps):
         statistic = BallSum(np.zeros(2), 2.0 ** (10 + i))
-        noisy = yield Ask(statistic, Fraction(i + 1, 100), Step("x"))
+        noisy = yield ReleaseRequest(statistic, Fraction(i + 1, 100), Step("x"))
         heard.append(noisy.real)
     return name, heard
 
@@ -40,7 +40,7 @@ class Stripes(Rule):
 def test_all_that_wait_are_answered_by_one_release():
     X = np.arange(20.0).reshape(10, 2)
     curator = canned("x")
-    found = in_step(
+    found = run_parallel(
         [_asks("a", 1), _asks("b", 3), _asks("c", 2)],
         Table(ArrayRows(X, block_rows=3), curator),
         Stripes(0, (3.0, 15.0), (0, 2, -1)),

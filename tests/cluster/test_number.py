@@ -6,7 +6,7 @@ from sklearn.cluster import KMeans
 
 from skdp import FriendlyCoreKMeans
 from skdp.cluster._number import cell_costs, number_of_clusters
-from skdp.cluster._synopsis import Synopsis
+from skdp.cluster._synopsis import WeightedCells
 from skdp.gate._curator import replaced_curator
 from tests._curators import CannedCurator, FixedKeys
 
@@ -26,7 +26,7 @@ def cells(points, side=0.5, sd=1.0):
     """Return the exact counts of the cells of a grid."""
     keys, counts = np.unique(np.floor(points / side), axis=0, return_counts=True)
     half = np.full(keys.shape, side / 2)
-    return Synopsis((keys + 0.5) * side, half, counts.astype(float), np.full(len(counts), sd))
+    return WeightedCells((keys + 0.5) * side, half, counts.astype(float), np.full(len(counts), sd))
 
 
 def number(synopsis, most=12):
@@ -57,18 +57,18 @@ def test_one_cloud_of_any_shape_is_one_cluster():
 
 def test_what_does_not_stand_out_or_lies_between_is_no_cluster():
     found = cells(blobs(20_000, GRID))
-    stray = Synopsis(
+    stray = WeightedCells(
         np.array([[60.0, 60.0], [-60.0, 0.0]]), np.full((2, 2), 0.25), np.full(2, 30.0),
         np.full(2, 10.0),
     )  # fmt: skip
-    coarse = Synopsis(
+    coarse = WeightedCells(
         np.array([[x, y] for x in (-4.0, 4, 12, 20) for y in (-4.0, 4, 12, 20)]),
         np.full((16, 2), 4.0), np.full(16, 25.0), np.full(16, 1.0),
     )  # fmt: skip
     for more in (stray, coarse):
         both = (np.concatenate([getattr(s, f) for s in (found, more)])
                 for f in ("centres", "halves", "weights", "sds"))  # fmt: skip
-        assert number(Synopsis(*both), most=15) == 9
+        assert number(WeightedCells(*both), most=15) == 9
 
 
 def test_costs_are_those_of_kmeans_and_never_increase():
@@ -78,7 +78,7 @@ def test_costs_are_those_of_kmeans_and_never_increase():
         exact = KMeans(k, n_init=5, random_state=0).fit(X).inertia_
         assert costs[k - 1] == pytest.approx(exact, rel=0.1)
     assert np.all(np.diff(costs) <= 0)
-    few = Synopsis(np.eye(2), np.full((2, 2), 0.1), np.array([5.0, 9.0]), np.ones(2))
+    few = WeightedCells(np.eye(2), np.full((2, 2), 0.1), np.array([5.0, 9.0]), np.ones(2))
     assert np.allclose(cell_costs(few, 4, seed=0)[1:], 14 * 2 * 0.01 / 4)
     assert number(few) <= 2
 

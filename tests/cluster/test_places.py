@@ -10,10 +10,10 @@ from skdp import FriendlyCoreKMeans, PrivateGMM
 from skdp.accounting import Budget
 from skdp.cluster._balls import merged
 from skdp.cluster._density import allocate
-from skdp.cluster._peel import Found, find_places, whole_space
-from skdp.cluster._synopsis import Synopsis
+from skdp.cluster._outlying_groups import Found, release_ball_cover, whole_space
+from skdp.cluster._synopsis import WeightedCells
+from skdp.kernel._ball_cover import BallCover, LocatedBall
 from skdp.kernel._lattice import UNIT, Lattice
-from skdp.kernel._places import Located, Places
 from skdp.kernel._table import Table
 from skdp.mechanisms import row_norms
 from skdp.readers import ArrayRows
@@ -106,16 +106,18 @@ def test_a_far_component_of_a_mixture_is_found():
 def test_one_place_is_a_ball_as_before():
     X, _ = _table(7, 2, 6000, [])
     curator = CannedCurator(density_plan(Budget.gaussian(1.0, 1e-6)), "noise", seed=7)
-    located = find_places(Table(ArrayRows(X), curator), 3)
-    assert isinstance(located, Located) and located.balls == (located,)
+    located = release_ball_cover(Table(ArrayRows(X), curator), 3)
+    assert isinstance(located, LocatedBall) and located.balls == (located,)
     assert {c.label for c in curator.close("x").charges} == {"row count", "scale", "location"}
 
 
 def _places(d=2, gap=40.0):
     center = np.zeros(d)
     center[0] = gap
-    home, far = (Located(100.0, 1.0, c, r, r / 2) for c, r in ((center * 0, 4.0), (center, 1.0)))
-    return Places((home, far), 200.0, 1.0)
+    home, far = (
+        LocatedBall(100.0, 1.0, c, r, r / 2) for c, r in ((center * 0, 4.0), (center, 1.0))
+    )
+    return BallCover((home, far), 200.0, 1.0)
 
 
 def test_a_row_belongs_to_the_first_place_that_keeps_it():
@@ -151,7 +153,7 @@ def test_a_merged_ball_holds_both():
 
 def _cells(points, weights):
     points = np.array(points, dtype=float)
-    return Synopsis(
+    return WeightedCells(
         points, np.full(points.shape, 0.01), np.array(weights, float), np.ones(len(points))
     )
 

@@ -6,8 +6,8 @@ from sklearn.base import clone
 
 import skdp
 from skdp import FriendlyCoreKMeans, LloydKMeans, PrivateGMM
-from skdp.cluster._place import Place
-from skdp.kernel._places import LARGEST
+from skdp.cluster._public_ball import PublicBall
+from skdp.kernel._ball_cover import LARGEST
 from skdp.kernel._views import InBox
 from skdp.readers import ArrayRows
 
@@ -54,7 +54,7 @@ def test_clipped_rows_are_functions_of_each_row_and_stay_absent_if_not_finite():
 def test_the_ball_around_a_box_holds_its_corners():
     for low, high in [([0, 0], [6, 8]), ([-1e300], [1e300]), ([0, -1e-300], [1, 1e-300])]:
         low, high = np.array(low, dtype=float), np.array(high, dtype=float)
-        place = Place.of_box(low, high)
+        place = PublicBall.of_box(low, high)
         corner = np.hypot.reduce(high / 2 - low / 2)
         assert corner == pytest.approx(place.radius) and place.radius < LARGEST
         assert np.array_equal(place.center, low + (high / 2 - low / 2))

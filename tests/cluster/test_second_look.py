@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from skdp.accounting import Budget, Plan
-from skdp.cluster._second_look import LOOK_STEPS, look_again, worth_a_look
-from skdp.kernel._places import Located
+from skdp.cluster._split_merge import LOOK_STEPS, release_split_merge, split_merge_is_useful
+from skdp.kernel._ball_cover import LocatedBall
 from skdp.kernel._table import Table
 from skdp.readers import ArrayRows
 from tests._curators import CannedCurator
@@ -24,14 +24,14 @@ def _table(d, seed, n=900):
 
 
 def _ball(d, n=900.0):
-    return Located(n, 10.0, np.zeros(d), 8.0, 4.0)
+    return LocatedBall(n, 10.0, np.zeros(d), 8.0, 4.0)
 
 
 def _look(X, centers, transcript, *, budget=STRONG, seed=0, located=None, block_rows=None):
     curator = CannedCurator(Plan(budget, LOOK_STEPS), transcript, seed=seed)
     with np.errstate(all="ignore"):
         table = Table(ArrayRows(X, block_rows=block_rows), curator)
-        found = look_again(
+        found = release_split_merge(
             table, located or _ball(X.shape[1]), centers,
             share=Fraction(9, 10), n_init=2, seed=3,
         )  # fmt: skip
@@ -82,7 +82,7 @@ def test_what_does_not_stand_out_is_left_alone():
 
 def test_few_rows_for_a_cluster_are_not_worth_it():
     ball = _ball(6, n=10_000.0)
-    assert worth_a_look(ball, 8, 0.3, Fraction(9, 10))
-    assert not worth_a_look(ball, 20, 0.3, Fraction(9, 10))
-    assert not worth_a_look(ball, 1, 0.3, Fraction(9, 10))
-    assert not worth_a_look(_ball(65, n=1e9), 8, 0.3, Fraction(9, 10))
+    assert split_merge_is_useful(ball, 8, 0.3, Fraction(9, 10))
+    assert not split_merge_is_useful(ball, 20, 0.3, Fraction(9, 10))
+    assert not split_merge_is_useful(ball, 1, 0.3, Fraction(9, 10))
+    assert not split_merge_is_useful(_ball(65, n=1e9), 8, 0.3, Fraction(9, 10))

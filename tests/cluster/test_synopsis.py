@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from skdp.cluster._locate import BINS, read_reach
-from skdp.cluster._radii import _seen, synopsis_radii
+from skdp.cluster._locate import BINS, tail_radius
+from skdp.cluster._radii import _significant_bins, radii_from_cells
 from skdp.cluster._scan import HalvedBox, dense_cells, seen_in_windows, sparse_blocks
-from skdp.cluster._synopsis import Synopsis, weighted_kmeans
+from skdp.cluster._synopsis import WeightedCells, weighted_kmeans
 from skdp.cluster._tree import onto_simplex, schedule
 
 RNG = np.random.default_rng(11)
@@ -68,7 +68,7 @@ def test_projection_to_the_simplex_is_the_nearest_point():
 
 
 def test_centres_of_few_cells_are_all_different():
-    one = Synopsis(np.zeros((1, 2)), np.ones((1, 2)), np.ones(1), np.ones(1))
+    one = WeightedCells(np.zeros((1, 2)), np.ones((1, 2)), np.ones(1), np.ones(1))
     centres, cost = weighted_kmeans(one, 5, n_init=2, seed=0, box=np.ones(2))
     assert len(np.unique(centres, axis=0)) == 5
     assert np.abs(centres).max() < 0.02
@@ -78,13 +78,13 @@ def test_centres_of_few_cells_are_all_different():
 def test_radii_follow_the_cells():
     corners = np.array([[0.1, 0], [-0.1, 0], [0, 0.1], [0, -0.1]])
     points = np.vstack([corners, corners * 3 + 5])
-    cells = Synopsis(points, np.full((8, 2), 1e-3), np.full(8, 1e4), np.ones(8))
-    radii, weights = synopsis_radii(cells, np.array([[0.0, 0], [5.0, 5]]), noise=1.0)
+    cells = WeightedCells(points, np.full((8, 2), 1e-3), np.full(8, 1e4), np.ones(8))
+    radii, weights = radii_from_cells(cells, np.array([[0.0, 0], [5.0, 5]]), noise=1.0)
     assert np.allclose(radii, [0.1, 0.3], rtol=0.02)
     assert weights.tolist() == [4e4, 4e4]
-    far = Synopsis(np.vstack([points, [[2.0, 0]]]), np.full((9, 2), 1e-3),
+    far = WeightedCells(np.vstack([points, [[2.0, 0]]]), np.full((9, 2), 1e-3),
                    np.append(np.full(8, 1e4), 2.0), np.ones(9))  # fmt: skip
-    again, _ = synopsis_radii(far, np.array([[0.0, 0], [5.0, 5]]), noise=1.0)
+    again, _ = radii_from_cells(far, np.array([[0.0, 0], [5.0, 5]]), noise=1.0)
     assert np.allclose(radii, again, rtol=0.02)  # a leaf of 2 noise sds has no vote
 
 
@@ -109,7 +109,7 @@ def test_the_reach_ends_where_rows_no_longer_stand_out():
         counts[BINS.index(np.array([0.9]))] = 1e4  # the bulk lies inside the radius
         for height, rows in far.items():
             counts[BINS.index(np.array([float(height[1:])]))] = rows
-        return read_reach(counts, 10.0, 1.0)
+        return tail_radius(counts, 10.0, 1.0)
 
     assert reach() == reach(x3=30.0) == reach(x9=1e3) == 1  # nothing; noise; out of sight
     assert reach(x1=30.0) == pytest.approx(2**0.5)  # near by, less is asked for
@@ -120,21 +120,21 @@ def test_the_reach_ends_where_rows_no_longer_stand_out():
 
 @pytest.mark.parametrize("radius", [2.0**-1000, 2.0**999.5, 2.0**0.5, 3.7e-9])
 def test_a_reach_at_the_ends_of_the_axis(radius):
-    assert 1 <= read_reach(np.full(BINS.n_bins, 1e6), 1.0, radius) <= 8
+    assert 1 <= tail_radius(np.full(BINS.n_bins, 1e6), 1.0, radius) <= 8
 
 
 def test_far_bins_of_noise_have_no_vote():
     counts = np.zeros(50)
     counts[10:14], counts[40] = 100.0, 2.5
-    assert np.flatnonzero(_seen(counts, 1.0)).tolist() == [10, 11, 12, 13]
+    assert np.flatnonzero(_significant_bins(counts, 1.0)).tolist() == [10, 11, 12, 13]
     counts[40] = 5.0
-    assert _seen(counts, 1.0)[40] == 5
+    assert _significant_bins(counts, 1.0)[40] == 5
 
 
 def test_cells_of_noise_do_not_outweigh_a_cluster():
     # two clusters 0.05 apart, one elsewhere, and a cell of 2.5 noise sds far from all
     points = np.array([[0.0, 0.0], [0.05, 0.0], [-0.5, 0.5], [0.3, 0.2]])
-    cells = Synopsis(
+    cells = WeightedCells(
         points, np.full((4, 2), 0.01), np.array([400.0, 400, 400, 20]), np.full(4, 8.0)
     )
     options = {"n_init": 10, "seed": 0, "box": np.ones(2)}

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from skdp import PrivateMean
-from skdp.columns._evidence import stands_out
+from skdp.columns._evidence import is_significant
 from skdp.columns._locate import Clipping
-from skdp.columns._survey import CELLS, Survey
+from skdp.columns._magnitude_histogram import CELLS, MagnitudeHistogram
 from skdp.exceptions import UselessReleaseWarning
 from skdp.kernel._bins import OctaveCells
 from skdp.kernel._views import Boxed
-from skdp.location._column_roads import unboxed
+from skdp.location._column_strategies import unboxed
 from skdp.location._release import MeanRelease
 from skdp.readers import ArrayRows
 
@@ -65,7 +65,7 @@ def test_noise_rarely_stands_out(law):
     rng = np.random.default_rng(1)
     draw = rng.normal if law == "gaussian" else rng.laplace
     told = [
-        stands_out(np.rint(draw(0, 20, CELLS.n_cells)), CELLS.octave, 20.0, law=law, false=0.05)
+        is_significant(np.rint(draw(0, 20, CELLS.n_cells)), CELLS.octave, 20.0, law=law, false=0.05)
         for _ in range(400)
     ]
     assert sum(seen.any() for seen in told) <= 0.05 * 400 + 4.7 * np.sqrt(0.05 * 400)
@@ -75,14 +75,14 @@ def test_noise_rarely_stands_out(law):
 def test_short_histograms_are_read(n_cells):
     counts = np.zeros(n_cells)
     counts[-1] = 500.0
-    seen = stands_out(counts, np.arange(n_cells), 10.0)
+    seen = is_significant(counts, np.arange(n_cells), 10.0)
     assert seen.tolist() == [*[False] * (n_cells - 1), True]
 
 
 def test_what_stands_out_is_seen_and_narrow():
     counts = np.zeros(CELLS.n_cells)
     counts[[CELLS.n_side, CELLS.n_side + 1100]] = 900, 300
-    seen = stands_out(counts, CELLS.octave, 20.0)
+    seen = is_significant(counts, CELLS.octave, 20.0)
     assert np.flatnonzero(seen).tolist() == [CELLS.n_side, CELLS.n_side + 1100]
 
 
@@ -267,7 +267,7 @@ def test_a_part_of_a_window_without_rows_is_nothing():
     counts = np.zeros(CELLS.n_cells)
     at = CELLS.n_side + int(np.flatnonzero(CELLS.octave[CELLS.n_side + 1 :] == 50)[0]) + 1
     counts[at : at + 4] = -1, 37, 37, 37
-    first = Survey(counts, 10.0 * np.sqrt(2), "gaussian")
+    first = MagnitudeHistogram(counts, 10.0 * np.sqrt(2), "gaussian")
     both = first.pooled(counts, 10.0 * np.sqrt(2))
     assert both.seen[at]
     assert not both.seen[at + 1 : at + 4].any()

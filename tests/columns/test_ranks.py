@@ -5,7 +5,7 @@ import pytest
 
 import skdp
 from skdp import PrivateMedian, PrivateQuantile, PrivateRobustScaler
-from skdp.columns._ranks import Ranks, before
+from skdp.columns._ranks import Ranks, previous_float
 from skdp.columns._ranks_read import is_told, plain_decimal
 from skdp.exceptions import UselessReleaseWarning
 from skdp.kernel._columns import EdgeCells
@@ -43,7 +43,7 @@ def rank_error(x, value, q):
 
 def test_cells_partition_the_line_and_are_closed_above():
     X = np.array([[-np.inf], [-1.0], [-0.0], [0.0], [5e-324], [1.0], [1.0], [2.0], [np.nan]])
-    cuts = np.array([-1.0, float(before(0.0)), 0.0, float(before(1.0)), 1.0])
+    cuts = np.array([-1.0, float(previous_float(0.0)), 0.0, float(previous_float(1.0)), 1.0])
     counts = EdgeCells(np.array([0]), (np.r_[-np.inf, cuts, np.inf],), "finite").total(X)
     assert counts.tolist() == [1, 0, 2, 1, 2, 1]  # NaN and infinity in none
 

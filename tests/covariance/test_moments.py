@@ -4,10 +4,10 @@ import numpy as np
 
 from skdp.accounting import Step
 from skdp.covariance._denoise import denoised, denoisers, floored
+from skdp.covariance._distance_histogram import release_distance_histogram, release_size
 from skdp.covariance._moments import release_moments
 from skdp.covariance._release import noise_bound
 from skdp.covariance._run import DrawnRows, draw_rows
-from skdp.covariance._spread import release_size, release_spread
 from skdp.kernel._coordinates import Frame
 from skdp.kernel._keyed_rows import keyed_rows
 from skdp.kernel._sums import Count
@@ -77,7 +77,7 @@ def test_spread_tells_quantiles_and_squares(rng):
     X = rng.normal(size=(20000, 5))
     frame = Frame.identity(np.zeros(5), np.ones(5))
     rows = DrawnRows(Table(ArrayRows(X), canned()), 20000.0)
-    spread = release_spread(rows, frame, per_octave=16, share=0.1, step=Step("x"))
+    spread = release_distance_histogram(rows, frame, per_octave=16, share=0.1, step=Step("x"))
     lengths = np.linalg.norm(X, axis=1)
     for part in (0.5, 0.1, 0.05):
         assert abs(spread.quantile(part) / np.quantile(lengths, 1 - part) - 1) < 0.08

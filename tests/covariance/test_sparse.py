@@ -7,7 +7,7 @@ import pytest
 
 from skdp.accounting import Budget, Plan, Step
 from skdp.covariance import PrivateCovariance
-from skdp.covariance._beyond import TailLoss
+from skdp.covariance._clipping_loss import TailLoss
 from skdp.covariance._columns import BINS, SPARSE_SCALES, _top, column_units
 from skdp.exceptions import SeededNoiseWarning, UselessReleaseWarning
 from skdp.kernel._sampled import Sample, Sampled

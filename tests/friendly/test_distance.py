@@ -313,13 +313,13 @@ def test_groups_have_no_friends_in_other_groups(rng):
 
 
 def test_rows_far_beyond_the_radius_take_no_pivot_each(monkeypatch):
-    made, original = [], _counting._Near.__init__
+    made, original = [], _counting._PivotBlock.__init__
 
     def counted(self, *args):
         made.append(1)
         original(self, *args)
 
-    monkeypatch.setattr(_counting._Near, "__init__", counted)
+    monkeypatch.setattr(_counting._PivotBlock, "__init__", counted)
     rng = np.random.default_rng(0)
     for X, radius in ((rng.normal(size=(3000, 3)), 1e-9), (rng.normal(size=(600, 50)), 2e-3)):
         assert (DistancePredicate(radius).friends(X) == 1).all()

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import skdp
 import skdp.model_selection
-from skdp.audit._draw import Draw
+from skdp.audit._draw import AuditRandom
 from tests.fuzz import _functions, _lies
 from tests.fuzz._tables import FLAVOURS, HOSTILE, KINDS, hostile_row, rows_of, table
 
@@ -103,7 +103,7 @@ class Chain:
         base = self._base(self.n, self.flavour, 0)
         for how, place in self.rows:
             row, place = hostile_row(self.kind, base, self.d, how), min(place, self.n)
-            *keys, own = Draw("keys", self.seed).words(self.n + 1)  # a row keeps its key
+            *keys, own = AuditRandom("keys", self.seed).words(self.n + 1)  # a row keeps its key
             larger = (*base[:place], row, *base[place:]), [*keys[:place], own, *keys[place:]]
             smaller = tuple(base), keys
             sides = (larger, smaller) if self.larger_first else (smaller, larger)

@@ -24,7 +24,7 @@ from skdp.audit._transcript import CannedCurator, FixedKeys, Script, moves
 from skdp.exceptions import AuditFailure, ReleaseError, SeededNoiseWarning
 from skdp.gate._curator import replaced_curator
 from skdp.mechanisms._exact import sqrt_up
-from skdp.utils._local import Local
+from skdp.utils._private_state import Local
 from tests.fuzz._neighbours import draw
 
 ROUNDED = 1 + Fraction(1, 2**40)  # rates of choices and claims of mixed budgets are floats

@@ -21,15 +21,15 @@ from skdp.kernel._codec import decoded, encoded
 from skdp.kernel._parts import Parts
 from skdp.kernel._statistic import Shape, refuse
 from skdp.kernel._table import Table, replaced_table
-from skdp.readers._persons import Heads
+from skdp.readers._persons import NoisyUnitCount
 from skdp.utils._config import get_config
-from skdp.utils._doubts import Doubt
+from skdp.utils._warnings import Doubt
 
 __all__ = ["Holder", "Line", "elsewhere", "handle", "rows_elsewhere"]
 
 WITHHELD = "the rows could not be asked this"
 KINDS = {kind.__name__: kind for kind in (ValueError, TypeError, PlanError, BudgetExceeded)}
-RECORDS = {cls.__name__: cls for cls in (Budget, Charge, Heads, PrivacyReport, Shape)}
+RECORDS = {cls.__name__: cls for cls in (Budget, Charge, NoisyUnitCount, PrivacyReport, Shape)}
 MOST_LINE, MOST_THINGS = 2**27, 10_000
 
 

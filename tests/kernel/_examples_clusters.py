@@ -3,6 +3,7 @@
 import numpy as np
 
 from skdp.accounting import Budget
+from skdp.kernel._ball_cover import BallCover, LocatedBall
 from skdp.kernel._bins import LogBins
 from skdp.kernel._cluster_sums import (
     ClusterTotals,
@@ -20,7 +21,6 @@ from skdp.kernel._clusters import (
     Reaches,
 )
 from skdp.kernel._lattice import Subspace
-from skdp.kernel._places import Located, Places
 from skdp.kernel._statistic import Offer, Shape
 from tests.kernel._examples import OFFER, hostile, wild
 
@@ -42,8 +42,8 @@ def _located(rng, d, tame=False):
     box = (np.full(d, -3.0), np.full(d, 5.0)) if rng.random() < 0.3 else None
     reach = float(rng.choice([1.0, 8.0, 1e300, 1e-300]))
     if tame or rng.random() < 0.5:
-        return Located(40.0, 1.0, np.zeros(d), 2.0, 1.0, True, min(max(reach, 1.0), 8.0), box)
-    return Located(float(wild(rng)), 1.0, _point(rng, d), _radius(rng), 1.0, True, reach, box)
+        return LocatedBall(40.0, 1.0, np.zeros(d), 2.0, 1.0, True, min(max(reach, 1.0), 8.0), box)
+    return LocatedBall(float(wild(rng)), 1.0, _point(rng, d), _radius(rng), 1.0, True, reach, box)
 
 
 def _places(rng, d, tame=False):
@@ -52,7 +52,7 @@ def _places(rng, d, tame=False):
         balls.append(_located(rng, d))
     if not tame and rng.random() < 0.5:
         return balls[0]
-    return Places(tuple(balls), 99.0, 1.0)
+    return BallCover(tuple(balls), 99.0, 1.0)
 
 
 def _rows(rng, d):
@@ -82,7 +82,7 @@ def _columns(rng):
 def _place_cells(rng):
     d = _columns(rng)
     located = _places(rng, d)
-    places = located if isinstance(located, Places) else Places((located,), 1.0, 1.0)
+    places = located if isinstance(located, BallCover) else BallCover((located,), 1.0, 1.0)
     return PlaceCells(places), _rows(rng, d)
 
 

@@ -2,20 +2,20 @@
 
 import numpy as np
 
+from skdp.kernel._ball_cover import BallCover, LocatedBall
 from skdp.kernel._mixture_lead import Lead
 from skdp.kernel._mixtures import FirstWeight, MixtureFrame, MixtureMoments
-from skdp.kernel._places import Located, Places
 from tests.kernel._examples import OFFER, hostile
 
 __all__ = ["EXAMPLES"]
 
 
 def _places(rng, d):
-    ball = Located(1000.0, 1.0, rng.normal(size=d), 10.0 ** rng.integers(-2, 3), 0.5)
+    ball = LocatedBall(1000.0, 1.0, rng.normal(size=d), 10.0 ** rng.integers(-2, 3), 0.5)
     if rng.random() < 0.5:
         return ball
-    far = Located(50.0, 1.0, np.full(d, 1e6), float(10.0 ** rng.integers(-150, 150)), 1.0)
-    return Places((ball, far), 1050.0, 1.0)
+    far = LocatedBall(50.0, 1.0, np.full(d, 1e6), float(10.0 ** rng.integers(-150, 150)), 1.0)
+    return BallCover((ball, far), 1050.0, 1.0)
 
 
 def _frame(rng, d, sizes=(1e-3, 0.1, 10.0)):

@@ -25,7 +25,7 @@ ORDER = [
     ),
     (
         "Books",
-        "gate/_books.py gate/_curator.py gate/_beside.py",
+        "gate/_accountant.py gate/_curator.py gate/_parallel.py",
         "shares sum to at most one, whatever an engine does; one charge for each release",
         "theorems 1 and 2 of :doc:`accounting`",
     ),
@@ -63,13 +63,15 @@ ORDER = [
     (
         "Rows and persons",
         "readers/_rows.py readers/_loop.py readers/_persons.py "
-        "readers/_by_norm.py readers/_some_rows.py readers/_placed_keys.py readers/_together.py",
+        "readers/_norm_weights.py readers/_some_rows.py readers/_placed_keys.py "
+        "readers/_together.py",
         "each row is read once in a pass; the rows of a person weigh no more than a unit",
         ":doc:`groups`",
     ),
     (
         "A fit",
-        "estimator/_estimator.py table/_groups.py table/_cap.py utils/_local.py",
+        "estimator/_estimator.py table/_groups.py table/_contribution_bound.py "
+        "utils/_private_state.py",
         "the plan is charged before rows are read; exceptions tell nothing",
         ":doc:`threat_model`",
     ),

@@ -4,21 +4,21 @@ import numpy as np
 import pytest
 
 from skdp import FriendlyCoreKMeans
+from skdp.kernel._ball_cover import BallCover, LocatedBall
 from skdp.kernel._bins import LogBins
 from skdp.kernel._clusters import GridCells, InPlaces, Nearest, NearestLifted
 from skdp.kernel._lattice import Subspace
-from skdp.kernel._places import Located, Places
 from skdp.kernel._statistic import Shape
 from skdp.kernel._table import Table
 from skdp.kernel._views import Beyond, InBox
 from skdp.readers import ArrayRows
-from skdp.utils._local import Local
+from skdp.utils._private_state import Local
 from tests._curators import canned
 from tests.kernel._examples import hostile
 
-BALL = Located(100.0, 1.0, np.zeros(2), 2.0, 1.0)
-FAR = Located(100.0, 1.0, np.array([1e6, 0.0]), 1e-3, 5e-4)
-PLACES = Places((BALL, FAR), 200.0, 1.0)
+BALL = LocatedBall(100.0, 1.0, np.zeros(2), 2.0, 1.0)
+FAR = LocatedBall(100.0, 1.0, np.array([1e6, 0.0]), 1e-3, 5e-4)
+PLACES = BallCover((BALL, FAR), 200.0, 1.0)
 SPACE = Subspace(np.eye(2), np.ones(2), True)
 Y = np.array([[0.1, 0.2], [-0.5, 0.5], [5e5, 0.0]])
 LIFTED = NearestLifted(PLACES, (SPACE, SPACE), (Y[:2], Y[:1]))
@@ -66,8 +66,8 @@ def test_a_row_decides_by_itself_whether_it_is_in_a_view():
         (GridCells(BALL, Subspace(np.zeros((2, 2)), np.ones(2)), 4, 4), "moderate length"),
         (GridCells(BALL, Subspace(None, np.ones(3)), 4, 4), "half width"),
         (Nearest(BALL, np.zeros((0, 2))), "y has the shape"),
-        (Nearest(Located(1.0, 1.0, np.zeros(2), 1e307, 1.0), Y), "a radius"),
-        (Nearest(Places((), 1.0, 1.0), Y), "balls has the shape"),
+        (Nearest(LocatedBall(1.0, 1.0, np.zeros(2), 1e307, 1.0), Y), "a radius"),
+        (Nearest(BallCover((), 1.0, 1.0), Y), "balls has the shape"),
         (NearestLifted(PLACES, (SPACE,), (Y,)), "every place"),
         (InBox(np.zeros(2), np.zeros(3)), "high has the shape"),
     ],

@@ -6,13 +6,13 @@ Sums in an order that hangs on a block differ in the last bit, which cancellatio
 import numpy as np
 import pytest
 
-from skdp.audit._draw import Draw
+from skdp.audit._draw import AuditRandom
 from skdp.audit._statistics import check_sums
+from skdp.kernel._ball_cover import LocatedBall
 from skdp.kernel._clusters import LineCells, Nearest, NearestLifted
 from skdp.kernel._coordinates import Design, Frame
 from skdp.kernel._gradients import LogitStep
 from skdp.kernel._lattice import Subspace, projected
-from skdp.kernel._places import Located
 from skdp.kernel._statistic import Shape
 
 WRAPS = 2**32  # the square of which is 0 in 64 bits
@@ -30,7 +30,7 @@ def test_scores_of_a_model_beyond_floats(seed):
     design = Design(Frame.identity(np.zeros(d), np.ones(d)), edges, False)
     question = LogitStep(design, 1.0, B, 1.0, 100.0, bits=15)
     question.check(Shape(d + 1))
-    check_sums(question, block, Draw(seed))
+    check_sums(question, block, AuditRandom(seed))
 
 
 def test_projections_on_integers_whose_squares_wrap():
@@ -44,7 +44,7 @@ def test_projections_on_integers_whose_squares_wrap():
 
 @pytest.mark.parametrize("whole", [WRAPS, float(WRAPS)])
 def test_lengths_that_wrap_are_refused(whole):
-    ball, one = Located(10.0, 1.0, np.zeros(1), 1.0, 1.0), np.ones(1)
+    ball, one = LocatedBall(10.0, 1.0, np.zeros(1), 1.0, 1.0), np.ones(1)
     lifted = NearestLifted(ball, (Subspace(None, np.array([whole])),), (np.zeros((1, 1)),))
     with pytest.raises(ValueError, match="a box of moderate size"):
         lifted.check(Shape(1))

@@ -14,7 +14,7 @@ from skdp.kernel._statistic import Offer
 from skdp.kernel._sums import BallProducts, BallTotal, BoxProducts
 from skdp.kernel._table import Table
 from skdp.readers import ArrayRows
-from skdp.readers._persons import Heads, WeighedRows
+from skdp.readers._persons import NoisyUnitCount, WeighedRows
 from tests.kernel._examples import all_examples
 
 UNIT, HEADS = 2**14, 2.0**20
@@ -43,7 +43,9 @@ def test_sums_of_persons_have_room_whatever_a_field_says(cls):
 
 
 def test_a_table_offers_the_number_of_its_persons():
-    rows = WeighedRows(ArrayRows(np.zeros((3, 1))), None, np.ones(3, int), 8, Heads(1000.0, 2.0))
+    rows = WeighedRows(
+        ArrayRows(np.zeros((3, 1))), None, np.ones(3, int), 8, NoisyUnitCount(1000.0, 2.0)
+    )
     curator = CannedCurator(Plan(Budget.gaussian(1.0, 1e-6), (Step("x"),)), "exact")
     offer = Table(rows, curator)._offer(0.5)
     assert (offer.unit, offer.heads) == (8, 1000.0)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import skdp
-from skdp.audit._draw import Draw
+from skdp.audit._draw import AuditRandom
 from skdp.audit._statistics import (
     BOUNDS,
     attained,
@@ -69,7 +69,7 @@ def test_no_row_adds_more_than_the_bound_and_some_row_adds_it(cls):
 @pytest.mark.parametrize("cls", EXAMPLES, ids=lambda cls: cls.__name__)
 def test_a_total_is_the_sum_of_its_rows_in_any_order_and_any_blocks(cls):
     for (statistic, block), seed in zip(made(cls), SEEDS, strict=True):
-        check_sums(statistic, block, Draw(seed))
+        check_sums(statistic, block, AuditRandom(seed))
 
 
 @pytest.mark.parametrize("cls", EXAMPLES, ids=lambda cls: cls.__name__)

@@ -14,7 +14,7 @@ from skdp.kernel._statistic import OneCell, Rule, Statistic, public
 from skdp.kernel._sums import BallSum, Count, Distances
 from skdp.kernel._table import Noisy, Table
 from skdp.readers import ArrayRows
-from skdp.readers._persons import Heads, Persons, weighed_rows
+from skdp.readers._persons import NoisyUnitCount, Persons, weighed_rows
 
 ZERO = np.zeros(2)
 
@@ -120,7 +120,9 @@ def persons_of(cap=2):
     owners = Persons(np.array([0, 0, 0, 1, 2, 3, 3, 4, 4, 4]), 5)
     table = table_of(protects="group")
     coins = table._curator.coins
-    return table_of(weighed_rows(ArrayRows(X), owners, cap, coins, Heads(5.0, 1.0)), "group")
+    return table_of(
+        weighed_rows(ArrayRows(X), owners, cap, coins, NoisyUnitCount(5.0, 1.0)), "group"
+    )
 
 
 def test_sums_of_persons_are_weighed_with_and_without_a_pass_of_weights():

@@ -26,7 +26,7 @@ from skdp.kernel._table import Table
 from skdp.kernel._views import Boxed
 from skdp.mechanisms import RowKeys, make_entropy
 from skdp.readers import ArrayRows
-from skdp.readers._persons import Heads, Representatives
+from skdp.readers._persons import NoisyUnitCount, SampledRows
 
 REFUSED = ValueError, TypeError, AttributeError
 EVENTS = FIRST_COUNT, SECOND_COUNT, H_INDEX
@@ -259,7 +259,7 @@ def test_only_samples_are_asked_about_pairs():
 
 
 def test_persons_are_counted_by_their_number_alone():
-    rows = Representatives(ArrayRows(ROWS), Heads(float(N), 3.0), RowKeys(make_entropy(1)))
+    rows = SampledRows(ArrayRows(ROWS), NoisyUnitCount(float(N), 3.0), RowKeys(make_entropy(1)))
     fit = Fit(rows)
     with pytest.raises(ValueError, match="no count of all"):
         fit.core()

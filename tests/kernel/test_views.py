@@ -9,14 +9,14 @@ from skdp.accounting import Budget, Plan, Step
 from skdp.audit import CannedCurator
 from skdp.base import ArrayRows, Count, OneCell, Table, public
 from skdp.kernel import _cells
+from skdp.kernel._ball_cover import BallCover, LocatedBall
 from skdp.kernel._bins import LogBins
 from skdp.kernel._cells import Binned, Codes, Held
 from skdp.kernel._clusters import InPlaces
-from skdp.kernel._places import Located, Places
 from skdp.kernel._residuals import Layout, Residuals
 from skdp.kernel._views import Beyond
 from skdp.mechanisms import finite_rows
-from skdp.readers._persons import Heads, Persons, weighed_rows
+from skdp.readers._persons import NoisyUnitCount, Persons, weighed_rows
 
 CELLS = Binned((2,), Codes(1))
 
@@ -28,11 +28,11 @@ def table(X, codes=None, cap=3):
     curator, rows = CannedCurator(plan), ArrayRows(np.asarray(X, dtype=np.float64))
     if codes is not None:
         persons = Persons(np.asarray(codes), int(np.max(codes)) + 1).of(finite_rows(X))
-        rows = weighed_rows(rows, persons, cap, curator.coins, Heads(50.0, 1.0))
+        rows = weighed_rows(rows, persons, cap, curator.coins, NoisyUnitCount(50.0, 1.0))
     return Table(rows, curator)
 
 
-HOME = Places((Located(40.0, 1.0, np.zeros(1), 2.0, 1.0, True, 4.0, None),), 99.0, 1.0)
+HOME = BallCover((LocatedBall(40.0, 1.0, np.zeros(1), 2.0, 1.0, True, 4.0, None),), 99.0, 1.0)
 SOME = Beyond(np.zeros(1), LogBins(1, 0, 20), 0, 8, HOME)  # a view of the rows near 100
 
 

@@ -8,7 +8,7 @@ from skdp import PrivateLinearRegression, PrivateRidge
 from skdp.accounting import Budget
 from skdp.exceptions import UselessReleaseWarning
 from skdp.gate._curator import make_curator
-from skdp.linear._line import Belief, line_plan, private_line
+from skdp.linear._line import ErrorPosterior, line_plan, private_line
 from skdp.mechanisms import make_entropy
 from skdp.readers import ArrayRows
 
@@ -128,7 +128,7 @@ def test_residuals_are_those_of_the_line_and_of_the_row_alone():
 
 
 def test_a_belief_that_was_too_sure_learns():
-    belief = Belief(np.eye(3), 0.01)
+    belief = ErrorPosterior(np.eye(3), 0.01)
     b, true = np.zeros(3), np.array([1.0, -2.0, 0.5])
     b += belief.step(np.full(3, 1e-9), 1e-6)
     for _ in range(3):

@@ -7,8 +7,8 @@ import pytest
 
 from skdp import PrivateMinMax, PrivateTrimmedMean, PrivateVariance
 from skdp.exceptions import UselessReleaseWarning
-from skdp.location._places import plain
-from skdp.location._reach import EDGES, Reach
+from skdp.location._places import short_decimal
+from skdp.location._reach import EDGES, DistanceHistogram1d
 from skdp.preprocessing import PrivateMinMaxScaler, PrivateStandardScaler
 
 pytestmark = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")
@@ -24,7 +24,7 @@ def reach(distances, sd=10.0, seed=0):
     rng = np.random.default_rng(seed)
     counts = np.bincount(np.searchsorted(EDGES, distances), minlength=EDGES.size)
     noisy = counts + np.rint(rng.normal(0, sd, EDGES.size))
-    return Reach(noisy, sd, "gaussian", float(len(distances)), 1.0)
+    return DistanceHistogram1d(noisy, sd, "gaussian", float(len(distances)), 1.0)
 
 
 def test_nothing_zeros_and_the_farthest_rows():
@@ -65,7 +65,7 @@ def test_far_rows_that_are_seen_widen_the_radius():
     ],
 )
 def test_plain_numbers(low, high, number):
-    x = plain(low, high)
+    x = short_decimal(low, high)
     assert low <= x <= high and (x == number or number == 1.75e308)
 
 

@@ -9,7 +9,7 @@ import skdp
 from skdp import MarginalReleaser, RowMap, config_context, make_private_pipeline
 from skdp.marginals import Bins
 from skdp.marginals._auto import _cells, _Entries
-from skdp.marginals._drawn import drawn, laws_of, laws_of_intervals, spread
+from skdp.marginals._drawn import cdf_at, laws_of, laws_of_intervals, spread
 from skdp.marginals._synthetic import table_of_codes
 from skdp.marginals._types import NUMBER, ColumnType
 
@@ -264,12 +264,12 @@ def test_short_floats_stay_short_and_inside_their_bins(library, name):
 def test_numbers_follow_their_law():
     law = ((0.0, 10.0), (1.0, 20.0), (1.0, 3.0))
     parts = (np.arange(1000) + 0.5) / 1000
-    x = drawn(law, parts, whole=False)
+    x = cdf_at(law, parts, whole=False)
     assert np.sum(x <= 1) == 250 and x.min() > 0 and x.max() <= 20
     assert np.abs(np.quantile(x, [0.125, 0.625]) - [0.5, 15]).max() < 0.02
-    assert set(drawn(law, parts, whole=True)) == {1, *range(11, 21)}
+    assert set(cdf_at(law, parts, whole=True)) == {1, *range(11, 21)}
     edge = np.nextafter(3.0, 0)
-    assert set(drawn(((edge,), (3.0,), (1.0,)), parts, whole=False)) == {3.0}
+    assert set(cdf_at(((edge,), (3.0,), (1.0,)), parts, whole=False)) == {3.0}
 
 
 def test_open_bins_are_as_wide_as_those_beside_them():
@@ -277,7 +277,7 @@ def test_open_bins_are_as_wide_as_those_beside_them():
     assert [round(low) for (low,), _, _ in laws] == [-15, 0, 15]
     assert [round(high) for _, (high,), _ in laws] == [0, 15, 30]
     whole = laws_of_intervals((-np.inf, 0, np.inf), whole=True)
-    assert [drawn(law, np.array([0.1, 0.9]), whole=True).tolist() for law in whole] == [
+    assert [cdf_at(law, np.array([0.1, 0.9]), whole=True).tolist() for law in whole] == [
         [-1] * 2,
         [0] * 2,
     ]

@@ -6,7 +6,7 @@ import pytest
 
 import skdp
 from skdp import MarginalReleaser
-from skdp.marginals._drawn import drawn
+from skdp.marginals._drawn import cdf_at
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning"),
@@ -34,7 +34,7 @@ def survey():
 def _below(kind, counts, edge):
     """Return the part of a released table below a number, each level following its law."""
     law = [
-        np.mean(drawn(law, (np.arange(4096) + 0.5) / 4096, whole=kind.whole) <= edge)
+        np.mean(cdf_at(law, (np.arange(4096) + 0.5) / 4096, whole=kind.whole) <= edge)
         for law in kind.laws
     ]
     return np.dot(law, counts) / np.sum(counts)

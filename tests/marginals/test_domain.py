@@ -8,7 +8,7 @@ import pytest
 from skdp.marginals._domain import read_domain
 from skdp.marginals._frames import tidy_frame
 from skdp.marginals._levels import Bins, read_levels
-from skdp.readers._columns import BlockOf, TableRows, read_columns, table_type
+from skdp.readers._columns import BlockEncoder, TableRows, read_columns, table_type
 from skdp.readers._raw import schema_of
 
 INF = float("inf")
@@ -41,7 +41,7 @@ def encoded(X, domain=DOMAIN, names=tuple(FRAME), **chunks):
 
 
 def block_of(columns, domain):
-    return BlockOf(tuple(domain.columns), schema_of(columns.table))
+    return BlockEncoder(tuple(domain.columns), schema_of(columns.table))
 
 
 KINDS = {

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from skdp.marginals._layout import Measurement
-from skdp.marginals._pairs import unrepelled
+from skdp.marginals._pairs import eigenvalue_debiasing
 from skdp.marginals._postprocess import HOW, postprocess
 from skdp.marginals._residuals import tables_of
 from skdp.marginals._shrink import shrunk
@@ -186,9 +186,9 @@ def test_the_spectrum_without_noise_hardly_moves_and_noise_alone_collapses():
     rng = np.random.default_rng(6)
     Q = np.linalg.qr(rng.normal(size=(40, 40)))[0]
     M = (Q * np.linspace(1e4, 2e5, 40)) @ Q.T
-    np.testing.assert_allclose(unrepelled(M), M, atol=0.1)
+    np.testing.assert_allclose(eigenvalue_debiasing(M), M, atol=0.1)
     W = np.triu(rng.normal(size=(200, 200)), 1)
-    assert np.linalg.norm(unrepelled(W + W.T)) < 0.2 * np.linalg.norm(W + W.T)
+    assert np.linalg.norm(eigenvalue_debiasing(W + W.T)) < 0.2 * np.linalg.norm(W + W.T)
 
 
 def test_refusals_say_the_way_out():

@@ -9,7 +9,7 @@ from skdp.kernel._lattice import UNIT
 from skdp.kernel._mixtures import MixtureFrame, _certified, exponential, integer_shares
 from skdp.mixture._design import design
 from skdp.mixture._normal import Clipped, quantile
-from skdp.mixture._update import _shaped, gain
+from skdp.mixture._shrinkage_update import _shaped, gain
 
 
 @pytest.mark.parametrize("d", [1, 2, 5, 40])

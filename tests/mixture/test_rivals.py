@@ -11,8 +11,8 @@ from skdp.kernel._lattice import UNIT
 from skdp.kernel._mixture_lead import log_density
 from skdp.kernel._mixtures import MixtureFrame
 from skdp.mixture import PrivateGMM
-from skdp.mixture._rivals import one_gaussian
-from skdp.mixture._update import Estimate
+from skdp.mixture._model_comparison import one_gaussian
+from skdp.mixture._shrinkage_update import Estimate
 
 KINDS = ("full", "tied", "diag", "spherical")
 pytestmark = pytest.mark.filterwarnings(

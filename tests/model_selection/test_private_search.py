@@ -20,7 +20,7 @@ from skdp import (
 from skdp.accounting import Budget
 from skdp.accounting._selection import selection_delta
 from skdp.audit import conditional_sensitivity, non_interference
-from skdp.audit._draw import Draw
+from skdp.audit._draw import AuditRandom
 from skdp.audit._pairs import draw_pair
 from skdp.audit._sensitivity import examine_pair
 from skdp.audit._tables import example_table
@@ -382,7 +382,7 @@ def test_the_two_layers_of_the_audit(search):
 
 def moved_labels(search, X, seed):
     """Return the labels of the releases that one row moves, given equal answers."""
-    pair = draw_pair(X, Draw("pairs", seed), None, other_epsilon=False)
+    pair = draw_pair(X, AuditRandom("pairs", seed), None, other_epsilon=False)
     return {label for label, (squared, _) in examine_pair(search, pair).items() if squared}
 
 

@@ -331,7 +331,7 @@ def test_rows_of_frames_lie_in_memory_of_their_own():
 
 def test_types_of_columns_are_made_up_faithfully():
     pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
-    from skdp.rowwise._made_up import made_up_rows
+    from skdp.rowwise._dummy_rows import dummy_rows
 
     columns = {
         "f": pandas.array([1.0], dtype="Float32"),
@@ -345,18 +345,18 @@ def test_types_of_columns_are_made_up_faithfully():
         "o": np.array(["x"], dtype=object),
     }
     frame = pandas.DataFrame(columns)
-    rows = made_up_rows(frame)
+    rows = dummy_rows(frame)
     assert (rows.dtypes == frame.dtypes).all() and not rows.isna().all().any()
     assert set(rows["c"].dropna()) == {"u", "v"}
     schema = {"a": polars.Float32, "i": polars.Int8, "s": polars.String, "b": polars.Boolean}
     schema |= {"t": polars.Datetime("us", "UTC"), "e": polars.Enum(["x", "y"])}
     table = polars.DataFrame(schema=schema)
-    assert made_up_rows(table).schema == table.schema
-    assert not any(made_up_rows(table)[name].is_null().all() for name in schema)
+    assert dummy_rows(table).schema == table.schema
+    assert not any(dummy_rows(table)[name].is_null().all() for name in schema)
     for dtype in ("f4", "i1", "u8", "?", "U3", "S3", "M8[s]", "O"):
-        assert made_up_rows(np.zeros((0, 2), dtype=dtype)).dtype == np.dtype(dtype)
+        assert dummy_rows(np.zeros((0, 2), dtype=dtype)).dtype == np.dtype(dtype)
     twice = pandas.DataFrame(X[:, :2], columns=["a", "a"])
-    assert list(made_up_rows(twice).columns) == ["a", "a"]
+    assert list(dummy_rows(twice).columns) == ["a", "a"]
 
 
 def test_a_table_that_cannot_be_made_up_is_refused_before_anything_is_charged():

@@ -33,14 +33,14 @@ from skdp import (
 )
 from skdp.audit._fingerprint import fingerprint
 from skdp.base import Curator, Local
-from skdp.gate._grant import Grant
+from skdp.gate._budget_allocation import BudgetAllocation
 from skdp.marginals import Bins
 from skdp.mechanisms import RowKeys
 from skdp.mechanisms._entropy import SeededEntropy
 from skdp.readers import _rows
 
 pytestmark = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")
-STAYS = (RowKeys, SeededEntropy, Curator, PrivacyLedger, Grant, Local)
+STAYS = (RowKeys, SeededEntropy, Curator, PrivacyLedger, BudgetAllocation, Local)
 
 WIDE = (-np.inf, 1, np.inf)
 N = 1009
@@ -128,7 +128,7 @@ def test_a_pipeline_of_pieces_is_that_of_the_table(table, name):
     methods = ("transform", "predict", "predict_proba", "score_samples")
     for method in (name for name in methods if hasattr(here, name)):
         told = getattr(there, method)(pieces(table))
-        assert isinstance(told, _rows.Later)
+        assert isinstance(told, _rows.LazyBatches)
         np.testing.assert_array_equal(whole(told), getattr(here, method)(table))
     if hasattr(here, "score"):
         assert there.score(pieces(table)) == pytest.approx(here.score(table), rel=1e-9)

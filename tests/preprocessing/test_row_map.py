@@ -18,8 +18,8 @@ from skdp import PrivatePCA, PublicFit, RowMap
 from skdp import config_context as skdp_config
 from skdp.contracts._contract import contract_of
 from skdp.contracts._kinds import Rows
-from skdp.rowwise._lint import SAME, probe
-from skdp.rowwise._made_up import made_up_rows
+from skdp.rowwise._dummy_rows import dummy_rows
+from skdp.rowwise._lint import SAME, detect_row_mixing
 from tests._sklearn import run_checks
 
 RNG = np.random.default_rng(0)
@@ -146,8 +146,8 @@ def test_a_public_fit_that_mixes_rows_is_refused():
 def test_steps_known_as_row_wise_are_so_to_the_last_bit(step):
     assert contract_of(step).accepts(Rows())
     with config_context(assume_finite=True):
-        rows = made_up_rows(X)
-        assert probe(step.fit(rows).transform, rows) == SAME
+        rows = dummy_rows(X)
+        assert detect_row_mixing(step.fit(rows).transform, rows) == SAME
 
 
 @pytest.mark.parametrize(

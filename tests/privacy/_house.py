@@ -37,12 +37,12 @@ MESSAGES = {
     "planning/": "knows no private rows: speaks of made-up ones",
 }
 HOOKS = {
-    "gate/_beside.py": "lets a set of rows draw with words of its own",
+    "gate/_parallel.py": "lets a set of rows draw with words of its own",
     "gate/_curator.py": "defines them",
     "audit/": "answers in their place",
 }
 BOOKKEEPING = {
-    "gate/_beside.py": "the state of Curators of disjoint sets of rows",
+    "gate/_parallel.py": "the state of Curators of disjoint sets of rows",
     "gate/_curator.py": "its own state, and that of children",
     "audit/": "stands in for the Curator",
 }
@@ -58,7 +58,7 @@ SETATTR = {
     "kernel/pairs/_distance.py": "a frozen dataclass casts its parameter",
     "friendly/_match.py": "a frozen dataclass casts its parameters",
     "friendly/published/_predicates.py": "a frozen dataclass casts its parameter",
-    "pipeline/_pieces.py": "puts fitted parts where a fit of scikit-learn does",
+    "pipeline/_batched.py": "puts fitted parts where a fit of scikit-learn does",
     "preprocessing/_sensitivity_preprocessor.py": "keeps a Local, which no pickle takes along",
     "sensitivity/_personal.py": "a frozen dataclass casts its parameter",
     "sensitivity/_windows.py": "frozen dataclasses cast their parameters",
@@ -86,7 +86,7 @@ PUBLIC = {
     "utils/_config.py": {"name": "of an option", "value": "of an option"},
     "kernel/_residual_sums.py": {"n_features": "", "n_attributes": "of the layout"},
     "kernel/_plain.py": {"text": "constant, a name of a class or a field"},
-    "gate/_books.py": {
+    "gate/_accountant.py": {
         "label": "constant text",
         "mechanism": "constant text",
         "share": "from releases",
@@ -99,7 +99,7 @@ PUBLIC = {
     "by_group/_keys.py": {
         "names": "of columns",
         "schema": "number of columns",
-        "seen": "a number or a text, of all else the type",
+        "describe_parameter": "a number or a text, of all else the type",
         "strange": "a public parameter",
     },
     "readers/_raw.py": {"which": "names of columns"},
@@ -111,9 +111,9 @@ PUBLIC = {
         "failure": "a probability in a plan",
         "value": "of epsilon or delta",
     },
-    "utils/_doubts.py": {"told": "constant texts and released numbers of columns"},
+    "utils/_warnings.py": {"told": "constant texts and released numbers of columns"},
     "estimator/_estimator.py": {"plan": "its problems, made from parameters"},
-    "gate/_grant.py": {"granted": "a unit", "budget": "its unit"},
+    "gate/_budget_allocation.py": {"granted": "a unit", "budget": "its unit"},
     "show/_page.py": {"otherwise": "constant text"},
     "show/_ledger_display.py": {"x": "a public option"},
     "accounting/_parts.py": {"whole": "unit of a budget", "unit": ""},
@@ -192,7 +192,7 @@ PUBLIC = {
     "marginals/_answers.py": {"names": "of columns"},
     "marginals/_domain.py": {
         "_nearest": "some edges, public or released",
-        "seen": "a number or a text, of all else the type",
+        "describe_parameter": "a number or a text, of all else the type",
         "column": "a public parameter",
         "columns": "names of columns",
         "d": "number of attributes",
@@ -260,7 +260,7 @@ PUBLIC = {
     "scales/_noise_level.py": {
         "confidence": "a public parameter",
         "sampling": "a public parameter",
-        "seen": "a number or a text, of all else the type",
+        "describe_parameter": "a number or a text, of all else the type",
     },
     "sensitivity/_bounded.py": {"statistic": "public", "sensitivity": "public or released"},
     "sensitivity/_closed.py": {"center": "public or released"},
@@ -296,16 +296,16 @@ SCHEMA = {"shape", "dtype", "ndim", "itemsize", "__name__", "__qualname__"}
 
 # Who may import whom: task rooms -> engines -> Curator -> guarded rooms.
 BASE = {
-    "_apart",
-    "_doubts",
+    "_split_target",
+    "_warnings",
     "_groups",
     "_schema",
-    "_pieces",
+    "_batched",
     "exceptions",
     "_compat",
     "_config",
     "_levels",
-    "_local",
+    "_private_state",
     "_numbers",
     "_progress",
     "_public",
@@ -330,13 +330,13 @@ ENGINE = {
 IMPORTS = {
     "exceptions": set(),
     "_compat": set(),
-    "_grant": {"exceptions"},
+    "_budget_allocation": {"exceptions"},
     "_unread": {
-        "_beside",
+        "_parallel",
         "_compat",
         "_config",
-        "_grant",
-        "_pieces",
+        "_budget_allocation",
+        "_batched",
         "_private_part",
         "readers",
         "contracts",
@@ -344,22 +344,22 @@ IMPORTS = {
     },
     "__main__": {"accounting"},
     "_config": set(),
-    "_local": set(),
+    "_private_state": set(),
     "_numbers": {"_compat"},
-    "_private_part": {"_config", "_local", "_threads", "exceptions"},
+    "_private_part": {"_config", "_private_state", "_threads", "exceptions"},
     "_progress": {"_config"},
     "_public": {"_numbers"},
-    "_pieces": {"_compat", "_config", "_threads", "readers", "rowwise"},
-    "_row_methods": {"_groups", "_pieces"},
+    "_batched": {"_compat", "_config", "_threads", "readers", "rowwise"},
+    "_row_methods": {"_groups", "_batched"},
     "_schema": {"_config", "_threads", "readers"},
-    "_cap": {"accounting", "kernel"},
-    "_groups": {"_cap", "_config", "accounting", "readers", "kernel"},
-    "_apart": {"_config", "_schema", "_threads", "readers"},
+    "_contribution_bound": {"accounting", "kernel"},
+    "_groups": {"_contribution_bound", "_config", "accounting", "readers", "kernel"},
+    "_split_target": {"_config", "_schema", "_threads", "readers"},
     "_levels": {"readers"},
     "_supervised": {"_config", "_levels", "_schema", "readers"},
     "_target": {"_levels", "accounting", "exceptions", "kernel", "mechanisms"},
-    "_results": {"_doubts"},
-    "show": {"show", "_doubts"},
+    "_results": {"_warnings"},
+    "show": {"show", "_warnings"},
     "_threads": set(),
     "mechanisms": {"mechanisms", "_threads"},
     "contracts": {"contracts"},
@@ -370,13 +370,13 @@ IMPORTS = {
         "exceptions",
         "show",
     },
-    "_books": {"_doubts", "mechanisms", "exceptions"},
-    "_beside": {"_books", "_curator", "_doubts", "mechanisms"},
-    "_curator": {"_books", "_doubts", "accounting", "mechanisms", "exceptions"},
-    "_doubts": {"exceptions"},
+    "_accountant": {"_warnings", "mechanisms", "exceptions"},
+    "_parallel": {"_accountant", "_curator", "_warnings", "mechanisms"},
+    "_curator": {"_accountant", "_warnings", "accounting", "mechanisms", "exceptions"},
+    "_warnings": {"exceptions"},
     "readers": {"readers", "mechanisms", "_config", "_progress", "_threads"},
     "kernel/pairs": {"kernel/pairs", "mechanisms"},
-    "kernel": {"kernel", "kernel/pairs", "readers", "mechanisms", "_local"},
+    "kernel": {"kernel", "kernel/pairs", "readers", "mechanisms", "_private_state"},
     "scales": {
         "scales",
         "kernel",
@@ -394,7 +394,7 @@ IMPORTS = {
         "readers",
         "mechanisms",
         "accounting",
-        "_local",
+        "_private_state",
     },
     "friendly/published": {"friendly/published", "friendly", "kernel/pairs", "mechanisms"},
     "sensitivity": {
@@ -404,19 +404,19 @@ IMPORTS = {
         "mechanisms",
         "accounting",
         "scales",
-        "_local",
+        "_private_state",
     },
     "sensitivity/published": {"sensitivity/published", "sensitivity"},
     "location/engine": ENGINE | {"_groups"},
-    "_foresight": {"planning"},
+    "_planning_mixin": {"planning"},
     "planning": {"planning", "_compat", "_numbers", "exceptions"},
     "_estimator": BASE
     | {
         "_curator",
-        "_doubts",
-        "_foresight",
+        "_warnings",
+        "_planning_mixin",
         "_supervised",
-        "_grant",
+        "_budget_allocation",
         "_private_part",
         "accounting",
         "readers",
@@ -438,7 +438,7 @@ IMPORTS = {
     | {
         "_supervised",
         "model_selection",
-        "_beside",
+        "_parallel",
         "_unread",
         "_curator",
         "_estimator",
@@ -457,7 +457,7 @@ IMPORTS = {
         "__init__",
         "_curator",
         "_estimator",
-        "_grant",
+        "_budget_allocation",
         "_unread",
         "accounting",
         "readers",
@@ -472,7 +472,7 @@ IMPORTS = {
     | {
         "by_group",
         "_estimator",
-        "_grant",
+        "_budget_allocation",
         "_unread",
         "_supervised",
         "accounting",
@@ -503,7 +503,8 @@ IMPORTS = {
     "audit": BASE
     | ENGINE
     | {"audit", "_curator", "_estimator", "contracts", "location", "model_selection"},
-    "base": ENGINE - {"location/engine"} | {"_curator", "_estimator", "_local", "contracts"},
+    "base": ENGINE - {"location/engine"}
+    | {"_curator", "_estimator", "_private_state", "contracts"},
     "__init__": {"accounting"},
 }
 # Files of a task room that are engines: their own room in the graph.
@@ -511,16 +512,16 @@ ENGINE_FILES = {
     f"{room}/_{name}.py": f"{room}/engine"
     for room, names in {
         "covariance": """
-            beyond bounded columns denoise engine moments release run spread
+            clipping_loss bounded columns denoise engine moments release run distance_histogram
             """,
         "linear": """
-            calibration coarse coefficients front gradients least_squares line
+            calibration coarse_scales coefficients front gradients least_squares line
             logit newton ranges target_range
             """,
         "location": """
-            bounded_moments choice clip column_roads
-            core_road counted descent friendly locate mean measure places public rank_release
-            reach release schedule sides whereabouts
+            bounded_moments choice clip column_strategies
+            soft_core_location counted rank_search friendly locate mean measure places public
+            rank_release reach release schedule sides location_estimate
             """,
     }.items()
     for name in names.split()
@@ -528,17 +529,17 @@ ENGINE_FILES = {
 # Files of these folders are rooms of their own in the graph.
 FOLDERS = {
     "utils": """
-        _compat _config _doubts _local _numbers _progress _public _threads
+        _compat _config _warnings _private_state _numbers _progress _public _threads
         """,
     "gate": """
-        _beside _books _curator _grant
+        _parallel _accountant _curator _budget_allocation
         """,
     "table": """
-        _apart _cap _groups _levels _pieces _row_methods _schema _supervised
+        _split_target _contribution_bound _groups _levels _batched _row_methods _schema _supervised
         _target
         """,
     "estimator": """
-        _estimator _foresight _results
+        _estimator _planning_mixin _results
         """,
 }
 ENGINE_FILES |= {
@@ -551,7 +552,7 @@ WITHOUT_SKLEARN = set(IMPORTS) - {
     "__init__",
     "_compat",
     "_estimator",
-    "_pieces",
+    "_batched",
     "_public",
     "_results",
     "_row_methods",

@@ -13,9 +13,9 @@ __all__ = ["CEILINGS", "KINDS", "counted"]
 KINDS = ("sensitivity=", "map_merge", "weighed_sum", ".take(", "representatives_of", ".coins")
 # Room: how often each of KINDS.
 CEILINGS: dict[str, tuple[int, ...]] = {
-    "_beside": (0, 0, 0, 0, 0, 2),
+    "_parallel": (0, 0, 0, 0, 0, 2),
     "_curator": (0, 0, 0, 0, 0, 3),
-    "_pieces": (0, 1, 0, 0, 0, 0),
+    "_batched": (0, 1, 0, 0, 0, 0),
     "audit": (0, 0, 0, 44, 0, 2),
     "readers": (0, 20, 1, 10, 1, 0),
     "cluster": (0, 0, 0, 0, 0, 1),

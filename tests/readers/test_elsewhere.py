@@ -18,7 +18,7 @@ from skdp import (
 )
 from skdp.audit._fingerprint import fingerprint
 from skdp.base import Curator, PrivateEstimator, map_merge
-from skdp.gate._grant import Grant
+from skdp.gate._budget_allocation import BudgetAllocation
 from skdp.mechanisms import RowKeys, make_entropy
 from skdp.mechanisms._entropy import SeededEntropy
 from skdp.readers import ArrayRows
@@ -28,7 +28,7 @@ from tests._estimators import ESTIMATORS, fitted
 pytestmark = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")
 
 N_ROWS = 499  # a prime: an array of that length holds something for every row
-STAYS = (RowKeys, SeededEntropy, Curator, PrivateEstimator, PrivacyLedger, Grant)
+STAYS = (RowKeys, SeededEntropy, Curator, PrivateEstimator, PrivacyLedger, BudgetAllocation)
 
 ROADS = [
     PrivateCovariance(bounds=(-500.0, 500.0)),

@@ -12,10 +12,10 @@ from skdp.audit._transcript import FixedKeys
 from skdp.mechanisms._weighed import Weighed, of_persons, unit_of, weighed
 from skdp.readers import ArrayRows, map_merge, weighed_sum
 from skdp.readers._entries import entries_of
-from skdp.readers._ids import Joined, persons_of
+from skdp.readers._ids import UnitCodes, persons_of
 from skdp.readers._persons import (
     GRAIN,
-    Heads,
+    NoisyUnitCount,
     Persons,
     extremes_of,
     means_of,
@@ -25,7 +25,7 @@ from skdp.readers._persons import (
 )
 from skdp.readers._rows import MappedRows
 
-HEADS = Heads(100.0, 1.0)
+HEADS = NoisyUnitCount(100.0, 1.0)
 
 
 def _keys(n, seed=0):
@@ -230,9 +230,9 @@ def test_whole_numbers_at_the_ends_of_their_type_are_told_apart(kind, apart):
     for ids in ([ends.min + int(x) for x in away], [ends.max - int(x) for x in away]):
         ids = np.array(ids, dtype=kind)
         expected = np.unique(ids, return_inverse=True)[1]
-        assert np.array_equal(Joined(ids).codes, expected)
-        pieces = Joined(ids[:100].astype(object), ids[100:])
-        assert len(pieces) == len(Joined(ids)) == expected.max() + 1
+        assert np.array_equal(UnitCodes(ids).codes, expected)
+        pieces = UnitCodes(ids[:100].astype(object), ids[100:])
+        assert len(pieces) == len(UnitCodes(ids)) == expected.max() + 1
         pairs = np.stack([pieces.codes, expected])
         assert np.unique(pairs, axis=1).shape[1] == len(pieces)
 
@@ -295,9 +295,16 @@ def test_whole_numbers_that_single_precision_does_not_tell_apart_are_refused():
 def test_a_time_is_one_person_in_whatever_unit():
     days = np.array(["2020-01-01", "2020-01-02", "NaT"], dtype="datetime64[D]")
     pieces = [days.astype(f"datetime64[{unit}]") for unit in ("D", "h", "s", "us", "ns", "25s")]
-    assert Joined(*pieces).codes.tolist() == [0, 1, -1] * len(pieces)
+    assert UnitCodes(*pieces).codes.tolist() == [0, 1, -1] * len(pieces)
     apart = np.array([3, 3]).astype("m8[s]"), np.array([3, 36]).astype("m8[M]"), days[:1]
-    assert Joined(*apart, np.array(["1970-01"], dtype="M8[M]")).codes.tolist() == [0, 0, 1, 2, 3, 4]
+    assert UnitCodes(*apart, np.array(["1970-01"], dtype="M8[M]")).codes.tolist() == [
+        0,
+        0,
+        1,
+        2,
+        3,
+        4,
+    ]
 
 
 def test_batches_and_collections_of_ids_are_read_as_one_column():
@@ -346,7 +353,7 @@ def test_groups_that_are_none_are_refused(given):
 
 def test_ids_of_pieces_of_other_types_are_joined_exactly():
     pieces = [np.array([1, 2]), np.array([2, 3], dtype=np.int8), np.array([1.0, 4.0])]
-    assert Joined(*map(entries_of, pieces)).codes.tolist() == [0, 1, 1, 2, 0, 3]
+    assert UnitCodes(*map(entries_of, pieces)).codes.tolist() == [0, 1, 1, 2, 0, 3]
 
 
 def test_a_unit_stays_with_sums_and_with_nothing_else():

@@ -9,8 +9,8 @@ from skdp.base import weighed_sum
 from skdp.kernel._persons import persons_table
 from skdp.readers import ArrayRows
 from skdp.readers._ids import persons_of
-from skdp.readers._persons import GRAIN, Heads, Persons, means_of, weighed_rows
-from skdp.table._cap import CAP_STEPS, find_cap
+from skdp.readers._persons import GRAIN, NoisyUnitCount, Persons, means_of, weighed_rows
+from skdp.table._contribution_bound import CAP_STEPS, release_contribution_bound
 
 SIZES = (1, 2, 3, 7, 63)
 CAPS = (1, 2, 3, 8)
@@ -31,7 +31,7 @@ def numbered(codes):
 def rows_of(X, codes, cap, keys, block_rows=None):
     rows = ArrayRows(X)
     rows.block_rows = block_rows or rows.block_rows
-    return weighed_rows(rows, numbered(codes), cap, FixedKeys(keys), Heads(60.0, 1.0))
+    return weighed_rows(rows, numbered(codes), cap, FixedKeys(keys), NoisyUnitCount(60.0, 1.0))
 
 
 def sums(X, codes, cap, keys):
@@ -98,6 +98,6 @@ def test_the_cap_is_found_through_noise():
         codes = np.r_[np.repeat(np.arange(300), 20), np.repeat([300], largest)]
         curator = CannedCurator(plan, lambda label, value, scale: np.full(value.shape, 10**6))
         table = persons_table(Persons(codes, 301), curator)
-        return find_cap(table, noise=2.0, least=40.0)
+        return release_contribution_bound(table, noise=2.0, least=40.0)
 
     assert len({cap(largest) for largest in (1, 100, 5000)}) == 1

@@ -12,15 +12,22 @@ from skdp.kernel._columns import EdgeCells
 from skdp.kernel._table import Table
 from skdp.mechanisms import make_entropy
 from skdp.readers import ArrayRows
-from skdp.scales._bins import CellTree, Searched, bin_share, bin_steps, find_bins, search_cells
+from skdp.scales._bins import (
+    CellTree,
+    PartitionedColumn,
+    bin_share,
+    bin_steps,
+    find_bins,
+    search_cells,
+)
 from skdp.scales._equal_bins import bin_numbers, bin_sizes
 from skdp.scales._order_keys import (
     BELOW_ALL,
     TOP,
-    between,
-    floats_of,
-    keys_of,
+    float_to_key,
+    key_to_float,
     octave_keys,
+    subdivide_keys,
     whole_keys,
 )
 
@@ -72,32 +79,36 @@ def masses(x, edges):
 
 def test_keys_are_in_the_order_of_the_floats():
     x = np.sort([*SPECIAL[:-1], *np.random.default_rng(0).standard_cauchy(500) * 1e-3])
-    keys = keys_of(x)
+    keys = float_to_key(x)
     assert np.array_equal(keys[1:] > keys[:-1], x[1:] > x[:-1])
-    assert np.array_equal(floats_of(keys), x)
-    assert keys_of(-0.0) == 0 and keys_of(-np.inf) == BELOW_ALL and keys_of(LARGEST) == TOP
-    assert np.array_equal(keys_of(np.nextafter(x[1:-2], np.inf)), keys[1:-2] + 1)
+    assert np.array_equal(key_to_float(keys), x)
+    assert (
+        float_to_key(-0.0) == 0
+        and float_to_key(-np.inf) == BELOW_ALL
+        and float_to_key(LARGEST) == TOP
+    )
+    assert np.array_equal(float_to_key(np.nextafter(x[1:-2], np.inf)), keys[1:-2] + 1)
 
 
 def test_first_cells_cover_all_floats():
-    edges = floats_of(octave_keys())
+    edges = key_to_float(octave_keys())
     assert edges[0] == -np.inf and edges[-1] == LARGEST and (np.diff(octave_keys()) > 0).all()
     assert {0.0, -5e-324, 1.0, -1.0, 2.0**-1022} <= set(edges.tolist())
 
 
 @pytest.mark.parametrize("cell", [(0, 3), (BELOW_ALL, TOP), (-1, 0), (5, 5 + 2**40)])
 def test_divided_cells_keep_their_upper_end_apart(cell):
-    keys = between(*cell, 8)
+    keys = subdivide_keys(*cell, 8)
     assert keys == sorted(set(keys)) and all(cell[0] < key < cell[1] for key in keys)
     assert len(keys) <= 8 and (cell[1] - 1 in keys or cell[1] - 1 == cell[0])
 
 
 @pytest.mark.parametrize("cell", [(-np.inf, -8.0), (8.0, 64.0), (2.0**70, LARGEST), (5.0, 6.0)])
 def test_cells_of_whole_numbers_are_cut_at_these(cell):
-    whole = floats_of(whole_keys())
+    whole = key_to_float(whole_keys())
     assert set(range(-8, 9)) <= set(whole.tolist()) and (np.diff(whole) > 0).all()
     assert np.array_equal(whole[1:], np.floor(whole[1:])) and whole[0] == -np.inf
-    edges = floats_of(between(*keys_of(cell), 8, whole=True))
+    edges = key_to_float(subdivide_keys(*float_to_key(cell), 8, whole=True))
     assert np.array_equal(edges, np.floor(edges)) and (np.diff(edges) > 0).all()
     assert all(cell[0] < edge < cell[1] for edge in edges) and len(edges) <= 8
     assert len(edges) == 0 or edges[-1] == cell[1] - 1 or cell[1] > 2.0**53
@@ -111,15 +122,15 @@ def test_counts_are_those_of_comparisons(dtype):
     rng = np.random.default_rng(1)
     with np.errstate(over="ignore"):
         X = rng.choice(SPECIAL, size=(300, 4)).astype(dtype)
-    keys = np.unique(np.concatenate([[BELOW_ALL, TOP], keys_of(SPECIAL[:-3]), [3, 2**60]]))
+    keys = np.unique(np.concatenate([[BELOW_ALL, TOP], float_to_key(SPECIAL[:-3]), [3, 2**60]]))
     cells = [keys, octave_keys(), keys]
     for target, there in ((True, np.isfinite(X[:, -1])), (False, np.full(len(X), True))):
-        edges = tuple(floats_of(of) for of in cells)
+        edges = tuple(key_to_float(of) for of in cells)
         found = EdgeCells(np.array([2, 0, 1]), edges, "target" if target else "all").total(X)
         expected = [
             np.count_nonzero((x > low) & (x <= high))
             for x, of in zip(X[there][:, [2, 0, 1]].T.astype(float), cells, strict=True)
-            for low, high in zip(floats_of(of[:-1]), floats_of(of[1:]), strict=True)
+            for low, high in zip(key_to_float(of[:-1]), key_to_float(of[1:]), strict=True)
         ]
         assert np.array_equal(found, expected)
         assert found.dtype == np.int64
@@ -206,11 +217,11 @@ def test_rows_without_a_target_are_absent():
 
 @pytest.mark.parametrize("whole", [False, True])
 def test_an_octave_that_shows_keeps_its_rows_however_finely_it_is_looked_at(whole):
-    search = Searched(8, None, False, whole)
+    search = PartitionedColumn(8, None, False, whole)
     for sd in (250.0, 900.0):
         noise = np.random.default_rng(0).normal(0, sd, len(search.keys) - 1)
         places, rows = np.array([20.0, 25, 31, 40, 50, 60]), np.repeat([5000.0, 15000.0], 3)
-        low, high = floats_of(search.keys[:-1, None]), floats_of(search.keys[1:, None])
+        low, high = key_to_float(search.keys[:-1, None]), key_to_float(search.keys[1:, None])
         counts = ((low < places) & (places <= high)) @ rows + noise
         search.read(counts, sd, least=3000.0, n_rows=60000.0)
         if sd < 500:
@@ -302,11 +313,13 @@ def test_leaves_are_weighted_least_squares():
 
 def few_beyond(sign):
     """Return the search of a column near 100, and a few rows that one wide cell holds."""
-    search = Searched(8, None, False)
-    middle = (search.keys[:-1] < keys_of(sign * 100.0)) & (keys_of(sign * 100.0) <= search.keys[1:])
+    search = PartitionedColumn(8, None, False)
+    middle = (search.keys[:-1] < float_to_key(sign * 100.0)) & (
+        float_to_key(sign * 100.0) <= search.keys[1:]
+    )
     search.read(np.where(middle, 5000.0, 0.0), 60.0, least=100.0, n_rows=5200.0)
     search.divide()
-    low, high = floats_of(search.keys[:-1]), floats_of(search.keys[1:])
+    low, high = key_to_float(search.keys[:-1]), key_to_float(search.keys[1:])
     counts = np.where((low < sign * 90) & (sign * 90 <= high), 5000.0, 0.0)
     counts[-1 if sign > 0 else 0] = 200.0
     search.read(counts, 5.0, least=100.0, n_rows=5200.0)
@@ -328,7 +341,7 @@ def test_rows_of_an_open_cell_are_in_its_nearest_octave(sign):
 
 
 def test_rows_of_which_no_octave_shows_are_at_zero():
-    search = Searched(8, None, False)
+    search = PartitionedColumn(8, None, False)
     search.read(np.full(len(search.keys) - 1, 1.0), 2.0, least=100.0, n_rows=5200.0)
     ((low, high, weight),) = search.laws()
     assert (low.tolist(), high.tolist()) == ([-5e-324], [0.0]) and weight[0] > 100

@@ -11,13 +11,13 @@ from scipy.stats import gamma
 from skdp.accounting import Budget, Plan, Step
 from skdp.gate._curator import make_curator
 from skdp.kernel._table import Table
-from skdp.location._reach import release_reach
+from skdp.location._reach import release_column_distances
 from skdp.mechanisms import make_entropy, rounded_gaussian, rounded_laplace
 from skdp.readers import ArrayRows
 from skdp.scales import LogBins, top_scale
 from skdp.scales._column_noise import with_law
 from skdp.scales._log_histogram import _levels
-from skdp.scales._noise_level import clear_of_noise, noise_level
+from skdp.scales._noise_level import noise_level, noise_sum_quantile
 from skdp.scales._significance import SCALE
 
 WIDTHS = [1, 2, 3, 4, 8, 16]
@@ -53,7 +53,7 @@ def test_rounded_noise_stays_below(scale, law, w):
     """100,000 sums at 1e-3: 100 expected at most, 160 with a probability below 1e-8."""
     draw = rounded_gaussian if law == "gaussian" else rounded_laplace
     sums = draw(scale, (100_000, w), make_entropy(w)).sum(axis=1)
-    assert np.count_nonzero(sums > clear_of_noise(1e-3, w, scale=scale, law=law)) < 160
+    assert np.count_nonzero(sums > noise_sum_quantile(1e-3, w, scale=scale, law=law)) < 160
 
 
 @pytest.mark.parametrize("bins", [LogBins(p) for p in (1, 2, 4, 8, 16)] + [LogBins(2, -3, 5)])
@@ -82,7 +82,7 @@ def test_laplace_noise_alone_tells_no_reach():
     budget, d, found = Budget.pure(1.0), 300, 0
     for seed in range(10):
         curator = make_curator(Plan(budget, with_law(budget, Step("r"))), make_entropy(seed))
-        reach = release_reach(
+        reach = release_column_distances(
             Table(ArrayRows(np.empty((0, d))), curator), center=np.zeros(d), unit=np.ones(d),
             n_rows=1.0, share=0.5, step=Step("r"),
         )  # fmt: skip

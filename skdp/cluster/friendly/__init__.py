@@ -2,7 +2,7 @@
 
 from skdp.cluster.friendly._oracles import kmeans_oracle, pca_oracle
 from skdp.cluster.friendly._parts import part_tuples
-from skdp.cluster.friendly._road import friendly_centers, friendly_road_steps
+from skdp.cluster.friendly._strategy import friendly_centers, friendly_road_steps
 
 __all__ = [
     "friendly_centers",

@@ -200,14 +200,14 @@ def parts_for(n_rows, budget, d):
         if (2 * AGREEING - 1) * n_parts < (quantile + 2) * noise:
             continue
         for gamma in ROWS_PER_COLUMN:
-            if n_rows >= n_parts * (ROWS_PER_COLUMN[gamma] * d + 20) and _bearable(
+            if n_rows >= n_parts * (ROWS_PER_COLUMN[gamma] * d + 20) and _noise_is_acceptable(
                 n_parts, gamma, mu, log_p, d
             ):
                 return n_parts, gamma
     return None
 
 
-def _bearable(n_parts, gamma, mu, log_p, d):
+def _noise_is_acceptable(n_parts, gamma, mu, log_p, d):
     margin = 2 - float(ndtri_exp(log_p))
     low = AGREEING * n_parts - margin / (mu * math.sqrt(SHARES["part count"])) - 2
     if low < 2 or average_distance(gamma, low) >= 1:

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from skdp.kernel.pairs._plain import real, whole
+from skdp.kernel.pairs._public_numbers import real, whole
 from skdp.mechanisms._exact import exact
 
 __all__ = [

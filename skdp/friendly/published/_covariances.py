@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skdp.kernel.pairs._plain import real
+from skdp.kernel.pairs._public_numbers import real
 
 __all__ = ["CovarianceDistance"]
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from skdp.friendly._matching import as_tuples
 from skdp.kernel.pairs._distance import DistancePredicate
-from skdp.kernel.pairs._plain import real
+from skdp.kernel.pairs._public_numbers import real
 
 __all__ = ["PairwisePredicate", "TupleDistance"]
 

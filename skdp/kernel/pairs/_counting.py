@@ -39,7 +39,7 @@ def count_within(X, predicate):
     index = _finite(X, predicate)
     if index.size == 0:
         return counts
-    near = _Near(X, index, X[index[:1]], predicate)
+    near = _PivotBlock(X, index, X[index[:1]], predicate)
     if near.core.all() and len(near.index) == len(index):
         counts[index] = near.count_within()
         return counts
@@ -92,7 +92,7 @@ def _count_group(X, left, predicate, counts):
         counts[left] = predicate.rule_for_all(Z, Z).sum(axis=1)
         return
     while left.size:
-        near = _Near(X, left, X[left[:1]], predicate)
+        near = _PivotBlock(X, left, X[left[:1]], predicate)
         if not near.core.all():  # not a group without friends outside
             counts[left] = count_between(X[left], X[left], predicate)
             break
@@ -110,14 +110,14 @@ def count_between(A, B, predicate):
         while left.size:
             if near is None:
                 bits, pivots = NARROW if pivots < PIVOTS else WIDE, pivots + 1
-                near = _Near(B, everyone, A[left[:1]], predicate, bits)
+                near = _PivotBlock(B, everyone, A[left[:1]], predicate, bits)
             core, counts[left[core]] = near.count(predicate.rows(A[left]))
             left = left[~core]
             near = None if left.size else near  # kept for the next part
     return counts
 
 
-class _Near:
+class _PivotBlock:
     """The rows of X[index] near a pivot, ready for products."""
 
     def __init__(self, X, index, pivot, predicate, bits=NARROW):

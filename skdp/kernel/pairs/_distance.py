@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from skdp.kernel.pairs._counting import count_between, count_within
-from skdp.kernel.pairs._plain import real
+from skdp.kernel.pairs._public_numbers import real
 from skdp.mechanisms._tables import as_table
 
 

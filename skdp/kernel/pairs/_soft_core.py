@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from skdp.kernel.pairs._distance import DistancePredicate
-from skdp.kernel.pairs._plain import real, whole
+from skdp.kernel.pairs._public_numbers import real, whole
 from skdp.mechanisms._exact import sqrt_up
 from skdp.mechanisms._tables import as_table
 

@@ -11,7 +11,7 @@ from skdp.contracts._chain import parts_of
 from skdp.contracts._row_wise import PARTS, qualified
 from skdp.pipeline._tree import spending
 from skdp.readers._tables import Tables
-from skdp.table._pieces import carried, public_row
+from skdp.table._batched import public_row, with_current_config
 from skdp.utils._compat import safe_indexing
 
 __all__ = ["columns_of", "fit_branches", "through", "worker_copy"]
@@ -19,7 +19,7 @@ __all__ = ["columns_of", "fit_branches", "through", "worker_copy"]
 
 def through(tables, function, step):
     """Return tables after a fitted step: ``function(step, table)`` maps each where it is."""
-    mapped = carried(partial(function, worker_copy(step)))
+    mapped = with_current_config(partial(function, worker_copy(step)))
     return tables.mapped(mapped, mapped(tables.head()))
 
 

@@ -12,7 +12,15 @@ from skdp.kernel._table import opened
 from skdp.mixture._normal import quantile
 from skdp.mixture._roots import lower_root
 
-__all__ = ["ball", "lead", "one_gaussian", "rival_share", "rival_step", "sharp", "stray_cost"]
+__all__ = [
+    "comparison_step",
+    "isotropic_model",
+    "nearly_singular",
+    "one_gaussian",
+    "release_log_density_gain",
+    "rival_share",
+    "stray_cost",
+]
 
 SHARES = 0.005, 0.08
 NOISE = 0.15  # nats per row that the noise of a comparison should have
@@ -20,8 +28,8 @@ CLIPS = 8, 64  # nats by which a row can speak for or against a mixture
 STRAY = 1.0  # nats per row that rows which nobody can see may cost
 
 
-def rival_step():
-    """Return the planned step of :func:`lead`."""
+def comparison_step():
+    """Return the planned step of :func:`release_log_density_gain`."""
     return Step("rivals", at_most=SHARES[1], of=(Lead,))
 
 
@@ -31,7 +39,7 @@ def rival_share(n_rows, mu):
     return min(max(wanted**2, SHARES[0]), SHARES[1])
 
 
-def ball(located, kind, k):
+def isotropic_model(located, kind, k):
     """Return the round Gaussian of the located ball, k times: what is known without a search."""
     d = len(located.center)
     sd = located.balls[0].typical / located.radius / math.sqrt(quantile(d, 0.5))
@@ -63,7 +71,7 @@ def one_gaussian(frame):
     return MixtureFrame(frame.kind, np.full(k, 1 / k), np.repeat(mean[None], k, axis=0), same)
 
 
-def sharp(frame, one, rows):
+def nearly_singular(frame, one, rows):
     """Tell which components are all but constant in a direction in which the rows are not.
 
     Rows that do not stand out, about as many as one noise standard deviation of a count, may lie
@@ -96,7 +104,7 @@ def stray_cost(frame, located, rows):
     return 1 / (2 * rows * max(widest, 1e-100) ** 2)
 
 
-def lead(rows, curator, located, frames, against, *, share):
+def release_log_density_gain(rows, curator, located, frames, against, *, share):
     """Release by how much the log-density of the rows is larger for mixtures than for another.
 
     Notes

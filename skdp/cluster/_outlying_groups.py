@@ -10,19 +10,19 @@ from scipy.special import ndtri
 
 from skdp.accounting import Step
 from skdp.cluster._balls import joining_cost, merged
-from skdp.cluster._locate import BINS, close_in, standing_out, survey
-from skdp.cluster._lockstep import Ask, in_step
-from skdp.cluster._synopsis import Synopsis, weighted_kmeans
-from skdp.cluster._tree import grow, schedule
+from skdp.cluster._locate import BINS, release_located_ball, release_refined_ball, significant_bins
+from skdp.cluster._parallel_search import ReleaseRequest, run_parallel
+from skdp.cluster._synopsis import WeightedCells, weighted_kmeans
+from skdp.cluster._tree import refine_tree, schedule
+from skdp.kernel._ball_cover import DROP, FARTHEST, LARGEST, BallCover, LocatedBall, bounded
 from skdp.kernel._cluster_sums import LocatedGram
 from skdp.kernel._clusters import GridCells, PlaceCells
 from skdp.kernel._lattice import Subspace
-from skdp.kernel._places import DROP, FARTHEST, LARGEST, Located, Places, bounded
 from skdp.kernel._sums import BallSum, Distances
 from skdp.kernel._views import Beyond
 from skdp.utils._public import public_words
 
-__all__ = ["PLACES_STEPS", "find_places"]
+__all__ = ["PLACES_STEPS", "release_ball_cover"]
 
 # --- the few directions in which the rows spread most: top eigenvectors of a noisy Gram matrix
 
@@ -39,7 +39,7 @@ def whole_space(half):
 def find_subspace(located, *, most, share, step):
     """Release the directions of the largest second moments around the centre.
 
-    A search for :func:`skdp.cluster._lockstep.in_step`, which asks for ``step``.
+    A search for :func:`skdp.cluster._parallel_search.run_parallel`, which asks for ``step``.
 
     Notes
     -----
@@ -50,7 +50,7 @@ def find_subspace(located, *, most, share, step):
     J = _random_directions(d) if d > WIDEST else None
     m = d if J is None else WIDEST
     clip = located.typical / located.radius * CLIP
-    release = yield Ask(LocatedGram(located, clip, J), share, step)
+    release = yield ReleaseRequest(LocatedGram(located, clip, J), share, step)
     noise = release.scale / 4.0**release.bits
     values, vectors = np.linalg.eigh((release.value + release.value.T) / (2 * 4.0**release.bits))
     edge = math.sqrt(2 * m) * noise  # spectral norm of the noise
@@ -83,16 +83,16 @@ class Found:
     units of the radius, seen from the centre.
     """
 
-    located: Located
+    located: LocatedBall
     subspace: Subspace
-    synopsis: Synopsis
+    synopsis: WeightedCells
 
 
 def search_cells(located, *, n_clusters, signal, share, seed, steps=SEARCH_STEPS):
     """Find the cells in which the rows of a ball lie: a subspace, and a noisy tree of counts on it.
 
-    A search for :func:`skdp.cluster._lockstep.in_step`. Searches with the same ``signal`` and
-    ``share``, and for tables of one number of columns, ask for the same shares.
+    A search for :func:`skdp.cluster._parallel_search.run_parallel`. Searches with the same
+    ``signal`` and ``share``, and for tables of one number of columns, ask for the same shares.
     """
     if len(located.center) <= FLAT:
         subspace = whole_space(located.half)
@@ -101,7 +101,7 @@ def search_cells(located, *, n_clusters, signal, share, seed, steps=SEARCH_STEPS
         gram_share = Fraction(GRAM.at_most) * share
         subspace = yield from find_subspace(located, most=most, share=gram_share, step=steps[0])
     plan = schedule(signal, n_clusters, flat=subspace.W is None, p=len(subspace.half))
-    synopsis = yield from grow(
+    synopsis = yield from refine_tree(
         located, subspace, plan, n_clusters=n_clusters,
         share=Fraction(CELLS.at_most) * share, seed=seed, step=steps[1],
     )  # fmt: skip
@@ -143,7 +143,7 @@ class Component:
         return min(BINS.upper_edge(self.high), LARGEST)
 
 
-def find_places(table, n_clusters, *, place=None, careful=True):
+def release_ball_cover(table, n_clusters, *, place=None, careful=True):
     """Find the balls in which the rows lie: that of the bulk, then those of groups far from it.
 
     The last histogram of distances from the bulk shows what lies beyond it. What stands out there
@@ -158,10 +158,10 @@ def find_places(table, n_clusters, *, place=None, careful=True):
     :func:`skdp.cluster._locate.locate`. The numbers of rows of all places, and of the rows that
     none of them keeps, are one release: a row is counted once.
     """
-    home, distances = survey(table, place=place, gap=GAP, careful=careful)
+    home, distances = release_located_ball(table, place=place, gap=GAP, careful=careful)
     beyond = _components(home, distances) if home.seen and distances is not None else []
     near = [c for c in beyond if _reachable(c, home, place)]
-    peel = _Peel(table, home, n_clusters)
+    peel = _BallSearch(table, home, n_clusters)
     lost = sum(c.mass for c in beyond if c not in near)
     while near:
         near.sort(key=lambda c: c.mass)
@@ -191,7 +191,7 @@ def _components(home, distances):
     counts, sd = np.asarray(distances.counts, dtype=np.float64), distances.sd
     first = int(BINS.index(np.array([home.kept]))[0]) + 1
     octaves = np.abs(np.arange(counts.size) - first) / BINS.per_octave
-    kept = np.flatnonzero(standing_out(counts, sd, octaves))
+    kept = np.flatnonzero(significant_bins(counts, sd, octaves))
     kept = kept[kept >= first]
     if not kept.size:
         return []
@@ -223,7 +223,7 @@ def _commensurable(home, ball):
     return bool((away <= FARTHEST).all() and 1 / FARTHEST <= ratio <= FARTHEST)
 
 
-class _Peel:
+class _BallSearch:
     """The places that are known so far, and the search for more of them."""
 
     def __init__(self, table, home, n_clusters):
@@ -255,7 +255,7 @@ class _Peel:
 
     def _free(self, component):
         """Return the rows of a component that no place keeps so far."""
-        places, bins = Places(tuple(self.balls), 0.0, 0.0), (component.low, component.high)
+        places, bins = BallCover(tuple(self.balls), 0.0, 0.0), (component.low, component.high)
         return self.table.map(Beyond(component.center, BINS, *bins, places))
 
     def _approach(self, component):
@@ -275,7 +275,7 @@ class _Peel:
         return scale, float(np.clip(self.table.n_features * one, LEAST, CENTRES))
 
     def _closed(self, table, mass, center, radius):
-        ball, distances = close_in(
+        ball, distances = release_refined_ball(
             table, mass, center, radius,
             shares=self._shares(mass), left=self.left, gap=GAP,
             enough=2 * self.balls[0].radius,
@@ -286,7 +286,7 @@ class _Peel:
         counts = np.asarray(distances.counts, dtype=np.float64)
         last = int(BINS.index(np.array([ball.kept]))[0])
         octaves = np.abs(np.arange(counts.size) - last) / BINS.per_octave
-        inside = standing_out(counts, distances.sd, octaves)
+        inside = significant_bins(counts, distances.sd, octaves)
         inside[last + 1 :] = False
         mass = float(counts[inside].sum())
         if not mass > CLEAR * distances.sd:
@@ -312,7 +312,7 @@ class _Peel:
             around, n_clusters=most, signal=signal, share=share, seed=0,
             steps=(FAR_GRAM, FAR_CELLS),
         )  # fmt: skip
-        (found,) = in_step([search], self._free(component))
+        (found,) = run_parallel([search], self._free(component))
         if found.subspace.mapped:
             return []
         return [self._group(component, *group) for group in _groups(found, component.mass, most)]
@@ -363,8 +363,11 @@ def _groups(found, mass, most):
 
 
 def _sized(table, balls, n_clusters):
-    """Return Places with the noisy numbers of their rows, as many as there are clusters at most."""
-    question = PlaceCells(Places(tuple(balls), 0.0, 0.0))
+    """Return BallCover with the noisy numbers of their rows.
+
+    As many as there are clusters at most.
+    """
+    question = PlaceCells(BallCover(tuple(balls), 0.0, 0.0))
     release = table.ask(question, PLACE_SIZES)
     lost, *sizes = (float(x) for x in release.value)
     sure = [s > CLEAR * release.scale for s in sizes]
@@ -384,4 +387,4 @@ def _sized(table, balls, n_clusters):
         balls.append(merged(one, two))
     if len(balls) == 1:
         return replace(balls[0], n_sd=n_sd)
-    return Places(tuple(balls), sum(ball.n_rows for ball in balls), n_sd)
+    return BallCover(tuple(balls), sum(ball.n_rows for ball in balls), n_sd)

@@ -10,12 +10,12 @@ from skdp.accounting import Step
 from skdp.cluster._radii import BINS
 from skdp.cluster._synopsis import public_kmeans
 from skdp.cluster._tree import onto_simplex
+from skdp.kernel._ball_cover import bounded
 from skdp.kernel._cluster_sums import COUNT, GAIN_BITS, MEAN, Gain, LineMoments
 from skdp.kernel._clusters import LineCells, Nearest, Reaches
-from skdp.kernel._places import bounded
 from skdp.scales._significance import KEPT_BIN, significant_tail
 
-__all__ = ["LOOK_STEPS", "look_again", "worth_a_look"]
+__all__ = ["LOOK_STEPS", "release_split_merge", "split_merge_is_useful"]
 
 LOOKS, LOOK_PART = 4, Fraction(12, 100)
 LEAST = 300.0  # noise sds of a cluster that is worth a second look
@@ -63,7 +63,7 @@ class Lines:
     cost: float
 
 
-def worth_a_look(located, n_clusters, mu, share):
+def split_merge_is_useful(located, n_clusters, mu, share):
     """Return whether clusters of mean size stand out enough; from released values alone."""
     d = len(located.center)
     signal = located.n_rows * mu * math.sqrt(share) / n_clusters
@@ -71,7 +71,7 @@ def worth_a_look(located, n_clusters, mu, share):
 
 
 @np.errstate(over="ignore", invalid="ignore")
-def look_again(table, located, centers, *, share, n_init, seed):
+def release_split_merge(table, located, centers, *, share, n_init, seed):
     """Split clusters that hold two, and give up centres that share one, while that pays.
 
     The first search sees all clusters in the same few directions, in which some coincide. Here
@@ -97,7 +97,9 @@ def look_again(table, located, centers, *, share, n_init, seed):
             return moved
         proposed = located.inside(_kmeans(located, points, weights, moved, n_init, seed + i))
         pair = moved, proposed
-        centers, better = _better(table, located, pair, (points, weights), lines.cost, share)
+        centers, better = _compare_inertia(
+            table, located, pair, (points, weights), lines.cost, share
+        )
         if not better:
             break
     return centers
@@ -218,7 +220,7 @@ def _kmeans(located, points, weights, start, n_init, seed):
     return located.to_data(min(fits, key=lambda fit: fit[1])[0])
 
 
-def _better(table, located, pair, cells, cost, share):
+def _compare_inertia(table, located, pair, cells, cost, share):
     """Release what the second of two sets of centres gains; return the better, and which it is.
 
     Notes

@@ -15,8 +15,8 @@ from skdp.mechanisms._exact import log_of
 
 __all__ = [
     "friendly_centers",
+    "friendly_kmeans",
     "friendly_road_steps",
-    "kmeans_road",
     "kmeans_road_steps",
     "parts_for",
 ]
@@ -166,11 +166,11 @@ def friendly_centers(
 
 
 def kmeans_road_steps(budget: Budget, n_clusters):
-    """Return the planned steps and failure events of :func:`kmeans_road`."""
+    """Return the planned steps and failure events of :func:`friendly_kmeans`."""
     return friendly_road_steps(budget, n_clusters, label="friendly", at_most=SHARE)
 
 
-def kmeans_road(rows, curator, located, n_clusters, *, n_parts, seed=0, n_jobs=None):
+def friendly_kmeans(rows, curator, located, n_clusters, *, n_parts, seed=0, n_jobs=None):
     """Take the road with three fifths of the budget of a fit of k-means, in a located ball.
 
     Shapes: centers (n_clusters, d) or.

@@ -1,6 +1,6 @@
 """What a fitted estimator may keep for its owner although it is private."""
 
-__all__ = ["KeepsLocal", "Local"]
+__all__ = ["DropsPrivateState", "Local"]
 
 
 class Local:
@@ -39,7 +39,7 @@ class Local:
         )
 
 
-class KeepsLocal:
+class DropsPrivateState:
     """Mixin of estimators that may have local attributes, which pickles and copies leave behind."""
 
     def __getstate__(self):

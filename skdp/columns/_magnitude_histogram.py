@@ -5,13 +5,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from skdp.accounting import Step
-from skdp.columns._evidence import stands_out
+from skdp.columns._evidence import is_significant
 from skdp.kernel._bins import OctaveCells
 from skdp.kernel._columns import ColumnCells
 from skdp.scales._column_noise import ColumnNoise
 from skdp.scales._significance import COLUMN_AGAIN
 
-__all__ = ["CELLS", "Survey", "survey_columns", "whole_line"]
+__all__ = ["CELLS", "MagnitudeHistogram", "release_magnitude_histograms", "whole_line"]
 
 CELLS = OctaveCells()
 MOST_AGAIN = {"nothing": 0.25, "zeros": 0.10}  # its share
@@ -19,7 +19,7 @@ COLUMNS = Step("columns", at_most=0.25, times=2, of=(ColumnCells,))
 
 
 @dataclass
-class Survey:
+class MagnitudeHistogram:
     """What a released histogram over all floats has shown of one column."""
 
     counts: np.ndarray  # shape (CELLS.n_cells,)
@@ -31,7 +31,7 @@ class Survey:
         self.seen = self._stands_out()
 
     def _stands_out(self, **options):
-        return stands_out(self.counts, CELLS.octave, self.scale, law=self.law, **options)
+        return is_significant(self.counts, CELLS.octave, self.scale, law=self.law, **options)
 
     @property
     def kind(self):
@@ -47,7 +47,7 @@ class Survey:
         Less is asked of rows of ordinary size then.
         """
         weight = scale**2 / (scale**2 + self.scale**2)
-        both = Survey(
+        both = MagnitudeHistogram(
             weight * self.counts + (1 - weight) * counts,
             self.scale * scale / np.hypot(self.scale, scale),
             self.law,
@@ -76,7 +76,7 @@ class Survey:
         return float(CELLS.size[self.seen].max(initial=0.0))
 
 
-def survey_columns(table, *, share, again=True):
+def release_magnitude_histograms(table, *, share, again=True):
     """Release a histogram of every column over all floats, twice where too little was seen.
 
     Notes
@@ -90,7 +90,7 @@ def survey_columns(table, *, share, again=True):
 
     counts, scale = released(np.arange(table.n_features), share)
     law = ColumnNoise(table.budget).law
-    surveys = [Survey(c, scale, law) for c in counts]
+    surveys = [MagnitudeHistogram(c, scale, law) for c in counts]
     lost = np.array([j for j, one in enumerate(surveys) if one.kind != "rows"])
     if again and lost.size:
         share = max(MOST_AGAIN[surveys[j].kind] for j in lost)

@@ -8,10 +8,10 @@ from skdp.kernel._bins import LogBins
 from skdp.kernel._columns import ColumnBins
 from skdp.kernel._coordinates import SomeColumns
 from skdp.kernel._table import opened
-from skdp.linear._front import Front
+from skdp.linear._front import FeaturePreprocessing
 from skdp.scales._significance import COARSE as COARSE_LEVEL
 
-__all__ = ["COARSE", "coarse_front", "is_small"]
+__all__ = ["COARSE", "is_small", "release_coarse_preprocessing"]
 
 COARSE = 0.25  # share
 RING = 20.0  # standard deviations of a histogram of differences that a table must have in rows
@@ -27,7 +27,7 @@ def is_small(d, n, mu):
     return RING * math.sqrt(5 * d / RING_SHARE) / mu > n
 
 
-def coarse_front(rows, curator, *, count):
+def release_coarse_preprocessing(rows, curator, *, count):
     """Release where the columns lie, within a factor of about two of their size.
 
     A table that is too small for random differences of its rows still shows in which octaves the
@@ -41,7 +41,7 @@ def coarse_front(rows, curator, *, count):
     center, unit = np.transpose(pairs)
     seen = unit > 0
     reach = REACH * unit
-    return Front(
+    return FeaturePreprocessing(
         count,
         center - reach,
         center + reach,

@@ -4,17 +4,17 @@ from fractions import Fraction
 
 import numpy as np
 
-from skdp.gate._books import Books
+from skdp.gate._accountant import BudgetAccountant
 from skdp.gate._curator import _Child, plan_of_child
 from skdp.mechanisms._entropy import spawned
-from skdp.utils._doubts import Doubt
+from skdp.utils._warnings import Doubt
 
-__all__ = ["KeysOf", "curators_beside"]
+__all__ = ["SubsetKeys", "parallel_sessions"]
 
 BEYOND = 2**60  # numbers of no row
 
 
-def curators_beside(curator, label, sets, *, budget, share):
+def parallel_sessions(curator, label, sets, *, budget, share):
     """Return a Curator for each of some disjoint sets of rows; together they pay ``share`` once.
 
     Notes
@@ -34,9 +34,9 @@ def curators_beside(curator, label, sets, *, budget, share):
     else:
         curator.child(label, share, budget=budget)
     plan, most = plan_of_child(curator, label, budget), _Most()
-    parts = [_Part(curator, label, share, plan, *one, most) for one in sets.items()]
+    parts = [_SubsetSession(curator, label, share, plan, *one, most) for one in sets.items()]
     curator._write(lambda: [part._outside(line) for part in parts for line in part._bill()])
-    return [curator._heard(part) for part in parts]
+    return [curator._wrap_part(part) for part in parts]
 
 
 class _Most:
@@ -51,7 +51,7 @@ class _Most:
         return more
 
 
-class _Part(_Child):
+class _SubsetSession(_Child):
     """A Curator of one of the sets: it has the whole plan to itself, and noise of its own."""
 
     def __init__(self, parent, label, share, plan, name, numbers, most):
@@ -60,7 +60,7 @@ class _Part(_Child):
         self._most, self._spent = most, Fraction(0)
         self._outer = None  # each set has all steps
         self._entropy = spawned(parent._entropy, f"{label}/{name}")
-        self.coins = KeysOf(self.coins, numbers)
+        self.coins = SubsetKeys(self.coins, numbers)
         self._choose, self._perturb = map(self._drawing, (self._choose, self._perturb))
         self._occurring, noisy = self._drawing(self._occurring), self._drawing(self._noisy)
         self._noisy = lambda value, law, scale, rows=None, parts=None: noisy(
@@ -73,7 +73,7 @@ class _Part(_Child):
         def drawn(*arguments):
             with self._lock:
                 owner = self._parent
-                while hasattr(owner, "_parent") and not isinstance(owner, _Part):
+                while hasattr(owner, "_parent") and not isinstance(owner, _SubsetSession):
                     owner = owner._parent
                 kept, owner._entropy = owner._entropy, self._entropy
                 try:
@@ -85,9 +85,11 @@ class _Part(_Child):
 
     def fails(self, label):
         """Declare a planned failure event, once for each set: a row is in one of them."""
-        return Books.fails(self, label)
+        return BudgetAccountant.fails(self, label)
 
-    _write = Books._write  # into a bill of its own, which that of the parent lists when it closes
+    _write = (
+        BudgetAccountant._write
+    )  # into a bill of its own, which that of the parent lists when it closes
 
     def _outside(self, line):
         if not isinstance(line, str):
@@ -100,7 +102,7 @@ class _Part(_Child):
         super()._tell(label, self._most.raised(self._spent))
 
 
-class KeysOf:
+class SubsetKeys:
     """The keys of some rows of a table, numbered anew: a row keeps its key in every part."""
 
     def __init__(self, coins, numbers):

@@ -7,7 +7,7 @@ import numpy as np
 
 from skdp.accounting import Step
 from skdp.columns._locate import LOCATING_STEPS, locate_columns, survey_share
-from skdp.columns._survey import CELLS, survey_columns
+from skdp.columns._magnitude_histogram import CELLS, release_magnitude_histograms
 from skdp.kernel._sums import BallSum, Count
 from skdp.kernel._views import Boxed
 from skdp.location._counted import release_count
@@ -18,11 +18,11 @@ __all__ = [
     "COLUMN_STEPS",
     "FINAL_SUM",
     "HIDDEN",
-    "box_is_better",
     "boxed",
     "column_mean",
     "drowned",
     "look_at_columns",
+    "prefer_column_clipping",
     "unboxed",
     "with_deviation",
 ]
@@ -105,10 +105,10 @@ def _located(counted, **known):
     few = drawn.n * drawn.mu < UNSEEN * np.sqrt(len(located))
     hidden = np.array([few or one.hidden for one in located])
     table.doubt(HIDDEN, columns=(kinds == "rows") & hidden)
-    return [replace(one, clipping=_weighed(one.clipping, more)) for one in located]
+    return [replace(one, clipping=_effective_clipping(one.clipping, more)) for one in located]
 
 
-def _weighed(clip, more):
+def _effective_clipping(clip, more):
     """Return a Clipping for the mean of fewer rows' worth: of it each may be a larger part."""
     return replace(clip, below=max(1.0, more) * clip.below, above=max(1.0, more) * clip.above)
 
@@ -121,7 +121,7 @@ def look_at_columns(counted):
         return None
     share = survey_share(counted.table.budget, counted.n, d)
     share = share if rows > MANY_FOR_BOX else max(share, 0.05)
-    return survey_columns(counted.table, share=share, again=False)
+    return release_magnitude_histograms(counted.table, share=share, again=False)
 
 
 def _rows(counted):
@@ -129,7 +129,7 @@ def _rows(counted):
     return counted.n * counted.mu / np.sqrt(counted.d)
 
 
-def box_is_better(counted, surveys):
+def prefer_column_clipping(counted, surveys):
     """Return whether the columns should be clipped one by one.
 
     They should if one of them is hard on others: if nothing, or nothing but zeros, is seen of it,

@@ -13,7 +13,7 @@ from skdp.table._schema import BROKEN
 from skdp.utils._config import get_config
 from skdp.utils._threads import quiet
 
-__all__ = ["apart", "innermost", "made_up_target", "reads_numbers_and_gaps"]
+__all__ = ["dummy_target", "final_step", "reads_numbers_and_gaps", "split_target"]
 
 NO_COLUMN = (
     "y is text, which names a column of X, but X has no such column, or has it twice. Pass the "
@@ -23,12 +23,12 @@ LENGTHS = "y comes in batches of other lengths than those of X. Cut both alike, 
 ONE_COLUMN = "y should be a 1d array, with one entry for each row of X. Got more columns than one."
 
 
-def apart(X, y):
+def split_target(X, y):
     """Return X without its target, and the target in memory."""
     if isinstance(y, str):
-        return _named(X, y)
+        return _feature_named(X, y)
     if y is None and _are_pairs(X):
-        return _Part(X, 0), _joined(_Part(X, 1))
+        return _BatchSide(X, 0), _joined(_BatchSide(X, 1))
     if type(y).__module__.partition(".")[0] in ("dask", "dask_expr"):
         column = y.to_frame() if hasattr(y, "to_frame") else y.reshape(-1, 1)
         return X, _column(tables_of(column), 0)
@@ -40,12 +40,12 @@ def apart(X, y):
     return X, y
 
 
-def innermost(step):
+def final_step(step):
     """Return the step that a chain hands its target to: the last, of a chain inside it its own."""
     steps = getattr(step, "steps", None)
     if not isinstance(steps, list):
         return step
-    return innermost([part for _, part in steps if not isinstance(part, str | None)][-1])
+    return final_step([part for _, part in steps if not isinstance(part, str | None)][-1])
 
 
 def reads_numbers_and_gaps(step, X):
@@ -62,16 +62,16 @@ def reads_numbers_and_gaps(step, X):
     return is_array and mixed
 
 
-def made_up_target(step, y, n_rows):
+def dummy_target(step, y, n_rows):
     """Return made-up targets: of the public classes of a step, else of the kind of y."""
-    classes = getattr(innermost(step), "classes", None)
+    classes = getattr(final_step(step), "classes", None)
     if classes is None:
         kind = getattr(getattr(y, "dtype", None), "kind", "f")
         classes = ["a", "b"] if kind in "OSU" else [0.0, 1.0]
     return np.resize(np.asarray(classes), n_rows)
 
 
-def _named(X, name):
+def _feature_named(X, name):
     tables = tables_of(X)
     head = X if tables is None else tables.head()
     names = list(getattr(head, "columns", ()))
@@ -128,7 +128,7 @@ def _joined(parts):
     return np.concatenate([np.asarray(part) for part in parts])
 
 
-class _Part:
+class _BatchSide:
     """The tables, or the targets, of batches that are pairs, anew at every pass."""
 
     def __init__(self, pairs, place):

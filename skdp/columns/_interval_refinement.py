@@ -5,14 +5,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from skdp.accounting import Step
-from skdp.columns._survey import CELLS
+from skdp.columns._magnitude_histogram import CELLS
 from skdp.kernel._bins import UniformCells
 from skdp.kernel._columns import ColumnCells
 from skdp.scales._column_noise import ColumnNoise
 from skdp.scales._significance import ZOOM as ZOOM_LEVEL
 from skdp.scales._significance import windows_above
 
-__all__ = ["Bulk", "zoom_columns"]
+__all__ = ["CentralInterval", "release_refined_intervals"]
 
 N_CELLS, ACROSS = 120, 48  # cells of a look, and how many of them the interval takes
 ALIKE = 0.93  # part of the rows in the octave of the median and its neighbours
@@ -24,7 +24,7 @@ ZOOM = Step("zoom", at_most=0.12, times=MOST_LOOKS, of=(ColumnCells,))
 
 
 @dataclass
-class Bulk:
+class CentralInterval:
     """Where most entries of a column lie: about ``width`` around ``center``. Released.
 
     ``equal`` if they were not told apart, or not all of them were seen there.
@@ -35,7 +35,7 @@ class Bulk:
     equal: bool = False
 
 
-class _Zoom:
+class _IntervalState:
     """The state of one column: an interval that holds most rows."""
 
     def __init__(self, low, high):
@@ -59,7 +59,7 @@ class _Zoom:
         ):  # two cells hold nearly all rows
             edge = cells.upper_edge(k)
             if last or fine:
-                self.bulk = Bulk(edge, width, equal=True)
+                self.bulk = CentralInterval(edge, width, equal=True)
             else:
                 self.low, self.high = edge - 1.5 * width, edge + 1.5 * width
                 self.narrowed = True
@@ -68,7 +68,7 @@ class _Zoom:
         mass = np.where(clear, np.maximum(counts, 0.0), 0.0)
         if not mass.any():
             middle, half = self.low / 2 + self.high / 2, self.high / 2 - self.low / 2
-            self.bulk = Bulk(middle, half, equal=self.narrowed)
+            self.bulk = CentralInterval(middle, half, equal=self.narrowed)
             return
         # what two cells of the look before seemed to hold may lie elsewhere
         alike = self.narrowed and bool(mass.sum() < NEARLY_ALL * n)
@@ -83,13 +83,17 @@ class _Zoom:
         reach = max(q90 - q50, q50 - q10, width)
         if reach > 3 * width or last or fine:
             middle = float(np.rint(q50 / width) * width)
-            self.bulk = Bulk(middle, float(reach), equal=alike or bool(reach <= 3 * width))
+            self.bulk = CentralInterval(
+                middle, float(reach), equal=alike or bool(reach <= 3 * width)
+            )
         else:
             self.low, self.high = q10 - 2 * width, q90 + 2 * width
 
 
-def zoom_columns(table, surveys, *, n, least):
-    """Return the Bulk of every column: of those whose entries are alike by coming closer.
+def release_refined_intervals(table, surveys, *, n, least):
+    """Return the CentralInterval of every column.
+
+    Of those whose entries are alike by coming closer.
 
     Notes
     -----
@@ -98,7 +102,7 @@ def zoom_columns(table, surveys, *, n, least):
     noise = ColumnNoise(table.budget)
     bulks = [None if one is None else _start(one, n, noise.deviation(one.scale)) for one in surveys]
     for look in range(MOST_LOOKS):
-        active = np.array([j for j, one in enumerate(bulks) if isinstance(one, _Zoom)])
+        active = np.array([j for j, one in enumerate(bulks) if isinstance(one, _IntervalState)])
         if not active.size:
             break
         share = float(np.clip(noise.share(n / 22, active.size), 0.005, 0.12))
@@ -116,7 +120,7 @@ def zoom_columns(table, surveys, *, n, least):
 
 
 def _start(survey, n, sd):
-    """Return a Zoom if nearly all entries are alike, else the Bulk around zero."""
+    """Return a Zoom if nearly all entries are alike, else the CentralInterval around zero."""
     mass = survey.masses
     whole = max(mass.sum(), n - 2 * sd)
     part = np.cumsum(mass) / mass.sum()
@@ -125,6 +129,6 @@ def _start(survey, n, sd):
     apart = k != CELLS.n_side and CELLS.octave[k] < FARTHEST
     if apart and mass[near].sum() > ALIKE * whole:
         near = [i for i in near if mass[i] > 0.02 * mass.sum()]
-        return _Zoom(CELLS.low[near].min(), CELLS.high[near].max())
+        return _IntervalState(CELLS.low[near].min(), CELLS.high[near].max())
     # of those that are mostly zeros the bulk of the others
-    return Bulk(0.0, survey.size(0.75) or survey.size(0.25, zeros=False))
+    return CentralInterval(0.0, survey.size(0.75) or survey.size(0.25, zeros=False))

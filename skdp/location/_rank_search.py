@@ -8,7 +8,15 @@ import numpy as np
 from skdp.kernel._ranks import PARTS, Thresholds
 from skdp.scales._column_noise import ColumnNoise
 
-__all__ = ["LARGEST", "MOST_LEVELS", "TYPICAL_LEVELS", "Brackets", "View", "descend", "divide"]
+__all__ = [
+    "LARGEST",
+    "MOST_LEVELS",
+    "TYPICAL_LEVELS",
+    "Brackets",
+    "View",
+    "divide",
+    "release_quantile_intervals",
+]
 
 LARGEST = float(np.finfo(np.float64).max)
 MOST_LEVELS, TYPICAL_LEVELS = 80, 12
@@ -54,7 +62,7 @@ class Brackets:
         return self.rank_high - self.rank_low
 
 
-def descend(table, view, p, *, low, high, small, n_rows, accuracy, share, step):
+def release_quantile_intervals(table, view, p, *, low, high, small, n_rows, accuracy, share, step):
     """Find intervals around quantiles.
 
     Thresholds divide the intervals: first zero, then powers of two, ordinary sizes before

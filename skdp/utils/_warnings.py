@@ -11,11 +11,11 @@ from skdp.exceptions import UselessReleaseWarning, WeakGuaranteeWarning
 __all__ = [
     "MOST_NAMED",
     "Doubt",
-    "doubts_of",
+    "accuracy_warnings",
     "named",
-    "users_level",
-    "warn_of_doubts",
-    "warn_of_weakness",
+    "stack_level",
+    "warn_low_accuracy",
+    "warn_weak_claim",
 ]
 
 BETWEEN = ("skdp", "sklearn", "joblib")  # the line of a user and a fit
@@ -53,7 +53,7 @@ def named(columns, names=None):
     return f"column{'s' if len(names) > 1 else ''} {_listed(names)}"
 
 
-def doubts_of(report):
+def accuracy_warnings(report):
     """Return what a report says has low accuracy, every text once, those of several parts as one.
 
     Parts are steps of a pipeline, or groups.
@@ -73,7 +73,7 @@ def _listed(names):
     return ", ".join(names[:MOST_NAMED]) + more
 
 
-def warn_of_weakness(estimator, budget):
+def warn_weak_claim(estimator, budget):
     """Warn of a budget that promises little; of parameters alone."""
     weak = []
     if budget.epsilon > MOST_EPSILON:
@@ -88,21 +88,21 @@ def warn_of_weakness(estimator, budget):
         )
     if weak:
         told = "\n".join([f"{type(estimator).__name__} promises little:", *weak])
-        warnings.warn(told, WeakGuaranteeWarning, stacklevel=users_level())
+        warnings.warn(told, WeakGuaranteeWarning, stacklevel=stack_level())
 
 
-def warn_of_doubts(estimator):
+def warn_low_accuracy(estimator):
     """Warn once of all that a fit doubts, after everything that is released has been set."""
-    doubts = estimator._doubts()
+    doubts = estimator._accuracy_warnings()
     if doubts:
         more = len(doubts) - MOST_NAMED
         rest = [f"and {more} more, see advice_"] if more > 0 else []
         first = f"Low accuracy of {type(estimator).__name__}:"
         told = "\n".join([first, *doubts[:MOST_NAMED], *rest])
-        warnings.warn(told, UselessReleaseWarning, stacklevel=users_level())
+        warnings.warn(told, UselessReleaseWarning, stacklevel=stack_level())
 
 
-def users_level():
+def stack_level():
     """Return the stack level of the line that called a fit, for the function that asks."""
     frame, level = sys._getframe(1), 1
     while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in BETWEEN:

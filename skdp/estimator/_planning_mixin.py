@@ -1,9 +1,9 @@
 """What estimators answer before any data: which error, which epsilon, how many rows."""
 
-__all__ = ["ForesightMixin"]
+__all__ = ["PlanningMixin"]
 
 
-class ForesightMixin:
+class PlanningMixin:
     """Mixin of what an estimator answers from parameters and public rows alone.
 
     Nothing of a private table is read, no ledger is charged, and the estimator is not changed.

@@ -4,14 +4,14 @@ import math
 
 import numpy as np
 
-from skdp.covariance._beyond import TailLoss
-from skdp.covariance._columns import BINS, EVEN, seen_cells
+from skdp.covariance._clipping_loss import TailLoss
+from skdp.covariance._columns import BINS, EVEN, significant_cells
 from skdp.kernel._sums import Distances as DistanceCells
 from skdp.kernel._sums import LengthsNear
 from skdp.location._clip import Clip, Distances, Tail, joined
 from skdp.scales import LogBins
 
-__all__ = ["Spread", "release_size", "release_spread"]
+__all__ = ["DistanceHistogram", "release_distance_histogram", "release_size"]
 
 BELOW, FINE, ABOVE = 6, 1, 13  # octaves around the square root of the number of coordinates
 GUESS = 0.7  # standard deviations of what noise hides, to choose a radius
@@ -19,7 +19,7 @@ NEAR = 8.0  # root mean square of the coordinates of a row beyond which it is an
 FAR = 2.5  # a radius that many times the distance that a twentieth exceed is always looked at
 
 
-class Spread(Tail):
+class DistanceHistogram(Tail):
     """A released histogram of distances, read as the law of the distance.
 
     Notes
@@ -89,7 +89,7 @@ class Spread(Tail):
         return bool(max(self.beyond, far.max(initial=0.0)) > 4 * self._sd)
 
 
-def release_spread(rows, frame, *, per_octave, share, step):
+def release_distance_histogram(rows, frame, *, per_octave, share, step):
     """Release how many rows lie at which distance from the centre of a frame.
 
     Notes
@@ -106,7 +106,7 @@ def release_spread(rows, frame, *, per_octave, share, step):
     asked = DistanceCells(np.zeros(frame.dims), bins, starts=starts)
     told = view.ask(asked, step, share=share)
     *counts, beyond = told.value.astype(float)
-    return Spread(Distances(np.array(counts), edges, told.scale, fine), rows.n, beyond)
+    return DistanceHistogram(Distances(np.array(counts), edges, told.scale, fine), rows.n, beyond)
 
 
 def release_size(rows, frame, *, among, share, step):
@@ -122,7 +122,7 @@ def release_size(rows, frame, *, among, share, step):
     view = rows.table.map(frame)
     most = NEAR * math.sqrt(frame.dims - len(among))
     release = view.ask(LengthsNear(among, most, BINS), step, share=share)
-    at = seen_cells(release.value, release.scale)
+    at = significant_cells(release.value, release.scale)
     tops = np.array([BINS.upper_edge(i) for i in at])
     top = float(tops.max(initial=0.0))
     if top == 0:

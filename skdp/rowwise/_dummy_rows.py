@@ -2,7 +2,7 @@
 
 import numpy as np
 
-__all__ = ["N_TAME", "column_kind", "made_up_rows"]
+__all__ = ["N_TAME", "column_kind", "dummy_rows"]
 
 TAME = (1.0, 0.5, 2.0, 0.0, -1.0)  # rows of one number, before numbers of many sizes
 N_TAME, N_WILD = len(TAME), 67
@@ -10,7 +10,7 @@ WORDS = ("a", "b", "bb", "word", "", "Zebra", "0")
 EPOCH = np.datetime64("2000-01-01T00:00:00", "us")
 
 
-def made_up_rows(X):
+def dummy_rows(X):
     """Return public rows with the columns and the types of X."""
     numbers = _numbers(X.shape[1])
     if not hasattr(X, "columns"):

@@ -4,10 +4,10 @@ from fractions import Fraction
 
 from skdp.exceptions import PlanError
 
-__all__ = ["Grant"]
+__all__ = ["BudgetAllocation"]
 
 
-class Grant:
+class BudgetAllocation:
     """A part of the budget of a larger fit, given to one step.
 
     It is the ``ledger`` parameter of that step while the larger fit plans and runs, so that copies

@@ -11,9 +11,9 @@ import numpy as np
 from skdp.exceptions import BudgetExceeded, PlanError
 from skdp.mechanisms._exact import exact, log_of, sqrt_down
 from skdp.mechanisms._weighed import unit_of
-from skdp.utils._doubts import Doubt, named
+from skdp.utils._warnings import Doubt, named
 
-__all__ = ["Books", "alone"]
+__all__ = ["BudgetAccountant", "single_threaded"]
 
 UNWEIGHED = (
     "this fit protects groups, and is asked for integers of rows that have no weights: sum them by "
@@ -23,7 +23,7 @@ WEIGHED = "this fit protects rows, and is asked for integers of rows that have w
 ROUNDING = Fraction(1, 2**40)  # of a share that is cut to what is left
 
 
-def _whole(cost):
+def _full_cost(cost):
     return cost
 
 
@@ -34,20 +34,30 @@ def _root(factor):
 # What a cost buys: mu^2 of Gaussian noise (of the runs of a search, of noise for a matrix), epsilon
 # of Laplace noise or of a choice. There is nothing else that a budget pays for.
 PRICES = {
-    "gdp": {"gaussian": _whole, "matrix": _whole, "repeat": _whole, "child": _whole},
+    "gdp": {
+        "gaussian": _full_cost,
+        "matrix": _full_cost,
+        "repeat": _full_cost,
+        "child": _full_cost,
+    },
     "zcdp": {  # rho is mu^2 / 2, epsilon^2 / 2, and epsilon^2 / 8 of a choice
         "gaussian": lambda cost: 2 * cost,
         "laplace": _root(2),
         "select": _root(8),
-        "child": _whole,
+        "child": _full_cost,
     },
-    "pure": {"laplace": _whole, "select": _whole, "repeat": _whole, "child": _whole},
-    "mixed": {"child": _whole},
-    "approx": {"repeat": _whole},  # a search, which has a theorem of its own
+    "pure": {
+        "laplace": _full_cost,
+        "select": _full_cost,
+        "repeat": _full_cost,
+        "child": _full_cost,
+    },
+    "mixed": {"child": _full_cost},
+    "approx": {"repeat": _full_cost},  # a search, which has a theorem of its own
 }
 
 
-def alone(method):
+def single_threaded(method):
     """Let one thread at a time into the books that a Curator shares with its children."""
 
     @wraps(method)
@@ -63,7 +73,7 @@ def alone(method):
     return locked
 
 
-class Books:
+class BudgetAccountant:
     """What a Curator knows of its budget.
 
     Notes
@@ -103,7 +113,7 @@ class Books:
         """Share that has not been spent, an exact rational."""
         return 1 - self._used
 
-    @alone
+    @single_threaded
     def fails(self, label):
         """Declare a planned failure event; return the logarithm of its probability, rounded down.
 
@@ -147,7 +157,7 @@ class Books:
             "Plan a step for every part of the work, and pass child(label, share) to it."
         )
 
-    @alone
+    @single_threaded
     def _pay(self, label, mechanism, share):
         """Book a share exactly; return it, and what it buys of the mechanism."""
         share, bought = self._price(label, mechanism, share)
@@ -161,12 +171,12 @@ class Books:
         step, _ = self._steps.get(label, (None, 0))
         return step is None or not step.of or kind in step.of
 
-    @alone
+    @single_threaded
     def afford(self, label, mechanism, share):
         """Raise what a release of this label and share would raise, before rows are looked at."""
         self.afford_all(mechanism, [(label, share)])
 
-    @alone
+    @single_threaded
     def afford_all(self, mechanism, asked):
         """Raise what releases of (label, share) would raise, one after the other."""
         left, times = self.remaining, Counter()

@@ -13,14 +13,14 @@ from scipy.special import ndtr
 
 from skdp.cluster._sums import ClusterSums
 
-__all__ = ["Moved", "Trusted", "posterior_counts", "trusted"]
+__all__ = ["NoisyLloydStep", "ShrunkenCenters", "posterior_counts", "shrink_centers"]
 
 SURE = 1.0  # noise sds by which clusters must be better than one centre
 EMPTY, STANDS_OUT = 1.0, 2.0  # noise sds of a count: below, nothing, or no more than a guess
 
 
 @dataclass(frozen=True)
-class Moved:
+class NoisyLloydStep:
     """A released step of Lloyd: ``told`` around centres ``y`` (k, d), which move by ``moves``.
 
     ``moves = gains * sums / counts``, where ``counts`` > 0 and ``gains``, numbers or one per
@@ -91,7 +91,7 @@ def posterior_counts(counts, sd):
 
 
 @dataclass(frozen=True)
-class Trusted:
+class ShrunkenCenters:
     """Centres ``y`` (k, d) of which ``guesses`` (k,) are marked, and how sure they are.
 
     ``worth`` is what clusters gain over one centre, in noise standard deviations.
@@ -102,7 +102,7 @@ class Trusted:
     worth: float
 
 
-def trusted(moved, mean):
+def shrink_centers(moved, mean):
     """Return moved centres, or all but the worst of them and the mean of all rows.
 
     Notes
@@ -121,4 +121,4 @@ def trusted(moved, mean):
         y[worst], guesses[worst] = mean, True
         if sure < SURE:
             guesses[:] = True
-    return Trusted(y, guesses, sure)
+    return ShrunkenCenters(y, guesses, sure)

@@ -10,14 +10,21 @@ from skdp.kernel._sums import BallSum
 from skdp.location._release import bounded
 from skdp.scales import clipped_sum
 
-__all__ = ["CLOSER", "LARGEST", "Whereabouts", "ball_around", "come_closer", "rare_length"]
+__all__ = [
+    "CLOSER",
+    "LARGEST",
+    "LocationEstimate",
+    "ball_around",
+    "noise_norm_quantile",
+    "release_refined_center",
+]
 
 CLOSER = Step("step", at_most=0.3, times=24, of=(BallSum,))
 LARGEST = float(np.finfo(np.float64).max)
 
 
 @dataclass(frozen=True)
-class Whereabouts:
+class LocationEstimate:
     """Where the rows lie, as far as it is released or public. Lengths are in units of ``scale``."""
 
     # center, scale: shape (d,)
@@ -57,20 +64,23 @@ def ball_around(where, radius, *, drop=None):
     }
 
 
-def come_closer(counted, where, shares):
-    """Move the centre of a Whereabouts by a mean per share, while that makes its error smaller."""
+def release_refined_center(counted, where, shares):
+    """Move the centre of a LocationEstimate by a mean per share.
+
+    While that makes its error smaller.
+    """
     for share in shares:
         radius = 1.05 * where.reach
         around = ball_around(where, radius)
         total, sd = clipped_sum(counted.table, **around, share=share, label=CLOSER.label)
         noise = sd / counted.n
-        error = rare_length(noise, counted.d)
+        error = noise_norm_quantile(noise, counted.d)
         if error < where.error:
             center = where.center + total / counted.n
             where = replace(where, center=center, error=error, noise=noise, clipped=radius)
     return where
 
 
-def rare_length(noise, d):
+def noise_norm_quantile(noise, d):
     """Return a length that a vector of d noises rarely exceeds."""
     return noise * (math.sqrt(d) + 2)

@@ -15,25 +15,37 @@ from skdp.location._locate import (
     scale_sample_size,
     soft_core_centre,
 )
+from skdp.location._location_estimate import (
+    LARGEST,
+    LocationEstimate,
+    noise_norm_quantile,
+    release_refined_center,
+)
 from skdp.location._release import bounded
 from skdp.location._schedule import geometry
-from skdp.location._whereabouts import LARGEST, Whereabouts, come_closer, rare_length
 from skdp.scales import LogBins, top_scale
 
-__all__ = ["NORMS", "Glimpse", "draw_glimpse", "find_core", "look_around", "release_norms"]
+__all__ = [
+    "NORMS",
+    "SampleScale",
+    "release_norm_histogram",
+    "release_row_scale",
+    "release_soft_core_center",
+    "sample_scale",
+]
 
 NORMS = Step("norms", at_most=0.25, times=3, of=(Distances,))
 COLUMNS = "columns were divided by scales that were found privately"
 
 
 @dataclass(frozen=True)
-class Glimpse:
+class SampleScale:
     """What is known of the rows before their place: their scales, and a sample to look at."""
 
     sample: Sampled  # in units of `scale`
     scale: np.ndarray  # shape (d,): public or released
     distance: float = None  # of two typical rows, None where it is not seen; in units of `scale`
-    norms: tuple = None  # what `release_norms` has told of the distances from zero
+    norms: tuple = None  # what `release_norm_histogram` has told of the distances from zero
     # shape (d,) or: columns whose scale was looked for and not seen, so that it may be far too
     # large
     missed: np.ndarray = None
@@ -50,27 +62,29 @@ class Glimpse:
         return self.distance / geometry(d).distances if self.distance else None
 
 
-def draw_glimpse(counted, scale):
-    """Return the Glimpse of a sample that has told nothing yet."""
+def sample_scale(counted, scale):
+    """Return the SampleScale of a sample that has told nothing yet."""
     size = scale_sample_size(counted.mu, counted.d)
     sample = counted.table.sample(size, counted.n)
-    return Glimpse(sample.scaled(scale), scale)
+    return SampleScale(sample.scaled(scale), scale)
 
 
-def look_around(counted, scale, *, diameter, find_scales):
+def release_row_scale(counted, scale, *, diameter, find_scales):
     """Release how far apart two rows are, and how far from zero all of them."""
-    seen = draw_glimpse(counted, scale)
+    seen = sample_scale(counted, scale)
     if diameter:
         seen = replace(seen, distance=bounded(diameter))
     else:
         seen = replace(seen, distance=ring_scale(seen.sample))
         if seen.distance and find_scales:
             seen = _rescaled(counted, seen)
-    return replace(seen, norms=release_norms(counted, seen, np.zeros(counted.d), at_most=0.03))
+    return replace(
+        seen, norms=release_norm_histogram(counted, seen, np.zeros(counted.d), at_most=0.03)
+    )
 
 
 def _rescaled(counted, seen):
-    """Return the Glimpse with columns divided by released scales, where these are cheap."""
+    """Return the SampleScale with columns divided by released scales, where these are cheap."""
     share = (22 * math.sqrt(5 * counted.d) / (seen.sample.n * counted.mu)) ** 2
     if counted.d == 1 or share > 0.08:
         return seen
@@ -80,10 +94,10 @@ def _rescaled(counted, seen):
         return replace(seen, missed=missed)
     counted.table.decide(COLUMNS)
     sample = seen.sample.scaled(scales)
-    return Glimpse(sample, scales, ring_scale(sample), missed=missed)
+    return SampleScale(sample, scales, ring_scale(sample), missed=missed)
 
 
-def release_norms(counted, seen, origin, *, at_most):
+def release_norm_histogram(counted, seen, origin, *, at_most):
     """Release the histogram of the distances from ``origin`` over all floats."""
     bins, n = LogBins(2 if counted.d >= 20 else 1), seen.sample.n
     origin = np.nan_to_num(origin, posinf=LARGEST, neginf=-LARGEST)
@@ -92,7 +106,7 @@ def release_norms(counted, seen, origin, *, at_most):
     return release.value, release.scale, n, bins
 
 
-def find_core(counted, seen, *, radius, diameter, trim):
+def release_soft_core_center(counted, seen, *, radius, diameter, trim):
     """Release where the rows of a soft core lie, and come closer."""
     if seen.distance is None:
         return None
@@ -108,5 +122,7 @@ def find_core(counted, seen, *, radius, diameter, trim):
         return None
     center, noise, steps = found
     spread = bounded(radius or seen.spread or 0.0)
-    where = Whereabouts(center, seen.scale, rare_length(noise, counted.d), spread, noise)
-    return come_closer(counted, where, steps)
+    where = LocationEstimate(
+        center, seen.scale, noise_norm_quantile(noise, counted.d), spread, noise
+    )
+    return release_refined_center(counted, where, steps)

@@ -5,16 +5,16 @@ from numbers import Real
 
 import numpy as np
 
-from skdp.kernel._places import LARGEST, SMALLEST, Located
+from skdp.kernel._ball_cover import LARGEST, SMALLEST, LocatedBall
 from skdp.kernel._views import InBox
 from skdp.location._public import bounds_vectors, column_vector
 from skdp.utils._compat import Interval
 
-__all__ = ["Place", "PublicPlace"]
+__all__ = ["PublicBall", "PublicBoundsMixin"]
 
 
 @dataclass(frozen=True)
-class Place:
+class PublicBall:
     """A public ball, and the ``box`` (low, high) that it is drawn around, if there is one."""
 
     center: np.ndarray
@@ -30,15 +30,18 @@ class Place:
         return cls(low + half, min(max(radius, SMALLEST), LARGEST), (low, high))
 
     def located(self):
-        """Return the Located of this place; half the radius is taken for the median distance."""
-        return Located(1.0, 0.0, self.center, self.radius, self.radius / 2, box=self.box)
+        """Return the LocatedBall of this place.
+
+        Half the radius is taken for the median distance.
+        """
+        return LocatedBall(1.0, 0.0, self.center, self.radius, self.radius / 2, box=self.box)
 
     def clipped(self, table):
         """Return the Table of rows clipped to the box: each by itself."""
         return table if self.box is None else table.map(InBox(*self.box))
 
 
-class PublicPlace:
+class PublicBoundsMixin:
     """Parameters of estimators of clusters: ``bounds``, or ``center`` and ``radius``."""
 
     _place_constraints: dict = {
@@ -51,7 +54,7 @@ class PublicPlace:
         return self.bounds is not None or self.radius is not None
 
     def _place(self, n_features):
-        """Return the public Place, or None."""
+        """Return the public PublicBall, or None."""
         box = bounds_vectors(self.bounds, n_features)
         center = column_vector("center", self.center, n_features)
         if box is not None:
@@ -60,7 +63,7 @@ class PublicPlace:
                     "bounds and a ball were given. Pass bounds, or center and radius, or neither "
                     "to find where the rows lie privately."
                 )
-            return Place.of_box(*box)
+            return PublicBall.of_box(*box)
         if self.radius is None:
             if center is not None:
                 raise ValueError(
@@ -69,9 +72,9 @@ class PublicPlace:
                 )
             return None
         center = np.zeros(n_features) if center is None else center
-        return Place(center, min(max(float(self.radius), SMALLEST), LARGEST))
+        return PublicBall(center, min(max(float(self.radius), SMALLEST), LARGEST))
 
     def _placed(self, table):
-        """Return the public Place or None, and the Table that is asked."""
+        """Return the public PublicBall or None, and the Table that is asked."""
         place = self._place(table.n_features)
         return place, table if place is None else place.clipped(table)

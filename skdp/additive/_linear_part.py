@@ -12,7 +12,14 @@ from skdp.linear._line import Line, line_plan, private_line
 from skdp.location._counted import release_count
 from skdp.mechanisms._norms import fold
 
-__all__ = ["Straight", "along", "find_straight", "fitted_line", "has_straight", "straight_plan"]
+__all__ = [
+    "LinearPart",
+    "find_straight",
+    "fitted_line",
+    "has_enough_rows_for_line",
+    "linear_contribution",
+    "straight_plan",
+]
 
 LINE = 0.5  # share of the budget
 WHOLE = Step("whole rows", at_most=0.01, of=(Count,))
@@ -22,7 +29,7 @@ NAME = "line"
 
 
 @dataclass(frozen=True)
-class Straight:
+class LinearPart:
     """A released line through some columns of rows (x, y)."""
 
     line: Line  # its design is not None
@@ -55,27 +62,27 @@ def straight_plan(budget):
     return (WHOLE, Step(NAME, "child", at_most=LINE), *steps), events
 
 
-def has_straight(table, n_cells):
+def has_enough_rows_for_line(table, n_cells):
     """Release whether rows without missing numbers are enough for a line."""
     columns = np.flatnonzero(np.array(n_cells) == 0)
     if not columns.size:
         return False
-    whole = _whole(table, columns)
+    whole = _with_target(table, columns)
     count = release_count(whole, WHOLE)
     return (len(columns) + 1) ** 1.5 / (count.n * table.budget.mu * LINE**0.5) < FEW
 
 
 def find_straight(table, columns, *, known, extrapolate):
-    """Return a Straight, that of rows without missing numbers, None if it is flat.
+    """Return a LinearPart, that of rows without missing numbers, None if it is flat.
 
     Shapes: known (2, n_columns + 1).
     """
-    child = _whole(table, columns).child(NAME, LINE)
+    child = _with_target(table, columns).child(NAME, LINE)
     line = private_line(child, child, known=known, extrapolate=extrapolate)
-    return None if line.design is None else Straight(line, columns)
+    return None if line.design is None else LinearPart(line, columns)
 
 
-def _whole(table, columns):
+def _with_target(table, columns):
     return table.map(SomeColumns(np.append(columns, table.n_features - 1)))
 
 
@@ -94,7 +101,7 @@ def fitted_line(straight, n_features):
     return {name: np.nan_to_num(of) for name, of in told.items()}, start
 
 
-def along(codes, slopes, centre, ends):
+def linear_contribution(codes, slopes, centre, ends):
     """Return what a line adds to rows of numbers and codes, each by itself; 0 at its centre."""
     with np.errstate(all="ignore"):
         x = np.where(np.isfinite(codes), codes, centre).clip(*ends)

@@ -17,7 +17,7 @@ THINNEST = 2.0**-20  # half width of a box, in radii
 
 
 @public
-class Located(Checked):
+class LocatedBall(Checked):
     """Where the rows lie. Everything is released.
 
     ``n_rows`` (at least 1) and ``n_sd``: noisy number of rows and the noise's standard deviation;
@@ -102,14 +102,14 @@ FARTHEST = 2.0**300  # radii of the first ball, beyond which there are no common
 
 
 @public
-class Places(Checked):
+class BallCover(Checked):
     """Balls that hold disjoint sets of rows: a row belongs to the first that keeps it.
 
     Everything is released. Coordinates are those of the first ball, as far as floats go. Stands in
-    for a :class:`Located` wherever clusters are refined.
+    for a :class:`LocatedBall` wherever clusters are refined.
     """
 
-    balls: Annotated[tuple, "m", made_of(Located)]
+    balls: Annotated[tuple, "m", made_of(LocatedBall)]
     # noisy number of all rows, with the standard deviation of its noise
     n_rows: float
     n_sd: float
@@ -167,11 +167,11 @@ class Places(Checked):
         return (y - center) / radius
 
     def only(self, numbers):
-        """Return some of the places, the first among them; a Located if it is alone."""
+        """Return some of the places, the first among them; a LocatedBall if it is alone."""
         if len(numbers) == 1:
             return replace(self.home, n_sd=self.n_sd)
         balls = tuple(self.balls[p] for p in numbers)
-        return Places(balls, sum(ball.n_rows for ball in balls), self.n_sd)
+        return BallCover(balls, sum(ball.n_rows for ball in balls), self.n_sd)
 
     def joined(self, synopses):
         """Return the cells of all places, one Synopsis each, in common coordinates."""

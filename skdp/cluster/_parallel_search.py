@@ -5,11 +5,11 @@ from fractions import Fraction
 
 from skdp.accounting import Step
 
-__all__ = ["Ask", "in_step"]
+__all__ = ["ReleaseRequest", "run_parallel"]
 
 
 @dataclass(frozen=True)
-class Ask:
+class ReleaseRequest:
     """A search asks its rows a Statistic, and is sent a Noisy."""
 
     statistic: object
@@ -17,13 +17,13 @@ class Ask:
     step: Step
 
 
-def in_step(searches, table, rule=None):
+def run_parallel(searches, table, rule=None):
     """Run searches of disjoint sets of rows, their releases side by side.
 
-    A search is a generator. It yields :class:`Ask`, is sent the answer, and returns what it found.
-    All searches that wait with one step are answered by one pass over the rows and one release
-    with the largest of their shares: searches that run together should ask for the same shares in
-    the same order.
+    A search is a generator. It yields :class:`ReleaseRequest`, is sent the answer, and returns what
+    it found. All searches that wait with one step are answered by one pass over the rows and one
+    release with the largest of their shares: searches that run together should ask for the same
+    shares in the same order.
 
     Notes
     -----

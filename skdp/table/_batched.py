@@ -9,16 +9,15 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdp.readers._sources import source_of
 from skdp.readers._tables import tables_of
-from skdp.rowwise._made_up import made_up_rows
+from skdp.rowwise._dummy_rows import dummy_rows
 from skdp.utils._compat import output_config, safe_indexing
 from skdp.utils._config import config_context, get_config
 from skdp.utils._threads import quiet
 
 __all__ = [
-    "by_pieces",
-    "carried",
+    "apply_batched",
     "fitted_alone",
-    "made_later",
+    "lazy_result",
     "mean_of_pieces",
     "public_row",
     "source_for",
@@ -26,12 +25,13 @@ __all__ = [
     "tables_for",
     "transforms_pieces",
     "transforms_tables",
+    "with_current_config",
 ]
 
 
 def transforms_pieces(cls):
     """Let ``transform`` and ``fit_transform`` of a class take sources, whatever its output is."""
-    return _outermost(cls, by_pieces(cls.transform), _by_tables(cls.transform))
+    return _outermost(cls, apply_batched(cls.transform), _by_tables(cls.transform))
 
 
 def transforms_tables(cls):
@@ -46,7 +46,7 @@ def _by_tables(method):
         tables = tables_for(self, X)
         if tables is None:
             return method(self, X)
-        return made_later(tables, partial(method, fitted_alone(self)))
+        return lazy_result(tables, partial(method, fitted_alone(self)))
 
     return transform
 
@@ -70,7 +70,7 @@ def _outermost(cls, to_arrays, to_frames):
     return cls
 
 
-def by_pieces(method):
+def apply_batched(method):
     """Let a method of rows alone map each piece of a source when it is read.
 
     It returns what :meth:`skdp.readers.Source.later` returns. Anything else is passed on.
@@ -138,19 +138,19 @@ def tables_for(estimator, X):
     return tables
 
 
-def made_later(tables, function):
+def lazy_result(tables, function):
     """Return what a function makes of Tables when they are asked for, see :meth:`Source.later`."""
     with config_context(invalid_rows="ignore"):
-        made = carried(function)(public_row(tables))[:0]
-    return tables.as_they_are().later(carried(function), made)
+        made = with_current_config(function)(public_row(tables))[:0]
+    return tables.as_they_are().later(with_current_config(function), made)
 
 
 def public_row(tables):
     """Return one made-up row with the columns and types of Tables."""
-    return safe_indexing(made_up_rows(tables.head()), [0])
+    return safe_indexing(dummy_rows(tables.head()), [0])
 
 
-def carried(function):
+def with_current_config(function):
     """Return a function that works elsewhere as it does here, and silently."""
     return partial(_under, get_config(), sklearn.get_config(), function)
 
@@ -166,7 +166,7 @@ def _under(config, of_sklearn, function, *arguments):
 
 
 def _function(method, estimator):
-    return carried(partial(method, fitted_alone(estimator)))
+    return with_current_config(partial(method, fitted_alone(estimator)))
 
 
 def fitted_alone(estimator):

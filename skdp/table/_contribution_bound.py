@@ -7,7 +7,7 @@ import numpy as np
 from skdp.accounting import Step
 from skdp.kernel._persons import CappedPersons, PersonsWithMore
 
-__all__ = ["CAP_STEPS", "find_cap"]
+__all__ = ["CAP_STEPS", "release_contribution_bound"]
 
 OCTAVES, FINE = 16, 4  # caps are looked for up to 2^16, in quarters of octaves
 COUNTS, MASSES = 6, 4  # of persons with more rows than so many: a bisection of all of them
@@ -21,7 +21,7 @@ ONE = "groups: too few for a larger cap, so that every group counts alike"
 SOME = "groups: of a group with more than rows_per_group_ rows all rows count, with less weight"
 
 
-def find_cap(table, *, noise, least):
+def release_contribution_bound(table, *, noise, least):
     """Release a number of rows per person that balances the noise and what a cap leaves out.
 
     Notes

@@ -8,12 +8,12 @@ from scipy.sparse import csr_array
 from skdp.readers._persons import GRAIN, WeighedRows, _rounded_up, without_weights
 from skdp.readers._rows import map_merge
 
-__all__ = ["CellsOfPersons", "by_norm"]
+__all__ = ["CellsOfPersons", "weights_from_norms"]
 
 # --- the rows of each person one after the other, without a sort
 
 
-def by_code(codes, n):
+def order_by_group(codes, n):
     """Return the places of the rows of number 0, then of those of number 1, and so on.
 
     Shapes: codes (n_rows,); places (n_kept,); starts (n + 1,).
@@ -30,7 +30,7 @@ TABLE = 2**18  # counts of some persons, dense
 DENSE = 4  # counts per row up to which a dense table is faster than to sort
 
 
-def by_norm(rows, cells, norms):
+def weights_from_norms(rows, cells, norms):
     """Return rows whose weights are made of norms, in place of numbers of rows.
 
     Notes
@@ -52,12 +52,12 @@ def by_norm(rows, cells, norms):
     scaled = np.where(scaled > low, _rounded_up(scaled), scaled)
     each = FINE * unit // np.clip(scaled, low, FINE * unit)
     weights = np.append(each, 0)[persons.codes].astype(np.int16)
-    return _put_behind(rows, weighed.with_weights(weights))
+    return _with_weights(rows, weighed.with_weights(weights))
 
 
 def _some(persons, cells):
     """Yield the CellsOfPersons of some persons after the other, of few rows: they fit a cache."""
-    order, starts = by_code(persons.codes, persons.n)
+    order, starts = order_by_group(persons.codes, persons.n)
     first = 0
     while first < persons.n or not first:
         stop = int(np.searchsorted(starts, starts[first] + ROWS, side="right")) - 1
@@ -102,10 +102,10 @@ class CellsOfPersons:
         return total
 
 
-def _put_behind(rows, weighed):
+def _with_weights(rows, weighed):
     """Return rows, or a view, with other weights."""
     if isinstance(rows, WeighedRows):
         return weighed
     view = copy(rows)
-    view._rows = _put_behind(rows._rows, weighed)
+    view._rows = _with_weights(rows._rows, weighed)
     return view
