@@ -24,7 +24,7 @@ ORDER = [
         "theorem 1 of :doc:`accounting`",
     ),
     (
-        "Books",
+        "Accountant and session",
         "gate/_accountant.py gate/_curator.py gate/_parallel.py",
         "shares sum to at most one, whatever an engine does; one charge for each release",
         "theorems 1 and 2 of :doc:`accounting`",
@@ -37,15 +37,15 @@ ORDER = [
         ":doc:`building_blocks`",
     ),
     (
-        "What may be asked",
+        "Queries",
         "kernel/_plain.py kernel/_statistic.py kernel/_codec.py",
-        "questions are plain data; none holds a bound",
+        "queries are plain data; none holds a bound",
         "K1, K2",
     ),
     (
-        "The door",
+        "The table",
         "kernel/_table.py kernel/_parts.py kernel/_totals.py _unread.py",
-        "check, price, add up, add noise, write the bill: in this order, and nothing else leaves",
+        "check, price, sum, add noise, record the charge: in this order, and nothing else leaves",
         "K3, K4, K5",
     ),
     (
@@ -61,11 +61,11 @@ ORDER = [
         "docstring of each class",
     ),
     (
-        "Rows and persons",
+        "Rows and privacy IDs",
         "readers/_rows.py readers/_loop.py readers/_persons.py "
         "readers/_norm_weights.py readers/_some_rows.py readers/_placed_keys.py "
         "readers/_together.py",
-        "each row is read once in a pass; the rows of a person weigh no more than a unit",
+        "each row is read once in a pass; rows of one privacy ID weigh at most the contribution bound",
         ":doc:`groups`",
     ),
     (
