@@ -65,7 +65,7 @@ ORDER = [
         "readers/_rows.py readers/_loop.py readers/_persons.py "
         "readers/_norm_weights.py readers/_some_rows.py readers/_placed_keys.py "
         "readers/_together.py",
-        "each row is read once in a pass; rows of one privacy ID weigh at most the contribution bound",
+        "each row is read once in a pass; rows of one privacy ID weigh at most their bound",
         ":doc:`groups`",
     ),
     (
