@@ -205,6 +205,7 @@ class Sampled(Table):
             statistic = statistic.given(self)
         return super()._prepared(statistic, share)
 
+    @np.errstate(all="ignore")  # a warning that rows decide on would tell of them
     def _totals(self, statistics):
         sums = [one for one in statistics if not isinstance(one, OfSample)]
         sums = iter(super()._totals(sums) if sums else ())

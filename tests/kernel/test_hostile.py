@@ -23,6 +23,7 @@ from skdp.kernel._bounded import BoundedSums
 from skdp.kernel._cells import Binned, Codes
 from skdp.kernel._codec import decoded, encoded
 from skdp.kernel._columns import ColumnCells
+from skdp.kernel._friends import HIndex, Ring, RingColumns, SparseRing
 from skdp.kernel._statistic import RowMap, Rule, Shape, Statistic, own, public
 from skdp.kernel._sums import BallSum, Count, Distances, KeptRows
 from skdp.kernel._table import Noisy, Table
@@ -372,6 +373,19 @@ def test_honest_questions_are_answered():
         told = parts({0: Count(), 2: ball()})(scene.table)
         assert set(told) == {0, 2} and told[2].value.shape == (3,)
         assert not scene.untouched() and len(scene.curator._bill()) == 2
+
+
+@pytest.mark.parametrize(
+    "question",
+    [Ring(LogBins(1)), RingColumns(LogBins(1), 2), SparseRing((0, 1), 1, LogBins(1)), HIndex(2.0)],
+)
+@pytest.mark.parametrize("scale", [1.0, 5e-324])
+def test_no_row_of_a_sample_raises_what_numpy_is_told_to_raise(question, scale):
+    extremes = [1e308, -1e308, 1.0, 5e-324, np.nan, np.inf]
+    X = np.random.default_rng(0).choice(extremes, size=(99, 2))
+    table = Table(ArrayRows(X), CannedCurator(Plan(Budget.gaussian(1, 0.1), STEPS)))
+    with np.errstate(all="raise"):
+        table.sample(200, 99).scaled(scale).ask(question, share=0.1, label="x")
 
 
 def test_a_plan_names_what_is_released():
