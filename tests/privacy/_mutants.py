@@ -16,7 +16,6 @@ from skdp import (
     MarginalReleaser,
     PrivateCovariance,
     PrivateGMM,
-    PrivateLogisticRegression,
     PrivateMean,
     PrivateStandardScaler,
     PrivateVariance,
@@ -36,14 +35,11 @@ OTHERS = {  # who runs through a file, PrivateMean through all others
     "skdp/friendly/_filters": lambda: PrivateMean(method="friendly", **DEEP),
     "skdp/friendly/_average": lambda: PrivateMean(method="friendly", **DEEP),
     "skdp/friendly/_core.py": lambda: PrivateMean(method="friendly", **DEEP),
-    "skdp/kernel/_located_moments": lambda: FriendlyCoreKMeans(3, n_init=1, epsilon=0.5),
     "skdp/kernel/_cluster_sums": lambda: FriendlyCoreKMeans(3, n_init=1, **DEEP),
     "skdp/cluster/": lambda: FriendlyCoreKMeans(3, n_init=1, **DEEP),
     "skdp/kernel/_mixture": lambda: PrivateGMM(2, n_init=1, max_iter=2, **DEEP),
     "skdp/mixture/": lambda: PrivateGMM(2, n_init=1, max_iter=2, **DEEP),
     "skdp/covariance/": lambda: PrivateCovariance(**DEEP),
-    "skdp/kernel/_products": lambda: PrivateCovariance(**DEEP),
-    "skdp/kernel/_logit": lambda: _logistic(epsilon=2.0),
     "skdp/kernel/_labels": lambda: MarginalReleaser(1, domain="auto", **DEEP),
     "skdp/marginals/_auto": lambda: MarginalReleaser(1, domain="auto", **DEEP),
     "skdp/marginals/": lambda: MarginalReleaser(**DEEP),
@@ -52,10 +48,6 @@ OTHERS = {  # who runs through a file, PrivateMean through all others
     "skdp/_unread": lambda: make_private_pipeline(PrivateStandardScaler(), PrivateMean(), **DEEP),
     "skdp/pipeline/": lambda: make_private_pipeline(PrivateStandardScaler(), PrivateMean(), **DEEP),
 }
-
-
-def _logistic(**budget):
-    return PrivateLogisticRegression(classes=[0, 1], feature_range=(-2.0, 2.0), **budget)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,12 @@
 """Every planted fault is caught by its layer; the same layers are silent on the clean tree."""
 
+import builtins
+import dis
+import importlib
+import inspect
 import re
 from collections import Counter
+from inspect import CO_OPTIMIZED
 from pathlib import Path
 
 import pytest
@@ -32,6 +37,7 @@ QUIET = [
 ]
 
 
+MOST_LINES = 30  # of a fault: the longest has 22
 FIRST = {mutant.layer: mutant for mutant in reversed(MUTANTS)}  # of a layer, in every run
 DEAR = ("end-to-end audit", "numbers")
 
@@ -73,6 +79,30 @@ def test_a_fault_leaves_no_trace():
     with fault.planted(), pytest.raises(Alarm):
         LAYERS["distribution"](fault)
     LAYERS["distribution"](fault)
+
+
+def test_faults_are_short_and_name_what_exists():
+    """What a wrong name raises is caught as well, whatever the fault is."""
+    for mutant in MUTANTS:
+        assert (mutant.old + mutant.new).count("\n") < MOST_LINES, mutant.name
+        if mutant.layer == "guard":  # reads the source, runs nothing
+            continue
+        module = importlib.import_module(mutant.file.removesuffix(".py").replace("/", "."))
+        known = {*vars(module), *vars(builtins)}
+        parts = _parts(compile(mutant.source, mutant.file, "exec"))
+        asked = {
+            step.argval
+            for part in parts
+            for step in dis.get_instructions(part)
+            if step.opname in {"LOAD_GLOBAL", "LOAD_NAME"} and part.co_flags & CO_OPTIMIZED
+        }
+        assert asked <= known, f"{mutant.name}: {asked - known}"
+
+
+def _parts(code):
+    yield code
+    for part in filter(inspect.iscode, code.co_consts):
+        yield from _parts(part)
 
 
 def test_the_page_lists_exactly_the_faults():
