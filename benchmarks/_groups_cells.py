@@ -10,9 +10,10 @@ from skdp import FriendlyCoreKMeans, MarginalReleaser, PrivateCovariance, Privat
 from skdp.accounting import Plan
 from skdp.base import Budget
 from skdp.gate._curator import make_curator
+from skdp.kernel._persons import persons_table
 from skdp.mechanisms import make_entropy
 from skdp.readers._persons import Persons
-from skdp.table._contribution_bound import cap_steps, release_contribution_bound
+from skdp.table._contribution_bound import CAP_STEPS, release_contribution_bound
 
 __all__ = ["cap_cells", "cluster_cells", "matrix_cells", "mean_cells", "table_cells"]
 
@@ -222,12 +223,11 @@ def cap_cells(runs, draws=40):
             ratios = []
             for seed in range(draws):
                 curator = make_curator(
-                    Plan(budget, cap_steps(), protects="group"), make_entropy(seed)
+                    Plan(budget, CAP_STEPS, protects="group"), make_entropy(seed)
                 )
-                persons = Persons(table.groups, len(sizes))
+                persons = persons_table(Persons(table.groups, len(sizes)), curator)
                 ratios.append(
-                    loss(release_contribution_bound(persons, curator, noise=noise, least=40.0))
-                    / best
+                    loss(release_contribution_bound(persons, noise=noise, least=40.0)) / best
                 )
             worst.append(float(np.median(ratios)))
             yield summary(f"cap: {name}, d={d}", "loss over best, median", ratios, target=1.7)

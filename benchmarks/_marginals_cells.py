@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 from marginals_published import tree
-from skdp.marginals._counts import integer_residuals
 
+from skdp.kernel._residual_sums import integer_residuals
 from skdp.marginals._layout import workload_layout
 from skdp.readers import ArrayRows
 

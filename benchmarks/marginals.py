@@ -36,11 +36,11 @@ from _marginals_cells import cells
 from _marginals_costs import costs
 from _marginals_peer import peer, tables_of_rows
 from marginals_published import tree
-from skdp.marginals._counts import integer_residuals
 
 from skdp.accounting import Budget, Plan, Step, gaussian_mu
 from skdp.exceptions import SeededNoiseWarning
 from skdp.gate._curator import Curator
+from skdp.kernel._residual_sums import integer_residuals
 from skdp.marginals._allocation import expected_loss, noise_sd, optimal_shares, replace_one_factor
 from skdp.marginals._layout import Layout, Measurement, all_subsets, workload_layout
 from skdp.marginals._postprocess import postprocess

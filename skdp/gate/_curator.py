@@ -87,7 +87,7 @@ class Curator(BudgetAccountant):
         ----------
         value : array-like of int64
             Exact integers on a public grid. In a fit with groups, those of
-            :func:`skdp.readers._persons.weighed_sum` or ``of_persons``.
+            :func:`skdp.base.weighed_sum` or ``of_persons``.
         sensitivity : int, Fraction or float
             Largest l2 change of ``value`` for neighbouring tables; a float is taken exactly. With
             groups: the change by a single row, of which a person adds at most its unit.

@@ -58,7 +58,7 @@ def column_mean(counted):
     Notes
     -----
     **Privacy**: the sum of entries clipped to ``center`` +- ``radius``, both released, has
-    sensitivity ``radius``; the rest is that of :func:`skdp.columns.locate_columns`.
+    sensitivity ``radius``; the rest is that of :func:`skdp.columns._locate.locate_columns`.
     """
     if counted.n * counted.mu < FEW_ROWS:
         again = release_count(counted.table, COUNT_AGAIN)

@@ -55,7 +55,7 @@ class LocationEstimate:
 
 
 def ball_around(where, radius, *, drop=None):
-    """Return the fields of a :class:`skdp.kernel.BallSum` around a centre."""
+    """Return the fields of a :class:`skdp.kernel._sums.BallSum` around a centre."""
     return {
         "center": where.origin,
         "radius": bounded(radius),

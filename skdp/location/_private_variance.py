@@ -105,7 +105,7 @@ class PrivateVariance(VectorMixin, ColumnEstimator):
     **Privacy**: (epsilon, delta)-differential privacy for adding or removing one row, pure with
     ``delta=0``; the number of rows is private. A search finds an interval for every column, by
     histograms of which a row moves one cell. Sums of clipped entries and of their squares are
-    released, vectors of known length. Proof: ``skdp/location/_clipped_squares.py``. With ``bounds``
+    released, vectors of known length. Proof: ``skdp.kernel._bounded.BoxedSquares``. With ``bounds``
     these are those of :func:`skdp.columns.bounded_moments`. With ``sensitivity`` the bounded
     variance, the least of the variances of all middle parts of the column plus the sensitivity for
     every entry left out, is released: ``skdp/sensitivity/_bounded.py``.

@@ -64,10 +64,11 @@ class RowMap(NamesOutMixin, PlainNumbers, TransformerMixin, BaseEstimator):
 
     **Privacy**: spends nothing and releases nothing; what :meth:`transform` returns is as private
     as the rows. Row i of it is a function of row i alone, by construction, unless
-    ``vectorized=True``: proof in :func:`skdp.rowwise.map_rows`. How many columns there are, and of
-    which types, is learnt from made-up rows with the columns and types of X: numbers come back as
-    floats, text, dates and categories of a DataFrame in their types, and a row on which ``func``
-    raises an exception, or returns anything else, is missing (NaN), which decides on no other row.
+    ``vectorized=True``: proof in :func:`skdp.rowwise._map.map_rows`. How many columns there are,
+    and of which types, is learnt from made-up rows with the columns and types of X: numbers come
+    back as floats, text, dates and categories of a DataFrame in their types, and a row on which
+    ``func`` raises an exception, or returns anything else, is missing (NaN), which decides on no
+    other row.
     Assumed: ``func`` keeps no memory of earlier calls and reaches for no other data. The trial of
     :meth:`fit`, on made-up rows, is a help against habits, such as subtracting a mean, and no
     proof.

@@ -73,7 +73,7 @@ def _outermost(cls, to_arrays, to_frames):
 def apply_batched(method):
     """Let a method of rows alone map each piece of a source when it is read.
 
-    It returns what :meth:`skdp.readers.Source.later` returns. Anything else is passed on.
+    It returns what :meth:`skdp.readers._rows.Source.later` returns. Anything else is passed on.
     """
 
     @wraps(method)

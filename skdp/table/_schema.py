@@ -80,7 +80,7 @@ def _require_types(source):
 
 
 def look_at(source, *, entries):
-    """Read a source once, before anything is charged; see :meth:`skdp.readers.Source.look`."""
+    """Read a source once, before anything is charged; see ``Source.look``."""
     _require_types(source)
     with np.errstate(all="ignore"):
         if get_config()["invalid_rows"] == "error":

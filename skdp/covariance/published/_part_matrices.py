@@ -22,9 +22,10 @@ def part_matrices(rows, coins, n_parts, predicate, *, assume_centered=False):
     Notes
     -----
     **Privacy** (add or remove one row; common rows keep their keys). A row belongs to the part that
-    its key tells (:func:`skdp.cluster.friendly.part_order`): one matrix is replaced. A matrix
-    is a function of the finite rows of its part, in the order of their keys: products are added in
-    that order, entry by entry. BLAS takes no part, so no bit depends on where the rows lie.
+    its key tells (:func:`skdp.cluster.friendly._parts.part_order`): one matrix is replaced. A
+    matrix is a function of the finite rows of its part, in the order of their keys: products are
+    added in that order, entry by entry. BLAS takes no part, so no bit depends on where the rows
+    lie.
 
     The paper pairs the rows of a part, (x - x') / sqrt(2), to be rid of their mean. The average
     over all pairings is the sample covariance, with twice the information of one pairing. It is
