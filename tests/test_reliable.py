@@ -134,7 +134,7 @@ def test_a_line_says_how_well_a_number_is_known_and_what_helps():
     X = people(60)
     _, model = lines(PrivateMedian(), X[["hdl"]], epsilon=0.6)
     assert model.advice_.startswith("column hdl: the interval of a quantile is long beside ")
-    assert "Use a larger epsilon, more rows, bounds=(low, high)" in model.advice_
+    assert "Use a larger epsilon, more rows, or bounds=(low, high)" in model.advice_
     assert model.privacy_report_.decisions[-1] == "low accuracy: " + model.advice_
 
 
@@ -211,3 +211,9 @@ def test_lines_that_noise_makes_worse_than_a_constant_are_doubted():
         doubts.append("noise may cost a line" in fit.advice_)
         assert scores[-1] > -0.05 or not fit.reliable_
     assert any(doubts) and min(np.array(scores)[doubts]) < -0.5
+
+
+def test_a_median_is_not_told_to_move_its_q():
+    X = people(60)[["hdl"]]
+    advice = {q: lines(PrivateQuantile([q]), X, epsilon=0.6)[1].advice_ for q in (0.5, 0.9)}
+    assert "nearer to 0.5" not in advice[0.5] and "nearer to 0.5" in advice[0.9]

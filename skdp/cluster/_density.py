@@ -81,8 +81,8 @@ FEW_ROWS = (
 )
 WEAK = "weak signal: a cluster of mean size hardly stands out of the noise"
 FEW_CENTRES = (
-    "about {:.2g} rows farther than {:.3g} from the bulk were left out: a centre lowers the sum of "
-    "squared distances more elsewhere"
+    "about {:,.0f} rows farther than {:.3g} from the bulk were left out: a centre lowers the sum "
+    "of squared distances more elsewhere"
 )
 
 

@@ -181,7 +181,7 @@ def release_ball_cover(table, n_clusters, *, place=None, careful=True):
 
 def _doubt_lost_rows(table, n_rows, distance):
     table.doubt(
-        f"about {n_rows:.2g} rows farther than {distance:.3g} from the bulk were left out: they "
+        f"about {n_rows:,.0f} rows farther than {distance:.3g} from the bulk were left out: they "
         "stand out, but no group of them was found"
     )
 

@@ -93,7 +93,9 @@ POINT, HELD = 1 / 3, 0.2  # of the length that scales of columns tell, and of th
 DROWNING = 0.5  # noise of the final matrix, in units of that of the bulk, which no row is worth
 SPARSE = 3.0  # times what most rows tell: few rows make the variance
 NOTHING = "nothing found: too few rows to tell how they vary"
-COLUMNS = "directions were not told apart: too few rows"
+COLUMNS = (
+    "directions were not told apart: too few rows. Use a larger epsilon, more rows or fewer columns"
+)
 NULL = "directions in which nothing varies were dropped"
 DROWNED = "no direction stands clear of the noise: too few rows"
 FAR = "rows far beyond the others were clipped: the matrix is that of the bulk"

@@ -53,7 +53,10 @@ APART = 3.0  # times its noise: with so much variance, scores need no directions
 # such fits, on parts of 14 tables, the AUC was at most .043 below that without privacy
 UNLIKELY = 0.001  # probability that noise alone looks like slopes
 RESTLESS = 0.5  # last step beside the scores, beyond its noise: where none of the steps lead tells
-NOISE = "no column tells the classes apart clear of the noise"
+NOISE = (
+    "no column tells the classes apart clear of the noise. Use a larger epsilon, more rows or "
+    "fewer columns, or give feature_range if it is public"
+)
 PRIOR = "too few rows for the number of columns: every row has the probabilities of all"
 
 

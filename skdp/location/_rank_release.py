@@ -13,8 +13,9 @@ __all__ = ["RankCurves", "release_quantiles"]
 
 UNTOLD = (
     "the interval of a quantile is long beside the spread: too few rows on one of its sides. Use a "
-    "larger epsilon, more rows, bounds=(low, high), or a q nearer to 0.5"
+    "larger epsilon, more rows, or bounds=(low, high)"
 )
+NEARER = ", or a q nearer to 0.5"
 
 
 @dataclass(frozen=True)
@@ -93,5 +94,7 @@ def release_quantiles(table, q, bounds=None):
     curves, value = RankCurves(q, found.points, excess, sd), found.location[place]
     told = curves.told(value, release_mechanism(table.budget)) & found.found
     table.doubt(NOTHING, ~found.found)
-    table.doubt(UNTOLD, found.found & ~told)
+    unsure = found.found & ~told
+    outer = unsure[q != 0.5].any()
+    table.doubt(UNTOLD + NEARER * bool(outer), unsure)
     return value, np.where(told, found.noise_scale[place], np.inf), curves

@@ -14,8 +14,8 @@ WIDE = (
     "rows, or bounds=(low, high)"
 )
 HEAVY = (
-    "a column has so heavy a tail that rows too few to be seen may carry its mean: its interval is "
-    "a guess; pass bounds=(low, high) if known"
+    "so heavy a tail that the mean may depend on rows too few to be seen: the interval is a guess. "
+    "Pass bounds=(low, high) if known"
 )
 
 

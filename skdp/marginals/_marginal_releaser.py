@@ -39,12 +39,11 @@ from skdp.utils._config import get_config
 
 __all__ = ["MarginalReleaser"]
 
+SIGNS = "without a domain a column has two levels: 1 for entries above zero, 0 for others"
 NO_DOMAIN = (
-    "without a domain all columns hold 0 and 1. Got columns that are not numbers. Name the levels "
-    "of each, domain={'column': [level, ...], ...}: those that can occur, which is public, and not "
-    "those that do."
+    f"{SIGNS}. Got columns that are not numbers. Name the levels of each, domain={{'column': "
+    "[level, ...], ...}: those that can occur, which is public, and not those that do."
 )
-
 OUTSIDE = "rows with an entry outside its public levels count as absent"
 REPLACE_ONE = (
     "replacing one row costs {} times the mu^2 of adding or removing one; what the report says of "
@@ -254,7 +253,8 @@ class MarginalReleaser(MarginalAnswers, PrivateEstimator):
 
     def plan(self):
         """Return the :class:`skdp.accounting.Plan` of a fit: what it may release, at what price."""
-        notes, budget = (OUTSIDE,), self._budget(Budget.gaussian)
+        budget = self._budget(Budget.gaussian)
+        notes = (SIGNS, OUTSIDE) if self.domain is None else (OUTSIDE,)
         if is_auto(self.domain):
             steps = (*auto_steps(), RESIDUALS)
             return Plan(budget, steps, auto_events(budget), assumptions=notes)

@@ -1,6 +1,7 @@
 """Public parameters as Python's own numbers, whatever kind of number a caller has."""
 
 import math
+import re
 from fractions import Fraction
 from numbers import Integral, Rational, Real
 
@@ -37,7 +38,7 @@ class PlainNumbers:
         super().__setattr__(name, value)
 
     def _validate_params(self):
-        """Check parameters as scikit-learn does, whose messages show them; a table by its type."""
+        """Check parameters as scikit-learn does; a message shows a table by its type."""
         told = None
         try:
             super()._validate_params()
@@ -46,6 +47,7 @@ class PlainNumbers:
         if told is None:
             return
         name = told.split("'")[1]
+        told = re.sub(r"'skdp\.[\w.]*\.(\w+)'", r"'skdp.\1'", told)
         value = getattr(self, name, None)
         if hasattr(value, "shape") or isinstance(value, list | tuple | dict):
             told = told.split(" Got ")[0] + f" Got {describe_parameter(value)}."
