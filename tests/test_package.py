@@ -72,6 +72,6 @@ def test_messages_name_the_way_out():
         skdp.MarginalReleaser().fit(text)
     with pytest.raises(ValueError, match="no columns"):
         skdp.PrivateMean().fit(pandas.DataFrame(index=range(5)))
-    with pytest.raises(ValueError, match="PrivacyLedger' or None") as caught:
+    with pytest.raises(ValueError, match=r"'skdp\.PrivacyLedger' or None") as caught:
         skdp.PrivateMean(ledger="study.db").fit([[0.0]])
-    assert "Grant" not in str(caught.value)
+    assert "BudgetAllocation" not in str(caught.value)

@@ -174,7 +174,7 @@ class BallCover(Checked):
         return BallCover(balls, sum(ball.n_rows for ball in balls), self.n_sd)
 
     def joined(self, synopses):
-        """Return the cells of all places, one Synopsis each, in common coordinates."""
+        """Return the cells of all places, one WeightedCells each, in common coordinates."""
         seen = [(s, *self.view(p)) for p, s in enumerate(synopses)]
         return replace(
             synopses[0],

@@ -27,8 +27,7 @@ class ColumnCells(OnePerColumn):
     cells: Annotated[tuple, "k", made_of(OctaveCells, UniformCells)]
     center: Vector | None = None  # what is subtracted first
     unit: Vector | None = None  # what is divided by then
-    # whether both sides are counted together, from the middle on: distances. Of cells that are all
-    # alike
+    # whether both sides are counted together, from the middle on, as distances; all cells are alike
     folded: bool = False
 
     def check(self, shape):

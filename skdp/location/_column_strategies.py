@@ -84,7 +84,7 @@ def column_mean(counted):
 
 
 def with_deviation(release, located):
-    """Return a MeanRelease with bounds of the deviations of its columns, by their Located."""
+    """Return a MeanRelease with bounds of the deviations of columns, by their ColumnLocation."""
     told = [*zip(located, release.location, release.noise_scale, strict=True)]
     most = np.array([one.squares.deviation(float(m), float(sd)) for one, m, sd in told])
     least = np.array([one.squares.least(float(m), float(sd)) for one, m, sd in told])
@@ -162,7 +162,7 @@ def _bulk(survey, n, sure):
 
 
 def boxed(counted, surveys):
-    """Return the CountedTable with every column clipped to its interval, and the Located ones.
+    """Return the CountedTable with every column clipped to its interval, and the ColumnLocations.
 
     Notes
     -----

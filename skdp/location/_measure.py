@@ -46,7 +46,7 @@ def release_clipped_mean(counted, where, clip, *, trim=False):
 
 
 def find_clip(counted, where, *, radius=None, trim=False):
-    """Return the Clip, and the Whereabouts with what clipping may have moved the centre by."""
+    """Return the Clip, and the LocationEstimate with what clipping may have moved the centre by."""
     if radius:
         return Clip(radius + where.error, 0.0, radius + where.error), where
     around, d = bounded(where.reach), counted.d

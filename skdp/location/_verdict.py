@@ -7,7 +7,7 @@ from skdp.location._column_strategies import HIDDEN
 __all__ = ["doubt_mean"]
 
 CLEAR = 2.0  # standard deviations of noise
-# An interval is short if its half is a part of the deviation, or next to nothing beside the mean.
+# An interval is short if half of it is at most one part of the deviation or another of the mean.
 SHORT, ALIKE = 0.5, 0.05
 WIDE = (
     "the interval of a mean is long beside the spread of the rows: use a larger epsilon, more "

@@ -123,7 +123,7 @@ class Source(ABC):
 
         Returns
         -------
-        results : Later, or a collection like that which is the source
+        results : LazyBatches, or a collection like that which is the source
         """
         return LazyBatches(self, function)
 

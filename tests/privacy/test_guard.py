@@ -126,7 +126,7 @@ FAULTS = [
     ("imports", "mechanisms/_rows.py", "from skdp.scales import LogBins"),
     ("imports", RING, "from skdp.gate._curator import Release"),
     ("imports", RING, "import skdp.estimator._estimator"),
-    ("imports", RING, "from skdp.location._location_estimate import Whereabouts"),
+    ("imports", RING, "from skdp.location._location_estimate import LocationEstimate"),
     ("imports", "accounting/_plan.py", "from skdp.gate._curator import Curator"),
     (
         "imports",
