@@ -8,6 +8,7 @@ import numpy as np
 from skdp.accounting import Plan, Step
 from skdp.accounting._plan import release_mechanism
 from skdp.columns import bounded_moments
+from skdp.columns._pair import PAIRS
 from skdp.columns._ranks_read import two_sided
 from skdp.kernel._bounded import Bernstein, Powers
 from skdp.location._public import bounds_vectors
@@ -23,6 +24,8 @@ FEW = (
     "larger epsilon or more rows"
 )
 MOMENTS = Step("moments", of=(Powers, Bernstein))
+SPREAD_NOISES = 0.5  # deviations of its noise that a released variance of t is taken larger by
+SPREAD_LEAST = 0.25  # the least variance of t beside the noise in it
 MEAN_PART = 0.1  # of what intervals of variances may miss, for the mean that they rest on
 GRID = 33  # values of that mean that are looked at
 
@@ -46,6 +49,12 @@ def check_bounds(bounds, budget, n_features, given=()):
         )
     bounds_vectors(bounds, n_features)
     check_strength(budget, n_features)
+
+
+def mean_degree(table):
+    """Return the degree of moments for means: 2, which tells their spread, where it is cheap."""
+    pure = table.budget.unit == "pure"
+    return 1 if pure and table.n_features > PAIRS else 2
 
 
 def release_columns(table, bounds, degree):
@@ -120,13 +129,22 @@ class BoundedColumns:
         return self._entries(self._t), self._half * self._t_noise()
 
     def mean_release(self):
-        """Return the :class:`MeanRelease` of the means.
-
-        A column between bounds has at most the variance of one of that mean at its ends.
-        """
-        deviation = self._half * np.sqrt(1 - np.square(self._t))
+        """Return the :class:`MeanRelease` of the means."""
+        deviation = self._half * np.sqrt(self._spread())
         clipping = np.zeros((2, self.bounds.shape[1]))
         return MeanRelease(*self.mean(), clipping, self.n_rows[0], deviation)
+
+    def _spread(self):
+        """Return variances of t to count on: at most those of a column at its ends.
+
+        The released variance is taken larger by a part of its noise, and never next to nothing.
+        """
+        most = 1 - np.square(self._t)
+        if len(self.moments) < 3:
+            return most
+        noise = self._v_noise()
+        v = np.maximum(self._v() + SPREAD_NOISES * noise, SPREAD_LEAST * noise)
+        return np.minimum(v, most)
 
     def _v(self):
         return np.clip(self.moments[2] / self.n_rows - np.square(self._t), 0, 1)
@@ -158,7 +176,8 @@ class BoundedColumns:
 
         With T that of the population, ``sum t - T n`` has the variance n Var(t) besides, which is
         at most ``n (1 - T^2)`` as t is in [-1, 1], and exactly that if t is at its ends, as in
-        rates. The set is Wilson's interval then, with the noise.
+        rates. The set is Wilson's interval then, with the noise. Where the released variance is
+        smaller, ``n`` of it is added in its place.
         """
         check_sampling(sampling)
         low, high = self._t_interval(self._each(confidence, simultaneous), sampling)
@@ -170,7 +189,11 @@ class BoundedColumns:
         n, t = self.moments[:2]
         drawn = sampling * self.n_rows
         var_n, var_t = np.diag(self.covariance)[:2]
-        var_n, var_t = var_n - drawn, var_t + drawn  # n (1 - T^2) more, for every T
+        spread = self._spread()
+        at_ends = spread >= 1 - np.square(t / self.n_rows).clip(0, 1)
+        # n (1 - T^2) more, for every T, or n times the released variance
+        var_n = var_n - np.where(at_ends, drawn, 0)
+        var_t = var_t + drawn * np.where(at_ends, 1, spread)
         low, high = _between_roots(n * n - z * z * var_n, t * n, t * t - z * z * var_t)
         low, high = np.where(n > 0, low, -1), np.where(n > 0, high, 1)
         near = z * self._t_noise()
