@@ -36,17 +36,18 @@ print(fit.privacy_report_, "\n")
 # %%
 # How far off may a correlation be? The covariance is :math:`P (M + N + K) P^T`, with P the released
 # ``basis_``, N noise of a known law, and -K what clipping has taken: positive semidefinite, with
-# a trace near ``clipping_bound_``. To first order a correlation r moves by :math:`\mathrm{tr}(A N)`
-# for a matrix A that is released too: its standard deviation is the Frobenius norm of A times
-# ``core_noise_``, and clipping moves it by at most the operator norm of A times that trace.
+# a trace near ``clipping_bias_bound_``. To first order a correlation r moves by
+# :math:`\mathrm{tr}(A N)` for a matrix A that is released too: its standard deviation is the
+# Frobenius norm of A times ``core_noise_scale_``, and clipping moves it by at most the operator
+# norm of A times that trace.
 def half_widths(fit, z=1.96):
     U = fit.basis_ / np.sqrt(np.diag(fit.covariance_))[:, None]
     r, widths = fit.correlation_, np.zeros_like(fit.correlation_)
     for i, j in zip(*np.triu_indices(len(r), 1), strict=True):
         A = np.outer(U[i], U[j]) - r[i, j] / 2 * (np.outer(U[i], U[i]) + np.outer(U[j], U[j]))
         A = (A + A.T) / 2
-        noise, clipping = np.linalg.norm(A) * fit.core_noise_, np.linalg.norm(A, 2)
-        widths[i, j] = widths[j, i] = z * noise + clipping * fit.clipping_bound_
+        noise, clipping = np.linalg.norm(A) * fit.core_noise_scale_, np.linalg.norm(A, 2)
+        widths[i, j] = widths[j, i] = z * noise + clipping * fit.clipping_bias_bound_
     return widths
 
 

@@ -67,8 +67,8 @@ with warnings.catch_warnings():
     exact = noiseless.fit(table).counts_
 
 # %%
-# One release per epsilon; denoising it twice is free. ``sure_`` tells how good each will be
-# without a look at the exact counts.
+# One release per epsilon; denoising it twice is free. ``risk_estimate_`` tells how good each will
+# be without a look at the exact counts.
 panels = {}
 for epsilon in EPSILONS:
     release = PrivateHistogram(**parameters, epsilon=epsilon, nonnegative=False).fit(table)
@@ -79,7 +79,7 @@ for epsilon in EPSILONS:
         ("empirical Bayes (auto)", AutoDenoiser(noise_scale=scale, support="nonnegative")),
     ):
         row[name] = denoiser.fit_transform(raw.reshape(1, -1)).reshape(raw.shape)
-        told = np.sqrt(max(denoiser.sure_[0], 0) / raw.size)
+        told = np.sqrt(max(denoiser.risk_estimate_[0], 0) / raw.size)
         print(f"epsilon = {epsilon:g}, {name}: estimated error of a count {told:.1f}")
     panels[epsilon] = {name: np.maximum(counts, 0) for name, counts in row.items()}
 

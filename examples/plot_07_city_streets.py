@@ -82,11 +82,11 @@ with warnings.catch_warnings():
 
 # %%
 # One release per epsilon. ``noisy_counts_`` is what was released, ``counts_`` what the streets make
-# of it, and ``sure_`` tells how good that is without a look at the exact counts.
+# of it, and ``risk_estimate_`` tells how good that is without a look at the exact counts.
 panels = []
 for epsilon in EPSILONS:
     release = PrivateHistogram(**parameters, epsilon=epsilon, denoiser=smooth).fit(table)
-    told = np.sqrt(max(release.sure_, 0) / n)
+    told = np.sqrt(max(release.risk_estimate_, 0) / n)
     print(f"epsilon = {epsilon:g}: estimated error of a smoothed count {told:.1f}")
     panels.append((f"released, ε = {epsilon:g}", np.maximum(release.noisy_counts_, 0)))
     panels.append((f"smoothed along the streets, ε = {epsilon:g}", release.counts_))

@@ -134,7 +134,7 @@ def test_many_cycles_leave_each_a_share(n_cycles):
     model = PrivateAdditiveRegressor(
         n_cycles=n_cycles, epsilon=50.0, target_range=(-3, 3), random_state=0
     )
-    assert model.fit(X, X[:, 0]).n_cycles_ == n_cycles
+    assert model.fit(X, X[:, 0]).n_iter_ == n_cycles
 
 
 def test_a_number_beyond_floats_is_silent_where_nothing_may_be_told(recwarn):

@@ -18,6 +18,7 @@ from skdp.scales._bins import bin_steps, find_bins
 from skdp.scales._noise_level import check_confidence
 from skdp.table._target import Coding, Selection, coded_columns
 from skdp.utils._compat import Interval, StrOptions
+from skdp.utils._renamed import Renamed
 
 __all__ = ["COUNT", "HELD", "AdditiveModel", "centred_terms", "release_count"]
 
@@ -38,6 +39,8 @@ class AdditiveModel(PrivateEstimator):
     _mixed = True
     _weighs_groups = True
 
+    term_noise_ = Renamed("term_noise_scale_")
+    n_cycles_ = Renamed("n_iter_")
     _parameter_constraints: dict = {
         **PrivateEstimator._row_constraints,
         "categories": [dict, list, tuple, None],
@@ -79,7 +82,7 @@ class AdditiveModel(PrivateEstimator):
         terms, noise, intercept = centred_terms(model, counts, link.step)
         return {
             "terms_": terms,
-            "term_noise_": noise,
+            "term_noise_scale_": noise,
             "bin_edges_": [np.empty(0) if np.ndim(e) == 0 else e for e in edges],
             "categories_": [None if level is None else tuple(level) for level in coding.levels],
         }, intercept
@@ -128,7 +131,7 @@ class AdditiveModel(PrivateEstimator):
         check_is_fitted(self)
         check_confidence(confidence)
         width = float(ndtri((1 + confidence) / 2))
-        pairs = list(zip(self.terms_, self.term_noise_, strict=True))
+        pairs = list(zip(self.terms_, self.term_noise_scale_, strict=True))
         return [t - width * sd for t, sd in pairs], [t + width * sd for t, sd in pairs]
 
     def plot(self, *, features=None, confidence=0.95, axes=None):

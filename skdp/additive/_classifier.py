@@ -85,7 +85,7 @@ class PrivateAdditiveClassifier(ClassifierMixin, AdditiveModel):
         What a feature adds to the log-odds of the second class, or to the score of each class, in
         each of its cells: bins upwards, or categories and all others, and last missing entries.
         Of mean zero.
-    term_noise_ : list of ndarrays, of the same shapes
+    term_noise_scale_ : list of ndarrays, of the same shapes
         Standard deviation of the noise of each entry, of all cycles together, before smoothing.
     intercept_ : ndarray of shape (1,), or (n_classes,) for three classes or more
     bin_edges_ : list of ndarrays
@@ -93,7 +93,7 @@ class PrivateAdditiveClassifier(ClassifierMixin, AdditiveModel):
         never entries of X. Empty for categories.
     categories_ : list
         Of a categorical feature its levels, a tuple; None for numbers.
-    n_cycles_ : int
+    n_iter_ : int
         Cycles that were taken; 0 if features were not looked at.
     informative_ : bool
         Whether the terms stand clear of the noise, all together or one of them. If not, they are
@@ -242,7 +242,7 @@ class PrivateAdditiveClassifier(ClassifierMixin, AdditiveModel):
                 if not informative:
                     table.doubt(NOISE)
         fitted, intercept = self._fitted(coding, edges, model, counts, Logistic)
-        fitted |= {"intercept_": intercept, "n_cycles_": n_cycles, "informative_": informative}
+        fitted |= {"intercept_": intercept, "n_iter_": n_cycles, "informative_": informative}
         return told | fitted
 
     def _class_scores(self, X):

@@ -88,13 +88,13 @@ def _with_target(table, columns):
 
 def fitted_line(straight, n_features):
     """Return the attributes that tell of a line, and what it is at its centre; 0 for None."""
-    told = {name: np.zeros(n_features) for name in ("coef_", "coef_noise_", "line_centre_")}
+    told = {name: np.zeros(n_features) for name in ("coef_", "coef_noise_scale_", "line_center_")}
     ends, start = np.tile([[-np.inf], [np.inf]], n_features), 0.0
     if straight is not None:
         at, line = straight.columns, straight.line
         slopes, noise, _ = coefficients(line, len(at))
-        told["coef_"][at], told["coef_noise_"][at] = slopes[:-1], noise[:-1]
-        told["line_centre_"][at] = straight.centre
+        told["coef_"][at], told["coef_noise_scale_"][at] = slopes[:-1], noise[:-1]
+        told["line_center_"][at] = straight.centre
         ends[:, at] = line.feature_range(len(at))
         start = line.center + line.unit * float(line.b[-1])
     told["feature_range_"] = ends

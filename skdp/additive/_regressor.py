@@ -36,6 +36,7 @@ from skdp.additive._rules import (
 from skdp.kernel._terms import Clipped
 from skdp.location._public import column_ranges
 from skdp.table._target import Selection
+from skdp.utils._renamed import Renamed
 
 __all__ = ["PrivateAdditiveRegressor"]
 
@@ -108,13 +109,13 @@ class PrivateAdditiveRegressor(RegressorMixin, AdditiveModel):
     terms_ : list of ndarrays of shape (n_cells,)
         What a feature adds to the prediction in each of its cells, in units of y: bins upwards, or
         categories and all others, and last missing entries. Of mean zero.
-    term_noise_ : list of ndarrays, of the same shapes
+    term_noise_scale_ : list of ndarrays, of the same shapes
         Standard deviation of the noise of each entry, of all cycles together, before smoothing.
     coef_ : ndarray of shape (n_features,)
         Slopes of the line, in units of y per unit of a column; 0 without a line, and of categories.
-    coef_noise_ : ndarray of shape (n_features,)
+    coef_noise_scale_ : ndarray of shape (n_features,)
         Standard deviations of the noise of the slopes.
-    line_centre_ : ndarray of shape (n_features,)
+    line_center_ : ndarray of shape (n_features,)
         Where the line adds nothing: it adds ``coef_`` times the distance from here, and missing
         numbers count as lying here.
     feature_range_ : ndarray of shape (2, n_features)
@@ -129,7 +130,7 @@ class PrivateAdditiveRegressor(RegressorMixin, AdditiveModel):
         never entries of X. Empty for categories.
     categories_ : list
         Of a categorical feature its levels, a tuple; None for numbers.
-    n_cycles_ : int
+    n_iter_ : int
         Cycles that were taken; 0 if features were not looked at.
     informative_ : bool
         Whether the terms stand clear of the noise. If not, they are zero, and every row is given a
@@ -178,6 +179,8 @@ class PrivateAdditiveRegressor(RegressorMixin, AdditiveModel):
 
     _target = "number"
 
+    coef_noise_ = Renamed("coef_noise_scale_")
+    line_centre_ = Renamed("line_center_")
     _parameter_constraints: dict = {
         **AdditiveModel._parameter_constraints,
         "linear": ["boolean"],
@@ -296,10 +299,12 @@ class PrivateAdditiveRegressor(RegressorMixin, AdditiveModel):
         return told | {
             **line,
             "terms_": terms,
-            "term_noise_": [_in_units(noise, place.unit) for noise in told["term_noise_"]],
+            "term_noise_scale_": [
+                _in_units(noise, place.unit) for noise in told["term_noise_scale_"]
+            ],
             "intercept_": intercept,
             "target_range_": self._range(straight, table.budget.mu, terms, intercept),
-            "n_cycles_": n_cycles,
+            "n_iter_": n_cycles,
             "informative_": informative,
             "n_rows_": n,
         }
@@ -341,7 +346,7 @@ class PrivateAdditiveRegressor(RegressorMixin, AdditiveModel):
         codes = self._codes(X)
         y = self._scores(codes)
         if self.coef_.any():
-            y += linear_contribution(codes, self.coef_, self.line_centre_, self.feature_range_)
+            y += linear_contribution(codes, self.coef_, self.line_center_, self.feature_range_)
         return np.clip(np.nan_to_num(y), *self.target_range_)
 
     def score(self, X, y, sample_weight=None):

@@ -105,7 +105,7 @@ class TermsDisplay:
         several = any(term.ndim == 2 for term in terms)
         return cls(
             terms=terms,
-            half_widths=[width * estimator.term_noise_[j] for j in at],
+            half_widths=[width * estimator.term_noise_scale_[j] for j in at],
             cells=[_cells_of(estimator, j) for j in at],
             names=[names[j] for j in at],
             classes=tuple(map(str, estimator.classes_)) if several else (),
@@ -238,7 +238,7 @@ def _line_of(estimator, j):
     edges, slope = estimator.bin_edges_[j], getattr(estimator, "coef_", np.zeros(j + 1))[j]
     if not slope:
         return np.empty(0)
-    centre, (low, high) = estimator.line_centre_[j], estimator.feature_range_[:, j]
+    centre, (low, high) = estimator.line_center_[j], estimator.feature_range_[:, j]
     return (np.clip(edges, low, high) - centre) * slope
 
 

@@ -31,13 +31,13 @@ MAY_BE_INFINITE = (
     "likelihood_excess_",
     "least_squares_scale_",
     "least_squares_excess_",
-    "clipping_bound_",
-    "core_noise_",
-    "term_noise_",
+    "clipping_bias_bound_",
+    "core_noise_scale_",
+    "term_noise_scale_",
     "feature_range_",
     "error_scale_",
     "target_range_",
-    "sure_",
+    "risk_estimate_",
 )  # "nothing is known" is an answer
 MAY_BE_UNKNOWN = "correlation_", "inertia_"  # NaN there: any number would be taken for one
 

@@ -79,7 +79,9 @@ def check_weights_refused(name, estimator, data):
 def check_no_private_internals(name, estimator, data):
     """Check that what scikit-learn's estimators keep of rows is absent (rows 12, 13)."""
     fit = fitted(estimator, small(data))
-    noisy = {"inertia_"} if hasattr(fit, "inertia_noise_") else set()  # a release, with its noise
+    noisy = (
+        {"inertia_"} if hasattr(fit, "inertia_noise_scale_") else set()
+    )  # a release, with its noise
     found = [name for name in PRIVATE if hasattr(fit, name) and name not in noisy]
     require(not found, f"{name} has {found}: neither public nor released.")
 

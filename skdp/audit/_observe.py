@@ -20,6 +20,7 @@ from skdp.exceptions import SeededNoiseWarning, UselessReleaseWarning, WeakGuara
 from skdp.gate._curator import replaced_curator
 from skdp.utils._config import config_context
 from skdp.utils._private_state import Local
+from skdp.utils._renamed import Renamed
 
 __all__ = ["audited_clone", "observe", "recorded_fit"]
 
@@ -113,6 +114,8 @@ def _behaviour(estimator, public):
         if name.startswith(("_", *UNASKED)):
             continue
         member = inspect.getattr_static(type(estimator), name)
+        if isinstance(member, Renamed):
+            continue
         if isinstance(member, property):
             value = _attempt(lambda name=name: fingerprint(getattr(estimator, name)))
             yield f"property {name}", value

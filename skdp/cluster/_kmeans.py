@@ -15,6 +15,7 @@ from skdp.estimator._estimator import PrivateEstimator
 from skdp.kernel._table import annex
 from skdp.utils._compat import Interval, StrOptions
 from skdp.utils._public import public_seed
+from skdp.utils._renamed import Renamed
 
 __all__ = ["FriendlyCoreKMeans"]
 
@@ -123,7 +124,7 @@ class FriendlyCoreKMeans(CentersMixin, PublicBoundsMixin, PrivateEstimator):
         k-means minimises. Rows that were left out as outliers are not in it, and distances are
         clipped near ``cluster_radii_``. NaN where it is not known: it does not stand out of its
         noise, or rows far out that are too few to be seen may cost more than all others.
-    inertia_noise_ : float
+    inertia_noise_scale_ : float
         Standard deviation of the noise of ``inertia_``. Where centres are guesses, in
         ``noise_scale_``, the estimate is as rough as they are.
     labels_ : ndarray of shape (n_samples,), int32
@@ -187,6 +188,7 @@ class FriendlyCoreKMeans(CentersMixin, PublicBoundsMixin, PrivateEstimator):
     """
 
     _weighs_groups = property(lambda self: self.method != "friendly")
+    inertia_noise_ = Renamed("inertia_noise_scale_")
     _parameter_constraints: dict = {
         **PrivateEstimator._row_constraints,
         **PublicBoundsMixin._place_constraints,
@@ -326,7 +328,7 @@ class FriendlyCoreKMeans(CentersMixin, PublicBoundsMixin, PrivateEstimator):
             "noise_scale_": done.noise_scale,
             "cluster_radii_": done.radii,
             "inertia_": done.inertia,
-            "inertia_noise_": done.inertia_noise,
+            "inertia_noise_scale_": done.inertia_noise,
             "n_iter_": done.n_steps,
         }
         if curve is not None:

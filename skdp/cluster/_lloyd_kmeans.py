@@ -12,6 +12,7 @@ from skdp.cluster._pure_ball import LOCATE_PURE_STEPS, locate_pure
 from skdp.estimator._estimator import PrivateEstimator
 from skdp.utils._compat import Interval, StrOptions
 from skdp.utils._public import public_seed
+from skdp.utils._renamed import Renamed
 
 __all__ = ["LloydKMeans"]
 
@@ -71,7 +72,7 @@ class LloydKMeans(CentersMixin, PublicBoundsMixin, PrivateEstimator):
         Released estimate of the sum of squared distances of the rows to their centres. Distances
         beyond the radius of a cell of the ball count as that. With ``groups`` a row counts as its
         part of a group, which is one at most.
-    inertia_noise_ : float
+    inertia_noise_scale_ : float
         Standard deviation of the noise of ``inertia_``.
     labels_ : ndarray of shape (n_samples,), int32
         **Local, not private.** The nearest centre of every training row, -1 for a row with NaN
@@ -116,6 +117,7 @@ class LloydKMeans(CentersMixin, PublicBoundsMixin, PrivateEstimator):
     """
 
     _weighs_groups = True
+    inertia_noise_ = Renamed("inertia_noise_scale_")
     _parameter_constraints: dict = {
         **PrivateEstimator._row_constraints,
         **PublicBoundsMixin._place_constraints,
@@ -188,7 +190,7 @@ class LloydKMeans(CentersMixin, PublicBoundsMixin, PrivateEstimator):
         fitted = {
             "cluster_centers_": centers,
             "inertia_": inertia,
-            "inertia_noise_": noise,
+            "inertia_noise_scale_": noise,
             "n_iter_": self.max_iter,
         }
         if self.store_labels:

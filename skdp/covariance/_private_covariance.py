@@ -18,6 +18,7 @@ from skdp.scales._noise_level import check_confidence
 from skdp.table._batched import apply_batched, mean_of_pieces
 from skdp.table._groups import GroupRule
 from skdp.utils._compat import Interval, StrOptions
+from skdp.utils._renamed import Renamed
 
 __all__ = ["PrivateCovariance", "doubt", "rule_of_matrix"]
 
@@ -117,9 +118,9 @@ class PrivateCovariance(PrivateEstimator, EmpiricalCovariance):
         columns, the first of which is what an error of the number of rows does.
     root_ : ndarray of shape (k, k)
         ``covariance_`` is, before ``shrinkage``, ``basis_ @ root_ @ root_.T @ basis_.T``.
-    core_noise_ : float
+    core_noise_scale_ : float
         Standard deviation of the noise on the diagonal of ``root_ @ root_.T``, where it is about 1.
-    clipping_bound_ : float
+    clipping_bias_bound_ : float
         What clipping may have taken from ``root_ @ root_.T``, at most, in any norm: an upper end
         from released counts, if beyond what is seen the rows thin out no slower than before.
         Infinite where even that bounds nothing. 0.0 with ``bounds``: it speaks of clipped entries.
@@ -169,6 +170,8 @@ class PrivateCovariance(PrivateEstimator, EmpiricalCovariance):
     """
 
     _weighs_groups = property(lambda self: self.method != "friendly")
+    clipping_bound_ = Renamed("clipping_bias_bound_")
+    core_noise_ = Renamed("core_noise_scale_")
     _parameter_constraints: dict = {
         **PrivateEstimator._row_constraints,
         "bounds": ["array-like", tuple, None],
@@ -261,8 +264,8 @@ class PrivateCovariance(PrivateEstimator, EmpiricalCovariance):
             "location_noise_scale_": release.location_noise_scale,
             "basis_": release.basis,
             "root_": release.root,
-            "core_noise_": release.noise,
-            "clipping_bound_": release.clipping,
+            "core_noise_scale_": release.noise,
+            "clipping_bias_bound_": release.clipping,
             "n_rows_": release.n_rows,
             "n_rows_noise_scale_": release.count_noise,
         }
@@ -327,8 +330,8 @@ class PrivateCovariance(PrivateEstimator, EmpiricalCovariance):
             the norm of E itself: then a bound b says that no variance of any combination of
             columns is off by more than b times itself, as released.
         clipping : bool, default=True
-            Add ``clipping_bound_``, all in one direction. That holds under the assumption stated
-            there: no release can tell how far rows reach that are too few to be seen.
+            Add ``clipping_bias_bound_``, all in one direction. That holds under the assumption
+            stated there: no release can tell how far rows reach that are too few to be seen.
 
         Returns
         -------
@@ -349,8 +352,8 @@ class PrivateCovariance(PrivateEstimator, EmpiricalCovariance):
     def _known_release(self):
         """The release, as far as attributes tell it."""
         return CovarianceRelease(
-            self.location_, self.basis_, self.root_, self.core_noise_, 0.0, self.clipping_bound_,
-            self.resolved_rank_, self.n_rows_, self.n_rows_noise_scale_,
+            self.location_, self.basis_, self.root_, self.core_noise_scale_, 0.0,
+            self.clipping_bias_bound_, self.resolved_rank_, self.n_rows_, self.n_rows_noise_scale_,
         )  # fmt: skip
 
 

@@ -36,18 +36,18 @@ class AutoDenoiser(Denoiser):
         Standard deviation of the noise, or scale b of Laplace noise. None needs a Release.
     support : {"nonnegative"} or None, default=None
         ``"nonnegative"`` for counts: no candidate goes below zero.
-    law : {"gaussian", "laplace"}, default="gaussian"
+    noise_distribution : {"gaussian", "laplace"}, default="gaussian"
 
     Attributes
     ----------
-    sure_ : ndarray of shape (n_releases,)
+    risk_estimate_ : ndarray of shape (n_releases,)
         Estimated summed squared error of every row that was fitted. Optimistic, as the least of
         several estimates: with 100 coordinates the mean error was 1.05 to 1.1 times it where little
         can be gained, 1.6 to 2 times with a graph or where most noise goes away. No error bar.
     chosen_ : list of str
         What was chosen for every row that was fitted.
     noise_scale_ : float or ndarray of shape (n_features,)
-    law_ : str
+    noise_distribution_ : str
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -88,7 +88,7 @@ class AutoDenoiser(Denoiser):
     >>> from skdp.denoising import AutoDenoiser
     >>> noisy = np.random.default_rng(0).normal(size=(1, 200))
     >>> auto = AutoDenoiser(noise_scale=1.0).fit(noisy)
-    >>> bool(auto.sure_[0] < 20)
+    >>> bool(auto.risk_estimate_[0] < 20)
     True
     """
 
@@ -100,11 +100,13 @@ class AutoDenoiser(Denoiser):
         "support": [StrOptions({"nonnegative"}), None],
     }
 
-    def __init__(self, graph=None, *, noise_scale=None, support=None, law="gaussian"):
+    def __init__(
+        self, graph=None, *, noise_scale=None, support=None, noise_distribution="gaussian"
+    ):
         self.graph = graph
         self.noise_scale = noise_scale
         self.support = support
-        self.law = law
+        self.noise_distribution = noise_distribution
 
     @property
     def laws(self):

@@ -12,6 +12,7 @@ from skdp.denoising._rules import LAWS, Noise, unbiased_risk
 from skdp.gate._curator import Release
 from skdp.utils._compat import Interval, StrOptions, fit_context
 from skdp.utils._numbers import PlainNumbers
+from skdp.utils._renamed import Renamed
 
 __all__ = ["Denoiser", "known_noise"]
 
@@ -26,9 +27,9 @@ TOO_LARGE = (
 class Denoiser(PlainNumbers, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Base of the denoisers: post-processing of released vectors whose noise is known.
 
-    A subclass has the parameters ``noise_scale`` and ``law`` and writes ``_rule(y, noise)``, which
-    returns the :class:`skdp.denoising.Rule` of one released vector; ``assumes`` says in a sentence
-    when it helps, ``laws`` which laws of noise it knows how to treat.
+    A subclass has the parameters ``noise_scale`` and ``noise_distribution`` and writes
+    ``_rule(y, noise)``, which returns the :class:`skdp.denoising.Rule` of one released vector;
+    ``assumes`` says in a sentence when it helps, ``laws`` which laws of noise it can treat.
 
     See Also
     --------
@@ -51,9 +52,12 @@ class Denoiser(PlainNumbers, OneToOneFeatureMixin, TransformerMixin, BaseEstimat
     assumes = ""
     laws = LAWS
 
+    law = Renamed("noise_distribution")
+    law_ = Renamed("noise_distribution_")
+    sure_ = Renamed("risk_estimate_")
     _parameter_constraints: dict = {
         "noise_scale": [Interval(Real, 0, None, closed="neither"), "array-like", None],
-        "law": [StrOptions(set(LAWS))],
+        "noise_distribution": [StrOptions(set(LAWS))],
     }
 
     def fit(self, X, y=None):
@@ -104,7 +108,7 @@ class Denoiser(PlainNumbers, OneToOneFeatureMixin, TransformerMixin, BaseEstimat
         X_denoised : ndarray of shape (n_releases, n_features)
         """
         check_is_fitted(self)
-        rows, scale, law = _released(X, self.noise_scale_, self.law_)
+        rows, scale, law = _released(X, self.noise_scale_, self.noise_distribution_)
         rows = validate_data(self, rows, dtype=np.float64, reset=False)
         self.check(rows.shape[1], law)
         noise = self._noise(scale, law, rows.shape[1])
@@ -113,14 +117,19 @@ class Denoiser(PlainNumbers, OneToOneFeatureMixin, TransformerMixin, BaseEstimat
     @fit_context(prefer_skip_nested_validation=True)
     def _fitted(self, X):
         """Set the fitted attributes; return the rules of the rows."""
-        rows, scale, law = _released(X, self.noise_scale, self.law)
+        rows, scale, law = _released(X, self.noise_scale, self.noise_distribution)
         rows = validate_data(self, rows, dtype=np.float64)
         self.check(rows.shape[1], law)
         noise = self._noise(scale, law, rows.shape[1])
         rules = self._rules(rows, noise)
         pairs = zip(rows, rules, strict=True)
         risks = np.array([unbiased_risk(row, noise, rule) for row, rule in pairs])
-        fitted = {"noise_scale_": scale, "law_": law, "sure_": risks, **self._more(rules)}
+        fitted = {
+            "noise_scale_": scale,
+            "noise_distribution_": law,
+            "risk_estimate_": risks,
+            **self._more(rules),
+        }
         for name, value in fitted.items():
             setattr(self, name, value)
         return rules
@@ -151,8 +160,9 @@ class Denoiser(PlainNumbers, OneToOneFeatureMixin, TransformerMixin, BaseEstimat
         if law not in self.laws:
             raise ValueError(
                 f"{type(self).__name__} needs Gaussian noise: it mixes the coordinates, and mixed "
-                f"Laplace noise has no simple law. Got law={law!r}. Release with Gaussian noise, "
-                "or take JamesSteinDenoiser, SoftThresholdDenoiser or BayesDenoiser."
+                f"Laplace noise has no simple law. Got noise_distribution={law!r}. Release with "
+                "Gaussian noise, or take JamesSteinDenoiser, SoftThresholdDenoiser or "
+                "BayesDenoiser."
             )
         self._check_public(n_features)
         for name in PLACES:

@@ -29,15 +29,15 @@ class BayesDenoiser(Denoiser):
     n_atoms : int, default=300
         Points of the fitted prior that are fitted together, at most. They lie within a quarter of
         the noise of every coordinate; where that takes more, coordinates are fitted in stretches.
-    law : {"gaussian", "laplace"}, default="gaussian"
+    noise_distribution : {"gaussian", "laplace"}, default="gaussian"
 
     Attributes
     ----------
-    sure_ : ndarray of shape (n_releases,)
+    risk_estimate_ : ndarray of shape (n_releases,)
         Estimate of the summed squared error of every row that was fitted. It counts what the
         choice of the prior costs, to first order.
     noise_scale_ : float or ndarray of shape (n_features,)
-    law_ : str
+    noise_distribution_ : str
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -96,7 +96,7 @@ class BayesDenoiser(Denoiser):
         center=0.0,
         support=None,
         n_atoms=300,
-        law="gaussian",
+        noise_distribution="gaussian",
     ):
         self.noise_scale = noise_scale
         self.prior = prior
@@ -104,7 +104,7 @@ class BayesDenoiser(Denoiser):
         self.center = center
         self.support = support
         self.n_atoms = n_atoms
-        self.law = law
+        self.noise_distribution = noise_distribution
 
     def _rule(self, y, noise):
         if self.prior == "npmle":

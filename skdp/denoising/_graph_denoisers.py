@@ -35,15 +35,15 @@ class GraphWaveletDenoiser(Denoiser):
         Number of trees whose results are averaged.
     random_state : int, default=0
         Seed of the trees: public, and nothing that protects anybody.
-    law : {"gaussian"}, default="gaussian"
+    noise_distribution : {"gaussian"}, default="gaussian"
 
     Attributes
     ----------
-    sure_ : ndarray of shape (n_releases,)
+    risk_estimate_ : ndarray of shape (n_releases,)
         Estimate of the summed squared error of every row that was fitted: unbiased for a given
         threshold. With ``"sure"``, on paths of 100 nodes, the mean error was 1.1 to 1.3 times it.
     noise_scale_ : float or ndarray of shape (n_features,)
-    law_ : str
+    noise_distribution_ : str
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -96,14 +96,14 @@ class GraphWaveletDenoiser(Denoiser):
         threshold="sure",
         n_trees=5,
         random_state=0,
-        law="gaussian",
+        noise_distribution="gaussian",
     ):
         self.graph = graph
         self.noise_scale = noise_scale
         self.threshold = threshold
         self.n_trees = n_trees
         self.random_state = random_state
-        self.law = law
+        self.noise_distribution = noise_distribution
 
     def _check_public(self, n_features):
         read_graph(self.graph, n_features)
@@ -148,18 +148,18 @@ class TrendFilterDenoiser(Denoiser):
     penalty : "sure", float or array-like, default="sure"
         In noise scales. Of several, the one with the least estimated risk is taken; ``"sure"``
         tries eight, from 0.3 to 4 (order 0) or 0.5 to 64 (order 1), until two in turn are worse.
-    law : {"gaussian"}, default="gaussian"
+    noise_distribution : {"gaussian"}, default="gaussian"
 
     Attributes
     ----------
-    sure_ : ndarray of shape (n_releases,)
+    risk_estimate_ : ndarray of shape (n_releases,)
         Estimate of the summed squared error of every row that was fitted: unbiased for one penalty,
         optimistic as the least of several. With ``"sure"``, on paths of 100 nodes, the mean error
         was 1.0 to 1.6 times it, and more where all is noise. No error bar.
     penalty_ : ndarray of shape (n_releases,)
         The penalties taken, in noise scales.
     noise_scale_ : float or ndarray of shape (n_features,)
-    law_ : str
+    noise_distribution_ : str
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -174,8 +174,8 @@ class TrendFilterDenoiser(Denoiser):
     Assumes that neighbours are alike but for a few edges, or that the vector bends at a few nodes
     only. The number of free pieces gives an unbiased estimate of the risk for each penalty [2]_, so
     nothing is left to tune. With unequal noise the fit is weighted by the inverse variances; for
-    order 1 ``sure_`` is an upper estimate then. Laplace noise is refused: the estimate of the risk
-    needs Gaussian noise.
+    order 1 ``risk_estimate_`` is an upper estimate then. Laplace noise is refused: the estimate of
+    the risk needs Gaussian noise.
 
     **Privacy**: post-processing of releases with a public graph; free.
 
@@ -205,12 +205,20 @@ class TrendFilterDenoiser(Denoiser):
         "penalty": [Interval(Real, 0, None, closed="neither"), "array-like", StrOptions({"sure"})],
     }
 
-    def __init__(self, graph=None, *, noise_scale=None, order=0, penalty="sure", law="gaussian"):
+    def __init__(
+        self,
+        graph=None,
+        *,
+        noise_scale=None,
+        order=0,
+        penalty="sure",
+        noise_distribution="gaussian",
+    ):
         self.graph = graph
         self.noise_scale = noise_scale
         self.order = order
         self.penalty = penalty
-        self.law = law
+        self.noise_distribution = noise_distribution
 
     def _check_public(self, n_features):
         read_graph(self.graph, n_features)

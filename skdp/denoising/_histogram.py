@@ -34,6 +34,7 @@ from skdp.kernel._histograms import (
 from skdp.scales._column_noise import with_law
 from skdp.table._groups import GroupRule
 from skdp.utils._compat import Interval, StrOptions
+from skdp.utils._renamed import Renamed
 from skdp.utils._warnings import stack_level
 
 __all__ = ["PrivateHistogram"]
@@ -90,8 +91,8 @@ class PrivateHistogram(VectorMixin, PrivateEstimator):
         ``"auto"`` takes the law of less variance that the denoiser can treat; Gaussian with a
         ledger that composes Gaussian fits, where pure ones are dear.
     denoiser : Denoiser, "auto" or None, default=None
-        Post-processing of the counts; its ``noise_scale`` and ``law`` are replaced. Cells are
-        coordinates in C order.
+        Post-processing of the counts; its ``noise_scale`` and ``noise_distribution`` are replaced.
+        Cells are coordinates in C order.
     nonnegative : bool, default=True
         Put negative counts to zero, and tell ``denoiser="auto"`` that counts have no sign.
     integer : bool, default=False
@@ -124,9 +125,9 @@ class PrivateHistogram(VectorMixin, PrivateEstimator):
         Edges of the bins, or categories, of every column but that of users.
     noise_scale_ : float
         Standard deviation of the Gaussian noise of a count, or scale b of Laplace noise.
-    law_ : {"gaussian", "laplace"}
+    noise_distribution_ : {"gaussian", "laplace"}
         Law of the noise.
-    sure_ : float
+    risk_estimate_ : float
         Estimated summed squared error of the denoised counts; options only lower the error.
     privacy_report_ : PrivacyReport
         The bill and the guarantee.
@@ -167,6 +168,7 @@ class PrivateHistogram(VectorMixin, PrivateEstimator):
     """
 
     _weighs_groups = property(lambda self: self.user is None)
+    law_ = Renamed("noise_distribution_")
     _parameter_constraints: dict = {
         **PrivateEstimator._row_constraints,
         "bins": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"}), "array-like"],
@@ -260,8 +262,8 @@ class PrivateHistogram(VectorMixin, PrivateEstimator):
             "noisy_counts_": noisy,
             "edges_": [axis.values for axis in cells.axes.values()],
             "noise_scale_": scale,
-            "law_": law,
-            "sure_": risk,
+            "noise_distribution_": law,
+            "risk_estimate_": risk,
         }
 
     def _question(self, table, cells):
@@ -335,7 +337,7 @@ class PrivateHistogram(VectorMixin, PrivateEstimator):
             self.noisy_counts_,
             self.noise_scale_,
             confidence,
-            law=self.law_,
+            law=self.noise_distribution_,
             simultaneous=simultaneous,
             nonnegative=self.nonnegative,
             integer=self.integer,

@@ -26,7 +26,7 @@ def check_denoiser(denoiser, n_features, law="gaussian"):
     """Raise ValueError unless released vectors of this length and law can be denoised."""
     denoiser = resolve_denoiser(denoiser)
     if denoiser is not None:
-        worker = clone(denoiser).set_params(noise_scale=1.0, law=law)
+        worker = clone(denoiser).set_params(noise_scale=1.0, noise_distribution=law)
         worker.check(n_features, law)
         worker._validate_params()
 
@@ -50,7 +50,7 @@ def denoised(value, noise_scale, denoiser, *, law="gaussian", support=None):
     noise_scale : float or ndarray of the shape of ``value``
         Standard deviations of the noise, or scales b of Laplace noise.
     denoiser : Denoiser, "auto" or None
-        Its own ``noise_scale`` and ``law`` are replaced.
+        Its own ``noise_scale`` and ``noise_distribution`` are replaced.
     law : {"gaussian", "laplace"}, default="gaussian"
     support : {"nonnegative"} or None, default=None
         What ``"auto"`` may know of the truth.
@@ -94,6 +94,6 @@ def fit_denoiser(value, noise_scale, worker, *, law="gaussian"):
         ordinary = np.all(variance > SMALL) and known < LARGE and np.all(np.square(value) < LARGE)
     if worker is None or not ordinary:
         return value, known
-    worker.set_params(noise_scale=scale, law=law)
+    worker.set_params(noise_scale=scale, noise_distribution=law)
     row = worker.fit_transform(value.reshape(1, -1))[0]
-    return row.reshape(value.shape), float(worker.sure_[0])
+    return row.reshape(value.shape), float(worker.risk_estimate_[0])

@@ -24,14 +24,14 @@ class JamesSteinDenoiser(Denoiser):
         span of the columns of an array of shape (n_features, q). Public, or released before.
     positive_part : bool, default=True
         Never shrink beyond the target. False is the rule as published first, always worse.
-    law : {"gaussian", "laplace"}, default="gaussian"
+    noise_distribution : {"gaussian", "laplace"}, default="gaussian"
 
     Attributes
     ----------
-    sure_ : ndarray of shape (n_releases,)
+    risk_estimate_ : ndarray of shape (n_releases,)
         Unbiased estimate of the summed squared error of every row that was fitted.
     noise_scale_ : float or ndarray of shape (n_features,)
-    law_ : str
+    noise_distribution_ : str
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -47,7 +47,7 @@ class JamesSteinDenoiser(Denoiser):
     target. With Gaussian noise the mean squared error is below that of the released vector for
     every truth, if at least three coordinates are free to shrink (and where unequal noise is not
     dominated by one or two coordinates). With Laplace noise there is no such theorem for the rule,
-    but ``sure_`` is unbiased all the same.
+    but ``risk_estimate_`` is unbiased all the same.
 
     The error of single coordinates may grow, so make intervals around the raw vector.
 
@@ -79,11 +79,13 @@ class JamesSteinDenoiser(Denoiser):
         "positive_part": ["boolean"],
     }
 
-    def __init__(self, *, noise_scale=None, target=0.0, positive_part=True, law="gaussian"):
+    def __init__(
+        self, *, noise_scale=None, target=0.0, positive_part=True, noise_distribution="gaussian"
+    ):
         self.noise_scale = noise_scale
         self.target = target
         self.positive_part = positive_part
-        self.law = law
+        self.noise_distribution = noise_distribution
 
     def _check_public(self, n_features):
         self._origin_and_basis(n_features)
@@ -117,15 +119,15 @@ class SoftThresholdDenoiser(Denoiser):
     threshold : {"sure", "universal"} or float, default="sure"
         In noise scales. ``"universal"`` is the size of the largest of n_features draws of noise;
         ``"sure"`` has the least estimated risk, or is universal where almost all is noise.
-    law : {"gaussian", "laplace"}, default="gaussian"
+    noise_distribution : {"gaussian", "laplace"}, default="gaussian"
 
     Attributes
     ----------
-    sure_ : ndarray of shape (n_releases,)
+    risk_estimate_ : ndarray of shape (n_releases,)
         Estimate of the summed squared error of every row that was fitted, at the threshold used:
         unbiased for a fixed threshold, a little optimistic for ``"sure"``, which minimises it.
     noise_scale_ : float or ndarray of shape (n_features,)
-    law_ : str
+    noise_distribution_ : str
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -167,10 +169,10 @@ class SoftThresholdDenoiser(Denoiser):
         "threshold": [Interval(Real, 0, None, closed="left"), StrOptions({"sure", "universal"})],
     }
 
-    def __init__(self, *, noise_scale=None, threshold="sure", law="gaussian"):
+    def __init__(self, *, noise_scale=None, threshold="sure", noise_distribution="gaussian"):
         self.noise_scale = noise_scale
         self.threshold = threshold
-        self.law = law
+        self.noise_distribution = noise_distribution
 
     def _rule(self, y, noise):
         return shrunk(y, noise, self.threshold)

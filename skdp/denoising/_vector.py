@@ -10,6 +10,7 @@ from skdp.contracts._kinds import Released, Rows
 from skdp.denoising._parameter import denoised
 from skdp.estimator._results import ResultsMixin
 from skdp.scales._noise_level import check_sampling, noise_quantile
+from skdp.utils._renamed import Renamed
 
 __all__ = ["VectorMixin", "fitted_law"]
 
@@ -29,7 +30,8 @@ class VectorMixin(ResultsMixin):
     another ``_vector``, the name of the attribute with the vector as released.
     """
 
-    _vector = "released_location_"
+    sure_ = Renamed("risk_estimate_")
+    _vector = "noisy_location_"
     _consumes = (Rows,)
 
     def released_vector(self):

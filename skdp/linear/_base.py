@@ -16,6 +16,7 @@ from skdp.location._public import known_ranges
 from skdp.scales._noise_level import check_confidence, check_sampling, noise_quantile
 from skdp.table._batched import apply_batched
 from skdp.table._groups import GroupRule
+from skdp.utils._renamed import Renamed
 
 __all__ = ["LinearModel", "rule_of_slopes"]
 
@@ -47,6 +48,7 @@ class LinearModel(RegressorMixin, PrivateEstimator):
 
     _target = "number"
     _weighs_groups = True
+    n_steps_ = Renamed("n_iter_")
     _parameter_constraints: dict = {
         **PrivateEstimator._row_constraints,
         "fit_intercept": ["boolean"],
@@ -93,7 +95,7 @@ class LinearModel(RegressorMixin, PrivateEstimator):
             "sampling_noise_scale_": sampling[:-1],
             "intercept_sampling_noise_scale_": float(sampling[-1]) if self.fit_intercept else 0.0,
             "n_rows_": line.n_rows,
-            "n_steps_": line.n_steps,
+            "n_iter_": line.n_steps,
             "target_range_": tuple(np.nan_to_num([line.low, line.high]).tolist()),
             "feature_range_": np.nan_to_num(line.feature_range(d)),
             **away,

@@ -67,7 +67,7 @@ class PrivateLinearRegression(LinearModel):
         not seen may add; infinite likewise.
     n_rows_ : float
         Released number of rows.
-    n_steps_ : int
+    n_iter_ : int
         Steps that were taken; 0 tells that the line is flat.
     target_range_ : tuple of float
         What predictions are clipped to: public, released, or all floats.

@@ -19,6 +19,7 @@ from skdp.scales._noise_level import check_confidence, check_sampling, noise_qua
 from skdp.table._batched import apply_batched
 from skdp.table._target import Selection, coded_classes
 from skdp.utils._compat import Interval
+from skdp.utils._renamed import Renamed
 
 __all__ = ["PrivateLogisticRegression"]
 
@@ -81,19 +82,19 @@ class PrivateLogisticRegression(ClassifierMixin, PrivateEstimator):
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
         Coefficients: one row for two classes or fewer.
     intercept_ : ndarray of shape (1,) or (n_classes,)
-    unshrunk_coef_ : ndarray of the shape of ``coef_``
+    noisy_coef_ : ndarray of the shape of ``coef_``
         ``coef_`` before it was shrunk by the law of its noise; about the same if privacy noise is
         small beside what the coefficients tell.
     noise_scale_ : ndarray of the shape of ``coef_``
-        Standard deviation of the privacy noise of ``unshrunk_coef_``, and of what the steps leave
-        to go. Infinite if ``n_steps_`` is 0, for columns of which nothing but one number is seen,
+        Standard deviation of the privacy noise of ``noisy_coef_``, and of what the steps leave
+        to go. Infinite if ``n_iter_`` is 0, for columns of which nothing but one number is seen,
         and where the classes are told apart very well, of more than two fairly well: steps then end
         before the maximum, by what nothing tells.
     error_scale_ : ndarray of the shape of ``coef_``
         The same of privacy noise, the choice of rows and the penalty, if the logit is linear.
     likelihood_shift_, likelihood_noise_scale_, likelihood_excess_ : ndarrays of that shape
         About how far the coefficients of the greatest likelihood, with the penalty, are from
-        ``unshrunk_coef_``, the standard deviation of the privacy noise of that, and what rows that
+        ``noisy_coef_``, the standard deviation of the privacy noise of that, and what rows that
         are clipped or not seen may add. Infinite where nothing is told.
     likelihood_scale_ : ndarray of the shape of ``coef_``
         The standard deviation of that noise and of the choice of rows, at most.
@@ -103,7 +104,7 @@ class PrivateLogisticRegression(ClassifierMixin, PrivateEstimator):
         Released number of rows.
     n_rows_noise_scale_ : float
         Standard deviation of its noise.
-    n_steps_ : int
+    n_iter_ : int
         Number of Newton steps, by released numbers; 0 if only the classes were counted.
     rows_per_group_ : int
         Of a fit with groups: the number of rows as which a group counts at most.
@@ -145,6 +146,8 @@ class PrivateLogisticRegression(ClassifierMixin, PrivateEstimator):
     _target = "class"
     _weighs_groups = True
 
+    unshrunk_coef_ = Renamed("noisy_coef_")
+    n_steps_ = Renamed("n_iter_")
     _parameter_constraints: dict = {
         **PrivateEstimator._row_constraints,
         "classes": ["array-like", None],
@@ -218,14 +221,14 @@ class PrivateLogisticRegression(ClassifierMixin, PrivateEstimator):
             "classes_": classes,
             "coef_": release.slopes(release.B),
             "intercept_": release.intercepts,
-            "unshrunk_coef_": release.slopes(release.unshrunk),
+            "noisy_coef_": release.slopes(release.unshrunk),
             "noise_scale_": release.scales(release.noise),
             "error_scale_": release.scales(release.noise + release.sampling),
             **named(release.from_likelihood(), "likelihood"),
             "feature_range_": (release.design.low, release.design.high),
             "n_rows_": release.count.told,
             "n_rows_noise_scale_": release.count.sd,
-            "n_steps_": release.n_steps,
+            "n_iter_": release.n_steps,
         }
 
     @apply_batched
@@ -328,7 +331,7 @@ class PrivateLogisticRegression(ClassifierMixin, PrivateEstimator):
         Returns
         -------
         low, high : ndarrays of the shape of ``coef_``
-            They reach from ``unshrunk_coef_`` to ``likelihood_shift_`` beside them, and further by
+            They reach from ``noisy_coef_`` to ``likelihood_shift_`` beside them, and further by
             ``likelihood_noise_scale_`` and 0.3 times ``likelihood_excess_``; with ``sampling`` as
             much further, either way, as ``error_scale_`` demands. Infinite where nothing is told,
             as with more than two classes.
@@ -341,7 +344,7 @@ class PrivateLogisticRegression(ClassifierMixin, PrivateEstimator):
             z, self.likelihood_shift_, self.likelihood_noise_scale_, self.likelihood_excess_
         )
         more = z * self.error_scale_ if sampling else 0.0
-        return self.unshrunk_coef_ + low - more, self.unshrunk_coef_ + high + more
+        return self.noisy_coef_ + low - more, self.noisy_coef_ + high + more
 
     def noise_interval(self, confidence=0.95, *, sampling=False):
         """Return intervals of what the fit would be without noise, narrower than ``interval``.
@@ -365,7 +368,7 @@ class PrivateLogisticRegression(ClassifierMixin, PrivateEstimator):
         check_sampling(sampling)
         scale = self.error_scale_ if sampling else self.noise_scale_
         half = noise_quantile(confidence, "gaussian") * scale
-        return self.unshrunk_coef_ - half, self.unshrunk_coef_ + half
+        return self.noisy_coef_ - half, self.noisy_coef_ + half
 
     def _scores(self, X):
         check_is_fitted(self)

@@ -8,6 +8,7 @@ from skdp.denoising._parameter import DENOISER
 from skdp.denoising._vector import VectorMixin
 from skdp.location._centring import CentringMixin
 from skdp.location._column_estimator import ColumnEstimator
+from skdp.utils._renamed import Renamed
 
 __all__ = ["SLACK", "Location"]
 
@@ -17,6 +18,7 @@ SLACK = 2.0  # sensitivities are so many times what even spacing asks for
 class Location(VectorMixin, CentringMixin, ColumnEstimator):
     """Base of estimators of one location per column."""
 
+    released_location_ = Renamed("noisy_location_")
     _parameter_constraints: dict = {
         **ColumnEstimator._parameter_constraints,
         "denoiser": DENOISER,
@@ -26,8 +28,8 @@ class Location(VectorMixin, CentringMixin, ColumnEstimator):
         value, risk = self._denoised(values[0], sd[0])
         return {
             "location_": value,
-            "released_location_": values[0],
-            "sure_": risk,
+            "noisy_location_": values[0],
+            "risk_estimate_": risk,
             "noise_scale_": sd[0],
         }
 
@@ -47,7 +49,7 @@ class Location(VectorMixin, CentringMixin, ColumnEstimator):
     def interval(self, confidence=0.95, *, simultaneous=False, sampling=False):
         """Return intervals for the bounded statistic, column by column.
 
-        They lie around ``released_location_``: a denoised value is no middle of an interval. They
+        They lie around ``noisy_location_``: a denoised value is no middle of an interval. They
         account for the privacy noise, whose law is known exactly. The bounded statistic is that of
         the table where no row is worth more than the sensitivity.
 
@@ -68,4 +70,4 @@ class Location(VectorMixin, CentringMixin, ColumnEstimator):
         lower, upper : ndarrays of shape (n_features,)
         """
         half = self._half_width(confidence, simultaneous, sampling)
-        return self.released_location_ - half, self.released_location_ + half
+        return self.noisy_location_ - half, self.noisy_location_ + half

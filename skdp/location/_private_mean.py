@@ -34,6 +34,7 @@ from skdp.location._public import column_vector
 from skdp.location._verdict import doubt_mean
 from skdp.scales._column_noise import column_budget
 from skdp.utils._compat import Interval, StrOptions
+from skdp.utils._renamed import Renamed
 
 __all__ = ["PrivateMean"]
 
@@ -105,20 +106,20 @@ class PrivateMean(VectorMixin, CentringMixin, PrivateEstimator):
     ----------
     location_ : ndarray of shape (n_features,)
         The released mean. Always finite.
-    released_location_ : ndarray of shape (n_features,)
+    noisy_location_ : ndarray of shape (n_features,)
         The mean before a ``denoiser``; equal to ``location_`` without one.
-    sure_ : float
+    risk_estimate_ : float
         Unbiased estimate of the squared error that the noise has left in ``location_``.
     noise_scale_ : ndarray of shape (n_features,)
-        Standard deviation of the privacy noise in ``released_location_``; infinite where the rows
+        Standard deviation of the privacy noise in ``noisy_location_``; infinite where the rows
         were too few to find anything.
     sampling_noise_scale_ : ndarray of shape (n_features,)
         Upper estimate of the standard deviation of the noise and of the sampling error together, if
         the rows are drawn from a population. Infinite with ``method="friendly"``, which releases
         nothing that tells how far the rows are spread.
-    clipping_bound_ : ndarray of shape (2, n_features)
+    clipping_bias_bound_ : ndarray of shape (2, n_features)
         Released estimates of how far clipping has moved the mean, at most as a rule: how far the
-        mean of the rows may lie below ``released_location_``, and how far above. Infinite where
+        mean of the rows may lie below ``noisy_location_``, and how far above. Infinite where
         nothing, or nothing but zeros, stands out of the noise; 0 with ``bounds`` and with a public
         ``radius``, which the caller vouches for, and with ``method="friendly"``, which clips
         nothing and takes the mean of the core.
@@ -168,6 +169,8 @@ class PrivateMean(VectorMixin, CentringMixin, PrivateEstimator):
     True
     """
 
+    released_location_ = Renamed("noisy_location_")
+    clipping_bound_ = Renamed("clipping_bias_bound_")
     _parameter_constraints: dict = {
         **PrivateEstimator._row_constraints,
         "bounds": ["array-like", None],
@@ -269,11 +272,11 @@ class PrivateMean(VectorMixin, CentringMixin, PrivateEstimator):
         doubt_mean(mean, table)
         return {
             "location_": value,
-            "released_location_": mean.location,
-            "sure_": risk,
+            "noisy_location_": mean.location,
+            "risk_estimate_": risk,
             "noise_scale_": mean.noise_scale,
             "sampling_noise_scale_": mean.sampling_noise_scale,
-            "clipping_bound_": mean.clipping_bound,
+            "clipping_bias_bound_": mean.clipping_bound,
             **({} if mean.n_rows is None else {"n_rows_": float(mean.n_rows)}),
             **more,
         }
@@ -332,7 +335,7 @@ class PrivateMean(VectorMixin, CentringMixin, PrivateEstimator):
         With ``sampling`` they are for the mean of the population that the rows were drawn from.
 
         With ``bounds`` they hold for any number of rows, lie between the bounds, and need not lie
-        evenly around the mean. Without, they lie around ``released_location_``: a denoised value is
+        evenly around the mean. Without, they lie around ``noisy_location_``: a denoised value is
         no middle of an interval. They account for the privacy noise, whose law is known exactly,
         and for clipping, which may reach further to one side than to the other; they are infinite
         where nothing is known. Rows that are too few to be seen and far away may escape them: with
@@ -347,9 +350,9 @@ class PrivateMean(VectorMixin, CentringMixin, PrivateEstimator):
         simultaneous : bool, default=False
             Whether all intervals together shall cover with this probability.
         clipping : bool, default=True
-            Widen the intervals by ``clipping_bound_``. That is more than is needed where the rows
-            lie evenly around their mean, above all with many columns; False covers the mean of the
-            clipped rows, as a rate among which nothing but zeros stands out.
+            Widen the intervals by ``clipping_bias_bound_``. That is more than is needed where the
+            rows lie evenly around their mean, above all with many columns; False covers the mean of
+            the clipped rows, as a rate among which nothing but zeros stands out.
         sampling : bool, default=False
             Whether they are to cover the mean of the population, of which the rows are independent
             draws. The sampling error is bounded by released values, so they are wider than need be:
@@ -367,8 +370,8 @@ class PrivateMean(VectorMixin, CentringMixin, PrivateEstimator):
         if columns is not None:
             return columns.mean_interval(confidence, simultaneous=simultaneous, sampling=sampling)
         half = self._half_width(confidence, simultaneous, sampling)
-        below, above = self.clipping_bound_ if clipping else np.zeros((2, len(half)))
-        return self.released_location_ - half - below, self.released_location_ + half + above
+        below, above = self.clipping_bias_bound_ if clipping else np.zeros((2, len(half)))
+        return self.noisy_location_ - half - below, self.noisy_location_ + half + above
 
     def __skdp_contract__(self):
         """Return what this step reads and yields: a released vector."""

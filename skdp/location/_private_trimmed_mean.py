@@ -53,12 +53,12 @@ class PrivateTrimmedMean(Location):
     ----------
     location_ : ndarray of shape (n_features,)
         The released trimmed means. Always finite.
-    released_location_ : ndarray of shape (n_features,)
+    noisy_location_ : ndarray of shape (n_features,)
         The trimmed means before a ``denoiser``; equal to ``location_`` without one.
-    sure_ : float
+    risk_estimate_ : float
         Unbiased estimate of the squared error that the noise has left in ``location_``.
     noise_scale_ : ndarray of shape (n_features,)
-        Standard deviation of the privacy noise in ``released_location_``; infinite where the rows
+        Standard deviation of the privacy noise in ``noisy_location_``; infinite where the rows
         were too few to find anything.
     rows_per_group_ : int
         With ``groups`` only: as how many rows a group counts at most; 1 if all groups count alike.

@@ -9,6 +9,7 @@ from skdp.denoising._parameter import DENOISER
 from skdp.denoising._vector import VectorMixin
 from skdp.location._bounded_moments import BoundedColumns
 from skdp.location._column_estimator import CLEAR, UNTOLD, ColumnEstimator, doubt_variance
+from skdp.utils._renamed import Renamed
 
 __all__ = ["PrivateVariance"]
 
@@ -63,24 +64,24 @@ class PrivateVariance(VectorMixin, ColumnEstimator):
         of half of their distance.
     scale_ : ndarray of shape (n_features,)
         Their square roots.
-    released_var_ : ndarray of shape (n_features,)
+    noisy_var_ : ndarray of shape (n_features,)
         The variances as released, before a ``denoiser`` and, without ``bounds``, possibly negative.
-    sure_ : float
+    risk_estimate_ : float
         Unbiased estimate of the squared error of the variances, before negative ones are put to
         zero, which only lowers it.
     noise_scale_ : ndarray of shape (n_features,)
-        Standard deviation of the privacy noise in ``released_var_``; infinite where the rows were
+        Standard deviation of the privacy noise in ``noisy_var_``; infinite where the rows were
         too few.
     sampling_noise_scale_ : ndarray of shape (n_features,)
         Upper estimate of the standard deviation of the noise and of the sampling error together, if
         the rows are drawn from a population. Not with ``bounds``.
-    clipping_bound_ : ndarray of shape (n_features,)
+    clipping_bias_bound_ : ndarray of shape (n_features,)
         Released estimate of the most that the variance of the clipped rows lacks of that of the
         rows: what far rows lose, and what rows that nobody can see may hold.
         Infinite where no two different entries were seen, where a tail may well have no variance,
         and with so few rows that a tail may hide; 0 with a public ``sensitivity`` or
         ``bounds``, which the caller vouches for.
-    sampling_clipping_bound_ : ndarray of shape (n_features,)
+    sampling_clipping_bias_bound_ : ndarray of shape (n_features,)
         The same of the variance of a population: infinite besides where a good part of the rows,
         a fifth, may lie farther away than rows were seen, as in heavy tails with few rows.
     n_rows_ : float
@@ -121,6 +122,9 @@ class PrivateVariance(VectorMixin, ColumnEstimator):
     True
     """
 
+    clipping_bound_ = Renamed("clipping_bias_bound_")
+    sampling_clipping_bound_ = Renamed("sampling_clipping_bias_bound_")
+    released_var_ = Renamed("noisy_var_")
     _parameter_constraints: dict = {
         **ColumnEstimator._parameter_constraints,
         "bounds": ["array-like", None],
@@ -152,7 +156,7 @@ class PrivateVariance(VectorMixin, ColumnEstimator):
         self.random_state = random_state
         self.ledger = ledger
 
-    _vector = "released_var_"
+    _vector = "noisy_var_"
     _noun = "variance"
 
     def _spread(self):
@@ -189,20 +193,20 @@ class PrivateVariance(VectorMixin, ColumnEstimator):
         return {
             "var_": var,
             "scale_": np.sqrt(var),
-            "released_var_": values[0],
-            "sure_": risk,
+            "noisy_var_": values[0],
+            "risk_estimate_": risk,
             "noise_scale_": sd[0],
-            "clipping_bound_": bound,
-            "sampling_clipping_bound_": bound.copy(),
+            "clipping_bias_bound_": bound,
+            "sampling_clipping_bias_bound_": bound.copy(),
         }
 
     def _weighed(self, fitted, sd, place, table):
-        told = doubt_variance(fitted["released_var_"], sd[0], place, table)
-        bound = fitted["clipping_bound_"] + place.excess
+        told = doubt_variance(fitted["noisy_var_"], sd[0], place, table)
+        bound = fitted["clipping_bias_bound_"] + place.excess
         if self.sensitivity is None:
             bound = np.where(told & (not place.hidden), bound, math.inf)
-            fitted["clipping_bound_"] = bound
-            fitted["sampling_clipping_bound_"] = np.where(place.thin, math.inf, bound)
+            fitted["clipping_bias_bound_"] = bound
+            fitted["sampling_clipping_bias_bound_"] = np.where(place.thin, math.inf, bound)
         return fitted
 
     def _drawn(self, fitted, sd, place, n):
@@ -213,15 +217,16 @@ class PrivateVariance(VectorMixin, ColumnEstimator):
         """
         if place is None:
             return np.full(len(sd), math.inf)
-        upper = np.maximum(fitted["released_var_"], 0.0) + sd
+        upper = np.maximum(fitted["noisy_var_"], 0.0) + sd
         return np.hypot(sd, np.sqrt(upper) * np.sqrt(place.sensitivity))
 
     def interval(self, confidence=0.95, *, simultaneous=False, sampling=False):
         """Return intervals for the variance of the rows, column by column.
 
-        They lie around ``released_var_``: a denoised value is no middle of an interval. They
+        They lie around ``noisy_var_``: a denoised value is no middle of an interval. They
         account for the privacy noise, whose law is known exactly, and above for
-        ``clipping_bound_``, or ``sampling_clipping_bound_``: clipping never makes a variance more.
+        ``clipping_bias_bound_``, or ``sampling_clipping_bias_bound_``: clipping never makes a
+        variance more.
         They cover the variance of this table, with 1/n, or that of the population. With ``bounds``
         it is that of the rows clipped to them; intervals then hold for any number of rows, and need
         not lie evenly.
@@ -250,7 +255,7 @@ class PrivateVariance(VectorMixin, ColumnEstimator):
                 confidence, simultaneous=simultaneous, sampling=sampling
             )
         half = self._half_width(confidence, simultaneous, sampling)
-        lower = self.released_var_ - half
-        beyond = self.sampling_clipping_bound_ if sampling else self.clipping_bound_
-        upper = self.released_var_ + half + beyond
+        lower = self.noisy_var_ - half
+        beyond = self.sampling_clipping_bias_bound_ if sampling else self.clipping_bias_bound_
+        upper = self.noisy_var_ + half + beyond
         return np.maximum(lower, 0.0), np.maximum(upper, 0.0)

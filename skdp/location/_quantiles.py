@@ -140,8 +140,8 @@ class QuantileEstimator(Location):
             value, sd = value[0], sd[0]
         return {
             "location_": value,
-            "released_location_": value,
-            "sure_": float(np.sum(np.square(sd))),
+            "noisy_location_": value,
+            "risk_estimate_": float(np.sum(np.square(sd))),
             "noise_scale_": sd,
             "rank_curves_": curves,
         }
@@ -172,7 +172,7 @@ class QuantileEstimator(Location):
         lies above the lower one, and not above the upper one. A value that many rows share is
         within. Where no point is clear the end is infinite, or the bound. With
         ``method="bounded"`` they are intervals for the bounded quantile, that of the table where no
-        row is worth more than the sensitivity, around ``released_location_``. They account for the
+        row is worth more than the sensitivity, around ``noisy_location_``. They account for the
         privacy noise.
 
         Parameters

@@ -66,13 +66,13 @@ class PrivateMedian(QuantileEstimator):
     ----------
     location_ : ndarray of shape (n_features,)
         The released medians. Always finite.
-    released_location_ : ndarray of the shape of ``location_``
+    noisy_location_ : ndarray of the shape of ``location_``
         The medians before a ``denoiser``; equal to ``location_`` without one.
-    sure_ : float
+    risk_estimate_ : float
         Unbiased estimate of the squared error that the noise has left in ``location_``; that of the
         estimates below unless ``method="bounded"``.
     noise_scale_ : ndarray of the shape of ``location_``
-        Standard deviation of the privacy noise in ``released_location_``; an estimate, half the
+        Standard deviation of the privacy noise in ``noisy_location_``; an estimate, half the
         length of the interval of one deviation in rank, unless ``method="bounded"``. Infinite for
         a quantile that is not told: its interval is longer than the spread that was seen.
     rank_curves_ : RankCurves
@@ -203,13 +203,13 @@ class PrivateQuantile(QuantileEstimator):
     ----------
     location_ : ndarray of shape (n_features,), or (n_q, n_features) if q is a sequence
         The released quantiles. Always finite; a greater q has no smaller one.
-    released_location_ : ndarray of the shape of ``location_``
+    noisy_location_ : ndarray of the shape of ``location_``
         The quantiles before a ``denoiser``; equal to ``location_`` without one.
-    sure_ : float
+    risk_estimate_ : float
         Unbiased estimate of the squared error that the noise has left in ``location_``; that of the
         estimates below unless ``method="bounded"``.
     noise_scale_ : ndarray of the shape of ``location_``
-        Standard deviation of the privacy noise in ``released_location_``; an estimate, half the
+        Standard deviation of the privacy noise in ``noisy_location_``; an estimate, half the
         length of the interval of one deviation in rank, unless ``method="bounded"``. Infinite for
         a quantile that is not told: its interval is longer than the spread that was seen.
     rank_curves_ : RankCurves

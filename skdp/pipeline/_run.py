@@ -50,7 +50,7 @@ def run(steps, view, *, started=None, rehearsal=False):
         if contract is not None and Released in contract.consumes:
             value, scale, law = before
             value, _ = fit_denoiser(value, scale, step, law=law)
-            if not hasattr(step, "sure_"):
+            if not hasattr(step, "risk_estimate_"):
                 view.doubt(UNKNOWN)
             continue
         kind = None if contract is None else contract.yields(None)

@@ -233,7 +233,11 @@ class Simulation:
             doubts += bool(fitted._accuracy_warnings())
         if hasattr(fitted, "noise_scale_"):
             scale = fitted.noise_scale_
-            scale = scale * sqrt(2) if getattr(fitted, "law_", "") == "laplace" else scale
+            scale = (
+                scale * sqrt(2)
+                if getattr(fitted, "noise_distribution_", "") == "laplace"
+                else scale
+            )
         return np.nan_to_num(errors, nan=np.inf, posinf=np.inf), scale, doubts / self.n_sims
 
     def _error(self, fitted, X, y, i, n_rows):

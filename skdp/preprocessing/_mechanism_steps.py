@@ -14,6 +14,7 @@ from skdp.kernel._table import Table, annex
 from skdp.preprocessing._sensitivity_preprocessor import BoundedValues
 from skdp.sensitivity import release_bounded
 from skdp.table._groups import FIT
+from skdp.utils._renamed import Renamed
 
 __all__ = ["GaussianMechanism", "LaplaceMechanism"]
 
@@ -21,7 +22,8 @@ __all__ = ["GaussianMechanism", "LaplaceMechanism"]
 class Mechanism(VectorMixin, PrivateEstimator):
     """Base of mechanisms: noise on bounded statistics, in proportion to their sensitivities."""
 
-    _vector, _consumes = "released_value_", (BoundedStatistic,)
+    released_value_ = Renamed("noisy_value_")
+    _vector, _consumes = "noisy_value_", (BoundedStatistic,)
 
     def plan(self):
         """Return the :class:`skdp.accounting.Plan` of a fit: what it may release, at what price."""
@@ -92,7 +94,7 @@ class Mechanism(VectorMixin, PrivateEstimator):
         sd = release.scales * (np.sqrt(2) if self._law() == "laplace" else 1)
         raw = np.nan_to_num(release.values)
         value, risk = denoised(raw, release.scales, self.denoiser, law=self._law())
-        fitted = {"value_": value, "released_value_": raw, "sure_": risk, "noise_scale_": sd}
+        fitted = {"value_": value, "noisy_value_": raw, "risk_estimate_": risk, "noise_scale_": sd}
         columns = {"n_features_in_": len(given.values)}
         if given.names is not None:
             columns["feature_names_in_"] = given.names
@@ -120,12 +122,12 @@ class LaplaceMechanism(Mechanism):
     ----------
     value_ : ndarray of shape (n_features,)
         The released statistics.
-    released_value_ : ndarray of shape (n_features,)
+    noisy_value_ : ndarray of shape (n_features,)
         The statistics before a ``denoiser``; equal to ``value_`` without one.
-    sure_ : float
+    risk_estimate_ : float
         Unbiased estimate of the squared error that the noise has left in ``value_``.
     noise_scale_ : ndarray of shape (n_features,)
-        Standard deviation of the noise in ``released_value_``.
+        Standard deviation of the noise in ``noisy_value_``.
     privacy_report_ : PrivacyReport
         The bill and the guarantee.
     n_features_in_ : int
@@ -191,12 +193,12 @@ class GaussianMechanism(Mechanism):
     ----------
     value_ : ndarray of shape (n_features,)
         The released statistics.
-    released_value_ : ndarray of shape (n_features,)
+    noisy_value_ : ndarray of shape (n_features,)
         The statistics before a ``denoiser``; equal to ``value_`` without one.
-    sure_ : float
+    risk_estimate_ : float
         Unbiased estimate of the squared error that the noise has left in ``value_``.
     noise_scale_ : ndarray of shape (n_features,)
-        Standard deviation of the noise in ``released_value_``.
+        Standard deviation of the noise in ``noisy_value_``.
     privacy_report_ : PrivacyReport
         The bill and the guarantee.
     n_features_in_ : int

@@ -8,6 +8,7 @@ from numbers import Integral, Rational, Real
 import numpy as np
 
 from skdp.utils._compat import Interval, InvalidParameterError
+from skdp.utils._renamed import KeepsOldNames
 
 __all__ = ["PlainNumbers", "describe_parameter", "plain", "plain_fields"]
 
@@ -18,7 +19,7 @@ LEVELS = ("bins", "categories", "classes", "domain", "param_distributions")
 NARROW = (np.float16, np.float32)
 
 
-class PlainNumbers:
+class PlainNumbers(KeepsOldNames):
     """Mixin of everything with parameters: keeps them as Python's own numbers.
 
     Notes

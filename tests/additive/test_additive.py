@@ -205,7 +205,7 @@ def test_a_line_goes_on_where_terms_are_flat():
     later, truth = _tailed(4000, seed=1)
     terms = PrivateAdditiveRegressor(random_state=0).fit(frame, y)
     assert line.score(later, truth) > 0.98 > terms.score(later, truth) + 0.05
-    assert abs(line.coef_[0] - 1) < 0.05 and line.coef_[2] == line.coef_noise_[2] == 0
+    assert abs(line.coef_[0] - 1) < 0.05 and line.coef_[2] == line.coef_noise_scale_[2] == 0
     assert not terms.coef_.any() and line.informative_
     each = [line.predict(later.iloc[[i]])[0] for i in range(20)]
     assert np.array_equal(each, line.predict(later[:20]))

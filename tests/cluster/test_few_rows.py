@@ -79,7 +79,7 @@ def test_guesses_are_told_with_released_numbers():
     with pytest.warns(UselessReleaseWarning, match="guess"):
         fit = FriendlyCoreKMeans(3, epsilon=0.05, bounds=(-1, 5), random_state=0).fit(X)
     assert np.all(np.isinf(fit.noise_scale_))
-    assert np.isnan(fit.inertia_) and np.isfinite(fit.inertia_noise_)
+    assert np.isnan(fit.inertia_) and np.isfinite(fit.inertia_noise_scale_)
 
 
 @seeded
@@ -89,9 +89,9 @@ def test_inertia_is_accurate_on_separated_clusters():
         X = clusters(20_000, seed=seed)
         fit = FriendlyCoreKMeans(3, random_state=seed).fit(X)
         assert fit.inertia_ == pytest.approx(-fit.score(X), rel=0.02)
-        assert 0 < fit.inertia_noise_ < 0.02 * fit.inertia_ and fit.reliable_
+        assert 0 < fit.inertia_noise_scale_ < 0.02 * fit.inertia_ and fit.reliable_
     fit = LloydKMeans(3, init=CENTERS, bounds=(-2, 6), random_state=0).fit(X)
-    assert abs(fit.inertia_ + fit.score(X)) < 4 * fit.inertia_noise_
+    assert abs(fit.inertia_ + fit.score(X)) < 4 * fit.inertia_noise_scale_
 
 
 @seeded

@@ -39,7 +39,7 @@ def test_noise_is_that_of_one_release_and_the_bound_holds(d, debug):
         misses += np.linalg.norm(gap) > fit.error_bound(norm="frobenius", relative=False)
     assert misses == 0
     assert 0.5 < np.sqrt(np.mean(np.square(scores))) < 1.2
-    assert fit.clipping_bound_ == 0 and [c.label for c in fit.privacy_report_.charges] == [
+    assert fit.clipping_bias_bound_ == 0 and [c.label for c in fit.privacy_report_.charges] == [
         "moments"
     ]
 

@@ -39,8 +39,8 @@ def test_a_release_brings_its_noise(cls, rng):
     y = np.rint(100 * rng.normal(size=(5, 8))).astype(np.int64)
     from_release = cls().fit(Release(y, 50.0, "gaussian"))
     from_array = cls(noise_scale=50.0).fit(y.reshape(1, -1))
-    np.testing.assert_array_equal(from_release.sure_, from_array.sure_)
-    assert from_release.noise_scale_ == 50.0 and from_release.sure_.shape == (1,)
+    np.testing.assert_array_equal(from_release.risk_estimate_, from_array.risk_estimate_)
+    assert from_release.noise_scale_ == 50.0 and from_release.risk_estimate_.shape == (1,)
     again = from_release.transform(Release(y, 50.0, "gaussian"))
     np.testing.assert_array_equal(again, from_array.transform(y.reshape(1, -1)))
 
@@ -58,7 +58,7 @@ def test_noise_must_be_known(cls, rng):
 @pytest.mark.parametrize("cls", [GraphWaveletDenoiser, TrendFilterDenoiser])
 def test_graphs_refuse_laplace_noise(cls, rng):
     with pytest.raises(ValueError, match="Gaussian"):
-        cls(noise_scale=1.0, law="laplace").fit(rng.normal(size=(1, 9)))
+        cls(noise_scale=1.0, noise_distribution="laplace").fit(rng.normal(size=(1, 9)))
 
 
 def test_targets(rng):
@@ -83,7 +83,9 @@ def test_a_known_prior_is_the_posterior_mean(rng):
     y = rng.normal(size=(1, 6))
     known = BayesDenoiser(noise_scale=2.0, prior="normal", prior_scale=1.0, center=3.0)
     np.testing.assert_allclose(known.fit_transform(y), 3 + 0.2 * (y - 3))
-    assert known.sure_[0] == pytest.approx(np.sum((0.8 * (y - 3)) ** 2) + 6 * 4 * (2 * 0.2 - 1))
+    assert known.risk_estimate_[0] == pytest.approx(
+        np.sum((0.8 * (y - 3)) ** 2) + 6 * 4 * (2 * 0.2 - 1)
+    )
 
 
 CASES = {
@@ -108,7 +110,7 @@ def test_auto_is_near_the_best_and_never_far_above_raw(case, law, rng):
     def loss(denoiser):
         return np.square(denoiser.fit_transform(noisy) - theta).sum(axis=1).mean()
 
-    common = {"noise_scale": 3.0, "law": law}
+    common = {"noise_scale": 3.0, "noise_distribution": law}
     raw = np.square(noisy - theta).sum(axis=1).mean()
     candidates = [JamesSteinDenoiser(**common), SoftThresholdDenoiser(**common)]
     candidates += [JamesSteinDenoiser(**common, target="mean")]
@@ -139,4 +141,4 @@ def test_the_hook(rng):
     assert np.array_equal(denoised(value, scale, "auto")[0], value)
     mine = JamesSteinDenoiser(noise_scale=7.0)
     denoised(value, 2.0, mine)
-    assert mine.noise_scale == 7.0 and not hasattr(mine, "sure_")
+    assert mine.noise_scale == 7.0 and not hasattr(mine, "risk_estimate_")

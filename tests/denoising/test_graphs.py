@@ -150,7 +150,7 @@ def test_wavelet_risk_is_unbiased(rng):
     theta, scale = np.repeat([0.0, 3.0, -2.0], 16), np.exp(rng.uniform(-0.7, 0.7, 48))
     noisy = theta + scale * rng.normal(size=(300, 48))
     fit = GraphWaveletDenoiser(grid(6, 8), noise_scale=scale, threshold=1.0, n_trees=2).fit(noisy)
-    found = fit.sure_ - np.square(fit.transform(noisy) - theta).sum(axis=1)
+    found = fit.risk_estimate_ - np.square(fit.transform(noisy) - theta).sum(axis=1)
     assert abs(found.mean()) < 4.5 * found.std() / np.sqrt(300)
 
 
@@ -165,7 +165,7 @@ def test_pieces_are_found(rng):
         fit = denoiser.set_params(noise_scale=1.0).fit(noisy)
         loss = np.square(fit.transform(noisy)[0] - theta).sum()
         assert loss < part * 400
-        assert abs(fit.sure_[0] - loss) < 4 * np.sqrt(2 * 400)
+        assert abs(fit.risk_estimate_[0] - loss) < 4 * np.sqrt(2 * 400)
 
 
 def test_both_solvers_of_order_one_agree(rng):
@@ -192,7 +192,7 @@ def test_unequal_noise_of_order_one(rng):
     noisy = theta + scale * rng.normal(size=(60, 48))
     fit = TrendFilterDenoiser(noise_scale=scale, order=1, penalty=4.0).fit(noisy)
     loss = np.square(fit.transform(noisy) - theta).sum(axis=1)
-    found = fit.sure_ - loss
+    found = fit.risk_estimate_ - loss
     assert found.mean() > -4.5 * found.std() / np.sqrt(60)
     assert loss.mean() < 0.4 * np.square(noisy - theta).sum(axis=1).mean()
 
@@ -220,9 +220,9 @@ def test_auto_takes_the_graph_where_it_helps(rng):
 def test_auto_on_a_graph_needs_gaussian_noise():
     auto = AutoDenoiser(grid(2, 2), noise_scale=1.0)
     with pytest.raises(ValueError, match="Gaussian"):
-        auto.set_params(law="laplace").fit(np.ones((1, 4)))
+        auto.set_params(noise_distribution="laplace").fit(np.ones((1, 4)))
     with pytest.raises(ValueError, match="one node per coordinate"):
-        auto.set_params(law="gaussian").fit(np.ones((1, 5)))
+        auto.set_params(noise_distribution="gaussian").fit(np.ones((1, 5)))
     assert PrivateHistogram(denoiser=auto, epsilon=1.0)._law() == "gaussian"
 
 
@@ -257,8 +257,8 @@ def test_a_city_takes_seconds(rng):
         fit.fit(theta + rng.normal(size=(1, 3784)))
         assert time.perf_counter() - start < 5
     large = GraphWaveletDenoiser(grid(320, 320), noise_scale=1.0, n_trees=1)
-    assert large.fit(rng.normal(size=(1, 320**2))).sure_[0] < 0.1 * 320**2
+    assert large.fit(rng.normal(size=(1, 320**2))).risk_estimate_[0] < 0.1 * 320**2
     start = time.perf_counter()
     fused = TrendFilterDenoiser(grid(320, 320), noise_scale=1.0)
-    assert fused.fit(rng.normal(size=(1, 320**2))).sure_[0] < 0.1 * 320**2
+    assert fused.fit(rng.normal(size=(1, 320**2))).risk_estimate_[0] < 0.1 * 320**2
     assert time.perf_counter() - start < 60

@@ -138,7 +138,7 @@ def test_the_law_is_the_one_of_less_noise():
 def test_noise_scales():
     X = np.zeros((5, 1))
     laplace = PrivateHistogram(2, range=(0, 1), epsilon=0.5).fit(X)
-    assert laplace.law_ == "laplace" and laplace.noise_scale_ == pytest.approx(2.0)
+    assert laplace.noise_distribution_ == "laplace" and laplace.noise_scale_ == pytest.approx(2.0)
     assert laplace.privacy_report_.budget.delta == 0
     gaussian = PrivateHistogram(2, range=(0, 1), noise="gaussian").fit(X)
     assert gaussian.noise_scale_ == pytest.approx(4.22, rel=0.01)
@@ -189,7 +189,7 @@ def test_a_denoiser_is_free(rng):
     truth = np.histogram(X, np.linspace(-50, 50, 501))[0]
     loss = [np.square(fit.counts_ - truth).sum() for fit in (plain, auto)]
     assert loss[1] < 0.5 * loss[0]
-    assert plain.sure_ == pytest.approx(500 * 2 * plain.noise_scale_**2)
+    assert plain.risk_estimate_ == pytest.approx(500 * 2 * plain.noise_scale_**2)
 
 
 def test_options(rng):
@@ -219,10 +219,12 @@ def test_the_ledger_is_charged_in_the_unit_of_the_law():
     X, epsilon = np.zeros((4, 1)), 0.5
     basic = PrivacyLedger(1.0)
     fit = PrivateHistogram(3, range=(0, 1), epsilon=epsilon, ledger=basic).fit(X)
-    assert fit.law_ == "laplace" and float(basic.spent().amount) == pytest.approx(0.5)
+    assert fit.noise_distribution_ == "laplace" and float(basic.spent().amount) == pytest.approx(
+        0.5
+    )
     composing = PrivacyLedger(1.0, 1e-6)
     fit = PrivateHistogram(3, range=(0, 1), epsilon=epsilon, delta=5e-7, ledger=composing).fit(X)
-    assert fit.law_ == "gaussian" and composing.spent().amount > 0
+    assert fit.noise_distribution_ == "gaussian" and composing.spent().amount > 0
 
 
 @pytest.mark.parametrize(

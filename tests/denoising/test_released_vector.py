@@ -63,7 +63,7 @@ def test_a_histogram_that_spends_alone_chooses_its_noise_as_it_does_by_itself(ep
     estimator = PrivateHistogram(5, range=(-1, 1), epsilon=epsilon, **users)
     pipeline = PrivatePipeline([("histogram", estimator)], epsilon=epsilon).fit(table)
     inside, alone = pipeline.steps_[-1][1], estimator.fit(table)
-    assert inside.law_ == alone.law_
+    assert inside.noise_distribution_ == alone.noise_distribution_
     assert inside.noise_scale_ == pytest.approx(alone.noise_scale_)
     assert pipeline.privacy_report_.budget.unit == alone.privacy_report_.budget.unit
 

@@ -298,6 +298,6 @@ def test_auto_on_spread_coordinates_is_as_good_as_the_release(d):
         auto = AutoDenoiser(noise_scale=1.0)
         loss += np.square(auto.fit_transform((truth + z)[None])[0] - truth).sum()
         known += np.square(z).sum()
-        estimated += float(auto.sure_[0])
+        estimated += float(auto.risk_estimate_[0])
     assert loss <= 1.013 * known
     assert estimated > 0.9 * loss

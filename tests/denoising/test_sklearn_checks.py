@@ -16,7 +16,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarn
 
 ESTIMATORS = [
     JamesSteinDenoiser(noise_scale=1.0),
-    SoftThresholdDenoiser(noise_scale=1.0, law="laplace"),
+    SoftThresholdDenoiser(noise_scale=1.0, noise_distribution="laplace"),
     BayesDenoiser(noise_scale=1.0, n_atoms=10),
     AutoDenoiser(noise_scale=1.0),
     GraphWaveletDenoiser(noise_scale=1.0, n_trees=1),

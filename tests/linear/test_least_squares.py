@@ -91,7 +91,7 @@ def test_where_targets_are_one_number_nothing_is_said():
     assert np.isinf(low).all() and np.isinf(high).all()
     # what was kept for least squares buys a step of the line
     assert sum(charge.share for charge in model.privacy_report_.charges) == 1
-    assert model.n_steps_ == 5
+    assert model.n_iter_ == 5
     assert not model.reliable_ and "least squares" in model.advice_
 
 

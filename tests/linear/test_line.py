@@ -30,7 +30,7 @@ def test_a_line_is_found_at_any_units_and_places():
     scale, shift = np.array([1e-6, 1.0, 1e9]), np.array([0.0, 1e8, 0.0])
     model = PrivateLinearRegression(random_state=0).fit(X * scale + shift, 1e5 * y - 1e7)
     assert np.allclose(model.coef_ * scale, [1e5, 2e5, 3e5], rtol=0.05)
-    assert model.n_steps_ > 0 and np.all(model.noise_scale_ * scale < 1e4)
+    assert model.n_iter_ > 0 and np.all(model.noise_scale_ * scale < 1e4)
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_too_few_rows_get_the_mean_and_a_warning():
     X, y = _table(300, d=10)
     with pytest.warns(UselessReleaseWarning, match="flat"):
         model = PrivateLinearRegression(random_state=0).fit(X, y)
-    assert model.n_steps_ == 0 and not model.coef_.any()
+    assert model.n_iter_ == 0 and not model.coef_.any()
     assert np.all(model.predict(X) == model.intercept_)
     assert abs(model.intercept_ - y.mean()) < y.std()
     assert np.isinf(model.interval()[0][:-1]).all()

@@ -155,7 +155,7 @@ def test_it_finds_what_the_rows_tell(n_classes):
     assert np.abs(model.coef_ * scale - exact.coef_).max() < 0.15
     assert model.score(X, y) > exact.score(X / scale, y) - 0.005
     assert np.allclose(model.predict_proba(X).sum(axis=1), 1)
-    assert model.n_steps_ == 8
+    assert model.n_iter_ == 8
 
 
 def test_strong_scores_are_followed_to_the_end():
@@ -172,7 +172,7 @@ def test_a_column_of_which_one_number_is_seen_has_no_slope(seed):
     X, y = (rng.random((3000, 1)) < 0.05) * 1.0, rng.random(3000) < 0.5
     with pytest.warns(UselessReleaseWarning, match="clear of the noise"):
         model = PrivateLogisticRegression(random_state=seed).fit(X, y)
-    assert model.coef_[0, 0] == model.unshrunk_coef_[0, 0] == 0
+    assert model.coef_[0, 0] == model.noisy_coef_[0, 0] == 0
     for sampling in (False, True):
         assert np.ravel(model.interval(sampling=sampling)).tolist() == [-np.inf, np.inf]
 
@@ -192,7 +192,7 @@ def test_few_rows_give_the_classes_alone(classes):
     X, y, _ = table(40, d=70)
     with pytest.warns(UselessReleaseWarning, match="probabilities of all"):
         model = PrivateLogisticRegression(classes=classes, epsilon=0.5, random_state=0).fit(X, y)
-    assert model.n_steps_ == 0
+    assert model.n_iter_ == 0
     assert not model.coef_.any()
     assert np.ptp(model.predict_proba(X), axis=0).max() == 0
     assert np.isinf(model.interval()[1]).all()

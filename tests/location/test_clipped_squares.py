@@ -78,7 +78,7 @@ def test_a_reliable_variance_is_at_most_half_of_what_its_interval_allows():
         fit = quietly(PrivateVariance(random_state=seed), x)
         told.append(fit.reliable_)
         if fit.reliable_:
-            assert fit.var_[0] + fit.clipping_bound_[0] <= 2 * fit.var_[0] * (1 + 1e-9)
+            assert fit.var_[0] + fit.clipping_bias_bound_[0] <= 2 * fit.var_[0] * (1 + 1e-9)
             assert fit.var_[0] > x.var() / 2
     assert any(told) and not told[-1]
     names = quietly(PrivateVariance(random_state=0), columns[-1])

@@ -25,7 +25,7 @@ from skdp.preprocessing import GaussianMechanism, LaplaceMechanism, SensitivityP
 pytestmark = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")
 
 PUBLIC = {"sensitivity": 0.02, "center": 0.0, "random_state": 0}
-NAMES = {"PrivateVariance": ("var_", "released_var_")}
+NAMES = {"PrivateVariance": ("var_", "noisy_var_")}
 ESTIMATORS = [
     PrivateMean(center=0.0, radius=8.0, random_state=0),
     PrivateMedian(**PUBLIC, method="bounded"),
@@ -44,7 +44,7 @@ def table(d=40):
 
 
 def names(estimator):
-    return NAMES.get(type(estimator).__name__, ("location_", "released_location_"))
+    return NAMES.get(type(estimator).__name__, ("location_", "noisy_location_"))
 
 
 def clipped(value, estimator):
@@ -58,7 +58,7 @@ def test_the_release_is_kept_and_denoised_by_its_own_law(estimator):
     plain = clone(estimator).fit(X)
     released, sd = getattr(plain, raw), plain.noise_scale_
     np.testing.assert_array_equal(getattr(plain, name), clipped(released, estimator))
-    assert plain.sure_ == pytest.approx(np.sum(np.square(sd)), rel=1e-9)
+    assert plain.risk_estimate_ == pytest.approx(np.sum(np.square(sd)), rel=1e-9)
     law = "laplace" if estimator.delta == 0 else "gaussian"
     scale = sd / np.sqrt(2) if law == "laplace" else sd
     for denoiser in (JamesSteinDenoiser(target="mean"), SoftThresholdDenoiser(threshold=1.0)):
@@ -66,7 +66,7 @@ def test_the_release_is_kept_and_denoised_by_its_own_law(estimator):
         np.testing.assert_array_equal(getattr(fit, raw), released)
         value, risk = denoised(released, scale, denoiser, law=law)
         np.testing.assert_array_equal(getattr(fit, name), clipped(value, estimator))
-        assert fit.sure_ == risk != plain.sure_
+        assert fit.risk_estimate_ == risk != plain.risk_estimate_
         assert not np.array_equal(getattr(fit, name), getattr(plain, name))
         for ours, theirs in zip(fit.interval(0.9), plain.interval(0.9), strict=True):
             np.testing.assert_array_equal(ours, theirs)
@@ -126,13 +126,13 @@ def test_mechanisms(law):
     bounded = SensitivityPreprocessor("mean", sensitivity=0.05).fit(table()).bounded_values()
     plain = cls(random_state=0).fit(bounded)
     fit = cls(random_state=0, denoiser="auto").fit(bounded)
-    np.testing.assert_array_equal(fit.released_value_, plain.value_)
-    np.testing.assert_array_equal(plain.released_value_, plain.value_)
+    np.testing.assert_array_equal(fit.noisy_value_, plain.value_)
+    np.testing.assert_array_equal(plain.noisy_value_, plain.value_)
     scale = plain.noise_scale_ / (np.sqrt(2) if law == "laplace" else 1)
     value, risk = denoised(plain.value_, scale, "auto", law=law)
     np.testing.assert_array_equal(fit.value_, value)
-    assert fit.sure_ == pytest.approx(risk) and fit.sure_ < plain.sure_
-    assert plain.sure_ == pytest.approx(np.sum(np.square(plain.noise_scale_)))
+    assert fit.risk_estimate_ == pytest.approx(risk) and fit.risk_estimate_ < plain.risk_estimate_
+    assert plain.risk_estimate_ == pytest.approx(np.sum(np.square(plain.noise_scale_)))
     assert any("AutoDenoiser" in note for note in cls(denoiser="auto").plan().assumptions)
     with pytest.raises(ValueError, match="target"):
         cls(denoiser=JamesSteinDenoiser(target=[[1.0]])).fit(bounded)

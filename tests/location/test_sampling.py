@@ -138,12 +138,15 @@ def test_where_a_fifth_of_the_rows_may_lie_beyond_all_that_was_seen_a_variance_h
     bulk = rng.normal(size=(2500, 1)) * (rng.random((2500, 1)) < 0.55)
     far = np.where(rng.random((2500, 1)) < 0.3, np.exp(rng.uniform(0, 160, (2500, 1))), 0.0)
     fit = PrivateVariance(epsilon=1.0, random_state=0).fit(bulk + far)
-    assert np.isfinite(fit.clipping_bound_).all() and np.isinf(fit.sampling_clipping_bound_).all()
+    assert (
+        np.isfinite(fit.clipping_bias_bound_).all()
+        and np.isinf(fit.sampling_clipping_bias_bound_).all()
+    )
     assert np.isfinite(fit.interval()[1]).all() and np.isinf(fit.interval(sampling=True)[1]).all()
     assert fit.interval(sampling=True)[0][0] >= 0 and "thinly" in fit.advice_
     smooth = PrivateVariance(random_state=0).fit(rng.normal(size=(3000, 1)))
-    assert np.isfinite(smooth.clipping_bound_).all()
-    assert np.array_equal(smooth.clipping_bound_, smooth.sampling_clipping_bound_)
+    assert np.isfinite(smooth.clipping_bias_bound_).all()
+    assert np.array_equal(smooth.clipping_bias_bound_, smooth.sampling_clipping_bias_bound_)
 
 
 def test_an_interval_that_is_wider_than_the_rows_are_spread_is_told():

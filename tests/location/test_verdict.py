@@ -41,4 +41,4 @@ def test_a_mostly_zero_column_that_leans_has_room_above():
     rng = np.random.default_rng(3)
     x = np.where(rng.random(6000) < 0.2, rng.geometric(0.4, 6000), 0.0)[:, np.newaxis]
     fits = [PrivateMean(epsilon=0.3, random_state=seed).fit(x) for seed in range(8)]
-    assert np.median([fit.clipping_bound_[1, 0] for fit in fits]) > 0.41
+    assert np.median([fit.clipping_bias_bound_[1, 0] for fit in fits]) > 0.41

@@ -107,7 +107,7 @@ def test_noise_that_no_row_moves_is_told_exactly(estimator, shape):
     for scale in (1e-3, 1e5):
         rows = scale * rng.normal(size=(rng.integers(5, 2000), *shape))
         fitted = estimator.set_params(random_state=0).fit(rows)
-        factor = np.sqrt(2) if getattr(fitted, "law_", "") == "laplace" else 1
+        factor = np.sqrt(2) if getattr(fitted, "noise_distribution_", "") == "laplace" else 1
         np.testing.assert_allclose(expected.noise_scale, factor * fitted.noise_scale_)
     assert "exactly" in str(expected)
     assert PrivateMean().expected_error(300, **FAST).noise_scale is None

@@ -54,6 +54,7 @@ SETATTR = {
     "denoising/_base.py": "denoisers are fitted on released vectors",
     "estimator/_estimator.py": "sets what _release returned",
     "utils/_numbers.py": "parameters become Python's own numbers",
+    "utils/_renamed.py": "an old name of a parameter or attribute stands for the new one",
     "friendly/published/_covariances.py": "a frozen dataclass casts its parameter",
     "kernel/pairs/_distance.py": "a frozen dataclass casts its parameter",
     "friendly/_match.py": "a frozen dataclass casts its parameters",
@@ -111,6 +112,7 @@ PUBLIC = {
         "failure": "a probability in a plan",
         "value": "of epsilon or delta",
     },
+    "utils/_renamed.py": {"old": "a name in skdp", "new": "a name in skdp"},
     "utils/_warnings.py": {"told": "constant texts and released numbers of columns"},
     "estimator/_estimator.py": {"plan": "its problems, made from parameters"},
     "gate/_budget_allocation.py": {"granted": "a unit", "budget": "its unit"},
@@ -307,6 +309,7 @@ BASE = {
     "_levels",
     "_private_state",
     "_numbers",
+    "_renamed",
     "_progress",
     "_public",
     "_results",
@@ -345,7 +348,8 @@ IMPORTS = {
     "__main__": {"accounting"},
     "_config": set(),
     "_private_state": set(),
-    "_numbers": {"_compat"},
+    "_numbers": {"_compat", "_renamed"},
+    "_renamed": {"_warnings"},
     "_private_part": {"_config", "_private_state", "_threads", "exceptions"},
     "_progress": {"_config"},
     "_public": {"_numbers"},
@@ -369,6 +373,7 @@ IMPORTS = {
         "mechanisms",
         "exceptions",
         "show",
+        "_renamed",
     },
     "_accountant": {"_warnings", "mechanisms", "exceptions"},
     "_parallel": {"_accountant", "_curator", "_warnings", "mechanisms"},
@@ -529,7 +534,7 @@ ENGINE_FILES = {
 # Files of these folders are rooms of their own in the graph.
 FOLDERS = {
     "utils": """
-        _compat _config _warnings _private_state _numbers _progress _public _threads
+        _compat _config _warnings _private_state _numbers _progress _public _threads _renamed
         """,
     "gate": """
         _parallel _accountant _curator _budget_allocation
