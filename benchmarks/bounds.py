@@ -22,7 +22,7 @@ from _harness import print_table, write_json
 
 from skdp import PrivateMean, PrivateVariance
 from skdp.accounting import Budget
-from skdp.exceptions import SeededNoiseWarning, UselessReleaseWarning
+from skdp.exceptions import LowAccuracyWarning, SeededNoiseWarning
 
 SIZES, EPSILONS, DELTA = (50, 500, 5000), (0.1, 1.0), 1e-6
 COLUMNS = {  # name -> (bounds, what draws n entries)
@@ -89,7 +89,7 @@ def main():
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     warnings.simplefilter("ignore", SeededNoiseWarning)
-    warnings.simplefilter("ignore", UselessReleaseWarning)
+    warnings.simplefilter("ignore", LowAccuracyWarning)
     tools = peer()
     rows = [cell(c, n, e, options.reps, tools) for e in EPSILONS for n in SIZES for c in COLUMNS]
     print_table(rows)

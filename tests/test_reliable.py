@@ -18,11 +18,11 @@ from skdp import (
     PrivateVariance,
     make_private_pipeline,
 )
-from skdp.exceptions import UselessReleaseWarning
+from skdp.exceptions import LowAccuracyWarning
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning"),
-    pytest.mark.filterwarnings("ignore::skdp.exceptions.UselessReleaseWarning"),
+    pytest.mark.filterwarnings("ignore::skdp.exceptions.LowAccuracyWarning"),
 ]
 NAMES = ["hdl", "sbp", "age"]
 
@@ -56,7 +56,7 @@ def test_a_good_table_is_reliable_and_its_numbers_are_those_released(estimator, 
     assert table["variable"].tolist() == NAMES * each
     released = model.var_ if hasattr(model, "var_") else model.location_
     assert table["value"].tolist() == released.ravel().tolist()
-    assert table["reliable"].all() and model.reliable_ and model.advice_ == ""
+    assert table["reliable"].all() and model.reliable_ and not model.accuracy_warnings_
     assert table["n"].tolist() == pytest.approx([20000] * len(table), abs=200)
     assert ((table["low"] <= table["value"]) & (table["value"] <= table["high"])).all()
 
@@ -113,7 +113,7 @@ def test_years_of_few_rows_have_a_quantile_or_none():
         assert model.reliable_ == good.all()
         doubted += not good[1]
         if not good[1] and not np.isnan(values[1]):
-            assert "column year: " in model.advice_
+            assert "column year: " in str(model.accuracy_warnings_)
     assert 0 < doubted < 12
 
 
@@ -123,19 +123,25 @@ def test_one_column_is_doubted_and_the_others_are_not():
     X["spend"] = np.random.default_rng(1).lognormal(0, 3, len(X))
     table, model = lines(PrivateVariance(), X, epsilon=4.0)
     assert table["reliable"].tolist() == [True, True, True, False]
-    assert isinstance(table, pandas.DataFrame) and model.advice_.startswith("column spend: ")
+    assert isinstance(table, pandas.DataFrame) and model.accuracy_warnings_[0].startswith(
+        "column spend: "
+    )
     array, same = lines(PrivateVariance(), X.to_numpy(), epsilon=4.0)
-    assert same.advice_.startswith("column 3: ") and array["variable"].tolist()[3] == "x3"
+    assert (
+        same.accuracy_warnings_[0].startswith("column 3: ")
+        and array["variable"].tolist()[3] == "x3"
+    )
     copy = pickle.loads(pickle.dumps(model))
-    assert copy.advice_ == model.advice_ and copy.results().equals(table)
+    assert copy.accuracy_warnings_ == model.accuracy_warnings_ and copy.results().equals(table)
 
 
 def test_a_line_says_how_well_a_number_is_known_and_what_helps():
     X = people(60)
     _, model = lines(PrivateMedian(), X[["hdl"]], epsilon=0.6)
-    assert model.advice_.startswith("column hdl: the interval of a quantile is long beside ")
-    assert "Use a larger epsilon, more rows, or bounds=(low, high)" in model.advice_
-    assert model.privacy_report_.decisions[-1] == "low accuracy: " + model.advice_
+    (line,) = model.accuracy_warnings_
+    assert line.startswith("column hdl: the interval of a quantile is long beside ")
+    assert "Use a larger epsilon, more rows, or bounds=(low, high)" in line
+    assert model.privacy_report_.decisions[-1] == "low accuracy: " + line
 
 
 def test_one_short_warning_names_columns_and_groups():
@@ -143,9 +149,9 @@ def test_one_short_warning_names_columns_and_groups():
     X["ward"] = np.arange(len(X)) % 20
     model = PrivateGroupBy(PrivateMean(), "ward", list(range(20)), epsilon=0.1, random_state=0)
     with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", UselessReleaseWarning)
+        warnings.simplefilter("always", LowAccuracyWarning)
         model.fit(X)
-    (text,) = (str(w.message) for w in caught if w.category is UselessReleaseWarning)
+    (text,) = (str(w.message) for w in caught if w.category is LowAccuracyWarning)
     head, *told = text.splitlines()
     assert head == "Low accuracy of PrivateGroupBy:" and 1 <= len(told) <= 11
     assert any(line.startswith("0, 1, 2, ") and "and 10 more: " in line for line in told)
@@ -154,13 +160,11 @@ def test_one_short_warning_names_columns_and_groups():
 def test_a_fit_of_groups_and_a_pipeline_name_columns_too():
     X, persons = people(300), np.arange(300) // 2
     model = PrivateMedian(epsilon=0.2, random_state=0).fit(X, groups=persons)
-    assert model.advice_ and "fit:" not in model.advice_
+    assert model.accuracy_warnings_ and "fit:" not in str(model.accuracy_warnings_)
     scaler = PrivateStandardScaler(epsilon=0.5)
     X["spend"] = np.random.default_rng(1).lognormal(0, 3, len(X))
     pipe = make_private_pipeline(scaler, PrivateMean(), epsilon=2.0, random_state=0).fit(X)
-    assert any(
-        line.startswith("privatestandardscaler: column") for line in pipe.advice_.splitlines()
-    )
+    assert any(line.startswith("privatestandardscaler: column") for line in pipe.accuracy_warnings_)
 
 
 def test_tables_of_sums_counts_and_lines():
@@ -187,7 +191,7 @@ def test_a_wider_table_has_the_same_verdict_but_for_open_ends():
         assert (table["high"] > model.results()["high"]).all()
 
 
-@pytest.mark.filterwarnings("ignore::skdp.exceptions.UselessReleaseWarning")
+@pytest.mark.filterwarnings("ignore::skdp.exceptions.LowAccuracyWarning")
 def test_a_mean_is_not_short_beside_a_spread_that_noise_makes():
     """Years with so little budget that noise passes for rows far from them."""
     errors = []
@@ -198,7 +202,7 @@ def test_a_mean_is_not_short_beside_a_spread_that_noise_makes():
     assert errors and max(errors) < 0.5 * 7.5
 
 
-@pytest.mark.filterwarnings("ignore::skdp.exceptions.UselessReleaseWarning")
+@pytest.mark.filterwarnings("ignore::skdp.exceptions.LowAccuracyWarning")
 def test_lines_that_noise_makes_worse_than_a_constant_are_doubted():
     scores, doubts = [], []
     for seed in range(10):
@@ -208,12 +212,13 @@ def test_lines_that_noise_makes_worse_than_a_constant_are_doubted():
         y = 6 + 0.6 * (0.5 * time + rng.normal(size=692))
         fit = PrivateLinearRegression(random_state=seed).fit(X, y)
         scores.append(fit.score(X, y))
-        doubts.append("noise may cost a line" in fit.advice_)
+        doubts.append("noise may cost a line" in str(fit.accuracy_warnings_))
         assert scores[-1] > -0.05 or not fit.reliable_
     assert any(doubts) and min(np.array(scores)[doubts]) < -0.5
 
 
 def test_a_median_is_not_told_to_move_its_q():
     X = people(60)[["hdl"]]
-    advice = {q: lines(PrivateQuantile([q]), X, epsilon=0.6)[1].advice_ for q in (0.5, 0.9)}
-    assert "nearer to 0.5" not in advice[0.5] and "nearer to 0.5" in advice[0.9]
+    for q in (0.5, 0.9):
+        (line,) = lines(PrivateQuantile([q]), X, epsilon=0.6)[1].accuracy_warnings_
+        assert ("nearer to 0.5" in line) is (q == 0.9)

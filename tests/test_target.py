@@ -19,7 +19,7 @@ from sklearn.utils.estimator_checks import (
 from skdp import PrivacyLedger, config_context
 from skdp.accounting import Budget, Plan, Step
 from skdp.audit._transcript import CannedCurator, check_replay
-from skdp.exceptions import BudgetExceeded, PlanError, UselessReleaseWarning
+from skdp.exceptions import BudgetExceeded, LowAccuracyWarning, PlanError
 from skdp.kernel._table import Table, annex
 from skdp.table._target import Coding, Selection, coded_classes, coded_columns
 from tests._curators import canned
@@ -246,7 +246,7 @@ def test_no_row_is_there(invalid_rows):
             with pytest.raises(ValueError, match="no rows"):
                 ClassCounts(**BIG).fit(nobody, "y")
             return
-        with pytest.warns(UselessReleaseWarning, match="no class of y"):
+        with pytest.warns(LowAccuracyWarning, match="no class of y"):
             fit = ClassCounts(**BIG).fit(nobody, "y")
     assert fit.classes_.tolist() == [] and fit.classes_.dtype == object
 
@@ -317,7 +317,7 @@ def test_very_many_labels_are_counted():
 
 @pytest.mark.parametrize("y, text", [(TEXT[:20], "no class of y"), (np.ones(N), "one class of y")])
 def test_too_few_classes_are_told(y, text):
-    with pytest.warns(UselessReleaseWarning, match=text):
+    with pytest.warns(LowAccuracyWarning, match=text):
         fit = ClassCounts(random_state=0).fit(X[: len(y)], y)
     assert len(fit.classes_) == (text == "one class of y")
 
@@ -450,7 +450,7 @@ def test_checks_of_scikit_learn(estimator):
     name = type(estimator).__name__
     for check in (check_requires_y_none, check_supervised_y_no_nan, check_dict_unchanged):
         check(name, estimator)
-    with pytest.warns(UselessReleaseWarning) if name != "TargetMean" else config_context():
+    with pytest.warns(LowAccuracyWarning) if name != "TargetMean" else config_context():
         check_n_features_in(name, estimator)
 
 

@@ -19,7 +19,7 @@ from skdp import (
     RowMap,
     make_private_pipeline,
 )
-from skdp.exceptions import UselessReleaseWarning, WeakGuaranteeWarning
+from skdp.exceptions import LowAccuracyWarning, WeakGuaranteeWarning
 from tests._estimators import COMPOSED, ESTIMATORS, fitted
 
 pytestmark = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")
@@ -37,7 +37,7 @@ def doubts(fit):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         fit()
-    return [w for w in caught if issubclass(w.category, UselessReleaseWarning)]
+    return [w for w in caught if issubclass(w.category, LowAccuracyWarning)]
 
 
 def rows_for(name, n):
@@ -51,12 +51,13 @@ def rows_for(name, n):
 def test_a_handful_of_rows_warns_once_and_a_good_table_never(name, estimator):
     few, many = rows_for(name, 5), rows_for(name, 6000)
     model = clone(estimator).set_params(epsilon=0.1, random_state=0)
-    assert not hasattr(model, "advice_") and not hasattr(model, "reliable_")
+    assert not hasattr(model, "accuracy_warnings_") and not hasattr(model, "reliable_")
     (warning,) = doubts(lambda: fitted(model, few))
     text = str(warning.message)
     assert text.startswith(f"Low accuracy of {type(model).__name__}:\n")
-    assert model.reliable_ is False and text.partition("\n")[2] == model.advice_
-    assert not {"reliable_", "advice_"} & set(vars(model))  # of what was released
+    assert model.reliable_ is False
+    assert tuple(text.split("\n")[1:]) == model.accuracy_warnings_
+    assert not {"reliable_", "accuracy_warnings_"} & set(vars(model))  # of what was released
     assert not any(f"{value:.3g}" in text for value in few.ravel() if name not in BINARY)
     if getattr(estimator, "bounds", None) is None:  # else they may be far too wide
         good = clone(estimator).set_params(epsilon=8.0, random_state=0)
@@ -104,8 +105,8 @@ def test_a_denoiser_without_a_signal_is_told_of():
 def test_an_error_for_a_warning_finds_a_complete_fit():
     mean = PrivateMean(epsilon=0.1, random_state=0)
     with warnings.catch_warnings():
-        warnings.simplefilter("error", UselessReleaseWarning)
-        with pytest.raises(UselessReleaseWarning):
+        warnings.simplefilter("error", LowAccuracyWarning)
+        with pytest.raises(LowAccuracyWarning):
             mean.fit(rows_for("", 5))
     assert mean.location_.shape == (3,) and mean.privacy_report_.decisions
 
@@ -160,12 +161,12 @@ def test_runs_leave_no_trace_of_their_doubts():
     for action in ("error", "always", "default"):
         vars(runs).pop("__warningregistry__", None)
         with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter(action, UselessReleaseWarning)
+            warnings.simplefilter(action, LowAccuracyWarning)
             for seed in range(2):
                 search = _search(seed, _prefers_solid)
                 try:
                     search.fit(rows_for("", 400))
-                except UselessReleaseWarning:
+                except LowAccuracyWarning:
                     assert search.best_params_["center"] == 1.0
         assert "hollow" not in str(getattr(runs, "__warningregistry__", ""))
         assert len(caught) <= 2
@@ -184,7 +185,7 @@ def test_a_fit_inside_another_private_part_is_silent():
 def test_a_reliable_estimator_has_no_advice():
     sure = PrivateMean(epsilon=8.0, random_state=0)
     assert not doubts(lambda: sure.fit(rows_for("", 6000)))
-    assert sure.reliable_ is True and sure.advice_ == ""
+    assert sure.reliable_ is True and not sure.accuracy_warnings_
 
 
 @pytest.mark.parametrize(

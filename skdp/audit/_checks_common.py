@@ -10,8 +10,8 @@ from skdp.audit._observe import audited_clone, recorded_fit
 from skdp.estimator._estimator import PrivateEstimator
 from skdp.exceptions import (
     AuditFailure,
+    LowAccuracyWarning,
     SeededNoiseWarning,
-    UselessReleaseWarning,
     WeakGuaranteeWarning,
 )
 from skdp.utils._private_state import Local
@@ -33,7 +33,7 @@ def ignore_expected_warnings():
     """Ignore the warnings of a seed, and of small tables, which audits choose on purpose."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SeededNoiseWarning)
-        warnings.simplefilter("ignore", UselessReleaseWarning)
+        warnings.simplefilter("ignore", LowAccuracyWarning)
         warnings.simplefilter("ignore", WeakGuaranteeWarning)
         yield
 

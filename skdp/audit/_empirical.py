@@ -12,9 +12,9 @@ from skdp.accounting import PrivacyLedger, PrivacyReport
 from skdp.audit._audit_report import AuditReport
 from skdp.audit._events import find_evidence
 from skdp.exceptions import (
+    LowAccuracyWarning,
     ReleaseError,
     SeededNoiseWarning,
-    UselessReleaseWarning,
     WeakGuaranteeWarning,
 )
 from skdp.gate._curator import current_replacement, replaced_curator
@@ -240,7 +240,7 @@ def _fit_block(estimator, table, statistic, runs, context, key):
     claim, values, (config, make_curator) = None, [], context
     with config_context(**config), replaced_curator(make_curator), warnings.catch_warnings():
         warnings.simplefilter("ignore", SeededNoiseWarning)
-        warnings.simplefilter("ignore", UselessReleaseWarning)
+        warnings.simplefilter("ignore", LowAccuracyWarning)
         warnings.simplefilter("ignore", WeakGuaranteeWarning)
         for run in runs:
             try:

@@ -16,7 +16,7 @@ from skdp.audit._fingerprint import fingerprint, kept_elsewhere, state
 from skdp.audit._process import watched
 from skdp.audit._samples import Sample
 from skdp.audit._transcript import CannedCurator
-from skdp.exceptions import SeededNoiseWarning, UselessReleaseWarning, WeakGuaranteeWarning
+from skdp.exceptions import LowAccuracyWarning, SeededNoiseWarning, WeakGuaranteeWarning
 from skdp.gate._curator import replaced_curator
 from skdp.utils._config import config_context
 from skdp.utils._private_state import Local
@@ -61,7 +61,7 @@ def recorded_fit(estimator, data, transcript, *, seed=0, coins=None, entropy=Non
     silent = config_context(progress=False)  # lines would tell the time
     with silent, replaced_curator(make), warnings.catch_warnings():
         warnings.simplefilter("ignore", SeededNoiseWarning)
-        warnings.simplefilter(doubts, UselessReleaseWarning)
+        warnings.simplefilter(doubts, LowAccuracyWarning)
         warnings.simplefilter("ignore", WeakGuaranteeWarning)
         try:
             Sample.of(data).fit(estimator) if isinstance(data, Sample) else estimator.fit(data)

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_array
 
 from skdp.accounting import PrivacyReport, gaussian_delta
 from skdp.audit._empirical import check_estimator_for_audit, claim_of, fresh_clone, seed
-from skdp.exceptions import SeededNoiseWarning, UselessReleaseWarning, WeakGuaranteeWarning
+from skdp.exceptions import LowAccuracyWarning, SeededNoiseWarning, WeakGuaranteeWarning
 from skdp.mechanisms import make_entropy
 
 __all__ = ["OneRunReport", "one_run_audit", "one_run_p_value"]
@@ -209,7 +209,7 @@ def one_run_audit(
     present = (words >> np.uint64(63)).astype(bool)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SeededNoiseWarning)
-        warnings.simplefilter("ignore", UselessReleaseWarning)
+        warnings.simplefilter("ignore", LowAccuracyWarning)
         warnings.simplefilter("ignore", WeakGuaranteeWarning)
         fitted = fresh_clone(estimator, random_state).fit(np.vstack([X, canaries[present]]))
     claim = claim_of(fitted)

@@ -268,10 +268,10 @@ class PrivateGroupBy(RoutesRows, PrivateEstimator):
             One row for each group and number: ``group``, ``variable`` (the column it is of), ``q``
             of quantiles, ``value``, ``low``, ``high``, ``n``, the released number of rows, and
             ``reliable``, by the rule of the user guide "When is an answer reliable"; where it is
-            False, ``advice_`` of the estimator of the group says why. A ``value`` is NaN where
-            nothing is known of it, an interval or ``n`` where an estimator releases none. With two
-            columns in ``by`` the group is a pair, and each of both has a column of its own beside.
-            A dict of arrays where pandas is not installed.
+            False, ``accuracy_warnings_`` of the estimator of the group say why. A ``value`` is NaN
+            where nothing is known of it, an interval or ``n`` where an estimator releases none.
+            With two columns in ``by`` the group is a pair, and each of both has a column of its own
+            beside. A dict of arrays where pandas is not installed.
 
         Raises
         ------

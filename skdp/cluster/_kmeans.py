@@ -162,7 +162,7 @@ class FriendlyCoreKMeans(CentersMixin, PublicBoundsMixin, PrivateEstimator):
     their number is given. Where groups shade into one another the number is as much that of the
     noise as of the rows, and changes from fit to fit, with raw columns of long tails from 1 to 12:
     take logarithms or divide the columns by their scales first, look at ``cost_curve_``, and pass a
-    number. Where no gaps are found and the number is 1, ``advice_`` says so.
+    number. Where no gaps are found and the number is 1, ``accuracy_warnings_`` says so.
 
     Centres take no ``denoiser``: they are noisy sums over noisy counts, whose noise has no exact
     law, and clusters that were told apart are far from one another in units of that noise, so that

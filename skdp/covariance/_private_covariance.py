@@ -103,7 +103,7 @@ class PrivateCovariance(PrivateEstimator, EmpiricalCovariance):
         The inverse, or a generalised inverse of a singular matrix.
     correlation_ : ndarray of shape (n_features, n_features)
         The correlations of ``covariance_``. Those of a column whose variance is not twice its
-        ``noise_scale_`` are not known: NaN, and ``advice_`` names the column.
+        ``noise_scale_`` are not known: NaN, and ``accuracy_warnings_`` names the column.
     resolved_rank_ : int
         Number of directions that stand clear of the noise. Below the number of columns the matrix
         is singular, or the rows are too few to tell their thinnest directions from noise.

@@ -40,6 +40,7 @@ from skdp.utils._compat import (
 from skdp.utils._numbers import PlainNumbers
 from skdp.utils._private_state import DropsPrivateState
 from skdp.utils._progress import lines, tell
+from skdp.utils._renamed import Renamed
 from skdp.utils._threads import is_quiet
 from skdp.utils._warnings import accuracy_warnings, stack_level, warn_low_accuracy, warn_weak_claim
 
@@ -230,18 +231,20 @@ class PrivateEstimator(
 
         It is if no warning of low accuracy was raised: every interval holds what it names, as far
         as releases tell, and is short beside the spread or the value it is about (user guide "When
-        is an answer reliable"). A function of released values, as ``advice_``. ``results()``, where
-        there is one, says the same of each number.
+        is an answer reliable"). A function of released values, as ``accuracy_warnings_``.
+        ``results()``, where there is one, says the same of each number.
         """
         return not self._accuracy_warnings()
 
     @property
-    def advice_(self):
-        """What has low accuracy, why, and what helps: str, a line for each; else empty.
+    def accuracy_warnings_(self):
+        """What has low accuracy, why, and what helps: tuple of str, empty if nothing has.
 
-        The text of the :class:`skdp.exceptions.UselessReleaseWarning` of the fit.
+        The lines of the :class:`skdp.exceptions.LowAccuracyWarning` of the fit.
         """
-        return "\n".join(self._accuracy_warnings())
+        return self._accuracy_warnings()
+
+    advice_ = Renamed("accuracy_warnings_", "\n".join)
 
     def _accuracy_warnings(self):
         """Return what of the released has low accuracy, and why: texts."""

@@ -241,7 +241,7 @@ class PrivateVariance(VectorMixin, ColumnEstimator):
             Whether they are to cover the variance of the population that the rows were drawn from.
             The sampling error is bounded by the largest square that counts, and by the variance:
             more than it is, unless the rows lie near their mean or at the ends. Infinite above
-            where too much may lie beyond all that was seen, which ``advice_`` then tells.
+            where too much may lie beyond all that was seen: ``accuracy_warnings_`` then say so.
 
         Returns
         -------

@@ -138,7 +138,7 @@ class MarginalReleaser(MarginalAnswers, PrivateEstimator):
         fraction of ``n_rows_``: Stein's estimate of the squared error, zero if negative. Unbiased
         for one ``postprocess``; optimistic for ``"auto"``, the least of several: the error was up
         to 1.6 times it with tables of three columns.
-    advice_ : str
+    accuracy_warnings_ : tuple of str
         What to do if ``risk_`` is above a tenth, or if of bought levels nothing shows, or a tenth
         of the rows may lie beyond an end of a column; otherwise empty.
     postprocess_ : str

@@ -117,7 +117,7 @@ class PrivateGMM(MixtureMixin, PublicBoundsMixin, PrivateEstimator):
         Number of EM rounds that were made, a function of released values.
     privacy_report_ : PrivacyReport
         The bill and the guarantee, the start that was taken, and what is worth little: of that a
-        :class:`skdp.exceptions.UselessReleaseWarning` tells as well.
+        :class:`skdp.exceptions.LowAccuracyWarning` tells as well.
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : ndarray of shape (n_features_in_,)

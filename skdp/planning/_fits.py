@@ -4,7 +4,7 @@ import warnings
 
 from sklearn.base import clone
 
-from skdp.exceptions import SeededNoiseWarning, UselessReleaseWarning, WeakGuaranteeWarning
+from skdp.exceptions import LowAccuracyWarning, SeededNoiseWarning, WeakGuaranteeWarning
 
 __all__ = ["fitted_copy"]
 
@@ -18,6 +18,6 @@ def fitted_copy(estimator, X, y, seed, groups=None, **parameters):
         given |= {name: seed for name, last in names if last == "random_state"}
     copy.set_params(**given | parameters)
     with warnings.catch_warnings():
-        for expected in (SeededNoiseWarning, UselessReleaseWarning, WeakGuaranteeWarning):
+        for expected in (SeededNoiseWarning, LowAccuracyWarning, WeakGuaranteeWarning):
             warnings.simplefilter("ignore", expected)
         return copy.fit(X, y) if groups is None else copy.fit(X, y, groups=groups)

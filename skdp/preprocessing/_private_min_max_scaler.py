@@ -50,7 +50,7 @@ class PrivateMinMaxScaler(ExtremesMixin, Scaler):
     scale_, min_ : ndarrays of shape (n_features,)
         Rows are mapped by ``X * scale_ + min_``. Where the range was not found, for columns that
         are constant, nearly so, or too few rows, a range of 1 is taken, with a warning of class
-        :class:`skdp.exceptions.UselessReleaseWarning`.
+        :class:`skdp.exceptions.LowAccuracyWarning`.
     rows_per_group_ : int
         With ``groups`` only: as how many rows a group counts at most; 1 if all groups count alike.
     privacy_report_ : PrivacyReport

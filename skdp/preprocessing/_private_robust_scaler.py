@@ -65,7 +65,7 @@ class PrivateRobustScaler(Scaler):
     center_ : ndarray of shape (n_features,) or None
         The released medians; None with ``with_centering=False``.
     scale_ : ndarray of shape (n_features,) or None
-        The released ranges; 1.0, and a :class:`skdp.exceptions.UselessReleaseWarning`, where both
+        The released ranges; 1.0, and a :class:`skdp.exceptions.LowAccuracyWarning`, where both
         quantiles are one value that many rows share, or too near each other for the noise. None
         with ``with_scaling=False``.
     rows_per_group_ : int

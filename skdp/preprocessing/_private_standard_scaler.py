@@ -55,7 +55,7 @@ class PrivateStandardScaler(Scaler):
     scale_ : ndarray of shape (n_features,) or None
         What rows are divided by: the root of the variance; 1.0 where the variance does not stand
         clear of its noise: for columns that are constant, or too few rows, with a warning of class
-        :class:`skdp.exceptions.UselessReleaseWarning`. None with ``with_std=False``.
+        :class:`skdp.exceptions.LowAccuracyWarning`. None with ``with_std=False``.
     bounds_, moments_, moments_covariance_ : ndarrays
         With ``bounds`` only: the bounds, and what was released, see :class:`skdp.columns.Moments`.
     rows_per_group_ : int

@@ -20,11 +20,14 @@ def warn_renamed(old, new):
 
 
 class Renamed(property):
-    """Attribute under its old name, as in ``sure_ = Renamed("risk_estimate_")``."""
+    """Attribute under its old name: ``sure_ = Renamed("risk_estimate_")``.
 
-    def __init__(self, new):
+    ``read`` makes the old value of the new one, where they differ.
+    """
+
+    def __init__(self, new, read=lambda value: value):
         super().__init__(self._get, self._set, doc=f"Deprecated: read ``{new}``.")
-        self.new = new
+        self.new, self.read = new, read
 
     def __set_name__(self, owner, name):
         """Learn the old name."""
@@ -33,7 +36,7 @@ class Renamed(property):
     def _get(self, instance):
         value = getattr(instance, self.new)  # none before a fit, and then no warning
         warn_renamed(self.old, self.new)
-        return value
+        return self.read(value)
 
     def _set(self, instance, value):
         warn_renamed(self.old, self.new)

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from skdp.exceptions import UselessReleaseWarning, WeakGuaranteeWarning
+from skdp.exceptions import LowAccuracyWarning, WeakGuaranteeWarning
 
 __all__ = [
     "MOST_NAMED",
@@ -96,10 +96,10 @@ def warn_low_accuracy(estimator):
     doubts = estimator._accuracy_warnings()
     if doubts:
         more = len(doubts) - MOST_NAMED
-        rest = [f"and {more} more, see advice_"] if more > 0 else []
+        rest = [f"and {more} more, see accuracy_warnings_"] if more > 0 else []
         first = f"Low accuracy of {type(estimator).__name__}:"
         told = "\n".join([first, *doubts[:MOST_NAMED], *rest])
-        warnings.warn(told, UselessReleaseWarning, stacklevel=stack_level())
+        warnings.warn(told, LowAccuracyWarning, stacklevel=stack_level())
 
 
 def stack_level():

@@ -11,7 +11,7 @@ from sklearn.metrics import roc_auc_score
 
 import skdp
 from skdp import PrivateAdditiveClassifier, PrivateAdditiveRegressor
-from skdp.exceptions import SeededNoiseWarning, UselessReleaseWarning
+from skdp.exceptions import LowAccuracyWarning, SeededNoiseWarning
 
 pytestmark = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")
 
@@ -115,11 +115,11 @@ def test_intervals_cover_what_there_would_be_without_noise():
 @pytest.mark.parametrize("n", [1, 5, 60])
 def test_few_rows_give_the_prior_or_the_mean_and_a_warning(n):
     X = np.random.default_rng(0).normal(size=(n, 3))
-    with pytest.warns(UselessReleaseWarning):
+    with pytest.warns(LowAccuracyWarning):
         model = PrivateAdditiveClassifier(classes=[0, 1], random_state=0).fit(X, X[:, 0] > 0)
     assert not model.informative_ and len(set(model.decision_function(X))) == 1
     for params in ({}, {"target_range": (-5, 5)}):
-        with pytest.warns(UselessReleaseWarning):
+        with pytest.warns(LowAccuracyWarning):
             model = PrivateAdditiveRegressor(random_state=0, **params).fit(X, X[:, 0])
         assert not model.informative_ and len(set(model.predict(X))) == 1
 
@@ -138,7 +138,7 @@ def test_noise_is_not_taken_for_a_signal():
 
 def test_no_class_is_found_and_said():
     X = np.random.default_rng(0).normal(size=(20, 2))
-    with pytest.warns(UselessReleaseWarning, match="class"):
+    with pytest.warns(LowAccuracyWarning, match="class"):
         model = PrivateAdditiveClassifier(random_state=0).fit(X, [f"name {i}" for i in range(20)])
     with pytest.raises(ValueError, match="found no class"):
         model.predict(X)
@@ -225,7 +225,7 @@ def test_rows_without_gaps_that_are_few_have_no_line():
     X = rng.normal(size=(5000, 2))
     X[100:, 1] = np.nan
     model = PrivateAdditiveRegressor(linear=True, random_state=0)
-    with pytest.warns(UselessReleaseWarning, match="slopes"):
+    with pytest.warns(LowAccuracyWarning, match="slopes"):
         model.fit(X, X[:, 0])
     assert not model.coef_.any() and model.score(X, X[:, 0]) > 0.7
 

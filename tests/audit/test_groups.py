@@ -18,7 +18,7 @@ from skdp.readers._rows import map_merge, weighed_sum
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning"),
-    pytest.mark.filterwarnings("ignore::skdp.exceptions.UselessReleaseWarning"),
+    pytest.mark.filterwarnings("ignore::skdp.exceptions.LowAccuracyWarning"),
 ]
 RNG = np.random.default_rng(0)
 IDS = RNG.permutation(np.repeat(np.arange(90), RNG.integers(1, 9, 90)))

@@ -23,7 +23,7 @@ from skdp.audit._transcript import FixedKeys, moves
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning"),
-    pytest.mark.filterwarnings("ignore::skdp.exceptions.UselessReleaseWarning"),
+    pytest.mark.filterwarnings("ignore::skdp.exceptions.LowAccuracyWarning"),
 ]
 NAMES = ["a", "b", "v", "w"]
 MEAN = PrivateMean(bounds=(-3.0, 3.0))

@@ -12,7 +12,7 @@ from skdp.audit import CannedCurator
 from skdp.audit._transcript import Script
 from skdp.cluster._density import DENSITY_STEPS
 from skdp.cluster._outlying_groups import release_ball_cover
-from skdp.exceptions import UselessReleaseWarning
+from skdp.exceptions import LowAccuracyWarning
 from skdp.gate._curator import replaced_curator
 from skdp.kernel._mixtures import MixtureFrame
 from skdp.kernel._table import Table
@@ -20,7 +20,7 @@ from skdp.mixture._roots import lower_root
 from skdp.readers import ArrayRows
 
 pytestmark = pytest.mark.filterwarnings(
-    "ignore::skdp.exceptions.SeededNoiseWarning", "ignore::skdp.exceptions.UselessReleaseWarning"
+    "ignore::skdp.exceptions.SeededNoiseWarning", "ignore::skdp.exceptions.LowAccuracyWarning"
 )
 
 
@@ -102,7 +102,7 @@ def test_roots_of_covariances_that_floats_take_for_singular():
 
 def test_lloyd_warns_of_centres_that_did_not_move():
     X = np.random.default_rng(0).normal(size=(40, 2))
-    with pytest.warns(UselessReleaseWarning, match="did not move"):
+    with pytest.warns(LowAccuracyWarning, match="did not move"):
         LloydKMeans(4, epsilon=0.1, bounds=(-3, 3), random_state=0).fit(X)
 
 

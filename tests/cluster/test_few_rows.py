@@ -6,11 +6,11 @@ import pytest
 from skdp import FriendlyCoreKMeans, LloydKMeans
 from skdp.cluster._shrunken_centers import NoisyLloydStep, posterior_counts, shrink_centers
 from skdp.cluster._sums import ClusterSums
-from skdp.exceptions import UselessReleaseWarning
+from skdp.exceptions import LowAccuracyWarning
 
 CENTERS = np.array([[0.0, 0.0], [4.0, 0.0], [0.0, 4.0]])
 seeded = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")
-quiet = pytest.mark.filterwarnings("ignore::skdp.exceptions.UselessReleaseWarning")
+quiet = pytest.mark.filterwarnings("ignore::skdp.exceptions.LowAccuracyWarning")
 
 
 def clusters(n, seed=0, sd=0.3):
@@ -76,7 +76,7 @@ def test_clusters_in_bounds_are_never_much_worse_than_one_centre(epsilon, most):
 @seeded
 def test_guesses_are_told_with_released_numbers():
     X = clusters(60)
-    with pytest.warns(UselessReleaseWarning, match="guess"):
+    with pytest.warns(LowAccuracyWarning, match="guess"):
         fit = FriendlyCoreKMeans(3, epsilon=0.05, bounds=(-1, 5), random_state=0).fit(X)
     assert np.all(np.isinf(fit.noise_scale_))
     assert np.isnan(fit.inertia_) and np.isfinite(fit.inertia_noise_scale_)
@@ -101,4 +101,4 @@ def test_inertia_of_heavy_tails_is_not_known():
     X = np.exp(2.5 * np.random.default_rng(0).normal(size=(4600, 5)))
     for seed in range(3):
         fit = FriendlyCoreKMeans(5, n_init=2, random_state=seed).fit(X)
-        assert np.isnan(fit.inertia_) and "too few to be seen" in fit.advice_
+        assert np.isnan(fit.inertia_) and "too few to be seen" in str(fit.accuracy_warnings_)

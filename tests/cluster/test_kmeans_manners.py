@@ -13,7 +13,7 @@ from skdp.model_selection import PrivateSearchCV
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning"),
-    pytest.mark.filterwarnings("ignore::skdp.exceptions.UselessReleaseWarning"),
+    pytest.mark.filterwarnings("ignore::skdp.exceptions.LowAccuracyWarning"),
 ]
 CENTRES = np.array([[-9.0, 0.0], [9.0, 0.0], [0.0, 15.0]])
 X = CENTRES[np.arange(6000) % 3] + np.random.default_rng(0).normal(size=(6000, 2))

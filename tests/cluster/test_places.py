@@ -21,7 +21,7 @@ from tests._curators import CannedCurator
 from tests.cluster._road import density_plan
 
 pytestmark = pytest.mark.filterwarnings(
-    "ignore::skdp.exceptions.SeededNoiseWarning", "ignore::skdp.exceptions.UselessReleaseWarning"
+    "ignore::skdp.exceptions.SeededNoiseWarning", "ignore::skdp.exceptions.LowAccuracyWarning"
 )
 
 

@@ -13,7 +13,7 @@ from skdp.readers import ArrayRows
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning"),
-    pytest.mark.filterwarnings("ignore::skdp.exceptions.UselessReleaseWarning"),
+    pytest.mark.filterwarnings("ignore::skdp.exceptions.LowAccuracyWarning"),
 ]
 KMEANS, FRIENDLY = (
     FriendlyCoreKMeans(3, n_init=1),

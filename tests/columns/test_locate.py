@@ -9,7 +9,7 @@ from skdp import PrivateMean
 from skdp.columns._evidence import is_significant
 from skdp.columns._locate import Clipping
 from skdp.columns._magnitude_histogram import CELLS, MagnitudeHistogram
-from skdp.exceptions import UselessReleaseWarning
+from skdp.exceptions import LowAccuracyWarning
 from skdp.kernel._bins import OctaveCells
 from skdp.kernel._views import Boxed
 from skdp.location._column_strategies import unboxed
@@ -173,7 +173,7 @@ def test_no_column_ruins_another():
 def test_a_rate_among_few_is_told_with_a_warning():
     x = np.zeros((2000, 1))
     x[:10] = 1
-    with pytest.warns(UselessReleaseWarning, match="nothing but zeros"):
+    with pytest.warns(LowAccuracyWarning, match="nothing but zeros"):
         mean = PrivateMean(random_state=0).fit(x)
     assert abs(mean.location_[0] - 0.005) < 0.02
     low, high = mean.interval()
@@ -185,7 +185,7 @@ def test_a_rate_among_few_is_told_with_a_warning():
 
 @seeded
 def test_nothing_found_is_told():
-    with pytest.warns(UselessReleaseWarning, match="nothing found"):
+    with pytest.warns(LowAccuracyWarning, match="nothing found"):
         mean = PrivateMean(epsilon=0.01, random_state=0).fit(np.full((20, 1), 5.0))
     assert np.isinf(mean.noise_scale_).all()
     assert np.isinf(np.abs(mean.interval())).all()
@@ -212,7 +212,7 @@ def test_no_interval_is_of_zero_width():
 @seeded
 def test_a_tail_without_a_variance_is_told():
     x = 1 + np.random.default_rng(6).pareto(1.2, 20000)
-    with pytest.warns(UselessReleaseWarning, match="so heavy a tail"):
+    with pytest.warns(LowAccuracyWarning, match="so heavy a tail"):
         PrivateMean(random_state=0).fit(x[:, None])
 
 
@@ -220,13 +220,13 @@ def test_a_tail_without_a_variance_is_told():
 def test_good_columns_raise_no_warning():
     columns = _columns(np.random.default_rng(5), 20000)
     with warnings.catch_warnings():
-        warnings.simplefilter("error", UselessReleaseWarning)
+        warnings.simplefilter("error", LowAccuracyWarning)
         for kind in ("rate", "half", "years", "counts", "prices", "constant"):
             PrivateMean(random_state=0).fit(columns[kind][:, None])
 
 
 @seeded
-@pytest.mark.filterwarnings("ignore::skdp.exceptions.UselessReleaseWarning")
+@pytest.mark.filterwarnings("ignore::skdp.exceptions.LowAccuracyWarning")
 @pytest.mark.parametrize("far", [1e306, 1e308, 1.7976931348623157e308])
 def test_columns_that_reach_the_ends_of_all_floats(far):
     """Means are finite; of such a column alone it is said that nothing is known."""

@@ -15,7 +15,7 @@ from skdp import (
 from skdp.accounting import Budget, Plan, Step
 from skdp.columns import bounded_moments
 from skdp.columns._pair import _of_pairs, _of_powers, bounded_sums
-from skdp.exceptions import UselessReleaseWarning
+from skdp.exceptions import LowAccuracyWarning
 from skdp.kernel._bounded import Bernstein, Powers
 from skdp.kernel._table import Table
 from skdp.location._bounded_moments import BoundedColumns
@@ -136,7 +136,7 @@ def test_next_to_no_rows_between_any_bounds(make, n, delta):
             if make is PrivateSum:
                 fitted.fit(X)
             else:
-                with pytest.warns(UselessReleaseWarning):
+                with pytest.warns(LowAccuracyWarning):
                     fitted.fit(X)
         for name in ("location_", "var_", "scale_", "mean_", "sum_"):
             assert np.isfinite(getattr(fitted, name, 0.0)).all(), name
@@ -182,7 +182,7 @@ def test_pure_means_need_bounds(rng):
 def test_scaler_leaves_columns_alone_that_it_cannot_tell(rng):
     X = np.column_stack([rng.normal(50, 5, size=3000), np.full(3000, 50.0)])
     scaler = PrivateStandardScaler(bounds=(0, 100), random_state=0)
-    with pytest.warns(UselessReleaseWarning, match="column 1: .*not scaled"):
+    with pytest.warns(LowAccuracyWarning, match="column 1: .*not scaled"):
         scaler.fit(X)
     assert abs(scaler.scale_[0] - 5) < 1.5 and scaler.scale_[1] == 1
     assert np.all(np.abs(scaler.mean_ - 50) < 1)
@@ -190,7 +190,7 @@ def test_scaler_leaves_columns_alone_that_it_cannot_tell(rng):
 
 def test_variances_in_bounds_far_too_wide_are_told(rng):
     dates = 1.6e9 + 86400 * rng.integers(0, 30, (500, 1))
-    with pytest.warns(UselessReleaseWarning, match="no larger than what noise"):
+    with pytest.warns(LowAccuracyWarning, match="no larger than what noise"):
         PrivateVariance(bounds=(1.5e9, 1.7e9), random_state=0).fit(dates)
 
 

@@ -7,7 +7,7 @@ import skdp
 from skdp import PrivateMedian, PrivateQuantile, PrivateRobustScaler
 from skdp.columns._ranks import Ranks, previous_float
 from skdp.columns._ranks_read import is_told, plain_decimal
-from skdp.exceptions import UselessReleaseWarning
+from skdp.exceptions import LowAccuracyWarning
 from skdp.kernel._columns import EdgeCells
 
 pytestmark = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")
@@ -150,7 +150,7 @@ def test_bounds_start_the_search_and_hold_the_result():
     low, high = fit.interval()
     assert (low >= 0).all() and (high <= 1).all()
     few = PrivateMedian(bounds=(2.0, 4.0), epsilon=0.1, random_state=0)
-    with pytest.warns(UselessReleaseWarning, match="too few"):
+    with pytest.warns(LowAccuracyWarning, match="too few"):
         few.fit(np.full((3, 1), 2.5))
     assert 2 <= few.location_[0] <= 4 and np.isinf(few.noise_scale_[0])
 
@@ -159,7 +159,7 @@ def test_bounds_start_the_search_and_hold_the_result():
 def test_too_few_rows_are_told(n):
     with (
         skdp.config_context(invalid_rows="ignore"),
-        pytest.warns(UselessReleaseWarning, match="too few"),
+        pytest.warns(LowAccuracyWarning, match="too few"),
     ):
         fit = PrivateQuantile([0.2, 0.5], random_state=0).fit(np.ones((n, 2)))
     assert (fit.location_ == 0).all() and np.isinf(fit.noise_scale_).all()
@@ -220,7 +220,7 @@ def told(fit):
     return np.isfinite(fit.noise_scale_)
 
 
-@pytest.mark.filterwarnings("ignore::skdp.exceptions.UselessReleaseWarning")
+@pytest.mark.filterwarnings("ignore::skdp.exceptions.LowAccuracyWarning")
 def test_an_outer_quantile_of_years_is_no_number_of_many_octaves():
     """One of .95 of 2,500 rows with epsilon = .1: the noise hides the end of the column."""
     years = np.random.default_rng(0).choice([2009.0, 2010.0, 2011.0], size=(2500, 1))
@@ -230,7 +230,7 @@ def test_an_outer_quantile_of_years_is_no_number_of_many_octaves():
     assert all(fit.reliable_ == told(fit).all() for fit in fits)
 
 
-@pytest.mark.filterwarnings("ignore::skdp.exceptions.UselessReleaseWarning")
+@pytest.mark.filterwarnings("ignore::skdp.exceptions.LowAccuracyWarning")
 @pytest.mark.parametrize("delta", [1e-6, 0.0])
 def test_what_is_told_is_within_half_a_deviation_or_near_in_rank(delta):
     rng, n_told = np.random.default_rng(0), 0
@@ -246,7 +246,7 @@ def test_what_is_told_is_within_half_a_deviation_or_near_in_rank(delta):
     assert n_told > 20
 
 
-@pytest.mark.filterwarnings("ignore::skdp.exceptions.UselessReleaseWarning")
+@pytest.mark.filterwarnings("ignore::skdp.exceptions.LowAccuracyWarning")
 def test_the_median_of_yes_or_no_is_near_one_of_them():
     """Between them lies no row: the noise hides to which of the two the middle belongs."""
     for seed in range(12):
@@ -255,7 +255,7 @@ def test_the_median_of_yes_or_no_is_near_one_of_them():
         assert np.all(np.abs(results["value"] - 1)[results["reliable"]] < 0.25)
 
 
-@pytest.mark.filterwarnings("ignore::skdp.exceptions.UselessReleaseWarning")
+@pytest.mark.filterwarnings("ignore::skdp.exceptions.LowAccuracyWarning")
 @pytest.mark.parametrize("offset", [0.0, 170.0, 1e6])
 def test_a_decimal_next_to_a_quantile_does_not_mislead_the_search(offset):
     """An early cut there is noise as to its side: the search looks on both."""
@@ -272,15 +272,15 @@ def test_good_tables_are_told_and_a_doubt_is_of_one_quantile_and_column():
     X = np.column_stack([age, age < 40, np.full(20000, 8 / 3)])
     fit = PrivateQuantile([0.05, 0.5, 0.95], random_state=0).fit(X)
     assert fit.reliable_ and told(fit).all()
-    with pytest.warns(UselessReleaseWarning, match="long beside the spread"):
+    with pytest.warns(LowAccuracyWarning, match="long beside the spread"):
         fit = PrivateQuantile([0.5, 0.99], random_state=0).fit(X[:1500])
     assert told(fit)[0].all() and not told(fit)[1].any() and np.isfinite(fit.location_).all()
     heavy = np.column_stack([age < 40, rng.lognormal(0, 6, 20000)])[:1500]
-    with pytest.warns(UselessReleaseWarning, match="\ncolumn 1: "):
+    with pytest.warns(LowAccuracyWarning, match="\ncolumn 1: "):
         PrivateQuantile(0.95, random_state=0).fit(heavy)
 
 
-@pytest.mark.filterwarnings("ignore::skdp.exceptions.UselessReleaseWarning")
+@pytest.mark.filterwarnings("ignore::skdp.exceptions.LowAccuracyWarning")
 def test_reliable_medians_of_small_groups_are_near():
     rng = np.random.default_rng(0)
     for size in (25, 600):

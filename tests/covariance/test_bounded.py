@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from skdp.covariance import PrivateCovariance, PrivatePCA
-from skdp.exceptions import SeededNoiseWarning, UselessReleaseWarning
+from skdp.exceptions import LowAccuracyWarning, SeededNoiseWarning
 from skdp.kernel._sums import BoxProducts
 
 pytestmark = pytest.mark.filterwarnings(
@@ -69,5 +69,5 @@ def test_what_bounds_refuse(make):
 
 
 def test_few_rows_are_told():
-    with pytest.warns(UselessReleaseWarning, match="few rows"):
+    with pytest.warns(LowAccuracyWarning, match="few rows"):
         PrivateCovariance(bounds=(0, 1), random_state=0).fit(np.zeros((2, 3)))

@@ -9,7 +9,7 @@ from skdp.accounting import Budget, Plan, Step
 from skdp.covariance import PrivateCovariance
 from skdp.covariance._clipping_loss import TailLoss
 from skdp.covariance._columns import BINS, SPARSE_SCALES, _top, column_units
-from skdp.exceptions import SeededNoiseWarning, UselessReleaseWarning
+from skdp.exceptions import LowAccuracyWarning, SeededNoiseWarning
 from skdp.kernel._sampled import Sample, Sampled
 from skdp.location._clip import Distances
 from skdp.readers import ArrayRows
@@ -130,14 +130,14 @@ def test_error_bound_covers_heavy_tails(law, n, debug):
 def test_rows_too_far_for_the_bulk_are_told():
     X = np.random.default_rng(0).normal(size=(20_000, 3))
     X[:600] *= 1e6
-    with pytest.warns(UselessReleaseWarning, match="far beyond"):
+    with pytest.warns(LowAccuracyWarning, match="far beyond"):
         fit = PrivateCovariance(random_state=0).fit(X)
     assert np.isinf(fit.error_bound()) and np.isfinite(fit.error_bound(clipping=False))
     assert np.all(np.abs(np.diag(fit.covariance_) - 1) < 0.3)
 
 
 def test_nothing_found_is_told():
-    with pytest.warns(UselessReleaseWarning, match="nothing found"):
+    with pytest.warns(LowAccuracyWarning, match="nothing found"):
         fit = PrivateCovariance(random_state=0).fit(np.ones((1, 2)))
     assert np.isinf(fit.noise_scale_).all()
 

@@ -92,7 +92,7 @@ def test_sets_of_all_rows_stay_local():
 
 
 @pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")
-@pytest.mark.filterwarnings("ignore::skdp.exceptions.UselessReleaseWarning")
+@pytest.mark.filterwarnings("ignore::skdp.exceptions.LowAccuracyWarning")
 def test_labels_are_those_of_all_rows_of_persons():
     X = np.random.default_rng(0).normal(size=(300, 2))
     fit = FriendlyCoreKMeans(2, bounds=(-3, 3), store_labels=True, random_state=0)

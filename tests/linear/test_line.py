@@ -6,7 +6,7 @@ from sklearn.linear_model import Ridge
 
 from skdp import PrivateLinearRegression, PrivateRidge
 from skdp.accounting import Budget
-from skdp.exceptions import UselessReleaseWarning
+from skdp.exceptions import LowAccuracyWarning
 from skdp.gate._curator import make_curator
 from skdp.linear._line import ErrorPosterior, line_plan, private_line
 from skdp.mechanisms import make_entropy
@@ -66,7 +66,7 @@ def test_a_typing_error_does_not_ruin_a_line():
 
 def test_too_few_rows_get_the_mean_and_a_warning():
     X, y = _table(300, d=10)
-    with pytest.warns(UselessReleaseWarning, match="flat"):
+    with pytest.warns(LowAccuracyWarning, match="flat"):
         model = PrivateLinearRegression(random_state=0).fit(X, y)
     assert model.n_iter_ == 0 and not model.coef_.any()
     assert np.all(model.predict(X) == model.intercept_)

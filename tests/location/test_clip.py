@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from skdp import PrivateMean
-from skdp.exceptions import UselessReleaseWarning
+from skdp.exceptions import LowAccuracyWarning
 from skdp.kernel._table import Table
 from skdp.location._clip import Distances, Tail, release_distances
 from skdp.readers import ArrayRows
@@ -62,9 +62,9 @@ def test_a_tail_that_may_hide_is_told_of(n, told):
     X = rng.normal(size=(n, 2)) + late
     for seed in range(3):
         with catch_warnings(record=True) as caught:
-            simplefilter("always", UselessReleaseWarning)
+            simplefilter("always", LowAccuracyWarning)
             fit = PrivateMean(random_state=seed, scale="none", center=[0.0, 0.0]).fit(X)
         assert fit.reliable_ is not told
         assert told == any("stay unseen" in str(w.message) for w in caught)
         public = PrivateMean(random_state=seed, center=[0.0, 0.0], radius=50.0).fit(X)
-        assert "stay unseen" not in public.advice_
+        assert "stay unseen" not in str(public.accuracy_warnings_)

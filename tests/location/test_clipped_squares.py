@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from skdp import PrivateVariance
-from skdp.exceptions import UselessReleaseWarning
+from skdp.exceptions import LowAccuracyWarning
 from skdp.preprocessing import PrivateStandardScaler
 
 pytestmark = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")
@@ -22,7 +22,7 @@ LEVELS = {
 
 def quietly(estimator, x):
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UselessReleaseWarning)
+        warnings.simplefilter("ignore", LowAccuracyWarning)
         return estimator.fit(np.reshape(x, (len(x), -1)))
 
 
@@ -82,4 +82,4 @@ def test_a_reliable_variance_is_at_most_half_of_what_its_interval_allows():
             assert fit.var_[0] > x.var() / 2
     assert any(told) and not told[-1]
     names = quietly(PrivateVariance(random_state=0), columns[-1])
-    assert "bounds=(low, high)" in names.advice_
+    assert "bounds=(low, high)" in str(names.accuracy_warnings_)

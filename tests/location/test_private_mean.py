@@ -9,7 +9,7 @@ from sklearn.model_selection import GridSearchCV
 
 import skdp
 from skdp import PrivacyLedger, PrivateMean
-from skdp.exceptions import BudgetExceeded, ReleaseError, SeededNoiseWarning, UselessReleaseWarning
+from skdp.exceptions import BudgetExceeded, LowAccuracyWarning, ReleaseError, SeededNoiseWarning
 
 RHO_ONE = 7.30117  # epsilon at which delta = 1e-6 buys mu = sqrt 2
 seeded = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")
@@ -172,10 +172,10 @@ def test_invalid_rows(rng):
     with skdp.config_context(invalid_rows="ignore"), warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.simplefilter("ignore", SeededNoiseWarning)
-        warnings.simplefilter("ignore", UselessReleaseWarning)  # of no rows
+        warnings.simplefilter("ignore", LowAccuracyWarning)  # of no rows
         with_bad = PrivateMean(random_state=0).fit(bad)
         without = PrivateMean(random_state=0).fit(X)
-        warnings.simplefilter("ignore", UselessReleaseWarning)
+        warnings.simplefilter("ignore", LowAccuracyWarning)
         empty = PrivateMean(random_state=0).fit(np.empty((0, 2)))
     assert np.array_equal(with_bad.location_, without.location_)
     assert np.isfinite(empty.location_).all()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from skdp import PrivateMinMax, PrivateTrimmedMean, PrivateVariance
-from skdp.exceptions import UselessReleaseWarning
+from skdp.exceptions import LowAccuracyWarning
 from skdp.location._places import short_decimal
 from skdp.location._reach import EDGES, DistanceHistogram1d
 from skdp.preprocessing import PrivateMinMaxScaler, PrivateStandardScaler
@@ -96,7 +96,7 @@ def told(fit):
 @pytest.mark.parametrize(("n", "epsilon"), [(500, 0.1), (500, 1.0), (3000, 1.0), (30000, 1.0)])
 def test_scales_are_near_the_truth_or_doubted(n, epsilon, delta):
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UselessReleaseWarning)
+        warnings.simplefilter("ignore", LowAccuracyWarning)
         for name, x in columns(n).items():
             given = {"epsilon": epsilon, "delta": delta, "random_state": 0}
             scaler = PrivateStandardScaler(**given).fit(x[:, None])
@@ -136,7 +136,7 @@ def test_intervals_cover_the_variance_of_the_rows():
 
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
 def test_a_trimmed_mean_of_one_value_is_doubted_and_near_it(delta):
-    with pytest.warns(UselessReleaseWarning, match="told apart"):
+    with pytest.warns(LowAccuracyWarning, match="told apart"):
         fit = PrivateTrimmedMean(0.0, delta=delta, random_state=0).fit(np.full((3000, 1), 7.0))
     assert abs(fit.location_[0] - 7) < 0.1 and fit.noise_scale_[0] > 1e-4
 
@@ -144,7 +144,7 @@ def test_a_trimmed_mean_of_one_value_is_doubted_and_near_it(delta):
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
 def test_extremes_are_in_order_and_ranges_ordinary(delta):
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UselessReleaseWarning)
+        warnings.simplefilter("ignore", LowAccuracyWarning)
         for n in (100, 500, 3000):
             for name, x in columns(n).items():
                 fit = PrivateMinMax(delta=delta, random_state=0).fit(x[:, None])

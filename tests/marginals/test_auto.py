@@ -15,7 +15,7 @@ from skdp.marginals._types import NUMBER, ColumnType
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning"),
-    pytest.mark.filterwarnings("ignore::skdp.exceptions.UselessReleaseWarning"),
+    pytest.mark.filterwarnings("ignore::skdp.exceptions.LowAccuracyWarning"),
 ]
 # --- what is found
 
@@ -113,7 +113,7 @@ def test_public_levels_cost_nothing():
 
 def test_a_column_of_which_nothing_shows_has_two_levels():
     X = pd.DataFrame({"id": [f"{i}" for i in range(300)], "none": np.full(300, np.nan)})
-    with pytest.warns(skdp.exceptions.UselessReleaseWarning, match="levels"):
+    with pytest.warns(skdp.exceptions.LowAccuracyWarning, match="levels"):
         fit = MarginalReleaser(1, domain="auto", random_state=0).fit(X)
     assert fit.domain_.labels[0] == ("missing", "other")
     assert fit.domain_.labels[1][:2] == ("(-inf, 0]", "(0, inf)")

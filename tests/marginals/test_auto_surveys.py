@@ -10,7 +10,7 @@ from skdp.marginals._drawn import cdf_at
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning"),
-    pytest.mark.filterwarnings("ignore::skdp.exceptions.UselessReleaseWarning"),
+    pytest.mark.filterwarnings("ignore::skdp.exceptions.LowAccuracyWarning"),
 ]
 
 
@@ -65,9 +65,9 @@ def test_codes_and_yes_or_no_are_called_by_their_names(survey):
 
 
 def test_an_end_of_which_nothing_is_known_is_doubted(survey):
-    assert survey[1].reliable_ and not survey[1].advice_
+    assert survey[1].reliable_ and not survey[1].accuracy_warnings_
     far = np.random.default_rng(1).lognormal(0, 20, size=(20000, 4))  # hardly two in one octave
     X = pd.DataFrame(far, columns=list("abcd"))
-    with pytest.warns(skdp.exceptions.UselessReleaseWarning, match="smallest or the largest"):
+    with pytest.warns(skdp.exceptions.LowAccuracyWarning, match="smallest or the largest"):
         fit = MarginalReleaser(1, domain="auto", epsilon=0.1, random_state=0).fit(X)
     assert not fit.reliable_

@@ -15,7 +15,7 @@ KINDS = ("full", "tied", "diag", "spherical")
 SHAPES = {"full": (3, 4, 4), "tied": (4, 4), "diag": (3, 4), "spherical": (3,)}
 pytestmark = pytest.mark.filterwarnings(
     "ignore::skdp.exceptions.SeededNoiseWarning",
-    "ignore::skdp.exceptions.UselessReleaseWarning",
+    "ignore::skdp.exceptions.LowAccuracyWarning",
 )
 
 

@@ -6,7 +6,7 @@ from scipy.stats import multivariate_normal
 from sklearn.mixture import GaussianMixture
 
 import skdp
-from skdp.exceptions import UselessReleaseWarning
+from skdp.exceptions import LowAccuracyWarning
 from skdp.kernel._lattice import UNIT
 from skdp.kernel._mixture_lead import log_density
 from skdp.kernel._mixtures import MixtureFrame
@@ -17,7 +17,7 @@ from skdp.mixture._shrinkage_update import Estimate
 KINDS = ("full", "tied", "diag", "spherical")
 pytestmark = pytest.mark.filterwarnings(
     "ignore::skdp.exceptions.SeededNoiseWarning",
-    "ignore::skdp.exceptions.UselessReleaseWarning",
+    "ignore::skdp.exceptions.LowAccuracyWarning",
 )
 
 
@@ -92,7 +92,7 @@ def test_an_estimate_of_another_kind_keeps_the_variance(kind, other):
 
 def test_what_cannot_be_told_is_one_round_gaussian_and_is_said():
     X = np.random.default_rng(0).normal(size=(60, 3))
-    with pytest.warns(UselessReleaseWarning, match="too few rows"):
+    with pytest.warns(LowAccuracyWarning, match="too few rows"):
         gmm = PrivateGMM(3, random_state=0).fit(X)
     assert np.allclose(gmm.means_, gmm.means_[0])
     assert np.allclose(gmm.weights_, 1 / 3)
@@ -164,7 +164,7 @@ def test_components_too_thin_for_rows_that_are_not_seen_are_doubted():
     X[:12, 1] = rng.normal(size=12)
     fit = PrivateGMM(2, random_state=0).fit(X)
     assert fit.score(X) < GaussianMixture(1).fit(X).score(X) - 0.3
-    assert not fit.reliable_ and "so thin in some direction" in fit.advice_
+    assert not fit.reliable_ and "so thin in some direction" in str(fit.accuracy_warnings_)
 
 
 def test_round_components_are_not_doubted():

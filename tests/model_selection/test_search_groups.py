@@ -24,7 +24,7 @@ from skdp.readers._persons import Persons
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning"),
-    pytest.mark.filterwarnings("ignore::skdp.exceptions.UselessReleaseWarning"),
+    pytest.mark.filterwarnings("ignore::skdp.exceptions.LowAccuracyWarning"),
 ]
 CANDIDATES = {"n_clusters": [2, 3]}
 

@@ -25,7 +25,7 @@ from skdp import (
     RowMap,
     config_context,
 )
-from skdp.exceptions import UselessReleaseWarning
+from skdp.exceptions import LowAccuracyWarning
 from skdp.gate._curator import replaced_curator
 from skdp.mechanisms._repeats import trials_of
 from skdp.model_selection import AccuracyScorer, PrivateSearchCV, RowScorer
@@ -63,7 +63,7 @@ def traces(search, k, monkeypatch, capfd, caplog):
     capfd.readouterr()
     with warnings.catch_warnings(record=True) as seen, joblib.parallel_config(verbose=10):
         warnings.simplefilter("always")
-        warnings.simplefilter("ignore", UselessReleaseWarning)  # of the winner, which is released
+        warnings.simplefilter("ignore", LowAccuracyWarning)  # of the winner, which is released
         with caplog.at_level(logging.DEBUG):
             search.fit(X)
     out = capfd.readouterr()

@@ -20,7 +20,7 @@ from tests._supervised import BoundedCentroids, BoundedLine
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning"),
-    pytest.mark.filterwarnings("ignore::skdp.exceptions.UselessReleaseWarning"),
+    pytest.mark.filterwarnings("ignore::skdp.exceptions.LowAccuracyWarning"),
 ]
 LOUD = {"epsilon": 400.0, "random_state": 0, "mean_trials": 8}
 

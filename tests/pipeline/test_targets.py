@@ -37,7 +37,7 @@ from tests._supervised import BoundedCentroids, BoundedLine
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning"),
-    pytest.mark.filterwarnings("ignore::skdp.exceptions.UselessReleaseWarning"),
+    pytest.mark.filterwarnings("ignore::skdp.exceptions.LowAccuracyWarning"),
 ]
 LOUD = {"epsilon": 1e4, "random_state": 0}
 

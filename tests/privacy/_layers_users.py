@@ -31,7 +31,7 @@ from skdp.audit._checks_bill import check_numpy_parameters, check_prices
 from skdp.audit._pairs import Pair
 from skdp.audit._samples import Sample
 from skdp.audit._sensitivity import examine_pair
-from skdp.exceptions import AuditFailure, BudgetExceeded, ReleaseError, UselessReleaseWarning
+from skdp.exceptions import AuditFailure, BudgetExceeded, LowAccuracyWarning, ReleaseError
 from skdp.gate._curator import Curator, replaced_curator
 from skdp.mechanisms._repeats import Trials
 from skdp.model_selection import RowScorer
@@ -261,7 +261,7 @@ def _said(search, n_runs):
             parallel_config(verbose=10),
         ):
             warnings.simplefilter("always")
-            warnings.simplefilter("ignore", UselessReleaseWarning)  # of the winner: released
+            warnings.simplefilter("ignore", LowAccuracyWarning)  # of the winner: released
             clone(search).fit(test_leaks.X)
     finally:
         logging.getLogger().removeHandler(handler)
