@@ -78,7 +78,7 @@ def find_straight(table, columns, *, known, extrapolate):
     Shapes: known (2, n_columns + 1).
     """
     child = _with_target(table, columns).child(NAME, LINE)
-    line = private_line(child, child, known=known, extrapolate=extrapolate)
+    line = private_line(child, known=known, extrapolate=extrapolate)
     return None if line.design is None else LinearPart(line, columns)
 
 

@@ -74,7 +74,6 @@ class LinearModel(RegressorMixin, PrivateEstimator):
         d = table.n_features - 1
         line = private_line(
             table,
-            table,
             known=known_ranges(self.feature_range, self.target_range, d),
             alpha=getattr(self, "alpha", 0.0),
             extrapolate=self.extrapolate,

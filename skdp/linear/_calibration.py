@@ -5,15 +5,17 @@ from fractions import Fraction
 
 import numpy as np
 
+from skdp.accounting import Step
 from skdp.kernel._gradients import THIN, LogitCalibration, LogitIntercepts, probabilities
 from skdp.kernel._sums import GRID
-from skdp.kernel._table import opened
 from skdp.linear._newton import LARGEST
 
-__all__ = ["LAST", "UNSETTLED", "ended", "share_of_last"]
+__all__ = ["CALIBRATION", "INTERCEPT", "UNSETTLED", "ended", "share_of_last"]
 
 LAST = 0.02, 0.1  # least and largest part of the steps for a last one of the intercepts, and before
 # it for one of the size of all slopes
+CALIBRATION = Step("calibration", at_most=LAST[1], of=(LogitCalibration,))
+INTERCEPT = Step("intercept", of=(LogitIntercepts,))
 CLEAR = 3  # sd of the noise of a curvature, below which no step is divided by it
 COSTLY = 0.05  # of the entropy of the classes: noise of the intercepts that costs more is doubted
 REACH = 2.5, 4.0  # standard deviations of the scores that a calibration looks at, around their mean
@@ -31,20 +33,20 @@ UNSETTLED = (
 )
 
 
-def ended(rows, curator, design, radius, B, start, *, mean, spread, n, bits, share):
+def ended(table, design, radius, B, start, *, mean, spread, n, bits, share):
     """Release both, say what is doubtful, and return B after them; see :func:`_calibrated`.
 
     ``start`` are the intercepts of a model without slopes, ``bits`` those of the grid of steps; the
     intercepts take all that ``share`` leaves.
     """
     told, share = {"mean": mean, "spread": spread, "n": n}, Fraction(share)
-    B, cost, held = _calibrated(rows, curator, design, radius, B, share=share, **told)
-    move, error = _last_step(rows, curator, design, radius, B, bits)
+    B, cost, held = _calibrated(table, design, radius, B, share=share, **told)
+    move, error = _last_step(table, design, radius, B, bits)
     B[-1] += move
     if _is_costly(start, error, cost):
-        curator.doubt(RATES)
+        table.doubt(RATES)
     if held:
-        curator.doubt(UNSETTLED)
+        table.doubt(UNSETTLED)
     return B
 
 
@@ -57,10 +59,10 @@ def share_of_last(strength, start):
     return float(np.clip((10 / (strength * rarest)) ** 2, *LAST))
 
 
-def _last_step(rows, curator, design, radius, B, bits):
+def _last_step(table, design, radius, B, bits):
     """Release a Newton step of the intercepts of all rows, clipped by nothing, and its noise."""
-    question, table = LogitIntercepts(design, radius, B, bits), opened(rows, curator)
-    told = table.ask(question, share=table.remaining, label="intercept")
+    question = LogitIntercepts(design, radius, B, bits)
+    told = table.ask(question, INTERCEPT, share=table.remaining)
     (gradient, second), sd = told.value, told.scale
     second, noise = second / question.gain, CLEAR * sd / question.gain
     if B.shape[1] > 1:  # diag(p) - p p^T is at most twice its diagonal
@@ -69,16 +71,16 @@ def _last_step(rows, curator, design, radius, B, bits):
     return np.clip(gradient / second, -LARGEST, LARGEST), sd / second
 
 
-def _calibrated(rows, curator, design, radius, B, *, mean, spread, n, share):
+def _calibrated(table, design, radius, B, *, mean, spread, n, share):
     """Release by which factor all slopes are too steep, or not steep enough.
 
     Shapes: B (K, c); mean (c,); B (K, c).
     """
     columns, sd = B.shape[1], max(math.sqrt(spread / B.shape[1]), 1e-3)
-    strength = n * curator.budget.mu * math.sqrt(share) * sd / 4
+    strength = n * table.budget.mu * math.sqrt(share) * sd / 4
     width = sd * float(np.clip(QUIET * strength, *REACH))
     question = LogitCalibration(design, radius, B, GRID["most"], mean, width)
-    told = opened(rows, curator).ask(question, share=share, label="calibration")
+    told = table.ask(question, CALIBRATION, share=share)
     second = told.value[2:] / (THIN * question.gain) * (1 + (columns > 1))
     g, sd = told.value[:2], told.scale
     least = CLEAR * sd / question.gain

@@ -4,16 +4,16 @@ import math
 
 import numpy as np
 
+from skdp.accounting import Step
 from skdp.kernel._bins import LogBins
 from skdp.kernel._columns import ColumnBins
 from skdp.kernel._coordinates import SomeColumns
-from skdp.kernel._table import opened
 from skdp.linear._front import FeaturePreprocessing
-from skdp.scales._significance import COARSE as COARSE_LEVEL
+from skdp.scales._significance import COARSE
 
-__all__ = ["COARSE", "is_small", "release_coarse_preprocessing"]
+__all__ = ["COARSE_SCALES", "is_small", "release_coarse_preprocessing"]
 
-COARSE = 0.25  # share
+COARSE_SCALES = Step("octaves", at_most=0.25, of=(ColumnBins,))
 RING = 20.0  # standard deviations of a histogram of differences that a table must have in rows
 RING_SHARE = 0.12
 OCTAVES = LogBins(1, low=-60, high=60)
@@ -27,16 +27,16 @@ def is_small(d, n, mu):
     return RING * math.sqrt(5 * d / RING_SHARE) / mu > n
 
 
-def release_coarse_preprocessing(rows, curator, *, count):
+def release_coarse_preprocessing(table, *, count):
     """Release where the columns lie, within a factor of about two of their size.
 
     A table that is too small for random differences of its rows still shows in which octaves the
     entries are. Columns far from zero and narrow are taken for wider than they are.
     """
-    d = rows.n_features - 1
-    features = opened(rows, curator).map(SomeColumns(np.arange(d)))
+    d = table.n_features - 1
+    features = table.map(SomeColumns(np.arange(d)))
     asked = ColumnBins(np.zeros(d), np.ones(d), OCTAVES, "in line")
-    told = features.ask(asked, share=COARSE, label="octaves")
+    told = features.ask(asked, COARSE_SCALES)
     pairs = [_read(row, told.scale, count.n) for row in told.value.astype(float)]
     center, unit = np.transpose(pairs)
     seen = unit > 0
@@ -63,7 +63,7 @@ def _read(counts, sd, n):
         windows = np.convolve(np.maximum(others, -1e300), np.ones(width), "valid")
         at = int(np.argmax(windows))
         noise = sd * math.sqrt(width)
-        if windows[at] > COARSE_LEVEL * noise and windows[at] + zeros > MOST * n - noise:
+        if windows[at] > COARSE * noise and windows[at] + zeros > MOST * n - noise:
             chosen = np.append(np.arange(at, at + width), m - 1)
             weights = np.maximum(counts[chosen], 0.0) / np.maximum(counts[chosen], 0.0).sum()
             middle = (low[chosen] + high[chosen]) / 2

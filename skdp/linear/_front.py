@@ -10,11 +10,9 @@ from skdp.covariance._distance_histogram import release_distance_histogram
 from skdp.covariance._engine import covariance_plan
 from skdp.covariance._moments import release_moments
 from skdp.covariance._run import MOST_ENTRIES, CovarianceRun, DrawnRows
-from skdp.kernel._columns import ColumnBins
 from skdp.kernel._coordinates import FeatureBox, Frame, SomeColumns
 from skdp.kernel._sums import BallProducts, Distances
-from skdp.kernel._table import opened
-from skdp.linear._ranges import RANGES, release_column_ranges
+from skdp.linear._ranges import COLUMN_RANGES, release_column_ranges
 from skdp.location._counted import RowCount
 
 __all__ = [
@@ -29,7 +27,6 @@ __all__ = [
 
 LEVERAGE = 0.005  # part of the rows that have less weight than the others
 SIZES = 0.002, 0.02  # least and largest share of a histogram of norms
-COLUMN_RANGES = Step("column ranges", at_most=RANGES[1], of=(ColumnBins,))
 NORMS = Step("norms", at_most=SIZES[1], of=(Distances,))
 GRAM = Step("Gram", of=(BallProducts,))
 KNOWN = 4.0  # units in a public range
@@ -56,9 +53,9 @@ class FeaturePreprocessing:
         """The frame that divides the features by their units."""
         return Frame.identity(self.center[:-1], self.unit[:-1])
 
-    def whitened(self, rows, curator, *, fit_intercept=True):
+    def whitened(self, table, *, fit_intercept=True):
         """Return a frame in which the clipped features are about spherical."""
-        box = opened(rows, curator).map(FeatureBox(np.stack([self.low, self.high])))
+        box = table.map(FeatureBox(np.stack([self.low, self.high])))
         run = CovarianceRun(box, assume_centered=not fit_intercept)
         run.n, run.n_sd, run.frame = self.count.n, self.count.sd, self.frame
         size = min(2500 * math.sqrt(5 * run.d) / run.mu, MOST_ENTRIES / run.d)
@@ -81,7 +78,7 @@ def front_plan(budget, *, fit_intercept=True):
     return replace(plan, steps=tuple(steps))
 
 
-def release_preprocessing(rows, curator, *, count, known, target=True, fit_intercept=True):
+def release_preprocessing(table, *, count, known, target=True, fit_intercept=True):
     """Release places, units and visible ranges of the columns.
 
     Shapes: known (2, d + 1).
@@ -99,7 +96,6 @@ def release_preprocessing(rows, curator, *, count, known, target=True, fit_inter
     low, high = np.where(given, known, 0.0)
     center = (low / 2 + high / 2) * fit_intercept
     unit = np.where(given, (high / 2 - low / 2) * (2 / KNOWN), 1.0)
-    table = opened(rows, curator)
     view = table.map(SomeColumns(searched)) if searched.size else table
     run = CovarianceRun(view, assume_centered=not fit_intercept)
     run.n, run.n_sd = count.n, count.sd
@@ -110,7 +106,7 @@ def release_preprocessing(rows, curator, *, count, known, target=True, fit_inter
     features = searched[searched < len(given) - 1]
     if features.size and found:
         reach, unit[features] = release_column_ranges(
-            table.map(SomeColumns(features)), table, center[features], unit[features], n=run.n
+            table.map(SomeColumns(features)), center[features], unit[features], n=run.n
         )
         low[features], high[features] = center[features] - reach, center[features] + reach
     low, high = np.nan_to_num([low[:-1], high[:-1]])
@@ -131,7 +127,7 @@ def size_share(n, mu):
     return float(np.clip((150 / (n * mu)) ** 2, *SIZES))
 
 
-def weighted_gram(rows, curator, design, *, n, share, most_noise=0.1):
+def weighted_gram(table, design, *, n, share, most_noise=0.1):
     """Release the Gram matrix of the rows v of a design, far ones with less weight.
 
     Notes
@@ -140,7 +136,7 @@ def weighted_gram(rows, curator, design, *, n, share, most_noise=0.1):
     q q^T, q = sqrt(w) v on a grid, of length at most R: see
     :func:`skdp.covariance._moments.release_moments`.
     """
-    drawn, mu = DrawnRows(opened(rows, curator), n), curator.budget.mu
+    drawn, mu = DrawnRows(table, n), table.budget.mu
     K = design.dims
     radius = TYPICAL * math.sqrt(K)
     if n * mu > FEW:

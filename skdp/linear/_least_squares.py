@@ -82,7 +82,7 @@ def named(told, name):
     return {f"{name}_{part}_": values for part, values in zip(names, told, strict=True)}
 
 
-def least_squares(rows, curator, gradients, *, share, matrix, sd, offset, radius, n, slope=0.0):
+def least_squares(table, gradients, *, share, matrix, sd, offset, radius, n, slope=0.0):
     """Release how far plain least squares, or a greatest likelihood, are from a model b.
 
     Shapes: matrix (K, K); offset (K,).
@@ -106,14 +106,13 @@ def least_squares(rows, curator, gradients, *, share, matrix, sd, offset, radius
     it then, and the excess counts what ten times the rows that nobody sees may add, all as far off
     the line as it is spread, in one direction.
     """
-    K, mu, sizes = len(offset), curator.budget.mu, SIZES * float(share)
+    K, mu, sizes = len(offset), table.budget.mu, SIZES * float(share)
     lengths = release_lengths(
-        rows,
-        curator,
+        table,
         gradients,
         around=radius,
         share=sizes,
-        label=SQUARE_SIZES.label,
+        step=SQUARE_SIZES,
         per_octave=PER_OCTAVE,
     )
     tail = Tail(lengths, n, false=LEAST_SQUARES)
@@ -125,9 +124,7 @@ def least_squares(rows, curator, gradients, *, share, matrix, sd, offset, radius
     beside = FEW * tail.unseen / n * math.sqrt(K) * slope / ALIGNED if alike else 0.0
     share -= Fraction(sizes)
     clip = tail.best(math.sqrt(K / share) / (n * mu), ALIGNED)
-    total, sd = release_total(
-        rows, curator, gradients, radius=clip.radius, share=share, label=SQUARED.label
-    )
+    total, sd = release_total(table, gradients, radius=clip.radius, share=share, step=SQUARED)
     drawn = min(clip.spread, clip.radius) / math.sqrt(n)
     shift = inverse @ (total / n - offset)
     return LeastSquares(shift, inverse, sd / n, math.hypot(sd / n, drawn), clip.excess + beside)

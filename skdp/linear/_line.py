@@ -8,11 +8,9 @@ import numpy as np
 
 from skdp.accounting import Step
 from skdp.covariance._run import COLUMNS
-from skdp.kernel._columns import ColumnBins
 from skdp.kernel._coordinates import BesideLine, Design, SomeColumns
 from skdp.kernel._gradients import LineGradients
 from skdp.kernel._sums import BallTotal, Distances
-from skdp.kernel._table import opened
 from skdp.linear._front import (
     SIZES,
     front_plan,
@@ -29,7 +27,7 @@ from skdp.linear._least_squares import (
     LeastSquares,
     least_squares,
 )
-from skdp.linear._target_range import TARGET, release_target_range
+from skdp.linear._target_range import TARGET_RANGE, release_target_range
 from skdp.location._clip import Tail
 from skdp.location._counted import ROW_COUNT, release_count
 from skdp.location._mean import private_mean
@@ -101,6 +99,8 @@ class ErrorPosterior:
 
 
 STEPS, GROWTH = 4, 1.6  # steps, and how much more of the budget each has than the one before
+GRADIENT_SIZES = Step("gradient sizes", at_most=SIZES[1], times=STEPS, of=(Distances,))
+GRADIENT = Step("gradient", times=STEPS, of=(BallTotal,))
 GRAM = 0.15, 0.25  # share of the Gram matrix, of few and of many coordinates
 MANY = 16
 HEAVY = 3.0  # weight in the Gram matrix of rows whose gradients are clipped, as a rule
@@ -152,17 +152,15 @@ def line_plan(budget, *, fit_intercept=True, robust=False):
     plan = front_plan(budget, fit_intercept=fit_intercept)
     steps = [replace(step, at_most=1) if step.label == "centre" else step for step in plan.steps]
     steps += [
-        Step("target range", at_most=TARGET[1], of=(ColumnBins,)),
-        Step("gradient sizes", at_most=SIZES[1], times=STEPS, of=(Distances,)),
-        Step("gradient", times=STEPS + robust, of=(BallTotal,)),
+        TARGET_RANGE,
+        GRADIENT_SIZES,
+        replace(GRADIENT, times=STEPS + robust),
         *(LEAST_SQUARES_STEPS if robust else ()),
     ]
     return replace(plan, steps=tuple(steps))
 
 
-def private_line(
-    rows, curator, *, known, alpha=0.0, extrapolate=False, fit_intercept=True, robust=False
-):
+def private_line(table, *, known, alpha=0.0, extrapolate=False, fit_intercept=True, robust=False):
     """Release a line.
 
     Shapes: known (2, d + 1).
@@ -177,43 +175,41 @@ def private_line(
     **Why it is right**: H and g have the same weights, functions of x alone, so the fixed point of
     the steps is weighted least squares, whatever the noise of H, but for the clipping of g.
     """
-    d, mu = rows.n_features - 1, curator.budget.mu
-    count = release_count(opened(rows, curator), ROW_COUNT)
+    d, mu = table.n_features - 1, table.budget.mu
+    count = release_count(table, ROW_COUNT)
     n = count.n
     if (d + fit_intercept) ** 1.5 / (n * mu) > FEW:
-        curator.doubt(MEAN)
-        mean, sd = _mean(rows, curator, known[:, -1]) if fit_intercept else (0.0, 0.0)
+        table.doubt(MEAN)
+        mean, sd = _mean(table, known[:, -1]) if fit_intercept else (0.0, 0.0)
         return _zero_slopes(mean, sd, known[:, -1], n)
-    front = release_preprocessing(
-        rows, curator, count=count, known=known, fit_intercept=fit_intercept
-    )
+    front = release_preprocessing(table, count=count, known=known, fit_intercept=fit_intercept)
     if not front.found:
-        curator.doubt(NOTHING)
+        table.doubt(NOTHING)
         return _zero_slopes(float(front.center[-1]), math.inf, known[:, -1], n)
     given = np.isfinite(known[:, :-1]).all(axis=0)
     wide = np.where(given, front.low, -np.inf), np.where(given, front.high, np.inf)
     if extrapolate:
         front = replace(front, low=wide[0], high=wide[1])
-    frame, apart = front.whitened(rows, curator, fit_intercept=fit_intercept)
+    frame, apart = front.whitened(table, fit_intercept=fit_intercept)
     if not apart:
-        curator.doubt(COLUMNS)
+        table.doubt(COLUMNS)
     design = Design(frame, np.stack([front.low, front.high]), fit_intercept)
     center, unit = float(front.center[-1]), float(front.unit[-1])
     low, high = known[:, -1] if np.isfinite(known[0, -1]) else (-np.inf, np.inf)
     target = _Target(design, center, unit, low, high, wide if robust else None)
     if not (extrapolate or np.isfinite(low)):
-        low, high = release_target_range(rows, curator, center, unit, n=n)
-    line = _descend(rows, curator, target, n, alpha)
+        low, high = release_target_range(table, center, unit, n=n)
+    line = _descend(table, target, n, alpha)
     return replace(line, low=float(low), high=float(high))
 
 
-def _mean(rows, curator, known):
+def _mean(table, known):
     """Release the mean of the target with all that is left; return the sd of its noise, too."""
     low, high = known
     ball = {}
     if np.isfinite(low):
         ball = {"center": np.array([low / 2 + high / 2]), "radius": high / 2 - low / 2}
-    target = opened(rows, curator).map(SomeColumns(np.array([rows.n_features - 1])))
+    target = table.map(SomeColumns(np.array([table.n_features - 1])))
     child = target.child("centre", target.remaining)
     mean = private_mean(child, **ball)
     return float(mean.location[0]), float(mean.noise_scale[0])
@@ -252,15 +248,15 @@ class _Target:
         return LineGradients(design, b, self.center, self.unit, edges, radius)
 
 
-def _descend(rows, curator, target, n, alpha):
+def _descend(table, target, n, alpha):
     """Take the steps with all that is left; one more where least squares cannot be told."""
-    design, mu = target.design, curator.budget.mu
+    design, mu = target.design, table.budget.mu
     K = design.dims
     sizes = size_share(n, mu)
-    kept = SQUARES * float(curator.remaining) if target.wide else 0.0
-    left = float(curator.remaining) - kept - 4 * sizes
+    kept = SQUARES * float(table.remaining) if target.wide else 0.0
+    left = float(table.remaining) - kept - 4 * sizes
     gram_share = GRAM[K >= MANY] * left
-    gram = weighted_gram(rows, curator, design, n=n, share=gram_share)
+    gram = weighted_gram(table, design, n=n, share=gram_share)
     penalty = alpha / n * _penalty(design)
     belief = ErrorPosterior(gram.gram + penalty, gram.sd)
     weights = GROWTH ** np.arange(STEPS)
@@ -269,9 +265,7 @@ def _descend(rows, curator, target, n, alpha):
 
     def descended(b, radius, share):
         gradients = target.gradients(b, gram.radius)
-        total, sd = release_total(
-            rows, curator, gradients, radius=radius, share=share, label="gradient"
-        )
+        total, sd = release_total(table, gradients, radius=radius, share=share, step=GRADIENT)
         return b + belief.step(total / n - penalty @ b, sd / n)
 
     for number, share in enumerate(shares):
@@ -279,18 +273,17 @@ def _descend(rows, curator, target, n, alpha):
         if number < 2 or last:
             gradients = target.gradients(b, gram.radius)
             lengths = release_lengths(
-                rows, curator, gradients, around=radius, share=sizes, label="gradient sizes"
+                table, gradients, around=radius, share=sizes, step=GRADIENT_SIZES
             )
             radius, mean_square = _clip(lengths, n, radius, math.sqrt(K / share) / (n * mu))
-        left_over = curator.remaining - Fraction(kept) if last else share
+        left_over = table.remaining - Fraction(kept) if last else share
         b = descended(b, radius, left_over)
     squares = None
     if target.wide:
         squares = least_squares(
-            rows,
-            curator,
+            table,
             target.everywhere(b),
-            share=curator.remaining,
+            share=table.remaining,
             matrix=gram.gram + penalty,
             sd=gram.sd,
             offset=penalty @ b,
@@ -298,14 +291,14 @@ def _descend(rows, curator, target, n, alpha):
             n=n,
             slope=_slope(design, gram.gram, b),
         )
-    spare = target.wide and curator.remaining  # least squares were not told
+    spare = target.wide and table.remaining  # least squares were not told
     if spare:
-        curator.doubt(UNTOLD)
+        table.doubt(UNTOLD)
         b = descended(b, radius, spare)
     left_over = mean_square / max(float(np.trace(gram.gram)), 1e-300)  # variance beside the line
     told = left_over + max(float(b @ gram.gram @ b) - float(b[-1] ** 2) * design.fit_intercept, 0.0)
     if 4 * float(np.vdot(gram.gram, belief.covariance())) > COSTLY * told:
-        curator.doubt(NOISY)
+        table.doubt(NOISY)
     sampling = SPARE * left_over / n
     return Line(
         design,

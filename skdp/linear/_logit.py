@@ -9,23 +9,20 @@ from scipy.special import chdtrc
 
 from skdp.accounting import Step
 from skdp.covariance._run import COLUMNS
-from skdp.kernel._columns import ColumnBins
 from skdp.kernel._coordinates import Design, Frame
 from skdp.kernel._gradients import (
-    LogitCalibration,
     LogitGradients,
-    LogitIntercepts,
     LogitStep,
     probabilities,
 )
-from skdp.kernel._table import opened
 from skdp.kernel._terms import ClassCounts
-from skdp.linear._calibration import LAST, UNSETTLED, ended, share_of_last
-from skdp.linear._coarse_scales import COARSE, is_small, release_coarse_preprocessing
+from skdp.linear._calibration import CALIBRATION, INTERCEPT, UNSETTLED, ended, share_of_last
+from skdp.linear._coarse_scales import COARSE_SCALES, is_small, release_coarse_preprocessing
 from skdp.linear._coefficients import unseen_columns
 from skdp.linear._front import front_plan, release_preprocessing, size_share, weighted_gram
 from skdp.linear._least_squares import LEAST_SQUARES_STEPS, SQUARES, LeastSquares, least_squares
 from skdp.linear._newton import (
+    GRADIENT,
     LARGEST,
     NewtonStep,
     floored,
@@ -38,9 +35,9 @@ __all__ = ["LogitRelease", "logit_plan", "private_logit"]
 
 GRAM = 0.15  # share of the Gram matrix, of what the front leaves
 GROWTH = 1.5  # of the shares from step to step
-MOST_STEPS = 8
 STEPS = ((0.12, 8), (0.5, 5), (1.5, 3))  # at most this noise of a step, and their number
 COUNTS = 0.01, 0.1  # least and largest share of the numbers of the classes
+CLASS_COUNTS = Step("class counts", at_most=COUNTS[1], of=(ClassCounts,))
 MOST_NOISE = 0.2  # of the Gram matrix, if that leaves half of the rows whole
 CLIP, LEAST_CLIP = 0.7, 0.35  # of the longest row times residual
 FAINT = 2.0**40  # the part of a range that varies is smaller than any column is resolved
@@ -134,48 +131,47 @@ def logit_plan(budget, *, fit_intercept=True):
     """Return the plan of :func:`private_logit`."""
     plan = front_plan(budget, fit_intercept=fit_intercept)
     steps = (
-        Step("class counts", at_most=COUNTS[1], of=(ClassCounts,)),
-        Step("octaves", at_most=COARSE, of=(ColumnBins,)),
-        Step("gradient", times=MOST_STEPS, of=(LogitStep,)),
+        CLASS_COUNTS,
+        COARSE_SCALES,
+        GRADIENT,
         *LEAST_SQUARES_STEPS,
-        Step("calibration", at_most=LAST[1], of=(LogitCalibration,)),
-        Step("intercept", of=(LogitIntercepts,)),
+        CALIBRATION,
+        INTERCEPT,
     )
     return replace(plan, steps=(*plan.steps, *steps))
 
 
-def private_logit(rows, curator, *, n_classes, known, C=1.0, fit_intercept=True):
+def private_logit(table, *, n_classes, known, C=1.0, fit_intercept=True):
     """Release a logistic regression.
 
     Shapes: known (2, d + 1).
     """
-    table = opened(rows, curator)
     count = release_count(table, ROW_COUNT)
-    counts, class_sd = _class_counts(rows, curator, n_classes, count.n)
-    d, columns = rows.n_features - 1, 1 if n_classes == 2 else n_classes
+    counts, class_sd = _class_counts(table, n_classes, count.n)
+    d, columns = table.n_features - 1, 1 if n_classes == 2 else n_classes
     start = _start(counts, columns) * fit_intercept
     K = d + fit_intercept
-    steps = _n_steps(math.sqrt(max(columns - 1, 1)) * K / (count.n * curator.budget.mu))
+    steps = _n_steps(math.sqrt(max(columns - 1, 1)) * K / (count.n * table.budget.mu))
     if not steps:
-        curator.doubt(PRIOR)
+        table.doubt(PRIOR)
         return _prior(d, start, fit_intercept, count)
     count = count.pooled(RowCount(float(counts.sum()), class_sd * math.sqrt(n_classes)))
     front, unknown = None, fit_intercept and np.isnan(known[:, :-1]).any()
-    if not (unknown and is_small(d, count.n, curator.budget.mu)):
+    if not (unknown and is_small(d, count.n, table.budget.mu)):
         front = release_preprocessing(
-            rows, curator, count=count, known=known, target=False, fit_intercept=fit_intercept
+            table, count=count, known=known, target=False, fit_intercept=fit_intercept
         )
     if unknown and not (front and front.found):
-        front = release_coarse_preprocessing(rows, curator, count=count)
+        front = release_coarse_preprocessing(table, count=count)
     if not front.found:
-        curator.doubt(NOTHING)
+        table.doubt(NOTHING)
         return _prior(d, start, fit_intercept, count)
-    frame, apart = front.whitened(rows, curator, fit_intercept=fit_intercept)
+    frame, apart = front.whitened(table, fit_intercept=fit_intercept)
     design = Design(frame, np.stack([front.low, front.high]), fit_intercept)
     given = np.isfinite(known[:, :-1]).all(axis=0)
     low, high = np.where(given, front.low, -math.inf), np.where(given, front.high, math.inf)
     wide = design.within(low, high)
-    return _fit(rows, curator, design, wide, count, start, C, steps, apart)
+    return _fit(table, design, wide, count, start, C, steps, apart)
 
 
 def _prior(d, start, fit_intercept, count):
@@ -195,11 +191,11 @@ def _n_steps(noise):
     return next((steps for most, steps in STEPS if noise <= most), 0)
 
 
-def _class_counts(rows, curator, n_classes, n):
+def _class_counts(table, n_classes, n):
     """Release the numbers of rows of the classes."""
-    share = float(np.clip((60 / (n * curator.budget.mu)) ** 2, *COUNTS))
+    share = float(np.clip((60 / (n * table.budget.mu)) ** 2, *COUNTS))
     question = ClassCounts(n_classes, whole=True)
-    told = opened(rows, curator).ask(question, share=share, label="class counts")
+    told = table.ask(question, CLASS_COUNTS, share=share)
     return np.maximum(told.value.astype(float), told.scale), told.scale
 
 
@@ -209,13 +205,13 @@ def _start(counts, columns):
     return logs[1:] - logs[0] if columns == 1 else logs - logs.mean()
 
 
-def _fit(rows, curator, design, wide, count, start, C, steps, apart):
-    n, mu = count.n, curator.budget.mu
+def _fit(table, design, wide, count, start, C, steps, apart):
+    n, mu = count.n, table.budget.mu
     B = np.zeros((design.dims, len(start)))
     if design.fit_intercept:
         B[-1] = start
-    share = GRAM * float(curator.remaining) - size_share(n, mu)
-    weighted = weighted_gram(rows, curator, design, n=n, share=share, most_noise=MOST_NOISE)
+    share = GRAM * float(table.remaining) - size_share(n, mu)
+    weighted = weighted_gram(table, design, n=n, share=share, most_noise=MOST_NOISE)
     K, columns = B.shape
     noise = weighted.sd * math.sqrt(2 * K)
     H = floored(weighted.gram, 0.0)
@@ -225,14 +221,14 @@ def _fit(rows, curator, design, wide, count, start, C, steps, apart):
     freedom = K * max(columns - 1, 1)
     most = _prior_curvature(start)
     known = NewtonStep(H, noise, most)
-    last = design.fit_intercept * share_of_last(n * mu, start) * float(curator.remaining)
-    kept = SQUARES * (float(curator.remaining) - 2 * last) if columns == 1 else 0.0
+    last = design.fit_intercept * share_of_last(n * mu, start) * float(table.remaining)
+    kept = SQUARES * (float(table.remaining) - 2 * last) if columns == 1 else 0.0
     for step in range(steps):
-        left = curator.remaining - Fraction(2 * last) - Fraction(kept)
+        left = table.remaining - Fraction(2 * last) - Fraction(kept)
         share = left / Fraction(sum(GROWTH**i for i in range(steps - step)))
         clip = _clip(np.maximum(known.mean, most / 2), freedom, share, n, mu)
         question = LogitStep(design, weighted.radius, B, clip, n)
-        gradient, curvature, sd, bits = release_step(rows, curator, question, share=share)
+        gradient, curvature, sd, bits = release_step(table, question, share=share)
         gradient, sd = gradient @ centred / n, sd / n
         known.add(
             curvature / (n * centred[0, 0]), sd * weighted.radius / (question.gain * centred[0, 0])
@@ -254,8 +250,7 @@ def _fit(rows, curator, design, wide, count, start, C, steps, apart):
     if columns == 1:
         matrix, largest = known.of(0, steepest=1.0)
         likelihood = least_squares(
-            rows,
-            curator,
+            table,
             LogitGradients(wide, B[:, 0]),
             share=Fraction(kept),
             matrix=matrix + penalty,
@@ -266,15 +261,15 @@ def _fit(rows, curator, design, wide, count, start, C, steps, apart):
         )
     if design.fit_intercept:
         told = {"mean": H[-1] @ shrunk, "spread": _spread(shrunk, H, True), "n": n, "bits": bits}
-        shrunk = ended(rows, curator, design, weighted.radius, shrunk, start, share=last, **told)
+        shrunk = ended(table, design, weighted.radius, shrunk, start, share=last, **told)
     k, spread = design.frame.dims, _spread(B, H, design.fit_intercept)
     drowned = APART * sum(float(np.vdot(S[:k, :k], H[:k, :k])) for S in covariance) > spread
     if not apart and (drowned or n * mu < FEW):
-        curator.doubt(COLUMNS)
+        table.doubt(COLUMNS)
     if _chance(B, covariance, k) > UNLIKELY:
-        curator.doubt(NOISE)
+        table.doubt(NOISE)
     elif np.vdot(moves, H @ moves) - 2 * noisy > RESTLESS**2 * spread:
-        curator.doubt(UNSETTLED)
+        table.doubt(UNSETTLED)
     models = (known.inverse(k, penalty) for k in range(columns))
     sampling = np.array(
         [S / n + _square(S @ penalty @ b) for S, b in zip(models, B.T, strict=True)]

@@ -4,10 +4,13 @@ import math
 
 import numpy as np
 
-from skdp.kernel._table import opened
+from skdp.accounting import Step
+from skdp.kernel._gradients import LogitStep
 
-__all__ = ["LARGEST", "NewtonStep", "floored", "inverse", "release_step"]
+__all__ = ["GRADIENT", "LARGEST", "NewtonStep", "floored", "inverse", "release_step"]
 
+MOST_STEPS = 8
+GRADIENT = Step("gradient", times=MOST_STEPS, of=(LogitStep,))
 LARGEST = 2.0  # step, as the root of its mean square in units of a score
 FLATTEST = 0.05  # curvature, of that without slopes, at least
 STEEPEST = 8  # times its mean is the curvature of some rows of a rare class
@@ -52,12 +55,12 @@ class NewtonStep:
         return inverse(floored(matrix, noise / 2) + noise / 2 * np.eye(len(matrix)) + penalty)
 
 
-def release_step(rows, curator, question, *, share):
+def release_step(table, question, *, share):
     """Release the gradient of the log-likelihood and its second derivatives, clipped.
 
     Shapes: gradient (K, c); curvature (c, K, K).
     """
-    told = opened(rows, curator).ask(question, share=share, label="gradient")
+    told = table.ask(question, GRADIENT, share=share)
     curvature = told.value[:, :, 1:] * (told.step * question.radius / question.gain)
     symmetric = (curvature + curvature.transpose(0, 2, 1)) / 2
     return told.real[:, :, 0].T, symmetric, told.sd, told.bits

@@ -211,7 +211,6 @@ class PrivateLogisticRegression(ClassifierMixin, PrivateEstimator):
         classes, table = coded_classes(table, self.classes, share=CLASSES)
         release = private_logit(
             table,
-            table,
             n_classes=max(len(classes), 2),
             known=known_ranges(self.feature_range, None, table.n_features - 1),
             C=self.C,

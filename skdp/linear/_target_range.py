@@ -2,17 +2,18 @@
 
 import numpy as np
 
+from skdp.accounting import Step
 from skdp.kernel._bins import LogBins
 from skdp.kernel._columns import ColumnBins
 from skdp.kernel._coordinates import SomeColumns
-from skdp.kernel._table import opened
 from skdp.location._clip import joined
 from skdp.scales._noise_level import noise_sum_quantile
 from skdp.scales._significance import RANGE, farthest_window
 
-__all__ = ["TARGET", "release_target_range"]
+__all__ = ["TARGET_RANGE", "release_target_range"]
 
 TARGET = 0.005, 0.03  # least and largest share
+TARGET_RANGE = Step("target range", at_most=TARGET[1], of=(ColumnBins,))
 CELLS, PER_OCTAVE, FINE = LogBins(8, low=-5, high=40), 8, 57  # fine up to 4 units, then octaves
 WIDTHS = 1, 2, 4, 8
 BEYOND = 4.0  # times the edge of a cell of an octave: such tails go on
@@ -20,14 +21,14 @@ HIDDEN = 0.0005, 0.005  # parts of the rows that are to stand out, and that have
 CLEAR = 4.0  # standard deviations that stand out
 
 
-def release_target_range(rows, curator, center, unit, *, n):
+def release_target_range(table, center, unit, *, n):
     """Release a range that holds what is visible of the target."""
-    wanted = CLEAR / (HIDDEN[0] * n * curator.budget.mu)
+    wanted = CLEAR / (HIDDEN[0] * n * table.budget.mu)
     share = float(np.clip(wanted**2, *TARGET))
     starts, edges = joined(CELLS, FINE, PER_OCTAVE)
-    target = opened(rows, curator).map(SomeColumns(np.array([rows.n_features - 1])))
+    target = table.map(SomeColumns(np.array([table.n_features - 1])))
     question = ColumnBins(np.array([center]), np.array([unit]), CELLS, "apart", starts)
-    told = target.ask(question, share=share, label="target range")
+    told = target.ask(question, TARGET_RANGE, share=share)
     sides = told.value.reshape(2, -1)[:, :-1]
     below, above = (_top(row, edges, told.scale) for row in sides)
     if CLEAR * told.scale > HIDDEN[1] * n:  # too coarse to tell: leave room

@@ -24,7 +24,10 @@ from skdp.table._target import Selection
 
 __all__ = ["auto_events", "auto_steps", "bins_of", "find_levels"]
 
-ROW_COUNT, LEVELS, ENTRIES = 0.01, (0.02, 0.1), 0.02  # shares of the budget
+LEVELS = 0.02, 0.1  # shares of the budget
+ROW_COUNT = Step("row count", at_most=0.01, of=(RowsWithEntries,))
+NAMES = Selection("levels", at_most=LEVELS[1])
+ENTRIES = Step("entries", at_most=0.02, of=(EntryStates,))
 MANY = 2000.0  # rows in units of noise, above which the smaller share finds the levels
 IN_A_CELL = 10.0  # rows in units of the noise of one of the tables, where bins are as fine
 BINS = (3, 32)
@@ -44,17 +47,12 @@ HIDDEN = (
 
 def auto_steps():
     """Return the steps of a plan that :func:`find_levels` takes."""
-    return (
-        Step("row count", at_most=ROW_COUNT, of=(RowsWithEntries,)),
-        *Selection("levels", at_most=LEVELS[1]).steps(),
-        Step("entries", at_most=ENTRIES, of=(EntryStates,)),
-        *bin_steps(),
-    )
+    return ROW_COUNT, *NAMES.steps(), ENTRIES, *bin_steps()
 
 
 def auto_events(budget):
     """Return the failure events of :func:`find_levels`."""
-    return Selection("levels").events(budget)
+    return NAMES.events(budget)
 
 
 def bins_of(strength, sizes):
@@ -77,7 +75,7 @@ def find_levels(table, domain, *, n_bins, sizes, most):
     and of public types; the code of an entry is a function of that entry and of its levels.
     """
     types = {place: domain.types[place] for place in domain.unknown}
-    release = table.ask(RowsWithEntries(), share=ROW_COUNT, label="row count")
+    release = table.ask(RowsWithEntries(), ROW_COUNT)
     n = max(float(release.value[0]), 2 * release.scale, 2.0)
     strength = n * table.budget.mu
     names = _names(table, types, share=LEVELS[0] if strength > MANY else LEVELS[1])
@@ -118,7 +116,7 @@ def _names(table, types, *, share):
     bought = [place for place, kind in types.items() if kind.kind == TEXT]
     if bought:
         question = ColumnLabels(tuple(bought))
-        labels = table.names(question, share=share, label="levels", event="levels")
+        labels = table.names(question, share=share, label=NAMES.label, event=NAMES.label)
         found |= {place: tuple(own) for place, own in zip(bought, labels, strict=True)}
     return found
 
@@ -126,7 +124,7 @@ def _names(table, types, *, share):
 def _entries(table, types, names):
     """Return the released _Entries of all unknown columns."""
     question = EntryStates(tuple(types), tuple(names.get(place) for place in types))
-    release = table.ask(question, share=ENTRIES, label="entries")
+    release = table.ask(question, ENTRIES)
     parts = np.split(release.value, np.cumsum(question.sizes)[:-1])
     pairs = zip(types.items(), parts, strict=True)
     return {place: _Entries(part, release.scale, kind) for (place, kind), part in pairs}

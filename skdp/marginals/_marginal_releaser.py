@@ -8,9 +8,8 @@ import numpy as np
 import sklearn
 from sklearn.utils.validation import validate_data
 
-from skdp.accounting import Budget, Plan, Step
+from skdp.accounting import Budget, Plan
 from skdp.estimator._estimator import PrivateEstimator
-from skdp.kernel._residuals import RangeResiduals, Residuals
 from skdp.marginals._allocation import expected_loss, noise_sd, replace_one_factor, shares_for
 from skdp.marginals._answers import MarginalAnswers
 from skdp.marginals._auto import auto_events, auto_steps, find_levels
@@ -20,7 +19,7 @@ from skdp.marginals._layout import Measurement
 from skdp.marginals._levels import AUTO, Codes
 from skdp.marginals._noise_scale import noise_promise
 from skdp.marginals._postprocess import HOW, require_current, require_way
-from skdp.marginals._release import release_ranges, release_tables
+from skdp.marginals._release import RESIDUALS, release_ranges, release_tables
 from skdp.marginals._strategy import RANGES
 from skdp.marginals._types import column_types, require_kinds
 from skdp.readers._columns import (
@@ -59,9 +58,6 @@ TV, LEAST = 0.4, 40.0  # mean size of normal noise, half of it in both direction
 BOUGHT_WAYS = ("auto", "none", "james-stein", "projection")
 MOST, FEWEST = 64, 4  # levels of a column, where they are bought
 USEFUL, CLEAR = 0.1, 3.0  # of all rows; noise sds of the number of rows
-
-
-RESIDUALS = Step("residuals", of=(Residuals, RangeResiduals))
 
 
 class MarginalReleaser(MarginalAnswers, PrivateEstimator):

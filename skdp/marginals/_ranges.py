@@ -5,20 +5,22 @@ import math
 import numpy as np
 from scipy.special import ndtri
 
-from skdp.kernel._residuals import RangeResiduals
+from skdp.accounting import Step
+from skdp.kernel._residuals import RangeResiduals, Residuals
 from skdp.marginals._allocation import with_empty
 from skdp.marginals._layout import Measurement
 from skdp.marginals._noise_scale import CONFIDENCE
 from skdp.marginals._residuals import helmert, squared_lengths
 from skdp.marginals._strategy import range_strategy, ranges_of
 
-__all__ = ["measure_ranges", "range_errors"]
+__all__ = ["RESIDUALS", "measure_ranges", "range_errors"]
 
+RESIDUALS = Step("residuals", of=(Residuals, RangeResiduals))
 BITS = 24  # of the length of a row's integer vector
 ROUNDING = 2.0**-30
 
 
-def measure_ranges(table, tables, kind, share, label="residuals"):
+def measure_ranges(table, tables, kind, share):
     """Release the number of rows and, of every column, what its ranges or prefixes need.
 
     Notes
@@ -43,7 +45,7 @@ def measure_ranges(table, tables, kind, share, label="residuals"):
     ]
     gain = int(np.rint(parts[0]))
     question = RangeResiduals(tuple(levels), gain, tuple(matrices))
-    release = table.ask(question, share=share, label=label)
+    release = table.ask(question, RESIDUALS, share=share)
     scale = float(np.max(release.scale)) * (1 + ROUNDING)
     values, factors, sd = [release.value[:1] / gain], {}, [scale / gain]
     noisy = np.split(release.value[1:], np.cumsum(layout.lengths[1:])[:-1])

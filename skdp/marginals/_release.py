@@ -9,14 +9,14 @@ from skdp.marginals._allocation import expected_loss, optimal_shares, shares_for
 from skdp.marginals._layout import Measurement
 from skdp.marginals._noise_scale import noise_promise
 from skdp.marginals._postprocess import Processed, postprocess
-from skdp.marginals._ranges import measure_ranges, range_errors
+from skdp.marginals._ranges import RESIDUALS, measure_ranges, range_errors
 
-__all__ = ["Released", "release_ranges", "release_tables"]
+__all__ = ["RESIDUALS", "Released", "release_ranges", "release_tables"]
 
 # --- the one release: all residuals of a workload, on an integer grid, with Gaussian noise
 
 
-def measure(table, layout, weights, share, label="residuals", *, shares=None):
+def measure(table, layout, weights, share, *, shares=None):
     """Release the residuals of rows of codes.
 
     Notes
@@ -34,7 +34,7 @@ def measure(table, layout, weights, share, label="residuals", *, shares=None):
     so that ``sum over T of c_T / sd_T^2 <= sum of u_T(x) / sigma^2 <= mu^2``, in exact numbers.
     """
     parts = optimal_shares(layout, weights) if shares is None else shares
-    told = table.ask(Residuals(layout, parts), share=share, label=label)
+    told = table.ask(Residuals(layout, parts), RESIDUALS, share=share)
     units = residual_units(layout, residual_gains(layout, parts, told.bits))
     sd = told.scale / units * (1 + 2.0**-50)  # outweighs the roundings
     return Measurement(

@@ -9,10 +9,9 @@ import numpy as np
 from skdp.accounting import Step
 from skdp.kernel._clusters import Nearest, Reaches
 from skdp.kernel._mixtures import MixtureMoments, second_shape
-from skdp.kernel._table import opened
 from skdp.mixture._design import design, noise_loss
 from skdp.mixture._model_comparison import (
-    comparison_step,
+    RIVALS,
     isotropic_model,
     nearly_singular,
     one_gaussian,
@@ -29,6 +28,8 @@ __all__ = ["MixtureRelease", "em_steps", "private_em"]
 # --- where the components begin: released centres, and how far the rows lie from them
 
 BINS = LogBins(4, -12, 2)  # distances in units of the located radius, at most 4
+SPREAD_SHARE = 0.04
+SPREAD = Step("spread", at_most=SPREAD_SHARE, of=(Reaches,))
 SMALLEST = 1e-6  # of the located radius: least standard deviation
 
 
@@ -40,12 +41,7 @@ class ComponentSpread:
     far: float
 
 
-def spread_step(share):
-    """Return the planned step of :func:`release_spread`."""
-    return Step("spread", at_most=share, of=(Reaches,))
-
-
-def release_spread(rows, curator, located, centers, *, share):
+def release_spread(table, located, centers, *, share):
     """Release how far the rows lie from their nearest centres.
 
     Shapes: centers (k, d).
@@ -55,7 +51,7 @@ def release_spread(rows, curator, located, centers, *, share):
     **Privacy**: of :class:`skdp.kernel._clusters.Reaches`.
     """
     asked = Reaches(Nearest(located, centers), BINS, apart=False)
-    release = opened(rows, curator).ask(asked, share=share, label="spread")
+    release = table.ask(asked, SPREAD, share=share)
     counts = np.where(release.value > 2 * release.scale, release.value, 0).astype(np.float64)
     if not counts.any():
         return ComponentSpread(1.0, 2.0)
@@ -71,6 +67,8 @@ def _quantile(counts, p):
 
 
 # --- released moments of every component of a mixture
+
+MOMENTS = Step("moments", of=(MixtureMoments,))
 
 
 @dataclass(frozen=True)
@@ -90,11 +88,11 @@ class Moments:
     matrix_sd: float
 
 
-def release_moments(rows, curator, located, frame, *, reach, weight, share, label):
+def release_moments(table, located, frame, *, reach, weight, share):
     """Release the :class:`skdp.kernel._mixtures.MixtureMoments` of rows, in units of one."""
     k, d = frame.means.shape
     asked = MixtureMoments(located, frame, reach, weight)
-    told = opened(rows, curator).ask(asked, share=share, label=label)
+    told = table.ask(asked, MOMENTS, share=share)
     grid, value = weight.on_grid(told.bits), told.value.astype(np.float64)
     units = np.array([grid.number, grid.vector * grid.vector_unit, grid.matrix_unit])
     units *= 2.0**grid.bits
@@ -105,7 +103,6 @@ def release_moments(rows, curator, located, frame, *, reach, weight, share, labe
     return Moments(value[:k] / units[0], first, second, *(told.scale / units))
 
 
-SPREAD_SHARE = 0.04
 GROWTH, GROWING = 1.2, 20  # of the shares from round to round, at the end
 LOUD, DROWNED = 0.06, 0.25  # nats that noise takes from the covariances of single components
 MORE, EXPLORE = 8, 0.03  # rounds while variances fall as fast as they may, and the share of each
@@ -147,15 +144,11 @@ class MixtureRelease:
 
 def em_steps(n_rounds):
     """Return the planned steps of :func:`private_em`."""
-    return (
-        spread_step(SPREAD_SHARE),
-        comparison_step(),
-        Step("moments", times=n_rounds + MORE, of=(MixtureMoments,)),
-    )
+    return SPREAD, RIVALS, replace(MOMENTS, times=n_rounds + MORE)
 
 
 def private_em(
-    rows, curator, located, centers, *, covariance_type="full", n_rounds=6, floor=None, share=None
+    table, located, centers, *, covariance_type="full", n_rounds=6, floor=None, share=None
 ):
     """Fit a Gaussian mixture by a public number of noisy EM rounds.
 
@@ -169,18 +162,18 @@ def private_em(
     Where noise is loud, the first rounds are for a model of fewer numbers, and what they find and
     what comes after are compared with one Gaussian, the sum of all components.
     """
-    left = curator.remaining if share is None else min(Fraction(share), curator.remaining)
-    k, d, mu = *centers.shape, curator.budget.mu
+    left = table.remaining if share is None else min(Fraction(share), table.remaining)
+    k, d, mu = *centers.shape, table.budget.mu
     floor = np.zeros(d) if floor is None else floor
     y = located.to_units(centers)
     first = Fraction(SPREAD_SHARE) * left
     compare = Fraction(rival_share(located.n_rows, mu)) * left if k > 1 else Fraction(0)
-    spread = release_spread(rows, curator, located, y, share=first)
+    spread = release_spread(table, located, y, share=first)
     left -= first + compare
     signal = located.n_rows * mu * math.sqrt(left) / k
     kinds = _kinds(covariance_type, k, d, signal, n_rounds)
     if kinds[0] != covariance_type:
-        curator.decide(SHARED)
+        table.decide(SHARED)
     estimate = Estimate.start(kinds[0], y, spread.sd, located.n_rows)
     far = min(spread.far / spread.sd, 2 * math.sqrt(quantile(d, 0.95)))
 
@@ -188,8 +181,8 @@ def private_em(
         reach, weight = design(estimate.frame.kind, k, d, signal)
         reach = max(reach, farther)
         moments = release_moments(
-            rows, curator, located, estimate.frame,
-            reach=reach, weight=weight, share=share, label="moments",
+            table, located, estimate.frame,
+            reach=reach, weight=weight, share=share,
         )  # fmt: skip
         return updated(estimate, moments, reach, floor)
 
@@ -207,7 +200,7 @@ def private_em(
             left, more = left - explore, more - 1
     if k > 1:
         estimate = _best(
-            rows, curator, located, [*found, estimate], share=compare, fell=more < MORE,
+            table, located, [*found, estimate], share=compare, fell=more < MORE,
             quiet=noise_loss(covariance_type, k, d, signal) <= LOUD,
         )  # fmt: skip
     frame = estimate.of_kind(covariance_type).frame
@@ -217,7 +210,7 @@ def private_em(
     )
 
 
-def _best(rows, curator, located, found, *, share, fell, quiet):
+def _best(table, located, found, *, share, fell, quiet):
     """Return the best of what was found, or copies of the one Gaussian that is its sum.
 
     Where noise is ``quiet`` that is a finding, and no reason for doubt.
@@ -226,33 +219,33 @@ def _best(rows, curator, located, found, *, share, fell, quiet):
     k, kind = len(last.numbers), last.frame.kind
     one, known = one_gaussian(found[0].of_kind(kind).frame), isotropic_model(located, kind, k)
     frames = [one, *(estimate.of_kind(kind).frame for estimate in found)]
-    leads, noise = release_log_density_gain(rows, curator, located, frames, known, share=share)
+    leads, noise = release_log_density_gain(table, located, frames, known, share=share)
     best = int(np.argmax(leads))
     told = noise < HOPELESS and leads[best] > 0
-    seen = located.n_rows * curator.budget.mu
+    seen = located.n_rows * table.budget.mu
     if told and best > 0:
-        answer = _covered(found[best - 1].of_kind(kind), one, curator, fell, seen)
+        answer = _covered(found[best - 1].of_kind(kind), one, table, fell, seen)
     else:
         if told and quiet:
-            curator.decide(ALONE)
+            table.decide(ALONE)
         else:
-            curator.doubt(ALONE if told else FEW)
+            table.doubt(ALONE if told else FEW)
         numbers = np.full(k, located.n_rows / k)
         answer = replace(last, frame=one if told else known, numbers=numbers)
     if stray_cost(answer.frame, located, seen) > UNSEEN:
-        curator.doubt(THIN)
+        table.doubt(THIN)
     return answer
 
 
-def _covered(estimate, one, curator, fell, rows):
+def _covered(estimate, one, table, fell, rows):
     """Return the estimate with one Gaussian for components that may be noise, or leave rows out."""
     noise = np.where(np.isfinite(estimate.number_v), np.sqrt(estimate.number_v), np.inf)
     faint = estimate.numbers < CERTAIN * noise
     if faint.any():
-        curator.doubt(FAINT)
+        table.doubt(FAINT)
         return estimate.with_one(one, faint)
     if fell and nearly_singular(estimate.frame, one, rows).all():
-        curator.doubt(STRAY)
+        table.doubt(STRAY)
         return estimate.with_one(one, [int(np.argmin(estimate.numbers))])
     return estimate
 

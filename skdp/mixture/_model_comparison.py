@@ -8,12 +8,11 @@ from scipy.linalg import solve_triangular
 from skdp.accounting import Step
 from skdp.kernel._mixture_lead import STEPS, Lead
 from skdp.kernel._mixtures import MixtureFrame
-from skdp.kernel._table import opened
 from skdp.mixture._normal import quantile
 from skdp.mixture._roots import lower_root
 
 __all__ = [
-    "comparison_step",
+    "RIVALS",
     "isotropic_model",
     "nearly_singular",
     "one_gaussian",
@@ -23,14 +22,10 @@ __all__ = [
 ]
 
 SHARES = 0.005, 0.08
+RIVALS = Step("rivals", at_most=SHARES[1], of=(Lead,))
 NOISE = 0.15  # nats per row that the noise of a comparison should have
 CLIPS = 8, 64  # nats by which a row can speak for or against a mixture
 STRAY = 1.0  # nats per row that rows which nobody can see may cost
-
-
-def comparison_step():
-    """Return the planned step of :func:`release_log_density_gain`."""
-    return Step("rivals", at_most=SHARES[1], of=(Lead,))
 
 
 def rival_share(n_rows, mu):
@@ -104,7 +99,7 @@ def stray_cost(frame, located, rows):
     return 1 / (2 * rows * max(widest, 1e-100) ** 2)
 
 
-def release_log_density_gain(rows, curator, located, frames, against, *, share):
+def release_log_density_gain(table, located, frames, against, *, share):
     """Release by how much the log-density of the rows is larger for mixtures than for another.
 
     Notes
@@ -112,9 +107,8 @@ def release_log_density_gain(rows, curator, located, frames, against, *, share):
     **Privacy**: of :class:`skdp.kernel._mixture_lead.Lead`. How large its clip is depends on the
     released number of rows.
     """
-    table = opened(rows, curator)
     mu = table.budget.mu
     clip = round(min(max(NOISE * located.n_rows * mu * math.sqrt(share), CLIPS[0]), CLIPS[1]))
     asked = Lead(located, tuple(frames), against, clip)
-    told = table.ask(asked, share=share, label="rivals")
+    told = table.ask(asked, RIVALS, share=share)
     return told.value / (STEPS * located.n_rows), told.scale / (STEPS * located.n_rows)

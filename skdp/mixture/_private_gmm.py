@@ -270,7 +270,7 @@ class PrivateGMM(MixtureMixin, PublicBoundsMixin, PrivateEstimator):
         located = release_ball_cover(table, self.n_components, place=place, careful=False)
         located, centers = self._start(table, located, units)
         mixture = private_em(
-            table, table, located, centers,
+            table, located, centers,
             covariance_type=self.covariance_type, n_rounds=self.max_iter,
             floor=floors(located, units, self.reg_covar),
         )  # fmt: skip
@@ -281,7 +281,7 @@ class PrivateGMM(MixtureMixin, PublicBoundsMixin, PrivateEstimator):
         """Return the units of the columns, or None where all are alike or the model needs one."""
         if self.covariance_type == "spherical" or self.radius is not None or table.n_features == 1:
             return None
-        return column_units(table, table, box=None if place is None else place.box)
+        return column_units(table, box=None if place is None else place.box)
 
     def _start(self, table, located, units):
         """Return where the rows lie and the means to start from, given, friendly or by counts."""

@@ -7,14 +7,14 @@ import numpy as np
 from skdp.accounting import Step
 from skdp.kernel._friends import RingColumns
 from skdp.kernel._sums import Count
-from skdp.kernel._table import opened
 from skdp.kernel.pairs._ring import RING_SQUARED
 from skdp.scales import LogBins, read_scale
 
 __all__ = ["column_units", "unit_steps"]
 
-COUNT_SHARE = 0.005
+ROWS = Step("rows", at_most=0.005, of=(Count,))
 SHARES = 0.01, 0.05  # of the histograms of all columns
+COLUMN_SCALES = Step("column scales", at_most=SHARES[1], of=(RingColumns,))
 CLEAR = 26.0  # noise standard deviations that all rows together should have in a bin
 FEWEST = 16.0  # below, too little would be seen
 BINS = LogBins(1)
@@ -32,22 +32,18 @@ UNSEEN = "the scale of columns was not told from the noise: their units are gues
 
 def unit_steps():
     """Return the planned steps of :func:`column_units`."""
-    return (
-        Step("rows", at_most=COUNT_SHARE, of=(Count,)),
-        Step("column scales", at_most=SHARES[1], of=(RingColumns,)),
-    )
+    return ROWS, COLUMN_SCALES
 
 
-def column_units(rows, curator, *, box=None):
+def column_units(table, *, box=None):
     """Release the units in which columns of unlike scales are alike.
 
     Notes
     -----
     **Privacy**: of :class:`skdp.kernel._friends.RingColumns`; the rest is post-processing.
     """
-    table = opened(rows, curator)
     d, mu = table.n_features, table.budget.mu
-    count = table.ask(Count(), share=COUNT_SHARE, label="rows")
+    count = table.ask(Count(), ROWS)
     n = max(float(count.value[0]), 1.0)
     ring = math.sqrt(RING_SQUARED * d) / mu
     size = max(1000.0, min(2500 * ring, MOST_ENTRIES / d))
@@ -55,31 +51,31 @@ def column_units(rows, curator, *, box=None):
     known = np.full(d, np.nan) if box is None else _width(*box)
     if share > SHARES[1] * (CLEAR / FEWEST) ** 2:
         if box is None:
-            curator.doubt(BLIND)
+            table.doubt(BLIND)
             return None
-        curator.decide(SKIPPED)
-        return _unequal_scales(known, curator)
+        table.decide(SKIPPED)
+        return _unequal_scales(known, table)
     sample = table.sample(size, n)
-    release = sample.ask(RingColumns(BINS, d), share=min(share, SHARES[1]), label="column scales")
+    release = sample.ask(RingColumns(BINS, d), COLUMN_SCALES, share=min(share, SHARES[1]))
     found = [read_scale(row, release.scale, sample.n, BINS, tail=TAIL) for row in release.value]
     scales = np.array([np.nan if one.nothing else one.scale / 2 for one in found])
     if np.isnan(scales).all():
-        return None if box is None else _unequal_scales(known, curator)
+        return None if box is None else _unequal_scales(known, table)
     unseen = np.isnan(scales)
     if unseen.any():
-        curator.doubt(UNSEEN, unseen)
+        table.doubt(UNSEEN, unseen)
         scales[unseen] = known[unseen] if box is not None else np.nanmax(scales)
-    return _unequal_scales(scales, curator)
+    return _unequal_scales(scales, table)
 
 
 def _width(low, high):
     return high / 8 - low / 8
 
 
-def _unequal_scales(scales, curator):
+def _unequal_scales(scales, table):
     """Return powers of two for scales, 1 for a scale of 0; None if they are alike."""
     octaves = np.frexp(np.where(scales > 0, scales, 1.0))[1] - 1
     if np.ptp(octaves[scales > 0] if (scales > 0).any() else octaves) <= ALIKE:
         return None
-    curator.decide(UNLIKE)
+    table.decide(UNLIKE)
     return np.ldexp(1.0, np.clip(octaves, -500, 500))

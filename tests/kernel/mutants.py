@@ -2,18 +2,22 @@
 
 ``python tests/kernel/mutants.py [--jobs N] [--every K --first I] [FILE ...]`` changes one thing at
 a time in a copy of the source: comparisons, numbers, signs, bounds, clips, checks that are left
-out. For each it runs ``pytest -q -x tests/kernel`` in a process of its own, and lists those that
-survive. Those in ``EQUIVALENT`` change nothing that can be observed, for the reason given.
+out. For each it runs tests of ``tests/kernel`` in a process of its own, those that execute the
+changed statement, and lists mutants that survive. Those in ``equivalent_mutants.txt`` change
+nothing that can be observed, for the reason given.
 """
 
 import argparse
 import ast
 import copy
 import os
+import pickle
+import resource
 import shutil
 import signal
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -31,9 +35,11 @@ import sklearn.linear_model  # noqa: F401
 
 ROOT = Path(__file__).parents[2]
 KERNEL = ROOT / "skdp" / "kernel"
-SECONDS = 180  # a mutant that hangs is noticed
+SECONDS, WAITED = 240, 3600  # of the processor, and of the clock: a mutant that hangs is noticed
 # The page of the kernel is not copied, and says nothing of a mutant.
 TESTS = ["tests/kernel", "--ignore=tests/kernel/test_reading.py"]
+ELSEWHERE = "test_elsewhere"  # runs lines of the kernel in another process, which nobody traces
+WIRE = {"_codec.py", "_table.py", "_parts.py", "_log.py"}  # what crosses to it
 
 COMPARED = {
     ast.Lt: (ast.LtE, ast.GtE),
@@ -69,11 +75,17 @@ LEFT_OUT = {
 }  # calls that refuse
 KEPT_WHOLE = {"certified": 0, "clip": 0, "own": 0, "tuple": 0, "copy": None}  # a call: an argument
 
-# (file, what it is after the change): why nothing can be observed.
-EQUIVALENT: dict[tuple[str, str], str] = {
-    ("_totals.py", "statistics"): "a list of statistics is as good as a tuple",
-    ("_table.py", "2"): "all rows have a unit; what is assumed without is never read",
-}
+EQUIVALENT = Path(__file__).parent / "equivalent_mutants.txt"
+
+
+def explained():
+    """Return {(file, text of the line, change): why nothing can be observed}."""
+    found = {}
+    for line in EQUIVALENT.read_text().splitlines():
+        if line and not line.startswith("#"):
+            name, text, change, reason = line.split(" | ")
+            found[name, text, change] = reason
+    return found
 
 
 def places(tree):
@@ -195,13 +207,79 @@ def copied(folder):
     return folder
 
 
-def started(folder, tests):
-    """Start the tests of a copy in a process that has all but skdp loaded; return its number."""
+class Traced:
+    """A plugin of pytest: which lines of the kernel every test executes, and how long it takes."""
+
+    def __init__(self, folder):
+        self._kernel, self._now, self.told = str(folder / "skdp" / "kernel") + os.sep, None, {}
+        sys.settrace(self._call)
+        threading.settrace(self._call)
+
+    def _call(self, frame, event, arg):
+        name = frame.f_code.co_filename
+        if self._now is None or not name.startswith(self._kernel):
+            return None
+        found = self._now.setdefault(name[len(self._kernel) :], set())
+
+        def line(frame, event, arg):
+            found.add(frame.f_lineno)
+            return line
+
+        return line(frame, event, arg)
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_runtest_protocol(self, item):
+        start, self._now = time.process_time(), {}
+        yield
+        self.told[item.nodeid] = time.process_time() - start, self._now
+        self._now = None
+
+
+def traced(folder, tests):
+    """Return {test: (seconds, {file: lines that it executes})}; None if a test fails."""
+    kept = folder / "traced.pickle"
+    os.waitpid(started(folder, tests, kept), 0)
+    return pickle.loads(kept.read_bytes()) if kept.exists() else None
+
+
+def chosen(known, name, source, line):
+    """Return the tests that execute the statement of a line, quick ones first."""
+    low, high = _statement(ast.parse(source), line)
+    found = []
+    for test, (seconds, lines) in known.items():
+        wanted = lines.get(name, ())
+        if any(low <= n <= high for n in wanted) or (ELSEWHERE in test and name in WIRE):
+            found.append((seconds, test))
+    return [test for _, test in sorted(found)]
+
+
+def _statement(tree, line):
+    """Return the first and the last line of what is executed with a line."""
+    low, high = 1, 10**6  # what runs once, when the module is imported, may change everything
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.Lambda):
+            body = node.body if isinstance(node.body, list) else [node.body]
+            if not body[0].lineno <= line <= node.end_lineno:
+                continue
+            low, high = body[0].lineno, node.end_lineno
+            for one in ast.walk(node):
+                if isinstance(one, ast.stmt) and one is not node:
+                    end = one.end_lineno
+                    if isinstance(getattr(one, "body", None), list):
+                        end = one.body[0].lineno - 1
+                    if one.lineno <= line <= end and end - one.lineno <= high - low:
+                        low, high = one.lineno, end
+    return low, high
+
+
+def started(folder, tests, kept=None):
+    """Start tests of a copy in a process that has all but skdp loaded; return its number."""
     process = os.fork()
     if process:
         return process
     os.setsid()
-    signal.alarm(SECONDS)
+    signal.alarm(WAITED)
+    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
     nothing = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nothing, 1)
     os.dup2(nothing, 2)
@@ -210,7 +288,10 @@ def started(folder, tests):
     sys.dont_write_bytecode = True
     told = 1
     try:
-        told = pytest.main(["-q", "-x", "-p", "no:cacheprovider", *tests])
+        plugins = [] if kept is None else [Traced(folder)]
+        told = pytest.main(["-q", "-x", "-p", "no:cacheprovider", *tests], plugins=plugins)
+        if plugins and not told:
+            kept.write_bytes(pickle.dumps(plugins[0].told))
     finally:
         os._exit(int(told))
 
@@ -224,6 +305,7 @@ def main(arguments=None):
     parser.add_argument("--first", type=int, default=0, help="the I-th of K such parts")
     parser.add_argument("--lines", type=int, nargs=2, help="only of these lines")
     parser.add_argument("--seconds", type=float, default=None, help="start no mutant after so long")
+    parser.add_argument("--all", action="store_true", help="tests that do not execute it, too")
     parser.add_argument("--tests", nargs="*", default=TESTS)
     options = parser.parse_args(arguments)
     names = options.files or sorted(p.relative_to(KERNEL).as_posix() for p in KERNEL.rglob("*.py"))
@@ -236,23 +318,31 @@ def main(arguments=None):
     start, told, running = time.monotonic(), {}, {}
     with tempfile.TemporaryDirectory() as work:
         free = [copied(Path(work) / str(k)) for k in range(options.jobs)]
-        if os.waitpid(started(free[0], options.tests), 0)[1]:
+        known = traced(free[0], options.tests)
+        if known is None:
             parser.error("the tests fail without a mutant")
-        for k, (name, *_, text) in enumerate(wanted):
+        for k, (name, line, before, after, text) in enumerate(wanted):
             if options.seconds and time.monotonic() - start > options.seconds:
                 break
             if not free:
                 free.append(_ended(running, told))
-            folder = free.pop()
+            folder, key = free.pop(), key_of(name, line, before, after)
+            tests = chosen(known, name, (KERNEL / name).read_text(), line)
+            tests = options.tests if options.all else tests
+            if not tests:
+                told[k] = False
+                print("NOT RUN", " | ".join(key), file=sys.stderr, flush=True)
+                free.append(folder)
+                continue
             (folder / "skdp" / "kernel" / name).write_text(text)
-            running[started(folder, options.tests)] = k, folder, name
+            running[started(folder, tests)] = k, folder, name, key
         while running:
             _ended(running, told)
-    survivors, counts = [], {name: [0, 0, 0, 0] for name in names}
+    counts = {name: [0, 0, 0, 0] for name in names}
+    survivors, known = [], explained()
     for k, (name, line, before, after, _) in enumerate(wanted):
-        noticed = told.get(k)
-        explained = EQUIVALENT.get((name, after))
-        kind = 3 if noticed is None else 0 if noticed else 2 if explained else 1
+        reason = known.get(key_of(name, line, before, after))
+        kind = 3 if k not in told else 0 if told[k] else 2 if reason else 1
         counts[name][kind] += 1
         if kind == 1:
             survivors.append(f"{name}:{line}: {before}  ->  {after}")
@@ -263,11 +353,18 @@ def main(arguments=None):
     return len(survivors)
 
 
+def key_of(name, line, before, after):
+    """Return how a mutant is named in the list of equivalent ones."""
+    text = (KERNEL / name).read_text().splitlines()[line - 1].strip()
+    return name, text, f"{before} -> {after}"
+
+
 def _ended(running, told):
     """Wait for a process; keep whether a test has failed, or hangs; return its clean folder."""
     process, status = os.wait()
-    k, folder, name = running.pop(process)
+    k, folder, name, said = running.pop(process)
     told[k] = status != 0
+    print("killed" if status else "SURVIVED", " | ".join(said), file=sys.stderr, flush=True)
     shutil.copy(KERNEL / name, folder / "skdp" / "kernel" / name)
     return folder
 

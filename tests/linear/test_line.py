@@ -8,6 +8,7 @@ from skdp import PrivateLinearRegression, PrivateRidge
 from skdp.accounting import Budget
 from skdp.exceptions import LowAccuracyWarning
 from skdp.gate._curator import make_curator
+from skdp.kernel._table import opened
 from skdp.linear._line import ErrorPosterior, line_plan, private_line
 from skdp.mechanisms import make_entropy
 from skdp.readers import ArrayRows
@@ -113,7 +114,7 @@ def test_residuals_are_those_of_the_line_and_of_the_row_alone():
     table = np.column_stack([X, y])
     budget = Budget.gaussian(4.0, 1e-6)
     curator = make_curator(line_plan(budget), make_entropy(0))
-    line = private_line(ArrayRows(table), curator, known=np.full((2, 4), np.nan))
+    line = private_line(opened(ArrayRows(table), curator), known=np.full((2, 4), np.nan))
     beside = line.beside(np.arange(3))
     whole = beside(table)[:, -1]
     assert np.var(whole) < 1.2

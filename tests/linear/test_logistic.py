@@ -12,6 +12,7 @@ from skdp.covariance._run import turned
 from skdp.exceptions import LowAccuracyWarning
 from skdp.kernel._coordinates import Design, Frame
 from skdp.kernel._gradients import LogitCalibration, LogitStep, probabilities
+from skdp.kernel._table import opened
 from skdp.linear._calibration import _calibrated
 from tests._curators import CannedCurator
 
@@ -78,7 +79,7 @@ def test_slopes_that_are_too_steep_are_brought_back_or_doubted(times):
     design = Design(Frame.identity(np.zeros(2), np.ones(2)), np.array([[-9.0] * 2, [9.0] * 2]))
     B = truth * [[times], [times], [1.0]]
     told = {"mean": B[-1], "spread": 1.25 * times**2, "n": 20000.0, "share": 0.05}
-    found, cost, held = _calibrated(rows, curator, design, 3.0, B, **told)
+    found, cost, held = _calibrated(opened(rows, curator), design, 3.0, B, **told)
     if times > 2:
         assert held or cost > 0.05 * 0.66
     else:

@@ -99,8 +99,8 @@ def test_what_is_stated_is_what_is_paid(levels, sets, weights):
 def test_a_zcdp_budget_buys_twice_rho():
     layout, v = workload_layout((2,) * 4, 2)
     budget = Budget.zcdp(1.0, 1e-6)
-    curator = CannedCurator(Plan(budget, (Step("pairs"),)))
-    got = measure(opened(ArrayRows(np.zeros((1, 4))), curator), layout, v, 1, "pairs")
+    curator = CannedCurator(Plan(budget, (Step("residuals"),)))
+    got = measure(opened(ArrayRows(np.zeros((1, 4))), curator), layout, v, 1)
     assert float(stated_cost(got)) == pytest.approx(float(2 * budget.amount), rel=1e-6)
     assert stated_cost(got) <= 2 * budget.amount
 

@@ -6,6 +6,7 @@ from sklearn.mixture import GaussianMixture
 
 from skdp.accounting import Budget, Plan
 from skdp.kernel._coordinates import InUnits
+from skdp.kernel._table import opened
 from skdp.mixture import PrivateGMM
 from skdp.mixture._units import BLIND, column_units, unit_steps
 from skdp.readers import ArrayRows
@@ -24,22 +25,22 @@ def test_units_are_near_the_scales_wherever_the_columns_lie():
     n, scales = 5000, np.array([1e-3, 1.0, 300.0, 1e6, 0.0])
     X = rng.normal(size=(n, 5)) * scales + [0, -1e4, 7, 1e9, 3]
     keys = rng.integers(2**63, size=n, dtype=np.uint64)
-    units = column_units(ArrayRows(X), _curator("noise", keys))
+    units = column_units(opened(ArrayRows(X), _curator("noise", keys)))
     assert (np.frexp(units)[0] == 0.5).all()
     np.testing.assert_array_less(np.abs(np.log2(units[:4] / scales[:4])), 2)
     assert units[4] == 1
     alike = X[:, :1] * [1.0, 2.0, -1.0]
-    assert column_units(ArrayRows(alike), _curator("noise", keys)) is None
+    assert column_units(opened(ArrayRows(alike), _curator("noise", keys))) is None
 
 
 def test_few_rows_take_the_units_of_their_bounds_or_none():
     keys = np.arange(50, dtype=np.uint64)
     rows = ArrayRows(np.ones((50, 2)))
     curator = _curator("noise", keys)
-    assert column_units(rows, curator) is None
+    assert column_units(opened(rows, curator)) is None
     assert any(BLIND in text for text in curator.close("").decisions)
     box = np.array([0.0, 0.0]), np.array([1.0, 1e5])
-    assert np.ptp(np.log2(column_units(rows, _curator("noise", keys), box=box))) > 15
+    assert np.ptp(np.log2(column_units(opened(rows, _curator("noise", keys)), box=box))) > 15
 
 
 def test_rows_in_units_are_exact_and_stay_absent():
