@@ -164,7 +164,7 @@ FLOATS = [np.float16, np.float32, np.float64, np.longdouble]
 def scales(sensitivity, share, budget):
     """Return what the noise of every kind would be, without a word about numpy's types."""
     draws = {"gdp": ["gaussian"], "pure": ["laplace", "select"]}.get(
-        budget.unit, ["gaussian", "laplace", "select"]
+        budget.measure, ["gaussian", "laplace", "select"]
     )
     for draw in draws:
         c = curator(Step("a", draw), budget=budget)
@@ -177,7 +177,7 @@ def scales(sensitivity, share, budget):
 BUDGETS = [GAUSSIAN, Budget.pure(Fraction(1, 3)), Budget.zcdp(1.0, 1e-6)]
 
 
-@pytest.mark.parametrize("budget", BUDGETS, ids=lambda budget: budget.unit)
+@pytest.mark.parametrize("budget", BUDGETS, ids=lambda budget: budget.measure)
 @pytest.mark.parametrize("kind", INTEGERS, ids=lambda kind: kind.__name__)
 @few
 @given(data=st.data())
@@ -193,7 +193,7 @@ def test_integers_of_every_width_have_the_price_of_pythons(budget, kind, data):
     assert list(scales(x, half, budget)) == list(scales(x, Fraction(1, 2), budget))
 
 
-@pytest.mark.parametrize("budget", BUDGETS, ids=lambda budget: budget.unit)
+@pytest.mark.parametrize("budget", BUDGETS, ids=lambda budget: budget.measure)
 @pytest.mark.parametrize("kind", FLOATS, ids=lambda kind: kind.__name__)
 @few
 @given(x=st.floats(2.0**-9, 6e4, width=16), share=st.floats(2.0**-10, 1, width=16))

@@ -10,6 +10,7 @@ import pytest
 from sklearn.base import clone
 
 import skdp
+from skdp.accounting import Budget
 from skdp.audit._tables import example
 from skdp.utils._renamed import old_names
 from tests._estimators import BOUNDED, ESTIMATORS
@@ -89,3 +90,15 @@ def test_no_page_example_or_docstring_uses_an_old_attribute():
         for m in old.finditer(p.read_text())
     ]
     assert not found
+
+
+def test_the_unit_of_a_budget_is_its_measure():
+    budget = Budget.gaussian(1.0, 1e-6)
+    with pytest.warns(FutureWarning, match="unit is called measure now"):
+        assert budget.unit == "gdp"
+    numbers = {name: value for name, value in vars(budget).items() if name != "measure"}
+    with pytest.warns(FutureWarning, match="unit= is called measure= now"):
+        assert Budget(unit="gdp", **numbers) == budget
+    older = object.__new__(Budget)
+    older.__setstate__({"unit": "gdp", **numbers})
+    assert older == budget == pickle.loads(pickle.dumps(budget))

@@ -33,7 +33,7 @@ each = pytest.mark.parametrize("name, estimator", NAMED, ids=[name for name, _ i
 
 
 def doubts(fit):
-    """Return the UselessReleaseWarnings of a call."""
+    """Return the LowAccuracyWarnings of a call."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         fit()

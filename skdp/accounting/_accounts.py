@@ -169,7 +169,7 @@ def _opening(epsilon, delta, composition, suffix):
     composition = composition or ("gaussian" if delta else "basic")
     if composition == "gaussian" and delta:
         b = Budget.gaussian(epsilon, delta)
-        return composition, b.unit + suffix, (b.amount, b.failure, b.epsilon, b.delta)
+        return composition, b.measure + suffix, (b.amount, b.failure, b.epsilon, b.delta)
     if composition != "basic" or delta >= 1:
         raise ValueError(
             "composition must be 'basic', or 'gaussian' with delta > 0, and delta in [0, 1). "
@@ -183,9 +183,9 @@ def _cost(budget, first, steps):
     """Return what some steps of a fit take from the account that ``first`` has opened."""
     if first.what == "basic":
         return compose_basic(budget.epsilon, budget.delta, steps)
-    if budget.unit == "gdp":
+    if budget.measure == "gdp":
         return steps**2 * budget.amount, steps * budget.failure
-    if budget.unit == "pure" and budget.delta == budget.failure == 0:
+    if budget.measure == "pure" and budget.delta == budget.failure == 0:
         epsilon, times = steps * budget.amount, 1
         if epsilon > 10**6:  # then the Gaussian that dominates one step, k times as far away
             epsilon, times = budget.amount, steps
@@ -194,7 +194,7 @@ def _cost(budget, first, steps):
     price = gaussian_price(lines_of(budget, steps), first.amount, first.failure)
     if price is None:
         raise ValueError(
-            f"a ledger with Gaussian composition has no price for a {budget.unit!r} budget with "
+            f"a ledger with Gaussian composition has no price for a {budget.measure!r} budget with "
             f"delta={float(budget.delta):g} that is not more than all of it: neither zCDP nor "
             "(epsilon, delta)-DP implies GDP, and what is near it is dear. Ask for a smaller "
             "epsilon and a much smaller delta, or open one for it: "

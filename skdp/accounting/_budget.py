@@ -1,4 +1,4 @@
-"""The budget of one fit: an amount in one unit, exact, and the guarantee that it stands for."""
+"""The budget of one fit: an exact amount in a privacy measure, and the guarantee it stands for."""
 
 import math
 from dataclasses import dataclass, replace
@@ -9,24 +9,28 @@ import numpy as np
 from skdp.accounting._conversions import zcdp_delta, zcdp_rho
 from skdp.accounting._gaussian import gaussian_mu, log_delta_up
 from skdp.mechanisms._exact import as_fraction, exact, is_exact, log_of, sqrt_up
+from skdp.utils._renamed import Renamed, new_state, old_keywords
 
 __all__ = ["Budget"]
 
 FAILURE_PART = Fraction(1, 20)
 SMALLEST_MU = 2.0**-30
 EPSILONS = Fraction(1, 10**60), 10**6
-UNITS = ("gdp", "zcdp", "pure", "mixed", "approx")
+MEASURES = ("gdp", "zcdp", "pure", "mixed", "approx")
 MOST = 10**300  # within the range of floats, sums too
 ROUNDING = 2.0**-30  # part of delta: more than all rounding of a check, less than anybody's claim
 
 
+OLD = {"unit": "measure"}  # names of older pickles and code
+
+
 @dataclass(frozen=True)
 class Budget:
-    """What a fit may spend, as an exact rational in the unit in which its releases add up.
+    """What a fit may spend, an exact rational in the privacy measure in which releases add up.
 
     Parameters
     ----------
-    unit : {"gdp", "zcdp", "pure", "mixed", "approx"}
+    measure : {"gdp", "zcdp", "pure", "mixed", "approx"}
         ``"gdp"``: every release is Gaussian and costs (sensitivity / sigma)^2; ``"zcdp"``: rho;
         ``"pure"``: epsilon; ``"mixed"``: steps of which some are Gaussian and some pure;
         ``"approx"``: a sum of fits of different kinds, (epsilon, delta).
@@ -61,22 +65,23 @@ class Budget:
     Examples
     --------
     >>> from skdp.accounting import Budget
-    >>> Budget.pure(0.5).unit
+    >>> Budget.pure(0.5).measure
     'pure'
     >>> Budget.gaussian(1.0, 1e-6).mu < Budget.gaussian(2.0, 1e-6).mu
     True
     """
 
-    unit: str
+    measure: str
     amount: Fraction
     failure: Fraction
     epsilon: Fraction
     delta: Fraction
     curve: tuple = ()
+    unit = Renamed("measure")
 
     def __post_init__(self):
-        if self.unit not in UNITS:
-            raise ValueError(f"unit must be one of {UNITS}. Got {self.unit!r} instead.")
+        if self.measure not in MEASURES:
+            raise ValueError(f"measure must be one of {MEASURES}. Got {self.measure!r} instead.")
         numbers = self.amount, self.failure, self.epsilon, self.delta
         allowed = all(map(is_exact, numbers)) and min(numbers) >= 0 and self.amount > 0
         if not allowed or max(self.epsilon, self.delta) > MOST:
@@ -84,18 +89,20 @@ class Budget:
                 "a budget needs a positive Fraction amount, and a Fraction failure, epsilon and "
                 "delta from 0 to 1e300. Make it with Budget.gaussian, Budget.zcdp or Budget.pure."
             )
-        if not proves(self.unit, *numbers) or (self.curve and self.unit != "approx"):
+        if not proves(self.measure, *numbers) or (self.curve and self.measure != "approx"):
             raise ValueError(
-                f"a budget of unit {self.unit!r} claims (epsilon={float(self.epsilon):g}, "
+                f"a budget of measure {self.measure!r} claims (epsilon={float(self.epsilon):g}, "
                 f"delta={float(self.delta):g}), which does not follow from its amount and failure. "
                 "Make it with Budget.gaussian, Budget.zcdp or Budget.pure, which compute both."
             )
 
     def __setstate__(self, state):
-        self.__init__(**state)  # of pickles and copies: checked as well
+        self.__init__(**new_state(state, OLD))  # of pickles and copies: checked as well
 
     def __repr__(self):
-        return f"<Budget {self.unit}: epsilon={float(self.epsilon):g}, delta={float(self.delta):g}>"
+        return (
+            f"<Budget {self.measure}: epsilon={float(self.epsilon):g}, delta={float(self.delta):g}>"
+        )
 
     @classmethod
     def gaussian(cls, epsilon, delta):
@@ -153,18 +160,21 @@ class Budget:
 
     @property
     def mu(self):
-        """The GDP parameter sqrt(amount), rounded up (unit "gdp" only)."""
+        """The GDP parameter sqrt(amount), rounded up (measure "gdp" only)."""
         return sqrt_up(self.amount)
 
 
-def proves(unit, amount, failure, epsilon, delta):
+Budget.__init__ = old_keywords(Budget.__init__, OLD)
+
+
+def proves(measure, amount, failure, epsilon, delta):
     """Return whether a claim follows from an amount and a failure, up to rounding."""
     e = float(epsilon)
-    if unit == "gdp":
+    if measure == "gdp":
         known = log_delta_up(e, math.sqrt(min(amount, 10**12)))
-    elif unit == "zcdp":
+    elif measure == "zcdp":
         known = math.log(zcdp_delta(float(min(amount, 10**12)), e))
-    elif unit == "mixed":  # what the shares have, which the plan knows
+    elif measure == "mixed":  # what the shares have, which the plan knows
         known = log_of((1 - FAILURE_PART) * delta)
     else:
         known = -math.inf if amount <= epsilon else math.inf

@@ -165,7 +165,7 @@ class PrivacyLedger:
         (epsilon, .95 delta)-DP by basic composition, and B is the largest such mu^2 (up to the
         rounding of the mu_i, 1e-8).
         """
-        if self.composition == "basic" or budget.unit != "gdp":
+        if self.composition == "basic" or budget.measure != "gdp":
             return budget
         return self._accounts.admit(budget)
 
@@ -237,7 +237,7 @@ class PrivacyLedger:
             reasons = [
                 reason
                 for account, cost in costs.items()
-                if (reason := accounts.refusal(account, cost, before[account], budget.unit))
+                if (reason := accounts.refusal(account, cost, before[account], budget.measure))
             ]
             granted = not reasons and not closed
             for account, cost in costs.items():
@@ -245,7 +245,7 @@ class PrivacyLedger:
                     db,
                     "charge" if granted else "refused",
                     line,
-                    budget.unit + OF_GROUPS * (accounts.several and account == "group"),
+                    budget.measure + OF_GROUPS * (accounts.several and account == "group"),
                     (*(cost or (0, 0)), budget.epsilon, budget.delta),
                     bool(seeded),
                 )

@@ -22,7 +22,7 @@ from fractions import Fraction
 from hashlib import sha256
 from pathlib import Path
 
-from skdp.accounting._budget import UNITS
+from skdp.accounting._budget import MEASURES
 from skdp.mechanisms._entropy import SystemEntropy
 from skdp.mechanisms._exact import exact
 from skdp.show._ledger import Entry, Lines, as_number, plain, state_of
@@ -37,7 +37,8 @@ __all__ = ["OF_GROUPS", "UNCLAIMED", "LedgerFile", "append", "lines", "state"]
 # "skdp" for one unit, "skdq" for several; "skdr" and "skds" the same with states and checksums.
 FORMATS = (0x736B6470, 0x736B6471, 0x736B6472, 0x736B6473)
 OF_GROUPS, UNCLAIMED = ", of groups", "unclaimed"
-OF_OTHERS = {*(unit + OF_GROUPS for unit in UNITS)}, {*UNITS}  # units of lines of other accounts
+# units of lines of other accounts
+OF_OTHERS = {*(measure + OF_GROUPS for measure in MEASURES)}, {*MEASURES}
 REFUSE = "BEGIN SELECT RAISE(ABORT, 'a ledger is append-only'); END"
 FIELDS = (
     "id INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT, what TEXT, unit TEXT, amount TEXT, "

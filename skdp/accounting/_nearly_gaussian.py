@@ -35,7 +35,7 @@ def lines_of(budget, steps=1):
     The claim is one. A part of zCDP has a curve, and so has a search (``budget.curve``).
     """
     pairs = [(_float_up(budget.epsilon), _float_up(budget.delta)), *budget.curve]
-    if budget.unit in ("zcdp", "mixed"):
+    if budget.measure in ("zcdp", "mixed"):
         rho = _float_up(budget.amount)
         pairs += curve_at(float(budget.epsilon), budget.failure, lambda e: zcdp_delta(rho, e))
     return [group_privacy(epsilon, delta, steps) for epsilon, delta in pairs if delta < 1]

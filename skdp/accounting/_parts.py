@@ -49,7 +49,7 @@ def mixed_budget(epsilon, delta, *, gaussian, pure):
     >>> from skdp.accounting import mixed_budget
     >>> half = Fraction(1, 2)
     >>> budget = mixed_budget(1.0, 1e-6, gaussian=half, pure=[half])
-    >>> budget.unit, float(budget.epsilon)
+    >>> budget.measure, float(budget.epsilon)
     ('mixed', 1.0)
     """
     epsilon, delta = as_epsilon(epsilon), as_delta(delta)
@@ -121,7 +121,7 @@ def part_of(whole, share, unit):
     """
     share = exact(share, name="share")
     amount = whole.amount * share
-    if unit not in (whole.unit, "mixed"):
+    if unit not in (whole.measure, "mixed"):
         amount = Fraction(sqrt_down(2 * amount)) if unit == "pure" else 2 * amount
     failure, delta = whole.failure * share, whole.delta * share
     if unit == "pure":
@@ -131,18 +131,18 @@ def part_of(whole, share, unit):
     else:
         epsilon = zcdp_epsilon(float(amount), float((1 - FAILURE_PART) * delta))
     part = Budget(unit, amount, failure, Fraction(epsilon), delta)
-    if amount < SMALLEST or convert_cost(part, whole.unit) > whole.amount * share:
-        raise PlanError(f"a share of a {whole.unit} budget cannot pay for a {unit} budget.")
+    if amount < SMALLEST or convert_cost(part, whole.measure) > whole.amount * share:
+        raise PlanError(f"a share of a {whole.measure} budget cannot pay for a {unit} budget.")
     return part
 
 
 def convert_cost(budget, unit):
     """Return what a budget costs in another unit; infinity where there is no price."""
-    if budget.unit == unit or (budget.unit, unit) == ("mixed", "zcdp"):
+    if budget.measure == unit or (budget.measure, unit) == ("mixed", "zcdp"):
         return budget.amount
     if unit in ("zcdp", "mixed"):
-        if budget.unit == "gdp":
+        if budget.measure == "gdp":
             return budget.amount / 2
-        if budget.unit == "pure":
+        if budget.measure == "pure":
             return budget.amount**2 / 2
     return float("inf")

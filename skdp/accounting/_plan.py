@@ -120,7 +120,7 @@ class Plan(PlanView):
                 f"{float(self.budget.failure):.3g} together, that of the budget. They exceed it "
                 f"with {float(total):.3g}: lower them."
             )
-        mixed = self.budget.unit == "mixed" and not self.problems
+        mixed = self.budget.measure == "mixed" and not self.problems
         if mixed and not is_affordable(self.budget, self.steps):
             raise PlanError(
                 "a mixed budget was made for other shares than those of this plan: mixed_budget "
@@ -130,4 +130,4 @@ class Plan(PlanView):
 
 def release_mechanism(budget):
     """Return "laplace" for a pure budget, else "gaussian": the kind of step to plan."""
-    return "laplace" if budget.unit == "pure" else "gaussian"
+    return "laplace" if budget.measure == "pure" else "gaussian"

@@ -35,8 +35,8 @@ def compose_reports(budgets):
     bounds the likelihood ratio of whatever came out in any case, as the ratios multiply.
     """
     epsilon, delta = _total("epsilon", budgets), _total("delta", budgets)
-    gaussian = [b for b in budgets if b.unit == "gdp"]
-    pure = [b for b in budgets if b.unit == "pure" and b.delta == b.failure == 0]
+    gaussian = [b for b in budgets if b.measure == "gdp"]
+    pure = [b for b in budgets if b.measure == "pure" and b.delta == b.failure == 0]
     others = [b for b in budgets if b not in gaussian and b not in pure]
     if gaussian:
         kinds = (([], pure + others), (pure, others)) if pure else (([], others),)
@@ -195,7 +195,7 @@ class PrivacyReport(ReportView):
         -------
         delta : float
         """
-        if self.budget.unit == "gdp":
+        if self.budget.measure == "gdp":
             return group_delta(self.budget.mu, self.budget.failure, group_size, epsilon)
         group = group_privacy(float(self.budget.epsilon), float(self.budget.delta), group_size)
         return min(1.0, group[1]) if epsilon >= group[0] else 1.0
@@ -216,7 +216,7 @@ class PrivacyReport(ReportView):
             Infinity where no finite epsilon is proved.
         """
         delta = float(self.budget.delta) if delta is None else delta
-        if self.budget.unit == "gdp":
+        if self.budget.measure == "gdp":
             return group_epsilon(self.budget.mu, self.budget.failure, group_size, delta)
         group = group_privacy(float(self.budget.epsilon), float(self.budget.delta), group_size)
         return group[0] if delta >= group[1] else math.inf
@@ -250,5 +250,6 @@ class PrivacyReport(ReportView):
 
 
 def _parts(report, total):
-    part = report.budget.amount / total.amount if report.budget.unit == total.unit else Fraction(1)
+    budget = report.budget
+    part = budget.amount / total.amount if budget.measure == total.measure else Fraction(1)
     return tuple(replace(charge, share=charge.share * part) for charge in report.charges)

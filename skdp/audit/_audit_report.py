@@ -64,9 +64,9 @@ class AuditReport(AsJson):
     def claimed_mu(self):
         """The mu that the claim implies; infinity if none."""
         budget = self.claim.budget
-        if budget.unit == "gdp":
+        if budget.measure == "gdp":
             return budget.mu
-        return pure_to_gdp(float(budget.amount)) if budget.unit == "pure" else math.inf
+        return pure_to_gdp(float(budget.amount)) if budget.measure == "pure" else math.inf
 
     @property
     def rho_lower(self):
@@ -79,7 +79,7 @@ class AuditReport(AsJson):
         budget = self.claim.budget
         amount = float(budget.amount)
         implied = {"gdp": amount / 2, "zcdp": amount, "approx": math.inf}
-        return pure_to_zcdp(amount) if budget.unit == "pure" else implied[budget.unit]
+        return pure_to_zcdp(amount) if budget.measure == "pure" else implied[budget.measure]
 
     @property
     def curve(self):
@@ -165,7 +165,7 @@ class AuditReport(AsJson):
     def _trade_off(self, errors):
         """Return the smallest false negative rate that the claim allows."""
         budget = self.claim.budget
-        if budget.unit == "gdp":
+        if budget.measure == "gdp":
             failure = float(budget.failure)
             ideal = ndtr(-ndtri(np.minimum(errors + failure, 1)) - budget.mu)
             return np.maximum(ideal - failure, 0)

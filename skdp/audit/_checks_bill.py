@@ -57,7 +57,7 @@ def check_prices(name, estimator, data):
 
 def _underpaid(report):
     """Return the labels of releases with less noise than they are charged for."""
-    costs = [(charge, _cost(charge, report.budget.unit)) for charge in report.charges]
+    costs = [(charge, _cost(charge, report.budget.measure)) for charge in report.charges]
     return [
         charge.label
         for charge, cost in costs
@@ -104,7 +104,7 @@ def _asked(estimator, rows, params):
     if isinstance(error, refusals) and not curators:
         return None
     reports = [curator.close("audit") for curator in curators]
-    asked = [plan.budget.unit, plan.budget.amount, error and type(error).__name__]
+    asked = [plan.budget.measure, plan.budget.amount, error and type(error).__name__]
     for step in plan.steps:
         asked += [step.label, step.mechanism, step.at_most, step.times]
     for record in records:

@@ -100,7 +100,7 @@ class OneRunReport:
     @property
     def claimed_mu(self):
         """The claimed mu; infinity if none."""
-        return self.claim.budget.mu if self.claim.budget.unit == "gdp" else math.inf
+        return self.claim.budget.mu if self.claim.budget.measure == "gdp" else math.inf
 
     @property
     def passed(self):

@@ -47,7 +47,7 @@ def planned(group_by):
     inner = allocate_budget(group_by)
     grant = inner.ledger
     plan = inner.plan()
-    unit = plan.budget.unit
+    unit = plan.budget.measure
     if group_by.levels is not None:
         budget = group_by._budget(lambda epsilon, delta: plan.budget)
         part, share, steps, events = budget, Fraction(1), (), ()

@@ -175,7 +175,7 @@ class LloydKMeans(CentersMixin, PublicBoundsMixin, PrivateEstimator):
         if place is not None:
             located = place.located()
         else:
-            located = (locate_pure if table.budget.unit == "pure" else locate)(inner)
+            located = (locate_pure if table.budget.measure == "pure" else locate)(inner)
         init = self.init
         if not isinstance(init, str):
             init = public_centers("init", init, (self.n_clusters, table.n_features))

@@ -63,7 +63,7 @@ def lloyd_step(table, located, y, radii, *, share, step):
     A centre stays if its rows do not stand out, or if noise would carry it beyond its radius.
     """
     d = y.shape[1]
-    pure = table.budget.unit == "pure"
+    pure = table.budget.measure == "pure"
     told = cluster_sums(
         table,
         Nearest(located, y),

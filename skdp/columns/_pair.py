@@ -94,7 +94,7 @@ def bounded_moments(table, *, low, high, degree, share, label):
     >>> moments.values.shape, moments.law
     ((3, 1), 'gaussian')
     """
-    d, pure = len(low), table.budget.unit == "pure"
+    d, pure = len(low), table.budget.measure == "pure"
     sketch = Bernstein if pure and (degree == 2 or d <= PAIRS) else Powers
     release = table.ask(sketch(low, high, degree), share=share, label=label)
     sketch = sketch(low, high, degree, pure, release.bits)

@@ -84,7 +84,7 @@ def rank_steps(budget, *, bounded):
     >>> [step.label for step in rank_steps(Budget.gaussian(1.0, 1e-6), bounded=True)]
     ['row count', 'search', 'brackets', 'statistic']
     """
-    count = PURE_ROW_COUNT if budget.unit == "pure" else ROW_COUNT
+    count = PURE_ROW_COUNT if budget.measure == "pure" else ROW_COUNT
     search = (ROUND, FINAL_BRACKETS, STATISTIC)
     return with_law(budget, count, *(() if bounded else (WHOLE_LINE,)), *search)
 

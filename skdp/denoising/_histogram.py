@@ -243,7 +243,7 @@ class PrivateHistogram(VectorMixin, PrivateEstimator):
         return super()._read(X if self.user is None else with_exact_users(X, self.user), y)
 
     def _release(self, table):
-        law = "laplace" if table.budget.unit == "pure" else "gaussian"
+        law = "laplace" if table.budget.measure == "pure" else "gaussian"
         axes = read_axes(self.bins, self.range, self.categories, self.user, table.n_features)
         search, low, high = [c for c, axis in axes.items() if axis.searched], (), ()
         if search:

@@ -229,7 +229,7 @@ def friendly_core(
     if n_up < 1:
         curator.doubt("too few rows: the core is empty. Use a larger epsilon or more rows")
         return LocalCore(kept, predicate, 0, level)
-    strength = float(curator.budget.amount) * (1 if curator.budget.unit == "gdp" else 2)  # mu^2
+    strength = float(curator.budget.amount) * (1 if curator.budget.measure == "gdp" else 2)  # mu^2
     if share is None:
         counted = min(n_up, most / 2)
         least = 0.03 if n_up <= most else 0.1  # a larger share takes smaller groups, less time

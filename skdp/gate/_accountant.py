@@ -87,7 +87,7 @@ class BudgetAccountant:
     """
 
     def __init__(self, plan):
-        self._plan, self._buys = plan, (plan.budget.unit, plan.budget.amount)
+        self._plan, self._buys = plan, (plan.budget.measure, plan.budget.amount)
         self._steps = {step.label: [step, step.times] for step in plan.steps}
         self._events = {label: exact(p) for label, p in plan.events}
         self._lines, self.told = [], None

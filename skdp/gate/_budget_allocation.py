@@ -23,10 +23,10 @@ class BudgetAllocation:
         """Return the budget of this step: of the unit that it asks for, of the amount granted."""
         if self._budget is None:
             return budget
-        granted = self._budget.unit
-        if budget.unit != granted:
+        granted = self._budget.measure
+        if budget.measure != granted:
             raise PlanError(
-                f"{self.label!r} was granted a {granted} budget and asks for {budget.unit}: its "
+                f"{self.label!r} was granted a {granted} budget and asks for {budget.measure}: its "
                 "plan must not depend on the amount."
             )
         return self._budget

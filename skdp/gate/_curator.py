@@ -224,19 +224,19 @@ class Curator(BudgetAccountant):
         if budget is None:
             budget = replace(self.budget, amount=cost)
         step, _ = self._steps[label]
-        mixed = budget.unit == "mixed" and self.budget.unit != "zcdp"
-        if budget.unit != (step.unit or self.budget.unit) or mixed:
+        mixed = budget.measure == "mixed" and self.budget.measure != "zcdp"
+        if budget.measure != (step.unit or self.budget.measure) or mixed:
             raise PlanError(
                 f"the child {label!r} has a budget of another unit than planned. Name its unit in "
                 "its Step, and make its budget with part_of; a mixed one is a part of zCDP only."
             )
         outer = (other.label for other in self._plan.steps if other.unit)
-        if self.budget.unit == "mixed" and any(label.startswith(f"{other}/") for other in outer):
+        if self.budget.measure == "mixed" and any(label.startswith(f"{other}/") for other in outer):
             raise PlanError(
                 f"{label!r} lies in another child of a mixed budget, whose share pays for it. Ask "
                 "that child for it."
             )
-        if convert_cost(budget, self.budget.unit) > cost:
+        if convert_cost(budget, self.budget.measure) > cost:
             raise PlanError(f"the budget of the child {label!r} is worth more than its share.")
         self._pay(label, "child", granted)
         return _Child(self, label, granted, plan_of_child(self, label, budget))

@@ -91,7 +91,7 @@ class BudgetDisplay(Display):
             once=np.array(once),
             in_all=np.array(in_all),
             name=f"{name}: epsilon={float(budget.epsilon):g}, delta={float(budget.delta):g}",
-            unit=UNITS.get(budget.unit, "epsilon"),
+            unit=UNITS.get(budget.measure, "epsilon"),
         ).plot(ax)
 
     def _size(self):

@@ -32,7 +32,7 @@ class OnGrid(Statistic):
         return len(self._fields()[0])
 
     def at(self, offer):
-        budget, pure = offer.budget, offer.budget.unit == "pure"
+        budget, pure = offer.budget, offer.budget.measure == "pure"
         strength = budget.amount * offer.share / (2 * self.d)
         strength = strength if pure else math.sqrt(strength)
         most = BITS if offer.unit == 1 else WEIGHED_BITS

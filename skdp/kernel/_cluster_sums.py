@@ -58,7 +58,7 @@ class ClusterTotals(Statistic):
 
     def at(self, offer):
         cost = float(offer.budget.amount) * float(offer.share)
-        if offer.budget.unit == "pure":
+        if offer.budget.measure == "pure":
             noise = (2 + 2 * math.sqrt(self.centers.shape[1])) / cost
         else:
             noise = 2 / math.sqrt(cost)

@@ -129,7 +129,7 @@ class CountsOnGrid(Statistic):
     """
 
     def at(self, offer):
-        pure = offer.budget.unit == "pure"
+        pure = offer.budget.measure == "pure"
         amount = float(Fraction(offer.share) * offer.budget.amount)
         scale = float(self.most) / amount if pure else math.sqrt(float(self.most_squared) / amount)
         bits = int(np.clip(10 - math.floor(math.log2(scale)), 0, 20))

@@ -39,7 +39,7 @@ class Parts:
             known = isinstance(i, int | np.integer) and 0 <= i < self._n_parts
             refuse(not known or int(i) in asked, "no such set, or twice")
             asked[int(i)] = table._checked(one, label)
-        pure = table.budget.unit == "pure"
+        pure = table.budget.measure == "pure"
         table._curator.afford(label, "laplace" if pure else "gaussian", share)
         asked = {i: one.at(table._offer(share)) for i, one in asked.items()}
         refuse(pure and any(one.l1 is None for one in asked.values()), "no bound for a pure budget")

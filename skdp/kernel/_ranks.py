@@ -120,7 +120,7 @@ class RankScores(Choice):
 
     def at(self, offer):
         amount = float(offer.budget.amount * offer.share)
-        epsilon = amount if offer.budget.unit == "pure" else math.sqrt(8 * amount)
+        epsilon = amount if offer.budget.measure == "pure" else math.sqrt(8 * amount)
         return replace(self, worth=min(2 * self.most * offer.unit / epsilon, MOST_WORTH))
 
     @property

@@ -124,7 +124,7 @@ class Residuals(Statistic):
 
     def at(self, offer):
         budget, weight = offer.budget, unit_bits(offer.unit)
-        cost = Fraction(offer.share) * budget.amount * (1 if budget.unit == "gdp" else 2)
+        cost = Fraction(offer.share) * budget.amount * (1 if budget.measure == "gdp" else 2)
         return replace(self, bits=residual_bits(self.layout, self.parts, math.sqrt(cost), weight))
 
     @cached_property

@@ -112,7 +112,7 @@ class BallSum(OnBall):
     bits: int | None = None
 
     def at(self, offer):
-        if offer.budget.unit == "pure":
+        if offer.budget.measure == "pure":
             noise = math.sqrt(len(self.center)) / float(offer.budget.amount * offer.share)
             return replace(self, bits=room_bits(noise, offer.unit, PURE_BITS))
         return replace(self, bits=grid_bits(offer.strength, noise_bits=NOISE_BITS, most=BITS))

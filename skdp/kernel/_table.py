@@ -154,7 +154,7 @@ class Table:
 
     def ask_all(self, *questions, law=None):
         """Return the answers to several (statistic, share, label): one pass, one charge each."""
-        law = law or ("laplace" if self.budget.unit == "pure" else "gaussian")
+        law = law or ("laplace" if self.budget.measure == "pure" else "gaussian")
         refuse(law not in ("gaussian", "laplace"), "a law of noise is gaussian or laplace")
         asked = []
         for statistic, share, label in questions:

@@ -53,7 +53,7 @@ def check_bounds(bounds, budget, n_features, given=()):
 
 def mean_degree(table):
     """Return the degree of moments for means: 2, which tells their spread, where it is cheap."""
-    pure = table.budget.unit == "pure"
+    pure = table.budget.measure == "pure"
     return 1 if pure and table.n_features > PAIRS else 2
 
 

@@ -26,7 +26,7 @@ def choose_quantile(table, column, p, place, *, share):
     epsilon a share buys is told by :meth:`Curator.select`.
     """
     amount = float(table.budget.amount * share)
-    epsilon = amount if table.budget.unit == "pure" else np.sqrt(8 * amount)
+    epsilon = amount if table.budget.measure == "pure" else np.sqrt(8 * amount)
     center, sensitivity = place.center[column], place.sensitivity[column]
     grid = _grid(center, sensitivity / STEPS / max(1.0, epsilon))
     asked = RankScores(column, *Quantile(p).p.as_integer_ratio(), grid, _nats())

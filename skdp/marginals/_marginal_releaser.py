@@ -260,7 +260,7 @@ class MarginalReleaser(MarginalAnswers, PrivateEstimator):
             factor = 4.0 if self._of_ranges else replace_one_factor(tables.layout, sd)
             notes += (REPLACE_ONE.format(_rounded_up(factor)),)
             if self.error == "worst":
-                mu2 = budget.amount * (1 if budget.unit == "gdp" else 2)
+                mu2 = budget.amount * (1 if budget.measure == "gdp" else 2)
                 notes += (PROMISE.format(noise_promise(tables, sd / math.sqrt(mu2))),)
         return Plan(budget, (RESIDUALS,), assumptions=notes)
 

@@ -123,14 +123,14 @@ def _check_plan(model, budget):
     if problems:
         raise PlanError("\n".join(["a run of this search cannot be carried out:", *problems]))
     if (
-        planned.unit != budget.unit
+        planned.measure != budget.measure
         or planned.amount > budget.amount
         or planned.failure > budget.failure
     ):
         raise ValueError(
-            f"{type(model).__name__} plans a {planned.unit!r} budget that does not fit into a run, "
-            f"which has a {budget.unit!r} budget. A search takes estimators whose releases are all "
-            "Gaussian, or all pure with delta=0."
+            f"{type(model).__name__} plans a {planned.measure!r} budget that does not fit into a "
+            f"run, which has a {budget.measure!r} budget. A search takes estimators whose releases "
+            "are all Gaussian, or all pure with delta=0."
         )
 
 

@@ -12,6 +12,7 @@ from sklearn.pipeline import FeatureUnion, Pipeline
 
 from skdp.accounting import group_epsilon, group_privacy
 from skdp.mechanisms._exact import sqrt_up
+from skdp.utils._renamed import Renamed
 
 __all__ = [
     "Total",
@@ -43,15 +44,17 @@ class Total:
     neither follows from the other.
     """
 
-    unit: str
+    measure: str
     amount: Fraction
     failure: Fraction
     epsilon: Fraction
     delta: Fraction
 
+    unit = Renamed("measure")
+
     @property
     def mu(self):
-        """The GDP parameter sqrt(amount), rounded up (unit "gdp" only)."""
+        """The GDP parameter sqrt(amount), rounded up (measure "gdp" only)."""
         return sqrt_up(self.amount)
 
 
@@ -108,7 +111,7 @@ def composed(budgets):
     def total(name):
         return sum((times * getattr(budget, name) for budget, times in budgets), Fraction(0))
 
-    units = {budget.unit for budget, _ in budgets}
+    units = {budget.measure for budget, _ in budgets}
     epsilon, delta = total("epsilon"), total("delta")
     if units <= {"gdp"}:
         return Total("gdp", total("amount"), total("failure"), epsilon, delta)
@@ -118,7 +121,7 @@ def composed(budgets):
 def most_expensive(budgets):
     """Return a Total that costs no less than any of these, in whatever way they are added up."""
     epsilon, delta = (max(getattr(b, name) for b in budgets) for name in ("epsilon", "delta"))
-    if {budget.unit for budget in budgets} == {"gdp"}:
+    if {budget.measure for budget in budgets} == {"gdp"}:
         amount, failure = (max(getattr(b, x) for b in budgets) for x in ("amount", "failure"))
         return Total("gdp", amount, failure, epsilon, delta)
     return Total("pure" if delta == 0 else "approx", epsilon, Fraction(0), epsilon, delta)
@@ -130,7 +133,7 @@ def composed_epsilon(budget, delta=None, group_size=1):
     whole, summed = float(budget.epsilon), float(budget.delta)
     epsilon, needed = group_privacy(whole, min(1.0, summed), group_size)
     found = epsilon if needed <= delta else math.inf
-    if budget.unit == "gdp" and 0 < delta < 1:
+    if budget.measure == "gdp" and 0 < delta < 1:
         found = min(found, group_epsilon(budget.mu, budget.failure, group_size, delta))
     return found if delta < 1 else math.inf
 

@@ -60,7 +60,7 @@ class SearchReport:
     costs : tuple of named tuple
         Fits of equal budget: ``what, budget, candidates, fits, with_one_row``.
     charged : named numbers
-        The sum over all fits, which is what a ledger was charged: ``unit``, and the sums of
+        The sum over all fits, which is what a ledger was charged: ``measure``, and the sums of
         ``amount``, ``failure``, ``epsilon`` and ``delta``.
     budget : named numbers
         The sum over the fits that train on any one row.
@@ -297,5 +297,5 @@ def _text(budget, group_size):
     epsilon, delta = composed_guarantee(budget, group_size)
     if math.isinf(epsilon):
         return f"no guarantee at a delta below {delta:.3g}"
-    mu = f", mu={budget.mu:.4g}" if budget.unit == "gdp" and group_size == 1 else ""
+    mu = f", mu={budget.mu:.4g}" if budget.measure == "gdp" and group_size == 1 else ""
     return f"(epsilon={epsilon:.4g}, delta={delta:.3g}){mu}"

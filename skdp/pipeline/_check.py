@@ -137,7 +137,7 @@ def _cost(leaves):
     if len(pairs) == 1:
         return text
     text += f", the sum of {len(pairs)} steps"
-    if all(b.unit == "gdp" for b in budgets):
+    if all(b.measure == "gdp" for b in budgets):
         mu = float(sum(b.amount for b in budgets)) ** 0.5 * (1 + 1e-12)
         exact = group_epsilon(mu, sum(b.failure for b in budgets), 1, delta)
         text += f"; exactly (epsilon={exact:.4g}, delta={delta:.3g})"

@@ -92,7 +92,7 @@ def allocate_budget(pipeline, *, grouped=False):
         leaf.set_params(ledger=grants[path], **epsilon, **delta)
         try:
             plan = _plan_of(leaf, grouped)
-            units[path] = plan.budget.unit
+            units[path] = plan.budget.measure
             problems += [f"{path!r}: {problem}" for problem in plan.problems]
         except (PlanError, ValueError) as error:
             problems.append(f"{path!r} ({type(leaf).__name__}) has no plan: {error}")
@@ -275,7 +275,7 @@ def _notes(steps, leaves, used):
 def _title(plan):
     budget, whom = plan.budget, "" if plan.protects == "row" else f" for one {plan.protects}"
     total = f"(epsilon={float(budget.epsilon):g}, delta={float(budget.delta):g})"
-    return f"Pipeline plan: {total} in all{whom}, composed in {NAMES[budget.unit]}"
+    return f"Pipeline plan: {total} in all{whom}, composed in {NAMES[budget.measure]}"
 
 
 NAMES = {

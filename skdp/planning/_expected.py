@@ -262,7 +262,7 @@ class Simulation:
         in_rows = hasattr(fitted, "count_")
         unit = n_rows * (1.0 if in_rows else units(np.asarray(X, dtype=float)))
         draws, shape = self.rows.stream(4), (N_DRAWS, sd.size)
-        pure = fitted.privacy_report_.budget.unit == "pure"
+        pure = fitted.privacy_report_.budget.measure == "pure"
         noise = draws.laplace(scale=sqrt(0.5), size=shape) if pure else draws.normal(size=shape)
         return np.sqrt(np.square(noise * sd / unit).mean(axis=1)), fitted.noise_scale_
 

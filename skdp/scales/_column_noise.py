@@ -45,7 +45,7 @@ class ColumnNoise:
     """What noise a budget buys for k numbers that one row moves by 1 each: Laplace or Gaussian."""
 
     def __init__(self, budget):
-        self.budget, self.pure = budget, budget.unit == "pure"
+        self.budget, self.pure = budget, budget.measure == "pure"
         self.strength = _strength(budget)
 
     def scale(self, share, k):
@@ -68,12 +68,12 @@ class ColumnNoise:
 
 def _strength(budget):
     """Return epsilon of a pure budget, else mu."""
-    if budget.unit == "pure":
+    if budget.measure == "pure":
         return float(budget.amount)
-    return math.sqrt(budget.amount * (2 if budget.unit == "zcdp" else 1))
+    return math.sqrt(budget.amount * (2 if budget.measure == "zcdp" else 1))
 
 
 def _scale(budget, share, k):
-    if budget.unit == "pure":
+    if budget.measure == "pure":
         return k / (share * _strength(budget))
     return math.sqrt(k / share) / _strength(budget)

@@ -267,10 +267,10 @@ def personal_select(scores, budgets, curator, *, step, share, label):
 
 
 def _check_pure(curator):
-    if curator.budget.unit != "pure":
+    if curator.budget.measure != "pure":
         raise ValueError(
             "personal releases add up in epsilon: plan them with PersonalBudgets(...).budget(). "
-            f"Got a budget in {curator.budget.unit}."
+            f"Got a budget in {curator.budget.measure}."
         )
 
 

@@ -41,7 +41,7 @@ def _facts(report):
     yield "claim", f"{_guarantee(budget)}{condition(report)}, neighbours: {_neighbours(report)}"
     if report.target is not None:
         yield "protects", PROTECTS[report.target]
-    if budget.unit == "gdp":
+    if budget.measure == "gdp":
         yield (
             "composition",
             f"Gaussian, mu = {budget.mu:.6g}; failure probability {float(budget.failure):.3g}",
@@ -79,7 +79,7 @@ class PlanView:
         budget = self.budget
         lines = [
             f"Plan: {_guarantee(budget)} per fit, charged in full before the first row is read",
-            f"{'release':<28} {'mechanism':<10} share of {_UNITS[budget.unit]}",
+            f"{'release':<28} {'mechanism':<10} share of {_UNITS[budget.measure]}",
         ]
         lines += [
             f"  {name:<26} {mechanism:<10} {share}" for name, mechanism, share in _steps(self)
@@ -88,7 +88,7 @@ class PlanView:
 
     def _repr_html_(self):
         head = f"<b>Plan</b> {escape(_guarantee(self.budget))} per fit"
-        titles = ("release", "mechanism", f"share of {_UNITS[self.budget.unit]}")
+        titles = ("release", "mechanism", f"share of {_UNITS[self.budget.measure]}")
         return _page(head, table(titles, map(row, _steps(self))), bullets(self.assumptions))
 
 
@@ -134,7 +134,7 @@ class ReportView(AsJson):
             "epsilon": float(budget.epsilon),
             "delta": float(budget.delta),
             "condition": condition(self).strip(", ") or None,
-            "unit": budget.unit,
+            "unit": budget.measure,
             "amount": float(budget.amount),
             "failure_probability": float(budget.failure),
             "replace_one_epsilon": self.epsilon(group_size=2),

@@ -65,7 +65,7 @@ def condition(report):
     """Return what the claim of a sum of reports holds for, nothing for one fit."""
     if not report.fits:
         return ""
-    pure = report.budget.unit == "pure" and report.budget.delta == 0
+    pure = report.budget.measure == "pure" and report.budget.delta == 0
     return IN_ANY_CASE if pure else FIXED
 
 

@@ -60,7 +60,7 @@ def release_contribution_bound(table, *, noise, least):
 
 
 def _mu(budget):
-    return float(budget.mu) if budget.unit == "gdp" else math.sqrt(2 * budget.amount)
+    return float(budget.mu) if budget.measure == "gdp" else math.sqrt(2 * budget.amount)
 
 
 def _rows(step):

@@ -63,7 +63,7 @@ def grouped_plan(plan, estimator):
     """Return the plan of a fit with groups: what finds the persons, then the fit as it is."""
     if any(hasattr(value, "guarantees") for value in vars(estimator).values()):
         raise ValueError(PERSONAL)
-    gaussian = plan.budget.unit in GAUSSIAN
+    gaussian = plan.budget.measure in GAUSSIAN
     steps = [GROUP_COUNT] if gaussian else []
     if gaussian and estimator._weighs_groups and _given_cap(estimator) == "auto":
         steps += CAP_STEPS
@@ -87,7 +87,7 @@ def rows_of_groups(estimator, persons, rows, curator):
     """
     persons, heads = persons.of(present_rows(rows)), None
     table = persons_table(persons, curator)
-    if table.budget.unit in GAUSSIAN:
+    if table.budget.measure in GAUSSIAN:
         told = table.ask(PersonsWithMore(), GROUP_COUNT)
         heads = NoisyUnitCount(float(told.value[0]), told.scale)
     cap = _cap(estimator, table, rows.n_features)
@@ -102,7 +102,7 @@ def _cap(estimator, table, n_features):
         return 1
     if _given_cap(estimator) != "auto":
         return estimator.rows_per_group
-    if table.budget.unit not in GAUSSIAN:
+    if table.budget.measure not in GAUSSIAN:
         return 1
     noise, least = estimator._group_rule(n_features)
     return release_contribution_bound(table, noise=noise, least=least)

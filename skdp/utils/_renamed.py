@@ -5,7 +5,7 @@ from functools import wraps
 
 from skdp.utils._warnings import stack_level
 
-__all__ = ["KeepsOldNames", "Renamed", "old_keywords", "old_names", "warn_renamed"]
+__all__ = ["KeepsOldNames", "Renamed", "new_state", "old_keywords", "old_names"]
 
 REMOVED = "0.2"  # the version without the old names
 

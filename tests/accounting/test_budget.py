@@ -29,10 +29,10 @@ FORGED = [
     {"epsilon": Fraction(1, 20)},
     {"delta": Fraction(99, 10**8)},
     {"delta": Fraction(0)},
-    {"unit": "zcdp"},
-    {"unit": "pure", "amount": Fraction(2, 10)},
-    {"unit": "approx", "amount": Fraction(1, 10), "failure": Fraction(1, 10**6)},
-    {"unit": "mixed", "failure": Fraction(3, 10**8)},
+    {"measure": "zcdp"},
+    {"measure": "pure", "amount": Fraction(2, 10)},
+    {"measure": "approx", "amount": Fraction(1, 10), "failure": Fraction(1, 10**6)},
+    {"measure": "mixed", "failure": Fraction(3, 10**8)},
     {"curve": ((0.0, 0.0),)},
 ]
 
@@ -58,7 +58,7 @@ def test_what_the_library_makes_of_a_budget_keeps_its_claim():
         replace(budget, failure=budget.failure * Fraction(1, 7), delta=budget.delta * 2)
     some = [b for b in HONEST if b.delta == Fraction(1, 10**6) and b.epsilon < 10]
     for budget in some:
-        for unit in ("zcdp", "mixed", "gdp", "pure") if budget.unit == "zcdp" else ("gdp",):
+        for unit in ("zcdp", "mixed", "gdp", "pure") if budget.measure == "zcdp" else ("gdp",):
             for share in (Fraction(1), Fraction(99, 100), Fraction(1, 3), Fraction(1, 10**4)):
                 part_of(budget, share, unit)
     mixed = mixed_budget(1.0, 1e-6, gaussian=Fraction(1, 2), pure=[Fraction(1, 4)] * 2)
@@ -66,8 +66,8 @@ def test_what_the_library_makes_of_a_budget_keeps_its_claim():
         part_of(mixed, share, unit)
     for many in range(1, 40, 6):  # where amounts prove less than adding up, a sum has no amount
         sums = {e: compose_reports([Budget.gaussian(e, 1e-6)] * many) for e in (0.2, 9.0)}
-        assert sums[0.2].unit == "gdp" and sums[9.0].epsilon <= 9 * many
-    assert sums[9.0].unit == "approx" and sums[9.0].epsilon == 9 * many
+        assert sums[0.2].measure == "gdp" and sums[9.0].epsilon <= 9 * many
+    assert sums[9.0].measure == "approx" and sums[9.0].epsilon == 9 * many
 
 
 def test_reports_and_plans_of_huge_budgets_have_a_repr():

@@ -258,7 +258,7 @@ def test_types_that_are_no_amounts_are_refused(value):
 
 
 def test_forged_budgets_are_refused(ledger):
-    good = {"unit": "pure", "amount": Fraction(1), "failure": Fraction(0)}
+    good = {"measure": "pure", "amount": Fraction(1), "failure": Fraction(0)}
     good |= {"epsilon": Fraction(1), "delta": Fraction(0)}
     for name, value in (
         ("amount", 0.5),

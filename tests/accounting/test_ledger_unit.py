@@ -46,7 +46,7 @@ def test_files_from_before_groups_protect_rows(tmp_path):
     PrivacyLedger(path, epsilon=1.0, delta=1e-6)
     with closing(sqlite3.connect(path)) as db, db:
         (unit,) = db.execute("SELECT unit FROM entries").fetchone()
-    assert unit == Budget.gaussian(1.0, 1e-6).unit  # as it was written then
+    assert unit == Budget.gaussian(1.0, 1e-6).measure  # as it was written then
     assert PrivacyLedger.open(path).unit == "row"
     with pytest.raises(ValueError):
         PrivacyLedger(path, epsilon=1.0, delta=1e-6, unit="group")

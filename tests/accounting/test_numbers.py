@@ -134,7 +134,7 @@ def test_a_public_bound_on_the_rows_does_not_wrap(kind):
 
 
 def test_budgets_hold_fractions_of_python_integers_only():
-    good = {"unit": "pure", "amount": Fraction(1), "failure": Fraction(0)}
+    good = {"measure": "pure", "amount": Fraction(1), "failure": Fraction(0)}
     good |= {"epsilon": Fraction(1), "delta": Fraction(0)}
     Budget(**good)
     for name in ("amount", "failure", "epsilon", "delta"):

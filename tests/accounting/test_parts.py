@@ -28,15 +28,15 @@ WHOLES = [
 
 def units(whole):
     return {"gdp": ["gdp"], "pure": ["pure"], "mixed": ["gdp", "pure"]}.get(
-        whole.unit, ["gdp", "zcdp", "pure"]
+        whole.measure, ["gdp", "zcdp", "pure"]
     )
 
 
-@pytest.mark.parametrize("whole", WHOLES, ids=lambda b: b.unit)
+@pytest.mark.parametrize("whole", WHOLES, ids=lambda b: b.measure)
 def test_parts_add_up_to_the_whole_and_never_more(whole):
     for unit in units(whole):
         parts = [part_of(whole, share, unit) for share in (HALF, THIRD, Fraction(1, 6))]
-        if unit == whole.unit:
+        if unit == whole.measure:
             spent = sum(p.amount for p in parts)
         else:  # rho = mu^2 / 2, and epsilon^2 / 2
             spent = sum(p.amount / 2 if unit == "gdp" else p.amount**2 / 2 for p in parts)
@@ -44,7 +44,7 @@ def test_parts_add_up_to_the_whole_and_never_more(whole):
         assert sum(p.failure for p in parts) <= whole.failure
 
 
-@pytest.mark.parametrize("whole", WHOLES, ids=lambda b: b.unit)
+@pytest.mark.parametrize("whole", WHOLES, ids=lambda b: b.measure)
 @pytest.mark.parametrize("share", [1, HALF, Fraction(1, 1000)])
 def test_a_part_guarantees_what_it_says_alone(whole, share):
     for unit in units(whole):
@@ -139,7 +139,7 @@ def test_a_mixed_budget_ties_every_share_to_the_kind_it_was_made_for():
     with pytest.raises(PlanError, match="another unit than planned"):
         parent.child("a", part, budget=part_of(whole, part, "gdp"))
     assert parent.remaining == 1  # nothing was paid for what was refused
-    assert parent.child("a", part, budget=part_of(whole, part, "pure")).budget.unit == "pure"
+    assert parent.child("a", part, budget=part_of(whole, part, "pure")).budget.measure == "pure"
     with pytest.raises(PlanError, match="made for other shares"):
         curator(whole, Step("a", "child", part, unit="gdp"), Step("a/noise"))
     for unit in (None, "mixed"):

@@ -29,7 +29,7 @@ def report(budget):
 
 def test_gaussian_fits_claim_their_exact_sum():
     total = sum([report(GAUSSIAN)] * 4)
-    assert total.budget.unit == "gdp" and total.budget.delta == 4 * GAUSSIAN.delta
+    assert total.budget.measure == "gdp" and total.budget.delta == 4 * GAUSSIAN.delta
     epsilon = float(total.budget.epsilon)
     assert epsilon < 2.3 and f"claim             (epsilon={epsilon:g}, delta=4e-06)" in str(total)
     assert total.epsilon() == pytest.approx(epsilon, abs=1e-12)
@@ -45,7 +45,7 @@ def test_pure_fits_join_by_the_curve_of_the_pair():
     failing = (1 + math.exp(epsilon)) * float(2 * GAUSSIAN.failure)
     assert curve(0.3, math.sqrt(2) * GAUSSIAN.mu, epsilon) + failing <= 2e-6
     assert epsilon < float(compose_reports([GAUSSIAN] * 2).epsilon) + 0.3
-    assert total.unit == "approx" and total.delta == 2 * GAUSSIAN.delta
+    assert total.measure == "approx" and total.delta == 2 * GAUSSIAN.delta
     assert compose_reports([PURE, PURE]) == Budget.pure(0.6)
 
 

@@ -271,7 +271,7 @@ class CheapNoise(SoundMean):
 
     def _release(self, rows, curator):
         kept, more = curator._buys, Budget.gaussian(10 * self.epsilon, self.delta)
-        curator._buys = more.unit, more.amount
+        curator._buys = more.measure, more.amount
         released = super()._release(rows, curator)
         curator._buys = kept
         return released

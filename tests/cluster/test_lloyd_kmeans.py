@@ -71,7 +71,7 @@ def test_pure_budgets_add_up_in_epsilon_and_others_in_mu_squared():
         assert {charge.mechanism for charge in report.charges} == {"laplace"}
         spent = sum(r.sensitivity / Fraction(r.scale) for r in curators[0].records)
         assert Fraction(69, 100) < spent <= Fraction(7, 10)
-        assert report.budget.unit == "pure" and report.budget.delta == 0
+        assert report.budget.measure == "pure" and report.budget.delta == 0
         gdp = fitted_with(curators, X, n_clusters=3, **params)
         spent = sum((r.sensitivity / Fraction(r.scale)) ** 2 for r in curators[1].records)
         assert spent <= gdp.plan().budget.amount

@@ -176,7 +176,7 @@ def test_pure_means_need_bounds(rng):
     with pytest.raises(ValueError, match="delta=0 needs bounds"):
         PrivateMean(delta=0.0).fit(rng.random((50, 1)))
     mean = PrivateMean(delta=0.0, bounds=(0, 1), random_state=0).fit(rng.random((5000, 1)))
-    assert mean.privacy_report_.budget.unit == "pure" and abs(mean.location_[0] - 0.5) < 0.02
+    assert mean.privacy_report_.budget.measure == "pure" and abs(mean.location_[0] - 0.5) < 0.02
 
 
 def test_scaler_leaves_columns_alone_that_it_cannot_tell(rng):

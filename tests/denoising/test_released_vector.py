@@ -65,20 +65,21 @@ def test_a_histogram_that_spends_alone_chooses_its_noise_as_it_does_by_itself(ep
     inside, alone = pipeline.steps_[-1][1], estimator.fit(table)
     assert inside.noise_distribution_ == alone.noise_distribution_
     assert inside.noise_scale_ == pytest.approx(alone.noise_scale_)
-    assert pipeline.privacy_report_.budget.unit == alone.privacy_report_.budget.unit
+    assert pipeline.privacy_report_.budget.measure == alone.privacy_report_.budget.measure
 
 
 def test_beside_others_a_histogram_takes_the_noise_that_adds_up():
     histogram = ("histogram", PrivateHistogram(5, range=(-1, 1)))
-    assert PrivatePipeline([("core", FriendlyCoreFilter()), histogram]).plan().budget.unit == "gdp"
+    plan = PrivatePipeline([("core", FriendlyCoreFilter()), histogram]).plan()
+    assert plan.budget.measure == "gdp"
     ledger = PrivacyLedger(5.0, 1e-5)
     one = PrivatePipeline([histogram], ledger=ledger)
-    assert one.plan().budget.unit == "gdp"
+    assert one.plan().budget.measure == "gdp"
     basic = PrivacyLedger(5.0, 1e-5, composition="basic")
-    assert one.set_params(ledger=basic).plan().budget.unit == "pure"
+    assert one.set_params(ledger=basic).plan().budget.measure == "pure"
     inner = PrivatePipeline([("inner", PrivatePipeline([*one.steps]))])
-    assert inner.plan().budget.unit == "pure"
-    assert inner.set_params(ledger=ledger).plan().budget.unit == "gdp"
+    assert inner.plan().budget.measure == "pure"
+    assert inner.set_params(ledger=ledger).plan().budget.measure == "gdp"
 
 
 def test_a_denoiser_after_it_fits_the_noise():

@@ -157,7 +157,7 @@ def measured(one, other):
             wrong.append(f"{label!r} moves by more than it declares: {float(moved / allowed):.6g}")
         if record.law == "matrix":  # its theorem prices the declared distance
             share = max(c.share for c in one.close("").charges if c.label == label)
-            mu_squared = share * one.budget.amount * (1 if one.budget.unit == "gdp" else 2)
+            mu_squared = share * one.budget.amount * (1 if one.budget.measure == "gdp" else 2)
             spent["gaussian"] += mu_squared * Fraction(moved) / allowed
         elif record.law == "gaussian":
             spent["gaussian"] += Fraction(moved) / Fraction(record.scale) ** 2
@@ -173,15 +173,15 @@ def measured(one, other):
 
 def cost(budget, spent):
     """Return what was spent in the unit of a budget."""
-    if budget.unit in ("zcdp", "mixed"):
+    if budget.measure in ("zcdp", "mixed"):
         return spent["gaussian"] / 2 + spent["rho"]
-    return spent["pure" if budget.unit == "pure" else "gaussian"]
+    return spent["pure" if budget.measure == "pure" else "gaussian"]
 
 
 def claimed(budget, spent):
     """Return whether a mixed budget claims what was spent all the same: its curve does."""
     goal = float((1 - FAILURE_PART) * budget.delta)
-    if budget.unit != "mixed":
+    if budget.measure != "mixed":
         return False
     pair = float(spent["pure"]), sqrt_up(spent["gaussian"])
     rho = cost(budget, spent)

@@ -27,7 +27,7 @@ ENDS = [
 
 
 @pytest.mark.parametrize(("low", "high", "dtype"), ENDS)
-@pytest.mark.parametrize("offer", OFFERS, ids=lambda offer: offer.budget.unit)
+@pytest.mark.parametrize("offer", OFFERS, ids=lambda offer: offer.budget.measure)
 @pytest.mark.parametrize("cls", [Powers, Bernstein, BoundedSums])
 def test_bounds_of_few_bits(cls, low, high, dtype, offer):
     degree = () if cls is BoundedSums else (1,)

@@ -215,7 +215,7 @@ def test_delta_zero_is_pure_and_the_search_takes_less_than_two_thirds(estimator)
     assert sum(c.share for c in report.charges if c.label == "statistic") > 1 / 3
     laws = {charge.mechanism for charge in report.charges} - {"select"}
     assert laws <= ({"laplace"} if estimator.delta == 0 else {"gaussian"})
-    assert report.budget.unit == (
+    assert report.budget.measure == (
         "pure"
         if estimator.delta == 0
         else "zcdp"

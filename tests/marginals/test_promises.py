@@ -33,7 +33,7 @@ from skdp.mechanisms import make_entropy
 from skdp.readers import ArrayRows
 
 GDP = Budget.gaussian(1.0, 1e-6)
-ZCDP = replace(GDP, unit="zcdp", amount=GDP.amount / 2, delta=Fraction(1))
+ZCDP = replace(GDP, measure="zcdp", amount=GDP.amount / 2, delta=Fraction(1))
 MIXED = {0: 2, 1: 3, 2: 2, 3: 4, 4: 3}
 
 

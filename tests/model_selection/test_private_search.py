@@ -104,7 +104,7 @@ def test_the_budgets_of_the_runs_add_up_to_the_claim(eta, share, epsilon, delta)
     failure = 6 * budgets.run.failure + (budgets.reference.failure if share else 0)
     total = gaussian + (1 + math.exp(epsilon)) * float(failure)
     assert 0.8 * delta < total <= delta
-    assert budgets.total.unit == "approx"
+    assert budgets.total.measure == "approx"
     assert (float(budgets.total.epsilon), float(budgets.total.delta)) == (epsilon, delta)
 
 

@@ -124,14 +124,14 @@ def test_plans_without_failure_events_pay_for_none():
 def test_pure_fits_add_up():
     histogram = PrivateHistogram(bins=3, delta=0.0)
     report = search_report(searched(histogram, {"epsilon": [0.5, 1.0]}, cv=3))
-    assert (report.budget.unit, report.budget.amount) == ("pure", 2 * 0.5 + 2 * 1.0 + 1.0)
+    assert (report.budget.measure, report.budget.amount) == ("pure", 2 * 0.5 + 2 * 1.0 + 1.0)
     assert (report.epsilon(), report.epsilon(group_size=2)) == (4.0, 8.0)
 
 
 def test_fits_of_different_kinds_add_up():
     grid = {"noise": ["laplace", "gaussian"]}
     report = search_report(searched(PrivateHistogram(bins=3), grid, cv=3))
-    assert report.budget.unit == "approx" and report.epsilon() == 5.0
+    assert report.budget.measure == "approx" and report.epsilon() == 5.0
     assert report.budget.delta == 3 * Fraction(1, 10**6)  # 2 Gaussian fits, and the refit may be
     assert report.epsilon(1e-6) == math.inf
 

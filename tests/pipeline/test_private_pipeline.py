@@ -99,7 +99,7 @@ def test_a_bounded_statistic_is_released_and_denoised(X, mechanism):
     pipe = make_private_pipeline(bounded, mechanism, JamesSteinDenoiser(target="mean"), **LOUD)
     pipe.fit(X)
     np.testing.assert_allclose(pipe.value_, np.median(X, axis=0), atol=1.5)
-    assert pipe.plan().budget.unit == ("pure" if mechanism._law() == "laplace" else "gdp")
+    assert pipe.plan().budget.measure == ("pure" if mechanism._law() == "laplace" else "gdp")
 
 
 def test_columns_of_two_kinds_meet_in_a_covariance(jobs):
@@ -140,7 +140,8 @@ def test_the_guarantee_is_that_of_all_draws_together(X):
 def test_gaussian_and_pure_steps_compose_by_their_curves():
     steps = [("mean", PrivateStandardScaler()), ("median", PrivateMedian(delta=0.0))]
     plan = PrivatePipeline(steps).plan()
-    assert plan.budget.unit == "mixed" and [s.budget.unit for s in plan.splits] == ["gdp", "pure"]
+    assert plan.budget.measure == "mixed"
+    assert [s.budget.measure for s in plan.splits] == ["gdp", "pure"]
     assert plan.budget.amount > Budget.zcdp(1.0, 1e-6).amount  # tighter than zCDP
 
 

@@ -158,7 +158,7 @@ def boosting_plan(n_queries, budget, *, sampled=None, eta=1 / 3, tolerance=None)
     (45, 135, inf)
     """
     sampled = 3 * n_queries if sampled is None else sampled
-    if budget.unit != "zcdp":
+    if budget.measure != "zcdp":
         raise ValueError("boosting mixes Gaussian noise and choices: pass Budget.zcdp(...).")
     if not 0 < eta < 0.5 or sampled < 1 or n_queries < 1:
         raise ValueError(
