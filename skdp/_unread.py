@@ -12,6 +12,7 @@ from skdp._private_part import SCHEMA
 from skdp.contracts._kinds import Rows
 from skdp.gate._budget_allocation import BudgetAllocation
 from skdp.gate._parallel import parallel_sessions
+from skdp.kernel._persons import persons_table
 from skdp.kernel._table import Table, made_table
 from skdp.readers._some_rows import mask_rows as without_rows
 from skdp.readers._tables import Tables
@@ -53,18 +54,30 @@ class Unread(Table):
         return self._curator.close(estimator)
 
     def keys(self, *, share, label, event):
-        """Return the keys of many rows, sorted; see :meth:`skdp.base.Curator.names`."""
-        told = {"share": share, "label": label, "event": event}
-        return self._curator.names(self._rows.counted(), moved=1, **told)
+        """Return the keys of many rows, sorted; see :meth:`skdp.base.Curator.names`.
 
-    def partition(self, levels, label, share, *, budget):
-        """Return Unread tables of the rows of each level, disjoint, which pay ``share`` once.
+        **Privacy**: a person counts once, for one key that its own rows choose.
+        """
+        told = {"share": share, "label": label, "event": event, "of_persons": self.grouped}
+        return self._curator.names(self._rows.counted(self._curator.coins), moved=1, **told)
 
-        **Privacy**: a row decides by its own key in which it is; then
+    def persons_by_levels(self, levels):
+        """Return the Table whose rows are persons; of each the number of its levels is asked.
+
+        **Privacy**: a person has a row of it, whose number is a function of its own rows.
+        """
+        return persons_table(self._rows.pairs(levels), self._curator)
+
+    def partition(self, levels, label, share, *, budget, most=1):
+        """Return Unread tables of the rows of each level, disjoint, which pay ``share`` together.
+
+        **Privacy**: a row decides by its own key in which table it is; with persons all rows of one
+        decide together, and are in ``most`` tables at most. Then
         :func:`skdp.gate._parallel.parallel_sessions`.
         """
-        sets = self._rows.sets(levels)
-        curators = parallel_sessions(self._curator, label, sets, budget=budget, share=share)
+        sets = self._rows.sets(levels, most, self._curator.coins)
+        told = {"budget": budget, "share": share, "most": most}
+        curators = parallel_sessions(self._curator, label, sets, **told)
         parts = self._rows.parts(list(sets.values()))
         return [self._view(*part) for part in zip(parts, curators, strict=True)]
 

@@ -1,20 +1,27 @@
 """The rows of a fit by group: counted by key, and a table for each group."""
 
 from collections import Counter
+from copy import copy
 from functools import partial
 
 import numpy as np
 from sklearn.base import clone
 
 from skdp._unread import StepRows, Unread
-from skdp.by_group._keys import Keys, name_of, ordered
+from skdp.by_group._keys import Keys, merged, name_of, narrow, ordered
+from skdp.by_group._persons import first_rows, homes, levels_that_count
+from skdp.kernel._persons import present_rows
+from skdp.readers._labels import plain_label
+from skdp.readers._persons import Persons
 from skdp.readers._tables import Tables, columns_of
 from skdp.readers._together import Meeting
 from skdp.utils._compat import safe_indexing
+from skdp.utils._config import config_context
 
 __all__ = ["GroupViews", "GroupedRows", "numbered", "of_columns"]
 
 AT_ONCE = 64  # groups that share a pass
+STEP = 2**16  # rows of a memory map that are looked at together
 
 
 def of_columns(X, places):
@@ -40,22 +47,67 @@ class GroupedRows:
 
     def __init__(self, table, features, y, places, estimator):
         self._table, self._features, self._y = table, features, y
-        self._keys, self._estimator = Keys(len(places)), estimator
+        self._keys, self._estimator, self._persons = Keys(len(places)), estimator, None
         self.about = {"key_columns_": places}
+
+    def __len__(self):
+        return len(self._table) if isinstance(self._table, Tables) else self._table.shape[0]
+
+    def of(self, persons):
+        """Return the rows as those of persons; a row that no fit would count is nobody's."""
+        rows = copy(self)
+        rows._persons = persons.of(self._present())
+        return rows
+
+    def _present(self):
+        """Return which rows the models read as present, each by itself."""
+        X, n_rows = self._features, len(self)
+        if not isinstance(X, GroupViews):
+            return self._present_of(X, self._y)
+        cuts = [slice(start, start + STEP) for start in range(0, n_rows, STEP)]
+        ys = [None if self._y is None else self._y[cut] for cut in cuts]
+        there = [self._present_of(X.rows(cut), y) for cut, y in zip(cuts, ys, strict=True)]
+        return np.concatenate([np.ones(0, dtype=bool), *there])
+
+    def _present_of(self, X, y):
+        with config_context(invalid_rows="ignore"):
+            rows = self._copied(None)._read(X, y)
+        if getattr(rows, "kind", None) == "unread":  # whose steps read it
+            return np.ones(len(self), dtype=bool)
+        return present_rows(rows)
 
     def read(self, label, curator):
         """Return the rows themselves: they are read group by group."""
         return self, curator, {}
 
-    def counted(self):
-        """Return how often each key occurs, in the order of keys."""
+    def counted(self, coins):
+        """Return how often each key occurs, in the order of keys; of persons for how many."""
         if isinstance(self._table, Tables):
-            return ordered(sum(self._table.each(self._keys.counted), Counter()))
-        return ordered(self._keys.counted(self._table))
+            counts = ordered(sum(self._table.each(self._keys.counted), Counter()))
+        else:
+            counts = ordered(self._keys.counted(self._table))
+        if self._persons is None or not counts:
+            return counts
+        levels = merged(counts)
+        chosen = homes(self._persons, numbered(self._keys, levels, self._table), coins)
+        each = np.bincount(chosen, minlength=len(levels)).tolist()
+        keys = {tuple(map(plain_label, key)): key for key in counts}
+        return {keys[level]: n for level, n in zip(levels, each, strict=True) if n}
 
-    def sets(self, levels):
-        """Return the rising numbers of the rows of each level, by its name."""
+    def pairs(self, levels):
+        """Return the persons of a table in which each has one row for each of its levels."""
+        return first_rows(self._persons, numbered(self._keys, levels, self._table))
+
+    def sets(self, levels, most, coins):
+        """Return the rising numbers of the rows of each level, by its name.
+
+        **Privacy**: of persons those of levels in which they count, see
+        :func:`levels_that_count`.
+        """
         numbers = numbered(self._keys, levels, self._table)
+        if self._persons is not None:
+            numbers = levels_that_count(self._persons, numbers, most, coins)
+            numbers = numbers.astype(narrow(levels))
         order = np.argsort(numbers, kind="stable")
         ends = np.searchsorted(numbers[order], np.arange(-1, len(levels)), side="right")
         pairs = zip(levels, ends[:-1], ends[1:], strict=True)
@@ -77,8 +129,11 @@ class GroupedRows:
         if seat is None:
             X = self._features
             X = X.rows(rows) if isinstance(X, GroupViews) else safe_indexing(X, rows)
-        y = None if self._y is None else safe_indexing(self._y, rows)
-        return StepRows(X, y, self._copied, "groups")
+        y, persons = None if self._y is None else safe_indexing(self._y, rows), None
+        if self._persons is not None:
+            known, codes = np.unique(self._persons.codes[rows], return_inverse=True)
+            persons = Persons(codes, len(known))
+        return StepRows(X, y, self._copied, "groups", persons=persons)
 
     def _copied(self, label):
         return clone(self._estimator)

@@ -3,11 +3,13 @@
 import os
 import threading
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 from functools import wraps
 
 import numpy as np
 
+from skdp.accounting._parts import convert_cost
 from skdp.exceptions import BudgetExceeded, PlanError
 from skdp.mechanisms._exact import exact, log_of, sqrt_down
 from skdp.mechanisms._weighed import unit_of
@@ -165,6 +167,29 @@ class BudgetAccountant:
         self._book(label)
         self._used += share
         return share, bought
+
+    def _grant(self, label, share, budget):
+        """Pay a share for a child; return it, and the budget of the child."""
+        granted, cost = self._price(label, "child", share)
+        if budget is None:
+            budget = replace(self.budget, amount=cost)
+        step, _ = self._steps[label]
+        mixed = budget.measure == "mixed" and self.budget.measure != "zcdp"
+        if budget.measure != (step.unit or self.budget.measure) or mixed:
+            raise PlanError(
+                f"the child {label!r} has a budget of another unit than planned. Name its unit in "
+                "its Step, and make its budget with part_of; a mixed one is a part of zCDP only."
+            )
+        outer = (other.label for other in self._plan.steps if other.unit)
+        if self.budget.measure == "mixed" and any(label.startswith(f"{other}/") for other in outer):
+            raise PlanError(
+                f"{label!r} lies in another child of a mixed budget, whose share pays for it. Ask "
+                "that child for it."
+            )
+        if convert_cost(budget, self.budget.measure) > cost:
+            raise PlanError(f"the budget of the child {label!r} is worth more than its share.")
+        self._pay(label, "child", granted)
+        return granted, budget
 
     def plans(self, label, kind):
         """Return whether a label is planned for a kind of statistic, or not planned at all."""

@@ -10,10 +10,8 @@ import numpy as np
 from scipy.special import ndtri_exp
 
 from skdp.accounting._matrix_noise import gdp_to_pure, smallest_noise
-from skdp.accounting._parts import convert_cost
 from skdp.accounting._plan import Plan
 from skdp.accounting._report import Charge, PrivacyReport
-from skdp.exceptions import PlanError
 from skdp.gate._accountant import UNWEIGHED, BudgetAccountant, single_threaded
 from skdp.mechanisms import RowKeys, exponential_choice, rounded_gaussian, rounded_laplace
 from skdp.mechanisms._entropy import SeededEntropy
@@ -220,25 +218,7 @@ class Curator(BudgetAccountant):
         :func:`skdp.accounting.part_of` makes it: by default of the unit of this one. It must not be
         worth more than the share.
         """
-        granted, cost = self._price(label, "child", share)
-        if budget is None:
-            budget = replace(self.budget, amount=cost)
-        step, _ = self._steps[label]
-        mixed = budget.measure == "mixed" and self.budget.measure != "zcdp"
-        if budget.measure != (step.unit or self.budget.measure) or mixed:
-            raise PlanError(
-                f"the child {label!r} has a budget of another unit than planned. Name its unit in "
-                "its Step, and make its budget with part_of; a mixed one is a part of zCDP only."
-            )
-        outer = (other.label for other in self._plan.steps if other.unit)
-        if self.budget.measure == "mixed" and any(label.startswith(f"{other}/") for other in outer):
-            raise PlanError(
-                f"{label!r} lies in another child of a mixed budget, whose share pays for it. Ask "
-                "that child for it."
-            )
-        if convert_cost(budget, self.budget.measure) > cost:
-            raise PlanError(f"the budget of the child {label!r} is worth more than its share.")
-        self._pay(label, "child", granted)
+        granted, budget = self._grant(label, share, budget)
         return _Child(self, label, granted, plan_of_child(self, label, budget))
 
     def close(self, estimator):
@@ -337,8 +317,8 @@ class _Child(Curator):
         return super().fails(label)
 
 
-def plan_of_child(parent, label, budget):
-    """Return what is left of the plan of a Curator for a child."""
+def plan_of_child(parent, label, budget, most=1):
+    """Return what is left of the plan of a Curator for each of ``most`` children, or for one."""
     prefix = f"{label}/"
     steps = tuple(
         replace(step, label=step.label.removeprefix(prefix), times=left)
@@ -346,7 +326,7 @@ def plan_of_child(parent, label, budget):
         if step.label.startswith(prefix) and left > 0
     )
     events = tuple(
-        (name.removeprefix(prefix), p)
+        (name.removeprefix(prefix), p / most)
         for name, p in parent._events.items()
         if name.startswith(prefix)
     )

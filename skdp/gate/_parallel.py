@@ -14,8 +14,10 @@ __all__ = ["SubsetKeys", "parallel_sessions"]
 BEYOND = 2**60  # numbers of no row
 
 
-def parallel_sessions(curator, label, sets, *, budget, share):
+def parallel_sessions(curator, label, sets, *, budget, share, most=1):
     """Return a Curator for each of some disjoint sets of rows; together they pay ``share`` once.
+
+    Each may spend ``budget``, of which ``share`` pays for ``most``.
 
     Notes
     -----
@@ -25,16 +27,22 @@ def parallel_sessions(curator, label, sets, *, budget, share):
     books of the one set allow it what one fit may spend, and one use of each planned failure event.
     The theorems of the user guide ("By group") add up no more than that.
 
+    If neighbouring tables differ in up to ``most`` sets, as where a person has rows in several, the
+    releases of these sets are steps of one adaptive fit. They cost ``most`` budgets at most on
+    every path, all of which are paid for; a planned failure event is divided among them.
+
     The bill lists one set after the other, in the order of ``sets``, and the lines of a set in the
     order of its own calls: a function of names and releases. Whose turn it was when many sets share
     a pass hangs on their rows, and enters no line.
     """
-    if share == 1 and budget == curator.budget:
+    each = share / most
+    if each == 1 and budget == curator.budget:
         curator._pay(label, "child", share)  # the whole, of whatever unit
     else:
-        curator.child(label, share, budget=budget)
-    plan, most = plan_of_child(curator, label, budget), _Most()
-    parts = [_SubsetSession(curator, label, share, plan, *one, most) for one in sets.items()]
+        for _ in range(most):
+            curator._grant(label, each, budget)
+    plan, spent = plan_of_child(curator, label, budget, most), _Most()
+    parts = [_SubsetSession(curator, label, each, plan, *one, spent) for one in sets.items()]
     curator._write(lambda: [part._outside(line) for part in parts for line in part._bill()])
     return [curator._wrap_part(part) for part in parts]
 

@@ -472,11 +472,6 @@ def test_what_cannot_be_fitted_by_group_is_refused_before_a_charge():
     assert len(ledger.entries()) == 1
 
 
-def test_persons_are_refused_in_the_plan():
-    plan = by_key()._grouped_plan()
-    assert any("several groups" in text for text in plan.problems)
-
-
 # --- results and predictions
 
 

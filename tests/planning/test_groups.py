@@ -15,7 +15,6 @@ from skdp import (
     PrivateVariance,
     make_private_pipeline,
 )
-from skdp.exceptions import PlanError
 
 pytestmark = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")
 
@@ -78,5 +77,3 @@ def test_a_group_by_says_how_it_is_planned():
 
     X = np.column_stack([np.arange(800) % 2, np.linspace(4, 6, 800)])
     assert 0 < by.expected_error(800, like=X, error=worst, n_sims=2).median < 1
-    with pytest.raises(PlanError, match=r"Keep one row of each person .* with groups="):
-        by.fit(X, groups=np.arange(800) // 2)

@@ -94,7 +94,6 @@ PUBLIC = {
         "left": "a share",
         "unit": "of a budget",
     },
-    "gate/_curator.py": {"label": "constant text"},
     "table/_schema.py": {"names": "of dtypes", "others": "names of columns", "told": "these"},
     "utils/_numbers.py": {"told": "of scikit-learn about a parameter, a table by its type"},
     "by_group/_keys.py": {
@@ -375,7 +374,7 @@ IMPORTS = {
         "show",
         "_renamed",
     },
-    "_accountant": {"_warnings", "mechanisms", "exceptions"},
+    "_accountant": {"_warnings", "accounting", "mechanisms", "exceptions"},
     "_parallel": {"_accountant", "_curator", "_warnings", "mechanisms"},
     "_curator": {"_accountant", "_warnings", "accounting", "mechanisms", "exceptions"},
     "_warnings": {"exceptions"},
@@ -476,6 +475,7 @@ IMPORTS = {
     "by_group": BASE
     | {
         "by_group",
+        "kernel",
         "_estimator",
         "_budget_allocation",
         "_unread",

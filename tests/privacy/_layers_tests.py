@@ -22,6 +22,7 @@ from tests._means import ClassCounts, TargetMean
 from tests.accounting import test_ledger_file, test_parts
 from tests.audit import test_empirical
 from tests.by_group import test_group_by
+from tests.by_group import test_persons as persons_by_group
 from tests.cluster import test_lockstep, test_public_place
 from tests.columns import test_locate
 from tests.denoising import test_rules, test_users
@@ -205,6 +206,8 @@ def persons(subject):
             conditional_sensitivity(estimator, X, groups=owners, n_pairs=n_pairs)
     passes(groups_in_pipelines.test_after_a_core_one_drawn_row_of_each_person_is_left_in_every_step)
     passes(test_search_groups.test_a_person_is_in_one_part_and_others_stay_where_they_are)
+    passes(persons_by_group.test_a_person_costs_what_was_paid_and_no_less, 2, False)
+    passes(persons_by_group.test_several_levels_divide_the_budget)
 
 
 LAYERS_OF_TESTS = {
