@@ -58,6 +58,7 @@ class Unread(Table):
 
         **Privacy**: a person counts once, for one key that its own rows choose.
         """
+        self._curator.afford(label, "gaussian", share)
         told = {"share": share, "label": label, "event": event, "of_persons": self.grouped}
         return self._curator.names(self._rows.counted(self._curator.coins), moved=1, **told)
 
@@ -75,6 +76,7 @@ class Unread(Table):
         decide together, and are in ``most`` tables at most. Then
         :func:`skdp.gate._parallel.parallel_sessions`.
         """
+        self._curator.afford(label, "child", share)
         sets = self._rows.sets(levels, most, self._curator.coins)
         told = {"budget": budget, "share": share, "most": most}
         curators = parallel_sessions(self._curator, label, sets, **told)

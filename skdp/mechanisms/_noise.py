@@ -17,7 +17,10 @@ tail probability at half-integers in exact arithmetic, to as many bits of U as i
 No noise is too large. Integers are taken modulo 2^64, as those of int64 are: (v + round(sigma Z))
 mod 2^64 is a function of v + round(sigma Z), again a post-processing. (For |v| <= 2^62 and scales
 up to 2^55 it is another number with probability below 2^-180.) So a budget that is too small ends
-in a useless answer, and never in an error after it was charged.
+in a useless answer, and never in an error after it was charged. Beyond a scale of 2^128 the noise
+is a uniform number modulo 2^64, from which Laplace noise differs with probability below 2^-130:
+exact draws take longer and longer. v plus a uniform number is uniform whatever v is: it tells
+nothing of rows.
 """
 
 from fractions import Fraction
@@ -83,6 +86,7 @@ def _arctan_of_inverse(m, prec):
 
 _MARGIN, _DEEP, _BLOCK = 2.0**-40, 2.0**42, 8192
 _MAX_SCALE, _WRAP, _TOP = 2.0**1000, 2**64, 2**63  # products with a quantile are finite
+_DROWNED = 2.0**128  # scales beyond which integers modulo 2^64 are uniform
 
 
 def rounded_gaussian(sigma, size, entropy):
@@ -176,14 +180,17 @@ def _fill(out, scale, entropy, quantile, tail):
     x = quantile(np.maximum(k, _DEEP)) * scale
     margin = _MARGIN * (x + scale)
     nearest = np.rint(x)
+    drowned = np.broadcast_to(scale > _DROWNED, out.shape)
     undecided = (np.abs(x - nearest) + margin >= 0.5) | (k < _DEEP)  # all that is above 2^40
-    out[:] = np.where(undecided, 0, nearest)
+    undecided &= ~drowned
+    out[:] = np.where(undecided | drowned, 0, nearest)
     for i in np.flatnonzero(undecided):
         low, high = (int(np.rint(end)) for end in (x[i] - margin[i], x[i] + margin[i]))
         unit = Fraction(float(scale[i] if scale.ndim else scale))
         settled = _settle(int(leading[i]), max(low, 0), high, unit, tail, entropy)
         out[i] = (settled + _TOP) % _WRAP - _TOP
     np.negative(out, out=out, where=(words & np.uint64(1)).astype(bool))
+    out[drowned] = words.view(np.int64)[drowned]
 
 
 def _settle(k, low, high, scale, tail, entropy):

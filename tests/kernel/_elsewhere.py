@@ -147,8 +147,11 @@ class Holder:
         """Answer lines until there are no more."""
         with pipe.makefile("rwb") as stream:
             while line := stream.readline(MOST_LINE):
-                stream.write(self.line(line).encode() + b"\n")
+                whole = line.endswith(b"\n")  # what comes after a part of a line is no line
+                stream.write(self.line(line if whole else b"").encode() + b"\n")
                 stream.flush()
+                if not whole:
+                    break
 
 
 def _is_public(error):

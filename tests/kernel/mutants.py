@@ -212,7 +212,6 @@ class Traced:
 
     def __init__(self, folder):
         self._kernel, self._now, self.told = str(folder / "skdp" / "kernel") + os.sep, None, {}
-        sys.settrace(self._call)
         threading.settrace(self._call)
 
     def _call(self, frame, event, arg):
@@ -230,6 +229,7 @@ class Traced:
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_protocol(self, item):
         start, self._now = time.process_time(), {}
+        sys.settrace(self._call)  # an error of recursion, which some tests make, ends a trace
         yield
         self.told[item.nodeid] = time.process_time() - start, self._now
         self._now = None

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from skdp import PrivateMean
+from skdp._unread import Unread
 from skdp.accounting import Budget, Plan, Step
 from skdp.exceptions import BudgetExceeded, PlanError
 from skdp.gate._curator import Curator
@@ -703,3 +704,20 @@ def test_an_answer_crosses_as_it_is():
     told = Noisy(np.array([2**62, -1]), 0.1, step=2.0**-1074, ticket=3, bits=20)
     again = decoded(json.loads(json.dumps(sent(told, None))))
     assert again.value.tolist() == [2**62, -1] and encoded(again) == encoded(told)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        lambda table: table.keys(share=0.5, label="nobody plans it", event="rare"),
+        lambda table: table.keys(share=0.5, label="small", event="rare"),
+        lambda table: table.partition(["a"], "part", 0.7, budget=table.budget),
+        lambda table: table.partition(["a"], "nobody plans it", 0.5, budget=table.budget),
+    ],
+    ids=["keys of no plan", "keys too dear", "parts too dear", "parts of no plan"],
+)
+def test_keys_and_parts_are_priced_before_rows_are_counted(question):
+    curator = Scene().curator
+    with pytest.raises(PlanError):
+        question(Unread(None, curator))  # no rows: looking at them raises another error
+    assert not curator._bill() and curator.remaining == 1

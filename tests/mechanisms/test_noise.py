@@ -1,3 +1,5 @@
+import math
+
 import mpmath
 import numpy as np
 import pytest
@@ -303,3 +305,14 @@ def test_large_noise_has_its_law(sampler, law):
     noise = sampler(scale, 2000, SeededEntropy(11)).astype(float)
     assert kstest(noise / scale, law.cdf).pvalue > 1e-9
     assert kstest(noise / scale * 1.5, law.cdf).pvalue < 1e-9
+
+
+@LAWS
+def test_noise_beyond_all_integers_is_uniform_and_soon_drawn(sampler, law):
+    # a correct sampler fails with probability 1e-9
+    noise = sampler(1e300, 20_000, SeededEntropy(3))
+    assert noise.dtype == np.int64
+    assert kstest(noise / 2.0**63, "uniform", (-1, 2)).pvalue > 1e-9
+    assert abs(np.mean(noise & 1) - 0.5) < 6.2 * 0.5 / math.sqrt(20_000)
+    mixed = sampler(np.array([1.0, 1e300, 2.0**128]), 3, SeededEntropy(3))
+    assert abs(mixed[0]) < 50
