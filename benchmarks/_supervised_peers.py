@@ -26,6 +26,7 @@ __all__ = [
     "line",
     "peers",
     "plain_additive",
+    "plain_boosting",
     "plain_line",
 ]
 
@@ -139,7 +140,12 @@ def of_diffprivlib(train, test, classes, epsilon, seed):
 
 def plain_additive(train, test, classes, epsilon, seed):
     """Boosted trees of scikit-learn without interactions and without privacy."""
-    told = {"interaction_cst": "no_interactions", "random_state": seed}
+    return plain_boosting(train, test, classes, epsilon, seed, interactions="no_interactions")
+
+
+def plain_boosting(train, test, classes, epsilon, seed, interactions=None):
+    """Boosted trees of scikit-learn without privacy."""
+    told = {"interaction_cst": interactions, "random_state": seed}
     X, Z = train.X.copy(), test.X.copy()
     if train.categories:
         names = list(train.categories)

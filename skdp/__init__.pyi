@@ -7,6 +7,8 @@ from skdp.accounting import gaussian_epsilon as gaussian_epsilon
 from skdp.accounting import gaussian_sigma as gaussian_sigma
 from skdp.additive import PrivateAdditiveClassifier as PrivateAdditiveClassifier
 from skdp.additive import PrivateAdditiveRegressor as PrivateAdditiveRegressor
+from skdp.boosting import PrivateBoostingClassifier as PrivateBoostingClassifier
+from skdp.boosting import PrivateBoostingRegressor as PrivateBoostingRegressor
 from skdp.by_group import PrivateGroupBy as PrivateGroupBy
 from skdp.cluster import FriendlyCoreKMeans as FriendlyCoreKMeans
 from skdp.cluster import LloydKMeans as LloydKMeans

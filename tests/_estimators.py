@@ -14,6 +14,8 @@ from skdp import (
     MarginalReleaser,
     PrivateAdditiveClassifier,
     PrivateAdditiveRegressor,
+    PrivateBoostingClassifier,
+    PrivateBoostingRegressor,
     PrivateCount,
     PrivateCovariance,
     PrivateGMM,
@@ -83,6 +85,8 @@ EXPENSIVE = [
     PrivateAdditiveClassifier(epsilon=4.0, classes=[0, 1]),
     PrivateAdditiveRegressor(epsilon=4.0),
     PrivateAdditiveRegressor(linear=True, epsilon=8.0),
+    PrivateBoostingClassifier(epsilon=8.0, classes=[0, 1], interactions=[(0, 1)]),
+    PrivateBoostingRegressor(epsilon=8.0),
     PrivateSearchCV(PrivateMean(), {"trim": [False, True]}, mean_trials=2, epsilon=4.0),
     make_private_pipeline(PrivateStandardScaler(), PrivateMean(), epsilon=4.0),
     make_private_pipeline(

@@ -20,7 +20,7 @@ from skdp.table._target import Coding, Selection, coded_columns
 from skdp.utils._compat import Interval, StrOptions
 from skdp.utils._renamed import Renamed
 
-__all__ = ["COUNT", "HELD", "AdditiveModel", "centred_terms", "release_count"]
+__all__ = ["COUNT", "HELD", "AdditiveModel", "centred_terms", "plain", "release_count"]
 
 COUNT = Step("row count", at_most=ROW_COUNT, of=(Count,))
 HELD = (
@@ -79,13 +79,18 @@ class AdditiveModel(PrivateEstimator):
 
     def _fitted(self, coding, edges, model, counts, link):
         """Return the attributes of all additive models."""
-        terms, noise, intercept = centred_terms(model, counts, link.step)
-        return {
-            "terms_": terms,
-            "term_noise_scale_": noise,
+        shown, intercept = self._shown(model, counts, link.step)
+        return shown | {
             "bin_edges_": [np.empty(0) if np.ndim(e) == 0 else e for e in edges],
             "categories_": [None if level is None else tuple(level) for level in coding.levels],
         }, intercept
+
+    def _shown(self, model, counts, step):
+        """Return the attributes of terms, and the intercepts."""
+        values = [table * step for table in model.tables]
+        terms, intercept = centred_terms(values, counts, model.intercept[:, 0] * step)
+        noise = [plain(noise.T) for noise in model.noise]
+        return {"terms_": terms, "term_noise_scale_": noise}, intercept
 
     def _codes(self, X):
         """Return numbers and codes of rows in memory, shape (n, n_features)."""
@@ -107,9 +112,13 @@ class AdditiveModel(PrivateEstimator):
         scores = np.zeros((len(cells), *np.shape(self.intercept_)[-1:])) + self.intercept_
         if scores.ndim == 2 and scores.shape[1] == 1:
             scores = scores[:, 0]
-        for j, term in enumerate(self.terms_):
-            scores = scores + term[cells[:, j]]
+        for features, term in zip(self._term_features(), self.terms_, strict=True):
+            scores = scores + term[tuple(cells[:, j] for j in features)]
         return scores
+
+    def _term_features(self):
+        """Return the numbers of the features of every term."""
+        return [(j,) for j in range(len(self.terms_))]
 
     def interval(self, confidence=0.95):
         """Return intervals for the terms, of the privacy noise alone.
@@ -173,20 +182,19 @@ def release_count(table):
     return max(float(told.value[0]), 2 * told.scale, 2.0)
 
 
-def centred_terms(model, counts, step):
-    """Return terms of mean zero under released counts, their noise, and the intercept.
+def centred_terms(values, counts, intercept):
+    """Return terms of mean zero under released counts, and the intercept that takes the means.
 
-    Shapes: counts (n_cells,); returns (n_cells,); intercept (n_outputs,).
+    Shapes: values (n_outputs, n_cells); counts (n_cells,); intercept (n_outputs,).
     """
-    intercept = model.intercept[:, 0] * step
     terms = []
-    for table, number in zip(model.tables, counts, strict=True):
-        values = table * step
-        mean = values @ (number / number.sum())
-        terms.append(_plain((values - mean[:, None]).T))
+    for value, number in zip(values, counts, strict=True):
+        mean = value @ (number / number.sum())
+        terms.append(plain((value - mean[:, None]).T))
         intercept = intercept + mean
-    return terms, [_plain(noise.T) for noise in model.noise], intercept
+    return terms, intercept
 
 
-def _plain(values):
-    return np.ascontiguousarray(values[:, 0] if values.shape[1] == 1 else values)
+def plain(values):
+    """Return values of cells without the axis of outputs, the last, if it has one entry."""
+    return np.ascontiguousarray(values[..., 0] if values.shape[-1] == 1 else values)

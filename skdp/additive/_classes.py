@@ -1,9 +1,18 @@
 """The fit of classes: counts, cells, and a few cyclic Newton steps."""
 
+import math
+
 import numpy as np
 
 from skdp.accounting import Step
-from skdp.additive._cycles import Model, NewtonStep, counted_cells, false_alarm_bound, run_cycle
+from skdp.additive._cycles import (
+    MOST,
+    Model,
+    NewtonStep,
+    counted_cells,
+    false_alarm_bound,
+    run_cycle,
+)
 from skdp.additive._rules import (
     CELL_COUNTS,
     CLASS_COUNTS,
@@ -16,11 +25,19 @@ from skdp.additive._rules import (
     numbers_first,
     share_of_calibration,
 )
-from skdp.additive._smooth import TermPrior
+from skdp.additive._smooth import term_priors
 from skdp.kernel._cells import Binned, Codes
 from skdp.kernel._terms import FIRST, STEP, Calibration, ClassCounts, Logistic, Softmax
 
-__all__ = ["CLASS_STEPS", "count_classes", "fit_classes", "prior_model"]
+__all__ = [
+    "CLASS_STEPS",
+    "calibrated",
+    "class_strength",
+    "count_classes",
+    "fit_classes",
+    "link_of",
+    "prior_model",
+]
 
 CLEAR = 3  # sd of the noise of a curvature, below which no step is divided by it
 FACTORS, MOVES = (0.5, 2.0), (-2.0, 2.0)  # least and largest of a calibration
@@ -42,26 +59,33 @@ def prior_model(number, sizes):
     return Model.start(np.rint(np.array(start) / STEP), sizes)
 
 
-def fit_classes(table, *, edges, ordered, number, n_cycles):
+def link_of(number):
+    """Return the link of classes, and the second derivative of a row under their frequencies."""
+    prior = number / number.sum()
+    link = Logistic() if len(prior) == 2 else Softmax(len(prior))
+    return link, CURVATURE * (prior * (1 - prior))[: link.outputs]
+
+
+def class_strength(number, mu):
+    """Return n mu times 4 p (1 - p), the mean of the outputs."""
+    _, of_row = link_of(number)
+    return number.sum() * mu * 4 * of_row.mean() / CURVATURE
+
+
+def fit_classes(table, *, edges, ordered, number, n_cycles, priors_of=term_priors):
     """Return the Model of classes.
 
     The released cell counts, and whether the terms tell anything.
     """
     cells = table.map(Binned(tuple(edges), Codes(len(number))))
     counts = counted_cells(cells, share=CELL_COUNTS, floor=FLOOR_OF_CLASSES)
-    prior = number / number.sum()
-    link = Logistic() if len(prior) == 2 else Softmax(len(prior))
-    of_row = CURVATURE * (prior * (1 - prior))[: link.outputs]
-    priors = [TermPrior(n, ordered=o) for n, o in zip(counts, ordered, strict=True)]
-    told = number.sum() * table.budget.mu * 4 * of_row.mean() / CURVATURE
-    curvature = NewtonStep(
-        counts,
-        priors,
-        of_row,
-        of_row,
-        numbers_first(ordered),
-        released=has_own_curvature(told, len(counts)),
-    )
+    link, of_row = link_of(number)
+    priors = priors_of(counts, ordered)
+    told = class_strength(number, table.budget.mu)
+    own = has_own_curvature(told, len(counts))
+    order = numbers_first(ordered)
+    most = MOST if own else math.inf
+    curvature = NewtonStep(counts, priors, of_row, of_row, order, released=own, most=most)
     start = prior_model(number, cells.shape.sizes)
     model, left = start, float(table.remaining)
     last = share_of_calibration(told)

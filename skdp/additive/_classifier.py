@@ -210,6 +210,7 @@ class PrivateAdditiveClassifier(ClassifierMixin, AdditiveModel):
         told = {"classes_": classes, "n_rows_": n}
         edges = [size or np.empty(0) for size in coding.n_cells]
         counts = [np.ones(size) for size in n_cells(edges)]
+        number = np.ones(len(classes))
         if len(classes) < 2:
             model = Model.start(np.zeros(1), [len(count) for count in counts])
             n_cycles, informative = 0, False
@@ -232,7 +233,7 @@ class PrivateAdditiveClassifier(ClassifierMixin, AdditiveModel):
                 )
                 auto = self.n_cycles == "auto"
                 n_cycles = cycles_of(strength, len(edges)) if auto else self.n_cycles
-                model, counts, informative = fit_classes(
+                model, counts, informative = self._fit_terms(
                     coded,
                     edges=edges,
                     ordered=[np.ndim(edge) > 0 for edge in edges],
@@ -242,8 +243,15 @@ class PrivateAdditiveClassifier(ClassifierMixin, AdditiveModel):
                 if not informative:
                     table.doubt(NOISE)
         fitted, intercept = self._fitted(coding, edges, model, counts, Logistic)
-        fitted |= {"intercept_": intercept, "n_iter_": n_cycles, "informative_": informative}
-        return told | fitted
+        intercept = self._weighed(intercept, classes, number)
+        told |= {"n_iter_": n_cycles, "informative_": informative}
+        return told | fitted | {"intercept_": intercept}
+
+    def _weighed(self, intercept, classes, number):
+        """Return the intercept under weights of the classes, all alike."""
+        return intercept
+
+    _fit_terms = staticmethod(fit_classes)  # returns the Model, cell counts, and whether it tells
 
     def _class_scores(self, X):
         scores = self._scores(self._codes(X))

@@ -9,7 +9,15 @@ from scipy.special import chdtrc
 from skdp.accounting import Step
 from skdp.kernel._terms import FeatureCells, ResidualSum, TermScores
 
-__all__ = ["CYCLE_STEPS", "Model", "NewtonStep", "counted_cells", "false_alarm_bound", "run_cycle"]
+__all__ = [
+    "CYCLE_STEPS",
+    "MOST",
+    "Model",
+    "NewtonStep",
+    "counted_cells",
+    "false_alarm_bound",
+    "run_cycle",
+]
 
 MOST_RELEASES = 10**6  # features times cycles
 CELL_COUNTS = Step("cell counts", at_most=0.1, of=(FeatureCells,))
@@ -37,6 +45,9 @@ class Model:
     noise: list
     # each of shape (n_outputs, n_cells): variance of the last step by what differs from row to row
     sampling: list
+    # each of shape (n_outputs, n_cells): second derivatives of the cells at the last step
+    weights: list
+    pairs: tuple = ()  # the Pair of every table beyond those of the features
 
     @classmethod
     def start(cls, intercept, sizes):
@@ -48,7 +59,15 @@ class Model:
             [np.zeros(table.shape) for table in tables],
             [np.full(table.shape, math.inf) for table in tables],
             [np.zeros(table.shape) for table in tables],
+            [np.ones(table.shape) for table in tables],
         )
+
+    def with_pairs(self, pairs):
+        """Return the same model with tables of zeros for pairs of features."""
+        more = Model.start(self.intercept[:, 0], [pair.size for pair in pairs])
+        lists = ("tables", "seen", "noise", "sampling", "weights")
+        joined = {name: getattr(self, name) + getattr(more, name) for name in lists}
+        return replace(self, pairs=self.pairs + tuple(pairs), **joined)
 
     def without_terms(self):
         """Return the same model with terms of zero."""
@@ -94,10 +113,14 @@ class NewtonStep:
     of_row: np.ndarray
     # shape (n_outputs,): variance of what a row adds to a gradient; public or released
     spread: np.ndarray
-    order: list  # list of int: in which features take their steps: public
+    # list of tuples of int: in which order tables take their steps, those of one tuple at once:
+    # public or released
+    order: list
     unit: float = 1.0  # of a term
     # whether second derivatives are those that are released with the gradients
     released: bool = False
+    gain: float | None = None  # of second derivatives; that of the link by default
+    most: float = math.inf  # units of a score that a step moves
 
     def __post_init__(self):
         self._sums = [0.0] * len(self.counts)
@@ -112,7 +135,13 @@ class NewtonStep:
         if not self.released:
             weights = self.of_row[:, None] * number
             return weights, (self.spread / self.of_row**2)[:, None] / number
-        old = KEPT * self._precisions[j]
+        weights = self.released_weights(j, sums, sd, KEPT)
+        return weights, 1 / weights
+
+    def released_weights(self, j, sums, sd, kept):
+        """Return released second derivatives, pulled to those that counts alone would tell."""
+        number = self.counts[j]
+        old = kept * self._precisions[j]
         self._precisions[j] = precision = old + 1 / sd**2
         self._sums[j] = seen = (old * self._sums[j] + sums / sd**2) / precision
         sd = 1 / math.sqrt(precision)
@@ -121,43 +150,49 @@ class NewtonStep:
         excess = np.maximum((seen - guess) ** 2 - sd**2, 0) / np.maximum(guess, sd) ** 2
         varies = np.maximum(excess.mean(axis=1, keepdims=True), LEAST_VARIED) * guess**2
         weights = guess + varies / (varies + sd**2) * (seen - guess)
-        weights = np.maximum(weights, sd / 2)
-        return weights, 1 / weights
+        return np.maximum(weights, sd / 2)
 
 
 def run_cycle(model, cells, link, curvature, *, share):
-    """Take one Newton step for every feature, each with the scores that the last one has left.
+    """Take one Newton step for every table, each with the scores that the last one has left.
+
+    Those of one tuple of the order, which share no feature, step from the same scores: one pass.
 
     Notes
     -----
     A step leads from the table to where the gradient points; the mean of where the steps of all
     cycles have led has less noise than the last of them, and is smoothed as a whole.
     """
-    n_features = len(curvature.counts)
-    for j in curvature.order:
-        asked = ResidualSum(model.scores, link, j)
-        told = cells.ask(asked, GRADIENTS, share=share / n_features)
-        sums, sd = told.real, told.sd
-        gradients, second = sums[: link.outputs], sums[link.outputs :]
-        weights, sampling = curvature.weights(
-            j, second / link.gain if link.gain else None, sd / (link.gain or 1)
-        )
-        if link.outputs > 1:
-            gradients = gradients - gradients.mean(axis=0)
-            sd *= math.sqrt(1 - 1 / link.outputs)
-        _move(model, j, gradients, sd, link.step, weights, sampling, curvature)
+    n_tables = sum(map(len, curvature.order))
+    for group in curvature.order:
+        scores = model.scores
+        asked = [(ResidualSum(scores, link, j), share / n_tables, GRADIENTS.label) for j in group]
+        for j, told in zip(group, cells.ask_all(*asked), strict=True):
+            _step(model, j, told, link, curvature)
+
+
+def _step(model, j, told, link, curvature):
+    """Take the Newton step of a table."""
+    sums, sd = told.real, told.sd
+    gradients, second = sums[: link.outputs], sums[link.outputs :]
+    gain = curvature.gain or link.gain
+    weights, sampling = curvature.weights(j, second / gain if gain else None, sd / (gain or 1))
+    if link.outputs > 1:
+        gradients = gradients - gradients.mean(axis=0)
+        sd *= math.sqrt(1 - 1 / link.outputs)
+    _move(model, j, gradients, sd, link.step, weights, sampling, curvature)
 
 
 def _move(model, j, gradients, sd, step, weights, sampling, curvature):
     """Move a table to the posterior mean of what the steps of all cycles tell."""
-    moves = np.clip(gradients / weights, -MOST, MOST) if curvature.released else gradients / weights
+    moves = np.clip(gradients / weights, -curvature.most, curvature.most)
     led, known = model.tables[j] * step + moves, np.square(weights / sd)
     precision = known + 1 / np.square(model.noise[j])
     model.seen[j] += (led - model.seen[j]) * known / precision
-    model.noise[j], model.sampling[j] = 1 / np.sqrt(precision), sampling
+    model.noise[j], model.sampling[j], model.weights[j] = 1 / np.sqrt(precision), sampling, weights
     variances = np.square(model.noise[j]) + sampling
-    for k, values in enumerate(model.seen[j]):
-        term = curvature.priors[j].mean(values, variances[k], curvature.unit)
+    means = curvature.priors[j].means(model.seen[j], variances, curvature.unit)
+    for k, term in enumerate(means):
         term = (term - term @ (weights[k] / weights[k].sum())) / step
         model.tables[j][k] = np.rint(np.clip(term, -LARGEST, LARGEST)).astype(np.int64)
 

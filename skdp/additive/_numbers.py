@@ -15,11 +15,11 @@ from skdp.additive._rules import (
     numbers_first,
     share_of_look,
 )
-from skdp.additive._smooth import TermPrior
+from skdp.additive._smooth import term_priors
 from skdp.kernel._cells import Binned, n_cells
 from skdp.kernel._terms import Clipped, ResidualSum
 
-__all__ = ["NUMBER_STEPS", "fit_numbers", "known_mean"]
+__all__ = ["NUMBER_STEPS", "fit_numbers", "known_mean", "mean_step"]
 
 STEP = Clipped.step
 MEAN_RESIDUAL = Step("mean residual", times=101, of=(ResidualSum,))
@@ -27,7 +27,7 @@ NUMBER_STEPS = RESIDUAL_LENGTHS, MEAN_RESIDUAL
 MOVES = 2  # of a term that smoothing leaves
 
 
-def fit_numbers(table, place, *, n, edges, ordered, n_cycles):
+def fit_numbers(table, place, *, n, edges, ordered, n_cycles, priors_of=term_priors):
     """Return the Model of numbers.
 
     The released cell counts, and whether the terms tell anything.
@@ -36,7 +36,7 @@ def fit_numbers(table, place, *, n, edges, ordered, n_cycles):
     sizes = cells.shape.sizes
     left = float(table.remaining)
     counts = counted_cells(cells, share=CELL_COUNTS * left, floor=FLOOR_OF_NUMBERS)
-    priors = [TermPrior(n, ordered=o) for n, o in zip(counts, ordered, strict=True)]
+    priors = priors_of(counts, ordered)
     model, mu = Model.start([0], sizes), table.budget.mu
     left = float(table.remaining)
     look, around = min(share_of_look(n * mu), left / (8 * n_cycles)), int(1 / STEP)
@@ -49,7 +49,7 @@ def fit_numbers(table, place, *, n, edges, ordered, n_cycles):
         link = Clipped(around)
         spread = np.full(1, lengths.mean_square(around) * STEP**2)
         curvature = NewtonStep(counts, priors, np.ones(1), spread, numbers_first(ordered))
-        model.intercept += _mean_step(model, cells, link, n=n, share=look)
+        model.intercept += mean_step(model, cells, link, n=n, share=look)
         run_cycle(model, cells, link, curvature, share=share)
     informative = false_alarm_bound(model, curvature) < UNLIKELY
     return model if informative else model.without_terms(), counts, informative
@@ -66,11 +66,11 @@ def known_mean(table, place, *, n, edges):
     if place.unit:
         cells = table.map(Binned(edges, place.steps(Clipped.one)))
         link = Clipped(int(1 / STEP))
-        model.intercept += _mean_step(model, cells, link, n=n, share=cells.remaining)
+        model.intercept += mean_step(model, cells, link, n=n, share=cells.remaining)
     return model, [np.ones(size) for size in sizes]
 
 
-def _mean_step(model, cells, link, *, n, share):
+def mean_step(model, cells, link, *, n, share):
     """Release the mean of the clipped residuals, in steps of a score."""
     told = cells.ask(ResidualSum(model.scores, link), MEAN_RESIDUAL, share=share)
     return int(np.clip(round(told.value[0] / n), -link.radius, link.radius))

@@ -282,7 +282,7 @@ class PrivateAdditiveRegressor(RegressorMixin, AdditiveModel):
             )
             auto = self.n_cycles == "auto"
             n_cycles = cycles_of(strength, len(edges)) if auto else self.n_cycles
-            model, counts, informative = fit_numbers(
+            model, counts, informative = self._fit_terms(
                 coded,
                 place,
                 n=n,
@@ -293,20 +293,28 @@ class PrivateAdditiveRegressor(RegressorMixin, AdditiveModel):
             if not informative:
                 table.doubt(NOISE if straight is None else BESIDE)
         told, intercept = self._fitted(coding, edges, model, counts, Clipped)
-        terms = [_finite(term * place.unit) for term in told["terms_"]]
+        told |= self._in_unit(told, place.unit)
         line, start = fitted_line(straight, len(edges))
         intercept = float(_finite(start + place.centre + intercept[0] * place.unit))
-        return told | {
-            **line,
-            "terms_": terms,
-            "term_noise_scale_": [
-                _in_units(noise, place.unit) for noise in told["term_noise_scale_"]
-            ],
-            "intercept_": intercept,
-            "target_range_": self._range(straight, table.budget.mu, terms, intercept),
-            "n_iter_": n_cycles,
-            "informative_": informative,
-            "n_rows_": n,
+        return (
+            {"n_iter_": n_cycles}
+            | told
+            | {
+                **line,
+                "intercept_": intercept,
+                "target_range_": self._range(straight, table.budget.mu, told["terms_"], intercept),
+                "informative_": informative,
+                "n_rows_": n,
+            }
+        )
+
+    _fit_terms = staticmethod(fit_numbers)  # returns the Model, cell counts, and whether it tells
+
+    def _in_unit(self, told, unit):
+        """Return the attributes of terms in the unit of the targets."""
+        return {
+            "terms_": [_finite(term * unit) for term in told["terms_"]],
+            "term_noise_scale_": [_in_units(noise, unit) for noise in told["term_noise_scale_"]],
         }
 
     def _straight(self, coding, table):
@@ -344,10 +352,14 @@ class PrivateAdditiveRegressor(RegressorMixin, AdditiveModel):
             Local: as private as X.
         """
         codes = self._codes(X)
-        y = self._scores(codes)
+        y = self._with_line(codes, self._scores(codes))
+        return np.clip(np.nan_to_num(y), *self.target_range_)
+
+    def _with_line(self, codes, y):
+        """Return scores of rows, and what the line adds to them."""
         if self.coef_.any():
             y += linear_contribution(codes, self.coef_, self.line_center_, self.feature_range_)
-        return np.clip(np.nan_to_num(y), *self.target_range_)
+        return y
 
     def score(self, X, y, sample_weight=None):
         """Return R^2 of ``predict(X)``, the part of the variance of y that it explains.

@@ -105,4 +105,4 @@ def share_of_calibration(strength):
 
 def numbers_first(ordered):
     """Return the order in which features take their steps: those with ordered cells first."""
-    return sorted(range(len(ordered)), key=lambda j: not ordered[j])
+    return [(j,) for j in sorted(range(len(ordered)), key=lambda j: not ordered[j])]

@@ -2,10 +2,11 @@
 
 import numpy as np
 
-__all__ = ["TermPrior"]
+__all__ = ["TermPrior", "posterior", "term_priors"]
 
 VARIANCES = 4.0 ** np.arange(-6, 3)  # of a term, in squares of its unit
 LENGTHS = 0.05, 0.3, 2.0  # over which a term varies, as a part of all rows
+JITTER = 1e-9  # of the mean of a diagonal
 ROUGH = 0.0, 0.1, 0.5  # parts of its variance that have no length
 
 
@@ -31,16 +32,49 @@ class TermPrior:
                 for rough in ROUGH
             ]
 
+    def means(self, values, variances, unit=1.0):
+        """Return the posterior means of terms of several outputs, shape (n_outputs, n_cells)."""
+        return [self.mean(*each, unit) for each in zip(values, variances, strict=True)]
+
     def mean(self, values, variances, unit=1.0):
         """Return the posterior mean of the entries of a term."""
-        root = np.sqrt(variances) / unit
-        scaled, shrunk, evidence = values / np.sqrt(variances), [], []
-        for shape in self._shapes:
-            spread, vectors = np.linalg.eigh(shape / root[:, None] / root)
-            prior = VARIANCES[:, None] * np.maximum(spread, 0.0)
-            along = vectors.T @ scaled
-            shrunk.append((along * prior / (1 + prior)) @ vectors.T)
-            evidence.append(-0.5 * (along**2 / (1 + prior) + np.log1p(prior)).sum(axis=1))
-        weights = np.exp(np.array(evidence) - np.max(evidence))
-        mean = np.einsum("st,stc->c", weights / weights.sum(), np.array(shrunk))
-        return mean * np.sqrt(variances)
+        return posterior(values, variances, self._shapes, VARIANCES, unit)[0]
+
+
+def term_priors(counts, ordered):
+    """Return the prior of the term of every feature."""
+    return [TermPrior(n, ordered=o) for n, o in zip(counts, ordered, strict=True)]
+
+
+def posterior(values, variances, shapes, of_term, unit=1.0):
+    """Return the posterior mean under a mixture of Gaussian priors, and the log of its evidence.
+
+    Shapes are correlations of entries, None for independent ones, and ``of_term`` their variances.
+    The evidence is that of the mixture over that of zeros.
+    """
+    root = np.sqrt(variances) / unit
+    scaled, shrunk, evidence = values / np.sqrt(variances), [], []
+    for shape in shapes:
+        along, prior, back = _along(scaled, shape, root, of_term)
+        shrunk.append(back(along * prior / (1 + prior)))
+        evidence.append(-0.5 * (along**2 / (1 + prior) + np.log1p(prior)).sum(axis=1))
+    top = np.max(evidence)
+    weights = np.exp(np.array(evidence) - top)
+    mean = np.einsum("st,stc->c", weights / weights.sum(), np.array(shrunk))
+    told = top + np.log(weights.mean()) + 0.5 * np.square(scaled).sum()
+    return mean * np.sqrt(variances), float(told)
+
+
+def _along(scaled, shape, root, of_term):
+    """Return values along the axes of a shape, their prior variances, and the way back."""
+    if shape is None:
+        return scaled, of_term[:, None] / np.square(root), lambda rows: rows
+    scaled_shape = shape / root[:, None] / root
+    try:
+        spread, vectors = np.linalg.eigh(scaled_shape)
+    except np.linalg.LinAlgError:  # of a kernel of low rank and tiny noise
+        size = len(root)
+        jitter = JITTER * np.trace(scaled_shape) / size
+        spread, vectors = np.linalg.eigh(scaled_shape + jitter * np.eye(size))
+    prior = of_term[:, None] * np.maximum(spread, 0.0)
+    return vectors.T @ scaled, prior, lambda rows: rows @ vectors.T

@@ -7,7 +7,7 @@ from typing import Annotated
 import numpy as np
 
 from skdp.kernel._keyed_rows import numbering_of
-from skdp.kernel._plain import Checked, made_of, rising, within
+from skdp.kernel._plain import Checked, made_of, rising, whole, within
 from skdp.kernel._statistic import MOST_CELLS, RowMap, public, refuse
 from skdp.mechanisms._weighed import weighed
 from skdp.readers import map_merge
@@ -72,15 +72,51 @@ class Steps(Checked):
 
 
 @public
+class Pair(Checked):
+    """Two features as one: cells of each are merged, and a row is in one cell of their product.
+
+    **Privacy** (add or remove one row): that cell is a function of the cells of the same row.
+    """
+
+    first: int  # numbers of features
+    second: int
+    # the merged cell of every cell of a feature, 0, 1, ...: public or released
+    left: Annotated[np.ndarray, "k", whole, within(0, MOST_CELLS)]
+    right: Annotated[np.ndarray, "l", whole, within(0, MOST_CELLS)]
+
+    def fits(self, sizes):
+        """Raise ValueError for other features than there are."""
+        known = 0 <= self.first < len(sizes) and 0 <= self.second < len(sizes)
+        refuse(not known, "a pair of features that are there")
+        wrong = (len(self.left), len(self.right)) != (sizes[self.first], sizes[self.second])
+        refuse(wrong, "a merged cell for every cell")
+
+    @property
+    def size(self):
+        """The number of cells."""
+        return (int(self.left.max()) + 1) * (int(self.right.max()) + 1)
+
+    def of(self, cells):
+        """Return the cell of every row, from cells of shape (n_features, n)."""
+        n_right = int(self.right.max()) + 1
+        dtype = np.min_scalar_type(self.size)
+        rows = (self.left * n_right).astype(dtype)[cells[self.first]]
+        rows += self.right.astype(dtype)[cells[self.second]]
+        return rows
+
+
+@public
 class Binned(RowMap):
     """Rows as cells of their features and an integer target, the last column; absent without one.
 
-    Small tables in memory are held as cells.
+    Pairs of features are columns of cells too, after those of the features. Small tables in memory
+    are held as cells.
     """
 
     # of the cells of every feature, see :func:`skdp.kernel._cells.n_cells`: public or released
     edges: tuple
     target: Annotated[Codes | Steps, made_of(Codes, Steps)]
+    pairs: Annotated[tuple, made_of(Pair)] = ()
     kind = "numbers"
 
     def check(self, shape):
@@ -89,16 +125,24 @@ class Binned(RowMap):
         for edges in self.edges:
             if not isinstance(edges, int):
                 rising(edges, "edges")
-        sizes = self.sizes
-        refuse(min(sizes, default=1) < 1 or sum(sizes) > MOST_CELLS, "there are at most 2^24 cells")
+        sizes = n_cells(self.edges).tolist()
+        refuse(min(sizes, default=1) < 1, "a feature has a cell")
+        for pair in self.pairs:
+            pair.fits(sizes)
+        refuse(sum(self.sizes) > MOST_CELLS, "there are at most 2^24 cells")
 
     @property
     def sizes(self):
-        """The number of cells of every feature."""
-        return tuple(n_cells(self.edges).tolist())
+        """The number of cells of every column."""
+        return sizes_of(self.edges, self.pairs)
 
     def over(self, rows):
-        return held(CellRows(rows, self.edges, self.target))
+        return held(CellRows(rows, self.edges, self.target, self.pairs))
+
+
+def sizes_of(edges, pairs):
+    """Return the number of cells of every feature, and of every pair."""
+    return (*n_cells(edges).tolist(), *(pair.size for pair in pairs))
 
 
 @public
@@ -122,19 +166,25 @@ class Held(RowMap):
 
 @dataclass(frozen=True)
 class Block:
-    """Cells of shape (n_features, n) and targets of shape (n,), integers."""
+    """Cells of shape (n_features, n), targets of shape (n,), integers, and pairs of features."""
 
     cells: np.ndarray
     target: np.ndarray
+    pairs: tuple = ()
 
     def __len__(self):
         return len(self.target)
 
     def __getitem__(self, part):
-        return Block(self.cells[:, part], self.target[part])
+        return Block(self.cells[:, part], self.target[part], self.pairs)
+
+    def column(self, j):
+        """Return the cells of a feature, or of the pairs that follow."""
+        n_features = len(self.cells)
+        return self.cells[j] if j < n_features else self.pairs[j - n_features].of(self.cells)
 
     def scores(self, model):
-        return model.of(self.cells)
+        return model.of(self)
 
 
 class HeldBlock(Block):
@@ -144,15 +194,15 @@ class HeldBlock(Block):
     are those of the new model, to the last bit, whatever was asked before.
     """
 
-    def __init__(self, cells, target, most):
-        super().__init__(cells, target)
+    def __init__(self, cells, target, pairs, most):
+        super().__init__(cells, target, pairs)
         self.__dict__ |= {"_most": most, "_slices": {}}
 
     def __getitem__(self, part):
         key = part.start, part.stop
         if key not in self._slices:
             cells, target = self.cells[:, part], self.target[part]
-            self._slices[key] = HeldBlock(cells, target, self._most)
+            self._slices[key] = HeldBlock(cells, target, self.pairs, self._most)
         return self._slices[key]
 
     def scores(self, model):
@@ -160,7 +210,7 @@ class HeldBlock(Block):
             return super().scores(model)
         scores, last = self.__dict__.pop("_kept", ((), None))  # nobody finds scores half moved
         if len(scores) == len(model.intercept):
-            scores = model.moved(scores, last, self.cells)
+            scores = model.moved(scores, last, self)
         else:
             scores = super().scores(model)
         self.__dict__["_kept"] = scores, model
@@ -171,12 +221,14 @@ class CellRows(MappedRows):
     """A view of rows as blocks of cells; a row without a target is absent.
 
     ``rows``: features, the last column the target; NaN or infinite for an absent row; ``edges``:
-    of the cells of every feature; ``target``: maps targets to integers, each by itself.
+    of the cells of every feature; ``target``: maps targets to integers, each by itself; ``pairs``:
+    of features, columns of their own.
     """
 
-    def __init__(self, rows, edges, target):
+    def __init__(self, rows, edges, target, pairs=()):
         super().__init__(rows)
-        self.edges, self.sizes, self._target = edges, n_cells(edges).tolist(), target
+        self.edges, self._target, self._pairs = edges, target, pairs
+        self.sizes = list(sizes_of(edges, pairs))
         self.n_features = len(self.sizes)  # as of cells in memory
 
     def _mapped(self, block):
@@ -184,7 +236,7 @@ class CellRows(MappedRows):
         cells, there = cell_numbers(block, self.edges).T, np.isfinite(y)
         if not there.all():
             y, cells = y[there], np.ascontiguousarray(cells[:, there])
-        return Block(cells, self._target(y))
+        return Block(cells, self._target(y), self._pairs)
 
 
 class InMemoryCells(Source):
@@ -198,7 +250,7 @@ class InMemoryCells(Source):
     def __init__(self, blocks, sizes, n_rows):
         super().__init__(len(sizes), n_rows=sum(map(len, blocks)))
         most = HELD_BYTES // (8 * max(n_rows, 1))
-        self._blocks = [HeldBlock(block.cells, block.target, most) for block in blocks]
+        self._blocks = [HeldBlock(b.cells, b.target, b.pairs, most) for b in blocks]
         self.sizes = sizes
 
     def pieces(self):
@@ -235,7 +287,7 @@ class HeldByWeight:
 
 def held(cells):
     """Return the same cells in memory if the table is, and if they take few bytes there."""
-    n_bytes = (2 * len(cells.sizes) + 8) * len(cells)
+    n_bytes = (2 * len(cells.edges) + 8) * len(cells)
     is_weighed = without_weights(cells)[1] is not None
     drawn = cells.heads is not None and not is_weighed
     if drawn or not cells.in_memory or n_bytes > HELD_BYTES:
@@ -255,4 +307,4 @@ def _as_list(start, block):
 
 def _joined(blocks):
     cells = np.concatenate([block.cells for block in blocks], axis=1)
-    return Block(cells, np.concatenate([block.target for block in blocks]))
+    return Block(cells, np.concatenate([block.target for block in blocks]), blocks[0].pairs)

@@ -102,6 +102,31 @@ class Clipped(Link):
         return np.clip(target - scores, -self.radius, self.radius)
 
 
+@public
+class HalfCircle(Link):
+    """A number: y - f, clipped to a released radius, and how near f is, which counts rows.
+
+    **Privacy** (add or remove one row). A row adds an integer r of at most ``radius`` to the
+    gradient and ``h``, the integer part of the root of ``radius^2 - r^2``, to the counts: a point
+    on half a circle or inside, so ``r^2 + h^2 <= radius^2``. No root is rounded up to an integer k:
+    that of ``k^2 - 1`` is below ``k - 1 / (2 k)``, at most ``k - 2^-27`` for k up to 2^26, which is
+    a double, and squares up to 2^52 are exact.
+    """
+
+    radius: Annotated[int, within(1, 2**26)]  # in steps of a score: squares are exact
+    outputs, step, one, gain = 1, 2**-16, 2**16, None
+
+    @property
+    def squared_l2(self):
+        return self.radius**2
+
+    def residuals(self, scores, target):
+        """Return the clipped differences and how near they are, shape (2, n)."""
+        r = np.clip(target - scores, -self.radius, self.radius)
+        left = self.radius**2 - r * r
+        return np.concatenate([r, np.sqrt(left).astype(np.int64)])
+
+
 @cache
 def _sigmoid():
     scores = (STEP * i for i in range(-END, END + 1))
@@ -153,8 +178,8 @@ class FeatureCells(OnePerColumn):
 
     def total(self, block):
         """Return the counts of all features, one after the other."""
-        pairs = zip(block.cells, self.sizes, strict=True)
-        return np.concatenate([np.bincount(cell, minlength=size) for cell, size in pairs])
+        each = enumerate(self.sizes)
+        return np.concatenate([np.bincount(block.column(j), minlength=size) for j, size in each])
 
 
 @public
@@ -173,19 +198,20 @@ class TermScores:
         refuse(any(part.dtype != np.int64 for part in all_of), "scores are integers")
         refuse(sum(int(np.abs(p).max()) for p in all_of) > MOST_SCORE, "scores are at most 2^61")
 
-    def of(self, cells):
+    def of(self, block):
         """Return the scores of rows, shape (n_outputs, n): each row by itself."""
-        scores = np.repeat(self.intercept, cells.shape[1], axis=1)
-        for table, cell in zip(self.tables, cells, strict=True):
-            scores += table[:, cell]
+        scores = np.repeat(self.intercept, len(block), axis=1)
+        for j, table in enumerate(self.tables):
+            if table.any():
+                scores += table[:, block.column(j)]
         return scores
 
-    def moved(self, scores, last, cells):
+    def moved(self, scores, last, block):
         """Return the same from those of another model, which change."""
         scores += self.intercept - last.intercept
-        for old, new, cell in zip(last.tables, self.tables, cells, strict=True):
+        for j, (old, new) in enumerate(zip(last.tables, self.tables, strict=True)):
             if (old != new).any():
-                scores += (new - old)[:, cell]
+                scores += (new - old)[:, block.column(j)]
         return scores
 
 
@@ -235,7 +261,7 @@ class ResidualSum(Residual):
         rows = self.residuals(block)
         if self.feature is None:
             return rows.sum(axis=1)
-        cell, size = block.cells[self.feature], self.scores.tables[self.feature].shape[1]
+        cell, size = block.column(self.feature), self.scores.tables[self.feature].shape[1]
         return np.array([np.bincount(cell, row, size) for row in rows]).astype(np.int64)
 
 

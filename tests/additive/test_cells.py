@@ -6,7 +6,15 @@ from joblib import parallel_config
 
 from skdp.additive._cycles import Model
 from skdp.kernel import _cells
-from skdp.kernel._cells import Binned, CellRows, Codes, Held, Steps
+from skdp.kernel._cells import (
+    Binned,
+    CellRows,
+    Codes,
+    Held,
+    Pair,
+    Steps,
+    cell_numbers,
+)
 from skdp.kernel._statistic import Shape
 from skdp.kernel._terms import (
     FeatureCells,
@@ -81,6 +89,39 @@ def test_sums_are_those_of_a_loop(feature):
         assert np.array_equal(_sums(cells, question), expected)
     with parallel_config(n_jobs=2):
         assert np.array_equal(_sums(_held(X, block_rows=9), question), expected)
+
+
+PAIRS = (
+    Pair(0, 1, np.array([0, 1, 1, 2, 0]), np.array([1, 0, 2])),
+    Pair(3, 0, np.arange(402), np.arange(5)),
+)
+
+
+@pytest.mark.parametrize("at", [0, 1])
+def test_a_pair_is_one_more_column_of_cells(at):
+    X, pair = _table(), PAIRS[at]
+    read = CellRows(ArrayRows(X, block_rows=17), EDGES, Codes(2), PAIRS)
+    held = Binned(EDGES, Codes(2), PAIRS).over(ArrayRows(X))
+    assert tuple(held.sizes) == tuple(read.sizes) == (*SIZES, 9, 2010)
+    n_right = int(pair.right.max()) + 1
+    tables = np.random.default_rng(3).integers(-900, 900, size=(1, pair.size))
+    model = _model()
+    wide = [np.zeros((1, size), dtype=np.int64) for size in (9, 2010)]
+    wide[at] = tables
+    scores = TermScores(model.intercept, (*model.tables, *wide))
+    expected = np.zeros((2, pair.size), dtype=np.int64)
+    for row in X[np.isfinite(X[:, -1])]:
+        cells = [c[0] for c in cell_numbers(row[None], EDGES).T]
+        cell = pair.left[cells[pair.first]] * n_right + pair.right[cells[pair.second]]
+        score = 300 + sum(table[0, c] for table, c in zip(model.tables, cells, strict=True))
+        score += tables[0, cell]
+        expected[:, cell] += Logistic.residuals(np.array([[score]]), np.array([int(row[-1])]))[:, 0]
+    question = ResidualSum(scores, Logistic(), 4 + at)
+    for cells in (read, held, held):
+        assert np.array_equal(_sums(cells, question), expected)
+    counts = _sums(held, FeatureCells(tuple(held.sizes)))
+    assert np.array_equal(counts, _sums(read, FeatureCells(tuple(held.sizes))))
+    assert FeatureCells(tuple(held.sizes)).squared_l2 == 6
 
 
 def test_counts_count_rows_that_are_there():
@@ -169,6 +210,15 @@ def test_scores_half_moved_are_not_found_again(monkeypatch):
         Binned(EDGES, Steps(0.0, 1.0, 1e300, 2)),
         Binned(EDGES, Steps(np.inf, 1.0, 1.0, 2)),
         Binned(EDGES, 3),
+        Binned(EDGES, Codes(2), (3,)),
+        Binned(EDGES, Codes(2), (Pair(0, 4, np.zeros(5, int), np.zeros(3, int)),)),
+        Binned(EDGES, Codes(2), (Pair(-1, 1, np.zeros(402, int), np.zeros(3, int)),)),
+        Binned(EDGES, Codes(2), (Pair(0, 1, np.zeros(5, int), np.zeros(2, int)),)),
+        Binned(EDGES, Codes(2), (Pair(0, 1, np.zeros(5), np.zeros(3, int)),)),
+        Binned(EDGES, Codes(2), (Pair(0, 1, np.full(5, -1), np.zeros(3, int)),)),
+        Binned(EDGES, Codes(2), (Pair(0, 1, np.full(5, 2**62), np.zeros(3, int)),)),
+        Binned(EDGES, Codes(2), (Pair(0, 1, np.full(5, 2**13), np.full(3, 2**13)),)),
+        Binned(EDGES, Codes(2), (Pair(0, 1, np.full((5, 1), 0), np.zeros(3, int)),)),
     ],
 )
 def test_views_that_rows_could_break_are_refused(view):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from skdp.kernel._cells import Block
+from skdp.kernel._cells import Block, Pair
 from skdp.kernel._terms import (
     END,
     FAR,
@@ -11,6 +11,7 @@ from skdp.kernel._terms import (
     ClassCounts,
     Clipped,
     FeatureCells,
+    HalfCircle,
     Logistic,
     ResidualLengths,
     ResidualSum,
@@ -28,15 +29,15 @@ class Cells(Block):
     sizes: tuple
 
     def __getitem__(self, part):
-        return cells_of(self.cells[:, part], self.target[part], self.sizes)
+        return cells_of(self.cells[:, part], self.target[part], self.sizes, self.pairs)
 
     @property
     def n_features(self):
         return len(self.sizes) + 1
 
 
-def cells_of(cells, target, sizes):
-    block = Cells(cells, target)
+def cells_of(cells, target, sizes, pairs=()):
+    block = Cells(cells, target, pairs)
     block.__dict__["sizes"] = sizes
     return block
 
@@ -47,7 +48,15 @@ def block_of(rng, n=60):
     cells = np.array([rng.integers(size, size=n) for size in sizes], dtype=np.uint8)
     target = rng.integers(0, 4, size=n)
     target[n // 2 :] = rng.choice([0, 1, -1, 2**40, -(2**40), 7], size=n - n // 2)
-    return cells_of(cells, target, sizes)
+    pairs = tuple(pair_of(rng, sizes) for _ in range(rng.integers(3)))
+    return cells_of(cells, target, (*sizes, *(pair.size for pair in pairs)), pairs)
+
+
+def pair_of(rng, sizes):
+    """Return a pair of two features, or of one with itself, whose cells are merged anyhow."""
+    first, second = map(int, rng.integers(len(sizes), size=2))
+    left, right = (rng.integers(rng.integers(1, 5), size=sizes[j]) for j in (first, second))
+    return Pair(first, second, left, right)
 
 
 def scores_of(rng, outputs, sizes, most=None):
@@ -59,7 +68,8 @@ def scores_of(rng, outputs, sizes, most=None):
 
 def link_of(rng, most=2**30):
     radius = int(rng.choice([1, 77, most]))
-    return [Logistic(), Softmax(3), Softmax(1), Softmax(6), Clipped(radius)][rng.integers(5)]
+    classes = Logistic(), Softmax(3), Softmax(1), Softmax(6)
+    return [*classes, Clipped(radius), HalfCircle(min(radius, 2**26))][rng.integers(6)]
 
 
 def residuals(cls, *others):

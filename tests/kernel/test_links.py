@@ -6,7 +6,17 @@ import numpy as np
 import pytest
 
 from skdp.kernel._cells import Block
-from skdp.kernel._terms import END, ONE, STEP, Calibration, Clipped, Logistic, Softmax, TermScores
+from skdp.kernel._terms import (
+    END,
+    ONE,
+    STEP,
+    Calibration,
+    Clipped,
+    HalfCircle,
+    Logistic,
+    Softmax,
+    TermScores,
+)
 from skdp.kernel._terms import FAR as FAR_OFF
 
 FAR = 2**40
@@ -75,6 +85,21 @@ def test_clipped_residuals_are_within_the_radius():
         [-100, -100, 7, 100, 100]
     ]
     assert link.squared_l2 == 100**2 and math.log2(link.one) == 16
+
+
+@pytest.mark.parametrize("radius", [1, 2, 5, 1000, 2**25 + 1, 2**26 - 1, 2**26])
+def test_clipped_residuals_and_counts_lie_on_half_a_circle_or_inside(radius):
+    rng, link = np.random.default_rng(0), HalfCircle(radius)
+    few = np.arange(min(radius, 2000) + 1)
+    legs = np.array([math.isqrt(radius**2 - h * h) for h in few.tolist()])  # roots near integers
+    target = np.concatenate([few, radius - few, legs, legs + 1, [FAR, -FAR, radius, -radius]])
+    target = np.append(target, rng.integers(-radius, radius + 1, size=5000))
+    r, h = split(link, np.zeros((1, len(target)), dtype=np.int64), target)
+    for one, other in zip(r[0].tolist(), h[0].tolist(), strict=True):
+        assert other == math.isqrt(radius**2 - one * one)
+    longest = squares(link, np.zeros((1, len(target)), dtype=np.int64), target)
+    assert longest.max() == radius**2 == link.squared_l2  # at zero, and where a residual is clipped
+    assert h[0][np.abs(target) >= radius].max() == 0
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 10])

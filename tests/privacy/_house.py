@@ -105,6 +105,7 @@ PUBLIC = {
     "readers/_raw.py": {"which": "names of columns"},
     "readers/_parts.py": {"name": "of a file or a kind of table", "error": "a constant text"},
     "additive/_terms_display.py": {"n": "number of features", "feature": "a parameter"},
+    "boosting/_base.py": {"error": "a constant text, and parameters", "pair": "a parameter"},
     "accounting/_budget.py": {
         "epsilon": "",
         "delta": "",
@@ -489,6 +490,7 @@ IMPORTS = {
     "additive": BASE
     | ENGINE
     | {"additive", "covariance/engine", "linear/engine", "_estimator", "_target"},
+    "boosting": BASE | ENGINE | {"boosting", "additive"},
     "cluster": BASE | ENGINE | {"cluster", "_estimator", "contracts"},
     "covariance/engine": ENGINE | {"covariance/engine"},
     "covariance/published": ENGINE
@@ -567,6 +569,7 @@ WITHOUT_SKLEARN = set(IMPORTS) - {
     "additive",
     "audit",
     "base",
+    "boosting",
     "by_group",
     "cluster",
     "covariance",
@@ -588,7 +591,7 @@ CODE_LINES = {
     "mechanisms": 652,
     "accounting": 1530,
     "contracts": 350,
-    "kernel": 4190,
+    "kernel": 4230,
     "kernel/pairs": 400,
 }
 MODULE_LINES = 400

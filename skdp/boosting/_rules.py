@@ -1,0 +1,44 @@
+"""What a fit with pairs does with how many rows: public functions of released numbers.
+
+Everywhere ``strength`` is n mu, of classes 4 p (1 - p) times as much, their mean.
+"""
+
+import math
+
+import numpy as np
+
+from skdp.additive._rules import CURVED
+
+__all__ = ["has_enough_for_pairs", "most_features", "sides"]
+
+# shares of what is left after the bins and cell counts
+FIRST, SCOUTS = 0.25, (0.15, 0.2)  # of the cycles of features alone, and of pairs alone
+LAST = (0.03, 0.01)  # of classes: of the sizes of terms, and of intercepts
+FIRST_CYCLES, LAST_CYCLES = 3, 2
+INTERCEPT = LOOK = 0.004, 0.01  # of a stage, in each cycle
+
+PER_SIDE, FEWEST, MOST_SIDE = 0.8, 8, 12  # cells of a side of a pair
+LOUDEST = 0.3  # noise of an entry of a 4 x 4 table of a pair, in units of a score
+LEAST_FEATURES = 4
+STAYS = 2 / 3  # of the pairs, after the first look
+UNLIKELY_PAIR = (-3.3, -2.3)  # log-odds of a pair after each look, below which it is left
+AT_ONCE = 8  # pairs that are asked by one pass
+
+
+def has_enough_for_pairs(strength, n_features):
+    """Return whether the main effects are known well enough to look beyond them."""
+    return n_features > 1 and strength > CURVED * n_features
+
+
+def sides(strength):
+    """Return the number of cells of each side of a pair, at most."""
+    return int(np.clip(round(PER_SIDE * math.sqrt(strength / 60)), FEWEST, MOST_SIDE))
+
+
+def most_features(strength, n_features, share, classes):
+    """Return the number of features whose pairs are looked at, at least four."""
+    each = strength / 4 if classes else strength
+    for k in range(n_features, LEAST_FEATURES, -1):
+        if 16 * math.sqrt(k * (k - 1) / 2 / share) <= LOUDEST * each:
+            return k
+    return min(n_features, LEAST_FEATURES)
