@@ -146,6 +146,8 @@ def test_the_list_of_intervals_is_complete():
     assert have <= {
         "MarginalReleaser",
         "PrivateAdditiveClassifier",  # of terms, which have a display of their own
+        "PrivateBoostingClassifier",
+        "PrivateBoostingRegressor",
         "PrivateAdditiveRegressor",
         "PrivateCount",  # of one number
         "PrivateHistogram",
