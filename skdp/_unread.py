@@ -76,7 +76,7 @@ class Unread(Table):
         decide together, and are in ``most`` tables at most. Then
         :func:`skdp.gate._parallel.parallel_sessions`.
         """
-        self._curator.afford(label, "child", share)
+        self._curator.afford_all("child", [(label, share / most)] * most)
         sets = self._rows.sets(levels, most, self._curator.coins)
         told = {"budget": budget, "share": share, "most": most}
         curators = parallel_sessions(self._curator, label, sets, **told)
