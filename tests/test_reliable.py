@@ -5,11 +5,13 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from skdp import (
     PrivateCount,
     PrivateGroupBy,
     PrivateLinearRegression,
+    PrivateLogisticRegression,
     PrivateMean,
     PrivateMedian,
     PrivateQuantile,
@@ -222,3 +224,42 @@ def test_a_median_is_not_told_to_move_its_q():
     for q in (0.5, 0.9):
         (line,) = lines(PrivateQuantile([q]), X, epsilon=0.6)[1].accuracy_warnings_
         assert ("nearer to 0.5" in line) is (q == 0.9)
+
+
+def test_coefficients_are_a_table_too():
+    X = people(8000)
+    y = (X - X.mean()) @ (1 / X.std()) + np.random.default_rng(0).normal(size=8000)
+    table = PrivateLinearRegression(epsilon=8.0, random_state=0).fit(X, y).results()
+    assert table["variable"].tolist() == [*NAMES, "intercept"] and table["reliable"].all()
+    model = PrivateLogisticRegression(classes=[0, 1], epsilon=8.0, random_state=0)
+    table = model.fit(X, (y > 0).astype(int)).results()
+    assert table["class"].tolist() == [1] * 4 and table["n"].dtype == np.int64
+    assert table["reliable"].tolist() == [True] * 3 + [False]  # the intercept has no interval
+    assert table["value"].tolist() == [*model.coef_[0], model.intercept_[0]]
+    few = PrivateLogisticRegression(classes=[0, 1], epsilon=0.01, random_state=0)
+    assert not few.fit(X[:50], (y > 0)[:50].astype(int)).results()["reliable"].any()
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+@pytest.mark.parametrize(
+    "estimator", [PrivateMean(), PrivateMedian(), PrivateQuantile([0.1, 0.9]), PrivateVariance()]
+)
+def test_bounds_that_cut_nearly_every_row_off_are_doubted(estimator, delta):
+    """Miles between 0 and 1 have a mean of 1, to five digits, and no mean that means anything."""
+    rng = np.random.default_rng(0)
+
+    def said(X, bounds):
+        _, model = lines(clone(estimator), X, bounds=bounds, delta=delta)
+        found = [line for line in model.accuracy_warnings_ if "nearly every row" in line]
+        assert len(found) <= 1 and not (found and model.reliable_)
+        return "".join(found)
+
+    miles = rng.gamma(3, 300, (8000, 1))
+    rates = (rng.random((8000, 3)) < [0.001, 0.5, 0.9]).astype(float)
+    stars = np.clip(np.rint(rng.normal(5, 1, (8000, 1))), 1, 5)
+    assert "beyond the upper bound" in said(miles, (0, 1))
+    assert "beyond the lower bound" in said(-miles, (-1, 1))
+    for X, bounds in ((miles, (0, 5000)), (rates, (0, 1)), (stars, (1, 5)), (stars, (0, 100))):
+        assert not said(X, bounds)
+    two = people(8000)[["hdl"]].assign(spend=miles)
+    assert said(two, ([0, 0], [100, 1])).startswith("column spend: ")

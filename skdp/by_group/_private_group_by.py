@@ -323,7 +323,7 @@ class PrivateGroupBy(RoutesRows, PrivateEstimator):
 
     def _titles(self):
         names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])
-        taken = ("group", "q", *COLUMNS)
+        taken = ("group", "q", "class", *COLUMNS)
         found = [str(names[place]) for place in self.key_columns_]
         return [f"by {name}" if name in taken else name for name in found]
 

@@ -161,7 +161,7 @@ def lines_of(estimator, confidence, parameters):
     """
     last = _last(estimator)
     shown, judged = _with_interval(last, confidence, parameters), _judged(last)
-    ends = np.isfinite(shown.low) & np.isfinite(shown.high) | np.isnan(shown.low)
+    ends = np.isfinite(shown.low) & np.isfinite(shown.high) | np.isnan(shown.low).all()
     doubted = _doubted(last.privacy_report_, shown.value.shape)
     if len(_low_accuracy_records(estimator.privacy_report_)) > len(
         _low_accuracy_records(last.privacy_report_)
@@ -197,6 +197,8 @@ def long_format(rows, titles):
         title: np.array(column, dtype=float) if title in NUMBERS else _objects(column)
         for title, column in columns.items()
     }
+    if np.isfinite(arrays.get("n", np.nan)).all():
+        arrays["n"] = arrays["n"].astype(np.int64)
     try:
         from pandas import DataFrame
     except ImportError:
@@ -229,10 +231,17 @@ def _with_interval(estimator, confidence, parameters):
     with np.errstate(all="ignore"):
         if hasattr(estimator, "interval"):
             ends = estimator.interval(confidence=confidence, **parameters)
-            low, high = (np.asarray(end, dtype=float).reshape(values.shape) for end in ends)
+            low, high = (_of_shape(np.asarray(end, dtype=float), values.shape) for end in ends)
         spread = estimator._spread()
     spread = np.inf if spread is None else np.asarray(spread, dtype=float)
     return _Numbers(values, low, high, spread, estimator._possible())
+
+
+def _of_shape(ends, shape):
+    """Return ends of intervals in the shape of values, NaN for an intercept that has none."""
+    if ends.ndim and ends.ndim == len(shape) and ends.shape[-1] + 1 == shape[-1]:
+        ends = np.append(ends, np.full((*shape[:-1], 1), np.nan), axis=-1)
+    return ends.reshape(shape)
 
 
 def _low_accuracy_records(report):
@@ -269,13 +278,13 @@ def _each(estimator, bad):
 
 
 def _count(estimator):
-    """Return the released number of rows, NaN where there is none."""
+    """Return the released number of rows, a whole one, NaN where there is none."""
     if hasattr(estimator, "moments_"):  # of bounded columns; its first row is that of ones
-        return float(np.asarray(estimator.moments_)[0, 0])
+        return np.rint(np.asarray(estimator.moments_, dtype=float)[0, 0])
     if hasattr(estimator, "rank_curves_"):
-        return estimator.rank_curves_.n_rows
+        return np.rint(estimator.rank_curves_.n_rows)
     told = (float(getattr(estimator, name)) for name in COUNTS if hasattr(estimator, name))
-    return next(told, np.nan)
+    return np.rint(next(told, np.nan))
 
 
 def _values(estimator):

@@ -17,11 +17,24 @@ from skdp.scales._column_noise import check_strength, with_law
 from skdp.scales._noise_level import check_sampling, level_of_each
 from skdp.table._groups import GroupRule
 
-__all__ = ["BoundedColumns", "bounded_rule", "check_bounds", "moment_plan", "release_columns"]
+__all__ = [
+    "BoundedColumns",
+    "bounded_rule",
+    "check_bounds",
+    "doubt_clipped",
+    "moment_plan",
+    "release_columns",
+]
 
 FEW = (
     "too few rows to be told from the noise: the results are little more than the bounds. Use a "
     "larger epsilon or more rows"
+)
+# Nine rows in ten are within a tenth of the range of a bound that the mean is this near (Markov).
+AT_BOUND, NEAR, LARGEST_NEAR = 0.01, 3.0, 0.1  # of the range; noise deviations of t; the most of t
+CLIPPED = (
+    "nearly every row lies at or beyond the {} bound. Pass wider bounds, or none where none are "
+    "needed"
 )
 MOMENTS = Step("moments", of=(Powers, Bernstein))
 SPREAD_NOISES = 0.5  # deviations of its noise that a released variance of t is taken larger by
@@ -71,7 +84,18 @@ def release_columns(table, bounds, degree):
     columns = BoundedColumns(np.array([low, high]), moments.values, moments.covariance, moments.law)
     if columns.few:
         table.doubt(FEW)
+    else:
+        doubt_clipped(table, columns.bounds, columns.at_bounds())
     return columns
+
+
+def doubt_clipped(table, bounds, at_bounds):
+    """Doubt columns whose rows are nearly all at a bound; shapes: both (2, d).
+
+    A lower bound of 0 is no doubt: most numbers that are never negative are often 0.
+    """
+    for end, name in enumerate(("lower", "upper")):
+        table.doubt(CLIPPED.format(name), at_bounds[end] & ((bounds[end] != 0) | (end == 1)))
 
 
 @dataclass(frozen=True)
@@ -106,6 +130,19 @@ class BoundedColumns:
     def few(self):
         """Whether the number of rows does not stand clear of its noise."""
         return bool(self.moments[0, 0] < 4 * math.sqrt(self.covariance[0, 0]))
+
+    def at_bounds(self):
+        """Return whether nearly all rows are at the lower, or the upper bound: shape (2, d).
+
+        Not where rows are told at both ends and none between: there the mean is a rate.
+        """
+        t, noise = self._t, self._t_noise()
+        near = np.fmax(2 * AT_BOUND, np.fmin(NEAR * noise, LARGEST_NEAR))
+        rates = np.zeros(len(t), dtype=bool)
+        if len(self.moments) > 2:
+            v, v_noise = self._v(), NEAR * self._v_noise()
+            rates = (v > v_noise) & (v >= 1 - np.square(t) - v_noise)
+        return (np.array([1 + t, 1 - t]) <= near) & ~rates
 
     @property
     def n_rows(self):

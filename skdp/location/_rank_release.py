@@ -7,6 +7,7 @@ import numpy as np
 from skdp.accounting._plan import release_mechanism
 from skdp.columns import find_quantiles
 from skdp.columns._ranks_read import column_spread, is_told, limits, two_sided
+from skdp.location._bounded_moments import AT_BOUND, doubt_clipped
 from skdp.location._places import NOTHING
 
 __all__ = ["RankCurves", "release_quantiles"]
@@ -15,6 +16,7 @@ UNTOLD = (
     "the interval of a quantile is long beside the spread: too few rows on one of its sides. Use a "
     "larger epsilon, more rows, or bounds=(low, high)"
 )
+NEARLY_ALL, SEEN = 0.95, 3.0  # of the rows, at a bound; noise deviations of rows at the other one
 NEARER = ", or a q nearer to 0.5"
 
 
@@ -52,6 +54,21 @@ class RankCurves:
                 for x, excess, sd in columns
             ]
         )
+
+    def at_bounds(self):
+        """Return whether nearly all rows are at the lower, or the upper end: shape (2, d).
+
+        Not where rows are told at both ends: there the column may have two values.
+        """
+        at = np.zeros((2, len(self.points)), dtype=bool)
+        for j, (x, excess, sd) in enumerate(zip(self.points, self.excess, self.sd, strict=True)):
+            if len(x) > 2:
+                rank, near = excess[0] - excess[0, 0], AT_BOUND * (x[-1] - x[0])
+                low = np.searchsorted(x, x[0] + near, side="right") - 1
+                high = np.searchsorted(x, x[-1] - near)
+                rows, noise = np.array([rank[low], rank[-1] - rank[high]]), sd[0, [high, low]]
+                at[:, j] = (rows >= NEARLY_ALL * rank[-1]) & (rows[::-1] <= SEEN * noise)
+        return at
 
     def told(self, value, law):
         """Return whether values (n_q, d) are told: see :func:`skdp.columns._ranks_read.is_told`."""
@@ -94,6 +111,9 @@ def release_quantiles(table, q, bounds=None):
     curves, value = RankCurves(q, found.points, excess, sd), found.location[place]
     told = curves.told(value, release_mechanism(table.budget)) & found.found
     table.doubt(NOTHING, ~found.found)
+    if bounds is not None:
+        at = np.array([value == end for end in bounds]) & curves.at_bounds()[:, None]
+        doubt_clipped(table, np.array(bounds)[:, None], at)
     unsure = found.found & ~told
     outer = unsure[q != 0.5].any()
     table.doubt(UNTOLD + NEARER * bool(outer), unsure)
