@@ -9,7 +9,7 @@ from skdp.utils._warnings import MOST_NAMED, Doubt
 
 __all__ = ["COLUMNS", "JudgedNumbers", "ResultsMixin", "lines_of", "long_format", "n_values"]
 
-VALUES = "location_", "var_", "counts_", "sum_", "count_"  # what estimators with intervals release
+VALUES = "location_", "var_", "counts_", "sum_", "count_", "scores_"  # what estimators with intervals release
 COUNTS = "n_rows_", "count_"
 NUMBERS = "value", "low", "high", "n"
 COLUMNS = "variable", *NUMBERS, "reliable"
@@ -304,6 +304,8 @@ def _names(estimator, shape, numbered=True):
     """Return names of values: those of their columns, with a number where there are several."""
     if not shape:
         return ["count"]
+    if hasattr(estimator, "metric_names_"):
+        return list(estimator.metric_names_)
     d = estimator.n_features_in_
     names = [str(x) for x in getattr(estimator, "feature_names_in_", [f"x{j}" for j in range(d)])]
     names = [*names, *(["intercept"] if shape[-1] == d + 1 else [])]

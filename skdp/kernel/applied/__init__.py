@@ -1,0 +1,1 @@
+"""Statistics of one subject each, for one room of estimators."""

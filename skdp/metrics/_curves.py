@@ -1,0 +1,260 @@
+"""Curves of a score by class from two releases: cells, then the sums that metrics rest on."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import expit
+
+from skdp.accounting import Step
+from skdp.kernel.applied._scores import ScoreCells
+from skdp.metrics._strategy import GAIN, LOGIT_END, prefix_strategy
+
+__all__ = ["CELLS", "PLACES", "Curves", "release_curves"]
+
+FIRST = 0.3  # share of the cells: benchmarks/metrics.py
+REST = 0.02  # part of a squared row that measures the losses inside of bins
+CLEAR = 3.0  # standard deviations of its noise that a class has rows
+CELLS = Step("cells", at_most=FIRST, of=(ScoreCells,))
+PLACES = Step("places", of=(ScoreCells,))
+
+
+@dataclass
+class Curves:
+    """Released numbers of rows by class in bins of a score, with the law of their noise."""
+
+    edges: np.ndarray  # (bins + 1,): of the bins of scores
+    upto: np.ndarray  # (2, bins + 1): negatives and positives below each edge, rising
+    cov: np.ndarray  # (2, bins + 1, bins + 1): of the noise of these, before they were made to rise
+    losses: np.ndarray  # (2,): mean squared and logarithmic loss
+    losses_sd: np.ndarray  # (2,): of their noise
+    losses_var: np.ndarray  # (2,): variances of the losses of single rows
+    auc: float
+    auc_sd: float  # of its noise
+    told: bool  # whether both classes have rows beyond doubt
+
+    @property
+    def n(self):
+        """Numbers of negatives and positives, at least 1."""
+        return np.maximum(self.upto[:, -1], 1.0)
+
+    @property
+    def below(self):
+        """Parts of negatives and positives whose scores are below each edge, (2, bins + 1)."""
+        return np.clip(self.upto / self.n[:, None], 0, 1)
+
+    @property
+    def placements(self):
+        """Of each class the part of the other one on the right side of the middle of a bin."""
+        middle = (self.below[:, 1:] + self.below[:, :-1]) / 2
+        return np.array([1 - middle[1], middle[0]])
+
+    @property
+    def auc_var(self):
+        """Variance of the area by the choice of rows (DeLong, DeLong and Clarke-Pearson 1988)."""
+        f = np.diff(self.below, axis=1)
+        spread = (f * np.square(self.placements - self.auc)).sum(axis=1)
+        return float((spread / self.n).sum())
+
+
+def release_curves(table, edges, positives, used, *, second, one_sided=False):
+    """Release the Curves of the columns ``used`` of scores: a list.
+
+    Notes
+    -----
+    **Privacy** (add or remove one row): the answers to two :class:`ScoreCells`, of which the second
+    is made of the first; all else is post-processing.
+
+    The first gives the numbers of rows in bins with the least error of prefix sums. With F the
+    curves made of it and A their area, the area moves with a positive of score s by
+    ``F_0(s) - A`` over the number of positives, with a negative by ``1 - F_1(s) - A`` over that of
+    negatives. The second asks the sums of these, piecewise linear, and of the losses beside those
+    of the middles of bins. Both answers together are one linear model with normal noise, whose mean
+    and covariance are exact. The area is then off by ``-int (F_0^ - F_0) d(F_1^ - F_1)``, of second
+    order in the noise of the first: ties inside of a bin count half, whatever the bin.
+    """
+    m, bins = len(edges), edges.shape[1] - 1
+    C, inverse = prefix_strategy(bins)
+    ends = np.zeros((m, 2 * bins, 2, bins), dtype=np.int64)
+    for j in used:
+        ends[j, :bins, 0], ends[j, bins:, 1] = C, C
+    told = table.ask(ScoreCells(edges, positives, ends, ends), CELLS)
+    y, sd = told.real.reshape(m, 2, bins), float(np.max(told.sd))
+    starts = [_Start.of(edges[j], y[j] @ inverse.T, sd * inverse, one_sided) for j in used]
+    left, right = (np.zeros((m, 4, 2, bins), dtype=np.int64) for _ in range(2))
+    for j, start in zip(used, starts, strict=True):
+        left[j], right[j] = start.questions
+    told = table.ask(ScoreCells(edges, positives, left, right), PLACES, share=second)
+    y, sd = told.real.reshape(m, 4) / GAIN, float(np.max(told.sd)) / GAIN
+    return [start.curves(y[j], sd) for j, start in zip(used, starts, strict=True)]
+
+
+@dataclass
+class _Start:
+    """What the first release tells of one column of scores."""
+
+    edges: np.ndarray
+    h: np.ndarray  # (2, bins): numbers of negatives and positives, unbiased
+    noise: np.ndarray  # (bins, bins): what multiplies standard normal numbers in it
+    upto: np.ndarray  # (2, bins + 1): rising
+    told: bool
+    one_sided: bool  # whether negatives have no logarithmic loss: of one class of several
+
+    @classmethod
+    def of(cls, edges, h, noise, one_sided):
+        sums = np.cumsum(h, axis=1)
+        sd = float(np.linalg.norm(noise.sum(axis=0)))
+        told = bool(sums[:, -1].min() > CLEAR * sd)
+        return cls(edges, h, noise, rising(sums), told, one_sided)
+
+    @property
+    def n(self):
+        return np.maximum(self.upto[:, -1], 1.0)
+
+    @property
+    def below(self):
+        return self.upto / self.n[:, None]
+
+    @property
+    def area(self):
+        """The area under the rising curves."""
+        f1, f0 = np.diff(self.below[1]), (self.below[0, 1:] + self.below[0, :-1]) / 2
+        return float(f1 @ f0)
+
+    @property
+    def questions(self):
+        """Integers at the left and the right end of bins, (4, 2, bins) each, of length GAIN."""
+        right_side = np.array([1 - self.below[1], self.below[0]]) - self.area
+        gain = GAIN * np.sqrt(1 - 2 * REST) / self._reach
+        ends = []
+        for cut in (slice(None, -1), slice(1, None)):
+            asked = np.zeros((4, 2, len(self.h[0])))
+            asked[0, 0], asked[1, 1] = gain * right_side[:, cut]
+            asked[2:] = GAIN * np.sqrt(REST) * (self._losses(self.edges[cut]) - self._middle)
+            asked[2:] /= self._inside[:, None, None]
+            ends.append(np.trunc(asked).astype(np.int64))
+        return ends
+
+    @property
+    def _reach(self):
+        """The largest size of a centred placement."""
+        return max(self.area, 1 - self.area)
+
+    def _losses(self, p):
+        return losses(p) * np.array([[1, 1], [not self.one_sided, 1]])[..., None]
+
+    @property
+    def _middle(self):
+        return self._losses(middles(self.edges))
+
+    @property
+    def _inside(self):
+        """How far a loss is from that of the middle of its bin at most, (2,)."""
+        ends = [self._losses(self.edges[cut]) for cut in (slice(None, -1), slice(1, None))]
+        return np.abs(np.array(ends) - self._middle).max(axis=(0, 2, 3))
+
+    def curves(self, y, sd):
+        """Return the Curves that both releases tell, from the answer to the second."""
+        left, right = (end / GAIN for end in self.questions)
+        q = (left + right)[[0, 1], [0, 1]] / 2
+        cov = self.noise @ self.noise.T
+        scale = self._reach / np.sqrt(1 - 2 * REST) / self.n
+        known = np.einsum("cb,cb->c", q, self.h) @ scale
+        known_var = np.einsum("cb,cb->c", q @ cov, q) @ np.square(scale)
+        asked_var = sd**2 * np.square(scale).sum()
+        part = known_var / (known_var + asked_var)  # one for both classes: ties inside of bins cancel
+        shift = part * (y[:2] @ scale) + (1 - part) * known
+        area = self.area + shift
+        lost = np.abs(shift) * np.linalg.norm(self.noise.sum(axis=0)) / self.n.min()
+        var = part * asked_var + self._second_order() + lost**2
+        h, covs = self._corrected(q, y, sd, np.abs(right - left)[[0, 1], [0, 1]])
+        inside = y[2:] * self._inside / np.sqrt(REST)
+        inside_sd = sd * self._inside / np.sqrt(REST)
+        loss = _Losses.of(self._middle, h, covs, inside, inside_sd)
+        return Curves(
+            self.edges,
+            tilted(rising(np.cumsum(h, axis=1)), area),
+            covs,
+            loss.mean,
+            loss.sd,
+            loss.var,
+            float(np.clip(area, 0, 1)),
+            float(np.sqrt(var)),
+            self.told,
+        )
+
+    def _corrected(self, q, y, sd, width):
+        """Return numbers of rows in bins that agree with the second release, and their covariance.
+
+        The mean of a normal law, and that of prefix sums. Rows of one bin may all have one score,
+        anywhere in it, by which their sum of placements is off by that of a uniform number.
+        """
+        cov = self.noise @ self.noise.T
+        h, covs = np.empty_like(self.h), []
+        for c in range(2):
+            unknown = np.square(np.maximum(np.diff(self.upto[c]), 1.0) * width[c]).sum() / 12
+            gain = cov @ q[c]
+            gain /= q[c] @ gain + sd**2 + unknown
+            h[c] = self.h[c] + gain * (y[c] - q[c] @ self.h[c])
+            covs.append(cov - np.outer(gain, q[c] @ cov))
+        return h, np.cumsum(np.cumsum(np.pad(covs, [(0, 0), (1, 0), (1, 0)]), axis=1), axis=2)
+
+    def _second_order(self):
+        """Return the variance of the area by products of the noise of both curves."""
+        upto = np.cumsum(self.noise, axis=0)
+        sums, cells = upto @ upto.T, self.noise @ self.noise.T
+        return float((sums * cells).sum() / np.prod(np.square(self.n)))
+
+
+@dataclass
+class _Losses:
+    mean: np.ndarray
+    sd: np.ndarray
+    var: np.ndarray
+
+    @classmethod
+    def of(cls, middle, h, cov, inside, inside_sd):
+        """Return mean losses of rows in bins, whose losses there are those of the middle."""
+        n = max(h.sum(), 1.0)
+        mean = ((middle * h).sum(axis=(1, 2)) + inside) / n
+        away = middle - mean[:, None, None]
+        var = np.maximum((np.square(away) * h).sum(axis=(1, 2)) / n, 0)
+        # the sum over bins of a_b h_b is that over edges of prefix sums times differences of a
+        at_edges = np.zeros((2, 2, h.shape[1] + 1))
+        at_edges[..., 1:] += away
+        at_edges[..., :-1] -= away
+        noise = np.einsum("lci,cij,lcj->l", at_edges, cov, at_edges, optimize=True)
+        return cls(mean, np.sqrt(noise + np.square(inside_sd)) / n, var)
+
+
+def losses(p):
+    """Return squared and logarithmic losses of negatives and positives, (2, 2, len(p))."""
+    end = expit(LOGIT_END)
+    p = np.asarray(p)
+    q = np.clip(p, 1 - end, end)
+    return np.array([[p**2, (1 - p) ** 2], [-np.log1p(-q), -np.log(q)]])
+
+
+def middles(edges):
+    """Return the middle of every bin of probabilities: of their logits, but for those at the ends."""
+    inner = np.log(edges[1:-1]) - np.log1p(-edges[1:-1])
+    ends = edges[1] / 2, (1 + edges[-2]) / 2
+    return np.concatenate([ends[:1], expit((inner[1:] + inner[:-1]) / 2), ends[1:]])
+
+
+def rising(sums):
+    """Return prefix sums with a 0 before, between their running maximum and minimum."""
+    up = np.maximum.accumulate(sums, axis=1)
+    down = np.minimum.accumulate(sums[:, ::-1], axis=1)[:, ::-1]
+    upto = np.maximum((up + down) / 2, 0)
+    return np.concatenate([np.zeros((2, 1)), upto], axis=1)
+
+
+def tilted(upto, area):
+    """Return curves with this area: the part of positives below bends by ``F_1 (1 - F_1)``."""
+    n = np.maximum(upto[:, -1:], 1.0)
+    F = upto / n
+    f0, bend = np.diff(F[0]), F[1] * (1 - F[1])
+    now = 1 - f0 @ (F[1, 1:] + F[1, :-1]) / 2
+    room = f0 @ (bend[1:] + bend[:-1]) / 2
+    by = np.clip((now - area) / room, -1, 1) if room > 0 else 0.0
+    return np.array([upto[0], upto[1] + n[1] * by * bend])

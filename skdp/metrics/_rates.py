@@ -1,0 +1,139 @@
+"""Rates of a classifier from its Curves, with intervals: each is a ratio of two sums of rows."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from skdp.scales._noise_level import noise_quantile
+
+__all__ = ["RATES", "Rate", "area", "calibration", "loss", "rate_at", "wilson"]
+
+# name -> what a row adds to the numerator and to the denominator: (TN, FP, FN, TP) each
+RATES = {
+    "accuracy": ((1, 0, 0, 1), (1, 1, 1, 1)),
+    "recall": ((0, 0, 0, 1), (0, 0, 1, 1)),
+    "precision": ((0, 0, 0, 1), (0, 1, 0, 1)),
+    "specificity": ((1, 0, 0, 0), (1, 1, 0, 0)),
+    "false_positive_rate": ((0, 1, 0, 0), (1, 1, 0, 0)),
+    "false_negative_rate": ((0, 0, 1, 0), (0, 0, 1, 1)),
+    "selection_rate": ((0, 1, 0, 1), (1, 1, 1, 1)),
+    "prevalence": ((0, 0, 1, 1), (1, 1, 1, 1)),
+    "f1": ((0, 0, 0, 2), (0, 1, 1, 2)),
+}
+
+
+@dataclass(frozen=True)
+class Rate:
+    """A released number with the deviation of its noise and the variance of the choice of rows."""
+
+    value: float
+    sd: float
+    var: float  # of the choice of rows
+    most: float = 1.0  # largest value there can be
+    n: float = np.inf  # rows that it is of, where the variance looks like 0
+    shift: tuple = (0.0, 0.0)  # how far it may be off below and above: scores inside of a bin
+
+    def interval(self, confidence, sampling):
+        """Return the ends of an interval for the rows, or for the population they are drawn from.
+
+        Rates have the score interval of Wilson (1927) with the noise in it: all p with
+        ``(value - p)^2 <= z^2 (sd^2 + p (1 - p) / n)``.
+        """
+        if not np.isfinite(self.value):
+            return -np.inf, np.inf
+        z = noise_quantile(confidence, "gaussian")
+        if self.most != 1.0:
+            half = z * np.sqrt(self.sd**2 + (self.var if sampling else 0.0))
+            low, high = self.value - half, self.value + half
+        else:
+            var = self.value * (1 - self.value)
+            n = min(var / self.var, self.n) if self.var > 0 and var > 0 else self.n
+            low, high = wilson(self.value, self.sd, n if sampling else np.inf, z)
+        return max(low - self.shift[0], 0.0), min(high + self.shift[1], self.most)
+
+
+UNKNOWN = Rate(np.nan, np.inf, np.inf)
+
+
+def wilson(value, sd, n, z):
+    """Return the ends of all p with ``(value - p)^2 <= z^2 (sd^2 + p (1 - p) / n)``."""
+    a = 1 + z * z / n
+    b, c = value + z * z / (2 * n), value**2 - (z * sd) ** 2
+    root = np.sqrt(max(b * b - a * c, 0.0))
+    return (b - root) / a, (b + root) / a
+
+
+def area(curves):
+    """Return the area under the ROC curve."""
+    if not curves.told:
+        return UNKNOWN
+    return Rate(curves.auc, curves.auc_sd, curves.auc_var, n=float(curves.n.min()))
+
+
+def loss(curves, which):
+    """Return the mean squared loss (0) or the logarithmic loss (1)."""
+    if not curves.told:
+        return UNKNOWN
+    n = float(curves.n.sum())
+    value, sd, var = (float(a[which]) for a in (curves.losses, curves.losses_sd, curves.losses_var))
+    return Rate(max(value, 0.0), sd, var / n, most=np.inf if which else 1.0, n=n)
+
+
+def rate_at(curves, name, threshold):
+    """Return a rate of RATES where rows of at least the threshold are called positive."""
+    if not curves.told:
+        return UNKNOWN
+    edges = curves.edges
+    k = int(np.clip(np.searchsorted(edges, threshold, side="right") - 1, 0, len(edges) - 1))
+    ends = [_at_edge(curves, RATES[name], k)]
+    if edges[k] < threshold and k + 1 < len(edges):
+        ends.append(_at_edge(curves, RATES[name], k + 1))
+    values = np.array([one.value for one in ends])
+    part = (threshold - edges[k]) / (edges[k + 1] - edges[k]) if len(ends) > 1 else 0.0
+    value = float(values[0] + (values[-1] - values[0]) * part)
+    return Rate(
+        value,
+        max(one.sd for one in ends),
+        max(one.var for one in ends),
+        n=min(one.n for one in ends),
+        shift=(value - values.min(), values.max() - value),
+    )
+
+
+def _at_edge(curves, sums, k):
+    """Return a ratio of sums at an edge: ``a / b``, noise along ``(a - ratio b) / b``."""
+    (tn, fn), (n0, n1) = curves.upto[:, k], curves.upto[:, -1]
+    cells = np.array([tn, n0 - tn, fn, n1 - fn])
+    above, below = (np.array(weights, dtype=float) for weights in sums)
+    n = below @ cells
+    if not n > 0:
+        return UNKNOWN
+    ratio = above @ cells / n
+    away = (above - ratio * below) / n
+    noise = 0.0
+    for c, (under, over) in enumerate((away[:2], away[2:])):
+        move = np.zeros(len(curves.edges))
+        move[-1] += over
+        move[k] += under - over
+        noise += move @ curves.cov[c] @ move
+    var = float(np.square(away) @ cells)
+    return Rate(float(np.clip(ratio, 0, 1)), float(np.sqrt(max(noise, 0))), var, n=float(n))
+
+
+def calibration(curves, cuts):
+    """Return the part of positives between edges ``cuts`` of bins, as Rates."""
+    rates = []
+    for low, high in zip(cuts[:-1], cuts[1:], strict=True):
+        counts = curves.upto[:, high] - curves.upto[:, low]
+        n = counts.sum()
+        move = np.zeros(len(curves.edges))
+        move[high] += 1
+        move[low] -= 1
+        noise = np.array([move @ cov @ move for cov in curves.cov])
+        if not (curves.told and n > 2 * np.sqrt(noise.sum())):
+            rates.append(UNKNOWN)
+            continue
+        p = counts[1] / n
+        sd = np.sqrt(p**2 * noise[0] + (1 - p) ** 2 * noise[1]) / n
+        rates.append(Rate(float(p), float(sd), float(p * (1 - p) / n), n=float(n)))
+    return rates

@@ -1,0 +1,34 @@
+"""Scores and labels as reports read them, and the scores of a model."""
+
+import numpy as np
+
+
+__all__ = ["as_scores", "scores_of"]
+
+NO_SCORES = "a report needs scores and labels: fit(y_true, y_score). Got one of them alone."
+NO_PROBABILITIES = (
+    "the model has no predict_proba and classes_, so it has no probabilities. Wrap it in "
+    "sklearn.calibration.CalibratedClassifierCV, or pass scores between 0 and 1 to fit."
+)
+
+
+def as_scores(y_true, y_score):
+    """Return scores as a table of columns, and labels; both orders of arguments are understood."""
+    if y_score is None:
+        return y_true, None  # pairs of both, or what is refused
+    X, y = y_score, y_true
+    if len(getattr(y_true, "shape", ())) == 2 and not len(getattr(y_score, "shape", ())) == 2:
+        X, y = y_true, y_score
+    if hasattr(X, "shape") and len(X.shape) == 1:
+        X = X.to_frame("score") if hasattr(X, "to_frame") else np.asarray(X).reshape(-1, 1)
+    elif isinstance(X, list) and X and np.ndim(X[0]) == 0 and not isinstance(X[0], str):
+        X = np.asarray(X).reshape(-1, 1)
+    return X, y
+
+
+def scores_of(model, X):
+    """Return probabilities of the classes of a model, and these; of two classes the second's."""
+    if not (hasattr(model, "predict_proba") and hasattr(model, "classes_")):
+        raise ValueError(NO_PROBABILITIES)
+    scores = np.asarray(model.predict_proba(X))
+    return scores[:, 1:] if scores.shape[1] == 2 else scores, model.classes_.tolist()
