@@ -43,6 +43,7 @@ from skdp import (
     make_private_pipeline,
 )
 from skdp.audit._tables import example
+from skdp.metrics import PrivateClassifierReport
 from skdp.model_selection import RowScorer
 from skdp.preprocessing import LaplaceMechanism
 
@@ -87,6 +88,7 @@ EXPENSIVE = [
     PrivateAdditiveRegressor(linear=True, epsilon=8.0),
     PrivateBoostingClassifier(epsilon=8.0, classes=[0, 1], interactions=[(0, 1)]),
     PrivateBoostingRegressor(epsilon=8.0),
+    PrivateClassifierReport(classes=[0, 1, 2], n_bins=16, epsilon=4.0),
     PrivateSearchCV(PrivateMean(), {"trim": [False, True]}, mean_trials=2, epsilon=4.0),
     make_private_pipeline(PrivateStandardScaler(), PrivateMean(), epsilon=4.0),
     make_private_pipeline(

@@ -39,7 +39,9 @@ MAY_BE_INFINITE = (
     "target_range_",
     "risk_estimate_",
 )  # "nothing is known" is an answer
-MAY_BE_UNKNOWN = "correlation_", "inertia_"  # NaN there: any number would be taken for one
+# NaN there: any number would be taken for one
+METRICS = "scores_", "roc_auc_", "brier_score_", "log_loss_"
+MAY_BE_UNKNOWN = "correlation_", "inertia_", *METRICS
 
 SHORT = 2**20  # whole numbers below it are found by chance
 

@@ -9,7 +9,8 @@ from skdp.utils._warnings import MOST_NAMED, Doubt
 
 __all__ = ["COLUMNS", "JudgedNumbers", "ResultsMixin", "lines_of", "long_format", "n_values"]
 
-VALUES = "location_", "var_", "counts_", "sum_", "count_", "scores_"  # what estimators with intervals release
+# of estimators with intervals
+VALUES = "location_", "var_", "counts_", "sum_", "count_", "scores_"
 COUNTS = "n_rows_", "count_"
 NUMBERS = "value", "low", "high", "n"
 COLUMNS = "variable", *NUMBERS, "reliable"

@@ -161,7 +161,9 @@ class _Start:
         known = np.einsum("cb,cb->c", q, self.h) @ scale
         known_var = np.einsum("cb,cb->c", q @ cov, q) @ np.square(scale)
         asked_var = sd**2 * np.square(scale).sum()
-        part = known_var / (known_var + asked_var)  # one for both classes: ties inside of bins cancel
+        part = known_var / (
+            known_var + asked_var
+        )  # one for both classes: ties inside of bins cancel
         shift = part * (y[:2] @ scale) + (1 - part) * known
         area = self.area + shift
         lost = np.abs(shift) * np.linalg.norm(self.noise.sum(axis=0)) / self.n.min()
@@ -235,7 +237,7 @@ def losses(p):
 
 
 def middles(edges):
-    """Return the middle of every bin of probabilities: of their logits, but for those at the ends."""
+    """Return the middles of bins of probabilities: of their logits, but for those at the ends."""
     inner = np.log(edges[1:-1]) - np.log1p(-edges[1:-1])
     ends = edges[1] / 2, (1 + edges[-2]) / 2
     return np.concatenate([ends[:1], expit((inner[1:] + inner[:-1]) / 2), ends[1:]])

@@ -1,12 +1,13 @@
 """Rates of a classifier from its Curves, with intervals: each is a ratio of two sums of rows."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 from skdp.scales._noise_level import noise_quantile
 
-__all__ = ["RATES", "Rate", "area", "calibration", "loss", "rate_at", "wilson"]
+__all__ = ["RATES", "Rate", "all_rates", "calibration", "rate_at", "wilson"]
 
 # name -> what a row adds to the numerator and to the denominator: (TN, FP, FN, TP) each
 RATES = {
@@ -20,6 +21,7 @@ RATES = {
     "prevalence": ((0, 0, 1, 1), (1, 1, 1, 1)),
     "f1": ((0, 0, 0, 2), (0, 1, 1, 2)),
 }
+AT_HALF = "accuracy", "precision", "recall", "f1", "prevalence"  # that a report lists
 
 
 @dataclass(frozen=True)
@@ -123,7 +125,7 @@ def _at_edge(curves, sums, k):
 def calibration(curves, cuts):
     """Return the part of positives between edges ``cuts`` of bins, as Rates."""
     rates = []
-    for low, high in zip(cuts[:-1], cuts[1:], strict=True):
+    for low, high in pairwise(cuts):
         counts = curves.upto[:, high] - curves.upto[:, low]
         n = counts.sum()
         move = np.zeros(len(curves.edges))
@@ -137,3 +139,53 @@ def calibration(curves, cuts):
         sd = np.sqrt(p**2 * noise[0] + (1 - p) ** 2 * noise[1]) / n
         rates.append(Rate(float(p), float(sd), float(p * (1 - p) / n), n=float(n)))
     return rates
+
+
+def all_rates(curves, confusion, sd, classes):
+    """Return the metrics that a report lists: a dict of Rates."""
+    if len(curves) == 1:
+        [one] = curves
+        rates = {"roc_auc": area(one), "brier_score": loss(one, 0), "log_loss": loss(one, 1)}
+        return rates | {name: rate_at(one, name, 0.5) for name in AT_HALF}
+    areas = [area(one) for one in curves]
+    sizes = np.array([one.n[1] for one in curves])
+    rates = {
+        "roc_auc": _mean_of(areas, np.full(len(curves), 1 / len(curves))),
+        "roc_auc_weighted": _weighted(areas, sizes, curves),
+        "brier_score": _sum_of([loss(one, 0) for one in curves], 2.0),
+        "log_loss": _sum_of([loss(one, 1) for one in curves], np.inf),
+        "accuracy": _of_confusion(confusion, sd),
+    }
+    named = zip(classes.tolist(), areas, strict=True)
+    return rates | {f"roc_auc of {label}": one for label, one in named}
+
+
+def _mean_of(rates, weights, more=0.0):
+    values, sds, stds = (
+        np.array([f(rate) for rate in rates])
+        for f in (lambda r: r.value, lambda r: r.sd, lambda r: np.sqrt(r.var))
+    )
+    var = (weights @ stds) ** 2  # whatever the correlation
+    sd = float(np.sqrt(np.square(weights * sds).sum() + more))
+    return Rate(float(weights @ values), sd, float(var), n=min(rate.n for rate in rates))
+
+
+def _weighted(rates, sizes, curves):
+    weights, values = sizes / sizes.sum(), np.array([rate.value for rate in rates])
+    sds = np.array([np.sqrt(one.cov[1, -1, -1]) for one in curves])
+    more = np.square((values - weights @ values) * sds / sizes.sum()).sum()
+    return _mean_of(rates, weights, more)
+
+
+def _sum_of(rates, most):
+    one = _mean_of(rates, np.ones(len(rates)))
+    return Rate(one.value, one.sd, one.var, most=most, n=one.n)
+
+
+def _of_confusion(confusion, sd):
+    n, k = confusion.sum(), len(confusion)
+    if not n > 3 * sd * k:
+        return Rate(np.nan, np.inf, np.inf)
+    p = float(np.clip(np.trace(confusion) / n, 0, 1))
+    noise = sd * np.sqrt(k * (1 - p) ** 2 + (k * k - k) * p**2) / n
+    return Rate(p, float(noise), p * (1 - p) / n, n=float(n))

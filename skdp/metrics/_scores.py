@@ -2,7 +2,6 @@
 
 import numpy as np
 
-
 __all__ = ["as_scores", "scores_of"]
 
 NO_SCORES = "a report needs scores and labels: fit(y_true, y_score). Got one of them alone."
@@ -17,7 +16,7 @@ def as_scores(y_true, y_score):
     if y_score is None:
         return y_true, None  # pairs of both, or what is refused
     X, y = y_score, y_true
-    if len(getattr(y_true, "shape", ())) == 2 and not len(getattr(y_score, "shape", ())) == 2:
+    if len(getattr(y_true, "shape", ())) == 2 and len(getattr(y_score, "shape", ())) != 2:
         X, y = y_true, y_score
     if hasattr(X, "shape") and len(X.shape) == 1:
         X = X.to_frame("score") if hasattr(X, "to_frame") else np.asarray(X).reshape(-1, 1)

@@ -1,0 +1,194 @@
+"""Reports of classifiers: metrics that agree, intervals that cover, honest answers at the edges."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import expit
+from sklearn.datasets import load_digits
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import (
+    accuracy_score,
+    auc,
+    brier_score_loss,
+    log_loss,
+    precision_score,
+    recall_score,
+    roc_auc_score,
+)
+
+from skdp.metrics import PrivateClassifierReport
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning"),
+    pytest.mark.filterwarnings("ignore::skdp.exceptions.LowAccuracyWarning"),
+]
+EXACT = {"epsilon": 1e4, "random_state": 0}  # noise of a small part of a row
+
+
+def drawn(n, seed=0, shift=0.0):
+    """Return calibrated scores and their labels."""
+    rng = np.random.default_rng(seed)
+    logit = 1.8 * rng.normal(size=n) - shift
+    return (rng.logistic(size=n) < logit).astype(int), expit(logit)
+
+
+@pytest.fixture(scope="module")
+def exact():
+    y, s = drawn(5000)
+    return y, s, PrivateClassifierReport(**EXACT).fit(y, s)
+
+
+def test_without_noise_metrics_are_those_of_scikit_learn(exact):
+    y, s, report = exact
+    assert report.roc_auc_ == pytest.approx(roc_auc_score(y, s), abs=2e-4)
+    assert report.brier_score_ == pytest.approx(brier_score_loss(y, s), abs=1e-4)
+    assert report.log_loss_ == pytest.approx(log_loss(y, s), abs=1e-3)
+    called = s >= 0.5
+    assert report.accuracy() == pytest.approx(accuracy_score(y, called), abs=1e-3)
+    assert report.rate("recall") == pytest.approx(recall_score(y, called), abs=1e-3)
+    assert report.rate("precision") == pytest.approx(precision_score(y, called), abs=1e-3)
+    assert report.n_rows_ == pytest.approx(5000, abs=1)
+
+
+def test_metrics_agree_with_one_another():
+    report = PrivateClassifierReport(epsilon=0.5, random_state=1).fit(*drawn(3000))
+    fpr, tpr, thresholds = report.roc_curve()
+    assert auc(fpr, tpr) == pytest.approx(report.roc_auc_, abs=1e-12)
+    assert (
+        (np.diff(fpr) >= 0).all() and (np.diff(tpr) >= 0).all() and (np.diff(thresholds) < 0).all()
+    )
+    matrix = report.confusion_matrix()
+    assert np.trace(matrix) / matrix.sum() == pytest.approx(report.accuracy())
+    assert matrix[1, 1] / matrix[1].sum() == pytest.approx(report.rate("recall"))
+    assert matrix[1, 1] / matrix[:, 1].sum() == pytest.approx(report.rate("precision"))
+    precision, recall, at = report.precision_recall_curve()
+    half = np.flatnonzero(np.isclose(at, 0.5))[0]
+    assert precision[half] == pytest.approx(report.rate("precision"))
+    assert recall[half] == pytest.approx(report.rate("recall"))
+
+
+def test_a_threshold_inside_of_a_bin_is_covered(exact):
+    y, s, report = exact
+    for t in (0.123, 0.505, 0.9):
+        low, high = report.interval("recall", threshold=t)
+        assert low - 1e-3 <= recall_score(y, s >= t) <= high + 1e-3
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_intervals_cover_rows_and_population(seed):
+    """At 99.99 % no seed of these fails but with a probability of 1 in 1000."""
+    y, s = drawn(4000, seed)
+    report = PrivateClassifierReport(random_state=seed).fit(y, s)
+    everyone, scores = drawn(200000, 99)
+    called, all_called = s >= 0.5, scores >= 0.5
+    for name, here, there in [
+        ("roc_auc", roc_auc_score(y, s), roc_auc_score(everyone, scores)),
+        ("brier_score", brier_score_loss(y, s), brier_score_loss(everyone, scores)),
+        ("log_loss", log_loss(y, s), log_loss(everyone, scores)),
+        ("accuracy", accuracy_score(y, called), accuracy_score(everyone, all_called)),
+        ("recall", recall_score(y, called), recall_score(everyone, all_called)),
+    ]:
+        low, high = report.interval(name, confidence=0.9999)
+        assert low <= here <= high
+        low, high = report.interval(name, confidence=0.9999, sampling=True)
+        assert low <= there <= high
+
+
+def test_calibration_is_that_of_the_rows(exact):
+    _, _, report = exact
+    true, predicted = report.calibration_curve(5)
+    assert np.abs(true - predicted).max() < 0.05
+    low, high = report.calibration_interval(5, sampling=True)
+    assert (low < true).all() and (true < high).all()
+
+
+@pytest.mark.parametrize(
+    ("labels", "scores", "area"),
+    [
+        (lambda y, s: y, lambda y, s: y * 1.0, 1.0),
+        (lambda y, s: y, lambda y, s: np.full(len(y), 0.3), 0.5),
+        (lambda y, s: y, lambda y, s: 1.0 - y, 0.0),
+        (lambda y, s: y, lambda y, s: np.round(s, 1), None),
+    ],
+    ids=["perfect", "constant", "wrong", "ties"],
+)
+def test_ties_and_perfect_scores(labels, scores, area):
+    y, s = drawn(4000)
+    y, s = labels(y, s), scores(y, s)
+    report = PrivateClassifierReport(random_state=0).fit(y, s)
+    low, high = report.interval("roc_auc", confidence=0.999)
+    assert low <= (roc_auc_score(y, s) if area is None else area) <= high
+    assert high - low < 0.05
+    low, high = report.interval("brier_score", confidence=0.999)
+    assert low <= np.mean((s - y) ** 2) <= high
+
+
+@pytest.mark.parametrize("rows", [slice(0, 50), slice(0, 1), "one class"])
+def test_too_few_rows_are_said(rows):
+    y, s = drawn(3000)
+    y, s = (np.zeros_like(y), s) if rows == "one class" else (y[rows], s[rows])
+    report = PrivateClassifierReport(random_state=0).fit(y, s)
+    assert np.isnan(report.roc_auc_) and not report.reliable_
+    assert report.interval("roc_auc") == (-np.inf, np.inf)
+    assert "too few rows of one class" in "".join(report.accuracy_warnings_)
+    assert not report.results()["reliable"].any()
+
+
+def test_several_classes_are_each_against_the_rest():
+    X, y = load_digits(return_X_y=True)
+    keep = y < 4
+    X, y = np.tile(X[keep], (4, 1)), np.tile(y[keep], 4)
+    rng = np.random.default_rng(0)
+    model = LogisticRegression(C=1e-4).fit(X, y)
+    X = X + rng.normal(size=X.shape) * 6
+    report = PrivateClassifierReport.from_estimator(model, X, y, **EXACT)
+    scores = model.predict_proba(X)
+    kind = {"multi_class": "ovr"}
+    assert report.roc_auc_ == pytest.approx(roc_auc_score(y, scores, **kind), abs=1e-3)
+    weighted = report.rate("roc_auc_weighted")
+    assert weighted == pytest.approx(roc_auc_score(y, scores, average="weighted", **kind), abs=1e-3)
+    assert report.log_loss_ == pytest.approx(log_loss(y, scores), abs=2e-3)
+    assert report.accuracy() == pytest.approx(accuracy_score(y, scores.argmax(axis=1)), abs=1e-3)
+    squares = np.square(scores - np.eye(4)[y]).sum(axis=1).mean()
+    assert report.brier_score_ == pytest.approx(squares, abs=1e-3)
+    assert report.confusion_matrix().shape == (4, 4)
+    assert report.roc_curve(2)[0].shape == report.roc_curve(3)[0].shape
+    with pytest.raises(ValueError, match="label must be one of classes_"):
+        report.roc_curve()
+
+
+def test_scores_come_in_all_shapes():
+    y, s = drawn(2000)
+    one = PrivateClassifierReport(random_state=0).fit(y, s)
+    both = PrivateClassifierReport(random_state=0).fit(y, np.column_stack([1 - s, s]))
+    frame = pd.DataFrame({"label": y, "score": s})
+    named = PrivateClassifierReport(random_state=0).fit("label", frame)
+    series = PrivateClassifierReport(random_state=0).fit(frame["label"], frame["score"])
+    lists = PrivateClassifierReport(random_state=0).fit(y.tolist(), s.tolist())
+    turned = PrivateClassifierReport(random_state=0).fit(s[:, None], y)
+    for other in (named, series, lists, turned):
+        assert other.roc_auc_ == one.roc_auc_
+    assert both.roc_auc_ == pytest.approx(one.roc_auc_, abs=0.05)
+    texts = PrivateClassifierReport(classes=["no", "yes"], random_state=0)
+    assert texts.fit(np.where(y, "yes", "no"), s).roc_auc_ == one.roc_auc_
+
+
+def test_wrong_scores_are_told_before_the_charge():
+    y, s = drawn(100)
+    report = PrivateClassifierReport(random_state=0)
+    with pytest.raises(ValueError, match="one column for each of the 2 classes"):
+        report.fit(y, np.column_stack([s, s, s]))
+    with pytest.raises(ValueError, match="labels that are not in `classes`"):
+        report.fit(y + 1, s)
+    with pytest.raises(ValueError, match="NaN"):
+        report.fit(y, np.where(s < 0.5, np.nan, s))
+    with pytest.raises(ValueError, match="metric must be one of"):
+        PrivateClassifierReport(random_state=0).fit(y, s).interval("auc")
+
+
+def test_persons_are_protected():
+    y, s = drawn(3000)
+    ids = np.arange(3000) // 2
+    report = PrivateClassifierReport(random_state=0).fit(y, s, groups=ids)
+    assert report.privacy_report_.protects == "group"
+    assert report.n_rows_ == pytest.approx(1500, abs=150)
