@@ -2,6 +2,9 @@
 
 import numpy as np
 
+from skdp.readers._raw import has_two_dimensions
+from skdp.readers._sources import source_of
+
 __all__ = ["as_scores", "scores_of"]
 
 NO_SCORES = "a report needs scores and labels: fit(y_true, y_score). Got one of them alone."
@@ -16,13 +19,24 @@ def as_scores(y_true, y_score):
     if y_score is None:
         return y_true, None  # pairs of both, or what is refused
     X, y = y_score, y_true
-    if len(getattr(y_true, "shape", ())) == 2 and len(getattr(y_score, "shape", ())) != 2:
+    if _is_table(y_true) and not _is_table(y_score):
         X, y = y_true, y_score
     if hasattr(X, "shape") and len(X.shape) == 1:
         X = X.to_frame("score") if hasattr(X, "to_frame") else np.asarray(X).reshape(-1, 1)
     elif isinstance(X, list) and X and np.ndim(X[0]) == 0 and not isinstance(X[0], str):
         X = np.asarray(X).reshape(-1, 1)
     return X, y
+
+
+def _is_table(x):
+    """Return whether a thing has rows of several columns, or pieces that have."""
+    if isinstance(x, str) or len(getattr(x, "shape", ())) == 1:
+        return False
+    return has_two_dimensions(x) or source_of(x) is not None or np.ndim(_first(x)) > 0
+
+
+def _first(x):
+    return x[0] if isinstance(x, list | tuple) and x else 0
 
 
 def scores_of(model, X):

@@ -444,7 +444,7 @@ IMPORTS = {
         "_public",
     },
     "metrics": BASE
-    | {"metrics", "_estimator", "_batched", "accounting", "kernel", "kernel/applied", "scales"},
+    | {"metrics", "_estimator", "readers", "accounting", "kernel", "kernel/applied", "scales"},
     "model_selection": BASE
     | {
         "_supervised",
