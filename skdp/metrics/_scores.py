@@ -1,8 +1,9 @@
 """Scores and labels as reports read them, and the scores of a model."""
 
+import math
+
 import numpy as np
 
-from skdp.readers._raw import has_two_dimensions
 from skdp.readers._sources import source_of
 
 __all__ = ["as_scores", "scores_of"]
@@ -19,7 +20,7 @@ def as_scores(y_true, y_score):
     if y_score is None:
         return y_true, None  # pairs of both, or what is refused
     X, y = y_score, y_true
-    if _is_table(y_true) and not _is_table(y_score):
+    if _dimensions(y_true) > _dimensions(y_score):
         X, y = y_true, y_score
     if hasattr(X, "shape") and len(X.shape) == 1:
         X = X.to_frame("score") if hasattr(X, "to_frame") else np.asarray(X).reshape(-1, 1)
@@ -28,15 +29,13 @@ def as_scores(y_true, y_score):
     return X, y
 
 
-def _is_table(x):
-    """Return whether a thing has rows of several columns, or pieces that have."""
-    if isinstance(x, str) or len(getattr(x, "shape", ())) == 1:
-        return False
-    return has_two_dimensions(x) or source_of(x) is not None or np.ndim(_first(x)) > 0
-
-
-def _first(x):
-    return x[0] if isinstance(x, list | tuple) and x else 0
+def _dimensions(x):
+    """Return how many dimensions a thing has, many if it is read in pieces; a name has none."""
+    if isinstance(x, str) or hasattr(x, "shape"):
+        return len(getattr(x, "shape", ()))
+    if isinstance(x, list | tuple):
+        return 1 + (_dimensions(x[0]) if x else 0)
+    return 0 if source_of(x) is None else math.inf
 
 
 def scores_of(model, X):
