@@ -84,9 +84,8 @@ def _arctan_of_inverse(m, prec):
     return total
 
 
-_MARGIN, _DEEP, _BLOCK = 2.0**-40, 2.0**42, 8192
+_MARGIN, _DEEP, _BLOCK, _DROWNED = 2.0**-40, 2.0**42, 8192, 2.0**128
 _MAX_SCALE, _WRAP, _TOP = 2.0**1000, 2**64, 2**63  # products with a quantile are finite
-_DROWNED = 2.0**128  # scales beyond which integers modulo 2^64 are uniform
 
 
 def rounded_gaussian(sigma, size, entropy):
@@ -180,17 +179,15 @@ def _fill(out, scale, entropy, quantile, tail):
     x = quantile(np.maximum(k, _DEEP)) * scale
     margin = _MARGIN * (x + scale)
     nearest = np.rint(x)
-    drowned = np.broadcast_to(scale > _DROWNED, out.shape)
     undecided = (np.abs(x - nearest) + margin >= 0.5) | (k < _DEEP)  # all that is above 2^40
-    undecided &= ~drowned
-    out[:] = np.where(undecided | drowned, 0, nearest)
-    for i in np.flatnonzero(undecided):
+    out[:] = np.where(undecided, 0, nearest)
+    np.copyto(out, words.view(np.int64), where=scale > _DROWNED)  # its sign keeps it uniform
+    for i in np.flatnonzero(undecided & (scale <= _DROWNED)):
         low, high = (int(np.rint(end)) for end in (x[i] - margin[i], x[i] + margin[i]))
         unit = Fraction(float(scale[i] if scale.ndim else scale))
         settled = _settle(int(leading[i]), max(low, 0), high, unit, tail, entropy)
         out[i] = (settled + _TOP) % _WRAP - _TOP
     np.negative(out, out=out, where=(words & np.uint64(1)).astype(bool))
-    out[drowned] = words.view(np.int64)[drowned]
 
 
 def _settle(k, low, high, scale, tail, entropy):
