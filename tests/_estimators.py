@@ -35,6 +35,7 @@ from skdp import (
     PrivateSearchCV,
     PrivateStandardScaler,
     PrivateSum,
+    PrivateSummary,
     PrivateTrimmedMean,
     PrivateVariance,
     PublicFit,
@@ -82,6 +83,7 @@ EXPENSIVE = [
     PrivateCount(epsilon=0.02, delta=0.0),
     MarginalReleaser(1, epsilon=4.0),
     MarginalReleaser(1, domain="auto", n_bins=3, epsilon=4.0),
+    PrivateSummary([0.25, 0.5, 0.75], epsilon=4.0),
     PrivateAdditiveClassifier(epsilon=4.0),
     PrivateAdditiveClassifier(epsilon=4.0, classes=[0, 1]),
     PrivateAdditiveRegressor(epsilon=4.0),
@@ -202,6 +204,7 @@ COMPOSED = {
         PrivateGroupBy(make_private_pipeline(RowMap(np.arctan), MEAN), "level", epsilon=8.0),
         lambda: _frame()[["wage", "age", "level"]],
     ),
+    "summary of a frame": (PrivateSummary([0.1, 0.5], epsilon=2.0), _frame),
     "marginals of bought levels": (
         MarginalReleaser(1, domain={"level": LEVELS, ...: "auto"}, n_bins=3),
         _frame,

@@ -100,6 +100,6 @@ def release_magnitude_histograms(table, *, share, again=True):
     return surveys
 
 
-def whole_line(columns):
+def whole_line(columns, rows="finite"):
     """Return the question how many entries of columns lie in which of all :data:`CELLS`."""
-    return ColumnCells(columns, (CELLS,) * len(columns))
+    return ColumnCells(columns, (CELLS,) * len(columns), rows=rows)

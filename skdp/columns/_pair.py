@@ -9,8 +9,6 @@ from skdp.kernel._bounded import Bernstein, BoundedSums, Powers
 
 __all__ = ["Moments", "bounded_moments", "bounded_sums"]
 
-PAIRS = 5  # columns up to which pairs have less Laplace noise than middles and one count
-
 
 @dataclass(frozen=True)
 class Moments:
@@ -19,7 +17,7 @@ class Moments:
     Attributes
     ----------
     values : ndarray of shape (degree + 1, d)
-        Estimates of the number of rows, alike in all columns, of sum t and, for degree 2, sum t^2.
+        Estimates of the number of entries, of sum t and, for degree 2, sum t^2.
     covariance : ndarray of shape (degree + 1, degree + 1)
         Of the noise in them, in every column. That in sum t is uncorrelated to the others.
     law : {"gaussian", "laplace"}
@@ -53,7 +51,9 @@ class Moments:
 
 
 def bounded_moments(table, *, low, high, degree, share, label):
-    """Release the number of rows and the first moments of all columns in one go.
+    """Release the numbers of entries and the first moments of all columns in one go.
+
+    A gap, NaN or infinity, is a gap of its own column.
 
     Parameters
     ----------
@@ -75,8 +75,8 @@ def bounded_moments(table, *, low, high, degree, share, label):
 
     Notes
     -----
-    **Privacy**: see :class:`skdp.kernel._bounded.Powers`, released of Gaussian budgets, and of pure
-    ones for degree 1 and more than five columns, and :class:`skdp.kernel._bounded.Bernstein`.
+    **Privacy**: see :class:`skdp.kernel._bounded.Powers`, released of Gaussian budgets, and
+    :class:`skdp.kernel._bounded.Bernstein`, of pure ones.
 
     **The constants** make the noise least in the worst case, which is a column that lies on one of
     its bounds (doc/bounds.rst).
@@ -95,9 +95,10 @@ def bounded_moments(table, *, low, high, degree, share, label):
     ((3, 1), 'gaussian')
     """
     d, pure = len(low), table.budget.measure == "pure"
-    sketch = Bernstein if pure and (degree == 2 or d <= PAIRS) else Powers
-    release = table.ask(sketch(low, high, degree), share=share, label=label)
-    sketch = sketch(low, high, degree, pure, release.bits)
+    sketch = Bernstein if pure else Powers
+    entries = d > 1  # of one column rows and entries are the same
+    release = table.ask(sketch(low, high, degree, entries=entries), share=share, label=label)
+    sketch = sketch(low, high, degree, pure, release.bits, entries)
     read = _of_pairs if isinstance(sketch, Bernstein) else _of_powers
     deviation = release.scale * (math.sqrt(2) if pure else 1)
     values, covariance = read(sketch, release.real)
@@ -111,7 +112,7 @@ def bounded_sums(table, *, low, high, share, label):
     -----
     **Privacy**: see :class:`skdp.kernel._bounded.BoundedSums`.
     """
-    asked = BoundedSums(low, high)
+    asked = BoundedSums(low, high, entries=len(low) > 1)
     release = table.ask(asked, share=share, label=label)
     sums = np.nan_to_num(asked.most * release.real)
     return sums, asked.most * release.sd, release.law
@@ -120,8 +121,9 @@ def bounded_sums(table, *, low, high, share, label):
 def _of_powers(sketch, sums):
     """Return estimates of moments and their covariance, per variance of a sum of powers."""
     weight = sketch.constant / sketch.grid
-    n, var_n = np.full(sketch.d, sums[-1] / weight), 1 / weight**2
-    sums = sums[:-1].reshape(sketch.degree, sketch.d)
+    size = sketch.degree * sketch.d
+    n, var_n = np.full(sketch.d, sums[size:] / weight), 1 / weight**2
+    sums = sums[:size].reshape(sketch.degree, sketch.d)
     if sketch.degree == 1:
         return np.array([n, sums[0]]), np.diag([var_n, 1.0])
     values = np.array([n, sums[0] * math.sqrt(9 / 8), 3 / 4 * (sums[1] + n)])
@@ -131,17 +133,11 @@ def _of_powers(sketch, sums):
 
 
 def _of_pairs(sketch, sums):
-    """Return estimates of moments and their covariance, per variance of a sum of polynomials.
-
-    All columns count the same rows: the mean of their counts has the least noise, and that of
-    sum t^2 is taken off as far as it is told by the count of its own column.
-    """
+    """Return estimates of moments and their covariance, per variance of a sum of polynomials."""
     sums = sums.reshape(sketch.degree + 1, sketch.d)
-    own, d = sums.sum(axis=0), sketch.d
-    n = np.full(d, own.mean())
-    first = sums[-1] - sums[0]
+    n, first = sums.sum(axis=0), sums[-1] - sums[0]
     if sketch.degree == 1:
-        return np.array([n, first]), np.diag([2 / d, 2.0])
-    second = sums[0] - sums[1] + sums[2] - (own - n) / 3
-    covariance = [[3 / d, 0, 1 / d], [0, 2, 0], [1 / d, 0, 3 - (1 - 1 / d) / 3]]
-    return np.array([n, first, second]), np.array(covariance)
+        return np.array([n, first]), np.diag([2.0, 2.0])
+    second = sums[0] - sums[1] + sums[2]
+    covariance = [[3, 0, 1], [0, 2, 0], [1, 0, 3]]
+    return np.array([n, first, second]), np.array(covariance, dtype=np.float64)

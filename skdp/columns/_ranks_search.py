@@ -12,7 +12,6 @@ from skdp.columns._magnitude_histogram import CELLS, whole_line
 from skdp.columns._ranks import Ranks, previous_float
 from skdp.columns._ranks_read import CLEAR, aside, estimate, invert, is_one, plain_decimal, spread
 from skdp.kernel._columns import ColumnCells, EdgeCells
-from skdp.kernel._sums import Count
 from skdp.scales._column_noise import ColumnNoise, with_law
 from skdp.scales._significance import QUANTILE_AGAIN
 
@@ -32,9 +31,15 @@ NEWTON = 3  # rounds that trust the ranks between cuts
 PARTS = 24, 8, 8, 6, 6, 6, 16  # of a bracket, round by round
 OUTWARDS = 1, 8, 64, 4096, 2**24
 LARGEST = sys.float_info.max
+WHOLE = np.array([-np.inf, np.inf])  # the edges of one cell of all numbers
 NEAR = 5  # octaves
 FEW = 2.0  # noises in a rank: so few rows within bounds tell nothing
-ROW_COUNT, PURE_ROW_COUNT = (Step("row count", at_most=part, of=(Count,)) for part in (0.01, 0.03))
+# Of the budget, for each of a few columns: their numbers of entries are as sharp as one number of
+# rows would be.
+COUNT_PARTS, MOST_COUNTS = (0.01, 0.03), 3
+ROW_COUNT, PURE_ROW_COUNT = (
+    Step("row count", at_most=MOST_COUNTS * part, of=(EdgeCells,)) for part in COUNT_PARTS
+)
 WHOLE_LINE = Step("octaves", at_most=AGAIN, times=2, of=(ColumnCells,))
 ROUND = Step("search", at_most=SEARCH[1], times=ROUNDS + REPAIRS, of=(EdgeCells,))
 FINAL_BRACKETS = Step("brackets", at_most=BRACKETS, of=(EdgeCells,))
@@ -110,9 +115,9 @@ def find_quantiles(table, q, bounds=None):
 
     Notes
     -----
-    **Privacy**: a noisy row count; for every column, one histogram after the other, of cells that
-    are public or made of what was released before. All else, shares and the end of the search
-    among it, is made of released values.
+    **Privacy**: noisy numbers of entries of all columns; for every column, one histogram after the
+    other, of cells that are public or made of what was released before. All else, shares and the
+    end of the search among it, is made of released values.
 
     Examples
     --------
@@ -137,14 +142,17 @@ class _Search:
         self._count()
         if self.bounds is None:
             self._octaves()
-        elif self.n > FEW * self._rank_sd(BRACKETS, self.d).max():
+        else:
+            least = FEW * self._rank_sd(BRACKETS, self.d).max()
             self.columns = [
-                _Column.within(j, float(low), float(high), self.n)
+                _Column.within(j, float(low), float(high), float(self.n[j]))
                 for j, (low, high) in enumerate(zip(*self.bounds, strict=True))
+                if self.n[j] > least
             ]
         if self.columns:
+            counts, sd = self.count
             for column in self.columns:
-                column.ranks.add(np.empty(0), *self.count)
+                column.ranks.add(np.empty(0), counts[[column.number]], sd)
             self._close_in(range(ROUNDS), SEARCH_AT_MOST)
             share = BRACKETS * float(self.table.remaining)
             sd = self._rank_sd(share, len(self.columns))
@@ -155,13 +163,17 @@ class _Search:
         return self._result()
 
     def _count(self):
-        release = self.table.ask(Count(), PURE_ROW_COUNT if self.noise.pure else ROW_COUNT)
+        """Release the number of entries of every column: of one column that of its rows."""
+        asked = EdgeCells(np.arange(self.d), (WHOLE,) * self.d, "entries")
+        step = PURE_ROW_COUNT if self.noise.pure else ROW_COUNT
+        share = COUNT_PARTS[self.noise.pure] * min(self.d, MOST_COUNTS)
+        release = self.table.ask(asked, step, share=share)
         self.count = release.value, self.noise.deviation(release.scale)
-        self.n = max(float(release.value[0]), 2 * self.count[1])
+        self.n = np.maximum(release.value.astype(np.float64), 2 * self.count[1])
 
     def _octaves(self):
         """Look for the rows among all floats; make a _Column of every column that is seen."""
-        share = self._share(self.n * IN_OCTAVES, self.d, OCTAVES)
+        share = self._share(float(np.median(self.n)) * IN_OCTAVES, self.d, OCTAVES)
         looked = self._look(share)
         seen, counts, sd = [], looked.value.astype(np.float64), self._sd(looked)
         for of_column in counts:
@@ -178,11 +190,13 @@ class _Search:
                     options = {"law": self.noise.law, "false": false}
                     seen[j] = is_significant(counts[j], CELLS.octave, scale, **options) & likely
         self.columns = [
-            _Column.among(j, counts[j], seen[j], sd, self.n) for j in range(self.d) if seen[j].any()
+            _Column.among(j, counts[j], seen[j], sd, float(self.n[j]))
+            for j in range(self.d)
+            if seen[j].any()
         ]
 
     def _look(self, share):
-        asked = whole_line(np.arange(self.d))
+        asked = whole_line(np.arange(self.d), "entries")
         return self.table.ask(asked, WHOLE_LINE, share=share)
 
     def _close_in(self, rounds, most):
@@ -204,7 +218,7 @@ class _Search:
         columns = [c for c, of in zip(self.columns, cuts, strict=True) if of is not None]
         cuts = [of for of in cuts if of is not None]
         edges = tuple(np.concatenate([[-np.inf], of, [np.inf]]) for of in cuts)
-        asked = EdgeCells(np.array([c.number for c in columns]), edges, "finite")
+        asked = EdgeCells(np.array([c.number for c in columns]), edges, "entries")
         release = self.table.ask(asked, step, share=share)
         parts = np.split(release.value, np.cumsum([len(of) + 1 for of in cuts])[:-1])
         for column, of, part in zip(columns, cuts, parts, strict=True):

@@ -109,6 +109,7 @@ class PrivateEstimator(
 
     _target = None  # what y is: None if it is ignored, "number" or "class"
     _mixed = False  # whether columns may hold text and gaps
+    _gaps = False  # whether columns of numbers may hold gaps: NaN loses its entry alone
     _weighs_groups = False  # whether rows of a person are weighed; else one of them is read
 
     _parameter_constraints: dict = {
@@ -163,8 +164,9 @@ class PrivateEstimator(
         TypeError
             For an iterator or a stream, which can be read only once, and for sparse tables.
         ValueError
-            For a table of the wrong shape or type, and for NaN or infinity unless
-            ``skdp.config_context(invalid_rows="ignore")``; before anything is charged.
+            For a table of the wrong shape or type, and for infinity unless
+            ``skdp.config_context(invalid_rows="ignore")``; for NaN too where rows count as a whole:
+            statistics of columns leave out gaps column by column. Before anything is charged.
         BudgetExceeded
             If the ledger cannot grant the whole plan; before the release reads anything.
         ReleaseError
@@ -255,7 +257,10 @@ class PrivateEstimator(
 
         What it raises, it raises before anything is charged.
         """
-        rows = read_rows(self, X) if self._target is None else read_with_target(self, X, y)
+        if self._target is None:
+            rows = read_rows(self, X, missing=self._gaps)
+        else:
+            rows = read_with_target(self, X, y)
         self._check_public(rows.n_features - (self._target is not None))
         return rows
 
@@ -361,6 +366,12 @@ class PrivateEstimator(
     def _is_inner(self):
         """Return whether a fit around this one tells of its releases and doubts."""
         return self._is_granted() or is_quiet()
+
+    def __sklearn_tags__(self):
+        """Return the tags of scikit-learn."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self._gaps
+        return tags
 
     def __skdp_contract__(self):
         """Return what this step reads and yields."""

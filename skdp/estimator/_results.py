@@ -1,6 +1,7 @@
 """What a fit has released as numbers: value, interval and whether it is reliable, in one place."""
 
 from dataclasses import dataclass
+from numbers import Real
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -161,6 +162,8 @@ def lines_of(estimator, confidence, parameters):
     interval that is shown, which must end too.
     """
     last = _last(estimator)
+    if hasattr(last, "_lines"):
+        return last._lines(confidence, parameters)
     shown, judged = _with_interval(last, confidence, parameters), _judged(last)
     ends = np.isfinite(shown.low) & np.isfinite(shown.high) | np.isnan(shown.low).all()
     doubted = _doubted(last.privacy_report_, shown.value.shape)
@@ -187,7 +190,8 @@ def lines_of(estimator, confidence, parameters):
 
 def n_values(estimator):
     """Return how many lines :func:`lines_of` has."""
-    return _values(_last(estimator)).size
+    last = _last(estimator)
+    return len(lines_of(last, JUDGED, {})) if hasattr(last, "_lines") else _values(last).size
 
 
 def long_format(rows, titles):
@@ -195,7 +199,7 @@ def long_format(rows, titles):
     titles = list(rows[0]) if rows else titles
     columns = {title: [row[title] for row in rows] for title in titles}
     arrays = {
-        title: np.array(column, dtype=float) if title in NUMBERS else _objects(column)
+        title: np.array(column, dtype=float) if _are_floats(title, column) else _objects(column)
         for title, column in columns.items()
     }
     if np.isfinite(arrays.get("n", np.nan)).all():
@@ -205,6 +209,10 @@ def long_format(rows, titles):
     except ImportError:
         return arrays
     return DataFrame(arrays).infer_objects()
+
+
+def _are_floats(title, column):
+    return title in NUMBERS and all(isinstance(cell, Real) for cell in column)
 
 
 def _objects(column):
@@ -279,9 +287,9 @@ def _each(estimator, bad):
 
 
 def _count(estimator):
-    """Return the released number of rows, a whole one, NaN where there is none."""
+    """Return the released numbers of entries, or of rows, whole ones, NaN where there is none."""
     if hasattr(estimator, "moments_"):  # of bounded columns; its first row is that of ones
-        return np.rint(np.asarray(estimator.moments_, dtype=float)[0, 0])
+        return np.rint(np.asarray(estimator.moments_, dtype=float)[0])
     if hasattr(estimator, "rank_curves_"):
         return np.rint(estimator.rank_curves_.n_rows)
     told = (float(getattr(estimator, name)) for name in COUNTS if hasattr(estimator, name))

@@ -16,6 +16,9 @@ WEIGHED_BITS = 20  # of a row that counts with a weight
 # the mean, so that a variance hangs on either but little; l1 norms pay for them in full.
 SUM = {False: 0.25, True: 0.1}  # by whether the budget is pure
 COUNT = {False: 0.3, True: 0.1}
+# Weight of a count of each column's own: the noise of a mean is the weight of all, 1 + K^2, times 1
+# + t^2 / K^2, on average over means t spread evenly over [-1, 1] least for K = 3^(-1/4).
+OWN = 3.0**-0.25
 MEAN = 1.0  # weight of a sum whose mean is asked for
 
 
@@ -72,6 +75,12 @@ class Between(Ends):
         x, (low, high) = np.asarray(block[finite_rows(block)], dtype=np.float64), self._fields()
         return (np.clip(x, low, high) - low) / (high - low)
 
+    def _entries(self, block):
+        """Return the places of all entries, and which of them there are: gaps are at the end."""
+        x, (low, high) = np.asarray(block, dtype=np.float64), self._fields()
+        there = np.isfinite(x)
+        return (np.clip(np.where(there, x, low), low, high) - low) / (high - low), there
+
 
 def summed(columns):
     """Return the sums of the columns of integers, one after the other."""
@@ -89,6 +98,10 @@ class Powers(Between):
     l2, so it is at most G + 1 long; in integers, a longer one becomes zeros. A constant K counts.
     All together have at most ``sqrt(d (G + degree - 1)^2 + K^2)`` in l2, and for degree 1
     ``d G + K`` in l1.
+
+    By ``entries`` a gap (NaN or infinity) adds nothing to its own column, which has a count of its
+    own: a column has at most ``sqrt((G + degree - 1)^2 + K^2)`` in l2, ``G + K`` in l1, and all
+    together the root of d, and d, times that.
     """
 
     # both (d,): entries outside are clipped. With w in [0, 1] the place of an entry, t = 2 w - 1
@@ -97,20 +110,23 @@ class Powers(Between):
     degree: int  # {1, 2}
     pure: bool = False
     bits: int | None = None
+    entries: bool = False  # whether a gap is one of its own column
 
     @property
     def constant(self):
         """What a row adds to the count."""
-        weight = self.d ** (1 / 3 if self.pure else 1 / 4)
+        weight = OWN if self.entries else self.d ** (1 / 3 if self.pure else 1 / 4)
         return max(1, round(weight * math.sqrt(7 / 9 if self.degree == 2 else 1) * self.grid))
 
     @property
     def squared_l2(self):
-        return self.d * (self.grid + self.degree - 1) ** 2 + self.constant**2
+        counts = self.d if self.entries else 1
+        return self.d * (self.grid + self.degree - 1) ** 2 + counts * self.constant**2
 
     @property
     def l1(self):
-        return self.d * self.grid + self.constant if self.degree == 1 else None
+        counts = self.d if self.entries else 1
+        return self.d * self.grid + counts * self.constant if self.degree == 1 else None
 
     def _columns(self, w):
         if self.degree == 1:
@@ -123,7 +139,11 @@ class Powers(Between):
         return short_pairs(first, second, (self.grid + 1) ** 2)
 
     def total(self, block):
-        """Return the sums of powers, and the count."""
+        """Return the sums of powers, and the count, or one of every column."""
+        if self.entries:
+            w, there = self._entries(block)
+            sums = [np.where(there, column, 0) for column in self._columns(w)]
+            return np.concatenate([*summed(sums), self.constant * np.count_nonzero(there, axis=0)])
         w = self._places(block)
         return np.concatenate([*summed(self._columns(w)), [len(w) * self.constant]])
 
@@ -144,7 +164,8 @@ class Bernstein(Between):
     G (1 - 2 w (1 - w)) before rounding, so above G - 1 only if w or 1 - w is below 1/G, where one
     end is rounded to 0 and the other to at most G. A column where it were becomes zeros. So the
     sizes add up to G for every column, d G in l1, and no length is more than that: (d G)^2 bounds
-    the square, and so does d G^2, as the columns lie side by side.
+    the square, and so does d G^2, as the columns lie side by side. By ``entries`` a gap (NaN or
+    infinity) adds nothing to its own column.
     """
 
     # as for :class:`Powers`
@@ -153,6 +174,7 @@ class Bernstein(Between):
     degree: int
     pure: bool = True
     bits: int | None = None
+    entries: bool = False  # whether a gap is one of its own column
 
     @property
     def squared_l2(self):
@@ -173,6 +195,9 @@ class Bernstein(Between):
 
     def total(self, block):
         """Return the sums of the polynomials."""
+        if self.entries:
+            w, there = self._entries(block)
+            return np.concatenate(summed([np.where(there, c, 0) for c in self._columns(w)]))
         return np.concatenate(summed(self._columns(self._places(block))))
 
 
@@ -183,13 +208,14 @@ class BoundedSums(Ends):
     **Privacy** (add or remove one row): with R = max(|low|, |high|) an entry becomes G x / R,
     rounded to an integer, after it was clipped: at most G in size, as floats are monotone. One row
     moves d sums by at most ``sqrt(d) G`` in l2, ``d G`` in l1, and by nothing if it holds NaN or
-    infinity.
+    infinity; by ``entries`` these add nothing to their own columns.
     """
 
     low: PerColumn
     high: PerColumn
     pure: bool = False
     bits: int | None = None
+    entries: bool = False  # whether a gap is one of its own column
     squared_l2, l1 = Bernstein.squared_l2, Bernstein.l1
 
     def check(self, shape):
@@ -204,9 +230,12 @@ class BoundedSums(Ends):
 
     def total(self, block):
         """Return the sums, shape (d,)."""
-        x = np.asarray(block[finite_rows(block)], dtype=np.float64)
+        x = np.asarray(block, dtype=np.float64)
+        x = np.where(np.isfinite(x), x, 0.0) if self.entries else x[finite_rows(x)]
         low, high = self._fields()
         clipped = np.clip(x, low, high) / self.most
+        if self.entries:
+            clipped = np.where(np.isfinite(block), clipped, 0.0)
         return np.rint(self.grid * clipped).astype(np.int64).sum(axis=0)
 
 

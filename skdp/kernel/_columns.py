@@ -11,6 +11,7 @@ from skdp.kernel._statistic import MOST_CELLS, OnePerColumn, public, refuse
 from skdp.readers._strips import STRIP, strips
 
 LARGEST = float(np.finfo(np.float64).max)
+FINITE = "finite", "entries"
 FEW = 16  # edges: so many comparisons take less time than a sort
 
 
@@ -29,9 +30,11 @@ class ColumnCells(OnePerColumn):
     unit: Vector | None = None  # what is divided by then
     # whether both sides are counted together, from the middle on, as distances; all cells are alike
     folded: bool = False
+    rows: str = "finite"  # or "entries": a gap is a gap of its own column
 
     def check(self, shape):
         super().check(shape)
+        refuse(self.rows not in ("finite", "entries"), "rows that are counted")
         alike = len(set(self.cells)) == 1 and isinstance(self.cells[0], OctaveCells)
         refuse(self.folded and not alike, "cells of distances are alike")
 
@@ -47,8 +50,9 @@ class ColumnCells(OnePerColumn):
         """Return the counts."""
         shape = len(self.cells), max(one.n_cells for one in self.cells)
         counts = np.zeros(shape, dtype=np.int64)
-        for strip in strips(block, self.columns):
+        for strip in strips(block, self.columns, entries=self.rows == "entries"):
             for i, (cells, x) in enumerate(zip(self.cells, strip, strict=True)):
+                x = x[np.isfinite(x)] if self.rows == "entries" else x
                 counts[i, : cells.n_cells] += cells.counts(self._shifted(x, i))
         if self.folded:
             middle = self.cells[0].n_side
@@ -63,17 +67,20 @@ class EdgeCells(OnePerColumn):
 
     **Privacy** (add or remove one row): cells of a column are disjoint, as their edges rise, and an
     entry is compared with them as a float, by itself: it is in one of them at most, NaN in none.
+    By "entries" infinity is in none either.
     """
 
     columns: Columns
     # k arrays: cells are ``(edges[i], edges[i + 1]]``
     edges: Annotated[tuple, "k", made_of(np.ndarray), each(distinct)]
-    rows: str = "all"  # or those with a finite "target", the last entry, or those that are "finite"
+    # "all", those with a finite "target", the last entry, those that are "finite", or "entries", of
+    # each column those that are finite
+    rows: str = "all"
 
     def check(self, shape):
         super().check(shape)
         refuse(min(map(len, self.edges)) < 2, "a column has a cell")
-        refuse(self.rows not in ("all", "target", "finite"), "rows that are counted")
+        refuse(self.rows not in ("all", "target", *FINITE), "rows that are counted")
 
     def total(self, block):
         """Return the counts."""
@@ -84,8 +91,8 @@ class EdgeCells(OnePerColumn):
         return counts
 
     def _strips(self, block):
-        if self.rows == "finite":
-            yield from strips(block, self.columns)
+        if self.rows in FINITE:
+            yield from strips(block, self.columns, entries=self.rows == "entries")
             return
         for first in range(0, len(block), STRIP):
             part = block[first : first + STRIP]

@@ -82,10 +82,9 @@ def release_columns(table, bounds, degree):
         label=MOMENTS.label,
     )
     columns = BoundedColumns(np.array([low, high]), moments.values, moments.covariance, moments.law)
-    if columns.few:
-        table.doubt(FEW)
-    else:
-        doubt_clipped(table, columns.bounds, columns.at_bounds())
+    if columns.few.any():
+        table.doubt(FEW, columns=None if columns.few.all() else columns.few)
+    doubt_clipped(table, columns.bounds, columns.at_bounds() & ~columns.few)
     return columns
 
 
@@ -106,7 +105,7 @@ class BoundedColumns:
     """
 
     bounds: np.ndarray  # shape (2, d)
-    moments: np.ndarray  # shape (2 or 3, d): released number of rows, sum t and sum t^2
+    moments: np.ndarray  # shape (2 or 3, d): released numbers of entries, sums of t and of t^2
     covariance: np.ndarray  # shape (2, 2) or (3, 3): of the noise in a column of `moments`
     law: str  # {"gaussian", "laplace"}
 
@@ -128,8 +127,8 @@ class BoundedColumns:
 
     @property
     def few(self):
-        """Whether the number of rows does not stand clear of its noise."""
-        return bool(self.moments[0, 0] < 4 * math.sqrt(self.covariance[0, 0]))
+        """Whether the numbers of entries do not stand clear of their noise, column by column."""
+        return self.moments[0] < 4 * math.sqrt(self.covariance[0, 0])
 
     def at_bounds(self):
         """Return whether nearly all rows are at the lower, or the upper bound: shape (2, d).
@@ -146,7 +145,7 @@ class BoundedColumns:
 
     @property
     def n_rows(self):
-        """The number of rows to divide by."""
+        """The numbers of entries to divide by."""
         return np.maximum(self.moments[0], max(math.sqrt(2 * self.covariance[0, 0]), 1.0))
 
     @property
@@ -169,7 +168,7 @@ class BoundedColumns:
         """Return the :class:`MeanRelease` of the means."""
         deviation = self._half * np.sqrt(self._spread())
         clipping = np.zeros((2, self.bounds.shape[1]))
-        return MeanRelease(*self.mean(), clipping, self.n_rows[0], deviation)
+        return MeanRelease(*self.mean(), clipping, self.n_rows, deviation)
 
     def _spread(self):
         """Return variances of t to count on: at most those of a column at its ends.

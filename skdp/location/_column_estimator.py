@@ -96,6 +96,7 @@ class ColumnEstimator(PrivateEstimator):
         "center": [Real, "array-like", None],
     }
     _weighs_groups = property(lambda self: self._tells_moments())
+    _gaps = property(lambda self: self._tells_moments())
     _reaches = True
     denoiser = bounds = None  # parameters of some
 

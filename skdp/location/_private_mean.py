@@ -230,6 +230,8 @@ class PrivateMean(VectorMixin, CentringMixin, PrivateEstimator):
     def _made_of_groups(self):
         return "means" if self.bounds is None else None
 
+    _gaps = property(lambda self: self.bounds is not None)
+
     def plan(self):
         """Return the :class:`skdp.accounting.Plan` of a fit: what it may release, at what price."""
         if self.bounds is not None:
@@ -277,7 +279,7 @@ class PrivateMean(VectorMixin, CentringMixin, PrivateEstimator):
             "noise_scale_": mean.noise_scale,
             "sampling_noise_scale_": mean.sampling_noise_scale,
             "clipping_bias_bound_": mean.clipping_bound,
-            **({} if mean.n_rows is None else {"n_rows_": float(mean.n_rows)}),
+            **({} if mean.n_rows is None else {"n_rows_": float(np.max(mean.n_rows))}),
             **more,
         }
 

@@ -92,7 +92,7 @@ class PrivateSum(VectorMixin, PrivateEstimator):
         "bounds": ["array-like"],
     }
     _vector = "sum_"
-    _weighs_groups = True
+    _weighs_groups = _gaps = True
 
     def _group_rule(self, n_features):
         return GroupRule(noise=0.6 * math.sqrt(n_features), least=10.0)

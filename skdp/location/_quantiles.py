@@ -38,6 +38,7 @@ class QuantileEstimator(Location):
         "method": [StrOptions({"ranks", "bounded", "exponential"})],
     }
     _weighs_groups = property(lambda self: self.method != "bounded")
+    _gaps = property(lambda self: self.method == "ranks")
     _reaches = False
     _noun = "quantile"
 

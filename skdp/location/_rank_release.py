@@ -35,9 +35,9 @@ class RankCurves:
 
     @property
     def n_rows(self):
-        """What the ranks of the ends tell of the number of rows, NaN where nothing was found."""
-        told = [excess[0, -1] - excess[0, 0] for excess in self.excess if excess.size]
-        return float(np.mean(told)) if told else np.nan
+        """What the ranks of the ends tell of the numbers of entries, NaN where nothing is found."""
+        told = [e[0, -1] - e[0, 0] if e.size else 0.0 for e in self.excess]
+        return np.where(np.array(told) > 0, told, np.nan)
 
     @property
     def ends(self):

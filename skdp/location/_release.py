@@ -22,7 +22,9 @@ class MeanRelease:
     # shape (2, d): estimated bounds on how far clipping has moved the mean: how far the mean of the
     # rows may lie below `location`, and above
     clipping_bound: np.ndarray
-    n_rows: float = None  # released number of rows, None where it was divided by another count
+    # float or shape (d,): released number of rows, or of the entries of every column; None where it
+    # was divided by another count
+    n_rows: float | np.ndarray = None
     # shape (d,) or: upper bounds of the standard deviations of the columns, None where nothing
     # tells
     deviation: np.ndarray = None
@@ -36,9 +38,9 @@ class MeanRelease:
     @property
     def sampling_noise_scale(self):
         """Standard deviations of noise and sampling together, at most (d,); infinite if unknown."""
-        if self.deviation is None or not self.n_rows:
+        if self.deviation is None or not np.all(self.n_rows):
             return np.full(len(self.location), math.inf)
-        return np.hypot(self.noise_scale, self.deviation / math.sqrt(self.n_rows))
+        return np.hypot(self.noise_scale, self.deviation / np.sqrt(self.n_rows))
 
     @classmethod
     def unknown(cls, location, n_rows=None):

@@ -31,8 +31,8 @@ class ColumnType:
 
 def column_types(head, columns):
     """Return the ColumnTypes of some columns, by number, of a table of no rows."""
-    numeric = schema_of(head).numeric
-    return tuple(_column_type(head, j, numeric[j]) for j in columns)
+    schema = schema_of(head)
+    return tuple(_column_type(head, j, schema.numeric[j], schema.calendars[j]) for j in columns)
 
 
 def require_kinds(domain):
@@ -46,12 +46,14 @@ def require_kinds(domain):
         )
 
 
-def _column_type(head, j, numeric):
+def _column_type(head, j, numeric, calendar):
     dtype = getattr(head, "dtype", None) if library(head) == "numpy" else _dtype(head, j)
     full = isinstance(dtype, np.dtype) and dtype.kind in "iub"
     name = _name(head, j)
     if type_name(head, j).startswith("bool"):
         return ColumnType(BOOL, name, full=full)
+    if calendar is not None:
+        return ColumnType(NUMBER, name, integer=True)
     if numeric:
         return ColumnType(NUMBER, name, integer=bool(INTEGER.match(name)), full=full)
     tells = not (isinstance(head, np.ndarray) and head.dtype == object)  # one for all columns

@@ -1,11 +1,13 @@
 """The columns of tables of any kind, and rows whose columns differ in type."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from numbers import Real
 
 import numpy as np
 
-from skdp.readers._raw import Schema, TableError, library, readable, schema_of
+from skdp.readers._raw import Schema, TableError, from_calendar, library, readable, schema_of
 from skdp.readers._rows import MappedRows, Source
 
 __all__ = [
@@ -35,6 +37,11 @@ class Columns:
     def __len__(self):
         return len(self.table)
 
+    @cached_property
+    def schema(self):
+        """The Schema of the table."""
+        return schema_of(self.table)
+
     @property
     def library(self):
         """Name of the package of the table."""
@@ -42,14 +49,17 @@ class Columns:
 
     def read(self, column):
         """Return the entries of a column, by its number: float64 or object."""
+        if self.calendar(column) is not None:
+            return from_calendar(self._one(column), self.library)
+        one = self._one(column)
         if self.library == "pyarrow":
-            return _from_arrow(self.table.column(column), self.numeric(column))
+            return _from_arrow(one, self.numeric(column))
         if self.library == "polars":
-            return _from_polars(self.table.to_series(column))
+            return _from_polars(one)
         if self.library == "pandas":
-            return _from_pandas(self.table.iloc[:, column])
+            return _from_pandas(one)
         with np.errstate(all="ignore"):
-            return self.table[:, column].astype(np.float64 if self.numeric(column) else object)
+            return one.astype(np.float64 if self.numeric(column) else object)
 
     def part(self, rows):
         """Return a slice of rows of the table."""
@@ -57,7 +67,19 @@ class Columns:
 
     def numeric(self, column):
         """Return whether a column has a type of numbers."""
-        return schema_of(self.table).numeric[column]
+        return self.schema.numeric[column]
+
+    def calendar(self, column):
+        """Return what the type of a column of dates or durations says, None of others."""
+        return self.schema.calendars[column]
+
+    def _one(self, column):
+        """Return a column as its library has it."""
+        if self.library == "pyarrow":
+            return self.table.column(column)
+        if self.library == "polars":
+            return self.table.to_series(column)
+        return self.table.iloc[:, column] if self.library == "pandas" else self.table[:, column]
 
 
 def table_type(X):
@@ -84,7 +106,7 @@ def read_columns(X):
             f"X must be a table. Got an array of {table.ndim} dimensions: reshape your data with "
             "X.reshape(-1, 1) if it has one column."
         )
-    if table.dtype.kind not in "fiubOUT":
+    if table.dtype.kind not in "fiubOUTmM":
         raise ValueError(
             f"X must be a table of numbers, strings or objects. Got dtype {table.dtype}."
         )
@@ -113,6 +135,37 @@ class ColumnBlock:
         """Return whether entries are missing that must not, and whether numbers are infinite."""
         numbers = (column for column in self.columns if column.dtype != object)
         return 0, int(any(np.isinf(column).any() for column in numbers))
+
+
+class UnreadBlock(ColumnBlock):
+    """Some columns of a piece of a table, each of which is read when it is asked for."""
+
+    def __init__(self, table, wanted):
+        super().__init__(UnreadColumns(table, wanted))
+
+    def __len__(self):
+        return self.columns.table.table.shape[0]
+
+    def __getitem__(self, rows):
+        if isinstance(rows, slice):
+            table = Columns(self.columns.table.part(rows))
+            return UnreadBlock(table, self.columns.wanted)
+        return super().__getitem__(rows)
+
+
+class UnreadColumns(Sequence):
+    """The columns of an :class:`UnreadBlock`."""
+
+    def __init__(self, table, wanted):
+        self.table, self.wanted, self._read = table, wanted, {}
+
+    def __len__(self):
+        return len(self.wanted)
+
+    def __getitem__(self, place):
+        if place not in self._read:
+            self._read[place] = self.table.read(self.wanted[place])
+        return self._read[place]
 
 
 class TableRows(Source):
@@ -157,7 +210,7 @@ class BlockEncoder:
     def __call__(self, raw):
         if schema_of(raw) != self.schema:
             raise TableError(OTHER)
-        return ColumnBlock([Columns(raw).read(column) for column in self.wanted])
+        return UnreadBlock(Columns(raw), self.wanted)
 
 
 @dataclass(frozen=True)

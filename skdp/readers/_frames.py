@@ -5,6 +5,7 @@ from operator import methodcaller
 
 import numpy as np
 
+from skdp.readers._calendar import calendar_of
 from skdp.readers._raw import library, no_rows, numbers, schema_of
 from skdp.readers._rows import Source
 
@@ -56,7 +57,7 @@ def _is_plain(dtype):
 
 
 def source(X):
-    """Return the rows of a DataFrame of polars, or one of pandas whose types are plain numbers.
+    """Return the rows of a DataFrame of polars, or one of pandas of plain numbers or with dates.
 
     None for what scikit-learn looks at: other types, frames without columns, and in pandas those
     without rows, and names that are no text, or come twice. With polars a row would tell otherwise
@@ -65,9 +66,11 @@ def source(X):
     if type(X).__name__ != "DataFrame" or not X.shape[1]:
         return None
     if library(X) == "polars":
-        return FrameRows(X) if all(schema_of(X).numeric) else None
+        return FrameRows(X) if all(schema_of(X).readable) else None
     if not len(X) or not X.columns.is_unique:
         return None
     plain = all(_is_plain(dtype) and dtype.itemsize <= 8 for dtype in X.dtypes)
     named = all(isinstance(name, str) for name in X.columns)
+    if any(map(calendar_of, X.dtypes)):
+        plain = all(schema_of(X).readable)
     return FrameRows(X) if plain and named else None

@@ -4,11 +4,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from skdp.readers._calendar import calendar_of, from_calendar
+
 __all__ = [
     "Schema",
     "TableError",
     "column_type",
     "first_of",
+    "from_calendar",
     "has_two_dimensions",
     "kept",
     "library",
@@ -22,6 +25,10 @@ __all__ = [
 COLUMNS = (
     "a piece of the table has other columns than the first: all pieces must have the same names "
     "and the same number of columns. Select and order the columns before the fit."
+)
+UNITS = (
+    "a piece of the table has dates or durations in other columns than the first, or of another "
+    "unit or time zone. Cast them to one type before the fit."
 )
 PIECE = "a piece of the table must be an array of two dimensions, or a frame."
 TWICE = (
@@ -49,10 +56,14 @@ class TableError(ValueError):
 
 @dataclass(frozen=True)
 class Schema:
-    """Names of columns, None if they have none, their number, and whether each holds numbers."""
+    """Names of columns, None if they have none, their number, and whether each holds numbers.
+
+    ``calendars`` has for columns of dates and durations what their types say, None for others.
+    """
 
     names: tuple | None
     numeric: tuple
+    calendars: tuple
 
     def __len__(self):
         return len(self.numeric)
@@ -63,9 +74,16 @@ class Schema:
             raise TableError(EMPTY)
         if self.names is not None and len(set(self.names)) < len(self):
             raise TableError(TWICE)
-        if not all(self.numeric):
-            which = "" if self.names is None else f": {first_of(self.names, self.numeric)}"
+        readable = self.readable
+        if not all(readable):
+            which = "" if self.names is None else f": {first_of(self.names, readable)}"
             raise TableError(TYPES.format(which=which))
+
+    @property
+    def readable(self):
+        """Whether each column is read as numbers: dates and durations are, by their unit."""
+        pairs = zip(self.numeric, self.calendars, strict=True)
+        return tuple(number or calendar is not None for number, calendar in pairs)
 
 
 def first_of(names, numeric):
@@ -94,14 +112,17 @@ def schema_of(raw):
         raise TableError(PIECE)
     if kind == "numpy":
         refuse_masked(raw)
-        return Schema(None, (raw.dtype.kind in "fiub",) * raw.shape[1])
+        d = raw.shape[1]
+        return Schema(None, (raw.dtype.kind in "fiub",) * d, (calendar_of(raw.dtype),) * d)
+    types = raw.schema.types if kind == "pyarrow" else raw.dtypes
+    calendars = tuple(map(calendar_of, types))
     if kind == "pandas":
-        numeric = tuple(getattr(dtype, "kind", "O") in "fiub" for dtype in raw.dtypes)
-        return Schema(tuple(raw.columns), numeric)
+        numeric = tuple(getattr(dtype, "kind", "O") in "fiub" for dtype in types)
+        return Schema(tuple(raw.columns), numeric, calendars)
     if kind == "polars":
-        numeric = tuple(t.is_numeric() or str(t) == "Boolean" for t in raw.dtypes)
-        return Schema(tuple(raw.columns), numeric)
-    return Schema(tuple(raw.schema.names), tuple(map(_is_number, raw.schema.types)))
+        numeric = tuple(t.is_numeric() or str(t) == "Boolean" for t in types)
+        return Schema(tuple(raw.columns), numeric, calendars)
+    return Schema(tuple(raw.schema.names), tuple(map(_is_number, types)), calendars)
 
 
 def readable(column):
@@ -155,12 +176,19 @@ def column_type(raw, column):
 
 
 def numbers(schema, raw):
-    """Return the rows of a piece as an array of float64, or float32 if all columns are that."""
+    """Return the rows of a piece as an array of float64, or float32 if all columns are that.
+
+    Dates and durations are numbers of the units of their types, NaN where missing.
+    """
     own = schema_of(raw)
     if own.names != schema.names or len(own) != len(schema):
         raise TableError(COLUMNS)
     own.require_numbers()
+    if own.calendars != schema.calendars:
+        raise TableError(UNITS)
     kind = library(raw)
+    if any(own.calendars):
+        return _with_calendars(own, raw, kind)
     if kind == "numpy":
         raw = np.asarray(raw)  # a matrix multiplies in its own way
         return raw if raw.dtype in (np.float64, np.float32) else raw.astype(np.float64)
@@ -177,6 +205,23 @@ def numbers(schema, raw):
     rows = np.empty((len(raw), len(own)), dtype=np.float32 if single else np.float64)
     for j, column in enumerate(columns):
         rows[:, j] = column
+    return rows
+
+
+def _with_calendars(schema, raw, kind):
+    rows = np.empty((raw.shape[0], len(schema)))
+    for j, calendar in enumerate(schema.calendars):
+        column = raw[:, j] if kind == "numpy" else raw.iloc[:, j] if kind == "pandas" else None
+        if column is None:
+            column = raw.to_series(j) if kind == "polars" else raw.column(j)
+        if calendar is not None:
+            rows[:, j] = from_calendar(column, kind)
+        elif kind == "pandas":
+            rows[:, j] = column.to_numpy(dtype=np.float64, na_value=np.nan)
+        elif kind == "polars":
+            rows[:, j] = column.cast(_float(column.dtype)).to_numpy()
+        else:
+            rows[:, j] = _from_arrow(column)
     return rows
 
 

@@ -70,7 +70,7 @@ def test_moments_of_a_table_without_noise(law):
     X = np.array([[0.0, 1e308], [50.0, -7.0], [np.nan, 3.0], [200.0, 5.0]])
     low, high = np.array([0.0, 0.0]), np.array([100.0, 10.0])
     public = {"low": low, "high": high, "share": 1, "label": "x"}
-    clipped = np.clip(X[[0, 1, 3]], low, high)
+    clipped = np.ma.masked_invalid(np.clip(X, low, high))  # a gap is one of its own column
     for degree in (1, 2):
         moments = bounded_moments(Table(ArrayRows(X), curator(law)), degree=degree, **public)
         little = 1e-12 * moments.covariance  # no number of rows is said to be few

@@ -15,7 +15,7 @@ from tests.kernel._examples import OFFER, hostile, wild
 __all__ = ["EXAMPLES"]
 
 PURE = Offer(Budget.pure(1.0), 0.5, 1)
-ROWS = "all", "target", "finite"  # that are counted
+ROWS = "all", "target", "finite", "entries"  # that are counted
 WEIGHED = replace(OFFER, unit=3 * 2**10)
 
 
@@ -44,7 +44,8 @@ def _column_cells(rng):
     unit = wild(rng, k) if rng.random() < 0.5 else None
     if rng.random() < 0.5:  # cells of all floats: nothing is outside
         cells = (OctaveCells(),) * k
-    return ColumnCells(columns, cells, center, unit, folded), hostile(rng, d)
+    rows = str(rng.choice(ROWS[2:]))
+    return ColumnCells(columns, cells, center, unit, folded, rows), hostile(rng, d)
 
 
 def _edge_cells(rng):
@@ -90,7 +91,8 @@ def _moments(cls, *offers):
     def make(rng):
         low, high, block = _bounds(rng)
         degree = () if cls is BoundedSums else (int(rng.integers(1, 3)),)
-        return cls(low, high, *degree).at(offers[int(rng.integers(len(offers)))]), block
+        asked = cls(low, high, *degree, entries=bool(rng.random() < 0.5))
+        return asked.at(offers[int(rng.integers(len(offers)))]), block
 
     return make
 

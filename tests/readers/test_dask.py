@@ -221,7 +221,6 @@ REFUSED = {
     "texts": lambda: dd.from_delayed(
         [dask.delayed(never)()], meta=pd.DataFrame({"a": [1.0], "b": ["Smith"]})
     ),
-    "dates": lambda: da.from_delayed(dask.delayed(never)(), (9, 2), dtype="M8[s]"),
     "complex": lambda: da.from_delayed(dask.delayed(never)(), (9, 2), dtype=complex),
     "one dimension": lambda: da.from_delayed(dask.delayed(never)(), (9,), dtype=float),
     "a column": lambda: dd.from_delayed([dask.delayed(never)()], meta=pd.DataFrame({"a": [1.0]})).a,

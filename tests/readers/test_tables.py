@@ -196,7 +196,6 @@ def hostile(kind):
     """Return the columns of tables that no fit takes."""
     return {
         "text": pa.array(["4242.125", "x"]),
-        "dates": pa.array([1, 2], pa.timestamp("ns")),
         "categories": pa.array(["4242.125", "x"]).dictionary_encode(),
         "nested": pa.array([[SECRET], [1.0]]),
         "struct": pa.array([{"x": SECRET}, {"x": 1.0}]),
@@ -204,7 +203,7 @@ def hostile(kind):
     }[kind]
 
 
-@pytest.mark.parametrize("kind", ["text", "dates", "categories", "nested", "struct", "nothing"])
+@pytest.mark.parametrize("kind", ["text", "categories", "nested", "struct", "nothing"])
 def test_columns_that_are_no_numbers_are_refused(kind, tmp_path):
     table = pa.table({"a": [SECRET, 1.0], "b": hostile(kind)})
     pq.write_table(table, tmp_path / "t.parquet")
@@ -293,12 +292,6 @@ def test_columns_that_are_no_numbers_are_named(make, tmp_path):
         "pandas": table.to_pandas(),
     }
     refused(made[make], "type: text 0, text 1, text 2, text 3, text 4 and 2 more")
-
-
-def test_dates_of_polars_are_no_numbers():
-    days = pl.DataFrame({"day": pl.Series([4242] * 9).cast(pl.Date)})
-    refused(days, "dates or durations|dtype Date.*type: day")
-    refused(days.lazy(), "another type: day")
 
 
 def test_truncated_files_are_refused(folder):

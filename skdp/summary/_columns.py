@@ -1,0 +1,231 @@
+"""What a summary has released of one column, and the numbers that follow from it."""
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from skdp.columns._ranks_read import two_sided
+from skdp.location._bounded_moments import BoundedColumns
+from skdp.location._rank_release import RankCurves
+
+__all__ = ["BOOL", "NUMBER", "TEXT", "LabelColumn", "Line", "NumberColumn"]
+
+BOOL, NUMBER, TEXT = "truth values", "numbers", "text"
+LAW = "gaussian"  # of all noise of a summary
+JUDGED = 0.95  # confidence of the intervals that are judged, whatever is shown
+PART = 0.05  # of all rows, or of a number: an interval that reaches no farther is short
+NOTHING = "nothing in this column stands clear of the noise"
+NOISE = "the noise is too large beside it"
+UNTOLD = "its interval is long beside the spread of the column"
+TAIL = "numbers far beyond the others count as if they lay nearer"
+
+
+@dataclass(frozen=True)
+class Line:
+    """One number about one column."""
+
+    statistic: str
+    value: float
+    low: float
+    high: float
+    reason: str = ""  # why it is not reliable, empty if it is
+    label: object = None  # of which it is the share
+
+    @property
+    def reliable(self):
+        """Whether the interval ends and is short."""
+        return not self.reason
+
+    def known(self):
+        """Return the same line with NaN for a value that is not reliable."""
+        return self if self.reliable else replace(self, value=math.nan)
+
+
+def _shared(statistic, part, sd, z, *, label=None):
+    """Return the Line of a share of rows: it lies between 0 and 1."""
+    low, high = max(part - z * sd, 0.0), min(part + z * sd, 1.0)
+    reason = "" if two_sided(JUDGED, LAW) * sd <= PART else NOISE
+    return Line(statistic, min(max(part, 0.0), 1.0), low, high, reason, label)
+
+
+def _entries(n, sd, z):
+    """Return the Line of a number of entries."""
+    short = two_sided(JUDGED, LAW) * sd <= max(PART * n, 1.0)
+    return Line("entries", max(n, 0.0), max(n - z * sd, 0.0), n + z * sd, "" if short else NOISE)
+
+
+@dataclass(frozen=True)
+class LabelColumn:
+    """Released counts of a column of text, categories or truth values."""
+
+    kind: str  # {"text", "truth values"}
+    labels: tuple  # the texts that occur often, or False and True
+    counts: np.ndarray  # shape (n_labels,)
+    other: float  # entries that are none of them
+    missing: float
+    noise_scale: float  # standard deviation of the noise in each count
+
+    calendar = None
+
+    def entries(self, n, n_sd):
+        """Return the number of entries, and the standard deviation of its noise."""
+        if self.kind == BOOL:
+            return float(self.counts.sum()), math.sqrt(2) * self.noise_scale
+        return n - self.missing, math.hypot(n_sd, self.noise_scale)
+
+    def lines(self, n, n_sd, confidence, sampling):
+        """Return the Lines of the column."""
+        z, (own, sd) = two_sided(confidence, LAW), self.entries(n, n_sd)
+        m = max(own, sd, 1.0)
+        gaps = math.hypot(self.noise_scale, self.missing / n * n_sd) / n
+        lines = [_entries(own, sd, z), _shared("gaps", self.missing / n, gaps, z)]
+        for label, part in self.shares(n, n_sd):
+            of_all = sd if self.kind == TEXT else self.noise_scale
+            noise = math.hypot(self.noise_scale * (1 - part * (self.kind == BOOL)), part * of_all)
+            drawn = max(part * (1 - part), 0.0) / m if sampling else 0.0
+            what = "share" if self.kind == TEXT else "rate"
+            lines.append(
+                _shared(what, part, math.hypot(noise / m, math.sqrt(drawn)), z, label=label)
+            )
+        return lines
+
+    def shares(self, n, n_sd):
+        """Return pairs of a label and its part of the entries, the largest first."""
+        own, sd = self.entries(n, n_sd)
+        parts = self.counts / max(own, sd, 1.0)
+        if self.kind == BOOL:
+            return [(True, float(parts[1]))]
+        return [(self.labels[i], float(parts[i])) for i in np.argsort(-parts, kind="stable")]
+
+    def bars(self, n, n_sd):
+        """Return a few heights, for a picture: shares of labels, and of all other entries."""
+        if self.kind == BOOL:
+            parts = self.counts / max(self.counts.sum(), 1.0)
+            return np.clip(parts, 0, 1)
+        parts = [part for _, part in self.shares(n, n_sd)][:BARS]
+        own, sd = self.entries(n, n_sd)
+        return np.clip([*parts, self.other / max(own, sd, 1.0)], 0, 1)
+
+
+BARS = 10  # of a picture of a column
+
+
+@dataclass(frozen=True)
+class NumberColumn:
+    """Released ranks and moments of a column of numbers, dates or durations."""
+
+    q: np.ndarray  # shape (n_q,): rising
+    location: np.ndarray  # shape (n_q,): the quantiles
+    curves: RankCurves  # of this column alone
+    found: bool  # whether anything was seen
+    # ends, between which entries are clipped, and released number, sum and sum of squares of the
+    # entries, mapped from the ends to [-1, 1], shape (3,), with the covariance of their noise
+    bounds: np.ndarray | None = None
+    moments: np.ndarray | None = None
+    covariance: np.ndarray | None = None
+    calendar: object = None  # of dates and durations
+
+    @classmethod
+    def of_ranks(cls, q, found, j):
+        """Return the column of number j of :class:`skdp.columns._ranks_search.Quantiles`."""
+        curves = RankCurves(q, [found.points[j]], [found.excess[j]], [found.sd[j]])
+        return cls(q, found.location[:, j], curves, bool(found.found[j]))
+
+    @property
+    def kind(self):
+        """What it holds: "numbers", "dates" or "durations"."""
+        return NUMBER if self.calendar is None else f"{self.calendar.kind}s"
+
+    def _ranks(self):
+        return self.curves.points[0], self.curves.excess[0], self.curves.sd[0]
+
+    def entries(self, n, n_sd):
+        """Return the number of entries, and the standard deviation of its noise."""
+        if not self.found:
+            return 0.0, math.inf
+        return float(self.moments[0]), math.sqrt(self.covariance[0, 0])
+
+    def shows_above(self, noises):
+        """Return rising cuts, beyond each of which rows show; the last has a finite one above."""
+        x, excess, sd = self._ranks()
+        beyond = (1 - self.q[-1]) * (excess[0, -1] - excess[0, 0]) - excess[-1]
+        return _next(x, beyond > noises * sd[-1], 1)
+
+    def shows_below(self, noises):
+        """Return rising cuts, below each of which rows show."""
+        x, excess, sd = self._ranks()
+        below = self.q[0] * (excess[0, -1] - excess[0, 0]) + excess[0]
+        return _next(x, below > noises * sd[0], -1)
+
+    def lines(self, n, n_sd, confidence, sampling):
+        """Return the Lines of the column."""
+        z, (own, sd) = two_sided(confidence, LAW), self.entries(n, n_sd)
+        names = [f"{100 * q:.12g}%" for q in self.q]
+        if not self.found:
+            names = ["entries", "gaps", "mean", "std", *names]
+            return [Line(name, math.nan, *_widest(name), NOTHING) for name in names]
+        noise = math.hypot(sd, own / n * n_sd) / n
+        lines = [_entries(own, sd, z), _shared("gaps", 1 - own / n, noise, z)]
+        lines += self._moment_lines(confidence, sampling)
+        value = self.location[:, None]
+        low, high = (e[:, 0] for e in self.curves.interval(value, confidence, LAW, sampling))
+        told = self.curves.told(value, LAW)[:, 0]
+        reasons = np.where(told & np.isfinite(low) & np.isfinite(high), "", UNTOLD).tolist()
+        quantiles = zip(
+            names, self.location.tolist(), low.tolist(), high.tolist(), reasons, strict=True
+        )
+        return lines + [Line(*cells) for cells in quantiles]
+
+    def _moment_lines(self, confidence, sampling):
+        columns = BoundedColumns(self.bounds[:, None], self.moments[:, None], self.covariance, LAW)
+        (mean,), (spread,) = columns.mean()[0], columns.deviation()[0]
+        judged, judged_std = self._intervals(columns, JUDGED, False)
+        shown, shown_std = self._intervals(columns, confidence, sampling)
+        few = bool(columns.few[0])
+        tail = bool(
+            self.shows_above(FAR)[-1:] > self.bounds[1]
+            or self.shows_below(FAR)[:1] < self.bounds[0]
+        )
+        reach = max(judged[1] - mean, mean - judged[0])
+        near = PART * max(judged[0], -judged[1], 0.0)
+        reason = NOISE if few or reach > max(spread, near) else TAIL if tail else ""
+        reach = max(judged_std[1] - spread, spread - judged_std[0])
+        unsure = NOISE if few or (reach > judged_std[0] and reach > 0) else TAIL if tail else ""
+        return [
+            Line("mean", float(mean), *shown, reason),
+            Line("std", float(spread), *shown_std, unsure),
+        ]
+
+    def _intervals(self, columns, confidence, sampling):
+        mean = columns.mean_interval(confidence, sampling=sampling)
+        variance = columns.variance_interval(confidence, sampling=sampling)
+        return [float(end[0]) for end in mean], [float(math.sqrt(end[0])) for end in variance]
+
+    def bars(self, n, n_sd):
+        """Return a few heights, for a picture: parts of the entries between outer quantiles."""
+        if not self.found:
+            return np.zeros(0)
+        low, high = self.location[0], self.location[-1]
+        if not low < high:
+            return np.ones(1)
+        edges = low + (high - low) * np.linspace(0, 1, BARS + 1)
+        x, first = np.unique(self.location[::-1], return_index=True)  # the last of equal ones
+        upto = np.interp(edges, x, self.q[::-1][first])
+        upto[0], upto[-1] = 0.0, 1.0
+        return np.diff(upto)
+
+
+FAR = 2.0  # noises
+
+
+def _next(x, shows, step):
+    """Return the finite points beside those that show, on the far side."""
+    at = np.flatnonzero(shows & np.isfinite(x)) + step
+    at = at[(at >= 0) & (at < len(x))]
+    return x[at][np.isfinite(x[at])]
+
+
+def _widest(name):
+    least = {"entries": 0.0, "gaps": 0.0, "std": 0.0}.get(name, -math.inf)
+    return least, 1.0 if name == "gaps" else math.inf

@@ -1,0 +1,144 @@
+"""PrivateSummary: the private ``describe`` of a table of any columns."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from skdp import PrivacyLedger, PrivateGroupBy, PrivateSummary, config_context
+
+N = 6000
+pytestmark = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")
+quiet = pytest.mark.filterwarnings("ignore::skdp.exceptions.UselessReleaseWarning")
+
+
+def table(n=N):
+    """Return a table with a column of every kind, gaps in some."""
+    rng = np.random.default_rng(7)
+    start = pd.Timestamp("2020-01-01")
+    return pd.DataFrame(
+        {
+            "age": rng.normal(40, 10, size=n).round(),
+            "bmi": np.where(rng.random(n) < 0.2, np.nan, rng.lognormal(3, 0.2, size=n)),
+            "ward": rng.choice(["north", "south", None], p=[0.6, 0.3, 0.1], size=n),
+            "ill": rng.random(n) < 0.2,
+            "day": start + pd.to_timedelta(rng.integers(0, 700, size=n), "D"),
+            "stay": pd.to_timedelta(rng.exponential(3, size=n), "D"),
+            "visits": pd.array(rng.poisson(3, size=n), dtype="Int64"),
+        }
+    )
+
+
+def truth(x, statistic, label):
+    """Return the number that a line of ``results()`` is about, exactly."""
+    if statistic in ("entries", "gaps"):
+        return x.count() if statistic == "entries" else x.isna().mean()
+    if label is not None:
+        return (x == label).sum() / x.count()
+    x = x.dropna()
+    if statistic.endswith("%"):
+        return np.sort(x.to_numpy())[int(np.ceil(float(statistic[:-1]) / 100 * len(x))) - 1]
+    return x.mean() if statistic == "mean" else x.std(ddof=0)
+
+
+@quiet
+def test_intervals_cover_and_reliable_numbers_are_within():
+    """Nominal .95; of 1,300 lines fewer than .93 cover once in 1,000 tests."""
+    X, covered = table(), []
+    for seed in range(20):
+        results = PrivateSummary(random_state=seed).fit(X).results()
+        for line in results.itertuples():
+            exact = truth(X[line.variable], line.statistic, line.label)
+            inside = not (line.low > exact or line.high < exact)  # NaT is open
+            covered.append(inside)
+            assert line.reliable == (not line.reason) and (line.reliable or pd.isna(line.value))
+    assert len(covered) > 1300 and np.mean(covered) > 0.93
+
+
+def test_a_summary_with_little_noise_is_that_of_pandas():
+    X = table()
+    summary = PrivateSummary([0.25, 0.5, 0.75], epsilon=200.0, delta=0.009, random_state=0)
+    with config_context(debug=True), pytest.warns(Warning, match="promises little"):
+        frame = summary.fit(X).to_frame()
+    told = X.describe(include="all")
+    assert frame.loc["kind"].tolist() == [
+        *["numbers", "numbers", "text", "truth values", "dates", "durations", "numbers"]
+    ]
+    for name in X:
+        assert abs(frame.loc["entries", name] - X[name].count()) < 20
+        assert abs(frame.loc["gaps", name] - X[name].isna().mean()) < 0.01
+    for name in ("age", "bmi", "visits"):
+        for row in ("mean", "std", "25%", "50%", "75%"):
+            assert abs(frame.loc[row, name] - told.loc[row, name]) < 0.03 * told.loc["std", name]
+    day = pd.Timedelta("1D")
+    assert abs(frame.loc["50%", "day"] - X["day"].median()) < 10 * day
+    assert abs(frame.loc["mean", "stay"] - X["stay"].mean()) < 0.2 * day
+    assert frame.loc["top", "ward"] == "north" and abs(frame.loc["share", "ward"] - 2 / 3) < 0.02
+    assert abs(frame.loc["share", "ill"] - 0.2) < 0.02
+
+
+def test_the_unit_of_a_polars_frame_and_of_arrow_gives_the_same_bits():
+    X = table()
+    frames = [pl.from_pandas(X), pl.from_pandas(X).to_arrow(), pl.from_pandas(X).lazy()]
+    fits = [PrivateSummary(random_state=0).fit(frame) for frame in frames]
+    texts = {fit.summary() for fit in fits}
+    assert len(texts) == 1 and "north" in texts.pop()
+
+
+def test_time_zones_are_kept():
+    X = table()[["day"]]
+    X["day"] = X["day"].dt.tz_localize("Europe/Berlin")
+    fit = PrivateSummary(random_state=0, epsilon=4.0).fit(X)
+    median = fit.to_frame().loc["50%", "day"]
+    assert str(median.tz) == "Europe/Berlin" and "+0" in fit.summary()
+    assert abs(median - X["day"].median()) < pd.Timedelta("30D")
+
+
+@quiet
+@pytest.mark.parametrize("n", [1, 2, 50])
+def test_few_rows_end_without_an_error_and_tell_nothing(n):
+    for X in (table(n), table(n)[["ward"]], table(n)[["bmi"]].assign(bmi=np.nan)):
+        fit = PrivateSummary(random_state=0).fit(X)
+        results = fit.results()
+        assert not results["reliable"][results["statistic"].str.contains("mean|std|%")].any()
+        assert fit.summary() and fit._repr_html_()
+
+
+@quiet
+def test_no_rows_and_infinite_numbers_count_as_gaps():
+    X = table(400)
+    X.loc[::2, "bmi"] = np.inf
+    with config_context(invalid_rows="ignore"):
+        PrivateSummary().fit(X.iloc[:0])
+    lines = PrivateSummary(random_state=0, epsilon=15.0).fit(X).results()
+    gaps = lines[(lines["variable"] == "bmi") & (lines["statistic"] == "gaps")]["value"].item()
+    assert abs(gaps - 0.6) < 0.1
+
+
+def test_types_that_tell_no_kind_are_refused_before_the_charge():
+    ledger = PrivacyLedger(epsilon=1, delta=1e-5)
+    X = pl.DataFrame({"a": [[1.0], [2.0]], "b": [1.0, 2.0]})
+    with pytest.raises(ValueError, match=r"another type: a.*astype"):
+        PrivateSummary(ledger=ledger).fit(X)
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        PrivateSummary([0, 0.5], ledger=ledger).fit(table())
+    assert len(ledger.entries()) == 1  # it was opened
+
+
+@quiet
+def test_persons_and_groups():
+    X, ids = table(), np.arange(N) // 3
+    fit = PrivateSummary(random_state=0).fit(X, groups=ids)
+    assert fit.privacy_report_.protects == "group" and abs(fit.n_rows_ - N / 3) < 300
+    wards = ["north", "south"]
+    fit = PrivateGroupBy(PrivateSummary(), "ward", wards, random_state=0).fit(X)
+    results = fit.results()
+    means = results[(results["variable"] == "age") & (results["statistic"] == "mean")]
+    assert means["group"].tolist() == wards and np.all(np.abs(means["value"] - 40) < 4)
+    assert fit.privacy_report_.budget == PrivateSummary().plan().budget
+
+
+def test_html_quotes_names():
+    X = table()[["age"]].rename(columns={"age": "<script>"})
+    html = PrivateSummary(random_state=0).fit(X)._repr_html_()
+    assert "<script>" not in html and "&lt;script&gt;" in html and "<svg" in html
