@@ -8,7 +8,6 @@ import numpy as np
 from skdp.accounting import Plan, Step
 from skdp.accounting._plan import release_mechanism
 from skdp.columns import bounded_moments
-from skdp.columns._pair import PAIRS
 from skdp.columns._ranks_read import two_sided
 from skdp.kernel._bounded import Bernstein, Powers
 from skdp.location._public import bounds_vectors
@@ -62,12 +61,6 @@ def check_bounds(bounds, budget, n_features, given=()):
         )
     bounds_vectors(bounds, n_features)
     check_strength(budget, n_features)
-
-
-def mean_degree(table):
-    """Return the degree of moments for means: 2, which tells their spread, where it is cheap."""
-    pure = table.budget.measure == "pure"
-    return 1 if pure and table.n_features > PAIRS else 2
 
 
 def release_columns(table, bounds, degree):

@@ -18,7 +18,6 @@ from skdp.location._bounded_moments import (
     BoundedColumns,
     bounded_rule,
     check_bounds,
-    mean_degree,
     moment_plan,
     release_columns,
 )
@@ -253,7 +252,7 @@ class PrivateMean(VectorMixin, CentringMixin, PrivateEstimator):
     def _release(self, table):
         more = {}
         if self.bounds is not None:
-            columns = release_columns(table, self.bounds, mean_degree(table))
+            columns = release_columns(table, self.bounds, 2)
             mean = columns.mean_release()
             more = columns.attributes()
         elif self._on_core():

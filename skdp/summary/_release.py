@@ -130,7 +130,7 @@ def _reach(column):
     A range as wide as half of that between the outermost quantiles beyond them; and on, from cut to
     cut, as long as rows show beyond.
     """
-    low, high = column.location[0], column.location[-1]
+    low, high = np.clip(column.location[[0, -1]], -LARGEST, LARGEST)
     width = high - low
     if not width > 0:
         width = max(abs(low), 1.0)

@@ -12,6 +12,7 @@ __all__ = ["cell_of", "frame_of", "html_of", "text_of"]
 
 BLOCKS = "▁▂▃▄▅▆▇█"
 TOP = 3  # texts that are named
+TINY = 1e-300  # an interval so short is a point
 WIDE = 24  # letters of a text that are shown
 LENGTHS = ("std",)  # statistics that are differences
 
@@ -110,7 +111,7 @@ def _value(line, column):
 
 def _rounded(value, width):
     """Return a number with the digits that an interval so wide leaves: two of its half."""
-    if not (math.isfinite(width) and width > 0 and math.isfinite(value)):
+    if not (TINY < width < math.inf and math.isfinite(value)):
         return f"{value:.6g}"
     digits = 1 - math.floor(math.log10(width / 2))
     if abs(value) >= 1e15 or digits > 12:
