@@ -1,0 +1,32 @@
+"""Private tests, tables and their power: the statistics of a comparison of groups."""
+
+from skdp.stats._association import (
+    private_chi2_contingency,
+    private_pearsonr,
+    private_proportions_test,
+    private_spearmanr,
+)
+from skdp.stats._mean_tests import (
+    private_f_oneway,
+    private_ttest_1samp,
+    private_ttest_ind,
+    private_ttest_rel,
+)
+from skdp.stats._rank_tests import private_kruskal, private_ks_2samp, private_mannwhitneyu
+from skdp.stats._result import ConfidenceInterval, TestResult
+
+__all__ = [
+    "ConfidenceInterval",
+    "TestResult",
+    "private_chi2_contingency",
+    "private_f_oneway",
+    "private_kruskal",
+    "private_ks_2samp",
+    "private_mannwhitneyu",
+    "private_pearsonr",
+    "private_proportions_test",
+    "private_spearmanr",
+    "private_ttest_1samp",
+    "private_ttest_ind",
+    "private_ttest_rel",
+]

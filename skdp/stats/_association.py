@@ -1,0 +1,341 @@
+"""Correlations, tables and rates of two groups."""
+
+from skdp.stats._samples import binary, compared, of_counts, single
+from skdp.stats._tests import CellTest, PairTest
+
+__all__ = [
+    "private_chi2_contingency",
+    "private_pearsonr",
+    "private_proportions_test",
+    "private_spearmanr",
+]
+
+
+def private_pearsonr(
+    x,
+    y,
+    *,
+    alternative="two-sided",
+    bounds=None,
+    tails="light",
+    epsilon=1.0,
+    delta=1e-6,
+    groups=None,
+    random_state=None,
+    ledger=None,
+):
+    """Estimate and test the correlation of two columns.
+
+    Parameters
+    ----------
+    x, y : array-like of shape (n,)
+        Columns of one table.
+    alternative : {"two-sided", "less", "greater"}, default="two-sided"
+        Of one side, "greater" says that the correlation is positive.
+    bounds : (low, high), default=None
+        Public: numbers that the entries lie between; others are clipped. None finds where they lie.
+        Must not be computed from the rows.
+    tails : {"light", "heavy"}, default="light"
+        How far the window of means reaches beyond the rows that are seen: "heavy" for incomes and
+        other skewed rows, at up to twice the noise.
+    epsilon : float, default=1.0
+        Privacy parameter, > 0.
+    delta : float, default=1e-6
+        Privacy parameter in (0, 1), well below one over the number of rows.
+    groups : array-like, default=None
+        Privacy IDs, one for each row. Protects a person with all rows in place of a row; one row of
+        each, drawn at random, is read.
+    random_state : int, RandomState instance or None, default=None
+        None draws noise from the operating system. Anything else makes the result reproducible
+        and not private: for tests and documentation.
+    ledger : PrivacyLedger, default=None
+        A budget that all fits share; charged before rows are read.
+
+    Returns
+    -------
+    result : TestResult
+        ``statistic``, ``pvalue``, ``confidence_interval()``, ``effect_size``, ``null``,
+        ``conclusion``, ``privacy_report_``.
+
+    Raises
+    ------
+    ValueError
+        For samples of another kind, and NaN; before anything is charged.
+    BudgetExceeded
+        If the ledger cannot grant the whole plan.
+
+    See Also
+    --------
+    private_spearmanr, scipy.stats.pearsonr
+
+    Notes
+    -----
+    **Privacy**: (epsilon, delta)-differential privacy for adding or removing one row, a pair; the
+    number of rows is private. A window of each column is found, then sums of products and squares
+    of scores. Proof: user guide "Comparing groups: proofs".
+
+    Source: :func:`scipy.stats.pearsonr`.
+
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.stats import private_pearsonr
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.normal(size=3000)
+    >>> result = private_pearsonr(x, x + rng.normal(size=3000))
+    >>> low, high = result.confidence_interval()
+    >>> bool(low < 0.707 < high)
+    True
+    """
+    public = {
+        "alternative": alternative,
+        "bounds": bounds,
+        "tails": tails,
+        "epsilon": epsilon,
+        "delta": delta,
+        "random_state": random_state,
+        "ledger": ledger,
+    }
+    return single(PairTest, (x, y), groups, public | {"options": {"ranks": False}})
+
+
+def private_spearmanr(
+    a,
+    b,
+    *,
+    alternative="two-sided",
+    bounds=None,
+    epsilon=1.0,
+    delta=1e-6,
+    groups=None,
+    random_state=None,
+    ledger=None,
+):
+    """Estimate and test the rank correlation of two columns.
+
+    Parameters
+    ----------
+    a, b : array-like of shape (n,)
+        Columns of one table.
+    alternative : {"two-sided", "less", "greater"}, default="two-sided"
+        Of one side, "greater" says that the correlation is positive.
+    bounds : (low, high), default=None
+        Public: numbers that the entries lie between; others are clipped. None finds where they lie.
+        Must not be computed from the rows.
+    epsilon : float, default=1.0
+        Privacy parameter, > 0.
+    delta : float, default=1e-6
+        Privacy parameter in (0, 1), well below one over the number of rows.
+    groups : array-like, default=None
+        Privacy IDs, one for each row. Protects a person with all rows in place of a row; one row of
+        each, drawn at random, is read.
+    random_state : int, RandomState instance or None, default=None
+        None draws noise from the operating system. Anything else makes the result reproducible
+        and not private: for tests and documentation.
+    ledger : PrivacyLedger, default=None
+        A budget that all fits share; charged before rows are read.
+
+    Returns
+    -------
+    result : TestResult
+        ``statistic``, ``pvalue``, ``confidence_interval()``, ``effect_size``, ``null``,
+        ``conclusion``, ``privacy_report_``.
+
+    Raises
+    ------
+    ValueError
+        For samples of another kind, and NaN; before anything is charged.
+    BudgetExceeded
+        If the ledger cannot grant the whole plan.
+
+    See Also
+    --------
+    private_pearsonr, scipy.stats.spearmanr
+
+    Notes
+    -----
+    **Privacy**: (epsilon, delta)-differential privacy for adding or removing one row, a pair; the
+    number of rows is private. Quantiles of both columns are released, then sums of products and
+    squares of scores. Proof: user guide "Comparing groups: proofs".
+
+    Source: :func:`scipy.stats.spearmanr`.
+
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.stats import private_spearmanr
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.normal(size=3000)
+    >>> result = private_spearmanr(x, x + rng.normal(size=3000))
+    >>> low, high = result.confidence_interval()
+    >>> bool(low < 0.69 < high)
+    True
+    """
+    public = {
+        "alternative": alternative,
+        "bounds": bounds,
+        "epsilon": epsilon,
+        "delta": delta,
+        "random_state": random_state,
+        "ledger": ledger,
+    }
+    return single(PairTest, (a, b), groups, public | {"options": {"ranks": True}})
+
+
+def private_chi2_contingency(
+    observed,
+    *,
+    epsilon=1.0,
+    delta=1e-6,
+    random_state=None,
+    ledger=None,
+):
+    """Test the independence of rows and columns of a table of counts.
+
+    Parameters
+    ----------
+    observed : array-like of shape (r, c)
+        Exact numbers of rows in each cell: private. Its shape is public.
+    epsilon : float, default=1.0
+        Privacy parameter, > 0.
+    delta : float, default=1e-6
+        Privacy parameter in (0, 1), well below one over the number of rows.
+    random_state : int, RandomState instance or None, default=None
+        None draws noise from the operating system. Anything else makes the result reproducible
+        and not private: for tests and documentation.
+    ledger : PrivacyLedger, default=None
+        A budget that all fits share; charged before rows are read.
+
+    Returns
+    -------
+    result : TestResult
+        ``statistic``, ``pvalue``, ``confidence_interval()``, ``effect_size``, ``null``,
+        ``conclusion``, ``privacy_report_``.
+
+    Raises
+    ------
+    ValueError
+        For samples of another kind, and NaN; before anything is charged.
+    BudgetExceeded
+        If the ledger cannot grant the whole plan.
+
+    See Also
+    --------
+    private_proportions_test, scipy.stats.chi2_contingency
+
+    Notes
+    -----
+    **Privacy**: (epsilon, delta)-differential privacy for adding or removing one row; the number of
+    rows is private. Every cell is released with noise: a row is in one cell. Proof: user guide
+    "Comparing groups: proofs".
+
+    The covariance of the noise is in the quadratic form. Source:
+    :func:`scipy.stats.chi2_contingency`.
+
+
+    Examples
+    --------
+    >>> from skdp.stats import private_chi2_contingency
+    >>> result = private_chi2_contingency([[300, 700], [500, 500]])
+    >>> bool(result.pvalue < 0.05), result.df
+    (True, 1)
+    """
+    public = {
+        "epsilon": epsilon,
+        "delta": delta,
+        "random_state": random_state,
+        "ledger": ledger,
+    }
+    return of_counts(CellTest, observed, public)
+
+
+def private_proportions_test(
+    x,
+    y,
+    *,
+    alternative="two-sided",
+    epsilon=1.0,
+    delta=1e-6,
+    groups=None,
+    random_state=None,
+    ledger=None,
+):
+    """Compare the rates of two groups: a private A/B test.
+
+    Parameters
+    ----------
+    x, y : array-like of shape (n,), (m,)
+        0 and 1, or truth values, of two groups of rows.
+    alternative : {"two-sided", "less", "greater"}, default="two-sided"
+        Of one side, "greater" says that the rate of x is larger.
+    epsilon : float, default=1.0
+        Privacy parameter, > 0.
+    delta : float, default=1e-6
+        Privacy parameter in (0, 1), well below one over the number of rows.
+    groups : sequence of array-like, default=None
+        Privacy IDs, one array for each sample. Protects a person with all rows in place of a row;
+        one row of each, drawn at random, is read.
+    random_state : int, RandomState instance or None, default=None
+        None draws noise from the operating system. Anything else makes the result reproducible
+        and not private: for tests and documentation.
+    ledger : PrivacyLedger, default=None
+        A budget that all fits share; charged before rows are read.
+
+    Returns
+    -------
+    result : TestResult
+        ``statistic``, ``pvalue``, ``confidence_interval()``, ``effect_size``, ``null``,
+        ``conclusion``, ``privacy_report_``.
+
+    Raises
+    ------
+    ValueError
+        For samples of another kind, and NaN; before anything is charged.
+    BudgetExceeded
+        If the ledger cannot grant the whole plan.
+
+    See Also
+    --------
+    private_chi2_contingency
+
+    Notes
+    -----
+    **Privacy**: (epsilon, delta)-differential privacy for adding or removing one row, a value with
+    its group: the samples are the groups of one table, and their sizes are private. The four cells
+    are released with noise: a row is in one cell. Proof: user guide "Comparing groups: proofs".
+
+    ``confidence_interval()`` is of the difference of rates; ``risk_ratio()`` and ``odds_ratio()``
+    tell ratios. Intervals are Wilson's with the noise in them, joined by the method of variance
+    estimates recovery [1]_.
+
+    References
+    ----------
+    .. [1] R. G. Newcombe (1998). Interval estimation for the difference between independent
+       proportions. Statistics in Medicine 17.
+
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.stats import private_proportions_test
+    >>> rng = np.random.default_rng(0)
+    >>> x, y = rng.random(4000) < 0.30, rng.random(4000) < 0.25
+    >>> result = private_proportions_test(x, y)
+    >>> bool(result.pvalue < 0.05), bool(0.02 < result.effect_size < 0.08)
+    (True, True)
+    """
+    public = {
+        "alternative": alternative,
+        "epsilon": epsilon,
+        "delta": delta,
+        "random_state": random_state,
+        "ledger": ledger,
+    }
+    return compared(
+        CellTest,
+        (binary(x), binary(y)),
+        groups,
+        public | {"options": {"n_levels": 2, "rates": True}},
+    )

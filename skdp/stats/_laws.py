@@ -1,0 +1,221 @@
+"""Tests and intervals from released sums: laws that know the noise. No rows, no noise drawn."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import chdtrc, fdtrc, ndtri
+
+from skdp.utils._public import public_words
+
+__all__ = [
+    "GroupSums",
+    "Means",
+    "PairSums",
+    "distance_of_groups",
+    "f_of_means",
+    "means",
+    "rank_difference",
+    "ranks_of_groups",
+]
+
+PARTS = 0.02  # the least share of a group
+RANK_SPREAD = 0.2  # least variance of rank scores; 1 / 3 without ties
+MOST_DF = 1e7
+DRAWS = 4000  # of the law of a largest distance
+CLEAR = 3.0  # noises that rows are told by
+
+
+@dataclass(frozen=True)
+class GroupSums:
+    """Released sums of scores by group, of one column: k groups, all independent."""
+
+    first: np.ndarray  # (k,): sums of t
+    short: np.ndarray  # (k,): sums of 1 - t^2
+    n: np.ndarray  # (k,): numbers of rows
+    sd: float  # of the noise in `first` and `short`
+    n_sd: float  # of the noise in `n`
+    whole: tuple = (0.0, math.inf)  # another release of the number of all rows, and its deviation
+
+    @property
+    def told(self):
+        """Whether the number of all rows stands clear of its noise, and no group seems empty."""
+        enough = self.n.sum() > CLEAR * math.sqrt(len(self.n)) * self.n_sd
+        return bool(enough and (self.n > 0).all())
+
+    @property
+    def rows(self):
+        """The number of all rows, and the shares of groups."""
+        k, (n0, sd0) = len(self.n), self.whole
+        weight = k * self.n_sd**2 / (k * self.n_sd**2 + sd0**2)
+        gain = weight * (n0 - self.n.sum())
+        n = max(self.n.sum() + gain, 2.0)
+        p = np.clip((self.n + gain / k) / n, PARTS, 1)
+        return n, p / p.sum()
+
+    def _spread(self, n):
+        """Return n times the variance of all rank scores."""
+        spread = n - self.short.sum() - self.first.sum() ** 2 / n
+        return float(np.clip(spread, RANK_SPREAD * n, n))
+
+
+def rank_difference(sums):
+    """Return (z, share of noise) of two groups whose rows are exchangeable.
+
+    Given pooled rows and scores, labels are a uniform arrangement: (1 - p) S1 - p S2 has the mean
+    0, whatever the scores.
+    """
+    n, (p, _) = sums.rows
+    total = sums.first.sum()
+    d = (1 - p) * sums.first[0] - p * sums.first[1]
+    noise = sums.sd**2 * ((1 - p) ** 2 + p**2) + total**2 * sums.n_sd**2 / (2 * n**2)
+    var = sums._spread(n) * p * (1 - p) * n / max(n - 1, 1) + noise
+    return float(d / math.sqrt(var)), float(noise / var)
+
+
+def ranks_of_groups(sums):
+    """Return (statistic, degrees of freedom, pvalue, share of noise) of k exchangeable groups."""
+    n, p = sums.rows
+    k, total = len(p), sums.first.sum()
+    d = sums.first - p * total
+    J = np.eye(k) - np.outer(p, np.ones(k))
+    noise = sums.sd**2 * J @ J.T + total**2 * sums.n_sd**2 / n**2 * np.eye(k)
+    cov = sums._spread(n) * (np.diag(p) - np.outer(p, p)) + noise
+    q = float(d[:-1] @ np.linalg.solve(cov[:-1, :-1], d[:-1]))
+    part = float(np.trace(noise[:-1, :-1]) / np.trace(cov[:-1, :-1]))
+    return q, k - 1, float(chdtrc(k - 1, q)), part
+
+
+@dataclass(frozen=True)
+class Means:
+    """Means of scores by group, the variances that sampling and noise give them, and laws."""
+
+    mean: np.ndarray
+    spread: np.ndarray  # variances of scores
+    sampling: np.ndarray
+    noise: np.ndarray
+    of_variance: np.ndarray  # variances of `sampling`, of drawing and of noise
+
+    @property
+    def var(self):
+        """The variances of the means."""
+        return self.sampling + self.noise
+
+    @property
+    def df(self):
+        """The degrees of freedom of the sum of all variances (Satterthwaite)."""
+        return float(np.clip(2 * self.var.sum() ** 2 / self.of_variance.sum(), 2, MOST_DF))
+
+    @property
+    def noise_share(self):
+        """The part of the variances that is noise."""
+        return float(self.noise.sum() / self.var.sum())
+
+
+def means(sums):
+    """Return the :class:`Means` of groups."""
+    n = np.maximum(sums.n, 2.0)
+    T = np.clip(sums.first / n, -1, 1)
+    V = np.clip(1 - sums.short / n - T * T, 0, 1)
+    sd = np.sqrt(sums.sd**2 * (1 + 4 * T * T) + (1 - V + T * T) ** 2 * sums.n_sd**2) / n
+    V = np.maximum(V, sd / 4)
+    noise = (sums.sd**2 + T * T * sums.n_sd**2) / n**2
+    return Means(T, V, V / n, noise, 2 * (V / n) ** 2 / n + (sd / n) ** 2)
+
+
+def f_of_means(of):
+    """Return (F, (df1, df2), pvalue) of k equal means: Welch's test of one way, with the noise."""
+    k, w = len(of.mean), 1 / of.var
+    centre = w @ of.mean / w.sum()
+    # in the place of Welch's 1 / (n - 1): half of the squared error of a variance, in itself
+    unsure = of.of_variance / of.var**2 / 2
+    lost = float((1 - w / w.sum()) ** 2 @ unsure)
+    F = float(w @ (of.mean - centre) ** 2) / (k - 1)
+    F /= 1 + 2 * (k - 2) / (k * k - 1) * lost
+    df = k - 1, float(np.clip((k * k - 1) / (3 * max(lost, 1e-9)), 2, MOST_DF))
+    return F, df, float(fdtrc(*df, max(F, 0.0)))
+
+
+def distance_of_groups(counts, sd):
+    """Return (distance, pvalue, numbers of rows) of two groups: Kolmogorov and Smirnov's.
+
+    ``counts``: released (cells, 2), each with noise of a deviation. The law of the largest distance
+    is drawn, by public random numbers: a bridge over the pooled cells, and the noise of both.
+    """
+    counts = np.asarray(counts, dtype=np.float64)
+    m, n = len(counts), np.maximum(counts.sum(axis=0), 2.0)
+    F = np.cumsum(counts, axis=0) / n
+    distance = float(np.abs(F[:-1, 0] - F[:-1, 1]).max(initial=0.0))
+    pooled = np.maximum.accumulate(np.clip((F @ n) / n.sum(), 0, 1))
+    mass = np.diff(pooled, prepend=0.0)
+    draws = _normals(DRAWS * m * 3, "distance", m).reshape(3, DRAWS, m)
+    bridge = np.cumsum(np.sqrt(mass) * draws[0], axis=1)
+    path = (bridge - pooled * bridge[:, -1:]) * math.sqrt(1 / n[0] + 1 / n[1])
+    for noise, rows in zip(draws[1:], n, strict=True):
+        walk = np.cumsum(noise, axis=1) * sd
+        path += (walk - pooled * walk[:, -1:]) / rows
+    largest = np.abs(path[:, :-1]).max(axis=1, initial=0.0)
+    return distance, float((1 + np.sum(largest >= distance)) / (DRAWS + 1)), n
+
+
+def _normals(n, *key):
+    """Return public normal numbers."""
+    return ndtri(((public_words(n, *key) >> np.uint64(11)) + 0.5) * 2.0**-53)
+
+
+@dataclass(frozen=True)
+class PairSums:
+    """Released sums of two scores of a row, and what they tell of their correlation."""
+
+    product: float
+    first: np.ndarray  # (2,)
+    short: np.ndarray  # (2,): sums of 1 - t^2
+    n: float
+    sd: np.ndarray  # (4,): of the noise in a product, in `first`, in `short` and in the count
+    whole: tuple
+    least: float  # the least variance of scores
+    curved: float  # how much more than (1 - r^2)^2 / n the variance grows with r^2
+    low, high = -1.0, 1.0  # what is possible
+
+    @property
+    def rows(self):
+        """The number of rows, and the variance of its noise."""
+        weight = self.sd[3] ** 2 / (self.sd[3] ** 2 + self.whole[1] ** 2)
+        return max(self.n + weight * (self.whole[0] - self.n), 2.0), self.sd[3] ** 2 * (1 - weight)
+
+    def correlation(self):
+        """Return (r, z, share of noise, told), and keep what intervals need."""
+        n, _ = self.rows
+        V = self._spreads()
+        den, noise = math.sqrt(V[0] * V[1]), self._noise()
+        z = self._covariance() / math.sqrt(V[0] * V[1] / n + noise)
+        told = n > CLEAR * self.sd[3] and den > 2 * math.sqrt(noise)
+        share = noise / (V[0] * V[1] / n + noise)
+        return float(np.clip(self._covariance() / den, -1, 1)), z, share, bool(told)
+
+    def at(self, level):
+        """Return the correlations that the release allows: r - rho against its law at rho."""
+        n, n_var = self.rows
+        V, z = self._spreads(), ndtri(0.5 + level / 2)
+        den = math.sqrt(V[0] * V[1])
+        of_spreads = (np.sum(1 / V**2) * self.sd[2] ** 2 + n_var * np.sum(1 / V) ** 2) / 4
+        rho = np.linspace(-0.9995, 0.9995, 3999)
+        drawn = (1 - rho**2) ** 2 * (1 + self.curved * rho**2) / max(n - 3, 1)
+        var = drawn + self._noise() / den**2 + rho**2 * of_spreads
+        inside = np.flatnonzero((self._covariance() / den - rho) ** 2 <= z * z * var)
+        if not len(inside):
+            r = float(np.clip(self._covariance() / den, -1, 1))
+            return min(r, 0.9995), max(r, -0.9995)
+        low, high = rho[inside[0]], rho[inside[-1]]
+        return (-1.0 if inside[0] == 0 else low), (1.0 if inside[-1] == len(rho) - 1 else high)
+
+    def _covariance(self):
+        return self.product - self.first[0] * self.first[1] / self.rows[0]
+
+    def _spreads(self):
+        n = self.rows[0]
+        return np.clip(n - self.short - self.first**2 / n, self.least * n, n)
+
+    def _noise(self):
+        n, a = self.rows[0], self.sd[1] ** 2
+        return self.sd[0] ** 2 + (np.sum(self.first**2) + a) * a / n**2

@@ -1,0 +1,110 @@
+"""Samples of the functions: what they may be, as groups of one table."""
+
+from dataclasses import replace
+
+import numpy as np
+
+__all__ = ["binary", "compared", "differences", "finite", "fitted", "of_counts", "sample", "single"]
+
+ONE_DIMENSION = (
+    "a sample must be an array or a series of numbers, of one dimension. Pass one column, "
+    "for instance frame['age']."
+)
+COUNTS = (
+    "observed must be a table of whole numbers >= 0 with two rows and two columns at least, of at "
+    "most 10 million rows in all. Pass numbers of rows, for instance by pandas.crosstab."
+)
+BINARY = "samples must hold 0 and 1, or truth values. Pass for instance frame['died'] == 1."
+PAIRS = "both samples must have one length: a row is a pair. Pass columns of one table."
+IDS = (
+    "groups must be a sequence with one array of privacy IDs for each sample, of its length. Pass "
+    "groups=(ids_of_x, ids_of_y)."
+)
+SAMPLES = "a comparison needs two samples at least. Pass them one after the other."
+MOST_COUNTS = 10**7
+
+
+def sample(x):
+    """Return a column of numbers, or raise ValueError."""
+    try:
+        x = np.asarray(x, dtype=np.float64)
+    except (TypeError, ValueError):
+        x = np.empty((0, 0))
+    if x.ndim != 1:
+        raise ValueError(ONE_DIMENSION)
+    return x
+
+
+def fitted(test, X, code, groups):
+    """Return the result of a test of rows with codes of groups."""
+    test.fit(X, code, groups=groups)
+    report, warned = test.privacy_report_, test.accuracy_warnings_
+    return replace(test.result_, privacy_report_=report, accuracy_warnings_=warned)
+
+
+def compared(make, samples, groups, public):
+    """Return the result for samples that are the groups of one table."""
+    samples = [sample(x) for x in samples]
+    if len(samples) < 2:
+        raise ValueError(SAMPLES)
+    if groups is not None:
+        ids = [np.asarray(one) for one in groups]
+        if [len(one) for one in ids] != [len(x) for x in samples]:
+            raise ValueError(IDS)
+        groups = np.concatenate(ids)
+    code = np.repeat(np.arange(len(samples)), [len(x) for x in samples])
+    test = make(len(samples), **public)
+    return fitted(test, np.concatenate(samples)[:, None], code, groups)
+
+
+def single(make, columns, groups, public):
+    """Return the result for rows of one group."""
+    columns = [sample(x) for x in columns]
+    if len({len(x) for x in columns}) > 1:
+        raise ValueError(PAIRS)
+    X = np.column_stack(columns)
+    return fitted(make(1, **public), X, np.zeros(len(X), dtype=int), groups)
+
+
+def finite(x):
+    """Return a public number, or raise ValueError."""
+    try:
+        x = float(x)
+    except (TypeError, ValueError):
+        x = np.nan
+    if not np.isfinite(x):
+        raise ValueError("popmean must be a finite number. Pass popmean=0.0.")
+    return x
+
+
+def differences(a, b):
+    """Return the differences of pairs, which may not overflow."""
+    a, b = sample(a), sample(b)
+    if len(a) != len(b):
+        raise ValueError(PAIRS)
+    with np.errstate(over="ignore"):
+        d, most = a - b, np.finfo(float).max
+    return np.where(np.isfinite(a) & np.isfinite(b), np.clip(d, -most, most), d)
+
+
+def of_counts(make, observed, public):
+    """Return the result for the rows that a table counts."""
+    try:
+        table = np.asarray(observed, dtype=np.float64)
+    except (TypeError, ValueError):
+        table = np.empty(0)
+    fits = table.ndim == 2 and min(table.shape) > 1
+    whole = fits and np.isfinite(table).all() and (table >= 0).all() and (table % 1 == 0).all()
+    if not whole or table.sum() > MOST_COUNTS:
+        raise ValueError(COUNTS)
+    row, column = (np.repeat(i.ravel(), table.astype(int).ravel()) for i in np.indices(table.shape))
+    test = make(table.shape[1], options={"n_levels": table.shape[0]}, **public)
+    return fitted(test, row[:, None].astype(float), column, None)
+
+
+def binary(x):
+    """Return a sample of zeros and ones."""
+    x = sample(x)
+    if not np.isin(x, (0.0, 1.0)).all():
+        raise ValueError(BINARY)
+    return x

@@ -1,0 +1,147 @@
+"""What is released of pooled rows first, labels unseen: their scores, or a window of means."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+from scipy.special import ndtri
+
+from skdp.accounting import Step
+from skdp.columns import find_quantiles, rank_steps
+from skdp.kernel._sums import Count
+from skdp.kernel.applied._entry_scores import Scores
+from skdp.location._public import bounds_vectors
+
+__all__ = ["Found", "find_ranks", "find_windows", "search_steps"]
+
+ROWS = Step("rows", at_most=0.015, of=(Count,))
+SEARCH = Step("search", "child", at_most=0.4)
+FEW = 9.0  # rows times mu of the search: with fewer, windows are not found
+LEVEL_NOISE = 8.0  # rows beyond a quantile that a search finds well, times mu of the search
+LEVELS = 3, 15  # of pooled quantiles, at least and at most
+APART = 30.0  # rows between two of them, in noises of a count
+STRETCH = 1.5  # of the ends of scores, beyond the last quantile
+LEAST_SHARE = {True: 0.1, False: 0.2}  # of the search, by whether bounds are public
+RANKS_NEED = {True: 5.0, False: 8.0}  # rows of mu^2 n that the search of ranks is worth
+WINDOW_NEEDS = 6.0
+TAILS = {"light": (0.05, 2.0), "heavy": (0.02, 4.0)}  # level of the quantiles, least reach
+WIDEST, MOST_LEVEL = 8.0, 0.25
+PART = 0.4  # of the sampling error, that the noise of a window may have
+Z = 1.645  # distance of the .05 quantile of a normal, in deviations
+
+
+class Found:
+    """Scores of d columns, which of them were found, and the released number of rows."""
+
+    def __init__(self, edges, values, found, n, count_sd):
+        self.scores = Scores(tuple(edges), tuple(values))
+        self.found, self.n, self.count_sd = found, n, count_sd
+
+    @property
+    def middle(self):
+        """The entries with a score of 0, of windows."""
+        return np.array([(x[0] + x[-1]) / 2 for x in self.scores.edges])
+
+    @property
+    def half(self):
+        """Half of the widths of windows."""
+        return np.array([(x[-1] - x[0]) / 2 for x in self.scores.edges])
+
+
+def search_steps(budget, *, bounded):
+    """Return the planned steps of the first stage."""
+    inner = rank_steps(budget, bounded=bounded)
+    named = (replace(step, label=f"{SEARCH.label}/{step.label}") for step in inner)
+    return (ROWS, SEARCH, *named)
+
+
+def _count(table):
+    told = table.ask(Count(), ROWS)
+    return float(told.value[0]), float(told.scale)
+
+
+def _share(need, n, budget, bounded):
+    least = LEAST_SHARE[bounded]
+    return float(np.clip(need / (budget.mu**2 * max(n, 1.0)), least, float(SEARCH.at_most)))
+
+
+def _quantiles(table, q, bounds, share):
+    return find_quantiles(table.child(SEARCH.label, share), q, bounds)
+
+
+def find_ranks(table, bounds):
+    """Return rank scores ``2 G(x) - 1``, G the released distribution of pooled rows.
+
+    Tests hold for any G: a bad one costs power. Values that many rows share have the rank of their
+    middle.
+    """
+    d, n_rows = table.n_features, _count(table)
+    bounded = bounds is not None
+    share = _share(RANKS_NEED[bounded], n_rows[0], table.budget, bounded)
+    ranks = n_rows[0] * table.budget.mu * math.sqrt(share / d) / APART
+    q = np.arange(1, _odd(ranks) + 1) / (_odd(ranks) + 1)
+    seen = _quantiles(table, q, bounds_vectors(bounds, d) if bounded else None, share)
+    pairs = [_rank_edges(seen.location[:, j], q) for j in range(d)]
+    found = np.array([x is not None for x, _ in pairs]) & seen.found
+    edges = [np.array([-1.0, 1.0]) if x is None else x for x, _ in pairs]
+    values = [
+        t if ok else np.zeros(len(x)) for x, (_, t), ok in zip(edges, pairs, found, strict=True)
+    ]
+    return Found(edges, values, found, *n_rows)
+
+
+def _odd(n):
+    return 2 * (int(np.clip(n, *LEVELS)) // 2) + 1
+
+
+def _rank_edges(at, q):
+    """Return rising edges and their scores, from quantiles of which some may be equal."""
+    x, code = np.unique(np.nan_to_num(at), return_inverse=True)
+    G = np.bincount(code, q) / np.bincount(code)
+    width = x[-1] - x[0] if len(x) > 1 else max(abs(x[0]), 1.0) * 2.0**-20
+    first, last = (x[1] - x[0], x[-1] - x[-2]) if len(x) > 1 else (width, width)
+    inner = (G[1] - G[0], G[-1] - G[-2]) if len(x) > 1 else (1.0, 1.0)
+    low = x[0] - max(STRETCH * first * G[0] / inner[0], width * 2.0**-20)
+    high = x[-1] + max(STRETCH * last * (1 - G[-1]) / inner[1], width * 2.0**-20)
+    edges, scores = np.array([low, *x, high]), np.array([-1.0, *(2 * G - 1), 1.0])
+    fits = np.all(np.diff(edges) > 0) and np.isfinite(high - low)
+    return (edges, scores) if fits else (None, np.zeros(2))
+
+
+def find_windows(table, bounds, tails):
+    """Return scores that are linear in a window of every column, as wide as noise allows.
+
+    Each side reaches a multiple of its own tail's distance from the median: symmetric multiples of
+    a central spread cut the tail of skewed rows alone, and move means.
+    """
+    d, bounded, (n, sd) = table.n_features, bounds is not None, _count(table)
+    budget = table.budget
+    share = _share(WINDOW_NEEDS, n, budget, bounded)
+    level, least = TAILS[tails]
+    mu = budget.mu * math.sqrt(share / d)
+    level = float(np.clip(LEVEL_NOISE / mu / max(n, 1.0), level, MOST_LEVEL))
+    ends = bounds_vectors(bounds, d) if bounded else None
+    seen = _quantiles(table, [level, 0.5, 1 - level], ends, share)
+    low, middle, high = seen.location
+    below, above = middle - low, high - middle
+    stretch = Z / -ndtri(level)
+    below, above = np.maximum(below, 0) * stretch, np.maximum(above, 0) * stretch
+    reach = np.clip(PART * budget.mu * math.sqrt(max(n, 1.0) / d) / Z, least, WIDEST)
+    low, high = middle - reach * below, middle + reach * above
+    found = seen.found & (below + above > 0) & (n > FEW / mu)
+    if bounded:
+        low, high = np.maximum(low, ends[0]), np.minimum(high, ends[1])
+        low, high = np.where(found, low, ends[0]), np.where(found, high, ends[1])
+        found = np.ones(d, dtype=bool)
+    else:
+        low, high = np.where(found, low, middle - 1), np.where(found, high, middle + 1)
+    low, high, found = _apart(low, high, found)
+    edges = [np.array(pair) for pair in zip(low, high, strict=True)]
+    return Found(edges, [np.array([-1.0, 1.0])] * d, found, n, sd)
+
+
+def _apart(low, high, found):
+    """Return windows that floats can tell from points; -1 to 1 where there is none."""
+    with np.errstate(all="ignore"):
+        fits = np.isfinite(high - low) & (low < (low / 2 + high / 2)) & (low / 2 + high / 2 < high)
+    return np.where(fits, low, -1.0), np.where(fits, high, 1.0), found & fits
