@@ -66,7 +66,7 @@ def private_pearsonr(
 
     See Also
     --------
-    private_spearmanr, scipy.stats.pearsonr
+    private_spearmanr
 
     Notes
     -----
@@ -151,7 +151,7 @@ def private_spearmanr(
 
     See Also
     --------
-    private_pearsonr, scipy.stats.spearmanr
+    private_pearsonr
 
     Notes
     -----
@@ -223,7 +223,7 @@ def private_chi2_contingency(
 
     See Also
     --------
-    private_proportions_test, scipy.stats.chi2_contingency
+    private_proportions_test
 
     Notes
     -----

@@ -61,7 +61,7 @@ def private_ttest_ind(
 
     See Also
     --------
-    private_mannwhitneyu, private_ttest_rel, scipy.stats.ttest_ind
+    private_mannwhitneyu, private_ttest_rel
 
     Notes
     -----
@@ -151,7 +151,7 @@ def private_ttest_rel(
 
     See Also
     --------
-    private_ttest_ind, scipy.stats.ttest_rel
+    private_ttest_ind
 
     Notes
     -----
@@ -240,7 +240,7 @@ def private_ttest_1samp(
 
     See Also
     --------
-    private_ttest_rel, scipy.stats.ttest_1samp
+    private_ttest_rel
 
     Notes
     -----
@@ -321,7 +321,7 @@ def private_f_oneway(
 
     See Also
     --------
-    private_kruskal, scipy.stats.f_oneway
+    private_kruskal
 
     Notes
     -----

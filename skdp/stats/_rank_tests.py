@@ -57,7 +57,7 @@ def private_mannwhitneyu(
 
     See Also
     --------
-    private_ttest_ind, private_kruskal, scipy.stats.mannwhitneyu
+    private_ttest_ind, private_kruskal
 
     Notes
     -----
@@ -137,7 +137,7 @@ def private_kruskal(
 
     See Also
     --------
-    private_mannwhitneyu, private_f_oneway, scipy.stats.kruskal
+    private_mannwhitneyu, private_f_oneway
 
     Notes
     -----
@@ -216,7 +216,7 @@ def private_ks_2samp(
 
     See Also
     --------
-    private_mannwhitneyu, scipy.stats.ks_2samp
+    private_mannwhitneyu
 
     Notes
     -----
