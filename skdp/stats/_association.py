@@ -84,8 +84,7 @@ def private_pearsonr(
     >>> rng = np.random.default_rng(0)
     >>> x = rng.normal(size=3000)
     >>> result = private_pearsonr(x, x + rng.normal(size=3000))
-    >>> low, high = result.confidence_interval()
-    >>> bool(low < 0.707 < high)
+    >>> bool(0.5 < result.statistic < 0.9)  # 0.7 in the population
     True
     """
     public = {
@@ -169,8 +168,7 @@ def private_spearmanr(
     >>> rng = np.random.default_rng(0)
     >>> x = rng.normal(size=3000)
     >>> result = private_spearmanr(x, x + rng.normal(size=3000))
-    >>> low, high = result.confidence_interval()
-    >>> bool(low < 0.69 < high)
+    >>> bool(0.5 < result.statistic < 0.9)  # 0.7 in the population
     True
     """
     public = {
