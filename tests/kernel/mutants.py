@@ -2,8 +2,8 @@
 
 ``python tests/kernel/mutants.py [--jobs N] [--every K --first I] [FILE ...]`` changes one thing at
 a time in a copy of the source: comparisons, numbers, signs, bounds, clips, checks that are left
-out. For each it runs tests of ``tests/kernel`` in a process of its own, those that execute the
-changed statement, and lists mutants that survive. Those in ``equivalent_mutants.txt`` change
+out. For each it runs tests of ``tests/kernel`` in a process of its own, those that call the
+changed function, and lists mutants that survive. Those in ``equivalent_mutants.txt`` change
 nothing that can be observed, for the reason given.
 """
 
@@ -208,43 +208,39 @@ def copied(folder):
 
 
 class Traced:
-    """A plugin of pytest: which lines of the kernel every test executes, and how long it takes."""
+    """A plugin of pytest: which functions of the kernel every test calls, how long it takes."""
 
     def __init__(self, folder):
-        self._kernel, self._now, self.told = str(folder / "skdp" / "kernel") + os.sep, None, {}
+        self._kernel, self._now, self.told = str(folder / "skdp" / "kernel") + os.sep, set(), {}
         threading.settrace(self._call)
 
     def _call(self, frame, event, arg):
-        name = frame.f_code.co_filename
-        if self._now is None or not name.startswith(self._kernel):
-            return None
-        found = self._now.setdefault(name[len(self._kernel) :], set())
-
-        def line(frame, event, arg):
-            found.add(frame.f_lineno)
-            return line
-
-        return line(frame, event, arg)
+        self._now.add(frame.f_code)
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_protocol(self, item):
-        start, self._now = time.process_time(), {}
+        start, self._now = time.process_time(), set()
         sys.settrace(self._call)  # an error of recursion, which some tests make, ends a trace
         yield
-        self.told[item.nodeid] = time.process_time() - start, self._now
-        self._now = None
+        sys.settrace(None)
+        lines = {}
+        for code in self._now:
+            if code.co_filename.startswith(self._kernel):
+                name = code.co_filename[len(self._kernel) :]
+                lines.setdefault(name, set()).add(code.co_firstlineno)
+        self.told[item.nodeid] = time.process_time() - start, lines
 
 
 def traced(folder, tests):
-    """Return {test: (seconds, {file: lines that it executes})}; None if a test fails."""
+    """Return {test: (seconds, {file: where functions begin that it calls})}; None if one fails."""
     kept = folder / "traced.pickle"
     os.waitpid(started(folder, tests, kept), 0)
     return pickle.loads(kept.read_bytes()) if kept.exists() else None
 
 
 def chosen(known, name, source, line):
-    """Return the tests that execute the statement of a line, quick ones first."""
-    low, high = _statement(ast.parse(source), line)
+    """Return the tests that call the function of a line, quick ones first."""
+    low, high = _function(ast.parse(source), line)
     found = []
     for test, (seconds, lines) in known.items():
         wanted = lines.get(name, ())
@@ -253,22 +249,14 @@ def chosen(known, name, source, line):
     return [test for _, test in sorted(found)]
 
 
-def _statement(tree, line):
-    """Return the first and the last line of what is executed with a line."""
+def _function(tree, line):
+    """Return where the innermost function of a line begins, or the first and the last line."""
     low, high = 1, 10**6  # what runs once, when the module is imported, may change everything
     for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.Lambda):
-            body = node.body if isinstance(node.body, list) else [node.body]
-            if not body[0].lineno <= line <= node.end_lineno:
-                continue
-            low, high = body[0].lineno, node.end_lineno
-            for one in ast.walk(node):
-                if isinstance(one, ast.stmt) and one is not node:
-                    end = one.end_lineno
-                    if isinstance(getattr(one, "body", None), list):
-                        end = one.body[0].lineno - 1
-                    if one.lineno <= line <= end and end - one.lineno <= high - low:
-                        low, high = one.lineno, end
+        if isinstance(node, ast.FunctionDef) and node.body[0].lineno <= line <= node.end_lineno:
+            first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
+            if high == 10**6 or first >= low:
+                low = high = first
     return low, high
 
 
