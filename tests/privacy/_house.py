@@ -68,17 +68,28 @@ SETATTR = {
 
 # Who takes the rows and the Curator out of a Table: proofs of their own, in this process alone.
 ANNEXES = {
-    "cluster/_kmeans.py": "parts of the table are made by keys and clustered by an oracle",
-    "covariance/_private_covariance.py": "the friendly road, where rows decide by their noise",
-    "kernel/": "defines the door",
-    "location/_column_estimator.py": "bounded statistics are functions of many rows together",
-    "location/_friendly.py": "rows of cores stay by noise of their own",
-    "mixture/_private_gmm.py": "parts of the table are made by keys and clustered by an oracle",
-    "estimator/_estimator.py": "estimators of others whose _release takes the rows",
-    "model_selection/_private_search.py": "functions of a user score rows",
-    "pipeline/_run.py": "steps of other libraries, and bounds of functions of many rows",
-    "preprocessing/_friendly_core_filter.py": "rows stay by noise of their own",
-    "preprocessing/_mechanism_steps.py": "bounded statistics are no rows",
+    "cluster/_kmeans.py": "An oracle of the user's choice clusters parts of rows.",
+    "covariance/_private_covariance.py": "Parts of rows decide about each other.",
+    "kernel/": "Defines annexes.",
+    "location/_column_estimator.py": "A bounded statistic sorts all rows: it is no sum over rows.",
+    "location/_friendly.py": "A row stays by noise of its own that depends on all rows.",
+    "mixture/_private_gmm.py": "An oracle clusters parts of rows.",
+    "estimator/_estimator.py": "Estimators of others may take rows in _release.",
+    "model_selection/_private_search.py": "A function of the user scores rows in this process.",
+    "pipeline/_run.py": "Steps of other libraries are code, which never crosses to rows.",
+    "preprocessing/_friendly_core_filter.py": "The owner of rows gets those that stay.",
+    "preprocessing/_mechanism_steps.py": "A bounded statistic of all rows stands in for the rows.",
+}
+# Who states a sensitivity in a release, outside of the kernel: the proof stands in that file.
+SENSITIVITIES = {
+    "kernel/": "Computes every sensitivity from the fields of a query.",
+    "friendly/_average.py": "The bound of a mean holds for cores that pairs of rows made.",
+    "friendly/_diameter.py": "Numbers of friends are sums over pairs of rows.",
+    "friendly/_filters.py": "Noise decides which rows stay; the bound is that of a coupling.",
+    "friendly/_tuples.py": "Numbers of friends of tuples are sums over pairs.",
+    "marginals/published/_boosting.py": "Scores add up exact sums and earlier answers.",
+    "sensitivity/_bounded.py": "Preprocessing proves the bound of a statistic of all rows.",
+    "sensitivity/_personal.py": "The bound is a number that the promises of groups state.",
 }
 
 # Names that a message may show, file by file: public parameters, released numbers, paths.

@@ -29,6 +29,18 @@ def test_guarded_rooms_stay_small_enough_to_review(name):
     assert 0 < total <= house.CODE_LINES[name]
 
 
+def test_who_states_a_sensitivity_is_listed():
+    def states(call):
+        named = {keyword.arg for keyword in getattr(call, "keywords", ())}
+        return isinstance(call, ast.Call) and {"sensitivity", "share"} <= named
+
+    found = {
+        path for path, source in MODULES.items() if any(map(states, ast.walk(ast.parse(source))))
+    }
+    found = {"kernel/" if path.startswith("kernel/") else path for path in found}
+    assert found == set(house.SENSITIVITIES)
+
+
 def test_the_graph_of_imports_has_no_cycle():
     done, waiting = set(), dict(house.IMPORTS)
     while waiting:
@@ -52,7 +64,7 @@ def test_what_papers_have_loads_when_it_is_asked_for():
 def test_no_exception_to_a_rule_is_idle():
     places = house.RANDOMNESS | house.CLOCKS | house.LOGS | house.STDOUT | house.BOOKS
     places = places | house.DRAWS | house.CURATORS | house.HOOKS | house.BOOKKEEPING
-    places = places | house.ANNEXES
+    places = places | house.ANNEXES | house.SENSITIVITIES
     for place in {
         *places,
         *house.MESSAGES,
