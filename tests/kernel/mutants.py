@@ -10,6 +10,7 @@ nothing that can be observed, for the reason given.
 import argparse
 import ast
 import copy
+import gc
 import os
 import pickle
 import resource
@@ -19,19 +20,10 @@ import sys
 import tempfile
 import threading
 import time
+import types
 from pathlib import Path
 
-import numpy  # noqa: F401  # loaded once for all mutants
-import pandas  # noqa: F401
-import polars  # noqa: F401
 import pytest
-import scipy.optimize
-import scipy.special
-import scipy.stats  # noqa: F401
-import sklearn.cluster
-import sklearn.compose
-import sklearn.ensemble
-import sklearn.linear_model  # noqa: F401
 
 ROOT = Path(__file__).parents[2]
 KERNEL = ROOT / "skdp" / "kernel"
@@ -207,81 +199,177 @@ def copied(folder):
     return folder
 
 
-class Traced:
-    """A plugin of pytest: which functions of the kernel every test calls, how long it takes."""
+class Loop:
+    """A plugin of pytest: instead of its tests once, those that matter for every mutant, in forks.
 
-    def __init__(self, folder):
-        self._kernel, self._now, self.told = str(folder / "skdp" / "kernel") + os.sep, set(), {}
+    Functions of the kernel get the code of a mutant in the fork. What runs only once, when modules
+    are imported, is left: the tests of these mutants run in a process that imports a copy.
+    """
+
+    def __init__(self, wanted, options):
+        self.wanted, self.options = wanted, options
+        self.told, self.left, self.known, self._forked = {}, [], None, False
+        self._now, self._start = set(), time.monotonic()
+
+    def pytest_runtestloop(self, session):
+        """Run the tests for every mutant."""
+        self._items, running = {item.nodeid: item for item in session.items}, {}
+        with tempfile.TemporaryDirectory() as work:
+            kept = Path(work) / "traced"
+            process = self._fork(self._trace, kept)
+            if os.waitpid(process, 0)[1]:
+                raise pytest.UsageError("the tests fail without a mutant")
+            self.known = pickle.loads(kept.read_bytes())
+        for k, (name, line, before, after, text) in enumerate(self.wanted):
+            if self.late():
+                break
+            source = (KERNEL / name).read_text()
+            tests = (
+                list(self._items) if self.options.all else chosen(self.known, name, source, line)
+            )
+            patches = patches_of(name, source, text, line)
+            if not patches or not tests:
+                self.left.append((k, tests))
+                continue
+            if len(running) == self.options.jobs:
+                self.ended(running)
+            process = self._fork(self._mutate, patches, tests)
+            running[process] = k, key_of(name, line, before, after)
+        while running:
+            self.ended(running)
+        return True
+
+    def late(self):
+        """Return whether no mutant is started any more."""
+        return self.options.seconds and time.monotonic() - self._start > self.options.seconds
+
+    def ended(self, running):
+        """Wait for a process; keep whether a test has failed, or hangs."""
+        process, status = os.wait()
+        k, said = running.pop(process)
+        self.told[k] = status != 0
+        print("killed" if status else "SURVIVED", " | ".join(said), file=sys.stderr, flush=True)
+        return k
+
+    def _fork(self, run, *given):
+        process = os.fork()
+        if process:
+            return process
+        told, self._forked = 1, True
+        try:
+            limited()
+            run(*given)
+            told = 0
+        finally:
+            os._exit(told)
+
+    def _run(self, tests):
+        for test, then in zip(tests, [*tests[1:], None], strict=True):
+            item = self._items[test]
+            then = self._items.get(then)
+            item.config.hook.pytest_runtest_protocol(item=item, nextitem=then)
+
+    def _mutate(self, patches, tests):
+        for function, code in patches:
+            function.__code__ = code
+        self._run(tests)
+
+    def _trace(self, kept):
         threading.settrace(self._call)
+        found, prefix = {}, str(KERNEL) + os.sep
+        for test in self._items:
+            start, self._now = time.process_time(), set()
+            sys.settrace(self._call)  # an error of recursion, which some tests make, ends a trace
+            self._run([test])
+            sys.settrace(None)
+            lines = {}
+            for code in [one for one in self._now if one.co_filename.startswith(prefix)]:
+                own = lines.setdefault(code.co_filename[len(prefix) :], set())
+                own.add(code.co_firstlineno)
+            found[test] = time.process_time() - start, lines
+        kept.write_bytes(pickle.dumps(found))
 
     def _call(self, frame, event, arg):
         self._now.add(frame.f_code)
 
-    @pytest.hookimpl(hookwrapper=True)
-    def pytest_runtest_protocol(self, item):
-        start, self._now = time.process_time(), set()
-        sys.settrace(self._call)  # an error of recursion, which some tests make, ends a trace
-        yield
-        sys.settrace(None)
-        lines = {}
-        for code in self._now:
-            if code.co_filename.startswith(self._kernel):
-                name = code.co_filename[len(self._kernel) :]
-                lines.setdefault(name, set()).add(code.co_firstlineno)
-        self.told[item.nodeid] = time.process_time() - start, lines
-
-
-def traced(folder, tests):
-    """Return {test: (seconds, {file: where functions begin that it calls})}; None if one fails."""
-    kept = folder / "traced.pickle"
-    os.waitpid(started(folder, tests, kept), 0)
-    return pickle.loads(kept.read_bytes()) if kept.exists() else None
+    def pytest_runtest_logreport(self, report):
+        """End the process of a mutant that a test notices."""
+        if self._forked and report.failed:
+            os._exit(1)
 
 
 def chosen(known, name, source, line):
     """Return the tests that call the function of a line, quick ones first."""
-    low, high = _function(ast.parse(source), line)
+    node = _functions(ast.parse(source), line)
+    first = last = None
+    if node:
+        first = last = min([node[-1].lineno, *(one.lineno for one in node[-1].decorator_list)])
     found = []
     for test, (seconds, lines) in known.items():
         wanted = lines.get(name, ())
-        if any(low <= n <= high for n in wanted) or (ELSEWHERE in test and name in WIRE):
+        if (first in wanted if last else wanted) or (ELSEWHERE in test and name in WIRE):
             found.append((seconds, test))
     return [test for _, test in sorted(found)]
 
 
-def _function(tree, line):
-    """Return where the innermost function of a line begins, or the first and the last line."""
-    low, high = 1, 10**6  # what runs once, when the module is imported, may change everything
+def _functions(tree, line):
+    """Return the functions whose bodies hold a line, and classes around them, from outside in."""
+    found, kinds = [], (ast.FunctionDef, ast.ClassDef)
     for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef) and node.body[0].lineno <= line <= node.end_lineno:
-            first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
-            if high == 10**6 or first >= low:
-                low = high = first
-    return low, high
+        if isinstance(node, kinds) and node.body[0].lineno <= line <= node.end_lineno:
+            found.append(node)
+    return found if found and isinstance(found[-1], ast.FunctionDef) else []
 
 
-def started(folder, tests, kept=None):
-    """Start tests of a copy in a process that has all but skdp loaded; return its number."""
-    process = os.fork()
-    if process:
-        return process
-    os.setsid()
+def patches_of(name, source, text, line):
+    """Return (function, code of the mutant) of what holds a line; none for what is run once."""
+    path, found = _functions(ast.parse(source), line), []
+    if not path:
+        return []
+    outer = next(i for i, node in enumerate(path) if isinstance(node, ast.FunctionDef))
+    called = ".".join(node.name for node in path[: outer + 1])
+    new = _codes(compile(text, str(KERNEL / name), "exec"))[called]
+    for one in gc.get_objects():
+        if isinstance(one, types.FunctionType) and one.__code__.co_qualname == called:
+            same = one.__code__.co_filename == str(KERNEL / name)
+            if same and one.__code__.co_freevars == new.co_freevars:
+                found.append((one, new))
+    return found
+
+
+def _codes(code):
+    found = {}
+    for one in code.co_consts:
+        if isinstance(one, types.CodeType):
+            found |= {one.co_qualname: one} | _codes(one)
+    return found
+
+
+def limited():
+    """Let this process have so much time, and say nothing."""
     signal.alarm(WAITED)
     resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
     nothing = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nothing, 1)
     os.dup2(nothing, 2)
-    os.chdir(folder)
-    sys.path[:0] = [str(folder)]
-    sys.dont_write_bytecode = True
+
+
+def started(folder, tests):
+    """Start tests of a copy in a process of its own; return its number."""
+    process = os.fork()
+    if process:
+        return process
     told = 1
     try:
-        plugins = [] if kept is None else [Traced(folder)]
-        told = pytest.main(["-q", "-x", "-p", "no:cacheprovider", *tests], plugins=plugins)
-        if plugins and not told:
-            kept.write_bytes(pickle.dumps(plugins[0].told))
+        os.setsid()
+        limited()
+        os.chdir(folder)
+        path = f"{folder}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"
+        os.environ |= {"PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
+        how = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *tests]
+        os.execv(sys.executable, how)
     finally:
-        os._exit(int(told))
+        os._exit(told)
 
 
 def main(arguments=None):
@@ -303,34 +391,26 @@ def main(arguments=None):
         made = [one for one in mutants((KERNEL / name).read_text()) if low <= one[0] <= high]
         wanted += [(name, *one) for one in made]
     wanted = wanted[options.first :: options.every]
-    start, told, running = time.monotonic(), {}, {}
+    os.chdir(ROOT)
+    loop = Loop(wanted, options)
+    pytest.main(["-q", "-p", "no:cacheprovider", *options.tests], plugins=[loop])
+    if loop.known is None:
+        parser.error("the tests fail without a mutant")
     with tempfile.TemporaryDirectory() as work:
-        free = [copied(Path(work) / str(k)) for k in range(options.jobs)]
-        known = traced(free[0], options.tests)
-        if known is None:
-            parser.error("the tests fail without a mutant")
-        for k, (name, line, before, after, text) in enumerate(wanted):
-            if options.seconds and time.monotonic() - start > options.seconds:
+        for k, tests in loop.left:
+            name, line, before, after, text = wanted[k]
+            if loop.late():
                 break
-            if not free:
-                free.append(_ended(running, told))
-            folder, key = free.pop(), key_of(name, line, before, after)
-            tests = chosen(known, name, (KERNEL / name).read_text(), line)
-            tests = options.tests if options.all else tests
-            if not tests:
-                told[k] = False
-                print("NOT RUN", " | ".join(key), file=sys.stderr, flush=True)
-                free.append(folder)
-                continue
+            folder = copied(Path(work) / str(k))
             (folder / "skdp" / "kernel" / name).write_text(text)
-            running[started(folder, tests)] = k, folder, name, key
-        while running:
-            _ended(running, told)
+            process = started(folder, options.tests if options.all else tests or options.tests)
+            loop.ended({process: (k, key_of(name, line, before, after))})
+            shutil.rmtree(folder)
     counts = {name: [0, 0, 0, 0] for name in names}
     survivors, known = [], explained()
     for k, (name, line, before, after, _) in enumerate(wanted):
         reason = known.get(key_of(name, line, before, after))
-        kind = 3 if k not in told else 0 if told[k] else 2 if reason else 1
+        kind = 3 if k not in loop.told else 0 if loop.told[k] else 2 if reason else 1
         counts[name][kind] += 1
         if kind == 1:
             survivors.append(f"{name}:{line}: {before}  ->  {after}")
@@ -345,16 +425,6 @@ def key_of(name, line, before, after):
     """Return how a mutant is named in the list of equivalent ones."""
     text = (KERNEL / name).read_text().splitlines()[line - 1].strip()
     return name, text, f"{before} -> {after}"
-
-
-def _ended(running, told):
-    """Wait for a process; keep whether a test has failed, or hangs; return its clean folder."""
-    process, status = os.wait()
-    k, folder, name, said = running.pop(process)
-    told[k] = status != 0
-    print("killed" if status else "SURVIVED", " | ".join(said), file=sys.stderr, flush=True)
-    shutil.copy(KERNEL / name, folder / "skdp" / "kernel" / name)
-    return folder
 
 
 if __name__ == "__main__":

@@ -8,7 +8,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from skdp.kernel._ball_cover import FARTHEST, LIMIT, BallCover, LocatedBall
+from skdp.kernel._ball_cover import FARTHEST, LIMIT, SMALLEST, BallCover, LocatedBall
+from skdp.kernel._ball_cover import LARGEST as BIGGEST
 from skdp.kernel._bins import LARGEST, LogBins, OctaveCells, UniformCells
 from skdp.kernel._statistic import Shape
 from skdp.kernel.pairs._distance import DistancePredicate
@@ -164,7 +165,9 @@ COVER = BallCover((HOME, AWAY), 60.0, 5.0)
 
 def test_the_coordinates_of_a_ball():
     assert HOME.balls == (HOME,) and HOME.kept == 2 * 4 * 2 and HOME.view(0) == (0.0, 1.0)
-    assert LocatedBall(1.0, 1.0, np.zeros(1), 1.0, 1.0).seen and AWAY.kept == 2 * 2 * 0.5
+    plain = LocatedBall(1.0, 1.0, np.zeros(1), 1.0, 1.0)
+    assert plain.seen and plain.reach == 1 and plain.box is None
+    assert SMALLEST == 2.0**-1000 == 1 / BIGGEST and AWAY.kept == 2 * 2 * 0.5
     assert HOME.units(np.zeros((3, 2))).tolist() == [1, 1, 1] and LIMIT == 16
     y = HOME.to_units(np.array([[10.0, -4.0], [8.0, 0.0], [np.nan, -4.0]]))
     assert y.tolist() == [[1, 0], [0, 2], [0, 0]]
@@ -191,6 +194,10 @@ def test_the_coordinates_of_several_balls():
     assert COVER.seen_from(1, y[:2]).tolist() == [[-124, 0], [0, 0]]
     points = np.array([[0.0, 0.0], [8.0, 0.0], [32.5, 0.0], [31.0, 0.0], [33.01, 0.0], [20.0, 0.0]])
     assert COVER.owners(points).tolist() == [0, 0, 1, 1, 1, 0]
+    edge = BallCover(
+        (HOME, LocatedBall(20.0, 3.0, np.array([40.0, -4.0]), 2.0, 1.0, True, 4.0)), 1.0, 1.0
+    )
+    assert edge.owners(np.array([[8.0, 0.0], [8.0001, 0.0]])).tolist() == [0, 1]
     assert COVER.units(points).tolist() == [1, 1, 0.25, 0.25, 0.25, 1]
     box = np.array([0.0, -8.0]), np.array([16.0, 0.0])
     boxed = LocatedBall(40.0, 3.0, HOME.center, 2.0, 1.0, True, 4.0, box)
