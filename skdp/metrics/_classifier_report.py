@@ -8,7 +8,7 @@ from skdp.accounting import Budget, Plan, Step
 from skdp.estimator._estimator import PrivateEstimator
 from skdp.kernel._table import Table
 from skdp.kernel.applied._scores import ConfusionCells
-from skdp.metrics._curves import CELLS, PLACES, release_curves
+from skdp.metrics._curves import CELLS, FINER, PLACES, release_curves
 from skdp.metrics._rates import all_rates
 from skdp.metrics._report_methods import ReportMethods
 from skdp.metrics._scores import as_scores, scores_of
@@ -21,6 +21,10 @@ __all__ = ["PrivateClassifierReport"]
 
 CONFUSED = Step("confusion", at_most=0.1, of=(ConfusionCells,))
 ATTRIBUTES = "roc_auc", "brier_score", "log_loss"
+OUTSIDE = (
+    "scores are below 0 or above 1, so they are no probabilities, and nothing is said of them. "
+    "Pass predict_proba, or scipy.special.expit(model.decision_function(X))."
+)
 FEW = (
     "too few rows of one class for this epsilon: nothing is said of the scores. Use a larger "
     "epsilon or more rows of that class."
@@ -135,7 +139,8 @@ class PrivateClassifierReport(ReportMethods, PrivateEstimator):
 
     def plan(self):
         """Return the :class:`skdp.accounting.Plan` of a fit: what it may release, at what price."""
-        steps = (CELLS, PLACES) if self._is_binary() else (CONFUSED, CELLS, PLACES)
+        steps = (CELLS, FINER, PLACES)
+        steps = steps if self._is_binary() else (CONFUSED, *steps)
         return Plan(self._budget(Budget.gaussian), steps)
 
     def fit(self, y_true, y_score=None, *, groups=None):
@@ -217,7 +222,9 @@ class PrivateClassifierReport(ReportMethods, PrivateEstimator):
         curves = release_curves(
             table, edges, positives, used, second=table.remaining - CELLS.at_most, one_sided=m > 2
         )
-        if not all(one.told for one in curves):
+        if any(one.outside for one in curves):
+            table.doubt(OUTSIDE)
+        elif not all(one.told for one in curves):
             table.doubt(FEW)
         fitted["curves_"] = curves
         fitted["n_rows_"] = float(np.mean([one.upto[:, -1].sum() for one in curves]))

@@ -7,15 +7,18 @@ from scipy.special import expit
 
 from skdp.accounting import Step
 from skdp.kernel.applied._scores import ScoreCells
-from skdp.metrics._strategy import GAIN, LOGIT_END, prefix_strategy
+from skdp.metrics._strategy import GAIN, LOGIT_END, finer_edges, prefix_strategy
 
-__all__ = ["CELLS", "PLACES", "Curves", "release_curves"]
+__all__ = ["CELLS", "FINER", "PLACES", "Curves", "middles", "release_curves"]
 
 FIRST = 0.3  # share of the cells: benchmarks/metrics.py
 REST = 0.02  # part of a squared row that measures the losses inside of bins
 CLEAR = 3.0  # standard deviations of its noise that a class has rows
 CELLS = Step("cells", at_most=FIRST, of=(ScoreCells,))
+FINER = Step("finer cells", at_most=0.25, of=(ScoreCells,))  # if scores lie in few bins
 PLACES = Step("places", of=(ScoreCells,))
+CROWDED = 4.0  # deviations of the area by noise that the order of scores in bins may add to it
+CLOSE = "scores lie in few bins, which were cut into parts"
 
 
 @dataclass
@@ -30,7 +33,8 @@ class Curves:
     losses_var: np.ndarray  # (2,): variances of the losses of single rows
     auc: float
     auc_sd: float  # of its noise
-    told: bool  # whether both classes have rows beyond doubt
+    told: bool  # whether both classes have rows beyond doubt, and scores are probabilities
+    outside: bool  # whether scores are below 0 or above 1, beyond doubt
 
     @property
     def n(self):
@@ -80,12 +84,39 @@ def release_curves(table, edges, positives, used, *, second, one_sided=False):
     told = table.ask(ScoreCells(edges, positives, ends, ends), CELLS)
     y, sd = told.real.reshape(m, 2, bins), float(np.max(told.sd))
     starts = [_Start.of(edges[j], y[j] @ inverse.T, sd * inverse, one_sided) for j in used]
+    if any(start.crowded(sd * np.sqrt(CELLS.at_most / second)) for start in starts):
+        table.decide(CLOSE)
+        starts, edges = _finer(table, positives, used, starts, (C, y, sd))
+        second -= FINER.at_most
+        bins = 2 * bins
     left, right = (np.zeros((m, 4, 2, bins), dtype=np.int64) for _ in range(2))
     for j, start in zip(used, starts, strict=True):
         left[j], right[j] = start.questions
     told = table.ask(ScoreCells(edges, positives, left, right), PLACES, share=second)
     y, sd = told.real.reshape(m, 4) / GAIN, float(np.max(told.sd)) / GAIN
     return [start.curves(y[j], sd) for j, start in zip(used, starts, strict=True)]
+
+
+def _finer(table, positives, used, starts, first):
+    """Cut crowded bins into parts and ask once more; return starts of both releases, and edges."""
+    C_first, y_first, sd_first = first
+    m, bins = len(positives), len(C_first)
+    C, _ = prefix_strategy(2 * bins)
+    cut = [finer_edges(one.edges, np.diff(one.below, axis=1).sum(axis=0)) for one in starts]
+    edges = np.tile(cut[0][0], (m, 1))
+    ends = np.zeros((m, 4 * bins, 2, 2 * bins), dtype=np.int64)
+    for j, (own, _) in zip(used, cut, strict=True):
+        edges[j], ends[j, : 2 * bins, 0], ends[j, 2 * bins :, 1] = own, C, C
+    told = table.ask(ScoreCells(edges, positives, ends, ends), FINER)
+    y, sd = told.real.reshape(m, 2, 2 * bins), float(np.max(told.sd))
+    finer = []
+    for j, (own, of), start in zip(used, cut, starts, strict=True):
+        coarse = C_first[:, of] / sd_first
+        inverse = np.linalg.inv(coarse.T @ coarse + C.T @ (C / sd**2))
+        h = (y_first[j] / sd_first) @ coarse + y[j] @ (C / sd**2)
+        noise = np.linalg.cholesky((inverse + inverse.T) / 2)
+        finer.append(_Start.of(own, h @ inverse, noise, start.one_sided))
+    return finer, edges
 
 
 @dataclass
@@ -97,14 +128,27 @@ class _Start:
     noise: np.ndarray  # (bins, bins): what multiplies standard normal numbers in it
     upto: np.ndarray  # (2, bins + 1): rising
     told: bool
+    outside: bool
     one_sided: bool  # whether negatives have no logarithmic loss: of one class of several
 
     @classmethod
     def of(cls, edges, h, noise, one_sided):
         sums = np.cumsum(h, axis=1)
         sd = float(np.linalg.norm(noise.sum(axis=0)))
-        told = bool(sums[:, -1].min() > CLEAR * sd)
-        return cls(edges, h, noise, rising(sums), told, one_sided)
+        beyond = np.flatnonzero((edges[1:] <= 0) | (edges[:-1] > 1))
+        beyond_sd = float(np.linalg.norm(noise[beyond].sum(axis=0))) * np.sqrt(2)
+        outside = bool(h[:, beyond].sum() > CLEAR * beyond_sd)
+        told = bool(sums[:, -1].min() > CLEAR * sd) and not outside
+        return cls(edges, h, noise, rising(sums), told, outside, one_sided)
+
+    def crowded(self, sd):
+        """Return whether the order of scores inside of bins may be most of the area's error.
+
+        ``sd`` is that of the noise to come, of a row. Half of all pairs in a bin may be wrong.
+        """
+        pairs = np.diff(self.below, axis=1).prod(axis=0).sum() / 2
+        noise = self._reach * sd / GAIN * np.sqrt(np.square(1 / self.n).sum())
+        return self.told and pairs > CROWDED * noise
 
     @property
     def n(self):
@@ -182,6 +226,7 @@ class _Start:
             float(np.clip(area, 0, 1)),
             float(np.sqrt(var)),
             self.told,
+            self.outside,
         )
 
     def _corrected(self, q, y, sd, width):
@@ -231,16 +276,20 @@ class _Losses:
 def losses(p):
     """Return squared and logarithmic losses of negatives and positives, (2, 2, len(p))."""
     end = expit(LOGIT_END)
-    p = np.asarray(p)
+    p = np.clip(p, 0, 1)
     q = np.clip(p, 1 - end, end)
     return np.array([[p**2, (1 - p) ** 2], [-np.log1p(-q), -np.log(q)]])
 
 
 def middles(edges):
     """Return the middles of bins of probabilities: of their logits, but for those at the ends."""
-    inner = np.log(edges[1:-1]) - np.log1p(-edges[1:-1])
-    ends = edges[1] / 2, (1 + edges[-2]) / 2
-    return np.concatenate([ends[:1], expit((inner[1:] + inner[:-1]) / 2), ends[1:]])
+    p = np.clip(edges, 0, 1)
+    with np.errstate(divide="ignore"):
+        at = np.log(p) - np.log1p(-p)
+    inside = np.isfinite(at[1:]) & np.isfinite(at[:-1])
+    middle = (p[1:] + p[:-1]) / 2
+    middle[inside] = expit((at[1:][inside] + at[:-1][inside]) / 2)
+    return middle
 
 
 def rising(sums):

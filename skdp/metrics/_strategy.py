@@ -6,7 +6,7 @@ import numpy as np
 from scipy.linalg import eigh
 from scipy.special import expit
 
-__all__ = ["GAIN", "LOGIT_END", "logit_edges", "prefix_strategy"]
+__all__ = ["GAIN", "LOGIT_END", "finer_edges", "logit_edges", "prefix_strategy"]
 
 GAIN = 2**16  # length of the longest column of integers
 LOGIT_END = 10.0  # scores beyond these logits share a bin on either side
@@ -14,9 +14,31 @@ ROUNDS, GAP = 30, 0.02  # of the search; relative, of the mean squared error
 
 
 def logit_edges(n_bins):
-    """Return edges of bins of probabilities: equal steps of the logit, 0.5 an edge if n is even."""
+    """Return edges of bins of probabilities: equal steps of the logit, 0.5 an edge if n is even.
+
+    A bin on either side is for scores that are no probabilities.
+    """
     inner = expit(np.linspace(-LOGIT_END, LOGIT_END, n_bins - 1))
-    return np.concatenate([[0.0], inner, [1.0]])
+    return np.concatenate([[-1.0, 0.0], inner, [np.nextafter(1.0, 2.0), 2.0]])
+
+
+def finer_edges(edges, masses):
+    """Return edges of twice as many bins: those with many rows are cut into equal parts.
+
+    Returns
+    -------
+    edges : ndarray of shape (2 bins + 1,)
+    of : ndarray of shape (2 bins,)
+        The old bin that each is a part of.
+    """
+    bins = len(masses)
+    masses = np.maximum(masses, 0.0) / max(np.maximum(masses, 0.0).sum(), 1e-300)
+    parts = 1 + np.floor(bins * masses).astype(int)
+    parts[np.argmax(masses)] += 2 * bins - parts.sum()
+    of = np.repeat(np.arange(bins), parts)
+    first = np.cumsum(parts) - parts
+    at = (np.arange(2 * bins) - first[of]) / parts[of]
+    return np.append(edges[of] * (1 - at) + edges[of + 1] * at, edges[-1]), of
 
 
 @lru_cache(maxsize=8)

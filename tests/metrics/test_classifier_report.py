@@ -109,8 +109,10 @@ def test_calibration_is_that_of_the_rows(exact):
         (lambda y, s: y, lambda y, s: np.full(len(y), 0.3), 0.5),
         (lambda y, s: y, lambda y, s: 1.0 - y, 0.0),
         (lambda y, s: y, lambda y, s: np.round(s, 1), None),
+        (lambda y, s: y, lambda y, s: 0.5 + (s > 0.7) / 1000, None),
+        (lambda y, s: y, lambda y, s: 0.01 + s / 1000, None),
     ],
-    ids=["perfect", "constant", "wrong", "ties"],
+    ids=["perfect", "constant", "wrong", "ties", "two scores", "narrow"],
 )
 def test_ties_and_perfect_scores(labels, scores, area):
     y, s = drawn(4000)
@@ -184,6 +186,12 @@ def test_wrong_scores_are_told_before_the_charge():
         report.fit(y, np.where(s < 0.5, np.nan, s))
     with pytest.raises(ValueError, match="metric must be one of"):
         PrivateClassifierReport(random_state=0).fit(y, s).interval("auc")
+
+
+def test_scores_that_are_no_probabilities_are_said():
+    y, s = drawn(3000)
+    report = PrivateClassifierReport(random_state=0).fit(y, np.log(s / (1 - s)))
+    assert np.isnan(report.roc_auc_) and "no probabilities" in "".join(report.accuracy_warnings_)
 
 
 def test_persons_are_protected():
