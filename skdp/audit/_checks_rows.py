@@ -40,7 +40,8 @@ MAY_BE_INFINITE = (
     "risk_estimate_",
 )  # "nothing is known" is an answer
 # NaN there: any number would be taken for one
-METRICS = "scores_", "roc_auc_", "brier_score_", "log_loss_"
+METRICS = ("scores_", "roc_auc_", "brier_score_", "log_loss_", "coverage_", "quantile_losses_")
+METRICS += ("mean_absolute_error_", "mean_squared_error_", "r2_")
 MAY_BE_UNKNOWN = "correlation_", "inertia_", *METRICS
 
 SHORT = 2**20  # whole numbers below it are found by chance

@@ -112,7 +112,6 @@ class PrivateClassifierReport(ReportMethods, PrivateEstimator):
     """
 
     _target = "class"
-    _noun = "metric"
 
     _parameter_constraints: dict = {
         **PrivateEstimator._parameter_constraints,

@@ -5,8 +5,8 @@ from itertools import pairwise
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from skdp.estimator._results import ResultsMixin
 from skdp.metrics._curves import middles
+from skdp.metrics._numbers import MetricNumbers
 from skdp.metrics._rates import RATES, all_rates, calibration, rate_at
 from skdp.scales._noise_level import check_confidence, check_sampling
 
@@ -15,7 +15,7 @@ __all__ = ["ReportMethods"]
 TENTH = 0.1  # of the way from a model that knows nothing to a perfect one
 
 
-class ReportMethods(ResultsMixin):
+class ReportMethods(MetricNumbers):
     """Methods of a report, which has ``curves_``, ``confusion_`` and ``classes_``."""
 
     def _rates(self):
@@ -23,15 +23,10 @@ class ReportMethods(ResultsMixin):
         return all_rates(self.curves_, self.confusion_, self.confusion_sd_, self.classes_)
 
     def _rate(self, metric, threshold=0.5):
-        rates = self._rates()
+        check_is_fitted(self)
         if metric in RATES and len(self.curves_) == 1:
             return rate_at(self.curves_[0], metric, threshold)
-        if metric not in rates:
-            names = sorted({*rates, *(RATES if len(self.curves_) == 1 else ())})
-            raise ValueError(
-                f"metric must be one of {', '.join(map(repr, names))}. Got {metric!r} instead."
-            )
-        return rates[metric]
+        return super()._rate(metric)
 
     def interval(self, metric=None, *, confidence=0.95, sampling=False, threshold=0.5):
         """Return an interval of a metric.
@@ -55,12 +50,11 @@ class ReportMethods(ResultsMixin):
         low, high : floats, or ndarrays of shape (n_metrics,)
             Infinite where nothing is known.
         """
+        if metric is None:
+            return super().interval(confidence=confidence, sampling=sampling)
         check_confidence(confidence)
         check_sampling(sampling)
-        if metric is not None:
-            return self._rate(metric, threshold).interval(confidence, sampling)
-        ends = [rate.interval(confidence, sampling) for rate in self._rates().values()]
-        return tuple(np.array(ends, dtype=float).T)
+        return tuple(map(float, self._rate(metric, threshold).interval(confidence, sampling)))
 
     def _spread(self):
         """Return a tenth of the way from a model that knows nothing to a perfect one."""

@@ -7,6 +7,7 @@ from skdp.kernel._coordinates import BesideLine, Design, FeatureBox, Frame, InUn
 from skdp.kernel._gradients import LineGradients, LogitGradients
 from skdp.kernel._statistic import TYPES, RowMap
 from skdp.kernel._views import Boxed, InBox
+from skdp.kernel.applied._losses import KINDS, LossColumn
 from tests.kernel._examples import hostile, wild
 from tests.kernel._examples_linear import design, finite
 
@@ -43,6 +44,7 @@ MAPS = {
     BesideLine: beside_line,
     LineGradients: line_gradients,
     LogitGradients: logit_gradients,
+    LossColumn: lambda rng: LossColumn(str(rng.choice(KINDS)), float(rng.choice([0.3, 1e300]))),
 }
 
 
