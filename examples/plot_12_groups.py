@@ -28,7 +28,8 @@ print(f"{len(X):,} flights of {aircraft.nunique():,} aircraft, which fly up to {
 
 # %%
 # Whose row each row is, and no more. What comes back is written down in the report.
-mean = PrivateMean(epsilon=1.0, delta=1e-6, random_state=0).fit(X, groups=aircraft)
+mean = PrivateMean(rows_per_group="auto", epsilon=1.0, delta=1e-6, random_state=0)
+mean.fit(X, groups=aircraft)
 print("a group counts as", mean.rows_per_group_, "rows at most\n")
 print(mean.privacy_report_)
 
@@ -54,7 +55,8 @@ for cap in CAPS:
     noise.append(np.median([in_sd(fit.location_, target) for fit in fits]))
     moved.append(in_sd(target, X.mean(axis=0)))
 auto = [
-    PrivateMean(random_state=seed).fit(X, groups=aircraft).rows_per_group_ for seed in range(20)
+    PrivateMean(rows_per_group="auto", random_state=seed).fit(X, groups=aircraft).rows_per_group_
+    for seed in range(20)
 ]
 
 fig, ax = plt.subplots(figsize=(7, 4), layout="constrained")

@@ -43,7 +43,7 @@ BOUNDS = (-50.0, 50.0)
 ALONE = [e for e in ESTIMATORS if not isinstance(e, PrivatePipeline | PrivateSearchCV)]
 # one of every road of location, columns, scales and preprocessing, and its seeds
 ROADS = {
-    "mean": (PrivateMean(epsilon=20.0), 8),
+    "mean": (PrivateMean(epsilon=20.0, rows_per_group="auto"), 8),
     "mean of one column": (PrivateMean(epsilon=20.0, rows_per_group=3), 8),
     "mean, cap": (PrivateMean(epsilon=4.0, rows_per_group=4), 8),
     "mean, every group alike": (PrivateMean(epsilon=4.0, rows_per_group=1), 6),
@@ -58,7 +58,7 @@ ROADS = {
     "median": (PrivateMedian(epsilon=20.0, rows_per_group=3), 6),
     "median, pure": (PrivateMedian(epsilon=20.0, delta=0.0, rows_per_group=2), 4),
     "median, bounded": (PrivateMedian(epsilon=20.0, method="bounded"), 6),
-    "quantiles": (PrivateQuantile([0.25, 0.9], epsilon=20.0), 6),
+    "quantiles": (PrivateQuantile([0.25, 0.9], epsilon=20.0, rows_per_group="auto"), 6),
     "quantile, chosen": (
         PrivateQuantile(0.7, epsilon=20.0, method="exponential", rows_per_group=3),
         4,
@@ -67,12 +67,12 @@ ROADS = {
         PrivateQuantile(0.7, epsilon=20.0, delta=0.0, method="exponential", rows_per_group=3),
         4,
     ),
-    "variance": (PrivateVariance(epsilon=20.0), 6),
+    "variance": (PrivateVariance(epsilon=20.0, rows_per_group="auto"), 6),
     "variance, bounds": (PrivateVariance(bounds=BOUNDS, rows_per_group=3), 4),
     "extremes": (PrivateMinMax(epsilon=20.0), 8),
     "extremes, bounds": (PrivateMinMax(epsilon=20.0, bounds=BOUNDS), 4),
     "range": (PrivateMinMaxScaler(epsilon=20.0), 6),
-    "standard": (PrivateStandardScaler(epsilon=20.0), 6),
+    "standard": (PrivateStandardScaler(epsilon=20.0, rows_per_group="auto"), 6),
     "standard, bounds": (PrivateStandardScaler(bounds=BOUNDS, rows_per_group=3), 4),
     "quartiles": (PrivateRobustScaler(epsilon=20.0, rows_per_group=2), 6),
     "count": (PrivateCount(), 4),
@@ -422,3 +422,24 @@ def test_the_core_of_a_filter_has_one_row_of_a_group():
     assert mask.sum() > 550
     assert not np.any(owners < 5)
     assert np.array_equal(np.isfinite(core.transform(X)[:, 0]), mask)
+
+
+@pytest.mark.filterwarnings(SEEDED, USELESS)
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 100.0])
+def test_persons_count_alike_unless_asked_otherwise(epsilon):
+    X, ids = _table(n_persons=400)
+    for estimator in (PrivateMean(), PrivateMedian(), PrivateVariance(bounds=BOUNDS)):
+        fit = estimator.set_params(epsilon=epsilon, random_state=0).fit(X, groups=ids)
+        assert fit.rows_per_group_ == 1
+        assert set(fit.results()["rows_per_group"]) == {1}
+        assert "each counts as one row" in str(fit.privacy_report_)
+
+
+def test_reports_results_and_warnings_name_how_much_a_person_counts():
+    X, ids = _table(n_persons=400)
+    fit = PrivateMean(rows_per_group=3, epsilon=20.0).fit(X, groups=ids)
+    assert "each counts as 3 rows at most" in fit.privacy_report_.summary()
+    assert set(fit.results()["rows_per_group"]) == {3}
+    assert "rows_per_group" not in PrivateMean().fit(X).results()
+    with pytest.warns(Warning, match=r"\(rows_per_group_ = 3\)"):
+        PrivateMean(rows_per_group=3, epsilon=1e-3).fit(X, groups=ids)

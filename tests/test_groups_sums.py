@@ -29,7 +29,7 @@ FINE = Bins([-np.inf, *np.linspace(-9.0, 9.0, 15), np.inf])
 # one of every road, and its seeds
 ROADS = {
     "k-means": (FriendlyCoreKMeans(3, epsilon=20.0, rows_per_group=3), 8),
-    "k-means, auto": (FriendlyCoreKMeans(2, epsilon=100.0), 4),
+    "k-means, auto": (FriendlyCoreKMeans(2, epsilon=100.0, rows_per_group="auto"), 4),
     "k-means, number": (FriendlyCoreKMeans("auto", epsilon=100.0, rows_per_group=2), 3),
     "k-means, bounds": (FriendlyCoreKMeans(3, epsilon=8.0, bounds=BOX, rows_per_group=1), 4),
     "k-means, few": (FriendlyCoreKMeans(4, epsilon=1.0, rows_per_group=3), 3),
@@ -162,8 +162,9 @@ def test_tables_of_columns_with_names_find_a_cap():
     X, ids = persons_table(np.random.default_rng(0), 400, 3)
     frame = pd.DataFrame(X, columns=["a", "b", "c"])
     domain, numbers = {"a": FINE, "c": FINE}, {0: FINE, 2: FINE}
-    named = MarginalReleaser(2, domain=domain, epsilon=50.0, random_state=0).fit(frame, groups=ids)
-    plain = MarginalReleaser(2, domain=numbers, epsilon=50.0, random_state=0).fit(X, groups=ids)
+    options = {"epsilon": 50.0, "random_state": 0, "rows_per_group": "auto"}
+    named = MarginalReleaser(2, domain=domain, **options).fit(frame, groups=ids)
+    plain = MarginalReleaser(2, domain=numbers, **options).fit(X, groups=ids)
     assert named.rows_per_group_ == plain.rows_per_group_ > 1
     assert np.array_equal(named.residuals_, plain.residuals_)
 

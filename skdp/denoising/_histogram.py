@@ -105,7 +105,7 @@ class PrivateHistogram(VectorMixin, PrivateEstimator):
     n_jobs : int, default=None
         Threads that share the rows; the result is the same for any number. None is 1 unless within
         :func:`joblib.parallel_config`, -1 all cores.
-    rows_per_group : int or "auto", default="auto"
+    rows_per_group : int or "auto", default=1
         With ``groups``: a person with more rows weighs no more than with so many, public; "auto"
         finds a number privately. Ignored without.
     random_state : int, RandomState instance or None, default=None
@@ -199,7 +199,7 @@ class PrivateHistogram(VectorMixin, PrivateEstimator):
         epsilon=1.0,
         delta=1e-6,
         n_jobs=None,
-        rows_per_group="auto",
+        rows_per_group=1,
         random_state=None,
         ledger=None,
     ):

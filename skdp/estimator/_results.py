@@ -76,8 +76,9 @@ class ResultsMixin(JudgedNumbers):
             One row for each number: ``variable``, the column it is of, ``value``, ``low``,
             ``high``, ``n``, the released number of rows, and ``reliable``: the rule of the user
             guide "When is an answer reliable". A ``value`` is NaN where nothing is known of it,
-            ``n`` where no number of rows is released. A dict of arrays where pandas is not
-            installed.
+            ``n`` where no number of rows is released. After a fit with ``groups`` also
+            ``rows_per_group``: as how many rows a group counts at most. A dict of arrays where
+            pandas is not installed.
 
         Raises
         ------
@@ -185,6 +186,8 @@ def lines_of(estimator, confidence, parameters):
     names = _names(last, shown.value.shape, numbered=not axes)
     columns = {"variable": names, **axes, **{name: cell.ravel() for name, cell in cells.items()}}
     columns["reliable"] = columns["reliable"].tolist()
+    if hasattr(last, "rows_per_group_"):
+        columns["rows_per_group"] = [int(last.rows_per_group_)] * len(names)
     return [dict(zip(columns, line, strict=True)) for line in zip(*columns.values(), strict=True)]
 
 

@@ -33,7 +33,7 @@ class PrivateCount(ResultsMixin, PrivateEstimator):
     n_jobs : int, default=None
         Threads that share the rows; the result is the same for any number. None is 1 unless within
         :func:`joblib.parallel_config`, -1 all cores.
-    rows_per_group : int or "auto", default="auto"
+    rows_per_group : int or "auto", default=1
         Not used: with ``groups`` these are counted, not their rows.
     random_state : int, RandomState instance or None, default=None
         None draws noise from the operating system. Anything else makes the result reproducible
@@ -83,7 +83,7 @@ class PrivateCount(ResultsMixin, PrivateEstimator):
         epsilon=1.0,
         delta=1e-6,
         n_jobs=None,
-        rows_per_group="auto",
+        rows_per_group=1,
         random_state=None,
         ledger=None,
     ):

@@ -88,7 +88,7 @@ class PrivateMean(VectorMixin, CentringMixin, PrivateEstimator):
     n_jobs : int, default=None
         Threads that share the rows; the result is the same for any number. None is 1 unless within
         :func:`joblib.parallel_config`, -1 all cores.
-    rows_per_group : int or "auto", default="auto"
+    rows_per_group : int or "auto", default=1
         A public number of rows, for fits with ``groups``: a group with more rows counts as so many
         of them, all with less weight. 1 counts all groups alike, the largest size all rows. "auto"
         finds a number privately that balances noise and the rows that lose weight; with ``delta=0``
@@ -196,7 +196,7 @@ class PrivateMean(VectorMixin, CentringMixin, PrivateEstimator):
         scale="auto",
         denoiser=None,
         n_jobs=None,
-        rows_per_group="auto",
+        rows_per_group=1,
         random_state=None,
         ledger=None,
     ):

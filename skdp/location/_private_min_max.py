@@ -37,7 +37,7 @@ class PrivateMinMax(ExtremesMixin, OneToOneFeatureMixin, TransformerMixin, Colum
     n_jobs : int, default=None
         Threads that share the rows; the result is the same for any number. None is 1 unless within
         :func:`joblib.parallel_config`, -1 all cores.
-    rows_per_group : int or "auto", default="auto"
+    rows_per_group : int or "auto", default=1
         Not used: with ``groups`` the minimum and the maximum of every group are read. The extremes
         of these are those of all rows.
     random_state : int, RandomState instance or None, default=None
@@ -96,7 +96,7 @@ class PrivateMinMax(ExtremesMixin, OneToOneFeatureMixin, TransformerMixin, Colum
         sensitivity=None,
         center=None,
         n_jobs=None,
-        rows_per_group="auto",
+        rows_per_group=1,
         random_state=None,
         ledger=None,
     ):

@@ -40,7 +40,7 @@ class PrivateTrimmedMean(Location):
     n_jobs : int, default=None
         Threads that share the rows; the result is the same for any number. None is 1 unless within
         :func:`joblib.parallel_config`, -1 all cores.
-    rows_per_group : int or "auto", default="auto"
+    rows_per_group : int or "auto", default=1
         Not used: with ``groups`` the trimmed mean is that of the means of the groups, which all
         count alike.
     random_state : int, RandomState instance or None, default=None
@@ -113,7 +113,7 @@ class PrivateTrimmedMean(Location):
         center=None,
         denoiser=None,
         n_jobs=None,
-        rows_per_group="auto",
+        rows_per_group=1,
         random_state=None,
         ledger=None,
     ):

@@ -107,7 +107,7 @@ class MarginalReleaser(MarginalAnswers, PrivateEstimator):
     n_jobs : int, default=None
         Threads that share the rows; the result is the same for any number. None is 1 unless within
         :func:`joblib.parallel_config`, -1 all cores.
-    rows_per_group : int or "auto", default="auto"
+    rows_per_group : int or "auto", default=1
         With ``groups``: a person with more rows weighs no more than with so many, public; "auto"
         finds a number privately. Ignored without, and where levels are bought: these fits read
         one row of each group, drawn at random.
@@ -228,7 +228,7 @@ class MarginalReleaser(MarginalAnswers, PrivateEstimator):
         epsilon=1.0,
         delta=1e-6,
         n_jobs=None,
-        rows_per_group="auto",
+        rows_per_group=1,
         random_state=None,
         ledger=None,
     ):

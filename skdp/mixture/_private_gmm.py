@@ -92,7 +92,7 @@ class PrivateGMM(MixtureMixin, PublicBoundsMixin, PrivateEstimator):
     radius : float, default=None
         Instead of ``bounds``, a public radius: rows farther than twice that from ``center`` are
         left out. Must not be computed from X.
-    rows_per_group : int or "auto", default="auto"
+    rows_per_group : int or "auto", default=1
         With ``groups``: a person with more rows weighs no more than with so many, public; "auto"
         finds a number privately. Ignored without.
     random_state : int, RandomState instance or None, default=None
@@ -194,7 +194,7 @@ class PrivateGMM(MixtureMixin, PublicBoundsMixin, PrivateEstimator):
         n_jobs=None,
         center=None,
         radius=None,
-        rows_per_group="auto",
+        rows_per_group=1,
         random_state=None,
         ledger=None,
     ):

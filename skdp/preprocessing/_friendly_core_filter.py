@@ -97,7 +97,7 @@ class FriendlyCoreFilter(OneToOneFeatureMixin, TransformerMixin, PrivateEstimato
     n_jobs : int, default=None
         Threads that share the rows; the result is the same for any number. None is 1 unless within
         :func:`joblib.parallel_config`, -1 all cores.
-    rows_per_group : int or "auto", default="auto"
+    rows_per_group : int or "auto", default=1
         Not used: with ``groups`` one row of every group is read, drawn at random. The core holds
         such rows only, so that a friendly step after it is private for groups too; the other rows
         of a group are left out, whatever they are like.
@@ -170,7 +170,7 @@ class FriendlyCoreFilter(OneToOneFeatureMixin, TransformerMixin, PrivateEstimato
         epsilon=1.0,
         delta=1e-6,
         n_jobs=None,
-        rows_per_group="auto",
+        rows_per_group=1,
         random_state=None,
         ledger=None,
     ):

@@ -3,7 +3,7 @@
 import math
 from collections import Counter
 
-from skdp.utils._warnings import accuracy_warnings
+from skdp.utils._warnings import accuracy_warnings, caps_of
 
 __all__ = ["best_guess", "condition", "report_summary"]
 
@@ -39,6 +39,7 @@ WITHHELD = (
     "count or value. Not hidden is what holds for people in general, whether they were in the "
     "table or not, such as a mean."
 )
+COUNTED = " Of those who own rows each counts as {n} at most, however many they own."
 DOUBT = " The accuracy is low here: {doubts}."
 
 
@@ -58,7 +59,7 @@ def report_summary(report):
             text += SEVERAL.format(few=FEW, guess=_percent(several))
         text += CLAIM.format(guarantee=guarantee)
     alike = "" if report.target is None else ALIKE
-    return text + alike + _released(report) + WITHHELD + _low_accuracy(report)
+    return text + alike + _counted(report) + _released(report) + WITHHELD + _low_accuracy(report)
 
 
 def condition(report):
@@ -93,6 +94,13 @@ def _released(report):
     n = len(report.charges)
     answers = "one answer with noise" if n == 1 else f"{n} answers with noise"
     return RELEASED.format(name=report.estimator, answers=answers, labels=labels)
+
+
+def _counted(report):
+    """Return how much somebody with many rows counts, where persons are protected."""
+    caps = [int(text.rpartition(" ")[2]) for text in caps_of(report)]
+    rows = " or ".join("one row" if cap == 1 else f"{cap} rows" for cap in caps)
+    return COUNTED.format(n=rows) if caps else ""
 
 
 def _low_accuracy(report):

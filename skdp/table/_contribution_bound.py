@@ -18,7 +18,6 @@ FAR = 0.3  # how far rows beyond the cap lie from the others, in standard deviat
 FIRST, LAST = 3.5, 1.2  # noise scales that the first and the last of these counts are clear of
 
 ONE = "groups: too few for a larger cap, so that every group counts alike"
-SOME = "groups: of a group with more than rows_per_group_ rows all rows count, with less weight"
 
 
 def release_contribution_bound(table, *, noise, least):
@@ -55,7 +54,8 @@ def release_contribution_bound(table, *, noise, least):
         if mass.value[0] * mu >= least:
             break
         cap = cap // 4 if last and cap > 4 else 1
-    table.decide(SOME if cap > 1 else ONE)
+    if cap == 1:
+        table.decide(ONE)
     return cap
 
 

@@ -32,6 +32,11 @@ PERSONAL = (
     "personal budgets are promises to single rows, and do not go together with groups. Fit without "
     "groups, or with one epsilon for all."
 )
+ONE_ROW = "groups: each counts as one row, however many it has (rows_per_group_ = 1)"
+SOME_ROWS = (
+    "groups: each counts as {cap} rows at most, by all that it has with less weight "
+    "(rows_per_group_ = {cap})"
+)
 GROUP_COUNT = Step("group count", at_most=0.01, of=(PersonsWithMore,))
 FIT = "fit"
 GAUSSIAN = ("gdp", "zcdp")
@@ -91,6 +96,7 @@ def rows_of_groups(estimator, persons, rows, curator):
         told = table.ask(PersonsWithMore(), GROUP_COUNT)
         heads = NoisyUnitCount(float(told.value[0]), told.scale)
     cap = _cap(estimator, table, rows.n_features)
+    curator.decide(ONE_ROW if cap == 1 else SOME_ROWS.format(cap=cap))
     inner, one_each = curator.child(FIT, curator.remaining), not estimator._weighs_groups
     made = {"made": estimator._made_of_groups(), "one_each": one_each}
     rows = rows_of_persons(rows, persons, inner, cap=cap, heads=heads, **made)
@@ -109,7 +115,7 @@ def _cap(estimator, table, n_features):
 
 
 def _given_cap(estimator):
-    return getattr(estimator, "rows_per_group", "auto")
+    return getattr(estimator, "rows_per_group", 1)
 
 
 def without_groups(X, groups):

@@ -1,5 +1,6 @@
 """What a fit doubts and what a budget is too weak for: functions of releases and parameters."""
 
+import re
 import sys
 import warnings
 from fractions import Fraction
@@ -12,6 +13,7 @@ __all__ = [
     "MOST_NAMED",
     "Doubt",
     "accuracy_warnings",
+    "caps_of",
     "named",
     "stack_level",
     "warn_low_accuracy",
@@ -68,6 +70,13 @@ def accuracy_warnings(report):
     )
 
 
+def caps_of(report):
+    """Return how much of persons counts in the fits of a report, as texts: ``name = number``."""
+    told = [text for text in report.decisions if not isinstance(text, Doubt)]
+    found = {match for text in told for match in re.findall(r"\((rows_per_group_ = \d+)\)", text)}
+    return sorted(found, key=lambda text: int(text.rpartition(" ")[2]))
+
+
 def _listed(names):
     more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
     return ", ".join(names[:MOST_NAMED]) + more
@@ -97,7 +106,8 @@ def warn_low_accuracy(estimator):
     if doubts:
         more = len(doubts) - MOST_NAMED
         rest = [f"and {more} more, see accuracy_warnings_"] if more > 0 else []
-        first = f"Low accuracy of {type(estimator).__name__}:"
+        caps = ", ".join(caps_of(estimator.privacy_report_))
+        first = f"Low accuracy of {type(estimator).__name__}{f' ({caps})' if caps else ''}:"
         told = "\n".join([first, *doubts[:MOST_NAMED], *rest])
         warnings.warn(told, LowAccuracyWarning, stacklevel=stack_level())
 
