@@ -41,6 +41,7 @@ from skdp.pipeline import check_pipeline as check_pipeline
 from skdp.pipeline import make_private_pipeline as make_private_pipeline
 from skdp.preprocessing import FriendlyCoreFilter as FriendlyCoreFilter
 from skdp.preprocessing import GaussianMechanism as GaussianMechanism
+from skdp.preprocessing import GroupMap as GroupMap
 from skdp.preprocessing import LaplaceMechanism as LaplaceMechanism
 from skdp.preprocessing import PrivateMinMaxScaler as PrivateMinMaxScaler
 from skdp.preprocessing import PrivateRobustScaler as PrivateRobustScaler

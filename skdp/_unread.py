@@ -14,6 +14,7 @@ from skdp.gate._budget_allocation import BudgetAllocation
 from skdp.gate._parallel import parallel_sessions
 from skdp.kernel._persons import persons_table
 from skdp.kernel._table import Table, made_table
+from skdp.readers._persons import Persons
 from skdp.readers._some_rows import mask_rows as without_rows
 from skdp.readers._tables import Tables
 from skdp.table._batched import with_current_config
@@ -153,6 +154,21 @@ class StepRows:
         """Return another table of the same rows."""
         told = {"persons": self.persons, "absent": self.absent}
         return StepRows(X, self._y, self._find, self._last, **told)
+
+    def joined(self, function):
+        """Return one row of each person, as ``function`` makes them of a table and its persons.
+
+        **Privacy**: the caller proves that each is a function of the rows of its person, present
+        ones alone. The target is that of the first of them.
+        """
+        n_rows, whose = self.X.shape[0], None
+        persons = Persons(np.arange(n_rows), n_rows) if self.persons is None else self.persons
+        persons = persons if self.absent is None else persons.of(~self.absent)
+        X, firsts = function(self.X, persons)
+        if self.persons is not None:
+            whose = Persons(np.arange(len(firsts)), len(firsts))
+        y = None if self._y is None else safe_indexing(self._y, firsts)
+        return StepRows(X, y, self._find, self._last, persons=whose)
 
     def of(self, persons):
         """Return the rows as those of persons."""

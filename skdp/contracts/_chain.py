@@ -1,7 +1,7 @@
 """The rules of a chain of steps: everything private must be released before it ends."""
 
 from skdp.contracts._contract import contract_of
-from skdp.contracts._kinds import BoundedStatistic, Core, Released, Rows
+from skdp.contracts._kinds import BoundedStatistic, Core, Joined, Released, Rows
 from skdp.contracts._row_wise import PARTS, qualified, row_wise_problem, way_out
 
 __all__ = ["chain_problems", "parts_of"]
@@ -90,6 +90,12 @@ def _follow(steps, kind, problems, path):
             problems.append(
                 f"{what} filters rows inside a container, which hands on what equals a row of the "
                 "core, without its certificate. Make the filter a step of the pipeline itself."
+            )
+            kind = Rows()
+        if path and isinstance(kind, Joined):
+            problems.append(
+                f"{what} makes one row of several inside a container, whose other branches keep "
+                "all rows. Make it a step of the pipeline itself."
             )
             kind = Rows()
     return kind, spends

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-__all__ = ["BoundedStatistic", "Core", "Kind", "Released", "Rows"]
+__all__ = ["BoundedStatistic", "Core", "Joined", "Kind", "Released", "Rows"]
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,16 @@ class Core(Rows):
     """
 
     predicate: object = None  # Predicate, class or None
+
+
+@dataclass(frozen=True)
+class Joined(Rows):
+    """Private rows of which each person has one, made of all rows that it had before.
+
+    Notes
+    -----
+    **Privacy**: tells what kind of data comes, not the data: it costs nothing.
+    """
 
 
 @dataclass(frozen=True)

@@ -117,9 +117,16 @@ def _validate(part):
         part._validate_params()
 
 
+JOINS = (
+    "a GroupMap makes one row of several, so that rows that were held out cannot be scored one by "
+    "one. Apply it first, GroupMap(func).fit_transform(X, groups=ids), and search on its rows."
+)
+
+
 def _check_plan(model, budget):
     plan = model.plan()
     planned, problems = plan.budget, plan.problems
+    problems += (JOINS,) if getattr(model, "_joins", bool)() else ()
     if problems:
         raise PlanError("\n".join(["a run of this search cannot be carried out:", *problems]))
     if (

@@ -6,7 +6,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdp.contracts._contract import contract_of
-from skdp.contracts._kinds import Released, Rows
+from skdp.contracts._kinds import Joined, Released, Rows
 from skdp.pipeline._batched import worker_copy
 from skdp.pipeline._run import mapped
 from skdp.readers._tables import Tables
@@ -24,6 +24,12 @@ def _last_has(name):
             raise AttributeError(
                 f"this pipeline has no {name}: a step inside it releases its result, and no rows "
                 "reach the last step."
+            )
+        if any(isinstance(kind, Joined) for kind in pipeline._kinds_between()):
+            raise AttributeError(
+                f"this pipeline has no {name}: a GroupMap makes one row of several, and X alone "
+                f"does not say whose they are. Call it after the map: pipe[1:].{name}(pipe[0]."
+                "transform(X, groups=ids))."
             )
         getattr(last, name)
         return True

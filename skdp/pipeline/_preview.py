@@ -6,7 +6,7 @@ from sklearn.base import clone
 from skdp._unread import Unread
 from skdp.contracts._chain import parts_of
 from skdp.contracts._contract import contract_of
-from skdp.contracts._kinds import BoundedStatistic
+from skdp.contracts._kinds import BoundedStatistic, Joined
 from skdp.denoising import Denoiser
 from skdp.estimator._estimator import PrivateEstimator
 from skdp.gate._curator import rehearsal_curator
@@ -108,6 +108,6 @@ def _spends(step):
 
 
 def _learns_without_budget(step):
-    """Whether the step learns from rows without spending: it hands on a bounded statistic."""
+    """Whether the step reads several rows together without spending."""
     contract = contract_of(step)
-    return contract is not None and isinstance(contract.yields(None), BoundedStatistic)
+    return contract is not None and isinstance(contract.yields(None), BoundedStatistic | Joined)

@@ -8,14 +8,16 @@ from sklearn.utils import Bunch, get_tags
 from sklearn.utils.validation import validate_data
 
 from skdp.contracts._contract import Contract, contract_of
-from skdp.contracts._kinds import Rows
+from skdp.contracts._kinds import Joined, Rows
 from skdp.estimator._estimator import PrivateEstimator, guarantee
 from skdp.pipeline._diagram import block_of, class_name, share_inside
 from skdp.pipeline._plan import allocate_budget, commit_shares, step_rows
 from skdp.pipeline._predict import PredictMixin
 from skdp.pipeline._preview import preview, rehearse
 from skdp.pipeline._run import n_rows_of, run
+from skdp.pipeline._slices import part_of_pipeline
 from skdp.pipeline._tree import is_inside, prepared
+from skdp.preprocessing._group_map import IN_PIECES
 from skdp.readers import ArrayRows
 from skdp.readers._tables import Tables, tables_of
 from skdp.table._groups import read_groups
@@ -255,8 +257,13 @@ class PrivatePipeline(PredictMixin, NamesOutMixin, PrivateEstimator, BaseComposi
 
     def _table(self, X):
         """Check a table by itself, as far as it is known before the steps map it; return it."""
-        tables = tables_of(ArrayRows(X) if isinstance(X, np.memmap) and X.ndim == 2 else X)
+        mapped = isinstance(X, np.memmap) and X.ndim == 2
+        if mapped and self._joins():
+            X, mapped = np.array(X), False
+        tables = tables_of(ArrayRows(X) if mapped else X)
         if tables is not None:
+            if self._joins():
+                raise ValueError(IN_PIECES)
             return self._tables(tables)
         if self._begins_with_numbers():
             checked = validated_rows(self, X)
@@ -324,11 +331,21 @@ class PrivatePipeline(PredictMixin, NamesOutMixin, PrivateEstimator, BaseComposi
     def __getitem__(self, index):
         steps = self._all_steps()
         if isinstance(index, slice):
-            raise TypeError(
-                "a part of a private pipeline has no budget of its own. Index one step, by number "
-                "or by name, or make a new PrivatePipeline."
-            )
+            return part_of_pipeline(self, index)
         return dict(steps)[index] if isinstance(index, str) else steps[index][1]
+
+    def _plan_of(self, X, groups):
+        if groups is None and self._joins():
+            raise ValueError(
+                "this pipeline makes one row of all rows of a group, by a GroupMap, so it must "
+                "know whose rows they are: pass fit(X, groups=ids)."
+            )
+        return super()._plan_of(X, groups)
+
+    def _joins(self):
+        """Return whether a step makes one row of all rows of a person."""
+        contracts = [contract_of(step) for _, step in self.steps if not isinstance(step, str)]
+        return any(c is not None and isinstance(c.yields(None), Joined) for c in contracts)
 
     def _names_out(self, input_features):
         names = input_features

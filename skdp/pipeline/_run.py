@@ -6,10 +6,10 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 
-from skdp._unread import mapped_here
+from skdp._unread import StepRows, mapped_here
 from skdp.contracts._chain import parts_of
 from skdp.contracts._contract import contract_of
-from skdp.contracts._kinds import Core, Released
+from skdp.contracts._kinds import Core, Joined, Released
 from skdp.denoising._parameter import fit_denoiser
 from skdp.estimator._estimator import PrivateEstimator
 from skdp.kernel._persons import present_rows
@@ -64,6 +64,8 @@ def run(steps, view, *, started=None, rehearsal=False):
             return value
         if isinstance(kind, Core):
             view = _in_core(fitted, view, steps[number + 1][1])
+        elif isinstance(kind, Joined):
+            view = mapped_here(view, partial(StepRows.joined, function=fitted._joined))
         elif isinstance(kind, Released):
             before = fitted.released_vector()
         else:

@@ -1,6 +1,7 @@
 """Steps before a release, and scalers with released parameters."""
 
 from skdp.preprocessing._friendly_core_filter import FriendlyCoreFilter
+from skdp.preprocessing._group_map import GroupMap
 from skdp.preprocessing._mechanism_steps import GaussianMechanism, LaplaceMechanism
 from skdp.preprocessing._private_min_max_scaler import PrivateMinMaxScaler
 from skdp.preprocessing._private_robust_scaler import PrivateRobustScaler
@@ -12,6 +13,7 @@ from skdp.preprocessing._sensitivity_preprocessor import SensitivityPreprocessor
 __all__ = [
     "FriendlyCoreFilter",
     "GaussianMechanism",
+    "GroupMap",
     "LaplaceMechanism",
     "PrivateMinMaxScaler",
     "PrivateRobustScaler",

@@ -2,6 +2,7 @@
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdp.contracts._contract import Contract
@@ -17,6 +18,15 @@ from skdp.utils._compat import StrOptions, fit_context
 from skdp.utils._numbers import PlainNumbers
 
 __all__ = ["RowMap"]
+
+
+def _goes_back(row_map):
+    if row_map.inverse_func is None and row_map.func is not None:
+        raise AttributeError(
+            "this RowMap does not know how to undo its function: pass inverse_func=, as in "
+            "RowMap(np.log1p, inverse_func=np.expm1)."
+        )
+    return True
 
 
 @transforms_tables
@@ -39,6 +49,10 @@ class RowMap(NamesOutMixin, PlainNumbers, TransformerMixin, BaseEstimator):
         DataFrame. True: on **your promise** that it maps every row by itself, to the last bit,
         whatever the other rows (a matrix product does not); the guarantee of a pipeline then rests
         on it, and its plan says so. False: as "auto", without the trial of :meth:`fit`.
+    inverse_func : callable, default=None
+        Undoes ``func``: maps a table of shape (n, k) to one of shape (n, d). It is what
+        :meth:`inverse_transform` calls, for released centers or rows of your own; it reads no rows
+        of a fit. None: there is no ``inverse_transform``, unless ``func`` is None.
     feature_names_out : {"one-to-one"}, callable or None, default=None
         Names of the columns returned, as for :class:`sklearn.preprocessing.FunctionTransformer`:
         the callable is given the RowMap and the names that came in. None: those of the DataFrame
@@ -87,12 +101,14 @@ class RowMap(NamesOutMixin, PlainNumbers, TransformerMixin, BaseEstimator):
 
     _parameter_constraints: dict = {
         "func": [callable, None],
+        "inverse_func": [callable, None],
         "vectorized": ["boolean", StrOptions({"auto"})],
         "feature_names_out": [callable, StrOptions({"one-to-one"}), None],
     }
 
-    def __init__(self, func=None, *, vectorized="auto", feature_names_out=None):
+    def __init__(self, func=None, *, inverse_func=None, vectorized="auto", feature_names_out=None):
         self.func = func
+        self.inverse_func = inverse_func
         self.vectorized = vectorized
         self.feature_names_out = feature_names_out
 
@@ -160,6 +176,22 @@ class RowMap(NamesOutMixin, PlainNumbers, TransformerMixin, BaseEstimator):
         return (
             X if self.func is None else map_rows(self.func, X, self._form, at_once=self.vectorized_)
         )
+
+    @available_if(_goes_back)
+    def inverse_transform(self, X):
+        """Undo :meth:`transform` by ``inverse_func``.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_columns)
+            Rows as ``transform`` returns them, or released ones, such as centers of clusters.
+
+        Returns
+        -------
+        X_original : ndarray or DataFrame of shape (n_samples, n_features)
+        """
+        check_is_fitted(self)
+        return X if self.inverse_func is None else self.inverse_func(X)
 
     def _names_out(self, input_features):
         if input_features is None:

@@ -49,6 +49,7 @@ BOOKKEEPING = {
 STORES = {
     "preprocessing/_public_fit.py": "is fitted on public rows",
     "preprocessing/_row_map.py": "learns from made-up rows whether a function mixes rows",
+    "preprocessing/_group_map.py": "learns from made-up rows how many numbers a function returns",
 }
 SETATTR = {
     "denoising/_base.py": "denoisers are fitted on released vectors",
@@ -271,6 +272,11 @@ PUBLIC = {
         "way_out": "a constant text",
     },
     "pipeline/_predict.py": {"name": "of a method"},
+    "preprocessing/_group_map.py": {
+        "failure": "about made-up rows",
+        "sizes": "of results for made-up rows",
+        "names": "a parameter",
+    },
     "pipeline/_preview.py": {
         "started": "names of steps",
         "failure": "about made-up rows, or without entries",

@@ -1,0 +1,198 @@
+"""GroupMap: one row of all rows of a person, each by itself."""
+
+import numpy as np
+import pandas as pd
+import polars
+import pytest
+
+from skdp import (
+    GroupMap,
+    PrivacyLedger,
+    PrivateGroupBy,
+    PrivateLinearRegression,
+    PrivateMean,
+    PrivateSearchCV,
+    PrivateStandardScaler,
+    RowMap,
+    config_context,
+    make_private_pipeline,
+)
+from skdp.audit import non_interference
+from skdp.audit._transcript import FixedKeys, Script, moves
+from skdp.exceptions import PlanError
+from skdp.gate._curator import replaced_curator
+from tests._curators import CannedCurator
+from tests._persons import neighbours
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning"),
+    pytest.mark.filterwarnings("ignore::skdp.exceptions.LowAccuracyWarning"),
+]
+BOUNDED = PrivateMean(bounds=(-5.0, 5.0))
+
+
+def breaks(rows):
+    """Fail, leave or return too much, as the rows of one person say."""
+    first = float(rows[0, 0])
+    if first > 3:
+        raise SystemExit(str(first))
+    if first > 2:
+        return np.zeros(int(rows.shape[0]) + 2)
+    if first < -2:
+        return "text"
+    return rows.sum(axis=0)
+
+
+def chain(func, *steps, **parameters):
+    return make_private_pipeline(
+        GroupMap(func, n_features=2), *(steps or (BOUNDED,)), **{"epsilon": 8.0, **parameters}
+    )
+
+
+def replay(model, X, ids, stay, seed):
+    rng, runs = np.random.default_rng(seed), []
+    keys = rng.integers(0, 2**63, size=len(X), dtype=np.uint64) * 2
+    for rows in (slice(None), stay):
+        script = Script(runs[0].records) if runs else "noise"
+        made = []
+
+        def make(plan, entropy, script=script, rows=rows, made=made):
+            made.append(CannedCurator(plan, script, seed=seed, coins=FixedKeys(keys[rows])))
+            return made[-1]
+
+        with config_context(invalid_rows="ignore", debug=True), replaced_curator(make):
+            model.fit(X[rows], groups=ids[rows])
+        runs += made
+    assert runs[0].close("x") == runs[1].close("x")
+    return runs
+
+
+@pytest.mark.parametrize("func", [breaks, lambda rows: rows[-1], lambda rows: rows.max(axis=0)])
+@pytest.mark.parametrize("seed", range(6))
+def test_a_person_adds_one_row(func, seed):
+    X, ids, stay = neighbours(np.random.default_rng(seed), 50, 2)
+    run, again = replay(chain(func), X, ids, stay, seed)
+    for _, moved, allowed in moves(run.records, again.records):
+        assert moved <= allowed
+
+
+def test_rows_after_it_are_worth_a_whole_person():
+    ids = np.repeat(np.arange(40), 5)
+    X = np.full((200, 2), 5.0)
+    worst = 0.0
+    run, again = replay(chain(lambda rows: rows[0]), X, ids, ids != 3, 0)
+    for _, moved, allowed in moves(run.records, again.records):
+        worst = max(worst, float(moved / allowed))
+    assert 0.4 < worst <= 1
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_rows_of_a_person_are_a_function_of_its_rows(seed):
+    X, ids, stay = neighbours(np.random.default_rng(seed), 60, 3)
+    group_map = GroupMap(lambda rows: [rows.mean(), np.median(rows), len(rows)]).fit(X)
+    whole, less = (group_map.transform(X[r], groups=ids[r]) for r in (slice(None), stay))
+    _, firsts = np.unique(ids, return_index=True)
+    order = ids[np.sort(firsts)]
+    kept = order != ids[~stay][0]
+    assert whole[kept].tobytes() == less.tobytes()
+
+
+def test_it_is_given_copies_without_places():
+    seen = []
+
+    def looks(rows):
+        seen.append((rows.index.tolist(), rows.shape))
+        rows.iloc[:] = np.nan
+        return 1.0
+
+    frame = pd.DataFrame({"a": [1.0, 2.0, 3.0]}, index=[10, 20, 30])
+    made = GroupMap(looks, n_features=1).fit(frame)
+    del seen[:]
+    made.transform(frame, groups=["x", "y", "x"])
+    assert seen == [([0, 1], (2, 1)), ([0], (1, 1))] and frame.a.tolist() == [1, 2, 3]
+
+
+def test_groups_are_in_the_order_of_their_first_rows():
+    X = np.array([[3.0], [1.0], [2.0], [5.0]])
+    made = GroupMap(np.max).fit_transform(X, groups=["b", "a", "b", "c"])
+    assert made.ravel().tolist() == [3, 1, 5]
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, polars.DataFrame])
+def test_frames_come_back_with_names(frame):
+    X = frame({"a": [1.0, 2.0, 3.0], "town": ["x", "y", "x"]})
+    made = GroupMap(lambda t: {"top": t["a"].max(), "n": len(t)}).fit_transform(X, groups=[0, 0, 1])
+    assert isinstance(made, frame) and list(made.columns) == ["top", "n"]
+    assert np.asarray(made).tolist() == [[2, 2], [3, 1]]
+    model = make_private_pipeline(
+        GroupMap(lambda t: {"top": t["a"].max()}), PrivateMean(bounds=(0, 9)), random_state=0
+    )
+    assert list(model.fit(X, groups=[0, 0, 1])[-1].results()["variable"]) == ["top"]
+
+
+def test_failures_are_missing_and_decide_on_nobody_else():
+    X = np.array([[9.0, 0], [2.5, 0], [-9, 0], [1, 2], [1, 3]])
+    made = GroupMap(breaks, n_features=2).fit(X).transform(X, groups=[0, 1, 2, 3, 3])
+    assert np.isnan(made[:3]).all() and made[3].tolist() == [2, 5]
+
+
+@pytest.mark.parametrize(
+    ("group_map", "says"),
+    [
+        (GroupMap(lambda rows: 1 / 0), "Pass n_features"),
+        (GroupMap(lambda rows: np.zeros(len(rows))), "as many"),
+        (GroupMap(np.max, n_features=3), "n_features=3"),
+        (GroupMap(np.max, feature_names_out=["a", "b"]), "feature_names_out must have 1"),
+    ],
+)
+def test_functions_of_no_fixed_size_are_refused(group_map, says):
+    with pytest.raises(ValueError, match=says):
+        group_map.fit(np.zeros((4, 2)))
+
+
+def test_what_cannot_be_is_refused_before_a_charge():
+    ledger = PrivacyLedger(20.0, 1e-4, unit="group")
+    X, ids = np.zeros((6, 2)), [0, 0, 1, 1, 2, 2]
+    pipe = chain(lambda rows: rows[0], ledger=ledger)
+    with pytest.raises(ValueError, match="groups=ids"):
+        pipe.fit(X)
+    with pytest.raises(ValueError, match="read in pieces"):
+        pipe.fit([X[:3], X[3:]], groups=ids)
+    search = PrivateSearchCV(chain(lambda rows: rows[0]), {"privatemean__trim": [False, True]})
+    with pytest.raises(PlanError, match="Apply it first"):
+        search.fit(X, groups=ids)
+    assert make_private_pipeline(RowMap(np.abs), GroupMap(np.max)).plan().problems
+    assert len(ledger.entries()) == 1
+    with pytest.raises(ValueError, match="groups=ids"):
+        GroupMap(np.max).fit(X).transform(X)
+
+
+def test_what_follows_reads_one_row_of_each_person():
+    rng = np.random.default_rng(0)
+    ids = rng.integers(2000, size=9000)
+    own = rng.normal(size=2000)
+    X = np.column_stack([own[ids], rng.normal(size=9000)])
+    steps = PrivateStandardScaler(bounds=(-9, 9)), PrivateLinearRegression()
+    model = chain(lambda rows: rows.mean(axis=0), *steps, epsilon=20.0, random_state=0)
+    model.fit(X, 3 * own[ids], groups=ids)
+    assert model[-1].coef_[0] == pytest.approx(3 * model[1].scale_[0], rel=0.05)
+    assert not hasattr(model, "predict")
+    persons = model[0].transform(X, groups=ids)
+    assert model[1:].predict(persons).shape == np.unique(ids).shape
+
+
+def test_it_works_inside_a_group_by():
+    rng = np.random.default_rng(0)
+    ids = rng.integers(1000, size=4000)
+    X = np.column_stack([ids % 2, rng.normal(size=4000) + 4 * (ids % 2)])
+    longest = make_private_pipeline(GroupMap(np.max), PrivateMean(bounds=(-9, 9)))
+    model = PrivateGroupBy(longest, 0, [0, 1], epsilon=50.0, random_state=0).fit(X, groups=ids)
+    exact = pd.Series(X[:, 1]).groupby(ids).max().groupby(np.unique(ids) % 2).mean()
+    assert model.results()["value"].tolist() == pytest.approx(exact.tolist(), abs=0.2)
+
+
+@pytest.mark.slow
+def test_nothing_but_answers_leaves():
+    X, ids, _ = neighbours(np.random.default_rng(0), 20, 2)
+    X = np.nan_to_num(X, posinf=0, neginf=0)
+    assert non_interference(chain(breaks), X, groups=ids, n_transcripts=1).ok
