@@ -9,6 +9,7 @@ from skdp.accounting._ledger_file import OF_GROUPS, LedgerFile, append, lines, s
 from skdp.accounting._units_report import reports_of
 from skdp.exceptions import BudgetExceeded
 from skdp.show._ledger import plain, state_of, with_note
+from skdp.show._ledger_planning import LedgerPlanning
 
 __all__ = ["PrivacyLedger"]
 
@@ -30,7 +31,7 @@ def _path_may_come_first(init):
     return either
 
 
-class PrivacyLedger:
+class PrivacyLedger(LedgerPlanning):
     """A budget that many fits share, whatever clones, threads or processes they run in.
 
     ``PrivacyLedger("study.db", epsilon=3, delta=1e-6)`` is the same with the path in front. As a

@@ -32,6 +32,11 @@ class LedgerReport(LedgerView):
         """What is left; a fit of its ``epsilon, delta`` would be granted, but for a latch."""
         return _remaining(self.entries[0], self.used, self.cap)
 
+    def of_alike(self, n):
+        """Return the epsilon and the delta that each of n alike fits may have of what is left."""
+        told = _remaining(self.entries[0], self.used, self.cap, n)
+        return told.epsilon, told.delta
+
     def history(self, last=None):
         """Return the entries after the first with what was left, a list of :class:`Line`."""
         first, told = self.entries[0], []
@@ -42,9 +47,10 @@ class LedgerReport(LedgerView):
         return told
 
 
-def _remaining(first, used, cap=(math.inf, math.inf)):
+def _remaining(first, used, cap=(math.inf, math.inf), n=1):
+    """Return what is left, and what each of n alike fits may have of it."""
     left = max(first.amount - used[0], 0), max(first.failure - used[1], 0)
-    usable = tuple(map(min, left, cap))
+    usable = tuple(min(own, most) / n for own, most in zip(left, cap, strict=True))
     told = Spending(*left, 1 - part(first, used), *map(_float_down, usable), None)
     if first.what == "basic":
         return told

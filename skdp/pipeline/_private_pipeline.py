@@ -17,7 +17,7 @@ from skdp.pipeline._preview import preview, rehearse
 from skdp.pipeline._run import n_rows_of, run
 from skdp.pipeline._slices import part_of_pipeline
 from skdp.pipeline._tree import is_inside, prepared
-from skdp.preprocessing._group_map import IN_PIECES
+from skdp.preprocessing._group_map import IN_PIECES, NO_GROUPS
 from skdp.readers import ArrayRows
 from skdp.readers._tables import Tables, tables_of
 from skdp.table._groups import read_groups
@@ -335,12 +335,10 @@ class PrivatePipeline(PredictMixin, NamesOutMixin, PrivateEstimator, BaseComposi
         return dict(steps)[index] if isinstance(index, str) else steps[index][1]
 
     def _plan_of(self, X, groups):
+        plan = super()._plan_of(X, groups)
         if groups is None and self._joins():
-            raise ValueError(
-                "this pipeline makes one row of all rows of a group, by a GroupMap, so it must "
-                "know whose rows they are: pass fit(X, groups=ids)."
-            )
-        return super()._plan_of(X, groups)
+            raise ValueError(NO_GROUPS)
+        return plan
 
     def _joins(self):
         """Return whether a step makes one row of all rows of a person."""

@@ -14,11 +14,15 @@ from skdp.rowwise._dummy_rows import N_TAME, dummy_rows
 from skdp.rowwise._groups import map_groups, result_of
 from skdp.utils._compat import Interval, fit_context, safe_indexing
 
-__all__ = ["IN_PIECES", "GroupMap"]
+__all__ = ["IN_PIECES", "NO_GROUPS", "GroupMap"]
 
 WHOSE = (
     "a GroupMap makes one row of all rows of a group, so it must know whose rows they are: pass "
     "transform(X, groups=ids)."
+)
+NO_GROUPS = (
+    "this pipeline makes one row of all rows of a group, by a GroupMap, so it must know whose rows "
+    "they are: pass fit(X, groups=ids)."
 )
 IN_PIECES = (
     "a GroupMap needs all rows of a group at once, and X is read in pieces. Read it into memory "

@@ -345,8 +345,21 @@ def test_a_fitted_step_stays_out_of_the_pipelines_parameters(X):
     assert not hasattr(fitted.steps[0][1], "mean_") and hasattr(fitted[0], "mean_")
     assert fitted.named_steps.privatemean is fitted[1] and len(fitted) == 2
     assert float(fitted[1].epsilon) < 1 and fitted.steps[1][1].epsilon == 1.0
-    with pytest.raises(TypeError, match="no budget of its own"):
-        fitted[:1]
+
+
+def test_slices_of_a_fitted_pipeline_map_rows_and_map_them_back(X):
+    log = RowMap(np.arcsinh, inverse_func=np.sinh)
+    pipe = make_private_pipeline(log, PrivateStandardScaler(), FriendlyCoreKMeans(2))
+    pipe.set_params(epsilon=20.0, random_state=0).fit(X)
+    centers = pipe[:-1].inverse_transform(pipe[-1].cluster_centers_)
+    assert np.allclose(pipe[:-1].transform(centers), pipe[-1].cluster_centers_)
+    assert np.array_equal(pipe[1:].predict(np.arcsinh(X)), pipe.predict(X))
+    assert pipe[:2].privacy_report_ == pipe.privacy_report_ and len(pipe[:2]) == 2
+    assert not hasattr(pipe[:1].fit, "steps_") and not hasattr(clone(pipe)[:1], "steps_")
+    for wrong in (slice(0, 0), slice(0, 3, 2)):
+        with pytest.raises(ValueError, match="one step at least"):
+            pipe[wrong]
+    assert not hasattr(RowMap(np.arcsinh).fit(X), "inverse_transform")
 
 
 def test_progress_is_public(X, capsys):
