@@ -35,6 +35,7 @@ MOST_COLUMNS = 100  # a histogram over all floats for each
 FEW_FOR_BOX, MANY_FOR_BOX = 30, 450  # rows in noise units of one of d sums
 LEAST_SURE, SURE = 1.5, 0.6  # noise sds of a tail, the latter times sqrt(d): one of d is a chance
 LONG = 10.0  # scales times sqrt(d): twice what light tails and a box of each column take
+LONG_OF_NORMAL = 4.0  # of columns that may be normal: up to 2.5 if they are, from 7 if one is not
 UNITS_ARE_FOUND = 200  # so many suffice to find the units of columns that are clipped together
 NOTHING = "nothing found: too few rows to tell where a column lies; its location_ is a start"
 ZEROS = "nothing but zeros stands out in a column: larger entries, if any, are clipped to [-1, 1]"
@@ -129,25 +130,27 @@ def _rows(counted):
     return counted.n * counted.mu / np.sqrt(counted.d)
 
 
-def prefer_column_clipping(counted, surveys):
+def prefer_column_clipping(counted, surveys, *, unlike=True):
     """Return whether the columns should be clipped one by one.
 
     They should if one of them is hard on others: if nothing, or nothing but zeros, is seen of it,
     if it is nearly always zero, or if many of its entries lie far above its bulk. With few rows
-    different units are as hard.
+    different units are as hard if they are ``unlike`` what can be found.
     """
     counted = counted.drawn
     sure = max(LEAST_SURE, SURE * np.sqrt(counted.d))
     bulks = [_bulk(one, counted.n, sure) for one in surveys]
     units = [bulk for bulk in bulks if bulk]
-    apart = _rows(counted) < UNITS_ARE_FOUND
+    apart = unlike and _rows(counted) < UNITS_ARE_FOUND
     apart = apart and max(units, default=1) > 4 * min(units, default=1)
     return apart or not all(bulks)
 
 
-def drowned(clip, where, *, scaled):
+def drowned(clip, where, seen):
     """Return whether one column is so hard on others that a box would have been better."""
-    return clip.radius > LONG * (math.sqrt(len(where.scale)) if scaled else where.spread)
+    scaled = seen.laws is not None or seen.missed is not None
+    spread = math.sqrt(len(where.scale)) if scaled else where.spread
+    return clip.radius > (LONG_OF_NORMAL if seen.laws else LONG) * spread
 
 
 def _bulk(survey, n, sure):

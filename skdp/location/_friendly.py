@@ -6,13 +6,20 @@ from fractions import Fraction
 import numpy as np
 
 from skdp.accounting import Plan, Step
-from skdp.friendly import diameter_tests, find_diameter, friendly_mean, friendly_mean_plan
+from skdp.friendly import (
+    DistancePredicate,
+    diameter_tests,
+    find_diameter,
+    friendly_mean,
+    friendly_mean_plan,
+)
 from skdp.friendly._points import AVERAGE, core_average
 from skdp.kernel._table import Table, annex
 from skdp.location._locate import RING, ring_scale, scale_sample_size
 from skdp.location._release import NOTHING, MeanRelease
 
 __all__ = [
+    "check_friendly",
     "core_location",
     "core_location_plan",
     "find_friend_radius",
@@ -135,3 +142,24 @@ def core_level(strength):
         return (1 + level) / math.sqrt(1 - share) if share <= 0.5 else 2 + level
 
     return min((Fraction(k, 10) for k in (5, 4, 3)), key=lambda level: noise(float(level)))
+
+
+def check_friendly(mean, diameter):
+    """Raise ValueError for parameters that the average of a core cannot honour."""
+    if mean.center is not None or not isinstance(mean.scale, str):
+        raise ValueError(
+            'method="friendly" takes neither center nor scale: it finds the rows by their '
+            "distances. Leave them out, or divide the columns by public scales first."
+        )
+    if mean.trim:
+        raise ValueError(
+            'method="friendly" takes no trim: its core leaves out the rows that are far from '
+            'most others as it is. Leave trim out, or use method="auto".'
+        )
+    if mean.radius is not None and mean.diameter is not None:
+        raise ValueError(
+            'method="friendly" takes a diameter, or a radius, which stands for half of it, and '
+            "both were given. Give one."
+        )
+    if diameter is not None:
+        DistancePredicate(diameter)

@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 
-RING = Step("ring", at_most=0.12, times=2, of=(Ring,))
+RING = Step("ring", at_most=0.12, times=3, of=(Ring,))
 COLUMN_SCALES = Step("column scales", at_most=0.08, of=(RingColumns,))
 CORE_COUNT = Step("core count", at_most=0.3, of=(Members,))
 FRIENDS = Step("h-index", at_most=0.3, of=(HIndex,))
@@ -51,12 +51,17 @@ def core_sample_size(mu, d):
     return float(np.clip(1000 / mu, 1000, np.clip(affordable, 4000, 10000)))
 
 
-def ring_scale(sample):
+def ring_scale(sample, *, sure=62):
     """Release the typical distance of two rows of a Sampled table, or None: one histogram."""
     bins = LogBins(geometry(sample.n_features).per_octave)
-    share = float(np.clip((62 / (sample.n * sample.budget.mu)) ** 2, 0.004, 0.12))
+    share = float(np.clip((sure / (sample.n * sample.budget.mu)) ** 2, 0.004, 0.12))
     release = sample.ask(Ring(bins), RING, share=share)
     told = read_scale(release.value, release.scale, sample.n, bins)
+    if told.nothing and bins.per_octave > 1:  # of lengths that scatter whole octaves may tell
+        low, *within, high = release.value
+        octaves = np.reshape(within, (-1, bins.per_octave)).sum(axis=1)
+        sd = release.scale * math.sqrt(bins.per_octave)
+        told = read_scale(np.concatenate([[low], octaves, [high]]), sd, sample.n, LogBins(1))
     return None if told.nothing else told.scale
 
 

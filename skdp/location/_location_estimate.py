@@ -37,6 +37,7 @@ class LocationEstimate:
     # estimates nothing
     noise: float = math.inf
     clipped: float = None  # the clip radius of the sum that the centre was moved by last
+    columns: float = None  # so many columns of one size make rows of such lengths; None for all
 
     @property
     def found(self):

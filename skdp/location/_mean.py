@@ -1,9 +1,21 @@
 """A private mean without bounds: locate the rows, approach their centre, sum them once."""
 
+import math
+from dataclasses import replace
+
 import numpy as np
 
 from skdp.accounting import Budget, Plan, Step
 from skdp.kernel._ranks import Balance
+from skdp.location._column_scales import (
+    LIKENESS,
+    SCALE_LOOKS,
+    SCALES_AGAIN,
+    effective_columns,
+    laws_come_first,
+    laws_tell,
+    shape_weights,
+)
 from skdp.location._column_strategies import (
     COLUMN_STEPS,
     FINAL_SUM,
@@ -17,7 +29,12 @@ from skdp.location._column_strategies import (
 )
 from skdp.location._counted import ROW_COUNT, CountedTable, release_count
 from skdp.location._locate import COLUMN_SCALES, CORE_COUNT, FRIENDS, RING, SOFT_CORE
-from skdp.location._location_estimate import CLOSER, LocationEstimate, release_refined_center
+from skdp.location._location_estimate import (
+    CLOSER,
+    LocationEstimate,
+    noise_norm_quantile,
+    release_refined_center,
+)
 from skdp.location._measure import DISTANCES, ROWS_KEPT, find_clip, release_clipped_mean
 from skdp.location._release import NOTHING, MeanRelease, bounded
 from skdp.location._schedule import approach_schedule
@@ -45,18 +62,29 @@ LEAST_FOR_BOX = 0.35  # share of the budget that buys a zoom, tails, a clip and 
 REACH = "no core found: approached the rows from the scale of their norms"
 START = "no core found: started from a private median of every column"
 MEDIAN = Step("median", at_most=0.01, times=LEVELS, of=(Balance,))
+SHAPED = (0.02,)  # shares of steps in units of unlike weight
 FAR = 0.05  # part of the rows that may lie beyond the distance that is taken for that of most
 
 
 def mean_plan(budget: Budget) -> Plan:
     """Return the plan of :func:`private_mean`."""
-    core = RING, COLUMN_SCALES, NORMS, CORE_COUNT, FRIENDS, SOFT_CORE, MEDIAN, CLOSER
+    scales = COLUMN_SCALES, LIKENESS, SCALE_LOOKS, SCALES_AGAIN
+    core = RING, *scales, NORMS, CORE_COUNT, FRIENDS, SOFT_CORE, MEDIAN, CLOSER
     steps = (ROW_COUNT, *COLUMN_STEPS, *core, DISTANCES, FINAL_SUM, ROWS_KEPT)
     names = ("first count", "second count", "h-index")
     return Plan(budget, steps, tuple((name, budget.failure / 3) for name in names))
 
 
-def private_mean(table, *, center=None, radius=None, diameter=None, trim=False, scale="auto"):
+def private_mean(
+    table,
+    *,
+    center=None,
+    radius=None,
+    diameter=None,
+    trim=False,
+    scale="auto",
+    accuracy="alike",
+):
     """Release the mean of the rows.
 
     Notes
@@ -70,25 +98,31 @@ def private_mean(table, *, center=None, radius=None, diameter=None, trim=False, 
     counted = CountedTable(table, count)
     known = center is not None or radius or diameter or trim
     search = isinstance(scale, str) and scale == "auto"
-    surveys = None
+    surveys = seen = None
     if search and not known:
         if counted.d == 1:
             return column_mean(counted)
-        surveys = look_at_columns(counted)
-        if surveys and prefer_column_clipping(counted, surveys):
-            return _boxed_mean(counted, surveys)
+        units = counted.drawn.n * counted.mu
+        if laws_come_first(units, counted.d):
+            seen = release_row_scale(counted, np.ones(counted.d), diameter=None, find_scales=True)
+        if seen is None or seen.odd or seen.thin:
+            surveys = look_at_columns(counted)
+            unlike = bool(seen) or not laws_tell(units, counted.d)
+            if surveys and prefer_column_clipping(counted, surveys, unlike=unlike):
+                return _boxed_mean(counted, surveys)
     scale = np.ones(counted.d) if isinstance(scale, str) else scale
     if center is not None:
         where = _public_location(counted, center / scale, scale, radius)
         return _mean_of_located(counted, where, radius=radius, trim=trim)
-    seen = release_row_scale(counted, scale, diameter=diameter, find_scales=search)
-    if surveys and seen.thin:
+    if seen is None:
+        seen = release_row_scale(counted, scale, diameter=diameter, find_scales=search)
+    if surveys and (seen.thin or (seen.odd and prefer_column_clipping(counted, surveys))):
         return _boxed_mean(counted, surveys)
     where = release_soft_core_center(counted, seen, radius=radius, diameter=diameter, trim=trim)
     where = where or release_far_start(counted, seen, radius=radius)
     if radius or diameter or not search:
         return _mean_of_located(counted, where, radius=radius, trim=trim)
-    return _found_together(counted, where, seen, surveys, trim=trim)
+    return _found_together(counted, where, seen, surveys, accuracy, trim=trim)
 
 
 def _public_location(counted, center, scale, radius):
@@ -106,18 +140,46 @@ def _boxed_mean(counted, surveys):
     return with_deviation(release, located)
 
 
-def _found_together(counted, where, seen, surveys, *, trim):
+def _found_together(counted, where, seen, surveys, accuracy, *, trim):
     """Release the mean of columns that were found together, unless one would drown the others."""
     if not where.found:
         return _lost(counted, where)
+    if seen.laws or accuracy != "alike":
+        where = _shaped(counted, where, seen.laws, accuracy)
     clip, where = find_clip(counted, where, trim=trim)
-    if drowned(clip, where, scaled=seen.missed is not None):
+    if drowned(clip, where, seen):
+        if seen.laws and not surveys and counted.left > LEAST_FOR_BOX:
+            surveys = look_at_columns(counted)
         if surveys and counted.left > LEAST_FOR_BOX:
             return _boxed_mean(counted, surveys)
         counted.table.doubt(DROWNED)
     if seen.missed is not None:
         counted.table.doubt(THIN, columns=seen.missed)
     return release_clipped_mean(counted, where, clip, trim=trim)
+
+
+def _shaped(counted, where, laws, accuracy):
+    """Return a LocationEstimate in units in which one noise is that of all columns."""
+    d, scale = counted.d, where.scale
+    if laws:
+        laws.look_again(counted.table, where.origin, n=counted.n, left=counted.left)
+        scale = laws.scales()
+    weight = shape_weights(scale, accuracy)
+    part = where.scale / weight
+    size = float(np.sqrt(np.mean(np.square(part))))
+    noise = where.noise * size
+    shaped = replace(
+        where,
+        center=where.center * part,
+        scale=weight,
+        error=noise_norm_quantile(noise, d),
+        spread=math.sqrt(d) if laws else where.spread,
+        noise=noise,
+        clipped=where.clipped and where.clipped * size,
+        columns=effective_columns(scale, weight),
+    )
+    # a few columns make the length: what the centre is off in them is clipped off as well
+    return shaped if shaped.columns > d / 2 else release_refined_center(counted, shaped, SHAPED)
 
 
 def _mean_of_located(counted, where, **known):

@@ -64,7 +64,7 @@ def find_clip(counted, where, *, radius=None, trim=False):
         return Clip(around, math.inf, math.inf, True), where
     # what is clipped off points half-way (in logarithms) between one direction and all of
     # them, but at least as much in one direction as the rows themselves
-    alignment = max(d**-0.25, min(2 * where.error / around, 1.0))
+    alignment = max((where.columns or d) ** -0.25, min(2 * where.error / around, 1.0))
     # the centre is off by what its own clipping has moved it as well
     bias = alignment * float(tail.excess(where.clipped)[0]) if where.clipped else math.inf
     noise = math.hypot(where.noise, bias / math.sqrt(d))

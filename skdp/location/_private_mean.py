@@ -12,7 +12,6 @@ from skdp.contracts._kinds import Core
 from skdp.denoising._parameter import DENOISER, check_denoiser, with_denoiser
 from skdp.denoising._vector import VectorMixin
 from skdp.estimator._estimator import PrivateEstimator
-from skdp.friendly import DistancePredicate
 from skdp.kernel.pairs._distance import bounds_distance
 from skdp.location._bounded_moments import (
     BoundedColumns,
@@ -23,13 +22,14 @@ from skdp.location._bounded_moments import (
 )
 from skdp.location._centring import CentringMixin
 from skdp.location._friendly import (
+    check_friendly,
     core_location,
     core_location_plan,
     friendly_location,
     friendly_location_plan,
 )
 from skdp.location._mean import mean_plan, private_mean
-from skdp.location._public import column_vector
+from skdp.location._public import accuracy_of, column_vector
 from skdp.location._verdict import doubt_mean
 from skdp.scales._column_noise import column_budget
 from skdp.utils._compat import Interval, StrOptions
@@ -81,6 +81,12 @@ class PrivateMean(VectorMixin, CentringMixin, PrivateEstimator):
         Public scales of the columns, in which their accuracies should be alike. ``"auto"`` finds
         scales privately when that costs at most 8 % of the budget and none of ``center``,
         ``radius`` and ``diameter`` is given; ``"none"`` treats all columns alike.
+    accuracy : {"alike", "total", "both"} or array-like of shape (n_features,), default="alike"
+        What noise balances among columns of unlike scales that are found privately: ``"alike"``
+        errors in standard deviations of each column, the ``"total"`` of the squared errors, or
+        ``"both"``, which costs at most a factor of sqrt(3) of the best of either, in any table. An
+        array is of public weights of the squared errors, > 0. Columns that are clipped one by one
+        keep noise in proportion to their intervals.
     denoiser : Denoiser, "auto" or None, default=None
         Shrinks the released mean by the law of its noise: free post-processing, for many columns
         with means near one another or near zero. Its ``noise_scale`` and ``law`` are replaced.
@@ -179,6 +185,7 @@ class PrivateMean(VectorMixin, CentringMixin, PrivateEstimator):
         "diameter": [Interval(Real, 0, None, closed="neither"), None],
         "trim": ["boolean"],
         "scale": [StrOptions({"auto", "none"}), "array-like"],
+        "accuracy": [StrOptions({"alike", "total", "both"}), "array-like"],
         "denoiser": DENOISER,
     }
 
@@ -194,6 +201,7 @@ class PrivateMean(VectorMixin, CentringMixin, PrivateEstimator):
         diameter=None,
         trim=False,
         scale="auto",
+        accuracy="alike",
         denoiser=None,
         n_jobs=None,
         rows_per_group=1,
@@ -209,6 +217,7 @@ class PrivateMean(VectorMixin, CentringMixin, PrivateEstimator):
         self.diameter = diameter
         self.trim = trim
         self.scale = scale
+        self.accuracy = accuracy
         self.denoiser = denoiser
         self.n_jobs = n_jobs
         self.rows_per_group = rows_per_group
@@ -268,6 +277,7 @@ class PrivateMean(VectorMixin, CentringMixin, PrivateEstimator):
                 diameter=self._diameter(),
                 trim=self.trim,
                 scale=column_vector("scale", self.scale, d) if scaled else self.scale,
+                accuracy=accuracy_of(self, d),
             )
         value, risk = self._denoised(mean.location, mean.noise_scale)
         doubt_mean(mean, table)
@@ -297,38 +307,19 @@ class PrivateMean(VectorMixin, CentringMixin, PrivateEstimator):
             given += ["method"] if self.method != "auto" else []
             check_bounds(self.bounds, self._budget(column_budget), n_features, given)
         elif self.method == "friendly":
-            self._check_friendly()
+            check_friendly(self, self._diameter())
         elif self.center is not None and self.diameter is not None:
             raise ValueError(
                 "diameter saves a search that center saves as well, and has no use beside it. Give "
                 "center and radius, or diameter."
             )
+        accuracy_of(self, n_features)
         column_vector("center", self.center, n_features)
         scaled = not isinstance(self.scale, str)
         if scaled and np.any(column_vector("scale", self.scale, n_features) <= 0):
             raise ValueError(
                 "scale must be positive in every column. Give constant columns any positive scale."
             )
-
-    def _check_friendly(self):
-        """Raise ValueError for parameters that the average of a core cannot honour."""
-        if self.center is not None or not isinstance(self.scale, str):
-            raise ValueError(
-                'method="friendly" takes neither center nor scale: it finds the rows by their '
-                "distances. Leave them out, or divide the columns by public scales first."
-            )
-        if self.trim:
-            raise ValueError(
-                'method="friendly" takes no trim: its core leaves out the rows that are far from '
-                'most others as it is. Leave trim out, or use method="auto".'
-            )
-        if self.radius is not None and self.diameter is not None:
-            raise ValueError(
-                'method="friendly" takes a diameter, or a radius, which stands for half of it, and '
-                "both were given. Give one."
-            )
-        if self._diameter() is not None:
-            DistancePredicate(self._diameter())
 
     def interval(self, confidence=0.95, *, simultaneous=False, clipping=True, sampling=False):
         """Return intervals for the mean of these rows, with bounds: clipped to the bounds.

@@ -2,7 +2,14 @@
 
 import numpy as np
 
-__all__ = ["bounds_vectors", "column_ranges", "column_vector", "known_ranges", "range_vectors"]
+__all__ = [
+    "accuracy_of",
+    "bounds_vectors",
+    "column_ranges",
+    "column_vector",
+    "known_ranges",
+    "range_vectors",
+]
 
 NOT_PAIRS = "Not a pair for every column: pass ([low, low, ...], [high, high, ...])."
 
@@ -92,3 +99,21 @@ def column_ranges(feature_range, n_features):
     """Return a public pair (low, high) for each feature, None for None."""
     ends = range_vectors("feature_range", feature_range, n_features)
     return None if ends is None else list(zip(*(end.tolist() for end in ends), strict=True))
+
+
+def accuracy_of(mean, n_features):
+    """Return what the noise of a PrivateMean balances: a name, or weights of columns."""
+    told = mean.accuracy
+    if not isinstance(told, str):
+        told = column_vector("accuracy", told, n_features, positive=True)
+    elif told == "alike":
+        return told
+    known = mean.bounds, mean.center, mean.radius, mean.diameter
+    searched = isinstance(mean.scale, str) and mean.scale == "auto" and not mean.trim
+    if mean.method != "auto" or not searched or any(one is not None for one in known):
+        raise ValueError(
+            "accuracy shapes the noise by scales that are found privately, and something given "
+            "saves or skips this search. Leave out bounds, center, radius, diameter, scale, trim "
+            "and method, or accuracy."
+        )
+    return told

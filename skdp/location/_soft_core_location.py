@@ -8,6 +8,12 @@ import numpy as np
 from skdp.accounting import Step
 from skdp.kernel._sampled import Sampled
 from skdp.kernel._sums import Distances
+from skdp.location._column_scales import (
+    ScaleLaws,
+    are_alike,
+    laws_tell,
+    release_scale_laws,
+)
 from skdp.location._locate import (
     column_scales,
     core_sample_size,
@@ -35,6 +41,9 @@ __all__ = [
 ]
 
 NORMS = Step("norms", at_most=0.25, times=3, of=(Distances,))
+# Of two typical rows, over what scales of columns make it; share of one more look at these.
+FAR_OFF, MOST_AGAIN = 2.0, 0.15
+SCATTERED = 90  # of the rows in noise units of a sum, what tells lengths of a few columns of many
 COLUMNS = "columns were divided by scales that were found privately"
 
 
@@ -49,6 +58,8 @@ class SampleScale:
     # shape (d,) or: columns whose scale was looked for and not seen, so that it may be far too
     # large
     missed: np.ndarray = None
+    laws: ScaleLaws = None  # of the columns, where few rows tell of them
+    odd: bool = False  # whether laws of normal columns are not theirs
 
     @property
     def thin(self):
@@ -75,7 +86,10 @@ def release_row_scale(counted, scale, *, diameter, find_scales):
     if diameter:
         seen = replace(seen, distance=bounded(diameter))
     else:
-        seen = replace(seen, distance=ring_scale(seen.sample))
+        units = seen.sample.n * counted.mu
+        unlike = find_scales and laws_tell(units, counted.d) and _is_dear(units, counted.d)
+        sure = {"sure": SCATTERED} if unlike and counted.d >= 20 else {}
+        seen = replace(seen, distance=ring_scale(seen.sample, **sure))
         if seen.distance and find_scales:
             seen = _rescaled(counted, seen)
     return replace(
@@ -83,18 +97,48 @@ def release_row_scale(counted, scale, *, diameter, find_scales):
     )
 
 
+def _scale_share(units, d):
+    return (22 * math.sqrt(5 * d) / units) ** 2
+
+
+def _is_dear(units, d):
+    """Return whether scales that are read off one histogram each cost too much."""
+    return _scale_share(units, d) > 0.08
+
+
 def _rescaled(counted, seen):
     """Return the SampleScale with columns divided by released scales, where these are cheap."""
-    share = (22 * math.sqrt(5 * counted.d) / (seen.sample.n * counted.mu)) ** 2
-    if counted.d == 1 or share > 0.08:
+    units = seen.sample.n * counted.mu
+    if counted.d == 1:
         return seen
-    share = max(share, 0.002)
+    if _is_dear(units, counted.d):
+        return _rescaled_by_laws(counted, seen) if laws_tell(units, counted.d) else seen
+    share = max(_scale_share(units, counted.d), 0.002)
     scales, missed = column_scales(seen.sample, share=share, largest=seen.distance)
     if scales is None:
         return replace(seen, missed=missed)
     counted.table.decide(COLUMNS)
     sample = seen.sample.scaled(scales)
     return SampleScale(sample, scales, ring_scale(sample), missed=missed)
+
+
+def _rescaled_by_laws(counted, seen):
+    """Return the same where few rows tell, unless columns are alike or of a law of their own."""
+    if are_alike(seen.sample):
+        return seen
+    laws = release_scale_laws(seen.sample, seen.distance)
+    for again in (False, True):
+        if again:
+            laws.look(seen.sample, most=MOST_AGAIN)
+        if laws.odd:
+            return replace(seen, odd=True)
+        scales = laws.scales()
+        sample = seen.sample.scaled(scales)
+        distance = ring_scale(sample)
+        if distance and distance < FAR_OFF * geometry(counted.d).distances * math.sqrt(counted.d):
+            break
+    counted.table.decide(COLUMNS)
+    return SampleScale(sample, scales, distance, laws=laws)
 
 
 def release_norm_histogram(counted, seen, origin, *, at_most):
@@ -116,7 +160,7 @@ def release_soft_core_center(counted, seen, *, radius, diameter, trim):
         friend_radius=seen.distance * (1 if diameter else geometry(counted.d).friends),
         reach=top_scale(*seen.norms) or 0.0,
         n_rows=counted.heads.n,
-        spent=1 - counted.left + 0.02 + 0.01 * trim,
+        spent=1 - counted.left + 0.02 + 0.01 * trim + 0.03 * (seen.laws is not None),
     )
     if found is None:
         return None

@@ -3,6 +3,7 @@
 from skdp.kernel._bins import LogBins
 from skdp.kernel._friends import HIndex, Ring, RingColumns, RingEntries, SparseRing
 from skdp.kernel._sampled import Members
+from skdp.kernel.applied._likeness import RingLikeness
 
 __all__ = ["EXAMPLES", "OF_SAMPLES"]
 
@@ -18,5 +19,6 @@ OF_SAMPLES = {
     SparseRing: lambda d: [
         SparseRing(tuple(range(d)), most, LogBins(1, -1, 0)) for most in {1, d, d + 1}
     ],
+    RingLikeness: lambda d: [RingLikeness()],
     HIndex: lambda d: [HIndex(1.0), HIndex(0.5)],
 }

@@ -407,7 +407,7 @@ IMPORTS = {
     "_warnings": {"exceptions"},
     "readers": {"readers", "mechanisms", "_config", "_progress", "_threads"},
     "kernel/pairs": {"kernel/pairs", "mechanisms"},
-    "kernel/applied": {"kernel", "kernel/applied", "readers", "mechanisms"},
+    "kernel/applied": {"kernel", "kernel/applied", "kernel/pairs", "readers", "mechanisms"},
     "kernel": {"kernel", "kernel/pairs", "readers", "mechanisms", "_private_state"},
     "scales": {
         "scales",
@@ -557,7 +557,7 @@ ENGINE_FILES = {
             logit newton ranges target_range
             """,
         "location": """
-            bounded_moments choice clip column_strategies
+            bounded_moments choice clip column_scales column_strategies
             soft_core_location counted rank_search friendly locate mean measure places public
             rank_release reach release schedule sides location_estimate
             """,
@@ -626,7 +626,7 @@ CODE_LINES = {
     "accounting": 1530,
     "contracts": 350,
     "kernel": 4300,
-    "kernel/applied": 260,
+    "kernel/applied": 300,
     "kernel/pairs": 400,
 }
 MODULE_LINES = 400

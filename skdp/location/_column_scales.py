@@ -1,0 +1,218 @@
+"""Scales of columns of which few rows tell: whether they are unlike, and laws of differences."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from skdp.accounting import Step
+from skdp.kernel._bins import HIGHEST_OCTAVE, LOWEST_OCTAVE, LogBins
+from skdp.kernel._columns import ColumnBins
+from skdp.kernel._friends import RingColumns, SparseRing
+from skdp.kernel.applied._likeness import ABOVE, PER_OCTAVE, RingLikeness
+from skdp.scales._column_laws import OCTAVES, ColumnLaws
+
+__all__ = [
+    "LIKENESS",
+    "SCALES_AGAIN",
+    "SCALE_LOOKS",
+    "ScaleLaws",
+    "are_alike",
+    "effective_columns",
+    "laws_come_first",
+    "laws_tell",
+    "release_scale_laws",
+    "shape_weights",
+]
+
+LIKENESS = Step("likeness", at_most=0.04, of=(RingLikeness,))
+SCALE_LOOKS = Step("scale looks", at_most=0.3, times=7, of=(RingColumns, SparseRing))
+SCALES_AGAIN = Step("scales again", at_most=0.05, of=(ColumnBins,))
+ALIKE, COSTS, NEXT = 1.15, (14, 15), 0.02  # of unlike scales, in what their search takes
+FEWEST_COLUMNS, MANY_COLUMNS = 8, 25  # whose laws come first; that a cheap look may show alike
+MOST_ROWS = 120  # in noise units of one of d sums, for which either pays
+NORMAL = 2 / math.pi, 0.4549  # of a normal entry: mean^2 and median^2 over the mean square
+LEAST_UNITS, LEAST_ROWS = 300, 30  # rows in noise units of a sum, and of one of d sums
+SURE, AGAIN = 0.125, 0.07  # noise in a count, part of the rows
+UNSURE, MAY_BE_ODD = 0.8, 0.5  # octaves of a scale, and probability, that are looked at again
+# A short look at all columns and a longer one, then at those that are still unsure.
+LOOKS = 2 * SURE, 1.15 * SURE, SURE, SURE / 2, SURE / 2
+MOST_LOOKS, FIRST_LOOK, LEAST_LOOK = 0.3, 0.01, 0.004  # shares
+TIES, CERTAIN = 0.1, 0.999  # part of equal entries, probability of an odd column
+# How many columns may be called odd that are not, of ten and more; with so many rows, in noise
+# units of one of d sums, the probability of an odd column from which on none are found together.
+FALSE_ODD, FEW, ODD_OF_MANY, SURE_OF_ODD = 1.0, 10, 0.15, 150
+UPWARDS = 0.4, 0.5  # octaves from which on a scale is taken larger, and by what part of them
+
+
+def are_alike(sample):
+    """Release how unlike the columns of a Sampled table are; return whether one noise serves all.
+
+    Notes
+    -----
+    **Privacy**: of :class:`skdp.kernel.applied._likeness.RingLikeness`.
+
+    One noise for all columns costs ``mean s^2 mean s^-2`` of what noise in proportion to their
+    deviations s does, in squares. Of normal columns the two ratios tell ``mean(s)^2 / mean s^2``
+    and ``1 / sqrt(mean s^2 mean s^-2)``, the latter for log-normal s; their mean is compared with
+    what the search for scales takes off the budget.
+    """
+    units = sample.n * sample.budget.mu
+    rows = units / math.sqrt(sample.n_features)
+    if sample.n_features < MANY_COLUMNS or rows > MOST_ROWS:
+        return False
+    share = float(np.clip((90 / units) ** 2, 0.002, LIKENESS.at_most))
+    told = sample.ask(RingLikeness(), LIKENESS, share=share).value
+    u, v = (_middle(one) / ratio for one, ratio in zip(told, NORMAL, strict=True))
+    price = 1 - sum((cost / rows) ** 2 for cost in COSTS) - NEXT
+    return (1 / u + 1 / v**2) / 2 < ALIKE / max(price, 0.05)
+
+
+def _middle(counts):
+    """Return the median of the ratios that are counted in quarter octaves."""
+    mass = np.cumsum(np.append(0, counts))
+    at = int(np.argmax(mass[1:] >= mass[-1] / 2)) if mass[-1] > 0 else len(counts) - 1
+    part = np.clip((mass[-1] / 2 - mass[at]) / max(counts[at], 1), 0, 1)
+    return 2.0 ** ((ABOVE - at - part) / PER_OCTAVE)
+
+
+def laws_tell(units, d):
+    """Return whether so many rows, in noise units of a sum, tell laws of d columns."""
+    return units >= LEAST_UNITS and units >= LEAST_ROWS * math.sqrt(d)
+
+
+def laws_come_first(units, d):
+    """Return whether the search for laws costs less than the first look at columns."""
+    return laws_tell(units, d) and d >= FEWEST_COLUMNS and units < MOST_ROWS * math.sqrt(d)
+
+
+@dataclass(frozen=True)
+class ScaleLaws:
+    """What differences of rows have told of the scales of columns."""
+
+    laws: ColumnLaws
+    bins: LogBins
+    rows: float  # in noise units of one of d sums
+
+    def scales(self):
+        """Return the scales, those that are unsure somewhat larger, (d,)."""
+        theta, sd, _ = self.laws.read()
+        theta = theta + np.where(sd > UPWARDS[0], UPWARDS[1] * np.minimum(sd, 1.0), 0.0)
+        return np.exp2(np.clip(theta + self.bins.high, LOWEST_OCTAVE + 60, HIGHEST_OCTAVE - 60))
+
+    @property
+    def odd(self):
+        """Whether a column may well be no normal one."""
+        if self.laws.ties() > TIES:
+            return True
+        odd = self.laws.read()[2]
+        least = 1 - FALSE_ODD / max(FEW, len(odd)) if self.rows < SURE_OF_ODD else ODD_OF_MANY
+        return bool((odd > least).any())
+
+    def odd_surely(self):
+        """Return whether no further look is needed to call a column odd."""
+        return self.laws.ties() > TIES or bool((self.laws.read()[2] > CERTAIN).any())
+
+    def unsure(self):
+        """Return the columns that are to be looked at again."""
+        _, sd, odd = self.laws.read()
+        return np.flatnonzero((sd > UNSURE) | ((odd > MAY_BE_ODD) & (self.rows < SURE_OF_ODD)))
+
+    def look(self, sample, *, most, columns=None, sure=SURE):
+        """Release the differences in some columns, all by default; return the share.
+
+        Notes
+        -----
+        **Privacy**: of :class:`skdp.kernel._friends.RingColumns`, and of ``SparseRing`` for k
+        columns: a difference has at most k entries in them.
+        """
+        units, d = sample.n * sample.budget.mu, sample.n_features
+        k = d if columns is None else len(columns)
+        share = float(np.clip(5 * k / (sure * units) ** 2, min(FIRST_LOOK * k / d, most), most))
+        if k == d:
+            asked, columns = RingColumns(self.bins, d), np.arange(d)
+        else:
+            asked = SparseRing(tuple(int(j) for j in columns), k, self.bins)
+        told = sample.ask(asked, SCALE_LOOKS, share=share)
+        self.laws.add(_octaves(told.value), told.scale, columns=columns, zeros=k == d)
+        return share
+
+    def look_again(self, table, center, *, n, left):
+        """Release the distances of the rows from a released centre, and take them in.
+
+        Notes
+        -----
+        **Privacy**: of :class:`skdp.kernel._columns.ColumnBins`, around a released centre.
+        """
+        d = len(center)
+        share = float(np.clip((1 / (AGAIN * n * table.budget.mu)) ** 2 * d, 0.01, 0.05))
+        if share < 0.3 * left:
+            asked = ColumnBins(center, np.ones(d), self.bins)
+            told = table.ask(asked, SCALES_AGAIN, share=share)
+            part = self.laws.n / n
+            self.laws.add(_octaves(told.value) * part, told.scale * part, centred=True)
+
+
+def release_scale_laws(sample, largest):
+    """Release the ScaleLaws of the columns of a Sampled table, no difference beyond ``largest``.
+
+    Columns whose scale is unsure are looked at again, the few that are left then longer.
+
+    Notes
+    -----
+    **Privacy**: of :meth:`ScaleLaws.look`; which columns are looked at is told by releases.
+    """
+    octave = math.frexp(min(max(largest, 2.0**-900), 2.0**1000))[1]
+    low = int(np.clip(octave + 1 - OCTAVES, LOWEST_OCTAVE, HIGHEST_OCTAVE - OCTAVES))
+    d = sample.n_features
+    rows = sample.n * sample.budget.mu / math.sqrt(d)
+    found = ScaleLaws(ColumnLaws(d, sample.n), LogBins(1, low, low + OCTAVES), rows)
+    left, columns = MOST_LOOKS, None
+    for look, sure in enumerate(LOOKS):
+        if left < LEAST_LOOK or (columns is not None and not len(columns)):
+            break
+        left -= found.look(sample, most=left, columns=columns, sure=sure)
+        if found.odd_surely():
+            break
+        columns = found.unsure() if look else None
+    return found
+
+
+def _octaves(counts):
+    """Return released counts with what lies beyond all octaves in the last of them."""
+    counts = counts.astype(np.float64)
+    counts[:, -2] += counts[:, -1]
+    return counts[:, :-1]
+
+
+def shape_weights(scale, accuracy):
+    """Return the noise of every column per unit of one noise, sum (scale / weight)^2 = d.
+
+    Notes
+    -----
+    With a radius R in units of the weights w the noise of a column is R w, and R^2 is in proportion
+    to sum (s / w)^2. The least sum of squared errors, of weight c_j each, ``sum c w^2``, has by the
+    inequality of Cauchy and Schwarz ``w^2 ~ s / sqrt(c)`` and is ``(sum s sqrt(c))^2``. "alike" has
+    c = 1 / s^2, "total" c = 1. "both" has the sum of both, each over its least value:
+
+        c = 1/2 / (sum s)^2 + 1/2 / (d s)^2.
+
+    Its value is ``(sum sqrt(p^2 / 2 + 1 / (2 d^2)))^2 <= 2`` with p = s / sum s, and the mean of
+    both inefficiencies, neither below 1; so each is at most 3, in squares: sqrt(3).
+    """
+    d, s = len(scale), scale / scale.max()
+    if isinstance(accuracy, str):
+        total, alike = 1 / s.sum() ** 2, 1 / np.square(d * s)
+        parts = {"alike": (0, 1), "total": (1, 0), "both": (0.5, 0.5)}[accuracy]
+        cost = parts[0] * total + parts[1] * alike
+    else:
+        cost = np.asarray(accuracy, dtype=np.float64)
+    weight = np.sqrt(s) / cost**0.25
+    weight *= math.sqrt(np.square(s / weight).sum() / d)
+    return weight * scale.max()
+
+
+def effective_columns(scale, weight):
+    """Return as many columns of one size as have rows whose lengths scatter as much."""
+    square = np.square(scale / weight)
+    return float(square.sum() ** 2 / np.square(square).sum())
