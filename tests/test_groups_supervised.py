@@ -8,6 +8,8 @@ import skdp
 from skdp import (
     PrivateAdditiveClassifier,
     PrivateAdditiveRegressor,
+    PrivateBoostingClassifier,
+    PrivateBoostingRegressor,
     PrivateLinearRegression,
     PrivateLogisticRegression,
     PrivateRidge,
@@ -30,6 +32,11 @@ MODELS = {
     "three classes": (PrivateLogisticRegression, {"classes": ["x", "y", "z"]}),
     "additive classes": (
         PrivateAdditiveClassifier,
+        {"classes": ["no", "yes"], "categories": {"text": LEVELS}},
+    ),
+    "pairs, additive number": (PrivateBoostingRegressor, {"categories": {"text": LEVELS}}),
+    "pairs, additive classes": (
+        PrivateBoostingClassifier,
         {"classes": ["no", "yes"], "categories": {"text": LEVELS}},
     ),
     "bought": (PrivateAdditiveClassifier, {}),

@@ -9,7 +9,7 @@ from scipy.special import ndtri
 from skdp.scales._noise_level import check_confidence
 from skdp.show._display import pyplot
 
-__all__ = ["TermsDisplay"]
+__all__ = ["TermsDisplay", "cells_of", "edge_ticks", "level_ticks", "names_of", "place_of"]
 
 COLUMNS = 3
 MOST_EDGES, MOST_LEVELS = 5, 18  # that are written below a term
@@ -98,20 +98,24 @@ class TermsDisplay:
         display : TermsDisplay
         """
         check_confidence(confidence)
-        names = _names_of(estimator)
-        at = range(len(names)) if features is None else [_place(f, names) for f in features]
-        width = float(ndtri((1 + confidence) / 2))
-        terms = [estimator.terms_[j] for j in at]
+        names = names_of(estimator)
+        at = range(len(names)) if features is None else [place_of(f, names) for f in features]
+        return cls._of(estimator, at, float(ndtri((1 + confidence) / 2))).plot(axes)
+
+    @classmethod
+    def _of(cls, estimator, at, width):
+        """Return the display of features ``at``, whose bands are ``width`` sd of the noise wide."""
+        names, terms = names_of(estimator), [estimator.terms_[j] for j in at]
         several = any(term.ndim == 2 for term in terms)
         return cls(
             terms=terms,
             half_widths=[width * estimator.term_noise_scale_[j] for j in at],
-            cells=[_cells_of(estimator, j) for j in at],
+            cells=[cells_of(estimator, j) for j in at],
             names=[names[j] for j in at],
             classes=tuple(map(str, estimator.classes_)) if several else (),
             ylabel=estimator._term_unit(),
             lines=tuple(_line_of(estimator, j) for j in at),
-        ).plot(axes)
+        )
 
     def plot(self, axes=None):
         """Draw on ``axes`` or a new figure.
@@ -190,21 +194,31 @@ class TermsDisplay:
 
 
 def _level_ticks(ax, levels):
+    places, texts = level_ticks(levels)
+    rotation = 90 if sum(map(len, texts)) > 20 else 0
+    ax.set_xticks(places, texts, rotation=rotation, fontsize="small")
+
+
+def level_ticks(levels):
+    """Return where names of categories are written, and how; the last are of all others."""
     n, step = len(levels) - 2, -(-len(levels) // MOST_LEVELS)  # "other" and "missing" are last
     shown = np.append(np.arange(0, max(n - step // 2, 1), step), [n, n + 1]) if n else np.arange(2)
     texts = [x if len(x) <= LONG else x[: LONG - 1] + "…" for x in (levels[i] for i in shown)]
     if step > CROWDED:
         shown, texts = shown[:-1], [*texts[:-2], "other, missing"]
-    rotation = 90 if sum(map(len, texts)) > 20 else 0
-    ax.set_xticks(shown + 0.5, texts, rotation=rotation, fontsize="small")
+    return shown + 0.5, texts
 
 
 def _edge_ticks(ax, edges, line):
-    shown = np.unique(np.linspace(0, len(edges) - 1, min(len(edges), MOST_EDGES)).astype(int))
-    texts = _short(edges[shown]) if len(edges) else []
-    places = list(shown + 1) if len(edges) else []
+    places, texts = edge_ticks(edges)
     turned = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"} if len(texts) > 2 else {}
     ax.set_xticks([*places, line + 1], [*texts, "missing"], fontsize="small", **turned)
+
+
+def edge_ticks(edges):
+    """Return where edges of bins are written, and how."""
+    shown = np.unique(np.linspace(0, len(edges) - 1, min(len(edges), MOST_EDGES)).astype(int))
+    return (list(shown + 1), _short(edges[shown])) if len(edges) else ([], [])
 
 
 def _short(numbers):
@@ -218,14 +232,16 @@ def _short(numbers):
     return texts
 
 
-def _names_of(estimator):
+def names_of(estimator):
+    """Return the names of the columns."""
     names = getattr(estimator, "feature_names_in_", None)
     if names is None:
         return [f"feature {j}" for j in range(estimator.n_features_in_)]
     return [str(name) for name in names]
 
 
-def _place(feature, names):
+def place_of(feature, names):
+    """Return the number of a column, by number or name."""
     if isinstance(feature, str) and feature in names:
         return names.index(feature)
     if isinstance(feature, int | np.integer) and -len(names) <= feature < len(names):
@@ -242,7 +258,8 @@ def _line_of(estimator, j):
     return (np.clip(edges, low, high) - centre) * slope
 
 
-def _cells_of(estimator, j):
+def cells_of(estimator, j):
+    """Return the edges of the bins of a column, or the names of its categories."""
     levels = estimator.categories_[j]
     if levels is None:
         return estimator.bin_edges_[j]

@@ -4,9 +4,11 @@ from collections.abc import Mapping
 from numbers import Integral
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from skdp.additive._base import AdditiveModel
 from skdp.boosting._monotone import Monotone
+from skdp.boosting._pair_terms_display import PairTermsDisplay
 from skdp.boosting._rules import has_enough_for_pairs
 from skdp.boosting._terms import pair_terms
 from skdp.utils._compat import Interval, StrOptions
@@ -95,7 +97,9 @@ class BoostingModel(AdditiveModel):
     def _plan_of_pairs(self, table, strength, n_features):
         """Return the pairs that are asked for, and the constraints; 0 pairs if rows are too few."""
         wanted = self._pairs(n_features)
-        if wanted not in (0, []) and not has_enough_for_pairs(strength, n_features):
+        if wanted not in (0, []) and not has_enough_for_pairs(
+            strength, n_features, self._target == "class"
+        ):
             if n_features > 1:
                 table.decide(FEW)
             wanted = 0
@@ -106,3 +110,26 @@ class BoostingModel(AdditiveModel):
 
     def _term_features(self):
         return self.term_features_
+
+    def plot(self, *, features=None, confidence=0.95, axes=None):
+        """Plot curves, and heat maps of pairs, see :class:`skdp.boosting.PairTermsDisplay`.
+
+        Parameters
+        ----------
+        features : list of int, str or tuple of two of them, default=None
+            Which features and pairs, by number or name. None: all features, and the pairs that
+            matter most, up to six heat maps.
+        confidence : float, default=0.95
+            Probability with which a band covers; entries of pairs that are closer to zero than half
+            of it are hatched.
+        axes : sequence of matplotlib Axes, default=None
+            One for each curve, then one for each heat map; a new figure by default.
+
+        Returns
+        -------
+        display : PairTermsDisplay
+        """
+        check_is_fitted(self)
+        return PairTermsDisplay.from_estimator(
+            self, features=features, confidence=confidence, axes=axes
+        )

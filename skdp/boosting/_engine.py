@@ -25,6 +25,7 @@ from skdp.additive._rules import (
     UNLIKELY,
     cycle_shares,
     numbers_first,
+    share_of_look,
 )
 from skdp.boosting._pairs import Spike, disjoint_groups, pair_of
 from skdp.boosting._rules import (
@@ -48,6 +49,7 @@ __all__ = ["fit_pairs_of_classes", "fit_pairs_of_numbers"]
 LARGEST_RADIUS = 2**26  # of a HalfCircle
 LEAST_SEEN = 0.1  # of the square of a radius, that rows leave of it
 LEAST_ROWS = 0.3  # of those of independent features: rows that are clipped are not counted
+GROWS = 2  # radius of a cycle, at most, by that of the last: residuals become shorter
 MOVES = 2  # of a term that smoothing leaves
 
 
@@ -77,8 +79,6 @@ class PairStep(NewtonStep):
 class _Fit:
     """A model that cycles change, and how they do."""
 
-    step_of_score = None
-
     def __init__(self, table, edges, target):
         self.table, self.edges, self.target = table, tuple(edges), target
         self.cells = table.map(Binned(self.edges, target))
@@ -95,14 +95,13 @@ class _Fit:
             return
         n_tables = sum(map(len, order))
         self.step.order = order
-        for part in cycle_shares(share * (1 - times * sum(self.besides)), times):
-            self.cycle(part, [share * part_of for part_of in self.besides], n_tables)
+        beside = self.beside(share / times)
+        for part in cycle_shares(share - times * beside, times):
+            self.cycle(part, beside, n_tables)
             self.ran = True
 
 
 class _Classes(_Fit):
-    besides = (INTERCEPT[0],)
-
     def __init__(self, table, edges, number):
         super().__init__(table, edges, Codes(len(number)))
         self.number = number
@@ -121,11 +120,15 @@ class _Classes(_Fit):
             n_features=len(counts),
         )
 
-    def cycle(self, share, besides, n_tables):
+    def beside(self, share):
+        """Return the share of an intercept in that of a cycle."""
+        return INTERCEPT * share
+
+    def cycle(self, share, beside, n_tables):
         if self.ran:
-            self._calibrate(besides[0], slope=False)
+            self._calibrate(beside, slope=False)
         else:
-            share += besides[0]
+            share += beside
         run_cycle(self.model, self.cells, self.link, self.step, share=share)
 
     def _calibrate(self, share, *, slope):
@@ -140,8 +143,6 @@ class _Classes(_Fit):
 
 
 class _Numbers(_Fit):
-    besides = INTERCEPT[0], INTERCEPT[1]
-
     def __init__(self, table, edges, place, n):
         super().__init__(table, edges, place.steps(Clipped.one))
         self.n = n
@@ -154,20 +155,25 @@ class _Numbers(_Fit):
             counts, priors, one, one, order, n_features=len(counts), kept=1.0, floor=LEAST_ROWS
         )
 
-    def cycle(self, share, besides, n_tables):
+    def beside(self, share):
+        """Return the share of a histogram and of a mean in that of a cycle."""
+        return min(2 * share_of_look(self.n * self.table.budget.mu), share / 8)
+
+    def cycle(self, share, beside, n_tables):
         lengths = release_lengths(
-            self.cells, self.model.scores, around=self.around, share=besides[1]
+            self.cells, self.model.scores, around=self.around, share=beside / 2
         )
         left = float(self.cells.remaining)
         noise = math.sqrt(MOVES / left) * n_tables / self.table.budget.mu
-        self.around = radius = min(lengths.radius(noise), LARGEST_RADIUS)
+        most = GROWS * self.around if self.ran else LARGEST_RADIUS
+        self.around = radius = min(lengths.radius(noise), most, LARGEST_RADIUS)
         square = lengths.mean_square(radius)
         self.step.spread = np.full(1, square * Clipped.step**2)
         self.step.most = radius * Clipped.step
         self.step.gain = math.sqrt(max(radius**2 - square, LEAST_SEEN * radius**2)) / Clipped.one
         link = HalfCircle(radius)
         self.model.intercept += mean_step(
-            self.model, self.cells, Clipped(radius), n=self.n, share=besides[0]
+            self.model, self.cells, Clipped(radius), n=self.n, share=beside / 2
         )
         run_cycle(self.model, self.cells, link, self.step, share=share)
 

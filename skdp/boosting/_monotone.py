@@ -32,7 +32,7 @@ class Monotone:
         for pair, prior, parts in zip(pairs, priors, expected, strict=True):
             maps = pair.left, pair.right
             sizes = tuple(int(cells.max()) + 1 for cells in maps)
-            ends = tuple(int(cells[:-1].max(initial=0)) + 1 for cells in maps)
+            ends = tuple(size - 1 for size in sizes)  # but for missing entries
             bent.append(self._bent(prior, (pair.first, pair.second), ends, sizes, parts, ordered))
         return bent
 

@@ -18,7 +18,6 @@ BOTH = (
 )
 ONE = tuple((length, length, rough) for length in (SHORT, LONG) for rough in (0.0, 0.2))
 MAIN = 0.9  # part of the variance of a pair that is a main effect which the features missed
-GAPS = 0.005  # part of the rows from which missing entries have a cell of their own
 TELLS, NOT = 0.3, 3.0  # pairs that are known to tell something, or nothing, before any is seen
 SURE = 50.0  # log-odds beyond which a pair is certain
 
@@ -34,15 +33,14 @@ def merged(counts, ordered, most):
     mass = counts[:-1]
     middles = (np.cumsum(mass) - mass / 2) / mass.sum()
     cells = np.unique(np.minimum((most * middles).astype(int), most - 1), return_inverse=True)[1]
-    missing = cells.max() + 1 if counts[-1] > GAPS * counts.sum() else 0
-    return np.append(cells, missing)
+    return np.append(cells, cells.max() + 1)
 
 
 def pair_of(features, counts, ordered, most, spike):
     """Return the Pair of two features, the parts of all rows of its cells, and its PairPrior."""
     maps = [merged(counts[j], ordered[j], most) for j in features]
     sides = [
-        _Side(np.bincount(cells, counts[j]), ordered[j], len(counts[j]), cells)
+        _Side(np.bincount(cells, counts[j]), ordered[j])
         for j, cells in zip(features, maps, strict=True)
     ]
     expected = np.outer(sides[0].parts, sides[1].parts).ravel()
@@ -66,15 +64,11 @@ def disjoint_groups(pairs, most):
 class _Side:
     """One feature of a pair: the parts of all rows of its merged cells, and their places."""
 
-    def __init__(self, counts, ordered, n_cells, cells):
+    def __init__(self, counts, ordered):
         self.parts = counts / counts.sum()
-        # a cell that holds missing entries alone has no place
-        gap = ordered and np.count_nonzero(cells == cells[-1]) == 1
-        n_ordered = len(counts) - gap
-        self.ordered = ordered and n_ordered > 2
+        self.ordered = ordered and len(counts) > 3
         places = np.cumsum(self.parts) - self.parts / 2
-        if gap:
-            places[-1] = math.inf
+        places[-1] = math.inf  # missing entries
         with np.errstate(invalid="ignore"):
             apart = np.abs(places[:, None] - places)
         self._apart = np.nan_to_num(apart, nan=0.0, posinf=math.inf)

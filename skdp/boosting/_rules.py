@@ -7,16 +7,15 @@ import math
 
 import numpy as np
 
-from skdp.additive._rules import CURVED
-
 __all__ = ["has_enough_for_pairs", "most_features", "sides"]
 
 # shares of what is left after the bins and cell counts
 FIRST, SCOUTS = 0.25, (0.15, 0.2)  # of the cycles of features alone, and of pairs alone
 LAST = (0.03, 0.01)  # of classes: of the sizes of terms, and of intercepts
 FIRST_CYCLES, LAST_CYCLES = 3, 2
-INTERCEPT = LOOK = 0.004, 0.01  # of a stage, in each cycle
+INTERCEPT = 0.004  # of a cycle of classes
 
+ENOUGH_OF_CLASSES, ENOUGH_OF_NUMBERS = 160.0, 115.0  # strength per feature, from which pairs pay
 PER_SIDE, FEWEST, MOST_SIDE = 0.8, 8, 12  # cells of a side of a pair
 LOUDEST = 0.3  # noise of an entry of a 4 x 4 table of a pair, in units of a score
 LEAST_FEATURES = 4
@@ -25,9 +24,10 @@ UNLIKELY_PAIR = (-3.3, -2.3)  # log-odds of a pair after each look, below which 
 AT_ONCE = 8  # pairs that are asked by one pass
 
 
-def has_enough_for_pairs(strength, n_features):
+def has_enough_for_pairs(strength, n_features, classes):
     """Return whether the main effects are known well enough to look beyond them."""
-    return n_features > 1 and strength > CURVED * n_features
+    enough = ENOUGH_OF_CLASSES if classes else ENOUGH_OF_NUMBERS
+    return n_features > 1 and strength > enough * n_features
 
 
 def sides(strength):

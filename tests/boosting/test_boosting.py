@@ -269,6 +269,32 @@ def test_dear_cells_of_a_heavy_target_do_not_ruin_pairs():
         assert pairs > PrivateAdditiveRegressor(**given).fit(X, y).score(X, y) - 0.03
 
 
+def test_terms_are_drawn_as_curves_and_heat_maps():
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    display = CLASSIFIER.plot()
+    display.figure_.canvas.draw()
+    assert [ax.get_title() for ax in display.axes_[:4]] == ["wage", "age", "town", "wage × town"]
+    assert np.array_equal(display.tables[0], CLASSIFIER.terms_[3])
+    display = REGRESSOR.plot(features=["age", ("town", "wage")], confidence=0.5)
+    assert [ax.get_title() for ax in display.axes_] == ["age", "wage × town"]
+    display = REGRESSOR.plot(features=[(0, 2)], axes=[plt.subplots()[1]])
+    assert display.curves is None and len(display.axes_) == 1
+    with pytest.raises(ValueError, match="without a term"):
+        PrivateBoostingRegressor(random_state=0, interactions=0).fit(FRAME, NUMBER).plot(
+            features=[(0, 1)]
+        )
+    with pytest.raises(ValueError, match="one for each of 2"):
+        REGRESSOR.plot(features=[0, (0, 2)], axes=[plt.subplots()[1]])
+    label = np.where(SCORE > 1.5, "high", LABEL)
+    model = PrivateBoostingClassifier(random_state=0, classes=["no", "yes", "high"])
+    titles = [ax.get_title() for ax in model.fit(FRAME, label).plot(features=[(0, 2)]).axes_]
+    assert titles == [f"wage × town: {name}" for name in ("high", "no", "yes")]
+    plt.close("all")
+
+
 @pytest.mark.parametrize(
     ("given", "match"),
     [

@@ -17,7 +17,6 @@ def test_merged_cells_have_about_the_same_mass_and_keep_their_order():
     assert np.all(np.diff(cells[:-1]) >= 0) and cells[-1] == 8 and cells.max() == 8
     mass = np.bincount(cells, counts)[:-1]
     assert mass.max() < 1.5 * mass.min()
-    assert merged(np.append(counts[:-1], 1.0), True, 8)[-1] == 0  # hardly any missing entries
     assert merged(counts[:5], True, 8).tolist() == [0, 1, 2, 3, 4]
 
 
@@ -37,8 +36,9 @@ def test_groups_hold_every_pair_once_and_share_no_feature(n_features):
 
 
 def test_rules_grow_with_rows():
-    assert not has_enough_for_pairs(1e9, 1) and not has_enough_for_pairs(1150, 10)
-    assert has_enough_for_pairs(1151, 10)
+    assert not has_enough_for_pairs(1e9, 1, True)
+    assert [has_enough_for_pairs(s, 10, False) for s in (1150, 1151)] == [False, True]
+    assert [has_enough_for_pairs(s, 10, True) for s in (1600, 1601)] == [False, True]
     assert [sides(s) for s in (100, 10000, 1e9)] == [8, 10, 12]
     assert most_features(1000, 30, 0.3, True) == 4 < most_features(20000, 30, 0.3, True) <= 30
     assert most_features(2000, 30, 0.3, False) > most_features(2000, 30, 0.3, True)
