@@ -117,6 +117,7 @@ PUBLIC = {
     "readers/_raw.py": {"which": "names of columns"},
     "readers/_parts.py": {"name": "of a file or a kind of table", "error": "a constant text"},
     "additive/_terms_display.py": {"n": "number of features", "feature": "a parameter"},
+    "boosting/_pair_terms_display.py": {"n": "number of terms", "one": "a parameter"},
     "boosting/_base.py": {"error": "a constant text, and parameters", "pair": "a parameter"},
     "accounting/_budget.py": {
         "epsilon": "",
