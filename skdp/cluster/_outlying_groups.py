@@ -12,6 +12,7 @@ from skdp.accounting import Step
 from skdp.cluster._balls import joining_cost, merged
 from skdp.cluster._locate import BINS, release_located_ball, release_refined_ball, significant_bins
 from skdp.cluster._parallel_search import ReleaseRequest, run_parallel
+from skdp.cluster._refined import CERTAIN
 from skdp.cluster._synopsis import WeightedCells, weighted_kmeans
 from skdp.cluster._tree import refine_tree, schedule
 from skdp.kernel._ball_cover import DROP, FARTHEST, LARGEST, BallCover, LocatedBall, bounded
@@ -175,15 +176,17 @@ def release_ball_cover(table, n_clusters, *, place=None, careful=True):
     if len(peel.balls) > 1:
         return _sized(table, peel.balls, n_clusters)
     if lost:
-        _doubt_lost_rows(table, lost, home.kept)
+        _doubt_lost_rows(table, lost, home)
     return home
 
 
-def _doubt_lost_rows(table, n_rows, distance):
-    table.doubt(
-        f"about {n_rows:,.0f} rows farther than {distance:.3g} from the bulk were left out: they "
-        "stand out, but no group of them was found"
-    )
+def _doubt_lost_rows(table, n_rows, home):
+    """Doubt rows beyond the bulk; where the number of all rows is noise, so is theirs."""
+    if home.n_rows > CERTAIN * home.n_sd:
+        table.doubt(
+            f"about {n_rows:,.0f} rows farther than {home.kept:.3g} from the bulk are left out: "
+            "they belong to no group that was found. Use more clusters or a larger epsilon"
+        )
 
 
 def _components(home, distances):
@@ -374,7 +377,7 @@ def _sized(table, balls, n_clusters):
     sure[0] = True
     lost += sum(s for s, ok in zip(sizes, sure, strict=True) if not ok)
     if lost > CLEAR * release.scale:
-        _doubt_lost_rows(table, lost, balls[0].kept)
+        _doubt_lost_rows(table, lost, balls[0])
     n_sd = balls[0].n_sd
     balls = [
         replace(ball, n_rows=max(s, 1.0), n_sd=release.scale)

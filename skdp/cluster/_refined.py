@@ -51,17 +51,15 @@ def refined(table, located, moved, mean, *, noise, radii, n_steps):
     if total < CERTAIN * total_sd:
         guesses = np.ones(k, dtype=bool)
         table.doubt(
-            f"the number of rows, released as {total:.0f}, does not stand out of its noise of "
-            f"{total_sd:.0f}: the centres are guesses. More rows or a larger epsilon help; without "
-            "bounds so few rows cannot even be located"
+            f"every center is a guess: the number of rows, released as {total:.0f}, is within its "
+            f"noise of {total_sd:.0f}. Use more rows, a larger epsilon, fewer clusters or bounds"
         )
     elif guesses.any():
         table.doubt(
-            f"guessed, with an infinite noise_scale_: {int(guesses.sum())} of {k} centres; "
-            f"the released sizes, from {float(told.counts.min()):.0f} to "
-            f"{float(told.counts.max()):.0f}, have noise of {told.count_sd:.0f}, and all clusters "
-            f"together are better than one centre by {best.worth:.1f} standard deviations of that "
-            "comparison. More rows, a larger epsilon, fewer clusters or tighter bounds help"
+            f"{int(guesses.sum())} of {k} centers are guesses, with an infinite noise_scale_: "
+            f"released sizes go from {float(told.counts.min()):.0f} to "
+            f"{float(told.counts.max()):.0f}, with noise of {told.count_sd:.0f}. Use more rows, a "
+            "larger epsilon, fewer clusters or tighter bounds"
         )
     if located.box is not None and not guesses.all():
         narrow = int(np.count_nonzero(located.half < np.median(noise[~guesses])))
@@ -72,7 +70,7 @@ def refined(table, located, moved, mean, *, noise, radii, n_steps):
             )
     inertia, inertia_noise = in_table(located, *moved.inertia(best.y))
     far = stray_squares(located, located.n_rows * table.budget.mu)
-    if far > DOUBTED:
+    if far > DOUBTED and total >= CERTAIN * total_sd:
         table.doubt(FAR)
     if far > UNSEEN or inertia < TOLD * inertia_noise:
         inertia = math.nan

@@ -92,14 +92,10 @@ def posterior_counts(counts, sd):
 
 @dataclass(frozen=True)
 class ShrunkenCenters:
-    """Centres ``y`` (k, d) of which ``guesses`` (k,) are marked, and how sure they are.
+    """Centres of which guesses are marked."""
 
-    ``worth`` is what clusters gain over one centre, in noise standard deviations.
-    """
-
-    y: np.ndarray
-    guesses: np.ndarray
-    worth: float
+    y: np.ndarray  # shape (k, d)
+    guesses: np.ndarray  # shape (k,)
 
 
 def shrink_centers(moved, mean):
@@ -121,4 +117,4 @@ def shrink_centers(moved, mean):
         y[worst], guesses[worst] = mean, True
         if sure < SURE:
             guesses[:] = True
-    return ShrunkenCenters(y, guesses, sure)
+    return ShrunkenCenters(y, guesses)

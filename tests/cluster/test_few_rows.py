@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_breast_cancer
 
 from skdp import FriendlyCoreKMeans, LloydKMeans
 from skdp.cluster._shrunken_centers import NoisyLloydStep, posterior_counts, shrink_centers
@@ -80,6 +81,18 @@ def test_guesses_are_told_with_released_numbers():
         fit = FriendlyCoreKMeans(3, epsilon=0.05, bounds=(-1, 5), random_state=0).fit(X)
     assert np.all(np.isinf(fit.noise_scale_))
     assert np.isnan(fit.inertia_) and np.isfinite(fit.inertia_noise_scale_)
+
+
+@seeded
+@quiet
+def test_guesses_are_not_contradicted():
+    """Of 569 rows, drowned in noise, 1,003 were said to lie far out and to stand out there."""
+    X = load_breast_cancer().data
+    for seed in (0, 21):
+        fit = FriendlyCoreKMeans(50, epsilon=0.1, random_state=seed).fit(X)
+        *first, last = fit.accuracy_warnings_
+        assert last.startswith("every center is a guess: the number of rows, released as ")
+        assert np.all(np.isinf(fit.noise_scale_)) and all("scale of the rows" in x for x in first)
 
 
 @seeded
