@@ -99,7 +99,7 @@ def test_a_denoiser_without_a_signal_is_told_of():
     steps = [("mean", PrivateMean()), ("shrink", JamesSteinDenoiser())]
     pipe = PrivatePipeline(steps, epsilon=0.1, random_state=0)
     (warning,) = doubts(lambda: pipe.fit(rows_for("", 5)))
-    assert "nothing was found to denoise" in str(warning.message)
+    assert "nothing to denoise" in str(warning.message)
 
 
 def test_an_error_for_a_warning_finds_a_complete_fit():

@@ -29,8 +29,14 @@ NO_CLASSES = (
     "this model has found no class of y, so that it cannot predict any. Fit again with `classes`, "
     "if they are public, with more rows or with a larger epsilon."
 )
-PRIOR = "too few rows to look at features: every row is given the released frequencies of classes"
-NOISE = "no feature tells the classes apart clear of the noise: what the terms tell may be noise"
+PRIOR = (
+    "too few rows to learn from features: predictions are the released class frequencies. Use a"
+    " larger epsilon or more rows"
+)
+NOISE = (
+    "no feature exceeds the noise: the terms may be noise. Use a larger epsilon, more rows or "
+    "fewer columns"
+)
 
 
 class PrivateAdditiveClassifier(ClassifierMixin, AdditiveModel):

@@ -41,10 +41,22 @@ from skdp.utils._renamed import Renamed
 __all__ = ["PrivateAdditiveRegressor"]
 
 LARGEST = 1e300  # of a term, and of a prediction
-MEAN = "too few rows to look at features: every row is given the released mean of the targets"
-NOISE = "no feature tells the targets apart clear of the noise: predictions are their mean"
-BESIDE = "no feature tells clear of the noise what the line leaves: predictions are the line"
-SLOPES = "too few rows for the slopes of a line: the model has terms alone"
+MEAN = (
+    "too few rows to learn from features: predictions are the released mean of the targets. Use"
+    " a larger epsilon or more rows"
+)
+NOISE = (
+    "no feature exceeds the noise: predictions are the mean of the targets. Use a larger "
+    "epsilon, more rows or fewer columns"
+)
+BESIDE = (
+    "no feature exceeds the noise in what the line leaves: predictions are the line. Use a "
+    "larger epsilon, more rows or fewer columns"
+)
+SLOPES = (
+    "too few rows for the slopes of a line: the model has terms alone. Use a larger epsilon or "
+    "more rows"
+)
 
 
 class PrivateAdditiveRegressor(RegressorMixin, AdditiveModel):

@@ -38,10 +38,7 @@ from skdp.utils._config import config_context
 
 __all__ = ["PrivateGroupBy"]
 
-NOBODY = (
-    "no level stands clear of the noise, so there is no group. Pass levels=[...] if they are "
-    "public, or use a larger epsilon"
-)
+NOBODY = "no group exceeds the noise. Pass levels=[...] if they are public, or use a larger epsilon"
 
 
 class PrivateGroupBy(RoutesRows, PrivateEstimator):

@@ -79,7 +79,10 @@ FEW_ROWS = (
     "few rows: moments and steps of Lloyd, as a cluster of mean size is {:.1f} noise standard "
     "deviations"
 )
-WEAK = "weak signal: a cluster of mean size hardly stands out of the noise"
+WEAK = (
+    "weak signal: a cluster of mean size hardly exceeds the noise. Use a larger epsilon, more "
+    "rows or fewer clusters"
+)
 FEW_CENTRES = (
     "about {:,.0f} rows farther than {:.3g} from the bulk were left out: a centre lowers the sum "
     "of squared distances more elsewhere"

@@ -24,8 +24,8 @@ MODERATE = 8  # clusters that the search is made for if their number is not know
 CHOSEN = "number of clusters: read off the released cells"
 FULL = "number of clusters: max_clusters, there may be more"
 ONE = (
-    "no gaps between groups were found, so all rows are one cluster. To divide them all the same, "
-    "pass a number, say FriendlyCoreKMeans(n_clusters=4); cost_curve_ of this fit helps to choose"
+    "no gaps between groups were found: all rows are one cluster. To divide them pass a number,"
+    " say n_clusters=4; cost_curve_ helps to choose"
 )
 
 

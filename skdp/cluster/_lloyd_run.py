@@ -19,8 +19,8 @@ __all__ = ["equal_step", "lloyd_run", "lloyd_step"]
 COUNT_WEIGHT = 0.5  # of a count beside a row of unit length
 SURE, ALIVE = 2.0, 3.0  # noise sds of a count: to move a centre, to have rows at all
 STAYED = (
-    "some centres did not move in the last step, as their rows do not stand out of the noise. More "
-    "rows, a larger epsilon, fewer clusters or steps, or tighter bounds help"
+    "some centers did not move in the last step: their rows do not exceed the noise. Use more "
+    "rows, a larger epsilon or fewer clusters"
 )
 
 

@@ -44,7 +44,10 @@ ROW_COUNT = Step("row count", at_most=0.01, of=(Count,))
 SCALE = Step("scale", at_most=SCALE_SHARES[1], times=ROUNDS, of=(Distances,))
 LOCATION = Step("location", at_most=FEW_CENTRE, times=ROUNDS, of=(BallSum,))
 LOCATE_STEPS = ROW_COUNT, SCALE, LOCATION
-UNSEEN = "the scale of the rows did not stand out of the noise: its likeliest value was taken"
+UNSEEN = (
+    "the scale of the rows is not known: its likeliest value was taken. Use a larger epsilon, "
+    "more rows or bounds"
+)
 
 
 def locate(table):

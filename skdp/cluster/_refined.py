@@ -14,8 +14,8 @@ TOLD = 2.0  # noise sds of an inertia that is told
 UNSEEN = 0.01  # of typical squares; of real tables, inertias below a fifth of the cost lay above
 DOUBTED = 0.02  # and nearly all clusterings at 5 times the cost of exact k-means
 FAR = (
-    "rows so far out that they are too few to be seen may cost more than all others: they are not "
-    "in inertia_, and have no centre. Take logarithms of columns with long tails, or pass bounds"
+    "rows too few to be seen may lie far out: they are not in inertia_ and have no center. Take"
+    " logarithms or pass bounds"
 )
 
 

@@ -14,8 +14,11 @@ from skdp.mechanisms import box_rows
 __all__ = ["bounded_covariance", "bounded_plan", "checked_bounds"]
 
 MOMENTS = Step("moments", of=(BoxProducts,))
-FEW = "few rows: their number does not stand clear of the noise"
-DROWNED = "no direction stands clear of the noise: too few rows for bounds so wide"
+FEW = "the number of rows does not exceed its noise. Use a larger epsilon or more rows"
+DROWNED = (
+    "no direction exceeds the noise: too few rows for bounds so wide. Use a larger epsilon, "
+    "more rows or narrower bounds"
+)
 
 
 def bounded_plan(budget):

@@ -27,12 +27,12 @@ MOST = (
     10.0  # error bound: beyond, of real tables one in five loses half a variance; below, one in 20
 )
 LOST = (
-    "variances are not told from noise, so their correlations are NaN: the column is constant, or "
-    "differs in too few rows. Leave it out, or pass bounds; more rows or a larger epsilon help"
+    "the variance does not exceed the noise: correlations are NaN. Leave columns out that are "
+    "nearly constant, pass bounds, or use a larger epsilon"
 )
 WIDE = (
-    "error_bound() is above 10: rows too few to be seen may have variances many times as large. "
-    "Take logarithms of columns with long tails, or pass bounds; more rows or a larger epsilon help"
+    "error_bound() is above 10: variances may be many times larger. Take logarithms of columns "
+    "with long tails, pass bounds, or use a larger epsilon"
 )
 
 DENOISE = (

@@ -92,14 +92,22 @@ STEP = 2.0**20  # largest factor of one round
 POINT, HELD = 1 / 3, 0.2  # of the length that scales of columns tell, and of the squares
 DROWNING = 0.5  # noise of the final matrix, in units of that of the bulk, which no row is worth
 SPARSE = 3.0  # times what most rows tell: few rows make the variance
-NOTHING = "nothing found: too few rows to tell how they vary"
+NOTHING = (
+    "nothing found: too few rows to tell how they vary. Use a larger epsilon, more rows or bounds"
+)
 COLUMNS = (
     "directions were not told apart: too few rows. Use a larger epsilon, more rows or fewer columns"
 )
 NULL = "directions in which nothing varies were dropped"
-DROWNED = "no direction stands clear of the noise: too few rows"
-FAR = "rows far beyond the others were clipped: the matrix is that of the bulk"
-TAIL = "nothing bounds what clipping may have taken: the rows reach far beyond what is seen"
+DROWNED = "no direction exceeds the noise: too few rows. Use a larger epsilon, more rows or bounds"
+FAR = (
+    "rows far beyond the others were clipped: the matrix is that of the bulk. Take logarithms "
+    "of long tails, or pass bounds"
+)
+TAIL = (
+    "clipping may have taken any amount: rows reach far beyond the visible ones. Take "
+    "logarithms of long tails, or pass bounds"
+)
 
 
 @dataclass

@@ -34,8 +34,8 @@ FEW = (
 )
 # A correlation is at most 1: a slope of one column is at most the spread of the target over its own
 WIDE = (
-    "slopes are not told: their intervals are as wide as what any slope may be; leave out columns "
-    "that hardly vary or repeat others, give feature_range if it is public, or raise epsilon"
+    "slopes are not known. Leave out columns that hardly vary or repeat others, pass "
+    "feature_range if it is public, or use a larger epsilon"
 )
 
 

@@ -24,12 +24,12 @@ FACTORS = 0.5, 2.0  # least and largest of a calibration
 STEEP = 0.75  # factor below which a step from there is no guide: curvatures grow as slopes shrink
 APART, SETTLED = 0.5, 3.0  # beforehand: deviation of factors from 1, and odds that there is none
 RATES = (
-    "how frequent the classes are is lost in noise, so probabilities may be far off: use a larger "
-    "epsilon or more rows"
+    "class frequencies are lost in noise: probabilities may be far off. Use a larger epsilon or"
+    " more rows"
 )
 UNSETTLED = (
-    "the steps of the fit had not come to rest, so slopes may be far off: raise epsilon, or leave "
-    "out columns that tell little"
+    "the fit has not converged: slopes may be far off. Use a larger epsilon, or leave out "
+    "columns that explain little"
 )
 
 

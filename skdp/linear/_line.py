@@ -107,12 +107,18 @@ HEAVY = 3.0  # weight in the Gram matrix of rows whose gradients are clipped, as
 LOSS = 0.15  # of the sampling variance: what weights and clipping move a line by, of heavy tails
 SPARE = 1.15  # of the sampling variance that a histogram tells
 FEW = 0.45  # noise of a Gram matrix of all the budget beside 1, beyond which there is no line
-MEAN = "the line is flat: too few rows for its slopes, the mean of the target took the whole budget"
-NOTHING = "the line is flat: no column has shown a scale"
+MEAN = (
+    "the line is flat: too few rows for its slopes. Predictions are the mean of the target. Use"
+    " a larger epsilon or more rows"
+)
+NOTHING = (
+    "the line is flat: no column has a known scale. Use a larger epsilon, more rows, or pass "
+    "feature_range if it is public"
+)
 COSTLY = 0.05  # of the variance of the target: what two standard deviations of noise may cost
 NOISY = (
-    "noise may cost a line more than it is worth: use a larger epsilon, more rows or fewer "
-    "columns, or give target_range if it is public"
+    "noise may cost a line more than it explains. Use a larger epsilon, more rows or fewer "
+    "columns, or pass target_range if it is public"
 )
 
 

@@ -44,17 +44,22 @@ FAINT = 2.0**40  # the part of a range that varies is smaller than any column is
 STRONG = 0.45, 0.9  # of the curvature without slopes, of two classes and of more: with less
 # nothing tells what the steps leave to go
 STIFFEST = 1e6  # penalty, beside rows of length about 1
-NOTHING = "nothing found: too few rows to tell how the columns vary"
+NOTHING = (
+    "nothing found: too few rows to tell how the columns vary. Use a larger epsilon or more rows"
+)
 FEW = 60.0  # rows in noise units of a sum, with fewer of which directions need to be told apart
 APART = 3.0  # times its noise: with so much variance, scores need no directions told apart: of 32
 # such fits, on parts of 14 tables, the AUC was at most .043 below that without privacy
 UNLIKELY = 0.001  # probability that noise alone looks like slopes
 RESTLESS = 0.5  # last step beside the scores, beyond its noise: where none of the steps lead tells
 NOISE = (
-    "no column tells the classes apart clear of the noise. Use a larger epsilon, more rows or "
-    "fewer columns, or give feature_range if it is public"
+    "no column separates the classes beyond the noise. Use a larger epsilon, more rows or fewer"
+    " columns, or pass feature_range if it is public"
 )
-PRIOR = "too few rows for the number of columns: every row has the probabilities of all"
+PRIOR = (
+    "too few rows for the number of columns: predictions are the class frequencies. Use a "
+    "larger epsilon, more rows or fewer columns"
+)
 
 
 @dataclass(frozen=True)

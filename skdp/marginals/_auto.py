@@ -35,13 +35,12 @@ SHOWS = 2.0  # noises above which entries of a kind are there
 FRACTIONS = 3.0  # and fractions: of 20 columns of whole numbers one in 40 tables seems to have some
 LOST = 0.1  # part of the rows beyond an end of a column of which nothing is known
 NOTHING = (
-    "nothing in these columns stands clear of the noise, so that their levels tell little: pass "
-    "levels if they are public, or spend more"
+    "nothing in these columns exceeds the noise. Pass levels if they are public, or use a "
+    "larger epsilon"
 )
 HIDDEN = (
-    "the noise may hide the smallest or the largest numbers of these columns, up to a tenth of the "
-    "rows or more, which then count as those beside them: pass levels if they are public, take "
-    "fewer columns, or spend more"
+    "a tenth of the rows may lie beyond the smallest or the largest level. Pass levels if "
+    "public, or use fewer columns or a larger epsilon"
 )
 
 

@@ -51,8 +51,8 @@ REPLACE_ONE = (
 PROMISE = "with probability 0.95 plain noise puts no count off by more than {:,.0f} rows"
 AS_RELEASED = "workload={!r} has no post-processing: leave postprocess and nonnegative out."
 USELESS = (
-    "useless at this number of rows and this budget: the estimated error of a count is above a "
-    "tenth of all rows. Ask for fewer or smaller tables, merge levels, or spend more"
+    "the estimated error of a count is above a tenth of all rows. Use fewer or smaller tables, "
+    "merge levels, or use a larger epsilon"
 )
 TV, LEAST = 0.4, 40.0  # mean size of normal noise, half of it in both directions; persons
 BOUGHT_WAYS = ("auto", "none", "james-stein", "projection")

@@ -111,17 +111,26 @@ HOPELESS = 1.0  # nats per row of noise in a comparison of mixtures
 UNSEEN = 0.02  # nats per row; of 101 fits 12 were worse than one Gaussian, 10 of them cost more
 CERTAIN = 3.0  # noise sds of the number of rows of a component that stands out
 SHARED = "noise is loud: the components share one covariance, or one variance, at first"
-ALONE = "no better than one Gaussian: all components are copies of it"
-FEW = "too few rows for a mixture: all components are one round Gaussian"
+ALONE = (
+    "no better than one Gaussian: all components are copies of it. Use fewer components, a "
+    "larger epsilon or more rows"
+)
+FEW = (
+    "too few rows for a mixture: all components are one round Gaussian. Use a larger epsilon or"
+    " more rows"
+)
 THIN = (
-    "components are so thin in some direction that rows too few to be seen may make the mixture "
-    "worse than one Gaussian. Leave out columns that are nearly constant or follow from others, "
-    "take logarithms of long tails, ask for fewer components, or raise epsilon"
+    "components are thin in some direction: few rows may spoil the mixture. Leave out nearly "
+    "constant columns, take logarithms, or use fewer components"
 )
 STRAY = (
-    "all components are constant in some direction: the lightest became one Gaussian of all rows"
+    "all components are constant in some direction: the lightest became one Gaussian of all "
+    "rows. Use fewer components or a larger epsilon"
 )
-FAINT = "components that do not stand out of the noise became one Gaussian of all rows"
+FAINT = (
+    "components that do not exceed the noise became one Gaussian of all rows. Use fewer "
+    "components or a larger epsilon"
+)
 
 
 @dataclass(frozen=True)

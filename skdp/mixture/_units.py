@@ -24,10 +24,13 @@ MOST_ENTRIES = 2**22  # of a sample in memory
 UNLIKE = "columns of unlike scales were measured in units of their own"
 SKIPPED = "too few rows to tell the units of columns: they are those of the bounds"
 BLIND = (
-    "too few rows to tell the units of columns: they count as alike. If they are not, divide the "
-    "columns by public scales, or pass bounds"
+    "too few rows to tell the units of columns: they count as alike. Divide columns by public "
+    "scales, or pass bounds"
 )
-UNSEEN = "the scale of columns was not told from the noise: their units are guesses"
+UNSEEN = (
+    "the scale of columns does not exceed the noise: their units are guesses. Divide columns by"
+    " public scales, or pass bounds"
+)
 
 
 def unit_steps():

@@ -25,7 +25,7 @@ from skdp.utils._compat import output_config, safe_indexing
 
 __all__ = ["mapped", "n_rows_of", "run"]
 
-UNKNOWN = "nothing was found to denoise: too few rows for this epsilon in the step before it"
+UNKNOWN = "nothing to denoise: too few rows in the step before. Use a larger epsilon or more rows"
 
 
 def run(steps, view, *, started=None, rehearsal=False):

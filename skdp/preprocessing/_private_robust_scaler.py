@@ -19,7 +19,10 @@ __all__ = ["PrivateRobustScaler"]
 LARGEST = float(np.finfo(np.float64).max)
 FINEST, SMALLEST = 2.0**-40, 2.0**-1000  # of a scale, per location; of all
 SURE = 0.8  # that the upper quantile is above the lower one
-EQUAL = "quartiles are equal within the noise, or not told: the scale is 1"
+EQUAL = (
+    "quartiles are equal within the noise, or not known: the scale is 1. Use a larger epsilon "
+    "or more rows"
+)
 
 
 class PrivateRobustScaler(Scaler):

@@ -7,7 +7,10 @@ from skdp.preprocessing._scaler import Scaler
 
 __all__ = ["PrivateStandardScaler"]
 
-UNCLEAR = "the scale of a column is not told from the noise: it is not scaled"
+UNCLEAR = (
+    "the scale of a column does not exceed the noise: it is not scaled. Use a larger epsilon, "
+    "more rows or bounds"
+)
 
 
 class PrivateStandardScaler(Scaler):

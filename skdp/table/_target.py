@@ -39,16 +39,16 @@ __all__ = ["Coding", "Selection", "coded_classes", "coded_columns"]
 
 KINDS = {"classes": TargetLabels, "levels": ColumnLabels}
 NOTHING = (
-    "no class of y stands clear of the noise, so nothing could be learned. Pass classes=[...] if "
-    "they are public, or use a larger epsilon"
+    "no class of y exceeds the noise: nothing was learned. Pass classes=[...] if they are "
+    "public, or use a larger epsilon"
 )
 ONE = (
-    "one class of y alone stands clear of the noise: every prediction is that class. Pass "
-    "classes=[...] if they are public, or use a larger epsilon"
+    "only one class of y exceeds the noise: every prediction is that class. Pass classes=[...] "
+    "if they are public, or use a larger epsilon"
 )
 NO_LEVELS = (
-    "no level stands clear of the noise, so all entries count as one. Pass categories= if they are "
-    "public, or use a larger epsilon"
+    "no level exceeds the noise: all entries count as one. Pass categories= if they are public,"
+    " or use a larger epsilon"
 )
 
 

@@ -393,7 +393,7 @@ def test_a_row_whose_key_equals_another_moves_no_count_but_its_own(key, equal, b
 
 
 def test_no_level_found_is_an_answer_and_a_doubt():
-    with pytest.warns(Warning, match="no level stands clear"):
+    with pytest.warns(Warning, match="no group exceeds"):
         model = by_key(levels=None, epsilon=0.01).fit(table(60))
     assert model.levels_ == [] and len(model.results()["value"]) == 0
     assert model.group_numbers(table(5)).tolist() == [-1] * 5

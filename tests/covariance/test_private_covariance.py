@@ -238,7 +238,7 @@ def _rare(n=27000):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_columns_that_are_lost_have_no_correlations(seed, debug):
-    with pytest.warns(LowAccuracyWarning, match="not told from noise"):
+    with pytest.warns(LowAccuracyWarning, match="does not exceed the noise"):
         fit = PrivateCovariance(epsilon=0.3, random_state=seed).fit(_rare())
     correlation = fit.correlation_
     assert np.isnan(correlation[3, :3]).all() and np.array_equal(np.diag(correlation), np.ones(4))
