@@ -8,7 +8,7 @@ from skdp.accounting import Budget, Plan
 from skdp.additive._base import COUNT, HELD, AdditiveModel, release_count
 from skdp.additive._classes import CLASS_STEPS, count_classes, fit_classes, prior_model
 from skdp.additive._cycles import Model
-from skdp.additive._local_views import by_tables, in_memory
+from skdp.additive._local_views import by_tables
 from skdp.additive._rules import (
     BINS,
     BINS_OF_CLASSES,
@@ -21,6 +21,7 @@ from skdp.additive._rules import (
 from skdp.kernel._cells import n_cells
 from skdp.kernel._terms import Logistic
 from skdp.location._public import column_ranges
+from skdp.table._row_methods import AccuracyMixin
 from skdp.table._target import Selection, coded_classes
 
 __all__ = ["PrivateAdditiveClassifier"]
@@ -39,7 +40,7 @@ NOISE = (
 )
 
 
-class PrivateAdditiveClassifier(ClassifierMixin, AdditiveModel):
+class PrivateAdditiveClassifier(AccuracyMixin, ClassifierMixin, AdditiveModel):
     """Additive classifier under differential privacy, for mixed tables and without bounds.
 
     The log-odds of a row are a sum of one term per feature: a table with an entry for each bin of
@@ -343,25 +344,6 @@ class PrivateAdditiveClassifier(ClassifierMixin, AdditiveModel):
         if scores.ndim == 2:
             return softmax(scores, axis=1)
         return np.stack([expit(-scores), expit(scores)], axis=1)
-
-    def score(self, X, y, sample_weight=None):
-        """Return the accuracy of ``predict(X)``.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), default=None
-
-        Returns
-        -------
-        accuracy : float
-            Local: not private for the rows of X. On the training rows it must not be published.
-        """
-        from sklearn.metrics import accuracy_score
-
-        predicted = in_memory(self.predict(X))
-        return accuracy_score(in_memory(y), predicted, sample_weight=sample_weight)
 
     def __sklearn_tags__(self):
         """Return the tags of scikit-learn."""

@@ -2,11 +2,9 @@
 
 from functools import partial, wraps
 
-import numpy as np
-
 from skdp.table._batched import fitted_alone, lazy_result, tables_for
 
-__all__ = ["by_tables", "in_memory"]
+__all__ = ["by_tables"]
 
 
 def by_tables(method):
@@ -20,13 +18,3 @@ def by_tables(method):
         return lazy_result(tables, partial(method, fitted_alone(self)))
 
     return mapped
-
-
-def in_memory(values):
-    """Return what a method has made of rows, or a target, as one array."""
-    if hasattr(values, "compute"):
-        values = values.compute()
-    if hasattr(values, "__array__"):
-        return np.asarray(values)
-    pieces = [np.asarray(piece) for piece in values]
-    return np.concatenate(pieces) if pieces and pieces[0].ndim else np.asarray(values)

@@ -14,7 +14,7 @@ from skdp.additive._linear_part import (
     linear_contribution,
     straight_plan,
 )
-from skdp.additive._local_views import by_tables, in_memory
+from skdp.additive._local_views import by_tables
 from skdp.additive._numbers import NUMBER_STEPS, fit_numbers, known_mean
 from skdp.additive._place import (
     TargetScale,
@@ -35,6 +35,7 @@ from skdp.additive._rules import (
 )
 from skdp.kernel._terms import Clipped
 from skdp.location._public import column_ranges
+from skdp.table._row_methods import ExplainedVarianceMixin
 from skdp.table._target import Selection
 from skdp.utils._renamed import Renamed
 
@@ -59,7 +60,7 @@ SLOPES = (
 )
 
 
-class PrivateAdditiveRegressor(RegressorMixin, AdditiveModel):
+class PrivateAdditiveRegressor(ExplainedVarianceMixin, RegressorMixin, AdditiveModel):
     """Additive regression under differential privacy, for mixed tables and without bounds.
 
     The prediction for a row is a sum of one term per feature: a table with an entry for each bin of
@@ -372,24 +373,6 @@ class PrivateAdditiveRegressor(RegressorMixin, AdditiveModel):
         if self.coef_.any():
             y += linear_contribution(codes, self.coef_, self.line_center_, self.feature_range_)
         return y
-
-    def score(self, X, y, sample_weight=None):
-        """Return R^2 of ``predict(X)``, the part of the variance of y that it explains.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), default=None
-
-        Returns
-        -------
-        r2 : float
-            Local: not private for the rows of X. On the training rows it must not be published.
-        """
-        from sklearn.metrics import r2_score
-
-        return r2_score(in_memory(y), in_memory(self.predict(X)), sample_weight=sample_weight)
 
     def __sklearn_tags__(self):
         """Return the tags of scikit-learn."""

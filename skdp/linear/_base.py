@@ -17,6 +17,7 @@ from skdp.location._public import known_ranges
 from skdp.scales._noise_level import check_confidence, check_sampling, noise_quantile
 from skdp.table._batched import apply_batched
 from skdp.table._groups import GroupRule
+from skdp.table._row_methods import ExplainedVarianceMixin
 from skdp.utils._renamed import Renamed
 
 __all__ = ["LinearModel", "rule_of_slopes"]
@@ -44,7 +45,7 @@ def rule_of_slopes(K):
     return GroupRule(noise=3.0 * math.sqrt(K), least=PERSONS * K)
 
 
-class LinearModel(ResultsMixin, RegressorMixin, PrivateEstimator):
+class LinearModel(ResultsMixin, ExplainedVarianceMixin, RegressorMixin, PrivateEstimator):
     """Base of linear regressions; ``alpha``, where it is a parameter, is a ridge penalty."""
 
     _target = "number"
@@ -134,24 +135,6 @@ class LinearModel(ResultsMixin, RegressorMixin, PrivateEstimator):
             y = np.clip(np.nan_to_num(X @ self.coef_ + self.intercept_), -LARGEST, LARGEST)
         return y if self.extrapolate else np.clip(y, *self.target_range_)
 
-    def score(self, X, y, sample_weight=None):
-        """Return R^2 of ``predict(X)``, the part of the variance of y that it explains.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), default=None
-
-        Returns
-        -------
-        r2 : float
-            Local: not private for the rows of X. On the training rows it must not be published.
-        """
-        from sklearn.metrics import r2_score
-
-        return r2_score(gathered(y), gathered(self.predict(X)), sample_weight=sample_weight)
-
     def interval(self, confidence=0.95, *, sampling=False):
         """Return intervals for the coefficients and the intercept of plain least squares.
 
@@ -221,12 +204,3 @@ class LinearModel(ResultsMixin, RegressorMixin, PrivateEstimator):
 def _ends(away, z):
     """Return how far below and above a line least squares of its rows are."""
     return ends(z, *(away[f"least_squares_{name}_"] for name in ("shift", "noise_scale", "excess")))
-
-
-def gathered(values):
-    """Return what a method has made of rows, or a target, as one array."""
-    if hasattr(values, "compute"):
-        values = values.compute()
-    if hasattr(values, "__array__") or isinstance(values, list):
-        return np.asarray(values)
-    return np.concatenate([np.asarray(piece) for piece in values])

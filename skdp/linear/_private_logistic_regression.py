@@ -12,12 +12,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from skdp.accounting import Budget
 from skdp.estimator._estimator import PrivateEstimator
 from skdp.estimator._results import ResultsMixin
-from skdp.linear._base import gathered, rule_of_slopes
+from skdp.linear._base import rule_of_slopes
 from skdp.linear._least_squares import ends, named
 from skdp.linear._logit import logit_plan, private_logit
 from skdp.location._public import known_ranges
 from skdp.scales._noise_level import check_confidence, check_sampling, noise_quantile
 from skdp.table._batched import apply_batched
+from skdp.table._row_methods import AccuracyMixin
 from skdp.table._target import Selection, coded_classes
 from skdp.utils._compat import Interval
 from skdp.utils._renamed import Renamed
@@ -33,7 +34,7 @@ NO_CLASSES = (
 SHRUNK = "slopes are shrunk as the law of their noise suggests: free post-processing"
 
 
-class PrivateLogisticRegression(ResultsMixin, ClassifierMixin, PrivateEstimator):
+class PrivateLogisticRegression(ResultsMixin, AccuracyMixin, ClassifierMixin, PrivateEstimator):
     """Logistic regression under differential privacy, without bounds on the data.
 
     Of two classes or of any number (multinomial). Columns may have any units: their places,
@@ -304,24 +305,6 @@ class PrivateLogisticRegression(ResultsMixin, ClassifierMixin, PrivateEstimator)
         """
         best = np.argmax(self._log_proba(X), axis=1)
         return self.classes_[best]
-
-    def score(self, X, y, sample_weight=None):
-        """Return the accuracy of ``predict(X)``.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), default=None
-
-        Returns
-        -------
-        accuracy : float
-            Local: not private for the rows of X. On the training rows it must not be published.
-        """
-        from sklearn.metrics import accuracy_score
-
-        return accuracy_score(gathered(y), gathered(self.predict(X)), sample_weight=sample_weight)
 
     def interval(self, confidence=0.95, *, sampling=False):
         """Return intervals of the coefficients of the greatest likelihood, with the penalty.

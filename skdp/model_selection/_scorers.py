@@ -27,11 +27,11 @@ __all__ = [
     "DistanceScorer",
     "LogDensityScorer",
     "RowScorer",
+    "ScaledScorer",
     "as_numbers",
     "by_row",
     "of_rows",
     "release_score",
-    "released_scale",
 ]
 
 BINS = LogBins(2)
@@ -148,7 +148,39 @@ class AccuracyScorer(RowScorer):
 
 
 @dataclass(frozen=True)
-class DistanceScorer:
+class ScaledScorer:
+    """Base of scores of a distance or an error of each row: see ``_errors(model, X, y)``."""
+
+    scale: float | None = None
+
+    def __post_init__(self):
+        plain_fields(self, "scale")
+        if self.scale is not None and not 0 < self.scale < math.inf:
+            raise ValueError(f"scale must be positive, or None. Got {self.scale!r} instead.")
+
+    @property
+    def needs_reference(self):
+        """Whether a reference model is fitted before the runs."""
+        return self.scale is None
+
+    def prepare(self, reference, X, y, curator):
+        """Return ``score(model)``; the scale is released if it is not public."""
+        scale = self.scale
+        if scale is None:
+            scale = released_scale(self._errors(reference, X, y), curator)
+
+        def score(model):
+            return 1 - np.square(np.minimum(self._errors(model, X, y) / scale, 1))
+
+        return score
+
+    def value(self, mean):
+        """Return the mean itself."""
+        return mean
+
+
+@dataclass(frozen=True)
+class DistanceScorer(ScaledScorer):
     """One minus the mean squared distance to the nearest centre, in units of ``scale``, up to 1.
 
     For models with ``cluster_centers_``, or ``location_`` for one centre. As inertia does, it
@@ -181,34 +213,10 @@ class DistanceScorer:
     ()
     """
 
-    scale: float | None = None
-
     uses_target = False
 
-    def __post_init__(self):
-        plain_fields(self, "scale")
-        if self.scale is not None and not 0 < self.scale < math.inf:
-            raise ValueError(f"scale must be positive, or None. Got {self.scale!r} instead.")
-
-    @property
-    def needs_reference(self):
-        """Whether a reference model is fitted before the runs."""
-        return self.scale is None
-
-    def prepare(self, reference, X, y, curator):
-        """Return ``score(model)``; the scale is released if it is not public."""
-        scale = self.scale
-        if scale is None:
-            scale = released_scale(_distances(reference, X), curator)
-
-        def score(model):
-            return 1 - np.square(np.minimum(_distances(model, X) / scale, 1))
-
-        return score
-
-    def value(self, mean):
-        """Return the mean itself."""
-        return mean
+    def _errors(self, model, X, y):
+        return _distances(model, X)
 
 
 @dataclass(frozen=True)

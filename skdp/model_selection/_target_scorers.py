@@ -7,8 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from skdp.model_selection._scorers import RowScorer, by_row, released_scale
-from skdp.utils._numbers import plain_fields
+from skdp.model_selection._scorers import RowScorer, ScaledScorer, by_row
 
 __all__ = ["LogLossScorer", "SquaredErrorScorer", "with_public_scale"]
 
@@ -54,7 +53,7 @@ class LogLossScorer(RowScorer):
 
 
 @dataclass(frozen=True)
-class SquaredErrorScorer:
+class SquaredErrorScorer(ScaledScorer):
     """One minus the mean squared error of predictions, in units of ``scale``, each row up to 1.
 
     Parameters
@@ -80,34 +79,10 @@ class SquaredErrorScorer:
     (True, False)
     """
 
-    scale: float | None = None
-
     uses_target = True
 
-    def __post_init__(self):
-        plain_fields(self, "scale")
-        if self.scale is not None and not 0 < self.scale < math.inf:
-            raise ValueError(f"scale must be positive, or None. Got {self.scale!r} instead.")
-
-    @property
-    def needs_reference(self):
-        """Whether a reference model is fitted before the runs."""
-        return self.scale is None
-
-    def prepare(self, reference, X, y, curator):
-        """Return ``score(model)``; the scale is released if it is not public."""
-        scale = self.scale
-        if scale is None:
-            scale = released_scale(_errors(reference, X, y), curator)
-
-        def score(model):
-            return 1 - np.square(np.minimum(_errors(model, X, y) / scale, 1))
-
-        return score
-
-    def value(self, mean):
-        """Return the mean itself."""
-        return mean
+    def _errors(self, model, X, y):
+        return by_row(partial(_error, model), X, y)
 
 
 def with_public_scale(scorer, estimator):
@@ -118,10 +93,6 @@ def with_public_scale(scorer, estimator):
         return scorer
     low, high = (float(end) for end in ends)
     return SquaredErrorScorer(high - low)
-
-
-def _errors(model, X, y):
-    return by_row(partial(_error, model), X, y)
 
 
 def _error(model, x, y):

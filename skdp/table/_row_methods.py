@@ -6,7 +6,14 @@ from sklearn.utils.validation import check_is_fitted
 from skdp.table._batched import mean_of_pieces
 from skdp.table._groups import without_groups
 
-__all__ = ["MeanScoreMixin", "NamesOutMixin", "fit_then", "row_method"]
+__all__ = [
+    "AccuracyMixin",
+    "ExplainedVarianceMixin",
+    "MeanScoreMixin",
+    "NamesOutMixin",
+    "fit_then",
+    "row_method",
+]
 
 OF_ROWS = """{what}.
 
@@ -84,6 +91,60 @@ class MeanScoreMixin:
             Local: not private for the rows of X. On the training rows it must not be published.
         """
         return float(np.mean(self.score_samples(X)))
+
+
+class AccuracyMixin:
+    """Mixin of classifiers, which have ``predict``."""
+
+    def score(self, X, y, sample_weight=None):
+        """Return the accuracy of ``predict(X)``.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        accuracy : float
+            Local: not private for the rows of X. On the training rows it must not be published.
+        """
+        from sklearn.metrics import accuracy_score
+
+        return accuracy_score(in_memory(y), in_memory(self.predict(X)), sample_weight=sample_weight)
+
+
+class ExplainedVarianceMixin:
+    """Mixin of regressors, which have ``predict``."""
+
+    def score(self, X, y, sample_weight=None):
+        """Return R^2 of ``predict(X)``, the part of the variance of y that it explains.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        r2 : float
+            Local: not private for the rows of X. On the training rows it must not be published.
+        """
+        from sklearn.metrics import r2_score
+
+        return r2_score(in_memory(y), in_memory(self.predict(X)), sample_weight=sample_weight)
+
+
+def in_memory(values):
+    """Return what a method has made of rows, or a target, as one array."""
+    if hasattr(values, "compute"):
+        values = values.compute()
+    if hasattr(values, "__array__"):
+        return np.asarray(values)
+    pieces = [np.asarray(piece) for piece in values]
+    return np.concatenate(pieces) if pieces and pieces[0].ndim else np.asarray(values)
 
 
 class NamesOutMixin:
