@@ -44,7 +44,11 @@ from skdp import (
     make_private_pipeline,
 )
 from skdp.audit._tables import example
-from skdp.metrics import PrivateClassifierReport, PrivateRegressionReport
+from skdp.metrics import (
+    PrivateClassifierReport,
+    PrivateConfusionMatrix,
+    PrivateRegressionReport,
+)
 from skdp.model_selection import RowScorer
 from skdp.preprocessing import LaplaceMechanism
 
@@ -91,6 +95,7 @@ EXPENSIVE = [
     PrivateBoostingClassifier(epsilon=8.0, classes=[0, 1], interactions=[(0, 1)]),
     PrivateBoostingRegressor(epsilon=8.0),
     PrivateClassifierReport(classes=[0, 1, 2], n_bins=16, epsilon=4.0),
+    PrivateConfusionMatrix(classes=[0, 1, 2], epsilon=4.0),
     PrivateRegressionReport(with_interval=True, quantile_losses=[0.9], epsilon=8.0),
     PrivateSearchCV(PrivateMean(), {"trim": [False, True]}, mean_trials=2, epsilon=4.0),
     make_private_pipeline(PrivateStandardScaler(), PrivateMean(), epsilon=4.0),

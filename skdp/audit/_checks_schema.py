@@ -61,6 +61,8 @@ def check_wrong_tables_refused(name, estimator, data):
             # where rows may be absent, a map may leave out the objects that it cannot read
             needed = (what, invalid_rows) != ("objects", "ignore")
             needed &= what not in ("strings", "objects") or not getattr(estimator, "_mixed", False)
+            vectors = getattr(estimator, "_reads_vectors", False)
+            needed &= what != "a one-dimensional array" or not vectors
             with (
                 config_context(invalid_rows=invalid_rows),
                 refusal((ValueError, TypeError), name, what, needed=needed) as texts,

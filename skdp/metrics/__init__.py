@@ -1,6 +1,34 @@
 """How good a model is, told privately: reports, scores and displays."""
 
+from skdp.metrics._by_group import GroupReports, private_report_by_group
 from skdp.metrics._classifier_report import PrivateClassifierReport
+from skdp.metrics._confusion import PrivateConfusionMatrix
+from skdp.metrics._functions import (
+    PrivateScore,
+    private_accuracy_score,
+    private_brier_score_loss,
+    private_confusion_matrix,
+    private_log_loss,
+    private_mean_absolute_error,
+    private_mean_squared_error,
+    private_r2_score,
+    private_roc_auc_score,
+)
 from skdp.metrics._regression_report import PrivateRegressionReport
 
-__all__ = ["PrivateClassifierReport", "PrivateRegressionReport"]
+__all__ = [
+    "GroupReports",
+    "PrivateClassifierReport",
+    "PrivateConfusionMatrix",
+    "PrivateRegressionReport",
+    "PrivateScore",
+    "private_accuracy_score",
+    "private_brier_score_loss",
+    "private_confusion_matrix",
+    "private_log_loss",
+    "private_mean_absolute_error",
+    "private_mean_squared_error",
+    "private_r2_score",
+    "private_report_by_group",
+    "private_roc_auc_score",
+]

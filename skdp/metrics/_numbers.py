@@ -12,6 +12,7 @@ class MetricNumbers(ResultsMixin):
     """Mixin of reports, which write ``_rates()``: a dict of numbers with intervals, by name."""
 
     _noun = "metric"
+    _reads_vectors = True  # scores of two classes, predictions, labels
 
     def _doubt_numbers(self, curator):
         if hasattr(curator, "column_names"):

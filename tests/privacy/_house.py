@@ -251,6 +251,7 @@ PUBLIC = {
     "marginals/published/_relaxation.py": {"k": "", "d": "number of attributes"},
     "marginals/published/_synopsis.py": {"gamma": "", "beta": ""},
     "metrics/_classifier_report.py": {"k": "number of classes", "n_features": "public"},
+    "metrics/_confusion.py": {"k": "number of classes", "n_features": "public"},
     "metrics/_numbers.py": {"names": "of metrics", "metric": "a parameter"},
     "metrics/_regression_report.py": {
         "name": "of a parameter",
