@@ -42,7 +42,7 @@ def test_rates_of_groups_and_their_differences_are_covered_together():
 def test_all_groups_pay_once():
     y, s, sex = drawn(4000)
     reports = private_report_by_group(y, s, sex, levels=["f", "m"], random_state=0)
-    assert float(reports.fitted.privacy_report_.epsilon) == pytest.approx(1.0)
+    assert float(reports.fitted.privacy_report_.budget.epsilon) == pytest.approx(1.0)
 
 
 def test_a_group_without_rows_says_nothing():
