@@ -51,6 +51,7 @@ from skdp.metrics import (
 )
 from skdp.model_selection import RowScorer
 from skdp.preprocessing import LaplaceMechanism
+from skdp.stats import PrivateComparison
 
 # The two long layers see these on fewer tables; the whole of them is a slow test.
 EXPENSIVE = [
@@ -92,6 +93,8 @@ EXPENSIVE = [
     PrivateAdditiveClassifier(epsilon=4.0, classes=[0, 1]),
     PrivateAdditiveRegressor(epsilon=4.0),
     PrivateAdditiveRegressor(linear=True, epsilon=8.0),
+    PrivateComparison(epsilon=4.0),
+    PrivateComparison(measures={0: "means"}, classes=[0, 1], epsilon=4.0),
     PrivateBoostingClassifier(epsilon=8.0, classes=[0, 1], interactions=[(0, 1)]),
     PrivateBoostingRegressor(epsilon=8.0),
     PrivateClassifierReport(classes=[0, 1, 2], n_bins=16, epsilon=4.0),

@@ -6,18 +6,26 @@ from skdp.stats._association import (
     private_proportions_test,
     private_spearmanr,
 )
+from skdp.stats._comparison import PrivateComparison
+from skdp.stats._contingency import PrivateContingencyTable
 from skdp.stats._mean_tests import (
     private_f_oneway,
     private_ttest_1samp,
     private_ttest_ind,
     private_ttest_rel,
 )
+from skdp.stats._power import epsilon_for, expected_power, n_rows_for
 from skdp.stats._rank_tests import private_kruskal, private_ks_2samp, private_mannwhitneyu
 from skdp.stats._result import ConfidenceInterval, TestResult
 
 __all__ = [
     "ConfidenceInterval",
+    "PrivateComparison",
+    "PrivateContingencyTable",
     "TestResult",
+    "epsilon_for",
+    "expected_power",
+    "n_rows_for",
     "private_chi2_contingency",
     "private_f_oneway",
     "private_kruskal",

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import chdtr, chdtrc, chndtr, ndtri
 
-__all__ = ["Rates", "chi_squared", "cramers_v", "sparse"]
+__all__ = ["Rates", "chi_squared", "cramers_v", "share_of_arm", "sparse"]
 
 FLOOR = 0.5  # noises of a margin that its part is at least
 DROWNED = 8.0  # noises of all cells that rows need, for an interval of Cramer's V
@@ -128,11 +128,19 @@ def _scaled(p, scale):
         return {"difference": p, "ratio": np.log(p), "odds": np.log(p) - np.log1p(-p)}[scale]
 
 
-def _arm(successes, failures, sd, z):
-    """Return a rate and all rates p with (S - p n)^2 <= z^2 (n p (1 - p) + noise)."""
+def share_of_arm(count, n, cells, sd, level=0.95):
+    """Return the part of one of several cells, and its interval."""
+    return tuple(map(float, _arm(count, n - count, sd, ndtri(0.5 + level / 2), cells - 1)))
+
+
+def _arm(successes, failures, sd, z, others=1):
+    """Return a rate and all rates p with (S - p n)^2 <= z^2 (n p (1 - p) + noise).
+
+    The noise is that of one cell and of ``others``: (1 - p)^2 + others p^2 times its variance.
+    """
     n = successes + failures
     m = max(n, 2 * sd)
-    a = n * n + z * z * (m - 2 * sd**2)
+    a = n * n + z * z * (m - (1 + others) * sd**2)
     b = n * successes + z * z * (m / 2 - sd**2)
     c = successes**2 - z * z * sd**2
     if not (n > 0 and a > 0):

@@ -36,8 +36,15 @@ __all__ = [
     "MeanTest",
     "PairTest",
     "RankTest",
+    "cell_result",
+    "codes_axis",
+    "columns_of",
     "group_sums",
+    "mean_result",
+    "rank_result",
+    "rate_result",
     "released_cells",
+    "unknown",
 ]
 
 SUMS = Step("sums by group", of=(ScoreMoments,))
@@ -122,13 +129,13 @@ class Test(PrivateEstimator):
             rows.doubt(FEW)
         elif result.noise_share > DROWNED:
             rows.doubt(MOSTLY_NOISE)
-        return {"result_": result if result.told else _unknown(result)}
+        return {"result_": result if result.told else unknown(result)}
 
     def _options(self):
         return self.options or {}
 
 
-def _unknown(result):
+def unknown(result):
     """Return a result of too few rows: it speaks against nothing, and knows no effect."""
     ends = getattr(result.interval, "low", -math.inf), getattr(result.interval, "high", math.inf)
     return replace(result, pvalue=1.0, interval=Whole(*ends), detectable=math.inf)
@@ -246,7 +253,7 @@ class DistanceTest(Test):
     def _result(self, table):
         found = find_ranks(columns_of(table), self.bounds)
         edges = np.concatenate([[-FARTHEST], found.scores.edges[0][1:-1], [FARTHEST]])
-        counts, sd = released_cells(table, [Edges(edges), _codes(2)], CELLS, table.remaining)
+        counts, sd = released_cells(table, [Edges(edges), codes_axis(2)], CELLS, table.remaining)
         distance, p, n = distance_of_groups(counts, sd)
         told = n.sum() > CLEAR * sd * math.sqrt(counts.size) and bool(found.found[0])
         share = sd**2 * len(counts) / 4 * np.sum(1 / n**2)
@@ -256,7 +263,8 @@ class DistanceTest(Test):
         return TestResult(distance, p, math.inf, distance, name, null=SAME_LAW, **public)
 
 
-def _codes(n):
+def codes_axis(n):
+    """Return the axis of codes 0 to n - 1."""
     return Levels(np.arange(float(n)))
 
 
@@ -276,7 +284,7 @@ class CellTest(Test):
         return ()
 
     def _result(self, table):
-        axes = [_codes(self._options()["n_levels"]), _codes(self.n_groups)]
+        axes = [codes_axis(self._options()["n_levels"]), codes_axis(self.n_groups)]
         counts, sd = released_cells(table, axes, CELLS, table.remaining)
         if self._options().get("rates"):
             return rate_result(counts, sd, self.alternative)
