@@ -291,6 +291,13 @@ PUBLIC = {
         "sampling": "a public parameter",
         "describe_parameter": "a number or a text, of all else the type",
     },
+    "stats/_power.py": {
+        "describe_parameter": "a number or a text, of all else the type",
+        "test": "a parameter",
+        "effect": "a parameter",
+        "name": "of a parameter",
+        "x": "a parameter",
+    },
     "sensitivity/_bounded.py": {"statistic": "public", "sensitivity": "public or released"},
     "sensitivity/_closed.py": {"center": "public or released"},
     "sensitivity/_personal.py": {"curator": "unit of its budget"},
