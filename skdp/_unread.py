@@ -84,9 +84,12 @@ class Unread(Table):
         parts = self._rows.parts(list(sets.values()))
         return [self._view(*part) for part in zip(parts, curators, strict=True)]
 
-    def search(self):
-        """Return the winner of many trials, by name; the others and their number stay unseen."""
-        return self._rows.search(self._curator)
+    def search(self, described):
+        """Return the winner of many trials, by name; the others and their number stay unseen.
+
+        ``described`` is the search as plain data: registered names and parameters.
+        """
+        return self._rows.search(self._curator, described)
 
 
 class StepRows:

@@ -20,9 +20,10 @@ from skdp.mechanisms._repeats import trials_of
 from skdp.model_selection._budgets import search_budgets
 from skdp.model_selection._candidates import candidates_of, check_runs, model_of, refuse_frozen
 from skdp.model_selection._curator import SearchCurator
+from skdp.model_selection._described import described
 from skdp.model_selection._dry_run import dry_run
 from skdp.model_selection._runs import Runs, Table, as_float64, split
-from skdp.model_selection._scoring import SCORERS, is_plain, own_scorer_notes, scorer_of
+from skdp.model_selection._scoring import SCORERS, own_scorer_notes, scorer_of
 from skdp.model_selection._targets import targets_of
 from skdp.model_selection._winner import WinnerMixin
 from skdp.readers._rows import Source
@@ -330,10 +331,11 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, PrivateEstimator):
         """Return what a search tells of its winner: all trials are behind the table."""
         candidates, budgets = self._planned()
         scorer = scorer_of(self.scoring, self.estimator)
-        if is_plain(scorer):
-            index, score, seed, released = table.search()
+        plain = described(self)
+        if plain is not None:
+            index, score, seed, released = table.search(plain)
         else:
-            rows, curator = annex(table)  # scores are functions of a user
+            rows, curator = annex(table)  # scores and estimators are functions of a user
             index, score, seed, released = rows.search(curator)
         winner = model_of(self.estimator, candidates[index], budgets.run, seed)
         vars(winner).update(released)

@@ -14,7 +14,7 @@ from skdp.model_selection._target_scorers import (
     with_public_scale,
 )
 
-__all__ = ["SCORERS", "is_plain", "own_scorer_notes", "scorer_of"]
+__all__ = ["SCORERS", "own_scorer_notes", "scorer_of"]
 
 SCORERS = {
     "accuracy": AccuracyScorer,
@@ -34,12 +34,6 @@ def own_scorer_notes(scoring):
         f"scoring {type(scoring).__name__}: on your promise that the score of a row depends on "
         "that row and the model alone; a RowScorer is given one row at a time",
     )
-
-
-def is_plain(scorer):
-    """Return whether a scorer is plain data: one of these, with no function of a user."""
-    own = [getattr(where, "function", None) for where in (scorer, type(scorer))]
-    return type(scorer) in SCORERS.values() and own[0] is own[1]
 
 
 def scorer_of(scoring, estimator):

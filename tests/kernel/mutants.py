@@ -209,7 +209,7 @@ class Loop:
     def __init__(self, wanted, options):
         self.wanted, self.options = wanted, options
         self.told, self.left, self.known, self._forked = {}, [], None, False
-        self._now, self._start = set(), time.monotonic()
+        self._now, self._start, self._loud = set(), time.monotonic(), os.dup(2)
 
     def pytest_runtestloop(self, session):
         """Run the tests for every mutant."""
@@ -295,6 +295,8 @@ class Loop:
     def pytest_runtest_logreport(self, report):
         """End the process of a mutant that a test notices."""
         if self._forked and report.failed:
+            if self.known is None:  # no mutant is there to be noticed
+                os.write(self._loud, f"{report.nodeid}\n{report.longreprtext}\n".encode())
             os._exit(1)
 
 

@@ -479,6 +479,7 @@ IMPORTS = {
     "metrics": BASE | ENGINE | {"metrics", "_estimator", "by_group", "exceptions"},
     "model_selection": BASE
     | {
+        "__init__",
         "_supervised",
         "model_selection",
         "_parallel",
