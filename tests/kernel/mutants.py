@@ -75,7 +75,7 @@ def explained():
     found = {}
     for line in EQUIVALENT.read_text().splitlines():
         if line and not line.startswith("#"):
-            name, text, change, reason = line.split(" | ")
+            name, text, change, reason = line.split("\t")
             found[name, text, change] = reason
     return found
 
@@ -248,7 +248,7 @@ class Loop:
         process, status = os.wait()
         k, said = running.pop(process)
         self.told[k] = status != 0
-        print("killed" if status else "SURVIVED", " | ".join(said), file=sys.stderr, flush=True)
+        print("killed" if status else "SURVIVED", "\t".join(said), file=sys.stderr, flush=True)
         return k
 
     def _fork(self, run, *given):

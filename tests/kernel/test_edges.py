@@ -13,6 +13,7 @@ from skdp.kernel._layout import Layout
 from skdp.kernel._residual_sums import Products, integer_helmert
 from skdp.kernel._statistic import Shape
 from skdp.kernel.pairs._distance import DistancePredicate
+from tests.kernel import mutants
 
 
 def test_a_box_of_no_width_has_a_millionth_of_the_radius():
@@ -70,3 +71,17 @@ def test_friends_are_as_near_as_certified(d):
     near = friends.friends(y, np.zeros((1, d))) == 1
     squares = [sum(Fraction(t) ** 2 for t in row) for row in y[near].tolist()]
     assert max(squares) <= certified**2
+
+
+def test_a_certified_radius_is_not_larger_than_it_needs():
+    assert 1 < DistancePredicate(1.0).certified_radius(50) < 1 + 2.0**-40
+
+
+def test_every_explained_mutant_is_one_of_the_source():
+    known = mutants.explained()
+    made = {
+        mutants.key_of(name, *one[:3])
+        for name in {name for name, *_ in known}
+        for one in mutants.mutants((mutants.KERNEL / name).read_text())
+    }
+    assert known and set(known) <= made and all(known.values())
