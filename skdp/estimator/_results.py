@@ -295,7 +295,7 @@ def _count(estimator):
         return np.rint(np.asarray(estimator.moments_, dtype=float)[0])
     if hasattr(estimator, "rank_curves_"):
         return np.rint(estimator.rank_curves_.n_rows)
-    told = (float(getattr(estimator, name)) for name in COUNTS if hasattr(estimator, name))
+    told = (np.asarray(getattr(estimator, name)) for name in COUNTS if hasattr(estimator, name))
     return np.rint(next(told, np.nan))
 
 

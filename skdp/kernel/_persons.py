@@ -88,14 +88,19 @@ def rows_of_persons(rows, persons, curator, *, cap, heads, made=None, one_each=F
     return rows
 
 
-def present_rows(rows):
-    """Return which rows are there, an array of bool. Private."""
-    is_there, rows = getattr(rows, "present", finite_rows), getattr(rows, "joined", rows)
+def present_rows(rows, entries=False):
+    """Return which rows are there, by ``entries`` which have one, an array of bool. Private."""
+    finite = _has_entries if entries else finite_rows
+    is_there, rows = getattr(rows, "present", finite), getattr(rows, "joined", rows)
 
     def statistic(start, block):
         return [is_there(block)]
 
     return np.concatenate(map_merge(rows, statistic, list.__add__))
+
+
+def _has_entries(block):
+    return np.isfinite(block).any(axis=1)
 
 
 def _extremes(rows, cap, coins):

@@ -28,6 +28,21 @@ def room_bits(noise, unit, most):
 
 
 @public
+class RowsWithGaps(Statistic):
+    """The number of rows with a finite entry and one that is NaN or infinite.
+
+    **Privacy** (add or remove one row): a row is counted by itself, once.
+    """
+
+    squared_l2 = l1 = 1
+
+    def total(self, block):
+        """Return the number, shape (1,)."""
+        there = np.isfinite(block)
+        return np.array([np.count_nonzero(there.any(axis=1) & ~there.all(axis=1))])
+
+
+@public
 class Count(Statistic):
     """The number of rows without NaN and infinity.
 

@@ -6,7 +6,7 @@ from skdp.kernel._ball_cover import BallCover
 from skdp.kernel._bins import LogBins
 from skdp.kernel._lattice import Lattice
 from skdp.kernel._plain import PerColumn
-from skdp.kernel._statistic import RowMap, public
+from skdp.kernel._statistic import RowMap, public, refuse
 from skdp.mechanisms import finite_rows, row_norms
 from skdp.readers._rows import MappedRows, take
 
@@ -37,6 +37,26 @@ class Boxed(RowMap):
             if not finite.all():
                 y[~finite] = np.nan
         return boxed
+
+
+@public
+class OneColumn(RowMap):
+    """One column of every row: a gap in it is a row that is absent.
+
+    **Privacy**: entry by entry.
+    """
+
+    column: int
+    dims = 1
+    kind = "numbers"
+
+    def check(self, shape):
+        super().check(shape)
+        refuse(not 0 <= self.column < shape.n_features, "no such column")
+
+    def __call__(self, block):
+        """Return the column, shape (n, 1)."""
+        return np.asarray(block[:, [self.column]], dtype=np.float64)
 
 
 ALONE = "rows of a view of fewer rows have no numbers, and no keys."

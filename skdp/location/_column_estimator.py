@@ -18,6 +18,7 @@ from skdp.location._bounded_moments import (
     moment_plan,
     release_columns,
 )
+from skdp.location._gaps import gap_steps, release_with_gaps
 from skdp.location._places import NOTHING, TOO_WIDE, ColumnSearch, StatisticScale, place_steps
 from skdp.location._public import bounds_vectors, column_vector
 from skdp.location._rank_search import LARGEST
@@ -96,7 +97,7 @@ class ColumnEstimator(PrivateEstimator):
         "center": [Real, "array-like", None],
     }
     _weighs_groups = property(lambda self: self._tells_moments())
-    _gaps = property(lambda self: self._tells_moments())
+    _gaps = property(lambda self: self._tells_moments() or self._searches())
     _reaches = True
     denoiser = bounds = None  # parameters of some
 
@@ -107,6 +108,8 @@ class ColumnEstimator(PrivateEstimator):
             return with_denoiser(moment_plan(budget), self.denoiser)
         steps = () if self._is_placed() else place_steps(budget, reach=self._reaches)
         steps = (*steps, *with_law(budget, STATISTIC))
+        if self._searches():
+            steps = (*steps, *gap_steps(budget, steps))
         plan = Plan(budget, steps, assumptions=(MEMORY,))
         return with_denoiser(plan, self.denoiser)
 
@@ -118,6 +121,11 @@ class ColumnEstimator(PrivateEstimator):
 
     def _tells_moments(self):
         return self.bounds is not None and self._degree() is not None
+
+    def _searches(self):
+        """Whether nothing but the rows tells where they lie, so that columns may be apart."""
+        given = self.bounds, self.sensitivity, self.center, self.denoiser
+        return all(one is None for one in given)
 
     def _is_placed(self):
         return self.sensitivity is not None and self.center is not None
@@ -139,10 +147,17 @@ class ColumnEstimator(PrivateEstimator):
         )
 
     def _release(self, table):
+        d = self.n_features_in_
+        if self._searches() and table.n_features == d:  # of persons it may have other columns
+            apart = release_with_gaps(table, lambda column: self._release_of(column, 1))
+            if apart:
+                return {name: _joined(name, [one[name] for one in apart]) for name in apart[0]}
+        return self._release_of(table, d)
+
+    def _release_of(self, table, d):
         if self._tells_moments():
             columns = release_columns(table, self.bounds, self._degree())
             return {**self._fitted_between(columns, table), **columns.attributes()}
-        d = self.n_features_in_
         center, sensitivity = self._column_vectors(d)
         reach = LARGEST
         if self.bounds is not None:
@@ -207,6 +222,15 @@ class ColumnEstimator(PrivateEstimator):
         release = release_bounded(bounded, curator, share=table.remaining, label=STATISTIC.label)
         deviation = ColumnNoise(table.budget).deviation
         return release.values, np.array([deviation(scale) for scale in release.scales])
+
+
+def _joined(name, parts):
+    """Return an attribute of columns that were released by themselves: arrays, counts, a sum."""
+    if isinstance(parts[0], np.ndarray):
+        return np.concatenate(parts, axis=-1)
+    if parts[0] is None:
+        return None
+    return np.array(parts) if name == "n_rows_" else float(np.sum(parts))
 
 
 def _draw_squares(table, place, *, means):

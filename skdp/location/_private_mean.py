@@ -28,14 +28,21 @@ from skdp.location._friendly import (
     friendly_location,
     friendly_location_plan,
 )
+from skdp.location._gaps import gap_steps, release_with_gaps
 from skdp.location._mean import mean_plan, private_mean
 from skdp.location._public import accuracy_of, column_vector
+from skdp.location._release import MeanRelease
 from skdp.location._verdict import doubt_mean
 from skdp.scales._column_noise import column_budget
 from skdp.utils._compat import Interval, StrOptions
 from skdp.utils._renamed import Renamed
 
 __all__ = ["PrivateMean"]
+
+
+def _rows(n_rows, apart):
+    """Return numbers of entries, of columns that were released by themselves, else one of rows."""
+    return np.asarray(n_rows, dtype=float) if apart else float(np.max(n_rows))
 
 
 class PrivateMean(VectorMixin, CentringMixin, PrivateEstimator):
@@ -128,9 +135,9 @@ class PrivateMean(VectorMixin, CentringMixin, PrivateEstimator):
         nothing, or nothing but zeros, stands out of the noise; 0 with ``bounds`` and with a public
         ``radius``, which the caller vouches for, and with ``method="friendly"``, which clips
         nothing and takes the mean of the core.
-    n_rows_ : float
-        Released number of rows that the mean was divided by, with ``trim`` of those kept. Not with
-        ``method="friendly"``.
+    n_rows_ : float, or ndarray of shape (n_features,) where rows with gaps show
+        Released number of rows, or of entries, that the mean was divided by, with ``trim`` of those
+        kept. Not with ``method="friendly"``.
     bounds_, moments_, moments_covariance_ : ndarrays
         With ``bounds`` only: the bounds, and what was released, see :class:`skdp.columns.Moments`.
     rows_per_group_ : int
@@ -238,7 +245,14 @@ class PrivateMean(VectorMixin, CentringMixin, PrivateEstimator):
     def _made_of_groups(self):
         return "means" if self.bounds is None else None
 
-    _gaps = property(lambda self: self.bounds is not None)
+    _gaps = property(lambda self: self.bounds is not None or self._searches())
+
+    def _searches(self):
+        """Whether nothing but the rows tells where they lie, so that columns may be apart."""
+        given = self.bounds, self.center, self.radius, self.diameter, self.trim or None
+        scaled = isinstance(self.scale, str) and self.scale == "auto"
+        found = self.method == "auto" and scaled and all(one is None for one in given)
+        return found and self.delta > 0
 
     def plan(self):
         """Return the :class:`skdp.accounting.Plan` of a fit: what it may release, at what price."""
@@ -252,15 +266,22 @@ class PrivateMean(VectorMixin, CentringMixin, PrivateEstimator):
         plan = friendly_location_plan if self.method == "friendly" else mean_plan
         if self._on_core():
             plan = core_location_plan
-        return with_denoiser(plan(self._budget(Budget.gaussian)), self.denoiser)
+        plan = plan(self._budget(Budget.gaussian))
+        if self._searches():
+            plan = replace(plan, steps=(*plan.steps, *gap_steps(plan.budget, plan.steps)))
+        return with_denoiser(plan, self.denoiser)
 
     def _on_core(self):
         """Whether a filter before, in a pipeline, hands its core on with what it knows of it."""
         return self.method == "friendly" and isinstance(self._given(), Core)
 
     def _release(self, table):
-        more = {}
-        if self.bounds is not None:
+        more, apart = {}, None
+        if self._searches():
+            apart = release_with_gaps(table, private_mean)
+        if apart:
+            mean = MeanRelease.side_by_side(apart)
+        elif self.bounds is not None:
             columns = release_columns(table, self.bounds, 2)
             mean = columns.mean_release()
             more = columns.attributes()
@@ -288,7 +309,7 @@ class PrivateMean(VectorMixin, CentringMixin, PrivateEstimator):
             "noise_scale_": mean.noise_scale,
             "sampling_noise_scale_": mean.sampling_noise_scale,
             "clipping_bias_bound_": mean.clipping_bound,
-            **({} if mean.n_rows is None else {"n_rows_": float(np.max(mean.n_rows))}),
+            **({} if mean.n_rows is None else {"n_rows_": _rows(mean.n_rows, apart)}),
             **more,
         }
 

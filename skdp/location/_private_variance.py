@@ -84,8 +84,8 @@ class PrivateVariance(VectorMixin, ColumnEstimator):
     sampling_clipping_bias_bound_ : ndarray of shape (n_features,)
         The same of the variance of a population: infinite besides where a good part of the rows,
         a fifth, may lie farther away than rows were seen, as in heavy tails with few rows.
-    n_rows_ : float
-        Released number of rows, where a search has counted them.
+    n_rows_ : float, or ndarray of shape (n_features,) where rows with gaps show
+        Released number of rows, or of entries, where a search has counted them.
     bounds_, moments_, moments_covariance_ : ndarrays
         With ``bounds`` only: the bounds, and what was released, see :class:`skdp.columns.Moments`.
     rows_per_group_ : int

@@ -39,6 +39,10 @@ class QuantileEstimator(Location):
     }
     _weighs_groups = property(lambda self: self.method != "bounded")
     _gaps = property(lambda self: self.method == "ranks")
+
+    def _searches(self):
+        return False
+
     _reaches = False
     _noun = "quantile"
 

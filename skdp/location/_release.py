@@ -1,7 +1,7 @@
 """A released mean, and the number of rows that it was divided by."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
@@ -43,10 +43,24 @@ class MeanRelease:
         return np.hypot(self.noise_scale, self.deviation / np.sqrt(self.n_rows))
 
     @classmethod
+    def side_by_side(cls, releases):
+        """Return the means of several columns that were released by themselves."""
+        parts = {f.name: [getattr(one, f.name) for one in releases] for f in fields(cls)}
+        hidden = any(parts.pop("hidden"))
+        joined = {name: _joined(part) for name, part in parts.items()}
+        return cls(**joined, hidden=hidden)
+
+    @classmethod
     def unknown(cls, location, n_rows=None):
         """Return a mean that is no more than a start: finite, and said to be worth nothing."""
         d = len(location)
         return cls(location, np.full(d, math.inf), np.full((2, d), math.inf), n_rows)
+
+
+def _joined(parts):
+    if any(part is None for part in parts):
+        return None
+    return np.concatenate([np.atleast_1d(part) for part in parts], axis=-1)
 
 
 def bounded(length):

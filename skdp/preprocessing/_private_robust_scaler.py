@@ -137,7 +137,7 @@ class PrivateRobustScaler(Scaler):
         self.random_state = random_state
         self.ledger = ledger
 
-    _weighs_groups = True
+    _weighs_groups = _gaps = True
 
     def _group_rule(self, n_features):
         return rank_rule(n_features)

@@ -294,15 +294,20 @@ def unweighted_rows(rows):
 def means_of(rows, cap, coins):
     """Return the mean of the rows of each person, which counts as up to ``cap`` rows.
 
+    Of a column it is that of the entries that there are, a gap without any.
+
     Notes
     -----
     **Privacy.** A mean is added up row by row, in the order of the table, so it depends on the rows
     of its person alone, however they are cut into blocks. The mean of m rows weighs
     ``min(m, cap)``, at most ``cap``, the unit.
     """
-    (totals,), persons, places = _fold_per_unit(rows, coins, (np.add, 0.0))
+    (totals, entries), persons, places = _fold_per_unit(
+        rows, coins, (np.add, 0.0, _filled), (np.add, 0.0, np.isfinite)
+    )
     sizes = persons.sizes()[persons.codes[places]]
-    table, keys = ArrayRows(totals / sizes[:, None]), PlacedKeys(coins, places, len(rows))
+    means = np.divide(totals, entries, out=np.full_like(totals, np.nan), where=entries > 0)
+    table, keys = ArrayRows(means), PlacedKeys(coins, places, len(rows))
     each = Persons(np.arange(len(places)), len(places))
     means = WeighedRows(table, each, np.minimum(sizes, cap), cap, rows.heads, cap)
     means._drawn = SampledRows(table, rows.heads, keys)
@@ -311,7 +316,7 @@ def means_of(rows, cap, coins):
 
 def sums_of(rows, coins):
     """Return the sum of the rows of each person; see :func:`means_of`."""
-    (totals,), _, places = _fold_per_unit(rows, coins, (np.add, 0.0))
+    (totals,), _, places = _fold_per_unit(rows, coins, (np.add, 0.0, np.asarray))
     return SampledRows(ArrayRows(totals), rows.heads, PlacedKeys(coins, places, len(rows)))
 
 
@@ -322,26 +327,32 @@ def extremes_of(rows, coins):
     -----
     **Privacy**: a row of the table is a function of the rows of its person alone.
     """
-    ends, _, places = _fold_per_unit(rows, coins, (np.minimum, np.inf), (np.maximum, -np.inf))
+    folds = (np.minimum, np.inf, np.asarray), (np.maximum, -np.inf, np.asarray)
+    ends, _, places = _fold_per_unit(rows, coins, *folds)
     table = ArrayRows(np.concatenate(ends, axis=1))
     return SampledRows(table, rows.heads, PlacedKeys(coins, places, len(rows)))
+
+
+def _filled(column):
+    return np.where(np.isfinite(column), column, 0.0)
 
 
 def _fold_per_unit(rows, coins, *folds):
     """Return folds of the rows of every person that has some, the persons, and drawn rows.
 
-    A fold is a function of two numbers and what it starts from; it takes rows one by one, in the
-    order of the table. Persons are in the order of the places of the rows that are drawn.
+    A fold is a function of two numbers, what it starts from, and what it takes of a column; it
+    takes rows one by one, in the order of the table. Persons are in the order of the places of the
+    rows that are drawn.
     """
     plain, weights = without_weights(rows)
     persons = weights.persons
-    tables = [np.full((rows.n_features, persons.n), start) for _, start in folds]
+    tables = [np.full((rows.n_features, persons.n), start) for _, start, _ in folds]
     for start, block in plain.blocks():
         codes = persons.codes[start : start + len(block)]
         somebody = codes >= 0
         for j, column in enumerate(np.asarray(block[somebody], dtype=np.float64).T):
-            for (fold, _), table in zip(folds, tables, strict=True):
-                fold.at(table[j], codes[somebody], column)
+            for (fold, _, of), table in zip(folds, tables, strict=True):
+                fold.at(table[j], codes[somebody], of(column))
     places = persons.first_by_key(coins, "representative")
     codes = persons.codes[places]
     return [np.ascontiguousarray(table[:, codes].T) for table in tables], persons, places

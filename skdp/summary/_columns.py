@@ -124,6 +124,7 @@ class NumberColumn:
     bounds: np.ndarray | None = None
     moments: np.ndarray | None = None
     covariance: np.ndarray | None = None
+    tail: bool = False  # whether rows show beyond the bounds
     calendar: object = None  # of dates and durations
 
     @classmethod
@@ -137,26 +138,11 @@ class NumberColumn:
         """What it holds: "numbers", "dates" or "durations"."""
         return NUMBER if self.calendar is None else f"{self.calendar.kind}s"
 
-    def _ranks(self):
-        return self.curves.points[0], self.curves.excess[0], self.curves.sd[0]
-
     def entries(self, n, n_sd):
         """Return the number of entries, and the standard deviation of its noise."""
         if not self.found:
             return 0.0, math.inf
         return float(self.moments[0]), math.sqrt(self.covariance[0, 0])
-
-    def shows_above(self, noises):
-        """Return rising cuts, beyond each of which rows show; the last has a finite one above."""
-        x, excess, sd = self._ranks()
-        beyond = (1 - self.q[-1]) * (excess[0, -1] - excess[0, 0]) - excess[-1]
-        return _next(x, beyond > noises * sd[-1], 1)
-
-    def shows_below(self, noises):
-        """Return rising cuts, below each of which rows show."""
-        x, excess, sd = self._ranks()
-        below = self.q[0] * (excess[0, -1] - excess[0, 0]) + excess[0]
-        return _next(x, below > noises * sd[0], -1)
 
     def lines(self, n, n_sd, confidence, sampling):
         """Return the Lines of the column."""
@@ -183,10 +169,7 @@ class NumberColumn:
         judged, judged_std = self._intervals(columns, JUDGED, False)
         shown, shown_std = self._intervals(columns, confidence, sampling)
         few = bool(columns.few[0])
-        tail = bool(
-            self.shows_above(FAR)[-1:] > self.bounds[1]
-            or self.shows_below(FAR)[:1] < self.bounds[0]
-        )
+        tail = self.tail
         reach = max(judged[1] - mean, mean - judged[0])
         near = PART * max(judged[0], -judged[1], 0.0)
         reason = NOISE if few or reach > max(spread, near) else TAIL if tail else ""
@@ -214,16 +197,6 @@ class NumberColumn:
         upto = np.interp(edges, x, self.q[::-1][first])
         upto[0], upto[-1] = 0.0, 1.0
         return np.diff(upto)
-
-
-FAR = 2.0  # noises
-
-
-def _next(x, shows, step):
-    """Return the finite points beside those that show, on the far side."""
-    at = np.flatnonzero(shows & np.isfinite(x)) + step
-    at = at[(at >= 0) & (at < len(x))]
-    return x[at][np.isfinite(x[at])]
 
 
 def _widest(name):

@@ -10,6 +10,7 @@ from skdp.accounting import Step
 from skdp.columns import bounded_moments, find_quantiles, rank_steps
 from skdp.kernel._bounded import Bernstein, Powers
 from skdp.kernel._labels import ColumnLabels, EntryStates, NumberColumns, RowsWithEntries
+from skdp.location._gaps import beyond, reach
 from skdp.mechanisms._exact import exact
 from skdp.summary._columns import BOOL, NUMBER, TEXT, LabelColumn, NumberColumn
 from skdp.table._target import Selection
@@ -23,10 +24,6 @@ PART = 0.01  # of all rows: the noise in the count of a label
 ENTRIES = 0.03, 0.10  # its share
 ALONE = 0.6  # share of the names where no column holds numbers
 MOMENTS = 0.2  # of what columns of numbers have
-REACH = 0.5  # of the range between the outermost quantiles, beyond both of them
-FARTHEST = 8.0  # such ranges
-LARGEST = np.finfo(np.float64).max / 8
-FAR = 2.0  # noises: rows beyond the reach that show
 QUANTILES = "quantiles"
 
 
@@ -114,32 +111,13 @@ def _numbers(table, places, q):
     columns = [NumberColumn.of_ranks(q, found, j) for j in range(len(places))]
     reached = [j for j, column in enumerate(columns) if column.found]
     if reached:
-        ends = np.array([_reach(columns[j]) for j in reached]).T
+        ends = np.array([reach(q, found, j) for j in reached]).T
         view = table.map(NumberColumns(tuple(places[j] for j in reached)))
         options = {"degree": 2, "share": view.remaining, "label": "moments"}
         moments = bounded_moments(view, low=ends[0], high=ends[1], **options)
         for i, j in enumerate(reached):
             told = {"moments": moments.values[:, i], "covariance": moments.covariance}
+            below, above = beyond(q, found, j)
+            told["tail"] = bool((below < ends[0, i]).any() or (above > ends[1, i]).any())
             columns[j] = replace(columns[j], bounds=ends[:, i], **told)
     return dict(zip(places, columns, strict=True))
-
-
-def _reach(column):
-    """Return the ends between which the moments of a column are released.
-
-    A range as wide as half of that between the outermost quantiles beyond them; and on, from cut to
-    cut, as long as rows show beyond.
-    """
-    low, high = np.clip(column.location[[0, -1]], -LARGEST, LARGEST)
-    width = high - low
-    if not width > 0:
-        width = max(abs(low), 1.0)
-    below, above = (
-        np.clip(x, -LARGEST, LARGEST) for x in (low - REACH * width, high + REACH * width)
-    )
-    ends = low - FARTHEST * width, high + FARTHEST * width
-    for x in column.shows_below(FAR)[::-1]:
-        below = x if ends[0] < x < below else below
-    for x in column.shows_above(FAR):
-        above = x if above < x < ends[1] else above
-    return max(below, -LARGEST), min(max(above, np.nextafter(below, np.inf)), LARGEST)

@@ -90,7 +90,7 @@ def rows_of_groups(estimator, persons, rows, curator):
     **Privacy** (add or remove one person with all rows): of the Table of persons, see
     :mod:`skdp.kernel._persons`, and of :func:`skdp.kernel._persons.rows_of_persons`.
     """
-    persons, heads = persons.of(present_rows(rows)), None
+    persons, heads = persons.of(present_rows(rows, estimator._gaps)), None
     table = persons_table(persons, curator)
     if table.budget.measure in GAUSSIAN:
         told = table.ask(PersonsWithMore(), GROUP_COUNT)

@@ -4,7 +4,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdp.readers import ArrayRows
-from skdp.readers._raw import TableError, first_of, library, refuse_masked, schema_of
+from skdp.readers._calendar import calendar_of
+from skdp.readers._raw import TableError, first_of, library, numbers, refuse_masked, schema_of
 from skdp.readers._sources import BROKEN, converted, source_of
 from skdp.utils._config import get_config
 from skdp.utils._threads import quiet
@@ -136,7 +137,17 @@ def later_rows(estimator, X):
     """
     check_is_fitted(estimator)
     refuse_masked(X)
-    return validate_data(estimator, X, dtype=[np.float64, np.float32], reset=False)
+    finite = "allow-nan" if getattr(estimator, "_gaps", False) else True
+    options = {"dtype": [np.float64, np.float32], "ensure_all_finite": finite, "reset": False}
+    return validate_data(estimator, _numbers_of_dates(X), **options)
+
+
+def _numbers_of_dates(X):
+    """Return a table with dates or durations as numbers of the units of their types."""
+    if not any(map(calendar_of, _dtypes(X))):
+        return X
+    rows = numbers(schema_of(X), X)
+    return type(X)(rows, columns=X.columns) if library(X) == "pandas" else rows
 
 
 def validated_table(estimator, X):

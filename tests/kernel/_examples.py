@@ -12,7 +12,7 @@ import numpy as np
 from skdp.accounting import Budget
 from skdp.kernel._bins import LogBins
 from skdp.kernel._statistic import Offer
-from skdp.kernel._sums import BallSum, Count, Distances, KeptRows
+from skdp.kernel._sums import BallSum, Count, Distances, KeptRows, RowsWithGaps
 
 __all__ = ["OFFER", "all_examples", "hostile", "wild"]
 
@@ -55,6 +55,7 @@ def _distances(rng):
 
 
 EXAMPLES = {
+    RowsWithGaps: lambda rng: (RowsWithGaps(), hostile(rng, 3)),
     Count: lambda rng: (Count(bool(rng.random() < 0.5)), hostile(rng, 3)),
     Distances: _distances,
     BallSum: _ball(BallSum),

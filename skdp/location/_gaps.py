@@ -1,0 +1,119 @@
+"""Columns with gaps: each is released by itself, of the entries that it has."""
+
+from dataclasses import replace
+from functools import wraps
+
+import numpy as np
+
+from skdp.accounting import Step
+from skdp.kernel._sums import RowsWithGaps
+from skdp.kernel._table import Table
+from skdp.kernel._views import OneColumn
+from skdp.mechanisms._exact import exact
+from skdp.scales._column_noise import ColumnNoise, with_law
+
+__all__ = ["beyond", "gap_steps", "reach", "release_with_gaps"]
+
+GAPS = Step("rows with gaps", at_most=0.01, of=(RowsWithGaps,))
+COLUMNS = "columns with gaps"
+MOST_COLUMNS = 10_000  # that are released one by one
+SHOW = 3.0  # noises: so many rows with gaps are there; fewer change next to nothing
+REACH = 0.5  # of the range between the outermost quantiles, beyond both of them
+FAR = 2.0  # noises: rows beyond that show
+FARTHEST = 8.0  # ranges
+LARGEST = np.finfo(np.float64).max / 8
+DECIDED = "rows with gaps show: every column is released by itself, of the entries that it has"
+
+
+def gap_steps(budget, steps):
+    """Return the steps of a plan that :func:`release_with_gaps` takes, if one column takes some."""
+    child = Step(COLUMNS, "child", at_most=0.5, times=MOST_COLUMNS)
+    inner = [
+        replace(step, label=f"{COLUMNS}/{step.label}", times=step.times * MOST_COLUMNS)
+        for step in steps
+    ]
+    return (*with_law(budget, GAPS), child, *inner)
+
+
+def release_with_gaps(table, release):
+    """Return what a function releases of the Table of every column, None if few rows have gaps.
+
+    Notes
+    -----
+    **Privacy** (add or remove one row). The number of rows with gaps moves by 1, and its release
+    decides whether columns are released one by one. Each of d is a table of its own, with a d-th of
+    what is left: sequential composition.
+    """
+    d = table.n_features
+    if not 1 < d <= MOST_COLUMNS:
+        return None  # of one column a gap is an absent row
+    told = table.ask(RowsWithGaps(), GAPS)
+    if float(told.value[0]) <= SHOW * ColumnNoise(table.budget).deviation(told.scale):
+        return None
+    table.decide(DECIDED)
+    share = exact(table.remaining) / d
+    return [
+        release(ColumnTable(table.child(COLUMNS, share).map(OneColumn(j)), table, j))
+        for j in range(d)
+    ]
+
+
+class ColumnTable:
+    """The Table of one column, whose doubts are those of that column in the table of all."""
+
+    def __init__(self, table, whole, column):
+        self._table, self._whole, self._column = table, whole, column
+
+    def __getattr__(self, name):
+        found = getattr(self._table, name)
+        return self._of_column(found) if callable(found) else found
+
+    def _of_column(self, method):
+        @wraps(method)
+        def asked(*given, **options):
+            answer = method(*given, **options)
+            if isinstance(answer, Table):
+                return ColumnTable(answer, self._whole, self._column)
+            return answer
+
+        return asked
+
+    def doubt(self, text, columns=None):
+        """Note a doubt; see :meth:`skdp.kernel._table.Table.doubt`."""
+        if columns is None or np.any(columns):
+            self._whole.doubt(text, np.arange(self._whole.n_features) == self._column)
+
+
+def reach(q, found, j):
+    """Return ends between which nearly all entries of a column lie, by its released ranks.
+
+    A range as wide as half of that between the outermost quantiles beyond them; and on, from cut to
+    cut, as long as rows show beyond.
+    """
+    low, high = np.clip(found.location[[0, -1], j], -LARGEST, LARGEST)
+    width = high - low
+    if not width > 0:
+        width = max(abs(low), 1.0)
+    ends = low - FARTHEST * width, high + FARTHEST * width
+    low, high = low - REACH * width, high + REACH * width
+    below, above = beyond(q, found, j)
+    for x in below[::-1]:
+        low = x if ends[0] < x < low else low
+    for x in above:
+        high = x if high < x < ends[1] else high
+    low = float(np.clip(low, -LARGEST, LARGEST))
+    return low, float(min(max(high, np.nextafter(low, np.inf)), LARGEST))
+
+
+def beyond(q, found, j):
+    """Return rising cuts so far out that the ones before them have rows beyond that show."""
+    x, excess, sd = found.points[j], found.excess[j], found.sd[j]
+    n = excess[0, -1] - excess[0, 0]
+    below, above = q[0] * n + excess[0], (1 - q[-1]) * n - excess[-1]
+    return _next(x, below > FAR * sd[0], -1), _next(x, above > FAR * sd[-1], 1)
+
+
+def _next(x, shows, step):
+    at = np.flatnonzero(shows & np.isfinite(x)) + step
+    at = at[(at >= 0) & (at < len(x))]
+    return x[at][np.isfinite(x[at])]
