@@ -172,7 +172,7 @@ SECRET = 86243.5
         (ClassCounts(), X, halves(CODES), "could not be read as one column"),
         (MixedCounts(categories={"z": [1]}), frame(), CODES, "categories has a column 'z'"),
         (MixedCounts(categories=[[1]]), frame(), CODES, "categories must be None, a dict"),
-        (MixedCounts(), frame(pd.Timestamp("2026-01-01")), CODES, "another type: y"),
+        (MixedCounts(), frame(pd.Period("2026-01-01", "D")), CODES, "another type: y"),
         (MixedCounts(), X.astype(object), halves(TEXT), "could not be read as one column"),
     ],
 )

@@ -40,11 +40,6 @@ from skdp.utils._renamed import Renamed
 __all__ = ["PrivateMean"]
 
 
-def _rows(n_rows, apart):
-    """Return numbers of entries, of columns that were released by themselves, else one of rows."""
-    return np.asarray(n_rows, dtype=float) if apart else float(np.max(n_rows))
-
-
 class PrivateMean(VectorMixin, CentringMixin, PrivateEstimator):
     """Mean of a table under differential privacy, without bounds on the data.
 
@@ -309,7 +304,7 @@ class PrivateMean(VectorMixin, CentringMixin, PrivateEstimator):
             "noise_scale_": mean.noise_scale,
             "sampling_noise_scale_": mean.sampling_noise_scale,
             "clipping_bias_bound_": mean.clipping_bound,
-            **({} if mean.n_rows is None else {"n_rows_": _rows(mean.n_rows, apart)}),
+            **mean.counted(apart=bool(apart)),
             **more,
         }
 

@@ -42,6 +42,12 @@ class MeanRelease:
             return np.full(len(self.location), math.inf)
         return np.hypot(self.noise_scale, self.deviation / np.sqrt(self.n_rows))
 
+    def counted(self, *, apart):
+        """Return the attribute of a number of rows; of columns ``apart`` their entries."""
+        if self.n_rows is None:
+            return {}
+        return {"n_rows_": np.asarray(self.n_rows) if apart else float(np.max(self.n_rows))}
+
     @classmethod
     def side_by_side(cls, releases):
         """Return the means of several columns that were released by themselves."""

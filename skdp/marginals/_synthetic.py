@@ -6,6 +6,7 @@ from skdp.marginals._drawn import cdf_at, laws_of_intervals, spread
 from skdp.marginals._found import Cells
 from skdp.marginals._levels import OTHER, Intervals
 from skdp.marginals._types import BOOL, CATEGORY, NUMBER, ColumnType
+from skdp.readers._calendar import Calendar
 
 __all__ = ["table_of_codes"]
 
@@ -22,7 +23,8 @@ def table_of_codes(domain, codes, library, *, seed=0):
     made = {}
     for i in np.argsort(domain.columns):
         values = _values(domain.kinds[i], codes[:, i], types[i], (int(i), seed))
-        made[str(domain.names[i])] = WRITERS[library](values, types[i], domain.kinds[i])
+        write = WRITERS[library] if types[i].calendar is None else _dates
+        made[str(domain.names[i])] = write(values, types[i], domain.kinds[i], library)
     if library is None:
         return _stacked(list(made.values()))
     if library == "polars":
@@ -86,7 +88,7 @@ def _plain_name(name):
     return PLAIN.get(name, name)
 
 
-def _array(values, column_type, kind):
+def _array(values, column_type, kind, library=None):
     """Return values as an array of the type of a column, if it can hold all of them."""
     if values.dtype == object:
         whole = all(type(x) is int for x in values.tolist())
@@ -107,7 +109,7 @@ def _stacked(columns):
     return np.column_stack([c.astype(object) for c in columns] if len(kinds) > 1 else columns)
 
 
-def _pandas(values, column_type, kind):
+def _pandas(values, column_type, kind, library=None):
     import pandas
 
     name = column_type.name
@@ -118,6 +120,24 @@ def _pandas(values, column_type, kind):
     return pandas.Series(_plain(values, column_type), dtype=name or None)
 
 
+def _dates(values, column_type, kind, library):
+    """Return values as dates or durations of the type of a column."""
+    calendar = Calendar(*column_type.calendar)
+    entries = calendar.entries(np.array([x if x is not None else np.nan for x in values], float))
+    if library == "polars":
+        import polars
+
+        column = polars.Series(entries)
+        if calendar.zone is None:
+            return column
+        return column.dt.replace_time_zone("UTC").dt.convert_time_zone(calendar.zone)
+    if library == "pandas" and calendar.zone is not None:
+        import pandas
+
+        return pandas.Series(entries).dt.tz_localize("UTC").dt.tz_convert(calendar.zone)
+    return entries
+
+
 def _numpy_type(name):
     """Return the numpy type of a name, that of objects if it has none of its own."""
     try:
@@ -126,7 +146,7 @@ def _numpy_type(name):
         return np.dtype(object)
 
 
-def _polars(values, column_type, kind):
+def _polars(values, column_type, kind, library=None):
     import polars
 
     entries, name = _plain(values, column_type), column_type.name

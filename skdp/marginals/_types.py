@@ -1,7 +1,7 @@
 """The types of columns, which are public: what a column can hold, and how it is written anew."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
 import numpy as np
 
@@ -27,6 +27,7 @@ class ColumnType:
     name: str
     integer: bool = False  # whether numbers are whole
     full: bool = False  # whether the type has no missing entries
+    calendar: tuple | None = None  # of dates and durations: the fields of their Calendar
 
 
 def column_types(head, columns):
@@ -53,7 +54,7 @@ def _column_type(head, j, numeric, calendar):
     if type_name(head, j).startswith("bool"):
         return ColumnType(BOOL, name, full=full)
     if calendar is not None:
-        return ColumnType(NUMBER, name, integer=True)
+        return ColumnType(NUMBER, name, integer=True, calendar=astuple(calendar))
     if numeric:
         return ColumnType(NUMBER, name, integer=bool(INTEGER.match(name)), full=full)
     tells = not (isinstance(head, np.ndarray) and head.dtype == object)  # one for all columns

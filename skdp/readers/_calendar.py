@@ -1,4 +1,4 @@
-"""Dates and durations: numbers of the unit that the type of a column names, and back."""
+"""Dates and durations: numbers of microseconds, whatever the unit of their type, and back."""
 
 from dataclasses import dataclass
 
@@ -6,8 +6,7 @@ import numpy as np
 
 __all__ = ["Calendar", "calendar_of", "from_calendar"]
 
-UNITS = ("D", "s", "ms", "us", "ns")
-DAYS = {"D": 1.0, "s": 86400.0, "ms": 864e5, "us": 864e8, "ns": 864e11}  # of a unit, in a day
+UNITS = {"D": 864e8, "s": 1e6, "ms": 1e3, "us": 1.0, "ns": 1e-3}  # microseconds
 
 
 @dataclass(frozen=True)
@@ -15,12 +14,12 @@ class Calendar:
     """What the type of a column of dates or durations says: public."""
 
     kind: str  # {"date", "duration"}
-    unit: str  # one of UNITS: entries are whole numbers of it, dates since the start of 1970
+    unit: str  # one of UNITS: entries are whole numbers of it, dates since the start of 1970 (UTC)
     zone: str | None = None  # of dates
 
     def entries(self, numbers):
         """Return numbers as dates or durations, NaT for NaN and for what lies beyond the type."""
-        x = np.asarray(numbers, dtype=np.float64)
+        x = np.asarray(numbers, dtype=np.float64) / UNITS[self.unit]
         inside = np.abs(x) < 2.0**62  # of 64 bits, and not NaN
         whole = np.where(inside, np.rint(np.where(inside, x, 0.0)), 0.0).astype(np.int64)
         code = "M8" if self.kind == "date" else "m8"
@@ -56,7 +55,7 @@ class Calendar:
         if self.kind == "date":
             text = str(entry.astype("M8[s]")).replace("T", " ").removesuffix(" 00:00:00")
             return text if self.zone is None else _in_zone(entry, self.zone, f"{text}+00:00")
-        days = float(number) / DAYS[self.unit]
+        days = float(number) / UNITS["D"]
         if abs(days) >= 1:
             return f"{days:.3g} days"
         return f"{days * 24:.3g} h" if abs(days) * 24 >= 1 else f"{days * 86400:.3g} s"
@@ -96,7 +95,16 @@ def calendar_of(dtype):
 
 
 def from_calendar(column, library):
-    """Return a column of dates or durations as float64: NaN where missing."""
+    """Return a column of dates or durations as microseconds, float64: NaN where missing."""
+    return _whole(column, library) * UNITS[calendar_of(_type_of(column, library)).unit]
+
+
+def _type_of(column, library):
+    return column.type if library == "pyarrow" else column.dtype
+
+
+def _whole(column, library):
+    """Return a column as whole numbers of its unit."""
     if library == "polars":
         return column.to_physical().cast(_float64()).to_numpy().astype(np.float64)
     if library == "pandas" and not isinstance(column.dtype, np.dtype):

@@ -52,7 +52,7 @@ def _is_text(values):
 def levels_of(categories, head):
     """Return for every column None, for numbers, or its levels: a tuple, or BOUGHT."""
     schema = schema_of(head)
-    levels = [_of_type(head, j, numeric) for j, numeric in enumerate(schema.numeric)]
+    levels = [_of_type(head, j, readable) for j, readable in enumerate(schema.readable)]
     given = _given(categories, schema, isinstance(head, np.ndarray))
     if isinstance(head, np.ndarray) and given:  # one type for all: it tells nothing of a column
         levels = [None] * len(levels)
@@ -63,7 +63,7 @@ def levels_of(categories, head):
         which = first_of(schema.names or range(len(wrong)), [not bad for bad in wrong])
         raise ValueError(
             "X must have columns of numbers, text, categories or truth values. Got columns of "
-            f"another type: {which}. Subtract a date and divide, or leave them out."
+            f"another type: {which}. Convert them, as by X[name].astype(str), or leave them out."
         )
     return tuple(levels)
 

@@ -172,8 +172,9 @@ def test_types_that_tell_nothing_and_infinity_are_refused():
     X = _frame(50)
     with pytest.raises(ValueError, match="not numbers"):
         MarginalReleaser(domain="auto").fit(X.to_numpy(dtype=object))
+    parts = X.assign(day=pd.Timestamp("2000-01-01").to_period("D"))
     with pytest.raises(ValueError, match=r"'day'.*cannot be bought"):
-        MarginalReleaser(domain="auto").fit(X.assign(day=pd.Timestamp("2000-01-01")))
+        MarginalReleaser(domain="auto").fit(parts)
     X.loc[0, "wage"] = np.inf
     with pytest.raises(ValueError, match="infinity"):
         MarginalReleaser(domain="auto").fit(X)

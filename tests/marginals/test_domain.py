@@ -159,7 +159,6 @@ def test_a_name_must_name_one_column():
         3.0,
         [[1, 2], [3]],
         np.zeros((2, 2), dtype=complex),
-        np.zeros((2, 2), dtype="M8[s]"),
     ],
 )
 def test_what_is_no_table_is_refused(X):
