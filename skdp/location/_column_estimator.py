@@ -18,7 +18,7 @@ from skdp.location._bounded_moments import (
     moment_plan,
     release_columns,
 )
-from skdp.location._gaps import gap_steps, release_with_gaps
+from skdp.location._gaps import release_with_gaps, with_gaps
 from skdp.location._places import NOTHING, TOO_WIDE, ColumnSearch, StatisticScale, place_steps
 from skdp.location._public import bounds_vectors, column_vector
 from skdp.location._rank_search import LARGEST
@@ -108,10 +108,8 @@ class ColumnEstimator(PrivateEstimator):
             return with_denoiser(moment_plan(budget), self.denoiser)
         steps = () if self._is_placed() else place_steps(budget, reach=self._reaches)
         steps = (*steps, *with_law(budget, STATISTIC))
-        if self._searches():
-            steps = (*steps, *gap_steps(budget, steps))
         plan = Plan(budget, steps, assumptions=(MEMORY,))
-        return with_denoiser(plan, self.denoiser)
+        return with_denoiser(with_gaps(plan) if self._searches() else plan, self.denoiser)
 
     def _group_rule(self, n_features):
         return bounded_rule(n_features)

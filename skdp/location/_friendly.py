@@ -15,7 +15,6 @@ from skdp.friendly import (
 )
 from skdp.friendly._points import AVERAGE, core_average
 from skdp.kernel._table import Table, annex
-from skdp.kernel.pairs._distance import DistancePredicate
 from skdp.location._locate import RING, ring_scale, scale_sample_size
 from skdp.location._release import NOTHING, MeanRelease
 
@@ -34,27 +33,6 @@ TESTED = 5000.0  # rows
 DIAMETER = Fraction(1, 10)  # share
 OUT_OF_REACH = "nothing found: a column lies too many friend radii off zero; location_ is a start"
 SMALLEST, LARGEST = 2.0**-990, 2.0**990  # candidates around it are radii of a predicate
-
-
-def check_friendly(asked, diameter):
-    """Raise ValueError for parameters that the average of a core cannot honour."""
-    if asked.center is not None or not isinstance(asked.scale, str):
-        raise ValueError(
-            'method="friendly" takes neither center nor scale: it finds the rows by their '
-            "distances. Leave them out, or divide the columns by public scales first."
-        )
-    if asked.trim:
-        raise ValueError(
-            'method="friendly" takes no trim: its core leaves out the rows that are far from '
-            'most others as it is. Leave trim out, or use method="auto".'
-        )
-    if asked.radius is not None and asked.diameter is not None:
-        raise ValueError(
-            'method="friendly" takes a diameter, or a radius, which stands for half of it, and '
-            "both were given. Give one."
-        )
-    if diameter is not None:
-        DistancePredicate(diameter)
 
 
 def friend_radius_steps():

@@ -12,7 +12,7 @@ from skdp.kernel._views import OneColumn
 from skdp.mechanisms._exact import exact
 from skdp.scales._column_noise import ColumnNoise, with_law
 
-__all__ = ["beyond", "gap_steps", "reach", "release_with_gaps"]
+__all__ = ["beyond", "reach", "release_with_gaps", "with_gaps"]
 
 GAPS = Step("rows with gaps", at_most=0.01, of=(RowsWithGaps,))
 COLUMNS = "columns with gaps"
@@ -25,14 +25,14 @@ LARGEST = np.finfo(np.float64).max / 8
 DECIDED = "rows with gaps show: every column is released by itself, of the entries that it has"
 
 
-def gap_steps(budget, steps):
-    """Return the steps of a plan that :func:`release_with_gaps` takes, if one column takes some."""
+def with_gaps(plan):
+    """Return a plan with the steps that :func:`release_with_gaps` takes beside its own."""
     child = Step(COLUMNS, "child", at_most=0.5, times=MOST_COLUMNS)
     inner = [
         replace(step, label=f"{COLUMNS}/{step.label}", times=step.times * MOST_COLUMNS)
-        for step in steps
+        for step in plan.steps
     ]
-    return (*with_law(budget, GAPS), child, *inner)
+    return replace(plan, steps=(*plan.steps, *with_law(plan.budget, GAPS), child, *inner))
 
 
 def release_with_gaps(table, release):

@@ -28,7 +28,7 @@ from skdp.location._friendly import (
     friendly_location,
     friendly_location_plan,
 )
-from skdp.location._gaps import gap_steps, release_with_gaps
+from skdp.location._gaps import release_with_gaps, with_gaps
 from skdp.location._mean import mean_plan, private_mean
 from skdp.location._public import accuracy_of, column_vector
 from skdp.location._release import MeanRelease
@@ -245,9 +245,8 @@ class PrivateMean(VectorMixin, CentringMixin, PrivateEstimator):
     def _searches(self):
         """Whether nothing but the rows tells where they lie, so that columns may be apart."""
         given = self.bounds, self.center, self.radius, self.diameter, self.trim or None
-        scaled = isinstance(self.scale, str) and self.scale == "auto"
-        found = self.method == "auto" and scaled and all(one is None for one in given)
-        return found and self.delta > 0
+        auto = self.method == "auto" and isinstance(self.scale, str) and self.scale == "auto"
+        return auto and self.delta > 0 and all(one is None for one in given)
 
     def plan(self):
         """Return the :class:`skdp.accounting.Plan` of a fit: what it may release, at what price."""
@@ -262,18 +261,15 @@ class PrivateMean(VectorMixin, CentringMixin, PrivateEstimator):
         if self._on_core():
             plan = core_location_plan
         plan = plan(self._budget(Budget.gaussian))
-        if self._searches():
-            plan = replace(plan, steps=(*plan.steps, *gap_steps(plan.budget, plan.steps)))
-        return with_denoiser(plan, self.denoiser)
+        return with_denoiser(with_gaps(plan) if self._searches() else plan, self.denoiser)
 
     def _on_core(self):
         """Whether a filter before, in a pipeline, hands its core on with what it knows of it."""
         return self.method == "friendly" and isinstance(self._given(), Core)
 
     def _release(self, table):
-        more, apart = {}, None
-        if self._searches():
-            apart = release_with_gaps(table, private_mean)
+        more = {}
+        apart = release_with_gaps(table, private_mean) if self._searches() else None
         if apart:
             mean = MeanRelease.side_by_side(apart)
         elif self.bounds is not None:

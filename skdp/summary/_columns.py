@@ -118,6 +118,7 @@ class NumberColumn:
     q: np.ndarray  # shape (n_q,): rising
     location: np.ndarray  # shape (n_q,): the quantiles
     curves: RankCurves  # of this column alone
+    asked: np.ndarray  # those of them that are asked for
     found: bool  # whether anything was seen
     # ends, between which entries are clipped, and released number, sum and sum of squares of the
     # entries, mapped from the ends to [-1, 1], shape (3,), with the covariance of their noise
@@ -128,10 +129,10 @@ class NumberColumn:
     calendar: object = None  # of dates and durations
 
     @classmethod
-    def of_ranks(cls, q, found, j):
+    def of_ranks(cls, q, found, j, asked):
         """Return the column of number j of :class:`skdp.columns._ranks_search.Quantiles`."""
         curves = RankCurves(q, [found.points[j]], [found.excess[j]], [found.sd[j]])
-        return cls(q, found.location[:, j], curves, bool(found.found[j]))
+        return cls(q, found.location[:, j], curves, asked, bool(found.found[j]))
 
     @property
     def kind(self):
@@ -149,6 +150,7 @@ class NumberColumn:
         z, (own, sd) = two_sided(confidence, LAW), self.entries(n, n_sd)
         names = [f"{100 * q:.12g}%" for q in self.q]
         if not self.found:
+            names = [f"{100 * q:.12g}%" for q in self.asked]
             names = ["entries", "gaps", "mean", "std", *names]
             return [Line(name, math.nan, *_widest(name), NOTHING) for name in names]
         noise = math.hypot(sd, own / n * n_sd) / n
@@ -158,10 +160,9 @@ class NumberColumn:
         low, high = (e[:, 0] for e in self.curves.interval(value, confidence, LAW, sampling))
         told = self.curves.told(value, LAW)[:, 0]
         reasons = np.where(told & np.isfinite(low) & np.isfinite(high), "", UNTOLD).tolist()
-        quantiles = zip(
-            names, self.location.tolist(), low.tolist(), high.tolist(), reasons, strict=True
-        )
-        return lines + [Line(*cells) for cells in quantiles]
+        cells = names, self.location.tolist(), low.tolist(), high.tolist(), reasons
+        quantiles = [Line(*line) for line in zip(*cells, strict=True)]
+        return lines + [quantiles[i] for i in np.flatnonzero(np.isin(self.q, self.asked))]
 
     def _moment_lines(self, confidence, sampling):
         columns = BoundedColumns(self.bounds[:, None], self.moments[:, None], self.covariance, LAW)

@@ -23,6 +23,7 @@ NAMES = 0.04, 0.45  # share of the budget that finds them, at least and at most
 PART = 0.01  # of all rows: the noise in the count of a label
 ENTRIES = 0.03, 0.10  # its share
 ALONE = 0.6  # share of the names where no column holds numbers
+OUTER, NEAR = (0.02, 0.98), 0.05  # quantiles that moments reach from, if none as far is asked for
 MOMENTS = 0.2  # of what columns of numbers have
 QUANTILES = "quantiles"
 
@@ -107,8 +108,9 @@ def _labels(table, kinds, texts, labelled, shares):
 def _numbers(table, places, q):
     """Return the NumberColumns of columns of numbers, by place; they pay all that is left."""
     view = table.map(NumberColumns(tuple(places)))
+    asked, q = q, np.union1d(q, OUTER if q[0] > NEAR or q[-1] < 1 - NEAR else [])
     found = find_quantiles(view.child(QUANTILES, view.remaining * exact(1 - MOMENTS)), q)
-    columns = [NumberColumn.of_ranks(q, found, j) for j in range(len(places))]
+    columns = [NumberColumn.of_ranks(q, found, j, asked) for j in range(len(places))]
     reached = [j for j, column in enumerate(columns) if column.found]
     if reached:
         ends = np.array([reach(q, found, j) for j in reached]).T
