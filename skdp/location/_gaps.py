@@ -1,5 +1,6 @@
 """Columns with gaps: each is released by itself, of the entries that it has."""
 
+import math
 from dataclasses import replace
 from functools import wraps
 
@@ -12,13 +13,14 @@ from skdp.kernel._views import OneColumn
 from skdp.mechanisms._exact import exact
 from skdp.scales._column_noise import ColumnNoise, with_law
 
-__all__ = ["beyond", "reach", "release_with_gaps", "with_gaps"]
+__all__ = ["is_beyond", "reach", "release_with_gaps", "with_gaps"]
 
 GAPS = Step("rows with gaps", at_most=0.01, of=(RowsWithGaps,))
 COLUMNS = "columns with gaps"
 MOST_COLUMNS = 10_000  # that are released one by one
 SHOW = 3.0  # noises: so many rows with gaps are there; fewer change next to nothing
-REACH = 0.5  # of the range between the outermost quantiles, beyond both of them
+REACH = 0.5  # of the range between the outermost quantiles, beyond both of them, at least
+SCALES = 3.9  # such a range is so many scales of an exponential law, from 2 to 98 %
 FAR = 2.0  # noises: rows beyond that show
 FARTHEST = 8.0  # ranges
 LARGEST = np.finfo(np.float64).max / 8
@@ -84,36 +86,37 @@ class ColumnTable:
             self._whole.doubt(text, np.arange(self._whole.n_features) == self._column)
 
 
-def reach(q, found, j):
+def reach(q, found, j, strength):
     """Return ends between which nearly all entries of a column lie, by its released ranks.
 
-    A range as wide as half of that between the outermost quantiles beyond them; and on, from cut to
-    cut, as long as rows show beyond.
+    A range as wide as half of that between the outermost quantiles beyond them, and so wide that
+    clipping moves the mean of an exponential law by no more than a noise, of which a row moves it
+    by one part in ``strength``; and on, from cut to cut, as long as rows show beyond.
     """
+    wide = max(REACH, math.log(max(strength, 1.0)) / SCALES - 1)
     low, high = np.clip(found.location[[0, -1], j], -LARGEST, LARGEST)
     width = high - low
     if not width > 0:
         width = max(abs(low), 1.0)
     ends = low - FARTHEST * width, high + FARTHEST * width
-    low, high = low - REACH * width, high + REACH * width
-    below, above = beyond(q, found, j)
-    for x in below[::-1]:
-        low = x if ends[0] < x < low else low
-    for x in above:
-        high = x if high < x < ends[1] else high
+    low, high = low - wide * width, high + wide * width
+    x, below, above = _shown(q, found, j)
+    low = min([low, *x[below & (ends[0] < x)]])
+    high = max([high, *x[above & (x < ends[1])]])
     low = float(np.clip(low, -LARGEST, LARGEST))
     return low, float(min(max(high, np.nextafter(low, np.inf)), LARGEST))
 
 
-def beyond(q, found, j):
-    """Return rising cuts so far out that the ones before them have rows beyond that show."""
+def is_beyond(q, found, j, ends):
+    """Return whether rows show beyond the ends of a column."""
+    x, below, above = _shown(q, found, j)
+    return bool((below & (x <= ends[0])).any() or (above & (x >= ends[1])).any())
+
+
+def _shown(q, found, j):
+    """Return the cuts of a column, and below and above which of them rows show."""
     x, excess, sd = found.points[j], found.excess[j], found.sd[j]
     n = excess[0, -1] - excess[0, 0]
     below, above = q[0] * n + excess[0], (1 - q[-1]) * n - excess[-1]
-    return _next(x, below > FAR * sd[0], -1), _next(x, above > FAR * sd[-1], 1)
-
-
-def _next(x, shows, step):
-    at = np.flatnonzero(shows & np.isfinite(x)) + step
-    at = at[(at >= 0) & (at < len(x))]
-    return x[at][np.isfinite(x[at])]
+    inner = np.isfinite(x)
+    return x, inner & (below > FAR * sd[0]), inner & (above > FAR * sd[-1])

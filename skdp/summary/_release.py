@@ -10,7 +10,7 @@ from skdp.accounting import Step
 from skdp.columns import bounded_moments, find_quantiles, rank_steps
 from skdp.kernel._bounded import Bernstein, Powers
 from skdp.kernel._labels import ColumnLabels, EntryStates, NumberColumns, RowsWithEntries
-from skdp.location._gaps import beyond, reach
+from skdp.location._gaps import is_beyond, reach
 from skdp.mechanisms._exact import exact
 from skdp.summary._columns import BOOL, NUMBER, TEXT, LabelColumn, NumberColumn
 from skdp.table._target import Selection
@@ -113,13 +113,15 @@ def _numbers(table, places, q):
     columns = [NumberColumn.of_ranks(q, found, j, asked) for j in range(len(places))]
     reached = [j for j, column in enumerate(columns) if column.found]
     if reached:
-        ends = np.array([reach(q, found, j) for j in reached]).T
+        n = [max(float(found.excess[j][0, -1] - found.excess[j][0, 0]), 1.0) for j in reached]
+        strength = view.budget.mu * math.sqrt(float(view.remaining) / len(reached))
+        ends = np.array([reach(q, found, j, m * strength) for j, m in zip(reached, n, strict=True)])
+        ends = ends.T
         view = table.map(NumberColumns(tuple(places[j] for j in reached)))
         options = {"degree": 2, "share": view.remaining, "label": "moments"}
         moments = bounded_moments(view, low=ends[0], high=ends[1], **options)
         for i, j in enumerate(reached):
             told = {"moments": moments.values[:, i], "covariance": moments.covariance}
-            below, above = beyond(q, found, j)
-            told["tail"] = bool((below < ends[0, i]).any() or (above > ends[1, i]).any())
+            told["tail"] = is_beyond(q, found, j, ends[:, i])
             columns[j] = replace(columns[j], bounds=ends[:, i], **told)
     return dict(zip(places, columns, strict=True))
