@@ -215,9 +215,8 @@ class Loop:
         """Run the tests for every mutant."""
         self._items, running = {item.nodeid: item for item in session.items}, {}
         with tempfile.TemporaryDirectory() as work:
-            kept = Path(work) / "traced"
-            process = self._fork(self._trace, kept)
-            if os.waitpid(process, 0)[1]:
+            kept = self.options.traced or Path(work) / "traced"
+            if not kept.exists() and os.waitpid(self._fork(self._trace, kept), 0)[1]:
                 raise pytest.UsageError("the tests fail without a mutant")
             self.known = pickle.loads(kept.read_bytes())
         for k, (name, line, before, after, text) in enumerate(self.wanted):
@@ -227,7 +226,10 @@ class Loop:
             tests = (
                 list(self._items) if self.options.all else chosen(self.known, name, source, line)
             )
-            patches = patches_of(name, source, text, line)
+            try:
+                patches = patches_of(name, source, text, line)
+            except SyntaxError:  # a change that is no Python
+                continue
             if not patches or not tests:
                 self.left.append((k, tests))
                 continue
@@ -384,6 +386,7 @@ def main(arguments=None):
     parser.add_argument("--lines", type=int, nargs=2, help="only of these lines")
     parser.add_argument("--seconds", type=float, default=None, help="start no mutant after so long")
     parser.add_argument("--all", action="store_true", help="tests that do not execute it, too")
+    parser.add_argument("--traced", type=Path, help="where to keep who calls what, for other parts")
     parser.add_argument("--tests", nargs="*", default=TESTS)
     options = parser.parse_args(arguments)
     names = options.files or sorted(p.relative_to(KERNEL).as_posix() for p in KERNEL.rglob("*.py"))
