@@ -63,7 +63,7 @@ class ComparedColumns:
         if kind == "ranks":
             found = find_ranks(columns_of(view), bounds)
         else:
-            found = find_windows(columns_of(view), bounds, self.estimator.tails)
+            found = find_windows(columns_of(view), bounds, self.estimator.tails, len(self.labels))
         sums = group_sums(view, found, len(self.labels), SUMS, view.remaining)
         for i, (j, of) in enumerate(zip(columns, sums, strict=True)):
             ok, middle, half = bool(found.found[i]), found.middle[i], found.half[i]

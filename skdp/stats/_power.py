@@ -10,14 +10,12 @@ from skdp.accounting import Budget
 from skdp.kernel.applied._entry_scores import COUNT
 from skdp.stats._search import (
     LEAST_SHARE,
-    PART,
     RANKS_NEED,
     ROWS,
     SEARCH,
-    TAILS,
-    WIDEST,
     WINDOW_NEEDS,
     Z,
+    reach_of,
 )
 from skdp.utils._numbers import describe_parameter
 
@@ -209,7 +207,7 @@ def _power(test, effect, n, mu, level, p):
         var = 4 / 3 / n * (1 - signal**2) + 8 / (mu * n) ** 2 / left
     else:
         signal = effect
-        half = WIDER * Z * np.clip(PART * mu * math.sqrt(n) / Z, TAILS["light"][1], WIDEST)
+        half = WIDER * Z * reach_of(mu, n, 2)
         left = _left(WINDOW_NEEDS, mu, n)
         var = 4 / n + 8 * half**2 / (mu * n) ** 2 / left
     shift = abs(signal) / math.sqrt(var)

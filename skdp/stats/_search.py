@@ -9,10 +9,10 @@ from scipy.special import ndtri
 from skdp.accounting import Step
 from skdp.columns import find_quantiles, rank_steps
 from skdp.kernel._sums import Count
-from skdp.kernel.applied._entry_scores import Scores
+from skdp.kernel.applied._entry_scores import COUNT, Scores
 from skdp.location._public import bounds_vectors
 
-__all__ = ["Found", "find_ranks", "find_windows", "search_steps"]
+__all__ = ["Found", "find_ranks", "find_windows", "reach_of", "search_steps"]
 
 ROWS = Step("rows", at_most=0.015, of=(Count,))
 SEARCH = Step("search", "child", at_most=0.4)
@@ -27,6 +27,7 @@ WINDOW_NEEDS = 6.0
 TAILS = {"light": (0.05, 2.0), "heavy": (0.02, 4.0)}  # level of the quantiles, least reach
 WIDEST, MOST_LEVEL = 8.0, 0.25
 PART = 0.4  # of the sampling error, that the noise of a window may have
+LOST = 0.2  # of a variance: what its noise may be, which a count of weight 0.3 makes
 Z = 1.645  # distance of the .05 quantile of a normal, in deviations
 
 
@@ -108,7 +109,7 @@ def _rank_edges(at, q):
     return (edges, scores) if fits else (None, np.zeros(2))
 
 
-def find_windows(table, bounds, tails):
+def find_windows(table, bounds, tails, n_groups=1):
     """Return scores that are linear in a window of every column, as wide as noise allows.
 
     Each side reaches a multiple of its own tail's distance from the median: symmetric multiples of
@@ -126,7 +127,7 @@ def find_windows(table, bounds, tails):
     below, above = middle - low, high - middle
     stretch = Z / -ndtri(level)
     below, above = np.maximum(below, 0) * stretch, np.maximum(above, 0) * stretch
-    reach = np.clip(PART * budget.mu * math.sqrt(max(n, 1.0) / d) / Z, least, WIDEST)
+    reach = reach_of(budget.mu / math.sqrt(d), max(n, 1.0), n_groups, least)
     low, high = middle - reach * below, middle + reach * above
     found = seen.found & (below + above > 0) & (n > FEW / mu)
     if bounded:
@@ -138,6 +139,17 @@ def find_windows(table, bounds, tails):
     low, high, found = _apart(low, high, found)
     edges = [np.array(pair) for pair in zip(low, high, strict=True)]
     return Found(edges, [np.array([-1.0, 1.0])] * d, found, n, sd)
+
+
+def reach_of(mu, n, n_groups=1, least=TAILS["light"][1]):
+    """Return how far windows reach, in distances of the .05 quantile from the median.
+
+    As far as the noise stays a part of the sampling error, in means and in their variance: with h
+    in deviations, h / (mu n) beside 1 / sqrt(n), and h^2 / (weight mu n) of a group beside 1.
+    """
+    of_means = PART * mu * math.sqrt(n)
+    of_variances = math.sqrt(LOST * COUNT * mu * n / n_groups)
+    return float(np.clip(min(of_means, of_variances) / Z, least, WIDEST))
 
 
 def _apart(low, high, found):

@@ -206,7 +206,7 @@ class MeanTest(Test):
     """Means of groups in one window, that all rows together have told."""
 
     def _result(self, table):
-        found = find_windows(columns_of(table), self.bounds, self.tails)
+        found = find_windows(columns_of(table), self.bounds, self.tails, self.n_groups)
         (sums,) = group_sums(table, found, self.n_groups, SUMS, table.remaining)
         at = self._options().get("popmean", 0.0)
         ok = bool(found.found[0])
