@@ -139,6 +139,7 @@ def test_strata_of_a_three_way_table():
         PrivateContingencyTable().fit(frame[["age"]], frame["died"])
 
 
+@pytest.mark.slow
 def test_a_contingency_table_stands_every_audit():
     frame = _frame(300)
     public = {"categories": {"arm": ARMS}, "classes": ["no", "yes"]}

@@ -1,0 +1,192 @@
+"""False alarms, power and coverage of private tests, by simulation; and laws without rows."""
+
+import numpy as np
+import pytest
+
+from skdp.stats import (
+    expected_power,
+    private_kruskal,
+    private_ks_2samp,
+    private_mannwhitneyu,
+    private_pearsonr,
+    private_proportions_test,
+    private_spearmanr,
+    private_ttest_1samp,
+    private_ttest_ind,
+)
+from skdp.stats._laws import GroupSums, distance_of_groups, means, rank_difference
+from skdp.stats._table_laws import Rates, chi_squared, cramers_v
+
+pytestmark = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")
+REPS = 300
+MOST = 29  # of 300: a true rate of .055 has more once in 1e3 runs, one of .15 fewer in 1 %
+
+
+def alarms(run, reps=REPS, seed=0):
+    rng = np.random.default_rng(seed)
+    return sum(run(rng, seed + i) <= 0.05 for i in range(reps))
+
+
+def lognormal(rng, n):
+    return rng.lognormal(size=n)
+
+
+def ties(rng, n):
+    return rng.poisson(0.7, size=n) * 1.0
+
+
+NULLS = {
+    "ranks": lambda rng, s: (
+        private_mannwhitneyu(lognormal(rng, 60), lognormal(rng, 240), random_state=s).pvalue
+    ),
+    "ranks of ties": lambda rng, s: (
+        private_mannwhitneyu(ties(rng, 600), ties(rng, 600), epsilon=0.1, random_state=s).pvalue
+    ),
+    "three groups": lambda rng, s: (
+        private_kruskal(
+            lognormal(rng, 100), lognormal(rng, 200), lognormal(rng, 400), random_state=s
+        ).pvalue
+    ),
+    "distance": lambda rng, s: (
+        private_ks_2samp(lognormal(rng, 200), lognormal(rng, 400), random_state=s).pvalue
+    ),
+    "means, other spreads": lambda rng, s: (
+        private_ttest_ind(rng.normal(size=600), 2 * rng.normal(size=300), random_state=s).pvalue
+    ),
+    "means, normal and exponential": lambda rng, s: (
+        private_ttest_ind(
+            rng.normal(size=1500), rng.exponential(size=1500) - 1, random_state=s
+        ).pvalue
+    ),
+    "one sample": lambda rng, s: (
+        private_ttest_1samp(rng.exponential(size=1500), 1.0, random_state=s).pvalue
+    ),
+    "rates of 2 %": lambda rng, s: (
+        private_proportions_test(
+            rng.random(300) < 0.02, rng.random(300) < 0.02, random_state=s
+        ).pvalue
+    ),
+    "spearman": lambda rng, s: (
+        private_spearmanr(lognormal(rng, 400), lognormal(rng, 400), random_state=s).pvalue
+    ),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NULLS)
+def test_false_alarms_stay_at_the_level(name):
+    assert alarms(NULLS[name]) <= MOST
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "test, n, bounds", [(private_mannwhitneyu, 141, (-10, 10)), (private_mannwhitneyu, 166, None)]
+)
+def test_power_is_that_of_the_classical_test_with_fewer_rows(test, n, bounds):
+    """Classical: 64 rows a group. A power of .8 has fewer than 140 of 200 once in 1e3 runs."""
+
+    def run(rng, seed):
+        return test(
+            rng.normal(size=n), rng.normal(0.5, size=n), bounds=bounds, random_state=seed
+        ).pvalue
+
+    assert alarms(run, 200) >= 140
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rho", [0.0, 0.6])
+def test_intervals_of_correlations_cover(rho):
+    """Of 200 of 95 %, fewer than 178 cover once in 1e3 runs."""
+    rng, covered = np.random.default_rng(2), 0
+    for seed in range(200):
+        x = rng.normal(size=1500)
+        y = rho * x + np.sqrt(1 - rho**2) * rng.normal(size=1500)
+        low, high = private_pearsonr(x, y, random_state=seed).confidence_interval()
+        covered += low <= rho <= high
+    assert covered >= 178
+
+
+@pytest.mark.slow
+def test_intervals_of_differences_and_of_probabilities_cover():
+    """Of 200 of 95 %, fewer than 178 cover once in 1e3 runs; P(x > y) is .3618 for half a sd."""
+    rng, covered = np.random.default_rng(3), np.zeros(2)
+    for seed in range(200):
+        x, y = rng.normal(size=800), rng.normal(0.5, size=500)
+        low, high = private_ttest_ind(x, y, random_state=seed).confidence_interval()
+        covered[0] += low <= -0.5 <= high
+        low, high = private_mannwhitneyu(x, y, random_state=seed).confidence_interval()
+        covered[1] += low <= 0.3618 <= high
+    assert (covered >= 178).all()
+
+
+# --- laws of released sums, vectors of simulated releases
+
+
+def _sums(rng, t, noise):
+    first, short = (f(t).sum(axis=1) for f in (lambda t: t, lambda t: 1 - t * t))
+    n = np.full(2, t.shape[1]) + 3 * noise * rng.normal(size=2)
+    return GroupSums(
+        first + noise * rng.normal(size=2),
+        short + noise * rng.normal(size=2),
+        n,
+        noise,
+        3 * noise,
+    )
+
+
+def test_rank_statistics_are_normal_whatever_the_scores():
+    rng = np.random.default_rng(0)
+    bad = [
+        rank_difference(_sums(rng, rng.beta(0.5, 3, (2, 300)) * 2 - 1, 5.0)) for _ in range(3000)
+    ]
+    z = np.array([one[0] for one in bad])
+    assert 0.9 < z.std() < 1.05 and abs(z.mean()) < 0.07
+
+
+def test_chi_squared_of_noisy_counts_is_chi_squared():
+    """5 % of 2000, more than 130 once in 1e3 runs; with the noise ignored it is over 400."""
+    rng, rejected, naive = np.random.default_rng(1), 0, 0
+    p = np.outer([0.2, 0.8], [0.1, 0.3, 0.6]).ravel()
+    for _ in range(2000):
+        counts = rng.multinomial(600, p).reshape(2, 3) + 8 * rng.normal(size=(2, 3))
+        rejected += chi_squared(counts, 8.0)[2] <= 0.05
+        naive += chi_squared(counts, 0.01)[2] <= 0.05
+    assert rejected <= 130 and naive > 400
+
+
+@pytest.mark.parametrize("scale, truth", [("difference", -0.1), ("ratio", 2 / 3), ("odds", 7 / 12)])
+def test_intervals_of_noisy_rates_cover(scale, truth):
+    """Of 1000 of 95 %, fewer than 928 cover once in 1e3 runs."""
+    rng, covered = np.random.default_rng(2), 0
+    for _ in range(1000):
+        yes = rng.binomial([500, 400], [0.2, 0.3])
+        counts = np.column_stack([yes, np.array([500, 400]) - yes]) + 4 * rng.normal(size=(2, 2))
+        low, high = Rates(counts, 4.0, scale).at(0.95)
+        covered += low <= truth <= high
+    assert covered >= 928
+
+
+def test_the_distance_of_drowned_groups_says_nothing():
+    rng = np.random.default_rng(3)
+    p = [distance_of_groups(20 + 30 * rng.normal(size=(4, 2)), 30.0)[1] for _ in range(200)]
+    assert np.mean(np.array(p) <= 0.05) < 0.1
+    assert distance_of_groups(np.array([[900, 10], [10, 900.0]]), 5.0)[1] < 0.001
+
+
+def test_cramers_v_is_wide_where_the_noise_hides_it_and_short_where_not():
+    assert cramers_v(np.full((3, 3), 10.0), 40.0)[1:] == (0.0, 1.0)
+    value, low, high = cramers_v(np.array([[900.0, 100], [100, 900]]), 1.0)
+    assert low < value < high < 0.86 and low > 0.74 and value == pytest.approx(0.8, abs=0.01)
+
+
+def test_the_mean_of_scores_knows_its_noise():
+    rng = np.random.default_rng(4)
+    told = [means(_sums(rng, rng.uniform(-1, 1, (2, 400)), 6.0)) for _ in range(1000)]
+    z = [float(np.diff(one.mean)[0] / np.sqrt(one.var.sum())) for one in told]
+    assert 0.92 < np.std(z) < 1.08
+
+
+def test_expected_power_is_what_simulations_have_shown():
+    """300 tables each: .80 at 256 rows for ranks, .89 to .93 at 512 for means."""
+    assert 0.72 < expected_power("mannwhitneyu", 0.5, 256) < 0.88
+    assert 0.84 < expected_power("ttest_ind", 0.5, 512) < 0.97
