@@ -11,7 +11,7 @@ from skdp.utils._threads import quiet
 
 __all__ = ["SCHEMA", "guarded", "unchanged"]
 
-SCHEMA = ("n_features_in_", "feature_names_in_")  # set by validation
+SCHEMA = ("n_features_in_", "feature_names_in_", "calendars_in_")  # set by validation
 WITHHELD = (
     "The private part of this fit failed. The details are withheld because they could depend "
     "on single rows, and the budget stays spent. So ends a fit whose table, or whose files, change "

@@ -6,6 +6,7 @@ from numbers import Real
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from skdp.readers._calendar import Calendar
 from skdp.utils._warnings import MOST_NAMED, Doubt
 
 __all__ = ["COLUMNS", "JudgedNumbers", "ResultsMixin", "lines_of", "long_format", "n_values"]
@@ -186,9 +187,25 @@ def lines_of(estimator, confidence, parameters):
     names = _names(last, shown.value.shape, numbered=not axes)
     columns = {"variable": names, **axes, **{name: cell.ravel() for name, cell in cells.items()}}
     columns["reliable"] = columns["reliable"].tolist()
+    columns |= _in_dates(last, {name: columns[name] for name in ("value", "low", "high")})
     if hasattr(last, "rows_per_group_"):
         columns["rows_per_group"] = [int(last.rows_per_group_)] * len(names)
     return [dict(zip(columns, line, strict=True)) for line in zip(*columns.values(), strict=True)]
+
+
+def _in_dates(estimator, columns):
+    """Return cells with the locations of dates and durations in their own types."""
+    calendars = getattr(estimator, "calendars_in_", None)
+    if calendars is None or not hasattr(estimator, "location_"):
+        return columns
+    made = [None if one is None else Calendar(*one) for one in calendars]
+    return {
+        name: [
+            cell if (own := made[i % len(made)]) is None else own.scalar(cell)
+            for i, cell in enumerate(cells.tolist())
+        ]
+        for name, cells in columns.items()
+    }
 
 
 def n_values(estimator):

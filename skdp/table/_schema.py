@@ -1,10 +1,12 @@
 """What a table must look like, decided and told without quoting it."""
 
+from dataclasses import astuple
+
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdp.readers import ArrayRows
-from skdp.readers._calendar import calendar_of
+from skdp.readers._calendar import calendar_of, from_calendar
 from skdp.readers._raw import TableError, first_of, library, numbers, refuse_masked, schema_of
 from skdp.readers._sources import BROKEN, converted, source_of
 from skdp.utils._config import get_config
@@ -55,13 +57,20 @@ def read_rows(estimator, X, *, missing=False):
     a caller who holds the data. What changes afterwards fails in the private part. NaN is not
     refused if entries may be ``missing``.
     """
-    source = source_of(X)
-    if source is None:
+    source, dated = source_of(X), None
+    if source is None and isinstance(X, np.ndarray) and X.ndim == 2:
+        dated = calendar_of(X.dtype)
+        X = X if dated is None else from_calendar(X, "numpy")
+    if source is None and dated is None:
         source = converted(X)
     if source is None:
-        return ArrayRows(validated_rows(estimator, X, missing=missing))
+        rows = ArrayRows(validated_rows(estimator, X, missing=missing))
+        _keep_calendars(estimator, (dated,) * rows.n_features)
+        return rows
     _require_types(source)
-    schema_of(source.head()).require_numbers()
+    schema = schema_of(source.head())
+    schema.require_numbers()
+    _keep_calendars(estimator, schema.calendars)
     validate_data(estimator, source.head(), skip_check_array=True)  # sets the names
     entries = get_config()["invalid_rows"] == "error"
     nan, infinite = look_at(source, entries=entries)
@@ -72,6 +81,14 @@ def read_rows(estimator, X, *, missing=False):
     if entries and not len(source):
         raise ValueError(NO_ROWS)
     return source
+
+
+def _keep_calendars(estimator, calendars):
+    """Set what the types of columns of dates and durations say, if there are some."""
+    vars(estimator).pop("calendars_in_", None)
+    if any(calendars):
+        told = tuple(None if one is None else astuple(one) for one in calendars)
+        vars(estimator)["calendars_in_"] = told
 
 
 def _require_types(source):

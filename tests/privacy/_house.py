@@ -397,7 +397,7 @@ IMPORTS = {
     "_levels": {"readers"},
     "_supervised": {"_config", "_levels", "_schema", "readers"},
     "_target": {"_levels", "accounting", "exceptions", "kernel", "mechanisms"},
-    "_results": {"_warnings"},
+    "_results": {"_warnings", "readers"},
     "show": {"show", "_warnings"},
     "_threads": set(),
     "mechanisms": {"mechanisms", "_threads"},
