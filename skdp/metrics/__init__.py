@@ -3,6 +3,7 @@
 from skdp.metrics._by_group import GroupReports, private_report_by_group
 from skdp.metrics._classifier_report import PrivateClassifierReport
 from skdp.metrics._confusion import PrivateConfusionMatrix
+from skdp.metrics._display import PrivateClassifierDisplay
 from skdp.metrics._functions import (
     PrivateScore,
     private_accuracy_score,
@@ -18,6 +19,7 @@ from skdp.metrics._regression_report import PrivateRegressionReport
 
 __all__ = [
     "GroupReports",
+    "PrivateClassifierDisplay",
     "PrivateClassifierReport",
     "PrivateConfusionMatrix",
     "PrivateRegressionReport",

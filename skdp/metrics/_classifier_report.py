@@ -36,8 +36,8 @@ class PrivateClassifierReport(ReportMethods, PrivateEstimator):
 
     One release of the scores by class gives all metrics, each with an interval: the ROC curve and
     the area under it, precision and recall, confusion matrices, calibration, squared and
-    logarithmic loss. They come from the same released curves, so they agree with one another. The
-    model may be any: fitted by skdp, by another library, or a rule.
+    logarithmic loss. Rates, curves and matrices come from the same released numbers and agree with
+    one another. The model may be any: fitted by skdp, by another library, or a rule.
 
     Parameters
     ----------

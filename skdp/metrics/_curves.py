@@ -13,6 +13,7 @@ __all__ = ["CELLS", "FINER", "PLACES", "Curves", "middles", "release_curves"]
 
 FIRST = 0.3  # share of the cells: benchmarks/metrics.py
 REST = 0.02  # part of a squared row that measures the losses inside of bins
+SURE = 5.0  # that scores are no probabilities: noise says so once in 3 million fits
 CLEAR = 3.0  # standard deviations of its noise that a class has rows
 CELLS = Step("cells", at_most=FIRST, of=(ScoreCells,))
 FINER = Step("finer cells", at_most=0.25, of=(ScoreCells,))  # if scores lie in few bins
@@ -137,7 +138,7 @@ class _Start:
         sd = float(np.linalg.norm(noise.sum(axis=0)))
         beyond = np.flatnonzero((edges[1:] <= 0) | (edges[:-1] > 1))
         beyond_sd = float(np.linalg.norm(noise[beyond].sum(axis=0))) * np.sqrt(2)
-        outside = bool(h[:, beyond].sum() > CLEAR * beyond_sd)
+        outside = bool(h[:, beyond].sum() > SURE * beyond_sd)
         told = bool(sums[:, -1].min() > CLEAR * sd) and not outside
         return cls(edges, h, noise, rising(sums), told, outside, one_sided)
 
@@ -218,7 +219,7 @@ class _Start:
         loss = _Losses.of(self._middle, h, covs, inside, inside_sd)
         return Curves(
             self.edges,
-            tilted(rising(np.cumsum(h, axis=1)), area),
+            rising(np.cumsum(h, axis=1)),
             covs,
             loss.mean,
             loss.sd,
@@ -298,14 +299,3 @@ def rising(sums):
     down = np.minimum.accumulate(sums[:, ::-1], axis=1)[:, ::-1]
     upto = np.maximum((up + down) / 2, 0)
     return np.concatenate([np.zeros((2, 1)), upto], axis=1)
-
-
-def tilted(upto, area):
-    """Return curves with this area: the part of positives below bends by ``F_1 (1 - F_1)``."""
-    n = np.maximum(upto[:, -1:], 1.0)
-    F = upto / n
-    f0, bend = np.diff(F[0]), F[1] * (1 - F[1])
-    now = 1 - f0 @ (F[1, 1:] + F[1, :-1]) / 2
-    room = f0 @ (bend[1:] + bend[:-1]) / 2
-    by = np.clip((now - area) / room, -1, 1) if room > 0 else 0.0
-    return np.array([upto[0], upto[1] + n[1] * by * bend])

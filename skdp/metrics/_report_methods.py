@@ -135,8 +135,8 @@ class ReportMethods(MetricNumbers):
         Returns
         -------
         fpr, tpr, thresholds : ndarrays
-            With falling thresholds, the edges of bins; the first is infinite. The area under the
-            curve is ``roc_auc_``.
+            With falling thresholds, the edges of bins; the first is infinite. ``roc_auc_`` is
+            released by itself and nearer to the truth than the area under these points.
         """
         curves = self._curves_of(label)
         fpr, tpr = (1 - curves.below)[:, ::-1]

@@ -252,6 +252,7 @@ PUBLIC = {
     "marginals/published/_synopsis.py": {"gamma": "", "beta": ""},
     "metrics/_classifier_report.py": {"k": "number of classes", "n_features": "public"},
     "metrics/_confusion.py": {"k": "number of classes", "n_features": "public"},
+    "metrics/_display.py": {"KINDS": "constant texts"},
     "metrics/_numbers.py": {"names": "of metrics", "metric": "a parameter"},
     "metrics/_regression_report.py": {
         "name": "of a parameter",
@@ -476,7 +477,7 @@ IMPORTS = {
         "mechanisms",
         "_public",
     },
-    "metrics": BASE | ENGINE | {"metrics", "_estimator", "by_group", "exceptions"},
+    "metrics": BASE | ENGINE | {"metrics", "_estimator", "by_group", "exceptions", "show"},
     "model_selection": BASE
     | {
         "__init__",
