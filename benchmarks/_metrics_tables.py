@@ -54,7 +54,7 @@ def scores(name, model):
     table = (table_of_supervised if name in OF_SKLEARN else table_of_boosting)(name)
     order = np.random.default_rng(0).permutation(len(table.y))[:MOST]
     positive = TABLES[name] or (lambda y: y > 0)
-    X, y = table.matrix()[order], positive(table.y[order]).astype(int)
+    X, y = np.nan_to_num(table.matrix()[order]), positive(table.y[order]).astype(int)
     half = len(y) // 2
     fitted = MODELS[model]().fit(X[:half], y[:half])
     return y[half:], fitted.predict_proba(X[half:])[:, 1]

@@ -62,7 +62,8 @@ def laws(reps=200, **parameters):
             naives.append(abs(naive(rng, y, s) - exact))
         halves = np.array(halves)
         print(
-            f"{n:6} {rate:6} | {np.nanmedian(errors):.4f} {np.nanquantile(errors, 0.95):.4f} {asked:6} | "
+            f"{n:6} {rate:6} | {np.nanmedian(errors):.4f} {np.nanquantile(errors, 0.95):.4f} "
+            f"{asked:6} | "
             f"{np.median(np.abs(halves)):10.4f} {np.mean(halves > 0):7.3f} | "
             f"{np.quantile(naives, 0.95):.4f}",
             flush=True,

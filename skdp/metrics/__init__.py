@@ -3,6 +3,7 @@
 from skdp.metrics._by_group import GroupReports, private_report_by_group
 from skdp.metrics._classifier_report import PrivateClassifierReport
 from skdp.metrics._confusion import PrivateConfusionMatrix
+from skdp.metrics._cross_val import CrossValidation, cross_val_plan, private_cross_val_score
 from skdp.metrics._display import PrivateClassifierDisplay
 from skdp.metrics._functions import (
     PrivateScore,
@@ -18,15 +19,18 @@ from skdp.metrics._functions import (
 from skdp.metrics._regression_report import PrivateRegressionReport
 
 __all__ = [
+    "CrossValidation",
     "GroupReports",
     "PrivateClassifierDisplay",
     "PrivateClassifierReport",
     "PrivateConfusionMatrix",
     "PrivateRegressionReport",
     "PrivateScore",
+    "cross_val_plan",
     "private_accuracy_score",
     "private_brier_score_loss",
     "private_confusion_matrix",
+    "private_cross_val_score",
     "private_log_loss",
     "private_mean_absolute_error",
     "private_mean_squared_error",

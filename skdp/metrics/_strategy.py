@@ -10,6 +10,7 @@ __all__ = ["GAIN", "LOGIT_END", "finer_edges", "logit_edges", "prefix_strategy"]
 
 GAIN = 2**16  # length of the longest column of integers
 LOGIT_END = 10.0  # scores beyond these logits share a bin on either side
+SMALLEST = 1e-300  # scores below stay in one bin
 ROUNDS, GAP = 30, 0.02  # of the search; relative, of the mean squared error
 
 
@@ -38,7 +39,15 @@ def finer_edges(edges, masses):
     of = np.repeat(np.arange(bins), parts)
     first = np.cumsum(parts) - parts
     at = (np.arange(2 * bins) - first[of]) / parts[of]
-    return np.append(edges[of] * (1 - at) + edges[of + 1] * at, edges[-1]), of
+    low, high = edges[of], edges[of + 1]
+    cuts = low * (1 - at) + high * at
+    by_log = (at > 0) & (low == 0.0)  # of the bins at the ends equal steps of the logarithm
+    cuts[by_log] = high[by_log] * (SMALLEST / high[by_log]) ** (1 - at[by_log])
+    by_log = (at > 0) & (low < 1) & (high > 1)
+    rest = 1 - low[by_log]
+    nearest = np.maximum(parts[of][by_log] / 8, 1) * 2.0**-53  # edges differ as floats
+    cuts[by_log] = 1 - rest * (nearest / rest) ** at[by_log]
+    return np.append(cuts, edges[-1]), of
 
 
 @lru_cache(maxsize=8)

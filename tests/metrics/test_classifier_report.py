@@ -17,6 +17,7 @@ from sklearn.metrics import (
 )
 
 from skdp.metrics import PrivateClassifierReport
+from skdp.metrics._strategy import finer_edges, logit_edges
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning"),
@@ -201,3 +202,23 @@ def test_persons_are_protected():
     report = PrivateClassifierReport(random_state=0).fit(y, s, groups=ids)
     assert report.privacy_report_.protects == "group"
     assert report.n_rows_ == pytest.approx(1500, abs=150)
+
+
+def test_scores_beyond_all_logits_are_told_apart():
+    """As those of a naive Bayes, most of which are nearer to 0 and 1 than bins can tell."""
+    y, s = drawn(6000)
+    logit = 20 * np.log(s / (1 - s)) - 30
+    for scores in (expit(logit), expit(np.abs(logit) / 5)):
+        report = PrivateClassifierReport(random_state=0).fit(y, scores)
+        low, high = report.interval("roc_auc", confidence=0.999)
+        assert low <= roc_auc_score(y, scores) <= high
+
+
+@pytest.mark.parametrize("n_bins", [4, 16, 4096])
+def test_edges_rise_however_bins_are_cut(n_bins):
+    edges = logit_edges(n_bins)
+    for at in (0, 1, n_bins // 2, n_bins, n_bins + 1, None):
+        masses = np.ones(n_bins + 2) if at is None else np.arange(n_bins + 2) == at
+        finer, of = finer_edges(edges, masses.astype(float))
+        assert (np.diff(finer) > 0).all() and len(of) == 2 * (n_bins + 2)
+        assert np.isin(edges, finer).all()

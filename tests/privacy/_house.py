@@ -252,7 +252,7 @@ PUBLIC = {
     "marginals/published/_synopsis.py": {"gamma": "", "beta": ""},
     "metrics/_classifier_report.py": {"k": "number of classes", "n_features": "public"},
     "metrics/_confusion.py": {"k": "number of classes", "n_features": "public"},
-    "metrics/_display.py": {"KINDS": "constant texts"},
+    "metrics/_cross_val.py": {"names": "of metrics"},
     "metrics/_numbers.py": {"names": "of metrics", "metric": "a parameter"},
     "metrics/_regression_report.py": {
         "name": "of a parameter",

@@ -1,0 +1,291 @@
+"""Cross-validation under one total: fits on all folds but one, reports on the fold left out."""
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from skdp.accounting import Budget, Plan, PrivacyLedger, Step, part_of
+from skdp.by_group import PrivateGroupBy
+from skdp.mechanisms import make_entropy
+from skdp.metrics._classifier_report import PrivateClassifierReport
+from skdp.metrics._regression_report import METRICS, PrivateRegressionReport
+from skdp.utils._compat import safe_indexing
+
+__all__ = ["CrossValidation", "cross_val_plan", "private_cross_val_score"]
+
+ALL, ALONE = "models and scores", "scores alone"
+ROUNDING = Fraction(1, 10**6)  # of a share: parts of a budget are rounded
+OF_CLASSES = "roc_auc", "brier_score", "log_loss", "accuracy", "precision", "recall", "f1"
+
+
+@dataclass(frozen=True, eq=False)
+class CrossValidation:
+    """Scores of the folds of :func:`private_cross_val_score`.
+
+    Parameters
+    ----------
+    metric : str
+    fitted : PrivateGroupBy
+        Of the report of each fold.
+    plan : Plan
+        How the budget was divided.
+    protects : {"models and scores", "scores alone"}
+        What the guarantee covers: of an ordinary model that sees rows, its scores alone.
+    models : list
+        The fitted models.
+
+    See Also
+    --------
+    private_cross_val_score
+
+    Notes
+    -----
+    **Privacy**: scores are released numbers; models are if they are private.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from skdp.metrics import private_cross_val_score
+    >>> X = np.random.default_rng(0).normal(size=(9000, 2))
+    >>> result = private_cross_val_score(LogisticRegression(), X, X[:, 0] > 0, cv=3)
+    >>> result.scores.shape, result.protects
+    ((3,), 'scores alone')
+    """
+
+    metric: str
+    fitted: PrivateGroupBy
+    plan: Plan
+    protects: str
+    models: list = field(repr=False)
+
+    @property
+    def scores(self):
+        """The score of each fold, an ndarray of shape (cv,); NaN where nothing is known."""
+        return np.array([report._rate(self.metric).value for report in self._reports])
+
+    @property
+    def mean(self):
+        """The mean of the scores of the folds: float."""
+        return float(self.scores.mean())
+
+    @property
+    def _reports(self):
+        return list(self.fitted.estimators_.values())
+
+    def interval(self, confidence=0.95, *, sampling=False):
+        """Return an interval of the mean over folds.
+
+        Parameters
+        ----------
+        confidence : float, default=0.95
+        sampling : bool, default=False
+            Whether it is to cover the mean of the scores that the fitted models have in the
+            population, instead of those on these rows.
+
+        Returns
+        -------
+        low, high : float
+            The distances of ends of folds, whose noise is independent, add up in squares.
+        """
+        given = {"confidence": confidence, "sampling": sampling}
+        ends = np.array([report.interval(self.metric, **given) for report in self._reports])
+        value = self.scores
+        if not np.isfinite(ends).all():
+            return -np.inf, np.inf
+        below, above = np.linalg.norm([value - ends[:, 0], ends[:, 1] - value], axis=1) / len(value)
+        return float(self.mean - below), float(self.mean + above)
+
+
+def cross_val_plan(model, *, cv=5, epsilon=1.0, delta=1e-6, fit_share=0.8):
+    """Return how a cross-validation divides its budget, without any data.
+
+    Parameters
+    ----------
+    model : estimator
+        Private, with a parameter ``ledger``, or an ordinary one.
+    cv : int, default=5
+    epsilon : float, default=1.0
+    delta : float, default=1e-6
+    fit_share : float, default=0.8
+        Part of the budget of all fits together, of a private model; scores have the rest.
+
+    Returns
+    -------
+    plan : Plan
+        Fits add up, as a row is in most of them; the reports of disjoint folds cost what one costs.
+
+    See Also
+    --------
+    private_cross_val_score
+
+    Notes
+    -----
+    **Privacy**: reads no rows.
+
+    Examples
+    --------
+    >>> from skdp import PrivateLogisticRegression
+    >>> from skdp.metrics import cross_val_plan
+    >>> plan = cross_val_plan(PrivateLogisticRegression(), cv=4)
+    >>> [(step.label, float(step.at_most), step.times) for step in plan.steps]
+    [('fit', 0.2, 4), ('reports', 0.2, 1)]
+    """
+    if not (isinstance(cv, int | np.integer) and cv >= 2):
+        raise ValueError("cv must be a whole number of folds, 2 at least, as in cv=5.")
+    if not 0 < fit_share < 1:
+        raise ValueError("fit_share must lie between 0 and 1, as in fit_share=0.8.")
+    budget = Budget.gaussian(epsilon, delta)
+    if not _is_private(model):
+        return Plan(budget, (Step("reports", "child"),))
+    share = Fraction(str(fit_share))
+    fits = Step("fit", "child", at_most=share / cv, times=cv)
+    return Plan(budget, (fits, Step("reports", "child", at_most=1 - share)))
+
+
+def private_cross_val_score(
+    model,
+    X,
+    y,
+    *,
+    cv=5,
+    scoring="roc_auc",
+    classes=(0, 1),
+    fit_share=0.8,
+    epsilon=1.0,
+    delta=1e-6,
+    random_state=None,
+    ledger=None,
+):
+    """Return the scores of a model by cross-validation, under one total budget.
+
+    Parameters
+    ----------
+    model : estimator
+        Private, or an ordinary one: then scores alone are protected, and the result says so.
+    X : array or DataFrame of shape (n_samples, n_features)
+    y : array-like of shape (n_samples,)
+    cv : int, default=5
+        Number of folds. Every row draws its fold by itself: a fold by its place would move with
+        each row before it.
+    scoring : str, default="roc_auc"
+        Of classifiers "roc_auc", "brier_score", "log_loss", "accuracy", "precision", "recall" or
+        "f1"; of regressors "mean_absolute_error", "mean_squared_error" or "r2".
+    classes : array-like, default=(0, 1)
+        All labels of a classifier, public.
+    fit_share : float, default=0.8
+        Part of the budget of all fits of a private model together.
+    epsilon : float, default=1.0
+        Privacy parameter, > 0, of all fits and scores together.
+    delta : float, default=1e-6
+        Privacy parameter in (0, 1).
+    random_state : int, default=None
+        None draws noise and folds from the operating system. An integer makes the result
+        reproducible and not private: for tests and documentation.
+    ledger : PrivacyLedger, default=None
+        A budget that the whole is charged to before the rows are read.
+
+    Returns
+    -------
+    result : CrossValidation
+        ``result.scores``, ``result.mean``, ``result.interval()``, ``result.plan``.
+
+    See Also
+    --------
+    cross_val_plan : How the budget is divided.
+    PrivateClassifierReport : Of one model and one set of rows.
+
+    Notes
+    -----
+    **Privacy**: (epsilon, delta)-differential privacy for adding or removing one row, of private
+    models. Folds are drawn by row, independent of all other rows, so neighboring tables have
+    neighboring folds. Fits compose one after the other; the reports of disjoint folds are parallel.
+    An ordinary model tells of its training rows whatever it tells: only what the scores say of the
+    fold that is left out is protected.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp import PrivateLogisticRegression
+    >>> from skdp.metrics import private_cross_val_score
+    >>> X = np.random.default_rng(0).normal(size=(20000, 2))
+    >>> model = PrivateLogisticRegression(classes=[False, True])
+    >>> result = private_cross_val_score(model, X, X[:, 0] > 0, cv=2, epsilon=4.0)
+    >>> bool(result.mean > 0.9), result.protects
+    (True, 'models and scores')
+    """
+    plan = cross_val_plan(model, cv=cv, epsilon=epsilon, delta=delta, fit_share=fit_share)
+    report = _report_of(scoring, classes)
+    y = np.asarray(y)
+    if len(y) != len(X):
+        raise ValueError("X and y must have the same number of rows.")
+    if ledger is not None:
+        ledger.charge(plan.budget, "private_cross_val_score", seeded=random_state is not None)
+    total = PrivacyLedger(epsilon=epsilon, delta=delta, composition="gaussian")
+    folds = (make_entropy(random_state).words(len(y)) % np.uint64(cv)).astype(int)
+    models, scores = [], None
+    for k in range(cv):
+        inside = np.flatnonzero(folds != k)
+        one = _granted(clone(model), plan, total, random_state, k)
+        models.append(one.fit(safe_indexing(X, inside), y[inside]))
+        left_out = np.flatnonzero(folds == k)
+        told = _predicted(one, safe_indexing(X, left_out), scoring)
+        scores = np.zeros((len(y), told.shape[1])) if scores is None else scores
+        scores[left_out] = told
+    part = _part(plan, "reports")
+    groups = PrivateGroupBy(
+        report,
+        by=0,
+        levels=list(range(cv)),
+        epsilon=float(part.epsilon),
+        delta=float(part.delta),
+        ledger=total,
+        random_state=random_state,
+    )
+    fitted = groups.fit(np.column_stack([folds, scores]), y)
+    protects = ALL if _is_private(model) else ALONE
+    return CrossValidation(scoring, fitted, plan, protects, models)
+
+
+def _is_private(model):
+    return hasattr(model, "get_params") and "ledger" in model.get_params(deep=False)
+
+
+def _report_of(scoring, classes):
+    if scoring in METRICS:
+        return PrivateRegressionReport(metrics=[scoring], quantiles=[])
+    if scoring not in OF_CLASSES:
+        names = ", ".join(map(repr, (*OF_CLASSES, *METRICS)))
+        raise ValueError(f"scoring must be one of {names}. Pass one of these names.")
+    return PrivateClassifierReport(classes=classes)
+
+
+def _part(plan, label):
+    """Return the budget of one of the steps of a plan, a little less for rounding."""
+    [step] = [step for step in plan.steps if step.label == label]
+    return part_of(plan.budget, Fraction(step.at_most) * (1 - ROUNDING), "gdp")
+
+
+def _granted(model, plan, ledger, random_state, k):
+    """Return a private model with its part of the budget, an ordinary one as it is."""
+    if not _is_private(model):
+        return model
+    part = _part(plan, "fit")
+    given: dict[str, Any] = {"epsilon": float(part.epsilon), "ledger": ledger}
+    parameters = model.get_params(deep=False)
+    if "delta" in parameters:
+        given["delta"] = float(part.delta)
+    if random_state is not None and "random_state" in parameters:
+        given["random_state"] = random_state + k + 1
+    return model.set_params(**given)
+
+
+def _predicted(model, X, scoring):
+    """Return scores of rows that a model has not seen: local."""
+    if scoring in METRICS:
+        return np.asarray(model.predict(X), dtype=float).reshape(-1, 1)
+    scores = np.asarray(model.predict_proba(X), dtype=float)
+    return scores[:, 1:] if scores.shape[1] == 2 else scores
