@@ -43,8 +43,12 @@ from skdp.preprocessing import FriendlyCoreFilter as FriendlyCoreFilter
 from skdp.preprocessing import GaussianMechanism as GaussianMechanism
 from skdp.preprocessing import GroupMap as GroupMap
 from skdp.preprocessing import LaplaceMechanism as LaplaceMechanism
+from skdp.preprocessing import PrivateKBinsDiscretizer as PrivateKBinsDiscretizer
 from skdp.preprocessing import PrivateMinMaxScaler as PrivateMinMaxScaler
+from skdp.preprocessing import PrivateOneHotEncoder as PrivateOneHotEncoder
+from skdp.preprocessing import PrivateOrdinalEncoder as PrivateOrdinalEncoder
 from skdp.preprocessing import PrivateRobustScaler as PrivateRobustScaler
+from skdp.preprocessing import PrivateSimpleImputer as PrivateSimpleImputer
 from skdp.preprocessing import PrivateStandardScaler as PrivateStandardScaler
 from skdp.preprocessing import PublicFit as PublicFit
 from skdp.preprocessing import RowMap as RowMap

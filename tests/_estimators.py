@@ -21,18 +21,22 @@ from skdp import (
     PrivateGMM,
     PrivateGroupBy,
     PrivateHistogram,
+    PrivateKBinsDiscretizer,
     PrivateLinearRegression,
     PrivateLogisticRegression,
     PrivateMean,
     PrivateMedian,
     PrivateMinMax,
     PrivateMinMaxScaler,
+    PrivateOneHotEncoder,
+    PrivateOrdinalEncoder,
     PrivatePCA,
     PrivatePipeline,
     PrivateQuantile,
     PrivateRidge,
     PrivateRobustScaler,
     PrivateSearchCV,
+    PrivateSimpleImputer,
     PrivateStandardScaler,
     PrivateSum,
     PrivateSummary,
@@ -89,6 +93,8 @@ EXPENSIVE = [
     MarginalReleaser(1, epsilon=4.0),
     MarginalReleaser(1, domain="auto", n_bins=3, epsilon=4.0),
     PrivateSummary([0.25, 0.5, 0.75], epsilon=4.0),
+    PrivateSimpleImputer(epsilon=4.0),
+    PrivateKBinsDiscretizer(3, epsilon=4.0),
     PrivateAdditiveClassifier(epsilon=4.0),
     PrivateAdditiveClassifier(epsilon=4.0, classes=[0, 1]),
     PrivateAdditiveRegressor(epsilon=4.0),
@@ -156,6 +162,24 @@ BOUNDED = SensitivityPreprocessor("mean", sensitivity=1.0)
 
 # Name -> (estimator, its table): what is made of parts, and tables of other kinds.
 COMPOSED = {
+    "encoders": (
+        make_private_pipeline(
+            ColumnTransformer(
+                [
+                    ("town", PrivateOneHotEncoder(), ["town"]),
+                    ("wage", PrivateKBinsDiscretizer(3), ["wage"]),
+                ]
+            ),
+            PrivateMean(bounds=(0.0, 1.0)),
+            epsilon=8.0,
+        ),
+        _frame,
+    ),
+    "levels": (PrivateOrdinalEncoder(epsilon=4.0), lambda: _frame()[["town", "level"]]),
+    "imputer": (
+        make_private_pipeline(PrivateSimpleImputer(), PrivateMean(bounds=(-9, 9)), epsilon=8.0),
+        _rows,
+    ),
     "map first": (make_private_pipeline(RowMap(np.arctan), MEAN), _rows),
     "map of scikit-learn first": (make_private_pipeline(Normalizer(), PrivateMean()), _rows),
     "columns": (

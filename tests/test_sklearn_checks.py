@@ -19,6 +19,7 @@ from skdp import (
     PrivateGMM,
     PrivateGroupBy,
     PrivateHistogram,
+    PrivateKBinsDiscretizer,
     PrivateLinearRegression,
     PrivateLogisticRegression,
     PrivateMean,
@@ -30,6 +31,7 @@ from skdp import (
     PrivateRidge,
     PrivateRobustScaler,
     PrivateSearchCV,
+    PrivateSimpleImputer,
     PrivateStandardScaler,
     PrivateSum,
     PrivateTrimmedMean,
@@ -82,6 +84,8 @@ ESTIMATORS = [
     PrivateSearchCV(PrivateMean(), {"trim": [False, True]}, mean_trials=2),
     make_private_pipeline(PrivateStandardScaler(), PrivatePCA()),
     PrivateGroupBy(PrivateLinearRegression(), 0, [0, 1]),
+    PrivateKBinsDiscretizer(3),
+    PrivateSimpleImputer(),
 ]
 QUIET = [
     PrivateAdditiveRegressor(epsilon=1e4),

@@ -1,10 +1,13 @@
 """Steps before a release, and scalers with released parameters."""
 
+from skdp.preprocessing._encoders import PrivateOneHotEncoder, PrivateOrdinalEncoder
 from skdp.preprocessing._friendly_core_filter import FriendlyCoreFilter
 from skdp.preprocessing._group_map import GroupMap
 from skdp.preprocessing._mechanism_steps import GaussianMechanism, LaplaceMechanism
+from skdp.preprocessing._private_kbins import PrivateKBinsDiscretizer
 from skdp.preprocessing._private_min_max_scaler import PrivateMinMaxScaler
 from skdp.preprocessing._private_robust_scaler import PrivateRobustScaler
+from skdp.preprocessing._private_simple_imputer import PrivateSimpleImputer
 from skdp.preprocessing._private_standard_scaler import PrivateStandardScaler
 from skdp.preprocessing._public_fit import PublicFit
 from skdp.preprocessing._row_map import RowMap
@@ -15,8 +18,12 @@ __all__ = [
     "GaussianMechanism",
     "GroupMap",
     "LaplaceMechanism",
+    "PrivateKBinsDiscretizer",
     "PrivateMinMaxScaler",
+    "PrivateOneHotEncoder",
+    "PrivateOrdinalEncoder",
     "PrivateRobustScaler",
+    "PrivateSimpleImputer",
     "PrivateStandardScaler",
     "PublicFit",
     "RowMap",

@@ -79,7 +79,8 @@ ORDER = [
     ),
     (
         "Whose rows",
-        "readers/_ids.py readers/_id_keys.py by_group/_rows.py by_group/_keys.py",
+        "readers/_ids.py readers/_id_keys.py by_group/_rows.py by_group/_keys.py "
+        "by_group/_persons.py rowwise/_groups.py",
         "the person, or the group, of a row is a function of one entry or two of it",
         ":doc:`groups`, :doc:`by_group`",
     ),

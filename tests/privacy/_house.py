@@ -275,6 +275,8 @@ PUBLIC = {
         "way_out": "a constant text",
     },
     "pipeline/_predict.py": {"name": "of a method"},
+    "preprocessing/_encoders.py": {"which": "names of columns"},
+    "preprocessing/_private_simple_imputer.py": {"which": "names of columns"},
     "preprocessing/_group_map.py": {
         "failure": "about made-up rows",
         "sizes": "of results for made-up rows",
@@ -548,7 +550,7 @@ IMPORTS = {
     "stats": BASE | ENGINE | {"stats", "stats/engine", "_estimator", "contracts"},
     "preprocessing": BASE
     | ENGINE
-    | {"preprocessing", "location", "denoising", "rowwise", "_estimator", "contracts"},
+    | {"preprocessing", "location", "denoising", "rowwise", "summary", "_estimator", "contracts"},
     "audit": BASE
     | ENGINE
     | {"audit", "_curator", "_estimator", "contracts", "location", "model_selection"},

@@ -1,0 +1,217 @@
+"""PrivateKBinsDiscretizer, the transformer."""
+
+from numbers import Integral
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from skdp.accounting import Plan
+from skdp.columns import rank_steps
+from skdp.location._public import bounds_vectors
+from skdp.location._quantiles import rank_rule
+from skdp.location._rank_release import release_quantiles
+from skdp.preprocessing._scaler import Scaler
+from skdp.scales._column_noise import check_strength, column_budget
+from skdp.table._batched import transforms_pieces
+from skdp.utils._compat import Interval, StrOptions
+
+__all__ = ["PrivateKBinsDiscretizer"]
+
+UNTOLD = "the edges of the bins are not known: all rows are in the first. Use a larger epsilon"
+
+
+@transforms_pieces
+class PrivateKBinsDiscretizer(Scaler):
+    """Cut columns of numbers into bins of about equally many rows, at released quantiles.
+
+    A private :class:`sklearn.preprocessing.KBinsDiscretizer` with ``strategy="quantile"``. Nothing
+    needs to be known about the columns. Equal bins between public ends cost nothing: use
+    :class:`skdp.RowMap`.
+
+    Parameters
+    ----------
+    n_bins : int, default=5
+        Number of bins of each column, >= 2.
+    encode : {"onehot-dense", "ordinal"}, default="onehot-dense"
+        Columns of 0 and 1, one for each bin, or the number of the bin.
+    epsilon : float, default=1.0
+        Privacy parameter, > 0.
+    delta : float, default=1e-6
+        Privacy parameter in [0, 1).
+    bounds : (float, float), (array, array) or None, default=None
+        Public ends of the columns, if known.
+    n_jobs : int, default=None
+        Threads that share the rows; the result is the same for any number.
+    rows_per_group : int or "auto", default=1
+        A public number of rows, for fits with ``groups``: a group with more rows counts as so many
+        of them, all with less weight. 1 counts all groups alike, the largest size all rows. "auto"
+        finds a number privately that balances noise and the rows that lose weight; with ``delta=0``
+        it is 1. Not used without ``groups``.
+    random_state : int, RandomState instance or None, default=None
+        None draws noise from the operating system. Anything else makes the result reproducible
+        and not private: for tests and documentation.
+    ledger : PrivacyLedger, default=None
+        A budget that all fits share. The whole plan is charged before the rows are read.
+
+    Attributes
+    ----------
+    bin_edges_ : ndarray of shape (n_bins - 1, n_features)
+        Where a bin ends and the next one begins, rising; the outer bins have no other end.
+    bin_medians_ : ndarray of shape (n_bins, n_features)
+        Released median of the rows in each bin.
+    rows_per_group_ : int
+        After a fit with ``groups``: as how many rows a group counts at most.
+    privacy_report_ : PrivacyReport
+        The bill and the guarantee.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, if X has names that are strings.
+
+    See Also
+    --------
+    PrivateQuantile : The quantiles themselves, with intervals.
+
+    Notes
+    -----
+    **Privacy**: (epsilon, delta)-differential privacy for adding or removing one row, with
+    ``groups`` one person: that of :class:`skdp.PrivateQuantile` for 2 n_bins - 1 quantiles, which
+    are released at the price of one. An entry that is missing is in no bin.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp import PrivateKBinsDiscretizer
+    >>> X = np.random.default_rng(0).normal(size=(5000, 1))
+    >>> bins = PrivateKBinsDiscretizer(4, encode="ordinal").fit(X)
+    >>> bins.transform([[-9.0], [9.0]]).tolist()
+    [[0.0], [3.0]]
+    >>> bins.inverse_transform([[0.0], [3.0]]).shape
+    (2, 1)
+    """
+
+    _parameter_constraints: dict = {
+        **Scaler._parameter_constraints,
+        "n_bins": [Interval(Integral, 2, 1000, closed="both")],
+        "encode": [StrOptions({"onehot-dense", "ordinal"})],
+        "bounds": ["array-like", None],
+    }
+    _weighs_groups = _gaps = True
+
+    def __init__(
+        self,
+        n_bins=5,
+        *,
+        encode="onehot-dense",
+        epsilon=1.0,
+        delta=1e-6,
+        bounds=None,
+        n_jobs=None,
+        rows_per_group=1,
+        random_state=None,
+        ledger=None,
+    ):
+        self.n_bins = n_bins
+        self.encode = encode
+        self.epsilon = epsilon
+        self.delta = delta
+        self.bounds = bounds
+        self.n_jobs = n_jobs
+        self.rows_per_group = rows_per_group
+        self.random_state = random_state
+        self.ledger = ledger
+
+    def _group_rule(self, n_features):
+        return rank_rule(n_features)
+
+    def _check_public(self, n_features):
+        bounds_vectors(self.bounds, n_features)
+        check_strength(self._budget(column_budget), n_features)
+
+    def plan(self):
+        """Return the :class:`skdp.accounting.Plan` of a fit: what it may release, at what price."""
+        budget = self._budget(column_budget)
+        return Plan(budget, rank_steps(budget, bounded=self.bounds is not None))
+
+    def _release(self, table):
+        q = np.arange(1, 2 * self.n_bins) / (2 * self.n_bins)
+        value, _, _ = release_quantiles(table, q, bounds_vectors(self.bounds, table.n_features))
+        table.doubt(UNTOLD, np.isnan(value).any(axis=0))
+        known = np.maximum.accumulate(np.where(np.isnan(value), np.inf, value), axis=0)
+        medians = np.where(np.isfinite(known[::2]), known[::2], np.nan)
+        return {"bin_edges_": known[1::2], "bin_medians_": medians}
+
+    def transform(self, X):
+        """Return the bins of the entries.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            A table as in ``fit``. What is read in pieces is mapped in pieces, when asked for.
+
+        Returns
+        -------
+        binned : ndarray of shape (n_samples, n_columns)
+            Numbers of bins, NaN for missing entries; or n_bins columns of 0 and 1 for each column.
+            A local view of the rows: as private as X itself.
+        """
+        check_is_fitted(self)
+        options = {"dtype": [np.float64, np.float32], "ensure_all_finite": "allow-nan"}
+        X = validate_data(self, X, ensure_min_samples=0, reset=False, **options)
+        bins = np.empty(X.shape)
+        for j, edges in enumerate(self.bin_edges_.T):
+            bins[:, j] = np.searchsorted(edges, X[:, j], side="right")
+        bins[np.isnan(X)] = np.nan
+        if self.encode == "ordinal":
+            return bins
+        return (
+            (bins[:, :, None] == np.arange(self.n_bins))
+            .astype(np.float64)
+            .reshape(len(X), X.shape[1] * self.n_bins)
+        )
+
+    def inverse_transform(self, X):
+        """Return the released medians of bins.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_columns)
+            As ``transform`` returns it.
+
+        Returns
+        -------
+        X_original : ndarray of shape (n_samples, n_features)
+            NaN for what is in no bin.
+        """
+        check_is_fitted(self)
+        bins = np.asarray(X, dtype=np.float64)
+        if self.encode != "ordinal":
+            hot = bins.reshape(len(bins), -1, self.n_bins)
+            bins = np.where(hot.max(axis=2) > 0, hot.argmax(axis=2), np.nan)
+        inside = (bins >= 0) & (bins < self.n_bins)
+        places = np.where(inside, bins, 0).astype(np.intp)
+        found = self.bin_medians_[places, np.arange(self.n_features_in_)]
+        return np.where(inside, found, np.nan)
+
+    def get_feature_names_out(self, input_features=None):
+        """Return the names of the columns that ``transform`` returns.
+
+        Parameters
+        ----------
+        input_features : array-like of str, default=None
+
+        Returns
+        -------
+        names : ndarray of str
+        """
+        names = super().get_feature_names_out(input_features)
+        if self.encode == "ordinal":
+            return names
+        bins = range(self.n_bins)
+        return np.array([f"{name}_{b}" for name in names for b in bins], dtype=object)
+
+    def _row_map(self):
+        return None
+
+    def _spread(self):
+        return None

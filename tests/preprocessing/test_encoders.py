@@ -1,0 +1,196 @@
+"""Encoders, bins and an imputer that learn from private rows, as steps of a pipeline."""
+
+import numpy as np
+import pandas as pd
+import polars
+import pytest
+from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
+
+from skdp import (
+    PrivacyLedger,
+    PrivateKBinsDiscretizer,
+    PrivateMean,
+    PrivateOneHotEncoder,
+    PrivateOrdinalEncoder,
+    PrivateRidge,
+    PrivateSimpleImputer,
+    config_context,
+    make_private_pipeline,
+)
+from skdp.audit._transcript import FixedKeys, Script, moves
+from skdp.gate._curator import replaced_curator
+from tests._curators import CannedCurator
+from tests._persons import HOSTILE, replayed
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning"),
+    pytest.mark.filterwarnings("ignore::skdp.exceptions.LowAccuracyWarning"),
+]
+
+
+def table(n=3000, seed=0):
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(
+        {
+            "age": rng.normal(40, 10, size=n),
+            "town": rng.choice(["north", "south", "east"], size=n, p=[0.5, 0.3, 0.2]),
+            "ill": rng.random(n) < 0.3,
+        }
+    )
+    frame.loc[::7, "age"] = np.nan
+    frame.loc[::11, "town"] = None
+    return frame
+
+
+def both(frame):
+    """Return a chain that encodes text and bins numbers."""
+    return ColumnTransformer(
+        [("text", PrivateOneHotEncoder(), ["town"]), ("age", PrivateKBinsDiscretizer(4), ["age"])]
+    )
+
+
+# --- what neighbours see
+
+
+def replay(model, X, ids, stay, seed):
+    rng, runs = np.random.default_rng(seed), []
+    keys = rng.integers(0, 2**63, size=len(X), dtype=np.uint64) * 2
+    for rows in (np.ones(len(X), dtype=bool), stay):
+        script, made = Script(runs[0].records) if runs else "noise", []
+
+        def make(plan, entropy, script=script, rows=rows, made=made):
+            made.append(CannedCurator(plan, script, seed=seed, coins=FixedKeys(keys[rows])))
+            return made[-1]
+
+        given = {} if ids is None else {"groups": ids[rows]}
+        with config_context(invalid_rows="ignore", debug=True), replaced_curator(make):
+            clone(model).fit(X[rows], **given)
+        runs += made
+    assert runs[0].close("x") == runs[1].close("x")
+    return [float(m / a) for _, m, a in moves(runs[0].records, runs[1].records) if a]
+
+
+@pytest.mark.parametrize("persons", [False, True])
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: (PrivateOneHotEncoder(epsilon=20.0), ["town", "ill"]),
+        lambda: (PrivateOrdinalEncoder(epsilon=20.0), ["town"]),
+        lambda: (PrivateSimpleImputer(epsilon=20.0), ["age", "town", "ill"]),
+        lambda: (make_private_pipeline(both(None), PrivateMean(bounds=(0, 1)), epsilon=40.0), None),
+    ],
+    ids=["one-hot", "ordinal", "imputer", "transformer"],
+)
+def test_nobody_moves_a_release_by_more_than_it_declares(make, seed, persons):
+    model, names = make()
+    rng = np.random.default_rng(seed)
+    X = table(200, seed)[names or ["age", "town"]]
+    ids = rng.integers(50, size=200) if persons else None
+    gone = ids == 7 if persons else np.arange(200) == rng.integers(200)
+    hostile = rng.choice(HOSTILE, size=int(gone.sum()))
+    if "age" in X:
+        X.loc[gone, "age"] = hostile
+    X.loc[gone, "town"] = rng.choice(["only here", "north", None], size=int(gone.sum()))
+    worst = replay(model, X, ids, ~gone, seed)
+    assert max(worst) <= 1
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_bins_protect_persons(seed):
+    assert replayed(PrivateKBinsDiscretizer(3, epsilon=20.0, rows_per_group=2), seed) <= 1
+    assert replayed(PrivateSimpleImputer(epsilon=20.0), seed) <= 1
+
+
+def test_types_of_what_comes_out_are_public():
+    frame = table()
+    imputer = PrivateSimpleImputer(epsilon=8.0, random_state=0).fit(frame)
+    known = imputer.transform(frame).dtypes.tolist()
+    for rows in (frame[:1], frame[:0], frame[frame.town.isna()], frame.assign(town=None)):
+        assert imputer.transform(rows.astype(frame.dtypes.to_dict())).dtypes.tolist() == known
+
+
+# --- what they do
+
+
+@pytest.mark.parametrize("frame", [table(), polars.from_pandas(table())], ids=["pandas", "polars"])
+def test_levels_are_found_and_encoded(frame):
+    names = ["town", "ill"]
+    encoder = PrivateOneHotEncoder(epsilon=3.0, random_state=0).fit(frame[names])
+    assert [list(x) for x in encoder.categories_] == [["east", "north", "south"], [False, True]]
+    hot = encoder.transform(frame[names])
+    assert hot.shape == (3000, 5) and set(np.unique(hot)) == {0.0, 1.0}
+    assert (hot[::11, :3] == 0).all() and encoder.get_feature_names_out()[0] == "town_east"
+    order = PrivateOrdinalEncoder(epsilon=3.0, random_state=0).fit(frame[["town"]])
+    codes = order.transform(frame[["town"]])
+    back = order.inverse_transform(codes).ravel()
+    assert [x for x in back if x is not None] == [x for x in frame["town"] if isinstance(x, str)]
+
+
+def test_bins_hold_equally_many_rows():
+    X = np.random.default_rng(0).lognormal(size=(8000, 2)) * [1, 1e6]
+    bins = PrivateKBinsDiscretizer(5, encode="ordinal", epsilon=2.0, random_state=0).fit(X)
+    for column in bins.transform(X).T:
+        assert np.bincount(column.astype(int)) == pytest.approx([1600] * 5, abs=250)
+    assert (
+        np.corrcoef(
+            np.log(bins.inverse_transform(bins.transform(X)[:, :2])[:, 0]), np.log(X[:, 0])
+        )[0, 1]
+        > 0.9
+    )
+    dense = clone(bins).set_params(encode="onehot-dense").fit(X)
+    hot = dense.transform(X)
+    assert hot.shape == (8000, 10) and (hot.sum(axis=1) == 2).all()
+    assert np.array_equal(dense.inverse_transform(hot), bins.inverse_transform(bins.transform(X)))
+    gap = bins.transform([[np.nan, 1.0]])
+    assert np.isnan(gap[0, 0]) and not np.isnan(gap[0, 1])
+
+
+@pytest.mark.parametrize("strategy", ["median", "mean"])
+def test_gaps_are_filled(strategy):
+    frame = table()
+    imputer = PrivateSimpleImputer(strategy, epsilon=3.0, random_state=0).fit(frame)
+    assert imputer.statistics_[0] == pytest.approx(40, abs=1)
+    assert imputer.statistics_[1:].tolist() == ["north", False]
+    filled = imputer.transform(frame)
+    assert not filled.isna().any().any() and list(filled.columns) == list(frame.columns)
+    numbers = frame[["age"]].to_numpy()
+    array = clone(imputer).fit_transform(numbers)
+    assert array.dtype == float and not np.isnan(array).any()
+
+
+def test_a_pipeline_encodes_and_learns():
+    frame = table(6000)
+    y = 2.0 * (frame.age > 40) + (frame.town == "north")
+    pipe = make_private_pipeline(both(frame), PrivateRidge(), epsilon=8.0, random_state=0)
+    assert pipe.plan().problems == () and pipe.fit(frame, y).score(frame, y) > 0.6
+    filled = make_private_pipeline(PrivateSimpleImputer(), both(frame), PrivateRidge(), epsilon=8.0)
+    assert filled.set_params(random_state=0).fit(frame, y).predict(frame[:5]).shape == (5,)
+
+
+def test_what_cannot_be_encoded_is_refused_before_a_charge():
+    ledger, frame = PrivacyLedger(9.0, 1e-3), table()
+    with pytest.raises(ValueError, match="PrivateKBinsDiscretizer"):
+        PrivateOneHotEncoder(ledger=ledger).fit(frame)
+    dates = frame.assign(day=pd.Timestamp("2020-01-01"))
+    with pytest.raises(ValueError, match="dates or durations: day"):
+        PrivateSimpleImputer(ledger=ledger).fit(dates)
+    for wrong in (1, 0, 2.5):
+        with pytest.raises(ValueError, match="n_bins"):
+            PrivateKBinsDiscretizer(wrong, ledger=ledger).fit(frame[["age"]])
+    assert len(ledger.entries()) == 1
+
+
+@pytest.mark.parametrize("n", [0, 1, 50])
+def test_few_rows_are_an_answer(n):
+    frame = table()[:n]
+    with config_context(invalid_rows="ignore"):
+        for model, names in (
+            (PrivateOneHotEncoder(), ["town"]),
+            (PrivateOrdinalEncoder(), ["town"]),
+            (PrivateSimpleImputer(), ["age", "town"]),
+            (PrivateKBinsDiscretizer(3), ["age"]),
+        ):
+            fit = model.set_params(epsilon=0.1, random_state=0).fit(frame[names])
+            assert len(fit.transform(frame[names])) == n
