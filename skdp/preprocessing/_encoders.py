@@ -150,6 +150,7 @@ class PrivateOneHotEncoder(_Encoder):
     -----
     **Privacy**: that of :class:`skdp.PrivateSummary`, for adding or removing one row, with
     ``groups`` one person. Entries that are no level, and missing ones, are 0 in all columns.
+    Not private: what ``transform`` returns for the training rows.
 
     Examples
     --------
@@ -233,7 +234,7 @@ class PrivateOrdinalEncoder(_Encoder):
     Notes
     -----
     **Privacy**: that of :class:`skdp.PrivateSummary`, for adding or removing one row, with
-    ``groups`` one person.
+    ``groups`` one person. Not private: what ``transform`` returns for the training rows.
 
     Examples
     --------

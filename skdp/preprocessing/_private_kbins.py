@@ -77,6 +77,7 @@ class PrivateKBinsDiscretizer(Scaler):
     **Privacy**: (epsilon, delta)-differential privacy for adding or removing one row, with
     ``groups`` one person: that of :class:`skdp.PrivateQuantile` for 2 n_bins - 1 quantiles, which
     are released at the price of one. An entry that is missing is in no bin.
+    Not private: ``n_bins``, ``bounds``, and what ``transform`` returns for the training rows.
 
     Examples
     --------

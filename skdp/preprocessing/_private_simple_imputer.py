@@ -64,7 +64,8 @@ class PrivateSimpleImputer(SummaryStep):
     Notes
     -----
     **Privacy**: that of :class:`skdp.PrivateSummary`, for adding or removing one row, with
-    ``groups`` one person. Infinite numbers count as gaps.
+    ``groups`` one person. Infinite numbers count as gaps. Not private: what ``transform`` returns
+    for the training rows.
 
     What is estimated afterwards is about the filled table: its variance is too small, and
     intervals of later steps do not know of gaps. Statistics of columns do better without it.
