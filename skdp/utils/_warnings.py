@@ -47,7 +47,7 @@ class Doubt(str):
 
 def named(columns, names=None):
     """Return the words for some columns, "" for one that has no name and no other beside it."""
-    if len(columns) > 1 and np.all(columns):
+    if names is None and len(columns) > 1 and np.all(columns):
         return "every column"
     if names is None and len(columns) == 1:
         return ""
