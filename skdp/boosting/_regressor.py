@@ -52,7 +52,7 @@ class PrivateBoostingRegressor(BoostingModel, PrivateAdditiveRegressor):
     n_jobs : int, default=None
         Threads that share the rows; the result is the same for any number. None is 1 unless within
         :func:`joblib.parallel_config`, -1 all cores.
-    rows_per_group : int or "auto", default="auto"
+    rows_per_group : int or "auto", default=1
         Of ``fit(..., groups=)``: a group with more rows counts as so many, each of them with less
         weight. "auto": found privately. 1: all groups count alike.
     random_state : int, RandomState instance or None, default=None
@@ -159,7 +159,7 @@ class PrivateBoostingRegressor(BoostingModel, PrivateAdditiveRegressor):
         monotonic_cst=None,
         n_bins="auto",
         n_jobs=None,
-        rows_per_group="auto",
+        rows_per_group=1,
         random_state=None,
         ledger=None,
     ):

@@ -16,6 +16,7 @@ FIRST_CYCLES, LAST_CYCLES = 3, 2
 INTERCEPT = 0.004  # of a cycle of classes
 
 ENOUGH_OF_CLASSES, ENOUGH_OF_NUMBERS = 160.0, 115.0  # strength per feature, from which pairs pay
+FEW_FEATURES = 8  # what fewer features need as well: pairs have many cells
 PER_SIDE, FEWEST, MOST_SIDE = 0.8, 8, 12  # cells of a side of a pair
 LOUDEST = 0.3  # noise of an entry of a 4 x 4 table of a pair, in units of a score
 LEAST_FEATURES = 4
@@ -27,7 +28,7 @@ AT_ONCE = 8  # pairs that are asked by one pass
 def has_enough_for_pairs(strength, n_features, classes):
     """Return whether the main effects are known well enough to look beyond them."""
     enough = ENOUGH_OF_CLASSES if classes else ENOUGH_OF_NUMBERS
-    return n_features > 1 and strength > enough * n_features
+    return n_features > 1 and strength > enough * max(n_features, FEW_FEATURES)
 
 
 def sides(strength):

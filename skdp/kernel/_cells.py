@@ -188,7 +188,7 @@ class Block:
 
 
 class HeldBlock(Block):
-    """Cells in memory that keep the scores of the last model, slice by slice.
+    """Cells that keep the scores of the last model, slice by slice, as long as they are there.
 
     **Privacy**: scores are sums of integers, so those that are moved by what has changed in a model
     are those of the new model, to the last bit, whatever was asked before.
@@ -199,6 +199,8 @@ class HeldBlock(Block):
         self.__dict__ |= {"_most": most, "_slices": {}}
 
     def __getitem__(self, part):
+        if not isinstance(part, slice):  # rows of one weight
+            return super().__getitem__(part)
         key = part.start, part.stop
         if key not in self._slices:
             cells, target = self.cells[:, part], self.target[part]
@@ -236,7 +238,7 @@ class CellRows(MappedRows):
         cells, there = cell_numbers(block, self.edges).T, np.isfinite(y)
         if not there.all():
             y, cells = y[there], np.ascontiguousarray(cells[:, there])
-        return Block(cells, self._target(y), self._pairs)
+        return HeldBlock(cells, self._target(y), self._pairs, MOST_CELLS)
 
 
 class InMemoryCells(Source):

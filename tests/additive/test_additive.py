@@ -11,6 +11,7 @@ from sklearn.metrics import roc_auc_score
 
 import skdp
 from skdp import PrivateAdditiveClassifier, PrivateAdditiveRegressor
+from skdp.additive._radius import Lengths, next_radius
 from skdp.exceptions import LowAccuracyWarning, SeededNoiseWarning
 
 pytestmark = pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")
@@ -253,3 +254,16 @@ def test_probabilities_of_a_rare_class_that_one_column_tells_are_calibrated():
     for epsilon in (3.0, 100.0):
         model = PrivateAdditiveClassifier(classes=[0, 1], epsilon=epsilon, random_state=1)
         assert abs(model.fit(X, y).predict_proba(X)[:, 1].mean() / y.mean() - 1) < 0.05
+
+
+def test_a_radius_that_noise_tells_is_at_most_twice_the_last():
+    """A cell far out that noise fills tells a radius of hundreds of units."""
+    edges = np.append(2 ** np.arange(8, 18), 2 ** np.arange(18, 28))
+    counts = np.zeros(20, dtype=np.int64)
+    counts[:9], counts[17] = 2000, 300  # the last is noise: five sd
+    told = Lengths(counts, edges, 60.0).radius(0.05)
+    assert (
+        told > 100 * 2**16 and Lengths(counts * (edges < 2**20), edges, 60.0).radius(0.05) <= 2**17
+    )
+    assert next_radius(told, 2**16) == 2**17 and next_radius(told, None) == told
+    assert next_radius(77, 2**16) == 77

@@ -324,3 +324,11 @@ def test_a_plan_is_kept_whatever_is_found():
     with skdp.config_context(debug=True):
         for eps in (0.3, 30.0):
             PrivateBoostingRegressor(epsilon=eps, random_state=1).fit(FRAME, NUMBER)
+
+
+@pytest.mark.parametrize("at", [0, 1])
+def test_parameters_mean_what_those_of_the_additive_model_mean(at):
+    mine = (PrivateBoostingClassifier, PrivateBoostingRegressor)[at]().get_params()
+    theirs = (PrivateAdditiveClassifier, PrivateAdditiveRegressor)[at]().get_params()
+    assert {k: v for k, v in mine.items() if k in theirs}.items() <= theirs.items()
+    assert set(theirs) - set(mine) == {"n_cycles", *(("linear", "extrapolate") if at else ())}

@@ -39,6 +39,7 @@ def test_rules_grow_with_rows():
     assert not has_enough_for_pairs(1e9, 1, True)
     assert [has_enough_for_pairs(s, 10, False) for s in (1150, 1151)] == [False, True]
     assert [has_enough_for_pairs(s, 10, True) for s in (1600, 1601)] == [False, True]
+    assert [has_enough_for_pairs(s, 2, False) for s in (920, 921)] == [False, True]
     assert [sides(s) for s in (100, 10000, 1e9)] == [8, 10, 12]
     assert most_features(1000, 30, 0.3, True) == 4 < most_features(20000, 30, 0.3, True) <= 30
     assert most_features(2000, 30, 0.3, False) > most_features(2000, 30, 0.3, True)
