@@ -125,10 +125,22 @@ def power_cells():
                 ("means", stats.private_ttest_ind, scipy_stats.ttest_ind),
             ):
                 yield f"{name} n={n} bounds={bounds or 'none'}", *_shifted(ours, theirs, n, bounds)
-        for n in (200, 240, 280):
-            yield f"spearman r=.2 n={3 * n} bounds={bounds or 'none'}", *_correlated(3 * n, bounds)
-    for n in (700, 800, 900, 1200):  # scipy has .8 with 770
+        for n in (160, 178):  # the classical test has .8 with 81 rows a group
+            yield f"kruskal n={n} bounds={bounds or 'none'}", *_three_shifted(n, bounds)
+        for n in (690, 855):  # 225 rows
+            yield f"spearman r=.2 n={n} bounds={bounds or 'none'}", *_correlated(n, bounds)
+    for n in (1400, 1750):  # 1,094 rows a group
         yield f"rates .2 .25 n={n}", *_rated(n)
+
+
+def _three_shifted(n, bounds):
+    def drawn(rng):
+        return [rng.normal(shift, size=n) for shift in (0, 0.25, 0.5)]
+
+    def private(rng, seed):
+        return stats.private_kruskal(*drawn(rng), bounds=bounds, random_state=seed).pvalue
+
+    return private, lambda rng, seed: scipy_stats.kruskal(*drawn(rng)).pvalue
 
 
 def _shifted(ours, theirs, n, bounds):
