@@ -118,10 +118,22 @@ class Keys:
     def numbers(self, keys, table):
         """Return for every row the number of its key among ``keys``, -1 for rows with another."""
         known = [list(dict.fromkeys(key[j] for key in keys)) for j in range(self.n_columns)]
-        lookup = np.full([len(labels) + 1 for labels in known], -1, dtype=narrow(keys))
-        for number, key in enumerate(keys):
-            lookup[tuple(map(list.index, known, key))] = number
-        return lookup[tuple(_codes(table, j, labels) for j, labels in enumerate(known))]
+        codes = [_codes(table, j, labels) for j, labels in enumerate(known)]
+        if self.n_columns == 1:
+            return codes[0].astype(narrow(keys))
+        return _paired(keys, known, codes).astype(narrow(keys))
+
+
+def _paired(keys, known, codes):
+    """Return for every row the number of its pair among ``keys``; as much memory as keys need."""
+    places = [{label: place for place, label in enumerate(labels)} for labels in known]
+    width = len(known[1]) + 1
+    pairs = [places[0][one] * width + places[1][other] for one, other in keys]
+    order = np.argsort(np.array(pairs, dtype=np.int64))
+    pairs = np.array([*pairs, -1], dtype=np.int64)[[*order, -1]]  # of no keys: -1 alone
+    rows = np.where((codes[0] < 0) | (codes[1] < 0), -2, codes[0] * width + codes[1])
+    at = np.searchsorted(pairs[:-1], rows)
+    return np.where(pairs[at] == rows, np.append(order, -1)[at], -1)
 
 
 def narrow(keys):

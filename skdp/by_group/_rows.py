@@ -11,7 +11,7 @@ from skdp._unread import StepRows, Unread
 from skdp.by_group._keys import Keys, merged, name_of, narrow, ordered
 from skdp.by_group._persons import first_rows, homes, levels_that_count
 from skdp.kernel._persons import present_rows
-from skdp.readers._labels import plain_label
+from skdp.readers._labels import plain_key
 from skdp.readers._persons import Persons
 from skdp.readers._tables import Tables, columns_of
 from skdp.readers._together import Meeting
@@ -81,7 +81,11 @@ class GroupedRows:
         return self, curator, {}
 
     def counted(self, coins):
-        """Return how often each key occurs, in the order of keys; of persons for how many."""
+        """Return how often each key occurs, in the order of keys; of persons for how many.
+
+        **Privacy**: of persons a key has one form, a number for a truth value: were it that of rows
+        that hold it, one person could change how a level is written.
+        """
         if isinstance(self._table, Tables):
             counts = ordered(sum(self._table.each(self._keys.counted), Counter()))
         else:
@@ -91,8 +95,7 @@ class GroupedRows:
         levels = merged(counts)
         chosen = homes(self._persons, numbered(self._keys, levels, self._table), coins)
         each = np.bincount(chosen, minlength=len(levels)).tolist()
-        keys = {tuple(map(plain_label, key)): key for key in counts}
-        return {keys[level]: n for level, n in zip(levels, each, strict=True) if n}
+        return {tuple(map(plain_key, key)): n for key, n in zip(levels, each, strict=True) if n}
 
     def pairs(self, levels):
         """Return the persons of a table in which each has one row for each of its levels."""

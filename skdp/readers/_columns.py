@@ -241,7 +241,7 @@ def _number(entry):
         return np.nan
     try:
         return float(entry) if isinstance(entry, Real | np.bool_) else np.inf
-    except OverflowError:
+    except Exception:  # too large, or of another library, such as a duration of numpy
         return np.inf
 
 
@@ -255,9 +255,21 @@ def _from_pandas(series):
             return series.to_numpy()
     try:
         return series.to_numpy(dtype=object, na_value=None)
-    except Exception:  # of text of Arrow that is no UTF-8, which it quotes
+    except Exception:  # of text of Arrow that is no UTF-8, which it quotes, or of an entry
+        if series.dtype == object:
+            entries = (None if _is_missing(entry) else entry for entry in series.array)
+            return np.fromiter(entries, dtype=object, count=len(series))
         column = series.array.__arrow_array__()
     return _from_arrow(column, numeric=False)
+
+
+def _is_missing(entry):
+    import pandas as pd
+
+    try:
+        return pd.isna(entry) is True
+    except Exception:  # of an entry that cannot be compared, such as a signaling NaN
+        return False
 
 
 def _from_arrow(column, numeric):

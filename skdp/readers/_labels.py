@@ -16,6 +16,7 @@ __all__ = [
     "count_labels",
     "is_missing",
     "label_of",
+    "plain_key",
     "plain_label",
     "sorted_keys",
 ]
@@ -31,6 +32,13 @@ def label_of(entry):
     """Return the text or the number of Python that an entry is, None if missing, else ``...``."""
     if isinstance(entry, str):
         return str.__str__(entry)  # a class derived from it could say anything
+    try:
+        return _number_of(entry)
+    except Exception:  # of a number of another library, such as a duration of numpy
+        return NO_LABEL
+
+
+def _number_of(entry):
     if isinstance(entry, bool | np.bool_):
         return bool(entry)
     if isinstance(entry, Integral):
@@ -153,6 +161,11 @@ def _key(entry):
 def plain_label(key):
     """Return the label of a key."""
     return key if isinstance(key, str) else key[1]
+
+
+def plain_key(label):
+    """Return the key of a label, of True and 1 the same."""
+    return label if isinstance(label, str) else (1, int(label))
 
 
 def sorted_keys(keys):

@@ -1,4 +1,5 @@
 import threading
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -21,6 +22,7 @@ from skdp import (
     PrivateSearchCV,
     PrivateStandardScaler,
     PrivateSum,
+    PrivateSummary,
     PrivateVariance,
     RowMap,
     config_context,
@@ -31,6 +33,8 @@ from skdp.audit._observe import audited_clone, recorded_fit
 from skdp.audit._transcript import FixedKeys
 from skdp.base import Table, map_merge
 from skdp.exceptions import PlanError, ReleaseError
+from skdp.readers._columns import Columns, numbers_of
+from skdp.readers._labels import _counted
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning"),
@@ -604,3 +608,18 @@ def test_parameters_of_what_is_fitted_by_group_are_checked_before_the_charge(wro
         with pytest.raises(ValueError, match="parameter of Private"):
             model.set_params(ledger=ledger).fit(np.zeros((30, 2)))
     assert len(ledger.entries()) == 1
+
+
+@pytest.mark.parametrize(
+    "entry", [np.timedelta64(1, "s"), Decimal("sNaN"), 10**400, [1], 1j], ids=repr
+)
+@pytest.mark.parametrize("model", [by_key(levels=None, by="k"), PrivateSummary(random_state=0)])
+def test_an_entry_of_any_type_is_a_key_or_none(model, entry):
+    pandas = pytest.importorskip("pandas")
+    key = pandas.Series(["a", "b"] * 200, dtype=object)
+    key[7] = entry
+    X = pandas.DataFrame({"k": key, "x": np.linspace(0.0, 1.0, 400)})
+    clone(model).fit(X)
+    column = Columns(X).read(0)
+    assert column[7] is entry and sum(_counted(column).values()) in (399, 400)
+    assert numbers_of(column)[7] == np.inf

@@ -1,5 +1,6 @@
 """Fits by group that protect persons: what one adds or removes, and what that costs."""
 
+import tracemalloc
 from fractions import Fraction
 
 import numpy as np
@@ -21,6 +22,7 @@ from skdp import (
 )
 from skdp.audit import check_private_estimator, non_interference
 from skdp.audit._transcript import FixedKeys, Script, moves
+from skdp.by_group._keys import Keys
 from skdp.exceptions import BudgetExceeded, PlanError
 from skdp.gate._curator import replaced_curator
 from tests._curators import CannedCurator
@@ -323,3 +325,26 @@ def test_checks_of_private_estimators_hold_for_persons():
     X, ids = visits(np.random.default_rng(0), n_persons=25)
     model = by_level(PrivateMean(bounds=BOUNDS), levels_per_group=2, epsilon=40.0)
     check_private_estimator(model, X, groups=ids)
+
+
+def test_one_person_does_not_change_how_a_level_is_written():
+    pandas = pytest.importorskip("pandas")
+    key = pandas.Series([*[True, False] * 500, 1], dtype=object)
+    X = pandas.DataFrame({"k": key, "x": 0.0})
+    model = PrivateGroupBy(PrivateMean(bounds=BOUNDS), by="k", random_state=0)
+    written = [repr(clone(model).fit(X[:n], groups=np.arange(n)).levels_) for n in (1000, 1001)]
+    assert written == ["[0, 1]", "[0, 1]"]
+
+
+def test_pairs_of_many_entries_take_as_much_memory_as_keys_do():
+    n = 3000
+    table = np.column_stack([np.arange(n), np.arange(n)[::-1]]).astype(float)
+    keys = [(i, n - 1 - i) for i in range(0, n, 2)]
+    tracemalloc.start()
+    numbers = Keys(2).numbers(keys, table)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1000 * n  # a table of all pairs of entries has 2 (n / 2)^2 bytes
+    np.testing.assert_array_equal(numbers[::2], np.arange(n / 2))
+    assert (numbers[1::2] == -1).all()
+    assert not (Keys(2).numbers([], table) + 1).any()
