@@ -206,7 +206,7 @@ def test_rows_with_gaps_are_absent_and_one_group_may_have_all_rows(road):
     X, ids = _table(n_persons=40)
     gone = np.random.default_rng(1).random(len(X)) < 0.3
     gone |= ids == 7  # nothing of this one is left
-    X[gone, 0] = np.nan
+    X[gone] = np.nan  # of a row with some entries these count
     keys = np.random.default_rng(2).integers(0, 2**63, size=len(X), dtype=np.uint64) * 2
     one, run = recorded(estimator, X, ids, keys, "noise")
     two, again = recorded(estimator, X[~gone], ids[~gone], keys[~gone], "noise")

@@ -381,6 +381,8 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, PrivateEstimator):
         tags.estimator_type, tags.target_tags = inner.estimator_type, inner.target_tags
         tags.classifier_tags, tags.regressor_tags = inner.classifier_tags, inner.regressor_tags
         tags.transformer_tags, tags.input_tags = inner.transformer_tags, inner.input_tags
+        if getattr(self.estimator, "_gaps", False):
+            tags.input_tags.allow_nan = False  # a candidate may need whole rows
         return tags
 
 

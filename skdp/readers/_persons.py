@@ -327,7 +327,7 @@ def extremes_of(rows, coins):
     -----
     **Privacy**: a row of the table is a function of the rows of its person alone.
     """
-    folds = (np.minimum, np.inf, np.asarray), (np.maximum, -np.inf, np.asarray)
+    folds = (np.fmin, np.inf, np.asarray), (np.fmax, -np.inf, np.asarray)
     ends, _, places = _fold_per_unit(rows, coins, *folds)
     table = ArrayRows(np.concatenate(ends, axis=1))
     return SampledRows(table, rows.heads, PlacedKeys(coins, places, len(rows)))

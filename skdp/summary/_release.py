@@ -21,10 +21,10 @@ COUNT = Step("row count", at_most=0.01, of=(RowsWithEntries,))
 COMMON, SURE = 0.05, 1.5  # texts of such a part of all rows are found, with so many noises to spare
 NAMES = 0.04, 0.45  # share of the budget that finds them, at least and at most
 PART = 0.01  # of all rows: the noise in the count of a label
-ENTRIES = 0.03, 0.10  # its share
+ENTRIES = 0.03, 0.06  # its share
 ALONE = 0.6  # share of the names where no column holds numbers
 OUTER, NEAR = (0.02, 0.98), 0.05  # quantiles that moments reach from, if none as far is asked for
-MOMENTS = 0.2  # of what columns of numbers have
+MOMENTS = 0.12  # of what columns of numbers have
 QUANTILES = "quantiles"
 
 

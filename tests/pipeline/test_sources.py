@@ -186,8 +186,8 @@ def test_what_is_wrong_is_told_before_the_charge(table):
     bad = table.copy()
     bad[700, 1] = np.nan
     for steps, message in [
-        ([PrivateMean()], "contains NaN"),
-        ([RowMap(np.log1p), PrivateMean()], "'privatemean' cannot read"),
+        ([PrivateMean(trim=True)], "contains NaN"),
+        ([RowMap(np.log1p), PrivateMean(trim=True)], "'privatemean' cannot read"),
         ([RowMap(fails), PrivateMean()], "failed on a row with KeyError"),
     ]:
         with pytest.raises(ValueError, match=message):
