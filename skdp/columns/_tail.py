@@ -13,14 +13,17 @@ DEAR = 8.0  # octaves above the bulk from which on a false top is so rare as not
 POWERS = np.concatenate([np.linspace(0.8, 4, 33), np.geomspace(4.2, 60, 24)])
 AMOUNTS = np.array([-1.5, -0.75, 0.0, 0.75, 1.5])  # of the noise, in the number of rows
 FREE = 3.0  # nats: price of a count that the law leaves free
-PRIOR = np.minimum(1.0, (POWERS / 3) ** 3) * np.gradient(np.log(POWERS))
+EVEN = np.gradient(np.log(POWERS))
+# By the power of distances that is summed: far rows are what a variance is made of.
+PRIOR = {1: np.minimum(1.0, (POWERS / 3) ** 3) * EVEN, 2: np.minimum(1.0, POWERS / 3) * EVEN}
 STARTS = 12  # of the law, at most
 GAP = 3  # octaves without rows: what lies beyond has a law of its own
 BEYOND = np.exp2(np.arange(1, 9) / 4)  # candidates beyond the top
 MANY = 200  # rows, in noise of a count, from which on the law is trusted for two octaves, not one
 DOUBT, MOST = 0.7, 0.985  # noise in a bias that is weighed, and quantile of one that is bounded
 KNOWN, HIDDEN, TOLD = 2.0, 1.4, 1.0
-NO_SURPRISE = 0.2  # posterior probability of a tail without a variance that is told of
+# Posterior probability of a tail without a variance that is told of, by a mean and by a variance.
+NO_SURPRISE = {1: 0.2, 2: 0.1}
 SPREAD = 1.5  # standard deviations of what rows of one law have beyond a cut
 OTHER = 2  # octaves above the bulk that an entry of another size counts for, if all seem equal
 UNSEEN = 4.5  # rows at the distance of zero that may not stand out, in noise of a count
@@ -129,7 +132,7 @@ class _PowerLaw:
     """
 
     def __init__(self, edges, counts, sd, first, top, per_octave, power=1):
-        self.powers = POWERS / power  # of what the edges are of: distances, or their squares
+        self.power, self.powers = power, POWERS / power  # of distances, or of their squares
         start = max(first, _start(counts, sd, top))
         starts = np.unique(np.linspace(start, top, STARTS).round().astype(int))
         mass = np.cumsum(counts[top::-1])[::-1][starts]
@@ -148,14 +151,14 @@ class _PowerLaw:
         misfit = (np.square(misfit) * used).sum(axis=-1) + 2 * FREE * (starts - starts[0])[
             :, None, None
         ]
-        weight = np.exp((misfit.min() - misfit) / 2) * PRIOR
+        weight = np.exp((misfit.min() - misfit) / 2) * PRIOR[power]
         self.weight = (weight / weight.sum()).ravel()
         self.last = np.maximum(2 * self.amounts, 1.0) ** (1 / self.powers)
 
     def is_heavy(self):
         """Return whether a power of distances below 2 is no surprise."""
         powers = self.weight.reshape(-1, len(POWERS)).sum(axis=0)
-        return bool(powers[POWERS < 2].sum() > NO_SURPRISE)
+        return bool(powers[POWERS < 2].sum() > NO_SURPRISE[self.power])
 
     def _excess(self, cuts):
         """Return mean and standard deviation of the excess for cuts, starts, amounts and powers."""

@@ -27,7 +27,8 @@ WEIGHT = 0.7  # of a bias beside noise
 CERTAIN = 2.5  # standard deviations that rows are clear of
 UNSEEN = 4.0  # standard deviations of the rows that one cell may hide
 FARTHER, FAINT = 2, 0.5  # octaves beyond those seen, and standard deviations of what may be there
-SLOW = 0.15  # part of its excess that a tail keeps over an octave, if much may lie beyond
+# Part of its excess that a tail of distances, or squares, keeps over an octave if much is beyond.
+SLOW = {1: 0.15, 2: 0.05}
 MISSING = 0.2  # part of the rows that makes a reach doubtful if it was not seen within
 LARGEST = float(np.finfo(np.float64).max)
 
@@ -50,6 +51,12 @@ class DistanceHistogram1d:
         if not far.size:
             return Reading(bool(self._significant[0]))
         return Reading(True, min(float(self._unit) * float(EDGES[self._climbed(far)]), LARGEST))
+
+    @property
+    def ends_early(self):
+        """Whether rows stand out more than an octave farther than what is taken for the reach."""
+        far = np.flatnonzero(self._significant[1:]) + 1
+        return bool(far.size) and float(EDGES[far[-1]]) > 2 * self.reading.scale / self._unit
 
     def _climbed(self, far):
         """Return the cell from which on rows are many, those together that are thinly spread.
@@ -170,7 +177,7 @@ class DistanceHistogram1d:
         """
         edges, counts = self._cells
         top, below = tail.at("likely", tail.top * 2.0 ** np.array([0, -power]))
-        slow = min(1.0, top / max(below, 1e-300) / SLOW) ** (2 + np.arange(FARTHER))
+        slow = min(1.0, top / max(below, 1e-300) / SLOW[power]) ** (2 + np.arange(FARTHER))
         top = np.flatnonzero(edges**power <= tail.top)[-1]
         rows = np.zeros(FARTHER * PER_OCTAVE)
         beyond = counts[top : top + rows.size]

@@ -73,7 +73,8 @@ def best_squares(sides, center, noise):
         most = math.hypot(most, more)
     with np.errstate(over="ignore"):
         excess = float((expected + most + hidden) / n * np.float64(scale) ** 2)
-        excess = math.inf if any(side.heavy for side in seen) else excess
+        unknown = any(side.heavy for side in seen) or any(one.ends_early for one in sides)
+        excess = math.inf if unknown else excess
         radius = float(np.clip(best * scale, SMALLEST, LARGEST))
     reach = [CELL * max(radius + sign * offset * scale, 0.0) for sign in (-1, 1)]
     near = sum(one.near(r) for one, r in zip(sides, reach, strict=True)) - sides[0].at_centre

@@ -157,3 +157,15 @@ def test_extremes_are_in_order_and_ranges_ordinary(delta):
         for value in (0.0, 7.0):
             scaler = PrivateMinMaxScaler(delta=delta, random_state=0).fit(np.full((3000, 1), value))
             assert not told(scaler) and scaler.scale_[0] == 1.0
+
+
+def test_rows_that_stand_out_beyond_a_gap_are_left_out_only_with_a_doubt():
+    """Too few to be taken for the reach of squares, where a false cell is dear."""
+    counts, seen = np.zeros(EDGES.size), np.zeros(EDGES.size, dtype=bool)
+    counts[2000:2006], counts[2020] = 500, 55
+    seen[2000:2006] = seen[2020] = True
+    one = DistanceHistogram1d(counts, 13.0, "gaussian", 3000, 1.0, seen, 2)
+    assert one.reading.scale == EDGES[2005] and one.ends_early
+    counts[2020] = 150
+    one = DistanceHistogram1d(counts, 13.0, "gaussian", 3000, 1.0, seen, 2)
+    assert one.reading.scale == EDGES[2020] and not one.ends_early
