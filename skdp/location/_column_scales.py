@@ -39,9 +39,8 @@ UNSURE, MAY_BE_ODD = 0.8, 0.5  # octaves of a scale, and probability, that are l
 LOOKS = 2 * SURE, 1.15 * SURE, SURE, SURE / 2, SURE / 2
 MOST_LOOKS, FIRST_LOOK, LEAST_LOOK = 0.3, 0.01, 0.004  # shares
 TIES, CERTAIN = 0.1, 0.999  # part of equal entries, probability of an odd column
-# How many columns may be called odd that are not, of ten and more; with so many rows, in noise
-# units of one of d sums, the probability of an odd column from which on none are found together.
-FALSE_ODD, FEW, ODD_OF_MANY, SURE_OF_ODD = 1.0, 10, 0.15, 150
+# How many columns may be called odd that are not, of ten and more.
+FALSE_ODD, FEW = 1.0, 10
 UPWARDS = 0.4, 0.5  # octaves from which on a scale is taken larger, and by what part of them
 
 
@@ -92,7 +91,6 @@ class ScaleLaws:
 
     laws: ColumnLaws
     bins: LogBins
-    rows: float  # in noise units of one of d sums
 
     def scales(self):
         """Return the scales, those that are unsure somewhat larger, (d,)."""
@@ -106,8 +104,7 @@ class ScaleLaws:
         if self.laws.ties() > TIES:
             return True
         odd = self.laws.read()[2]
-        least = 1 - FALSE_ODD / max(FEW, len(odd)) if self.rows < SURE_OF_ODD else ODD_OF_MANY
-        return bool((odd > least).any())
+        return bool((odd > 1 - FALSE_ODD / max(FEW, len(odd))).any())
 
     def odd_surely(self):
         """Return whether no further look is needed to call a column odd."""
@@ -116,7 +113,7 @@ class ScaleLaws:
     def unsure(self):
         """Return the columns that are to be looked at again."""
         _, sd, odd = self.laws.read()
-        return np.flatnonzero((sd > UNSURE) | ((odd > MAY_BE_ODD) & (self.rows < SURE_OF_ODD)))
+        return np.flatnonzero((sd > UNSURE) | (odd > MAY_BE_ODD))
 
     def look(self, sample, *, most, columns=None, sure=SURE):
         """Release the differences in some columns, all by default; return the share.
@@ -164,9 +161,8 @@ def release_scale_laws(sample, largest):
     """
     octave = math.frexp(min(max(largest, 2.0**-900), 2.0**1000))[1]
     low = int(np.clip(octave + 1 - OCTAVES, LOWEST_OCTAVE, HIGHEST_OCTAVE - OCTAVES))
-    d = sample.n_features
-    rows = sample.n * sample.budget.mu / math.sqrt(d)
-    found = ScaleLaws(ColumnLaws(d, sample.n), LogBins(1, low, low + OCTAVES), rows)
+    laws = ColumnLaws(sample.n_features, sample.n)
+    found = ScaleLaws(laws, LogBins(1, low, low + OCTAVES))
     left, columns = MOST_LOOKS, None
     for look, sure in enumerate(LOOKS):
         if left < LEAST_LOOK or (columns is not None and not len(columns)):
