@@ -29,12 +29,13 @@ def score_cells(rng):
     edges, positives = np.tile(row, (m, 1)), tuple(rng.integers(0, 3, size=m).tolist())
     most = int(rng.choice([1, 1000, 2**22]))
     left, right = rng.integers(-most, most + 1, size=(2, m, q, 2, bins))
-    k = int(rng.integers(bins))  # the longest of all columns are at one place, where rows lie
-    left[..., k] = most
-    if rng.random() < 0.3:
-        right = left.copy()
+    k = int(rng.integers(bins))  # the longest of all columns are at one end of a bin with rows
+    end, x = (left, row[k]) if rng.random() < 0.5 else (right, np.nextafter(row[k + 1], -np.inf))
+    left //= 2
+    right //= 2
+    end[..., k] = most
     block = scored(rng, edges, 3)
-    block[-2:, :m], block[-2:, -1] = row[k], [positives[0], (positives[0] + 1) % 3]
+    block[-2:, :m], block[-2:, -1] = x, [positives[0], (positives[0] + 1) % 3]
     return ScoreCells(edges, positives, left, right), block
 
 
