@@ -25,7 +25,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).resolve().parents[2]
 KERNEL = ROOT / "skdp" / "kernel"
 SECONDS, WAITED = 240, 3600  # of the processor, and of the clock: a mutant that hangs is noticed
 # The page of the kernel is not copied, and says nothing of a mutant.
@@ -219,6 +219,7 @@ class Loop:
             if not kept.exists() and os.waitpid(self._fork(self._trace, kept), 0)[1]:
                 raise pytest.UsageError("the tests fail without a mutant")
             self.known = pickle.loads(kept.read_bytes())
+        live = functions()
         for k, (name, line, before, after, text) in enumerate(self.wanted):
             if self.late():
                 break
@@ -227,7 +228,7 @@ class Loop:
                 list(self._items) if self.options.all else chosen(self.known, name, source, line)
             )
             try:
-                patches = patches_of(name, source, text, line)
+                patches = patches_of(live, name, source, text, line)
             except SyntaxError:  # a change that is no Python
                 continue
             if not patches or not tests:
@@ -325,20 +326,27 @@ def _functions(tree, line):
     return found if found and isinstance(found[-1], ast.FunctionDef) else []
 
 
-def patches_of(name, source, text, line):
+def functions():
+    """Return all functions there are, by file and name."""
+    gc.unfreeze()  # pytest hides them
+    found = {}
+    for one in gc.get_objects():
+        if isinstance(one, types.FunctionType):
+            code = one.__code__
+            found.setdefault((code.co_filename, code.co_qualname), []).append(one)
+    return found
+
+
+def patches_of(live, name, source, text, line):
     """Return (function, code of the mutant) of what holds a line; none for what is run once."""
-    path, found = _functions(ast.parse(source), line), []
+    path = _functions(ast.parse(source), line)
     if not path:
         return []
     outer = next(i for i, node in enumerate(path) if isinstance(node, ast.FunctionDef))
     called = ".".join(node.name for node in path[: outer + 1])
     new = _codes(compile(text, str(KERNEL / name), "exec"))[called]
-    for one in gc.get_objects():
-        if isinstance(one, types.FunctionType) and one.__code__.co_qualname == called:
-            same = one.__code__.co_filename == str(KERNEL / name)
-            if same and one.__code__.co_freevars == new.co_freevars:
-                found.append((one, new))
-    return found
+    found = live.get((str(KERNEL / name), called), [])
+    return [(one, new) for one in found if one.__code__.co_freevars == new.co_freevars]
 
 
 def _codes(code):
