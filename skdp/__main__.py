@@ -1,9 +1,13 @@
-"""The command line: ``python -m skdp ledger study.db``. It looks, and adds nothing.
+"""The command line: ``ledger`` shows a ledger, ``serve`` answers analysts, ``token`` makes a token.
 
-Half a line that a killed process has left is taken back by SQLite, as whenever the file is opened.
+``ledger`` looks, and adds nothing. Half a line that a killed process has left is taken back by
+SQLite, as whenever the file is opened.
 """
 
 import argparse
+import hashlib
+import logging
+import secrets
 import stat
 import sys
 from pathlib import Path
@@ -25,6 +29,8 @@ def main(arguments=None):
     if given.command is None:
         parser.print_help()
         return 0
+    if given.command != "ledger":
+        return _token() if given.command == "token" else _serve(given, parser)
     if problem := _problem(given.file):
         ledger.error(problem)
     try:
@@ -48,7 +54,36 @@ def _parsers():
     ledger.add_argument("file", metavar="FILE", type=Path, help="file of the ledger")
     ledger.add_argument("--json", action="store_true", help="print JSON instead of text")
     ledger.add_argument("--html", metavar="PAGE", type=Path, help="write a page instead")
+    text = "Answer analysts: they fit estimators on tables that stay here (guide: Remote tables)."
+    serve = commands.add_parser("serve", help=text, description=text)
+    serve.add_argument("file", metavar="HOLDER.TOML", type=Path, help="tables, analysts, budgets")
+    serve.add_argument("--log", type=Path, help="file of who asked what; holds no data")
+    text = "Make a token for an analyst, and its digest for the file of the holder."
+    commands.add_parser("token", help=text, description=text)
     return parser, ledger
+
+
+def _token():
+    token = secrets.token_urlsafe(32)
+    digest = hashlib.sha256(token.encode()).hexdigest()
+    sys.stdout.write(f'for the analyst:  {token}\nfor holder.toml:  token_sha256 = "{digest}"\n')
+    return 0
+
+
+def _serve(given, parser):
+    from skdp.remote import read_holdings, serve
+
+    if given.log is not None:
+        logging.basicConfig(filename=given.log, format="%(asctime)s %(message)s", level="INFO")
+    try:
+        holdings, where = read_holdings(given.file)
+    except (OSError, ValueError) as error:
+        parser.error(str(error))
+    sys.stdout.write(f"{len(holdings.tables)} table(s), {len(holdings.tokens)} analyst(s); ")
+    sys.stdout.write(f"{where.get('socket') or where.get('host', '127.0.0.1')}. Stop: Ctrl-C\n")
+    sys.stdout.flush()
+    serve(holdings, **where)
+    return 0
 
 
 def _problem(path):

@@ -258,6 +258,35 @@ class PrivacyLedger(LedgerPlanning):
             "Nothing is granted before ledger.acknowledge() is called."
         )
 
+    @property
+    def failure_rate(self):
+        """Failure probability for each unit of mu^2 that :meth:`admit` gives: float."""
+        first = self._accounts.claimed.values()
+        return float(min(e.failure / e.amount for e in first))
+
+    def affords(self, budget, unit="row"):
+        """Return whether :meth:`charge` would grant a budget now; nothing is charged.
+
+        Parameters
+        ----------
+        budget : Budget
+        unit : {"row", "group"}, default="row"
+            What the fit protects.
+
+        Returns
+        -------
+        granted : bool
+        """
+        _check(budget)
+        accounts = self._accounts
+        with self._file.transaction() as db:
+            latched, before = self._now(*state(db))
+        costs = accounts.costs(budget, unit).items()
+        return not latched and not any(
+            accounts.refusal(account, cost, before[account], budget.measure)
+            for account, cost in costs
+        )
+
     def _now(self, latched, sums):
         """Return whether it is latched, and the (amount, failure) spent of each account."""
         accounts = self._accounts

@@ -46,6 +46,10 @@ from skdp.utils._warnings import accuracy_warnings, stack_level, warn_low_accura
 
 __all__ = ["PrivateEstimator", "guarantee"]
 
+HOLDERS_LEDGER = (
+    "the holder keeps the ledger of a remote table. Fit with ledger=None; table.remaining shows "
+    "what is left."
+)
 MOST_ROWS = 2**40  # of a person that count: sums of weights are integers of 64 bits
 
 
@@ -174,6 +178,8 @@ class PrivateEstimator(
         """
         if isinstance(X, Table):  # of a larger fit
             return self._fit_within(X)
+        if hasattr(type(X), "__skdp_opened__"):  # a table that another process holds
+            return self._fit_elsewhere(X, y, groups)
         plan = self._plan_of(X, groups)
         if plan.problems:
             raise PlanError("\n".join(["this fit cannot be carried out:", *plan.problems]))
@@ -201,7 +207,11 @@ class PrivateEstimator(
     def _fit_within(self, view):
         """Fit on a Table of a larger fit, which reads it in the way of this estimator."""
         view = self.ledger.paid(view)
-        table, told = view.read(self.ledger.label)
+        return self._fit_on(*view.read(self.ledger.label), view)
+
+    def _fit_on(self, table, told, view=None):
+        """Fit on a Table that was read in the way of this estimator; ``told`` is public of it."""
+        view = table if view is None else view
         for name in [name for name in told if name in SCHEMA]:
             value = told.pop(name)
             setattr(self, name, np.array(value, dtype=object) if name == SCHEMA[1] else value)
@@ -212,6 +222,22 @@ class PrivateEstimator(
         self._report(view)
         self._doubt_numbers(view)
         self._report(view)
+        return self
+
+    def _fit_elsewhere(self, X, y, groups):
+        """Fit on a table of a holder, who charges for it: see :mod:`skdp.remote`."""
+        if self.ledger is not None:
+            raise ValueError(HOLDERS_LEDGER)
+        try:
+            self.ledger = X.__skdp_ledger__()
+            plan = self.plan() if X.protects == "row" else self._grouped_plan()
+            if plan.problems:
+                raise PlanError("\n".join(["this fit cannot be carried out:", *plan.problems]))
+            with X.__skdp_opened__(self, y, groups) as (table, told):
+                self._fit_on(table, told)
+        finally:
+            self.ledger = None
+        warn_low_accuracy(self)
         return self
 
     def _rehearse_within(self, view):
@@ -291,6 +317,10 @@ class PrivateEstimator(
                 plan.budget, type(self).__name__, seeded=entropy.seeded, unit=plan.protects
             )
         return make_curator(plan, entropy)
+
+    def _curators(self):
+        """Return a context in which sessions are made as this estimator needs them."""
+        return nullcontext()
 
     @contextmanager
     def _watched(self, plan, curator, tasks):

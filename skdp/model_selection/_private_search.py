@@ -229,9 +229,12 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, PrivateEstimator):
             If the private part fails; the message is constant and the budget stays spent.
         """
         self._validate_params()
-        make = current_replacement()
-        with replaced_curator(lambda plan, entropy: SearchCurator(plan, entropy, make)):
+        with self._curators():
             return super().fit(X, y, groups=groups)
+
+    def _curators(self):
+        make = current_replacement()
+        return replaced_curator(lambda plan, entropy: SearchCurator(plan, entropy, make))
 
     def plan(self):
         """Return what a search costs, and why, without any data.

@@ -26,6 +26,7 @@ class Script(Line):
 
     def raw(self, line):
         """Return the next answer."""
+        self.requests.append(line)
         asked = len(self.requests)
         known = self._questions is None or self._questions[asked - 1 : asked] == [line]
         assert known, "another question than that of the script"

@@ -149,7 +149,11 @@ class Direct(Line):
     """A line to a holder in this process."""
 
     def __init__(self, holder):
-        self.raw, self.requests, self.answers = holder.line, [], []
+        self.holder, self.answers = holder, []
+
+    def raw(self, line):
+        self.answers.append(self.holder.line(line))
+        return self.answers[-1]
 
 
 class Scene:

@@ -1,0 +1,241 @@
+"""An analyst's side: tables of a holder, which estimators fit like any other table."""
+
+import json
+import math
+import socket
+import time
+from contextlib import contextmanager
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from urllib.parse import quote, urlsplit
+
+from skdp.accounting import PrivacyLedger
+from skdp.remote._estimators import as_json, refuse_annex
+from skdp.remote._handles import Line, Withheld
+from skdp.remote._registry import registry
+from skdp.remote._wire import sent
+
+__all__ = ["RemoteTable", "connect"]
+
+KEPT = 30.0  # seconds for which an idle connection is used again; the holder keeps it for more
+ARRAY = "y is a column of the remote table. Pass its name, for instance y='income'"
+PERSONS = "the holder decides whose rows are protected together. Fit without groups"
+
+
+def connect(url, *, token, timeout=600.0):
+    """Return the tables of a holder by name.
+
+    Parameters
+    ----------
+    url : str
+        ``http://127.0.0.1:8765``, an ``https`` address, or ``unix:/path/of/socket``.
+    token : str
+        Of the analyst, from the holder.
+    timeout : float, default=600.0
+        Seconds to wait for an answer.
+
+    Returns
+    -------
+    tables : dict of str to RemoteTable
+
+    Raises
+    ------
+    ConnectionError
+        If nobody answers there, or the token is unknown.
+    RuntimeError
+        If the holder runs another version of skdp.
+
+    Examples
+    --------
+    >>> import skdp.remote
+    >>> tables = skdp.remote.connect("http://127.0.0.1:8765", token="...")  # doctest: +SKIP
+    >>> skdp.PrivateMean(epsilon=0.1).fit(tables["visits"])  # doctest: +SKIP
+    """
+    holder = _Holder(url, token, timeout)
+    told = holder.request("GET", "/tables")
+    if told["registry"] != registry():
+        raise RuntimeError(
+            "the holder runs another version of skdp, whose questions differ. Install the same "
+            "version on both sides."
+        )
+    return {name: RemoteTable(holder, name, about) for name, about in told["tables"].items()}
+
+
+class RemoteTable:
+    """A table of a holder: names, types and bounds of columns are here, rows and their number not.
+
+    ``fit`` of an estimator takes it in place of a table; ``y`` is the name of a column then.
+
+    Parameters
+    ----------
+    holder : object
+        The connection that :func:`connect` makes.
+    name : str
+    about : dict
+        What is public of the table.
+    columns : list of str, default=None
+        Some of the columns; None: all.
+
+    Attributes
+    ----------
+    columns : list of str
+    dtypes : dict of str to str
+    public : dict
+        What the holder tells of columns, for instance bounds and levels.
+    protects : {"row", "group"}
+        Whether one row or one person, with all rows, is protected.
+
+    See Also
+    --------
+    connect
+
+    Notes
+    -----
+    **Privacy**: nothing but answers of the kernel to registered statistics comes here, after the
+    holder has charged for the whole plan. See user guide "Remote tables".
+
+    Examples
+    --------
+    >>> import skdp.remote
+    >>> tables = skdp.remote.connect("http://127.0.0.1:8765", token="...")  # doctest: +SKIP
+    >>> tables["visits"][["age", "cost"]].columns  # doctest: +SKIP
+    ['age', 'cost']
+    """
+
+    def __init__(self, holder, name, about, columns=None):
+        self._holder, self._about, self._some = holder, about, columns
+        self.name, self.public, self.protects = name, about["public"], about["protects"]
+
+    @property
+    def columns(self):
+        return list(self._about["columns"]) if self._some is None else list(self._some)
+
+    @property
+    def dtypes(self):
+        return {name: self._about["columns"][name] for name in self.columns}
+
+    @property
+    def remaining(self):
+        """What is left of the analyst's budget for this table: (epsilon, delta)."""
+        told = self._holder.request("GET", "/tables")["tables"][self.name]
+        return told["epsilon"], told["delta"]
+
+    def __getitem__(self, columns):
+        names = [columns] if isinstance(columns, str) else list(columns)
+        if unknown := [name for name in names if name not in self.columns]:
+            raise KeyError(f"no column {unknown[0]!r}. There are {self.columns}.")
+        return RemoteTable(self._holder, self.name, self._about, names)
+
+    def __repr__(self):
+        return f"<RemoteTable {self.name!r}: columns {self.columns}, protects {self.protects}s>"
+
+    def __skdp_ledger__(self):
+        """Return a ledger of the capacity of the holder's: budgets are admitted as there."""
+        return PrivacyLedger(*self._about["capacity"], unit=self.protects)
+
+    @contextmanager
+    def __skdp_opened__(self, estimator, y, groups):
+        """Open a fit at the holder, who charges for it; give its Table and what is public."""
+        _check(estimator, y, groups)
+        seed = {} if estimator.random_state is None else {"seed": estimator.random_state}
+        request = {
+            "table": self.name,
+            "estimator": sent(as_json(estimator), None),
+            "y": y,
+            "columns": self._some,
+            "registry": registry(),
+            **seed,
+        }
+        line = _HttpLine(self._holder)
+        told = line.opened(request)
+        try:
+            yield told["table"], told["told"]
+        finally:
+            line.close()
+
+
+def _check(estimator, y, groups):
+    refuse_annex(estimator)
+    if groups is not None:
+        raise TypeError(PERSONS)
+    if y is not None and not isinstance(y, str):
+        raise TypeError(ARRAY)
+
+
+class _HttpLine(Line):
+    """Requests about one fit, over HTTP."""
+
+    def __init__(self, holder):
+        self._holder, self._fit = holder, None
+
+    def opened(self, request):
+        """Return what the holder tells of a new fit."""
+        answer = self._holder.request("POST", "/fits", json.dumps(request))
+        self._fit = answer.get("fit")
+        return self.told(answer)
+
+    def raw(self, line):
+        """Return the answer to a line."""
+        return self._holder.raw("POST", f"/fits/{quote(self._fit)}", line)
+
+    def close(self):
+        """End the fit at the holder."""
+        if self._fit is not None:
+            self._holder.request("DELETE", f"/fits/{quote(self._fit)}")
+
+
+class _Holder:
+    """One connection that is kept open; a fit asks one thing at a time."""
+
+    def __init__(self, url, token, timeout):
+        self._url, self._token, self._timeout = url, token, timeout
+        self._open, self._asked = None, -math.inf
+
+    def __repr__(self):
+        return f"<holder at {self._url}>"
+
+    def request(self, method, path, body=None):
+        """Return the JSON that answers a request."""
+        return json.loads(self.raw(method, path, body))
+
+    def raw(self, method, path, body=None):
+        """Return the bytes that answer a request."""
+        headers = {"Authorization": f"Bearer {self._token}", "Content-Type": "application/json"}
+        try:
+            if time.monotonic() - self._asked > KEPT:  # the holder may have closed it
+                self._open = self._connection()
+            self._open.request(method, path, body, headers)
+            answer = self._open.getresponse()
+            told, self._asked = answer.read(), time.monotonic()
+        except (OSError, HTTPException) as error:
+            self._asked = -math.inf
+            raise ConnectionError(f"no answer from {self._url}: is the holder up?") from error
+        if answer.status == 401:
+            raise ConnectionError(f"{self._url} does not know this token. Ask the holder for one.")
+        if answer.status != 200:
+            raise Withheld(f"{self._url} refused the request with status {answer.status}")
+        return told
+
+    def _connection(self):
+        parts = urlsplit(self._url)
+        if parts.scheme == "unix":
+            return _UnixConnection(parts.path, self._timeout)
+        kind = {"http": HTTPConnection, "https": HTTPSConnection}.get(parts.scheme)
+        if kind is None or not parts.netloc:
+            raise ValueError(
+                f"{self._url!r} is no address. Pass for instance 'http://127.0.0.1:8765'."
+            )
+        return kind(parts.netloc, timeout=self._timeout)
+
+
+class _UnixConnection(HTTPConnection):
+    """HTTP over a Unix socket."""
+
+    def __init__(self, path, timeout):
+        super().__init__("localhost", timeout=timeout)
+        self._path = path
+
+    def connect(self):
+        """Connect to the path."""
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(self._path)

@@ -1,0 +1,87 @@
+"""Estimators as JSON: the public name of a class, and its parameters."""
+
+import inspect
+
+from skdp.estimator._estimator import PrivateEstimator
+from skdp.kernel._statistic import RowMap, refuse, registered
+from skdp.marginals._levels import Bins
+
+__all__ = ["as_json", "estimator_of", "refuse_annex"]
+
+HELD = {"random_state", "ledger", "n_jobs", "verbose", "callbacks"}  # decided by each side alone
+ANNEX = (
+    "{} needs the rows themselves, not answers about them, so it cannot fit a table of a holder. "
+    "Ask the holder to run it"
+)
+FOREIGN = (
+    "{} is no estimator of skdp with plain parameters: a holder knows those alone, and runs no "
+    "function of an analyst"
+)
+
+
+def classes():  # imported late: skdp imports all of its rooms by name
+    """Return the public estimators by name."""
+    import skdp
+
+    found = {name: getattr(skdp, name) for name in skdp.__all__}
+    return {name: cls for name, cls in found.items() if _is_private(cls)}
+
+
+def _is_private(cls):
+    return inspect.isclass(cls) and issubclass(cls, PrivateEstimator)
+
+
+def as_json(x):
+    """Return an estimator, or a parameter, as :func:`skdp.remote._wire.sent` can write it."""
+    if isinstance(x, PrivateEstimator):
+        name = type(x).__name__
+        if classes().get(name) is not type(x):
+            raise TypeError(FOREIGN.format(name))
+        given = x.get_params(deep=False).items()
+        return {"estimator": name, "with": {k: as_json(v) for k, v in given if k not in HELD}}
+    if isinstance(x, list | tuple):
+        return {"list" if isinstance(x, list) else "tuple": [as_json(one) for one in x]}
+    if isinstance(x, dict):
+        return {"dict": [(as_json(key), as_json(value)) for key, value in x.items()]}
+    if isinstance(x, Bins):
+        return {"bins": [[float(edge) for edge in x.edges], bool(x.missing)]}
+    if callable(x) or (hasattr(x, "get_params") and not isinstance(x, RowMap)):
+        raise TypeError(FOREIGN.format(getattr(x, "__name__", type(x).__name__)))
+    if x is ... or isinstance(x, slice):
+        return {"ellipsis": []} if x is ... else {"slice": [x.start, x.stop, x.step]}
+    return {"value": x}
+
+
+def estimator_of(told):
+    """Return what :func:`as_json` has told of, with parameters that the holder decides unset."""
+    refuse(not isinstance(told, dict) or not told, "no estimator")
+    if "estimator" in told:
+        cls = classes().get(told["estimator"])
+        refuse(cls is None or set(told) != {"estimator", "with"}, "an unknown estimator")
+        given = {name: estimator_of(value) for name, value in told["with"].items()}
+        names = set(inspect.signature(cls).parameters) - HELD
+        refuse(not set(given) <= names, "an estimator with other parameters")
+        return cls(**given)
+    (kind, held), *more = told.items()
+    refuse(bool(more), "no parameter")
+    if kind == "dict":
+        return {estimator_of(key): estimator_of(value) for key, value in held}
+    if kind in ("list", "tuple"):
+        return (list if kind == "list" else tuple)(estimator_of(one) for one in held)
+    if kind in ("ellipsis", "slice", "bins"):
+        return {"ellipsis": lambda *_: ..., "slice": slice, "bins": Bins}[kind](*held)
+    refuse(kind != "value", "no parameter")
+    plain = isinstance(held, str | int | float | None) or hasattr(held, "dtype") or registered(held)
+    refuse(not (plain or type(held).__name__ == "Fraction"), "no parameter")
+    return held
+
+
+def refuse_annex(estimator):
+    """Raise TypeError for an estimator, or a part of one, that needs the rows themselves."""
+    inner = [estimator, *estimator.get_params(deep=True).values()]
+    for one in inner:
+        if (
+            isinstance(one, PrivateEstimator)
+            and len(inspect.signature(one._release).parameters) > 1
+        ):
+            raise TypeError(ANNEX.format(type(one).__name__))

@@ -1,0 +1,78 @@
+"""The side without rows: Tables and Parts whose public names are requests to a holder."""
+
+import inspect
+import json
+from functools import cache, partial
+
+from skdp.exceptions import BudgetExceeded, PlanError
+from skdp.kernel._parts import Parts
+from skdp.kernel._table import Table
+from skdp.remote._wire import heard, sent
+
+__all__ = ["Line", "Withheld", "handle"]
+
+WITHHELD = "the rows could not be asked this; the holder says no more, as it could tell of rows"
+KINDS = {kind.__name__: kind for kind in (ValueError, TypeError, PlanError, BudgetExceeded)}
+
+
+class Withheld(RuntimeError):
+    """What failed at rows: the holder says no more."""
+
+
+class Line:
+    """Requests about one fit, one at a time; a subclass writes ``raw(line)``, the answer to it."""
+
+    def __call__(self, to, do, *args, **named):
+        """Return the answer to a request, or raise what it refuses."""
+        args, named = sent(args, _number), sent(named, _number)
+        line = json.dumps({"to": to, "do": do, "args": args, "named": named})
+        return self.told(json.loads(self.raw(line)))
+
+    def told(self, answer):
+        """Return what an answer says, or raise it."""
+        if "no" in answer:
+            raise KINDS.get(answer["no"]["kind"], Withheld)(answer["no"].get("text", WITHHELD))
+        return heard(answer["ok"], partial(handle, self))
+
+
+def _number(thing):
+    return {"number": thing._number}
+
+
+def handle(line, told):
+    """Return the handle of a Table or of Parts that a holder has."""
+    classes = {cls.__name__: cls for cls in (*_derived(Table), *_derived(Parts))}
+    return _handles(classes[told["class"]])(line, told["number"], told.get("purse"))
+
+
+def _derived(cls):
+    remote = hasattr(cls, "_is_handle")
+    return [] if remote else [cls, *(c for sub in cls.__subclasses__() for c in _derived(sub))]
+
+
+@cache
+def _handles(cls):
+    """Return a subclass of Table or Parts whose public names are requests; it has no rows."""
+
+    def __init__(self, line, number, purse):
+        self._line, self._number, self._purse = line, number, purse
+
+    body = {"__slots__": ("_line", "_number", "_purse"), "__init__": __init__, "_is_handle": True}
+    for name in [*dir(cls), "close"]:
+        if not name.startswith("_"):
+            asked = inspect.isfunction(inspect.getattr_static(cls, name, _have))
+            body[name] = _request(name) if asked else property(partial(_have, name))
+    return type(f"Remote{cls.__name__}", (cls,), body)
+
+
+def _have(name, self):
+    return self._line(self._number, name)
+
+
+def _request(name):
+    def request(self, *args, **named):
+        told = self._line(self._number, name, *args, **named)
+        same = isinstance(told, Table) and told._number == self._number
+        return self if same else told
+
+    return request

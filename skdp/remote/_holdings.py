@@ -1,0 +1,206 @@
+"""What a holder has: tables with what is public of them, analysts, and their budgets on disk."""
+
+import fcntl
+import hashlib
+import hmac
+import tomllib
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from skdp.accounting import PrivacyLedger
+from skdp.exceptions import BudgetExceeded
+
+__all__ = ["Holding", "Holdings", "Limits", "read_holdings"]
+
+NAME = "letters, digits, '-' and '_'"
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one analyst may use at most; none of it depends on rows."""
+
+    open_fits: int = 4  # at a time
+    requests: int = 20_000  # of one fit: the largest estimators send some hundreds
+    body: int = 2**24  # bytes of one request
+    idle: float = 600.0  # seconds after which a fit that asks nothing is ended
+    seconds: int = 3600  # of processor time of one fit
+    memory: int = 2**33  # bytes of address space of one fit
+
+
+@dataclass(frozen=True)
+class Holding:
+    """One table: its source, whose row each row is, and what else is public of it."""
+
+    name: str
+    source: object  # whatever ``fit`` takes
+    persons: str | None = None  # the column with IDs of persons, who are protected then
+    public: dict = field(default_factory=dict)  # bounds or levels of columns, for analysts to use
+    text: tuple = ()  # columns of text
+
+    @property
+    def unit(self):
+        """What is protected: "row" or "group"."""
+        return "row" if self.persons is None else "group"
+
+
+class Holdings:
+    """Tables, analysts and ledgers.
+
+    Parameters
+    ----------
+    folder : Path
+        Of the ledgers: one of each table, one of each analyst and table.
+    tables : dict of str to Holding
+    caps : dict of str to (epsilon, delta)
+        What all analysts together may spend of a table.
+    tokens : dict of str to str
+        SHA-256 of the tokens of analysts, in hexadecimal.
+    budgets : dict of (analyst, table) to (epsilon, delta)
+    pace : float, default=0.1
+        See :class:`skdp.remote._session.Session`.
+    limits : Limits
+    seeded : bool, default=False
+        Whether fits may be seeded by analysts: for tests alone, no fit is private then.
+    """
+
+    def __init__(
+        self, folder, tables, caps, tokens, budgets, *, pace=0.1, limits=None, seeded=False
+    ):
+        self.folder, self.tables, self.tokens = Path(folder), tables, tokens
+        self.caps, self.budgets = caps, budgets
+        self.pace, self.limits, self.seeded = pace, limits or Limits(), seeded
+        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        for name in tables:
+            self._ledger(name, *caps[name], name)
+        for (analyst, name), budget in budgets.items():
+            self._ledger(f"{analyst}@{name}", *budget, name)
+
+    def _ledger(self, file, epsilon, delta, table):
+        path, unit = self.folder / f"{file}.db", self.tables[table].unit
+        return PrivacyLedger(epsilon, delta, path=path, unit=unit)
+
+    def analyst(self, token):
+        """Return the name of the analyst with a token, or None; in the same time for all tokens."""
+        told = hashlib.sha256(token.encode()).hexdigest()
+        names = [name for name, own in self.tokens.items() if hmac.compare_digest(told, own)]
+        return names[0] if names else None
+
+    def of_analyst(self, analyst):
+        """Return {table: ledger} of the tables that an analyst may ask."""
+        held = [name for who, name in self.budgets if who == analyst]
+        return {name: PrivacyLedger.open(self.folder / f"{analyst}@{name}.db") for name in held}
+
+    def admitting(self, analyst, name):
+        """Return the ledger whose share of failure probabilities is the smaller: fits obey it."""
+        ledgers = [self.of_analyst(analyst)[name], self.of_table(name)]
+        return min(ledgers, key=lambda ledger: ledger.failure_rate)
+
+    def of_table(self, name):
+        """Return the ledger of what all analysts spend of a table."""
+        return PrivacyLedger.open(self.folder / f"{name}.db")
+
+    def charge(self, analyst, name, plan, what, *, seeded=False):
+        """Charge the analyst and the table for a plan, both or neither.
+
+        A refusal is no latch: nobody else is stopped by it. **Privacy**: both ledgers have the
+        charge on disk before the first row is read.
+        """
+        ledgers = {"the analyst": self.of_analyst(analyst)[name], "the table": self.of_table(name)}
+        budget, unit = plan.budget, plan.protects
+        with self._alone():
+            for whose, ledger in ledgers.items():
+                if not ledger.affords(budget, unit):
+                    raise BudgetExceeded(
+                        f"what is left of the budget of {whose} for {name!r} does not pay for a "
+                        f"fit of epsilon = {float(budget.epsilon):g}, delta = "
+                        f"{float(budget.delta):g}. Ask for less; table.remaining shows the budget "
+                        "of the analyst."
+                    )
+            for ledger in ledgers.values():
+                ledger.charge(budget, f"{what} by {analyst}", seeded=seeded, unit=unit)
+
+    @contextmanager
+    def _alone(self):
+        with (self.folder / "charging").open("w") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield
+
+
+def read_holdings(path):
+    """Return the Holdings that a TOML file describes, and the addresses it names.
+
+    Raises
+    ------
+    ValueError
+        For an entry that is missing or unknown; the message names it.
+    """
+    path = Path(path)
+    with path.open("rb") as file:
+        told = tomllib.load(file)
+    _known(told, {"folder", "pace", "server", "limits", "tables", "analysts"}, "the file")
+    tables, caps, tokens, budgets = {}, {}, {}, {}
+    for name, entry in _needed(told, "tables", "the file").items():
+        place = f"[tables.{name}]"
+        _known(entry, {"source", "persons", "epsilon", "delta", "public", "in_pieces"}, place)
+        source = path.parent / _needed(entry, "source", place)
+        read = str(source) if entry.get("in_pieces") else _frame(source)
+        tables[_name(name)] = Holding(
+            name, read, entry.get("persons"), entry.get("public", {}), _texts(read)
+        )
+        caps[name] = _budget(entry, place)
+    for who, entry in _needed(told, "analysts", "the file").items():
+        place = f"[analysts.{who}]"
+        _known(entry, {"token_sha256", "tables"}, place)
+        tokens[_name(who)] = _needed(entry, "token_sha256", place)
+        for name, budget in _needed(entry, "tables", place).items():
+            if name not in tables:
+                raise ValueError(f"{place} names the table {name!r}, which has no [tables.{name}].")
+            budgets[who, name] = _budget(budget, f"[analysts.{who}.tables.{name}]")
+    limits = told.get("limits", {})
+    _known(limits, set(Limits.__dataclass_fields__), "[limits]")
+    folder = path.parent / told.get("folder", "ledgers")
+    holdings = Holdings(
+        folder, tables, caps, tokens, budgets, pace=told.get("pace", 0.1), limits=Limits(**limits)
+    )
+    server = told.get("server", {})
+    _known(server, {"host", "port", "socket", "certificate", "key"}, "[server]")
+    return holdings, server
+
+
+def _frame(source):
+    """Return a table in memory whose columns are numbers, times or text."""
+    import pandas as pd
+
+    read = {".csv": pd.read_csv, ".parquet": pd.read_parquet}.get(source.suffix)
+    if read is None:
+        raise ValueError(f"{source.name!r} is no .csv or .parquet file. Convert it, or pass a path")
+    frame = read(source)
+    mixed = frame.select_dtypes(include=["object"]).columns
+    return frame.assign(**{name: frame[name].astype("string").astype(object) for name in mixed})
+
+
+def _texts(frame):
+    kinds = getattr(frame, "dtypes", None)
+    return () if kinds is None else tuple(str(n) for n, k in kinds.items() if k.kind == "O")
+
+
+def _budget(entry, place):
+    return float(_needed(entry, "epsilon", place)), float(entry.get("delta", 0.0))
+
+
+def _needed(entry, key, place):
+    if key not in entry:
+        raise ValueError(f"{place} needs {key!r}.")
+    return entry[key]
+
+
+def _known(entry, keys, place):
+    if unknown := sorted(set(entry) - keys):
+        raise ValueError(f"{place} has the unknown entry {unknown[0]!r}. Known: {sorted(keys)}.")
+
+
+def _name(name):
+    if not name.replace("-", "").replace("_", "").isalnum() or not name.isascii():
+        raise ValueError(f"the name {name!r} must consist of {NAME}: it is part of a file's name.")
+    return name

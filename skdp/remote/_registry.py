@@ -1,0 +1,22 @@
+"""What may cross the wire: a digest of all registered classes and their fields."""
+
+import hashlib
+import json
+
+import skdp
+from skdp.kernel._plain import TYPES
+
+__all__ = ["load", "registry"]
+
+
+def registry():
+    """Return a digest of all that may cross the wire: names and fields of registered classes."""
+    load()
+    fields = sorted((name, *cls.__dataclass_fields__) for name, cls in TYPES.items())
+    return hashlib.sha256(json.dumps([skdp.__version__, fields]).encode()).hexdigest()[:16]
+
+
+def load():
+    """Import all public names of skdp, whose statistics enter the registry."""
+    for name in skdp.__all__:
+        getattr(skdp, name)

@@ -1,0 +1,132 @@
+"""One fit at the holder of rows: lines of JSON come in, lines with noisy answers go out."""
+
+import inspect
+import json
+import time
+import traceback
+
+from skdp.exceptions import BudgetExceeded, PlanError
+from skdp.kernel import _friends
+from skdp.kernel._statistic import TYPES, refuse
+from skdp.kernel._table import Table
+from skdp.remote._wire import heard, sent
+from skdp.utils._config import get_config
+
+__all__ = ["MOST_LINE", "PAIRS", "Session", "refusal"]
+
+MOST_LINE, MOST_VIEWS = 2**27, 10_000
+PAIRS = frozenset(name for name, cls in TYPES.items() if cls.__module__ == _friends.__name__)
+CLOCK = (
+    "the time that statistics of pairs of rows take tells of the rows. Ask the holder to set "
+    "pace = 0.1, or choose a method without pairs"
+)
+
+
+class Session:
+    """Answers requests about the rows of one fit: (number, what, arguments).
+
+    Notes
+    -----
+    **Privacy**: what is answered is what a :class:`skdp.base.Table` answers. Nothing of an error
+    leaves but a text that was made of public fields; any other failure has one constant text.
+
+    Parameters
+    ----------
+    table : Table
+    curator : Curator
+    pace : float, default=0.0
+        Seconds: an answer to a statistic of pairs leaves at a multiple of it. None refuses these.
+    most_requests : int, default=None
+        Number of lines that are answered.
+    """
+
+    def __init__(self, table, curator, *, pace=0.0, most_requests=None):
+        self.things, self.purses, self.curator = [table], [table._curator], curator
+        self.pace, self.left = pace, most_requests
+
+    def line(self, text):
+        """Return the line that answers a line."""
+        began = time.monotonic()
+        pairs = any(f'"{name}"'.encode() in _bytes(text) for name in PAIRS)
+        try:
+            refuse(pairs and self.pace is None, CLOCK)
+            refuse(self.left == 0, "the most requests of one fit were asked")
+            self.left = None if self.left is None else self.left - 1
+            request = json.loads(text)
+            refuse(not isinstance(request, dict), "no request")
+            refuse(set(request) != {"to", "do", "args", "named"}, "no request")
+            answer = json.dumps({"ok": sent(self.answer(**request), self.number)})
+        except Exception as error:
+            answer = json.dumps({"no": refusal(error)})
+        if pairs and self.pace:
+            time.sleep(-(time.monotonic() - began) % self.pace)
+        return answer
+
+    def answer(self, to, do, args, named):
+        """Return what a thing has or answers under a public name."""
+        if do == "bill":
+            return self.curator._bill()
+        thing = self.thing({"number": to})
+        refuse(not isinstance(do, str) or do.startswith("_"), "an unknown request")
+        args, named = heard(args, self.thing), heard(named, self.thing)
+        if do == "close":
+            refuse(named or len(args) != 1 or not isinstance(args[0], str), "other arguments")
+            return thing._curator.close(args[0][:80])
+        found = inspect.getattr_static(type(thing), do, None)
+        if isinstance(found, property):
+            return getattr(thing, do)
+        refuse(not inspect.isfunction(found), "an unknown request")
+        signature = inspect.signature(found)
+        try:
+            bound = signature.bind(thing, *args, **named)
+        except TypeError:
+            raise ValueError("other arguments") from None
+        return found(*bound.args, **bound.kwargs)
+
+    def thing(self, x):
+        """Return the Table or the Parts of a number."""
+        at = x["number"]
+        refuse(type(at) is not int or not 0 <= at < len(self.things), "no such view")
+        return self.things[at]
+
+    def number(self, thing):
+        """Return what is told of a Table or of Parts: numbers, and the class."""
+        at = next((i for i, one in enumerate(self.things) if one is thing), len(self.things))
+        if at == len(self.things):
+            refuse(at >= MOST_VIEWS, "too many views")
+            self.things.append(thing)
+        told = {"number": at, "class": type(thing).__name__}
+        if isinstance(thing, Table):
+            if not any(one is thing._curator for one in self.purses):
+                self.purses.append(thing._curator)
+            told["purse"] = [one is thing._curator for one in self.purses].index(True)
+        return told
+
+    def serve(self, stream):
+        """Answer lines until there are no more."""
+        while line := stream.readline(MOST_LINE):
+            whole = line.endswith(b"\n")  # what comes after a part of a line is no line
+            stream.write(self.line(line if whole else b"").encode() + b"\n")
+            stream.flush()
+            if not whole:
+                break
+
+
+def refusal(error):
+    """Return what is told of an error: kind and text if these are public, else one constant."""
+    if get_config()["debug"]:
+        traceback.print_exception(error)
+    public = isinstance(error, PlanError | BudgetExceeded) or _refused(error)
+    return {"kind": type(error).__name__, "text": str(error)} if public else {"kind": "Withheld"}
+
+
+def _refused(error):
+    """Return whether :func:`refuse` raised an error, whose texts are made of public fields."""
+    trace = error.__traceback__
+    while trace.tb_next:
+        trace = trace.tb_next
+    return isinstance(error, ValueError) and trace.tb_frame.f_code is refuse.__code__
+
+
+def _bytes(text):
+    return text if isinstance(text, bytes) else text.encode()

@@ -1,0 +1,180 @@
+"""A process for every fit: it opens the fit, charges for it and answers its lines."""
+
+import contextlib
+import json
+import os
+import resource
+import select
+import shutil
+import signal
+import socket
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import sklearn
+from joblib import parallel_config
+
+from skdp._private_part import SCHEMA
+from skdp.exceptions import PlanError
+from skdp.gate._curator import make_curator
+from skdp.kernel._statistic import refuse
+from skdp.kernel._table import made_table
+from skdp.mechanisms import make_entropy
+from skdp.remote._estimators import estimator_of, refuse_annex
+from skdp.remote._session import MOST_LINE, Session, refusal
+from skdp.remote._wire import heard, sent
+from skdp.table._groups import without_groups
+from skdp.utils._config import config_context
+from skdp.utils._threads import quiet
+
+__all__ = ["Workers"]
+
+
+class Workers:
+    """Forks a process for every fit from one that has read all tables and does nothing else.
+
+    Notes
+    -----
+    **Privacy**: a worker has the tables of the holder and one connection. It ends with the
+    connection, or at a limit of time or memory, and says the same whenever it fails at rows.
+    """
+
+    def __init__(self, holdings):
+        self._folder = tempfile.mkdtemp(prefix="skdp")  # for this user alone
+        self.address = str(Path(self._folder) / "fits")
+        listener = socket.socket(socket.AF_UNIX)
+        listener.bind(self.address)
+        listener.listen(64)
+        alive, self._alive = os.pipe()
+        self._process = os.fork()
+        if self._process == 0:
+            os.close(self._alive)
+            try:
+                _fork_for_each(listener, alive, holdings)
+            finally:
+                os._exit(0)
+        listener.close()
+        os.close(alive)
+
+    def connect(self):
+        """Return a connection to a new process."""
+        line = socket.socket(socket.AF_UNIX)
+        line.connect(self.address)
+        return line
+
+    def close(self):
+        """Start no more processes; those that run end with their connections."""
+        if self._alive is not None:
+            os.close(self._alive)
+            os.waitpid(self._process, 0)
+            shutil.rmtree(self._folder, ignore_errors=True)
+            self._alive = None
+
+
+def _fork_for_each(listener, alive, holdings):
+    """Fork for each connection until the server is gone, killed or not."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)  # the server decides when to end
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for a worker
+    while True:
+        ready, _, _ = select.select([listener, alive], [], [])
+        if alive in ready:
+            return
+        line, _ = listener.accept()
+        if os.fork() == 0:
+            listener.close()
+            os.close(alive)
+            with contextlib.suppress(OSError), line.makefile("rwb") as stream:
+                _limit(holdings.limits)
+                _work(holdings, stream)
+            os._exit(0)
+        line.close()
+
+
+def _limit(limits):
+    resource.setrlimit(resource.RLIMIT_CPU, (limits.seconds, limits.seconds + 1))
+    resource.setrlimit(resource.RLIMIT_AS, (limits.memory, limits.memory))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a dump would hold rows
+
+
+def _work(holdings, stream):
+    """Open the fit that the first line describes, and answer the others."""
+    first = stream.readline(MOST_LINE)
+    with (
+        config_context(invalid_rows="ignore"),
+        sklearn.config_context(assume_finite=True),
+        parallel_config(n_jobs=1),
+        np.errstate(all="ignore"),
+        quiet(),
+        contextlib.ExitStack() as stack,
+    ):
+        try:
+            session, told = opened(holdings, json.loads(first), stack)
+            answer = {"ok": sent(told, session.number)}
+        except Exception as error:
+            session, answer = None, {"no": refusal(error)}
+        stream.write(json.dumps(answer).encode() + b"\n")
+        stream.flush()
+        if session is not None:
+            session.serve(stream)
+
+
+def opened(holdings, request, stack):
+    """Return the Session of a fit that is paid, and what is public of its table by name.
+
+    ``stack`` keeps the contexts of the estimator for as long as the session is served.
+
+    **Privacy**: parameters are checked before the charge, rows are read after it: what an analyst
+    hears before a charge is no function of rows.
+    """
+    estimator = estimator_of(heard(request["estimator"], _no_table))
+    analyst, name, columns = request["analyst"], request["table"], request["columns"]
+    holding, seed = holdings.tables[name], request.get("seed")
+    refuse(seed is not None and not holdings.seeded, "noise of the holder is drawn without a seed")
+    refuse(name not in holdings.of_analyst(analyst), "no such table")
+    try:
+        refuse_annex(estimator)
+        estimator.set_params(ledger=holdings.admitting(analyst, name))
+        estimator._validate_params()
+        plan = estimator.plan() if holding.persons is None else estimator._grouped_plan()
+    except (TypeError, ValueError, PlanError) as error:  # of parameters alone
+        raise PlanError(str(error)) from None
+    if plan.problems:
+        raise PlanError("\n".join(["this fit cannot be carried out:", *plan.problems]))
+    y = request["y"]
+    X, groups = without_groups(holding.source, holding.persons)
+    if columns is not None:
+        known = list(getattr(X, "columns", ()))
+        named = [*columns, *([] if y is None or y in columns else [y])]
+        refuse(not set(named) <= set(known), "no such column, or a table that is read in pieces")
+        X = X[named]
+    what = type(estimator).__name__
+    estimator.set_params(ledger=None)
+    holdings.charge(analyst, name, plan, what, seeded=seed is not None)
+    stack.enter_context(estimator._curators())
+    return _read(estimator, plan, X, y, groups, seed, holdings)
+
+
+def _read(estimator, plan, X, y, groups, seed, holdings):
+    rows = estimator._read(X, y)
+    curator = make_curator(plan, make_entropy(seed))
+    curator.column_names = getattr(estimator, "feature_names_in_", None)
+    told = {key: value for key, value in vars(estimator).items() if key in SCHEMA}
+    if groups is not None:
+        persons = estimator._persons(groups, rows)
+        rows, curator, more = estimator._of_persons(persons, rows, curator)
+        told |= more
+    session = Session(
+        made_table(rows, curator),
+        curator,
+        pace=holdings.pace,
+        most_requests=holdings.limits.requests,
+    )
+    table = session.things[0]
+    plain = {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in told.items()}
+    return session, {"table": table, "told": plain}
+
+
+def _no_table(_):
+    refuse(True, "no table is a parameter")
