@@ -235,11 +235,7 @@ class PrivacyLedger(LedgerPlanning):
         line = with_note(what, self._note if note is None else note)
         with self._file.transaction("IMMEDIATE") as db:
             closed, before = self._now(*state(db))
-            reasons = [
-                reason
-                for account, cost in costs.items()
-                if (reason := accounts.refusal(account, cost, before[account], budget.measure))
-            ]
+            reasons = self._reasons(budget, unit, before)
             granted = not reasons and not closed
             for account, cost in costs.items():
                 number = append(
@@ -258,12 +254,6 @@ class PrivacyLedger(LedgerPlanning):
             "Nothing is granted before ledger.acknowledge() is called."
         )
 
-    @property
-    def failure_rate(self):
-        """Failure probability for each unit of mu^2 that :meth:`admit` gives: float."""
-        first = self._accounts.claimed.values()
-        return float(min(e.failure / e.amount for e in first))
-
     def affords(self, budget, unit="row"):
         """Return whether :meth:`charge` would grant a budget now; nothing is charged.
 
@@ -278,14 +268,15 @@ class PrivacyLedger(LedgerPlanning):
         granted : bool
         """
         _check(budget)
-        accounts = self._accounts
         with self._file.transaction() as db:
             latched, before = self._now(*state(db))
-        costs = accounts.costs(budget, unit).items()
-        return not latched and not any(
-            accounts.refusal(account, cost, before[account], budget.measure)
-            for account, cost in costs
-        )
+        return not latched and not self._reasons(budget, unit, before)
+
+    def _reasons(self, budget, unit, before):
+        """Return why accounts do not grant a budget: an empty list if they do."""
+        costs = self._accounts.costs(budget, unit).items()
+        told = [self._accounts.refusal(a, cost, before[a], budget.measure) for a, cost in costs]
+        return [reason for reason in told if reason is not None]
 
     def _now(self, latched, sums):
         """Return whether it is latched, and the (amount, failure) spent of each account."""

@@ -8,14 +8,14 @@ from functools import partial
 from inspect import signature
 from numbers import Integral, Real
 
-import numpy as np
 from joblib import parallel_config
 from sklearn.base import BaseEstimator
 
-from skdp._private_part import SCHEMA, guarded, unchanged
+from skdp._private_part import guarded, unchanged
 from skdp.accounting import PrivacyLedger
 from skdp.contracts._contract import Contract
 from skdp.contracts._kinds import Released, Rows
+from skdp.estimator._fits_elsewhere import FitsElsewhere
 from skdp.estimator._planning_mixin import PlanningMixin
 from skdp.estimator._results import JudgedNumbers
 from skdp.exceptions import PlanError, SeededNoiseWarning
@@ -46,14 +46,11 @@ from skdp.utils._warnings import accuracy_warnings, stack_level, warn_low_accura
 
 __all__ = ["PrivateEstimator", "guarantee"]
 
-HOLDERS_LEDGER = (
-    "the holder keeps the ledger of a remote table. Fit with ledger=None; table.remaining shows "
-    "what is left."
-)
 MOST_ROWS = 2**40  # of a person that count: sums of weights are integers of 64 bits
 
 
 class PrivateEstimator(
+    FitsElsewhere,
     JudgedNumbers,
     PlanningMixin,
     DropsPrivateState,
@@ -203,47 +200,6 @@ class PrivateEstimator(
         if not self._is_inner():
             warn_low_accuracy(self)
         return self
-
-    def _fit_within(self, view):
-        """Fit on a Table of a larger fit, which reads it in the way of this estimator."""
-        view = self.ledger.paid(view)
-        return self._fit_on(*view.read(self.ledger.label), view)
-
-    def _fit_on(self, table, told, view=None):
-        """Fit on a Table that was read in the way of this estimator; ``told`` is public of it."""
-        view = table if view is None else view
-        for name in [name for name in told if name in SCHEMA]:
-            value = told.pop(name)
-            setattr(self, name, np.array(value, dtype=object) if name == SCHEMA[1] else value)
-        with unchanged(self), self._threads():
-            released = guarded(self._ask, table)
-        for name, value in (released | told).items():
-            setattr(self, name, value)
-        self._report(view)
-        self._doubt_numbers(view)
-        self._report(view)
-        return self
-
-    def _fit_elsewhere(self, X, y, groups):
-        """Fit on a table of a holder, who charges for it: see :mod:`skdp.remote`."""
-        if self.ledger is not None:
-            raise ValueError(HOLDERS_LEDGER)
-        try:
-            self.ledger = X.__skdp_ledger__()
-            plan = self.plan() if X.protects == "row" else self._grouped_plan()
-            if plan.problems:
-                raise PlanError("\n".join(["this fit cannot be carried out:", *plan.problems]))
-            with X.__skdp_opened__(self, y, groups) as (table, told):
-                self._fit_on(table, told)
-        finally:
-            self.ledger = None
-        warn_low_accuracy(self)
-        return self
-
-    def _rehearse_within(self, view):
-        """Raise what a fit on a Table of a larger fit would raise before it is asked."""
-        self._validate_params()
-        self.ledger.paid(view).read(self.ledger.label)
 
     def _report(self, curator):
         report = curator.close(type(self).__name__)

@@ -5,6 +5,7 @@ import math
 import socket
 import time
 from contextlib import contextmanager
+from functools import partial
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from urllib.parse import quote, urlsplit
 
@@ -134,7 +135,7 @@ class RemoteTable:
 
     @contextmanager
     def __skdp_opened__(self, estimator, y, groups):
-        """Open a fit at the holder, who charges for it; give its Table and what is public."""
+        """Open a fit at the holder, who charges for it; give its Table, what is public, and its books."""
         _check(estimator, y, groups)
         seed = {} if estimator.random_state is None else {"seed": estimator.random_state}
         request = {
@@ -148,7 +149,7 @@ class RemoteTable:
         line = _HttpLine(self._holder)
         told = line.opened(request)
         try:
-            yield told["table"], told["told"]
+            yield told["table"], told["told"], _Books(line)
         finally:
             line.close()
 
@@ -159,6 +160,14 @@ def _check(estimator, y, groups):
         raise TypeError(PERSONS)
     if y is not None and not isinstance(y, str):
         raise TypeError(ARRAY)
+
+
+class _Books:
+    """What a fit notes when it is done: its doubts about numbers, and the report."""
+
+    def __init__(self, line):
+        self.close = partial(line, 0, "close_fit")
+        self.doubt = partial(line, 0, "doubt_fit")
 
 
 class _HttpLine(Line):
@@ -193,6 +202,13 @@ class _Holder:
     def __repr__(self):
         return f"<holder at {self._url}>"
 
+    def close(self):
+        """Close the connection, if one is open."""
+        if self._open is not None:
+            self._open.close()
+
+    __del__ = close
+
     def request(self, method, path, body=None):
         """Return the JSON that answers a request."""
         return json.loads(self.raw(method, path, body))
@@ -202,6 +218,7 @@ class _Holder:
         headers = {"Authorization": f"Bearer {self._token}", "Content-Type": "application/json"}
         try:
             if time.monotonic() - self._asked > KEPT:  # the holder may have closed it
+                self.close()
                 self._open = self._connection()
             self._open.request(method, path, body, headers)
             answer = self._open.getresponse()

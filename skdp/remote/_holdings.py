@@ -8,11 +8,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from skdp.accounting import PrivacyLedger
+from skdp.accounting import Budget, PrivacyLedger
 from skdp.exceptions import BudgetExceeded
 
 __all__ = ["Holding", "Holdings", "Limits", "read_holdings"]
 
+PROBE = Budget.gaussian(1.0, 0.5)  # its own failure probability is larger than any that is admitted
 NAME = "letters, digits, '-' and '_'"
 
 
@@ -94,7 +95,7 @@ class Holdings:
     def admitting(self, analyst, name):
         """Return the ledger whose share of failure probabilities is the smaller: fits obey it."""
         ledgers = [self.of_analyst(analyst)[name], self.of_table(name)]
-        return min(ledgers, key=lambda ledger: ledger.failure_rate)
+        return min(ledgers, key=lambda ledger: ledger.admit(PROBE).failure)
 
     def of_table(self, name):
         """Return the ledger of what all analysts spend of a table."""

@@ -78,7 +78,7 @@ class Door:
         """Return the answer to a line of a fit."""
         fit = self._of(analyst, name)
         if fit is None:
-            return {"no": {"kind": "ValueError", "text": "no such fit, or one that has ended"}}
+            return {"no": {"kind": "PlanError", "text": "no such fit, or one that has ended"}}
         answer = fit.line(line)
         _note(analyst, "ask", None, answer)
         return answer

@@ -21,6 +21,8 @@ CLOCK = (
     "pace = 0.1, or choose a method without pairs"
 )
 
+MOST = "the most requests of one fit, which the holder sets, were asked"
+
 
 class Session:
     """Answers requests about the rows of one fit: (number, what, arguments).
@@ -49,8 +51,8 @@ class Session:
         began = time.monotonic()
         pairs = any(f'"{name}"'.encode() in _bytes(text) for name in PAIRS)
         try:
-            refuse(pairs and self.pace is None, CLOCK)
-            refuse(self.left == 0, "the most requests of one fit were asked")
+            if (pairs and self.pace is None) or self.left == 0:
+                raise PlanError(CLOCK if self.left != 0 else MOST)
             self.left = None if self.left is None else self.left - 1
             request = json.loads(text)
             refuse(not isinstance(request, dict), "no request")
@@ -69,9 +71,10 @@ class Session:
         thing = self.thing({"number": to})
         refuse(not isinstance(do, str) or do.startswith("_"), "an unknown request")
         args, named = heard(args, self.thing), heard(named, self.thing)
-        if do == "close":
-            refuse(named or len(args) != 1 or not isinstance(args[0], str), "other arguments")
-            return thing._curator.close(args[0][:80])
+        if do in ("close", "close_fit", "doubt_fit"):  # of a view, or of the fit as a whole
+            curator = thing._curator if do == "close" else self.curator
+            refuse(named or not 1 <= len(args) <= 2 or type(args[0]) is not str, "other arguments")
+            return curator.doubt(*args) if do == "doubt_fit" else curator.close(args[0][:80])
         found = inspect.getattr_static(type(thing), do, None)
         if isinstance(found, property):
             return getattr(thing, do)

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import sklearn
 from joblib import parallel_config
+from sklearn.base import clone
 
 from skdp._private_part import SCHEMA
 from skdp.exceptions import PlanError
@@ -29,6 +30,8 @@ from skdp.utils._config import config_context
 from skdp.utils._threads import quiet
 
 __all__ = ["Workers"]
+
+NO_TARGET = "this estimator needs a target. Pass the name of its column, for instance y='income'"
 
 
 class Workers:
@@ -143,17 +146,36 @@ def opened(holdings, request, stack):
     if plan.problems:
         raise PlanError("\n".join(["this fit cannot be carried out:", *plan.problems]))
     y = request["y"]
+    texts = [*(columns if isinstance(columns, list) else []), *([] if y is None else [y])]
+    refuse(not isinstance(columns, list | None), "columns are a list of names")
+    refuse(not all(isinstance(one, str) for one in texts), "names of columns are texts")
     X, groups = without_groups(holding.source, holding.persons)
     if columns is not None:
         known = list(getattr(X, "columns", ()))
         named = [*columns, *([] if y is None or y in columns else [y])]
         refuse(not set(named) <= set(known), "no such column, or a table that is read in pieces")
         X = X[named]
+    _rehearse(estimator, X, y)
     what = type(estimator).__name__
-    estimator.set_params(ledger=None)
     holdings.charge(analyst, name, plan, what, seeded=seed is not None)
     stack.enter_context(estimator._curators())
     return _read(estimator, plan, X, y, groups, seed, holdings)
+
+
+def _rehearse(estimator, X, y):
+    """Raise what reading a table of these columns would raise, by made-up rows of their types."""
+    if estimator._target is not None and y is None:
+        raise PlanError(NO_TARGET)
+    if not hasattr(X, "dtypes"):
+        return  # in pieces: types are those of the files
+    made_up = X.iloc[:0].reindex(range(4))
+    for name, kind in X.dtypes.items():
+        numbers = np.arange(4)
+        made_up[name] = np.array(list("abab"), object) if kind.kind == "O" else numbers.astype(kind)
+    try:
+        clone(estimator)._read(made_up, y)
+    except (TypeError, ValueError) as error:
+        raise PlanError(str(error)) from None
 
 
 def _read(estimator, plan, X, y, groups, seed, holdings):

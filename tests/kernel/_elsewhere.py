@@ -14,7 +14,17 @@ from skdp.remote._handles import KINDS, Line, Withheld, handle
 from skdp.remote._session import Session as Holder
 from skdp.remote._wire import sent
 
-__all__ = ["KINDS", "Holder", "Line", "Pipe", "Withheld", "elsewhere", "handle", "rows_elsewhere", "sent"]
+__all__ = [
+    "KINDS",
+    "Holder",
+    "Line",
+    "Pipe",
+    "Withheld",
+    "elsewhere",
+    "handle",
+    "rows_elsewhere",
+    "sent",
+]
 
 
 class Pipe(Line):

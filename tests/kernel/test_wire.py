@@ -21,7 +21,7 @@ from skdp.kernel._sums import BallSum, Count, Distances
 from skdp.kernel._table import Table
 from skdp.mechanisms import make_entropy
 from skdp.readers import ArrayRows
-from tests.kernel import _elsewhere
+from skdp.remote import _session
 from tests.kernel._elsewhere import KINDS, Holder, handle
 from tests.kernel.test_hostile import Direct, Third
 
@@ -158,13 +158,13 @@ def test_ten_thousand_hostile_lines(capfd):
 
 
 def test_a_line_that_is_too_long_ends_the_talk(monkeypatch):
-    monkeypatch.setattr(_elsewhere, "MOST_LINE", 2000)
+    monkeypatch.setattr(_session, "MOST_LINE", 2000)
     (holder, curator), (here, there) = scene(), socket.socketpair()
     here.settimeout(60)
 
     def serve():
-        with there:
-            holder.serve(there)
+        with there, there.makefile("rwb") as stream:
+            holder.serve(stream)
 
     thread = threading.Thread(target=serve)
     thread.start()

@@ -3,6 +3,10 @@
 # Paths are relative to skdp/.
 RANDOMNESS = {
     "mechanisms/_entropy.py": "the one source of random words",
+    "__main__.py": "tokens of analysts, and their digests",
+    "remote/_holdings.py": "tokens of analysts are kept as digests",
+    "remote/_registry.py": "a digest of what may cross the wire",
+    "remote/_server.py": "fits have names that nobody guesses",
     "audit/_empirical.py": "a seed of its own for every fit of an audit, from a hash",
     "accounting/_ledger_file.py": "lines of a ledger carry a checksum, a hash",
     "audit/_fingerprint.py": "compares what fits keep by a hash",
@@ -12,11 +16,18 @@ RANDOMNESS = {
     "planning/_families.py": "makes public rows up to plan with",
 }
 CLOCKS = {
+    "remote/_client.py": "a connection that was idle is opened anew",
+    "remote/_server.py": "fits that ask nothing for long are ended",
+    "remote/_session.py": "answers leave at multiples of a public time",
     "accounting/_ledger_file.py": "lines of a ledger carry their time",
     "audit/_process.py": "lets clocks run at another pace in an audited fit",
     "utils/_progress.py": "tells the data holder how long a fit has taken, if asked to",
 }
-LOGS = {"audit/_observe.py": "listens to what a fit logs"}
+LOGS = {
+    "__main__.py": "writes the log of a holder where it was asked to",
+    "audit/_observe.py": "listens to what a fit logs",
+    "remote/_server.py": "tells the holder who asked, by public arguments",
+}
 STDOUT = {
     "__main__.py": "the command line",
     "utils/_progress.py": "tells of releases on the standard error, if asked to",
@@ -33,6 +44,7 @@ CURATORS = {
     "audit/_checks_budget.py": "asks one for more than there is",
 }
 MESSAGES = {
+    "remote/": "an analyst's side has no rows; of the holder's only texts of parameters leave",
     "audit/": "speaks of the made-up rows of an audit",
     "planning/": "knows no private rows: speaks of made-up ones",
 }
@@ -42,6 +54,7 @@ HOOKS = {
     "audit/": "answers in their place",
 }
 BOOKKEEPING = {
+    "remote/_session.py": "tells an analyst the bill, which is public",
     "gate/_parallel.py": "the state of Curators of disjoint sets of rows",
     "gate/_curator.py": "its own state, and that of children",
     "audit/": "stands in for the Curator",
@@ -54,6 +67,7 @@ STORES = {
 SETATTR = {
     "denoising/_base.py": "denoisers are fitted on released vectors",
     "estimator/_estimator.py": "sets what _release returned",
+    "estimator/_fits_elsewhere.py": "sets what _release returned",
     "utils/_numbers.py": "parameters become Python's own numbers",
     "utils/_renamed.py": "an old name of a parameter or attribute stands for the new one",
     "friendly/published/_covariances.py": "a frozen dataclass casts its parameter",
@@ -128,6 +142,7 @@ PUBLIC = {
     "utils/_renamed.py": {"old": "a name in skdp", "new": "a name in skdp"},
     "utils/_warnings.py": {"told": "constant texts and released numbers of columns"},
     "estimator/_estimator.py": {"plan": "its problems, made from parameters"},
+    "estimator/_fits_elsewhere.py": {"plan": "its problems, made from parameters"},
     "gate/_budget_allocation.py": {"granted": "a unit", "budget": "its unit"},
     "show/_page.py": {"otherwise": "constant text"},
     "show/_ledger_display.py": {"x": "a public option"},
@@ -383,7 +398,24 @@ IMPORTS = {
         "contracts",
         "kernel",
     },
-    "__main__": {"accounting"},
+    "__main__": {"accounting", "remote"},
+    "remote": {
+        "remote",
+        "__init__",
+        "accounting",
+        "exceptions",
+        "kernel",
+        "marginals",
+        "mechanisms",
+        "readers",
+        "_curator",
+        "_estimator",
+        "_groups",
+        "_private_part",
+        "_config",
+        "_threads",
+        "_warnings",
+    },
     "_config": set(),
     "_private_state": set(),
     "_numbers": {"_compat", "_renamed"},
@@ -453,12 +485,14 @@ IMPORTS = {
     "sensitivity/published": {"sensitivity/published", "sensitivity"},
     "location/engine": ENGINE | {"_groups"},
     "_planning_mixin": {"planning"},
+    "_fits_elsewhere": {"_private_part", "exceptions", "_warnings"},
     "planning": {"planning", "_compat", "_numbers", "exceptions"},
     "_estimator": BASE
     | {
         "_curator",
         "_warnings",
         "_planning_mixin",
+        "_fits_elsewhere",
         "_supervised",
         "_budget_allocation",
         "_private_part",
@@ -590,7 +624,7 @@ FOLDERS = {
         _target
         """,
     "estimator": """
-        _estimator _planning_mixin _results
+        _estimator _fits_elsewhere _planning_mixin _results
         """,
 }
 ENGINE_FILES |= {
@@ -628,6 +662,7 @@ WITHOUT_SKLEARN = set(IMPORTS) - {
     "pipeline",
     "planning",
     "preprocessing",
+    "remote",
     "rowwise",
     "stats",
     "summary",

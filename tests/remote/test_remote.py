@@ -1,0 +1,396 @@
+"""Tables behind a process: the same bits as here, one charge, and nothing but released numbers."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+import skdp
+from skdp.accounting import PrivacyLedger
+from skdp.audit._fingerprint import fingerprint
+from skdp.exceptions import BudgetExceeded, PlanError
+from tests.remote._holder import CAPACITY, FRAME, VISITS, holder, tables, wait_for
+
+pytest.importorskip("uvicorn")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning"),
+    pytest.mark.filterwarnings("ignore::skdp.exceptions.LowAccuracyWarning"),
+]
+X = FRAME[["a", "b", "c"]]
+FILES = ("rows", "ana@rows")  # ledgers of a table, and of an analyst for it
+
+
+@pytest.fixture(scope="module")
+def seeded(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("seeded")
+    with holder(folder, seeded=True):
+        yield folder
+
+
+@pytest.fixture(scope="module")
+def private(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("private")
+    with holder(folder, requests=300):
+        yield folder
+
+
+FITS = {
+    "mean": (skdp.PrivateMean(epsilon=0.3), None),
+    "bounded": (skdp.PrivateMean(bounds=(0, 10), epsilon=0.3), None),
+    "quantile": (skdp.PrivateQuantile(epsilon=0.3), None),
+    "scaler": (skdp.PrivateStandardScaler(epsilon=0.3), None),
+    "k-means": (skdp.LloydKMeans(2, epsilon=0.3), None),
+    "mixture": (skdp.PrivateGMM(2, epsilon=0.3), None),
+    "covariance": (skdp.PrivateCovariance(epsilon=0.3), None),
+    "logistic": (skdp.PrivateLogisticRegression(epsilon=0.3), "y"),
+    "additive": (skdp.PrivateAdditiveClassifier(epsilon=0.3), "y"),
+    "marginals": (skdp.MarginalReleaser(k=2, domain="auto", epsilon=0.3), None),
+    "group-by": (skdp.PrivateGroupBy(skdp.PrivateMean(), by="y", epsilon=0.3), None),
+    "pipeline": (
+        skdp.make_private_pipeline(
+            skdp.PrivateStandardScaler(), skdp.PrivateLogisticRegression(), epsilon=0.3, delta=1e-6
+        ),
+        "y",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_the_same_bits_and_bill_as_in_this_process(seeded, name):
+    estimator, y = FITS[name]
+    here, there = (clone(estimator).set_params(random_state=3) for _ in range(2))
+    table = tables(seeded)["rows"]
+    if y is None and name != "group-by":
+        there.fit(table[list(X.columns)])
+    else:
+        there.fit(table, y)
+    here.set_params(ledger=PrivacyLedger(*CAPACITY))
+    here.fit(X if y is None and name != "group-by" else FRAME, y)
+    assert here.privacy_report_ == there.privacy_report_
+    held = vars(here).keys() - {"random_state", "ledger"}
+    assert held == vars(there).keys() - {"random_state", "ledger"}
+    for attribute in held:
+        assert fingerprint(getattr(here, attribute)) == fingerprint(getattr(there, attribute))
+
+
+def test_a_search_runs_at_the_holder(seeded):
+    search = skdp.PrivateSearchCV(
+        skdp.PrivateLogisticRegression(), {"C": [1.0, 0.1]}, epsilon=3, random_state=3
+    )
+    here = clone(search).set_params(ledger=PrivacyLedger(*CAPACITY)).fit(FRAME, "y")
+    there = clone(search).fit(tables(seeded)["rows"], "y")
+    assert here.best_params_ == there.best_params_ and here.best_score_ == there.best_score_
+    assert np.array_equal(here.best_estimator_.coef_, there.best_estimator_.coef_)
+
+
+def test_persons_are_protected_as_the_holder_decides(seeded):
+    mean = skdp.PrivateMean(epsilon=0.3, random_state=3)
+    here = clone(mean).set_params(ledger=PrivacyLedger(*CAPACITY, unit="group"))
+    here.fit(VISITS[["a", "b", "person"]], groups="person")
+    table = tables(seeded)["visits"]
+    assert table.protects == "group" and "person" not in table.columns
+    there = clone(mean).fit(table[["a", "b"]])
+    assert there.privacy_report_ == here.privacy_report_
+    assert np.array_equal(here.location_, there.location_)
+    with pytest.raises(TypeError, match="without groups"):
+        mean.fit(table, groups="person")
+
+
+def test_what_is_public_is_here_and_nothing_else_is(private):
+    table = tables(private)["rows"]
+    assert table.columns == ["a", "b", "c", "y"] and table.dtypes["a"] == "float64"
+    assert table.public == {"a": [0, 10]} and repr(table).startswith("<RemoteTable 'rows'")
+    assert not hasattr(table, "shape") and not hasattr(table, "__len__")
+    assert not hasattr(table, "__array__")
+    with pytest.raises(KeyError, match="no column 'z'"):
+        table[["a", "z"]]
+
+
+def test_one_fit_is_charged_once_at_both_ledgers(tmp_path):
+    with holder(tmp_path):
+        table = tables(tmp_path)["rows"]
+        before = table.remaining
+        fit = skdp.PrivateMean(epsilon=0.5).fit(table[["a"]])
+        assert table.remaining[0] < before[0] and fit.ledger is None
+    entries = {name: PrivacyLedger.open(tmp_path / f"{name}.db").entries() for name in FILES}
+    assert [len(entries[name]) for name in FILES] == [2, 2]
+    assert entries["rows"][-1].what == entries["ana@rows"][-1].what == "PrivateMean by ana"
+
+
+def test_a_refusal_stops_nobody(tmp_path):
+    with holder(tmp_path, budgets={"ana": (1.0, 1e-5), "bob": (1.0, 1e-5)}, caps=(1.1, 1e-5)):
+        ana, bob = (tables(tmp_path, who)["rows"][["a"]] for who in ("ana", "bob"))
+        with pytest.raises(BudgetExceeded, match="of the analyst for 'rows'"):
+            skdp.PrivateMean(epsilon=50).fit(ana)
+        skdp.PrivateMean(epsilon=0.9).fit(ana)
+        with pytest.raises(BudgetExceeded, match="of the table for 'rows'"):
+            skdp.PrivateMean(epsilon=0.9).fit(bob)
+        skdp.PrivateMean(epsilon=0.2).fit(bob)
+        assert skdp.PrivateMean(epsilon=0.05).fit(ana).location_.shape == (1,)
+
+
+def test_errors_before_a_charge(private, tmp_path):
+    table = tables(private)["rows"]
+    before = table.remaining
+    cases = [
+        (skdp.PrivateMean(random_state=1), {}, ValueError, "without a seed"),
+        (skdp.PrivateMean(ledger=PrivacyLedger(1.0, 1e-5)), {}, ValueError, "ledger=None"),
+        (skdp.PrivateMean(epsilon=-1), {}, ValueError, "epsilon"),
+        (skdp.PrivateLogisticRegression(), {"y": FRAME["y"]}, TypeError, "Pass its name"),
+        (skdp.PrivateLogisticRegression(), {"y": "z"}, PlanError, "names the column"),
+        (skdp.PrivateLogisticRegression(), {}, PlanError, "needs a target"),
+        (skdp.FriendlyCoreFilter(radius=1.0), {}, TypeError, "needs the rows themselves"),
+    ]
+    for estimator, given, kind, text in cases:
+        with pytest.raises(kind, match=text):
+            estimator.fit(table, **given)
+    pipeline = skdp.make_private_pipeline(skdp.RowMap(lambda x: x), skdp.PrivateMean(), epsilon=1.0)
+    with pytest.raises(TypeError, match="no function of an analyst"):
+        pipeline.fit(table)
+    assert table.remaining == before
+
+
+def test_tokens_and_addresses(private):
+    with pytest.raises(ConnectionError, match="does not know this token"):
+        tables(private, "eve")
+    with pytest.raises(ConnectionError, match="is the holder up"):
+        skdp.remote.connect("unix:/nowhere", token="ana")
+    with pytest.raises(ValueError, match="no address"):
+        skdp.remote.connect("localhost", token="ana")
+
+
+def test_pairs_are_refused_without_a_pace(tmp_path):
+    with holder(tmp_path, pace=None):
+        table = tables(tmp_path)["rows"][["a", "b", "c"]]
+        with pytest.raises(PlanError, match="set pace"):
+            skdp.PrivateMean(epsilon=3).fit(table)
+        skdp.PrivateQuantile(epsilon=0.3).fit(table)
+
+
+def raw(folder, method, path, body, who="ana"):
+    """Return status and JSON of one request."""
+    holder = tables(folder, who)["rows"]._holder
+    holder._open.request(method, path, body, {"Authorization": f"Bearer {who}"})
+    answer = holder._open.getresponse()
+    return answer.status, json.loads(answer.read() or b"null")
+
+
+def opened(folder, who="ana", **more):
+    """Return the secret name of a fit that was opened by hand."""
+    from skdp.remote._estimators import as_json
+    from skdp.remote._registry import registry
+    from skdp.remote._wire import sent
+
+    request = {
+        "table": "rows",
+        "estimator": sent(as_json(skdp.PrivateMean(epsilon=0.01, delta=1e-7)), None),
+        "y": None,
+        "columns": ["a"],
+        "registry": registry(),
+        **more,
+    }
+    status, answer = raw(folder, "POST", "/fits", json.dumps(request), who)
+    assert status == 200
+    return answer.get("fit"), answer
+
+
+def test_fits_belong_to_their_analyst(private):
+    name, _ = opened(private)
+    line = json.dumps({"to": 0, "do": "n_features", "args": {"list": []}, "named": {"dict": []}})
+    assert raw(private, "POST", f"/fits/{name}", line)[1] == {"ok": 1}
+    assert "no such fit" in raw(private, "POST", f"/fits/{name}", line, "bob")[1]["no"]["text"]
+    assert raw(private, "DELETE", f"/fits/{name}", None, "bob")[1] == {"ok": None}
+    assert raw(private, "POST", f"/fits/{name}", line)[1] == {"ok": 1}
+    assert raw(private, "DELETE", f"/fits/{name}", None)[1] == {"ok": None}
+    assert "no such fit" in raw(private, "POST", f"/fits/{name}", line)[1]["no"]["text"]
+
+
+def test_quotas(tmp_path):
+    with holder(tmp_path, open_fits=2, requests=5, body=4000, idle=1.0):
+        names = [opened(tmp_path)[0] for _ in range(2)]
+        assert "too many open fits" in opened(tmp_path)[1]["no"]["text"]
+        assert opened(tmp_path, "bob")[0]
+        line = json.dumps(
+            {"to": 0, "do": "n_features", "args": {"list": []}, "named": {"dict": []}}
+        )
+        told = [raw(tmp_path, "POST", f"/fits/{names[0]}", line)[1] for _ in range(6)]
+        assert told[4] == {"ok": 1} and "most requests" in told[5]["no"]["text"]
+        assert raw(tmp_path, "POST", f"/fits/{names[0]}", "x" * 5000)[0] == 413
+        time.sleep(1.1)
+        assert opened(tmp_path)[0], "fits that ask nothing are ended"
+
+
+def test_hostile_requests_for_fits(private):
+    from skdp.remote._registry import registry
+
+    good = opened(private)[1]
+    assert "ok" in good
+    bodies = [
+        b"",
+        b"[]",
+        b"{}",
+        b"\x80\x04",
+        b"[" * 5000,
+        json.dumps({"table": "rows"}),
+        json.dumps(dict.fromkeys(("table", "estimator", "y", "columns", "registry"))),
+    ]
+    told = {"table": "rows", "y": None, "columns": None, "registry": registry()}
+    for estimator in (
+        None,
+        {"dict": []},
+        {"dict": [["estimator", "os.system"], ["with", {"dict": []}]]},
+        {"dict": [["estimator", "PrivateLedger"], ["with", {"dict": []}]]},
+        {"dict": [["estimator", "PrivateMean"], ["with", {"dict": [["ledger", 1]]}]]},
+        {"dict": [["estimator", "PrivateMean"], ["with", {"dict": [["random_state", 1]]}]]},
+        {"dict": [["estimator", "PrivateMean"], ["with", {"dict": [["epsilon", 1]]}]]},
+        {"number": 0},
+    ):
+        bodies.append(json.dumps({**told, "estimator": estimator}))
+    mean = {"dict": [["estimator", "PrivateMean"], ["with", {"dict": []}]]}
+    for change in (
+        {"table": "../rows"},
+        {"table": ["rows"]},
+        {"columns": ["person"]},
+        {"columns": [["a"]]},
+        {"columns": "a"},
+        {"y": {"a": 1}},
+        {"registry": "0"},
+        {"seed": 1},
+        {"analyst": "bob"},
+    ):
+        bodies.append(json.dumps({**told, "estimator": mean, **change}))
+    before = tables(private)["rows"].remaining
+    for body in bodies:
+        status, answer = raw(private, "POST", "/fits", body)
+        assert status == 200 and set(answer) == {"no"}, body
+        assert set(answer["no"]) <= {"kind", "text"}
+        assert "Traceback" not in json.dumps(answer)
+    assert tables(private)["rows"].remaining == before
+
+
+def test_a_killed_analyst_has_paid_and_stops_nobody(tmp_path):
+    code = (
+        "import os, signal, skdp, skdp.remote\n"
+        "from skdp.remote import _client\n"
+        "ask, n = _client._HttpLine.raw, [0]\n"
+        "def raw(self, line):\n"
+        "    n[0] += 1\n"
+        "    if n[0] == 4: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "    return ask(self, line)\n"
+        "_client._HttpLine.raw = raw\n"
+        f"t = skdp.remote.connect('unix:{tmp_path}/socket', token='ana')['rows']\n"
+        "skdp.PrivateMean(epsilon=0.5).fit(t[['a']])\n"
+    )
+    with holder(tmp_path):
+        ended = subprocess.run([sys.executable, "-c", code], env=os.environ, check=False)
+        assert ended.returncode == -signal.SIGKILL
+        skdp.PrivateMean(epsilon=0.5).fit(tables(tmp_path, "bob")["rows"][["a"]])
+    assert len(PrivacyLedger.open(tmp_path / "ana@rows.db").entries()) == 2
+    assert len(PrivacyLedger.open(tmp_path / "rows.db").entries()) == 3
+
+
+def test_two_analysts_at_once(tmp_path):
+    done = []
+
+    def fits(who):
+        table = tables(tmp_path, who)["rows"][["a"]]
+        for _ in range(8):
+            done.append(skdp.PrivateMean(epsilon=0.1, delta=1e-7).fit(table).location_[0])
+
+    with holder(tmp_path):
+        threads = [threading.Thread(target=fits, args=(who,)) for who in ("ana", "bob")]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert len(set(done)) == 16
+    assert len(PrivacyLedger.open(tmp_path / "rows.db").entries()) == 17
+    assert len(PrivacyLedger.open(tmp_path / "bob@rows.db").entries()) == 9
+
+
+@pytest.mark.slow
+def test_holders_that_are_killed_grant_no_more_than_is_on_disk(tmp_path):
+    """The holder is killed eight times while it fits; each answered fit has been charged."""
+    rng, answered = np.random.default_rng(0), 0
+    for _ in range(8):
+        with holder(tmp_path, budgets={"ana": (3.0, 1e-4)}, caps=(3.0, 1e-4)) as process:
+            wait = float(rng.uniform(0.2, 2.0))
+            killer = threading.Timer(wait, os.kill, (process, signal.SIGKILL))
+            killer.start()
+            try:
+                table = tables(tmp_path)["rows"][["a"]]
+                for _ in range(5):
+                    skdp.PrivateMean(epsilon=0.05, delta=1e-7).fit(table)
+                    answered += 1
+            except (ConnectionError, skdp.exceptions.ReleaseError, BudgetExceeded):
+                pass
+            killer.join()
+        (tmp_path / "socket").unlink(missing_ok=True)
+    ledgers = [PrivacyLedger.open(tmp_path / f"{name}.db") for name in FILES]
+    charged = [sum(e.kind == "charge" for e in ledger.entries()) for ledger in ledgers]
+    assert all(answered <= n <= answered + 8 for n in charged), "at most one fit a kill is lost"
+    assert all(ledger.remaining().epsilon >= 0 for ledger in ledgers)
+
+
+HOLDER = """
+folder = "ledgers"
+[tables.rows]
+source = "rows.csv"
+epsilon = 2.0
+delta = 1e-5
+public.a = [0, 10]
+[analysts.ana]
+token_sha256 = "{digest}"
+tables.rows = {{epsilon = 1.0, delta = 1e-6}}
+"""
+
+
+def test_the_file_of_a_holder(tmp_path):
+    FRAME.to_csv(tmp_path / "rows.csv", index=False)
+    file = tmp_path / "holder.toml"
+    file.write_text(HOLDER.format(digest="0" * 64))
+    holdings, where = skdp.remote.read_holdings(file)
+    assert list(holdings.tables) == ["rows"] and where == {}
+    assert holdings.of_analyst("ana")["rows"].epsilon == 1.0
+    assert holdings.analyst("no token") is None
+    for line, text in (
+        ("oddity = 1\n" + HOLDER, "unknown entry 'oddity'"),
+        (HOLDER.replace('source = "rows.csv"', ""), "needs 'source'"),
+        (HOLDER.replace("tables.rows = ", "tables.other = "), "no \\[tables.other\\]"),
+        (HOLDER.replace("[tables.rows]", '[tables."../x"]'), "part of a file's name"),
+        (HOLDER.replace("rows.csv", "rows.txt"), "no .csv or .parquet"),
+    ):
+        file.write_text(line.format(digest="0" * 64))
+        with pytest.raises(ValueError, match=text):
+            skdp.remote.read_holdings(file)
+
+
+def test_the_command_line_serves(tmp_path):
+    run = [sys.executable, "-m", "skdp"]
+    told = subprocess.run([*run, "token"], capture_output=True, text=True, check=True).stdout
+    token = re.search(r"analyst: +(\S+)", told)[1]
+    digest = re.search(r'"(\w+)"', told)[1]
+    FRAME.to_csv(tmp_path / "rows.csv", index=False)
+    text = HOLDER.format(digest=digest) + '[server]\nsocket = "' + str(tmp_path / "socket") + '"\n'
+    (tmp_path / "holder.toml").write_text(text)
+    log = tmp_path / "log"
+    server = subprocess.Popen([*run, "serve", str(tmp_path / "holder.toml"), "--log", str(log)])
+    try:
+        wait_for(tmp_path / "socket")
+        table = skdp.remote.connect(f"unix:{tmp_path / 'socket'}", token=token)["rows"]
+        fit = skdp.PrivateMean(epsilon=0.5, bounds=(0, 10)).fit(table[["a"]])
+        assert abs(fit.location_[0] - 5) < 1
+    finally:
+        server.send_signal(signal.SIGTERM)
+        assert server.wait(30) in (0, -signal.SIGTERM)
+    said = log.read_text()
+    assert "PrivateMean" in said and '"who": "ana"' in said
+    assert not re.search(r"\d\.\d{6}", said), "no number of an answer is in the log"
