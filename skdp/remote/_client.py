@@ -135,7 +135,7 @@ class RemoteTable:
 
     @contextmanager
     def __skdp_opened__(self, estimator, y, groups):
-        """Open a fit at the holder, who charges for it; give its Table, what is public, and its books."""
+        """Open a fit, which the holder charges; give its Table, what is public, its books."""
         _check(estimator, y, groups)
         seed = {} if estimator.random_state is None else {"seed": estimator.random_state}
         request = {

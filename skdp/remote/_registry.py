@@ -12,7 +12,8 @@ __all__ = ["load", "registry"]
 def registry():
     """Return a digest of all that may cross the wire: names and fields of registered classes."""
     load()
-    fields = sorted((name, *cls.__dataclass_fields__) for name, cls in TYPES.items())
+    own = [pair for pair in TYPES.items() if pair[1].__module__.startswith("skdp.")]
+    fields = sorted((name, *cls.__dataclass_fields__) for name, cls in own)
     return hashlib.sha256(json.dumps([skdp.__version__, fields]).encode()).hexdigest()[:16]
 
 

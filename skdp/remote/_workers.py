@@ -180,7 +180,7 @@ def _rehearse(estimator, X, y):
 
 def _read(estimator, plan, X, y, groups, seed, holdings):
     rows = estimator._read(X, y)
-    curator = make_curator(plan, make_entropy(seed))
+    whole = curator = make_curator(plan, make_entropy(seed))
     curator.column_names = getattr(estimator, "feature_names_in_", None)
     told = {key: value for key, value in vars(estimator).items() if key in SCHEMA}
     if groups is not None:
@@ -189,7 +189,7 @@ def _read(estimator, plan, X, y, groups, seed, holdings):
         told |= more
     session = Session(
         made_table(rows, curator),
-        curator,
+        whole,
         pace=holdings.pace,
         most_requests=holdings.limits.requests,
     )

@@ -149,9 +149,10 @@ class Direct(Line):
     """A line to a holder in this process."""
 
     def __init__(self, holder):
-        self.holder, self.answers = holder, []
+        self.holder, self.requests, self.answers = holder, [], []
 
     def raw(self, line):
+        self.requests.append(line)
         self.answers.append(self.holder.line(line))
         return self.answers[-1]
 
