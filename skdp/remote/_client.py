@@ -10,8 +10,8 @@ from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from urllib.parse import quote, urlsplit
 
 from skdp.accounting import PrivacyLedger
-from skdp.remote._estimators import as_json, refuse_annex
-from skdp.remote._handles import Line, Withheld
+from skdp.remote._estimators import ANNEX, as_json, refuse_annex
+from skdp.remote._handles import Line, NeedsRows, Withheld
 from skdp.remote._registry import registry
 from skdp.remote._wire import sent
 
@@ -172,6 +172,8 @@ class _Books:
 
 class _HttpLine(Line):
     """Requests about one fit, over HTTP."""
+
+    without_rows = NeedsRows(ANNEX.format("this estimator, with these parameters,"))
 
     def __init__(self, holder):
         self._holder, self._fit = holder, None

@@ -8,6 +8,7 @@ from skdp.marginals._levels import Bins
 
 __all__ = ["as_json", "estimator_of", "refuse_annex"]
 
+OF_ROWS = {"FriendlyCoreFilter", "SensitivityPreprocessor"}  # where rows decide about themselves
 HELD = {"random_state", "ledger", "n_jobs", "verbose", "callbacks"}  # decided by each side alone
 ANNEX = (
     "{} needs the rows themselves, not answers about them, so it cannot fit a table of a holder. "

@@ -19,8 +19,14 @@ class Withheld(RuntimeError):
     """What failed at rows: the holder says no more."""
 
 
+class NeedsRows(PlanError, AttributeError):
+    """An engine asks for rows that are elsewhere."""
+
+
 class Line:
     """Requests about one fit, one at a time; a subclass writes ``raw(line)``, the answer to it."""
+
+    without_rows = AttributeError("rows are elsewhere", name="_rows")  # to who asks for them
 
     def __call__(self, to, do, *args, **named):
         """Return the answer to a request, or raise what it refuses."""
@@ -57,7 +63,15 @@ def _handles(cls):
     def __init__(self, line, number, purse):
         self._line, self._number, self._purse = line, number, purse
 
-    body = {"__slots__": ("_line", "_number", "_purse"), "__init__": __init__, "_is_handle": True}
+    def rows(self):
+        raise self._line.without_rows
+
+    body = {
+        "_rows": property(rows),
+        "__slots__": ("_line", "_number", "_purse"),
+        "__init__": __init__,
+        "_is_handle": True,
+    }
     for name in [*dir(cls), "close"]:
         if not name.startswith("_"):
             asked = inspect.isfunction(inspect.getattr_static(cls, name, _have))
