@@ -210,8 +210,7 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, PrivateEstimator):
         y : array-like of shape (n_samples,), default=None
             Private targets, for scorers and estimators that use them; ignored by others.
         groups : array-like of shape (n_samples,) or str, default=None
-            Whose row each row is, as for all estimators: protects persons in place of rows. A
-            person is held out as a whole; scores are taken of one row of each.
+            Whose row each row is: protects persons in place of rows. Persons are held out whole.
 
         Returns
         -------

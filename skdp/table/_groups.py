@@ -107,7 +107,7 @@ def _cap(estimator, table, n_features):
     if not estimator._weighs_groups:
         return 1
     if _given_cap(estimator) != "auto":
-        return estimator.rows_per_group
+        return _given_cap(estimator)
     if table.budget.measure not in GAUSSIAN:
         return 1
     noise, least = estimator._group_rule(n_features)
