@@ -26,7 +26,7 @@ class FitsElsewhere:
         """Fit on a Table that was read in the way of this estimator; ``told`` is public of it."""
         for name in [name for name in told if name in SCHEMA]:
             value = told.pop(name)
-            setattr(self, name, value if name == SCHEMA[0] else np.array(value, dtype=object))
+            setattr(self, name, np.array(value, dtype=object) if name == SCHEMA[1] else value)
         with unchanged(self), self._threads():
             released = guarded(self._ask, table)
         for name, value in (released | told).items():

@@ -79,10 +79,8 @@ def estimator_of(told):
 
 def refuse_annex(estimator):
     """Raise TypeError for an estimator, or a part of one, that needs the rows themselves."""
-    inner = [estimator, *estimator.get_params(deep=True).values()]
-    for one in inner:
-        if (
-            isinstance(one, PrivateEstimator)
-            and len(inspect.signature(one._release).parameters) > 1
-        ):
+    parts = [estimator, *estimator.get_params(deep=True).values()]
+    for one in filter(lambda part: isinstance(part, PrivateEstimator), parts):
+        takes_rows = len(inspect.signature(one._release).parameters) > 1
+        if takes_rows or type(one).__name__ in OF_ROWS:
             raise TypeError(ANNEX.format(type(one).__name__))

@@ -170,8 +170,9 @@ def _rehearse(estimator, X, y):
         return  # in pieces: types are those of the files
     made_up = X.iloc[:0].reindex(range(4))
     for name, kind in X.dtypes.items():
-        numbers = np.arange(4)
-        made_up[name] = np.array(list("abab"), object) if kind.kind == "O" else numbers.astype(kind)
+        texts = kind.kind == "O"
+        made_up[name] = made_up.index.map("abab".__getitem__) if texts else made_up.index
+        made_up[name] = made_up[name].astype(kind)
     try:
         clone(estimator)._read(made_up, y)
     except (TypeError, ValueError) as error:
