@@ -45,6 +45,14 @@ def connect(url, *, token, timeout=600.0):
     RuntimeError
         If the holder runs another version of skdp.
 
+    See Also
+    --------
+    RemoteTable, serve
+
+    Notes
+    -----
+    **Privacy**: see :class:`RemoteTable`.
+
     Examples
     --------
     >>> import skdp.remote
@@ -108,10 +116,12 @@ class RemoteTable:
 
     @property
     def columns(self):
+        """Names of the columns: list of str."""
         return list(self._about["columns"]) if self._some is None else list(self._some)
 
     @property
     def dtypes(self):
+        """Types of the columns by name: dict of str to str."""
         return {name: self._about["columns"][name] for name in self.columns}
 
     @property

@@ -129,12 +129,38 @@ class Holdings:
 
 
 def read_holdings(path):
-    """Return the Holdings that a TOML file describes, and the addresses it names.
+    """Return the holdings that a TOML file describes, and the addresses it names.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file; paths in it are relative to its folder. Its entries: user guide "Remote tables".
+
+    Returns
+    -------
+    holdings : Holdings
+        Tables, analysts and their ledgers.
+    where : dict
+        Parameters of :func:`serve`.
 
     Raises
     ------
     ValueError
         For an entry that is missing or unknown; the message names it.
+
+    See Also
+    --------
+    serve, connect
+
+    Notes
+    -----
+    **Privacy**: tables are read, and nothing of them is told.
+
+    Examples
+    --------
+    >>> import skdp.remote
+    >>> holdings, where = skdp.remote.read_holdings("holder.toml")  # doctest: +SKIP
+    >>> skdp.remote.serve(holdings, **where)  # doctest: +SKIP
     """
     path = Path(path)
     with path.open("rb") as file:

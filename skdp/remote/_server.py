@@ -223,6 +223,26 @@ def serve(holdings, *, host="127.0.0.1", port=8765, socket=None, certificate=Non
         Path of a Unix socket, in place of host and port.
     certificate, key : str, default=None
         PEM files for TLS.
+
+    Raises
+    ------
+    ImportError
+        Without starlette and uvicorn: ``pip install "skdp[serve]"``.
+
+    See Also
+    --------
+    read_holdings, connect
+
+    Notes
+    -----
+    **Privacy**: all answers about a table together keep the cap of its ledger (user guide "Remote
+    tables").
+
+    Examples
+    --------
+    >>> import skdp.remote
+    >>> holdings, where = skdp.remote.read_holdings("holder.toml")  # doctest: +SKIP
+    >>> skdp.remote.serve(holdings, **where)  # doctest: +SKIP
     """
     try:
         import uvicorn
