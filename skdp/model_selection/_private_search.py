@@ -208,7 +208,7 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, PrivateEstimator):
         X : array-like of shape (n_samples, n_features)
             The private rows. Read, never stored. A DataFrame stays one in every run.
         y : array-like of shape (n_samples,), default=None
-            Private targets, for scorers and estimators that use them; ignored by others.
+            Private targets; ignored where neither scorer nor estimator uses them.
         groups : array-like of shape (n_samples,) or str, default=None
             Whose row each row is: protects persons in place of rows. Persons are held out whole.
 
@@ -220,8 +220,7 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, PrivateEstimator):
         Raises
         ------
         ValueError
-            For impossible candidates or budgets, for a table of the wrong shape or type, and for
-            candidates that cannot be fitted and scored on such columns; before anything is charged.
+            For impossible candidates, budgets or tables, before anything is charged.
         BudgetExceeded
             If the ledger cannot grant the search; before the release reads anything.
         ReleaseError
@@ -232,8 +231,7 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, PrivateEstimator):
             return super().fit(X, y, groups=groups)
 
     def _curators(self):
-        make = current_replacement()
-        return replaced_curator(lambda plan, entropy: SearchCurator(plan, entropy, make))
+        return replaced_curator(partial(SearchCurator, make=current_replacement()))
 
     def plan(self):
         """Return what a search costs, and why, without any data.
