@@ -44,6 +44,8 @@ def rows_for(name, n):
     rng = np.random.default_rng(0)
     if name in BINARY:
         return (rng.random((n, 3)) < 0.5).astype(float)
+    if name == "PrivateClassifierReport":  # reads probabilities
+        return rng.random((n, 3)) * ODD
     return rng.normal(size=(n, 3)) + ODD
 
 
