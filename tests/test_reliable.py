@@ -20,6 +20,7 @@ from skdp import (
     PrivateVariance,
     make_private_pipeline,
 )
+from skdp.estimator._results import _Numbers
 from skdp.exceptions import LowAccuracyWarning
 
 pytestmark = [
@@ -263,3 +264,11 @@ def test_bounds_that_cut_nearly_every_row_off_are_doubted(estimator, delta):
         assert not said(X, bounds)
     two = people(8000)[["hdl"]].assign(spend=miles)
     assert said(two, ([0, 0], [100, 1])).startswith("column spend: ")
+
+
+def test_released_numbers_near_the_ends_of_floats_are_judged_in_silence():
+    low, high = np.array([-1.7e308]), np.array([1.7e308])
+    told = _Numbers(np.array([1.7e308]), low, high, np.array([5e-324]), (-np.inf, np.inf))
+    with np.errstate(all="raise"):
+        assert not told.good.any()
+        assert told.said(np.array([True])).startswith("known only to lie between")

@@ -74,7 +74,7 @@ class GroupedRows:
             rows = self._copied(None)._read(X, y)
         if getattr(rows, "kind", None) == "unread":  # whose steps read it
             return np.ones(len(self), dtype=bool)
-        return present_rows(rows)
+        return present_rows(rows, self._estimator._gaps)
 
     def read(self, label, curator):
         """Return the rows themselves: they are read group by group."""

@@ -101,6 +101,7 @@ class _Numbers:
     possible: tuple  # tuple of ndarray or float: the least and the largest number
 
     @property
+    @np.errstate(all="ignore")  # of numbers near the ends of floats
     def _measure(self):
         """What an interval is short beside: the spread, or a part of the end that is nearer to 0.
 
@@ -110,6 +111,7 @@ class _Numbers:
         return np.fmax(self.spread, np.fmax(CLOSE * nearest, TINY))
 
     @property
+    @np.errstate(all="ignore")  # of numbers near the ends of floats
     def known(self):
         """Whether a value is near an end of its interval that says more than what is possible."""
         least, most = self.possible
@@ -120,6 +122,7 @@ class _Numbers:
         return np.isfinite(near) & (between | ~(near > FAR * self._measure))
 
     @property
+    @np.errstate(all="ignore")  # of numbers near the ends of floats
     def short(self):
         """Whether an interval ends, and reaches no farther than what it is short beside."""
         reach = np.fmax(self.high - self.value, self.value - self.low)
@@ -130,6 +133,7 @@ class _Numbers:
         """Whether a value is known, by a short interval; of no interval nothing is said."""
         return (self.known & self.short) | np.isnan(self.low)
 
+    @np.errstate(all="ignore")  # of numbers near the ends of floats
     def said(self, mask):
         """Return in words how well some of the numbers are known."""
         cells = (a[mask] for a in (self.value, self.low, self.high))

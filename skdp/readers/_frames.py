@@ -67,10 +67,10 @@ def source(X):
         return None
     if library(X) == "polars":
         return FrameRows(X) if all(schema_of(X).readable) else None
-    if not len(X) or not X.columns.is_unique:
+    if not X.columns.is_unique:
         return None
-    plain = all(_is_plain(dtype) and dtype.itemsize <= 8 for dtype in X.dtypes)
     named = all(isinstance(name, str) for name in X.columns)
-    if any(map(calendar_of, X.dtypes)):
-        plain = all(schema_of(X).readable)
+    if any(map(calendar_of, X.dtypes)):  # scikit-learn would refuse the types without rows alone
+        return FrameRows(X) if named and all(schema_of(X).readable) else None
+    plain = len(X) and all(_is_plain(dtype) and dtype.itemsize <= 8 for dtype in X.dtypes)
     return FrameRows(X) if plain and named else None

@@ -348,3 +348,13 @@ def test_pairs_of_many_entries_take_as_much_memory_as_keys_do():
     np.testing.assert_array_equal(numbers[::2], np.arange(n / 2))
     assert (numbers[1::2] == -1).all()
     assert not (Keys(2).numbers([], table) + 1).any()
+
+
+def test_a_row_with_a_gap_counts_in_its_other_columns():
+    level = np.repeat([0.0, 1.0], 300)
+    X = np.column_stack([level, np.ones(600), np.where(np.arange(600) % 2, np.nan, 1.0)])
+    model = PrivateGroupBy(SUM, by=0, levels=[0, 1], epsilon=1e4, random_state=0)
+    with config_context(invalid_rows="ignore"):
+        model.fit(X, groups=np.arange(600))
+    sums = [model.estimators_[key].sum_ for key in (0, 1)]
+    np.testing.assert_allclose(sums, [[300.0, 150.0]] * 2, atol=1.0)

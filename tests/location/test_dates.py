@@ -86,3 +86,14 @@ def test_nothing_hangs_on_entries_where_invalid_rows_are_ignored():
     X.loc[5] = pd.NaT
     with config_context(invalid_rows="ignore"):
         assert len(PrivateMedian(random_state=0).fit(X).results()) == 2
+
+
+@pytest.mark.parametrize("n_rows", [0, 1])
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_no_row_decides_whether_dates_are_read(n_rows):
+    pandas = pytest.importorskip("pandas")
+    day = np.array(["2020-05-01"] * n_rows, dtype="M8[us]")
+    X = pandas.DataFrame({"day": day, "x": np.zeros(n_rows)})
+    with config_context(invalid_rows="ignore"):
+        fitted = PrivateMean(random_state=0).fit(X)
+    assert fitted.n_features_in_ == 2
