@@ -22,6 +22,8 @@ __all__ = [
     "laws_come_first",
     "laws_tell",
     "release_scale_laws",
+    "scale_share",
+    "scales_are_dear",
     "shape_weights",
 ]
 
@@ -30,7 +32,7 @@ SCALE_LOOKS = Step("scale looks", at_most=0.3, times=7, of=(RingColumns, SparseR
 SCALES_AGAIN = Step("scales again", at_most=0.05, of=(ColumnBins,))
 ALIKE, COSTS, NEXT = 1.15, (14, 15), 0.02  # of unlike scales, in what their search takes
 FEWEST_COLUMNS, MANY_COLUMNS = 8, 25  # whose laws come first; that a cheap look may show alike
-MOST_ROWS = 120  # in noise units of one of d sums, for which either pays
+MOST_ROWS = 120  # in noise units of one of d sums, for which laws of fewer, or likeness, pay
 NORMAL = 2 / math.pi, 0.4549  # of a normal entry: mean^2 and median^2 over the mean square
 LEAST_UNITS, LEAST_ROWS = 300, 30  # rows in noise units of a sum, and of one of d sums
 SURE, AGAIN = 0.125, 0.07  # noise in a count, part of the rows
@@ -80,9 +82,20 @@ def laws_tell(units, d):
     return units >= LEAST_UNITS and units >= LEAST_ROWS * math.sqrt(d)
 
 
+def scale_share(units, d):
+    """Return the share that buys scales of d columns, each read off one histogram."""
+    return (22 * math.sqrt(5 * d) / units) ** 2
+
+
+def scales_are_dear(units, d):
+    """Return whether that is too much."""
+    return scale_share(units, d) > 0.08
+
+
 def laws_come_first(units, d):
     """Return whether the search for laws costs less than the first look at columns."""
-    return laws_tell(units, d) and d >= FEWEST_COLUMNS and units < MOST_ROWS * math.sqrt(d)
+    few = d >= FEWEST_COLUMNS and units < MOST_ROWS * math.sqrt(d)
+    return laws_tell(units, d) and scales_are_dear(units, d) and (few or d >= MANY_COLUMNS)
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,8 @@ from skdp.location._column_scales import (
     are_alike,
     laws_tell,
     release_scale_laws,
+    scale_share,
+    scales_are_dear,
 )
 from skdp.location._locate import (
     column_scales,
@@ -87,7 +89,7 @@ def release_row_scale(counted, scale, *, diameter, find_scales):
         seen = replace(seen, distance=bounded(diameter))
     else:
         units = seen.sample.n * counted.mu
-        unlike = find_scales and laws_tell(units, counted.d) and _is_dear(units, counted.d)
+        unlike = find_scales and laws_tell(units, counted.d) and scales_are_dear(units, counted.d)
         sure = {"sure": SCATTERED} if unlike and counted.d >= 20 else {}
         seen = replace(seen, distance=ring_scale(seen.sample, **sure))
         if seen.distance and find_scales:
@@ -97,23 +99,14 @@ def release_row_scale(counted, scale, *, diameter, find_scales):
     )
 
 
-def _scale_share(units, d):
-    return (22 * math.sqrt(5 * d) / units) ** 2
-
-
-def _is_dear(units, d):
-    """Return whether scales that are read off one histogram each cost too much."""
-    return _scale_share(units, d) > 0.08
-
-
 def _rescaled(counted, seen):
     """Return the SampleScale with columns divided by released scales, where these are cheap."""
     units = seen.sample.n * counted.mu
     if counted.d == 1:
         return seen
-    if _is_dear(units, counted.d):
+    if scales_are_dear(units, counted.d):
         return _rescaled_by_laws(counted, seen) if laws_tell(units, counted.d) else seen
-    share = max(_scale_share(units, counted.d), 0.002)
+    share = max(scale_share(units, counted.d), 0.002)
     scales, missed = column_scales(seen.sample, share=share, largest=seen.distance)
     if scales is None:
         return replace(seen, missed=missed)
