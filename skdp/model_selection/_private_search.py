@@ -322,9 +322,9 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, PrivateEstimator):
             frame = {"skip_check_array": True} if hasattr(X, "columns") else {"dtype": None}
             return validate_data(self, X, **frame, ensure_all_finite=False, ensure_min_samples=0)
         if not hasattr(X, "columns"):
-            return validated_rows(self, X)
+            return validated_rows(self, X, missing=getattr(self.estimator, "_gaps", False))
         with config_context(invalid_rows="ignore"):  # as runs will read it: by its types
-            validated_rows(self, X)
+            validated_rows(self, X, missing=getattr(self.estimator, "_gaps", False))
         return X
 
     def _release(self, table):
@@ -381,8 +381,6 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, PrivateEstimator):
         tags.estimator_type, tags.target_tags = inner.estimator_type, inner.target_tags
         tags.classifier_tags, tags.regressor_tags = inner.classifier_tags, inner.regressor_tags
         tags.transformer_tags, tags.input_tags = inner.transformer_tags, inner.input_tags
-        if getattr(self.estimator, "_gaps", False):
-            tags.input_tags.allow_nan = False  # a candidate may need whole rows
         return tags
 
 
