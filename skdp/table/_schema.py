@@ -40,7 +40,8 @@ UNREADABLE = (
 )
 IGNORED = 'set skdp.config_context(invalid_rows="ignore"), where such rows count as absent.'
 INVALID = f"Fill in public values, for instance with a RowMap, or {IGNORED}"
-NAN, INFINITE = f"Input X contains NaN. {INVALID}", f"Input X contains infinity. {INVALID}"
+WHOLE = "One gap would lose its whole row; statistics of columns lose its entry alone."
+NAN, INFINITE = f"Input X contains NaN. {WHOLE} {INVALID}", f"Input X contains infinity. {INVALID}"
 NO_ROWS = "X has no rows, and at least one is needed."
 TEXT_FILES = (
     'X is a dataset of text files. Under invalid_rows="ignore" no entry may decide whether a table '
