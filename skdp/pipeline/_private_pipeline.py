@@ -363,10 +363,8 @@ class PrivatePipeline(PredictMixin, NamesOutMixin, PrivateEstimator, BaseComposi
         if steps and all(hasattr(step, "get_params") for step in steps):
             first, last = get_tags(steps[0]), get_tags(steps[-1])
             tags.input_tags.pairwise = first.input_tags.pairwise
-            gaps = getattr(steps[0], "_gaps", False)  # which go on to the steps after it
-            tags.input_tags.allow_nan = first.input_tags.allow_nan and (
-                not gaps or all(get_tags(step).input_tags.allow_nan for step in steps)
-            )
+            who = steps if getattr(steps[0], "_gaps", False) else steps[:1]  # gaps go on
+            tags.input_tags.allow_nan = all(get_tags(one).input_tags.allow_nan for one in who)
             tags.estimator_type, tags.target_tags = last.estimator_type, last.target_tags
             tags.classifier_tags = last.classifier_tags
             tags.regressor_tags = last.regressor_tags
