@@ -4,6 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from skdp.utils._config import get_config
+
 __all__ = ["binary", "compared", "differences", "finite", "fitted", "of_counts", "sample", "single"]
 
 ONE_DIMENSION = (
@@ -51,7 +53,8 @@ def compared(make, samples, groups, public):
         ids = [np.asarray(one) for one in groups]
         if [len(one) for one in ids] != [len(x) for x in samples]:
             raise ValueError(IDS)
-        groups = np.concatenate(ids)
+        alike = len({one.dtype for one in ids}) == 1  # numpy would make one ID of 1 and "1"
+        groups = np.concatenate(ids if alike else [one.astype(object) for one in ids])
     code = np.repeat(np.arange(len(samples)), [len(x) for x in samples])
     test = make(len(samples), **public)
     return fitted(test, np.concatenate(samples)[:, None], code, groups)
@@ -82,7 +85,7 @@ def differences(a, b):
     a, b = sample(a), sample(b)
     if len(a) != len(b):
         raise ValueError(PAIRS)
-    with np.errstate(over="ignore"):
+    with np.errstate(all="ignore"):  # a warning that rows decide on would tell of them
         d, most = a - b, np.finfo(float).max
     return np.where(np.isfinite(a) & np.isfinite(b), np.clip(d, -most, most), d)
 
@@ -103,8 +106,11 @@ def of_counts(make, observed, public):
 
 
 def binary(x):
-    """Return a sample of zeros and ones."""
+    """Return a sample of zeros and ones; where invalid rows are ignored, others are absent."""
     x = sample(x)
-    if not np.isin(x, (0.0, 1.0)).all():
+    known = np.isin(x, (0.0, 1.0))
+    if get_config()["invalid_rows"] == "ignore":
+        return np.where(known, x, np.nan)
+    if not known.all():
         raise ValueError(BINARY)
     return x

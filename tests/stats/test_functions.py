@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats as scipy_stats
 
+from skdp import config_context
 from skdp.accounting import PrivacyLedger
 from skdp.exceptions import BudgetExceeded, LowAccuracyWarning
 from skdp.stats import (
@@ -171,3 +172,22 @@ def test_what_is_no_sample_is_refused_before_the_charge(call):
     with pytest.raises(ValueError):
         call(ledger)
     assert ledger.spent().epsilon == 0
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_no_row_decides_on_a_warning_or_an_error_where_invalid_rows_are_ignored():
+    x, y = np.zeros(50), np.ones(50)
+    x[3] = y[3] = np.inf
+    with config_context(invalid_rows="ignore"):
+        private_ttest_rel(x, y, random_state=0)
+        private_proportions_test(x, y, random_state=0)
+
+
+def test_ids_of_other_types_are_other_persons():
+    x, y = np.zeros(400), np.ones(400)
+    groups = np.arange(400), np.arange(400).astype(str)
+    both = [
+        private_ttest_ind(x, y, groups=ids, bounds=(0, 1), epsilon=1e3, random_state=0)
+        for ids in (groups, (groups[0], groups[0] + 400))
+    ]
+    assert both[0].statistic == pytest.approx(both[1].statistic)
