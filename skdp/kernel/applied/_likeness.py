@@ -32,7 +32,9 @@ class RingLikeness(OfSample):
     come: at most 4 * 2.
     """
 
-    squared_l2 = RING_SQUARED * 2
+    @property
+    def squared_l2(self):
+        return RING_SQUARED * 2
 
     def total(self, block):
         """Return the counts, shape (2, 32)."""
