@@ -10,6 +10,7 @@ __all__ = ["Ranks", "previous_float"]
 ALONE = 2.0  # noises: fewer rows in the cell of one single value count as none
 
 
+@np.errstate(all="ignore")  # below zero there is a subnormal number
 def previous_float(cuts):
     """Return the largest floats below finite ones."""
     return np.nextafter(cuts, -math.inf)

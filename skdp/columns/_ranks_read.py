@@ -50,6 +50,7 @@ def is_told(x, excess, sd, value, law):
     return max(high - value, value - low) <= SHORT[coarse] * spread < math.inf
 
 
+@np.errstate(all="ignore")  # of places near the ends of floats
 def column_spread(x, excess, sd, law):
     """Return a lower bound of the standard deviation of a column; parameters as for is_told.
 
@@ -63,8 +64,7 @@ def column_spread(x, excess, sd, law):
     below = np.maximum(excess - excess[0] - slack, 0.0)[inner] / n
     above = np.maximum(excess[-1] - excess - slack, 0.0)[inner] / n
     part = below[:, None] * above / np.maximum(below[:, None] + above, 1e-300)
-    with np.errstate(over="ignore"):
-        apart = np.maximum(x[inner] - x[inner][:, None], 0.0)
+    apart = np.maximum(x[inner] - x[inner][:, None], 0.0)
     return float(np.max(np.sqrt(part) * apart, initial=0.0, where=part > 0))
 
 

@@ -86,6 +86,7 @@ class ColumnTable:
             self._whole.doubt(text, np.arange(self._whole.n_features) == self._column)
 
 
+@np.errstate(all="ignore")  # of places near the ends of floats
 def reach(q, found, j, strength):
     """Return ends between which nearly all entries of a column lie, by its released ranks.
 

@@ -142,3 +142,11 @@ def test_html_quotes_names():
     X = table()[["age"]].rename(columns={"age": "<script>"})
     html = PrivateSummary(random_state=0).fit(X)._repr_html_()
     assert "<script>" not in html and "&lt;script&gt;" in html and "<svg" in html
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_numbers_around_zero_are_told_where_numpy_raises():
+    X = np.random.default_rng(0).normal(size=(300, 1))
+    with np.errstate(all="raise"):
+        for seed in range(5):
+            PrivateSummary(random_state=seed).fit(X).summary()
