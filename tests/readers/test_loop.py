@@ -207,7 +207,7 @@ def test_what_is_read_once_is_refused_before_the_charge(make):
 def test_batches_are_checked_before_the_charge(parts, told):
     ledger = PrivacyLedger(epsilon=2.0, delta=1e-5)
     with pytest.raises((ValueError, TypeError), match=told):
-        PrivateMean(ledger=ledger).fit(parts)
+        FriendlyCoreKMeans(2, ledger=ledger).fit(parts)
     assert len(ledger.entries()) == 1  # opened
 
 
