@@ -168,10 +168,16 @@ def _of_sample(make):
 
 
 def makers():
-    """Return {name: function of a generator}: statistics, maps of rows and sums over samples."""
-    found = {cls.__name__: make for cls, make in all_examples().items()}
-    found |= {f"map {cls.__name__}": _of_map(make, cls) for cls, make in MAPS.items()}
-    return found | {f"sample {cls.__name__}": _of_sample(m) for cls, m in OF_SAMPLES.items()}
+    """Return {name: function of a generator}: statistics, maps of rows and sums over samples.
+
+    Those of ``kernel/applied`` belong to their rooms, and change with them.
+    """
+    maps = {cls: _of_map(make, cls) for cls, make in MAPS.items()}
+    samples = {cls: _of_sample(make) for cls, make in OF_SAMPLES.items()}
+    named = [("", all_examples()), ("map ", maps), ("sample ", samples)]
+    pairs = [(kind, cls, make) for kind, of in named for cls, make in of.items()]
+    own = [pair for pair in pairs if ".applied." not in pair[1].__module__]
+    return {f"{kind}{cls.__name__}": make for kind, cls, make in own}
 
 
 def recorded():
