@@ -23,8 +23,10 @@ FOREIGN = (
 def classes():  # imported late: skdp imports all of its rooms by name
     """Return the public estimators by name."""
     import skdp
+    import skdp.stats
 
-    found = {name: getattr(skdp, name) for name in skdp.__all__}
+    rooms = [(room, name) for room in (skdp, skdp.stats) for name in room.__all__]
+    found = {name: getattr(room, name) for room, name in rooms}
     return {name: cls for name, cls in found.items() if _is_private(cls)}
 
 

@@ -402,6 +402,7 @@ IMPORTS = {
     "remote": {
         "remote",
         "__init__",
+        "stats",
         "accounting",
         "exceptions",
         "kernel",

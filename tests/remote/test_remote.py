@@ -14,6 +14,7 @@ import pytest
 from sklearn.base import clone
 
 import skdp
+import skdp.stats
 from skdp.accounting import PrivacyLedger
 from skdp.audit._fingerprint import fingerprint
 from skdp.exceptions import BudgetExceeded, PlanError
@@ -54,6 +55,9 @@ FITS = {
     "additive": (skdp.PrivateAdditiveClassifier(epsilon=0.3), "y"),
     "marginals": (skdp.MarginalReleaser(k=2, domain="auto", epsilon=0.3), None),
     "group-by": (skdp.PrivateGroupBy(skdp.PrivateMean(), by="y", epsilon=0.3), None),
+    "summary": (skdp.PrivateSummary(epsilon=0.3), None),
+    "boosting": (skdp.PrivateBoostingClassifier(epsilon=0.3), "y"),
+    "comparison": (skdp.stats.PrivateComparison(by="y", measures=["a"], epsilon=0.3), None),
     "pipeline": (
         skdp.make_private_pipeline(
             skdp.PrivateStandardScaler(), skdp.PrivateLogisticRegression(), epsilon=0.3, delta=1e-6
@@ -68,12 +72,10 @@ def test_the_same_bits_and_bill_as_in_this_process(seeded, name):
     estimator, y = FITS[name]
     here, there = (clone(estimator).set_params(random_state=3) for _ in range(2))
     table = tables(seeded)["rows"]
-    if y is None and name != "group-by":
-        there.fit(table[list(X.columns)])
-    else:
-        there.fit(table, y)
+    whole = y is not None or name in ("group-by", "comparison")
+    there.fit(table if whole else table[list(X.columns)], y)
     here.set_params(ledger=PrivacyLedger(*CAPACITY))
-    here.fit(X if y is None and name != "group-by" else FRAME, y)
+    here.fit(FRAME if whole else X, y)
     assert here.privacy_report_ == there.privacy_report_
     held = vars(here).keys() - {"random_state", "ledger"}
     assert held == vars(there).keys() - {"random_state", "ledger"}
