@@ -334,6 +334,7 @@ class PrivateGroupBy(RoutesRows, PrivateEstimator):
             return tags  # what is wrong with it is told by fit
         inner = get_tags(self.estimator)
         tags.estimator_type, tags.target_tags = inner.estimator_type, inner.target_tags
+        tags.input_tags.allow_nan = inner.input_tags.allow_nan
         tags.classifier_tags, tags.regressor_tags = inner.classifier_tags, inner.regressor_tags
         return tags
 

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 from skdp.kernel._table import Table, replaced_table
 from skdp.remote._handles import KINDS, Line, Withheld, handle
 from skdp.remote._session import Session as Holder
-from skdp.remote._wire import sent
+from skdp.remote._wire import heard, sent
 
 __all__ = [
     "KINDS",
@@ -22,6 +22,7 @@ __all__ = [
     "Withheld",
     "elsewhere",
     "handle",
+    "heard",
     "rows_elsewhere",
     "sent",
 ]
