@@ -116,6 +116,31 @@ def test_pages_name_what_exists(page):
     assert dead_names(page.read_text()) == []
 
 
+OURS = re.compile(
+    r"(Priva|Marginal|Friendly|Lloyd|RowMap|GroupMap|make_private|config_|(stats|metrics|remote)\.)"
+)
+NO_NAME = "``bounds=`` of the estimator"
+
+
+def unknown(text):
+    """Return the cells of the second column of a map of names that name nothing of skdp."""
+    wrong = []
+    for cell in [row[1] for row in rows(text) if len(row) > 1 and "``" in row[1]]:
+        names = [re.split(r"[(=]", name)[0] for name in LITERAL.findall(cell)]
+        ours = [name for name in names if OURS.match(name)]
+        wrong += [] if ours or cell == NO_NAME else [cell]
+        wrong += [name for name in ours if not imports(f"skdp.{name}")]
+    return wrong
+
+
+def test_maps_of_names_lead_to_skdp():
+    for page in ("choosing_estimator", "dictionary"):
+        text = (ROOT / "doc" / f"{page}.rst").read_text()
+        assert unknown(text) == []
+        assert unknown(text.replace("``PrivateMean", "``PrivateMaen"))
+    assert unknown("   * - ``f``\n     - ``g``\n\n") == ["``g``"]
+
+
 ROW = """
    * - Paper
      - Statement
