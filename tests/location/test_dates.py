@@ -26,7 +26,7 @@ def visits():
     rng = np.random.default_rng(3)
     day = pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 700, size=N), "D")
     zoned = pd.Series(day).dt.tz_localize("Europe/Berlin")
-    zoned[::3] = pd.NaT
+    zoned = zoned.mask(np.arange(N) % 3 == 0)
     stay = pd.to_timedelta(rng.exponential(3, size=N), "D")
     return pd.DataFrame(
         {"ward": rng.choice(["a", "b"], size=N), "day": day, "zoned": zoned}

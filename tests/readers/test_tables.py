@@ -88,7 +88,9 @@ def rows_of(X):
 
 def fitted(estimator, X):
     estimator = clone(estimator).set_params(random_state=0).fit(X)
-    nameless = re.sub(r"columns? [^:]*: ", "", repr(estimator.privacy_report_))  # of doubts
+    nameless = re.sub(
+        r"(columns? [^:]*|every column): ", "", repr(estimator.privacy_report_)
+    )  # of doubts
     kept = vars(estimator) | {"privacy_report_": nameless}
     names = kept.pop("feature_names_in_", None)
     kept = {name: value for name, value in kept.items() if name.endswith("_")}
