@@ -175,7 +175,14 @@ def test_errors_vanish_without_privacy_and_grow_with_it(estimator, d, small):
 
 def test_every_estimator_has_a_measure_or_a_reason():
     named = {type(e).__name__ for e in ESTIMATORS if getattr(e, "_target", None) is None}
-    assert named - set(KINDS) == {"FriendlyCoreFilter", "PrivatePipeline", "PrivateSearchCV"}
+    assert named - set(KINDS) == {
+        "FriendlyCoreFilter",
+        "PrivateKBinsDiscretizer",  # of codes, and of numbers of several kinds
+        "PrivatePipeline",
+        "PrivateSearchCV",
+        "PrivateSimpleImputer",
+        "PrivateSummary",
+    }
     with pytest.raises(ValueError, match="error of a FriendlyCoreFilter is"):
         FriendlyCoreFilter().expected_error(100)
     bounded = make_private_pipeline(SensitivityPreprocessor("mean", sensitivity=1.0))
@@ -197,10 +204,10 @@ def test_of_chains_the_last_part_is_measured_on_what_it_has_seen():
     chain = make_private_pipeline(PrivateStandardScaler(), PrivateMean(), epsilon=2.0)
     expected = chain.expected_error(1500, like=like, n_sims=2)
     assert 0.001 < expected.median < 0.1
-    denoised = make_private_pipeline(PrivateMean(), JamesSteinDenoiser(target="mean"), epsilon=0.1)
-    plain = make_private_pipeline(PrivateMean(), epsilon=0.1)
+    denoised = make_private_pipeline(PrivateMean(), JamesSteinDenoiser(target="mean"), epsilon=0.15)
+    plain = make_private_pipeline(PrivateMean(), epsilon=0.15)
     equal = np.ones(20) * 3 + rng.normal(size=(1000, 20))
-    helped, raw = (p.expected_error(1000, like=equal, n_sims=3) for p in (denoised, plain))
+    helped, raw = (p.expected_error(1000, like=equal, n_sims=7) for p in (denoised, plain))
     assert helped.median < 0.5 * raw.median
 
 

@@ -15,6 +15,7 @@ KINDS = ("sensitivity=", "map_merge", "weighed_sum", ".take(", "representatives_
 CEILINGS: dict[str, tuple[int, ...]] = {
     "_parallel": (0, 0, 0, 0, 0, 2),
     "_curator": (0, 0, 0, 0, 0, 3),
+    "_unread": (0, 0, 0, 0, 0, 2),  # in which levels a person counts is drawn by keys of its rows
     "_batched": (0, 1, 0, 0, 0, 0),
     "audit": (0, 0, 0, 44, 0, 2),
     "readers": (0, 20, 1, 10, 1, 0),
