@@ -169,14 +169,6 @@ def test_tokens_and_addresses(private):
         skdp.remote.connect("localhost", token="ana")
 
 
-def test_pairs_are_refused_without_a_pace(tmp_path):
-    with holder(tmp_path, pace=None):
-        table = tables(tmp_path)["rows"][["a", "b", "c"]]
-        with pytest.raises(PlanError, match="set pace"):
-            skdp.PrivateMean(epsilon=3).fit(table)
-        skdp.PrivateQuantile(epsilon=0.3).fit(table)
-
-
 def raw(folder, method, path, body, who="ana"):
     """Return status and JSON of one request."""
     holder = tables(folder, who)["rows"]._holder
@@ -202,6 +194,16 @@ def opened(folder, who="ana", **more):
     status, answer = raw(folder, "POST", "/fits", json.dumps(request), who)
     assert status == 200
     return answer.get("fit"), answer
+
+
+def test_pairs_are_refused_without_a_pace(tmp_path):
+    asked = {"list": [{"t": "HIndex", "f": {"radius": 1.0}}]}
+    with holder(tmp_path, pace=None):
+        name, _ = opened(tmp_path)
+        line = json.dumps({"to": 0, "do": "ask", "args": asked, "named": {"dict": []}})
+        told = raw(tmp_path, "POST", f"/fits/{name}", line)[1]["no"]
+        assert told["kind"] == "PlanError" and "set pace" in told["text"]
+        skdp.PrivateQuantile(epsilon=0.3).fit(tables(tmp_path)["rows"][["a"]])
 
 
 def test_fits_belong_to_their_analyst(private):
