@@ -7,13 +7,20 @@ import numpy as np
 from skdp.accounting import Step
 from skdp.columns._evidence import is_significant
 from skdp.kernel._bins import OctaveCells
-from skdp.kernel._columns import ColumnCells
+from skdp.kernel._columns import ColumnCells, EdgeCells
 from skdp.scales._column_noise import ColumnNoise
 from skdp.scales._significance import COLUMN_AGAIN
 
-__all__ = ["CELLS", "MagnitudeHistogram", "release_magnitude_histograms", "whole_line"]
+__all__ = [
+    "CELLS",
+    "MagnitudeHistogram",
+    "first_ranks",
+    "release_magnitude_histograms",
+    "whole_line",
+]
 
 CELLS = OctaveCells()
+WHOLE = np.array([-np.inf, np.inf])  # the edges of one cell of all numbers
 MOST_AGAIN = {"nothing": 0.25, "zeros": 0.10}  # its share
 COLUMNS = Step("columns", at_most=0.25, times=2, of=(ColumnCells,))
 
@@ -103,3 +110,10 @@ def release_magnitude_histograms(table, *, share, again=True):
 def whole_line(columns, rows="finite"):
     """Return the question how many entries of columns lie in which of all :data:`CELLS`."""
     return ColumnCells(columns, (CELLS,) * len(columns), rows=rows)
+
+
+def first_ranks(d, *, bounded):
+    """Return what a search of d columns asks before anything is released."""
+    columns = np.arange(d)
+    counts = EdgeCells(columns, (WHOLE,) * d, "entries")
+    return (counts,) if bounded else (counts, whole_line(columns, "entries"))

@@ -8,7 +8,7 @@ import numpy as np
 
 from skdp.accounting import Step
 from skdp.columns._evidence import is_significant
-from skdp.columns._magnitude_histogram import CELLS, whole_line
+from skdp.columns._magnitude_histogram import CELLS, first_ranks
 from skdp.columns._ranks import Ranks, previous_float
 from skdp.columns._ranks_read import CLEAR, aside, estimate, invert, is_one, plain_decimal, spread
 from skdp.kernel._columns import ColumnCells, EdgeCells
@@ -31,7 +31,6 @@ NEWTON = 3  # rounds that trust the ranks between cuts
 PARTS = 24, 8, 8, 6, 6, 6, 16  # of a bracket, round by round
 OUTWARDS = 1, 8, 64, 4096, 2**24
 LARGEST = sys.float_info.max
-WHOLE = np.array([-np.inf, np.inf])  # the edges of one cell of all numbers
 NEAR = 5  # octaves
 FEW = 2.0  # noises in a rank: so few rows within bounds tell nothing
 # Of the budget, for each of a few columns: their numbers of entries are as sharp as one number of
@@ -164,7 +163,7 @@ class _Search:
 
     def _count(self):
         """Release the number of entries of every column: of one column that of its rows."""
-        asked = EdgeCells(np.arange(self.d), (WHOLE,) * self.d, "entries")
+        asked = first_ranks(self.d, bounded=True)[0]
         step = PURE_ROW_COUNT if self.noise.pure else ROW_COUNT
         share = COUNT_PARTS[self.noise.pure] * min(self.d, MOST_COUNTS)
         release = self.table.ask(asked, step, share=share)
@@ -196,7 +195,7 @@ class _Search:
         ]
 
     def _look(self, share):
-        asked = whole_line(np.arange(self.d), "entries")
+        asked = first_ranks(self.d, bounded=False)[1]
         return self.table.ask(asked, WHOLE_LINE, share=share)
 
     def _close_in(self, rounds, most):

@@ -22,7 +22,9 @@ from skdp.exceptions import PlanError, SeededNoiseWarning
 from skdp.gate._budget_allocation import BudgetAllocation
 from skdp.gate._curator import make_curator
 from skdp.kernel._log import Log
+from skdp.kernel._sums import Count
 from skdp.kernel._table import Table, annex, made_table
+from skdp.kernel._totals import asked_first
 from skdp.mechanisms import make_entropy
 from skdp.table._groups import GroupRule, grouped_plan, read_groups, rows_of_groups, without_groups
 from skdp.table._schema import read_rows
@@ -240,11 +242,18 @@ class PrivateEstimator(
         What it raises, it raises before anything is charged.
         """
         if self._target is None:
-            rows = read_rows(self, X, missing=self._gaps)
+            rows = read_rows(self, X, missing=self._gaps, first=self._first_sums)
         else:
             rows = read_with_target(self, X, y)
         self._check_public(rows.n_features - (self._target is not None))
         return rows
+
+    def _asked_first(self, n_features):
+        """Return statistics that hang on no release: a table in pieces is read once for them."""
+        return (Count(),)
+
+    def _first_sums(self, n_features):
+        return asked_first(self._asked_first(n_features))
 
     def _look(self, X, y=None):
         """Raise what ``fit`` would raise for X and y before anything is charged, and no more."""

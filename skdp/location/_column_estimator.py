@@ -18,7 +18,7 @@ from skdp.location._bounded_moments import (
     moment_plan,
     release_columns,
 )
-from skdp.location._gaps import release_with_gaps, with_gaps
+from skdp.location._gaps import asked_first, release_with_gaps, with_gaps
 from skdp.location._places import NOTHING, TOO_WIDE, ColumnSearch, StatisticScale, place_steps
 from skdp.location._public import bounds_vectors, column_vector
 from skdp.location._rank_search import LARGEST
@@ -124,6 +124,8 @@ class ColumnEstimator(PrivateEstimator):
         """Whether nothing but the rows tells where they lie, so that columns may be apart."""
         given = self.bounds, self.sensitivity, self.center, self.denoiser
         return all(one is None for one in given)
+
+    _asked_first = asked_first
 
     def _is_placed(self):
         return self.sensitivity is not None and self.center is not None

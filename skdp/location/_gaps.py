@@ -7,13 +7,14 @@ from functools import wraps
 import numpy as np
 
 from skdp.accounting import Step
-from skdp.kernel._sums import RowsWithGaps
+from skdp.columns._magnitude_histogram import whole_line
+from skdp.kernel._sums import Count, RowsWithGaps
 from skdp.kernel._table import Table
 from skdp.kernel._views import OneColumn
 from skdp.mechanisms._exact import exact
 from skdp.scales._column_noise import ColumnNoise, with_law
 
-__all__ = ["is_beyond", "reach", "release_with_gaps", "with_gaps"]
+__all__ = ["asked_first", "is_beyond", "reach", "release_with_gaps", "with_gaps"]
 
 GAPS = Step("rows with gaps", at_most=0.01, of=(RowsWithGaps,))
 COLUMNS = "columns with gaps"
@@ -25,6 +26,16 @@ FAR = 2.0  # noises: rows beyond that show
 FARTHEST = 8.0  # ranges
 LARGEST = np.finfo(np.float64).max / 8
 DECIDED = "rows with gaps show: every column is released by itself, of the entries that it has"
+
+
+def asked_first(estimator, n_features):
+    """Return what a fit of columns asks before anything is released; a method of estimators."""
+    if estimator.bounds is not None:
+        return ()
+    if not estimator._searches():
+        return (Count(),)
+    gaps = (RowsWithGaps(),) if 1 < n_features <= MOST_COLUMNS else ()
+    return (*gaps, Count(), whole_line(np.arange(n_features)))
 
 
 def with_gaps(plan):

@@ -28,7 +28,7 @@ from skdp.location._friendly import (
     friendly_location,
     friendly_location_plan,
 )
-from skdp.location._gaps import release_with_gaps, with_gaps
+from skdp.location._gaps import asked_first, release_with_gaps, with_gaps
 from skdp.location._mean import mean_plan, private_mean
 from skdp.location._public import accuracy_of, column_vector
 from skdp.location._release import MeanRelease
@@ -242,6 +242,8 @@ class PrivateMean(VectorMixin, CentringMixin, PrivateEstimator):
 
     _gaps = property(lambda self: self.bounds is not None or self._searches())
 
+    _asked_first = asked_first
+
     def _searches(self):
         """Whether nothing but the rows tells where they lie, so that columns may be apart."""
         given = self.bounds, self.center, self.radius, self.diameter, self.trim or None
@@ -258,8 +260,7 @@ class PrivateMean(VectorMixin, CentringMixin, PrivateEstimator):
                 "bounds=(low, high), or delta > 0."
             )
         plan = friendly_location_plan if self.method == "friendly" else mean_plan
-        if self._on_core():
-            plan = core_location_plan
+        plan = core_location_plan if self._on_core() else plan
         plan = plan(self._budget(Budget.gaussian))
         return with_denoiser(with_gaps(plan) if self._searches() else plan, self.denoiser)
 

@@ -7,6 +7,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skdp.accounting import Plan
 from skdp.columns import rank_steps
+from skdp.columns._magnitude_histogram import first_ranks
 from skdp.denoising._vector import fitted_law
 from skdp.location._choice import CHOICE, choose_quantile
 from skdp.location._location import SLACK, Location
@@ -42,6 +43,11 @@ class QuantileEstimator(Location):
 
     def _searches(self):
         return False
+
+    def _asked_first(self, n_features):
+        if self.method != "ranks":
+            return super()._asked_first(n_features)
+        return first_ranks(n_features, bounded=self.bounds is not None)
 
     _reaches = False
     _noun = "quantile"

@@ -1,7 +1,7 @@
 """Rows of dask collections: statistics are computed and merged where the chunks are."""
 
 from dataclasses import dataclass
-from functools import partial, reduce
+from functools import partial, reduce, wraps
 from operator import or_
 
 import numpy as np
@@ -9,10 +9,16 @@ from dask import delayed
 from dask.delayed import Delayed
 from dask.highlevelgraph import HighLevelGraph
 
+from skdp.readers._look import both_looks, both_sums, one_look
 from skdp.readers._loop import statistic_of
 from skdp.readers._raw import TableError, numbers, schema_of
-from skdp.readers._rows import Source, count_invalid, cut, take, without_weights_of
+from skdp.readers._rows import Source, cut, take, without_weights_of
 from skdp.utils._threads import at_rows, one_thread, quiet
+
+try:
+    from dask._task_spec import Task, TaskRef
+except ImportError:  # before dask 2024.12 a task is a tuple, in which keys stand for results
+    Task = None
 
 __all__ = ["DaskRows", "source"]
 
@@ -31,11 +37,12 @@ TARGET = (
 )
 CUT = (
     "y is cut into other chunks than X. Give both the same: y.rechunk(X.chunks[0]), or take both "
-    "from one dask.dataframe and pass the name of the column as y."
+    "from one dask.dataframe and pass the name of the column as y. Chunks of 10 to 100 MB suit."
 )
 FAILED = (
     "a chunk of X could not be computed; the error of its task is withheld, since it may quote "
-    "rows. X.map_blocks(len).compute(), or X.map_partitions(len).compute(), raises it again."
+    "rows. X.map_blocks(len).compute(), or X.map_partitions(len).compute(), raises it again. If "
+    "workers ran out of memory, cut X into smaller chunks: 10 to 100 MB suit."
 )
 
 
@@ -125,7 +132,7 @@ class DaskRows(Source):
         for _, n, chunk in self._spans():
             yield n, chunk.compute()
 
-    def look(self, *, entries):
+    def look(self, *, entries, first=None):
         """Read the table once before a fit, see :meth:`Source.look`.
 
         Columns of a wrong type are refused before anything is computed.
@@ -133,9 +140,10 @@ class DaskRows(Source):
         self.decode(self._head)
         if self.n_rows is not None and not entries:
             return 0, 0
-        job = Job(partial(count_invalid, entries), list.__add__, self.decode)
+        job = Job(partial(one_look, entries, first or {}), _looks_of_chunks, self.decode)
+        call = partial(_looked, self.block_rows)
         try:
-            found = _computed(job, [(_looked, chunk) for chunk in self._chunks])
+            found, known = _computed(job, [(call, chunk) for chunk in self._chunks])
         except TableError:
             raise
         except Exception:
@@ -143,6 +151,7 @@ class DaskRows(Source):
         else:
             lengths, nan, infinite = zip(*found, strict=True)
             self._count(lengths)
+            self.known = known
             return reduce(or_, nan, 0), reduce(or_, infinite, 0)
         raise failure
 
@@ -199,23 +208,35 @@ def _computed(job, calls):
     shared = delayed(job, pure=False, traverse=False)  # dask makes a name that no other pass has
     name = f"rows-{shared.key}"
     keys = [(name, 0, i) for i in range(len(calls))]
-    tasks = {key: (call, shared.key, c.key) for key, (call, c) in zip(keys, calls, strict=True)}
+    tasks = {
+        key: _task(key, call, shared.key, c.key) for key, (call, c) in zip(keys, calls, strict=True)
+    }
     depth = 0
     while len(keys) > 1:
         depth += 1
         groups = [keys[i : i + FAN_IN] for i in range(0, len(keys), FAN_IN)]
         keys = [(name, depth, i) for i in range(len(groups))]
         tasks |= {
-            key: (_folded, shared.key, group) for key, group in zip(keys, groups, strict=True)
+            key: _task(key, _folded, shared.key, *group)
+            for key, group in zip(keys, groups, strict=True)
         }
     chunks = [chunk for _, chunk in calls]
     graph = HighLevelGraph.from_collections(name, tasks, dependencies=[shared, *chunks])
     return Delayed(keys[0], graph, layer=name).compute()
 
 
-def _in_worker(function):
-    """Let a task be as silent as the fit, on one thread, and without random words."""
+def _task(key, call, *keys):
+    """Return a task: a call with the results of tasks of other keys."""
+    return (call, *keys) if Task is None else Task(key, call, *map(TaskRef, keys))
 
+
+def _in_worker(function):
+    """Let a task be as silent as the fit, on one thread, and without random words.
+
+    It is sent to a worker by its name.
+    """
+
+    @wraps(function)
     def task(*arguments):
         with np.errstate(all="ignore"), quiet(), one_thread(), at_rows():
             return function(*arguments)
@@ -229,13 +250,20 @@ def _statistic(start, cuts, job, raw):
 
 
 @_in_worker
-def _looked(job, raw):
-    return [job.statistic(0, job.decode(raw))]
+def _looked(block_rows, job, raw):
+    rows = job.decode(raw)
+    cuts = cut(0, len(rows), block_rows) or [(0, 0)]
+    seen, sums = reduce(both_looks, (job.statistic(a, rows[a:b]) for a, b in cuts))
+    return [seen], sums
 
 
 @_in_worker
-def _folded(job, parts):
+def _folded(job, *parts):
     return reduce(job.merge, parts)
+
+
+def _looks_of_chunks(one, two):
+    return one[0] + two[0], both_sums(one[1], two[1])
 
 
 def _mapped(shared, raw):

@@ -140,7 +140,7 @@ class NarrowRows(Source):
         """Return what :func:`skdp.readers.map_merge` returns, None for no rows."""
         return self._behind().map_merge(statistic, merge, beside)
 
-    def look(self, *, entries):
+    def look(self, *, entries, first=None):
         """Read the table once before a fit, see :meth:`Source.look`."""
         self._source = self._behind()
         seen = self._source.look(entries=entries)

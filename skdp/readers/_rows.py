@@ -7,6 +7,7 @@ from typing import Protocol
 import numpy as np
 from joblib import effective_n_jobs
 
+from skdp.readers._look import both_looks, one_look
 from skdp.readers._loop import CHANGED, merged, statistic_of, threaded
 from skdp.readers._raw import TableError
 from skdp.readers._statistics import ViewStatistic
@@ -55,6 +56,7 @@ class Source(ABC):
     finite = False  # whether their types tell that there is neither NaN nor infinity
     random_access = False  # whether rows can be taken without reading all
     in_memory = False  # whether the table is held by this process, or mapped into it
+    known = None  # exact and private: sums over all rows that :meth:`look` has made, by name
     text = False  # whether entries are text, so that one alone may make the table unreadable
 
     def __init__(self, n_features, *, n_rows=None, block_rows=None):
@@ -78,7 +80,7 @@ class Source(ABC):
     def decoded_by(self, decode):
         """Return the same source with another way to make rows of raw rows."""
         other = object.__new__(type(self))
-        other.__dict__ |= self.__dict__ | {"decode": decode}
+        other.__dict__ |= self.__dict__ | {"decode": decode, "known": None}
         return other
 
     @staticmethod
@@ -127,7 +129,7 @@ class Source(ABC):
         """
         return LazyBatches(self, function)
 
-    def look(self, *, entries):
+    def look(self, *, entries, first=None):
         """Read the table once before a fit: count its rows, and check every piece.
 
         Parameters
@@ -135,6 +137,9 @@ class Source(ABC):
         entries : bool
             Whether to look at the entries too. If not, or if types tell that all are finite, a
             table whose length is known is not read.
+        first : dict, default=None
+            Sums that a fit asks first, by name: statistics as for :func:`weighed_sum`. If the table
+            is read, they are computed in the same pass and kept as ``known``.
 
         Returns
         -------
@@ -148,8 +153,8 @@ class Source(ABC):
         """
         if self.n_rows is not None and (self.finite or not entries):
             return 0, 0
-        n, nan, infinite = self.map_merge(partial(count_invalid, entries), _both) or (0, 0, 0)
-        self.n_rows = n
+        found = self.map_merge(partial(one_look, entries, first or {}), both_looks)
+        (self.n_rows, nan, infinite), self.known = found or ((0, 0, 0), None)
         return nan, infinite
 
     def map_merge(self, statistic, merge, beside=None):
@@ -366,21 +371,6 @@ def cut(start, n, block_rows, beside=None):
     firsts = range(0, n, block_rows)
     cuts = [(first, min(first + block_rows, n)) for first in firsts]
     return cuts if beside is None else [(a, b, beside(start + a, start + b)) for a, b in cuts]
-
-
-def count_invalid(entries, start, block):
-    """Return the number of rows, and whether there are NaN and infinity, if they are looked for."""
-    if not entries:
-        return len(block), 0, 0
-    if not isinstance(block, np.ndarray):
-        return len(block), *block.faults()
-    if np.isfinite(block).all():
-        return len(block), 0, 0
-    return len(block), int(np.isnan(block).any()), int(np.isinf(block).any())
-
-
-def _both(one, two):
-    return one[0] + two[0], one[1] | two[1], one[2] | two[2]
 
 
 def rows_of(n_bytes, n_features):

@@ -129,8 +129,11 @@ class Tables(Source):
         """Return these rows as tables, which are not read as numbers."""
         return self.decoded_by(_itself)
 
-    def look(self, *, entries):
-        """Read the table once before a fit, see :meth:`Source.look`."""
+    def look(self, *, entries, first=None):
+        """Read the table once before a fit, see :meth:`Source.look`; what is asked is asked later.
+
+        A step that leaves out rows may come between.
+        """
         source = self._read() if entries else self.as_they_are()._read()
         seen = source.look(entries=entries)
         self._source, self.n_rows = source, source.n_rows  # it has been counted

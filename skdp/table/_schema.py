@@ -50,13 +50,14 @@ TEXT_FILES = (
 DATES = "X must be a table of real numbers. Got dates or durations: subtract a date and divide."
 
 
-def read_rows(estimator, X, *, missing=False):
+def read_rows(estimator, X, *, missing=False, first=None):
     """Return X as Rows, whatever it comes from, and set the feature names.
 
     What is no array or frame in memory is read once before anything is charged, in pieces: its rows
     are counted and its columns checked, and its entries too, unless ``invalid_rows="ignore"``, for
     a caller who holds the data. What changes afterwards fails in the private part. NaN is not
-    refused if entries may be ``missing``.
+    refused if entries may be ``missing``. Of n columns ``first(n)`` are sums that the fit asks
+    first, see ``Source.look``.
     """
     source, dated = source_of(X), None
     if source is None and isinstance(X, np.ndarray) and X.ndim == 2:
@@ -74,7 +75,8 @@ def read_rows(estimator, X, *, missing=False):
     _keep_calendars(estimator, schema.calendars)
     validate_data(estimator, source.head(), skip_check_array=True)  # sets the names
     entries = get_config()["invalid_rows"] == "error"
-    nan, infinite = look_at(source, entries=entries)
+    asked = None if first is None else first(source.n_features)
+    nan, infinite = look_at(source, entries=entries, first=asked)
     if nan and not missing:
         raise ValueError(NAN)
     if infinite:
@@ -98,15 +100,15 @@ def _require_types(source):
         raise ValueError(TEXT_FILES)
 
 
-def look_at(source, *, entries):
+def look_at(source, *, entries, first=None):
     """Read a source once, before anything is charged; see ``Source.look``."""
     _require_types(source)
     with np.errstate(all="ignore"):
         if get_config()["invalid_rows"] == "error":
-            return source.look(entries=entries)
+            return source.look(entries=entries, first=first)
         try:
             with quiet():
-                return source.look(entries=entries)
+                return source.look(entries=entries, first=first)
         except TableError:
             raise
         except Exception:  # of a reader that is not ours: it may hang on an entry, or quote it

@@ -63,7 +63,7 @@ ORDER = [
     ),
     (
         "Rows and privacy IDs",
-        "readers/_rows.py readers/_loop.py readers/_persons.py "
+        "readers/_rows.py readers/_look.py readers/_loop.py readers/_persons.py "
         "readers/_norm_weights.py readers/_some_rows.py readers/_placed_keys.py "
         "readers/_together.py",
         "each row is read once in a pass; rows of one privacy ID weigh at most their bound",

@@ -1,5 +1,6 @@
 """Dask collections give the bits of the array; what goes wrong is told without a row."""
 
+import pickle
 import subprocess
 import sys
 from functools import reduce
@@ -119,6 +120,90 @@ def test_a_directory_of_parquet_files(table, tmp_path):
     fitted = seeded(PrivateMean()).fit(dd.read_parquet(tmp_path))
     assert fitted.feature_names_in_.tolist() == ["a", "b", "c"]
     assert released(fitted) == released(seeded(PrivateMean()).fit(frame))
+
+
+FIRST = [
+    PrivateCount(),
+    PrivateMean(),
+    PrivateMedian(),
+    PrivateMedian(bounds=(-500, 500)),
+    PrivateVariance(epsilon=4.0),
+    PrivateCovariance(epsilon=4.0),
+]
+
+
+@pytest.mark.parametrize("estimator", FIRST)
+def test_what_needs_no_release_is_read_in_the_look(estimator, table, monkeypatch):
+    """The count, gaps and first histograms: no pass asks a second time what the look has told."""
+    asked, computed = [], _dask._computed
+
+    def noted(job, calls):
+        asked.append(job.statistic)
+        return computed(job, calls)
+
+    monkeypatch.setattr(_dask, "_computed", noted)
+    seeded(estimator).fit(da.from_array(table, chunks=(300, 3)))
+    look, *later = asked
+    first = look.args[1]
+    names = [text for one in later for text in _names(getattr(one, "_statistic", None))]
+    assert first and not set(first) & set(names)
+    assert isinstance(estimator, PrivateCount) == (not later)
+
+
+def _names(statistic):
+    from skdp.kernel._totals import asked_first
+
+    return [] if statistic is None else list(asked_first([statistic]))
+
+
+def test_rows_that_are_read_in_another_way_know_nothing_of_a_look(table):
+    rows = source_of(da.from_array(table, chunks=(300, 3)))
+    rows.look(entries=True, first={"n": lambda start, block: np.array([len(block)])})
+    assert rows.known["n"] == N_ROWS
+    assert rows.decoded_by(rows.decode).known is None
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    distributed = pytest.importorskip("dask.distributed")
+    options = {"processes": False, "n_workers": 1, "threads_per_worker": 1}
+    with (
+        distributed.LocalCluster(**options, dashboard_address=":0") as cluster,
+        distributed.Client(cluster),
+    ):
+        yield
+
+
+def made(block_info=None):
+    start, stop = block_info[None]["array-location"][0]
+    return np.random.default_rng(start).normal(size=(stop - start, 3)) + 5
+
+
+PERSISTED = {
+    "made": lambda table: da.map_blocks(
+        made, chunks=((300,) * 4, (3,)), dtype=float, meta=np.empty((0, 0))
+    ),
+    "cut": lambda table: da.from_array(table, chunks=(500, 2)),
+    "drawn": lambda table: da.random.default_rng(0).normal(5, size=(N_ROWS, 3), chunks=(500, 3)),
+    "unknown lengths": unknown,
+    "frame": lambda table: frame_of(table, 3),
+}
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+@pytest.mark.parametrize("name", PERSISTED)
+def test_a_persisted_collection_gives_the_bits_of_a_lazy_one(cluster, table, name):
+    X = PERSISTED[name](table)
+    bits = released(seeded(PrivateMean()).fit(X))
+    kept = X.persist()
+    assert released(seeded(PrivateMean()).fit(kept)) == bits
+    scaled = seeded(PrivateStandardScaler()).fit(kept).transform(kept)
+    assert is_dask_collection(scaled) and len(scaled.compute()) == N_ROWS
+
+
+def test_tasks_are_sent_by_their_names():
+    for function in (_dask._statistic, _dask._looked, _dask._folded, _dask._mapped):
+        assert len(pickle.dumps(function)) < 100
 
 
 @pytest.mark.parametrize("scheduler", ["threads", "sync"])

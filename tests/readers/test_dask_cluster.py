@@ -128,6 +128,19 @@ def test_bits_memory_and_traffic(client, table, monkeypatch):
     assert client.run(os.getpid) == pids
 
 
+def test_a_persisted_array_is_made_once(client, table, tmp_path):
+    def noted(block):
+        if len(block):
+            (tmp_path / f"{os.getpid()}-{len(list(tmp_path.iterdir()))}").touch()
+        return block
+
+    X = da.from_array(table, chunks=(10_000, D)).map_blocks(noted, meta=np.empty((0, 0))).persist()
+    for estimator in (PrivateMean(), PrivateCovariance(), MarginalReleaser(2)):
+        bits = released(seeded(estimator).fit(table))
+        assert released(seeded(estimator).fit(X)) == bits, estimator
+    assert len(list(tmp_path.iterdir())) == 10
+
+
 def test_a_worker_that_dies_in_a_fit_changes_nothing(client, table, tmp_path):
     """It dies when the fourth chunk is made for the third time."""
 
