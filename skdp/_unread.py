@@ -13,6 +13,7 @@ from skdp.contracts._kinds import Rows
 from skdp.gate._budget_allocation import BudgetAllocation
 from skdp.gate._parallel import parallel_sessions
 from skdp.kernel._persons import persons_table
+from skdp.kernel._plain import refuse
 from skdp.kernel._table import Table, made_table
 from skdp.readers._persons import Persons
 from skdp.readers._some_rows import mask_rows as without_rows
@@ -77,6 +78,7 @@ class Unread(Table):
         decide together, and are in ``most`` tables at most. Then
         :func:`skdp.gate._parallel.parallel_sessions`.
         """
+        refuse(type(most) is not int or most < 1, "most is a positive integer")
         self._curator.afford_all("child", [(label, share / most)] * most)
         sets = self._rows.sets(levels, most, self._curator.coins)
         told = {"budget": budget, "share": share, "most": most}
@@ -84,12 +86,13 @@ class Unread(Table):
         parts = self._rows.parts(list(sets.values()))
         return [self._view(*part) for part in zip(parts, curators, strict=True)]
 
-    def search(self, described):
+    def search(self):
         """Return the winner of many trials, by name; the others and their number stay unseen.
 
-        ``described`` is the search as plain data: registered names and parameters.
+        **Privacy**: the search is that of the fit, which is planned and paid: no argument names
+        its budget.
         """
-        return self._rows.search(self._curator, described)
+        return self._rows.search(self._curator)
 
 
 class StepRows:

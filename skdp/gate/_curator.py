@@ -285,6 +285,8 @@ def _stated(sensitivity):
 class _Child(Curator):
     """A Curator that spends a share of its parent's budget and writes into its books."""
 
+    of_a_set = False  # whether it pays for a part of the rows that its parent pays for
+
     def __init__(self, parent, label, share, plan):
         super().__init__(plan, parent._entropy)
         self._lock, self._process = parent._lock, parent._process

@@ -62,6 +62,8 @@ class _Most:
 class _SubsetSession(_Child):
     """A Curator of one of the sets: it has the whole plan to itself, and noise of its own."""
 
+    of_a_set = True
+
     def __init__(self, parent, label, share, plan, name, numbers, most):
         super().__init__(parent, label, share, plan)
         self._name, self._place = name, f"{label}[{name}]/"

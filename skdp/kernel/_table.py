@@ -304,16 +304,22 @@ class Table:
         return self.paid_by(self._curator.child(label, share, budget=budget))
 
     def paid_by(self, other):
-        """Return the same rows, whose answers the budget of another Table, or a Curator, pays."""
+        """Return the same rows, whose answers the budget of another Table, or a Curator, pays.
+
+        **Privacy**: it is a child of the budget that pays for these rows. That of one of
+        some disjoint sets pays for no other rows: all sets together pay once.
+        """
         curator = getattr(other, "_curator", other)
-        refuse(_fit_of(curator) is not _fit_of(self._curator), "a budget of another fit")
+        refuse(not _pays(curator, self._curator), "a budget of other rows, or of another fit")
         return self if curator is self._curator else self._view(self._rows, curator)
 
 
-def _fit_of(curator):
-    while (parent := getattr(curator, "_parent", None)) is not None:
-        curator = parent
-    return curator
+def _pays(curator, own):
+    """Return whether a Curator is another one, or a child of it that pays for the same rows."""
+    drawn = getattr(curator, "row_places", None)
+    while curator is not own and not getattr(curator, "of_a_set", True):
+        curator = curator._parent
+    return curator is own and drawn is own.row_places
 
 
 def opened(rows, curator):

@@ -20,8 +20,8 @@ from skdp.mechanisms._repeats import trials_of
 from skdp.model_selection._budgets import search_budgets
 from skdp.model_selection._candidates import candidates_of, check_runs, model_of, refuse_frozen
 from skdp.model_selection._curator import SearchCurator
-from skdp.model_selection._described import described
 from skdp.model_selection._dry_run import dry_run
+from skdp.model_selection._plain import is_plain
 from skdp.model_selection._runs import Runs, Table, as_float64, split
 from skdp.model_selection._scoring import SCORERS, own_scorer_notes, scorer_of
 from skdp.model_selection._targets import targets_of
@@ -331,9 +331,8 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, PrivateEstimator):
         """Return what a search tells of its winner: all trials are behind the table."""
         candidates, budgets = self._planned()
         scorer = scorer_of(self.scoring, self.estimator)
-        plain = described(self)
-        if plain is not None:
-            index, score, seed, released = table.search(plain)
+        if is_plain(self):
+            index, score, seed, released = table.search()
         else:
             rows, curator = annex(table)  # scores and estimators are functions of a user
             index, score, seed, released = rows.search(curator)

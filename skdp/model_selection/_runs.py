@@ -7,7 +7,6 @@ import numpy as np
 
 from skdp._unread import Unread
 from skdp.mechanisms import finite_rows
-from skdp.model_selection._described import made
 from skdp.model_selection._scorers import (
     as_numbers,
     of_rows,
@@ -32,10 +31,9 @@ class Table:
         self._X, self._y, self.numbers, self.persons = X, y, numbers, persons
         self._search = search
 
-    def search(self, curator, described=None):
-        """Return the winner of a search that plain data describe, or else of that of the fit."""
-        search = self._search if described is None else made(described)._search
-        return search(self, curator)
+    def search(self, curator):
+        """Return the winner of the search of the fit."""
+        return self._search(self, curator)
 
     def of(self, persons):
         """Return this table with whose row each row is."""

@@ -8,7 +8,10 @@ from skdp.marginals._levels import Bins
 
 __all__ = ["as_json", "estimator_of", "refuse_annex"]
 
-OF_ROWS = {"FriendlyCoreFilter", "SensitivityPreprocessor"}  # where rows decide about themselves
+OF_ROWS = {  # where rows decide about themselves, or statistics are functions of many together
+    *("FriendlyCoreFilter", "SensitivityPreprocessor", "GaussianMechanism", "LaplaceMechanism"),
+    *("PrivateMinMax", "PrivateMinMaxScaler", "PrivateTrimmedMean"),
+}
 HELD = {"random_state", "ledger", "n_jobs", "verbose", "callbacks"}  # decided by each side alone
 ANNEX = (
     "{} needs the rows themselves, not answers about them, so it cannot fit a table of a holder. "
@@ -83,6 +86,20 @@ def refuse_annex(estimator):
     """Raise TypeError for an estimator, or a part of one, that needs the rows themselves."""
     parts = [estimator, *estimator.get_params(deep=True).values()]
     for one in filter(lambda part: isinstance(part, PrivateEstimator), parts):
-        takes_rows = len(inspect.signature(one._release).parameters) > 1
-        if takes_rows or type(one).__name__ in OF_ROWS:
-            raise TypeError(ANNEX.format(type(one).__name__))
+        if _takes_rows(one):
+            raise TypeError(ANNEX.format(f"{type(one).__name__}, with these parameters,"))
+        for _, step in getattr(one, "steps", ())[:-1]:
+            if isinstance(step, PrivateEstimator) and not _is_map(step):
+                raise TypeError(ANNEX.format(f"{type(step).__name__} before another step"))
+
+
+def _takes_rows(one):
+    """Return whether a fit asks for rows: by its class, or by parameters that name an annex."""
+    by_class = len(inspect.signature(one._release).parameters) > 1 or type(one).__name__ in OF_ROWS
+    chosen = getattr(one, "method", None) in ("friendly", "bounded")
+    return by_class or chosen or getattr(one, "sensitivity", None) is not None
+
+
+def _is_map(step):
+    """Return whether what follows a step reads a view that plain data name, or released values."""
+    return hasattr(step, "_row_map") or hasattr(step, "released_vector")

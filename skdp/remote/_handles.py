@@ -11,6 +11,8 @@ from skdp.remote._wire import heard, sent
 
 __all__ = ["Line", "Withheld", "handle"]
 
+# Of a view, as long as it is there; each is asked once.
+CONSTANT = frozenset({"about", "budget", "grouped", "n", "n_features", "q"})
 WITHHELD = "the rows could not be asked this; the holder says no more, as it could tell of rows"
 KINDS = {kind.__name__: kind for kind in (ValueError, TypeError, PlanError, BudgetExceeded)}
 
@@ -61,14 +63,14 @@ def _handles(cls):
     """Return a subclass of Table or Parts whose public names are requests; it has no rows."""
 
     def __init__(self, line, number, purse):
-        self._line, self._number, self._purse = line, number, purse
+        self._line, self._number, self._purse, self._told = line, number, purse, {}
 
     def rows(self):
         raise self._line.without_rows
 
     body = {
         "_rows": property(rows),
-        "__slots__": ("_line", "_number", "_purse"),
+        "__slots__": ("_line", "_number", "_purse", "_told"),
         "__init__": __init__,
         "_is_handle": True,
     }
@@ -80,7 +82,11 @@ def _handles(cls):
 
 
 def _have(name, self):
-    return self._line(self._number, name)
+    if name not in CONSTANT:
+        return self._line(self._number, name)
+    if name not in self._told:
+        self._told[name] = self._line(self._number, name)
+    return self._told[name]
 
 
 def _request(name):

@@ -3,6 +3,7 @@
 import fcntl
 import hashlib
 import hmac
+import re
 import tomllib
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -10,6 +11,7 @@ from pathlib import Path
 
 from skdp.accounting import Budget, PrivacyLedger
 from skdp.exceptions import BudgetExceeded
+from skdp.remote._source import read_columns
 
 __all__ = ["Holding", "Holdings", "Limits", "read_holdings"]
 
@@ -37,7 +39,17 @@ class Holding:
     source: object  # whatever ``fit`` takes
     persons: str | None = None  # the column with IDs of persons, who are protected then
     public: dict = field(default_factory=dict)  # bounds or levels of columns, for analysts to use
-    text: tuple = ()  # columns of text
+
+    @property
+    def columns(self):
+        """Names and types of the columns, without IDs."""
+        schema = getattr(self.source, "schema", None)  # of a dataset
+        types = (
+            self.source.dtypes
+            if schema is None
+            else dict(zip(schema.names, schema.types, strict=True))
+        )
+        return {str(name): str(kind) for name, kind in types.items() if name != self.persons}
 
     @property
     def unit(self):
@@ -72,6 +84,10 @@ class Holdings:
         self.caps, self.budgets = caps, budgets
         self.pace, self.limits, self.seeded = pace, limits or Limits(), seeded
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if self.folder.stat().st_mode & 0o022:
+            raise ValueError(
+                f"others can write to {str(self.folder)!r}, which holds budgets: chmod 700."
+            )
         for name in tables:
             self._ledger(name, *caps[name], name)
         for (analyst, name), budget in budgets.items():
@@ -169,17 +185,21 @@ def read_holdings(path):
     tables, caps, tokens, budgets = {}, {}, {}, {}
     for name, entry in _needed(told, "tables", "the file").items():
         place = f"[tables.{name}]"
-        _known(entry, {"source", "persons", "epsilon", "delta", "public", "in_pieces"}, place)
-        source = path.parent / _needed(entry, "source", place)
-        read = str(source) if entry.get("in_pieces") else _frame(source)
-        tables[_name(name)] = Holding(
-            name, read, entry.get("persons"), entry.get("public", {}), _texts(read)
-        )
+        known = {"source", "persons", "epsilon", "delta", "public", "in_pieces", "columns"}
+        _known(entry, known, place)
+        source, kinds = path.parent / _needed(entry, "source", place), entry.get("columns")
+        read = read_columns(source, kinds, place, in_pieces=entry.get("in_pieces", False))
+        tables[_name(name)] = Holding(name, read, entry.get("persons"), entry.get("public", {}))
+        named = {entry.get("persons"), *entry.get("public", {})} - {None}
+        if unknown := named - {*Holding(name, read).columns}:
+            raise ValueError(f"{place} names {min(unknown)!r}, which is no column.")
         caps[name] = _budget(entry, place)
     for who, entry in _needed(told, "analysts", "the file").items():
         place = f"[analysts.{who}]"
         _known(entry, {"token_sha256", "tables"}, place)
-        tokens[_name(who)] = _needed(entry, "token_sha256", place)
+        tokens[_name(who)] = digest = _needed(entry, "token_sha256", place)
+        if not re.fullmatch("[0-9a-f]{64}", str(digest)) or list(tokens.values()).count(digest) > 1:
+            raise ValueError(f"{place}: token_sha256 is the digest of a token of its own, in hex.")
         for name, budget in _needed(entry, "tables", place).items():
             if name not in tables:
                 raise ValueError(f"{place} names the table {name!r}, which has no [tables.{name}].")
@@ -193,23 +213,6 @@ def read_holdings(path):
     server = told.get("server", {})
     _known(server, {"host", "port", "socket", "certificate", "key"}, "[server]")
     return holdings, server
-
-
-def _frame(source):
-    """Return a table in memory whose columns are numbers, times or text."""
-    import pandas as pd
-
-    read = {".csv": pd.read_csv, ".parquet": pd.read_parquet}.get(source.suffix)
-    if read is None:
-        raise ValueError(f"{source.name!r} is no .csv or .parquet file. Convert it, or pass a path")
-    frame = read(source)
-    mixed = frame.select_dtypes(include=["object"]).columns
-    return frame.assign(**{name: frame[name].astype("string").astype(object) for name in mixed})
-
-
-def _texts(frame):
-    kinds = getattr(frame, "dtypes", None)
-    return () if kinds is None else tuple(str(n) for n, k in kinds.items() if k.kind == "O")
 
 
 def _budget(entry, place):

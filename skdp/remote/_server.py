@@ -2,21 +2,34 @@
 
 import json
 import logging
+import math
 import secrets
+import socket
 import threading
 import time
-from contextlib import asynccontextmanager
+from collections import Counter
+from contextlib import asynccontextmanager, suppress
 
 import skdp
 from skdp.remote._registry import load, registry
-from skdp.remote._session import MOST_LINE
+from skdp.remote._session import MOST_LINE, classes_in
 from skdp.remote._workers import Workers
 
 __all__ = ["Door", "serve"]
 
 LOG = logging.getLogger("skdp.remote")
 EXTRA = "the server of skdp.remote needs starlette and uvicorn: pip install 'skdp[serve]'"
-FAILED = {"no": {"kind": "Withheld"}}
+MOST_OPENING = 2**20  # bytes of a request for a fit: this process reads it as JSON
+MOST_LOGGED = 2000  # bytes of it that are logged
+MORE_AT_ONCE = 4  # requests of one analyst at a time, beside one for each open fit
+
+
+def _no(text, kind="ValueError"):
+    return json.dumps({"no": {"kind": kind, "text": text}}).encode()
+
+
+FAILED = json.dumps({"no": {"kind": "Withheld"}}).encode()
+BUSY = _no("this fit is being asked something already; wait for the answer")
 
 
 class Door:
@@ -39,48 +52,55 @@ class Door:
             table, left = self.holdings.tables[name], ledger.remaining()
             admits = self.holdings.admitting(analyst, name)
             told[name] = {
-                "columns": _columns(table.source, table.persons),
+                "columns": table.columns,
                 "protects": table.unit,
                 "public": table.public,
                 "epsilon": left.epsilon,
                 "delta": left.delta,
                 "capacity": [admits.epsilon, admits.delta],
             }
-        return {"registry": registry(), "tables": told}
+        return json.dumps({"registry": registry(), "tables": told}).encode()
 
-    def open(self, analyst, request):
+    def open(self, analyst, body):
         """Return the answer to a request for a fit, with its secret name."""
+        answer = self._open(analyst, body)
+        _note(analyst, "open", body[:MOST_LOGGED].decode(errors="replace"), answer)
+        return answer
+
+    def _open(self, analyst, body):
+        try:
+            request = json.loads(body) if len(body) <= MOST_OPENING else None
+        except (ValueError, RecursionError):
+            return _no("no request for a fit")
         given = {"table", "estimator", "y", "columns", "registry"}
         if not isinstance(request, dict) or not given <= set(request) <= {*given, "seed"}:
-            return {"no": {"kind": "ValueError", "text": "no request for a fit"}}
+            return _no("no request for a fit")
         if request.pop("registry") != registry():
-            text = f"this holder runs another version of skdp ({skdp.__version__})"
-            return {"no": {"kind": "ValueError", "text": text}}
+            return _no(f"this holder runs another version of skdp ({skdp.__version__})")
         if request["table"] not in self.holdings.of_analyst(analyst):
-            return {"no": {"kind": "ValueError", "text": "no such table"}}
+            return _no("no such table")
         self.sweep()
         with self._lock:
             own = [fit for fit in self._fits.values() if fit.analyst == analyst]
             if len(own) >= self.holdings.limits.open_fits:
-                text = "too many open fits of this analyst; wait until one of them has ended"
-                return {"no": {"kind": "ValueError", "text": text}}
-            fit = _Fit(analyst, self.workers.connect())
-            name = secrets.token_urlsafe(24)
+                return _no("too many open fits of this analyst; wait until one of them has ended")
+            fit, name = _Fit(analyst, self.workers.connect()), secrets.token_urlsafe(24)
             self._fits[name] = fit
         answer = fit.line(json.dumps({**request, "analyst": analyst}).encode())
-        _note(analyst, "open", request, answer)
-        if "no" in answer:
+        if _refuses(answer):
             self.end(analyst, name)
             return answer
-        return {**answer, "fit": name}
+        return json.dumps({**json.loads(answer), "fit": name}).encode()
 
     def ask(self, analyst, name, line):
         """Return the answer to a line of a fit."""
         fit = self._of(analyst, name)
         if fit is None:
-            return {"no": {"kind": "PlanError", "text": "no such fit, or one that has ended"}}
+            return _no("no such fit, or one that has ended", kind="PlanError")
         answer = fit.line(line)
-        _note(analyst, "ask", None, answer)
+        _note(analyst, "ask", _asked(line), answer)
+        if fit.ended:
+            self.end(analyst, name)
         return answer
 
     def end(self, analyst, name):
@@ -90,7 +110,7 @@ class Door:
             with self._lock:
                 self._fits.pop(name, None)
             fit.close()
-        return {"ok": None}
+        return b'{"ok": null}'
 
     def sweep(self):
         """End the fits that have asked nothing for a long time."""
@@ -111,97 +131,124 @@ class Door:
 
 
 class _Fit:
-    """The connection to the process of a fit."""
+    """The connection to the process of a fit, which is killed when it is closed."""
 
     def __init__(self, analyst, line):
-        self.analyst, self._line, self.asked = analyst, line, time.monotonic()
-        self._stream, self._lock = line.makefile("rwb"), threading.Lock()
+        self.analyst, self._line, self.ended = analyst, line, False
+        self.asked, self._lock = time.monotonic(), threading.Lock()
 
     def line(self, text):
-        """Return the answer to a line; one constant if the process has ended."""
-        with self._lock:
+        """Return the answer to a line; one constant if the process has ended. Nobody waits."""
+        if not self._lock.acquire(blocking=False):
+            return BUSY
+        try:
+            self.asked = math.inf
+            return self._answer(text.replace(b"\n", b" ") + b"\n")
+        except OSError:
+            self.ended = True
+            return FAILED
+        finally:
             self.asked = time.monotonic()
-            try:
-                self._stream.write(text.replace(b"\n", b" ") + b"\n")
-                self._stream.flush()
-                answer = self._stream.readline(MOST_LINE)
-                return json.loads(answer) if answer else FAILED
-            except (OSError, ValueError):
-                return FAILED
+            if self.ended:
+                self._line.close()
+            self._lock.release()
+
+    def _answer(self, line):
+        self._line.sendall(line)
+        told = bytearray()
+        while not told.endswith(b"\n"):
+            part = self._line.recv(2**20)
+            if not part or len(told) > MOST_LINE:
+                raise OSError
+            told += part
+        return bytes(told)
 
     def close(self):
-        self._line.close()
-        with self._lock:
-            try:
-                self._stream.close()
-            except OSError:
-                return
+        """End the process, even if somebody waits for an answer of it."""
+        self.ended = True
+        with suppress(OSError):
+            self._line.shutdown(socket.SHUT_RDWR)
+        if self._lock.acquire(blocking=False):
+            self._line.close()
+            self._lock.release()
 
 
-def _columns(source, persons):
-    """Return names and types of the columns that are no IDs."""
-    from skdp.readers._raw import schema_of
-    from skdp.readers._sources import source_of
-
-    dtypes = getattr(source, "dtypes", None)
-    if dtypes is None:
-        names = schema_of(source_of(source).head()).names
-        return {str(name): "number" for name in names if name != persons}
-    return {str(n): str(k) for n, k in dtypes.items() if n != persons}
+def _refuses(answer):
+    return answer.startswith(b'{"no"')  # no other answer begins so
 
 
-def _note(analyst, do, request, answer):
+def _asked(line):
+    """Return what is logged of a request about a fit: what it does, and which classes it names."""
+    try:
+        request = json.loads(line[:MOST_OPENING])
+        return " ".join([str(request["do"])[:40], *sorted(classes_in(request))])[:MOST_LOGGED]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return f"{len(line)} bytes"
+
+
+def _note(analyst, do, asked, answer):
     """Log what was asked: public arguments, and whether it was refused; nothing of an answer."""
-    said = answer.get("no", {}).get("text", answer.get("no", {}).get("kind", "answered"))
-    asked = "" if request is None else json.dumps(request)[:2000]
+    no = json.loads(answer)["no"] if _refuses(answer) else {"kind": "answered"}
+    said = no.get("text", no["kind"])[:MOST_LOGGED]
     LOG.info("%s", json.dumps({"who": analyst, "do": do, "request": asked, "outcome": said}))
 
 
 def application(door):
-    """Return the ASGI application of a door."""
+    """Return the ASGI application of a door.
+
+    An analyst has at most so many requests at a time, each of which has a thread: nobody waits for
+    another.
+    """
     try:
+        from anyio.to_thread import current_default_thread_limiter
         from starlette.applications import Starlette
         from starlette.concurrency import run_in_threadpool
-        from starlette.responses import JSONResponse
+        from starlette.responses import Response
         from starlette.routing import Route
     except ImportError:
         raise ImportError(EXTRA) from None
+    at_once, asking = door.holdings.limits.open_fits + MORE_AT_ONCE, Counter()
+
+    def said(told, status=200):
+        return Response(told, status_code=status, media_type="application/json")
+
+    async def answer_of(act, analyst, request):
+        body = bytearray()
+        async for part in request.stream():
+            body += part
+            if len(body) > door.holdings.limits.body:
+                return said(FAILED, 413)
+        try:
+            return said(await run_in_threadpool(act, analyst, bytes(body), **request.path_params))
+        except Exception:
+            LOG.exception("a request failed")
+            return said(FAILED)
 
     def of_analyst(act):
         async def answer(request):
             kind, _, token = request.headers.get("authorization", "").partition(" ")
             analyst = door.holdings.analyst(token) if kind == "Bearer" else None
             if analyst is None:
-                return JSONResponse({"no": {"kind": "Withheld"}}, status_code=401)
-            body = b""
-            async for part in request.stream():
-                body += part
-                if len(body) > door.holdings.limits.body:
-                    return JSONResponse({"no": {"kind": "Withheld"}}, status_code=413)
+                return said(FAILED, 401)
+            if asking[analyst] >= at_once:
+                return said(FAILED, 429)
+            asking[analyst] += 1
             try:
-                told = await run_in_threadpool(act, analyst, body, **request.path_params)
-            except Exception:
-                LOG.exception("a request failed")
-                told = FAILED
-            return JSONResponse(told)
+                return await answer_of(act, analyst, request)
+            finally:
+                asking[analyst] -= 1
 
         return answer
 
-    def open_fit(analyst, body):
-        try:
-            request = json.loads(body)
-        except (ValueError, RecursionError):
-            return {"no": {"kind": "ValueError", "text": "no request for a fit"}}
-        return door.open(analyst, request)
-
     @asynccontextmanager
     async def lifespan(_):
+        current_default_thread_limiter().total_tokens = at_once * len(door.holdings.tokens) + 1
         yield
         door.close()
 
     acts = [
         ("GET", "/tables", lambda analyst, body: door.tables(analyst)),
-        ("POST", "/fits", open_fit),
+        ("POST", "/fits", door.open),
         ("POST", "/fits/{name}", lambda analyst, body, name: door.ask(analyst, name, body)),
         ("DELETE", "/fits/{name}", lambda analyst, body, name: door.end(analyst, name)),
     ]

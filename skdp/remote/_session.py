@@ -2,23 +2,23 @@
 
 import inspect
 import json
+import math
 import time
 import traceback
 
 from skdp.exceptions import BudgetExceeded, PlanError
-from skdp.kernel import _friends
 from skdp.kernel._statistic import TYPES, refuse
 from skdp.kernel._table import Table
 from skdp.remote._wire import heard, sent
 from skdp.utils._config import get_config
 
-__all__ = ["MOST_LINE", "PAIRS", "Session", "refusal"]
+__all__ = ["MOST_LINE", "Session", "classes_in", "refusal"]
 
 MOST_LINE, MOST_VIEWS = 2**27, 10_000
-PAIRS = frozenset(name for name, cls in TYPES.items() if cls.__module__ == _friends.__name__)
+PAIRS = {"HIndex", "SoftCore"}  # the number of friends of each row is counted in a time of its own
 CLOCK = (
-    "the time that statistics of pairs of rows take tells of the rows. Ask the holder to set "
-    "pace = 0.1, or choose a method without pairs"
+    "the time that statistics of pairs of rows, and searches, take tells of the rows. Ask the "
+    "holder to set pace = 0.1, or choose a method without them"
 )
 
 MOST = "the most requests of one fit, which the holder sets, were asked"
@@ -37,7 +37,8 @@ class Session:
     table : Table
     curator : Curator
     pace : float, default=0.0
-        Seconds: an answer to a statistic of pairs leaves at a multiple of it. None refuses these.
+        Seconds: an answer to a statistic of pairs leaves at a multiple of it, that of a search at
+        a power of two of it. None refuses these.
     most_requests : int, default=None
         Number of lines that are answered.
     """
@@ -49,19 +50,26 @@ class Session:
     def line(self, text):
         """Return the line that answers a line."""
         began = time.monotonic()
-        pairs = any(f'"{name}"'.encode() in _bytes(text) for name in PAIRS)
+        pace = 0.0
         try:
-            if (pairs and self.pace is None) or self.left == 0:
-                raise PlanError(CLOCK if self.left != 0 else MOST)
+            if self.left == 0:
+                raise PlanError(MOST)
             self.left = None if self.left is None else self.left - 1
             request = json.loads(text)
             refuse(not isinstance(request, dict), "no request")
             refuse(set(request) != {"to", "do", "args", "named"}, "no request")
+            search = request["do"] == "search"
+            if search or PAIRS & classes_in(request):
+                if self.pace is None:
+                    raise PlanError(CLOCK)
+                pace = self.pace
             answer = json.dumps({"ok": sent(self.answer(**request), self.number)})
         except Exception as error:
             answer = json.dumps({"no": refusal(error)})
-        if pairs and self.pace:
-            time.sleep(-(time.monotonic() - began) % self.pace)
+        if pace:
+            took = time.monotonic() - began
+            pace = pace * 2.0 ** math.ceil(math.log2(took / pace)) if search else pace
+            time.sleep(-took % pace)
         return answer
 
     def answer(self, to, do, args, named):
@@ -131,5 +139,14 @@ def _refused(error):
     return isinstance(error, ValueError) and trace.tb_frame.f_code is refuse.__code__
 
 
-def _bytes(text):
-    return text if isinstance(text, bytes) else text.encode()
+def classes_in(request):
+    """Return the names of the classes that a request names anywhere: as it is read, not written."""
+    inner, names = [request], set()
+    while inner:
+        one = inner.pop()
+        if isinstance(one, list):
+            inner.extend(one)
+        elif isinstance(one, dict):
+            names |= {one["t"]} & TYPES.keys() if isinstance(one.get("t"), str) else set()
+            inner.extend(one.values())
+    return names

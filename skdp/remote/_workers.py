@@ -1,6 +1,7 @@
 """A process for every fit: it opens the fit, charges for it and answers its lines."""
 
 import contextlib
+import gc
 import json
 import os
 import resource
@@ -22,6 +23,7 @@ from skdp.gate._curator import make_curator
 from skdp.kernel._statistic import refuse
 from skdp.kernel._table import made_table
 from skdp.mechanisms import make_entropy
+from skdp.readers._sources import source_of
 from skdp.remote._estimators import estimator_of, refuse_annex
 from skdp.remote._session import MOST_LINE, Session, refusal
 from skdp.remote._wire import heard, sent
@@ -39,8 +41,9 @@ class Workers:
 
     Notes
     -----
-    **Privacy**: a worker has the tables of the holder and one connection. It ends with the
-    connection, or at a limit of time or memory, and says the same whenever it fails at rows.
+    **Privacy**: a worker has the tables of the holder and one connection. It is killed when the
+    connection is closed, or at a limit of time or memory, and says the same whenever it fails at
+    rows. Noise is drawn from the operating system, so processes share none.
     """
 
     def __init__(self, holdings):
@@ -79,20 +82,54 @@ def _fork_for_each(listener, alive, holdings):
     """Fork for each connection until the server is gone, killed or not."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)  # the server decides when to end
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for a worker
+    gc.collect()
+    gc.freeze()  # a collection in a worker would copy whatever it looks at
+    poll, workers = select.poll(), {}  # by the numbers of both files that tell of their end
+    for file in (listener.fileno(), alive):
+        poll.register(file, select.POLLIN)
     while True:
-        ready, _, _ = select.select([listener, alive], [], [])
+        ready = [file for file, _ in poll.poll()]
+        for file in ready if alive not in ready else list(workers):
+            _end(file, workers, poll)
         if alive in ready:
             return
-        line, _ = listener.accept()
-        if os.fork() == 0:
-            listener.close()
-            os.close(alive)
-            with contextlib.suppress(OSError), line.makefile("rwb") as stream:
-                _limit(holdings.limits)
-                _work(holdings, stream)
-            os._exit(0)
+        if listener.fileno() in ready:
+            with contextlib.suppress(OSError):  # too many files or processes: this fit fails
+                _begin(listener, alive, holdings, workers, poll)
+
+
+def _begin(listener, alive, holdings, workers, poll):
+    """Fork a worker for a connection; keep what tells of the end of either."""
+    (line, _), (ended, ends) = listener.accept(), os.pipe()
+    try:
+        process = os.fork()
+        if process == 0:
+            try:
+                for file in (listener.fileno(), alive, ended, *workers):  # those of others
+                    os.close(file)
+                with line.makefile("rwb") as stream:
+                    _limit(holdings.limits)
+                    _work(holdings, stream)
+            finally:
+                os._exit(0)
+    finally:
+        os.close(ends)
+    for file in (line.fileno(), ended):
+        workers[file] = process, line, ended
+        poll.register(file, 0)  # is told of hang-ups
+
+
+def _end(file, workers, poll):
+    """Kill a worker whose connection is closed, or that has ended itself."""
+    if file in workers:
+        process, line, ended = workers[file]
+        os.kill(process, signal.SIGKILL)
+        os.waitpid(process, 0)
+        for one in (line.fileno(), ended):
+            poll.unregister(one)
+            del workers[one]
         line.close()
+        os.close(ended)
 
 
 def _limit(limits):
@@ -151,10 +188,10 @@ def opened(holdings, request, stack):
     refuse(not all(isinstance(one, str) for one in texts), "names of columns are texts")
     X, groups = without_groups(holding.source, holding.persons)
     if columns is not None:
-        known = list(getattr(X, "columns", ()))
+        known = set(holding.columns)
         named = [*columns, *([] if y is None or y in columns else [y])]
-        refuse(not set(named) <= set(known), "no such column, or a table that is read in pieces")
-        X = X[named]
+        refuse(not named or not set(named) <= known, "no such column")
+        X = _some(X, named)
     _rehearse(estimator, X, y)
     what = type(estimator).__name__
     holdings.charge(analyst, name, plan, what, seeded=seed is not None)
@@ -166,9 +203,8 @@ def _rehearse(estimator, X, y):
     """Raise what reading a table of these columns would raise, by made-up rows of their types."""
     if estimator._target is not None and y is None:
         raise PlanError(NO_TARGET)
-    if not hasattr(X, "dtypes"):
-        return  # in pieces: types are those of the files
-    made_up = X.iloc[:0].reindex(range(4))
+    head = X.iloc[:0] if hasattr(X, "iloc") else source_of(X).head().to_pandas()
+    made_up = head.reindex(range(4))
     for name, kind in X.dtypes.items():
         texts = kind.kind == "O"
         made_up[name] = made_up.index.map("abab".__getitem__) if texts else made_up.index
@@ -197,6 +233,16 @@ def _read(estimator, plan, X, y, groups, seed, holdings):
     table = session.things[0]
     plain = {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in told.items()}
     return session, {"table": table, "told": plain}
+
+
+def _some(X, names):
+    """Return some columns of a frame, without a copy where they lie side by side, or of files."""
+    if not hasattr(X, "iloc"):
+        return X.replace_schema(X.schema.empty_table().select(names).schema)
+    places = [X.columns.get_loc(name) for name in names]
+    if places == list(range(places[0], places[0] + len(places))):
+        return X.iloc[:, places[0] : places[-1] + 1]
+    return X[names]
 
 
 def _no_table(_):
