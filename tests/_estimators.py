@@ -48,6 +48,7 @@ from skdp import (
     make_private_pipeline,
 )
 from skdp.audit._tables import example
+from skdp.marginals import Bins
 from skdp.metrics import (
     PrivateClassifierReport,
     PrivateConfusionMatrix,
@@ -158,6 +159,7 @@ def _closeness(model, x, y):
 
 ENCODER = OneHotEncoder(categories=[TOWNS], handle_unknown="ignore", sparse_output=False)
 MEAN = PrivateMean(center=0.0, radius=100.0)
+LINES = Bins([-np.inf, *range(-100, 101, 10), np.inf], missing=True)
 BOUNDED = SensitivityPreprocessor("mean", sensitivity=1.0)
 
 # Name -> (estimator, its table): what is made of parts, and tables of other kinds.
@@ -228,6 +230,10 @@ COMPOSED = {
     "marginals of polars": (
         MarginalReleaser(1, domain={"town": TOWNS, "level": LEVELS}),
         lambda: _polars()[["town", "level"]],
+    ),
+    "synthetic rows": (
+        MarginalReleaser(workload="rows", domain=dict.fromkeys(range(3), LINES), target=2),
+        _rows,
     ),
     "by group": (
         PrivateGroupBy(PrivateMean(), by=0, levels=[4, 5, 9], epsilon=8.0),

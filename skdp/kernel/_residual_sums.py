@@ -102,6 +102,15 @@ def _counts(codes, shape, sets, weights):
     return tables.ravel()
 
 
+def pair_counts(codes, levels, pairs, weights):
+    """Return the flat tables of pairs of columns of rows of codes, one after the other."""
+    columns = codes.T.astype(np.int64, order="C")
+    tables = [
+        _counts(columns, (levels[i], levels[j]), np.array([[i, j]]), weights) for i, j in pairs
+    ]
+    return np.concatenate(tables)
+
+
 @dataclass(frozen=True)
 class Matrix:
     """Some coordinates of one order as entries of ``(x_prefix F[left]) F[right]^T``."""

@@ -2,6 +2,7 @@
 
 from skdp.marginals._answers import CountEstimate
 from skdp.marginals._display import MarginalDisplay
+from skdp.marginals._inference import InferredStatistic
 from skdp.marginals._layout import Layout, Measurement
 from skdp.marginals._levels import Bins
 from skdp.marginals._marginal_releaser import MarginalReleaser
@@ -10,6 +11,7 @@ from skdp.marginals._synthetic_report import SyntheticReport
 __all__ = [
     "Bins",
     "CountEstimate",
+    "InferredStatistic",
     "Layout",
     "MarginalDisplay",
     "MarginalReleaser",

@@ -24,8 +24,9 @@ from skdp.marginals._strategy import RANGES
 from skdp.readers._columns import ColumnBlock
 from skdp.utils._numbers import describe_parameter
 
-__all__ = ["Domain", "Tables", "is_auto", "read_domain", "read_workload"]
+__all__ = ["ROWS", "Domain", "Tables", "chosen_tables", "is_auto", "read_domain", "read_workload"]
 
+ROWS = "rows"  # the workload of synthetic rows
 LIGHTEST = 1e-12  # part of the largest weight
 FINEST = 1024  # levels of a column of ranges
 
@@ -143,6 +144,8 @@ def is_auto(domain):
 
 def read_domain(domain, n_features, names=None):
     """Return the Domain that a user describes, or raise ValueError."""
+    if isinstance(domain, Domain):
+        return _released(domain, n_features, names)
     if domain is None:
         columns = tuple(range(n_features))
         return Domain(columns if names is None else tuple(names), columns, (Signs(),) * n_features)
@@ -174,6 +177,28 @@ def read_domain(domain, n_features, names=None):
     return Domain(tuple(named), tuple(columns), kinds)
 
 
+def _released(domain, n_features, names):
+    """Return the Domain of an earlier fit, or raise ValueError for a table without its columns."""
+    if n_features is None:
+        return domain
+    known = {} if names is None else {str(name): i for i, name in enumerate(names)}
+    columns = tuple(
+        known.get(str(name), column)
+        for name, column in zip(domain.names, domain.columns, strict=True)
+    )
+    lost = [
+        name
+        for name, column in zip(domain.names, columns, strict=True)
+        if (known and str(name) not in known) or not column < n_features
+    ]
+    if lost or len(set(columns)) < len(columns):
+        raise ValueError(
+            f"X must have the columns of the domain of the earlier fit. Missing: {lost[:10]}. Pass "
+            "a table with these columns, or another domain."
+        )
+    return replace(domain, columns=columns)
+
+
 def _written_out(domain, n_features, names, position):
     """Return the domain with all columns that it does not name in the place of ``...``."""
     if ... not in domain or n_features is None:
@@ -201,6 +226,10 @@ def read_workload(k, workload, weights, error, domain):
         raise ValueError("weights are for error='mean': the worst error has none. Leave them out.")
     if isinstance(workload, str) and workload in RANGES:
         return _ranges(workload, weights, error, domain)
+    if isinstance(workload, str) and workload == ROWS:
+        if weights is not None or error != "mean":
+            raise ValueError(f"workload={ROWS!r} takes no weights, and error='mean'.")
+        k = min(2, d)
     if isinstance(workload, str) and k > d:
         raise ValueError(
             f"tables of k={k} columns need as many columns in X, or in the domain. Got "
@@ -225,6 +254,16 @@ def read_workload(k, workload, weights, error, domain):
         sets.append(np.array([columns for columns in listed if len(columns) == size]))
         cells += weights[sizes == size] @ _cells(domain, sets[-1])
     return Tables(layout, loss, tuple(sets), float(cells))
+
+
+def chosen_tables(levels, pairs):
+    """Return the Tables of all single columns and of some pairs."""
+    singles = np.arange(len(levels))[:, None]
+    layout, loss = workload_layout(levels, [*singles.tolist(), *pairs])
+    sets = (singles, np.array(pairs)) if len(pairs) else (singles,)
+    sizes = np.array(levels, dtype=float)
+    cells = sum(float(np.prod(sizes[one], axis=1).sum()) for one in sets)
+    return Tables(layout, loss, sets, cells)
 
 
 def _ranges(workload, weights, error, domain):

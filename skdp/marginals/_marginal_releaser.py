@@ -5,44 +5,27 @@ from dataclasses import replace
 from numbers import Integral
 
 import numpy as np
-import sklearn
-from sklearn.utils.validation import validate_data
 
 from skdp.accounting import Budget, Plan
 from skdp.estimator._estimator import PrivateEstimator
 from skdp.marginals._allocation import expected_loss, noise_sd, replace_one_factor, shares_for
 from skdp.marginals._answers import MarginalAnswers
 from skdp.marginals._auto import auto_events, auto_steps, find_levels
-from skdp.marginals._domain import is_auto, read_domain, read_workload
-from skdp.marginals._frames import columns_of, domain_of, require_levels, require_types, text_names
+from skdp.marginals._chosen_pairs import SCORES, SINGLES, pairs_are_chosen, release_chosen
+from skdp.marginals._domain import ROWS, Domain, is_auto, read_domain, read_workload
+from skdp.marginals._frames import domain_of
 from skdp.marginals._layout import Measurement
 from skdp.marginals._levels import AUTO, Codes
+from skdp.marginals._marginal_rows import SIGNS, MarginalRows
 from skdp.marginals._noise_scale import noise_promise
 from skdp.marginals._postprocess import HOW, require_current, require_way
 from skdp.marginals._release import RESIDUALS, release_ranges, release_tables
 from skdp.marginals._strategy import RANGES
-from skdp.marginals._types import column_types, require_kinds
-from skdp.readers._columns import (
-    BlockEncoder,
-    Columns,
-    TableRows,
-    read_columns,
-    table_type,
-)
-from skdp.readers._raw import schema_of
-from skdp.readers._sources import source_of
 from skdp.table._groups import FIT, GroupRule
-from skdp.table._schema import TEXT, look_at, validated_rows
 from skdp.utils._compat import Interval, StrOptions
-from skdp.utils._config import get_config
 
 __all__ = ["MarginalReleaser"]
 
-SIGNS = "without a domain a column has two levels: 1 for entries above zero, 0 for others"
-NO_DOMAIN = (
-    f"{SIGNS}. Got columns that are not numbers. Name the levels of each, domain={{'column': "
-    "[level, ...], ...}: those that can occur, which is public, and not those that do."
-)
 OUTSIDE = "rows with an entry outside its public levels count as absent"
 REPLACE_ONE = (
     "replacing one row costs {} times the mu^2 of adding or removing one; what the report says of "
@@ -50,6 +33,10 @@ REPLACE_ONE = (
 )
 PROMISE = "with probability 0.95 plain noise puts no count off by more than {:,.0f} rows"
 AS_RELEASED = "workload={!r} has no post-processing: leave postprocess and nonnegative out."
+NO_TARGET = (
+    "target must be None unless workload='rows'. Got {!r}. Set workload='rows', or give the pairs "
+    "of this column larger weights."
+)
 USELESS = (
     "the estimated error of a count is above a tenth of all rows. Use fewer or smaller tables, "
     "merge levels, or use a larger epsilon"
@@ -60,7 +47,7 @@ MOST, FEWEST = 64, 4  # levels of a column, where they are bought
 USEFUL, CLEAR = 0.1, 3.0  # of all rows; noise sds of the number of rows
 
 
-class MarginalReleaser(MarginalAnswers, PrivateEstimator):
+class MarginalReleaser(MarginalRows, MarginalAnswers, PrivateEstimator):
     """Counts of the rows with all combinations of levels of a few columns, for many such tables.
 
     All tables of k columns are released at once, also of hundreds of columns: noise on the
@@ -72,18 +59,24 @@ class MarginalReleaser(MarginalAnswers, PrivateEstimator):
     ----------
     k : int, default=2
         Number of columns of a table, if ``workload="all"``.
-    domain : dict or "auto", default=None
+    domain : dict, "auto" or Domain, default=None
         ``{column name or number: levels}`` for the columns that shall be read; others are not,
         unless ``...`` is among the keys, which stands for all of them. Levels are public: a number
         L of codes 0 to L - 1; a list of strings and numbers, in which None is a level for missing
         entries and ``...`` one for all others; or :class:`Bins` of a numeric column. Or they are
         ``"auto"``: bought from the budget, bins of numbers that hold about equally many rows, and
-        those texts that occur often; so ``"auto"`` for a domain is ``{...: "auto"}``. None: all
+        those texts that occur often; so ``"auto"`` for a domain is ``{...: "auto"}``. Or it is
+        ``domain_`` of an earlier fit, whose levels then cost nothing more. None: all
         columns of X are numbers and have two levels, 1 for entries above zero and 0 for others.
-    workload : "all", "ranges", "prefixes" or list, default="all"
+    workload : "all", "ranges", "prefixes", "rows" or list, default="all"
         Tables to release: all of k columns, or a list of them, each a column or a list of columns.
         Or all ranges of levels of every single column, or all that begin with the first level:
-        counts of :meth:`count_between`, of columns of up to 1024 levels in their order.
+        counts of :meth:`count_between`, of columns of up to 1024 levels in their order. Or, for
+        rows of :meth:`sample`, single columns and those pairs that are worth their noise, chosen by
+        a private score; domains of at most 4096 combinations of levels release all pairs.
+    target : str or int, default=None
+        Column that synthetic rows shall predict, public, with ``workload="rows"``: its pairs have
+        the weight 4, others 1.
     n_bins : int or "auto", default="auto"
         About as many bins has a column of numbers with the levels ``"auto"``. ``"auto"`` hangs on
         the released number of rows, the budget and the workload: 3 to 32.
@@ -142,11 +135,15 @@ class MarginalReleaser(MarginalAnswers, PrivateEstimator):
     domain_ : Domain
         Columns and their levels: ``names`` and ``labels``; released, where they were bought.
     workload_ : tuple of ndarray
-        Places in ``domain_`` of the columns of the tables, an array for every number of columns.
+        Places in ``domain_`` of the columns of the tables, an array for every number of columns;
+        with ``"rows"`` those that were chosen. Others have no answer.
     measurement_ : Measurement
         Residuals as released, and their noise.
     residuals_ : ndarray
         Residuals after post-processing.
+    singles_ : Measurement or None
+        The first release of single columns, where pairs were chosen; ``measurement_`` has a second
+        one. ``residuals_`` and rows are made of both, intervals of ``measurement_`` alone.
     joint_ : ndarray with one axis per column of the domain
         Estimated counts of all combinations of levels; empty if post-processing makes none.
     table_type_ : {"numpy", "pandas", "polars"}
@@ -171,6 +168,10 @@ class MarginalReleaser(MarginalAnswers, PrivateEstimator):
     many columns"). The number of rows is one of the residuals and is paid for like the others. A
     row with an entry outside its levels contributes nothing. Everything else is post-processing.
     Not private: parameters that were chosen by looking at the data, levels above all.
+
+    With ``workload="rows"`` there are three releases: single columns for 10 % of the budget; for
+    5 % a score of every pair, its distance from independence, of which a row moves each by 1/2;
+    and the residuals of the pairs that these chose (proof: ``skdp/marginals/_chosen_pairs.py``).
 
     Levels ``"auto"`` are released before, for 5 to 33 % of the budget: a number of rows, names of
     texts, states of entries and counts of cells, each of which a row moves by the root of the
@@ -201,12 +202,16 @@ class MarginalReleaser(MarginalAnswers, PrivateEstimator):
     """
 
     _of_ranges = property(lambda self: isinstance(self.workload, str) and self.workload in RANGES)
-    _weighs_groups = property(lambda self: not (is_auto(self.domain) or self._of_ranges))
+    _of_rows = property(lambda self: isinstance(self.workload, str) and self.workload == ROWS)
+    _weighs_groups = property(
+        lambda self: not (is_auto(self.domain) or self._of_ranges or self._of_rows)
+    )
     _parameter_constraints: dict = {
         **PrivateEstimator._row_constraints,
         "k": [Interval(Integral, 1, None, closed="left")],
-        "domain": [dict, StrOptions({AUTO}), None],
-        "workload": [StrOptions({"all", *RANGES}), list, tuple],
+        "domain": [dict, Domain, StrOptions({AUTO}), None],
+        "workload": [StrOptions({"all", ROWS, *RANGES}), list, tuple],
+        "target": [str, Integral, None],
         "n_bins": [Interval(Integral, 2, 4096, closed="both"), StrOptions({"auto"})],
         "weights": ["array-like", None],
         "error": [StrOptions({"mean", "worst", "boosting"}, deprecated={"boosting"})],
@@ -220,6 +225,7 @@ class MarginalReleaser(MarginalAnswers, PrivateEstimator):
         *,
         domain=None,
         workload="all",
+        target=None,
         n_bins="auto",
         weights=None,
         error="mean",
@@ -235,6 +241,7 @@ class MarginalReleaser(MarginalAnswers, PrivateEstimator):
         self.k = k
         self.domain = domain
         self.workload = workload
+        self.target = target
         self.n_bins = n_bins
         self.weights = weights
         self.error = error
@@ -251,54 +258,23 @@ class MarginalReleaser(MarginalAnswers, PrivateEstimator):
         """Return the :class:`skdp.accounting.Plan` of a fit: what it may release, at what price."""
         budget = self._budget(Budget.gaussian)
         notes = (SIGNS, OUTSIDE) if self.domain is None else (OUTSIDE,)
+        steps = (SINGLES, SCORES, RESIDUALS) if self._of_rows else (RESIDUALS,)
         if is_auto(self.domain):
-            steps = (*auto_steps(), RESIDUALS)
+            steps = (*auto_steps(), *steps)
             return Plan(budget, steps, auto_events(budget), assumptions=notes)
-        if isinstance(self.domain, dict):
+        if isinstance(self.domain, dict | Domain):
             tables = self._tables(read_domain(self.domain, None))
+            if self._of_rows and not pairs_are_chosen(tables.layout):
+                steps = (RESIDUALS,)
             sd = noise_sd(tables.layout, shares_for(tables, self.error))
-            factor = 4.0 if self._of_ranges else replace_one_factor(tables.layout, sd)
+            factor = (
+                4.0 if self._of_ranges or self._of_rows else replace_one_factor(tables.layout, sd)
+            )
             notes += (REPLACE_ONE.format(_rounded_up(factor)),)
             if self.error == "worst":
                 mu2 = budget.amount * (1 if budget.measure == "gdp" else 2)
                 notes += (PROMISE.format(noise_promise(tables, sd / math.sqrt(mu2))),)
-        return Plan(budget, (RESIDUALS,), assumptions=notes)
-
-    def _read(self, X, y):
-        if self.domain is None:
-            rows, names = self._zeros_and_ones(X, y), getattr(self, "feature_names_in_", None)
-            domain = read_domain(None, rows.n_features, names)
-            return columns_of(rows, "numbers", domain, table_type(X), names)
-        auto, table = is_auto(self.domain), source_of(X)
-        if table is None:
-            table = TableRows(read_columns(self._typed(X) if auto else X))
-        columns = Columns(table.head())
-        validate_data(self, columns.table, skip_check_array=True)
-        names = text_names(schema_of(columns.table))
-        domain = read_domain(self.domain, self.n_features_in_, names)
-        domain = replace(domain, types=column_types(columns.table, domain.columns))
-        require_types(columns, domain)
-        require_kinds(domain)
-        self._most_levels(domain)
-        table = table.decoded_by(BlockEncoder(tuple(domain.columns), schema_of(columns.table)))
-        rows = columns_of(table, "text", domain, table_type(columns.table), names)
-        look_at(table, entries=False)
-        if get_config()["invalid_rows"] == "error" and not sklearn.get_config()["assume_finite"]:
-            require_levels(rows, domain)
-        return rows
-
-    def _typed(self, X):
-        """Return a table in memory whose columns have types; lists and objects become floats."""
-        typed = hasattr(X, "columns") or getattr(X, "dtype", np.dtype(object)).kind in "iubUT"
-        return X if typed else validated_rows(self, X, missing=True)
-
-    def _zeros_and_ones(self, X, y):
-        try:
-            return super()._read(X, y)
-        except ValueError as error:
-            if not str(error).startswith(TEXT):
-                raise
-        raise ValueError(NO_DOMAIN)
+        return Plan(budget, steps, assumptions=notes)
 
     def _check_public(self, n_features):
         self._most_levels(read_domain(self.domain, n_features))
@@ -333,6 +309,10 @@ class MarginalReleaser(MarginalAnswers, PrivateEstimator):
         require_way(Measurement(tables.layout, None, None, None), self.postprocess)
         if self._of_ranges and (self.nonnegative or self.postprocess not in ("auto", "none")):
             raise ValueError(AS_RELEASED.format(self.workload))
+        if self.target is not None and not self._of_rows:
+            raise ValueError(NO_TARGET.format(self.target))
+        if self.target is not None:
+            domain.number(self.target)
         return tables
 
     def _grouped_plan(self):
@@ -366,12 +346,15 @@ class MarginalReleaser(MarginalAnswers, PrivateEstimator):
             domain = domain.with_kinds(find_levels(table, domain, most=most, **asked))
             entered = True
         tables, rows = self._tables(domain), table.map(replace(domain.coded, entered=entered))
+        ways = {"how": self.postprocess, "nonnegative": self.nonnegative}
         if self._of_ranges:
             released = release_ranges(rows, tables, self.workload)
+        elif self._of_rows and pairs_are_chosen(tables.layout):
+            target = None if self.target is None else domain.number(self.target)
+            released = release_chosen(rows, tables, target, **ways)
         else:
-            ways = {"error": self.error, "how": self.postprocess, "nonnegative": self.nonnegative}
-            released = release_tables(rows, tables, **ways)
-        measurement, processed = released.measurement, released.processed
+            released = release_tables(rows, tables, error=self.error, **ways)
+        measurement, processed, tables = released.measurement, released.processed, released.tables
         n_rows = float(processed.values[0])
         risk = np.sqrt(max(processed.risk, 0.0) / tables.cells) / max(n_rows, 1.0)
         useful = bool(risk <= USEFUL and n_rows > CLEAR * measurement.sd[0])
@@ -388,6 +371,7 @@ class MarginalReleaser(MarginalAnswers, PrivateEstimator):
             "table_type_": table.about["table_type"],
             "measurement_": measurement,
             "residuals_": processed.values,
+            "singles_": released.singles,
             "joint_": np.empty(0) if processed.joint is None else processed.joint,
         }
 

@@ -6,17 +6,18 @@ import numpy as np
 
 from skdp.kernel._residuals import Residuals, residual_gains, residual_units
 from skdp.marginals._allocation import expected_loss, optimal_shares, shares_for
+from skdp.marginals._domain import Tables
 from skdp.marginals._layout import Measurement
 from skdp.marginals._noise_scale import noise_promise
 from skdp.marginals._postprocess import Processed, postprocess
 from skdp.marginals._ranges import RESIDUALS, measure_ranges, range_errors
 
-__all__ = ["RESIDUALS", "Released", "release_ranges", "release_tables"]
+__all__ = ["RESIDUALS", "Released", "measure", "release_ranges", "release_tables", "released"]
 
 # --- the one release: all residuals of a workload, on an integer grid, with Gaussian noise
 
 
-def measure(table, layout, weights, share, *, shares=None):
+def measure(table, layout, weights, share, *, shares=None, step=RESIDUALS):
     """Release the residuals of rows of codes.
 
     Notes
@@ -34,7 +35,7 @@ def measure(table, layout, weights, share, *, shares=None):
     so that ``sum over T of c_T / sd_T^2 <= sum of u_T(x) / sigma^2 <= mu^2``, in exact numbers.
     """
     parts = optimal_shares(layout, weights) if shares is None else shares
-    told = table.ask(Residuals(layout, parts), RESIDUALS, share=share)
+    told = table.ask(Residuals(layout, parts), step, share=share)
     units = residual_units(layout, residual_gains(layout, parts, told.bits))
     sd = told.scale / units * (1 + 2.0**-50)  # outweighs the roundings
     return Measurement(
@@ -49,22 +50,30 @@ def measure(table, layout, weights, share, *, shares=None):
 class Released:
     """A release of a workload."""
 
+    tables: Tables  # the workload
     measurement: Measurement
     processed: Processed
     noise: float  # root mean square of the noise of a cell, or of a range
     bound: float  # what no cell, or range, is off by, with probability 0.95
+    singles: Measurement | None = None  # an earlier release of single columns
 
 
 def release_tables(rows, tables, *, error, how, nonnegative):
     """Release tables for all that is left of the budget."""
     shares, share = shares_for(tables, error), rows.remaining
     measurement = measure(rows, tables.layout, tables.loss, share, shares=shares)
-    loss = expected_loss(tables.layout, tables.loss, measurement.sd)
     # what makes errors small on average may make the worst one larger
     how = "none" if (error, how) == ("worst", "auto") else how
     processed = postprocess(measurement, how, nonnegative=nonnegative)
+    return released(tables, measurement, processed)
+
+
+def released(tables, measurement, processed, singles=None):
+    """Return a Released with the noise of its tables."""
+    loss = expected_loss(tables.layout, tables.loss, measurement.sd)
     noise = float(np.sqrt(loss / tables.cells))
-    return Released(measurement, processed, noise, noise_promise(tables, measurement.sd))
+    promise = noise_promise(tables, measurement.sd)
+    return Released(tables, measurement, processed, noise, promise, singles)
 
 
 def release_ranges(rows, tables, kind):
@@ -72,4 +81,4 @@ def release_ranges(rows, tables, kind):
     measurement = measure_ranges(rows, tables, kind, rows.remaining)
     noise, bound = range_errors(measurement, kind)
     processed = Processed(measurement.values, tables.cells * noise**2, "none")
-    return Released(measurement, processed, noise, bound)
+    return Released(tables, measurement, processed, noise, bound)

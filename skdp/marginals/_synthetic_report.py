@@ -15,6 +15,7 @@ WARNING = (
     "columns, or of anything inside a bin, is an assumption, and they have no intervals: ask the "
     "releaser for those."
 )
+UNRELEASED = "{:,} pairs of columns have no released table: what rows say of them is the model's"
 WORST = 5  # tables that a text names
 
 
@@ -41,6 +42,9 @@ class SyntheticReport:
     bins : tuple of (str, int), default=()
         Columns some of whose levels are bins of several numbers, and how many levels they have:
         the distance is that of levels, and says nothing of what lies inside a bin.
+    unreleased : int, default=0
+        Number of pairs of columns that are in no released table: nothing is compared, and what rows
+        say of them is the model's.
 
     See Also
     --------
@@ -69,6 +73,7 @@ class SyntheticReport:
     bound: np.ndarray
     library: str = "pandas"
     bins: tuple = ()
+    unreleased: int = 0
 
     @property
     def within_noise(self):
@@ -101,6 +106,7 @@ class SyntheticReport:
             f"the noise of the tables explains {self.noise.mean():.4f} on average, and the "
             f"distances of {len(self.columns) - len(far):,} tables",
             *[f"levels are compared, and nothing inside bins; levels of {bins}"][: len(bins)],
+            *[UNRELEASED.format(self.unreleased)][: self.unreleased],
         ]
         for i in far[:WORST]:
             lines.append(

@@ -1,15 +1,25 @@
 """Synthetic rows of a fitted MarginalReleaser, and how near they are to its tables."""
 
 import math
+from itertools import combinations
 from numbers import Integral
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from skdp.marginals._chosen_pairs import combined
+from skdp.marginals._earlier import joined
+from skdp.marginals._inference import infer_from_table, infer_slopes
 from skdp.marginals._postprocess import has_small_domain, nearest_joint
 from skdp.marginals._synthetic import table_of_codes
 from skdp.marginals._synthetic_report import SyntheticReport, codes_of_rows
-from skdp.marginals.synthesis import NoisyTables, PublicUniforms, sample_codes, table_agreements
+from skdp.marginals.synthesis import (
+    DenoisedTables,
+    NoisyTables,
+    PublicUniforms,
+    sample_codes,
+    table_agreements,
+)
 from skdp.utils._public import public_seed
 
 __all__ = ["SyntheticRows", "systematic_rows"]
@@ -20,7 +30,7 @@ GOLDEN = (math.sqrt(5) - 1) / 2
 class SyntheticRows:
     """Methods of a fitted MarginalReleaser. All of them are free post-processing."""
 
-    def sample(self, n_rows=None, *, random_state=None, as_frame="auto"):
+    def sample(self, n_rows=None, *, random_state=None, as_frame="auto", earlier=None):
         """Return synthetic rows, in the form of X, whose tables are near to the released ones.
 
         Parameters
@@ -32,6 +42,9 @@ class SyntheticRows:
             the same rows, and None is one such number.
         as_frame : bool or "auto", default="auto"
             As of :meth:`marginal`.
+        earlier : MarginalReleaser, default=None
+            An earlier fit of the same source, on ``domain_`` of which this one was fitted. Its
+            tables are joined with these as far as the two releases agree.
 
         Returns
         -------
@@ -43,7 +56,7 @@ class SyntheticRows:
         Raises
         ------
         ValueError
-            If ``n_rows`` is no number of rows.
+            If ``n_rows`` is no number of rows, and if ``earlier`` has other levels.
 
         Notes
         -----
@@ -74,7 +87,7 @@ class SyntheticRows:
                 "n_rows must be an integer, not negative. None is the estimated number."
             )
         seed = public_seed(random_state)
-        codes = self._codes(int(n_rows), seed)
+        codes = self._codes(int(n_rows), seed, earlier)
         return table_of_codes(self.domain_, codes, self._library(as_frame), seed=seed)
 
     def synthetic_report(self, rows):
@@ -114,6 +127,7 @@ class SyntheticRows:
         found = table_agreements(self.measurement_, sets, codes)
         names = [str(name) for name in self.domain_.names]
         told = ([getattr(a, part) for a in found] for part in ("distance", "noise", "bound"))
+        told_of = {pair for columns in sets for pair in combinations(columns, 2)}
         return SyntheticReport(
             len(codes),
             tuple(tuple(names[place] for place in columns) for columns in sets),
@@ -126,14 +140,125 @@ class SyntheticRows:
                 )
                 if hasattr(kind, "edges") and any(label[0] in "([" for label in kind.labels)
             ),
+            unreleased=math.comb(len(names), 2) - len(told_of),
         )
 
-    def _codes(self, n_rows, seed):
+    def infer(self, statistic, columns, *, m=20, confidence=0.95, binned=False, random_state=None):
+        """Return a statistic of the population behind the rows, with intervals.
+
+        The intervals know the noise of the release and the draw of the rows. Synthetic rows have
+        none: a test on them takes the model for the data.
+
+        Parameters
+        ----------
+        statistic : callable or "ols"
+            A function of rows of ``columns``, in the form of X, that returns a number or several:
+            it must not depend on the number of rows, as a mean or a slope does not. ``"ols"``: the
+            coefficients of least squares of the first column on the others, an indicator for every
+            text but the first.
+        columns : list of str or int
+            Columns that are together in a released table; with ``"ols"`` all pairs of them.
+        m : int, default=20
+            Redrawn releases, at least 5; least squares redraws 200, since these take no rows.
+        confidence : float, default=0.95
+            Probability with which an interval covers the statistic of the population.
+        binned : bool, default=False
+            Whether the mean of its bin stands in place of every number, where bins hold several.
+        random_state : int, RandomState instance or None, default=None
+            Of the redrawn releases, as in :meth:`sample`.
+
+        Returns
+        -------
+        told : InferredStatistic
+
+        Raises
+        ------
+        ValueError
+            If no release has the tables that the statistic needs, for columns with a level of
+            missing or other entries, and for bins of several numbers unless ``binned``.
+
+        Notes
+        -----
+        The released table is put onto the simplex, which moves it; one Newton step along the
+        influence function of the statistic, found by adding rows of one cell, moves the estimate
+        back. The same influence function gives the variance of the noise, whose law is known, and
+        that of the draw of rows. Then the whole way from population to estimate is taken m times
+        again, with fresh rows and fresh noise. If the mean of these is off by more than half a
+        standard error, or their spread by half of it, there is no interval: the reason is in
+        ``refusals``. Least squares takes moments of levels, linear functions of the released
+        tables, and adds the variance ``s^2 (X'X)^-1`` of the draw of rows, for equal variances of
+        the errors.
+
+        **Privacy**: post-processing of what was released; free.
+
+        References
+        ----------
+        .. [1] Raisa, Jalko, Kaski, Honkela. "Noise-aware statistical inference with differentially
+           private synthetic data". AISTATS 2023.
+        """
+        check_is_fitted(self)
+        slopes = isinstance(statistic, str)
+        if (slopes and statistic != "ols") or not (slopes or callable(statistic)):
+            raise ValueError(f"statistic must be a callable or 'ols'. Got {statistic!r}.")
+        if not isinstance(m, Integral) or m < 5:
+            raise ValueError(f"m must be an integer, at least 5. Got {m!r}.")
+        places, words = (
+            self.domain_.place(columns),
+            PublicUniforms("infer", public_seed(random_state)),
+        )
+        wanted = {"confidence": confidence, "words": words, "binned": binned}
+        if not slopes:
+            return infer_from_table(
+                statistic,
+                self.measurement_,
+                self.domain_,
+                self._places(columns),
+                self._library("auto"),
+                m=int(m),
+                **wanted,
+            )
+        if len(places) < 2:
+            raise ValueError("least squares needs two columns at least. Name a target and another.")
+        for pair in combinations(columns, 2):
+            self._places(list(pair))
+        return infer_slopes(self.measurement_, self.domain_, places, **wanted)
+
+    def _codes(self, n_rows, seed, earlier=None):
         """Return level numbers, an array of int of shape (n_rows, n_columns)."""
-        if self.joint_.size or has_small_domain(self.measurement_.layout):
+        measurement, small = self._measured(), has_small_domain(self.measurement_.layout)
+        if earlier is not None:
+            check_is_fitted(earlier)
+            if (earlier.domain_.names, earlier.domain_.kinds) != (
+                self.domain_.names,
+                self.domain_.kinds,
+            ):
+                raise ValueError(
+                    "earlier must have the same columns and levels. Fit on domain=earlier.domain_."
+                )
+            measurement = joined(measurement, earlier._measured())
+            if small:
+                return systematic_rows(nearest_joint(measurement, measurement.values), n_rows)
+        if self.joint_.size or small:
             return systematic_rows(self._joint(), n_rows)
         words = PublicUniforms("rows", seed)
-        return sample_codes(NoisyTables(self.measurement_), n_rows, words)
+        return sample_codes(self._noisy_tables(measurement), n_rows, words)
+
+    def _measured(self):
+        """Return the Measurement of everything that was released."""
+        if self.singles_ is None:
+            return self.measurement_
+        return combined(self.singles_, self.measurement_)
+
+    def _noisy_tables(self, measurement):
+        """Return the NoisyTables that rows are made of."""
+        if self.singles_ is None:
+            return NoisyTables(measurement)
+        mu2 = sum(
+            np.sum(m.layout.row_lengths / np.square(m.sd))
+            for m in (self.singles_, self.measurement_)
+        )
+        target = None if self.target is None else self.domain_.number(self.target)
+        return DenoisedTables(measurement, math.sqrt(mu2), target)
 
     def _joint(self):
         """Return a table of all columns with nonnegative cells, as near as can be to the tables."""

@@ -4,6 +4,7 @@ import numpy as np
 
 from skdp.kernel._labels import EntryStates, RowsWithEntries
 from skdp.kernel._layout import Layout
+from skdp.kernel._pair_distances import PairDistances
 from skdp.kernel._residuals import RangeResiduals, Residuals
 from skdp.marginals._layout import workload_layout
 from skdp.readers._columns import ColumnBlock
@@ -34,6 +35,12 @@ def _ranges(rng):
     for matrix in matrices:
         matrix[0, 0] = most
     return RangeResiduals(levels, int(rng.integers(1, 2**24)), matrices), codes(rng, levels)
+
+
+def _distances(rng):
+    levels = tuple(rng.choice([2, 3, 7, 40], size=int(rng.integers(2, 6))).tolist())
+    shares = tuple(rng.dirichlet(np.ones(n)) for n in levels)
+    return PairDistances(float(rng.choice([0.0, 40.0, 2.0**36])), shares), codes(rng, levels)
 
 
 class Block(ColumnBlock):
@@ -75,6 +82,7 @@ def _states(rng):
 
 EXAMPLES = {
     Residuals: _residuals,
+    PairDistances: _distances,
     RangeResiduals: _ranges,
     RowsWithEntries: lambda rng: (RowsWithEntries(), block_of_columns(rng)),
     EntryStates: _states,

@@ -231,6 +231,7 @@ PUBLIC = {
         "k": "",
         "key": "of the domain",
         "known": "names of columns",
+        "lost": "the same",
         "n_features": "",
         "place": "of a column",
         "wanted": "a public parameter",
@@ -244,6 +245,13 @@ PUBLIC = {
     "table/_levels.py": {"key": "of categories", "which": "names of columns"},
     "table/_supervised.py": {"column": "name of a column, a parameter"},
     "table/_target.py": {"name": "of a parameter"},
+    "marginals/_inference.py": {
+        "raw": "its number of cells",
+        "gaps": "names of columns",
+        "bins": "names of columns",
+        "name": "of a column",
+    },
+    "marginals/_synthetic_rows.py": {"statistic": "a public parameter", "m": "the same"},
     "marginals/_layout.py": {
         "k": "",
         "d": "number of attributes",
@@ -674,7 +682,7 @@ CODE_LINES = {
     "mechanisms": 652,
     "accounting": 1530,
     "contracts": 350,
-    "kernel": 4300,
+    "kernel": 4400,
     "kernel/applied": 300,
     "kernel/pairs": 400,
 }
