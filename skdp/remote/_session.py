@@ -14,7 +14,7 @@ from skdp.utils._config import get_config
 
 __all__ = ["MOST_LINE", "Session", "classes_in", "refusal"]
 
-MOST_LINE, MOST_VIEWS = 2**27, 10_000
+MOST_LINE, MOST_VIEWS, MOST_TEXT = 2**27, 10_000, 2000
 PAIRS = {"HIndex", "SoftCore"}  # the number of friends of each row is counted in a time of its own
 CLOCK = (
     "the time that statistics of pairs of rows, and searches, take tells of the rows. Ask the "
@@ -128,7 +128,8 @@ def refusal(error):
     if get_config()["debug"]:
         traceback.print_exception(error)
     public = isinstance(error, PlanError | BudgetExceeded) or _refused(error)
-    return {"kind": type(error).__name__, "text": str(error)} if public else {"kind": "Withheld"}
+    told = {"kind": type(error).__name__, "text": str(error)[:MOST_TEXT]}  # it may quote a request
+    return told if public else {"kind": "Withheld"}
 
 
 def _refused(error):

@@ -1,5 +1,6 @@
 """What crosses between an analyst and the holder of rows: JSON of public and released values."""
 
+import re
 from fractions import Fraction
 
 import numpy as np
@@ -15,6 +16,7 @@ from skdp.utils._warnings import Doubt
 
 __all__ = ["heard", "sent"]
 
+TEXTS = re.compile(r"[<>|](O|U\d{1,6})")  # types of arrays of text
 PLAIN = str | int | float | bool | None
 RECORDS = {cls.__name__: cls for cls in (Budget, Charge, NoisyUnitCount, PrivacyReport, Shape)}
 
@@ -62,7 +64,7 @@ def heard(x, thing):
         return Fraction(numerator, denominator)
     if "texts" in x:
         dtype, shape, items = x["texts"]
-        refuse(str(dtype)[1:2] not in ("O", "U"), "an array of another type")
+        refuse(not TEXTS.fullmatch(str(dtype)), "an array of another type")
         items = [heard(one, thing) for one in items]
         refuse(not all(isinstance(one, PLAIN) for one in items), "an array of other things")
         told = np.empty(len(items), dtype=dtype)
