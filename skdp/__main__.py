@@ -7,6 +7,7 @@ SQLite, as whenever the file is opened.
 import argparse
 import hashlib
 import logging
+import os
 import secrets
 import stat
 import sys
@@ -73,6 +74,7 @@ def _token():
 def _serve(given, parser):
     from skdp.remote import read_holdings, serve
 
+    os.umask(0o077)  # ledgers and log are files of this user alone
     if given.log is not None:
         logging.basicConfig(filename=given.log, format="%(asctime)s %(message)s", level="INFO")
     try:
