@@ -120,8 +120,8 @@ class OfModel(Statistic):
         """How many times its curvature a row may add beside its gradient at no price."""
         return GAINS[self.B.shape[1] > 1]
 
-    def _parts(self, block, bits):
-        """Yield q of shape (m, K), sqrt(w), y - p, p (1 - p), scores of finite rows, in parts."""
+    def _scored(self, block, bits):
+        """Yield q of shape (m, K), sqrt(w), the target, scores of finite rows, in parts."""
         fraction, exponent = math.frexp(np.abs(self.B).max())  # whose multiples may be infinite
         shift = MODEL_BITS - exponent - math.frexp(fraction * math.sqrt(self.B.size))[1]
         model = np.rint(np.ldexp(self.B, shift))
@@ -133,8 +133,13 @@ class OfModel(Statistic):
             q = ball_rows(v, center=0.0, radius=self.radius, bits=bits)
             root = np.minimum(1.0, self.radius / np.maximum(lengths, 1e-300))
             scores = (q @ model) * unit / root[:, None]
+            yield q, root[:, None], codes, scores
+
+    def _parts(self, block, bits):
+        """Yield q, sqrt(w), y - p, p (1 - p) and scores of finite rows, in parts."""
+        for q, root, codes, scores in self._scored(block, bits):
             p = probabilities(scores)
-            yield q, root[:, None], self._labels(codes) - p, p * (1 - p), scores
+            yield q, root, self._labels(codes) - p, p * (1 - p), scores
 
     def _labels(self, codes):
         if self.B.shape[1] == 1:

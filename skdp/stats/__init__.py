@@ -8,6 +8,8 @@ from skdp.stats._association import (
 )
 from skdp.stats._comparison import PrivateComparison
 from skdp.stats._contingency import PrivateContingencyTable
+from skdp.stats._cox_regression import PrivateCoxRegression
+from skdp.stats._logrank import private_logrank_test
 from skdp.stats._mean_tests import (
     private_f_oneway,
     private_ttest_1samp,
@@ -17,11 +19,16 @@ from skdp.stats._mean_tests import (
 from skdp.stats._power import epsilon_for, expected_power, n_rows_for
 from skdp.stats._rank_tests import private_kruskal, private_ks_2samp, private_mannwhitneyu
 from skdp.stats._result import ConfidenceInterval, TestResult
+from skdp.stats._survival import PrivateSurvival
+from skdp.stats._survival_display import SurvivalDisplay
 
 __all__ = [
     "ConfidenceInterval",
     "PrivateComparison",
     "PrivateContingencyTable",
+    "PrivateCoxRegression",
+    "PrivateSurvival",
+    "SurvivalDisplay",
     "TestResult",
     "epsilon_for",
     "expected_power",
@@ -30,6 +37,7 @@ __all__ = [
     "private_f_oneway",
     "private_kruskal",
     "private_ks_2samp",
+    "private_logrank_test",
     "private_mannwhitneyu",
     "private_pearsonr",
     "private_proportions_test",

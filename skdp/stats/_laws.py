@@ -15,6 +15,7 @@ __all__ = [
     "distance_of_groups",
     "f_of_means",
     "means",
+    "normals",
     "rank_difference",
     "ranks_of_groups",
 ]
@@ -148,7 +149,7 @@ def distance_of_groups(counts, sd):
     distance = float(np.abs(F[:-1, 0] - F[:-1, 1]).max(initial=0.0))
     pooled = np.maximum.accumulate(np.clip((F @ n) / n.sum(), 0, 1))
     mass = np.diff(pooled, prepend=0.0)
-    draws = _normals(DRAWS * m * 3, "distance", m).reshape(3, DRAWS, m)
+    draws = normals(DRAWS * m * 3, "distance", m).reshape(3, DRAWS, m)
     bridge = np.cumsum(np.sqrt(mass) * draws[0], axis=1)
     path = (bridge - pooled * bridge[:, -1:]) * math.sqrt(1 / n[0] + 1 / n[1])
     for noise, rows in zip(draws[1:], n, strict=True):
@@ -158,8 +159,8 @@ def distance_of_groups(counts, sd):
     return distance, float((1 + np.sum(largest >= distance)) / (DRAWS + 1)), n
 
 
-def _normals(n, *key):
-    """Return public normal numbers."""
+def normals(n, *key):
+    """Return n public normal numbers, a function of the key."""
     return ndtri(((public_words(n, *key) >> np.uint64(11)) + 0.5) * 2.0**-53)
 
 

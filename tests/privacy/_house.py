@@ -590,7 +590,9 @@ IMPORTS = {
     | {"linear", "linear/engine", "covariance/engine", "_estimator", "contracts"},
     "mixture": BASE | ENGINE | {"cluster", "mixture", "_estimator", "contracts"},
     "stats/engine": ENGINE | {"stats/engine", "_public"},
-    "stats": BASE | ENGINE | {"stats", "stats/engine", "_estimator", "contracts"},
+    "stats": BASE
+    | ENGINE
+    | {"stats", "stats/engine", "metrics", "linear/engine", "_estimator", "contracts"},
     "preprocessing": BASE
     | ENGINE
     | {"preprocessing", "location", "denoising", "rowwise", "summary", "_estimator", "contracts"},

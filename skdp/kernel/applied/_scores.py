@@ -6,11 +6,12 @@ from typing import Annotated
 import numpy as np
 
 from skdp.kernel._plain import each, rising, whole, within
-from skdp.kernel._statistic import OneCell, Statistic, public, refuse
+from skdp.kernel._statistic import OneCell, Rule, Statistic, public, refuse
 from skdp.mechanisms import finite_rows
 
 PARTS = 2**8  # of a bin: where in it a score lies
 MOST_ENTRY = 2**22
+MOST_LEVELS = 2**16
 
 
 def codes_of(block, n_classes):
@@ -18,6 +19,27 @@ def codes_of(block, n_classes):
     code = np.asarray(block[:, -1], dtype=np.float64)
     there = finite_rows(block) & (code >= 0) & (code < n_classes)
     return np.where(there, code, -1).astype(np.intp)
+
+
+@public
+class OfLevel(Rule):
+    """The set of a row is the code in one of its columns; -1 for other numbers, and rows with NaN.
+
+    **Privacy**: a function of the row.
+    """
+
+    column: int
+    n_levels: Annotated[int, within(1, MOST_LEVELS)]
+
+    def check(self, shape):
+        super().check(shape)
+        refuse(not 0 <= self.column < shape.n_features, "no such column")
+
+    def __call__(self, block):
+        """Return the set of every row."""
+        code = np.where(finite_rows(block), block[:, self.column], -1.0)
+        there = (code >= 0) & (code < self.n_levels) & (code == np.floor(code))
+        return np.where(there, code, -1).astype(np.intp)
 
 
 @public

@@ -1,0 +1,179 @@
+"""A proportional hazards model by two private Newton steps on the Poisson form of Cox."""
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from skdp.accounting import Step
+from skdp.kernel._coordinates import Design, SomeColumns
+from skdp.kernel.applied._hazards import CURVATURE, HazardStep
+from skdp.linear._coefficients import unseen_columns
+from skdp.linear._front import front_plan, release_preprocessing, weighted_gram
+from skdp.linear._newton import LARGEST, floored
+from skdp.location._counted import ROW_COUNT, release_count
+from skdp.stats._cox_scores import NormalScores
+from skdp.stats._result import FEW
+from skdp.stats._survival_laws import SurvivalCurve
+from skdp.stats._time_bins import COUNTS, find_edges, release_counts
+
+__all__ = ["CoxRelease", "cox_plan", "private_cox"]
+
+EVENTS = replace(COUNTS, at_most=0.1)
+STEP = Step("Newton step", times=2, of=(HazardStep,))
+GRAM = 0.1  # share of the Gram matrix, of what is left
+FIRST = 0.4  # of the first step, of what is left then: the second one ends it
+BINS = 32
+CLEAR = 3.0  # noises that the least curvature stands clear by
+SMALL = 1e-3  # of scores: a step of a derivative
+DEPARTURE = 0.4  # of second derivatives from those of a mean row, as a part of them
+
+
+@dataclass(frozen=True)
+class CoxRelease:
+    """What is released of a model, in the coordinates of its design."""
+
+    design: Design
+    b: np.ndarray  # (K,): the last is that of the hazard itself
+    noise: np.ndarray  # (K, K)
+    sampling: np.ndarray
+    edges: np.ndarray  # of bins of time
+    hazard: np.ndarray  # sums of hazards of a row in the middle of the columns
+    n: float
+    n_events: float
+
+    @np.errstate(all="ignore")
+    def in_units(self):
+        """Return slopes, and deviations of noise and of both, in the units of the table.
+
+        NaN and infinite of columns that are not seen to vary, and beyond the range of floats.
+        """
+        frame = self.design.frame
+        T = frame.A.T / frame.unit[:, None]
+        k = frame.dims
+        both = self.noise + self.sampling
+        sds = [np.sqrt(np.einsum("ij,jk,ik->i", T, S[:k, :k], T)) for S in (self.noise, both)]
+        slopes = T @ self.b[:k]
+        seen = (self.design.low < self.design.high) & ~unseen_columns(frame)
+        seen &= np.isfinite([slopes, *sds]).all(axis=0) & (sds[1] > 0)
+        return np.where(seen, slopes, np.nan), *(np.where(seen, sd, np.inf) for sd in sds)
+
+
+def cox_plan(budget, steps):
+    """Return the plan of :func:`private_cox`, with more steps."""
+    plan = front_plan(budget)
+    return replace(plan, steps=(*plan.steps, EVENTS, STEP, *steps))
+
+
+def private_cox(table, known, edges):
+    """Release a model, None if too little is told.
+
+    Rows are (x, time, event). ``known``: (2, d + 1), public ranges or NaN; ``edges``: public ones
+    of bins of time, a horizon, or None.
+    """
+    d = table.n_features - 2
+    rows = table.map(SomeColumns(np.array([*range(d), d + 1])))
+    times = table.map(SomeColumns(np.array([d, d + 1])))
+    count = release_count(table, ROW_COUNT)
+    if edges is None:
+        edges = find_edges(times, count.n, BINS)
+    front = release_preprocessing(rows, count=count, known=known, target=False)
+    if edges is None or not front.found:
+        table.doubt(FEW)
+        return None
+    frame, _ = front.whitened(rows)
+    design = Design(frame, np.stack([front.low, front.high]), True)
+    counts = release_counts(times.split(None, 1), 1, edges, 1, EVENTS, EVENTS.at_most)
+    curve = SurvivalCurve.of(counts, 0)
+    gram = weighted_gram(rows, design, n=count.n, share=GRAM * float(table.remaining))
+    fit = _Newton(table, design, gram, count.n, edges, curve)
+    fit.step(FIRST * float(table.remaining))
+    fit.step(table.remaining)
+    if not fit.told or not curve.known[0]:
+        table.doubt(FEW)
+        return None
+    noise, sampling = fit.law()
+    middle = math.exp(np.clip(fit.b[-1], -LARGEST, LARGEST))
+    hazard = fit.hazard * middle
+    return CoxRelease(design, fit.b, noise, sampling, edges, hazard, count.told, curve.n_events)
+
+
+class _Newton:
+    """Coefficients after some steps, and what the last of these told of second derivatives."""
+
+    def __init__(self, table, design, gram, n, edges, curve):
+        self.table, self.design, self.n, self.edges = table, design, n, edges
+        self.gram, self.radius = floored(gram.gram, 0.0), gram.radius
+        self.scores, self.curve = NormalScores.of(curve), curve
+        self.b, self.hazard, self.size = np.zeros(design.dims), self.scores.marginal, 0.0
+
+    def step(self, share):
+        """Release a gradient and second derivatives; move the coefficients."""
+        times, first = np.unique(self.edges, return_index=True)
+        asked = HazardStep(
+            self.design, self.radius, self.b[:, None], times, self.hazard[first], self.n
+        )
+        told = self.table.ask(asked, STEP, share=share)
+        self.sd = float(told.sd)
+        # in the unit of a row times a row
+        unit = self.radius * math.sqrt(1 - CURVATURE) / math.sqrt(CURVATURE)
+        curvature, sd = told.real[:, 1:] * unit, self.sd * unit
+        self._weigh((curvature + curvature.T) / 2, sd * math.sqrt(2 * len(self.b)))
+        move = np.linalg.solve(self.curvature, told.real[:, 0])
+        size = math.sqrt(max(move @ self.gram @ move, 0.0))
+        self.b = self.b + move * min(1.0, LARGEST / max(size, 1e-300))
+        self._calibrate()
+
+    def _weigh(self, released, noise):
+        """Keep the second derivatives, positive, and the largest eigenvalue of their noise.
+
+        Beside the released ones those of a mean row, a number times the Gram matrix: both count by
+        how far they may be off.
+        """
+        size = max(np.trace(self.gram), 1e-300) * self.n
+        mean = max(np.trace(released) / size, 0.0)
+        apart = DEPARTURE * mean * self.n
+        self.part = apart**2 / (apart**2 + noise**2)
+        both = self.part * released + (1 - self.part) * mean * self.n * self.gram
+        self.noise = self.part * noise
+        self.told = bool(np.linalg.eigvalsh(both)[0] > CLEAR * self.noise)
+        self.curvature = floored(both, max(self.noise, 1e-300))
+
+    def _calibrate(self):
+        """Make the scores as large as rows must have them for which a step leads here.
+
+        Then take the hazard for which rows with such scores have the released curve. Both take
+        scores to be normal: for the form of the hazard, and for what the steps leave to go.
+        """
+        k = len(self.b) - 1
+        whole = max(self.gram[-1, -1], 1e-300)
+        mean = float(self.gram[-1, :k] @ self.b[:k]) / whole
+        var = float(self.b[:k] @ self.gram[:k, :k] @ self.b[:k]) / whole - mean**2
+        seen = math.sqrt(max(var, 0.0))
+        self.stretch = self.gain = 1.0
+        if seen > 0:
+            given = self.size, self.hazard, self.part
+            size, more = (self.scores.size_of(x, *given) for x in (seen, seen * (1 + SMALL)))
+            self.stretch, self.gain = size / seen, (more - size) / (seen * SMALL)
+            self.size = size
+        self.b[:k] *= self.stretch
+        self.hazard = self.scores.hazard(self.size)
+        self.b[-1] = -mean * self.stretch
+
+    def law(self):
+        """Return the covariances of noise and of sampling.
+
+        What makes the scores larger or smaller, the noise of the released curve too, is moved by
+        the calibration as its derivative says.
+        """
+        inverse, known = np.linalg.inv(self.curvature), self.curve.known
+        noise = self.sd**2 * inverse @ inverse
+        if not self.size > 0:
+            return noise, inverse
+        along = self.gram @ self.b
+        along = np.outer(self.b, along) / max(float(self.b @ along), 1e-300)
+        moved = self.stretch * (np.eye(len(self.b)) - along) + self.gain * along
+        slopes = self.gain * self.scores.slopes(self.size, self.part)[known]
+        cov = self.curve.covariance(True, sampling=False)[np.ix_(known, known)]
+        of_curve = slopes @ cov @ slopes / self.size**2 * np.outer(self.b, self.b)
+        return moved @ noise @ moved.T + of_curve, self.stretch * inverse

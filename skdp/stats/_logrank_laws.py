@@ -1,0 +1,212 @@
+"""The log-rank test from two releases: laws that know the noise. No rows, no noise drawn."""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import ndtri
+
+from skdp.stats._laws import CLEAR, PARTS
+from skdp.stats._survival_laws import SurvivalCurve
+from skdp.stats._time_bins import GAIN, cells_of_times
+
+__all__ = ["BLOCKS", "HazardRatio", "Residuals"]
+
+BLOCKS = 8  # of bins, in which shares at risk are taken to be constant
+INCREMENTS = 0.25  # weight of the squares of residuals by block, beside those of their sum
+FEWEST = 0.5  # events, of which a variance is made at least
+FARTHEST = 20.0  # of the logarithm of a hazard ratio
+
+
+@dataclass(frozen=True)
+class Residuals:
+    """Two groups' released events: the pooled hazard, shares at risk, and what is asked next.
+
+    The residual of a row is its event less the pooled hazard until its time, both until that
+    hazard is 1. ``counts``: :class:`skdp.stats._time_bins.Counts` of two groups.
+    """
+
+    counts: object
+
+    @cached_property
+    def _curves(self):
+        return [SurvivalCurve.of(self.counts, g) for g in range(2)]
+
+    @cached_property
+    def hazard(self):
+        """The pooled sum of hazards at edges, at most 1: (L + 1,)."""
+        d, at_risk = self._pooled
+        return np.append(0.0, np.minimum(np.cumsum(d / at_risk), 1.0))
+
+    @property
+    def _pooled(self):
+        (d, at_risk, _), (d2, at_risk2, _) = (curve._bins for curve in self._curves)
+        return d + d2, np.maximum(at_risk + at_risk2, d + d2 + 0.5)
+
+    @cached_property
+    def shares(self):
+        """The first group's share of those at risk, by bin."""
+        first, other = (curve.at_risk for curve in self._curves)
+        return np.clip(first / (first + other), PARTS, 1 - PARTS)
+
+    @cached_property
+    def events(self):
+        """Events of both groups by bin, until the pooled hazard is 1."""
+        return np.diff(self.hazard) * self._pooled[1]
+
+    @cached_property
+    def _blocks(self):
+        """Return which bins are in which block, (J, L)."""
+        bins = len(self.events)
+        at = np.arange(bins) * min(BLOCKS, bins) // bins
+        return (at == np.arange(at[-1] + 1)[:, None]).astype(float)
+
+    @cached_property
+    def _means(self):
+        """Return what makes means over blocks, weighed by events, of numbers by bin: (J, L)."""
+        weights = self._blocks * (self.events + 1e-9)
+        return weights / weights.sum(axis=1, keepdims=True)
+
+    def question(self, n_columns):
+        """Return the :class:`ScoreCells` of residuals: their sum, and their parts by block.
+
+        A row adds (a, x_1, ..., x_J) with the weights sqrt(1 - w) and sqrt(w), w = INCREMENTS: a
+        is its residual, x_j the part of block j. Of an event at hazard l, of which its own block
+        has x, the square is (1 - w) (1 - l)^2 + w ((1 - x)^2 + those of the blocks before), which
+        is convex, and at most 1; of another row at most l^2. The kernel computes it anew.
+        """
+        l_at, J = self.hazard, len(self._blocks)
+        first = np.argmax(self._blocks > 0, axis=1)
+        starts = l_at[first]
+        lengths = np.diff(np.append(starts, l_at[-1]))
+
+        def other(at):
+            parts = np.clip(at - starts[:, None], 0.0, lengths[:, None])
+            return -np.vstack([at, parts])
+
+        counted = (l_at[:-1] < 1) * np.vstack([np.ones(len(self.events)), self._blocks])
+        weights = GAIN * np.sqrt(np.append(1 - INCREMENTS, np.full(J, INCREMENTS)))[:, None]
+
+        def integers(x):
+            return np.trunc(weights * x).astype(np.int64)
+
+        sides = [other(side) for side in (l_at[:-1], l_at[1:])]
+        events = [integers(counted + side) for side in sides]
+        others = [integers(side) for side in sides]
+        return cells_of_times(self.counts.edges, events, others, others[1][:, -1], n_columns)
+
+    def scaled(self, y, sd):
+        """Return sums by group, (2, 1 + J), and the noise in the first and in the others."""
+        J = len(self._blocks)
+        weights = GAIN * np.sqrt(np.append(1 - INCREMENTS, np.full(J, INCREMENTS)))
+        return y[:, : J + 1] / weights, sd / weights[0], sd / weights[-1]
+
+    def test(self, sums, sd, block_sd):
+        """Return the :class:`HazardRatio` that both releases tell.
+
+        Let p_j be the first group's share of those at risk in block j, S its residuals, and T_j
+        those of both. ``S - sum p_j T_j`` is the events of the first group less those that are
+        expected, whatever the pooled hazard: log-rank. In place of p_j T_j the sum p T with one
+        share p has little noise, and blocks bring the difference.
+        """
+        pooled, means = sums.sum(axis=0), self._means
+        p_block = means @ self.shares
+        weights = self._blocks @ (self.events + 1e-9)
+        p = float(p_block @ weights / weights.sum())
+        apart = p_block - p
+        bias, second = self._products()
+        d = (1 - p) * sums[0, 0] - p * sums[1, 0] - apart @ pooled[1:] + bias
+        noise = sd**2 * ((1 - p) ** 2 + p**2) + 2 * block_sd**2 * apart @ apart + second
+        told = all(curve.n_rows > 0 for curve in self._curves)
+        n = sum(curve.n_rows for curve in self._curves)
+        n_sd = math.sqrt(2) * float(
+            np.hypot(
+                *(
+                    np.linalg.norm(one.sum(axis=0))
+                    for one in (self.counts.event_noise, self.counts.other_noise)
+                )
+            )
+        )
+        return HazardRatio(float(d), noise, self.events, self.shares, told and n > CLEAR * n_sd)
+
+    def _products(self):
+        """Return mean and variance of ``sum (error of p_j) T_j``, by the noise of the counts.
+
+        Both are linear in it. A group's share p of those at risk is off by
+        ((1 - p) e_1 - p e_2) / Y, with e_1 and e_2 the errors of those at risk in each group, and T
+        by -f + h e, with f and e the errors of events and those at risk in both.
+        """
+        p, (d, at_risk) = self.shares, self._pooled
+        h = np.where(self.hazard[1:] < 1, d / at_risk, 0.0)
+        counted = self.hazard[:-1] < 1
+        risk = self._curves[0]._at_risk_slopes
+        noise = self.counts.event_noise, self.counts.other_noise
+        events, others = np.eye(len(d)), np.zeros((len(d), len(d) + 1))
+        share, rest = [], []
+        for sign in (1 - p, -p):
+            for by_risk, by_event, factor in zip(risk, (events, others), noise, strict=True):
+                share.append(self._means @ ((sign / at_risk)[:, None] * by_risk @ factor))
+                part = counted[:, None] * (h[:, None] * by_risk - by_event)
+                rest.append(self._blocks @ (part @ factor))
+        share, rest = np.hstack(share), np.hstack(rest)
+        long = np.maximum(np.linalg.norm(share, axis=1) / 0.5, 1.0)  # no share is farther off
+        share = share / long[:, None]
+        cross = share @ rest.T
+        var = np.sum((share @ share.T) * (rest @ rest.T)) + np.sum(cross * cross.T)
+        return float(np.trace(cross)), float(max(var, 0.0))
+
+
+@dataclass(frozen=True)
+class HazardRatio:
+    """The events of the first group less those expected, its law, and the ratio of hazards."""
+
+    d: float
+    noise: float  # variance
+    events: np.ndarray  # by bin
+    shares: np.ndarray  # the first group's part of those at risk
+    told: bool
+    low, high = 0.0, math.inf
+
+    def variance(self, log_ratio=0.0):
+        """Return the variance of d, by sampling and noise, at a ratio of hazards."""
+        q = self._expected(log_ratio)
+        return max(float(self.events @ (q * (1 - q))), FEWEST) + self.noise
+
+    def _expected(self, log_ratio):
+        """Return the chance by bin that an event is of the first group."""
+        odds = np.exp(np.clip(log_ratio, -FARTHEST, FARTHEST)) * self.shares
+        return odds / (odds + 1 - self.shares)
+
+    @property
+    def z(self):
+        """The statistic, in its own deviations, under equal hazards."""
+        return self.d / math.sqrt(self.variance())
+
+    @property
+    def noise_share(self):
+        """The part of its variance that is noise."""
+        return self.noise / self.variance()
+
+    def _ratio(self, d):
+        """Return the logarithm of the ratio at which d events are expected."""
+
+        def gap(log_ratio):
+            return float(self.events @ (self._expected(log_ratio) - self.shares)) - d
+
+        if gap(-FARTHEST) >= 0:
+            return -math.inf
+        return math.inf if gap(FARTHEST) <= 0 else brentq(gap, -FARTHEST, FARTHEST)
+
+    @property
+    def value(self):
+        """The ratio of the hazard of the first group to that of the second."""
+        return math.exp(min(self._ratio(self.d), FARTHEST))
+
+    def at(self, level):
+        """Return the interval: all ratios whose expected events are near the released ones."""
+        at = float(np.clip(self._ratio(self.d), -FARTHEST, FARTHEST))
+        half = float(ndtri(0.5 + level / 2)) * math.sqrt(self.variance(at))
+        low, high = (self._ratio(self.d + sign * half) for sign in (-1, 1))
+        return math.exp(low), math.exp(high)
