@@ -129,7 +129,9 @@ class Residuals:
                 )
             )
         )
-        return HazardRatio(float(d), noise, self.events, self.shares, told and n > CLEAR * n_sd)
+        inside = float(self.events @ np.square(self.shares - p_block @ self._blocks))
+        told = told and n > CLEAR * n_sd
+        return HazardRatio(float(d), noise, inside, self.events, self.shares, told)
 
     def _products(self):
         """Return mean and variance of ``sum (error of p_j) T_j``, by the noise of the counts.
@@ -164,6 +166,7 @@ class HazardRatio:
 
     d: float
     noise: float  # variance
+    inside: float  # variance of sampling, of shares at risk that move inside of blocks
     events: np.ndarray  # by bin
     shares: np.ndarray  # the first group's part of those at risk
     told: bool
@@ -172,7 +175,7 @@ class HazardRatio:
     def variance(self, log_ratio=0.0):
         """Return the variance of d, by sampling and noise, at a ratio of hazards."""
         q = self._expected(log_ratio)
-        return max(float(self.events @ (q * (1 - q))), FEWEST) + self.noise
+        return max(float(self.events @ (q * (1 - q))), FEWEST) + self.inside + self.noise
 
     def _expected(self, log_ratio):
         """Return the chance by bin that an event is of the first group."""

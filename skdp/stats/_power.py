@@ -8,6 +8,9 @@ from scipy.special import ndtr, ndtri
 
 from skdp.accounting import Budget
 from skdp.kernel.applied._entry_scores import COUNT
+from skdp.metrics._strategy import prefix_strategy
+from skdp.stats._logrank import BINS, FIRST
+from skdp.stats._logrank_laws import Residuals
 from skdp.stats._search import (
     LEAST_SHARE,
     RANKS_NEED,
@@ -17,6 +20,7 @@ from skdp.stats._search import (
     Z,
     reach_of,
 )
+from skdp.stats._time_bins import GAIN, Counts
 from skdp.utils._numbers import describe_parameter
 
 __all__ = ["epsilon_for", "expected_power", "n_rows_for"]
@@ -30,9 +34,10 @@ def expected_power(test, effect, n_rows, *, epsilon=1.0, delta=1e-6, level=0.05,
 
     Parameters
     ----------
-    test : {"mannwhitneyu", "ttest_ind", "proportions_test"}
+    test : {"mannwhitneyu", "ttest_ind", "proportions_test", "logrank"}
     effect : float
-        Difference of the groups: in standard deviations of normal rows, or of two rates.
+        Difference of the groups: in standard deviations of normal rows, or of two rates. Of
+        "logrank" the ratio of two constant hazards.
     n_rows : int
         Rows of both groups together.
     epsilon : float, default=1.0
@@ -40,7 +45,8 @@ def expected_power(test, effect, n_rows, *, epsilon=1.0, delta=1e-6, level=0.05,
     level : float, default=0.05
         Of the test, two-sided.
     p : float, default=0.5
-        For "proportions_test": the mean of both rates.
+        For "proportions_test": the mean of both rates. For "logrank": the part of the rows that has
+        the event until the horizon, which the others are observed until.
 
     Returns
     -------
@@ -58,7 +64,7 @@ def expected_power(test, effect, n_rows, *, epsilon=1.0, delta=1e-6, level=0.05,
     Notes
     -----
     **Privacy**: computed from public numbers alone, so it costs nothing. The search for scores is
-    taken to succeed.
+    taken to succeed; the horizon and the groups of "logrank" are taken to be public.
 
     Examples
     --------
@@ -79,7 +85,7 @@ def n_rows_for(test, effect, *, power=0.8, epsilon=1.0, delta=1e-6, level=0.05, 
 
     Parameters
     ----------
-    test : {"mannwhitneyu", "ttest_ind", "proportions_test"}
+    test : {"mannwhitneyu", "ttest_ind", "proportions_test", "logrank"}
     effect : float
         As of :func:`expected_power`.
     power : float, default=0.8
@@ -128,7 +134,7 @@ def epsilon_for(test, effect, n_rows, *, power=0.8, delta=1e-6, level=0.05, p=0.
 
     Parameters
     ----------
-    test : {"mannwhitneyu", "ttest_ind", "proportions_test"}
+    test : {"mannwhitneyu", "ttest_ind", "proportions_test", "logrank"}
     effect : float
         As of :func:`expected_power`.
     n_rows : int
@@ -176,9 +182,9 @@ def epsilon_for(test, effect, n_rows, *, power=0.8, delta=1e-6, level=0.05, p=0.
 
 
 def _check(test, effect, level, p, power=0.5):
-    if test not in ("mannwhitneyu", "ttest_ind", "proportions_test"):
+    if test not in ("mannwhitneyu", "ttest_ind", "proportions_test", "logrank"):
         raise ValueError(
-            'test must be "mannwhitneyu", "ttest_ind" or "proportions_test". Got '
+            'test must be "mannwhitneyu", "ttest_ind", "proportions_test" or "logrank". Got '
             f"{describe_parameter(test)}."
         )
     parts = {"level": level, "p": p, "power": power}
@@ -187,6 +193,11 @@ def _check(test, effect, level, p, power=0.5):
             raise ValueError(f"{name} must lie between 0 and 1. Got {describe_parameter(x)}.")
     if not (np.isfinite(effect) and effect != 0):
         raise ValueError(f"effect must be a number, not 0. Got {describe_parameter(effect)}.")
+    if test == "logrank" and (effect < 0 or effect == 1):
+        raise ValueError(
+            f"effect of a log-rank test is a ratio of hazards, not 1. Got "
+            f"{describe_parameter(effect)}."
+        )
 
 
 def _left(need, mu, n):
@@ -197,6 +208,8 @@ def _left(need, mu, n):
 
 def _power(test, effect, n, mu, level, p):
     """Return the power: the effect beside the deviation of sampling and noise together."""
+    if test == "logrank":
+        return _of_log_rank(effect, n, mu, level, p)
     if test == "proportions_test":
         var = 4 * p * (1 - p) / n + 8 * (1 - 2 * p + 2 * p * p) / (mu * n) ** 2
         signal = effect
@@ -210,6 +223,34 @@ def _power(test, effect, n, mu, level, p):
         half = WIDER * Z * reach_of(mu, n, 2)
         left = _left(WINDOW_NEEDS, mu, n)
         var = 4 / n + 8 * half**2 / (mu * n) ** 2 / left
-    shift = abs(signal) / math.sqrt(var)
+    return _beyond(abs(signal) / math.sqrt(var), level)
+
+
+def _beyond(shift, level):
+    """Return the chance that a normal statistic of this mean is rejected on either side."""
     z = ndtri(1 - level / 2)
     return float(ndtr(shift - z) + ndtr(-shift - z))
+
+
+def _of_log_rank(ratio, n, mu, level, p):
+    """Return the power of a log-rank test, by its own law at the events that are expected."""
+
+    def events_of(hazard):
+        return (math.exp(-hazard) + math.exp(-hazard * ratio)) / 2
+
+    hazard = brentq(lambda x: events_of(x) - (1 - p), 0.0, -2 * math.log1p(-p) / min(ratio, 1))
+    left = 1 - float(ROWS.at_most)
+    edges = np.linspace(0, 1, BINS + 1)
+    S = np.exp(-hazard * np.outer([ratio, 1.0], edges))
+    events, others = -n / 2 * np.diff(S, axis=1), np.zeros((2, BINS + 1))
+    others[:, -1] = n / 2 * S[:, -1]
+    sd = GAIN / mu / math.sqrt(FIRST * left)
+    noise = (sd * prefix_strategy(bins)[1] for bins in (BINS, BINS + 1))
+    residuals = Residuals(Counts(edges, events, others, *noise))
+    asked = residuals.question(1)
+    sd = asked.step * float(asked.l2) / mu / math.sqrt((1 - FIRST) * left)
+    no_sums = np.zeros((2, asked.left.shape[1]))
+    law = residuals.test(*residuals.scaled(no_sums, sd))
+    counted = residuals.events / np.maximum(events.sum(axis=0), 1e-300)
+    d = float(counted @ (events[0] - residuals.shares * events.sum(axis=0)))
+    return _beyond(abs(d) / math.sqrt(law.variance(math.log(ratio))), level)

@@ -146,12 +146,16 @@ def test_a_contingency_table_stands_every_audit():
     check_private_estimator(PrivateContingencyTable(**public), frame[["arm"]], frame["died"])
 
 
-@pytest.mark.parametrize("test, effect", [("mannwhitneyu", 0.5), ("proportions_test", 0.1)])
+@pytest.mark.parametrize(
+    "test, effect", [("mannwhitneyu", 0.5), ("proportions_test", 0.1), ("logrank", 0.6)]
+)
 def test_power_before_data_agrees_with_itself_and_with_the_classical_rows(test, effect):
     n = n_rows_for(test, effect, p=0.3)
     assert expected_power(test, effect, n, p=0.3) == pytest.approx(0.8, abs=0.01)
     assert epsilon_for(test, effect, n, p=0.3) == pytest.approx(1.0, abs=0.05)
-    classical = {"mannwhitneyu": 2 * 64 * 0.98, "proportions_test": 2 * 330}[test]
+    classical = {"mannwhitneyu": 2 * 64 * 0.98, "proportions_test": 2 * 330}
+    classical |= {"logrank": 4 * (2.802 / np.log(0.6)) ** 2 / 0.3}  # Schoenfeld
+    classical = classical[test]
     assert n_rows_for(test, effect, epsilon=1000.0, p=0.3) == pytest.approx(classical, rel=0.05)
     assert n_rows_for(test, effect, epsilon=0.1, p=0.3) > n
     for wrong in ({"effect": 0.0}, {"effect": 0.5, "power": 1.0}):
@@ -159,3 +163,6 @@ def test_power_before_data_agrees_with_itself_and_with_the_classical_rows(test, 
             n_rows_for(test, **wrong)
     with pytest.raises(ValueError, match="test"):
         n_rows_for("anova", 0.5)
+    for wrong in (1.0, -0.5):
+        with pytest.raises(ValueError, match="hazards"):
+            n_rows_for("logrank", wrong)
