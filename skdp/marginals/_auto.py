@@ -38,6 +38,7 @@ NOTHING = (
     "nothing in these columns exceeds the noise. Pass levels if they are public, or use a "
     "larger epsilon"
 )
+OPEN_TOP = "the top level of these columns of codes may hold more than one value: {}"
 HIDDEN = (
     "a tenth of the rows may lie beyond the smallest or the largest level. Pass levels if "
     "public, or use fewer columns or a larger epsilon"
@@ -104,6 +105,9 @@ def find_levels(table, domain, *, n_bins, sizes, most):
         kinds[place] = _cells(edges, searched.laws(), ends, entries[place], most)
     for place, labels in names.items():
         nothing[place] = not labels
+    names_of_tops = [str(domain.names[p]) for p in numbers if kinds[p].has_open_top]
+    if names_of_tops:
+        table.decide(OPEN_TOP.format(", ".join(names_of_tops)))
     table.doubt(NOTHING, columns=nothing)
     table.doubt(HIDDEN, columns=hidden)
     return kinds

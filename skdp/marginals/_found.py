@@ -38,6 +38,13 @@ class Cells:
         last = largest if self._alone(self.edges[-1], self.ends[1]) else f"({names[-1]}, inf)"
         return (first, *inner, last, *[MISSING] * self.missing)
 
+    @property
+    def has_open_top(self):
+        """Return whether single numbers end in a level that may hold several."""
+        inner = all(self._alone(*ends) for ends in pairwise(self.edges))
+        below = len(self.edges) > 1 and self.whole and inner
+        return below and not self._alone(self.edges[-1], self.ends[1])
+
     def _alone(self, low, high):
         """Return whether a bin holds one number alone."""
         return high == (low + 1 if self.whole else np.nextafter(low, np.inf))

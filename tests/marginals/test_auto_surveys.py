@@ -57,11 +57,31 @@ def test_codes_and_yes_or_no_are_called_by_their_names(survey):
     labels = dict(zip(fit.domain_.names, fit.domain_.labels, strict=True))
     assert labels["female"] == ("0", "1") and labels["q3"] == ("1", "2", "3", "4", "5")
     assert labels["rare"][:3] == ("1", "2", "3")
+    assert labels["rare"][-1] == "(3, inf)"
+    (said,) = fit.privacy_report_.decisions
+    assert said.endswith("may hold more than one value: rare")
     assert abs(fit.query({"female": 1}).count - X.female.sum()) < 1000
     assert rows.dtypes.equals(X.dtypes) and set(rows.q3) == {1, 2, 3, 4, 5}
     assert abs((rows.rare > 3).mean() - 0.08) < 0.02
     assert "levels of age " in str(fit.synthetic_report(rows))
     assert "q3 5" not in str(fit.synthetic_report(rows))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("epsilon", [0.3, 1.0])
+@pytest.mark.parametrize("workload", ["rows", "all"])
+def test_rows_of_pairs_keep_ages_and_codes(workload, epsilon):
+    X = _survey()[["age", "rare", "female", "q0", "q1", "q2"]]
+    fit = MarginalReleaser(
+        workload=workload, domain="auto", epsilon=epsilon, delta=1e-7, random_state=0
+    ).fit(X)
+    rows = fit.sample(20000)
+    for edge in (25, 33, 48, 65):
+        assert abs((rows.age < edge).mean() - (X.age < edge).mean()) < 0.03
+    assert rows.age.between(16, 128).all() and set(rows.female) == {0, 1}
+    assert all(set(rows[f"q{j}"]) == {1, 2, 3, 4, 5} for j in range(3))
+    for code in (1, 2, 3):
+        assert abs((rows.rare == code).mean() - (X.rare == code).mean()) < 0.02
 
 
 def test_an_end_of_which_nothing_is_known_is_doubted(survey):
