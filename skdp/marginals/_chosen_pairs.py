@@ -98,7 +98,7 @@ def _dependence(distances, noise, first, n, shares):
     i, j = np.array(_pairs(shares)).T
     squared = np.square(np.maximum(distances, 0.0)) - np.take(np.square(added), i)
     found = np.sqrt(np.maximum(squared - np.take(np.square(added), j), 0.0))
-    return np.where(found > noise, found, noise / 2)
+    return np.minimum(np.where(found > noise, found, noise / 2), 1.0)
 
 
 class CellErrors:
@@ -177,6 +177,9 @@ class Allocation:
             for _ in range(ROUNDS):
                 _, gain = self.errors(parts, before, weights)
                 gain = np.where(parts > 0, gain, 0.0)
+                if not gain.sum() > 0:  # noise hides everything: no pair pays
+                    parts[:d], parts[d:] = 1 / d, 0.0
+                    break
                 parts = np.sqrt(parts * gain / gain.sum())
                 parts[d:][parts[d:] < LEAST * parts.max()] = 0.0
                 parts /= parts.sum()

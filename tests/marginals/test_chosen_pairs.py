@@ -194,6 +194,18 @@ def test_pairs_that_tell_nothing_are_dropped_and_the_target_weighs_more():
     assert plain is None or own < fit.measurement_.sd[plain]
 
 
+def test_noise_that_hides_everything_leaves_single_columns():
+    allocation = Allocation(LEVELS, np.full(10, 0.1), [np.full(k, 1 / k) for k in LEVELS], 1e-4)
+    singles, pairs = allocation.best(np.full(5, 5000.0), np.ones(10))
+    assert np.allclose(singles, 0.2) and not pairs.any()
+    counts = []
+    for seed in range(4):  # of which some release a negative number of rows
+        fit = rows_fit(rows_of(40), 1e-3, seed)
+        counts.append(fit.singles_.values[0])
+        assert not fit.reliable_ and fit.sample(9).shape == (9, 5)
+    assert min(counts) < 0 < max(counts)
+
+
 # --- what is made of them
 
 
