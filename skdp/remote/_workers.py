@@ -24,7 +24,7 @@ from skdp.kernel._statistic import refuse
 from skdp.kernel._table import made_table
 from skdp.mechanisms import make_entropy
 from skdp.readers._sources import source_of
-from skdp.remote._estimators import estimator_of, refuse_annex
+from skdp.remote._estimators import classes, estimator_of, refuse_annex
 from skdp.remote._session import MOST_LINE, Session, refusal
 from skdp.remote._wire import heard, sent
 from skdp.table._groups import without_groups
@@ -82,6 +82,7 @@ def _fork_for_each(listener, alive, holdings):
     """Fork for each connection until the server is gone, killed or not."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)  # the server decides when to end
+    _warm(holdings)
     gc.collect()
     gc.freeze()  # a collection in a worker would copy whatever it looks at
     poll, workers = select.poll(), {}  # by the numbers of both files that tell of their end
@@ -96,6 +97,14 @@ def _fork_for_each(listener, alive, holdings):
         if listener.fileno() in ready:
             with contextlib.suppress(OSError):  # too many files or processes: this fit fails
                 _begin(listener, alive, holdings, workers, poll)
+
+
+def _warm(holdings):
+    """Import what fits need: else every worker would, for a part of the time of a short fit."""
+    for holding in holdings.tables.values():
+        X, _ = without_groups(holding.source, holding.persons)
+        with _contexts(), contextlib.suppress(PlanError):
+            _rehearse(classes()["PrivateMean"](), X, None)
 
 
 def _begin(listener, alive, holdings, workers, poll):
@@ -141,14 +150,7 @@ def _limit(limits):
 def _work(holdings, stream):
     """Open the fit that the first line describes, and answer the others."""
     first = stream.readline(MOST_LINE)
-    with (
-        config_context(invalid_rows="ignore"),
-        sklearn.config_context(assume_finite=True),
-        parallel_config(n_jobs=1),
-        np.errstate(all="ignore"),
-        quiet(),
-        contextlib.ExitStack() as stack,
-    ):
+    with _contexts() as stack:
         try:
             session, told = opened(holdings, json.loads(first), stack)
             answer = {"ok": sent(told, session.number)}
@@ -158,6 +160,20 @@ def _work(holdings, stream):
         stream.flush()
         if session is not None:
             session.serve(stream)
+
+
+@contextlib.contextmanager
+def _contexts():
+    """Let no entry decide whether rows are read, and nothing of them be said."""
+    with (
+        config_context(invalid_rows="ignore"),
+        sklearn.config_context(assume_finite=True),
+        parallel_config(n_jobs=1),
+        np.errstate(all="ignore"),
+        quiet(),
+        contextlib.ExitStack() as stack,
+    ):
+        yield stack
 
 
 def opened(holdings, request, stack):
