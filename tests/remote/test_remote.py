@@ -10,6 +10,7 @@ import threading
 import time
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 
@@ -18,6 +19,9 @@ import skdp.stats
 from skdp.accounting import PrivacyLedger
 from skdp.audit._fingerprint import fingerprint
 from skdp.exceptions import BudgetExceeded, PlanError
+from skdp.remote._holdings import Holding
+from skdp.remote._source import read_columns
+from skdp.remote._workers import _some
 from tests.remote._holder import CAPACITY, FRAME, VISITS, holder, tables, wait_for
 
 pytest.importorskip("uvicorn")
@@ -385,6 +389,37 @@ def test_the_file_of_a_holder(tmp_path):
         file.write_text(line.format(digest="0" * 64))
         with pytest.raises(ValueError, match=text):
             skdp.remote.read_holdings(file)
+
+
+def test_no_entry_decides_a_type(tmp_path):
+    """A gap, and an entry that is no number, leave the types of columns as they are."""
+    kinds = {"n": "number", "t": "text", "d": "time"}
+    plain = pd.DataFrame({"n": [1, 2], "t": ["x", "y"], "d": pd.to_datetime(["2020-01-01"] * 2)})
+    gaps = plain.astype({"n": "Int64"})
+    gaps.loc[0] = None
+    types = []
+    for frame in (plain, gaps, plain.astype({"t": "category"})):
+        frame.to_parquet(tmp_path / "f.parquet")
+        types.append(read_columns(tmp_path / "f.parquet", None, "").dtypes)
+        frame.to_csv(tmp_path / "f.csv", index=False)
+        types.append(read_columns(tmp_path / "f.csv", kinds, "").dtypes)
+    (tmp_path / "f.csv").write_text("n,t,d\nfoo,1,bar\n7,2,2020-01-01\n")
+    told = read_columns(tmp_path / "f.csv", kinds, "")
+    types.append(told.dtypes)
+    assert all(one.equals(types[0]) for one in types)
+    assert np.isnan(told["n"][0]) and told["t"].tolist() == ["1", "2"]
+
+
+def test_columns_of_tables_in_pieces(tmp_path):
+    FRAME.assign(k=np.arange(len(FRAME))).to_parquet(tmp_path / "f.parquet")
+    kinds = dict.fromkeys("abk", "number")
+    source = read_columns(tmp_path / "f.parquet", kinds, "", in_pieces=True)
+    assert Holding("f", source, persons="k").columns == {"a": "double", "b": "double"}
+    mean = skdp.PrivateMean(bounds=(-50, 50), epsilon=1.0, random_state=0)
+    here = mean.fit(FRAME[["b"]]).location_
+    assert np.array_equal(mean.fit(_some(source, ["b"])).location_, here)
+    with pytest.raises(ValueError, match="no column 'z' of the kind"):
+        read_columns(tmp_path / "f.parquet", {"z": "number"}, "")
 
 
 def test_the_command_line_serves(tmp_path):
