@@ -1,13 +1,16 @@
 """Ranks of cuts of a column, by least squares from noisy histograms of its rows between cuts."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+
+from skdp.columns._smooth_ranks import Axis, smoothness
 
 __all__ = ["Ranks", "previous_float"]
 
 ALONE = 2.0  # noises: fewer rows in the cell of one single value count as none
+SWEEPS = 2  # of smooth ranks
 
 
 @np.errstate(all="ignore")  # below zero there is a subnormal number
@@ -25,6 +28,10 @@ class Fit:
     rank: np.ndarray  # shape (m,): estimated number of rows at or below; never falls
     raw: np.ndarray  # shape (m,): the same before it was made to rise
     covariance: np.ndarray  # shape (m, m)
+    # of columns that are measured by cells with weights: ranks that smooth densities tell, shape
+    # (m,), and the axis they are smooth on
+    smooth: np.ndarray | None = None
+    axis: Axis | None = None
 
     @property
     def n(self):
@@ -53,7 +60,7 @@ class Ranks:
     """
 
     def __init__(self, ends=(-math.inf, math.inf)):
-        self.ends, self._histograms = ends, []
+        self.ends, self._histograms, self._weighed = ends, [], []
 
     def add(self, cuts, counts, sd):
         """Add a released histogram: rising cuts, counts of one cell more, the noise in each."""
@@ -64,9 +71,14 @@ class Ranks:
         counts[empty], variance[empty] = 0.0, min(1.0, sd**2)
         self._histograms.append((np.asarray(cuts, dtype=np.float64), counts, variance))
 
+    def add_weighed(self, cuts, matrix, answers, sd):
+        """Add a matrix times the counts of cells between rising cuts, and the noise in each."""
+        self._weighed.append((cuts, matrix / sd, answers / sd))
+
     def fit(self):
         """Return the :class:`Fit` of everything released."""
-        cuts = np.unique(np.concatenate([cuts for cuts, _, _ in self._histograms]))
+        released = self._histograms + self._weighed
+        cuts = np.unique(np.concatenate([cuts for cuts, _, _ in released]))
         m = len(cuts)
         normal, right = np.zeros((m + 1, m + 1)), np.zeros(m + 1)
         for of_one, counts, variance in self._histograms:
@@ -78,13 +90,53 @@ class Ranks:
             np.add.at(normal, (high, low), -weight[1:])
             np.add.at(right, at, weight * counts)
             np.add.at(right, low, -(weight * counts)[1:])
+        for of_one, matrix, answers in self._weighed:
+            at, ranks = np.append(np.searchsorted(cuts, of_one), m), matrix.copy()
+            ranks[:, :-1] -= matrix[:, 1:]
+            normal[np.ix_(at, at)] += ranks.T @ ranks
+            right[at] += ranks.T @ answers
+        if self._weighed:
+            self._empty(cuts, normal, right)
         covariance = np.zeros((m + 2, m + 2))
         covariance[1:, 1:] = np.linalg.inv(normal)
         raw = covariance[:, 1:] @ right
         weight = 1 / np.maximum(np.diag(covariance), 1e-6 * covariance[-1, -1])
         rank = np.clip(_rising(raw, weight), 0.0, max(raw[-1], 1.0))
         rank[0], rank[-1] = 0.0, max(raw[-1], 1.0)
-        return Fit(np.concatenate([self.ends[:1], cuts, self.ends[1:]]), rank, raw, covariance)
+        fit = Fit(np.concatenate([self.ends[:1], cuts, self.ends[1:]]), rank, raw, covariance)
+        return self._smoothed(fit, normal, right) if self._weighed else fit
+
+    def _empty(self, cuts, normal, right):
+        """Take cells of one value for empty that show no rows: of cells with weights together."""
+        inverse = np.linalg.inv(normal)
+        raw, variance = inverse @ right, np.diag(inverse)
+        below = [of[:-1][previous_float(of[1:]) == of[:-1]] for of, _, _ in self._weighed]
+        low = np.searchsorted(cuts, np.unique(np.concatenate(below)))
+        variance = variance[low + 1] + variance[low] - 2 * inverse[low, low + 1]
+        few = raw[low + 1] - raw[low] < ALONE * np.sqrt(np.maximum(variance, 0.0))
+        weight = np.maximum(1.0, 1 / np.maximum(variance[few], 1e-300))
+        low = low[few]
+        normal[low, low] += weight
+        normal[low + 1, low + 1] += weight
+        normal[low, low + 1] -= weight
+        normal[low + 1, low] -= weight
+
+    def _smoothed(self, fit, normal, right):
+        """Return a Fit with smooth ranks: the most likely ones of normal noise and densities."""
+        cuts, m = fit.x[1:-1], len(fit.x) - 2
+        cells = np.flatnonzero(previous_float(cuts[1:]) > cuts[:-1])
+        rank = fit.rank
+        for _ in range(SWEEPS):
+            axis = Axis.of(fit.x, rank)
+            c = np.zeros((m + 2, m + 2))
+            c[1:, 1:] = np.linalg.inv(normal + smoothness(axis.of_numbers(cuts), rank, cells))
+            raw = c[:, 1:] @ right
+            total = max(raw[-1], 1.0)
+            part = np.clip(raw / total, 0.0, 1.0)
+            variance = np.diag(c) - 2 * part * c[-1] + part**2 * c[-1, -1]
+            rank = np.clip(_rising(raw, 1 / np.maximum(variance, 1.0)), 0.0, total)
+            rank[0], rank[-1] = 0.0, total
+        return replace(fit, smooth=rank, axis=Axis.of(fit.x, rank))
 
 
 def _rising(y, weight):

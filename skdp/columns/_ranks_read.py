@@ -2,11 +2,13 @@
 
 import math
 import sys
+from functools import partial
 
 import numpy as np
 from scipy.special import ndtri
 
 from skdp.columns._ranks import previous_float
+from skdp.columns._smooth_ranks import invert
 
 __all__ = [
     "aside",
@@ -29,6 +31,7 @@ SURE, SHORT = (0.95, 0.99), (1.0, 0.5)  # of ends, and how near, in spreads: fin
 CERTAIN = 0.9973  # of the ranks that tell a spread: with .95 one in a thousand was made by noise
 DIGITS = 2.0**-24  # of a value: what a search for one of many digits leaves open
 LARGEST = sys.float_info.max
+WITHIN = 0.005  # of all rows: so far decimals of few digits are looked for beside smooth ranks
 SNAP = (2.0, 10.0), (1.0, 10.0), (0.4, 0.0)  # standard deviations, and how rare a decimal is
 
 
@@ -85,24 +88,32 @@ def estimate(fit, q):
     Decimals of few digits are what many rows share: the shortest one near is taken, the nearer the
     more digits it has.
     """
-    x, excess, sd = _useful(fit, q)
+    if fit.smooth is None:
+        x, excess, sd = _useful(fit, q)
+    else:
+        x, excess = fit.x, fit.smooth - q * fit.smooth[-1]
     i = int(np.clip(np.searchsorted(excess, 0.0), 1, len(x) - 1))
     low, high = x[i - 1], x[i]
     if not math.isfinite(low) or not math.isfinite(high):
         return high if math.isfinite(high) else low if math.isfinite(low) else 0.0
     if is_one(low, high):
         return high
+    if fit.smooth is not None:
+        sd = min(fit.excess(q)[1][i - 1 : i + 1].min(), WITHIN * fit.n)
+        return _snapped(partial(fit.axis.invert, x, excess), sd)
     near = _near_end(fit, low, high)
-    if near is not None:
-        return near
-    middle = invert(x, excess, 0.0)
+    return near if near is not None else _snapped(partial(invert, x, excess), sd)
+
+
+def _snapped(place, sd):
+    """Return a short decimal beside the place of an excess of zero, or that place."""
     for width, rare in SNAP:
-        low, high = invert(x, excess, -width * sd), invert(x, excess, width * sd)
+        low, high = place(-width * sd), place(width * sd)
         if low < high:
             decimal, unit = plain_decimal(low, high)
             if unit >= rare * (high - low):
                 return decimal
-    return middle
+    return place(0.0)
 
 
 def _near_end(fit, low, high):
@@ -195,15 +206,3 @@ def _useful(fit, q):
     for side in (near & (excess < 0), near & (excess >= 0)):
         kept[np.argmin(np.where(side, sd, math.inf))] = True
     return fit.x[kept], excess[kept], least if near.any() else sd[1:-1].min(initial=math.inf)
-
-
-def invert(x, rank, target):
-    """Return where ranks, which never fall, reach a target; an open end counts as its cut."""
-    inner = np.isfinite(x)
-    x, rank = x[inner], rank[inner]
-    if len(x) < 2:
-        return float(x[0]) if len(x) else 0.0
-    i = int(np.clip(np.searchsorted(rank, target), 1, len(x) - 1))
-    rise = rank[i] - rank[i - 1]
-    part = min(max((target - rank[i - 1]) / rise, 0.0), 1.0) if rise > 0 else 0.5
-    return float(x[i - 1] * (1 - part) + x[i] * part)

@@ -11,9 +11,11 @@ from skdp.columns._evidence import is_significant
 from skdp.columns._magnitude_histogram import CELLS, first_ranks
 from skdp.columns._ranks import Ranks, previous_float
 from skdp.columns._ranks_read import CLEAR, aside, estimate, invert, is_one, plain_decimal, spread
-from skdp.kernel._columns import ColumnCells, EdgeCells
+from skdp.kernel._columns import ColumnCells, EdgeCells, WeighedCells
+from skdp.mechanisms._exact import exact
 from skdp.scales._column_noise import ColumnNoise, with_law
 from skdp.scales._significance import QUANTILE_AGAIN
+from skdp.scales._strategy import excess_strategy
 
 __all__ = ["Quantiles", "find_quantiles", "rank_steps"]
 
@@ -30,6 +32,7 @@ REPAIRS = 3  # rounds for brackets that turn out to hold many ranks after all
 NEWTON = 3  # rounds that trust the ranks between cuts
 PARTS = 24, 8, 8, 6, 6, 6, 16  # of a bracket, round by round
 OUTWARDS = 1, 8, 64, 4096, 2**24
+SMALLEST, LIKELY = 2.0**-1000, 10.0 ** np.array([-6, -3, -1, 0, 1, 2, 3, 4, 6, 9, 12])
 LARGEST = sys.float_info.max
 NEAR = 5  # octaves
 FEW = 2.0  # noises in a rank: so few rows within bounds tell nothing
@@ -40,9 +43,15 @@ ROW_COUNT, PURE_ROW_COUNT = (
     Step("row count", at_most=MOST_COUNTS * part, of=(EdgeCells,)) for part in COUNT_PARTS
 )
 WHOLE_LINE = Step("octaves", at_most=AGAIN, times=2, of=(ColumnCells,))
-ROUND = Step("search", at_most=SEARCH[1], times=ROUNDS + REPAIRS, of=(EdgeCells,))
-FINAL_BRACKETS = Step("brackets", at_most=BRACKETS, of=(EdgeCells,))
-STATISTIC = Step("statistic", of=(EdgeCells,))
+# Many columns, whose ranks are noisy beside all rows: cells with weights tell ranks, at half the
+# noise of histograms. Chosen on tables of 300 columns; see benchmarks/summary.py for others.
+MANY, NOISY = 16, 0.01
+ZOOM, SPREAD_OUT, FINER, NOISE = 16, (0.2, 0.15), 32, 0.035  # cells, parts of all rows, a noise
+MIDDLE, LAST = 0.3, (1 / 3, 1 / 2)  # of what is left
+CELLS_OF_ALL = EdgeCells, WeighedCells
+ROUND = Step("search", at_most=SEARCH[1], times=ROUNDS + REPAIRS, of=CELLS_OF_ALL)
+FINAL_BRACKETS = Step("brackets", at_most=MIDDLE, of=CELLS_OF_ALL)
+STATISTIC = Step("statistic", times=1 + len(LAST), of=CELLS_OF_ALL)
 
 
 @dataclass
@@ -152,6 +161,9 @@ class _Search:
             counts, sd = self.count
             for column in self.columns:
                 column.ranks.add(np.empty(0), counts[[column.number]], sd)
+            if self._is_crowded():
+                self._measure()
+                return self._result()
             self._close_in(range(ROUNDS), SEARCH_AT_MOST)
             share = BRACKETS * float(self.table.remaining)
             sd = self._rank_sd(share, len(self.columns))
@@ -222,6 +234,47 @@ class _Search:
         parts = np.split(release.value, np.cumsum([len(of) + 1 for of in cuts])[:-1])
         for column, of, part in zip(columns, cuts, parts, strict=True):
             column.add(of, part, self._sd(release))
+
+    def _is_crowded(self):
+        if self.noise.pure or len(self.columns) < MANY:
+            return False
+        n = float(np.median([column.rank[-1] for column in self.columns]))
+        return self._rank_sd(BRACKETS, len(self.columns)).max() > NOISY * n
+
+    def _measure(self):
+        """Measure ranks by cells with weights: coarse ones, finer ones, and those of estimates."""
+        every = [column.number for column in self.columns]
+        self._zoom(SPREAD_OUT[0], SEARCH_AT_MOST)
+        cuts = {c.number: c.even(self.q, FINER) for c in self.columns}
+        self._weigh(cuts, MIDDLE * float(self.table.remaining), FINAL_BRACKETS)
+        self._zoom(SPREAD_OUT[1], REPAIRS * SEARCH[1])
+        for part in (*LAST, 1):
+            cuts = dict(zip(every, (c.estimates(self.q) for c in self.columns), strict=True))
+            self._weigh(cuts, self.table.remaining * exact(part), STATISTIC, self.q)
+
+    def _zoom(self, gap, most):
+        """Cut cells of quantiles that hold more than a part of all rows."""
+        left = self.table.remaining
+        for _ in range(ROUNDS // 2):
+            crowded = [c for c in self.columns if c.is_crowded(self.q, gap)]
+            if not crowded or left - self.table.remaining > most - SEARCH[1]:
+                return
+            n = float(np.median([column.rank[-1] for column in crowded]))
+            share = self._share(NOISE * n, len(crowded), SEARCH)
+            self._weigh({c.number: c.even(self.q, ZOOM) for c in crowded}, share, ROUND)
+
+    def _weigh(self, cuts, share, step, q=None):
+        """Release measurements of the cells between cuts of columns, sharpest for their ranks."""
+        columns = [column for column in self.columns if column.number in cuts]
+        edges = [np.concatenate([[-np.inf], cuts[c.number], [np.inf]]) for c in columns]
+        matrices = [
+            excess_strategy(c.parts(edge[1:-1], q)) for c, edge in zip(columns, edges, strict=True)
+        ]
+        asked = WeighedCells(np.array(list(cuts)), tuple(edges), tuple(matrices))
+        release = self.table.ask(asked, step, share=share)
+        parts = np.split(release.value, np.cumsum([len(C) for C in matrices])[:-1])
+        for column, C, part in zip(columns, matrices, parts, strict=True):
+            column.weigh(cuts[column.number], C, part, self._sd(release))
 
     def _share(self, sd, columns, limits):
         """Return the share, within limits, that buys noise of a standard deviation."""
@@ -297,6 +350,54 @@ class _Column:
         self.fit = self.ranks.fit()
         self.x, self.rank = self.fit.x, self.fit.rank
 
+    def weigh(self, cuts, matrix, answers, sd):
+        self.ranks.add_weighed(cuts, matrix, answers, sd)
+        self.fit = self.ranks.fit()
+        self.x, self.rank = self.fit.x, self.fit.smooth
+
+    def is_crowded(self, q, gap):
+        """Return whether cells of quantiles hold more than a part of all rows, or are open."""
+        return any(self._holds_many(p, gap * self.rank[-1]) for p in q)
+
+    def _holds_many(self, p, rows):
+        low, high, own = self._bracket(p * self.rank[-1])
+        if math.isfinite(low) and math.isfinite(high):
+            return not is_one(low, high) and own > rows
+        return self.fit is not None and self._is_beyond(p)
+
+    def even(self, q, parts):
+        """Return cuts between which about equally many rows lie, and some beyond them."""
+        n, windows, values = self.rank[-1], [], []
+        for i in range(1, parts):
+            low, high = (self._invert((i + step) / parts * n) for step in (-0.3, 0.3))
+            if low < high:
+                windows.append((low, high))
+            else:
+                values.append(high)
+        if self.fit is None:
+            low, high = float(self.x[0]), float(self.x[-1])
+            span = min(max(high / 2 - low / 2, abs(low), abs(high)), LARGEST / 32)
+            beyond = low, high, *(end for k in (1, 8) for end in (low - k * span, high + k * span))
+            windows += [(end, end) for end in beyond]
+        for p in q:
+            low, high, _ = self._bracket(p * n)
+            outside = self.fit is not None and not (math.isfinite(low) and math.isfinite(high))
+            if outside and self._is_beyond(p):
+                windows += self._outwards(low, high)
+        for i in np.flatnonzero(np.diff(self.rank) > 2 * n / parts):
+            low, high = self.x[i], self.x[i + 1]
+            if math.isfinite(low) and math.isfinite(high) and not is_one(low, high):
+                values.append(plain_decimal(low, high)[0])
+        return self._cuts(windows, values)
+
+    def parts(self, cuts, q=None):
+        """Return of which parts of all rows the ranks of cuts are measured, those of q nearby."""
+        if q is None:
+            return tuple(np.arange(1, len(cuts) + 1) / (len(cuts) + 1))
+        part = self.rank[np.searchsorted(self.x, cuts)] / self.rank[-1]
+        near = q[np.abs(part[:, None] - q).argmin(axis=1)]
+        return tuple(np.maximum.accumulate(near))
+
     def closer(self, q, sd, round_):
         """Return cuts inside the brackets that hold too many ranks; None if there are none."""
         windows, values, needs = [], [], []
@@ -363,7 +464,8 @@ class _Column:
 
     def _invert(self, target):
         """Return where the ranks reach a target, between the outermost finite points."""
-        return invert(self.x, self.rank, target)
+        axis = None if self.fit is None else self.fit.axis
+        return (invert if axis is None else axis.invert)(self.x, self.rank, target)
 
     def _around(self, target, width):
         x = self._invert(target)
@@ -373,7 +475,9 @@ class _Column:
         """Return windows beyond the outermost finite point, ever farther away."""
         inner = self.x[np.isfinite(self.x)]
         sign, end = (1, low) if math.isfinite(low) else (-1, high)
-        size = max(abs(end), inner[-1] - inner[0], 2.0**-1000)
+        size = max(abs(end), inner[-1] - inner[0], SMALLEST)
+        if size == SMALLEST:
+            return [(sign * point, sign * point) for point in LIKELY]
         with np.errstate(over="ignore"):
             points = np.clip(end + sign * size * np.array(OUTWARDS), -LARGEST, LARGEST)
         return [(point, point) for point in points]

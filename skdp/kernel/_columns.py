@@ -6,13 +6,24 @@ from typing import Annotated
 import numpy as np
 
 from skdp.kernel._bins import LogBins, OctaveCells, UniformCells
-from skdp.kernel._plain import Columns, PerColumn, Vector, distinct, each, made_of, rising
-from skdp.kernel._statistic import MOST_CELLS, OnePerColumn, public, refuse
+from skdp.kernel._plain import (
+    Columns,
+    PerColumn,
+    Vector,
+    distinct,
+    each,
+    made_of,
+    rising,
+    whole,
+    within,
+)
+from skdp.kernel._statistic import MOST_CELLS, OnePerColumn, Statistic, public, refuse
 from skdp.readers._strips import STRIP, strips
 
 LARGEST = float(np.finfo(np.float64).max)
 FINITE = "finite", "entries"
 FEW = 16  # edges: so many comparisons take less time than a sort
+MOST_ENTRY, MOST_CUTS = 2**22, 2**14  # of a matrix
 
 
 @public
@@ -105,6 +116,44 @@ def _upto(x, edges):
     if len(edges) <= FEW:
         return np.array([np.count_nonzero(x <= edge) for edge in edges], dtype=np.int64)
     return np.searchsorted(np.sort(x), edges, side="right")  # NaN last
+
+
+@public
+class WeighedCells(Statistic):
+    """Public measurements of the cells of columns: of each a matrix times the counts of its cells.
+
+    Cells are those of :class:`EdgeCells` by "entries".
+
+    **Privacy** (add or remove one row): an entry is in one cell of its column at most, NaN and
+    infinity in none, so a row adds one column of each matrix or nothing. Its squared length is at
+    most the sum over the matrices of their longest column, squared, in exact integers. Sums wrap
+    modulo 2^64 beyond 2^41 rows: a post-processing.
+    """
+
+    columns: Columns
+    # k arrays: cells are ``(edges[i], edges[i + 1]]``
+    edges: Annotated[tuple, "k", made_of(np.ndarray), each(distinct)]
+    # k arrays of integers, with a column for each cell
+    matrices: Annotated[
+        tuple, "k", made_of(np.ndarray), each(whole, within(-MOST_ENTRY, MOST_ENTRY))
+    ]
+
+    def check(self, shape):
+        super().check(shape)
+        for edges, matrix in zip(self.edges, self.matrices, strict=True):
+            refuse(matrix.ndim != 2 or not len(matrix), "matrices")
+            refuse(matrix.shape[1] != len(edges) - 1 or len(edges) < 2, "a column for every cell")
+            refuse(max(matrix.shape) > MOST_CUTS, "at most 2^14 cells and measurements")
+
+    @property
+    def squared_l2(self):
+        return sum(int(np.square(matrix).sum(axis=0).max()) for matrix in self.matrices)
+
+    def total(self, block):
+        """Return the measurements, one column after the other."""
+        counts = EdgeCells(self.columns, self.edges, "entries").total(block)
+        parts = np.split(counts, np.cumsum([len(one) - 1 for one in self.edges])[:-1])
+        return np.concatenate([C @ n for C, n in zip(self.matrices, parts, strict=True)])
 
 
 @public

@@ -3,15 +3,15 @@
 from functools import lru_cache
 
 import numpy as np
-from scipy.linalg import eigh
 from scipy.special import expit
+
+from skdp.scales._strategy import least_error_strategy
 
 __all__ = ["GAIN", "LOGIT_END", "finer_edges", "logit_edges", "prefix_strategy"]
 
 GAIN = 2**16  # length of the longest column of integers
 LOGIT_END = 10.0  # scores beyond these logits share a bin on either side
 SMALLEST = 1e-300  # scores below stay in one bin
-ROUNDS, GAP = 30, 0.02  # of the search; relative, of the mean squared error
 
 
 def logit_edges(n_bins):
@@ -54,33 +54,8 @@ def finer_edges(edges, masses):
 def prefix_strategy(n):
     """Return the integer matrix C, to which a row of bin b adds column b, and its inverse.
 
-    Notes
-    -----
-    For ``X = C^T C`` the squared error of all prefix sums, whose Gram matrix is G, is
-    ``tr G X^-1``, for columns of squared length ``X_bb`` at most 1. For any weights v of bins, with
-    ``B = diag(v)^(1/2)`` and ``S = (B G B)^(1/2)``,
-
-        tr G X^-1 + sum of v_b X_bb >= 2 tr S,  with equality for X = B^-1 S B^-1,
-
-    so ``(tr S)^2 / sum v <= least error <= tr S max X_bb``: weights of long columns grow until both
-    ends meet, as in :func:`skdp.marginals._strategy.range_strategy`, which measures the number of
-    rows by itself. Public numbers only.
+    All prefix sums together are least off; see :func:`least_error_strategy`.
     """
     a = np.arange(n)
-    gram = n - np.maximum.outer(a, a).astype(float)
-    v, best = np.ones(n), None
-    for _ in range(ROUNDS):
-        root = np.sqrt(v)
-        squares, vectors = eigh(root[:, None] * gram * root)
-        s = np.sqrt(np.maximum(squares, 0.0))
-        C = np.sqrt(s)[:, None] * vectors.T / root
-        lengths = np.square(C).sum(axis=0)
-        error, least = s.sum() * lengths.max(), s.sum() ** 2 / v.sum()
-        if best is None or error < best[0]:
-            best = error, C / np.sqrt(lengths.max())
-        if error <= (1 + GAP) * least:
-            break
-        v = v * np.square(lengths)
-        v /= v.mean()
-    C = np.rint(GAIN * best[1]).astype(np.int64)
+    C = least_error_strategy(n - np.maximum.outer(a, a).astype(float), GAIN)
     return C, np.linalg.inv(C.astype(float))

@@ -7,7 +7,7 @@ import numpy as np
 from skdp.accounting import Budget
 from skdp.kernel._bins import OctaveCells, UniformCells
 from skdp.kernel._bounded import Bernstein, BoundedSums, BoxedSquares, Powers
-from skdp.kernel._columns import ColumnCells, EdgeCells
+from skdp.kernel._columns import MOST_ENTRY, ColumnCells, EdgeCells, WeighedCells
 from skdp.kernel._ranks import Balance, RankScores, Thresholds
 from skdp.kernel._statistic import Offer
 from tests.kernel._examples import OFFER, hostile, wild
@@ -53,6 +53,17 @@ def _edge_cells(rng):
     most = int(rng.choice([9, 60]))  # edges, compared or searched
     edges = tuple(np.append(-np.inf, np.union1d(rising(rng, most)[1:], [np.inf])) for _ in range(d))
     return EdgeCells(np.arange(d), edges, str(rng.choice(ROWS))), hostile(rng, d)
+
+
+def _weighed_cells(rng):
+    asked, block = _edge_cells(rng)
+    most = int(rng.choice([2, MOST_ENTRY]))
+    sizes = [(int(rng.integers(1, 5)), len(edges) - 1) for edges in asked.edges]
+    matrices = tuple(rng.integers(-most, most + 1, size=size) for size in sizes)
+    if rng.random() < 0.5:  # every cell is a longest one, and one row is in a cell of all columns
+        matrices = tuple(np.full(size, most) for size in sizes)
+        block = np.concatenate([block, np.full((1, block.shape[1]), 1e300)])
+    return WeighedCells(asked.columns, asked.edges, matrices), block
 
 
 def _thresholds(rng):
@@ -109,6 +120,7 @@ def _boxed_squares(rng):
 EXAMPLES = {
     ColumnCells: _column_cells,
     EdgeCells: _edge_cells,
+    WeighedCells: _weighed_cells,
     Thresholds: _thresholds,
     Balance: _balance,
     RankScores: _rank_scores,
