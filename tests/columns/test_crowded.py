@@ -21,7 +21,7 @@ def table(n, copies, seed=0):
 
 
 def test_many_columns_are_measured_by_cells_with_weights_and_near():
-    X = table(6000, 4)
+    X = table(4500, 4)
     with config_context(debug=True):
         fit = PrivateQuantile(Q, random_state=0).fit(X)
     labels = [charge.label for charge in fit.privacy_report_.charges]
@@ -30,7 +30,7 @@ def test_many_columns_are_measured_by_cells_with_weights_and_near():
         max(rank_error(X[:, j], fit.location_[i, j], q) for i, q in enumerate(Q)) / len(X)
         for j in range(X.shape[1])
     ]
-    assert np.mean(np.array(off) < 0.03) >= 0.9
+    assert np.mean(np.array(off) < 0.04) >= 0.9
 
 
 def test_intervals_of_many_columns_cover():
