@@ -20,6 +20,7 @@ from skdp.kernel._friends import HIndex, SoftCore
 from skdp.kernel._labels import TargetLabels
 from skdp.kernel._sums import BallSum, Count, Distances
 from skdp.model_selection import PrivateSearchCV
+from skdp.remote import _session
 from skdp.remote._client import _HttpLine, _UnixConnection
 from skdp.remote._estimators import as_json
 from skdp.remote._handles import Withheld
@@ -429,3 +430,26 @@ def test_pairs_have_no_other_name(tmp_path):
         for name in ("HIndex", "\\u0048Index", "\\u0048\\u0049ndex"):
             told = json.loads(line.raw(asked.replace("HIndex", name)))
             assert "set pace" in told["no"]["text"]
+
+
+class Searched:
+    """Stands in for the table of a search."""
+
+    _curator = None
+
+    def search(self):
+        return 7
+
+    def fewer(self, one):
+        return 8
+
+
+@pytest.mark.parametrize(("do", "took", "waits"), [("search", 0.33, 0.07), ("fewer", 0.33, 0.0)])
+def test_the_time_of_a_search_leaves_at_a_power_of_two(monkeypatch, do, took, waits):
+    slept, clock = [0.0], iter([10.0, 10.0 + took])
+    monkeypatch.setattr(_session.time, "sleep", slept.append)
+    monkeypatch.setattr(_session.time, "monotonic", lambda: next(clock))
+    args = {"list": [] if do == "search" else [1]}
+    line = json.dumps({"to": 0, "do": do, "args": args, "named": {"dict": []}})
+    assert "ok" in json.loads(_session.Session(Searched(), None, pace=0.1).line(line))
+    assert abs(sum(slept) - waits) < 1e-9
