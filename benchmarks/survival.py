@@ -1,13 +1,14 @@
 """Survival: curves of real tables, coverage, and the log-rank test beside the classical one.
 
-    python benchmarks/survival.py nulls|simulated|power|curves|coverage [--reps N] [--only PATTERN]
+    python benchmarks/survival.py nulls|simulated|power|curves|coverage|cox [--reps N] [--only TEXT]
 
 The functions of ``skdp.stats`` run as they are, by seeds; delta is 1e-6. ``nulls``: false alarms at
 5 % of tables whose groups have one law of survival; ``simulated``: the same with normal noise in
 place of exact integers, ten times as fast, with a public horizon. ``power``: at a hazard ratio of
 .6, with the classical test beside it. ``curves``: the root mean squared error to the curve without
 privacy, at 100 times up to the .95 quantile of the durations of a table of ``lifelines``; medians
-of all fits. ``coverage``: of intervals and bands for the population. One CPU.
+of all fits. ``coverage``: of intervals and bands for the population. ``cox``: errors and coverage
+of coefficients of normal columns. One CPU.
 """
 
 import argparse
@@ -24,7 +25,7 @@ from scipy.special import ndtr
 from skdp.accounting import Budget
 from skdp.exceptions import LowAccuracyWarning, SeededNoiseWarning
 from skdp.metrics._strategy import prefix_strategy
-from skdp.stats import PrivateSurvival, private_logrank_test
+from skdp.stats import PrivateCoxRegression, PrivateSurvival, private_logrank_test
 from skdp.stats._logrank import BINS, FIRST
 from skdp.stats._logrank_laws import Residuals
 from skdp.stats._search import ROWS
@@ -42,7 +43,14 @@ CENSORED = {  # of both groups: uniform from .2 to these
     "unequal": (2.5, 0.7),
     "heavy": (0.5, 0.5),
 }
-KINDS = "nulls", "simulated", "power", "curves", "coverage"
+KINDS = "nulls", "simulated", "power", "curves", "coverage", "cox"
+COX = (  # rows, epsilon, coefficients, end of censoring, horizon
+    (10_000, 1.0, (0.5, -0.3, 0.2, 0.0, 0.0), 2.0, 1.5),
+    (10_000, 1.0, (0.5, -0.3, 0.2, 0.0, 0.0), 2.0, None),
+    (10_000, 1.0, (0.5, -0.3, 0.2, 0.0, 0.0), 0.5, 0.5),
+    (4000, 1.0, (1.0, 0.5), 2.0, 1.5),
+    (30_000, 0.1, (0.5, -0.3), 2.0, 1.5),
+)
 TABLES = (("lung", "time", "status", 1095), ("rossi", "week", "arrest", 52))
 TABLES = (*TABLES, ("gbsg2", "time", "cens", 3000))
 
@@ -213,6 +221,25 @@ def _coverage(name, shape, epsilon, n, horizon, reps):
     return {"known": np.mean(known)} | dict(zip(names, np.nanmean(told, axis=0), strict=True))
 
 
+def cox_rows(reps):
+    """Yield a row for each cell: the error of a coefficient, and what intervals of 95 % cover."""
+    for n, epsilon, beta, end, horizon in COX:
+        name = f"n={n} epsilon={epsilon} beta={beta} end={end} horizon {horizon or 'found'}"
+        rng, off, inside = np.random.default_rng(zlib.crc32(name.encode())), [], []
+        for seed in range(reps):
+            X = rng.normal(size=(n, len(beta)))
+            life, left = rng.weibull(1.3, size=n), rng.uniform(0.1, end, size=n)
+            life *= np.exp(-X @ beta / 1.3)
+            model = PrivateCoxRegression(horizon=horizon, epsilon=epsilon, random_state=seed)
+            model.fit(X, life <= left, np.minimum(life, left))
+            low, high = model.interval()
+            off.append(model.coef_ - beta)
+            inside.append((low <= beta) & (beta <= high))
+        told = np.isfinite(off).all(axis=1)
+        rmse = np.sqrt(np.mean(np.square(np.array(off)[told])))
+        yield {"cell": name, "told": told.mean(), "rmse": rmse, "cover": np.mean(inside)}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("what", choices=KINDS)
@@ -223,8 +250,9 @@ def main():
     warnings.simplefilter("ignore", LowAccuracyWarning)
     warnings.simplefilter("ignore", SeededNoiseWarning)
     rows = []
-    if args.what in ("curves", "coverage"):
-        for row in (curve_rows if args.what == "curves" else coverage_rows)(args.reps):
+    tables = {"curves": curve_rows, "coverage": coverage_rows, "cox": cox_rows}
+    if args.what in tables:
+        for row in tables[args.what](args.reps):
             rows.append(row)
             print_table([row], header=len(rows) == 1)
     else:

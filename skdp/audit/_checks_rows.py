@@ -36,13 +36,15 @@ MAY_BE_INFINITE = (
     "term_noise_scale_",
     "feature_range_",
     "error_scale_",
+    "median_",
     "target_range_",
     "risk_estimate_",
 )  # "nothing is known" is an answer
 # NaN there: any number would be taken for one
 METRICS = ("scores_", "roc_auc_", "brier_score_", "log_loss_", "coverage_", "quantile_losses_")
 METRICS += ("mean_absolute_error_", "mean_squared_error_", "r2_")
-MAY_BE_UNKNOWN = "correlation_", "inertia_", *METRICS
+SURVIVAL = "survival_function_", "cumulative_hazard_", "at_risk_", "median_", "n_events_"
+MAY_BE_UNKNOWN = "correlation_", "inertia_", "hazard_ratios_", *SURVIVAL, *METRICS
 
 SHORT = 2**20  # whole numbers below it are found by chance
 

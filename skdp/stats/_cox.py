@@ -39,7 +39,6 @@ class CoxRelease:
     sampling: np.ndarray
     edges: np.ndarray  # of bins of time
     hazard: np.ndarray  # sums of hazards of a row in the middle of the columns
-    n: float
     n_events: float
 
     @np.errstate(all="ignore")
@@ -66,7 +65,7 @@ def cox_plan(budget, steps):
 
 
 def private_cox(table, known, edges):
-    """Release a model, None if too little is told.
+    """Release the number of rows, and a model, None if too little is told.
 
     Rows are (x, time, event). ``known``: (2, d + 1), public ranges or NaN; ``edges``: public ones
     of bins of time, a horizon, or None.
@@ -80,7 +79,7 @@ def private_cox(table, known, edges):
     front = release_preprocessing(rows, count=count, known=known, target=False)
     if edges is None or not front.found:
         table.doubt(FEW)
-        return None
+        return count.told, None
     frame, _ = front.whitened(rows)
     design = Design(frame, np.stack([front.low, front.high]), True)
     counts = release_counts(times.split(None, 1), 1, edges, 1, EVENTS, EVENTS.at_most)
@@ -91,11 +90,12 @@ def private_cox(table, known, edges):
     fit.step(table.remaining)
     if not fit.told or not curve.known[0]:
         table.doubt(FEW)
-        return None
+        return count.told, None
     noise, sampling = fit.law()
     middle = math.exp(np.clip(fit.b[-1], -LARGEST, LARGEST))
     hazard = fit.hazard * middle
-    return CoxRelease(design, fit.b, noise, sampling, edges, hazard, count.told, curve.n_events)
+    law = noise, sampling, edges, hazard
+    return count.told, CoxRelease(design, fit.b, *law, curve.n_events)
 
 
 class _Newton:

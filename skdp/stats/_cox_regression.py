@@ -22,7 +22,7 @@ from skdp.utils._compat import Interval
 __all__ = ["PrivateCoxRegression"]
 
 DURATIONS = (
-    "durations are needed: pass fit(X, durations, event_observed), or duration_col='column of X'."
+    "durations are needed: pass fit(X, event_observed, durations), or duration_col='column of X'."
 )
 NAMED = "duration_col must be the name of a column of X. Pass durations to fit otherwise."
 TABLE = (
@@ -67,9 +67,10 @@ class PrivateCoxRegression(PrivateEstimator):
     Attributes
     ----------
     coef_ : ndarray of shape (n_coefficients,)
-        Logarithms of hazard ratios, for one unit of each column beside the durations; NaN where too
-        few rows tell them.
+        Logarithms of hazard ratios, for one unit of each column beside the durations; 0 where too
+        few rows tell them, with an infinite ``error_scale_``.
     hazard_ratios_ : ndarray of shape (n_coefficients,)
+        Their exponentials; NaN where too few rows tell them.
     noise_scale_, error_scale_ : ndarray of shape (n_coefficients,)
         Standard deviations of the privacy noise in ``coef_``, and of noise and sampling together;
         infinite where nothing is told.
@@ -109,7 +110,7 @@ class PrivateCoxRegression(PrivateEstimator):
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(20000, 2))
     >>> life, left = rng.exponential(np.exp(-0.5 * X[:, 0])), rng.uniform(0, 2, size=20000)
-    >>> model = PrivateCoxRegression(horizon=1.5).fit(X, np.minimum(life, left), life <= left)
+    >>> model = PrivateCoxRegression(horizon=1.5).fit(X, life <= left, np.minimum(life, left))
     >>> bool(abs(model.coef_[0] - 0.5) < 0.1)
     True
     """
@@ -144,18 +145,18 @@ class PrivateCoxRegression(PrivateEstimator):
         self.random_state = random_state
         self.ledger = ledger
 
-    def fit(self, X, durations=None, event_observed=None, *, groups=None):
+    def fit(self, X, event_observed=None, durations=None, *, groups=None):
         """Fit on private rows.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Columns of numbers: a table in memory, or a source that has the durations too.
-        durations : array-like of shape (n_samples,), default=None
-            Times, >= 0, to the event or to the last observation. None: ``duration_col`` of X.
         event_observed : array-like of shape (n_samples,) or str, default=None
             1 or True for an event, 0 or False for a row that left before; or the name of a column
             of X. None: every row has had the event.
+        durations : array-like of shape (n_samples,), default=None
+            Times, >= 0, to the event or to the last observation. None: ``duration_col`` of X.
         groups : array-like of shape (n_samples,), default=None
             Privacy IDs: one row of each person, drawn at random, is read.
 
@@ -211,9 +212,9 @@ class PrivateCoxRegression(PrivateEstimator):
         known = known_ranges(self.feature_range, None, len(others))
         edges = None if self.horizon is None else np.linspace(0.0, float(self.horizon), BINS + 1)
         table = table.map(SomeColumns(np.array([*others, at, n - 1])))
-        told = private_cox(table, known, edges)
+        n_rows, told = private_cox(table, known, edges)
         names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(n - 1)])
-        fitted = {"variables_": [str(names[j]) for j in others]}
+        fitted = {"variables_": [str(names[j]) for j in others], "n_rows_": n_rows}
         if told is None:
             return fitted | _nothing(len(others))
         coef, noise, error = told.in_units()
@@ -223,14 +224,13 @@ class PrivateCoxRegression(PrivateEstimator):
             drowned = ~unseen & (noise**2 > DROWNED * error**2)
         table.doubt(MOSTLY_NOISE, columns=np.append(drowned, False))
         return fitted | {
-            "coef_": coef,
+            "coef_": np.nan_to_num(coef),
             "hazard_ratios_": _exp(coef),
             "noise_scale_": noise,
             "error_scale_": error,
             "center_": np.array(told.design.frame.center),
             "times_": told.edges,
             "baseline_cumulative_hazard_": told.hazard,
-            "n_rows_": told.n,
             "n_events_": told.n_events,
         }
 
@@ -257,8 +257,7 @@ class PrivateCoxRegression(PrivateEstimator):
         check_confidence(confidence)
         check_sampling(sampling)
         half = ndtri(0.5 + confidence / 2) * (self.error_scale_ if sampling else self.noise_scale_)
-        middle = np.nan_to_num(self.coef_)
-        return middle - half, middle + half
+        return self.coef_ - half, self.coef_ + half
 
     def results(self, confidence=0.95):
         """Return the coefficients as one table.
@@ -278,14 +277,16 @@ class PrivateCoxRegression(PrivateEstimator):
         rows = [
             {
                 "variable": name,
-                "value": float(value),
+                "value": float(value) if np.isfinite(ratio) else np.nan,
                 "low": float(low),
                 "high": float(high),
-                "hazard ratio": float(_exp(value)),
+                "hazard ratio": float(ratio),
                 "n": float(self.n_rows_),
                 "reliable": bool(np.isfinite(high - low)),
             }
-            for name, value, low, high in zip(self.variables_, self.coef_, *ends, strict=True)
+            for name, value, ratio, low, high in zip(
+                self.variables_, self.coef_, self.hazard_ratios_, *ends, strict=True
+            )
         ]
         return long_format(rows, TITLES)
 
@@ -346,15 +347,14 @@ def _exp(x):
 
 def _nothing(d):
     """Return the attributes of a model of which nothing is told."""
-    unknown, infinite = np.full(d, np.nan), np.full(d, np.inf)
+    infinite = np.full(d, np.inf)
     return {
-        "coef_": unknown,
-        "hazard_ratios_": unknown.copy(),
+        "coef_": np.zeros(d),
+        "hazard_ratios_": np.full(d, np.nan),
         "noise_scale_": infinite,
         "error_scale_": infinite.copy(),
-        "center_": unknown.copy(),
+        "center_": np.zeros(d),
         "times_": np.zeros(1),
         "baseline_cumulative_hazard_": np.zeros(1),
-        "n_rows_": np.nan,
         "n_events_": np.nan,
     }

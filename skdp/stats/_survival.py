@@ -26,6 +26,7 @@ SHORT = (
     "budget"
 )
 LABEL = "group must be one of levels_, where there are groups. Pass group=levels_[0]."
+NO_BINS = np.arange(3.0)  # where none were found
 TITLES = "group", "time", "value", "low", "high", "n", "reliable"
 
 
@@ -72,7 +73,8 @@ class PrivateSurvival(OfTimes):
     median_ : float or ndarray of shape (n_levels,)
         Infinite where a curve stays above one half, NaN where it is not known so far.
     n_rows_, n_events_ : float or ndarray of shape (n_levels,)
-        Released numbers of rows, and of events until the horizon, with noise.
+        Released numbers of rows, and of events until the horizon, with noise; NaN for events where
+        no bins were found.
     levels_ : tuple
         Labels of the groups, empty without groups.
     curves_ : list of SurvivalCurve
@@ -131,25 +133,29 @@ class PrivateSurvival(OfTimes):
         labels, parts, table = self._grouped(table)
         k, grouped = max(len(labels), 1), table.n_features == 3
         edges = self._edges(table, k)
-        found = edges is not None and not (grouped and not labels)
-        if not found:
-            table.doubt(NO_GROUPS if grouped and not labels else NOT_FOUND)
-            return self._fitted([], labels, np.array([0.0, math.nan]), grouped)
-        columns = table.n_features - 1
+        if grouped and not labels:
+            table.doubt(NO_GROUPS)
+            return self._fitted([], labels, NO_BINS, grouped, np.zeros(0))
+        columns, found = table.n_features - 1, edges is not None
+        edges = edges if found else NO_BINS  # rows are counted, of their times nothing is said
         counts = release_counts(parts, k, edges, columns, COUNTS, table.remaining)
         curves = [SurvivalCurve.of(counts, g) for g in range(k)]
+        n_rows = np.array([one.n_rows for one in curves])
+        if not found:
+            table.doubt(NOT_FOUND)
+            return self._fitted([], labels, edges, grouped, n_rows)
         for curve, label in zip(curves, labels or ("",), strict=True):
             _doubt(table, curve, f" of {label}" if labels else "")
-        return self._fitted(curves, labels, edges, grouped)
+        return self._fitted(curves, labels, edges, grouped, n_rows)
 
-    def _fitted(self, curves, labels, times, grouped):
+    def _fitted(self, curves, labels, times, grouped, n_rows):
         def of_all(make, start):
             rows = [np.append(start(one), np.where(one.known, make(one), np.nan)) for one in curves]
-            rows = np.array(rows) if rows else np.full((max(len(labels), 1), len(times)), np.nan)
+            rows = np.array(rows) if rows else np.full((len(n_rows), len(times)), np.nan)
             return rows if grouped else rows[0]
 
         def numbers(make):
-            told = np.array([make(one) for one in curves] or [math.nan] * max(len(labels), 1))
+            told = np.array([make(one) for one in curves] if curves else [math.nan] * len(n_rows))
             return told if grouped else float(told[0])
 
         return {
@@ -158,7 +164,7 @@ class PrivateSurvival(OfTimes):
             "cumulative_hazard_": of_all(lambda one: one.hazard(False), lambda one: 0.0),
             "at_risk_": of_all(lambda one: one.at_risk, lambda one: one.n_rows),
             "median_": numbers(lambda one: one.quantile(0.5, 0.95)[0]),
-            "n_rows_": numbers(lambda one: one.n_rows),
+            "n_rows_": n_rows if grouped else float(n_rows[0]),
             "n_events_": numbers(lambda one: one.n_events),
             "levels_": labels,
             "curves_": curves,
@@ -200,7 +206,7 @@ class PrivateSurvival(OfTimes):
         check_confidence(confidence)
         check_sampling(sampling)
         both = {"sampling": sampling, "simultaneous": simultaneous, "product": not hazard}
-        k = max(len(self.levels_), 1)
+        k = np.size(self.n_rows_)
         low, high = np.zeros((k, len(self.times_))), np.full((k, len(self.times_)), np.inf)
         high[:, 0] = 0.0
         for g, curve in enumerate(self.curves_):

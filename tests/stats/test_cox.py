@@ -48,7 +48,7 @@ def _classical(X, t, e):
 def test_with_little_noise_coefficients_are_those_of_cox(beta):
     X, t, e = _rows(6000, np.array(beta))
     X = X * [10, 0.1, 1][: len(beta)] + 50.0
-    model = PrivateCoxRegression(**LITTLE).fit(X, t, e)
+    model = PrivateCoxRegression(**LITTLE).fit(X, e, t)
     exact, sd = _classical(X, t, e)
     assert (np.abs(model.coef_ - exact) < 1.2 * sd).all()
     assert np.allclose(model.error_scale_, sd, rtol=0.25)
@@ -70,7 +70,7 @@ def test_rates_and_skewed_columns_have_coefficients():
     left = rng.uniform(0.1, 2.0, size=n)
     frame = pd.DataFrame(X, columns=["smoker", "ill", "age"])
     model = PrivateCoxRegression(horizon=1.5, random_state=0)
-    model.fit(frame, np.minimum(life, left), life <= left)
+    model.fit(frame, life <= left, np.minimum(life, left))
     assert np.all(np.abs(model.coef_ - [0.7, -0.5, 0.02]) < 3.5 * model.error_scale_)
     table = model.results()
     assert table.variable.tolist() == ["smoker", "ill", "age"] and table.reliable.all()
@@ -82,8 +82,9 @@ def test_rates_and_skewed_columns_have_coefficients():
 def test_few_rows_have_no_conclusion(n, horizon):
     with pytest.warns(LowAccuracyWarning):
         model = PrivateCoxRegression(horizon=horizon, random_state=0)
-        model.fit(*_rows(n, np.array([0.5, 0.0])))
-    assert np.isnan(model.coef_).all() and not model.reliable_
+        X, t, e = _rows(n, np.array([0.5, 0.0]))
+        model.fit(X, e, t)
+    assert np.isnan(model.hazard_ratios_).all() and not model.reliable_
     assert np.isinf(model.interval()).all() and not model.results().reliable.any()
 
 
@@ -103,10 +104,10 @@ def test_hostile_rows_are_answered(name):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LowAccuracyWarning)
         for durations in (t, np.zeros_like(t), t - 1, t * 1e300):
-            model = PrivateCoxRegression(horizon=1.5, random_state=0).fit(X, durations, e)
+            model = PrivateCoxRegression(horizon=1.5, random_state=0).fit(X, e, durations)
             low, high = model.interval()
             assert (low <= high).all() and not np.isnan(low).any()
-            assert not (name in ("constant", "zeros") and np.isfinite(model.coef_[0]))
+            assert not (name in ("constant", "zeros") and np.isfinite(model.hazard_ratios_[0]))
 
 
 def test_sources_persons_and_ledgers():
@@ -116,17 +117,17 @@ def test_sources_persons_and_ledgers():
     named = PrivateCoxRegression(duration_col="months", **given).fit(frame, event_observed="event")
     other = PrivateCoxRegression(duration_col="months", **given)
     other.fit(polars.from_pandas(frame), event_observed="event")
-    beside = PrivateCoxRegression(**given).fit(frame[["a", "b"]], t, e)
-    array = PrivateCoxRegression(**given).fit(X, t, e)
+    beside = PrivateCoxRegression(**given).fit(frame[["a", "b"]], e, t)
+    array = PrivateCoxRegression(**given).fit(X, e, t)
     for model in (other, beside, array):
         assert np.array_equal(model.coef_, named.coef_)
     assert named.variables_ == beside.variables_ == ["a", "b"]
-    persons = PrivateCoxRegression(**given).fit(X, t, e, groups=np.arange(4000) // 2)
+    persons = PrivateCoxRegression(**given).fit(X, e, t, groups=np.arange(4000) // 2)
     assert persons.privacy_report_.protects == "group"
     ledger = PrivacyLedger(0.7, 1e-5)
-    PrivateCoxRegression(epsilon=0.6, ledger=ledger, **given).fit(X, t, e)
+    PrivateCoxRegression(epsilon=0.6, ledger=ledger, **given).fit(X, e, t)
     with pytest.raises(BudgetExceeded):
-        PrivateCoxRegression(epsilon=0.6, ledger=ledger, **given).fit(X, t, e)
+        PrivateCoxRegression(epsilon=0.6, ledger=ledger, **given).fit(X, e, t)
 
 
 @pytest.mark.parametrize(
@@ -134,11 +135,11 @@ def test_sources_persons_and_ledgers():
     [
         ({}, (np.ones((9, 2)),)),
         ({"duration_col": "t"}, (np.ones((9, 2)),)),
-        ({"duration_col": "t"}, (np.ones((9, 2)), np.ones(9))),
-        ({}, (np.ones((9, 2)), np.ones(8))),
-        ({}, (np.ones((9, 0)), np.ones(9))),
-        ({}, (np.ones((9, 2)), np.ones(9), np.full(9, 2))),
-        ({"horizon": 0.0}, (np.ones((9, 2)), np.ones(9))),
+        ({"duration_col": "t"}, (np.ones((9, 2)), np.ones(9), np.ones(9))),
+        ({}, (np.ones((9, 2)), None, np.ones(8))),
+        ({}, (np.ones((9, 0)), None, np.ones(9))),
+        ({}, (np.ones((9, 2)), np.full(9, 2), np.ones(9))),
+        ({"horizon": 0.0}, (np.ones((9, 2)), None, np.ones(9))),
     ],
 )
 def test_wrong_parameters_are_refused(given, arguments):
@@ -180,15 +181,18 @@ def test_a_size_of_scores_is_found_where_a_step_leads_from_it():
 
 @pytest.mark.slow
 def test_cox_stands_every_audit():
-    X, t, _ = _rows(400, np.array([0.5, -0.5]))
-    check_private_estimator(PrivateCoxRegression(horizon=1.5), X, t)
+    X, t, e = _rows(400, np.array([0.5, -0.5]))
+    frame = pd.DataFrame({"t": t, "a": X[:, 0], "b": X[:, 1]})
+    model = PrivateCoxRegression(horizon=1.5, duration_col="t")
+    check_private_estimator(model, frame, e.astype(int))
 
 
 @pytest.mark.slow
 def test_intervals_cover():
     beta, inside = np.array([0.5, -0.3, 0.0]), []
     for seed in range(60):
-        model = PrivateCoxRegression(horizon=1.5, random_state=seed).fit(*_rows(6000, beta, seed))
+        X, t, e = _rows(6000, beta, seed)
+        model = PrivateCoxRegression(horizon=1.5, random_state=seed).fit(X, e, t)
         low, high = model.interval()
         inside.append((low <= beta) & (beta <= high))
     assert np.mean(inside) > 0.88
