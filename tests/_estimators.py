@@ -159,7 +159,7 @@ def _closeness(model, x, y):
 
 ENCODER = OneHotEncoder(categories=[TOWNS], handle_unknown="ignore", sparse_output=False)
 MEAN = PrivateMean(center=0.0, radius=100.0)
-LINES = Bins([-np.inf, *range(-100, 101, 10), np.inf], missing=True)
+LINES = Bins([-np.inf, *range(-100, 101, 10), np.inf])
 BOUNDED = SensitivityPreprocessor("mean", sensitivity=1.0)
 
 # Name -> (estimator, its table): what is made of parts, and tables of other kinds.
