@@ -17,7 +17,7 @@ version = release = skdp.__version__
 HERE = Path(__file__).parent
 
 sys.path.append(str(HERE))  # extensions of our own
-extensions = ["_mathml", "_markdown", "sphinx.ext.autodoc", "sphinx.ext.autosummary"]
+extensions = ["_blocks", "_mathml", "_markdown", "sphinx.ext.autodoc", "sphinx.ext.autosummary"]
 html_math_renderer = "mathml"
 templates_path = ["_templates"]
 if find_spec("numpydoc"):
@@ -34,7 +34,7 @@ if find_spec("sphinx_gallery"):
         "examples_dirs": str(HERE.parent / "examples"),
         "gallery_dirs": "auto_examples",
         "filename_pattern": r"plot_\d+",
-        "within_subsection_order": "FileNameSortKey",
+        "within_subsection_order": "_gallery.by_task",
         "plot_gallery": "True",  # -D plot_gallery=0 shows the code only
         "remove_config_comments": True,
         "download_all_examples": False,
@@ -68,6 +68,7 @@ html_theme_options = {
     "footer_end": [],
 }
 html_sidebars = {"index": [], "search": [], "genindex": []}  # they have nothing to list
+html_sidebars |= {"api": [], "generated/*": []}  # the index itself lists its names, by task
 exclude_patterns = ["_build", "_*.rst"]  # and tables that pages include
 if not find_spec("sphinx_gallery"):
     exclude_patterns.append("auto_examples")

@@ -22,7 +22,10 @@ __all__ = sorted(_ROOMS)
 
 def __getattr__(name):
     if name not in _ROOMS:
-        raise AttributeError(f"module 'skdp' has no attribute {name!r}")
+        if not name.startswith("_") and Path(__file__).with_name(name).is_dir():
+            return import_module(f"skdp.{name}")
+        module = sys.modules[__name__]  # from it the interpreter suggests names that are near
+        raise AttributeError(f"module 'skdp' has no attribute {name!r}", name=name, obj=module)
     globals()[name] = getattr(import_module(_ROOMS[name]), name)
     return globals()[name]
 

@@ -5,6 +5,7 @@ import inspect
 import os
 import pkgutil
 import re
+import runpy
 import subprocess
 import sys
 import textwrap
@@ -76,12 +77,28 @@ def test_the_reference_lists_every_public_name():
     assert missing_from(one_less) == ["skdp.set_config"]
 
 
-@pytest.fixture(scope="module")
-def conf():
-    spec = spec_from_file_location("conf", ROOT / "doc" / "conf.py")
+def module_of(name):
+    spec = spec_from_file_location(name, ROOT / "doc" / f"{name}.py")
     module = module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture(scope="module")
+def conf():
+    return module_of("conf")
+
+
+@pytest.fixture(scope="module")
+def blocks():
+    return module_of("_runner")
+
+
+def test_the_reference_shows_at_most_130_names_at_once():
+    page = (ROOT / "doc" / "api.rst").read_text()
+    folded = re.sub(r"<details>.*?</details>", "", page, flags=re.S)
+    assert page.count("<details>") == page.count("</details>") > 5
+    assert len(in_tables(folded)) <= 130 < len(in_tables(page))
 
 
 def test_every_page_of_a_name_leads_to_the_guide(conf):
@@ -250,8 +267,8 @@ def snippets(path):
     text = path.read_text()
     if path.suffix == ".md":
         return re.findall(r"^```python\n(.*?)^```$", text, re.M | re.S)
-    blocks = re.findall(r"^\.\. code-block:: python\n\n((?:(?:   .*)?\n)+)", text, re.M)
-    return [textwrap.dedent(block) for block in blocks]
+    pattern = r"^( *)\.\. code-block:: python\n\n((?:(?:\1   .*)?\n)+)"
+    return [textwrap.dedent(block) for _, block in re.findall(pattern, text, re.M)]
 
 
 LONG = ("README.md", "how_we_know.rst", "ledger.rst", "choosing_epsilon.rst", "tour.rst")
@@ -263,12 +280,30 @@ PAGES = [
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_snippets_run(page, tmp_path, monkeypatch, capsys):
-    """One after the other, with X a small table, in an empty directory."""
-    monkeypatch.chdir(tmp_path)
-    names = {"X": np.random.default_rng(0).normal(size=(500, 3))}
-    for snippet in snippets(page):
-        exec(compile(snippet, page.name, "exec"), names)
+def test_snippets_run(page, tmp_path, blocks):
+    """One after the other, as when the pages are built, and each shows something."""
+    run = blocks.Blocks(tmp_path).run
+    assert all(any(run(snippet)) for snippet in snippets(page))
+
+
+@pytest.mark.slow
+def test_outputs_of_the_readme_are_what_its_blocks_print(blocks):
+    text = (ROOT / "README.md").read_text()
+    new = blocks.outputs_written(text)
+    number = r"-?\d[\d,.]*(?:e-?\d+)?"
+    assert re.sub(number, "#", new).split() == re.sub(number, "#", text).split()
+    before, after = (
+        [float(each.replace(",", "").rstrip(".")) for each in re.findall(number, page)]
+        for page in (text, new)
+    )
+    np.testing.assert_allclose(before, after, rtol=0.05, atol=0.1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("user", ["an_analyst", "a_data_scientist", "an_office", "a_researcher"])
+def test_a_day_of_each_user(user, capsys):
+    runpy.run_path(str(ROOT / "examples" / f"for_{user}.py"))
+    assert "nan" not in capsys.readouterr().out.lower().split()
 
 
 @pytest.mark.slow
@@ -282,7 +317,7 @@ def test_the_estimator_of_thirty_lines_stands_every_check(monkeypatch):
 
 
 def test_snippets_are_found():
-    assert len(snippets(ROOT / "README.md")) >= 2
+    assert len(snippets(ROOT / "README.md")) >= 1
     assert any("group_size=5" in snippet for snippet in snippets(ROOT / "doc" / "threat_model.rst"))
 
 

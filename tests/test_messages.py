@@ -73,3 +73,23 @@ def test_ends_of_a_range_are_told_beside_the_nearest_edges():
 def test_a_domain_of_too_few_columns_says_how_to_name_the_others():
     with pytest.raises(ValueError, match=r'n_features = 1\. Pass a smaller k.* "auto"'):
         skdp.MarginalReleaser(k=2, domain={"town": ["north", "south"]}).fit(ROWS)
+
+
+@pytest.mark.parametrize(
+    "make, words",
+    [
+        (lambda: skdp.PrivateMean(ledger="study.db"), "PrivacyLedger.open"),
+        (lambda: skdp.PrivateQuantile(90), "90 % is 0.9"),
+        (lambda: skdp.PrivateMean(epsilon="1"), "without quotes"),
+    ],
+)
+def test_frequent_mistakes_get_a_way_out(make, words):
+    with pytest.raises(ValueError, match=words):
+        make().fit(np.zeros((10, 1)))
+
+
+def test_a_refusal_says_what_is_left():
+    ledger = skdp.PrivacyLedger(epsilon=1.0, delta=1e-6)
+    with pytest.raises(skdp.exceptions.BudgetExceeded) as refusal:
+        skdp.PrivateMean(epsilon=2.0, delta=1e-6, ledger=ledger).fit(np.zeros((10, 1)))
+    assert "asks for (epsilon=2, delta=1e-06), and (epsilon=1, delta=1e-06)" in str(refusal.value)

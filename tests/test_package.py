@@ -75,3 +75,12 @@ def test_messages_name_the_way_out():
     with pytest.raises(ValueError, match=r"'skdp\.PrivacyLedger' or None") as caught:
         skdp.PrivateMean(ledger="study.db").fit([[0.0]])
     assert "BudgetAllocation" not in str(caught.value)
+
+
+def test_packages_are_attributes():
+    code = "import skdp; skdp.stats.private_ttest_ind, skdp.metrics, skdp.marginals.Bins"
+    subprocess.run([sys.executable, "-c", code], check=True)
+    with pytest.raises(AttributeError, match="no attribute 'statistics'"):
+        skdp.statistics  # noqa: B018
+    with pytest.raises(AttributeError, match="no attribute '_secret'"):
+        skdp._secret  # noqa: B018

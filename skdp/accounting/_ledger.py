@@ -8,7 +8,7 @@ from skdp.accounting._budget import Budget
 from skdp.accounting._ledger_file import OF_GROUPS, LedgerFile, append, lines, state
 from skdp.accounting._units_report import reports_of
 from skdp.exceptions import BudgetExceeded
-from skdp.show._ledger import plain, state_of, with_note
+from skdp.show._ledger import plain, sizes_of, state_of, with_note
 from skdp.show._ledger_planning import LedgerPlanning
 
 __all__ = ["PrivacyLedger"]
@@ -248,10 +248,13 @@ class PrivacyLedger(LedgerPlanning):
                 )
         if granted:
             return str(number)
+        sizes = ""
+        if unit in accounts.claimed:
+            sizes = sizes_of(budget, self.remaining(unit if accounts.several else None))
         raise BudgetExceeded(
             f"{what} was refused by {self!r}: "
             f"{'an earlier refusal has latched it' if closed else reasons[0]}. "
-            "Nothing is granted before ledger.acknowledge() is called."
+            f"{sizes}Nothing is granted before ledger.acknowledge() is called."
         )
 
     def affords(self, budget, unit="row"):

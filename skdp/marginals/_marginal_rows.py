@@ -26,7 +26,8 @@ __all__ = ["SIGNS", "MarginalRows"]
 SIGNS = "without a domain a column has two levels: 1 for entries above zero, 0 for others"
 NO_DOMAIN = (
     f"{SIGNS}. Got columns that are not numbers. Name the levels of each, domain={{'column': "
-    "[level, ...], ...}: those that can occur, which is public, and not those that do."
+    "[level, ...], ...}: those that can occur, which is public, and not those that do. Or pass "
+    'domain="auto": they are found with a part of the budget.'
 )
 
 

@@ -24,6 +24,7 @@ __all__ = [
     "as_number",
     "as_text",
     "plain",
+    "sizes_of",
     "state_of",
     "text_of",
     "with_note",
@@ -299,3 +300,12 @@ def _cells(line):
         text_of(line.left.fraction, ".2%"),
         text_of(line.left.epsilon, ".4g"),
     )
+
+
+def sizes_of(asked, left):
+    """Return what a refused fit asks for and what is left, as a sentence."""
+    asked, left = (
+        f"(epsilon={float(each.epsilon):.4g}, delta={float(each.delta):.3g})"
+        for each in (asked, left)
+    )
+    return f"It asks for {asked}, and {left} is left. "

@@ -5,6 +5,7 @@ from html import escape
 from itertools import groupby
 
 from skdp.show._page import AsJson, bullets, data_frame, row, table
+from skdp.show._registry import registry_entry
 from skdp.show._summary import condition, report_summary
 
 __all__ = ["PlanView", "ReportView", "table_html"]
@@ -125,7 +126,14 @@ class ReportView(AsJson):
         return _page(title, table((), facts), table(head, bars), bullets(notes))
 
     def to_dict(self):
-        """Return the report as plain numbers and text."""
+        """Return the report as plain numbers and text.
+
+        Returns
+        -------
+        entries : dict
+            The headline is ``mu``: outside of failure events the fit is mu-Gaussian differentially
+            private; None if the budget is of another measure.
+        """
         budget = self.budget
         return {
             "estimator": self.estimator,
@@ -133,6 +141,7 @@ class ReportView(AsJson):
             "seeded": self.seeded,
             "epsilon": float(budget.epsilon),
             "delta": float(budget.delta),
+            "mu": budget.mu if budget.measure == "gdp" else None,
             "condition": condition(self).strip(", ") or None,
             "unit": budget.measure,
             "amount": float(budget.amount),
@@ -164,6 +173,68 @@ class ReportView(AsJson):
         for name in ("share", "sensitivity", "scale"):
             data[name] = [float(getattr(c, name)) for c in self.charges]
         return data_frame(data | {"noise": [_kind(c)[-1] for c in self.charges]}, "charges")
+
+    def to_registry(
+        self,
+        *,
+        name,
+        data_curators,
+        description,
+        intended_use,
+        data_product_region,
+        publication_date,
+        registry_authors,
+        data_product_type="Summary statistics",
+        data_product_sector=None,
+    ):
+        """Return a draft entry for the registry of deployments that OpenDP keeps.
+
+        Parameters
+        ----------
+        name, description, intended_use : str
+            Of the published data product.
+        data_curators : str or list of str
+            Who publishes it.
+        data_product_region : str
+            Region that the rows describe, or whose law applies.
+        publication_date : str
+            First publication, ``"YYYY-MM-DD"``.
+        registry_authors : str or list of str
+            Who fills in the entry.
+        data_product_type : str, default="Summary statistics"
+            Or "Machine learning model", "Dataset", "Synthetic data", "Interactive API", "SQL
+            queries".
+        data_product_sector : str or None, default=None
+            "Technology", "Healthcare", "Education", "Government", "Energy" or "Finance".
+
+        Returns
+        -------
+        entry : dict
+            Of tier 2, with the fields of tier 3 that the report knows. It is plain numbers and
+            text; every reader of YAML reads ``json.dumps(entry)``. One publication of a static
+            table is assumed: edit ``deployment_model`` if that is wrong.
+
+        Raises
+        ------
+        ValueError
+            If an entry is empty or not among those allowed, or if the fit was seeded.
+        """
+        details = {
+            "name": name,
+            "data_curators": data_curators,
+            "description": description,
+            "intended_use": intended_use,
+            "data_product_region": data_product_region,
+            "publication_date": publication_date,
+            "registry_authors": registry_authors,
+            "data_product_type": data_product_type,
+            "data_product_sector": data_product_sector,
+        }
+        if self.seeded:
+            raise ValueError(
+                "a seeded fit has no guarantee to register. Fit with random_state=None."
+            )
+        return registry_entry(self, details, dict(_facts(self)))
 
     def summary(self):
         """Return the report in one paragraph, for people who are no statisticians.

@@ -52,12 +52,24 @@ class PlainNumbers(KeepsOldNames):
         value = getattr(self, name, None)
         if hasattr(value, "shape") or isinstance(value, list | tuple | dict):
             told = told.split(" Got ")[0] + f" Got {describe_parameter(value)}."
-        raise InvalidParameterError(told)
+        hint = _hint(name, value)
+        raise InvalidParameterError(f"{told} {hint}".rstrip())
 
     def __setstate__(self, state):
         super().__setstate__(state)
         for name, value in [*vars(self).items()]:
             setattr(self, name, value)
+
+
+def _hint(name, value):
+    """Return the way out of a frequent mistake, or nothing."""
+    if name == "ledger" and isinstance(value, str):
+        return "Open the file first: PrivacyLedger.open(path), or PrivacyLedger(path, epsilon=...)."
+    if name == "q" and isinstance(value, int | float) and 1 < value <= 100:
+        return f"q is a part: {value:g} % is {value / 100:g}."
+    if name in AMOUNTS and isinstance(value, str):
+        return "Pass a number, without quotes."
+    return ""
 
 
 def plain(value, *, levels=False, exact=True):

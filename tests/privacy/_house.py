@@ -121,7 +121,18 @@ PUBLIC = {
         "unit": "of a budget",
     },
     "table/_schema.py": {"names": "of dtypes", "others": "names of columns", "told": "these"},
-    "utils/_numbers.py": {"told": "of scikit-learn about a parameter, a table by its type"},
+    "utils/_numbers.py": {
+        "told": "of scikit-learn about a parameter, a table by its type",
+        "hint": "a constant text, and a number or text that is a parameter",
+    },
+    "show/_registry.py": {
+        "name": "of a parameter",
+        "allowed": "constant texts",
+        "value": "of a parameter",
+        "text": "of a parameter",
+        "texts": "of a parameter",
+        "date": "of a parameter",
+    },
     "by_group/_keys.py": {
         "names": "of columns",
         "schema": "number of columns",
@@ -174,6 +185,7 @@ PUBLIC = {
         "self": "repr without amounts",
         "unit": "a parameter",
         "closed": "latched or not",
+        "sizes": "of a budget, and of what is left of the capacity",
         "reasons": "parts of the public capacity",
     },
     "accounting/_ledger_file.py": {

