@@ -1,6 +1,6 @@
 """PrivateCoxRegression: hazard ratios of several columns, with intervals that know the noise."""
 
-from numbers import Real
+from numbers import Integral, Real
 
 import numpy as np
 from scipy.special import ndtri
@@ -24,7 +24,9 @@ __all__ = ["PrivateCoxRegression"]
 DURATIONS = (
     "durations are needed: pass fit(X, event_observed, durations), or duration_col='column of X'."
 )
-NAMED = "duration_col must be the name of a column of X. Pass durations to fit otherwise."
+NAMED = (
+    "duration_col must be the name or the number of a column of X. Pass durations to fit otherwise."
+)
 TABLE = (
     "X must be an array or a frame of numbers where durations are passed beside it. Name the "
     "column of X that has them, as duration_col=, for other tables and sources."
@@ -46,8 +48,9 @@ class PrivateCoxRegression(PrivateEstimator):
 
     Parameters
     ----------
-    duration_col : str, default=None
-        Name of the column of X that has the durations, where they are not passed to ``fit``.
+    duration_col : str or int, default=None
+        Name or number of the column of X that has the durations, where they are not passed to
+        ``fit``.
     horizon : float, default=None
         Public, > 0: the last time that counts, in the unit of the durations. None finds one, for
         15 % of the budget.
@@ -121,7 +124,7 @@ class PrivateCoxRegression(PrivateEstimator):
     _parameter_constraints: dict = {
         **PrivateEstimator._parameter_constraints,
         "delta": [Interval(Real, 0, 1, closed="neither")],
-        "duration_col": [str, None],
+        "duration_col": [str, Interval(Integral, 0, None, closed="left"), None],
         "horizon": [Interval(Real, 0, None, closed="neither"), None],
         "feature_range": ["array-like", tuple, None],
     }
@@ -154,7 +157,7 @@ class PrivateCoxRegression(PrivateEstimator):
             Columns of numbers: a table in memory, or a source that has the durations too.
         event_observed : array-like of shape (n_samples,) or str, default=None
             1 or True for an event, 0 or False for a row that left before; or the name of a column
-            of X. None: every row has had the event.
+            of X. If every row has had it, pass ones.
         durations : array-like of shape (n_samples,), default=None
             Times, >= 0, to the event or to the last observation. None: ``duration_col`` of X.
         groups : array-like of shape (n_samples,), default=None
@@ -180,8 +183,6 @@ class PrivateCoxRegression(PrivateEstimator):
             if self.duration_col is not None:
                 raise ValueError(NAMED)
             X = _beside(X, durations)
-        if event_observed is None and hasattr(X, "__len__"):
-            event_observed = np.ones(len(X), dtype=int)
         return super().fit(X, event_observed, groups=groups)
 
     def plan(self):
@@ -201,6 +202,8 @@ class PrivateCoxRegression(PrivateEstimator):
         names = list(getattr(self, "feature_names_in_", ()))
         if self.duration_col is None:
             return self.n_features_in_ - 1
+        if not isinstance(self.duration_col, str) and self.duration_col < self.n_features_in_:
+            return int(self.duration_col)
         if self.duration_col not in names:
             raise ValueError(NAMED)
         return names.index(self.duration_col)

@@ -132,7 +132,7 @@ def private_logrank_test(
         second column.
     event_observed : array-like of shape (n,) or str, default=None
         1 or True for an event, 0 or False for a row that left before; or the name of a column of
-        durations. None: every row has had the event.
+        durations. If every row has had it, pass ones.
     by : array-like of shape (n,), default=None
         The group of every row, if it is no column of durations.
     levels : pair of labels, default=None

@@ -42,7 +42,8 @@ class SurvivalDisplay(Display):
     >>> import numpy as np
     >>> from skdp.stats import PrivateSurvival, SurvivalDisplay
     >>> life = np.random.default_rng(0).exponential(10, size=3000)
-    >>> display = SurvivalDisplay(PrivateSurvival(horizon=24.0).fit(life)).plot()
+    >>> curve = PrivateSurvival(horizon=24.0).fit(life, np.ones(3000))
+    >>> display = SurvivalDisplay(curve).plot()
     >>> display.ax_.get_ylabel()
     'Without event'
     """

@@ -72,7 +72,7 @@ class OfTimes(PrivateEstimator):
             or a source may have the column of groups as its second one.
         event_observed : array-like of shape (n_samples,) or str, default=None
             1 or True for an event, 0 or False for a row that left before; or the name of a column
-            of durations. None: every row has had the event.
+            of durations. If every row has had it, pass ones.
         by : array-like of shape (n_samples,), default=None
             The group of every row, if it is no column of durations.
         groups : array-like of shape (n_samples,), default=None
@@ -92,10 +92,7 @@ class OfTimes(PrivateEstimator):
         """
         if isinstance(durations, Table):
             return super().fit(durations)
-        X = joined(durations, by)
-        if event_observed is None and isinstance(X, np.ndarray):
-            event_observed = np.ones(len(X), dtype=int)
-        return super().fit(X, event_observed, groups=groups)
+        return super().fit(joined(durations, by), event_observed, groups=groups)
 
     def plan(self):
         """Return the :class:`skdp.accounting.Plan` of a fit: what it may release, at what price."""
@@ -151,7 +148,7 @@ class OfTimes(PrivateEstimator):
     def __sklearn_tags__(self):
         """Return the tags of scikit-learn."""
         tags = super().__sklearn_tags__()
-        tags.target_tags.required = False
+        tags.target_tags.required = True
         tags.input_tags.categorical = True
         tags.input_tags.string = True
         tags.input_tags.allow_nan = True

