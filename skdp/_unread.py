@@ -12,6 +12,7 @@ from skdp._private_part import SCHEMA
 from skdp.contracts._kinds import Rows
 from skdp.gate._budget_allocation import BudgetAllocation
 from skdp.gate._parallel import parallel_sessions
+from skdp.kernel._log import Log
 from skdp.kernel._persons import persons_table
 from skdp.kernel._plain import refuse
 from skdp.kernel._table import Table, made_table
@@ -54,6 +55,10 @@ class Unread(Table):
     def close(self, estimator):
         """Return the report of everything released; see :meth:`skdp.base.Curator.close`."""
         return self._curator.close(estimator)
+
+    def forget(self):
+        """Let go of the Tables of a fit on disjoint rows that has ended; see :meth:`Log.forget`."""
+        Log.forget(self._curator)
 
     def keys(self, *, share, label, event):
         """Return the keys of many rows, sorted; see :meth:`skdp.base.Curator.names`.

@@ -116,8 +116,9 @@ class PrivateGroupBy(RoutesRows, PrivateEstimator):
     are. Rows of other levels count nowhere. ``rows_per_group`` of the estimator says
     how much the rows of a person count in one level.
 
-    A table in memory is sorted by group, and of a memory map the rows of one group at a time are
-    held. What comes in pieces is read once for all groups that wait for rows, 64 at a time.
+    Of a table in memory, and of a memory map, the rows of one group at a time are copied, and keys
+    of 8 bytes a row are held. What comes in pieces is read once for all groups that wait for rows,
+    64 at a time.
 
     Examples
     --------
@@ -218,8 +219,8 @@ class PrivateGroupBy(RoutesRows, PrivateEstimator):
         features = of_columns(X, rest)
         plain = allocate_budget(self).set_params(ledger=None)
         plain._look(features, y)
-        if mapped is not None:
-            features = GroupViews(mapped, rest)
+        if tables is None or mapped is not None:
+            features = GroupViews(X if mapped is None else mapped, rest)
         return GroupedRows(of_columns(X, places), features, y, places, self.estimator)
 
     def _release(self, table):

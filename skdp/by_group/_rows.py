@@ -13,6 +13,7 @@ from skdp.by_group._persons import first_rows, homes, levels_that_count
 from skdp.kernel._persons import present_rows
 from skdp.readers._labels import plain_key
 from skdp.readers._persons import Persons
+from skdp.readers._raw import library
 from skdp.readers._tables import Tables, columns_of
 from skdp.readers._together import Meeting
 from skdp.utils._compat import safe_indexing
@@ -21,12 +22,16 @@ from skdp.utils._config import config_context
 __all__ = ["GroupViews", "GroupedRows", "numbered", "of_columns"]
 
 AT_ONCE = 64  # groups that share a pass
-STEP = 2**16  # rows of a memory map that are looked at together
+STEP = 2**16  # rows that are looked at together
 
 
 def of_columns(X, places):
-    """Return some columns of an array, a frame or Tables."""
-    return X.columns(places) if isinstance(X, Tables) else columns_of(X, places)
+    """Return some columns of an array, a frame or Tables: a view, if they are neighbors."""
+    if isinstance(X, Tables):
+        return X.columns(places)
+    if library(X) not in ("numpy", "pandas") or places != tuple(range(places[0], places[-1] + 1)):
+        return columns_of(X, places)
+    return getattr(X, "iloc", X)[:, places[0] : places[-1] + 1]
 
 
 def numbered(keys, levels, X):
@@ -61,19 +66,18 @@ class GroupedRows:
 
     def _present(self):
         """Return which rows the models read as present, each by itself."""
-        X, n_rows = self._features, len(self)
+        X = self._features
         if not isinstance(X, GroupViews):
             return self._present_of(X, self._y)
-        cuts = [slice(start, start + STEP) for start in range(0, n_rows, STEP)]
-        ys = [None if self._y is None else self._y[cut] for cut in cuts]
-        there = [self._present_of(X.rows(cut), y) for cut, y in zip(cuts, ys, strict=True)]
+        ys = [None if self._y is None else safe_indexing(self._y, cut) for cut in X.cuts()]
+        there = [self._present_of(X.rows(cut), y) for cut, y in zip(X.cuts(), ys, strict=True)]
         return np.concatenate([np.ones(0, dtype=bool), *there])
 
     def _present_of(self, X, y):
         with config_context(invalid_rows="ignore"):
             rows = self._copied(None)._read(X, y)
         if getattr(rows, "kind", None) == "unread":  # whose steps read it
-            return np.ones(len(self), dtype=bool)
+            return np.ones(len(X) if isinstance(X, Tables) else X.shape[0], dtype=bool)
         return present_rows(rows, self._estimator._gaps)
 
     def read(self, label, curator):
@@ -130,8 +134,7 @@ class GroupedRows:
         """Return the rows of one group, which its model reads."""
         X = seat
         if seat is None:
-            X = self._features
-            X = X.rows(rows) if isinstance(X, GroupViews) else safe_indexing(X, rows)
+            X = self._features.rows(rows)
         y, persons = None if self._y is None else safe_indexing(self._y, rows), None
         if self._persons is not None:
             known, codes = np.unique(self._persons.codes[rows], return_inverse=True)
@@ -156,11 +159,16 @@ class _Part:
 
 
 class GroupViews:
-    """Some columns of a memory map: the rows of one group at a time are held in memory."""
+    """Some columns of an array, a memory map or a frame: the rows of one group at a time."""
 
     def __init__(self, X, places):
         self._X, self._places = X, list(places)
 
     def rows(self, numbers):
-        """Return an array of the rows with these numbers."""
-        return np.array(self._X[numbers][:, self._places])
+        """Return an array or frame of the rows with these numbers, a copy."""
+        return columns_of(safe_indexing(self._X, numbers), self._places)
+
+    def cuts(self):
+        """Return slices of all rows."""
+        n_rows = self._X.shape[0]
+        return [slice(start, start + STEP) for start in range(0, n_rows, STEP)]

@@ -20,7 +20,10 @@ class FitsElsewhere:
     def _fit_within(self, view):
         """Fit on a Table of a larger fit, which reads it in the way of this estimator."""
         view = self.ledger.paid(view)
-        return self._fit_on(*view.read(self.ledger.label), view)
+        try:
+            return self._fit_on(*view.read(self.ledger.label), view)
+        finally:
+            view.forget()
 
     def _fit_on(self, table, told, books):
         """Fit on a Table that was read in the way of this estimator; ``told`` is public of it."""

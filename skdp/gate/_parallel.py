@@ -42,7 +42,8 @@ def parallel_sessions(curator, label, sets, *, budget, share, most=1):
         for _ in range(most):
             curator._grant(label, each, budget)
     plan, spent = plan_of_child(curator, label, budget, most), _Most()
-    parts = [_SubsetSession(curator, label, each, plan, *one, spent) for one in sets.items()]
+    kept = _KeptKeys()
+    parts = [_SubsetSession(curator, label, each, plan, *one, spent, kept) for one in sets.items()]
     curator._write(lambda: [part._outside(line) for part in parts for line in part._bill()])
     return [curator._wrap_part(part) for part in parts]
 
@@ -62,15 +63,16 @@ class _Most:
 class _SubsetSession(_Child):
     """A Curator of one of the sets: it has the whole plan to itself, and noise of its own."""
 
-    of_a_set = True
+    of_a_set = True  # disjoint from those of all others with this parent
 
-    def __init__(self, parent, label, share, plan, name, numbers, most):
+    def __init__(self, parent, label, share, plan, name, numbers, most, kept):
         super().__init__(parent, label, share, plan)
         self._name, self._place = name, f"{label}[{name}]/"
         self._most, self._spent = most, Fraction(0)
         self._outer = None  # each set has all steps
         self._entropy = spawned(parent._entropy, f"{label}/{name}")
-        self.coins = SubsetKeys(self.coins, numbers)
+        kept.coins = self.coins  # those of other sets are the same
+        self.coins = SubsetKeys(kept, numbers)
         self._choose, self._perturb = map(self._drawing, (self._choose, self._perturb))
         self._occurring, noisy = self._drawing(self._occurring), self._drawing(self._noisy)
         self._noisy = lambda value, law, scale, rows=None, parts=None: noisy(
@@ -110,6 +112,28 @@ class _SubsetSession(_Child):
         """Let who listens hear of the planned step, and of what all sets spend."""
         self._spent += share
         super()._tell(label, self._most.raised(self._spent))
+
+
+class _KeptKeys:
+    """Keys of rows of the whole table, made once for all sets that ask for those of one stretch."""
+
+    coins = None
+
+    def __init__(self):
+        self._known = {}  # by use: first row, keys; 8 bytes a row
+
+    def keys(self, start, stop, use=""):
+        """Return keys, as :meth:`skdp.mechanisms.RowKeys.keys`."""
+        first, keys = self._known.get(use, (start, None))
+        if keys is None or start >= first + len(keys) or stop <= first:
+            first, keys = start, self.coins.keys(start, stop, use=use)
+        last = first + len(keys)
+        if start < first:
+            first, keys = start, np.append(self.coins.keys(start, first, use=use), keys)
+        if stop > last:
+            keys = np.append(keys, self.coins.keys(last, stop, use=use))
+        self._known[use] = first, keys
+        return keys[start - first : stop - first]
 
 
 class SubsetKeys:

@@ -58,6 +58,7 @@ class Log:
     """
 
     def __init__(self, above=None, place=""):
+        self.own = above is None
         self.answers = [] if above is None else above.answers
         self.numberings = {} if above is None else above.numberings
         self.place = place if above is None else above.place + place
@@ -65,10 +66,15 @@ class Log:
 
     @classmethod
     def of(cls, curator):
-        """Return the log of a Curator, which shares the answers of its parent."""
+        """Return the log of a Curator, which shares the answers of its parent.
+
+        One of several disjoint sets of rows has its own: no answer about other rows bounds anything
+        here.
+        """
         log = getattr(curator, "kernel_log", None)
         if log is None:
-            parent = getattr(curator, "_parent", None)
+            parent = None if getattr(curator, "of_a_set", False) else curator
+            parent = getattr(parent, "_parent", None)
             above = None if parent is None else cls.of(parent)
             log = curator.kernel_log = cls(above, getattr(curator, "_place", ""))
         return log
@@ -77,7 +83,7 @@ class Log:
     def forget(curator):
         """Let go of the Tables of a fit that has ended, and so of rows that are held for it."""
         log = getattr(curator, "kernel_log", None)
-        if log is not None and getattr(curator, "_parent", None) is None:
+        if log is not None and log.own:
             log.answers.clear()
             log.numberings.clear()
 

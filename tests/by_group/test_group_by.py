@@ -1,4 +1,5 @@
 import threading
+import tracemalloc
 from decimal import Decimal
 from fractions import Fraction
 
@@ -33,6 +34,8 @@ from skdp.audit._observe import audited_clone, recorded_fit
 from skdp.audit._transcript import FixedKeys
 from skdp.base import Table, map_merge
 from skdp.exceptions import PlanError, ReleaseError
+from skdp.gate._parallel import _KeptKeys
+from skdp.mechanisms import RowKeys, make_entropy
 from skdp.readers._columns import Columns, numbers_of
 from skdp.readers._labels import _counted
 
@@ -623,3 +626,52 @@ def test_an_entry_of_any_type_is_a_key_or_none(model, entry):
     column = Columns(X).read(0)
     assert column[7] is entry and sum(_counted(column).values()) in (399, 400)
     assert numbers_of(column)[7] == np.inf
+
+
+@pytest.mark.parametrize("kind", ["array", "frame"])
+def test_the_table_is_not_copied(kind):
+    """Beside the fit of one group a key and a few numbers are held of every row."""
+    n, d, n_groups = 60_000, 30, 20
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, d))
+    X[:, 0] = rng.integers(0, n_groups, n)
+    table = pytest.importorskip("pandas").DataFrame(X) if kind == "frame" else X
+    model = PrivateGroupBy(PrivateMean(), 0, list(range(n_groups)), random_state=0)
+    clone(model).fit(table[:200])  # loads what is loaded once
+
+    def peak(estimator, rows):
+        tracemalloc.start()
+        try:
+            estimator.fit(rows)
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    one = peak(PrivateMean(random_state=0), X[X[:, 0] == 0, 1:])
+    looked = X.nbytes if kind == "frame" else 0  # scikit-learn looks at an array of all its entries
+    assert peak(model, table) < 1.1 * one + 60 * n + looked
+    assert 1.1 * one + 60 * n < one + 0.6 * X.nbytes
+
+
+def test_keys_that_are_kept_for_all_groups_are_those_of_the_rows():
+    coins, kept = RowKeys(make_entropy(0)), _KeptKeys()
+    kept.coins = coins
+    for start, stop in [(10, 90), (5, 80), (20, 100), (0, 110), (300, 400), (90, 310), (7, 7)]:
+        for use in ("", "thinned"):
+            found = kept.keys(start, stop, use=use)
+            assert found.tolist() == coins.keys(start, stop, use=use).tolist()
+
+
+def test_a_group_reads_bounds_off_answers_about_its_own_rows():
+    """No ticket of one group means anything in another, and a group that has ended holds none."""
+    seen = []
+
+    class Noted(PrivateMean):
+        def _release(self, table):
+            seen.append(table)
+            return super()._release(table)
+
+    PrivateGroupBy(Noted(), 0, [0, 1], random_state=0).fit(table())
+    logs = [one._log for one in seen]
+    assert len(logs) == 2 and logs[0].answers is not logs[1].answers
+    assert not logs[0].answers and not logs[1].answers

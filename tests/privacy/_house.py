@@ -507,7 +507,15 @@ IMPORTS = {
     "location/engine": ENGINE | {"_groups"},
     "_planning_mixin": {"planning"},
     "_fits_elsewhere": {"_private_part", "exceptions", "_warnings"},
-    "planning": {"planning", "_compat", "_numbers", "exceptions"},
+    "planning": {
+        "planning",
+        "_compat",
+        "_config",
+        "_numbers",
+        "_progress",
+        "_threads",
+        "exceptions",
+    },
     "_estimator": BASE
     | {
         "_curator",
