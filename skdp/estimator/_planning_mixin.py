@@ -21,6 +21,7 @@ class PlanningMixin:
         n_sims=30,
         random_state=0,
         group_size=None,
+        n_jobs=None,
     ):
         """Return which error to expect of a fit: simulated on public rows, before any data.
 
@@ -68,6 +69,9 @@ class PlanningMixin:
             Number of rows of each group, a public guess: the error is that of a fit with
             ``groups``, which protects groups of that size, n_rows / group_size of them. Rows of a
             group are made no more alike than others. Counts of tables are compared as fractions.
+        n_jobs : int, default=None
+            Number of processes that share the fits; the result is the same for any number. None is
+            1 unless within :func:`joblib.parallel_config`, -1 all cores.
 
         Returns
         -------
@@ -81,7 +85,7 @@ class PlanningMixin:
             If it is not known what the error is, or parameters do not fit each other.
         """
         simulation = self._simulation(
-            n_features, family, like, error, n_sims, random_state, group_size
+            n_features, family, like, error, n_sims, random_state, group_size, n_jobs
         )
         return simulation.expected(epsilon, n_rows)
 
@@ -98,6 +102,7 @@ class PlanningMixin:
         n_sims=30,
         random_state=0,
         group_size=None,
+        n_jobs=None,
     ):
         """Return the least epsilon for which the error is at most ``target``, before any data.
 
@@ -111,7 +116,7 @@ class PlanningMixin:
             As in :meth:`expected_error`.
         quantile : float, default=0.5
             Part of the fits that shall be as good as that; 0.9 plans for bad luck.
-        family, like, error, n_sims, random_state, group_size
+        family, like, error, n_sims, random_state, group_size, n_jobs
             As in :meth:`expected_error`.
 
         Returns
@@ -128,7 +133,7 @@ class PlanningMixin:
         from skdp.planning._questions import epsilon_for
 
         simulation = self._simulation(
-            n_features, family, like, error, n_sims, random_state, group_size
+            n_features, family, like, error, n_sims, random_state, group_size, n_jobs
         )
         return epsilon_for(simulation, target, n_rows, quantile, float(self.epsilon))
 
@@ -146,6 +151,7 @@ class PlanningMixin:
         n_sims=30,
         random_state=0,
         group_size=None,
+        n_jobs=None,
     ):
         """Return the least number of rows for which the error is at most ``target``.
 
@@ -161,7 +167,7 @@ class PlanningMixin:
             Part of the fits that shall be as good as that; 0.9 plans for bad luck.
         max_rows : int, default=1000000
             Largest table to try. Large ones take their time: all fits are real.
-        family, like, error, n_sims, random_state, group_size
+        family, like, error, n_sims, random_state, group_size, n_jobs
             As in :meth:`expected_error`.
 
         Returns
@@ -177,7 +183,7 @@ class PlanningMixin:
         from skdp.planning._questions import n_rows_for
 
         simulation = self._simulation(
-            n_features, family, like, error, n_sims, random_state, group_size
+            n_features, family, like, error, n_sims, random_state, group_size, n_jobs
         )
         return n_rows_for(simulation, target, epsilon, quantile, max_rows)
 

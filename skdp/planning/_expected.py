@@ -1,6 +1,7 @@
 """What error to expect before any private row is read: real fits on public rows."""
 
 from dataclasses import dataclass
+from functools import partial
 from math import sqrt
 from numbers import Integral
 from typing import Any
@@ -11,6 +12,7 @@ from scipy.special import bdtr
 from skdp.planning._families import PublicRows, bounds_of, family_of
 from skdp.planning._fits import fitted_copy
 from skdp.planning._measures import in_rows, inner, kind_of, predictor, seen_by_last, units
+from skdp.planning._processes import computed_apart
 from skdp.utils._numbers import describe_parameter
 
 __all__ = ["ExpectedError", "Simulation"]
@@ -155,9 +157,18 @@ class Simulation:
     """
 
     def __init__(
-        self, estimator, n_features, family, like, error, n_sims, random_state, group_size=None
+        self,
+        estimator,
+        n_features,
+        family,
+        like,
+        error,
+        n_sims,
+        random_state,
+        group_size=None,
+        n_jobs=None,
     ):
-        self.estimator, self.n_sims = estimator, _positive("n_sims", n_sims)
+        self.estimator, self.n_sims, self.n_jobs = estimator, _positive("n_sims", n_sims), n_jobs
         self.group_size = None if group_size is None else _positive("group_size", group_size)
         if error is None and hasattr(estimator, "by"):
             raise ValueError(MANY_GROUPS)
@@ -223,33 +234,35 @@ class Simulation:
         )
 
     def _simulated(self, epsilon, n_rows):
-        errors, doubts, scale = np.empty(self.n_sims), 0, None
-        groups = None if self.group_size is None else np.arange(n_rows) // self.group_size
-        for i in range(self.n_sims):
-            X, y = self.rows.draw(i, n_rows)
-            seed = self.rows.noise_seed(i)
-            fitted = fitted_copy(self.estimator, X, y, seed, groups, epsilon=epsilon)
-            errors[i] = self._error(fitted, X, y, i, n_rows)
-            doubts += bool(fitted._accuracy_warnings())
-        if hasattr(fitted, "noise_scale_"):
-            scale = fitted.noise_scale_
-            scale = (
-                scale * sqrt(2)
-                if getattr(fitted, "noise_distribution_", "") == "laplace"
-                else scale
-            )
-        return np.nan_to_num(errors, nan=np.inf, posinf=np.inf), scale, doubts / self.n_sims
+        name = f"{type(self.estimator).__name__}, {n_rows} rows, epsilon {epsilon:.3g}: fits"
+        known = [self._references.get((i, n_rows)) for i in range(self.n_sims)]
+        one = partial(self._one, epsilon, n_rows)
+        found = computed_apart(name, one, list(enumerate(known)), self.n_jobs)
+        errors, references, doubts, scales = zip(*found, strict=True)
+        self._references |= {(i, n_rows): one for i, one in enumerate(references)}
+        errors = np.nan_to_num(np.array(errors), nan=np.inf, posinf=np.inf)
+        return errors, scales[-1], sum(doubts) / self.n_sims
 
-    def _error(self, fitted, X, y, i, n_rows):
+    def _one(self, epsilon, n_rows, i, reference):
+        """Return the error of fit i, the score without privacy, its doubt, and its noise."""
+        X, y = self.rows.draw(i, n_rows)
+        groups = None if self.group_size is None else np.arange(n_rows) // self.group_size
+        seed, scale = self.rows.noise_seed(i), None
+        fitted = fitted_copy(self.estimator, X, y, seed, groups, epsilon=epsilon)
         if self.given is not None:
-            return float(self.given(fitted, X, y))
-        if self.score is None:
-            fitted, X = seen_by_last(fitted, X)
-            return self.kind.error(in_rows(fitted, self.group_size), X)
-        if (i, n_rows) not in self._references:
-            free = fitted_copy(self.estimator, X, y, self.rows.noise_seed(i), epsilon=NO_PRIVACY)
-            self._references[i, n_rows] = self.score(free, *self.rows.test(i, n_rows))
-        return self._references[i, n_rows] - self.score(fitted, *self.rows.test(i, n_rows))
+            error = float(self.given(fitted, X, y))
+        elif self.score is None:
+            last, seen = seen_by_last(fitted, X)
+            error = self.kind.error(in_rows(last, self.group_size), seen)
+        else:
+            if reference is None:
+                free = fitted_copy(self.estimator, X, y, seed, epsilon=NO_PRIVACY)
+                reference = self.score(free, *self.rows.test(i, n_rows))
+            error = reference - self.score(fitted, *self.rows.test(i, n_rows))
+        if hasattr(fitted, "noise_scale_"):
+            pure = getattr(fitted, "noise_distribution_", "") == "laplace"
+            scale = fitted.noise_scale_ * (sqrt(2) if pure else 1)
+        return error, reference, bool(fitted._accuracy_warnings()), scale
 
     def _drawn(self, epsilon, n_rows):
         """Return errors and the standard deviation of noise of a known law, for a count or sums.

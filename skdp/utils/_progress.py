@@ -8,7 +8,7 @@ from time import monotonic
 
 from skdp.utils._config import get_config
 
-__all__ = ["counted", "lines", "tell"]
+__all__ = ["counted", "counts", "lines", "tell"]
 
 _reader = ContextVar("skdp_block_reader", default=None)
 
@@ -67,6 +67,31 @@ def lines(name, plan):
         shown.clear()
 
 
+@contextmanager
+def counts(name, total):
+    """Yield a function that tells of one more of ``total`` computations that read no private row.
+
+    A line for every tenth of them, on a terminal one line that counts and goes again.
+    """
+    stream = sys.stderr if get_config()["progress"] else None
+    start, done = monotonic(), 0
+    on_terminal = stream is not None and _is_terminal(stream)
+
+    def told():
+        nonlocal done
+        done += 1
+        if stream is None or not (on_terminal or done * 10 // total > (done - 1) * 10 // total):
+            return
+        line = f"[{name}] {done} of {total}, {monotonic() - start:.1f} s"
+        _write(stream, f"\r{line}" if on_terminal else f"{line}\n")
+
+    try:
+        yield told
+    finally:
+        if on_terminal:
+            _write(stream, f"\r{' ' * (len(name) + 40)}\r")
+
+
 class _Lines:
     """Lines of a fit; on a terminal the number of blocks read stands in one that goes again.
 
@@ -112,9 +137,13 @@ class _Lines:
             self._write(f"[{self._name}] {text}, {monotonic() - self._start:.1f} s\n")
 
     def _write(self, text):
-        with suppress(*BROKEN):
-            self._stream.write(text)
-            self._stream.flush()
+        _write(self._stream, text)
+
+
+def _write(stream, text):
+    with suppress(*BROKEN):
+        stream.write(text)
+        stream.flush()
 
 
 def _is_terminal(stream):

@@ -30,6 +30,7 @@ from skdp import (
     PrivateTrimmedMean,
     PrivateVariance,
     SensitivityPreprocessor,
+    config_context,
     gaussian_sigma,
     make_private_pipeline,
 )
@@ -389,3 +390,19 @@ def test_fits_without_an_error_count_as_infinitely_wrong():
     assert expected.low == expected.median == expected.high == np.inf
     epsilon = count.epsilon_for(1.0, 100, error=useless, n_sims=1)
     assert gaussian_sigma(epsilon, 1e-6) == pytest.approx(1.0, rel=0.06)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("estimator", [PrivateMean(), PrivateLinearRegression()])
+def test_processes_change_no_error(estimator):
+    one, two = (estimator.expected_error(300, n_sims=6, n_jobs=n) for n in (None, 2))
+    assert one.errors.tobytes() == two.errors.tobytes()
+    assert str(one) == str(two)
+
+
+def test_the_progress_of_a_simulation_is_that_of_its_fits(capsys):
+    with config_context(progress=True):
+        PrivateMean().expected_error(200, n_sims=20)
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 10
+    assert lines[0].startswith("[PrivateMean, 200 rows, epsilon 1: fits] 2 of 20, ")
