@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 
 from skdp.gate._accountant import BudgetAccountant
-from skdp.gate._curator import _Child, plan_of_child
+from skdp.gate._curator import _Child, _ChildKeys, plan_of_child
 from skdp.mechanisms._entropy import spawned
 from skdp.utils._warnings import Doubt
 
@@ -42,7 +42,7 @@ def parallel_sessions(curator, label, sets, *, budget, share, most=1):
         for _ in range(most):
             curator._grant(label, each, budget)
     plan, spent = plan_of_child(curator, label, budget, most), _Most()
-    kept = _KeptKeys()
+    kept = _KeptKeys(_ChildKeys(curator.coins, f"{label}/"))
     parts = [_SubsetSession(curator, label, each, plan, *one, spent, kept) for one in sets.items()]
     curator._write(lambda: [part._outside(line) for part in parts for line in part._bill()])
     return [curator._wrap_part(part) for part in parts]
@@ -71,7 +71,6 @@ class _SubsetSession(_Child):
         self._most, self._spent = most, Fraction(0)
         self._outer = None  # each set has all steps
         self._entropy = spawned(parent._entropy, f"{label}/{name}")
-        kept.coins = self.coins  # those of other sets are the same
         self.coins = SubsetKeys(kept, numbers)
         self._choose, self._perturb = map(self._drawing, (self._choose, self._perturb))
         self._occurring, noisy = self._drawing(self._occurring), self._drawing(self._noisy)
@@ -117,21 +116,19 @@ class _SubsetSession(_Child):
 class _KeptKeys:
     """Keys of rows of the whole table, made once for all sets that ask for those of one stretch."""
 
-    coins = None
-
-    def __init__(self):
-        self._known = {}  # by use: first row, keys; 8 bytes a row
+    def __init__(self, coins):
+        self._coins, self._known = coins, {}  # by use: first row, keys; 8 bytes a row
 
     def keys(self, start, stop, use=""):
         """Return keys, as :meth:`skdp.mechanisms.RowKeys.keys`."""
         first, keys = self._known.get(use, (start, None))
         if keys is None or start >= first + len(keys) or stop <= first:
-            first, keys = start, self.coins.keys(start, stop, use=use)
+            first, keys = start, self._coins.keys(start, stop, use=use)
         last = first + len(keys)
         if start < first:
-            first, keys = start, np.append(self.coins.keys(start, first, use=use), keys)
+            first, keys = start, np.append(self._coins.keys(start, first, use=use), keys)
         if stop > last:
-            keys = np.append(keys, self.coins.keys(last, stop, use=use))
+            keys = np.append(keys, self._coins.keys(last, stop, use=use))
         self._known[use] = first, keys
         return keys[start - first : stop - first]
 

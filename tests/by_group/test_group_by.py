@@ -654,8 +654,8 @@ def test_the_table_is_not_copied(kind):
 
 
 def test_keys_that_are_kept_for_all_groups_are_those_of_the_rows():
-    coins, kept = RowKeys(make_entropy(0)), _KeptKeys()
-    kept.coins = coins
+    coins = RowKeys(make_entropy(0))
+    kept = _KeptKeys(coins)
     for start, stop in [(10, 90), (5, 80), (20, 100), (0, 110), (300, 400), (90, 310), (7, 7)]:
         for use in ("", "thinned"):
             found = kept.keys(start, stop, use=use)
