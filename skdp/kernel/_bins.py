@@ -6,6 +6,7 @@ from functools import lru_cache
 import numpy as np
 
 from skdp.kernel._statistic import MOST_CELLS, Checked, public, refuse
+from skdp.mechanisms import _compiled
 
 LOWEST_OCTAVE, HIGHEST_OCTAVE = -1074, 1024  # all positive float64 lie in [2^-1074, 2^1024)
 LARGEST = float(np.finfo(np.float64).max)
@@ -75,10 +76,15 @@ class LogBins(Checked):
         -------
         index : ndarray of int64, same shape
         """
+        steps = np.exp2(np.arange(1, self.per_octave) / self.per_octave) / 2
+        if _compiled.loops is not None and values.ndim == 1 and values.dtype == np.float64:
+            bins = np.empty(len(values), dtype=np.int64)
+            last = self.n_bins - 1
+            _compiled.loops.log_bins(_compiled.plain(values), steps, bins, self.low, last)
+            return bins
         mantissa, exponent = np.frexp(values)
         bins = (exponent.astype(np.int64) - 1 - self.low) * self.per_octave
         if self.per_octave > 1:
-            steps = np.exp2(np.arange(1, self.per_octave) / self.per_octave) / 2
             bins += np.searchsorted(steps, mantissa, side="right")
         bins += 1
         np.clip(bins, 0, self.n_bins - 1, out=bins)
@@ -198,7 +204,12 @@ class OctaveCells(Checked):
 
     def counts(self, x):
         """Return the histogram of a one-dimensional array of finite numbers."""
-        of_codes = np.bincount(_codes(x, self.halvings), minlength=CODES << self.halvings)
+        return self.of_codes(
+            np.bincount(_codes(x, self.halvings), minlength=CODES << self.halvings)
+        )
+
+    def of_codes(self, of_codes):
+        """Return the histogram from the numbers of signs and magnitudes, see :func:`_codes`."""
         counts = np.zeros(self.n_cells + 1, dtype=np.int64)
         np.add.at(counts, _cell_of_code(self), of_codes)
         return counts[: self.n_cells]

@@ -8,7 +8,7 @@ import numpy as np
 
 from skdp.kernel._plain import PerColumn, within
 from skdp.kernel._statistic import Statistic, grid_bits, public, refuse
-from skdp.mechanisms import finite_rows
+from skdp.mechanisms import _compiled, finite_rows
 
 BITS, NOISE_BITS = 30, 44  # of a row, at most; of the noise, at most
 WEIGHED_BITS = 20  # of a row that counts with a weight
@@ -128,6 +128,22 @@ class Powers(Between):
         counts = self.d if self.entries else 1
         return self.d * self.grid + counts * self.constant if self.degree == 1 else None
 
+    def _compiled(self, block):
+        longest = np.full(self.d, (self.grid + 1) ** 2)
+        pairs = {"gain": self.grid * math.sqrt(8 / 9), "factor": 4 / 3, "level": np.ones(self.d)}
+        *sums, counts = pair_sums(
+            block,
+            *self._fields(),
+            self.grid,
+            longest,
+            **pairs,
+            places=True,
+            squares=self.degree == 2,
+            entries=self.entries,
+        )
+        counts = counts if self.entries else counts[:1]
+        return np.concatenate([*sums[: self.degree], self.constant * counts])
+
     def _columns(self, w):
         if self.degree == 1:
             return [2 * np.rint(self.grid * w) - self.grid]
@@ -140,12 +156,45 @@ class Powers(Between):
 
     def total(self, block):
         """Return the sums of powers, and the count, or one of every column."""
+        if _compiled.loops is not None and self.bits <= BITS:
+            return self._compiled(block)
         if self.entries:
             w, there = self._entries(block)
             sums = [np.where(there, column, 0) for column in self._columns(w)]
             return np.concatenate([*summed(sums), self.constant * np.count_nonzero(there, axis=0)])
         w = self._places(block)
         return np.concatenate([*summed(self._columns(w)), [len(w) * self.constant]])
+
+
+def pair_sums(
+    block,
+    low,
+    high,
+    grid,
+    longest,
+    *,
+    gain,
+    factor,
+    level,
+    places,
+    squares=True,
+    sizes=False,
+    entries=False,
+):
+    """Return sums of pairs, or of first numbers alone, and counts, by the compiled loops.
+
+    With t the place of an entry between ``low`` and ``high``, in [-1, 1], or the clipped entry, a
+    pair is ``(gain t, grid (factor t^2 - level))``, rounded; ``longest`` bounds its squares, or its
+    ``sizes``. All numbers are at most 2^30 + 1 in size.
+    """
+    d = len(low)
+    sums = [np.zeros(d, dtype=np.int64) for _ in range(3)]
+    columns = [_compiled.plain(one) for one in (low, high, level)]
+    for _, x in _compiled.plain_parts(block):
+        _compiled.loops.pair_sums(
+            x, *columns, longest, *sums, places, squares, sizes, entries, gain, grid, factor
+        )
+    return sums
 
 
 def short_pairs(first, second, squared):
@@ -294,10 +343,17 @@ class BoxedSquares(OnGrid):
 
     def total(self, block):
         """Return the sums of t, of squares, and the count."""
+        longest = np.array(self._longest)
+        if _compiled.loops is not None and self.bits <= BITS:
+            ends, limit = np.ones(self.d), longest if self.pure else longest**2
+            pairs = {"gain": self.grid * self.weight, "factor": 1.0, "level": self.level}
+            *sums, counts = pair_sums(
+                block, -ends, ends, self.grid, limit, **pairs, places=False, sizes=self.pure
+            )
+            return np.concatenate([*sums, counts[:1] * self.constant])
         t = np.clip(np.asarray(block[finite_rows(block)], dtype=np.float64), -1, 1)
         first = np.rint(self.grid * self.weight * t).astype(np.int64)
         second = np.rint(self.grid * (np.square(t) - self.level)).astype(np.int64)
-        longest = np.array(self._longest)
         if self.pure:
             wrong = np.abs(first) + np.abs(second) > longest
             pairs = [np.where(wrong, 0, one) for one in (first, second)]

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from skdp.kernel._ball_cover import DROP, LIMIT, LocatedBall
-from skdp.kernel._clusters import Nearest, NearestLifted
+from skdp.kernel._clusters import Nearest, NearestLifted, by_label
 from skdp.kernel._lattice import CELLS, Directions, Lattice, projected
 from skdp.kernel._plain import Points, Vector
 from skdp.kernel._statistic import Statistic, public, refuse
@@ -89,10 +89,7 @@ class ClusterTotals(Statistic):
         (k, d), unit = self.centers.shape, float(np.max(self.radii))
         parts = np.floor(np.square(np.minimum(self.radii / unit, 1.0)) * float(self.square))
         labels, total = self.rule(block), np.zeros((k, d + 2), dtype=np.int64)
-        for j in range(k):
-            mine = block[labels == j]
-            if not len(mine):
-                continue
+        for j, _, mine in by_label(block, labels, k):
             q, radius = np.empty(mine.shape), float(self.radii[j])
             ball = Ball(len(mine), d, center=self.centers[j], radius=radius, bits=self.bits)
             lengths = ball.map(mine, out=q)
@@ -146,8 +143,8 @@ class LineMoments(Statistic):
         """Return number, sum and products of every cluster, shape (k, 1 + d + d^2)."""
         k, d = self.centers.shape
         labels, total = self.rule(block), np.zeros((k, 1 + d + d * d), dtype=np.int64)
-        for j in range(k):
-            mine, radius = block[labels == j], float(self.radii[j])
+        for j, _, mine in by_label(block, labels, k):
+            radius = float(self.radii[j])
             g = ball_rows(mine, center=self.centers[j], radius=radius, bits=self.bits)
             total[j, 0] = len(mine)
             total[j, 1 : d + 1] = g.sum(axis=0)

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Annotated
 
 import numpy as np
@@ -129,6 +130,20 @@ class NearestLifted(Rule):
         return Lattice(self.located).labels(block, C, through)[0]
 
 
+def by_label(block, labels, k):
+    """Yield the numbers of k labels that occur, the places of their rows, and these, by one sort.
+
+    **Privacy**: rows of a label keep their order, and each is where its own label puts it.
+    """
+    narrow = labels.astype(np.int16) if k < 2**15 else labels
+    order = np.argsort(narrow, kind="stable")  # of 16 bits in linear time
+    ends = np.searchsorted(narrow[order], np.arange(k + 1))
+    for j, (first, end) in enumerate(pairwise(ends.tolist())):
+        if first < end:
+            places = order[first:end]
+            yield j, places, block.take(places, axis=0)
+
+
 def _on_grid(space, Z):
     return np.trunc(np.clip(Z, -space.half, space.half) * 2.0**22)
 
@@ -250,9 +265,9 @@ class LineCells(OneCell):
         labels, ends = self.rule(block), np.cumsum(self.n_cells)
         at = np.full(len(block), -1)
         v = np.rint(self.directions * 2.0**DIRECTION_BITS)
-        for i, radius in enumerate(self.radii.tolist()):
-            mine, m = labels == i, self.n_cells[i]
-            q = ball_rows(block[mine], center=self.centers[i], radius=radius, bits=LINE_BITS)
+        for i, mine, rows in by_label(block, labels, len(self.radii)):
+            m, radius = self.n_cells[i], float(self.radii[i])
+            q = ball_rows(rows, center=self.centers[i], radius=radius, bits=LINE_BITS)
             z = (q @ v[i]) * (2.0 ** -(LINE_BITS + DIRECTION_BITS) * self.stretch[i])
             cell = np.clip((z + 1) * (m / 2), 0, m - 1)
             at[mine] = ends[i] - m + cell.astype(np.int64)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import numpy as np
 
-from skdp.kernel._bins import LogBins, OctaveCells, UniformCells
+from skdp.kernel._bins import CODES, MANTISSA, LogBins, OctaveCells, UniformCells
 from skdp.kernel._plain import (
     Columns,
     PerColumn,
@@ -17,7 +17,9 @@ from skdp.kernel._plain import (
     whole,
     within,
 )
+from skdp.kernel._ranks import MODES, ranks_of
 from skdp.kernel._statistic import MOST_CELLS, OnePerColumn, Statistic, public, refuse
+from skdp.mechanisms import _compiled
 from skdp.readers._strips import STRIP, strips
 
 LARGEST = float(np.finfo(np.float64).max)
@@ -61,10 +63,31 @@ class ColumnCells(OnePerColumn):
         """Return the counts."""
         shape = len(self.cells), max(one.n_cells for one in self.cells)
         counts = np.zeros(shape, dtype=np.int64)
+        alike = {one.halvings if isinstance(one, OctaveCells) else None for one in self.cells}
+        if _compiled.loops is not None and len(alike) == 1 and None not in alike:
+            self._count_codes(block, *alike, counts)
+            return self._folded(counts)
         for strip in strips(block, self.columns, entries=self.rows == "entries"):
             for i, (cells, x) in enumerate(zip(self.cells, strip, strict=True)):
                 x = x[np.isfinite(x)] if self.rows == "entries" else x
                 counts[i, : cells.n_cells] += cells.counts(self._shifted(x, i))
+        return self._folded(counts)
+
+    def _count_codes(self, block, halvings, counts):
+        """Add the counts of cells by the compiled loops."""
+        k, shift = len(self.cells), MANTISSA - halvings
+        codes = np.zeros((k, CODES << halvings), dtype=np.int64)
+        center, unit = (
+            np.zeros(k) if x is None else _compiled.plain(x) for x in (self.center, self.unit)
+        )
+        columns = np.ascontiguousarray(self.columns, dtype=np.int64)
+        mode = MODES.index(self.rows)
+        for _, x in _compiled.plain_parts(block):
+            _compiled.loops.codes(x, columns, center, unit, codes, x.shape[1], mode, shift)
+        for cells, of_column, of_codes in zip(self.cells, counts, codes, strict=True):
+            of_column[: cells.n_cells] = cells.of_codes(of_codes)
+
+    def _folded(self, counts):
         if self.folded:
             middle = self.cells[0].n_side
             counts[:, middle + 1 :] += counts[:, :middle][:, ::-1]
@@ -96,6 +119,10 @@ class EdgeCells(OnePerColumn):
     def total(self, block):
         """Return the counts."""
         counts = np.zeros(sum(len(one) - 1 for one in self.edges), dtype=np.int64)
+        if _compiled.loops is not None:
+            starts = np.cumsum([0, *map(len, self.edges)])
+            upto, _ = ranks_of(block, self.columns, starts, np.concatenate(self.edges), self.rows)
+            return np.concatenate([np.diff(one) for one in np.split(upto, starts[1:-1])])
         for strip in self._strips(block):
             ranks = [_upto(x, one) for x, one in zip(strip, self.edges, strict=True)]
             counts += np.concatenate([np.diff(upto) for upto in ranks])

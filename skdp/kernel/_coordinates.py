@@ -8,6 +8,7 @@ import numpy as np
 
 from skdp.kernel._plain import Columns, PerColumn, Points
 from skdp.kernel._statistic import RowMap, Shape, public, refuse
+from skdp.mechanisms import _compiled
 from skdp.mechanisms._norms import finite_rows, fold, polar
 from skdp.mechanisms._tables import blocks
 
@@ -82,14 +83,31 @@ class Frame(Coordinates):
 
     def __call__(self, block):
         """Return the coordinates of a block of rows, shape (m, k)."""
-        rows = max(64, CELLS // max(len(self.center), self.dims))
         slices = _slices(self.A, self._width)
+        if _compiled.loops is not None:
+            return self._compiled(block, *slices)
+        rows = max(64, CELLS // max(len(self.center), self.dims))
         parts = [self._coordinates(block[part], *slices) for part in blocks(block, rows)]
         return np.concatenate(parts) if parts else np.empty((0, self.dims))
 
     @property
     def _width(self):
         return (53 - math.ceil(math.log2(max(1, len(self.center))))) // 2
+
+    def _compiled(self, block, high_a, low_a, exponent_a):
+        """Return the coordinates of a block; those of rare rows are made by numpy."""
+        y, rare = np.empty((len(block), self.dims)), np.empty(len(block), dtype=np.int64)
+        a = np.concatenate([high_a, low_a]), self._scale(exponent_a)
+        maps = [_compiled.plain(one) for one in (self.center, self.unit, *a)]
+        for part, x in _compiled.plain_parts(block):
+            ends = 2.0**-self._width, ORDINARY
+            n = _compiled.loops.coordinates(x, *maps, y[part], rare, *ends)
+            if n:
+                y[part][rare[:n]] = self._coordinates(x[rare[:n]], high_a, low_a, exponent_a)
+        return y
+
+    def _scale(self, exponent_a):
+        return np.ldexp(1.0, np.clip(exponent_a - 2 * self._width, -1000, 1000))
 
     def _coordinates(self, block, high_a, low_a, exponent_a):
         with np.errstate(all="ignore"):
@@ -113,7 +131,7 @@ class Frame(Coordinates):
             rest += both[k:]
             rest *= 2.0**-self._width
             y = np.add(both[:k], rest, out=rest)
-            y *= np.ldexp(1.0, np.clip(exponent_a - 2 * self._width, -1000, 1000))[:, None]
+            y *= self._scale(exponent_a)[:, None]
             ordinary = np.clip(exponent, -1000, 1000)
             y *= np.ldexp(1.0, ordinary)
             if rare.size:

@@ -7,6 +7,7 @@ import numpy as np
 
 from skdp.kernel._ball_cover import DROP, LIMIT, BallCover, LocatedBall, lengths
 from skdp.kernel._plain import Checked, public, refuse
+from skdp.mechanisms import _compiled
 from skdp.mechanisms._rows import Ball
 
 BITS = 24  # squared distances of lattice points stay below 2^52
@@ -111,8 +112,15 @@ def nearest(Q, C):
     **Privacy**: ``|c|^2 - 2 q.c + |q|^2`` is exact in every order of its additions (all partial
     sums are integers below 2^53), so the label of a row is a function of that row.
     """
+    C = _compiled.plain(C)
+    squares = np.square(C).sum(axis=1)
+    if _compiled.loops is not None:
+        Q, C = _compiled.plain(Q), -2 * C
+        labels, distances = np.empty(len(Q), dtype=np.int64), np.empty(len(Q))
+        _compiled.loops.nearest(Q, C, squares, labels, distances, Q.shape[1])
+        return labels, distances
     scores = (-2 * C) @ Q.T
-    scores += np.square(C).sum(axis=1)[:, None]
+    scores += squares[:, None]
     labels = scores.argmin(axis=0)
     return labels, scores.min(axis=0) + np.einsum("ij,ij->i", Q, Q)
 

@@ -2,13 +2,14 @@
 
 import math
 from dataclasses import replace
+from itertools import pairwise
 from typing import Annotated
 
 import numpy as np
 
 from skdp.kernel._plain import Columns, ColumnTuple, PerColumn, Vector, whole, within
 from skdp.kernel._statistic import Choice, OnePerColumn, Statistic, public, refuse
-from skdp.mechanisms import finite_rows
+from skdp.mechanisms import _compiled, finite_rows
 from skdp.readers._strips import strips
 
 PARTS = 1000  # quantiles are searched at thousandths
@@ -48,6 +49,30 @@ class Balance(OnePerColumn):
         return 2 * below - len(block)
 
 
+MODES = "all", "finite", "entries", "target"
+COMPARED = 64  # edges of a column, at most, with each of which the compiled loop compares
+
+
+def ranks_of(block, columns, starts, edges, rows, center=None, unit=None, *, distances=False):
+    """Return how many entries of columns are at most each of their edges, and of how many rows.
+
+    By the compiled loops. ``edges`` are flat, the rising ones of column j from ``starts[j]`` on.
+    """
+    k = len(columns)
+    counts, n = np.zeros(len(edges), dtype=np.int64), 0
+    center, unit = (np.zeros(k) if x is None else _compiled.plain(x) for x in (center, unit))
+    columns, starts = (np.ascontiguousarray(x, dtype=np.int64) for x in (columns, starts))
+    options, edges = (MODES.index(rows), distances), _compiled.plain(edges)
+    for _, x in _compiled.plain_parts(block):
+        n += _compiled.loops.ranks(
+            x, columns, starts, edges, center, unit, counts, x.shape[1], *options
+        )
+    for first, end in pairwise(starts.tolist()):
+        if end - first > COMPARED:  # each entry was counted at one edge alone
+            np.cumsum(counts[first:end], out=counts[first:end])
+    return counts, n
+
+
 @public
 class Thresholds(Statistic):
     """Ranks of thresholds, less those searched for, in thousandths of a row.
@@ -81,6 +106,20 @@ class Thresholds(Statistic):
 
     def total(self, block):
         """Return the ranks, shape (k,)."""
+        if _compiled.loops is not None:
+            k = len(self.columns)
+            starts, options = np.arange(k + 1), {"distances": self.unit is not None}
+            below, n = ranks_of(
+                block,
+                self.columns,
+                starts,
+                self.thresholds,
+                "finite",
+                self.center,
+                self.unit,
+                **options,
+            )
+            return PARTS * below - np.array(self.parts, dtype=np.int64) * n
         columns, at = np.unique(self.columns, return_inverse=True)
         ranks, parts = (np.array(of, dtype=np.int64) for of in ([0] * len(at), self.parts))
         with np.errstate(over="ignore"):

@@ -11,7 +11,7 @@ from skdp.kernel._bins import LogBins
 from skdp.kernel._plain import Columns, PerColumn, distinct, whole, within
 from skdp.kernel._statistic import OnBall, OneCell, Statistic, grid_bits, public, refuse, unit_bits
 from skdp.kernel._table import opened
-from skdp.mechanisms import ball_rows, ball_sum, box_rows, finite_rows, row_norms
+from skdp.mechanisms import ball_sum, box_rows, finite_rows, gram_sum, row_norms
 from skdp.mechanisms._exact import sqrt_up
 from skdp.readers import ArrayRows
 
@@ -38,8 +38,8 @@ class RowsWithGaps(Statistic):
 
     def total(self, block):
         """Return the number, shape (1,)."""
-        there = np.isfinite(block)
-        return np.array([np.count_nonzero(there.any(axis=1) & ~there.all(axis=1))])
+        gaps = block[~finite_rows(block)]
+        return np.array([np.count_nonzero(np.isfinite(gaps).any(axis=1))])
 
 
 @public
@@ -176,11 +176,6 @@ class OfBall(Statistic):
         share, power = min(float(offer.share), self.least), 1 if self.n is None else 2
         return replace(self, bits=offer.bits(**GRID, power=power, n=self.n, share=share))
 
-    def _parts(self, block):
-        for first in range(0, len(block), ROWS):
-            part = block[first : first + ROWS]
-            yield ball_rows(part, center=0.0, radius=self.radius, bits=self.bits)
-
 
 @public
 class BallProducts(OfBall):
@@ -210,10 +205,7 @@ class BallProducts(OfBall):
 
     def total(self, block):
         """Return the sum, shape (d, d)."""
-        total = np.zeros((block.shape[1],) * 2, dtype=np.int64)
-        for q in self._parts(block):
-            total += (q.T @ q).astype(np.int64)
-        return total
+        return gram_sum(block, center=0.0, radius=self.radius, bits=self.bits)
 
 
 @public
@@ -230,10 +222,7 @@ class BallTotal(OfBall, OnBall):
 
     def total(self, block):
         """Return the sum, shape (d,)."""
-        total = np.zeros(block.shape[1], dtype=np.int64)
-        for q in self._parts(block):
-            total += q.sum(axis=0).astype(np.int64)
-        return total
+        return ball_sum(block, center=0.0, radius=self.radius, bits=self.bits)[0]
 
 
 @public

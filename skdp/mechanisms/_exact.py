@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from functools import lru_cache
 from numbers import Rational
 
 import numpy as np
@@ -58,6 +59,11 @@ def sqrt_up(q):
         raise ValueError("a square root needs a number >= 0.")
     if q > Fraction(LARGEST) ** 2:
         raise OverflowError("the square root exceeds the largest float64.")
+    return _root_up(q)
+
+
+@lru_cache(maxsize=256)  # a fit asks for few, which are public, again and again
+def _root_up(q):
     half = (q.numerator.bit_length() - q.denominator.bit_length()) // 2 - 64
     root = math.isqrt(math.floor(q / Fraction(4) ** half))  # sqrt(q) = root * 2^half, 64 bits
     root = float(root * Fraction(2) ** half)

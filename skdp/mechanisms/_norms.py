@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from skdp.mechanisms import _compiled
 from skdp.mechanisms._tables import as_table, blocks, positive, rows_per_block, vector
 
 __all__ = ["finite_rows", "polar", "row_norms"]
@@ -35,6 +36,11 @@ def finite_rows(X):
     >>> finite_rows(np.array([[1.0, 2.0], [np.nan, 0.0]])).tolist()
     [True, False]
     """
+    if _compiled.loops is not None and X.dtype.kind == "f" and X.dtype.itemsize <= 8 and X.shape[1]:
+        finite = np.empty(len(X), dtype=bool)
+        for part, x in _compiled.plain_parts(X):
+            _compiled.loops.finite_rows(x, finite[part], x.shape[1])
+        return finite
     finite = np.isfinite(X)
     return np.ones(len(X), dtype=bool) if finite.all() else finite.all(axis=1)
 
@@ -76,6 +82,13 @@ def row_norms(X, *, center=None, scale=None):
     center = vector(0.0 if center is None else center, X.shape[1], "center")
     scale = None if scale is None else positive(scale, X.shape[1])
     norms = np.empty(len(X))
+    if _compiled.loops is not None:
+        units, rare = np.empty(0) if scale is None else scale, np.empty(len(X), dtype=np.int64)
+        for part, x in _compiled.plain_parts(X):
+            norm = norms[part]
+            n = _compiled.loops.norms(x, center, units, norm, rare, TINY)
+            _of_rare(x, center, scale, rare[:n], norm)
+        return norms
     tile = np.tile(center, (rows_per_block(X), 1))
     work = np.empty(tile.shape)
     with np.errstate(all="ignore"):
@@ -86,12 +99,18 @@ def row_norms(X, *, center=None, scale=None):
                 y /= scale
             square = fold(np.multiply(y, y, out=y))
             np.sqrt(square, out=norm)
-            rare = np.flatnonzero(~((square > TINY) & (square < np.inf)))
-            if rare.size:
-                rare = rare[(block[rare] != center).any(axis=1)]
-                _, size, exponent = polar(block[rare], center, scale)
-                norm[rare] = np.ldexp(size, exponent)
+            _of_rare(
+                block, center, scale, np.flatnonzero(~((square > TINY) & (square < np.inf))), norm
+            )
     return norms
+
+
+@np.errstate(all="ignore")
+def _of_rare(block, center, scale, rare, norm):
+    """Write the lengths of rare rows, whose squares are no ordinary numbers, to `norm`."""
+    if rare.size and (rare := rare[(block[rare] != center).any(axis=1)]).size:
+        _, size, exponent = polar(block[rare], center, scale)
+        norm[rare] = np.ldexp(size, exponent)
 
 
 def polar(x, center, scale):

@@ -1,9 +1,11 @@
 """Rows become bounded integer vectors, each by an arithmetic that sees that row alone."""
 
 import math
+from functools import cached_property
 
 import numpy as np
 
+from skdp.mechanisms import _compiled
 from skdp.mechanisms._norms import polar
 from skdp.mechanisms._tables import as_table, blocks, check_bits, positive, rows_per_block, vector
 
@@ -140,40 +142,71 @@ class Ball:
             gain = np.float64(2.0**self.bits) / self.radius / (1 if scale is None else self.scale)
         normal = (gain >= np.finfo(float).tiny) & (gain < np.inf)
         gain = np.where(normal, gain, np.nan)  # NaN sends every row the careful way
-        self._gain = gain[None] if scale is None else np.tile(gain, (rows, 1))
-        self._center = np.tile(self.center, (rows, 1))
+        self._rows, self.gain = rows, vector_of(gain, d)
+
+    @cached_property
+    def _tiles(self):
+        gain = self.gain[:1, None] if self.scale is None else np.tile(self.gain, (self._rows, 1))
+        return np.tile(self.center, (self._rows, 1)), gain
 
     def map(self, block, out):
         """Write the integer vectors of `block` to `out`, C-contiguous of the same shape."""
         m = len(block)
+        if _compiled.loops is not None:
+            return self._map_compiled(block, out)
+        center, gain = self._tiles
         with np.errstate(all="ignore"):
-            np.subtract(block, self._center[:m], out=out, dtype=np.float64)
-            out *= self._gain[:m]
+            np.subtract(block, center[:m], out=out, dtype=np.float64)
+            out *= gain[:m]
             np.trunc(out, out=out)
             squares = np.einsum("ij,ij->i", out, out)  # exact wherever below 2^53
             lengths = np.sqrt(squares)
-            outside = np.flatnonzero(~(squares <= 4.0**self.bits))
+            outside = np.flatnonzero(~(squares <= self.top_and_longest[0]))
             if outside.size:
                 self._bring_back(block, out, squares, lengths, outside)
         return lengths
 
+    def _map_compiled(self, block, out):
+        lengths, far = np.empty(len(block)), np.empty(len(block), dtype=np.int64)
+        for part, x in _compiled.plain_parts(block):
+            rows, long = out[part], lengths[part]
+            n = _compiled.loops.ball_rows(
+                x, self.center, self.gain, rows, long, far, *self.top_and_longest
+            )
+            if n:
+                rows[far[:n]], long[far[:n]] = self.careful(x[far[:n]])
+        return lengths
+
+    @property
+    def top_and_longest(self):
+        """The square of the radius on the grid, and how long rows that are brought back become."""
+        return 4.0**self.bits, SHRINK * 2.0**self.bits
+
     def _bring_back(self, block, out, squares, lengths, outside):
         most = 2 * outside.size > len(block)
         rows = slice(None) if most else outside  # to work in place beats a gather
-        top, longest, q = 4.0**self.bits, SHRINK * 2.0**self.bits, out[rows]
+        (top, longest), q = self.top_and_longest, out[rows]
         q *= np.where(squares[rows] <= top, 1, longest / lengths[rows])[:, None]
         np.trunc(q, out=q)
         if not most:
             out[rows] = q
         far = np.flatnonzero(~(squares < EXACT))
         if far.size:
-            out[far], lengths[far] = self._careful(block[far])
-        # Certify. Rows that are not finite end here; SHRINK leaves no others.
+            out[far], lengths[far] = self.careful(block[far])
         out[~(np.einsum("ij,ij->i", out, out) <= top)] = 0
 
-    def _careful(self, x):
+    @np.errstate(all="ignore")
+    def careful(self, x):
+        """Return the integer vectors of rows of any length, certified, and lengths on the grid."""
         v, size, exponent = polar(x, self.center, self.scale)
         fraction, e = math.frexp(self.radius)
         units = np.ldexp(1 / fraction, self.bits - e + exponent)  # 2^bits 2^exponent / radius
         q = np.trunc(v * np.minimum(units, SHRINK * 2.0**self.bits / size)[:, None])
+        # Rows that are not finite end here; SHRINK leaves no others.
+        q[~(np.einsum("ij,ij->i", q, q) <= 4.0**self.bits)] = 0
         return q, np.where(size == 0, 0, size * units)
+
+
+def vector_of(value, d):
+    """Return a number for each column, C-contiguous."""
+    return np.ascontiguousarray(np.broadcast_to(value, (d,)))

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from skdp.mechanisms import _compiled
 from skdp.mechanisms._rows import EXACT, Ball
 from skdp.mechanisms._tables import as_table, blocks, check_bits, rows_per_block
 
@@ -55,6 +56,8 @@ def ball_sum(X, *, center, radius, bits, scale=None, drop=None, block_rows=None,
     if drop is not None and not drop > 0:
         raise ValueError(f"drop must be positive or None. Got {drop!r} instead.")
     longest = np.inf if drop is None else float(drop) * 2.0**bits
+    if _compiled.loops is not None:
+        return _compiled_sum(X, ball, longest)
     total, kept = np.zeros(X.shape[1], dtype=np.int64), 0
     work = np.empty((step, X.shape[1]))
     for part in blocks(X, step):
@@ -65,6 +68,23 @@ def ball_sum(X, *, center, radius, bits, scale=None, drop=None, block_rows=None,
             rows[~stay] = 0
         kept += count
         total += (np.ones(len(rows)) @ rows).astype(np.int64)
+    return total, kept
+
+
+def _compiled_sum(X, ball, longest):
+    """Return what :func:`ball_sum` returns: the few rows that are far are mapped by numpy."""
+    total, kept = np.zeros(X.shape[1], dtype=np.int64), 0
+    for _, x in _compiled.plain_parts(X):
+        far = np.empty(len(x), dtype=np.int64)
+        n, stay = _compiled.loops.ball_sum(
+            x, ball.center, ball.gain, total, far, *ball.top_and_longest, longest
+        )
+        kept += stay
+        if n:
+            q, lengths = ball.careful(x[far[:n]])
+            stay = lengths <= longest
+            kept += np.count_nonzero(stay)
+            total += q[stay].sum(axis=0).astype(np.int64)
     return total, kept
 
 

@@ -377,7 +377,7 @@ def started(folder, tests):
         limited()
         os.chdir(folder)
         path = f"{folder}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"
-        os.environ |= {"PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
+        os.environ |= {"PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1", "SKDP_COMPILED": "0"}
         how = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *tests]
         os.execv(sys.executable, how)
     finally:

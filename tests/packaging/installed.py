@@ -14,6 +14,7 @@ import skdp
 from skdp import FriendlyCoreKMeans, PrivateMean
 from skdp.inspection import BudgetDisplay
 from skdp.marginals.published import relaxed_projection
+from skdp.mechanisms import _compiled
 
 OPTIONAL = {"cvxpy", "dask", "matplotlib", "opendp", "pandas", "polars", "pyarrow"}
 
@@ -23,6 +24,9 @@ for name in ("py.typed", "__init__.pyi"):
     assert files("skdp").joinpath(name).is_file(), f"the wheel lacks {name}"
 extras = {r.split("extra == ")[1].strip("\"'") for r in requires("skdp") if "extra == " in r}
 assert {"plot", "frames", "published", "examples", "distributed", "test", "doc"} <= extras
+
+built = _compiled.loops is not None
+assert built == ("uncompiled" not in sys.prefix), "loops are compiled where there is a compiler"
 
 X = np.random.default_rng(0).normal(size=(2000, 2))
 mean = PrivateMean(epsilon=1.0, delta=1e-6).fit(X)

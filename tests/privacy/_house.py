@@ -701,10 +701,10 @@ WITHOUT_SKLEARN = set(IMPORTS) - {
 SKLEARN = {"mechanisms/_entropy.py": "check_random_state reads a random_state parameter"}
 
 CODE_LINES = {
-    "mechanisms": 652,
+    "mechanisms": 740,  # with the calls of compiled loops beside those of numpy
     "accounting": 1530,
     "contracts": 350,
-    "kernel": 4400,
+    "kernel": 4500,
     "kernel/applied": 300,
     "kernel/pairs": 400,
 }

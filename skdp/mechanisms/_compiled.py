@@ -1,0 +1,32 @@
+"""Compiled loops over rows, where they were built: the same integers as those of numpy, sooner."""
+
+import os
+
+import numpy as np
+
+try:
+    from skdp.mechanisms import _loops as loops
+except ImportError:  # no compiler, or no floats of 64 bits: numpy does the work
+    loops = None
+if os.environ.get("SKDP_COMPILED") == "0":
+    loops = None
+
+__all__ = ["loops", "plain", "plain_parts"]
+
+CELLS = 2**16  # of a part that is copied, if it has another type or order
+
+
+def plain(x):
+    """Return an array of float64 row by row, a copy where it has another type or order."""
+    return np.require(x, dtype=np.float64, requirements=["C", "A"])
+
+
+def plain_parts(X):
+    """Yield slices and the rows in them as :func:`plain` arrays: all at once if they are."""
+    if X.dtype == np.float64 and X.dtype.isnative and X.flags.c_contiguous and X.flags.aligned:
+        yield slice(0, len(X)), X
+        return
+    step = max(1, CELLS // X.shape[1])
+    for start in range(0, len(X), step):
+        part = slice(start, min(start + step, len(X)))
+        yield part, plain(X[part])

@@ -1,0 +1,818 @@
+/* Loops over the rows of a block, with the integers of the numpy code that each of them replaces.
+
+   Privacy. A row is seen by itself. What is added up are integers, or floats that are integers
+   below 2^53, so no order of additions matters; what is rounded is rounded entry by entry, in the
+   order of the numpy code. Functions are total: no value of an entry is out of the range of a
+   conversion, a shift or an index, and none raises. Only lengths of buffers, which are public, do.
+   tests/mechanisms/test_loops.py compares every function with its numpy code.
+
+   A block is float64, row by row. It is turned tile by tile: the entries of a column of a tile lie
+   side by side, so that the compiler works on several rows at once. */
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <float.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if FLT_EVAL_METHOD != 0 || defined(__FAST_MATH__)
+#error "floats must be rounded after every operation: the numpy code is used instead"
+#endif
+
+/* Wider registers where there are any: the same operations, on more rows at once. */
+#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__GLIBC__)
+#define WIDE __attribute__((target_clones("avx512f", "avx2", "default")))
+#define APART __attribute__((noinline)) /* or the loop around it is the wide one */
+#else
+#define WIDE
+#define APART
+#endif
+
+#define TILE 128
+#define LINE 136 /* from one column to the next: not a power of two, or all would share a place in the cache */
+#define EXACT 9007199254740992.0  /* 2^53 */
+#define FAR 1073741824.0          /* 2^30: the square of such an entry is beyond EXACT */
+#define ROUNDER 6755399441055744.0 /* 1.5 * 2^52: to add and subtract it rounds to even */
+#define LARGEST DBL_MAX
+#define COMPARED 64 /* kernel/_ranks.py, too */
+
+static const uint64_t EXPONENT = UINT64_C(0x7ff) << 52, ONE = UINT64_C(1) << 52;
+
+static inline uint64_t bits_of(double x) { uint64_t b; memcpy(&b, &x, 8); return b; }
+static inline double float_of(uint64_t b) { double x; memcpy(&x, &b, 8); return x; }
+static inline double rounded(double x) { return (x + ROUNDER) - ROUNDER; } /* |x| <= 2^51 */
+static inline double between(double x, double low, double high)
+{
+    x = x > low ? x : low;
+    return x < high ? x : high;
+}
+static inline double whole(double x) /* towards zero; what is not finite becomes FAR */
+{
+    double near = x < FAR ? x : FAR;
+    near = near > -FAR ? near : -FAR;
+    return copysign((double)(int32_t)near, x);
+}
+
+/* turned[c * LINE + i] is entry c of row i of m <= TILE rows. */
+static inline void turn(const double *restrict x, Py_ssize_t m, Py_ssize_t d, double *restrict w)
+{
+    for (Py_ssize_t i = 0; i < m; i++)
+        for (Py_ssize_t c = 0; c < d; c++)
+            w[c * LINE + i] = x[i * d + c];
+}
+
+/* Appends the numbers of rows with a flag to `numbers`, and returns how many there are then. */
+static inline Py_ssize_t noted(const int64_t *restrict flags, Py_ssize_t m, Py_ssize_t first,
+                               int64_t *restrict numbers, Py_ssize_t found)
+{
+    int64_t any = 0;
+    for (Py_ssize_t i = 0; i < m; i++)
+        any |= flags[i];
+    for (Py_ssize_t i = 0; any && i < m; i++)
+        if (flags[i])
+            numbers[found++] = first + i;
+    return found;
+}
+
+static inline void turn_back(const double *restrict w, Py_ssize_t m, Py_ssize_t d,
+                             double *restrict out)
+{
+    for (Py_ssize_t i = 0; i < m; i++)
+        for (Py_ssize_t c = 0; c < d; c++)
+            out[i * d + c] = w[c * LINE + i];
+}
+
+/* bad[i] has its highest bit if an entry of row i is NaN or infinite. */
+static inline void not_finite(const double *restrict w, Py_ssize_t m, Py_ssize_t d,
+                              uint64_t *restrict bad)
+{
+    memset(bad, 0, TILE * sizeof(*bad));
+    for (Py_ssize_t c = 0; c < d; c++)
+        for (Py_ssize_t i = 0; i < m; i++)
+            bad[i] |= (bits_of(w[c * LINE + i]) & EXPONENT) + ONE;
+}
+
+WIDE static void finite_rows(const double *restrict x, Py_ssize_t n, Py_ssize_t d,
+                             double *restrict w, uint8_t *restrict finite)
+{
+    uint64_t bad[TILE];
+    for (Py_ssize_t first = 0; first < n; first += TILE) {
+        Py_ssize_t m = n - first < TILE ? n - first : TILE;
+        turn(x + first * d, m, d, w);
+        not_finite(w, m, d, bad);
+        for (Py_ssize_t i = 0; i < m; i++)
+            finite[first + i] = !(bad[i] >> 63);
+    }
+}
+
+/* ---- rows in a ball: mechanisms/_rows.py, Ball */
+
+/* Turns q into integer vectors in the ball, `squares` into the squared lengths before. Rows whose
+   squares are beyond 2^53 are zero, and have `squares` >= 2^53. */
+static inline void into_ball(double *restrict q, Py_ssize_t m, Py_ssize_t d,
+                             const double *restrict center, const double *restrict gain,
+                             double top, double longest, double *restrict squares)
+{
+    for (Py_ssize_t i = 0; i < m; i++)
+        squares[i] = 0;
+    for (Py_ssize_t c = 0; c < d; c++) {
+        double *restrict column = q + c * LINE;
+        for (Py_ssize_t i = 0; i < m; i++) {
+            column[i] = whole((column[i] - center[c]) * gain[c]);
+            squares[i] += column[i] * column[i];
+        }
+    }
+    int64_t outside = 0;
+    for (Py_ssize_t i = 0; i < m; i++)
+        outside += !(squares[i] <= top);
+    for (Py_ssize_t i = 0; outside && i < m; i++) {
+        if (squares[i] <= top)
+            continue;
+        double back = longest / sqrt(squares[i]), square = 0;
+        for (Py_ssize_t c = 0; c < d; c++) {
+            double *entry = q + c * LINE + i;
+            *entry = whole(*entry * back);
+            square += *entry * *entry;
+        }
+        if (!(squares[i] < EXACT && square <= top))
+            for (Py_ssize_t c = 0; c < d; c++)
+                q[c * LINE + i] = 0;
+    }
+}
+
+WIDE static Py_ssize_t ball_rows(const double *restrict x, Py_ssize_t n, Py_ssize_t d,
+                                 const double *center, const double *gain, double top,
+                                 double longest, double *restrict w, double *restrict out,
+                                 double *restrict lengths, int64_t *restrict far)
+{
+    Py_ssize_t found = 0;
+    double squares[TILE];
+    int64_t is_far[TILE];
+    for (Py_ssize_t first = 0; first < n; first += TILE) {
+        Py_ssize_t m = n - first < TILE ? n - first : TILE;
+        turn(x + first * d, m, d, w);
+        into_ball(w, m, d, center, gain, top, longest, squares);
+        turn_back(w, m, d, out + first * d);
+        for (Py_ssize_t i = 0; i < m; i++) {
+            lengths[first + i] = sqrt(squares[i]);
+            is_far[i] = !(squares[i] < EXACT);
+        }
+        found = noted(is_far, m, first, far, found);
+    }
+    return found;
+}
+
+/* Adds rows no longer than `most`; the far ones are left to the caller. Returns their number. */
+WIDE static Py_ssize_t ball_sum(const double *restrict x, Py_ssize_t n, Py_ssize_t d,
+                                const double *center, const double *gain, double top,
+                                double longest, double most, double *restrict w,
+                                int64_t *restrict total, int64_t *restrict far, int64_t *kept)
+{
+    Py_ssize_t found = 0;
+    double squares[TILE];
+    int64_t is_far[TILE], stays[TILE];
+    for (Py_ssize_t first = 0; first < n; first += TILE) {
+        Py_ssize_t m = n - first < TILE ? n - first : TILE;
+        turn(x + first * d, m, d, w);
+        into_ball(w, m, d, center, gain, top, longest, squares);
+        for (Py_ssize_t i = 0; i < m; i++) {
+            is_far[i] = !(squares[i] < EXACT);
+            stays[i] = (sqrt(squares[i]) <= most) & !is_far[i];
+        }
+        found = noted(is_far, m, first, far, found);
+        for (Py_ssize_t i = 0; i < m; i++)
+            *kept += stays[i];
+        for (Py_ssize_t c = 0; c < d; c++) {
+            int64_t sum = 0;
+            for (Py_ssize_t i = 0; i < m; i++)
+                sum += stays[i] ? (int32_t)w[c * LINE + i] : 0;
+            total[c] += sum;
+        }
+    }
+    return found;
+}
+
+/* ---- lengths of rows: mechanisms/_norms.py, row_norms; kernel/_bins.py, LogBins.index */
+
+WIDE static Py_ssize_t norms(const double *restrict x, Py_ssize_t n, Py_ssize_t d,
+                             const double *restrict center, const double *restrict unit,
+                             double tiny, double *restrict w, double *restrict out,
+                             int64_t *restrict rare)
+{
+    Py_ssize_t found = 0;
+    int64_t is_rare[TILE];
+    for (Py_ssize_t first = 0; first < n; first += TILE) {
+        Py_ssize_t m = n - first < TILE ? n - first : TILE, width = d;
+        turn(x + first * d, m, d, w);
+        for (Py_ssize_t c = 0; c < d; c++) {
+            double *restrict column = w + c * LINE;
+            for (Py_ssize_t i = 0; i < m; i++) {
+                double y = column[i] - center[c];
+                y = unit ? y / unit[c] : y;
+                column[i] = y * y;
+            }
+        }
+        while (width > 16) { /* the order of mechanisms/_norms.py, fold */
+            Py_ssize_t half = width / 2;
+            for (Py_ssize_t c = 0; c < half; c++)
+                for (Py_ssize_t i = 0; i < m; i++)
+                    w[c * LINE + i] += w[(width - half + c) * LINE + i];
+            width -= half;
+        }
+        for (Py_ssize_t c = 1; c < width; c++)
+            for (Py_ssize_t i = 0; i < m; i++)
+                w[i] += w[c * LINE + i];
+        for (Py_ssize_t i = 0; i < m; i++) {
+            out[first + i] = sqrt(w[i]);
+            is_rare[i] = !((w[i] > tiny) & (w[i] < INFINITY));
+        }
+        found = noted(is_rare, m, first, rare, found);
+    }
+    return found;
+}
+
+/* The bin of a number >= 0, -1 for NaN; products wrap as those of numpy. */
+static void log_bins(const double *restrict values, Py_ssize_t n, const double *restrict steps,
+                     Py_ssize_t n_steps, int64_t low, int64_t last, int64_t *restrict bins)
+{
+    for (Py_ssize_t i = 0; i < n; i++) {
+        double value = values[i], mantissa;
+        int exponent;
+        if (isnan(value) || value == 0 || isinf(value)) {
+            bins[i] = isnan(value) ? -1 : value == 0 ? 0 : last;
+            continue;
+        }
+        uint64_t b = bits_of(value);
+        if (b >= ONE && !(b >> 63)) {
+            exponent = (int)(b >> 52) - 1022;
+            mantissa = float_of((b & (ONE - 1)) | (UINT64_C(1022) << 52));
+        } else
+            mantissa = frexp(value, &exponent);
+        Py_ssize_t step = 0, end = n_steps;
+        if (n_steps <= 16)
+            for (Py_ssize_t s = 0; s < n_steps; s++)
+                step += steps[s] <= mantissa;
+        else
+            while (step < end) {
+                Py_ssize_t middle = step + (end - step) / 2;
+                if (steps[middle] <= mantissa)
+                    step = middle + 1;
+                else
+                    end = middle;
+            }
+        uint64_t bin = ((uint64_t)(int64_t)exponent - 1 - (uint64_t)low) * (uint64_t)(n_steps + 1);
+        int64_t at = (int64_t)(bin + (uint64_t)step + 1);
+        bins[i] = at < 0 ? 0 : at > last ? last : at;
+    }
+}
+
+/* ---- columns: kernel/_columns.py and kernel/_ranks.py */
+
+enum { ALL, FINITE_ROWS, ENTRIES, TARGETS }; /* which entries count */
+
+/* Turns a tile, with NaN for all entries that do not count. Returns how many rows do. */
+static inline Py_ssize_t turn_those(const double *restrict x, Py_ssize_t m, Py_ssize_t d, int mode,
+                                    double *restrict w)
+{
+    uint64_t bad[TILE], any = 0, many = 0;
+    turn(x, m, d, w);
+    if (mode == ALL)
+        return m;
+    not_finite(w, m, d, bad);
+    for (Py_ssize_t i = 0; i < m; i++)
+        any |= bad[i];
+    if (!(any >> 63))
+        return m;
+    if (mode == TARGETS)
+        for (Py_ssize_t i = 0; i < m; i++)
+            bad[i] = (bits_of(w[(d - 1) * LINE + i]) & EXPONENT) + ONE;
+    for (Py_ssize_t c = 0; c < d; c++)
+        for (Py_ssize_t i = 0; i < m; i++) {
+            double *entry = w + c * LINE + i;
+            uint64_t own = mode == ENTRIES ? (bits_of(*entry) & EXPONENT) + ONE : bad[i];
+            *entry = own >> 63 ? NAN : *entry;
+        }
+    for (Py_ssize_t i = 0; i < m; i++)
+        many += !(bad[i] >> 63);
+    return (Py_ssize_t)many;
+}
+
+/* Returns a column of a turned tile, from its centre in its unit (0 for none), maybe in `out`. */
+static inline const double *shifted(const double *restrict column, Py_ssize_t m, double center,
+                                    double unit, int distances, double *restrict out)
+{
+    if (center == 0 && unit == 0)
+        return column;
+    for (Py_ssize_t i = 0; i < m; i++)
+        out[i] = column[i] - center;
+    if (distances)
+        for (Py_ssize_t i = 0; i < m; i++)
+            out[i] = fabs(out[i]);
+    if (unit != 0)
+        for (Py_ssize_t i = 0; i < m; i++)
+            out[i] /= unit;
+    return out;
+}
+
+APART WIDE static int64_t upto(const double *restrict y, Py_ssize_t m, double edge)
+{
+    int64_t count = 0;
+    for (Py_ssize_t i = 0; i < m; i++)
+        count += y[i] <= edge;
+    return count;
+}
+
+/* Adds to `counts` how many entries of each of k columns are at most each of its rising edges,
+   which are those from starts[j] to starts[j + 1]. Returns the number of rows that count. */
+WIDE static int64_t ranks(const double *restrict x, Py_ssize_t n, Py_ssize_t d, Py_ssize_t k,
+                          const int64_t *restrict columns, const int64_t *restrict starts,
+                          const double *restrict edges, const double *restrict center,
+                          const double *restrict unit, int mode, int distances,
+                          double *restrict w, int64_t *restrict counts)
+{
+    int64_t rows = 0;
+    double shift[TILE];
+    for (Py_ssize_t first = 0; first < n; first += TILE) {
+        Py_ssize_t m = n - first < TILE ? n - first : TILE;
+        rows += turn_those(x + first * d, m, d, mode, w);
+        for (Py_ssize_t j = 0; j < k; j++) {
+            const double *y = shifted(w + columns[j] * LINE, m, center[j], unit[j], distances, shift);
+            const double *restrict edge = edges + starts[j];
+            Py_ssize_t n_edges = starts[j + 1] - starts[j];
+            if (n_edges <= COMPARED) {
+                for (Py_ssize_t e = 0; e < n_edges; e++)
+                    counts[starts[j] + e] += upto(y, m, edge[e]);
+                continue;
+            }
+            for (Py_ssize_t i = 0; i < m; i++) { /* at the first edge: the caller adds up */
+                Py_ssize_t low = 0, high = n_edges;
+                while (low < high) {
+                    Py_ssize_t middle = low + (high - low) / 2;
+                    if (edge[middle] < y[i])
+                        low = middle + 1;
+                    else
+                        high = middle;
+                }
+                if (low < n_edges && y[i] <= edge[low])
+                    counts[starts[j] + low]++;
+            }
+        }
+    }
+    return rows;
+}
+
+/* Adds to `counts` how many entries of each of k columns have which highest bits, less one. */
+WIDE static void codes(const double *restrict x, Py_ssize_t n, Py_ssize_t d, Py_ssize_t k,
+                       const int64_t *restrict columns, const double *restrict center,
+                       const double *restrict unit, int mode, int shift_by, double *restrict w,
+                       int64_t *restrict counts)
+{
+    double shift[TILE];
+    for (Py_ssize_t first = 0; first < n; first += TILE) {
+        Py_ssize_t m = n - first < TILE ? n - first : TILE, rows;
+        rows = turn_those(x + first * d, m, d, mode, w);
+        for (Py_ssize_t j = 0; j < k; j++) {
+            int64_t *restrict table = counts + j * (Py_ssize_t)(UINT64_C(1) << (64 - shift_by));
+            const double *restrict column = w + columns[j] * LINE;
+            const double *y = shifted(column, m, center[j], unit[j], 0, shift);
+            uint64_t code[TILE];
+            for (Py_ssize_t i = 0; i < m; i++) {
+                double near = y[i] > LARGEST ? LARGEST : y[i];
+                code[i] = (bits_of(near < -LARGEST ? -LARGEST : near) - 1) >> shift_by;
+            }
+            if (rows == m && mode != ENTRIES)
+                for (Py_ssize_t i = 0; i < m; i++)
+                    table[code[i]]++;
+            else
+                for (Py_ssize_t i = 0; i < m; i++)
+                    table[code[i]] += column[i] == column[i];
+        }
+    }
+}
+
+/* ---- sums between bounds: kernel/_bounded.py, Powers and BoxedSquares */
+
+/* Sums of pairs (first t, grid (factor t t - level)), rounded, of every column: zeros for pairs
+   beyond `longest`, by squares or by sizes. t is the place between low and high, from -1 to 1, or
+   the entry itself, clipped. Without `squares`, 2 rounded(grid w) - grid for the place w. All of
+   them are at most 2^30 + 1 in size, which the caller sees to. */
+WIDE static void pair_sums(const double *restrict x, Py_ssize_t n, Py_ssize_t d,
+                           const double *restrict low, const double *restrict high, int places,
+                           int squares, int sizes, int entries, double first_gain, double grid,
+                           double factor, const double *restrict level,
+                           const int64_t *restrict longest, double *restrict w,
+                           int64_t *restrict firsts, int64_t *restrict seconds,
+                           int64_t *restrict counts)
+{
+    uint64_t bad[TILE];
+    int32_t here[TILE];
+    for (Py_ssize_t start = 0; start < n; start += TILE) {
+        Py_ssize_t m = n - start < TILE ? n - start : TILE;
+        turn(x + start * d, m, d, w);
+        not_finite(w, m, d, bad);
+        for (Py_ssize_t c = 0; c < d; c++) {
+            double a = low[c], b = high[c], width = b - a;
+            double *restrict y = w + c * LINE;
+            int64_t count = 0, sum = 0, more = 0, limit = longest[c];
+            int32_t one[TILE], two[TILE];
+            for (Py_ssize_t i = 0; i < m; i++) {
+                uint64_t own = (bits_of(y[i]) & EXPONENT) + ONE;
+                int64_t stays = !((entries ? own : bad[i]) >> 63);
+                here[i] = (int32_t)stays;
+                count += stays;
+                y[i] = between(stays ? y[i] : a, a, b);
+            }
+            if (places)
+                for (Py_ssize_t i = 0; i < m; i++)
+                    y[i] = (y[i] - a) / width;
+            if (!squares)
+                for (Py_ssize_t i = 0; i < m; i++)
+                    one[i] = here[i] * (int32_t)(2 * rounded(grid * y[i]) - grid);
+            else
+                for (Py_ssize_t i = 0; i < m; i++) {
+                    double t = places ? 2 * y[i] - 1 : y[i];
+                    int32_t f = (int32_t)rounded(first_gain * t);
+                    int32_t s = (int32_t)rounded(grid * (factor * t * t - level[c]));
+                    int64_t length = sizes ? (int64_t)abs(f) + abs(s)
+                                           : (int64_t)f * f + (int64_t)s * s;
+                    int32_t stays = length > limit ? 0 : here[i];
+                    one[i] = f * stays;
+                    two[i] = s * stays;
+                }
+            for (Py_ssize_t i = 0; i < m; i++)
+                sum += one[i];
+            if (squares)
+                for (Py_ssize_t i = 0; i < m; i++)
+                    more += two[i];
+            firsts[c] += sum;
+            seconds[c] += more;
+            counts[c] += count;
+        }
+    }
+}
+
+/* ---- the nearest of k points: kernel/_lattice.py, nearest */
+
+/* Integer vectors q and points of which all sums of products stay below 2^53; `points` holds -2 c,
+   and `squares` |c|^2. */
+WIDE static void nearest(const double *restrict q, Py_ssize_t n, Py_ssize_t d, Py_ssize_t k,
+                         const double *restrict points, const double *restrict squares,
+                         double *restrict w, int64_t *restrict labels, double *restrict distances)
+{
+    double least[TILE], score[TILE];
+    int64_t at[TILE];
+    for (Py_ssize_t first = 0; first < n; first += TILE) {
+        Py_ssize_t m = n - first < TILE ? n - first : TILE;
+        turn(q + first * d, m, d, w);
+        for (Py_ssize_t j = 0; j < k; j++) {
+            for (Py_ssize_t i = 0; i < m; i++)
+                score[i] = squares[j];
+            for (Py_ssize_t c = 0; c < d; c++)
+                for (Py_ssize_t i = 0; i < m; i++)
+                    score[i] += points[j * d + c] * w[c * LINE + i];
+            for (Py_ssize_t i = 0; i < m; i++) {
+                int nearer = j == 0 || score[i] < least[i];
+                at[i] = nearer ? j : at[i];
+                least[i] = nearer ? score[i] : least[i];
+            }
+        }
+        for (Py_ssize_t c = 0; c < d; c++)
+            for (Py_ssize_t i = 0; i < m; i++)
+                least[i] += w[c * LINE + i] * w[c * LINE + i];
+        memcpy(labels + first, at, m * sizeof(*at));
+        memcpy(distances + first, least, m * sizeof(*least));
+    }
+}
+
+/* ---- coordinates of rows: kernel/_coordinates.py, Frame */
+
+/* Rows whose powers of two are not ordinary are left to the caller. `a` holds the high slices of
+   the map, then the low ones, of shape (2, k, d); `step` is 2^-width. */
+WIDE static Py_ssize_t coordinates(const double *restrict x, Py_ssize_t n, Py_ssize_t d,
+                                   Py_ssize_t k, const double *restrict center,
+                                   const double *restrict unit, const double *restrict a,
+                                   const double *restrict scale, double step, double ordinary,
+                                   double *restrict w, double *restrict y,
+                                   double *restrict out, int64_t *restrict rare)
+{
+    Py_ssize_t found = 0;
+    double size[TILE], power[TILE] = {0}, *restrict low = w + d * LINE;
+    for (Py_ssize_t first = 0; first < n; first += TILE) {
+        Py_ssize_t m = n - first < TILE ? n - first : TILE;
+        turn(x + first * d, m, d, w);
+        for (Py_ssize_t i = 0; i < m; i++)
+            size[i] = 0;
+        for (Py_ssize_t c = 0; c < d; c++)
+            for (Py_ssize_t i = 0; i < m; i++) {
+                double v = (w[c * LINE + i] - center[c]) / unit[c], far = fabs(v);
+                w[c * LINE + i] = v;
+                size[i] = far <= size[i] ? size[i] : far; /* NaN */
+                size[i] = v != v ? INFINITY : size[i];
+            }
+        for (Py_ssize_t i = 0; i < m; i++) {
+            if (!(size[i] > 1 / ordinary && size[i] < ordinary)) {
+                rare[found++] = first + i;
+                size[i] = 1;
+                for (Py_ssize_t c = 0; c < d; c++)
+                    w[c * LINE + i] = 0;
+            }
+            uint64_t e = (bits_of(size[i]) >> 52) - 1022; /* size = [1/2, 1) 2^e */
+            power[i] = float_of((1023 + e) << 52);
+            size[i] = float_of((1023 - e) << 52);
+        }
+        for (Py_ssize_t c = 0; c < d; c++)
+            for (Py_ssize_t i = 0; i < m; i++) {
+                double v = w[c * LINE + i] * size[i] / step, high = rounded(v);
+                w[c * LINE + i] = high;
+                low[c * LINE + i] = rounded((v - high) / step);
+            }
+        for (Py_ssize_t j = 0; j < k; j++) {
+            const double *restrict high_a = a + j * d, *restrict low_a = a + (k + j) * d;
+            for (Py_ssize_t i0 = 0; i0 < m; i0 += 16) {
+                double sum[16] = {0}, rest[16] = {0};
+                for (Py_ssize_t c = 0; c < d; c++)
+                    for (Py_ssize_t i = 0; i < 16; i++) {
+                        double h = w[c * LINE + i0 + i], l = low[c * LINE + i0 + i];
+                        sum[i] += high_a[c] * h;
+                        rest[i] += low_a[c] * h + high_a[c] * l;
+                    }
+                for (Py_ssize_t i = 0; i < 16; i++)
+                    y[j * LINE + i0 + i] = (sum[i] + rest[i] * step) * scale[j] * power[i0 + i];
+            }
+        }
+        turn_back(y, m, k, out + first * k);
+    }
+    return found;
+}
+
+/* ---- Python: buffers in, numbers out. Their lengths are checked; entries are not looked at. */
+
+#define MOST 10
+
+typedef struct {
+    Py_buffer views[MOST];
+    void *at[MOST];
+    Py_ssize_t n[MOST];
+    int held;
+    void *work;
+} Arrays;
+
+static PyObject *done(Arrays *arrays, PyObject *result)
+{
+    while (arrays->held)
+        PyBuffer_Release(&arrays->views[--arrays->held]);
+    free(arrays->work);
+    return result;
+}
+
+/* Takes arrays: `kinds` has a letter for each of them, "d" for floats and "i" for integers of 64 bits
+   that are read, "D" and "I" for those that are written, "B" for written flags. Returns whether it
+   could. */
+static int take(Arrays *arrays, PyObject *const *objects, const char *kinds)
+{
+    arrays->held = 0;
+    arrays->work = NULL;
+    for (int i = 0; kinds[i]; i++) {
+        Py_buffer *view = &arrays->views[i];
+        int written = kinds[i] < 'a' ? PyBUF_WRITABLE : PyBUF_SIMPLE;
+        const char *types = kinds[i] == 'B' ? "?" : kinds[i] == 'd' || kinds[i] == 'D' ? "d" : "lq";
+        Py_ssize_t size = kinds[i] == 'B' ? 1 : 8;
+        if (PyObject_GetBuffer(objects[i], view, written | PyBUF_ND | PyBUF_FORMAT))
+            return 0;
+        arrays->held++;
+        if (view->format == NULL || strlen(view->format) != 1 || !strchr(types, *view->format) ||
+            view->itemsize != size || (uintptr_t)view->buf % (uintptr_t)size) {
+            PyErr_SetString(PyExc_ValueError, "arrays of another type");
+            return 0;
+        }
+        arrays->at[i] = view->buf;
+        arrays->n[i] = view->len / size;
+    }
+    return 1;
+}
+
+/* Whether lengths fit, and there is memory for so many columns of a tile. */
+static int fits(Arrays *arrays, int lengths, Py_ssize_t columns)
+{
+    if (!lengths) {
+        PyErr_SetString(PyExc_ValueError, "arrays of other lengths");
+        return 0;
+    }
+    arrays->work = calloc((size_t)columns * LINE, sizeof(double));
+    if (arrays->work == NULL)
+        PyErr_NoMemory();
+    return arrays->work != NULL;
+}
+
+#define START Arrays a; PyObject *o[MOST]; (void)self
+#define FAILED done(&a, NULL)
+#define N(i) a.n[i]
+#define UNLOCKED(call) Py_BEGIN_ALLOW_THREADS call; Py_END_ALLOW_THREADS
+
+static PyObject *py_finite_rows(PyObject *self, PyObject *args)
+{
+    START;
+    Py_ssize_t d;
+    if (!PyArg_ParseTuple(args, "OOn", &o[0], &o[1], &d))
+        return NULL;
+    if (!take(&a, o, "dB") || !fits(&a, d > 0 && N(0) == N(1) * d, d))
+        return FAILED;
+    UNLOCKED(finite_rows(a.at[0], N(1), d, a.work, a.at[1]))
+    return done(&a, Py_NewRef(Py_None));
+}
+
+static PyObject *py_ball_rows(PyObject *self, PyObject *args)
+{
+    START;
+    double top, longest;
+    Py_ssize_t found;
+    if (!PyArg_ParseTuple(args, "OOOOOOdd", &o[0], &o[1], &o[2], &o[3], &o[4], &o[5], &top,
+                          &longest))
+        return NULL;
+    if (!take(&a, o, "dddDDI") ||
+        !fits(&a, N(1) > 0 && N(2) == N(1) && N(0) == N(3) && N(0) == N(4) * N(1) && N(5) >= N(4),
+              N(1)))
+        return FAILED;
+    UNLOCKED(found = ball_rows(a.at[0], N(4), N(1), a.at[1], a.at[2], top, longest, a.work,
+                               a.at[3], a.at[4], a.at[5]))
+    return done(&a, PyLong_FromSsize_t(found));
+}
+
+static PyObject *py_ball_sum(PyObject *self, PyObject *args)
+{
+    START;
+    double top, longest, most;
+    Py_ssize_t found;
+    int64_t kept = 0;
+    if (!PyArg_ParseTuple(args, "OOOOOddd", &o[0], &o[1], &o[2], &o[3], &o[4], &top, &longest,
+                          &most))
+        return NULL;
+    if (!take(&a, o, "dddII") ||
+        !fits(&a, N(1) > 0 && N(2) == N(1) && N(3) == N(1) && N(0) % N(1) == 0 &&
+                      N(4) >= N(0) / N(1), N(1)))
+        return FAILED;
+    UNLOCKED(found = ball_sum(a.at[0], N(0) / N(1), N(1), a.at[1], a.at[2], top, longest, most,
+                              a.work, a.at[3], a.at[4], &kept))
+    return done(&a, Py_BuildValue("nL", found, (long long)kept));
+}
+
+static PyObject *py_norms(PyObject *self, PyObject *args)
+{
+    START;
+    double tiny;
+    Py_ssize_t found;
+    if (!PyArg_ParseTuple(args, "OOOOOd", &o[0], &o[1], &o[2], &o[3], &o[4], &tiny))
+        return NULL;
+    if (!take(&a, o, "dddDI") ||
+        !fits(&a, N(1) > 0 && (N(2) == N(1) || !N(2)) && N(0) == N(3) * N(1) && N(4) >= N(3), N(1)))
+        return FAILED;
+    UNLOCKED(found = norms(a.at[0], N(3), N(1), a.at[1], N(2) ? a.at[2] : NULL, tiny, a.work,
+                           a.at[3], a.at[4]))
+    return done(&a, PyLong_FromSsize_t(found));
+}
+
+static PyObject *py_log_bins(PyObject *self, PyObject *args)
+{
+    START;
+    long long low, last;
+    if (!PyArg_ParseTuple(args, "OOOLL", &o[0], &o[1], &o[2], &low, &last))
+        return NULL;
+    if (!take(&a, o, "ddI") || !fits(&a, N(0) == N(2) && last >= 0, 1))
+        return FAILED;
+    UNLOCKED(log_bins(a.at[0], N(0), a.at[1], N(1), low, last, a.at[2]))
+    return done(&a, Py_NewRef(Py_None));
+}
+
+static int columns_fit(const int64_t *columns, Py_ssize_t k, Py_ssize_t d)
+{
+    for (Py_ssize_t j = 0; j < k; j++)
+        if (columns[j] < 0 || columns[j] >= d)
+            return 0;
+    return 1;
+}
+
+static int starts_fit(const int64_t *starts, Py_ssize_t k, Py_ssize_t n)
+{
+    for (Py_ssize_t j = 0; j < k; j++)
+        if (starts[j] > starts[j + 1])
+            return 0;
+    return starts[0] == 0 && starts[k] == n;
+}
+
+static PyObject *py_ranks(PyObject *self, PyObject *args)
+{
+    START;
+    Py_ssize_t d;
+    int mode, distances;
+    int64_t rows;
+    if (!PyArg_ParseTuple(args, "OOOOOOOnip", &o[0], &o[1], &o[2], &o[3], &o[4], &o[5], &o[6], &d,
+                          &mode, &distances))
+        return NULL;
+    if (!take(&a, o, "diidddI") ||
+        !fits(&a, d > 0 && N(0) % d == 0 && N(2) == N(1) + 1 && N(3) == N(6) && N(4) == N(1) &&
+                      N(5) == N(1) && columns_fit(a.at[1], N(1), d) &&
+                      starts_fit(a.at[2], N(1), N(3)), d))
+        return FAILED;
+    UNLOCKED(rows = ranks(a.at[0], N(0) / d, d, N(1), a.at[1], a.at[2], a.at[3], a.at[4], a.at[5],
+                          mode, distances, a.work, a.at[6]))
+    return done(&a, PyLong_FromLongLong(rows));
+}
+
+static PyObject *py_codes(PyObject *self, PyObject *args)
+{
+    START;
+    Py_ssize_t d;
+    int mode, shift;
+    if (!PyArg_ParseTuple(args, "OOOOOnii", &o[0], &o[1], &o[2], &o[3], &o[4], &d, &mode, &shift))
+        return NULL;
+    if (!take(&a, o, "diddI") ||
+        !fits(&a, d > 0 && N(0) % d == 0 && N(2) == N(1) && N(3) == N(1) && 40 <= shift &&
+                      shift < 64 && N(4) == N(1) << (64 - shift) && columns_fit(a.at[1], N(1), d),
+              d))
+        return FAILED;
+    UNLOCKED(codes(a.at[0], N(0) / d, d, N(1), a.at[1], a.at[2], a.at[3], mode, shift, a.work,
+                   a.at[4]))
+    return done(&a, Py_NewRef(Py_None));
+}
+
+static PyObject *py_pair_sums(PyObject *self, PyObject *args)
+{
+    START;
+    int places, squares, sizes, entries;
+    double first, grid, factor;
+    if (!PyArg_ParseTuple(args, "OOOOOOOOppppddd", &o[0], &o[1], &o[2], &o[3], &o[4], &o[5], &o[6],
+                          &o[7], &places, &squares, &sizes, &entries, &first, &grid, &factor))
+        return NULL;
+    if (!take(&a, o, "ddddiIII"))
+        return FAILED;
+    int lengths = N(1) > 0 && N(0) % N(1) == 0 && fabs(first) <= FAR && fabs(grid) <= FAR;
+    for (int i = 2; i < 8; i++)
+        lengths = lengths && N(i) == N(1);
+    if (!fits(&a, lengths, N(1)))
+        return FAILED;
+    UNLOCKED(pair_sums(a.at[0], N(0) / N(1), N(1), a.at[1], a.at[2], places, squares, sizes,
+                       entries, first, grid, factor, a.at[3], a.at[4], a.work, a.at[5], a.at[6],
+                       a.at[7]))
+    return done(&a, Py_NewRef(Py_None));
+}
+
+static PyObject *py_nearest(PyObject *self, PyObject *args)
+{
+    START;
+    Py_ssize_t d;
+    if (!PyArg_ParseTuple(args, "OOOOOn", &o[0], &o[1], &o[2], &o[3], &o[4], &d))
+        return NULL;
+    if (!take(&a, o, "dddID") ||
+        !fits(&a, d > 0 && N(2) > 0 && N(1) == N(2) * d && N(0) == N(3) * d && N(4) == N(3), d))
+        return FAILED;
+    UNLOCKED(nearest(a.at[0], N(3), d, N(2), a.at[1], a.at[2], a.work, a.at[3], a.at[4]))
+    return done(&a, Py_NewRef(Py_None));
+}
+
+static PyObject *py_coordinates(PyObject *self, PyObject *args)
+{
+    START;
+    double step, ordinary;
+    Py_ssize_t found;
+    if (!PyArg_ParseTuple(args, "OOOOOOOdd", &o[0], &o[1], &o[2], &o[3], &o[4], &o[5], &o[6], &step,
+                          &ordinary))
+        return NULL;
+    if (!take(&a, o, "dddddDI") ||
+        !fits(&a, N(1) > 0 && N(2) == N(1) && N(4) > 0 && N(3) == 2 * N(4) * N(1) &&
+                      N(0) % N(1) == 0 && N(5) == N(0) / N(1) * N(4) && N(6) >= N(0) / N(1),
+              2 * N(1) + N(4)))
+        return FAILED;
+    UNLOCKED(found = coordinates(a.at[0], N(0) / N(1), N(1), N(4), a.at[1], a.at[2], a.at[3],
+                                 a.at[4], step, ordinary, a.work,
+                                 (double *)a.work + 2 * N(1) * LINE, a.at[5], a.at[6]))
+    return done(&a, PyLong_FromSsize_t(found));
+}
+
+static PyMethodDef methods[] = {
+    {"finite_rows", py_finite_rows, METH_VARARGS, NULL},
+    {"ball_rows", py_ball_rows, METH_VARARGS, NULL},
+    {"ball_sum", py_ball_sum, METH_VARARGS, NULL},
+    {"norms", py_norms, METH_VARARGS, NULL},
+    {"log_bins", py_log_bins, METH_VARARGS, NULL},
+    {"ranks", py_ranks, METH_VARARGS, NULL},
+    {"codes", py_codes, METH_VARARGS, NULL},
+    {"pair_sums", py_pair_sums, METH_VARARGS, NULL},
+    {"nearest", py_nearest, METH_VARARGS, NULL},
+    {"coordinates", py_coordinates, METH_VARARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "_loops", NULL, -1, methods,
+                                    NULL, NULL, NULL, NULL};
+
+PyMODINIT_FUNC PyInit__loops(void)
+{
+    volatile double x = 1 + 0x1p-30, square = 1 + 0x1p-29;
+    if (x * x - square != 0) {
+        PyErr_SetString(PyExc_ImportError, "products and sums are rounded together");
+        return NULL;
+    }
+    return PyModule_Create(&module);
+}

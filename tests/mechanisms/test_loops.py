@@ -1,0 +1,214 @@
+"""Compiled loops give the integers of the numpy code, whatever the rows."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from sklearn.base import clone
+
+from skdp import FriendlyCoreKMeans, PrivateMean, PrivateMedian
+from skdp.audit._tables import small_blocks
+from skdp.kernel._bins import LogBins, OctaveCells
+from skdp.kernel._bounded import BoxedSquares, Powers
+from skdp.kernel._columns import ColumnCells, EdgeCells
+from skdp.kernel._coordinates import Frame
+from skdp.kernel._lattice import nearest
+from skdp.kernel._ranks import Thresholds
+from skdp.mechanisms import _compiled, ball_rows, ball_sum, finite_rows, row_norms
+
+pytestmark = pytest.mark.skipif(_compiled.loops is None, reason="no compiler has built them")
+
+ODD = [0.0, -0.0, 1.0, -1.0, np.nan, np.inf, -np.inf, 5e-324, -1e-310, 1e308, -1.7e308, 2.0**30]
+ENTRIES = st.one_of(st.sampled_from(ODD), st.floats(-100, 100), st.floats())
+FINITE = st.floats(-100, 100)
+POSITIVE = st.floats(0.01, 100)
+WIDTHS = st.sampled_from([1, 2, 3, 17, 40])
+
+
+@st.composite
+def tables(draw):
+    """Draw hostile rows between ordinary ones, of another type or order."""
+    d, n = draw(WIDTHS), draw(st.sampled_from([0, 1, 5, 127, 128, 130, 300]))
+    X = np.random.default_rng(draw(st.integers(0, 99))).normal(size=(n, d)) * 10
+    few = draw(arrays(np.float64, (min(n, 4), d), elements=ENTRIES))
+    X[: len(few)] = few
+    kind = draw(st.sampled_from(["rows", "columns", "strided", "float32", "unaligned"]))
+    if kind == "columns":
+        return np.asfortranarray(X)
+    if kind == "strided":
+        return np.repeat(np.repeat(X, 2, axis=0), 2, axis=1)[::2, ::2]
+    if kind == "unaligned":
+        held = np.zeros(X.nbytes + 1, dtype=np.uint8)[1:].view(np.float64).reshape(X.shape)
+        held[:] = X
+        return held
+    with np.errstate(over="ignore"):
+        return X.astype(np.float32) if kind == "float32" else X
+
+
+def both(function):
+    """Return what a function returns with compiled loops, and without."""
+    loops = _compiled.loops
+    found = function()
+    try:
+        _compiled.loops = None
+        return found, function()
+    finally:
+        _compiled.loops = loops
+
+
+def same(function):
+    one, two = both(function)
+    one, two = ((x,) if isinstance(x, np.ndarray) else x for x in (one, two))
+    for a, b in zip(one, two, strict=True):
+        np.testing.assert_array_equal(np.asarray(a), np.asarray(b), strict=True)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    X=tables(),
+    center=FINITE,
+    radius=st.sampled_from([1e-300, 0.5, 30.0, 1e300]),
+    bits=st.sampled_from([1, 12, 20, 26]),
+    scaled=st.booleans(),
+    drop=st.sampled_from([None, 0.5, 2.0]),
+)
+def test_rows_in_a_ball_and_their_lengths(X, center, radius, bits, scaled, drop):
+    scale = np.linspace(0.5, 3, X.shape[1]) if scaled else None
+    ball = {"center": center, "radius": radius, "bits": bits, "scale": scale}
+    same(lambda: ball_rows(X, **ball))
+    same(lambda: ball_sum(X, **ball, drop=drop))
+    same(lambda: row_norms(X, center=center, scale=scale))
+    same(lambda: finite_rows(X))
+    q = ball_rows(X, **ball)
+    assert (np.square(q).sum(axis=1) <= 4.0**bits).all()
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    x=arrays(np.float64, st.integers(0, 40), elements=ENTRIES),
+    per_octave=st.sampled_from([1, 2, 7, 16, 40]),
+    low=st.sampled_from([-1074, -3, 2**40]),
+)
+def test_bins_of_lengths(x, per_octave, low):
+    same(lambda: LogBins(per_octave, low, low + 9).index(np.abs(x)))
+    same(lambda: LogBins(per_octave).index(x))
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    X=tables(),
+    rows=st.sampled_from(["all", "finite", "entries", "target"]),
+    n_edges=st.sampled_from([2, 3, 64, 65, 200]),
+    data=st.data(),
+)
+def test_ranks_and_cells_of_columns(X, rows, n_edges, data):
+    d = X.shape[1]
+    columns = np.array(data.draw(st.lists(st.integers(0, d - 1), min_size=1, max_size=3)))
+    edges = np.sort(np.append(np.linspace(-30, 30, n_edges - 2), [-np.inf, np.inf]))
+    some = np.array([-np.inf, *np.unique(X[np.isfinite(X)][:3]), 1e9])
+    tuples = tuple((edges, some)[j % 2] for j in range(len(columns)))
+    same(lambda: EdgeCells(columns, tuples, rows).total(X))
+    k, center = len(columns), np.resize([0.0, 3.5, -1e308], len(columns))
+    unit = data.draw(st.sampled_from([None, np.full(k, 1.0), np.full(k, 1e-300)]))
+    thresholds, parts = np.resize([0.0, np.inf, -2.5], k), np.full(k, 250)
+    same(lambda: Thresholds(columns, thresholds, parts, center, unit).total(X))
+    cells = tuple(OctaveCells(900 + j, 200, data.draw(st.just(3))) for j in range(k))
+    which = "entries" if rows == "entries" else "finite"
+    same(lambda: ColumnCells(columns, cells, center, unit, rows=which).total(X))
+    whole = (OctaveCells(),) * k
+    same(lambda: ColumnCells(columns, whole, folded=True, rows=which).total(X))
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    X=tables(),
+    low=st.floats(-50, 0),
+    width=st.sampled_from([1e-9, 1.0, 70.0]),
+    degree=st.sampled_from([1, 2]),
+    bits=st.sampled_from([1, 13, 30]),
+    flag=st.booleans(),
+)
+def test_sums_between_bounds(X, low, width, degree, bits, flag):
+    d = X.shape[1]
+    same(
+        lambda: Powers(np.full(d, low), np.full(d, low + width), degree, False, bits, flag).total(X)
+    )
+    level = np.linspace(0, 1, d)
+    same(lambda: BoxedSquares(level, flag, degree == 1, bits).total(X / 30))
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    n=st.sampled_from([0, 1, 128, 200]),
+    d=WIDTHS,
+    k=st.sampled_from([1, 2, 9]),
+    seed=st.integers(0, 99),
+)
+def test_nearest_points(n, d, k, seed):
+    rng = np.random.default_rng(seed)
+    size = int(2**24 / np.sqrt(d))
+    Q, C = (rng.integers(-size, size, size=(m, d)).astype(np.float64) for m in (n, k))
+    C[-1] = C[0]  # the first of those that are as near
+    same(lambda: nearest(Q, C))
+    exact = [
+        min(
+            (sum((Fraction(a) - Fraction(b)) ** 2 for a, b in zip(q, c, strict=True)), j)
+            for j, c in enumerate(C)
+        )
+        for q in Q[:2]
+    ]
+    labels, squares = nearest(Q, C)
+    assert [(s, j) for s, j in zip(squares[:2], labels[:2], strict=True)] == exact
+
+
+@settings(max_examples=60, deadline=None)
+@given(X=tables(), k=st.sampled_from([1, 3, 11]), seed=st.integers(0, 99))
+def test_coordinates(X, k, seed):
+    rng, d = np.random.default_rng(seed), X.shape[1]
+    A = rng.normal(size=(k, d)) * 10.0 ** rng.integers(-200, 200, size=(k, 1))
+    unit = 10.0 ** rng.integers(-3, 3, size=d).astype(float)
+    frame = Frame(rng.normal(size=d), unit, A, np.zeros((d, k)))
+    same(lambda: frame(X))
+
+
+def fits(X):
+    """Return what is released on one thread, on two and on seven."""
+    found = []
+    for model in (PrivateMean(), PrivateMedian(), FriendlyCoreKMeans(2, epsilon=8.0)):
+        for n_jobs in (1, 2, 7):
+            fitted = clone(model).set_params(random_state=3, n_jobs=n_jobs).fit(X)
+            released = getattr(fitted, "cluster_centers_", getattr(fitted, "location_", None))
+            found.append(released.tobytes())
+    return found
+
+
+@pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")
+def test_fits_on_threads_have_the_same_bits():
+    X = np.random.default_rng(0).normal(size=(4000, 3)) + np.arange(3)
+    with small_blocks(2**12):
+        found, plain = both(lambda: fits(X))
+    assert found == plain
+    assert found == [one for one in found[::3] for _ in range(3)]
+    assert len(set(found)) == 3
+
+
+def test_lengths_that_do_not_fit_are_refused_and_nothing_is_read():
+    x, one, few = np.zeros((4, 3)), np.zeros(3), np.zeros(2)
+    numbers = np.zeros(4, dtype=np.int64)
+    with pytest.raises(ValueError, match="other lengths"):
+        _compiled.loops.norms(x, few, np.empty(0), np.empty(4), numbers, 0.0)
+    with pytest.raises(ValueError, match="other lengths"):
+        _compiled.loops.norms(x, one, np.empty(0), np.empty(3), numbers, 0.0)
+    with pytest.raises(ValueError, match="another type"):
+        _compiled.loops.norms(x, one.astype(int), np.empty(0), np.empty(4), numbers, 0.0)
+    with pytest.raises(ValueError, match="another type"):
+        _compiled.loops.norms(x.astype(np.float32), one, np.empty(0), np.empty(4), numbers, 0.0)
+    with pytest.raises(ValueError, match="other lengths"):  # a column that is not there
+        columns, starts = np.array([3]), np.array([0, 1])
+        zeros = np.zeros(1)
+        _compiled.loops.ranks(x, columns, starts, zeros, zeros, zeros, np.zeros(1, int), 3, 0, 0)
+    with pytest.raises((ValueError, BufferError)):  # not row by row
+        _compiled.loops.norms(x[:, ::2], few, np.empty(0), np.empty(4), numbers, 0.0)
