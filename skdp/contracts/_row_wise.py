@@ -80,8 +80,8 @@ WAYS_OUT = {
     "LogisticRegression": "Use PrivateLogisticRegression",
 }
 OF_A_TYPE = {
-    "classifier": "Use PrivateAdditiveClassifier, or PrivateLogisticRegression on few numbers",
-    "regressor": "Use PrivateAdditiveRegressor, or PrivateRidge on few numbers",
+    "classifier": "Use PrivateBoostingClassifier, or PrivateLogisticRegression on few numbers",
+    "regressor": "Use PrivateBoostingRegressor, or PrivateRidge on few numbers",
 }
 
 

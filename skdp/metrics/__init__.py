@@ -1,6 +1,6 @@
 """How good a model is, told privately: reports, scores and displays."""
 
-from skdp.metrics._by_group import GroupReports, private_report_by_group
+from skdp.metrics._by_group import GroupReports
 from skdp.metrics._classifier_report import PrivateClassifierReport
 from skdp.metrics._confusion import PrivateConfusionMatrix
 from skdp.metrics._cross_val import CrossValidation, cross_val_plan, private_cross_val_score
@@ -17,6 +17,7 @@ from skdp.metrics._functions import (
     private_roc_auc_score,
 )
 from skdp.metrics._regression_report import PrivateRegressionReport
+from skdp.metrics._report_by_group import private_report_by_group
 
 __all__ = [
     "CrossValidation",

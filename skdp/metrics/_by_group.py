@@ -2,16 +2,21 @@
 
 from dataclasses import dataclass
 from itertools import combinations
+from numbers import Integral
 
 import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
 
 from skdp.by_group import PrivateGroupBy
 from skdp.estimator._results import long_format
-from skdp.metrics._classifier_report import PrivateClassifierReport
-from skdp.metrics._scores import scores_of
 
-__all__ = ["GroupReports", "private_report_by_group"]
+__all__ = ["ByGroupMixin", "GroupReports"]
 
+OF_GROUPS = (
+    "this report is one of groups, and of all rows together nothing was released. Ask "
+    "report.group_reports_, or leave out by= in a fit of its own."
+)
 COLUMNS = "group", "against", "value", "low", "high", "differs"
 
 
@@ -95,8 +100,7 @@ class GroupReports:
         each = confidence ** (1 / max(len(self.reports), 1))
         lines = []
         for level, report in self.reports.items():
-            low, high = _interval(report, metric, threshold, each, sampling)
-            value = report.rate(metric, threshold)
+            value, low, high = _known(report, metric, threshold, each, sampling)
             lines.append({"group": level, "value": value, "low": low, "high": high})
         return long_format(lines, ("group", "value", "low", "high"))
 
@@ -123,10 +127,7 @@ class GroupReports:
         pairs = list(combinations(self.reports, 2))
         each = 1 - (1 - confidence) / max(len(pairs), 1)
         known = {
-            level: (
-                report.rate(metric, threshold),
-                *_interval(report, metric, threshold, each, sampling),
-            )
+            level: _known(report, metric, threshold, each, sampling)
             for level, report in self.reports.items()
         }
         lines = []
@@ -143,99 +144,46 @@ class GroupReports:
         return long_format(lines, COLUMNS)
 
 
-def _interval(report, metric, threshold, confidence, sampling):
-    given = {"confidence": confidence, "sampling": sampling, "threshold": threshold}
-    return report.interval(metric, **given)
+def _known(report, metric, threshold, confidence, sampling):
+    """Return a metric of a report, and the ends of its interval."""
+    given = {"confidence": confidence, "sampling": sampling}
+    at = {"threshold": threshold} if hasattr(report, "rate") else {}
+    return report._rate(metric, **at).value, *report.interval(metric, **given, **at)
 
 
-def private_report_by_group(
-    y_true,
-    y_score,
-    by,
-    *,
-    levels=None,
-    classes=(0, 1),
-    n_bins=256,
-    epsilon=1.0,
-    delta=1e-6,
-    random_state=None,
-    ledger=None,
-):
-    """Return the report of each group of rows: error, calibration and rates by sex, say.
+class ByGroupMixin:
+    """Mixin of reports, which with ``by`` are those of groups."""
 
-    A row is in one group, so all groups together cost what one of them costs.
+    _by_constraints: dict = {
+        "by": [str, Integral, "array-like", None],
+        "levels": ["array-like", None],
+    }
 
-    Parameters
-    ----------
-    y_true : array-like of shape (n_samples,)
-        Labels.
-    y_score : array-like of shape (n_samples,) or (n_samples, n_classes), or tuple
-        Probabilities; or a pair of a fitted classifier and X, whose probabilities are taken.
-    by : array-like of shape (n_samples,) or (n_samples, 2)
-        The group of each row: text, numbers, truth values.
-    levels : list, default=None
-        Public groups, of two columns pairs; None finds them for a tenth of the budget.
-    classes : array-like, default=(0, 1)
-        All labels, public.
-    n_bins : int, default=256
-    epsilon : float, default=1.0
-        Privacy parameter, > 0, of all groups together.
-    delta : float, default=1e-6
-        Privacy parameter in (0, 1).
-    random_state : int, RandomState instance or None, default=None
-        None draws noise from the operating system. Anything else makes the result reproducible
-        and not private: for tests and documentation.
-    ledger : PrivacyLedger, default=None
-        A budget that all fits share.
+    def _split(self):
+        """Return the PrivateGroupBy of reports of groups."""
+        own = "by", "levels", "epsilon", "delta", "random_state", "ledger"
+        return PrivateGroupBy(
+            clone(self).set_params(by=None, levels=None, ledger=None, random_state=None),
+            **{name: getattr(self, name) for name in own},
+        )
 
-    Returns
-    -------
-    reports : GroupReports
+    def _fit_report(self, X, y, groups):
+        """Fit the report of all rows, or of each group."""
+        if self.by is None:
+            super().fit(X, y, groups=groups)
+            vars(self).pop("group_reports_", None)
+            return self
+        self._validate_params()
+        fitted = self._split().fit(X, y, groups=groups)
+        names = "privacy_report_", "n_features_in_", "feature_names_in_"
+        told = {name: value for name, value in vars(fitted).items() if name in names}
+        for name in [name for name in vars(self) if name.endswith("_")]:
+            del vars(self)[name]
+        vars(self).update(told, group_reports_=GroupReports(fitted))
+        return self
 
-    See Also
-    --------
-    PrivateClassifierReport : Of all rows.
-    skdp.PrivateGroupBy : Which it is fitted by.
-
-    Notes
-    -----
-    **Privacy**: (epsilon, delta)-differential privacy for adding or removing one row, by parallel
-    composition: that of :class:`skdp.PrivateGroupBy`. The group of a row is private, too.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skdp.metrics import private_report_by_group
-    >>> y, sex = np.arange(20000) % 2, np.where(np.arange(20000) < 10000, "f", "m")
-    >>> score = np.where(sex == "f", 0.3 + 0.4 * y, 0.5)
-    >>> reports = private_report_by_group(y, score, sex, levels=["f", "m"])
-    >>> bool(reports.differences("accuracy")["differs"][0])
-    True
-    """
-    if isinstance(y_score, tuple) and hasattr(y_score[0], "predict_proba"):
-        y_score, classes = scores_of(*y_score)
-    report = PrivateClassifierReport(classes=classes, n_bins=n_bins)
-    table, places = _table(by, y_score)
-    fitted = PrivateGroupBy(
-        report,
-        by=places,
-        levels=levels,
-        epsilon=epsilon,
-        delta=delta,
-        random_state=random_state,
-        ledger=ledger,
-    )
-    return GroupReports(fitted.fit(table, y_true))
-
-
-def _table(by, scores):
-    """Return a frame of keys and scores, and the names of the keys."""
-    import pandas as pd
-
-    tables = [x if hasattr(x, "columns") else np.asarray(x) for x in (by, scores)]
-    keys, scores = map(pd.DataFrame, tables)
-    keys.columns = [f"key {j}" for j in range(keys.shape[1])]
-    scores.columns = [f"score {j}" for j in range(scores.shape[1])]
-    table = pd.concat([keys.reset_index(drop=True), scores.reset_index(drop=True)], axis=1)
-    names = list(keys.columns)
-    return table, names[0] if len(names) == 1 else names
+    def _told(self):
+        """Refuse a metric of all rows where those of groups were released."""
+        check_is_fitted(self)
+        if self.by is not None:
+            raise ValueError(OF_GROUPS)

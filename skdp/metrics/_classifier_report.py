@@ -8,10 +8,11 @@ from skdp.accounting import Budget, Plan, Step
 from skdp.estimator._estimator import PrivateEstimator
 from skdp.kernel._table import Table
 from skdp.kernel.applied._scores import ConfusionCells
+from skdp.metrics._by_group import ByGroupMixin
 from skdp.metrics._curves import CELLS, FINER, PLACES, release_curves
 from skdp.metrics._rates import all_rates
 from skdp.metrics._report_methods import ReportMethods
-from skdp.metrics._scores import as_scores, scores_of
+from skdp.metrics._scores import as_scores, scores_of, with_keys_of
 from skdp.metrics._strategy import logit_edges
 from skdp.table._levels import public_classes
 from skdp.table._target import coded_classes
@@ -31,7 +32,7 @@ FEW = (
 )
 
 
-class PrivateClassifierReport(ReportMethods, PrivateEstimator):
+class PrivateClassifierReport(ByGroupMixin, ReportMethods, PrivateEstimator):
     """How good a classifier is, from the scores that it gives to private rows.
 
     One release of the scores by class gives all metrics, each with an interval: the ROC curve and
@@ -47,6 +48,11 @@ class PrivateClassifierReport(ReportMethods, PrivateEstimator):
     n_bins : int, default=256
         Bins of scores, in equal steps of the logit from -10 to 10, which determine the resolution
         of thresholds.
+    by : str, int or list of one or two, default=None
+        Columns of the scores that tell the group of a row, by name or number: a report of each
+        group, for the price of one (:class:`skdp.PrivateGroupBy`), in ``group_reports_`` alone.
+    levels : list, default=None
+        With ``by``: public groups, of two columns pairs; None finds them for a tenth of the budget.
     epsilon : float, default=1.0
         Privacy parameter, > 0.
     delta : float, default=1e-6
@@ -79,6 +85,9 @@ class PrivateClassifierReport(ReportMethods, PrivateEstimator):
         Released number of rows.
     privacy_report_ : PrivacyReport
         The bill and the guarantee.
+    group_reports_ : GroupReports
+        With ``by``, in place of the attributes above: the report of each group, and differences
+        between them.
     n_features_in_ : int
         Number of columns of scores.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -115,6 +124,7 @@ class PrivateClassifierReport(ReportMethods, PrivateEstimator):
 
     _parameter_constraints: dict = {
         **PrivateEstimator._parameter_constraints,
+        **ByGroupMixin._by_constraints,
         "classes": ["array-like"],
         "n_bins": [Interval(Integral, 4, 4096, closed="both")],
     }
@@ -124,6 +134,8 @@ class PrivateClassifierReport(ReportMethods, PrivateEstimator):
         *,
         classes=(0, 1),
         n_bins=256,
+        by=None,
+        levels=None,
         epsilon=1.0,
         delta=1e-6,
         random_state=None,
@@ -131,6 +143,8 @@ class PrivateClassifierReport(ReportMethods, PrivateEstimator):
     ):
         self.classes = classes
         self.n_bins = n_bins
+        self.by = by
+        self.levels = levels
         self.epsilon = epsilon
         self.delta = delta
         self.random_state = random_state
@@ -138,6 +152,8 @@ class PrivateClassifierReport(ReportMethods, PrivateEstimator):
 
     def plan(self):
         """Return the :class:`skdp.accounting.Plan` of a fit: what it may release, at what price."""
+        if self.by is not None:
+            return self._split().plan()
         steps = (CELLS, FINER, PLACES)
         steps = steps if self._is_binary() else (CONFUSED, *steps)
         return Plan(self._budget(Budget.gaussian), steps)
@@ -151,8 +167,8 @@ class PrivateClassifierReport(ReportMethods, PrivateEstimator):
             Labels; or the name of a column of ``y_score``, which is then no score.
         y_score : array-like of shape (n_samples,) or (n_samples, n_classes)
             Probabilities of the positive class, or of all classes in the order of ``classes``:
-            an array, a frame, or what is read in pieces. The order (scores, labels) of estimators
-            is understood where the scores have two dimensions.
+            an array, a frame, or what is read in pieces; with ``by`` the columns of groups too. The
+            order (scores, labels) of estimators is understood where the scores have two dimensions.
         groups : array-like of shape (n_samples,) or str, default=None
             Whose row each row is. With it one person, with all rows, is protected; one row of each
             is read.
@@ -171,7 +187,7 @@ class PrivateClassifierReport(ReportMethods, PrivateEstimator):
         if isinstance(y_true, Table):
             return super().fit(y_true)
         X, y = as_scores(y_true, y_score)
-        return super().fit(X, y, groups=groups)
+        return self._fit_report(X, y, groups)
 
     @classmethod
     def from_estimator(cls, model, X, y, *, groups=None, **parameters):
@@ -182,7 +198,8 @@ class PrivateClassifierReport(ReportMethods, PrivateEstimator):
         model : classifier
             With ``predict_proba`` and ``classes_``.
         X, y : array-like
-            Private rows and their labels, which the model was not fitted on.
+            Private rows and their labels, which the model was not fitted on; ``by`` names columns
+            of X.
         groups : array-like of shape (n_samples,), default=None
         **parameters : dict
             Of the report, for instance ``epsilon``.
@@ -192,7 +209,8 @@ class PrivateClassifierReport(ReportMethods, PrivateEstimator):
         report : PrivateClassifierReport
         """
         scores, classes = scores_of(model, X)
-        return cls(**{"classes": classes, **parameters}).fit(y, scores, groups=groups)
+        scores, by = with_keys_of(X, parameters.get("by"), scores)
+        return cls(**{"classes": classes, **parameters, "by": by}).fit(y, scores, groups=groups)
 
     def _is_binary(self):
         return len(public_classes(self.classes)) <= 2

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,26 @@ from skdp.by_group import PrivateGroupBy
 from skdp.mechanisms import make_entropy
 from skdp.metrics._classifier_report import PrivateClassifierReport
 from skdp.metrics._regression_report import METRICS, PrivateRegressionReport
+from skdp.readers._persons import Persons
+from skdp.readers._tables import Tables, tables_of
+from skdp.table._batched import with_current_config
+from skdp.table._groups import read_groups, without_groups
+from skdp.table._levels import public_classes
+from skdp.table._split_target import split_target
+from skdp.table._supervised import checked_target
 from skdp.utils._compat import safe_indexing
 
 __all__ = ["CrossValidation", "cross_val_plan", "private_cross_val_score"]
 
 ALL, ALONE = "models and scores", "scores alone"
+PIECES = (
+    "rows that are read in pieces go to a private model, which reads them as they are. Pass a "
+    "private model, or a table in memory."
+)
+NO_NUMBERS = (
+    "the model gives NaN or infinity to rows that it has not seen. Let it tell a number for every "
+    "row, as by an imputer before it."
+)
 ROUNDING = Fraction(1, 10**6)  # of a share: parts of a budget are rounded
 OF_CLASSES = "roc_auc", "brier_score", "log_loss", "accuracy", "precision", "recall", "f1"
 
@@ -159,6 +175,7 @@ def private_cross_val_score(
     delta=1e-6,
     random_state=None,
     ledger=None,
+    groups=None,
 ):
     """Return the scores of a model by cross-validation, under one total budget.
 
@@ -166,11 +183,13 @@ def private_cross_val_score(
     ----------
     model : estimator
         Private, or an ordinary one: then scores alone are protected, and the result says so.
-    X : array or DataFrame of shape (n_samples, n_features)
-    y : array-like of shape (n_samples,)
+    X : array-like of shape (n_samples, n_features)
+        An array or a frame; for a private model also what is read in pieces, as for its ``fit``.
+    y : array-like of shape (n_samples,) or str
+        Or the name of a column of X.
     cv : int, default=5
-        Number of folds. Every row draws its fold by itself: a fold by its place would move with
-        each row before it.
+        Number of folds. Every row draws its fold by itself, with ``groups`` every person: a fold by
+        its place would move with each row before it.
     scoring : str, default="roc_auc"
         Of classifiers "roc_auc", "brier_score", "log_loss", "accuracy", "precision", "recall" or
         "f1"; of regressors "mean_absolute_error", "mean_squared_error" or "r2".
@@ -187,6 +206,9 @@ def private_cross_val_score(
         reproducible and not private: for tests and documentation.
     ledger : PrivacyLedger, default=None
         A budget that the whole is charged to before the rows are read.
+    groups : array-like of shape (n_samples,) or str, default=None
+        Whose row each row is. With it one person, with all rows, is protected, and is in one fold
+        with all rows; one row of each is scored.
 
     Returns
     -------
@@ -203,8 +225,9 @@ def private_cross_val_score(
     **Privacy**: (epsilon, delta)-differential privacy for adding or removing one row, of private
     models. Folds are drawn by row, independent of all other rows, so neighboring tables have
     neighboring folds. Fits compose one after the other; the reports of disjoint folds are parallel.
-    An ordinary model tells of its training rows whatever it tells: only what the scores say of the
-    fold that is left out is protected.
+    With ``groups`` the same holds for persons. An ordinary model is fitted before the charge, so
+    what it refuses costs nothing; it tells of its training rows whatever it tells: only what the
+    scores say of the fold that is left out is protected.
 
     Examples
     --------
@@ -218,25 +241,34 @@ def private_cross_val_score(
     (True, 'models and scores')
     """
     plan = cross_val_plan(model, cv=cv, epsilon=epsilon, delta=delta, fit_share=fit_share)
-    report = _report_of(scoring, classes)
-    y = np.asarray(y)
-    if len(y) != len(X):
-        raise ValueError("X and y must have the same number of rows.")
+    report, private = _report_of(scoring, classes), _is_private(model)
+    X, groups = without_groups(X, groups)
+    X, y = split_target(X, y)
+    rows = _Rows.of(X, y, report, groups)
+    if private and hasattr(model, "_look"):
+        clone(model)._look(X, y)
+    elif rows.tables is not None:
+        raise ValueError(PIECES)
+    folds = rows.folds(make_entropy(random_state).words(rows.n_owners) % np.uint64(cv))
+    parts = [(np.flatnonzero(folds != k), np.flatnonzero(folds == k)) for k in range(cv)]
+    scores = np.zeros((len(rows.y), 1 if scoring in METRICS else _columns(classes)))
+    models = [] if private else _ordinary(model, rows, parts, scoring, classes, scores)
     if ledger is not None:
-        ledger.charge(plan.budget, "private_cross_val_score", seeded=random_state is not None)
-    total = PrivacyLedger(epsilon=epsilon, delta=delta, composition="gaussian")
-    folds = (make_entropy(random_state).words(len(y)) % np.uint64(cv)).astype(int)
-    models, scores = [], None
-    for k in range(cv):
-        inside = np.flatnonzero(folds != k)
+        unit = "row" if groups is None else "group"
+        seeded = random_state is not None
+        ledger.charge(plan.budget, "private_cross_val_score", seeded=seeded, unit=unit)
+    total = PrivacyLedger(
+        epsilon=epsilon,
+        delta=delta,
+        composition="gaussian",
+        **({} if groups is None else {"unit": "group"}),
+    )
+    for k, (inside, left_out) in enumerate(parts if private else ()):
         one = _granted(clone(model), plan, total, random_state, k)
-        models.append(one.fit(safe_indexing(X, inside), y[inside]))
-        left_out = np.flatnonzero(folds == k)
-        told = _predicted(one, safe_indexing(X, left_out), scoring)
-        scores = np.zeros((len(y), told.shape[1])) if scores is None else scores
-        scores[left_out] = told
+        models.append(one.fit(rows.take(inside), rows.y[inside], **rows.owners(inside)))
+        scores[left_out] = _predicted(one, rows, left_out, scoring, classes)
     part = _part(plan, "reports")
-    groups = PrivateGroupBy(
+    reports = PrivateGroupBy(
         report,
         by=0,
         levels=list(range(cv)),
@@ -245,9 +277,69 @@ def private_cross_val_score(
         ledger=total,
         random_state=random_state,
     )
-    fitted = groups.fit(np.column_stack([folds, scores]), y)
-    protects = ALL if _is_private(model) else ALONE
-    return CrossValidation(scoring, fitted, plan, protects, models)
+    everybody = np.arange(len(rows.y))
+    fitted = reports.fit(np.column_stack([folds, scores]), rows.y, **rows.owners(everybody))
+    return CrossValidation(scoring, fitted, plan, ALL if private else ALONE, models)
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Rows in memory or in pieces, their targets, and whose they are."""
+
+    X: Any
+    tables: Tables | None
+    y: np.ndarray
+    persons: Persons | None
+
+    @classmethod
+    def of(cls, X, y, report, groups):
+        """Check what is told before anything is charged."""
+        tables = tables_of(X)
+        n_rows = len(X if tables is None else tables)
+        y = np.asarray(checked_target(report, y, n_rows))
+        return cls(X, tables, y, None if groups is None else read_groups(groups, n_rows))
+
+    @property
+    def n_owners(self):
+        """The number of rows, or of persons and nobody."""
+        return len(self.y) if self.persons is None else self.persons.n + 1
+
+    def folds(self, drawn):
+        """Return the fold of every row from that of its owner."""
+        return (drawn if self.persons is None else drawn[self.persons.codes]).astype(int)
+
+    def take(self, numbers):
+        """Return some of the rows, of pieces a view."""
+        return safe_indexing(self.X, numbers) if self.tables is None else self.tables.only(numbers)
+
+    def owners(self, numbers):
+        """Return ``groups`` of some of the rows for a fit, a dict, empty without them."""
+        return {} if self.persons is None else {"groups": self.persons.some(numbers)}
+
+    def predicted(self, function, numbers, width):
+        """Return what a function makes of some of the rows, shape (n, width)."""
+        if len(numbers) == 0:
+            return np.empty((0, width))
+        if self.tables is None:
+            return function(self.take(numbers))
+        found = self.take(numbers).each(with_current_config(function))
+        return np.concatenate([np.empty((0, width)), *(one for one in found if len(one))])
+
+
+def _ordinary(model, rows, parts, scoring, classes, scores):
+    """Return fitted ordinary models, and fill their scores: what fails, fails before a charge."""
+    models = []
+    for inside, left_out in parts:
+        models.append(clone(model).fit(rows.take(inside), rows.y[inside]))
+        scores[left_out] = _predicted(models[-1], rows, left_out, scoring, classes)
+    if not np.isfinite(scores).all():
+        raise ValueError(NO_NUMBERS)
+    return models
+
+
+def _columns(classes):
+    k = len(public_classes(classes))
+    return 1 if k == 2 else k
 
 
 def _is_private(model):
@@ -283,9 +375,24 @@ def _granted(model, plan, ledger, random_state, k):
     return model.set_params(**given)
 
 
-def _predicted(model, X, scoring):
-    """Return scores of rows that a model has not seen: local."""
+def _predicted(model, rows, numbers, scoring, classes):
+    """Return scores of rows that a model has not seen, a column for each class: local."""
     if scoring in METRICS:
-        return np.asarray(model.predict(X), dtype=float).reshape(-1, 1)
-    scores = np.asarray(model.predict_proba(X), dtype=float)
-    return scores[:, 1:] if scores.shape[1] == 2 else scores
+        return rows.predicted(partial(_predictions, model), numbers, 1)
+    labels = public_classes(classes)
+    scores = rows.predicted(partial(_of_classes, model, labels), numbers, len(labels))
+    return scores[:, 1:] if len(labels) == 2 else scores
+
+
+def _predictions(model, X):
+    return np.asarray(model.predict(X), dtype=float).reshape(-1, 1)
+
+
+def _of_classes(model, labels, X):
+    """Return probabilities of public labels, 0 of those that a model does not know."""
+    told, known = np.asarray(model.predict_proba(X), dtype=float), model.classes_.tolist()
+    scores = np.zeros((len(told), len(labels)))
+    for k, label in enumerate(labels):
+        if label in known:
+            scores[:, k] = told[:, known.index(label)]
+    return scores

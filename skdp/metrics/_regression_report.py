@@ -14,9 +14,10 @@ from skdp.kernel._terms import ClassCounts
 from skdp.kernel.applied._losses import LossColumn
 from skdp.location._mean import mean_plan, private_mean
 from skdp.location._rank_release import release_quantiles
+from skdp.metrics._by_group import ByGroupMixin
 from skdp.metrics._numbers import MetricNumbers
 from skdp.metrics._rates import UNKNOWN, Rate
-from skdp.metrics._scores import as_scores
+from skdp.metrics._scores import as_scores, with_keys_of
 from skdp.scales._noise_level import check_confidence, check_sampling, noise_quantile
 
 __all__ = ["PrivateRegressionReport"]
@@ -27,7 +28,7 @@ METRICS = ABSOLUTE, SQUARED, R2 = "mean_absolute_error", "mean_squared_error", "
 TENTH = 0.1
 
 
-class PrivateRegressionReport(MetricNumbers, PrivateEstimator):
+class PrivateRegressionReport(ByGroupMixin, MetricNumbers, PrivateEstimator):
     """How good predictions of numbers are on private rows, without bounds on targets.
 
     Mean absolute and squared error, quantile losses, R2, quantiles of residuals, and how many
@@ -45,6 +46,11 @@ class PrivateRegressionReport(MetricNumbers, PrivateEstimator):
     with_interval : bool, default=False
         Whether predictions have three columns: the prediction, and the ends of an interval, whose
         coverage is released.
+    by : str, int or list of one or two, default=None
+        Columns of the predictions that tell the group of a row, by name or number: a report of each
+        group, for the price of one (:class:`skdp.PrivateGroupBy`), in ``group_reports_`` alone.
+    levels : list, default=None
+        With ``by``: public groups, of two columns pairs; None finds them for a tenth of the budget.
     epsilon : float, default=1.0
         Privacy parameter, > 0.
     delta : float, default=1e-6
@@ -73,6 +79,9 @@ class PrivateRegressionReport(MetricNumbers, PrivateEstimator):
         Released number of rows.
     privacy_report_ : PrivacyReport
         The bill and the guarantee.
+    group_reports_ : GroupReports
+        With ``by``, in place of the attributes above: the report of each group, and differences
+        between them.
     n_features_in_ : int
         Number of columns of predictions.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -106,6 +115,7 @@ class PrivateRegressionReport(MetricNumbers, PrivateEstimator):
 
     _parameter_constraints: dict = {
         **PrivateEstimator._parameter_constraints,
+        **ByGroupMixin._by_constraints,
         "metrics": ["array-like"],
         "quantiles": ["array-like"],
         "quantile_losses": ["array-like"],
@@ -119,6 +129,8 @@ class PrivateRegressionReport(MetricNumbers, PrivateEstimator):
         quantiles=(0.1, 0.5, 0.9),
         quantile_losses=(),
         with_interval=False,
+        by=None,
+        levels=None,
         epsilon=1.0,
         delta=1e-6,
         random_state=None,
@@ -128,6 +140,8 @@ class PrivateRegressionReport(MetricNumbers, PrivateEstimator):
         self.quantiles = quantiles
         self.quantile_losses = quantile_losses
         self.with_interval = with_interval
+        self.by = by
+        self.levels = levels
         self.epsilon = epsilon
         self.delta = delta
         self.random_state = random_state
@@ -170,6 +184,8 @@ class PrivateRegressionReport(MetricNumbers, PrivateEstimator):
 
     def plan(self):
         """Return the :class:`skdp.accounting.Plan` of a fit: what it may release, at what price."""
+        if self.by is not None:
+            return self._split().plan()
         budget, steps, events = self._budget(Budget.gaussian), [], []
         for name, share in self._shares().items():
             part = part_of(budget, share, "gdp")
@@ -193,7 +209,8 @@ class PrivateRegressionReport(MetricNumbers, PrivateEstimator):
         y_true : array-like of shape (n_samples,) or str
             Targets; or the name of a column of ``y_pred``, which is then no prediction.
         y_pred : array-like of shape (n_samples,) or (n_samples, 3)
-            Predictions; with ``with_interval`` beside the ends of their intervals.
+            Predictions; with ``with_interval`` beside the ends of their intervals, with ``by``
+            beside the columns of groups.
         groups : array-like of shape (n_samples,) or str, default=None
             Whose row each row is. With it one person, with all rows, is protected; one row of each
             is read.
@@ -212,7 +229,7 @@ class PrivateRegressionReport(MetricNumbers, PrivateEstimator):
         if isinstance(y_true, Table):
             return super().fit(y_true)
         X, y = as_scores(y_true, y_pred)
-        return super().fit(X, y, groups=groups)
+        return self._fit_report(X, y, groups)
 
     @classmethod
     def from_estimator(cls, model, X, y, *, groups=None, **parameters):
@@ -223,7 +240,8 @@ class PrivateRegressionReport(MetricNumbers, PrivateEstimator):
         model : regressor
             With ``predict``.
         X, y : array-like
-            Private rows and their targets, which the model was not fitted on.
+            Private rows and their targets, which the model was not fitted on; ``by`` names columns
+            of X.
         groups : array-like of shape (n_samples,), default=None
         **parameters : dict
             Of the report, for instance ``epsilon``.
@@ -232,7 +250,8 @@ class PrivateRegressionReport(MetricNumbers, PrivateEstimator):
         -------
         report : PrivateRegressionReport
         """
-        return cls(**parameters).fit(y, np.asarray(model.predict(X)), groups=groups)
+        told, by = with_keys_of(X, parameters.get("by"), np.asarray(model.predict(X)))
+        return cls(**{**parameters, "by": by}).fit(y, told, groups=groups)
 
     def _check_public(self, n_features):
         self._levels("quantiles")
@@ -284,7 +303,7 @@ class PrivateRegressionReport(MetricNumbers, PrivateEstimator):
         return fitted
 
     def _rates(self):
-        check_is_fitted(self)
+        self._told()
         return all_rates(vars(self))
 
     def residual_interval(self, confidence=0.95, *, sampling=False):

@@ -3,7 +3,6 @@
 from itertools import pairwise
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from skdp.metrics._curves import middles
 from skdp.metrics._numbers import MetricNumbers
@@ -19,11 +18,11 @@ class ReportMethods(MetricNumbers):
     """Methods of a report, which has ``curves_``, ``confusion_`` and ``classes_``."""
 
     def _rates(self):
-        check_is_fitted(self)
+        self._told()
         return all_rates(self.curves_, self.confusion_, self.confusion_sd_, self.classes_)
 
     def _rate(self, metric, threshold=0.5):
-        check_is_fitted(self)
+        self._told()
         if metric in RATES and len(self.curves_) == 1:
             return rate_at(self.curves_[0], metric, threshold)
         return super()._rate(metric)
@@ -117,7 +116,7 @@ class ReportMethods(MetricNumbers):
         matrix : ndarray of float of shape (n_classes, n_classes)
             Rows are true classes, as in scikit-learn.
         """
-        check_is_fitted(self)
+        self._told()
         if self.confusion_ is not None:
             return self.confusion_.copy()
         curves = self.curves_[0]
@@ -217,7 +216,7 @@ class ReportMethods(MetricNumbers):
         return np.array([mean[i] for i in kept]), [rates[i] for i in kept]
 
     def _curves_of(self, label):
-        check_is_fitted(self)
+        self._told()
         if len(self.curves_) == 1:
             return self.curves_[0]
         found = np.flatnonzero(self.classes_ == label) if label is not None else []

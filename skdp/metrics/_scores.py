@@ -6,7 +6,7 @@ import numpy as np
 
 from skdp.readers._sources import source_of
 
-__all__ = ["as_scores", "scores_of"]
+__all__ = ["as_scores", "scores_of", "with_keys", "with_keys_of"]
 
 NO_SCORES = "a report needs scores and labels: fit(y_true, y_score). Got one of them alone."
 NO_PROBABILITIES = (
@@ -44,3 +44,25 @@ def scores_of(model, X):
         raise ValueError(NO_PROBABILITIES)
     scores = np.asarray(model.predict_proba(X))
     return scores[:, 1:] if scores.shape[1] == 2 else scores, model.classes_.tolist()
+
+
+def with_keys_of(X, by, scores):
+    """Return scores beside the columns ``by`` of X, and the names of these; by None: scores."""
+    if by is None:
+        return scores, None
+    names = list(by) if isinstance(by, list | tuple | np.ndarray) else [by]
+    if hasattr(X, "columns"):
+        names = [name if isinstance(name, str) else list(X.columns)[name] for name in names]
+        return with_keys(X[names], scores, names)
+    return with_keys(np.asarray(X)[:, names], scores)
+
+
+def with_keys(keys, scores, names=()):
+    """Return a frame of keys and scores, and the names of the keys."""
+    import pandas as pd
+
+    tables = [x if hasattr(x, "columns") else np.asarray(x) for x in (keys, scores)]
+    keys, scores = (pd.DataFrame(table).reset_index(drop=True) for table in tables)
+    keys.columns = list(names) or [f"key {j}" for j in range(keys.shape[1])]
+    scores.columns = [f"score {j}" for j in range(scores.shape[1])]
+    return pd.concat([keys, scores], axis=1), list(keys.columns)

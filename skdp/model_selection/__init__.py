@@ -1,6 +1,7 @@
 """Choosing parameters at a price that is known before."""
 
 from skdp.model_selection._private_search import PrivateSearchCV
+from skdp.model_selection._report_scorer import ReportScorer
 from skdp.model_selection._scorers import (
     AccuracyScorer,
     DistanceScorer,
@@ -16,6 +17,7 @@ __all__ = [
     "LogDensityScorer",
     "LogLossScorer",
     "PrivateSearchCV",
+    "ReportScorer",
     "RowScorer",
     "SearchReport",
     "SquaredErrorScorer",

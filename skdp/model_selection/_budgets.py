@@ -5,29 +5,36 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
-from skdp.accounting import Budget, gaussian_epsilon
+from skdp.accounting import Budget, gaussian_delta, gaussian_epsilon
+from skdp.accounting._budget import as_delta
 from skdp.accounting._nearly_gaussian import curve_at
 from skdp.accounting._selection import selection_delta, selection_epsilon, selection_mu
 from skdp.mechanisms._exact import sqrt_down, sqrt_up
 
-__all__ = ["SearchBudgets", "search_budgets"]
+__all__ = ["SearchBudgets", "least_rows", "search_budgets"]
 
 CLAIMED = 0.95  # of delta is for the Gaussian releases, the rest for failure events
 EXACT = 2.0**-36  # relative error of the law of the number of runs in epsilon, and much more
+OF_ALONE = Fraction(3, 4)  # of delta: of one fit in place of a search, which has many more rows
+COUNT = 0.005  # share of the number of rows, where it decides whether there is a search
+PAYS = 12000.0  # rows times mu from which a search pays: benchmarks/search.py
+PER_ROW = 0.2  # milliseconds of a score of one row: measured, of additive and linear models
 
 
 @dataclass(frozen=True)
 class SearchBudgets:
-    """The budget of a search, of each of its runs, and of the reference before them (or None)."""
+    """The budget of a search, of each of its runs, and of what comes before them (or None)."""
 
     total: Budget
     run: Budget
     reference: Budget | None
     mu: float  # of one run; epsilon for a pure one
     together: str  # what n published runs would cost
+    count: Budget | None = None  # of the number of rows that decides whether there is a search
+    alone: Budget | None = None  # of the one fit in its place
 
     def notes(self, n_candidates, trials, holdout):
-        """Return the notes of a plan: what a run costs, and how many there are."""
+        """Return the notes of a plan: what a run costs, how many there are, how long they take."""
         law = {0: "logarithmic", 1: "geometric", math.inf: "Poisson"}.get(trials.eta)
         law = law or f"negative binomial (eta = {trials.eta:g})"
         budget = f"(epsilon={float(self.run.epsilon):g}, delta={float(self.run.delta):g})"
@@ -42,12 +49,25 @@ class SearchBudgets:
             budget = f"(epsilon={float(self.reference.epsilon):g}, "
             budget += f"delta={float(self.reference.delta):g})"
             texts.insert(1, f"reference for the scores, once before the runs: {budget}")
+        seconds = trials.mean * holdout * PER_ROW * 10
+        texts.append(
+            f"expected time: {trials.mean:g} fits on {1 - holdout:g} of the rows, one after the "
+            f"other, and their scores, row by row: about {seconds:.2g} s for every 10,000 rows"
+        )
         return tuple(texts)
+
+    def alone_note(self, least):
+        """Return the note of a plan on what few rows are given in place of a search."""
+        budget = f"(epsilon={float(self.alone.epsilon):g}, delta={float(self.alone.delta):g})"
+        return (
+            f"fewer than about {least:.0f} rows, by a noisy count: no search, but one fit of the "
+            f"estimator as it is, of all rows: {budget}"
+        )
 
 
 @lru_cache(maxsize=256)
-def search_budgets(epsilon, delta, trials, n_candidates, share):
-    """Return the budgets of a search of (epsilon, delta).
+def search_budgets(epsilon, delta, trials, n_candidates, share, counted=False):
+    """Return the budgets of a search of (epsilon, delta), ``counted`` if rows may be too few.
 
     Notes
     -----
@@ -56,31 +76,54 @@ def search_budgets(epsilon, delta, trials, n_candidates, share):
     .95 delta; a run may fail with a probability f, the reference as well, and ``(1 + e^epsilon)
     (E[K] + 1) f <= .05 delta`` (user guide "Private search"). The same holds at every
     other epsilon, which gives the curve that a ledger with Gaussian composition reads a price off.
+
+    Where a count decides whether there is a search or one fit, the search and the fit, each of them
+    with the count, have parts of delta: their deltas add up (theorem 3).
     """
     if delta == 0:
-        return _pure(epsilon, trials, n_candidates, share)
-    whole = Budget.gaussian(epsilon, delta)
-    mu = selection_mu(trials, float(epsilon), CLAIMED * float(delta), before=share)
+        return _pure(epsilon, trials, n_candidates, share, counted)
+    reference_share, share = share, share + COUNT * counted
+    claim = as_delta(delta)
+    whole = Budget.gaussian(epsilon, claim * (1 - OF_ALONE * counted))
+    delta = float(whole.delta)
+    mu = selection_mu(trials, float(epsilon), CLAIMED * delta, before=share)
     if mu < 2.0**-20:
         raise ValueError(
             f"epsilon={epsilon!r} with delta={delta!r} is too small for a search. Pass a larger "
             "epsilon, or a smaller mean_trials."
         )
-    failure = whole.failure / (Fraction(trials.mean * (1 + 1e-9)) + 1)
-    run = _within(mu * math.sqrt(1 - share), failure, float(delta))
-    reference = _within(mu * math.sqrt(share), failure, float(delta)) if share else None
+    failure = whole.failure / (Fraction(trials.mean * (1 + 1e-9)) + 1 + counted)
+    run = _within(mu * math.sqrt(1 - share), failure, delta)
+    of = reference_share
+    reference = _within(mu * math.sqrt(of), failure, delta) if of else None
+    count = alone = other = None
+    if counted:
+        other = Budget.gaussian(epsilon, claim * OF_ALONE)
+        count = _within(mu * math.sqrt(COUNT), failure, delta)
+        left = sqrt_down(other.amount - count.amount)
+        alone = _within(left, other.failure - count.failure, float(other.delta))
     all_mu = math.sqrt(n_candidates) * run.mu
     naive = gaussian_epsilon(1 / all_mu, CLAIMED * float(delta))
     exact = selection_epsilon(trials, mu, CLAIMED * float(delta), before=share)
-    curve = curve_at(
-        float(epsilon), whole.failure, lambda e: selection_delta(trials, mu, e, before=share)
-    )
-    total = Budget("approx", whole.epsilon, Fraction(0), whole.epsilon, whole.delta, curve)
+
+    def delta_at(e):
+        of_alone = gaussian_delta(1 / other.mu, e) if counted else 0.0
+        return selection_delta(trials, mu, e, before=share) + of_alone
+
+    failures = whole.failure + (other.failure if counted else 0)
+    curve = curve_at(float(epsilon), failures, delta_at)
+    total = Budget("approx", whole.epsilon, Fraction(0), whole.epsilon, claim, curve)
     together = f"epsilon = {naive:.4g} (the search: {exact:.4g})"
-    return SearchBudgets(total, run, reference, run.mu, together)
+    return SearchBudgets(total, run, reference, run.mu, together, count, alone)
 
 
-def _pure(epsilon, trials, n_candidates, share):
+def least_rows(epsilon, delta):
+    """Return from how many rows on a search is no worse than one fit of the estimator."""
+    mu = float(Budget.pure(epsilon).amount) if delta == 0 else Budget.gaussian(epsilon, delta).mu
+    return math.ceil(PAYS / mu)
+
+
+def _pure(epsilon, trials, n_candidates, share, counted):
     total = Budget.pure(epsilon)
     if trials.eta == math.inf:
         raise ValueError(
@@ -88,10 +131,13 @@ def _pure(epsilon, trials, n_candidates, share):
             "numbers of runs have no pure guarantee of this kind. Or pass a positive delta."
         )
     usable = total.amount * (1 - Fraction(EXACT))
-    run = Budget.pure(_text(usable * (1 - Fraction(share)) / Fraction(2 + trials.eta)))
+    before = Fraction(share) + Fraction(COUNT) * counted
+    run = Budget.pure(_text(usable * (1 - before) / Fraction(2 + trials.eta)))
     reference = Budget.pure(_text(usable * Fraction(share))) if share else None
+    count = Budget.pure(_text(usable * Fraction(COUNT))) if counted else None
+    alone = Budget.pure(_text(usable * (1 - Fraction(COUNT)))) if counted else None
     naive = f"epsilon = {n_candidates * float(run.amount):.4g} (the search: {float(epsilon):.4g})"
-    return SearchBudgets(total, run, reference, float(run.amount), naive)
+    return SearchBudgets(total, run, reference, float(run.amount), naive, count, alone)
 
 
 def _within(mu, failure, delta):

@@ -31,9 +31,13 @@ class SearchCurator(Curator):
         **Privacy**: nothing of it depends on rows. The whole search is charged here; the number of
         runs tells how good the winner had to be, and stays inside the fit.
         """
+        self.book(label, mu)
+        return draw_candidates(n_candidates, trials.draw(self._entropy), self._entropy)
+
+    def book(self, label, mu):
+        """Charge all of the budget, for runs of which one is published."""
         self._pay(label, "repeat", 1)
         self._record(search_charge(label, mu))
-        return draw_candidates(n_candidates, trials.draw(self._entropy), self._entropy)
 
     def seed(self):
         """Return the ``random_state`` of a run: None, or of a seeded search another seed."""

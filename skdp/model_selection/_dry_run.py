@@ -42,7 +42,10 @@ def dry_run(table, budgets, scorer, estimator, candidates):
                 reference = runs.fitted(model_of(estimator, tried, budgets.reference, None))
             runs.prepare(scorer, reference, budgets.reference)
             for tried in (params for kind in kinds_of(candidates) for params in corners(kind)):
-                runs.scores(runs.fitted(model_of(estimator, tried, budgets.run, None)))
+                runs.try_score(runs.fitted(model_of(estimator, tried, budgets.run, None)), budgets)
+            if budgets.alone is not None:
+                tried = {}
+                runs.fitted(model_of(estimator, tried, budgets.alone, None))
         except Exception as error:
             raise ValueError(
                 f"the candidate {tried} cannot be fitted and scored on such columns: {error}"

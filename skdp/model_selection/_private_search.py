@@ -17,11 +17,12 @@ from skdp.exceptions import PlanError
 from skdp.gate._curator import current_replacement, replaced_curator
 from skdp.kernel._table import annex
 from skdp.mechanisms._repeats import trials_of
-from skdp.model_selection._budgets import search_budgets
+from skdp.model_selection._budgets import least_rows, search_budgets
 from skdp.model_selection._candidates import candidates_of, check_runs, model_of, refuse_frozen
 from skdp.model_selection._curator import SearchCurator
 from skdp.model_selection._dry_run import dry_run
 from skdp.model_selection._plain import is_plain
+from skdp.model_selection._report_scorer import ReportScorer
 from skdp.model_selection._runs import Runs, Table, as_float64, split
 from skdp.model_selection._scoring import SCORERS, own_scorer_notes, scorer_of
 from skdp.model_selection._targets import targets_of
@@ -29,8 +30,9 @@ from skdp.model_selection._winner import WinnerMixin
 from skdp.readers._rows import Source
 from skdp.readers._tables import tables_of
 from skdp.table._groups import read_groups
+from skdp.table._levels import public_classes
 from skdp.table._schema import look_at, validated_rows
-from skdp.table._split_target import reads_numbers_and_gaps, split_target
+from skdp.table._split_target import final_step, reads_numbers_and_gaps, split_target
 from skdp.utils._compat import HasMethods, Interval, StrOptions
 from skdp.utils._config import config_context
 from skdp.utils._warnings import accuracy_warnings
@@ -38,6 +40,7 @@ from skdp.utils._warnings import accuracy_warnings
 __all__ = ["PrivateSearchCV"]
 
 BY_GROUPS = "groups: held out as a whole, and scored by one drawn row of each; cost as for rows"
+ALONE = "too few rows for a search: the estimator as it is, of all rows"
 LAWS = {"geometric": 1.0, "logarithmic": 0.0, "poisson": math.inf}
 
 
@@ -63,9 +66,12 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, PrivateEstimator):
         Number of candidates that are drawn beforehand, publicly and from a fixed seed, if there
         are distributions. Lists alone are a grid, which is taken whole.
     scoring : str or scorer, default=None
-        What is best: "accuracy", "neg_log_loss", "neg_squared_error", "log_density", "distance", or
-        a scorer of :mod:`skdp.model_selection`. By default accuracy for classifiers, squared error
-        for regressors, log-density for estimators with ``score_samples``, distance for all others.
+        What is best: "roc_auc", "neg_brier_score", "neg_mean_absolute_error" or "r2", of a report
+        of the held-out rows (:class:`skdp.model_selection.ReportScorer`); "accuracy",
+        "neg_log_loss", "neg_squared_error", "log_density", "distance", means over these rows; or a
+        scorer of :mod:`skdp.model_selection`. By default the area under the ROC curve for
+        classifiers, or accuracy if they have no probabilities, squared error for regressors,
+        log-density for estimators with ``score_samples``, distance for all others.
     n_trials : {"geometric", "logarithmic", "poisson"} or float >= 0, default="geometric"
         The law of the number of runs: truncated negative binomial with this eta (1 and 0 have
         names), or Poisson. A smaller eta costs less and varies more; Poisson varies least and may
@@ -74,6 +80,12 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, PrivateEstimator):
         Mean number of runs, in (1, 1000].
     holdout : float in (0, 1), default=0.3
         Part of the rows that scores are taken of, a coin for each row.
+    min_rows : int or "auto", default="auto"
+        Number of rows, or persons, below which there is no search, by a count with noise: the
+        estimator is fitted as it is, to all rows, with nearly the whole budget. Of public classes
+        with parts p rows count as ``4 p (1 - p)`` rows. "auto" is what a search of classifiers and
+        regressors needs to be no worse than that (user guide "Private search"), and 0 for all
+        others; with 0 there is always a search.
     reference_share : float in (0, 1), default=0.1
         Part of the budget for what scores are compared with, where the scorer needs it: the first
         candidate, fitted once before the runs, and the scale of its distances.
@@ -96,12 +108,17 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, PrivateEstimator):
     best_estimator_ : estimator
         The winner, fitted on the training rows. Its own ``privacy_report_`` speaks of one run.
     best_params_ : dict
-        Its candidate.
+        Its candidate; empty if there was no search.
     best_index_ : int
         Its number in ``ParameterGrid(param_distributions)``, or with distributions in
-        ``ParameterSampler(param_distributions, n_candidates, random_state=0)``.
+        ``ParameterSampler(param_distributions, n_candidates, random_state=0)``; -1 if there was no
+        search.
     best_score_ : float
-        Its noisy score, in the units of the scorer. As the best of several it is optimistic.
+        Its noisy score, in the units of the scorer. As the best of several it is optimistic. NaN
+        if there was no search, or nothing is known of any score.
+    best_report_ : PrivateClassifierReport or PrivateRegressionReport
+        Of a scorer that makes one: the report of the winner on the held-out rows, as optimistic as
+        ``best_score_``. None if there was no search.
     privacy_report_ : PrivacyReport
         The bill and the guarantee.
     classes_ : ndarray of shape (n_classes,)
@@ -168,6 +185,7 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, PrivateEstimator):
         "n_trials": [StrOptions(set(LAWS)), Interval(Real, 0, 100, closed="both")],
         "mean_trials": [Interval(Real, 1, 1000, closed="right")],
         "holdout": [Interval(Real, 0, 1, closed="neither")],
+        "min_rows": [Interval(Integral, 0, None, closed="left"), StrOptions({"auto"})],
         "reference_share": [Interval(Real, 0, 1, closed="neither")],
     }
 
@@ -181,6 +199,7 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, PrivateEstimator):
         n_trials="geometric",
         mean_trials=10,
         holdout=0.3,
+        min_rows="auto",
         reference_share=0.1,
         epsilon=1.0,
         delta=1e-6,
@@ -194,6 +213,7 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, PrivateEstimator):
         self.n_trials = n_trials
         self.mean_trials = mean_trials
         self.holdout = holdout
+        self.min_rows = min_rows
         self.reference_share = reference_share
         self.epsilon = epsilon
         self.delta = delta
@@ -256,6 +276,10 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, PrivateEstimator):
         check_runs(self.estimator, candidates, budgets.run)
         if budgets.reference is not None:
             check_runs(self.estimator, candidates[:1], budgets.reference)
+        notes = budgets.notes(len(candidates), self._trials(), self.holdout)
+        if budgets.alone is not None:
+            check_runs(self.estimator, [{}], budgets.alone)
+            notes = (*notes, budgets.alone_note(self._least()))
         if self._is_granted():
             raise PlanError(
                 "a search cannot be a step of a pipeline: its cost does not add up with that of "
@@ -266,10 +290,7 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, PrivateEstimator):
         return Plan(
             self._budget(lambda epsilon, delta: budgets.total),
             (Step("search", "repeat"),),
-            assumptions=(
-                *budgets.notes(len(candidates), self._trials(), self.holdout),
-                *own_scorer_notes(self.scoring),
-            ),
+            assumptions=(*notes, *own_scorer_notes(self.scoring)),
         )
 
     def _grouped_plan(self):
@@ -332,18 +353,27 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, PrivateEstimator):
         candidates, budgets = self._planned()
         scorer = scorer_of(self.scoring, self.estimator)
         if is_plain(self):
-            index, score, seed, released = table.search()
+            index, score, seed, released, told = table.search()
         else:
             rows, curator = annex(table)  # scores and estimators are functions of a user
-            index, score, seed, released = rows.search(curator)
-        winner = model_of(self.estimator, candidates[index], budgets.run, seed)
+            index, score, seed, released, told = rows.search(curator)
+        alone = index < 0
+        params, budget = ({}, budgets.alone) if alone else (candidates[index], budgets.run)
+        winner = model_of(self.estimator, params, budget, seed)
         vars(winner).update(released)
-        return {
+        fitted = {
             "best_estimator_": winner,
-            "best_params_": dict(candidates[index]),
+            "best_params_": dict(params),
             "best_index_": index,
             "best_score_": float(scorer.value(score)),
         }
+        if isinstance(scorer, ReportScorer):
+            classes = getattr(winner, "classes_", None)
+            report = scorer.report((None, classes), budget, seed) if told else None
+            if told:
+                vars(report).update(told)
+            fitted["best_report_"] = report
+        return fitted
 
     def _search(self, table, curator):
         candidates, budgets = self._planned()
@@ -353,6 +383,10 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, PrivateEstimator):
                 scorer_of(self.scoring, self.estimator),
                 partial(model_of, self.estimator),
             )
+            few = partial(runs.few, self._least(), self._classes(), budgets.count)
+            if budgets.alone is not None and few():
+                curator.decide(ALONE)
+                return runs.alone(budgets, model)
             return runs.winner(scorer, candidates, budgets, self._trials(), model)
 
     def _accuracy_warnings(self):
@@ -367,9 +401,22 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, PrivateEstimator):
         """Return the candidates, and what a search of them costs."""
         candidates = candidates_of(self.param_distributions, self.n_candidates)
         needed = scorer_of(self.scoring, self.estimator).needs_reference
-        share = float(self.reference_share) if needed else 0.0
-        budgets = search_budgets(self.epsilon, self.delta, self._trials(), len(candidates), share)
+        share, counted = float(self.reference_share) if needed else 0.0, self._least() > 0
+        size = len(candidates)
+        budgets = search_budgets(self.epsilon, self.delta, self._trials(), size, share, counted)
         return candidates, budgets
+
+    def _classes(self):
+        """Return the public classes of the estimator, None if it has none."""
+        classes = getattr(final_step(self.estimator), "classes", None)
+        return None if classes is None else public_classes(classes)
+
+    def _least(self):
+        """Return from how many rows on there is a search."""
+        if self.min_rows != "auto":
+            return self.min_rows
+        kind = get_tags(self.estimator).estimator_type
+        return least_rows(self.epsilon, self.delta) if kind in ("classifier", "regressor") else 0
 
     def __sklearn_tags__(self):
         """Return the tags of scikit-learn: the kind of estimator is that of the winner."""

@@ -7,12 +7,15 @@ import numpy as np
 
 from skdp._unread import Unread
 from skdp.mechanisms import finite_rows
+from skdp.model_selection._report_scorer import ReportScorer
 from skdp.model_selection._scorers import (
     as_numbers,
     of_rows,
     release_score,
+    release_strength,
     scale_plan,
     score_plan,
+    size_plan,
 )
 from skdp.readers._labels import is_missing
 from skdp.readers._tables import Tables
@@ -114,55 +117,105 @@ class Runs:
         self._curator, self._table = curator, table
         self._train, self._held = train, table.present(held)
         self._X, self._y = table.take(self._held), table.targets(self._held)
-        self._scores = None
+        self._scorer = self._scores = self.report = None
 
     def prepare(self, scorer, reference, budget):
         """Let the scorer look at a reference model, a fitted one or None."""
+        self._scorer = scorer
         curator = None
         if reference is not None:
             curator = self._for_score(scale_plan(budget))
         self._scores = scorer.prepare(reference, self._X, self._y, curator)
 
-    def fitted(self, model, *, nobody=False):
-        """Return ``model`` fitted on the training rows, or on no rows."""
+    def fitted(self, model, *, nobody=False, everybody=False):
+        """Return ``model`` fitted on the training rows, on no rows or on all."""
         numbers = self._train[:0] if nobody else self._train
+        numbers = np.arange(len(self._table)) if everybody else numbers
         X, y = self._table.take(numbers), self._table.targets(numbers)
         owners = self._table.owners(numbers)
         with self._curator.lent(numbers):
             return model.fit(X, **owners) if y is None else model.fit(X, y, **owners)
 
+    def few(self, least, classes, budget):
+        """Return whether rows, or persons, are too few for a search, by noisy counts of classes.
+
+        Of two equal classes, or without public ones, ``least`` rows are enough.
+
+        **Privacy** (add or remove one row): a row, or a drawn row of a person, is in one class.
+        """
+        some = np.arange(len(self._table))
+        if self._table.persons is not None:
+            some = self._table.persons.first_by_key(self._curator.coins, "holdout")
+        some = self._table.present(some)
+        codes = np.zeros(len(some))
+        if classes is not None:
+            codes, y = codes - 1, column_of(self._table.targets(some))
+            for k, label in enumerate(classes):
+                codes[y == label] = k
+        curator = self._for_score(size_plan(budget), some)
+        return release_strength(codes, len(classes or [0]), curator) < least
+
+    def alone(self, budgets, model_of):
+        """Return what :meth:`winner` does, of one fit of all rows in place of a search."""
+        seed = self._curator.seed()
+        self._curator.book("search", budgets.alone.mu)
+        model = self.fitted(model_of({}, budgets.alone, seed), everybody=True)
+        return -1, math.nan, seed, _released(model), {}
+
     def winner(self, scorer, candidates, budgets, trials, model_of):
-        """Return number, score, seed and released attributes of the winner; no other is told of."""
+        """Return number, score, seed, attributes and report of the winner; of no other run.
+
+        What is returned of the model are its released attributes.
+        """
         seed = self._curator.seed
         numbers = self._curator.draw(trials, len(candidates), mu=budgets.mu, label="search")
         reference = None
         if budgets.reference is not None:
             reference = self.fitted(model_of(candidates[0], budgets.reference, seed()))
         self.prepare(scorer, reference, budgets.reference)
-        best, index, winner, own = -math.inf, 0, None, None
+        best, index, winner, own, report = -math.inf, 0, None, None, None
         for i in numbers:
             now = seed()
             fitted = self.fitted(model_of(candidates[i], budgets.run, now))
             score = self.score(fitted, budgets.run)
-            if score > best:
-                best, index, winner, own = score, i, fitted, now
+            if winner is None or score > best:  # a score of which nothing is known is the lowest
+                best = -math.inf if math.isnan(score) else score
+                index, winner, own, report = i, fitted, now, self.report
         if winner is None:  # no run: an answer that knows no row
             best, own = 0.0, seed()
             winner = self.fitted(model_of(candidates[0], budgets.run, own), nobody=True)
-        given = winner.get_params(deep=False)
-        return index, best, own, {k: v for k, v in vars(winner).items() if k not in given}
+        return index, best, own, _released(winner), {} if report is None else _released(report)
 
     def scores(self, model):
         """Return the scores of the held-out rows, in [0, 1] or NaN. Private."""
         return self._scores(model)
 
     def score(self, model, budget):
-        """Release the score of a model on the held-out rows."""
-        return release_score(self.scores(model), self._for_score(score_plan(budget)))
+        """Release the score of a model on the held-out rows; ``report`` is what it is of."""
+        told = self.scores(model)
+        if not isinstance(self._scorer, ReportScorer):
+            return release_score(told, self._for_score(score_plan(budget)))
+        self.report = self._scorer.report(told, budget, self._curator.seed())
+        if self.report is not None:
+            with self._curator.lent(self._held):
+                self.report.fit(self._y, told[0], **self._table.owners(self._held))
+        return self._scorer.of(self.report)
 
-    def _for_score(self, plan):
+    def try_score(self, model, budgets):
+        """Score a model of made-up rows, up to what is released unless that is a report."""
+        if isinstance(self._scorer, ReportScorer):
+            self.score(model, budgets.run)
+        else:
+            self.scores(model)
+
+    def _for_score(self, plan, numbers=None):
         grouped = self._table.persons is not None
         plan = replace(plan, protects="group" if grouped else "row")
-        curator = self._curator.for_score(plan, self._held)
+        curator = self._curator.for_score(plan, self._held if numbers is None else numbers)
         curator.one_row_each = grouped
         return curator
+
+
+def _released(model):
+    given = model.get_params(deep=False)
+    return {name: value for name, value in vars(model).items() if name not in given}

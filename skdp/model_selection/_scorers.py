@@ -12,6 +12,7 @@ from skdp.accounting import Plan, Step
 from skdp.exceptions import PlanError
 from skdp.kernel._columns import ColumnBins
 from skdp.kernel._sums import HALF, ScoreSum, table_of_numbers
+from skdp.kernel._terms import ClassCounts
 from skdp.mechanisms import row_norms
 from skdp.model_selection._densities import is_mixture, mixture_log_density
 from skdp.readers._tables import Tables
@@ -32,10 +33,15 @@ __all__ = [
     "by_row",
     "of_rows",
     "release_score",
+    "release_strength",
+    "scale_plan",
+    "score_plan",
+    "size_plan",
 ]
 
 BINS = LogBins(2)
 SCORE = Step("score", of=(ScoreSum,))
+SIZE = Step("row count", of=(ClassCounts,))
 DISTANCES = Step("distances", of=(ColumnBins,))
 OF_ENTRIES = (ValueError, ArithmeticError)  # what entries of a row may bring about
 
@@ -297,33 +303,51 @@ def score_plan(budget):
     return Plan(budget, with_law(budget, SCORE))
 
 
+def release_strength(codes, n_classes, curator):
+    """Release n, of rows with one code, or n times 4 p (1 - p), the mean over classes.
+
+    ``codes`` are those of classes, a number for each row, -1 of what is none of them.
+    """
+    told = table_of_numbers(codes, curator).ask(ClassCounts(n_classes), SIZE)
+    counts = np.maximum(told.real, 0.0)
+    n = max(float(counts.sum()), 1.0)
+    return n if n_classes < 2 else float(4 * n * np.mean(counts / n * (1 - counts / n)))
+
+
+def size_plan(budget):
+    """Return the plan of :func:`release_strength`."""
+    return Plan(budget, with_law(budget, SIZE))
+
+
 def scale_plan(budget):
     """Return the plan of what a scorer may release before the runs."""
     return Plan(budget, with_law(budget, DISTANCES))
 
 
-def by_row(function, X, y):
+def by_row(function, X, y, width=None):
     """Return ``function(x, target)`` of every row alone: a row's result knows no other row.
 
     A row on which it fails has NaN, and decides on nothing else. A call with many rows would not
-    do: the last bits of a matrix product depend on its shape.
+    do: the last bits of a matrix product depend on its shape. With a ``width`` the function returns
+    so many numbers.
     """
-    return of_rows(partial(_by_row, function), X, y)
+    return of_rows(partial(_by_row, function, width), X, y, width)
 
 
-def of_rows(function, X, y=None):
+def of_rows(function, X, y=None, width=None):
     """Return ``function(X)``, or ``function(X, y)``: a number for each row; of Tables by pieces."""
     targets = () if y is None else (y,)
     if not isinstance(X, Tables):
         return function(X, *targets)
     beside = None if y is None else lambda start, stop: y[start:stop]
-    return np.concatenate([np.empty(0), *X.each(with_current_config(function), beside)])
+    nothing = np.empty(0 if width is None else (0, width))
+    return np.concatenate([nothing, *X.each(with_current_config(function), beside)])
 
 
-def _by_row(function, X, y=None):
+def _by_row(function, width, X, y=None):
     failures = []
     targets = np.full(X.shape[0], None) if y is None else y
-    values = each_row(function, X, targets, failures=failures)
+    values = each_row(function, X, targets, failures=failures, width=width)
     faults = [error for error in failures if not isinstance(error, OF_ENTRIES)]
     if get_config()["debug"] and 0 < len(values) == len(faults):
         raise faults[0]

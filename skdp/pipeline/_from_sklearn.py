@@ -48,9 +48,9 @@ COUNTERPARTS = {
         "PrivateLogisticRegression",
         ("C", "fit_intercept"),
     ),
-    # what a boosting is allowed to grow says nothing about an additive model
-    f"{BOOSTING}Classifier": ("PrivateAdditiveClassifier", ()),
-    f"{BOOSTING}Regressor": ("PrivateAdditiveRegressor", ()),
+    # what trees are allowed to grow says nothing about terms
+    f"{BOOSTING}Classifier": ("PrivateBoostingClassifier", ("class_weight", "monotonic_cst")),
+    f"{BOOSTING}Regressor": ("PrivateBoostingRegressor", ("monotonic_cst",)),
 }
 
 # Class of scikit-learn -> parameters that make another model of it, what they may be, the way out.
@@ -61,7 +61,6 @@ WEIGHTS = (
     "Rows cannot be weighted, which would scale what one of them can change; predict_proba can be "
     "compared with any threshold instead.",
 )
-SHAPES = ("monotonic_cst", (None,), "Terms of any shape come with monotonic_cst=None.")
 COLUMNS = (
     "categorical_features",
     (None, "from_dtype"),
@@ -76,9 +75,8 @@ RESTRICTED = {
         ("penalty", ("l2", "deprecated"), "The squared penalty comes with penalty='l2'."),
         ("l1_ratio", (None, 0, 0.0), "The squared penalty comes with l1_ratio=0."),
     ),
-    f"{BOOSTING}Classifier": (WEIGHTS, SHAPES, COLUMNS),
+    f"{BOOSTING}Classifier": (COLUMNS,),
     f"{BOOSTING}Regressor": (
-        SHAPES,
         COLUMNS,
         ("loss", ("squared_error",), "Means are predicted with loss='squared_error'."),
     ),

@@ -51,13 +51,14 @@ def map_rows(func, X, form, *, at_once=False):
     return form.table(A, X)
 
 
-def each_row(func, X, *others, failures=None):
+def each_row(func, X, *others, failures=None, width=None):
     """Return ``func(row, *entries)``, a number, for every row with its entries; NaN if it fails.
 
-    As for :func:`map_rows`, a row decides on its own number only; a failure is silent. The
-    exceptions are added to the list ``failures``, if given, which is as private as the rows.
+    With a ``width`` it returns so many numbers for a row. As for :func:`map_rows`, a row decides on
+    its own numbers only; a failure is silent. The exceptions are added to the list ``failures``, if
+    given, which is as private as the rows.
     """
-    values = np.full(X.shape[0], np.nan)
+    values = np.full((X.shape[0], *(() if width is None else (width,))), np.nan)
     with np.errstate(all="ignore"), quiet():
         for start in range(0, len(values), BLOCK_ROWS):
             block = _rows(X, start, start + BLOCK_ROWS)

@@ -1,12 +1,17 @@
 """Reports of groups of rows for the price of one."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
-from skdp.metrics import private_report_by_group
+from skdp.metrics import (
+    PrivateClassifierReport,
+    PrivateRegressionReport,
+    private_report_by_group,
+)
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning"),
@@ -62,3 +67,70 @@ def test_a_model_gives_the_scores():
     one = private_report_by_group(y, (model, X), sex, **given)
     two = private_report_by_group(y, model.predict_proba(X)[:, 1], sex, **given)
     assert one.reports[1].roc_auc_ == two.reports[1].roc_auc_
+
+
+def test_by_is_a_parameter_of_a_report():
+    y, s, sex = drawn(6000)
+    frame = pd.DataFrame({"score": s, "sex": sex})
+    given = {"levels": ["f", "m"], "random_state": 0}
+    report = PrivateClassifierReport(by="sex", **given).fit(y, frame)
+    groups = report.group_reports_
+    other = private_report_by_group(y, s, sex, **given)
+    assert list(groups.reports) == ["f", "m"]
+    for group, one in groups.reports.items():
+        assert one.roc_auc_ == other.reports[group].roc_auc_
+    assert report.privacy_report_.budget.epsilon == 1
+    assert report.plan().budget == report.privacy_report_.budget
+    assert "levels" not in str(report.plan())
+    for ask in (lambda: report.interval("roc_auc"), report.roc_curve, report.accuracy):
+        with pytest.raises(ValueError, match="this report is one of groups"):
+            ask()
+    assert not hasattr(report, "roc_auc_")
+    report.set_params(by=None, levels=None).fit(y, frame[["score"]])
+    assert report.roc_auc_ > 0.5 and not hasattr(report, "group_reports_")
+    report.set_params(by="sex", levels=["m"]).fit(y, frame)
+    assert list(report.group_reports_.reports) == ["m"] and not hasattr(report, "roc_auc_")
+
+
+def test_groups_are_found_for_a_tenth_of_the_budget():
+    y, s, sex = drawn(6000)
+    frame = pd.DataFrame({"sex": sex, "score": s})
+    report = PrivateClassifierReport(by="sex", epsilon=4.0, random_state=0).fit(y, frame)
+    assert list(report.group_reports_.reports) == ["f", "m"]
+    assert float(report.plan().steps[0].at_most) == 0.1
+
+
+def test_a_model_is_asked_without_its_groups_being_scores():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"x": rng.normal(size=6000), "sex": np.arange(6000) % 2})
+    y = (rng.logistic(size=6000) < 2 * X["x"]).astype(int)
+    given = {"epsilon": 4.0, "random_state": 0, "levels": [0, 1]}
+    for table, by in ((X, "sex"), (X, 1), (X.to_numpy(), 1)):
+        model = LogisticRegression().fit(table, y)
+        report = PrivateClassifierReport.from_estimator(model, table, y, by=by, **given)
+        frame = report.group_reports_.rates("accuracy", confidence=0.999, sampling=True)
+        assert list(frame["group"]) == [0, 1]
+        assert (frame["low"] < model.score(table, y)).all() and (frame["high"] > 0.7).all()
+
+
+def test_errors_of_numbers_are_compared_by_group():
+    rng = np.random.default_rng(0)
+    sex, noise = np.where(rng.random(20000) < 0.5, "f", "m"), rng.normal(size=20000)
+    y = 1e5 + np.where(sex == "f", 1.0, 3.0) * noise
+    frame = pd.DataFrame({"prediction": np.full(20000, 1e5), "sex": sex})
+    given = {"metrics": ["mean_absolute_error"], "quantiles": [], "random_state": 0}
+    report = PrivateRegressionReport(by="sex", levels=["f", "m"], **given).fit(y, frame)
+    told = report.group_reports_.differences("mean_absolute_error", confidence=0.999)
+    exact = np.abs(y - 1e5)[sex == "f"].mean() - np.abs(y - 1e5)[sex == "m"].mean()
+    assert told["low"][0] <= exact <= told["high"][0] and told["differs"][0]
+    with pytest.raises(ValueError, match="this report is one of groups"):
+        report.interval("mean_absolute_error")
+
+
+def test_persons_are_protected_in_groups():
+    y, s, sex = drawn(6000)
+    ids = np.arange(6000) // 2
+    whole = sex[ids * 2]
+    reports = private_report_by_group(y, s, whole, levels=["f", "m"], groups=ids, epsilon=4.0)
+    assert reports.fitted.privacy_report_.protects == "group"
+    assert sum(one.n_rows_ for one in reports.reports.values()) == pytest.approx(3000, abs=150)

@@ -1,6 +1,8 @@
 """Cross-validation under one total."""
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
 import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
@@ -9,6 +11,7 @@ from skdp import PrivateLinearRegression, PrivateLogisticRegression
 from skdp.accounting import PrivacyLedger
 from skdp.exceptions import BudgetExceeded
 from skdp.metrics import cross_val_plan, private_cross_val_score
+from skdp.metrics._cross_val import _of_classes
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning"),
@@ -64,6 +67,65 @@ def test_a_row_draws_its_fold_by_itself():
     assert max(moved) < 2  # a fold has one row less, and the same noise
 
 
+def test_a_source_is_scored_as_a_table_in_memory():
+    X, y = drawn(3000)
+    frame = pd.DataFrame(X, columns=["a", "b"]).assign(y=y)
+    given = {"cv": 2, "epsilon": 8.0, "random_state": 0}
+    model = PrivateLogisticRegression(classes=[0, 1])
+    one = private_cross_val_score(model, pa.Table.from_pandas(frame), "y", **given)
+    two = private_cross_val_score(model, frame, "y", **given)
+    assert np.array_equal(one.scores, two.scores) and np.isfinite(one.scores).all()
+    assert one.interval() == two.interval()
+
+
+def test_persons_are_in_one_fold_with_all_rows():
+    X, y = drawn(6000)
+    ids = np.arange(6000) // 3
+    given = {"cv": 2, "epsilon": 8.0, "random_state": 0, "groups": ids}
+    ledger = PrivacyLedger(epsilon=8.0, delta=1e-6, unit="group")
+    model = PrivateLogisticRegression(classes=[0, 1])
+    result = private_cross_val_score(model, X, y, ledger=ledger, **given)
+    persons = [report.n_rows_ for report in result.fitted.estimators_.values()]
+    assert sum(persons) == pytest.approx(2000, abs=100) and min(persons) > 800
+    reports = [result.fitted, *result.models]
+    assert {one.privacy_report_.protects for one in reports} == {"group"}
+    assert result.mean == pytest.approx(0.87, abs=0.05)
+    lost = private_cross_val_score(LogisticRegression(), X, y, **given)
+    whole = private_cross_val_score(
+        LogisticRegression(), X[3:], y[3:], **{**given, "groups": ids[3:] + 7}
+    )
+    assert lost.protects == whole.protects == "scores alone"
+
+
+@pytest.mark.parametrize("classes", [[0, 1], [0, 1, 2]])
+def test_labels_that_a_model_does_not_know_have_no_probability(classes):
+    X, y = drawn(300)
+    model = LogisticRegression().fit(X, y)
+    scores = _of_classes(model, classes, X)
+    assert scores.shape == (300, len(classes)) and not scores[:, 2:].any()
+    np.testing.assert_array_equal(scores[:, :2], model.predict_proba(X))
+
+
+@pytest.mark.parametrize("kind", ["50 rows", "one class", "constant"])
+def test_edges_are_answered_honestly(kind):
+    X, y = drawn(600)
+    if kind == "50 rows":
+        X, y = X[:50], y[:50]
+    X, y = (0 * X, y) if kind == "constant" else (X, 0 * y if kind == "one class" else y)
+    model = PrivateLogisticRegression(classes=[0, 1])
+    result = private_cross_val_score(model, X, y, cv=5, random_state=0)
+    low, high = result.interval()
+    assert result.scores.shape == (5,)
+    assert (low, high) == (-np.inf, np.inf) or low <= 0.5 <= high
+
+
+class Silent(LogisticRegression):
+    """A model that tells nothing of some rows."""
+
+    def predict_proba(self, X):
+        return np.where(X[:, :1] > 0, super().predict_proba(X), np.nan)
+
+
 def test_wrong_parameters_are_told_before_the_charge():
     X, y = drawn(100)
     with pytest.raises(ValueError, match="cv must be a whole number"):
@@ -72,5 +134,15 @@ def test_wrong_parameters_are_told_before_the_charge():
         private_cross_val_score(LogisticRegression(), X, y, scoring="gini")
     with pytest.raises(ValueError, match="same number of rows"):
         private_cross_val_score(LogisticRegression(), X, y[:-1])
+    with pytest.raises(ValueError, match="read in pieces go to a private model"):
+        private_cross_val_score(LogisticRegression(), pa.table({"a": X[:, 0], "y": y}), "y")
+    ledger = PrivacyLedger(epsilon=1.0, delta=1e-6)
+    for model, labels in ((LogisticRegression(), 0 * y), (Silent(), y)):
+        with pytest.raises(ValueError, match=r"2 classes|gives NaN"):
+            private_cross_val_score(model, X, labels, ledger=ledger)
+    with pytest.raises(ValueError, match="NaN"):
+        broken = np.where(y, np.nan, 0.0)
+        private_cross_val_score(PrivateLogisticRegression(), X, broken, ledger=ledger)
+    assert not [one for one in ledger.entries() if one.kind == "charge"]
     with pytest.raises(ValueError, match="fit_share must lie"):
         cross_val_plan(LogisticRegression(), fit_share=1.0)

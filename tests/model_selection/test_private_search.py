@@ -212,7 +212,12 @@ def test_centres_are_scored_by_distance_and_classes_by_accuracy():
     assert 0.3 < search.fit(X).best_score_ < 0.9  # in units of the reference's largest distances
     y = (X[:, 0] > 0).astype(int)
     classes = PrivateSearchCV(
-        NearestMean(), {"radius": [1e-3, None]}, epsilon=8.0, mean_trials=20, random_state=0
+        NearestMean(),
+        {"radius": [1e-3, None]},
+        epsilon=8.0,
+        mean_trials=20,
+        random_state=0,
+        min_rows=0,
     ).fit(X, y)
     assert classes.best_params_ == {"radius": None}
     assert classes.best_score_ == pytest.approx(1, abs=0.05)

@@ -39,7 +39,7 @@ X, IDS = persons()
 
 
 def search(estimator=None, candidates=None, **given):
-    given = {"mean_trials": 2, "random_state": 0, "epsilon": 8.0} | given
+    given = {"mean_trials": 2, "random_state": 0, "epsilon": 8.0, "min_rows": 0} | given
     return PrivateSearchCV(estimator or FriendlyCoreKMeans(2), candidates or CANDIDATES, **given)
 
 

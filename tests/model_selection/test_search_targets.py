@@ -101,7 +101,7 @@ def test_scores_of_rows_are_what_they_say(table):
 def test_the_two_layers_of_the_audit_for_classes(table, scoring):
     X, y = (part[:200] for part in table)
     search = PrivateSearchCV(
-        centroids(), {"bound": [1.0, 12.0]}, scoring=scoring, mean_trials=2, epsilon=4.0
+        centroids(), {"bound": [1.0, 12.0]}, scoring=scoring, mean_trials=2, epsilon=4.0, min_rows=0
     )
     assert non_interference(search, X, labels(y), n_transcripts=1).ok
     report = conditional_sensitivity(search, X, labels(y), n_pairs=16)
@@ -111,9 +111,8 @@ def test_the_two_layers_of_the_audit_for_classes(table, scoring):
 @pytest.mark.parametrize("scale", [None, pytest.param(1.0, marks=pytest.mark.slow)])
 def test_the_two_layers_of_the_audit_for_numbers(table, scale):
     X, y = (part[:200] for part in table)
-    search = PrivateSearchCV(
-        BoundedLine(), {"bound": [1.0, 12.0]}, scoring=SquaredErrorScorer(scale), mean_trials=2
-    )
+    given = {"scoring": SquaredErrorScorer(scale), "mean_trials": 2, "min_rows": 0}
+    search = PrivateSearchCV(BoundedLine(), {"bound": [1.0, 12.0]}, **given)
     assert non_interference(search, X, y, n_transcripts=1).ok
     report = conditional_sensitivity(search, X, y, n_pairs=16)
     assert report.ok and 0.5 < report.worst["score"].ratio <= 1

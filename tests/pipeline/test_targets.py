@@ -201,8 +201,8 @@ def test_pipelines_without_a_target_ignore_it(table):
 def test_models_of_scikit_learn_have_a_way_out():
     for model, way in (
         (LinearRegression(), "PrivateLinearRegression"),
-        (RandomForestClassifier(), "PrivateAdditiveClassifier"),
-        (GradientBoostingRegressor(), "PrivateAdditiveRegressor"),
+        (RandomForestClassifier(), "PrivateBoostingClassifier"),
+        (GradientBoostingRegressor(), "PrivateBoostingRegressor"),
     ):
         (problem, *_) = make_private_pipeline(RowMap(shifted), model).plan().problems
         assert way in problem
@@ -221,8 +221,18 @@ def test_a_fit_with_a_target_is_silent(table):
         (LinearRegression(fit_intercept=False), "PrivateLinearRegression", "fit_intercept"),
         (Ridge(alpha=3.0), "PrivateRidge", "alpha"),
         (LogisticRegression(C=0.5), "PrivateLogisticRegression", "C"),
-        (HistGradientBoostingClassifier(max_iter=5), "PrivateAdditiveClassifier", None),
-        (HistGradientBoostingRegressor(), "PrivateAdditiveRegressor", None),
+        (HistGradientBoostingClassifier(max_iter=5), "PrivateBoostingClassifier", None),
+        (HistGradientBoostingRegressor(), "PrivateBoostingRegressor", None),
+        (
+            HistGradientBoostingClassifier(class_weight="balanced"),
+            "PrivateBoostingClassifier",
+            "class_weight",
+        ),
+        (
+            HistGradientBoostingRegressor(monotonic_cst=[1, 0]),
+            "PrivateBoostingRegressor",
+            "monotonic_cst",
+        ),
     ],
     ids=str,
 )
@@ -243,7 +253,6 @@ def test_models_of_scikit_learn_have_counterparts(theirs, ours, kept, table):
         (Ridge(positive=True), "any sign"),
         (Ridge(alpha=[1.0, 2.0]), "one alpha"),
         (LogisticRegression(class_weight="balanced"), "weighted"),
-        (HistGradientBoostingClassifier(monotonic_cst=[1, 0]), "any shape"),
         (HistGradientBoostingClassifier(categorical_features=[0]), "categories="),
         (HistGradientBoostingRegressor(loss="absolute_error"), "squared_error"),
     ],

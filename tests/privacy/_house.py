@@ -547,6 +547,7 @@ IMPORTS = {
     | {
         "__init__",
         "_supervised",
+        "metrics",
         "model_selection",
         "_parallel",
         "_unread",

@@ -1,0 +1,113 @@
+"""A metric of a private report as the score of a run."""
+
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from skdp.metrics._classifier_report import PrivateClassifierReport
+from skdp.metrics._regression_report import PrivateRegressionReport
+from skdp.model_selection._scorers import by_row
+from skdp.readers._target import column_of
+from skdp.utils._numbers import plain_fields
+
+__all__ = ["ReportScorer"]
+
+OF_CLASSES = {"roc_auc": 1, "brier_score": -1, "log_loss": -1, "accuracy": 1}
+OF_NUMBERS = {"mean_absolute_error": -1, "mean_squared_error": -1, "r2": 1}
+
+
+@dataclass(frozen=True)
+class ReportScorer:
+    """A metric of a private report of the held-out rows; losses with a minus sign.
+
+    Every run has a report of its own: a :class:`skdp.metrics.PrivateClassifierReport` of the
+    probabilities that the model gives to the held-out rows, or of numbers a
+    :class:`skdp.metrics.PrivateRegressionReport`. That of the winner is ``best_report_``. No
+    reference and no range is needed.
+
+    Parameters
+    ----------
+    metric : str, default="roc_auc"
+        Of classes "roc_auc", "brier_score", "log_loss" or "accuracy"; of numbers
+        "mean_absolute_error", "mean_squared_error" or "r2".
+
+    See Also
+    --------
+    skdp.PrivateSearchCV, skdp.metrics.PrivateClassifierReport
+
+    Notes
+    -----
+    **Privacy**: a report is a private fit to the held-out rows with the budget of a run. The model
+    is asked about one row at a time, so a row of the report knows no other row. A row on which it
+    fails counts as one that is predicted as badly as can be; a row of a class that the model does
+    not know is left out, as is a row without a label.
+
+    Examples
+    --------
+    >>> from skdp import PrivateLogisticRegression, PrivateSearchCV
+    >>> from skdp.model_selection import ReportScorer
+    >>> model = PrivateLogisticRegression(classes=[0, 1])
+    >>> search = PrivateSearchCV(model, {"C": [0.1, 1.0]}, scoring=ReportScorer("log_loss"))
+    >>> search.plan().problems
+    ()
+    """
+
+    metric: str = "roc_auc"
+
+    uses_target, needs_reference = True, False
+
+    def __post_init__(self):
+        plain_fields(self, "metric")
+        known = (*OF_CLASSES, *OF_NUMBERS)
+        if self.metric not in known:
+            names = ", ".join(map(repr, known))
+            raise ValueError(f"metric must be one of {names}. Pass one of these names.")
+
+    def prepare(self, reference, X, y, curator):
+        """Return ``score(model)`` -> a pair of predictions of the rows, and classes or None."""
+
+        def score(model):
+            if self.metric in OF_NUMBERS:
+                return by_row(partial(_prediction, model), X, y), None
+            classes = np.asarray(model.classes_)
+            told = by_row(partial(_probabilities, model), X, y, width=len(classes))
+            return _worst_where_missing(told, column_of(y), classes), classes
+
+        return score
+
+    def report(self, told, budget, seed):
+        """Return the unfitted report of what ``prepare`` has told, None if there is nothing."""
+        given = {"epsilon": float(budget.epsilon), "delta": float(budget.delta)}
+        given["random_state"] = seed
+        if self.metric in OF_NUMBERS:
+            return PrivateRegressionReport(metrics=[self.metric], quantiles=[], **given)
+        classes = told[1].tolist()
+        return PrivateClassifierReport(classes=classes, **given) if len(classes) > 1 else None
+
+    def of(self, report):
+        """Return the score that a fitted report tells, NaN for None."""
+        if report is None:
+            return np.nan
+        sign = (OF_CLASSES | OF_NUMBERS)[self.metric]
+        return sign * float(report._rate(self.metric).value)
+
+    def value(self, score):
+        """Return the score itself."""
+        return score
+
+
+def _prediction(model, x, _):
+    return float(model.predict(x)[0])
+
+
+def _probabilities(model, x, _):
+    return model.predict_proba(x)[0]
+
+
+def _worst_where_missing(scores, y, classes):
+    """Return probabilities, of rows that have none those that are worst for their label."""
+    failed = np.isnan(scores).any(axis=1)
+    others = y[failed, None] != classes
+    scores[failed] = others / np.maximum(others.sum(axis=1, keepdims=True), 1)
+    return scores
