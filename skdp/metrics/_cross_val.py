@@ -265,7 +265,7 @@ def private_cross_val_score(
     )
     for k, (inside, left_out) in enumerate(parts if private else ()):
         one = _granted(clone(model), plan, total, random_state, k)
-        models.append(one.fit(rows.take(inside), rows.y[inside], **rows.owners(inside)))
+        models.append(one.fit(rows.some(inside), rows.y[inside], **rows.owners(inside)))
         scores[left_out] = _predicted(one, rows, left_out, scoring, classes)
     part = _part(plan, "reports")
     reports = PrivateGroupBy(
@@ -308,7 +308,7 @@ class _Rows:
         """Return the fold of every row from that of its owner."""
         return (drawn if self.persons is None else drawn[self.persons.codes]).astype(int)
 
-    def take(self, numbers):
+    def some(self, numbers):
         """Return some of the rows, of pieces a view."""
         return safe_indexing(self.X, numbers) if self.tables is None else self.tables.only(numbers)
 
@@ -321,8 +321,8 @@ class _Rows:
         if len(numbers) == 0:
             return np.empty((0, width))
         if self.tables is None:
-            return function(self.take(numbers))
-        found = self.take(numbers).each(with_current_config(function))
+            return function(self.some(numbers))
+        found = self.some(numbers).each(with_current_config(function))
         return np.concatenate([np.empty((0, width)), *(one for one in found if len(one))])
 
 
@@ -330,7 +330,7 @@ def _ordinary(model, rows, parts, scoring, classes, scores):
     """Return fitted ordinary models, and fill their scores: what fails, fails before a charge."""
     models = []
     for inside, left_out in parts:
-        models.append(clone(model).fit(rows.take(inside), rows.y[inside]))
+        models.append(clone(model).fit(rows.some(inside), rows.y[inside]))
         scores[left_out] = _predicted(models[-1], rows, left_out, scoring, classes)
     if not np.isfinite(scores).all():
         raise ValueError(NO_NUMBERS)

@@ -1,6 +1,6 @@
 """How good a regression is on private rows: losses, residuals, and coverage of its intervals."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -15,16 +15,16 @@ from skdp.kernel.applied._losses import LossColumn
 from skdp.location._mean import mean_plan, private_mean
 from skdp.location._rank_release import release_quantiles
 from skdp.metrics._by_group import ByGroupMixin
+from skdp.metrics._loss_rates import ABSOLUTE, R2, SQUARED, Mean, all_rates, part_of_rows
 from skdp.metrics._numbers import MetricNumbers
-from skdp.metrics._rates import UNKNOWN, Rate
 from skdp.metrics._scores import as_scores, with_keys_of
-from skdp.scales._noise_level import check_confidence, check_sampling, noise_quantile
+from skdp.scales._noise_level import check_confidence, check_sampling
 
 __all__ = ["PrivateRegressionReport"]
 
 MIDDLE, RESIDUALS, COVERED = "target median", "residuals", "covered"
 SHARES = {MIDDLE: Fraction(1, 20), RESIDUALS: Fraction(3, 20), COVERED: Fraction(1, 20)}
-METRICS = ABSOLUTE, SQUARED, R2 = "mean_absolute_error", "mean_squared_error", "r2"
+METRICS = ABSOLUTE, SQUARED, R2
 TENTH = 0.1
 
 
@@ -269,7 +269,7 @@ class PrivateRegressionReport(ByGroupMixin, MetricNumbers, PrivateEstimator):
             counts = table.map(LossColumn("covered")).ask(
                 ClassCounts(2), share=shares[COVERED], label=COVERED
             )
-            told[COVERED] = _part(counts)
+            told[COVERED] = part_of_rows(counts)
         paid = {
             name: table.child(name, share, budget=part_of(budget, share, "gdp"))
             for name, share in shares.items()
@@ -339,77 +339,3 @@ class PrivateRegressionReport(ByGroupMixin, MetricNumbers, PrivateEstimator):
         least = [-np.inf if name == "r2" else 0.0 for name in self.metric_names_]
         most = [1.0 if name in ("r2", "coverage") else np.inf for name in self.metric_names_]
         return np.array(least), np.array(most)
-
-
-@dataclass(frozen=True)
-class Mean(Rate):
-    """A released mean of a loss."""
-
-    signed: bool = False
-
-    @classmethod
-    def of(cls, mean, *, signed):
-        """Return a MeanRelease of one column as a number with an interval."""
-        n = float(mean.n_rows or 1.0)
-        value, sd = float(mean.location[0]), float(mean.noise_scale[0])
-        drawn = float(mean.sampling_noise_scale[0])
-        below, above = mean.clipping_bound[:, 0]
-        known = np.isfinite([sd, below, above]).all()
-        with np.errstate(all="ignore"):
-            var = float(np.nan_to_num(np.square(drawn) - np.square(sd), nan=np.inf))
-        value = value if known else np.nan
-        shift = float(below), float(above)
-        return cls(value, sd, max(var, 0.0), np.inf, n, shift, signed)
-
-    def interval(self, confidence, sampling):
-        if not np.isfinite(self.value):
-            return -np.inf, np.inf
-        drawn = np.sqrt(self.var) if sampling else 0.0
-        half = float(noise_quantile(confidence, "gaussian") * np.hypot(self.sd, drawn))
-        low, high = self.value - half - self.shift[0], self.value + half + self.shift[1]
-        return (low if self.signed else max(low, 0.0)), high
-
-
-@dataclass(frozen=True)
-class RSquared:
-    """One less a mean squared error over the variance of targets."""
-
-    error: Mean
-    spread: Mean  # of squares around a point
-    mean: Mean  # of the distance to it
-
-    @property
-    def value(self):
-        variance = self.spread.value - self.mean.value * self.mean.value
-        return 1 - self.error.value / variance if variance > 0 else np.nan
-
-    def interval(self, confidence, sampling):
-        """Return the ends of an interval: one of each mean, all of which hold together."""
-        each = 1 - (1 - confidence) / 3
-        ends = [one.interval(each, sampling) for one in (self.error, self.spread, self.mean)]
-        (low, high), (least, most), middle = ends
-        nearest = 0.0 if middle[0] <= 0 <= middle[1] else min(map(abs, middle))
-        farthest = max(map(abs, middle))
-        if not (np.isfinite([self.value, *np.ravel(ends)]).all() and most > nearest * nearest):
-            return -np.inf, np.inf
-        least, most = least - farthest * farthest, most - nearest * nearest
-        return (1 - high / least if least > 0 else -np.inf), min(1 - low / most, 1.0)
-
-
-def all_rates(fitted):
-    """Return the metrics that a report lists: a dict of numbers with intervals."""
-    means = dict(fitted["means_"])
-    mean, spread = (means.pop(name, None) for name in ("target", "spread"))
-    rates = means if mean is None else {**means, R2: RSquared(means[SQUARED], spread, mean)}
-    return rates if fitted["covered_"] is None else {**rates, "coverage": fitted["covered_"]}
-
-
-def _part(counts):
-    """Return the part of the second of two counts."""
-    (without, within), sd = np.asarray(counts.real, dtype=float), float(np.max(counts.sd))
-    n = without + within
-    if not n > 3 * np.sqrt(2) * sd:
-        return UNKNOWN
-    p = float(np.clip(within / n, 0, 1))
-    noise = sd * np.hypot(p, 1 - p) / n
-    return Rate(p, float(noise), p * (1 - p) / n, n=float(n))

@@ -9,7 +9,6 @@ import numpy as np
 from joblib import parallel_config
 from sklearn.base import MetaEstimatorMixin
 from sklearn.utils import get_tags
-from sklearn.utils.validation import validate_data
 
 from skdp.accounting import Plan, Step
 from skdp.estimator._estimator import PrivateEstimator
@@ -22,17 +21,15 @@ from skdp.model_selection._candidates import candidates_of, check_runs, model_of
 from skdp.model_selection._curator import SearchCurator
 from skdp.model_selection._dry_run import dry_run
 from skdp.model_selection._plain import is_plain
+from skdp.model_selection._reading import classes_of, counted, in_memory, of_doubles, reads_numbers
 from skdp.model_selection._report_scorer import ReportScorer
-from skdp.model_selection._runs import Runs, Table, as_float64, split
+from skdp.model_selection._runs import Runs, Table, split
 from skdp.model_selection._scoring import SCORERS, own_scorer_notes, scorer_of
 from skdp.model_selection._targets import targets_of
 from skdp.model_selection._winner import WinnerMixin
-from skdp.readers._rows import Source
 from skdp.readers._tables import tables_of
 from skdp.table._groups import read_groups
-from skdp.table._levels import public_classes
-from skdp.table._schema import look_at, validated_rows
-from skdp.table._split_target import final_step, reads_numbers_and_gaps, split_target
+from skdp.table._split_target import split_target
 from skdp.utils._compat import HasMethods, Interval, StrOptions
 from skdp.utils._config import config_context
 from skdp.utils._warnings import accuracy_warnings
@@ -321,32 +318,13 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, PrivateEstimator):
         uses_target = scorer.uses_target or get_tags(self.estimator).target_tags.required
         X, y = split_target(X, y) if uses_target else (X, None)
         tables = tables_of(X)
-        X = X if tables is None else self._counted(tables)
+        X = X if tables is None else counted(self, tables)
         target = targets_of(X, y, first) if uses_target else None
-        numbers = _reads_numbers(first, X, target)
-        X = self._table(X, numbers) if tables is None else _of_doubles(tables)
+        numbers = reads_numbers(first, X, target)
+        X = in_memory(self, X, numbers) if tables is None else of_doubles(tables)
         table = Table(X, target, numbers=numbers, search=self._search)
         dry_run(table, budgets, scorer, self.estimator, candidates)
         return table
-
-    def _counted(self, tables):
-        """Set the names of what comes in pieces, and count its rows."""
-        validate_data(self, tables.head(), skip_check_array=True)
-        look_at(tables, entries=False)
-        return tables
-
-    def _table(self, X, numbers):
-        """Return X as runs are given parts of it: a frame stays one."""
-        if not numbers and reads_numbers_and_gaps(self.estimator, X):
-            return validated_rows(self, X, missing=True)
-        if not numbers:
-            frame = {"skip_check_array": True} if hasattr(X, "columns") else {"dtype": None}
-            return validate_data(self, X, **frame, ensure_all_finite=False, ensure_min_samples=0)
-        if not hasattr(X, "columns"):
-            return validated_rows(self, X, missing=getattr(self.estimator, "_gaps", False))
-        with config_context(invalid_rows="ignore"):  # as runs will read it: by its types
-            validated_rows(self, X, missing=getattr(self.estimator, "_gaps", False))
-        return X
 
     def _release(self, table):
         """Return what a search tells of its winner: all trials are behind the table."""
@@ -368,23 +346,17 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, PrivateEstimator):
             "best_score_": float(scorer.value(score)),
         }
         if isinstance(scorer, ReportScorer):
-            classes = getattr(winner, "classes_", None)
-            report = scorer.report((None, classes), budget, seed) if told else None
-            if told:
-                vars(report).update(told)
-            fitted["best_report_"] = report
+            fitted["best_report_"] = scorer.released_report(winner, told, budget, seed)
         return fitted
 
     def _search(self, table, curator):
         candidates, budgets = self._planned()
         with config_context(invalid_rows="ignore"), parallel_config(n_jobs=1, verbose=0):
             runs = Runs(table, curator, *split(table, curator.coins, self.holdout))
-            scorer, model = (
-                scorer_of(self.scoring, self.estimator),
-                partial(model_of, self.estimator),
-            )
-            few = partial(runs.few, self._least(), self._classes(), budgets.count)
-            if budgets.alone is not None and few():
+            scorer = scorer_of(self.scoring, self.estimator)
+            model = partial(model_of, self.estimator)
+            told = self._least(), classes_of(self.estimator), budgets.count
+            if budgets.alone is not None and runs.few(*told):
                 curator.decide(ALONE)
                 return runs.alone(budgets, model)
             return runs.winner(scorer, candidates, budgets, self._trials(), model)
@@ -406,11 +378,6 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, PrivateEstimator):
         budgets = search_budgets(self.epsilon, self.delta, self._trials(), size, share, counted)
         return candidates, budgets
 
-    def _classes(self):
-        """Return the public classes of the estimator, None if it has none."""
-        classes = getattr(final_step(self.estimator), "classes", None)
-        return None if classes is None else public_classes(classes)
-
     def _least(self):
         """Return from how many rows on there is a search."""
         if self.min_rows != "auto":
@@ -428,17 +395,3 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, PrivateEstimator):
         tags.classifier_tags, tags.regressor_tags = inner.classifier_tags, inner.regressor_tags
         tags.transformer_tags, tags.input_tags = inner.transformer_tags, inner.input_tags
         return tags
-
-
-def _of_doubles(tables):
-    return tables.mapped(as_float64, as_float64(tables.head()))
-
-
-def _reads_numbers(model, X, y):
-    """Let a model read X as its fit would; return whether that is a table of numbers."""
-    if not isinstance(model, PrivateEstimator):
-        return True
-    rows = model._read(X, y)
-    if hasattr(model, "_begins_with_numbers"):
-        return model._begins_with_numbers()
-    return isinstance(rows, Source) if model._target is None else not model._mixed

@@ -76,6 +76,14 @@ class ReportScorer:
 
         return score
 
+    def released_report(self, model, released, budget, seed):
+        """Return a report with what was released for it, None if that is nothing."""
+        if not released:
+            return None
+        report = self.report((None, getattr(model, "classes_", None)), budget, seed)
+        vars(report).update(released)
+        return report
+
     def report(self, told, budget, seed):
         """Return the unfitted report of what ``prepare`` has told, None if there is nothing."""
         given = {"epsilon": float(budget.epsilon), "delta": float(budget.delta)}

@@ -8,15 +8,13 @@ import numpy as np
 from skdp._unread import Unread
 from skdp.mechanisms import finite_rows
 from skdp.model_selection._report_scorer import ReportScorer
-from skdp.model_selection._scorers import (
-    as_numbers,
-    of_rows,
+from skdp.model_selection._score_releases import (
     release_score,
     release_strength,
-    scale_plan,
     score_plan,
     size_plan,
 )
+from skdp.model_selection._scorers import as_numbers, of_rows, scale_plan
 from skdp.readers._labels import is_missing
 from skdp.readers._tables import Tables
 from skdp.readers._target import column_of
@@ -141,12 +139,10 @@ class Runs:
 
         Of two equal classes, or without public ones, ``least`` rows are enough.
 
-        **Privacy** (add or remove one row): a row, or a drawn row of a person, is in one class.
+        **Privacy** (add or remove one row): a row, or one row of a person, which its own rows
+        choose, is in one class.
         """
-        some = np.arange(len(self._table))
-        if self._table.persons is not None:
-            some = self._table.persons.first_by_key(self._curator.coins, "holdout")
-        some = self._table.present(some)
+        some = self._table.present(self._one_of_each())
         codes = np.zeros(len(some))
         if classes is not None:
             codes, y = codes - 1, column_of(self._table.targets(some))
@@ -154,6 +150,14 @@ class Runs:
                 codes[y == label] = k
         curator = self._for_score(size_plan(budget), some)
         return release_strength(codes, len(classes or [0]), curator) < least
+
+    def _one_of_each(self):
+        """Return the number of each row, or of one of each person: the held one, or the first."""
+        if self._table.persons is None:
+            return np.arange(len(self._table))
+        codes = self._table.persons.codes
+        firsts = self._train[np.unique(codes[self._train], return_index=True)[1]]
+        return np.concatenate([self._held, firsts[codes[firsts] >= 0]])
 
     def alone(self, budgets, model_of):
         """Return what :meth:`winner` does, of one fit of all rows in place of a search."""

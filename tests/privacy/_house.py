@@ -301,6 +301,7 @@ PUBLIC = {
         "budget": "its unit",
         "planned": "its unit",
     },
+    "model_selection/_report_scorer.py": {"names": "of metrics"},
     "model_selection/_dry_run.py": {"tried": "a candidate", "error": "about made-up rows"},
     "mixture/_private_gmm.py": {"n_features": "public"},
     "pipeline/_from_sklearn.py": {
@@ -542,7 +543,9 @@ IMPORTS = {
         "mechanisms",
         "_public",
     },
-    "metrics": BASE | ENGINE | {"metrics", "_estimator", "by_group", "exceptions", "show"},
+    "metrics": BASE
+    | ENGINE
+    | {"metrics", "_estimator", "_supervised", "by_group", "exceptions", "show"},
     "model_selection": BASE
     | {
         "__init__",
