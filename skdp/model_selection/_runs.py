@@ -157,7 +157,7 @@ class Runs:
             return np.arange(len(self._table))
         codes = self._table.persons.codes
         firsts = self._train[np.unique(codes[self._train], return_index=True)[1]]
-        return np.concatenate([self._held, firsts[codes[firsts] >= 0]])
+        return np.sort(np.concatenate([self._held, firsts[codes[firsts] >= 0]]))
 
     def alone(self, budgets, model_of):
         """Return what :meth:`winner` does, of one fit of all rows in place of a search."""
