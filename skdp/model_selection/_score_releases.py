@@ -10,7 +10,7 @@ from skdp.scales._column_noise import with_law
 __all__ = ["release_score", "release_strength", "score_plan", "size_plan"]
 
 SCORE = Step("score", of=(ScoreSum,))
-SIZE = Step("row count", of=(ClassCounts,))
+SIZE = Step("rows of a search", of=(ClassCounts,))
 
 
 def release_score(scores, curator):

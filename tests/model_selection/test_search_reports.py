@@ -179,4 +179,4 @@ def test_the_two_layers_of_the_audit(given):
     assert {"cells", "places"} & set(report.releases)
     report = conditional_sensitivity(audited(**given), X, y, n_pairs=6)
     assert report.ratio <= 1
-    assert ("row count" in report.worst) == bool(given)
+    assert ("rows of a search" in report.worst) == bool(given)
