@@ -1,11 +1,13 @@
 """A metric of a private report as the score of a run."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 
 import numpy as np
 
 from skdp.metrics._classifier_report import PrivateClassifierReport
+from skdp.metrics._curves import Curves
+from skdp.metrics._loss_rates import Mean
 from skdp.metrics._regression_report import PrivateRegressionReport
 from skdp.model_selection._scorers import by_row
 from skdp.readers._target import column_of
@@ -81,8 +83,25 @@ class ReportScorer:
         if not released:
             return None
         report = self.report((None, getattr(model, "classes_", None)), budget, seed)
-        vars(report).update(released)
+        told = {**released, "metric_names_": list(released["metric_names_"])}
+        if "curves_" in told:
+            told["curves_"] = [Curves(**one) for one in told["curves_"]]
+        else:
+            told["means_"] = {name: Mean(**one) for name, one in told["means_"].items()}
+        vars(report).update(told)
         return report
+
+    def state(self, report):
+        """Return what a fitted report has released as plain data, that of None is empty."""
+        if report is None:
+            return {}
+        given = report.get_params(deep=False)
+        told = {name: value for name, value in vars(report).items() if name not in given}
+        if "curves_" in told:
+            told["curves_"] = [asdict(one) for one in told["curves_"]]
+        else:
+            told["means_"] = {name: asdict(one) for name, one in told["means_"].items()}
+        return told
 
     def report(self, told, budget, seed):
         """Return the unfitted report of what ``prepare`` has told, None if there is nothing."""

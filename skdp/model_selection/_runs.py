@@ -188,7 +188,8 @@ class Runs:
         if winner is None:  # no run: an answer that knows no row
             best, own = 0.0, seed()
             winner = self.fitted(model_of(candidates[0], budgets.run, own), nobody=True)
-        return index, best, own, _released(winner), {} if report is None else _released(report)
+        told = {} if report is None else scorer.state(report)
+        return index, best, own, _released(winner), told
 
     def scores(self, model):
         """Return the scores of the held-out rows, in [0, 1] or NaN. Private."""

@@ -87,13 +87,17 @@ def test_the_same_bits_and_bill_as_in_this_process(seeded, name):
         assert fingerprint(getattr(here, attribute)) == fingerprint(getattr(there, attribute))
 
 
-def test_a_search_runs_at_the_holder(seeded):
-    search = skdp.PrivateSearchCV(
-        skdp.PrivateLogisticRegression(), {"C": [1.0, 0.1]}, epsilon=3, random_state=3
-    )
+@pytest.mark.parametrize("min_rows", [0, "auto"])
+def test_a_search_runs_at_the_holder(seeded, min_rows):
+    given = {"epsilon": 3, "random_state": 3, "min_rows": min_rows, "mean_trials": 3}
+    search = skdp.PrivateSearchCV(skdp.PrivateLogisticRegression(), {"C": [1.0, 0.1]}, **given)
     here = clone(search).set_params(ledger=PrivacyLedger(*CAPACITY)).fit(FRAME, "y")
     there = clone(search).fit(tables(seeded)["rows"], "y")
-    assert here.best_params_ == there.best_params_ and here.best_score_ == there.best_score_
+    assert here.best_params_ == there.best_params_
+    np.testing.assert_array_equal(here.best_score_, there.best_score_)
+    assert (here.best_report_ is None) == (there.best_report_ is None) == (min_rows == "auto")
+    if min_rows == 0:
+        assert str(here.best_report_.results()) == str(there.best_report_.results())
     assert np.array_equal(here.best_estimator_.coef_, there.best_estimator_.coef_)
 
 
