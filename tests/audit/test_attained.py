@@ -179,6 +179,12 @@ ROADS = {
     "bounded statistic": (COMPOSED["bounded"][0], X, "laplacemechanism/statistic", {}),
     "marginals": (MarginalReleaser(1, domain=DOMAIN), LEVELS, "residuals", {}),
     "ranges": (MarginalReleaser(domain=DOMAIN, workload="ranges"), LEVELS, "residuals", {}),
+    "chosen pairs": (
+        MarginalReleaser(domain={j: list(range(20)) for j in range(3)}, workload="rows"),
+        ALIKE.repeat(3, axis=1),
+        "singles, scores, residuals",
+        {},
+    ),
     "bought levels": (
         *make(COMPOSED["marginals of bought levels"]),
         "row count, levels, entries, bins, residuals",
