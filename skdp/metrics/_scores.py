@@ -63,6 +63,11 @@ def with_keys(keys, scores, names=()):
 
     tables = [x if hasattr(x, "columns") else np.asarray(x) for x in (keys, scores)]
     keys, scores = (pd.DataFrame(table).reset_index(drop=True) for table in tables)
+    if len(keys) != len(scores):
+        raise ValueError(
+            "by and y_score must have one entry for each row. Got different numbers of entries. "
+            "Pass both of the same rows."
+        )
     keys.columns = list(names) or [f"key {j}" for j in range(keys.shape[1])]
     scores.columns = [f"score {j}" for j in range(scores.shape[1])]
     return pd.concat([keys, scores], axis=1), list(keys.columns)

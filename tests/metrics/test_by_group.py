@@ -7,6 +7,7 @@ from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
+from skdp import PrivacyLedger
 from skdp.metrics import (
     PrivateClassifierReport,
     PrivateRegressionReport,
@@ -134,3 +135,13 @@ def test_persons_are_protected_in_groups():
     reports = private_report_by_group(y, s, whole, levels=["f", "m"], groups=ids, epsilon=4.0)
     assert reports.fitted.privacy_report_.protects == "group"
     assert sum(one.n_rows_ for one in reports.reports.values()) == pytest.approx(3000, abs=150)
+
+
+def test_sequences_of_unequal_length_are_refused_before_the_charge():
+    y, ledger = np.arange(200) % 2, PrivacyLedger(epsilon=1, delta=1e-5)
+    s, sex = 0.3 + 0.4 * y, np.where(np.arange(200) < 100, "f", "m")
+    before = len(ledger.entries())
+    for labels, scores, groups in ((y[1:], s, sex), (y, s[1:], sex), (y, s, sex[1:])):
+        with pytest.raises(ValueError, match=r"one entry for each row|inconsistent|same number"):
+            private_report_by_group(labels, scores, groups, levels=["f", "m"], ledger=ledger)
+    assert len(ledger.entries()) == before
