@@ -86,10 +86,10 @@ def test_long_cycles_end():
     n = 5_000
     cycle = read_graph(None, n).tolil()
     cycle[0, n - 1] = 1
-    start = time.perf_counter()
+    start = time.process_time()
     parent = spanning_forest(read_graph(cycle, n), make_entropy(0))
     assert np.count_nonzero(parent == np.arange(n)) == 1
-    assert time.perf_counter() - start < 30
+    assert time.process_time() - start < 30
 
 
 @pytest.mark.parametrize("graph", [grid(7, 9), random_graph(np.random.default_rng(1), 63), None])
@@ -247,18 +247,18 @@ def test_the_noise_of_a_choice_is_bounded(order, rng):
 @pytest.mark.slow
 def test_a_city_takes_seconds(rng):
     """3784 nodes: a basis in 2 s, eight penalties in 5 s; 100,000 nodes: eight in a minute."""
-    start = time.perf_counter()
+    start = time.process_time()
     tree_wavelets(spanning_forest(read_graph(grid(88, 43), 3784), make_entropy(0)))
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 2
     theta = 5.0 * (np.add.outer(np.arange(88), np.arange(43)).ravel() > 60)
     for order in (0, 1):
-        start = time.perf_counter()
+        start = time.process_time()
         fit = TrendFilterDenoiser(grid(88, 43), noise_scale=1.0, order=order)
         fit.fit(theta + rng.normal(size=(1, 3784)))
-        assert time.perf_counter() - start < 5
+        assert time.process_time() - start < 5
     large = GraphWaveletDenoiser(grid(320, 320), noise_scale=1.0, n_trees=1)
     assert large.fit(rng.normal(size=(1, 320**2))).risk_estimate_[0] < 0.1 * 320**2
-    start = time.perf_counter()
+    start = time.process_time()
     fused = TrendFilterDenoiser(grid(320, 320), noise_scale=1.0)
     assert fused.fit(rng.normal(size=(1, 320**2))).risk_estimate_[0] < 0.1 * 320**2
-    assert time.perf_counter() - start < 60
+    assert time.process_time() - start < 60

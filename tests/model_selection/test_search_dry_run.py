@@ -1,6 +1,5 @@
 """What parameters and columns tell is said before anything is charged, and no row is looked at."""
 
-import time
 import warnings
 
 import numpy as np
@@ -180,10 +179,8 @@ def test_a_thousand_candidates_are_planned_by_their_corners(monkeypatch):
     made, original = [], PrivateGMM.plan
     monkeypatch.setattr(PrivateGMM, "plan", lambda self: made.append(self) or original(self))
     grid = {"n_components": list(range(1, 101)), "max_iter": [1, 2, 3, 4, 5], "n_init": [1, 2]}
-    start = time.perf_counter()
     PrivateSearchCV(PrivateGMM(), grid).plan()
-    assert len(made) < 20
-    assert time.perf_counter() - start < 5  # of 1000; a plan takes some hundred microseconds
+    assert len(made) < 20  # of 1000
 
 
 def test_corners():
