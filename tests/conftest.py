@@ -24,6 +24,14 @@ def pytest_collection_finish():
     gc.freeze()
 
 
+@pytest.fixture(autouse=True)
+def figures():
+    """Close what a test has drawn: beyond twenty open figures matplotlib warns."""
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
+
+
 @pytest.fixture
 def rng():
     return np.random.default_rng(20260101)

@@ -80,7 +80,9 @@ def _of_parquet(source, kinds, place, in_pieces):
     columns = found.to_table(columns=list(kinds)).columns
     pairs = zip(columns, schema, strict=True)
     table = pa.table([column.cast(field.type, safe=False) for column, field in pairs], schema)
-    return table.to_pandas()
+    told = table.to_pandas()
+    text = [name for name, kind in kinds.items() if kind == "text"]
+    return told.assign(**{name: _as_kind(told[name], "text") for name in text})
 
 
 def _kind_of(kind, types):
