@@ -15,6 +15,7 @@ from skdp.metrics._classifier_report import PrivateClassifierReport
 from skdp.metrics._regression_report import METRICS, PrivateRegressionReport
 from skdp.readers._persons import Persons
 from skdp.readers._tables import Tables, tables_of
+from skdp.rowwise._map import each_row
 from skdp.table._batched import with_current_config
 from skdp.table._groups import read_groups, without_groups
 from skdp.table._levels import public_classes
@@ -225,6 +226,7 @@ def private_cross_val_score(
     **Privacy**: (epsilon, delta)-differential privacy for adding or removing one row, of private
     models. Folds are drawn by row, independent of all other rows, so neighboring tables have
     neighboring folds. Fits compose one after the other; the reports of disjoint folds are parallel.
+    A private model is asked about one row at a time, so a score knows no other row.
     With ``groups`` the same holds for persons. An ordinary model is fitted before the charge, so
     what it refuses costs nothing; it tells of its training rows whatever it tells: only what the
     scores say of the fold that is left out is protected.
@@ -234,7 +236,7 @@ def private_cross_val_score(
     >>> import numpy as np
     >>> from skdp import PrivateLogisticRegression
     >>> from skdp.metrics import private_cross_val_score
-    >>> X = np.random.default_rng(0).normal(size=(20000, 2))
+    >>> X = np.random.default_rng(0).normal(size=(6000, 2))
     >>> model = PrivateLogisticRegression(classes=[False, True])
     >>> result = private_cross_val_score(model, X, X[:, 0] > 0, cv=2, epsilon=4.0)
     >>> bool(result.mean > 0.9), result.protects
@@ -257,12 +259,8 @@ def private_cross_val_score(
         unit = "row" if groups is None else "group"
         seeded = random_state is not None
         ledger.charge(plan.budget, "private_cross_val_score", seeded=seeded, unit=unit)
-    total = PrivacyLedger(
-        epsilon=epsilon,
-        delta=delta,
-        composition="gaussian",
-        **({} if groups is None else {"unit": "group"}),
-    )
+    own = {} if groups is None else {"unit": "group"}
+    total = PrivacyLedger(epsilon=epsilon, delta=delta, composition="gaussian", **own)
     for k, (inside, left_out) in enumerate(parts if private else ()):
         one = _granted(clone(model), plan, total, random_state, k)
         models.append(one.fit(rows.some(inside), rows.y[inside], **rows.owners(inside)))
@@ -362,9 +360,7 @@ def _part(plan, label):
 
 
 def _granted(model, plan, ledger, random_state, k):
-    """Return a private model with its part of the budget, an ordinary one as it is."""
-    if not _is_private(model):
-        return model
+    """Return a private model with its part of the budget."""
     part = _part(plan, "fit")
     given: dict[str, Any] = {"epsilon": float(part.epsilon), "ledger": ledger}
     parameters = model.get_params(deep=False)
@@ -377,14 +373,20 @@ def _granted(model, plan, ledger, random_state, k):
 
 def _predicted(model, rows, numbers, scoring, classes):
     """Return scores of rows that a model has not seen, a column for each class: local."""
-    if scoring in METRICS:
-        return rows.predicted(partial(_predictions, model), numbers, 1)
-    labels = public_classes(classes)
-    scores = rows.predicted(partial(_of_classes, model, labels), numbers, len(labels))
+    labels = [0] if scoring in METRICS else public_classes(classes)
+    told = partial(_predictions if scoring in METRICS else _of_classes, model, labels)
+    told = partial(_each_alone, told, len(labels)) if _is_private(model) else told
+    scores = rows.predicted(told, numbers, len(labels))
     return scores[:, 1:] if len(labels) == 2 else scores
 
 
-def _predictions(model, X):
+def _each_alone(function, width, X):
+    """Return what a function makes of every row: last bits of a product hang on its shape."""
+    X = X if hasattr(X, "shape") else np.asarray(X)
+    return each_row(lambda row: function(row)[0], X, width=width)
+
+
+def _predictions(model, _, X):
     return np.asarray(model.predict(X), dtype=float).reshape(-1, 1)
 
 

@@ -50,6 +50,26 @@ def test_fits_and_scores_of_a_private_model_have_one_total():
         private_cross_val_score(model, X, y, ledger=ledger, **given)
 
 
+class Watched(PrivateLogisticRegression):
+    """A model that notes of how many rows it is asked at once."""
+
+    asked = set()
+
+    def predict_proba(self, X):
+        self.asked.add(len(X))
+        return super().predict_proba(X)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, pd.DataFrame, pa.table])
+def test_a_score_knows_no_other_row(kind):
+    """Last bits of a product of matrices hang on how many rows there are."""
+    X, y = drawn(60)
+    X = kind({"a": X[:, 0], "b": X[:, 1]}) if kind is not np.asarray else X
+    Watched.asked.clear()
+    private_cross_val_score(Watched(classes=[0, 1]), X, y, cv=2, random_state=0)
+    assert Watched.asked == {1}
+
+
 def test_regressions_are_scored_by_their_errors():
     X, _ = drawn()
     y = X @ [1.0, 2.0] + np.random.default_rng(1).normal(size=len(X))

@@ -545,7 +545,7 @@ IMPORTS = {
     },
     "metrics": BASE
     | ENGINE
-    | {"metrics", "_estimator", "_supervised", "by_group", "exceptions", "show"},
+    | {"metrics", "_estimator", "_supervised", "by_group", "exceptions", "rowwise", "show"},
     "model_selection": BASE
     | {
         "__init__",
