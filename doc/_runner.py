@@ -16,6 +16,7 @@ import sys
 import tempfile
 import warnings
 from hashlib import shake_128
+from itertools import chain, pairwise, zip_longest
 from pathlib import Path
 from types import SimpleNamespace
 from unittest import mock
@@ -60,14 +61,17 @@ class Blocks:
             warnings.catch_warnings(record=True) as caught,
         ):
             warnings.simplefilter("always")
+            texts, end = [], 0
             for statement in ast.parse(code).body:
                 self._run(statement)
+                texts.append(out.getvalue()[end:].rstrip())
+                end = out.tell()
             pictures = drawn()
         for warning in caught:
             if not warning.category.__module__.startswith("skdp."):
                 raise RuntimeError(f"{warning.category.__name__}: {warning.message}")
         told = dict.fromkeys(f"{each.category.__name__}: {each.message}" for each in caught)
-        text = "\n".join([*filter(None, [out.getvalue().rstrip()]), *told])
+        text = "\n".join([*filter(None, [stacked(texts)]), *told])
         return text.replace(f"{self._folder}/", ""), pictures
 
     def _run(self, statement):
@@ -80,6 +84,13 @@ class Blocks:
         drawing = type(value).__module__.startswith("matplotlib.") or hasattr(value, "figure_")
         if value is not None and not drawing and not isinstance(value, BaseEstimator):
             print(shown(value))
+
+
+def stacked(texts):
+    """Return what statements print, one below the other; what has several lines stands apart."""
+    texts = list(filter(None, texts))
+    gaps = ["\n\n" if "\n" in above + below else "\n" for above, below in pairwise(texts)]
+    return "".join(chain(*zip_longest(texts, gaps, fillvalue="")))
 
 
 def shown(value):

@@ -27,6 +27,7 @@ else:
     extensions.append("sphinx.ext.napoleon")
     napoleon_use_ivar = True
 autodoc_member_order = "bysource"
+toc_object_entries_show_parents = "hide"  # a class is the title of its page
 if find_spec("sphinx_gallery"):
     extensions.append("sphinx_gallery.gen_gallery")
     os.environ.setdefault("MPLBACKEND", "Agg")
