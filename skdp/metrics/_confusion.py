@@ -81,7 +81,7 @@ class PrivateConfusionMatrix(MetricNumbers, PrivateEstimator):
     >>> from skdp.metrics import PrivateConfusionMatrix
     >>> y = np.arange(20000) % 2
     >>> report = PrivateConfusionMatrix().fit(y, np.where(np.arange(20000) < 2000, 0, y))
-    >>> low, high = report.interval("accuracy")
+    >>> low, high = report.interval("accuracy", confidence=0.999999)
     >>> low < 0.95 < high
     True
     """
