@@ -207,6 +207,12 @@ class PrivateClassifierReport(ByGroupMixin, ReportMethods, PrivateEstimator):
         Returns
         -------
         report : PrivateClassifierReport
+
+        Notes
+        -----
+        **Privacy**: of the table of predictions. Many models predict all rows in one product of
+        matrices, whose last bits may depend on the number of rows. Pass predictions that were made
+        row by row where that matters.
         """
         scores, classes = scores_of(model, X)
         scores, by = with_keys_of(X, parameters.get("by"), scores)

@@ -249,6 +249,12 @@ class PrivateRegressionReport(ByGroupMixin, MetricNumbers, PrivateEstimator):
         Returns
         -------
         report : PrivateRegressionReport
+
+        Notes
+        -----
+        **Privacy**: of the table of predictions. Many models predict all rows in one product of
+        matrices, whose last bits may depend on the number of rows. Pass predictions that were made
+        row by row where that matters.
         """
         told, by = with_keys_of(X, parameters.get("by"), np.asarray(model.predict(X)))
         return cls(**{**parameters, "by": by}).fit(y, told, groups=groups)

@@ -1,5 +1,6 @@
 """A metric of a private report as the score of a run."""
 
+import math
 from dataclasses import asdict, dataclass
 from functools import partial
 
@@ -120,8 +121,8 @@ class ReportScorer:
         return sign * float(report._rate(self.metric).value)
 
     def value(self, score):
-        """Return the score itself."""
-        return score
+        """Return the score itself, NaN if nothing is known of it."""
+        return score if math.isfinite(score) else math.nan
 
 
 def _prediction(model, x, _):

@@ -180,3 +180,9 @@ def test_the_two_layers_of_the_audit(given):
     report = conditional_sensitivity(audited(**given), X, y, n_pairs=6)
     assert report.ratio <= 1
     assert ("rows of a search" in report.worst) == bool(given)
+
+
+@pytest.mark.parametrize("score", [-math.inf, math.nan])
+def test_a_score_of_which_nothing_is_known_is_nan(score):
+    assert math.isnan(ReportScorer("roc_auc").value(score))
+    assert ReportScorer("roc_auc").value(0.75) == 0.75
