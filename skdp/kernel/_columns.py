@@ -80,7 +80,7 @@ class ColumnCells(OnePerColumn):
         center, unit = (
             np.zeros(k) if x is None else _compiled.plain(x) for x in (self.center, self.unit)
         )
-        columns = np.ascontiguousarray(self.columns, dtype=np.int64)
+        columns = _compiled.plain(self.columns, np.int64)
         mode = MODES.index(self.rows)
         for _, x in _compiled.plain_parts(block):
             _compiled.loops.codes(x, columns, center, unit, codes, x.shape[1], mode, shift)

@@ -61,7 +61,7 @@ def ranks_of(block, columns, starts, edges, rows, center=None, unit=None, *, dis
     k = len(columns)
     counts, n = np.zeros(len(edges), dtype=np.int64), 0
     center, unit = (np.zeros(k) if x is None else _compiled.plain(x) for x in (center, unit))
-    columns, starts = (np.ascontiguousarray(x, dtype=np.int64) for x in (columns, starts))
+    columns, starts = (_compiled.plain(x, np.int64) for x in (columns, starts))
     options, edges = (MODES.index(rows), distances), _compiled.plain(edges)
     for _, x in _compiled.plain_parts(block):
         n += _compiled.loops.ranks(

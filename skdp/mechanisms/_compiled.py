@@ -16,9 +16,9 @@ __all__ = ["loops", "plain", "plain_parts"]
 CELLS = 2**16  # of a part that is copied, if it has another type or order
 
 
-def plain(x):
-    """Return an array of float64 row by row, a copy where it has another type or order."""
-    return np.require(x, dtype=np.float64, requirements=["C", "A"])
+def plain(x, dtype=np.float64):
+    """Return an array row by row, a copy where it has another type, order or alignment."""
+    return np.require(x, dtype=dtype, requirements=["C", "A"])
 
 
 def plain_parts(X):

@@ -209,4 +209,4 @@ class Ball:
 
 def vector_of(value, d):
     """Return a number for each column, C-contiguous."""
-    return np.ascontiguousarray(np.broadcast_to(value, (d,)))
+    return np.require(np.broadcast_to(value, (d,)), requirements=["C", "A"])

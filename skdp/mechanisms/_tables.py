@@ -47,7 +47,7 @@ def vector(value, d, name):
         raise ValueError(f"{name} must be a number or have shape ({d},). Got shape {value.shape}.")
     if not np.isfinite(value).all():
         raise ValueError(f"{name} must be finite.")
-    return np.ascontiguousarray(np.broadcast_to(value, (d,)))
+    return np.require(np.broadcast_to(value, (d,)), requirements=["C", "A"])
 
 
 def positive(scale, d):

@@ -17,7 +17,7 @@ from skdp.kernel._columns import ColumnCells, EdgeCells
 from skdp.kernel._coordinates import Frame
 from skdp.kernel._lattice import nearest
 from skdp.kernel._ranks import Thresholds
-from skdp.mechanisms import _compiled, ball_rows, ball_sum, finite_rows, row_norms
+from skdp.mechanisms import _compiled, ball_rows, ball_sum, finite_rows, gram_sum, row_norms
 
 pytestmark = pytest.mark.skipif(_compiled.loops is None, reason="no compiler has built them")
 
@@ -212,3 +212,29 @@ def test_lengths_that_do_not_fit_are_refused_and_nothing_is_read():
         _compiled.loops.ranks(x, columns, starts, zeros, zeros, zeros, np.zeros(1, int), 3, 0, 0)
     with pytest.raises((ValueError, BufferError)):  # not row by row
         _compiled.loops.norms(x[:, ::2], few, np.empty(0), np.empty(4), numbers, 0.0)
+
+
+def unaligned(x):
+    """Return an array as some that come by wire are: its numbers begin anywhere."""
+    raw = bytearray(x.nbytes + 1)
+    y = np.frombuffer(raw, dtype=x.dtype, offset=1).reshape(x.shape)
+    y[...] = x
+    assert not y.flags.aligned
+    return y
+
+
+def test_arrays_that_begin_anywhere():
+    X, columns = np.random.default_rng(0).normal(size=(50, 3)), np.array([0, 2])
+    center, edges = np.array([0.5, -0.5]), (np.array([-1.0, 0, 1]), np.array([-2.0, 2]))
+    plain = EdgeCells(columns, edges).total(X)
+    other = EdgeCells(unaligned(columns), tuple(map(unaligned, edges))).total(unaligned(X))
+    assert np.array_equal(plain, other)
+    ball = {"radius": 2.0, "bits": 10}
+    for function in (ball_rows, ball_sum, gram_sum):
+        one = function(X[:, :2], center=center, **ball)
+        two = function(unaligned(X[:, :2].copy()), center=unaligned(center), **ball)
+        assert all(map(np.array_equal, np.atleast_1d(one[0]), np.atleast_1d(two[0])))
+    norms = row_norms(X[:, :2], center=center, scale=np.array([1.0, 2]))
+    assert np.array_equal(
+        norms, row_norms(X[:, :2], center=unaligned(center), scale=unaligned(np.array([1.0, 2])))
+    )

@@ -21,6 +21,7 @@ from skdp import (
     PrivateVariance,
     make_private_pipeline,
 )
+from skdp.mechanisms import _compiled
 from tests.privacy._ball_mean import BallMean
 
 __all__ = ["CLEAN", "MUTANTS", "Mutant"]
@@ -88,18 +89,20 @@ class Mutant:
 
     @contextmanager
     def planted(self):
-        """Let the functions of the module run the code of the edited text."""
+        """Let functions of the module run the code of the edited text, and none compiled loops."""
         module = importlib.import_module(self.file.removesuffix(".py").replace("/", "."))
         edited = dict(_codes(compile(self.source, module.__file__, "exec")))
         clean = {f: f.__code__ for f in _functions(module)}
         changed = [f for f, code in clean.items() if edited[f.__qualname__] != code]
         assert changed or self.old == self.new, f"{self.name}: the edit is in no function"
+        compiled, _compiled.loops = _compiled.loops, None
         try:
             for f in changed:
                 f.__code__ = edited[f.__qualname__]
             _forget()
             yield
         finally:
+            _compiled.loops = compiled
             for f in changed:
                 f.__code__ = clean[f]
             _forget()
