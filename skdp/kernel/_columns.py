@@ -168,7 +168,7 @@ class WeighedCells(Statistic):
     def check(self, shape):
         super().check(shape)
         for edges, matrix in zip(self.edges, self.matrices, strict=True):
-            refuse(matrix.ndim != 2 or not len(matrix), "matrices")
+            refuse(matrix.dtype != np.int64 or matrix.ndim != 2 or not len(matrix), "matrices")
             refuse(matrix.shape[1] != len(edges) - 1 or len(edges) < 2, "a column for every cell")
             refuse(max(matrix.shape) > MOST_CUTS, "at most 2^14 cells and measurements")
 

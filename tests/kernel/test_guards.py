@@ -10,7 +10,7 @@ from skdp.kernel import _keyed_rows
 from skdp.kernel._ball_cover import LIMIT
 from skdp.kernel._bounded import short_pairs
 from skdp.kernel._cells import Codes, Pair
-from skdp.kernel._columns import EdgeCells
+from skdp.kernel._columns import EdgeCells, WeighedCells
 from skdp.kernel._coordinates import Design, Frame
 from skdp.kernel._friends import SECOND_COUNT, HIndex, SoftCore
 from skdp.kernel._gradients import LogitStep
@@ -159,3 +159,12 @@ def test_rows_are_drawn_with_the_probability_asked_for(monkeypatch, q):
     drawn = table(np.zeros((n, 2))).thinned(q * n, n, use="u")
     count = drawn.ask(Count(), share=1, label="a").value[0]
     assert abs(count - q * n) < 5 * np.sqrt(q * (1 - q) * n)  # one run of 3.5 million alarms
+
+
+@pytest.mark.parametrize("dtype", [np.uint64, np.int8])
+def test_matrices_whose_squares_or_products_are_other_numbers_are_refused(dtype):
+    asked = WeighedCells(np.array([0]), (np.array([0.0, 1, 2]),), (np.array([[100, 1]]),))
+    asked.check(Shape(1))
+    assert asked.squared_l2 == 10_000
+    with pytest.raises(ValueError, match="matrices"):
+        replace(asked, matrices=(asked.matrices[0].astype(dtype),)).check(Shape(1))
