@@ -223,7 +223,7 @@ def cap_cells(runs, draws=40):
             ratios = []
             for seed in range(draws):
                 curator = make_curator(
-                    Plan(budget, CAP_STEPS, protects="group"), make_entropy(seed)
+                    Plan(budget, CAP_STEPS, privacy_unit="group"), make_entropy(seed)
                 )
                 persons = persons_table(Persons(table.groups, len(sizes)), curator)
                 ratios.append(

@@ -129,7 +129,7 @@ def test_every_estimator_protects_groups(estimator):
     except ReleaseError:
         pytest.fail("the private part failed")
     report = fitted.privacy_report_
-    assert report.protects == "group"
+    assert report.privacy_unit == "group"
     assert fitted.rows_per_group_ >= 1
     assert sum(charge.share for charge in report.charges if "/" not in charge.label) <= 1
 
@@ -145,7 +145,7 @@ def test_a_table_of_nobody_is_fitted_as_one_of_somebody(estimator):
             for rows, targets, owners in ((X, y, ids), ([X], None if y is None else [y], [ids])):
                 fitted = clone(estimator).set_params(random_state=0)
                 fitted.fit(rows, targets, groups=owners)
-                assert fitted.privacy_report_.protects == "group"
+                assert fitted.privacy_report_.privacy_unit == "group"
 
 
 def _integers(estimator, X, ids=None):
@@ -341,7 +341,7 @@ def test_a_ledger_of_rows_grants_no_groups_and_the_other_way_round():
     with pytest.raises(BudgetExceeded, match="pass groups="):
         PrivateCount(ledger=groups).fit(X)
     groups.acknowledge()
-    assert PrivateCount(ledger=groups).fit(X, groups=ids).privacy_report_.protects == "group"
+    assert PrivateCount(ledger=groups).fit(X, groups=ids).privacy_report_.privacy_unit == "group"
 
 
 def test_a_grid_search_that_keeps_the_groups_to_itself_is_refused():

@@ -179,4 +179,4 @@ def test_one_person_may_own_all_rows(name):
     X = np.random.default_rng(0).normal(size=(200, 2))
     with config_context(debug=True):
         fit = clone(ALL_ROADS[name]).set_params(random_state=0).fit(X, groups=np.zeros(200, int))
-    assert fit.rows_per_group_ >= 1 and fit.privacy_report_.protects == "group"
+    assert fit.rows_per_group_ >= 1 and fit.privacy_report_.privacy_unit == "group"

@@ -10,7 +10,7 @@ import pytest
 from sklearn.base import clone
 
 import skdp
-from skdp.accounting import Budget
+from skdp.accounting import Plan, Step
 from skdp.audit._tables import example
 from skdp.utils._renamed import old_names
 from tests._estimators import BOUNDED, ESTIMATORS
@@ -19,11 +19,18 @@ ROOT = Path(__file__).parents[1]
 CLASSES = [getattr(skdp, name) for name in skdp.__all__]
 CLASSES = [cls for cls in CLASSES if isinstance(cls, type) and old_names(cls)]
 CLASSES = [cls for cls in CLASSES if cls is skdp.PrivateCount or len(old_names(cls)) > 1]
+ESTIMATING = [cls for cls in CLASSES if hasattr(cls, "get_params")]
 WORDS = {old for cls in CLASSES for old in old_names(cls)}
 FITS = {type(one): one for one in reversed(ESTIMATORS)}
 
 
 def _fitted(cls):
+    if cls is skdp.PrivacyReport:
+        return (
+            skdp.PrivateCount(epsilon=1.0)
+            .fit(np.zeros((9, 1)), groups=np.arange(9))
+            .privacy_report_
+        )
     if not hasattr(cls, "plan"):  # a denoiser
         one = cls(noise_scale=1.0)
         return one.fit(np.arange(8.0)[None])
@@ -57,7 +64,27 @@ def test_an_old_attribute_gives_the_value_and_warns(cls):
         assert old not in vars(read)
 
 
-@pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name__)
+@pytest.mark.parametrize("name", ["Budget", "Plan", "PrivacyReport"])
+def test_an_old_field_is_taken_and_read(name):
+    report = _fitted(skdp.PrivacyReport)
+    one = {"Budget": report.budget, "PrivacyReport": report}.get(name) or _plan_of_groups(report)
+    for old, new in old_names(type(one)).items():
+        fields = {key: getattr(one, key) for key in one.__dataclass_fields__}
+        with pytest.warns(FutureWarning, match=f"{old}= is called {new}= now"):
+            made = type(one)(**{old: fields.pop(new)}, **fields)
+        assert made == one and old not in vars(made)
+        with pytest.warns(FutureWarning, match=f"{old} is called {new} now"):
+            assert getattr(one, old) == getattr(one, new)
+        older = object.__new__(type(one))
+        older.__setstate__({old: getattr(one, new), **fields})
+        assert older == one == pickle.loads(pickle.dumps(one))
+
+
+def _plan_of_groups(report):
+    return Plan(report.budget, (Step("count"),), privacy_unit=report.privacy_unit)
+
+
+@pytest.mark.parametrize("cls", ESTIMATING, ids=lambda cls: cls.__name__)
 def test_an_old_parameter_is_taken_and_warns(cls):
     for old, new in old_names(cls).items():
         if old.endswith("_"):
@@ -90,15 +117,3 @@ def test_no_page_example_or_docstring_uses_an_old_attribute():
         for m in old.finditer(p.read_text())
     ]
     assert not found
-
-
-def test_the_unit_of_a_budget_is_its_measure():
-    budget = Budget.gaussian(1.0, 1e-6)
-    with pytest.warns(FutureWarning, match="unit is called measure now"):
-        assert budget.unit == "gdp"
-    numbers = {name: value for name, value in vars(budget).items() if name != "measure"}
-    with pytest.warns(FutureWarning, match="unit= is called measure= now"):
-        assert Budget(unit="gdp", **numbers) == budget
-    older = object.__new__(Budget)
-    older.__setstate__({"unit": "gdp", **numbers})
-    assert older == budget == pickle.loads(pickle.dumps(budget))

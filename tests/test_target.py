@@ -335,10 +335,10 @@ def test_a_selection_is_planned_and_charged_once():
     fit = ClassCounts(random_state=0).fit(X, TEXT)
     charges = {charge.label: charge for charge in fit.privacy_report_.charges}
     assert charges["classes"].sensitivity == 1 and float(charges["classes"].share) == 0.05
-    assert [label for label, _ in fit.privacy_report_.events] == ["classes"]
+    assert [label for label, _ in fit.privacy_report_.failure_events] == ["classes"]
     fit = ClassCounts(classes=["no", "perhaps", "yes"], random_state=0).fit(X, TEXT)
     assert [charge.label for charge in fit.privacy_report_.charges] == ["counts"]
-    assert fit.privacy_report_.events == ()
+    assert fit.privacy_report_.failure_events == ()
     with pytest.raises(BudgetExceeded):
         ClassCounts(ledger=PrivacyLedger(epsilon=0.5, delta=1e-4)).fit(X, TEXT)
 

@@ -9,7 +9,7 @@ import numpy as np
 from skdp.accounting._conversions import zcdp_delta, zcdp_rho
 from skdp.accounting._gaussian import gaussian_mu, log_delta_up
 from skdp.mechanisms._exact import as_fraction, exact, is_exact, log_of, sqrt_up
-from skdp.utils._renamed import Renamed, new_state, old_keywords
+from skdp.utils._renamed import Renamed, keeps_old_names
 
 __all__ = ["Budget"]
 
@@ -21,9 +21,7 @@ MOST = 10**300  # within the range of floats, sums too
 ROUNDING = 2.0**-30  # part of delta: more than all rounding of a check, less than anybody's claim
 
 
-OLD = {"unit": "measure"}  # names of older pickles and code
-
-
+@keeps_old_names  # pickles and copies are checked as well
 @dataclass(frozen=True)
 class Budget:
     """What a fit may spend, an exact rational in the privacy measure in which releases add up.
@@ -96,9 +94,6 @@ class Budget:
                 "Make it with Budget.gaussian, Budget.zcdp or Budget.pure, which compute both."
             )
 
-    def __setstate__(self, state):
-        self.__init__(**new_state(state, OLD))  # of pickles and copies: checked as well
-
     def __repr__(self):
         return (
             f"<Budget {self.measure}: epsilon={float(self.epsilon):g}, delta={float(self.delta):g}>"
@@ -162,9 +157,6 @@ class Budget:
     def mu(self):
         """The GDP parameter sqrt(amount), rounded up (measure "gdp" only)."""
         return sqrt_up(self.amount)
-
-
-Budget.__init__ = old_keywords(Budget.__init__, OLD)
 
 
 def proves(measure, amount, failure, epsilon, delta):

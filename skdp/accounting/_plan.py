@@ -8,6 +8,7 @@ from skdp.accounting._parts import is_affordable
 from skdp.exceptions import PlanError
 from skdp.mechanisms._exact import exact
 from skdp.show._report import PlanView
+from skdp.utils._renamed import Renamed, keeps_old_names
 
 __all__ = ["Plan", "Step"]
 
@@ -65,6 +66,7 @@ class Step:
             )
 
 
+@keeps_old_names
 @dataclass(frozen=True)
 class Plan(PlanView):
     """A budget and the releases that may share it; the shares of a run sum to at most one.
@@ -73,13 +75,13 @@ class Plan(PlanView):
     ----------
     budget : Budget
     steps : tuple of Step
-    events : tuple of (str, Fraction)
+    failure_events : tuple of (str, Fraction)
         Failure events and their probabilities, which sum to at most ``budget.failure``.
     assumptions : tuple of str
         Public facts that a reader of the report must know.
     problems : tuple of str
         Why this plan cannot be carried out, with the ways out.
-    protects : {"row", "group"}, default="row"
+    privacy_unit : {"row", "group"}, default="row"
         What neighbouring tables differ in: one row, or all rows with one entry of ``groups``.
 
     See Also
@@ -100,17 +102,20 @@ class Plan(PlanView):
 
     budget: Budget
     steps: tuple
-    events: tuple = field(default=(), repr=False)  # numbers that may have thousands of digits
+    failure_events: tuple = field(default=(), repr=False)  # may have thousands of digits
     assumptions: tuple = ()
     problems: tuple = ()
-    protects: str = "row"
+    privacy_unit: str = "row"
+    events = Renamed("failure_events")
+    protects = Renamed("privacy_unit")
 
     def __post_init__(self):
-        for labels in ([step.label for step in self.steps], [label for label, _ in self.events]):
+        failing = [label for label, _ in self.failure_events]
+        for labels in ([step.label for step in self.steps], failing):
             if len(set(labels)) < len(labels):
                 twice = sorted({label for label in labels if labels.count(label) > 1})
                 raise ValueError(f"the labels of a plan must differ. Got {twice} more than once.")
-        chances = [exact(p, name="a probability") for _, p in self.events]
+        chances = [exact(p, name="a probability") for _, p in self.failure_events]
         if not all(p > 0 for p in chances):
             raise ValueError("the failure events of a plan must have positive probabilities.")
         total = sum(chances, Fraction(0))

@@ -9,6 +9,7 @@ from skdp.accounting._composition import group_delta, group_epsilon, group_priva
 from skdp.accounting._conversions import pure_gaussian_epsilon
 from skdp.mechanisms._exact import sqrt_up
 from skdp.show._report import ReportView
+from skdp.utils._renamed import Renamed, keeps_old_names
 
 __all__ = ["Charge", "PrivacyReport"]
 
@@ -122,6 +123,7 @@ class Charge:
     scale: float
 
 
+@keeps_old_names
 @dataclass(frozen=True)
 class PrivacyReport(ReportView):
     """The bill and the guarantee of one fit, safe to publish.
@@ -134,7 +136,7 @@ class PrivacyReport(ReportView):
         What was charged: the whole plan, spent or not.
     charges : tuple of Charge
         The releases that were made, in order.
-    events : tuple of (str, Fraction)
+    failure_events : tuple of (str, Fraction)
         Failure events and their probabilities.
     decisions : tuple of str
         Decisions taken from released values that a reader should know.
@@ -144,7 +146,7 @@ class PrivacyReport(ReportView):
         Whether the noise came from a seed; then there is no guarantee.
     target : {"number", "class"} or None, default=None
         What y was, if a row is one of features and a target: it is protected as they are.
-    protects : {"row", "group"}, default="row"
+    privacy_unit : {"row", "group"}, default="row"
         What neighbours differ in: one row, or all rows with one entry of ``groups``.
     fits : tuple of Budget, default=()
         Of a sum of reports the budgets that it adds up; the claim is then the smallest epsilon that
@@ -174,13 +176,15 @@ class PrivacyReport(ReportView):
     estimator: str
     budget: Budget
     charges: tuple = ()
-    events: tuple = field(default=(), repr=False)  # numbers that may have thousands of digits
+    failure_events: tuple = field(default=(), repr=False)  # may have thousands of digits
     decisions: tuple = ()
     assumptions: tuple = ()
     seeded: bool = False
     target: str | None = None
-    protects: str = "row"
+    privacy_unit: str = "row"
     fits: tuple = ()
+    events = Renamed("failure_events")
+    protects = Renamed("privacy_unit")
 
     def delta(self, epsilon, *, group_size=1):
         """Return the smallest proved delta at this epsilon.
@@ -225,7 +229,7 @@ class PrivacyReport(ReportView):
         # for fits whose number and budgets were fixed before the first result was seen: see summed
         if not isinstance(other, PrivacyReport):
             return NotImplemented
-        if self.protects != other.protects:
+        if self.privacy_unit != other.privacy_unit:
             raise ValueError(MIXED)
         fits = self._fits() + other._fits()
         total = compose_reports(fits)
@@ -234,7 +238,7 @@ class PrivacyReport(ReportView):
             estimator=f"{self.estimator} + {other.estimator}",
             budget=total,
             charges=_parts(self, total) + _parts(other, total),
-            events=self.events + other.events,
+            failure_events=self.failure_events + other.failure_events,
             decisions=self.decisions + other.decisions,
             assumptions=tuple(dict.fromkeys(self.assumptions + other.assumptions)),
             seeded=self.seeded or other.seeded,

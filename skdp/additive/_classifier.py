@@ -196,7 +196,7 @@ class PrivateAdditiveClassifier(AccuracyMixin, ClassifierMixin, AdditiveModel):
         return Plan(
             budget,
             (*steps, *self._common_steps()),
-            events=(*classes.events(budget, 0.5), *levels.events(budget, 0.5)),
+            failure_events=(*classes.events(budget, 0.5), *levels.events(budget, 0.5)),
             assumptions=(HELD,),
         )
 

@@ -58,7 +58,7 @@ def straight_plan(budget):
     """Return the steps and failure events of a line that has its share of the budget."""
     plan = line_plan(budget)
     steps = [replace(step, label=f"{NAME}/{step.label}") for step in plan.steps]
-    events = tuple((f"{NAME}/{name}", p) for name, p in plan.events)
+    events = tuple((f"{NAME}/{name}", p) for name, p in plan.failure_events)
     return (WHOLE, Step(NAME, "child", at_most=LINE), *steps), events
 
 

@@ -49,7 +49,7 @@ def place_steps(budget):
 
 def place_events(budget):
     """Return the failure events of the search for a centre."""
-    return covariance_plan(budget).events
+    return covariance_plan(budget).failure_events
 
 
 def count_targets(table):

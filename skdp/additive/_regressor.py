@@ -246,7 +246,7 @@ class PrivateAdditiveRegressor(ExplainedVarianceMixin, RegressorMixin, AdditiveM
         return Plan(
             budget,
             (*steps, *NUMBER_STEPS, *self._common_steps()),
-            events=(*events, *Selection("levels").events(budget, Fraction(1, 4))),
+            failure_events=(*events, *Selection("levels").events(budget, Fraction(1, 4))),
             assumptions=(HELD,),
         )
 

@@ -27,7 +27,7 @@ def check_plan_without_data(name, estimator, data):
         limit = getattr(estimator, parameter, None)
         claimed = float(getattr(plan.budget, parameter))
         require(limit is None or claimed <= limit, f"{name}: the plan exceeds {parameter}.")
-    events = sum(probability for _, probability in plan.events)
+    events = sum(probability for _, probability in plan.failure_events)
     require(events <= plan.budget.failure, f"{name}: failure events exceed the budget.")
     require(plan == clone(estimator).plan(), f"{name}: two plans differ.")
 
@@ -44,7 +44,10 @@ def check_report_within_budget(name, estimator, data):
         step = steps.get(SET.sub("/", charge.label))
         require(step is not None, f"{name}: a release that was not planned.")
         require(charge.share <= step.at_most, f"{name}: a share above its limit.")
-    require(set(report.events) <= set(plan.events), f"{name}: events that were not planned.")
+    require(
+        set(report.failure_events) <= set(plan.failure_events),
+        f"{name}: events that were not planned.",
+    )
     require(
         report.delta(float(plan.budget.epsilon)) <= float(plan.budget.delta) * (1 + 1e-9),
         f"{name}: the report proves less than the budget claims.",

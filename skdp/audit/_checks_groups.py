@@ -30,7 +30,7 @@ def check_ledger_of_groups(name, estimator, data):
         else:
             require(False, f"{name}: a ledger of groups pays for a fit that protects rows.")
     require(ledger.report().latched, f"{name}: a fit that protects rows leaves no refusal.")
-    require(fit.privacy_report_.protects == "group", f"{name}: the report names another unit.")
+    require(fit.privacy_report_.privacy_unit == "group", f"{name}: the report names another unit.")
 
 
 def check_no_owner_is_stored(name, estimator, data):

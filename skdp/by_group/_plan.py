@@ -105,9 +105,9 @@ def planned(group_by, *, grouped=False, most=None):
         Step(GROUPS, "child", share if auto else each, MOST_LEVELS if auto else most, unit=own),
         *(replace(step, label=f"{GROUPS}/{step.label}") for step in plan.steps),
     )
-    events = (*events, *((f"{GROUPS}/{name}", most * p) for name, p in plan.events))
-    protects = "group" if grouped else "row"
-    whole = Plan(budget, steps, events, tuple(notes), tuple(problems), protects=protects)
+    events = (*events, *((f"{GROUPS}/{name}", most * p) for name, p in plan.failure_events))
+    privacy_unit = "group" if grouped else "row"
+    whole = Plan(budget, steps, events, tuple(notes), tuple(problems), privacy_unit=privacy_unit)
     return whole, inner
 
 

@@ -15,7 +15,7 @@ def covariance_plan(budget, *, assume_centered=False):
         return Plan(budget, RUN_STEPS)
     centre = mean_plan(budget)
     inner = (replace(step, label=f"{CENTRE.label}/{step.label}") for step in centre.steps)
-    events = tuple((f"{CENTRE.label}/{name}", p) for name, p in centre.events)
+    events = tuple((f"{CENTRE.label}/{name}", p) for name, p in centre.failure_events)
     return Plan(budget, (*RUN_STEPS, *CENTRE_STEPS, *inner), events)
 
 

@@ -279,7 +279,7 @@ class PrivateEstimator(
             )
         if self.ledger is not None:
             self.ledger.charge(
-                plan.budget, type(self).__name__, seeded=entropy.seeded, unit=plan.protects
+                plan.budget, type(self).__name__, seeded=entropy.seeded, unit=plan.privacy_unit
             )
         return make_curator(plan, entropy)
 

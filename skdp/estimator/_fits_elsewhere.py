@@ -45,7 +45,7 @@ class FitsElsewhere:
             raise ValueError(HOLDERS_LEDGER)
         try:
             self.set_params(ledger=X.__skdp_ledger__())
-            plan = self.plan() if X.protects == "row" else self._grouped_plan()
+            plan = self.plan() if X.privacy_unit == "row" else self._grouped_plan()
             if plan.problems:
                 raise PlanError("\n".join(["this fit cannot be carried out:", *plan.problems]))
             with X.__skdp_opened__(self, y, groups) as (table, told, books):

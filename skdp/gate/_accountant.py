@@ -91,7 +91,7 @@ class BudgetAccountant:
     def __init__(self, plan):
         self._plan, self._buys = plan, (plan.budget.measure, plan.budget.amount)
         self._steps = {step.label: [step, step.times] for step in plan.steps}
-        self._events = {label: exact(p) for label, p in plan.events}
+        self._events = {label: exact(p) for label, p in plan.failure_events}
         self._lines, self.told = [], None
         self._outer = None  # books that have the same steps, and their prefix
         self._used = Fraction(0)
@@ -108,7 +108,7 @@ class BudgetAccountant:
     @property
     def protects_groups(self):
         """Whether neighbouring tables differ in all rows of a group."""
-        return self._plan.protects == "group"
+        return self._plan.privacy_unit == "group"
 
     @property
     def remaining(self):

@@ -227,11 +227,11 @@ class Curator(BudgetAccountant):
             estimator=estimator,
             budget=self.budget,
             charges=tuple(self._bill(Charge)),
-            events=self._plan.events,
+            failure_events=self._plan.failure_events,
             decisions=tuple(self._bill(str)),
             assumptions=self._plan.assumptions,
             seeded=self._entropy.seeded,
-            protects=self._plan.protects,
+            privacy_unit=self._plan.privacy_unit,
         )
 
     def _draw(self, value, law, scale, sensitivity, share, label, unit, rows=None, parts=None):
@@ -337,7 +337,7 @@ def plan_of_child(parent, label, budget, most=1):
         for text in parent._plan.assumptions
         if text.startswith(f"{label}: ")
     )
-    return Plan(budget, steps, events, assumptions, protects=parent._plan.protects)
+    return Plan(budget, steps, events, assumptions, privacy_unit=parent._plan.privacy_unit)
 
 
 class _ChildKeys:

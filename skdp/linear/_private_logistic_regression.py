@@ -199,7 +199,7 @@ class PrivateLogisticRegression(ResultsMixin, AccuracyMixin, ClassifierMixin, Pr
             plan,
             budget=budget,
             steps=(*classes.steps(), *plan.steps),
-            events=(*classes.events(budget, FAILING), *plan.events),
+            failure_events=(*classes.events(budget, FAILING), *plan.failure_events),
             assumptions=(*plan.assumptions, SHRUNK),
         )
 

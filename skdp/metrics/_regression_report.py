@@ -198,7 +198,7 @@ class PrivateRegressionReport(ByGroupMixin, MetricNumbers, PrivateEstimator):
                 inner = mean_plan(part)
             steps.append(Step(name, "child", at_most=share))
             steps += [replace(step, label=f"{name}/{step.label}") for step in inner.steps]
-            events += [(f"{name}/{event}", p) for event, p in inner.events]
+            events += [(f"{name}/{event}", p) for event, p in inner.failure_events]
         return Plan(budget, tuple(steps), tuple(events))
 
     def fit(self, y_true, y_pred=None, *, groups=None):

@@ -292,7 +292,7 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, PrivateEstimator):
 
     def _grouped_plan(self):
         plan = self.plan()
-        return replace(plan, assumptions=(*plan.assumptions, BY_GROUPS), protects="group")
+        return replace(plan, assumptions=(*plan.assumptions, BY_GROUPS), privacy_unit="group")
 
     def _persons(self, groups, rows):
         persons = read_groups(groups, len(rows))

@@ -215,7 +215,7 @@ class Runs:
 
     def _for_score(self, plan, numbers=None):
         grouped = self._table.persons is not None
-        plan = replace(plan, protects="group" if grouped else "row")
+        plan = replace(plan, privacy_unit="group" if grouped else "row")
         curator = self._curator.for_score(plan, self._held if numbers is None else numbers)
         curator.one_row_each = grouped
         return curator

@@ -98,7 +98,7 @@ def fits_with_a_row(cv, n_splits):
 
 def plan_budget(plan):
     """Return the budget of a plan, with no more failure probability than its events have."""
-    return plan.budget.with_failure(sum((p for _, p in plan.events), Fraction(0)))
+    return plan.budget.with_failure(sum((p for _, p in plan.failure_events), Fraction(0)))
 
 
 def composed(budgets):

@@ -20,6 +20,7 @@ from skdp.model_selection._search_costs import (
     private_steps,
 )
 from skdp.show._page import columns, row, table
+from skdp.utils._renamed import Renamed, keeps_old_names
 
 __all__ = ["SearchReport", "search_report"]
 
@@ -49,6 +50,7 @@ class Cost(NamedTuple):
     with_one_row: int
 
 
+@keeps_old_names
 @dataclass(frozen=True)
 class SearchReport:
     """What a search by cross-validation has cost, and what it tells besides; ``str`` and HTML.
@@ -70,7 +72,7 @@ class SearchReport:
         Steps without a plan, whose cost is not known here.
     seeded : bool, default=False
         Whether noise came from a seed; then there is no guarantee.
-    protects : tuple of str, default=("row",)
+    privacy_unit : tuple of str, default=("row",)
         What the fits protect, "row" or "group"; both if some steps protect rows and others groups.
 
     See Also
@@ -101,7 +103,8 @@ class SearchReport:
     unprotected: tuple
     others: tuple = ()
     seeded: bool = False
-    protects: tuple = ("row",)
+    privacy_unit: tuple = ("row",)
+    protects = Renamed("privacy_unit")
 
     def epsilon(self, delta=None, *, group_size=1):
         """Return the smallest epsilon at this delta for the fits that train on one row.
@@ -138,9 +141,9 @@ class SearchReport:
         if self.seeded:
             yield "NO GUARANTEE", SEEDED
         yield "all fits", f"{_text(self.charged, 1)}: what a ledger counts"
-        if len(self.protects) > 1:
+        if len(self.privacy_unit) > 1:
             yield "NOT ONE UNIT", MIXED
-        whom = "group" if self.protects == ("group",) else "row"
+        whom = "group" if self.privacy_unit == ("group",) else "row"
         yield f"one {whom}", f"{_text(self.budget, 1)} for the fits, if added or removed"
         yield f"replace one {whom}", f"{_text(self.budget, 2)} for the fits"
         for text in self.unprotected:
@@ -249,7 +252,7 @@ def search_report(search):
             for parts, _ in found
             for part in parts
         ),
-        protects=_protected(search),
+        privacy_unit=_protected(search),
     )
 
 
@@ -257,7 +260,7 @@ def _protected(search):
     """Return what the fits protect: all are given what the last one, on all rows, is given."""
     parts = private_steps(search.best_estimator_)[0] if search.refit else []
     reports = [getattr(part, "privacy_report_", None) for part in parts]
-    return tuple(sorted({report.protects for report in reports if report})) or _charged(search)
+    return tuple(sorted({report.privacy_unit for report in reports if report})) or _charged(search)
 
 
 def _charged(search):

@@ -16,6 +16,7 @@ from skdp.exceptions import PlanError
 from skdp.gate._budget_allocation import BudgetAllocation
 from skdp.pipeline._tree import is_inside, prepared, spending, unfold
 from skdp.show._report import table_html
+from skdp.utils._renamed import keeps_old_names
 
 __all__ = ["PipelinePlan", "Split", "allocate_budget", "commit_shares", "step_rows"]
 
@@ -30,13 +31,14 @@ class Split:
     budget: Budget | None = None
 
 
+@keeps_old_names
 @dataclass(frozen=True)
 class PipelinePlan(Plan):
     """The plan of a pipeline: as :class:`skdp.accounting.Plan`, with a line for every step.
 
     Parameters
     ----------
-    budget, steps, events, assumptions, problems, protects
+    budget, steps, failure_events, assumptions, problems, privacy_unit
         As for a Plan.
     lines : tuple of Split
         All steps in order; those that spend have a share.
@@ -116,7 +118,7 @@ def allocate_budget(pipeline, *, grouped=False):
             continue
         planned.append(Step(path, "child", at_most=shares[path], unit=units[path]))
         planned += [replace(step, label=f"{path}/{step.label}") for step in plan.steps]
-        events += [(f"{path}/{name}", p) for name, p in plan.events]
+        events += [(f"{path}/{name}", p) for name, p in plan.failure_events]
         notes += [f"{path}: {text}" for text in plan.assumptions]
         splits[path] = Split(path, type(leaf).__name__, shares[path], part)
     lines = tuple(
@@ -130,7 +132,7 @@ def allocate_budget(pipeline, *, grouped=False):
         tuple(events),
         tuple(notes),
         tuple(problems),
-        protects="group" if grouped else "row",
+        privacy_unit="group" if grouped else "row",
         lines=lines,
     )
     return plan, steps
@@ -273,7 +275,10 @@ def _notes(steps, leaves, used):
 
 
 def _title(plan):
-    budget, whom = plan.budget, "" if plan.protects == "row" else f" for one {plan.protects}"
+    budget, whom = (
+        plan.budget,
+        "" if plan.privacy_unit == "row" else f" for one {plan.privacy_unit}",
+    )
     total = f"(epsilon={float(budget.epsilon):g}, delta={float(budget.delta):g})"
     return f"Pipeline plan: {total} in all{whom}, composed in {NAMES[budget.measure]}"
 
@@ -307,6 +312,8 @@ def _lines(plan):
                 label = step.label.removeprefix(f"{path}/")
                 most = f"at most {float(step.at_most):.3g} of the step"
                 yield f"    {label:<32} {step.mechanism:<24} {most}{times}"
-    yield from (f"may fail: {label} (probability {float(p):.2g})" for label, p in plan.events)
+    yield from (
+        f"may fail: {label} (probability {float(p):.2g})" for label, p in plan.failure_events
+    )
     yield from (f"note: {text}" for text in plan.assumptions)
     yield from (f"PROBLEM: {text}" for text in plan.problems)

@@ -61,7 +61,7 @@ class Mechanism(VectorMixin, PrivateEstimator):
         plan = super()._plan_of(bounded, groups)
         if not self._is_granted():  # a pipeline has told it
             plan = replace(plan, assumptions=(*plan.assumptions, *bounded.promises))
-        return plan if groups is not None else replace(plan, protects=bounded.protects)
+        return plan if groups is not None else replace(plan, privacy_unit=bounded.privacy_unit)
 
     def _persons(self, groups, bounded):
         return groups
@@ -89,7 +89,7 @@ class Mechanism(VectorMixin, PrivateEstimator):
         given, curator = annex(table)
         self._read(given, None)
         share = curator.remaining
-        curator.one_row_each |= given.protects == "group"
+        curator.one_row_each |= given.privacy_unit == "group"
         release = release_bounded(given.values, curator, share=share, label="statistic")
         sd = release.scales * (np.sqrt(2) if self._law() == "laplace" else 1)
         raw = np.nan_to_num(release.values)

@@ -134,11 +134,11 @@ class SensitivityPreprocessor(DropsPrivateState, PlainNumbers, BaseEstimator):
         X, groups = without_groups(X, groups)
         rows = read_rows(self, X)
         sensitivity, center = self._column_vectors(rows.n_features)
-        columns, protects = np.arange(rows.n_features), "row"
+        columns, unit = np.arange(rows.n_features), "row"
         with np.errstate(all="ignore"):
             if groups is not None:
                 coins, made = RowKeys(make_entropy(None)), self._of_groups()
-                rows, protects = one_row_per_unit(groups, rows, coins, made), "group"
+                rows, unit = one_row_per_unit(groups, rows, coins, made), "group"
             if rows.n_features > len(columns) and self.statistic == "max":
                 columns = columns + len(columns)
             values = bounded_columns(
@@ -149,7 +149,7 @@ class SensitivityPreprocessor(DropsPrivateState, PlainNumbers, BaseEstimator):
                 center=center,
             )
         names = getattr(self, "feature_names_in_", None)
-        setattr(self, LOCAL, BoundedValues(values, names, protects, self._promises()))
+        setattr(self, LOCAL, BoundedValues(values, names, unit, self._promises()))
         return self
 
     def _of_groups(self):
@@ -205,6 +205,6 @@ class SensitivityPreprocessor(DropsPrivateState, PlainNumbers, BaseEstimator):
 class BoundedValues(Local):
     """Bounded statistics of the columns of a table: local and private."""
 
-    def __init__(self, values, names, protects="row", promises=()):
-        self.values, self.names, self.protects = tuple(values), names, protects
+    def __init__(self, values, names, privacy_unit="row", promises=()):
+        self.values, self.names, self.privacy_unit = tuple(values), names, privacy_unit
         self.promises = promises

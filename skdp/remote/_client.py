@@ -90,7 +90,7 @@ class RemoteTable:
     dtypes : dict of str to str
     public : dict
         What the holder tells of columns, for instance bounds and levels.
-    protects : {"row", "group"}
+    privacy_unit : {"row", "group"}
         Whether one row or one person, with all rows, is protected.
 
     See Also
@@ -112,7 +112,7 @@ class RemoteTable:
 
     def __init__(self, holder, name, about, columns=None):
         self._holder, self._about, self._some = holder, about, columns
-        self.name, self.public, self.protects = name, about["public"], about["protects"]
+        self.name, self.public, self.privacy_unit = name, about["public"], about["privacy_unit"]
 
     @property
     def columns(self):
@@ -137,11 +137,11 @@ class RemoteTable:
         return RemoteTable(self._holder, self.name, self._about, names)
 
     def __repr__(self):
-        return f"<RemoteTable {self.name!r}: columns {self.columns}, protects {self.protects}s>"
+        return f"<RemoteTable {self.name!r}: columns {self.columns}, protects {self.privacy_unit}s>"
 
     def __skdp_ledger__(self):
         """Return a ledger of the capacity of the holder's: budgets are admitted as there."""
-        return PrivacyLedger(*self._about["capacity"], unit=self.protects)
+        return PrivacyLedger(*self._about["capacity"], unit=self.privacy_unit)
 
     @contextmanager
     def __skdp_opened__(self, estimator, y, groups):

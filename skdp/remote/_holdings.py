@@ -124,7 +124,7 @@ class Holdings:
         charge on disk before the first row is read.
         """
         ledgers = {"the analyst": self.of_analyst(analyst)[name], "the table": self.of_table(name)}
-        budget, unit = plan.budget, plan.protects
+        budget, unit = plan.budget, plan.privacy_unit
         with self._alone():
             for whose, ledger in ledgers.items():
                 if not ledger.affords(budget, unit):

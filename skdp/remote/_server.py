@@ -53,7 +53,7 @@ class Door:
             admits = self.holdings.admitting(analyst, name)
             told[name] = {
                 "columns": table.columns,
-                "protects": table.unit,
+                "privacy_unit": table.unit,
                 "public": table.public,
                 "epsilon": left.epsilon,
                 "delta": left.delta,

@@ -51,7 +51,9 @@ def registry_entry(report, details, facts):
                 "unprotected_quantities": UNPROTECTED,
             },
             "privacy_loss": {
-                "privacy_unit": "row" if report.protects == "row" else "person (all of its rows)",
+                "privacy_unit": "row"
+                if report.privacy_unit == "row"
+                else "person (all of its rows)",
                 "privacy_unit_details": facts["claim"].partition("neighbours: ")[2],
                 "privacy_parameters": parameters,
                 "privacy_parameters_details": "; ".join(

@@ -47,13 +47,13 @@ def _facts(report):
             "composition",
             f"Gaussian, mu = {budget.mu:.6g}; failure probability {float(budget.failure):.3g}",
         )
-    yield f"replace one {report.protects}", _group(report, 2)
-    yield ("groups of 5 rows" if report.protects == "row" else "5 groups"), _group(report, 5)
+    yield f"replace one {report.privacy_unit}", _group(report, 2)
+    yield ("groups of 5 rows" if report.privacy_unit == "row" else "5 groups"), _group(report, 5)
 
 
 def _neighbours(report):
-    pair = report.protects == "row" and report.target is not None
-    return f"add or remove {UNITS[report.protects]}{' (x, y)' if pair else ''}"
+    pair = report.privacy_unit == "row" and report.target is not None
+    return f"add or remove {UNITS[report.privacy_unit]}{' (x, y)' if pair else ''}"
 
 
 def _group(report, size):
@@ -120,7 +120,9 @@ class ReportView(AsJson):
             for label, mechanism, share, ratio in _charges(self)
         ]
         notes = [f"Decision: {text}" for text in self.decisions]
-        notes += [f"May fail: {label} (probability {float(p):.2g})" for label, p in self.events]
+        notes += [
+            f"May fail: {label} (probability {float(p):.2g})" for label, p in self.failure_events
+        ]
         notes += [*self.assumptions, NOT_COVERED]
         title = f"<b>Privacy report of {escape(self.estimator)}</b>"
         return _page(title, table((), facts), table(head, bars), bullets(notes))
@@ -148,7 +150,7 @@ class ReportView(AsJson):
             "failure_probability": float(budget.failure),
             "replace_one_epsilon": self.epsilon(group_size=2),
             "charges": [vars(charge) | {"share": float(charge.share)} for charge in self.charges],
-            "failure_events": {label: float(p) for label, p in self.events},
+            "failure_events": {label: float(p) for label, p in self.failure_events},
             "decisions": list(self.decisions),
             "assumptions": list(self.assumptions),
         }
@@ -267,7 +269,9 @@ def _bar(share):
 
 
 def _may_fail(shown):
-    return [f"  may fail: {label} (probability {float(p):.2g})" for label, p in shown.events]
+    return [
+        f"  may fail: {label} (probability {float(p):.2g})" for label, p in shown.failure_events
+    ]
 
 
 def _listed(name, texts):

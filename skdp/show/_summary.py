@@ -50,12 +50,12 @@ def report_summary(report):
         return NOBODY.format(name=name)
     guarantee = f"(epsilon={float(budget.epsilon):.4g}, delta={float(budget.delta):.3g})"
     guarantee += condition(report)
-    guess, several, who = best_guess(report), best_guess(report, FEW), WHO[report.protects]
+    guess, several, who = best_guess(report), best_guess(report, FEW), WHO[report.privacy_unit]
     if guess >= CERTAIN:
         text = USELESS.format(name=name, guarantee=guarantee, it=who["it"])
     else:
         text = PROTECTED.format(name=name, guess=_percent(guess), **who)
-        if several < CERTAIN and report.protects == "row":
+        if several < CERTAIN and report.privacy_unit == "row":
             text += SEVERAL.format(few=FEW, guess=_percent(several))
         text += CLAIM.format(guarantee=guarantee)
     alike = "" if report.target is None else ALIKE

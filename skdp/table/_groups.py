@@ -76,9 +76,9 @@ def grouped_plan(plan, estimator):
     return replace(
         plan,
         steps=(*steps, Step(FIT, "child"), *inner),
-        events=tuple((f"{FIT}/{name}", p) for name, p in plan.events),
+        failure_events=tuple((f"{FIT}/{name}", p) for name, p in plan.failure_events),
         assumptions=tuple(f"{FIT}: {text}" for text in plan.assumptions),
-        protects="group",
+        privacy_unit="group",
     )
 
 

@@ -5,7 +5,7 @@ from functools import wraps
 
 from skdp.utils._warnings import stack_level
 
-__all__ = ["KeepsOldNames", "Renamed", "new_state", "old_keywords", "old_names"]
+__all__ = ["KeepsOldNames", "Renamed", "keeps_old_names", "old_names"]
 
 REMOVED = "0.2"  # the version without the old names
 
@@ -72,6 +72,14 @@ def _with_new_names(keywords, names):
 def new_state(state, names):
     """Return a dict, as it is in an older pickle, under the new names."""
     return {names.get(name, name): value for name, value in state.items()}
+
+
+def keeps_old_names(cls):
+    """Return a dataclass, with :class:`Renamed` fields: old pickles, old code."""
+    names = old_names(cls)
+    cls.__init__ = old_keywords(cls.__init__, names)
+    cls.__setstate__ = lambda self, state: self.__init__(**new_state(state, names))
+    return cls
 
 
 class KeepsOldNames:

@@ -83,7 +83,7 @@ def test_all_groups_cost_what_one_fit_costs(estimator, n_groups):
     one = clone(estimator).set_params(epsilon=0.7, delta=delta).plan()
     all_ = by_key(estimator, range(n_groups), epsilon=0.7, delta=delta).plan()
     assert all_.budget == one.budget
-    assert all_.events == tuple((f"groups/{name}", p) for name, p in one.events)
+    assert all_.failure_events == tuple((f"groups/{name}", p) for name, p in one.failure_events)
     assert sum(step.label == "groups" for step in all_.steps) == 1
 
 
@@ -109,7 +109,7 @@ def test_groups_pay_what_a_selection_leaves():
     assert report.charges[0].label == "levels/names"
     assert report.charges[0].share == Fraction(1, 10)
     assert {c.share for c in report.charges[1:]} == {Fraction(9, 10)}
-    assert sum(p for _, p in report.events) <= report.budget.failure
+    assert sum(p for _, p in report.failure_events) <= report.budget.failure
 
 
 @pytest.mark.parametrize("estimator", [PrivateMean(), PrivateGroupBy(PrivateMean(), 0, [0, 1, 2])])

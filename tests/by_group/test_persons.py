@@ -214,8 +214,8 @@ def test_few_persons_count_in_one_level():
 def test_one_level_each_costs_what_one_fit_costs(estimator):
     one = clone(estimator).set_params(epsilon=0.7)._grouped_plan()
     all_ = by_level(estimator, range(12), epsilon=0.7)._grouped_plan()
-    assert all_.budget == one.budget and all_.protects == "group"
-    assert all_.events == tuple((f"groups/{name}", p) for name, p in one.events)
+    assert all_.budget == one.budget and all_.privacy_unit == "group"
+    assert all_.failure_events == tuple((f"groups/{name}", p) for name, p in one.failure_events)
 
 
 def test_several_levels_divide_the_budget():

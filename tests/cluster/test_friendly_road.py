@@ -121,7 +121,7 @@ def test_a_road_inside_a_larger_plan_pays_a_share_of_it():
     labels = [charge.label for charge in report.charges]
     assert labels.count("friendly/tuple points") == 3 and "friendly/tuple filter" in labels
     assert sum(charge.share for charge in report.charges) <= share
-    assert sum(p for _, p in report.events) == whole.failure
+    assert sum(p for _, p in report.failure_events) == whole.failure
 
 
 def test_the_rule_asks_for_as_many_parts_as_the_budget_and_rows_for_stable_ones():

@@ -56,7 +56,7 @@ def test_steps_have_an_upper_bound():
 def test_public_centres_leave_the_whole_budget_to_their_refinement():
     model = FriendlyCoreKMeans(3, init=(CENTRES + 1).tolist(), random_state=0)
     labels = {step.label for step in model.plan().steps}
-    assert not labels & {"cells", "gram", "lift"} and not model.plan().events
+    assert not labels & {"cells", "gram", "lift"} and not model.plan().failure_events
     fit = model.fit(X)
     paid = sum(c.share for c in fit.privacy_report_.charges if c.label in ("radii", "clusters"))
     assert paid > 0.9
@@ -81,10 +81,10 @@ def test_roads_that_do_not_fit_together():
 
 def test_the_default_road_is_that_of_counts_and_has_no_failure_events():
     auto, density = FriendlyCoreKMeans(3).plan(), FriendlyCoreKMeans(3, method="density").plan()
-    assert auto == density and not auto.events
+    assert auto == density and not auto.failure_events
     assert all(step.mechanism == "gaussian" for step in auto.steps)
     friendly = FriendlyCoreKMeans(3, method="friendly").plan()
-    assert friendly.events and any(step.mechanism == "child" for step in friendly.steps)
+    assert friendly.failure_events and any(step.mechanism == "child" for step in friendly.steps)
 
 
 def test_the_friendly_road_is_loaded_when_it_is_taken():

@@ -268,7 +268,7 @@ def test_the_road_is_taken_and_good(d, n, condition, debug):
     assert error(fit.covariance_, root) < 1.1 * exact + 0.03
     assert "main/column scales" not in {charge.label for charge in report.charges}
     assert sum(c.share for c in report.charges if not c.label.startswith("main/")) <= 0.76
-    assert sum(p for _, p in report.events) == report.budget.failure
+    assert sum(p for _, p in report.failure_events) == report.budget.failure
 
 
 def test_the_start_alone_is_right_up_to_a_factor(debug):

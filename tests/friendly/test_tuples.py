@@ -248,6 +248,6 @@ def test_one_point_or_ordered_points_are_tuples_as_well():
 def test_the_plan_spends_the_whole_and_no_more():
     plan = friendly_tuples_plan(BUDGET, k=8, r_min=1e-3, r_max=2.0)
     assert sum(step.at_most * step.times for step in plan.steps) == 1
-    assert sum(p for _, p in plan.events) == BUDGET.failure
+    assert sum(p for _, p in plan.failure_events) == BUDGET.failure
     with pytest.raises(ValueError):
         friendly_tuples_plan(BUDGET, k=8, r_min=1.0, r_max=0.5)

@@ -132,7 +132,7 @@ def replay(case, folder):
     for one, other in zip(first.curators, second.curators, strict=False):
         try:
             found, ratio = measured(one, other)
-            if case.answers in ("wild", "nothing") and one.close("").events:
+            if case.answers in ("wild", "nothing") and one.close("").failure_events:
                 found, ratio = [], Fraction(0)  # such answers are failure events: see the bill
         except AuditFailure as failure:
             found, ratio = [f"path: {failure}"], Fraction(0)

@@ -53,9 +53,9 @@ class BySign(Rule):
         return (block[:, 0] > 0).astype(np.int64)
 
 
-def table_of(rows=None, protects="row"):
+def table_of(rows=None, privacy_unit="row"):
     rows = ArrayRows(np.arange(-6.0, 14.0).reshape(10, 2)) if rows is None else rows
-    plan = Plan(Budget.gaussian(1.0, 1e-6), (Step("x", times=20),), protects=protects)
+    plan = Plan(Budget.gaussian(1.0, 1e-6), (Step("x", times=20),), privacy_unit=privacy_unit)
     return Table(rows, CannedCurator(plan))
 
 
@@ -118,7 +118,7 @@ def test_shapes(rows, shape):
 def persons_of(cap=2):
     X = np.arange(-6.0, 14.0).reshape(10, 2)
     owners = Persons(np.array([0, 0, 0, 1, 2, 3, 3, 4, 4, 4]), 5)
-    table = table_of(protects="group")
+    table = table_of(privacy_unit="group")
     coins = table._curator.coins
     return table_of(
         weighed_rows(ArrayRows(X), owners, cap, coins, NoisyUnitCount(5.0, 1.0)), "group"

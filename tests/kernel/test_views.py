@@ -23,8 +23,8 @@ CELLS = Binned((2,), Codes(1))
 
 def table(X, codes=None, cap=3):
     """Return a Table of rows, of persons if they have codes."""
-    protects = "row" if codes is None else "group"
-    plan = Plan(Budget.gaussian(1.0, 1e-6), (Step("a", times=99),), protects=protects)
+    privacy_unit = "row" if codes is None else "group"
+    plan = Plan(Budget.gaussian(1.0, 1e-6), (Step("a", times=99),), privacy_unit=privacy_unit)
     curator, rows = CannedCurator(plan), ArrayRows(np.asarray(X, dtype=np.float64))
     if codes is not None:
         persons = Persons(np.asarray(codes), int(np.max(codes)) + 1).of(finite_rows(X))

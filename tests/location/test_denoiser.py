@@ -75,7 +75,11 @@ def test_the_release_is_kept_and_denoised_by_its_own_law(estimator):
 @ids
 def test_the_plan_lists_it_as_free(estimator):
     plain, auto = estimator.plan(), clone(estimator).set_params(denoiser="auto").plan()
-    assert (auto.budget, auto.steps, auto.events) == (plain.budget, plain.steps, plain.events)
+    assert (auto.budget, auto.steps, auto.failure_events) == (
+        plain.budget,
+        plain.steps,
+        plain.failure_events,
+    )
     (note,) = set(auto.assumptions) - set(plain.assumptions)
     assert note == f"AutoDenoiser: free post-processing; assumes {AutoDenoiser.assumes}"
     X = table(3)

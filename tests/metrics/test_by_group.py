@@ -133,7 +133,7 @@ def test_persons_are_protected_in_groups():
     ids = np.arange(6000) // 2
     whole = sex[ids * 2]
     reports = private_report_by_group(y, s, whole, levels=["f", "m"], groups=ids, epsilon=4.0)
-    assert reports.fitted.privacy_report_.protects == "group"
+    assert reports.fitted.privacy_report_.privacy_unit == "group"
     assert sum(one.n_rows_ for one in reports.reports.values()) == pytest.approx(3000, abs=150)
 
 

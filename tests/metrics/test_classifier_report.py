@@ -201,7 +201,7 @@ def test_persons_are_protected():
     y, s = drawn(3000)
     ids = np.arange(3000) // 2
     report = PrivateClassifierReport(random_state=0).fit(y, s, groups=ids)
-    assert report.privacy_report_.protects == "group"
+    assert report.privacy_report_.privacy_unit == "group"
     assert report.n_rows_ == pytest.approx(1500, abs=150)
 
 

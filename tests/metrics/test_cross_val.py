@@ -108,7 +108,7 @@ def test_persons_are_in_one_fold_with_all_rows():
     persons = [report.n_rows_ for report in result.fitted.estimators_.values()]
     assert sum(persons) == pytest.approx(2000, abs=100) and min(persons) > 800
     reports = [result.fitted, *result.models]
-    assert {one.privacy_report_.protects for one in reports} == {"group"}
+    assert {one.privacy_report_.privacy_unit for one in reports} == {"group"}
     assert result.mean == pytest.approx(0.87, abs=0.05)
     lost = private_cross_val_score(LogisticRegression(), X, y, **given)
     whole = private_cross_val_score(

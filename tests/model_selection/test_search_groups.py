@@ -101,7 +101,11 @@ def test_nothing_else_is_told():
 def test_the_winner_and_the_bill_protect_groups(given):
     estimator = search(**given)
     fit = estimator.fit(X, groups=IDS)
-    assert fit.privacy_report_.protects == fit.best_estimator_.privacy_report_.protects == "group"
+    assert (
+        fit.privacy_report_.privacy_unit
+        == fit.best_estimator_.privacy_report_.privacy_unit
+        == "group"
+    )
     assert any(text.startswith("groups: held out") for text in fit.privacy_report_.assumptions)
     assert fit.privacy_report_.budget == search(**given).fit(X).privacy_report_.budget
     for other in (np.array_split(X, 3), X):
@@ -142,7 +146,7 @@ def test_a_ledger_of_groups_pays_for_groups_alone():
 def test_the_bill_of_a_search_tells_what_its_fits_protect():
     alone = GridSearchCV(FriendlyCoreKMeans(random_state=0), CANDIDATES, cv=GroupKFold(3))
     report = search_report(alone.fit(X, groups=IDS))
-    assert report.protects == ("row",) and "one row" in str(report)
+    assert report.privacy_unit == ("row",) and "one row" in str(report)
     with sklearn.config_context(enable_metadata_routing=True):
         asking = FriendlyCoreKMeans(random_state=0).set_fit_request(groups=True)
         routed = GridSearchCV(asking, CANDIDATES, cv=GroupKFold(3)).fit(X, groups=IDS)
@@ -151,10 +155,10 @@ def test_the_bill_of_a_search_tells_what_its_fits_protect():
         score = lambda fit, X, y=None: 0.0  # noqa: E731
         mixed = GridSearchCV(chain, grid, cv=GroupKFold(3), scoring=score).fit(X, groups=IDS)
         report = search_report(routed)
-        assert report.protects == ("group",) and "one group" in str(report)
+        assert report.privacy_unit == ("group",) and "one group" in str(report)
         assert "one group" in report._repr_html_()
         report = search_report(mixed)
-    assert report.protects == ("group", "row") and "NOT ONE UNIT" in str(report)
+    assert report.privacy_unit == ("group", "row") and "NOT ONE UNIT" in str(report)
 
 
 def test_without_a_last_fit_the_ledger_tells():
@@ -162,4 +166,4 @@ def test_without_a_last_fit_the_ledger_tells():
     with sklearn.config_context(enable_metadata_routing=True):
         asking = FriendlyCoreKMeans(ledger=ledger).set_fit_request(groups=True)
         fit = GridSearchCV(asking, CANDIDATES, cv=GroupKFold(2), refit=False).fit(X, groups=IDS)
-        assert search_report(fit).protects == ("group",)
+        assert search_report(fit).privacy_unit == ("group",)

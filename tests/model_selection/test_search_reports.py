@@ -160,9 +160,9 @@ def test_persons_are_held_out_and_counted_whole():
     ids = np.repeat(np.arange(500), 4)
     search = searched(epsilon=8.0).fit(X, y, groups=ids)
     assert search.best_report_.n_rows_ == pytest.approx(150, abs=40)
-    assert search.best_report_.privacy_report_.protects == "group"
+    assert search.best_report_.privacy_report_.privacy_unit == "group"
     few = searched(epsilon=8.0, min_rows=1000).fit(X, y, groups=ids)
-    assert few.best_index_ == -1 and few.best_estimator_.privacy_report_.protects == "group"
+    assert few.best_index_ == -1 and few.best_estimator_.privacy_report_.privacy_unit == "group"
 
 
 def audited(**given):

@@ -87,13 +87,13 @@ def test_a_pipeline_is_a_function_of_answers_whatever_the_owners_are_called():
 @pytest.mark.parametrize("chain", CHAINS)
 def test_all_steps_protect_groups_and_tell_their_cap(chain):
     pipe = CHAINS[chain](**DEEP).fit(X, groups=IDS)
-    assert pipe.privacy_report_.protects == "group" and "group" in str(pipe.privacy_report_)
+    assert pipe.privacy_report_.privacy_unit == "group" and "group" in str(pipe.privacy_report_)
     for _, step in pipe.steps_:
         if hasattr(step, "privacy_report_") and not hasattr(step, "steps_"):
-            assert step.privacy_report_.protects == "group" and step.rows_per_group_ >= 1
+            assert step.privacy_report_.privacy_unit == "group" and step.rows_per_group_ >= 1
             assert "ledger=" not in repr(step) and step.ledger is None
     assert "for one group" in str(pipe._grouped_plan())
-    assert CHAINS[chain](**DEEP).fit(X).privacy_report_.protects == "row"
+    assert CHAINS[chain](**DEEP).fit(X).privacy_report_.privacy_unit == "row"
 
 
 def test_after_a_core_one_drawn_row_of_each_person_is_left_in_every_step():
@@ -153,7 +153,7 @@ def test_pure_chains_take_groups():
     mixed = PrivatePipeline(
         [("s", PrivateStandardScaler()), ("k", LloydKMeans(2, radius=3.0, delta=0))], random_state=0
     )
-    assert mixed.fit(X, groups=IDS).privacy_report_.protects == "group"
+    assert mixed.fit(X, groups=IDS).privacy_report_.privacy_unit == "group"
 
 
 def test_wrong_owners_cost_nothing():
@@ -171,7 +171,7 @@ def test_wrong_owners_cost_nothing():
 def test_a_search_without_routing_fits_rows_and_a_ledger_of_groups_refuses_that():
     grid = {"n_clusters": [2, 3]}
     search = GridSearchCV(FriendlyCoreKMeans(random_state=0), grid, cv=GroupKFold(3))
-    assert search.fit(X, groups=IDS).best_estimator_.privacy_report_.protects == "row"
+    assert search.fit(X, groups=IDS).best_estimator_.privacy_report_.privacy_unit == "row"
     for error_score in (np.nan, 0.0):
         ledger = PrivacyLedger(epsilon=10.0, delta=1e-5, unit="group")
         search = GridSearchCV(
@@ -199,7 +199,7 @@ def test_with_routing_all_fits_protect_groups():
             pipe, X, cv=GroupKFold(3), params={"groups": IDS}, return_estimator=True
         )["estimator"]
     for fit in (search.best_estimator_, *fits):
-        assert fit.privacy_report_.protects == "group"
+        assert fit.privacy_report_.privacy_unit == "group"
     assert not ledger.report().latched
 
 
@@ -208,6 +208,6 @@ def test_a_pipeline_of_scikit_learn_takes_groups_step_by_step():
     with pytest.raises(ValueError, match="does not accept the groups parameter"):
         pipe.fit(X, groups=IDS)
     pipe.fit(X, privatemean__groups=IDS)  # one step alone: the scaler protects rows
-    assert [step.privacy_report_.protects for _, step in pipe.steps] == ["row", "group"]
+    assert [step.privacy_report_.privacy_unit for _, step in pipe.steps] == ["row", "group"]
     with pytest.raises(ValueError, match="do not add up"):
         sum((step.privacy_report_ for _, step in pipe.steps[1:]), pipe[0].privacy_report_)

@@ -165,6 +165,6 @@ def test_bounded_values_of_groups_are_those_of_their_rows():
         assert np.allclose(told, expected, atol=0.01)
         ledger = PrivacyLedger(3.0, unit="group")
         fitted = LaplaceMechanism(random_state=0, ledger=ledger).fit(values)
-        assert fitted.privacy_report_.protects == "group"
+        assert fitted.privacy_report_.privacy_unit == "group"
         with pytest.raises(BudgetExceeded):
             LaplaceMechanism(random_state=0, ledger=PrivacyLedger(3.0)).fit(values)

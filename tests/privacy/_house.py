@@ -706,7 +706,7 @@ SKLEARN = {"mechanisms/_entropy.py": "check_random_state reads a random_state pa
 
 CODE_LINES = {
     "mechanisms": 740,  # with the calls of compiled loops beside those of numpy
-    "accounting": 1530,
+    "accounting": 1536,  # six lines go with the old names of fields
     "contracts": 350,
     "kernel": 4500,
     "kernel/applied": 300,

@@ -24,7 +24,9 @@ def bill(subject):
     cost = sum((Fraction(c.sensitivity) / Fraction(c.scale)) ** 2 for c in report.charges)
     expect(cost <= budget.amount, "the noise is smaller than the budget pays for")
     expect(sum(c.share for c in report.charges) <= 1, "shares exceed the whole")
-    expect(sum(p for _, p in report.events) <= budget.failure, "failure events exceed theirs")
+    expect(
+        sum(p for _, p in report.failure_events) <= budget.failure, "failure events exceed theirs"
+    )
     expect(_delta(budget, estimator.epsilon) <= estimator.delta, "the charge proves less")
 
 

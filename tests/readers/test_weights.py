@@ -92,7 +92,7 @@ def test_ids_that_differ_are_different_persons():
 
 def test_the_cap_is_found_through_noise():
     """It is a function of answers alone: the largest person may have any number of rows."""
-    plan = Plan(Budget.gaussian(1.0, 1e-6), CAP_STEPS, protects="group")
+    plan = Plan(Budget.gaussian(1.0, 1e-6), CAP_STEPS, privacy_unit="group")
 
     def cap(largest):
         codes = np.r_[np.repeat(np.arange(300), 20), np.repeat([300], largest)]

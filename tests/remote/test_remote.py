@@ -106,7 +106,7 @@ def test_persons_are_protected_as_the_holder_decides(seeded):
     here = clone(mean).set_params(ledger=PrivacyLedger(*CAPACITY, unit="group"))
     here.fit(VISITS[["a", "b", "person"]], groups="person")
     table = tables(seeded)["visits"]
-    assert table.protects == "group" and "person" not in table.columns
+    assert table.privacy_unit == "group" and "person" not in table.columns
     there = clone(mean).fit(table[["a", "b"]])
     assert there.privacy_report_ == here.privacy_report_
     assert np.array_equal(here.location_, there.location_)

@@ -122,7 +122,7 @@ def test_sources_persons_and_ledgers():
         assert np.array_equal(model.coef_, named.coef_)
     assert named.variables_ == beside.variables_ == ["a", "b"]
     persons = PrivateCoxRegression(**given).fit(X, e, t, groups=np.arange(4000) // 2)
-    assert persons.privacy_report_.protects == "group"
+    assert persons.privacy_report_.privacy_unit == "group"
     ledger = PrivacyLedger(0.7, 1e-5)
     PrivateCoxRegression(epsilon=0.6, ledger=ledger, **given).fit(X, e, t)
     with pytest.raises(BudgetExceeded):

@@ -146,7 +146,7 @@ def test_a_ledger_is_charged_once_and_persons_are_protected():
         private_ttest_ind(x, y, epsilon=0.6, ledger=ledger, random_state=0)
     ids = np.arange(len(x)) // 2, np.arange(len(y)) // 2 + 10**6
     result = private_mannwhitneyu(x, y, groups=ids, random_state=0)
-    assert result.privacy_report_.protects == "group"
+    assert result.privacy_report_.privacy_unit == "group"
     assert 0.3 < result.n_rows.sum() / 3000 < 0.7
     assert pickle.loads(pickle.dumps(result)).pvalue == result.pvalue
 

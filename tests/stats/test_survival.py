@@ -178,7 +178,7 @@ def test_sources_persons_and_ledgers():
     again = pickle.loads(pickle.dumps(fits[0]))
     assert np.array_equal(again.interval()[0], fits[0].interval()[0])
     persons = PrivateSurvival(**given).fit(t, e, groups=np.arange(2000) // 2)
-    assert persons.privacy_report_.protects == "group" and 700 < persons.n_rows_ < 1300
+    assert persons.privacy_report_.privacy_unit == "group" and 700 < persons.n_rows_ < 1300
     ledger = PrivacyLedger(0.7, 1e-5)
     private_logrank_test(t, e, arm, epsilon=0.6, ledger=ledger, **given)
     with pytest.raises(BudgetExceeded):

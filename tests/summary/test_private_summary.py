@@ -129,7 +129,7 @@ def test_types_that_tell_no_kind_are_refused_before_the_charge():
 def test_persons_and_groups():
     X, ids = table(), np.arange(N) // 3
     fit = PrivateSummary(random_state=0).fit(X, groups=ids)
-    assert fit.privacy_report_.protects == "group" and abs(fit.n_rows_ - N / 3) < 300
+    assert fit.privacy_report_.privacy_unit == "group" and abs(fit.n_rows_ - N / 3) < 300
     wards = ["north", "south"]
     fit = PrivateGroupBy(PrivateSummary(), "ward", wards, random_state=0).fit(X)
     results = fit.results()

@@ -69,9 +69,9 @@ def friendly_road_steps(budget: Budget, n_clusters, *, label="", at_most=1):
     """
     plan = friendly_tuples_plan(budget, k=n_clusters, r_min=R_MIN, r_max=R_MAX)
     if not label:
-        return plan.steps, plan.events
+        return plan.steps, plan.failure_events
     steps = (replace(step, label=f"{label}/{step.label}") for step in plan.steps)
-    events = ((f"{label}/{name}", p) for name, p in plan.events)
+    events = ((f"{label}/{name}", p) for name, p in plan.failure_events)
     return (Step(label, "child", at_most), *steps), tuple(events)
 
 

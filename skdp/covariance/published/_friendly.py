@@ -72,7 +72,7 @@ def friendly_covariance_plan(budget, *, assume_centered=False):
     steps += [Step("main", "child")]
     steps += [replace(step, label=f"main/{step.label}") for step in main.steps]
     events = [(f"friendly/{name}", budget.failure / 6) for name in SHARES]
-    events += [(f"main/{name}", p) for name, p in main.events]
+    events += [(f"main/{name}", p) for name, p in main.failure_events]
     return Plan(budget, tuple(steps), tuple(events))
 
 
