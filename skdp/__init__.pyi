@@ -50,6 +50,7 @@ from skdp.preprocessing import PrivateOrdinalEncoder as PrivateOrdinalEncoder
 from skdp.preprocessing import PrivateRobustScaler as PrivateRobustScaler
 from skdp.preprocessing import PrivateSimpleImputer as PrivateSimpleImputer
 from skdp.preprocessing import PrivateStandardScaler as PrivateStandardScaler
+from skdp.preprocessing import PrivateTargetEncoder as PrivateTargetEncoder
 from skdp.preprocessing import PublicFit as PublicFit
 from skdp.preprocessing import RowMap as RowMap
 from skdp.preprocessing import SensitivityPreprocessor as SensitivityPreprocessor

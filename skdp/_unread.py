@@ -9,6 +9,7 @@ import sklearn
 from sklearn.utils import check_array
 
 from skdp._private_part import SCHEMA
+from skdp.contracts._contract import target_of
 from skdp.contracts._kinds import Rows
 from skdp.gate._budget_allocation import BudgetAllocation
 from skdp.gate._parallel import parallel_sessions
@@ -130,7 +131,7 @@ class StepRows:
         step.ledger.absent = self.absent
         rows, told = self.X, {}
         if hasattr(rows, "shape") or isinstance(rows, Tables):
-            y = self._y if label == self._last else None
+            y = self._y if label == self._last or target_of(step) is not None else None
             with config_context(invalid_rows="ignore"), sklearn.config_context(assume_finite=True):
                 rows = step._read(self.present(), y)
             known = {name: value for name, value in vars(step).items() if name in SCHEMA}

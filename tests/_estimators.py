@@ -40,6 +40,7 @@ from skdp import (
     PrivateStandardScaler,
     PrivateSum,
     PrivateSummary,
+    PrivateTargetEncoder,
     PrivateTrimmedMean,
     PrivateVariance,
     PublicFit,
@@ -178,6 +179,18 @@ COMPOSED = {
         _frame,
     ),
     "levels": (PrivateOrdinalEncoder(epsilon=4.0), lambda: _frame()[["town", "level"]]),
+    "means of levels": (PrivateTargetEncoder(epsilon=8.0), lambda: _frame()[["town", "level"]]),
+    "means of levels first": (
+        make_private_pipeline(
+            ColumnTransformer(
+                [("town", PrivateTargetEncoder(target_type="multiclass"), ["town"])],
+                remainder="passthrough",
+            ),
+            PrivateLogisticRegression(classes=[0, 1]),
+            epsilon=20.0,
+        ),
+        lambda: _frame()[["town", "wage"]],
+    ),
     "imputer": (
         make_private_pipeline(PrivateSimpleImputer(), PrivateMean(bounds=(-9, 9)), epsilon=8.0),
         _rows,

@@ -1,10 +1,10 @@
 """The rules of a chain of steps: everything private must be released before it ends."""
 
-from skdp.contracts._contract import contract_of
+from skdp.contracts._contract import contract_of, target_of
 from skdp.contracts._kinds import BoundedStatistic, Core, Joined, Released, Rows
 from skdp.contracts._row_wise import PARTS, qualified, row_wise_problem, way_out
 
-__all__ = ["chain_problems", "parts_of"]
+__all__ = ["chain_problems", "leaves_of", "parts_of"]
 
 IDLE = ("passthrough", "drop", None)
 SELECTOR = "sklearn.compose._column_transformer.make_column_selector"  # reads names and types
@@ -21,6 +21,13 @@ def chain_problems(steps):
             f"{steps[-1][0]!r} yields private {type(kind).__name__}: nothing is released of it. "
             "End with an estimator that releases its result, for instance PrivateMean."
         )
+    targets = {target_of(leaf): leaf for _, step in steps for leaf in leaves_of(step)}
+    if {"number", "class"} <= set(targets):
+        number, classes = (type(targets[kind]).__name__ for kind in ("number", "class"))
+        problems.append(
+            f"{number} needs numbers in y, and {classes} classes. A PrivateTargetEncoder takes "
+            'classes with target_type="multiclass".'
+        )
     return problems
 
 
@@ -34,6 +41,15 @@ def parts_of(step):
     if not isinstance(remainder, str | None):
         parts.append(("remainder", remainder))
     return parts, name == "steps"
+
+
+def leaves_of(step):
+    """Return the steps inside a step, of a chain or container those inside its parts."""
+    parts = parts_of(step)[0]
+    parts = getattr(step, "steps", None) if parts is None else parts
+    if isinstance(step, type | str | None) or not isinstance(parts, list):
+        return [] if isinstance(step, str | None) else [step]
+    return [leaf for part in parts if len(part) == 2 for leaf in leaves_of(part[1])]
 
 
 def columns_by_rows(step):
@@ -80,10 +96,11 @@ def _follow(steps, kind, problems, path):
             problems.append(_mismatch(what, contract, kind))
         elif contract.problem(kind):
             problems.append(f"{what} {contract.problem(kind)}")
-        if contract.target is not None and (path or [name] != last):
+        maps = isinstance(contract.yields(kind), Rows)
+        if contract.target is not None and not maps and (path or [name] != last):
             problems.append(
-                f"{what} needs y, which a pipeline hands to its last step alone. Make it the last "
-                "step of the pipeline itself."
+                f"{what} needs y, which a pipeline hands to its last step, and to steps that map "
+                "rows. Make it the last step of the pipeline itself."
             )
         kind, spends = contract.yields(kind), contract.spends
         if path and isinstance(kind, Core):

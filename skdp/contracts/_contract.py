@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from skdp.contracts._kinds import Kind, Rows
 from skdp.contracts._row_wise import row_wise_problem
 
-__all__ = ["Contract", "contract_of"]
+__all__ = ["Contract", "contract_of", "target_of"]
 
 
 @dataclass(frozen=True)
@@ -52,3 +52,14 @@ def contract_of(step):
     if not isinstance(step, type) and row_wise_problem(step) is None:
         return Contract(consumes=(Rows,), yields=lambda kind: Rows())
     return None
+
+
+def target_of(step):
+    """Return what y is to a step: "number", "class", or None if it needs none.
+
+    Notes
+    -----
+    **Privacy**: looks at the step and at no row, so it costs nothing.
+    """
+    contract = contract_of(step)
+    return None if contract is None else contract.target

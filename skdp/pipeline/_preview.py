@@ -39,7 +39,7 @@ def rehearse(pipeline, X, y=None):
             replaced_table(None),
         ):
             public = dummy_rows(X)
-            target = None if y is None else dummy_target(steps[-1][1], y, public.shape[0])
+            target = None if y is None else dummy_target(pipeline, y, public.shape[0])
             view = Unread(step_rows(steps, public, target), rehearsal_curator(plan))
             run(steps, view, started=started.append, rehearsal=True)
         return
@@ -69,10 +69,10 @@ def preview(steps, X, y=None):
             if isinstance(step, Denoiser) or _learns_without_budget(step):
                 return None
         elif in_turn:
-            preview(parts, X)
+            preview(parts, X, y)
         elif any(_spends(part) for _, part in parts):
             for branch in getattr(step, "transformers", None) or parts:
-                preview([branch[:2]], X if len(branch) < 3 else _columns(X, branch[2]))
+                preview([branch[:2]], X if len(branch) < 3 else _columns(X, branch[2]), y)
         if _spends(step):
             return None
         X = mapped(clone(step).fit(public_row(X) if isinstance(X, Tables) else X), X)

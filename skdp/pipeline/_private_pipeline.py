@@ -7,7 +7,7 @@ import sklearn
 from sklearn.utils import Bunch, get_tags
 from sklearn.utils.validation import validate_data
 
-from skdp.contracts._contract import Contract, contract_of
+from skdp.contracts._contract import Contract, contract_of, target_of
 from skdp.contracts._kinds import Joined, Rows
 from skdp.estimator._estimator import PrivateEstimator, guarantee
 from skdp.pipeline._diagram import block_of, class_name, share_inside
@@ -231,9 +231,8 @@ class PrivatePipeline(PredictMixin, NamesOutMixin, PrivateEstimator, BaseComposi
 
     @property
     def _target(self):
-        """What y is, as for the last step: None, "number" or "class"."""
-        contract = contract_of(self._last())
-        return None if contract is None else contract.target
+        """What y is to the last step that needs it: None, "number" or "class"."""
+        return target_of(final_step(self))
 
     def _read(self, X, y):
         needed = self._target is not None

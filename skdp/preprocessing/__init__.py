@@ -9,6 +9,7 @@ from skdp.preprocessing._private_min_max_scaler import PrivateMinMaxScaler
 from skdp.preprocessing._private_robust_scaler import PrivateRobustScaler
 from skdp.preprocessing._private_simple_imputer import PrivateSimpleImputer
 from skdp.preprocessing._private_standard_scaler import PrivateStandardScaler
+from skdp.preprocessing._private_target_encoder import PrivateTargetEncoder
 from skdp.preprocessing._public_fit import PublicFit
 from skdp.preprocessing._row_map import RowMap
 from skdp.preprocessing._sensitivity_preprocessor import SensitivityPreprocessor
@@ -25,6 +26,7 @@ __all__ = [
     "PrivateRobustScaler",
     "PrivateSimpleImputer",
     "PrivateStandardScaler",
+    "PrivateTargetEncoder",
     "PublicFit",
     "RowMap",
     "SensitivityPreprocessor",

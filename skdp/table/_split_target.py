@@ -1,4 +1,4 @@
-"""A table and its target apart: a pipeline maps the table, and its last step is given the target.
+"""A table and its target apart: a pipeline maps the table, and gives its steps the target.
 
 The target is kept in memory, of the type that it has, since the type tells those of classes.
 """
@@ -7,6 +7,8 @@ import sys
 
 import numpy as np
 
+from skdp.contracts._chain import leaves_of
+from skdp.contracts._contract import target_of
 from skdp.readers._raw import TableError, has_two_dimensions, library
 from skdp.readers._tables import tables_of
 from skdp.table._schema import BROKEN
@@ -41,11 +43,9 @@ def split_target(X, y):
 
 
 def final_step(step):
-    """Return the step that a chain hands its target to: the last, of a chain inside it its own."""
-    steps = getattr(step, "steps", None)
-    if not isinstance(steps, list):
-        return step
-    return final_step([part for _, part in steps if not isinstance(part, str | None)][-1])
+    """Return the last step, inside others too, that a chain hands its target to; else the last."""
+    parts = leaves_of(step)
+    return ([part for part in parts if target_of(part) is not None] or parts or [step])[-1]
 
 
 def reads_numbers_and_gaps(step, X):
@@ -121,6 +121,7 @@ def _column(tables, place):
 
 
 def _joined(parts):
+    parts = list(parts)
     if library(parts[0]) == "pandas":
         return sys.modules["pandas"].concat(parts, ignore_index=True)
     if library(parts[0]) == "polars":

@@ -6,15 +6,18 @@ import polars
 import pytest
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
+from sklearn.preprocessing import TargetEncoder
 
 from skdp import (
     PrivacyLedger,
     PrivateKBinsDiscretizer,
+    PrivateLogisticRegression,
     PrivateMean,
     PrivateOneHotEncoder,
     PrivateOrdinalEncoder,
     PrivateRidge,
     PrivateSimpleImputer,
+    PrivateTargetEncoder,
     config_context,
     make_private_pipeline,
 )
@@ -53,7 +56,7 @@ def both(frame):
 # --- what neighbours see
 
 
-def replay(model, X, ids, stay, seed):
+def replay(model, X, ids, stay, seed, y=None):
     rng, runs = np.random.default_rng(seed), []
     keys = rng.integers(0, 2**63, size=len(X), dtype=np.uint64) * 2
     for rows in (np.ones(len(X), dtype=bool), stay):
@@ -65,7 +68,7 @@ def replay(model, X, ids, stay, seed):
 
         given = {} if ids is None else {"groups": ids[rows]}
         with config_context(invalid_rows="ignore", debug=True), replaced_curator(make):
-            clone(model).fit(X[rows], **given)
+            clone(model).fit(X[rows], None if y is None else y[rows], **given)
         runs += made
     assert runs[0].close("x") == runs[1].close("x")
     return [float(m / a) for _, m, a in moves(runs[0].records, runs[1].records) if a]
@@ -95,6 +98,37 @@ def test_nobody_moves_a_release_by_more_than_it_declares(make, seed, persons):
     X.loc[gone, "town"] = rng.choice(["only here", "north", None], size=int(gone.sum()))
     worst = replay(model, X, ids, ~gone, seed)
     assert max(worst) <= 1
+
+
+def encode_and_learn(model, kind):
+    """Return a chain that encodes towns as means of the target, then learns from them and ages."""
+    encoder = PrivateTargetEncoder(target_type=kind)
+    columns = ColumnTransformer([("town", encoder, ["town"])], remainder="passthrough")
+    return make_private_pipeline(columns, model, epsilon=40.0)
+
+
+@pytest.mark.parametrize("persons", [False, True])
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(
+    ("model", "kind"),
+    [
+        (PrivateTargetEncoder(epsilon=20.0), "number"),
+        (PrivateTargetEncoder(epsilon=20.0, target_range=(-5, 5), rows_per_group=2), "number"),
+        (PrivateTargetEncoder(epsilon=20.0, target_type="multiclass"), "class"),
+        (PrivateTargetEncoder(epsilon=20.0, target_type="multiclass", classes=[0, 1]), "class"),
+        (encode_and_learn(PrivateRidge(), "continuous"), "number"),
+    ],
+    ids=["numbers", "range", "classes", "two classes", "pipeline"],
+)
+def test_nobody_moves_a_level_by_more_than_it_declares(model, kind, seed, persons):
+    rng = np.random.default_rng(seed)
+    X = table(200, seed)[["town", "age"] if hasattr(model, "steps") else ["town", "ill"]]
+    ids = rng.integers(50, size=200) if persons else None
+    gone = ids == 7 if persons else np.arange(200) == rng.integers(200)
+    X.loc[gone, "town"] = rng.choice(["only here", "north", None], size=int(gone.sum()))
+    y = rng.normal(size=200) * 3 if kind == "number" else rng.integers(3, size=200).astype(float)
+    y[gone] = rng.choice(HOSTILE, size=int(gone.sum()))
+    assert max(replay(model, X, ids, ~gone, seed, y)) <= 1
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -160,6 +194,79 @@ def test_gaps_are_filled(strategy):
     assert array.dtype == float and not np.isnan(array).any()
 
 
+@pytest.mark.parametrize("kind", ["continuous", "multiclass"])
+@pytest.mark.parametrize("smooth", [0.0, 100.0, "auto"])
+def test_levels_become_the_means_that_scikit_learn_finds(kind, smooth):
+    frame = table(6000).assign(ill=lambda X: X.ill.astype(bool))[["town", "ill"]]
+    rng = np.random.default_rng(1)
+    y = 7.0 + 3 * (frame.town == "north") - 2 * frame.ill + rng.normal(size=6000)
+    y = y if kind == "continuous" else np.select([y > 9, y > 6], ["high", "middle"], "low")
+    told = PrivateTargetEncoder(
+        target_type=kind, smooth=smooth, epsilon=200.0, delta=0.009, random_state=0
+    )
+    with pytest.warns(Warning, match="promises little"):
+        told.fit(frame, y)
+    exact = TargetEncoder(target_type=kind, smooth=smooth).fit(frame, y)
+    n_outputs = 1 if kind == "continuous" else 3
+    assert len(told.encodings_) == len(exact.encodings_) == 2 * n_outputs
+    for k, (own, other) in enumerate(zip(told.encodings_, exact.encodings_, strict=True)):
+        found = len(told.categories_[k // n_outputs])
+        assert own[:found] == pytest.approx(other[:found], abs=0.03)
+    assert told.target_mean_ == pytest.approx(exact.target_mean_, abs=0.03)
+    encoded, other = told.transform(frame), exact.transform(frame)
+    assert encoded.shape == other.shape and np.abs(encoded - other).max() < 0.05
+    assert told.get_feature_names_out().tolist() == exact.get_feature_names_out().tolist()
+    polar = told.transform(polars.from_pandas(frame))
+    assert np.array_equal(polar, encoded)
+
+
+def test_two_classes_are_one_column_and_rare_levels_are_the_mean():
+    frame = pd.DataFrame({"town": ["a"] * 3000 + ["b"] * 3000 + ["c"]})
+    y = np.r_[np.arange(3000) % 10 == 0, np.arange(3000) % 10 < 8, True]
+    encoder = PrivateTargetEncoder(target_type="multiclass", random_state=0).fit(frame, y)
+    assert encoder.classes_.tolist() == [False, True] and encoder.categories_ == [("a", "b")]
+    told = encoder.transform(pd.DataFrame({"town": ["a", "b", "c", "mars", None]}))[:, 0]
+    assert told == pytest.approx([0.1, 0.8, 0.45, 0.45, 0.45], abs=0.06)
+    assert told[2] == told[3]
+
+
+def test_the_target_goes_to_every_step_that_needs_it():
+    frame = table(6000)[["town", "age"]].fillna({"age": 40.0})
+    y = 5.0 * (frame.town == "north") + (frame.age > 40)
+    pipe = encode_and_learn(PrivateRidge(), "continuous").set_params(random_state=0)
+    assert pipe.plan().problems == () and pipe.fit(frame, y).score(frame, y) > 0.8
+    joined = frame.assign(y=y)
+    named = clone(pipe).fit(joined, "y").predict(frame[:9])
+    assert np.array_equal(named, pipe.predict(frame[:9]))
+    batches = list(np.split(np.arange(6000), 6))
+    pieces = [(frame.iloc[rows], y.iloc[rows]) for rows in batches]
+    assert np.array_equal(clone(pipe).fit(pieces).predict(frame[:9]), pipe.predict(frame[:9]))
+    one = make_private_pipeline(PrivateTargetEncoder(), PrivateMean(), epsilon=4.0, random_state=0)
+    assert one.fit(frame[["town"]], y)[-1].location_ == pytest.approx([y.mean()], abs=0.5)
+    classes = np.where(y > 3, "many", "few")
+    logit = encode_and_learn(PrivateLogisticRegression(), "multiclass").set_params(random_state=0)
+    assert logit.fit(frame, classes).score(frame, classes) > 0.9
+
+
+def test_targets_of_two_kinds_are_refused_before_a_charge():
+    ledger, frame = PrivacyLedger(9.0, 1e-3), table()[["town"]]
+    pipe = encode_and_learn(PrivateRidge(), "multiclass").set_params(ledger=ledger)
+    with pytest.raises(ValueError, match="Ridge needs numbers in y, and PrivateTargetEncoder"):
+        pipe.fit(table()[["town", "age"]], np.ones(3000))
+    for wrong, match in (
+        (PrivateTargetEncoder(classes=[0, 1]), "classes is for target_type='multiclass'"),
+        (PrivateTargetEncoder(target_type="multiclass", target_range=(0, 1)), "target_range is"),
+        (PrivateTargetEncoder(smooth=-1.0), "smooth"),
+    ):
+        with pytest.raises(ValueError, match=match):
+            wrong.set_params(ledger=ledger).fit(frame, np.ones(3000))
+    with pytest.raises(ValueError, match="Got numbers: age"):
+        PrivateTargetEncoder(ledger=ledger).fit(table()[["town", "age"]], np.ones(3000))
+    with pytest.raises(ValueError, match="requires y"):
+        PrivateTargetEncoder(ledger=ledger).fit(frame)
+    assert len(ledger.entries()) == 1
+
+
 def test_a_pipeline_encodes_and_learns():
     frame = table(6000)
     y = 2.0 * (frame.age > 40) + (frame.town == "north")
@@ -191,6 +298,12 @@ def test_few_rows_are_an_answer(n):
             (PrivateOrdinalEncoder(), ["town"]),
             (PrivateSimpleImputer(), ["age", "town"]),
             (PrivateKBinsDiscretizer(3), ["age"]),
+            (PrivateTargetEncoder(), ["town", "ill"]),
+            (PrivateTargetEncoder(target_range=(0, 9)), ["town"]),
+            (PrivateTargetEncoder(target_type="multiclass", classes=["a", "b", "c"]), ["town"]),
+            (PrivateTargetEncoder(target_type="multiclass"), ["town"]),
         ):
-            fit = model.set_params(epsilon=0.1, random_state=0).fit(frame[names])
+            kind = getattr(model, "target_type", "continuous")
+            y = np.arange(n) % 2.0 if kind == "continuous" else np.resize(["a", "b"], n)
+            fit = model.set_params(epsilon=0.1, random_state=0).fit(frame[names], y)
             assert len(fit.transform(frame[names])) == n

@@ -312,6 +312,11 @@ PUBLIC = {
     },
     "pipeline/_predict.py": {"name": "of a method"},
     "preprocessing/_encoders.py": {"which": "names of columns"},
+    "preprocessing/_private_target_encoder.py": {
+        "which": "names of columns",
+        "name": "of a parameter",
+        "kind": "a constant text",
+    },
     "preprocessing/_private_simple_imputer.py": {"which": "names of columns"},
     "preprocessing/_group_map.py": {
         "failure": "about made-up rows",
@@ -450,7 +455,7 @@ IMPORTS = {
     "_schema": {"_config", "_threads", "readers"},
     "_contribution_bound": {"accounting", "kernel"},
     "_groups": {"_contribution_bound", "_config", "accounting", "readers", "kernel"},
-    "_split_target": {"_config", "_schema", "_threads", "readers"},
+    "_split_target": {"_config", "_schema", "_threads", "contracts", "readers"},
     "_levels": {"readers"},
     "_supervised": {"_config", "_levels", "_schema", "readers"},
     "_target": {"_levels", "accounting", "exceptions", "kernel", "mechanisms"},
@@ -619,7 +624,8 @@ IMPORTS = {
     | {"stats", "stats/engine", "metrics", "linear/engine", "_estimator", "contracts"},
     "preprocessing": BASE
     | ENGINE
-    | {"preprocessing", "location", "denoising", "rowwise", "summary", "_estimator", "contracts"},
+    | {"preprocessing", "location", "denoising", "rowwise", "summary", "additive"}
+    | {"_supervised", "_target", "_estimator", "contracts"},
     "audit": BASE
     | ENGINE
     | {"audit", "_curator", "_estimator", "contracts", "location", "model_selection"},
