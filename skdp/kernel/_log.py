@@ -81,11 +81,15 @@ class Log:
 
     @staticmethod
     def forget(curator):
-        """Let go of the Tables of a fit that has ended, and so of rows that are held for it."""
+        """Let go of the Tables of a fit that has ended, and so of rows that are held for it.
+
+        **Privacy**: its tickets stay used up, and so do its keys: whoever holds the Curator still
+        gets no bound from another answer, and no rows that old keys draw in a new numbering.
+        """
         log = getattr(curator, "kernel_log", None)
         if log is not None and log.own:
-            log.answers.clear()
-            log.numberings.clear()
+            log.answers[:] = [None] * len(log.answers)
+            log.numberings.update(dict.fromkeys(log.numberings, log))
 
     def add(self, view, statistic, told):
         """Keep an answer, of one number a copy that nobody else has; return its ticket."""
@@ -100,7 +104,7 @@ class Log:
     def get(self, ticket):
         """Return (Table, statistic, answer) of a ticket."""
         known = type(ticket) is int and 0 <= ticket < len(self.answers)
-        refuse(not known, "no answer has this ticket")
+        refuse(not known or self.answers[ticket] is None, "no answer has this ticket")
         return self.answers[ticket]
 
     def keyed(self, use, numbering):

@@ -674,4 +674,4 @@ def test_a_group_reads_bounds_off_answers_about_its_own_rows():
     PrivateGroupBy(Noted(), 0, [0, 1], random_state=0).fit(table())
     logs = [one._log for one in seen]
     assert len(logs) == 2 and logs[0].answers is not logs[1].answers
-    assert not logs[0].answers and not logs[1].answers
+    assert logs[0].answers and not any(logs[0].answers) and not any(logs[1].answers)

@@ -20,6 +20,7 @@ from skdp.kernel._friends import (
     RingColumns,
     SoftCore,
 )
+from skdp.kernel._log import Log
 from skdp.kernel._sampled import Members
 from skdp.kernel._sums import Count, KeptRows
 from skdp.kernel._table import Table
@@ -299,3 +300,15 @@ def test_fields_that_do_not_fit():
         for draw in (sample.fewer, lambda x: made.sample(x, 9.0), lambda x: made.sample(9.0, x)):
             with pytest.raises(REFUSED):
                 draw(size)
+
+
+def test_tickets_and_keys_of_a_fit_that_has_ended_stay_used_up():
+    fit = Fit()
+    count = fit.count
+    Log.forget(fit.table._curator)
+    for ticket in (count, fit.h):
+        with pytest.raises(ValueError, match="no answer has this ticket"):
+            fit.core(count=ticket)
+    assert fit.count > max(count, fit.h)
+    with pytest.raises(ValueError, match="these keys have drawn other rows"):
+        fit.table.sample(1e6, N)
