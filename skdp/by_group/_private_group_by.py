@@ -319,11 +319,13 @@ class PrivateGroupBy(RoutesRows, PrivateEstimator):
         ]
         return long_format(rows, [*by, "group", *COLUMNS])
 
-    def _titles(self):
+    def _key_names(self):
         names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])
+        return [str(names[place]) for place in self.key_columns_]
+
+    def _titles(self):
         taken = ("group", "q", "class", *COLUMNS)
-        found = [str(names[place]) for place in self.key_columns_]
-        return [f"by {name}" if name in taken else name for name in found]
+        return [f"by {name}" if name in taken else name for name in self._key_names()]
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "estimators_")

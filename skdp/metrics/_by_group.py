@@ -2,13 +2,12 @@
 
 from dataclasses import dataclass
 from itertools import combinations
-from numbers import Integral
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from skdp.by_group import PrivateGroupBy
+from skdp.by_group._split_mixin import SplitMixin
 from skdp.estimator._results import long_format
 
 __all__ = ["ByGroupMixin", "GroupReports"]
@@ -151,21 +150,8 @@ def _known(report, metric, threshold, confidence, sampling):
     return report._rate(metric, **at).value, *report.interval(metric, **given, **at)
 
 
-class ByGroupMixin:
+class ByGroupMixin(SplitMixin):
     """Mixin of reports, which with ``by`` are those of groups."""
-
-    _by_constraints: dict = {
-        "by": [str, Integral, "array-like", None],
-        "levels": ["array-like", None],
-    }
-
-    def _split(self):
-        """Return the PrivateGroupBy of reports of groups."""
-        own = "by", "levels", "epsilon", "delta", "random_state", "ledger"
-        return PrivateGroupBy(
-            clone(self).set_params(by=None, levels=None, ledger=None, random_state=None),
-            **{name: getattr(self, name) for name in own},
-        )
 
     def _fit_report(self, X, y, groups):
         """Fit the report of all rows, or of each group."""
@@ -173,13 +159,7 @@ class ByGroupMixin:
             super().fit(X, y, groups=groups)
             vars(self).pop("group_reports_", None)
             return self
-        self._validate_params()
-        fitted = self._split().fit(X, y, groups=groups)
-        names = "privacy_report_", "n_features_in_", "feature_names_in_"
-        told = {name: value for name, value in vars(fitted).items() if name in names}
-        for name in [name for name in vars(self) if name.endswith("_")]:
-            del vars(self)[name]
-        vars(self).update(told, group_reports_=GroupReports(fitted))
+        vars(self).update(group_reports_=GroupReports(self._fit_split(X, y, groups)))
         return self
 
     def _told(self):

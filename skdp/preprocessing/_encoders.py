@@ -38,8 +38,11 @@ class SummaryStep(NamesOutMixin, TransformerMixin, PrivateSummary):
     """
 
     _parameter_constraints: dict = {
-        k: v for k, v in PrivateSummary._parameter_constraints.items() if k != "quantiles"
+        name: allowed
+        for name, allowed in PrivateSummary._parameter_constraints.items()
+        if name not in ("quantiles", "by", "levels")
     }
+    by = None
 
     def _q(self):
         return QUARTILES

@@ -1,14 +1,17 @@
 """PrivateSummary: what a table holds, column by column."""
 
 from dataclasses import astuple, replace
+from html import escape
 from numbers import Real
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdp.accounting import Budget, Plan
+from skdp.by_group._split_mixin import SplitMixin
 from skdp.estimator._estimator import PrivateEstimator
 from skdp.estimator._results import long_format
+from skdp.kernel._table import Table
 from skdp.marginals._frames import text_names
 from skdp.marginals._types import column_types
 from skdp.readers._calendar import Calendar
@@ -25,7 +28,7 @@ from skdp.readers._sources import source_of
 from skdp.scales._noise_level import level_of_each
 from skdp.summary._columns import JUDGED, TEXT
 from skdp.summary._release import release_columns, summary_events, summary_steps
-from skdp.summary._show import cell_of, frame_of, html_of, text_of
+from skdp.summary._show import cell_of, frame_of, html_of, joined_frames, text_of
 from skdp.table._schema import NO_ROWS, look_at, validated_rows
 from skdp.utils._compat import Interval
 from skdp.utils._config import get_config
@@ -49,7 +52,7 @@ KINDS = (
 )
 
 
-class PrivateSummary(PrivateEstimator):
+class PrivateSummary(SplitMixin, PrivateEstimator):
     """The private ``df.describe(include="all")``: what every column of a table holds.
 
     One release for all columns: of numbers, dates and durations the number of entries, gaps, mean,
@@ -60,6 +63,11 @@ class PrivateSummary(PrivateEstimator):
     ----------
     quantiles : list of float, default=(0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)
         In (0, 1). Fewer of them have a little less noise.
+    by : str, int or list of one or two, default=None
+        Columns that tell the group of a row, by name or number: a summary of each group, all of
+        them for the price of one, by :class:`skdp.PrivateGroupBy`.
+    levels : list, default=None
+        With ``by``: public groups, of two columns pairs; None finds them for a tenth of the budget.
     epsilon : float, default=1.0
         Privacy parameter, > 0: adding or removing one row changes the probability of no outcome by
         more than a factor e^epsilon, up to ``delta``.
@@ -82,6 +90,9 @@ class PrivateSummary(PrivateEstimator):
         Standard deviation of the noise in it.
     columns_ : tuple
         What was released of every column, in their order: dataclasses of counts, ranks and moments.
+    group_by_ : PrivateGroupBy
+        With ``by``, in place of the attributes above: ``group_by_.estimators_[level]`` is the
+        summary of a group.
     privacy_report_ : PrivacyReport
         The bill and the guarantee.
     n_features_in_ : int
@@ -93,7 +104,7 @@ class PrivateSummary(PrivateEstimator):
     --------
     PrivateQuantile : Quantiles alone, with less noise.
     MarginalReleaser : Counts of cells of several columns together.
-    PrivateGroupBy : A summary for each level of a column, for the price of one.
+    PrivateGroupBy : Any estimator for each level of a column, for the price of one.
 
     Notes
     -----
@@ -130,6 +141,7 @@ class PrivateSummary(PrivateEstimator):
     _parameter_constraints: dict = {
         **{k: v for k, v in PrivateEstimator._row_constraints.items() if k != "rows_per_group"},
         "quantiles": ["array-like"],
+        **SplitMixin._by_constraints,
         "delta": [Interval(Real, 0, 1, closed="neither")],
     }
 
@@ -137,6 +149,8 @@ class PrivateSummary(PrivateEstimator):
         self,
         quantiles=QUANTILES,
         *,
+        by=None,
+        levels=None,
         epsilon=1.0,
         delta=1e-6,
         n_jobs=None,
@@ -144,6 +158,8 @@ class PrivateSummary(PrivateEstimator):
         ledger=None,
     ):
         self.quantiles = quantiles
+        self.by = by
+        self.levels = levels
         self.epsilon = epsilon
         self.delta = delta
         self.n_jobs = n_jobs
@@ -153,8 +169,36 @@ class PrivateSummary(PrivateEstimator):
     def plan(self):
         """Return the :class:`skdp.accounting.Plan` of a fit: what it may release, at what price."""
         self._q()
+        if self.by is not None:
+            return self._split().plan()
         budget = self._budget(Budget.gaussian)
         return Plan(budget, summary_steps(budget), summary_events(budget))
+
+    def fit(self, X, y=None, *, groups=None):
+        """Release the summary of private rows, or with ``by`` one of each group.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            A frame, an array, or what is read in pieces.
+        y : Ignored
+            Present for API consistency by convention.
+        groups : array-like of shape (n_samples,) or str, default=None
+            Whose row each row is. With it one person, with all rows, is protected.
+
+        Returns
+        -------
+        self : object
+        """
+        if self.by is not None and not isinstance(X, Table):
+            vars(self).update(group_by_=self._fit_split(X, None, groups))
+            return self
+        super().fit(X, y, groups=groups)
+        vars(self).pop("group_by_", None)
+        return self
+
+    def _grouped_plan(self):
+        return super()._grouped_plan() if self.by is None else self._split()._grouped_plan()
 
     def _q(self):
         try:
@@ -249,9 +293,16 @@ class PrivateSummary(PrivateEstimator):
             ``label``, the text of a share, ``value``, ``low``, ``high``, ``n``, the released number
             of entries, ``reliable`` and ``reason``, why not. A ``value`` that is not reliable is
             NaN. Of dates and durations they are dates and durations. A dict of arrays where pandas
-            is not installed.
+            is not installed. With ``by`` there is a column ``group`` before.
         """
         check_is_fitted(self)
+        if self.by is not None:
+            lines = (
+                {"group": level, **line}
+                for level, one in self.group_by_.estimators_.items()
+                for line in one._lines(confidence, {"sampling": sampling})
+            )
+            return long_format(list(lines), ("group", *TITLES))
         return long_format(self._lines(confidence, {"sampling": sampling}), TITLES)
 
     def to_frame(self):
@@ -262,9 +313,12 @@ class PrivateSummary(PrivateEstimator):
         frame : DataFrame
             Rows are ``kind``, ``entries``, ``gaps``, ``mean``, ``std``, the quantiles, ``top``, the
             most frequent text, and ``share``, its part of the entries, or the rate of a truth
-            value. NaN for what is not told reliably; ``results()`` says why.
+            value. NaN for what is not told reliably; ``results()`` says why. With ``by`` the rows
+            of each group stand together under its level.
         """
         check_is_fitted(self)
+        if self.by is not None:
+            return joined_frames({k: x.to_frame() for k, x in self.group_by_.estimators_.items()})
         return frame_of(self._named(), self._lines_of_columns(JUDGED, False))
 
     def summary(self):
@@ -276,21 +330,38 @@ class PrivateSummary(PrivateEstimator):
             A question mark stands for what is not told reliably.
         """
         check_is_fitted(self)
+        if self.by is not None:
+            parts = [f"{title}\n{one.summary()}" for title, one in self._by_title()]
+            return "\n\n".join([self._title(), *parts])
         return text_of(*self._shown())
 
     def _repr_html_(self):
+        if hasattr(self, "group_by_"):
+            parts = (f"<h4>{escape(title)}</h4>{x._repr_html_()}" for title, x in self._by_title())
+            return "".join([f"<p>{escape(self._title())}</p>", *parts])
         if not hasattr(self, "columns_"):
             return super()._repr_html_()
         return html_of(*self._shown())
 
-    def _shown(self):
+    def _by_title(self):
+        """Return pairs of what tells a group, as a text, and its summary."""
+        names = self.group_by_._key_names()
+        for level, one in self.group_by_.estimators_.items():
+            keys = level if len(names) == 2 else (level,)
+            pairs = zip(names, keys, strict=True)
+            yield ", ".join(f"{name} = {key}" for name, key in pairs), one
+
+    def _title(self):
         budget = self.privacy_report_.budget
-        title = (
-            f"{self.n_rows_:,.0f} rows, {self.n_features_in_} columns, private with "
-            f"epsilon={float(budget.epsilon):g}, delta={float(budget.delta):g}"
-        )
+        cost = f"private with epsilon={float(budget.epsilon):g}, delta={float(budget.delta):g}"
+        if self.by is not None:
+            names = " and ".join(self.group_by_._key_names())
+            return f"{len(self.group_by_.levels_)} groups by {names}, {cost}"
+        return f"{self.n_rows_:,.0f} rows, {self.n_features_in_} columns, {cost}"
+
+    def _shown(self):
         lines = self._lines_of_columns(JUDGED, False)
-        return title, self._named(), lines, self.n_rows_, self.noise_scale_
+        return self._title(), self._named(), lines, self.n_rows_, self.noise_scale_
 
     def __sklearn_tags__(self):
         """Return the tags of scikit-learn: gaps are welcome."""

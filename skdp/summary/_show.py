@@ -8,7 +8,7 @@ import numpy as np
 from skdp.show._page import columns as aligned
 from skdp.show._page import data_frame
 
-__all__ = ["cell_of", "frame_of", "html_of", "text_of"]
+__all__ = ["cell_of", "frame_of", "html_of", "joined_frames", "text_of"]
 
 BLOCKS = "▁▂▃▄▅▆▇█"
 TOP = 3  # texts that are named
@@ -36,6 +36,13 @@ def frame_of(named, lines):
         cells[name] += [shares[0].label, shares[0].value] if shares else [np.nan, np.nan]
     objects = {name: np.array(own, dtype=object) for name, own in cells.items()}
     return data_frame(objects, "results()", index=["kind", *titles, "top", "share"])
+
+
+def joined_frames(frames):
+    """Return frames as one, each under its key; a dict of them by key, maybe of none."""
+    import pandas as pd
+
+    return pd.concat(frames) if frames else pd.DataFrame()
 
 
 def text_of(title, named, lines, n, n_sd):

@@ -539,7 +539,7 @@ IMPORTS = {
     },
     "inspection": {"inspection", "planning", "show"},
     "marginals": BASE | ENGINE | {"marginals", "denoising", "_estimator", "contracts"},
-    "summary": BASE | ENGINE | {"summary", "marginals", "_estimator"},
+    "summary": BASE | ENGINE | {"summary", "marginals", "by_group", "_estimator"},
     "marginals/published": {
         "marginals/published",
         "marginals",

@@ -138,6 +138,54 @@ def test_persons_and_groups():
     assert fit.privacy_report_.budget == PrivateSummary().plan().budget
 
 
+@quiet
+@pytest.mark.parametrize("frame", [table(), pl.from_pandas(table())], ids=["pandas", "polars"])
+def test_a_summary_by_level_is_that_of_each_group_for_the_price_of_one(frame):
+    wards = ["north", "south"]
+    ledger = PrivacyLedger(epsilon=1, delta=1e-5)
+    fit = PrivateSummary(by="ward", levels=wards, ledger=ledger, random_state=0).fit(frame)
+    assert float(ledger.spent().epsilon) <= 1.0001
+    other = PrivateGroupBy(PrivateSummary(), "ward", wards, random_state=0).fit(frame)
+    for level in wards:
+        one = fit.group_by_.estimators_[level]
+        assert one.summary() == other.estimators_[level].summary()
+    results = fit.results()
+    means = results[(results["variable"] == "age") & (results["statistic"] == "mean")]
+    assert means["group"].tolist() == wards and np.all(np.abs(means["value"] - 40) < 4)
+    told = fit.to_frame()
+    assert told.loc[("south", "mean"), "age"] == means["value"].iloc[1]
+    assert told.loc[("north", "kind"), "ill"] == "truth values" and "ward" not in told
+    assert fit.summary().count("ward = ") == fit._repr_html_().count("<h4>ward = ") == 2
+    assert not hasattr(fit, "columns_") and fit.set_params(by=None, ledger=None).fit(frame).columns_
+    assert not hasattr(fit, "group_by_")
+
+
+@quiet
+def test_levels_of_a_summary_are_found_and_pairs_are_levels():
+    X = table()
+    fit = PrivateSummary(by=["ward", "ill"], epsilon=4.0, random_state=0).fit(X)
+    assert set(fit.group_by_.levels_) == {(w, i) for w in ("north", "south") for i in (0, 1)}
+    assert "ward = north, ill = " in fit.summary()
+    assert fit.to_frame().loc[("north", 1, "mean"), "age"] > 30
+    ids = np.arange(N) // 3
+    persons = PrivateSummary(by="ward", levels=["north"], random_state=0).fit(X, groups=ids)
+    assert persons.privacy_report_.privacy_unit == "group"
+    assert abs(persons.group_by_.estimators_["north"].n_rows_ - 1800) < 300
+    few = PrivateSummary(by="ward", epsilon=0.1, random_state=0).fit(X[:20])
+    assert few.to_frame().empty and few.summary() in few._repr_html_()
+    assert len(few.results()) == 0
+
+
+def test_a_summary_by_level_stands_alone():
+    inner = PrivateSummary(by="ward", levels=["north"])
+    with pytest.raises(ValueError, match=r"use PrivateGroupBy\(PrivateSummary\(...\), by\)"):
+        PrivateGroupBy(inner, "ill", [True, False]).fit(table())
+    ledger = PrivacyLedger(epsilon=1, delta=1e-5)
+    with pytest.raises(ValueError, match="by must be"):
+        PrivateSummary(by="nobody", ledger=ledger).fit(table())
+    assert len(ledger.entries()) == 1
+
+
 def test_html_quotes_names():
     X = table()[["age"]].rename(columns={"age": "<script>"})
     html = PrivateSummary(random_state=0).fit(X)._repr_html_()
