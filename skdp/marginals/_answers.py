@@ -201,8 +201,17 @@ class MarginalAnswers(SyntheticRows):
             for values in (self.residuals_, self.measurement_.values)
         )
         sd = count_scale(self.measurement_, places, chosen)
-        low, high = np.maximum(coordinate_interval(raw, sd, confidence), 0.0)
-        return CountEstimate(processed, sd, (float(low), float(high)))
+        low, high = coordinate_interval(raw, sd, confidence)
+        for place, levels in zip(places, chosen, strict=True):
+            level, more = self._unnamed(place)
+            low -= more * (level in levels and len(levels) < self.domain_.levels[place])
+        return CountEstimate(processed, sd, (max(float(low), 0.0), max(float(high), 0.0)))
+
+    def _unnamed(self, place):
+        """Return the level that also holds entries without one, and how many there may be."""
+        kind = self.domain_.kinds[place]
+        hidden = getattr(kind, "hidden", 0.0)
+        return (kind.rest, hidden) if hidden else (0, 0.0)
 
     def cell_scale(self, columns):
         """Return the standard deviation of a count in a table, before post-processing.
@@ -248,8 +257,10 @@ class MarginalAnswers(SyntheticRows):
         places = self._places(columns)
         raw = table_of(self.measurement_.layout, self.measurement_.values, places)
         sd = cell_scales(self.measurement_, places)
-        ends = coordinate_interval(raw, sd, confidence, simultaneous=simultaneous)
-        return tuple(np.maximum(end, 0.0) for end in ends)
+        low, high = coordinate_interval(raw, sd, confidence, simultaneous=simultaneous)
+        for axis, (level, more) in enumerate(map(self._unnamed, places)):
+            np.moveaxis(low, axis, 0)[level] -= more
+        return np.maximum(low, 0.0), np.maximum(high, 0.0)
 
     def plot(self, columns, ax=None, **plot_params):
         """Plot the table of one column or two: bars or a map.

@@ -18,11 +18,12 @@ from skdp.kernel._labels import (
 from skdp.marginals._drawn import laws_of
 from skdp.marginals._found import Cells, Found
 from skdp.marginals._levels import MISSING, OTHER
+from skdp.marginals._residuals import table_of
 from skdp.marginals._types import BOOL, NUMBER, TEXT
 from skdp.scales._bins import bin_share, bin_steps, search_cells
 from skdp.table._target import Selection
 
-__all__ = ["auto_events", "auto_steps", "bins_of", "find_levels"]
+__all__ = ["UNNAMED", "auto_events", "auto_steps", "bins_of", "find_levels", "without_names"]
 
 LEVELS = 0.02, 0.1  # shares of the budget
 ROW_COUNT = Step("row count", at_most=0.01, of=(RowsWithEntries,))
@@ -32,8 +33,9 @@ MANY = 2000.0  # rows in units of noise, above which the smaller share finds the
 IN_A_CELL = 10.0  # rows in units of the noise of one of the tables, where bins are as fine
 BINS = (3, 32)
 SHOWS = 2.0  # noises above which entries of a kind are there
+HIDES = 0.01  # part of the rows: texts without a level of their own have one if they may be more
 FRACTIONS = 3.0  # and fractions: of 20 columns of whole numbers one in 40 tables seems to have some
-LOST = 0.1  # part of the rows beyond an end of a column of which nothing is known
+LOST = 0.1  # part of the rows beyond an end of a column, or without a name, that is doubted
 NOTHING = (
     "nothing in these columns exceeds the noise. Pass levels if they are public, or use a "
     "larger epsilon"
@@ -42,6 +44,11 @@ OPEN_TOP = "the top level of these columns of codes may hold more than one value
 HIDDEN = (
     "a tenth of the rows may lie beyond the smallest or the largest level. Pass levels if "
     "public, or use fewer columns or a larger epsilon"
+)
+
+UNNAMED = (
+    "a tenth of the rows or more have values that were too rare to be found: they are one level, "
+    "'other'. Pass levels if public, or use a larger epsilon or more rows"
 )
 
 
@@ -61,8 +68,8 @@ def bins_of(strength, sizes):
     return int(np.clip(max(cells, 1.0) ** (1 / max(sizes)), *BINS))
 
 
-def find_levels(table, domain, *, n_bins, sizes, most):
-    """Release the levels of the columns whose levels are unknown.
+def find_levels(table, domain, *, n_bins, sizes, most, n_features):
+    """Release the levels of the columns whose levels are unknown, of a table of ``n_features``.
 
     Notes
     -----
@@ -81,7 +88,7 @@ def find_levels(table, domain, *, n_bins, sizes, most):
     names = _names(table, types, share=LEVELS[0] if strength > MANY else LEVELS[1])
     entries = _entries(table, types, names)
     kinds = {
-        place: entries[place].found(names[place], most)
+        place: entries[place].found(names[place], most, n)
         for place, kind in types.items()
         if kind.kind != NUMBER
     }
@@ -97,20 +104,32 @@ def find_levels(table, domain, *, n_bins, sizes, most):
         target=False,
         whole=[entries[place].whole for place in numbers],
     )
-    nothing, hidden = np.zeros((2, len(domain.kinds)), dtype=bool)
+    nothing, hidden = [place for place, labels in names.items() if not labels], []
     for place, searched in zip(numbers, search, strict=True):
         edges, (ends, beyond) = searched.edges(), searched.ends()
-        nothing[place] = not edges.size
-        hidden[place] = edges.size and max(beyond) > LOST * n
+        if not edges.size:
+            nothing.append(place)
+        elif max(beyond) > LOST * n:
+            hidden.append(place)
         kinds[place] = _cells(edges, searched.laws(), ends, entries[place], most)
-    for place, labels in names.items():
-        nothing[place] = not labels
     names_of_tops = [str(domain.names[p]) for p in numbers if kinds[p].has_open_top]
     if names_of_tops:
         table.decide(OPEN_TOP.format(", ".join(names_of_tops)))
-    table.doubt(NOTHING, columns=nothing)
-    table.doubt(HIDDEN, columns=hidden)
+    table.doubt(NOTHING, columns=domain.marked(nothing, n_features))
+    table.doubt(HIDDEN, columns=domain.marked(hidden, n_features))
     return kinds
+
+
+def without_names(domain, tables, residuals):
+    """Return the places of columns with many rows in the level of other values, by released tables.
+
+    Columns of which no value was found are left out: they are doubted before.
+    """
+    told = {place for same in tables.sets for place in np.unique(same).tolist()}
+    found = [p for p in sorted(told) if isinstance(domain.kinds[p], Found)]
+    several = [p for p in found if domain.kinds[p].other and domain.kinds[p].values]
+    shares = (table_of(tables.layout, residuals, [place]) for place in several)
+    return [p for p, table in zip(several, shares, strict=True) if table[-1] > LOST * table.sum()]
 
 
 def _names(table, types, *, share):
@@ -155,16 +174,22 @@ class _Entries:
         found = self._shows(WHOLE) and not self._shows(FRACTION, FRACTIONS)
         return self.type.integer or found
 
-    def found(self, values, most):
+    def most(self, *states):
+        """Return how many entries there may be in states, as far as noise shows."""
+        noise = SHOWS * self.scale * math.sqrt(len(states))
+        return max(float(self.counts[list(states)].sum()), 0.0) + noise
+
+    def found(self, values, most, n):
         """Return the levels of a column of values: those of the largest counts."""
         most_common = np.argsort(-self.counts[:-2], kind="stable")[: most - 2]
-        kept = [values[i] for i in np.sort(most_common) if values[i] not in (MISSING, OTHER)]
-        other = self._shows(-2) and self.type.kind == TEXT
-        return Found(
-            tuple(kept),
-            missing=not kept or (self._shows(-1) and not self.type.full),
-            other=other or len(kept) < max(len(values), 2),
-        )
+        places = [i for i in np.sort(most_common) if values[i] not in (MISSING, OTHER)]
+        kept, full = tuple(values[i] for i in places), self.type.full
+        missing = not kept or (self._shows(-1) and not full)
+        hidden = self.most(*([-2] * (self.type.kind == TEXT) + [-1] * (not (missing or full))))
+        other = self.type.kind == TEXT and (self._shows(-2) or hidden > HIDES * n)
+        other = other or len(kept) < max(len(values), 2)
+        rest = int(np.argmax(self.counts[places])) if kept else 0
+        return Found(kept, missing, other, rest=rest, hidden=0.0 if other else hidden)
 
 
 def _cells(edges, laws, ends, entries, most):
@@ -182,7 +207,8 @@ def _cells(edges, laws, ends, entries, most):
         edges, laws = _merged(edges, laws, np.arange(edges.size) % 2 == 1)
     edges = edges.tolist()
     laws = laws_of(edges, laws, whole=entries.whole)
-    return Cells(tuple(edges), laws, entries.whole, entries.missing, tuple(ends))
+    hidden = 0.0 if entries.missing or entries.type.full else entries.most(GAP)
+    return Cells(tuple(edges), laws, entries.whole, entries.missing, tuple(ends), hidden)
 
 
 def _merged(edges, laws, kept):

@@ -45,6 +45,12 @@ class Domain:
         """Places of the columns whose levels a fit finds."""
         return [place for place, kind in enumerate(self.kinds) if isinstance(kind, Unknown)]
 
+    def marked(self, places, n_features):
+        """Return which columns of a table of so many are at these places."""
+        marks = np.zeros(n_features, dtype=bool)
+        marks[[self.columns[place] for place in places]] = True
+        return marks
+
     def with_kinds(self, kinds):
         """Return the domain with other kinds of levels, by place."""
         return replace(self, kinds=tuple(kinds.get(i, kind) for i, kind in enumerate(self.kinds)))

@@ -1,6 +1,6 @@
 """Levels that a fit has found: bins of numbers, and texts that occur often."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
@@ -24,7 +24,14 @@ class Cells:
     # pair of float: the smallest and the largest number, where the search has found these alone in
     # their cells: outer bins that hold nothing else are called by them
     ends: tuple = (np.nan, np.nan)
+    # how many missing entries the level `rest` may hold: by what was released, and by public types
+    hidden: float = field(default=0.0, compare=False)
     numeric = True
+
+    @property
+    def rest(self):
+        """The level of entries that have none: that of most numbers."""
+        return int(np.argmax([sum(weights) for _, _, weights in self.laws]))
 
     @property
     def labels(self):
@@ -52,7 +59,7 @@ class Cells:
     @property
     def coded(self):
         """How entries become level numbers."""
-        gap = (len(self.edges) + 1) * self.missing
+        gap = len(self.edges) + 1 if self.missing else self.rest
         return LevelBins(np.array(self.edges), False, -np.inf, np.inf, gap, gap)
 
 
@@ -60,7 +67,9 @@ class Cells:
 class Found(Values):
     """Entries are equal to one of the values that were found, or missing, or other.
 
-    What is no level is in that of other entries, else in the first.
+    What is no level is in that of other entries, else in that of the most common value.
     """
 
-    numeric, rest = False, 0
+    rest: int = 0
+    hidden: float = field(default=0.0, compare=False)  # entries that it may hold besides
+    numeric = False

@@ -10,7 +10,7 @@ from skdp.accounting import Budget, Plan
 from skdp.estimator._estimator import PrivateEstimator
 from skdp.marginals._allocation import expected_loss, noise_sd, replace_one_factor, shares_for
 from skdp.marginals._answers import MarginalAnswers
-from skdp.marginals._auto import auto_events, auto_steps, find_levels
+from skdp.marginals._auto import UNNAMED, auto_events, auto_steps, find_levels, without_names
 from skdp.marginals._chosen_pairs import SCORES, SINGLES, pairs_are_chosen, release_chosen
 from skdp.marginals._domain import ROWS, Domain, is_auto, read_domain, read_workload
 from skdp.marginals._frames import domain_of
@@ -343,6 +343,7 @@ class MarginalReleaser(MarginalRows, MarginalAnswers, PrivateEstimator):
         if domain.unknown:
             most, sets = self._most_levels(domain), self._tables(domain).sets
             asked = {"n_bins": self.n_bins, "sizes": [len(s) for same in sets for s in same]}
+            asked["n_features"] = self.n_features_in_
             domain = domain.with_kinds(find_levels(table, domain, most=most, **asked))
             entered = True
         tables, rows = self._tables(domain), table.map(replace(domain.coded, entered=entered))
@@ -360,6 +361,8 @@ class MarginalReleaser(MarginalRows, MarginalAnswers, PrivateEstimator):
         useful = bool(risk <= USEFUL and n_rows > CLEAR * measurement.sd[0])
         if not useful:
             table.doubt(USELESS)
+        unnamed = without_names(domain, tables, processed.values)
+        table.doubt(UNNAMED, columns=domain.marked(unnamed, self.n_features_in_))
         return {
             "n_rows_": n_rows,
             "noise_scale_": released.noise,

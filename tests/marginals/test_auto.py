@@ -111,6 +111,41 @@ def test_public_levels_cost_nothing():
     assert some.domain_.labels[:2] == fit.domain_.labels
 
 
+@pytest.mark.parametrize(("rare", "doubts"), [(0.02, 0), (0.3, 1)])
+@pytest.mark.parametrize("workload", ["all", "rows", [("town",), ("flag", "town")]])
+def test_many_values_without_a_name_are_doubted(rare, doubts, workload):
+    X, n = _frame(), round(4000 * rare)
+    X["town"] = [*map(str, range(n)), *X.town[n:]]
+    domain = {"flag": "auto", "wage": "auto", "town": "auto"}
+    fit = MarginalReleaser(1, domain=domain, workload=workload, random_state=0).fit(X)
+    warned = [line for line in fit.accuracy_warnings_ if "'other'" in line]
+    assert len(warned) == doubts and all(line.startswith("column town:") for line in warned)
+    assert set(fit.domain_.labels[2]) >= {"east", "north", "south"}  # named nevertheless
+    again = MarginalReleaser(1, domain=fit.domain_, workload=workload, random_state=1).fit(X)
+    assert len(again.accuracy_warnings_) == doubts
+
+
+@pytest.mark.parametrize(("n", "stray"), [(1000, 40), (40_000, 90)])
+def test_intervals_of_counts_hold_where_entries_have_no_level(n, stray):
+    held = np.zeros(3)
+    for seed in range(20):
+        x = np.arange(n)
+        town = np.where(x < stray, np.char.add("town ", x.astype(str)), np.array(["a", "b"])[x % 2])
+        X = pd.DataFrame({"town": town, "age": np.where(x < stray, np.nan, x % 50 / 7)})
+        fit = MarginalReleaser(1, domain="auto", epsilon=1.0, random_state=seed).fit(X)
+        low, high = fit.interval("age")
+        ages = fit.domain_.kinds[1].coded.codes(X.age[stray:].to_numpy()).astype(int)
+        counts = np.bincount(ages, minlength=len(low))
+        known = np.array(fit.domain_.labels[1]) != "missing"
+        held[0] += np.mean((low <= counts) & (counts <= high), where=known)
+        for i, name in enumerate("ab"):
+            low, high = fit.query({"town": name}).interval
+            held[1 + i] += low <= (n - stray) / 2 <= high and high - low < 0.1 * n
+        told = [fit.query({"age": level}).interval[0] for level in fit.domain_.labels[1]]
+        assert np.allclose(told, fit.interval("age")[0])
+    assert held.min() >= 18
+
+
 def test_a_column_of_which_nothing_shows_has_two_levels():
     X = pd.DataFrame({"id": [f"{i}" for i in range(300)], "none": np.full(300, np.nan)})
     with pytest.warns(skdp.exceptions.LowAccuracyWarning, match="levels"):
