@@ -21,6 +21,7 @@ from skdp.readers._persons import Persons
 from skdp.readers._some_rows import mask_rows as without_rows
 from skdp.readers._tables import Tables
 from skdp.table._batched import with_current_config
+from skdp.table._schema import numbers_of_dates
 from skdp.utils._compat import safe_indexing
 from skdp.utils._config import config_context
 
@@ -213,11 +214,11 @@ def _without(X, absent):
     """Return a table of numbers with NaN in the rows that are absent."""
     if isinstance(X, Tables):
         return X.mapped(_as_floats, _as_floats(X.head())).without(absent)
-    return without_rows(X, absent)
+    return without_rows(numbers_of_dates(X), absent)
 
 
 def _as_floats(table):
-    return without_rows(table, np.zeros(len(table), dtype=bool))
+    return without_rows(numbers_of_dates(table), np.zeros(len(table), dtype=bool))
 
 
 def _numbers_mapped(function, X):
@@ -225,6 +226,9 @@ def _numbers_mapped(function, X):
         mapped = with_current_config(partial(_numbers_mapped, function))
         return X.mapped(mapped, mapped(X.head()))
     X = check_array(
-        X, dtype=[np.float64, np.float32], ensure_all_finite=False, ensure_min_samples=0
+        numbers_of_dates(X),
+        dtype=[np.float64, np.float32],
+        ensure_all_finite=False,
+        ensure_min_samples=0,
     )
     return function(X)

@@ -420,7 +420,7 @@ def test_narrow_floats_plan_as_their_text_says():
 def test_what_holds_no_other_number_stays_the_same_object():
     for value in (
         {"a": [1, 2.0, {"b": (True, None)}]}, [1, "x", (2,)], (), [], {}, np.arange(3), "auto", 3,
-        2.5, True, None, PrivateMean(), Fraction(1, 3), np.timedelta64(3, "s"),
+        2.5, True, None, PrivateMean(), Fraction(1, 3),
     ):  # fmt: skip
         assert plain(value) is value
     mixed = {"a": [1, np.int8(100)], "b": (np.bool_(True), np.float64(0.5), np.float32(0.1))}

@@ -14,8 +14,10 @@ from skdp.estimator._estimator import PrivateEstimator
 from skdp.kernel._cells import Held, cell_numbers
 from skdp.kernel._sums import Count
 from skdp.kernel._views import Targets
+from skdp.readers._dated import Dated
 from skdp.scales._bins import bin_steps, find_bins
 from skdp.scales._noise_level import check_confidence
+from skdp.table._schema import numbers_of_dates
 from skdp.table._target import Coding, Selection, coded_columns
 from skdp.utils._compat import Interval, StrOptions
 from skdp.utils._renamed import Renamed
@@ -39,6 +41,7 @@ class AdditiveModel(PrivateEstimator):
     _mixed = True
     _weighs_groups = True
 
+    bin_edges_ = Dated()
     term_noise_ = Renamed("term_noise_scale_")
     n_cycles_ = Renamed("n_iter_")
     _parameter_constraints: dict = {
@@ -97,7 +100,8 @@ class AdditiveModel(PrivateEstimator):
         check_is_fitted(self)
         coding = Coding(tuple(self.categories_))
         if (isinstance(X, np.ndarray) and X.dtype.kind in "fiub") or not any(coding.n_cells):
-            X = validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan")
+            options = {"dtype": np.float64, "ensure_all_finite": "allow-nan", "reset": False}
+            X = validate_data(self, numbers_of_dates(X), **options)
         else:
             validate_data(self, X, reset=False, skip_check_array=True)
         return coding.codes(X)
@@ -106,7 +110,7 @@ class AdditiveModel(PrivateEstimator):
         """Return the scores of numbers and codes, shape (n,) or (n, n_outputs): row by row."""
         edges = [
             edge if levels is None else len(levels) + 2
-            for edge, levels in zip(self.bin_edges_, self.categories_, strict=True)
+            for edge, levels in zip(vars(self)["bin_edges_"], self.categories_, strict=True)
         ]
         cells = cell_numbers(codes, edges)
         scores = np.zeros((len(cells), *np.shape(self.intercept_)[-1:])) + self.intercept_

@@ -222,7 +222,10 @@ def edge_ticks(edges):
 
 
 def _short(numbers):
-    """Return texts of numbers that differ, as short as may be."""
+    """Return texts of numbers, or of dates, that differ, as short as may be."""
+    if numbers.dtype.kind in "mM":
+        days = numbers.astype(f"{numbers.dtype.kind}8[D]")
+        return list(map(str, days if len(set(days)) == len(days) else numbers))
     size = np.abs(numbers).max()
     fewest = max(3, len(f"{size:.0f}")) if size < PLAIN else 3
     for digits in range(fewest, 18):
@@ -251,7 +254,7 @@ def place_of(feature, names):
 
 def _line_of(estimator, j):
     """Return what a line adds at the edges of the bins of a feature."""
-    edges, slope = estimator.bin_edges_[j], getattr(estimator, "coef_", np.zeros(j + 1))[j]
+    edges, slope = vars(estimator)["bin_edges_"][j], getattr(estimator, "coef_", np.zeros(j + 1))[j]
     if not slope:
         return np.empty(0)
     centre, (low, high) = estimator.line_center_[j], estimator.feature_range_[:, j]

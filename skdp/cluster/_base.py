@@ -10,6 +10,7 @@ from skdp.kernel._statistic import Rule, public
 from skdp.mechanisms import finite_rows
 from skdp.table._batched import apply_batched, sum_of_pieces, transforms_pieces
 from skdp.table._groups import GroupRule, without_groups
+from skdp.table._schema import numbers_of_dates
 from skdp.utils._private_state import Local
 from skdp.utils._threads import one_blas_thread
 
@@ -99,9 +100,8 @@ class CentersMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
 
     def _rows(self, X):
         check_is_fitted(self)
-        return validate_data(
-            self, X, dtype=[np.float64, np.float32], reset=False, accept_large_sparse=False
-        )
+        options = {"dtype": [np.float64, np.float32], "accept_large_sparse": False}
+        return validate_data(self, numbers_of_dates(X), reset=False, **options)
 
     def fit(self, X, y=None, *, groups=None, **weights):
         """Fit on private rows and release the centres.

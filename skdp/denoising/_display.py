@@ -8,6 +8,8 @@ from skdp.show._display import Display
 
 __all__ = ["HistogramDisplay"]
 
+DAY = np.timedelta64(1, "D")
+
 
 @dataclass(frozen=True, repr=False)
 class HistogramDisplay(Display):
@@ -74,7 +76,13 @@ class HistogramDisplay(Display):
         names = getattr(estimator, "feature_names_in_", None)
         names = [f"column {c}" if names is None else str(names[c]) for c in columns]
         lower, upper = (None, None) if confidence is None else estimator.interval(confidence)
-        return cls(estimator.counts_, estimator.edges_, names, lower, upper).plot(ax)
+        edges = [np.asarray(own) for own in estimator.edges_]
+        names = [
+            f"{name} (days)" if own.dtype.kind == "m" else name
+            for name, own in zip(names, edges, strict=True)
+        ]
+        edges = [own / DAY if own.dtype.kind == "m" else own for own in edges]
+        return cls(estimator.counts_, edges, names, lower, upper).plot(ax)
 
     def _size(self):
         if self.counts.ndim > 2:
@@ -93,7 +101,7 @@ class HistogramDisplay(Display):
         edges = _edges(self.edges[0], self.counts.size)
         ax.stairs(self.counts, edges, fill=True, alpha=0.6)
         if self.lower is not None:
-            middle = (edges[1:] + edges[:-1]) / 2
+            middle = edges[:-1] + np.diff(edges) / 2
             ax.vlines(middle, self.lower, self.upper, color="black", lw=1)
         ax.set_xlabel(self.names[0])
         ax.set_ylabel("count")

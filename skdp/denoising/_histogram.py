@@ -31,6 +31,7 @@ from skdp.kernel._histograms import (
     UserCounts,
     capped_sensitivity,
 )
+from skdp.readers._dated import Dated
 from skdp.scales._column_noise import with_law
 from skdp.table._groups import GroupRule
 from skdp.utils._compat import Interval, StrOptions
@@ -168,6 +169,7 @@ class PrivateHistogram(VectorMixin, PrivateEstimator):
     """
 
     _weighs_groups = property(lambda self: self.user is None)
+    edges_ = Dated(lambda self: [j for j in range(self.n_features_in_) if j != self.user])
     law_ = Renamed("noise_distribution_")
     _parameter_constraints: dict = {
         **PrivateEstimator._row_constraints,

@@ -6,7 +6,7 @@ from numbers import Real
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from skdp.readers._calendar import Calendar
+from skdp.readers._dated import as_numbers, calendars_of
 from skdp.utils._warnings import MOST_NAMED, Doubt
 
 __all__ = ["COLUMNS", "JudgedNumbers", "ResultsMixin", "lines_of", "long_format", "n_values"]
@@ -199,13 +199,12 @@ def lines_of(estimator, confidence, parameters):
 
 def _in_dates(estimator, columns):
     """Return cells with the locations of dates and durations in their own types."""
-    calendars = getattr(estimator, "calendars_in_", None)
+    calendars = calendars_of(estimator)
     if calendars is None or not hasattr(estimator, "location_"):
         return columns
-    made = [None if one is None else Calendar(*one) for one in calendars]
     return {
         name: [
-            cell if (own := made[i % len(made)]) is None else own.scalar(cell)
+            cell if (own := calendars[i % len(calendars)]) is None else own.scalar(cell)
             for i, cell in enumerate(cells.tolist())
         ]
         for name, cells in columns.items()
@@ -257,6 +256,7 @@ def _judged(estimator):
     return _with_interval(estimator, JUDGED, {})
 
 
+@as_numbers()
 def _with_interval(estimator, confidence, parameters):
     """Return the _Numbers of an estimator."""
     values = _values(estimator)
@@ -320,6 +320,7 @@ def _count(estimator):
     return np.rint(next(told, np.nan))
 
 
+@as_numbers()
 def _values(estimator):
     for name in VALUES:
         if hasattr(estimator, name):

@@ -4,7 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from skdp.readers._calendar import Calendar
 from skdp.show._display import Display
+from skdp.utils._numbers import plain
 
 __all__ = ["IntervalDisplay"]
 
@@ -22,7 +24,7 @@ class IntervalDisplay(Display):
     Parameters
     ----------
     lower, upper : ndarray of shape (n_values,)
-        Ends of the intervals.
+        Ends of the intervals: numbers, dates or durations.
     values : ndarray of shape (n_values,)
         What was released; a denoised value need not be the middle of its interval.
     names : list of str
@@ -125,20 +127,42 @@ class IntervalDisplay(Display):
         return 6.4, 1.2 + 0.26 * min(len(self.values), MOST_NAMES)
 
     def _draw(self, ax):
-        n = len(self.values)
+        n, kinds = len(self.values), list(map(_kind, self.values))
+        lower, upper, values = map(_numbers, (self.lower, self.upper, self.values))
         style = {"color": "C0", "alpha": 0.5, "lw": 4 if n < 100 else 1}
-        bounded = np.maximum(np.abs(self.lower), np.abs(self.upper)) < ENDLESS
+        bounded = np.maximum(np.abs(lower), np.abs(upper)) < ENDLESS
         places = np.flatnonzero(bounded)
-        ax.hlines(places, self.lower[bounded], self.upper[bounded], **style)
+        ax.hlines(places, lower[bounded], upper[bounded], **style)
         for place in np.flatnonzero(~bounded):
             ax.axhline(place, **style | {"lw": 1, "ls": ":"})
-        ax.plot(self.values, range(n), "o", color="C0", ms=5 if n < 100 else 2)
+        ax.plot(values, range(n), "o", color="C0", ms=5 if n < 100 else 2)
         if n <= MOST_NAMES:
             ax.set_yticks(range(n), self.names)
             right = ax.secondary_yaxis("right")
-            ends = zip(self.lower, self.upper, strict=True)
-            right.set_yticks(range(n), [f"[{low:.4g}, {high:.4g}]" for low, high in ends])
+            ends = zip(kinds, lower, upper, strict=True)
+            right.set_yticks(range(n), [f"[{_text(k, a)}, {_text(k, b)}]" for k, a, b in ends])
         ax.set(ylim=(n - 0.5, -0.5), xlabel="released value", title=self.title)
+        if n and kinds[0] is not None and len(set(kinds)) == 1:
+            ax.locator_params(axis="x", nbins=4)
+            ax.xaxis.set_major_formatter(lambda x, _: kinds[0].text(x))
+
+
+def _kind(value):
+    """Return the Calendar of a date or a duration, None for a number."""
+    kind = getattr(getattr(value, "dtype", None), "kind", None)
+    if kind == "M" or hasattr(value, "toordinal"):
+        zone = getattr(value, "tzinfo", None)
+        return Calendar("date", "us", None if zone is None else str(zone))
+    return Calendar("duration", "us") if kind == "m" or hasattr(value, "total_seconds") else None
+
+
+def _numbers(values):
+    """Return values as floats, dates and durations as microseconds."""
+    return np.array([plain(value) for value in values], dtype=np.float64)
+
+
+def _text(kind, number):
+    return f"{number:.4g}" if kind is None or not np.isfinite(number) else kind.text(number)
 
 
 def _names(estimator, shape):

@@ -18,6 +18,7 @@ from skdp.scales._noise_level import check_confidence, check_sampling, noise_qua
 from skdp.table._batched import apply_batched
 from skdp.table._groups import GroupRule
 from skdp.table._row_methods import ExplainedVarianceMixin
+from skdp.table._schema import numbers_of_dates
 from skdp.utils._renamed import Renamed
 
 __all__ = ["LinearModel", "rule_of_slopes"]
@@ -128,7 +129,7 @@ class LinearModel(ResultsMixin, ExplainedVarianceMixin, RegressorMixin, PrivateE
             ``feature_range_`` and predictions to ``target_range_``.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
+        X = validate_data(self, numbers_of_dates(X), dtype=np.float64, reset=False)
         if not self.extrapolate:
             X = np.clip(X, *self.feature_range_)
         with np.errstate(all="ignore"):

@@ -19,6 +19,7 @@ from skdp.location._public import known_ranges
 from skdp.scales._noise_level import check_confidence, check_sampling, noise_quantile
 from skdp.table._batched import apply_batched
 from skdp.table._row_methods import AccuracyMixin
+from skdp.table._schema import numbers_of_dates
 from skdp.table._target import Selection, coded_classes
 from skdp.utils._compat import Interval
 from skdp.utils._renamed import Renamed
@@ -361,7 +362,7 @@ class PrivateLogisticRegression(ResultsMixin, AccuracyMixin, ClassifierMixin, Pr
 
     def _scores(self, X):
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=np.float64)
+        X = validate_data(self, numbers_of_dates(X), reset=False, dtype=np.float64)
         low, high = self.feature_range_
         return np.clip(X, low, high) @ self.coef_.T + self.intercept_
 

@@ -3,6 +3,7 @@
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from skdp.readers._dated import Dated
 from skdp.table._batched import transforms_pieces
 from skdp.table._schema import later_rows
 
@@ -12,6 +13,8 @@ __all__ = ["CentringMixin"]
 @transforms_pieces
 class CentringMixin(OneToOneFeatureMixin, TransformerMixin):
     """Mixin of estimators of one ``location_`` per column."""
+
+    location_ = Dated()
 
     def transform(self, X):
         """Subtract the released location from every row.
@@ -32,10 +35,11 @@ class CentringMixin(OneToOneFeatureMixin, TransformerMixin):
             If several locations of each column were fitted.
         """
         check_is_fitted(self)
-        if self.location_.ndim > 1:
+        location = vars(self)["location_"]  # numbers, of dates too
+        if location.ndim > 1:
             raise ValueError(
                 "transform subtracts one quantile of each column, and several were fitted. Pass a "
                 "number as q."
             )
         X = later_rows(self, X)
-        return X - self.location_.astype(X.dtype, copy=False)
+        return X - location.astype(X.dtype, copy=False)

@@ -8,6 +8,7 @@ from skdp.denoising._parameter import DENOISER
 from skdp.denoising._vector import VectorMixin
 from skdp.location._centring import CentringMixin
 from skdp.location._column_estimator import ColumnEstimator
+from skdp.readers._dated import with_dates
 from skdp.utils._renamed import Renamed
 
 __all__ = ["SLACK", "Location"]
@@ -46,6 +47,7 @@ class Location(VectorMixin, CentringMixin, ColumnEstimator):
             return np.full(len(sd), math.inf)
         return np.hypot(sd, math.sqrt(n) * place.sensitivity)
 
+    @with_dates
     def interval(self, confidence=0.95, *, simultaneous=False, sampling=False):
         """Return intervals for the bounded statistic, column by column.
 

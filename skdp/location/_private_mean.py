@@ -33,6 +33,7 @@ from skdp.location._mean import mean_plan, private_mean
 from skdp.location._public import accuracy_of, column_vector
 from skdp.location._release import MeanRelease
 from skdp.location._verdict import doubt_mean
+from skdp.readers._dated import with_dates
 from skdp.scales._column_noise import column_budget
 from skdp.utils._compat import Interval, StrOptions
 from skdp.utils._renamed import Renamed
@@ -227,6 +228,8 @@ class PrivateMean(VectorMixin, CentringMixin, PrivateEstimator):
         self.ledger = ledger
 
     _weighs_groups = property(lambda self: self.method == "auto")
+    _gaps = property(lambda self: self.bounds is not None or self._searches())
+    _asked_first = asked_first
     _noun = "mean"
 
     def _spread(self):
@@ -239,10 +242,6 @@ class PrivateMean(VectorMixin, CentringMixin, PrivateEstimator):
 
     def _made_of_groups(self):
         return "means" if self.bounds is None else None
-
-    _gaps = property(lambda self: self.bounds is not None or self._searches())
-
-    _asked_first = asked_first
 
     def _searches(self):
         """Whether nothing but the rows tells where they lie, so that columns may be apart."""
@@ -334,6 +333,7 @@ class PrivateMean(VectorMixin, CentringMixin, PrivateEstimator):
                 "scale must be positive in every column. Give constant columns any positive scale."
             )
 
+    @with_dates
     def interval(self, confidence=0.95, *, simultaneous=False, clipping=True, sampling=False):
         """Return intervals for the mean of these rows, with bounds: clipped to the bounds.
 

@@ -5,6 +5,7 @@ from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 
 from skdp.location._column_estimator import ColumnEstimator, ExtremesMixin, doubt_extremes
 from skdp.location._public import bounds_vectors
+from skdp.readers._dated import Dated
 from skdp.table._batched import apply_batched
 from skdp.table._schema import later_rows
 
@@ -82,6 +83,7 @@ class PrivateMinMax(ExtremesMixin, OneToOneFeatureMixin, TransformerMixin, Colum
     True
     """
 
+    min_, max_ = Dated(), Dated()
     _parameter_constraints: dict = {
         **ColumnEstimator._parameter_constraints,
         "bounds": ["array-like", None],
@@ -139,5 +141,5 @@ class PrivateMinMax(ExtremesMixin, OneToOneFeatureMixin, TransformerMixin, Colum
             A local view of the rows: as private as X itself.
         """
         X = later_rows(self, X)
-        ends = (end.astype(X.dtype, copy=False) for end in (self.min_, self.max_))
+        ends = (end.astype(X.dtype, copy=False) for end in (vars(self)["min_"], vars(self)["max_"]))
         return np.clip(X, *ends)

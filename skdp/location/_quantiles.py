@@ -14,6 +14,7 @@ from skdp.location._location import SLACK, Location
 from skdp.location._places import place_steps
 from skdp.location._public import bounds_vectors
 from skdp.location._rank_release import release_quantiles
+from skdp.readers._dated import with_dates
 from skdp.scales._column_noise import check_strength, column_budget
 from skdp.scales._noise_level import check_sampling, level_of_each
 from skdp.sensitivity import Quantile
@@ -176,6 +177,7 @@ class QuantileEstimator(Location):
     def _drawn(self, fitted, sd, place, n):
         return super()._drawn(fitted, sd, place, n) if self._is_vector() else None
 
+    @with_dates
     def interval(self, confidence=0.95, *, simultaneous=False, sampling=False):
         """Return intervals for the quantiles of the rows, or of the population behind them.
 

@@ -7,7 +7,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from skdp.mixture._parameters import as_mixture
 from skdp.table._batched import apply_batched, source_for
 from skdp.table._row_methods import MeanScoreMixin, fit_then, row_method
-from skdp.table._schema import look_at
+from skdp.table._schema import look_at, numbers_of_dates
 
 __all__ = ["MixtureMixin"]
 
@@ -26,7 +26,7 @@ class MixtureMixin(MeanScoreMixin, DensityMixin):
     def _local(self, X):
         """Return given rows and the mixture, both seen from the middle of the means."""
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        X = validate_data(self, numbers_of_dates(X), dtype=[np.float64, np.float32], reset=False)
         origin = (self.means_ / len(self.means_)).sum(axis=0)
         return X - origin, as_mixture(self, origin)
 

@@ -22,7 +22,7 @@ from skdp.readers import ArrayRows
 from skdp.readers._tables import Tables, tables_of
 from skdp.table._groups import read_groups
 from skdp.table._row_methods import NamesOutMixin
-from skdp.table._schema import look_at, read_rows, validated_rows, validated_table
+from skdp.table._schema import checked_rows, look_at, read_rows, validated_rows, validated_table
 from skdp.table._split_target import final_step, reads_numbers_and_gaps, split_target
 from skdp.table._supervised import checked_target
 from skdp.utils._compat import BaseComposition, StrOptions, VisualBlock
@@ -265,8 +265,7 @@ class PrivatePipeline(PredictMixin, NamesOutMixin, PrivateEstimator, BaseComposi
                 raise ValueError(IN_PIECES)
             return self._tables(tables)
         if self._begins_with_numbers():
-            checked = validated_rows(self, X)
-            return X if hasattr(X, "columns") else checked  # steps read the names themselves
+            return checked_rows(self, X)
         if reads_numbers_and_gaps(self, X):
             return validated_rows(self, X, missing=True)
         return validated_table(self, X)

@@ -19,6 +19,7 @@ from skdp.readers import map_merge
 from skdp.readers._persons import SampledRows
 from skdp.readers._sources import source_of
 from skdp.table._batched import transforms_pieces
+from skdp.table._schema import numbers_of_dates
 from skdp.utils._compat import HasMethods, Interval, safe_indexing
 from skdp.utils._private_state import Local
 
@@ -270,7 +271,7 @@ class FriendlyCoreFilter(OneToOneFeatureMixin, TransformerMixin, PrivateEstimato
             in every column.
         """
         members = self._members()
-        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        X = validate_data(self, numbers_of_dates(X), dtype=[np.float64, np.float32], reset=False)
         return np.where(members.holds(X)[:, None], X, np.nan).astype(X.dtype, copy=False)
 
     def fit_resample(self, X, y=None, *, groups=None):

@@ -3,7 +3,7 @@
 from numbers import Integral
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from skdp.accounting import Plan
 from skdp.columns import rank_steps
@@ -11,8 +11,10 @@ from skdp.location._public import bounds_vectors
 from skdp.location._quantiles import rank_rule
 from skdp.location._rank_release import release_quantiles
 from skdp.preprocessing._scaler import Scaler
+from skdp.readers._dated import Dated, calendars_of, in_dates
 from skdp.scales._column_noise import check_strength, column_budget
 from skdp.table._batched import transforms_pieces
+from skdp.table._schema import later_rows
 from skdp.utils._compat import Interval, StrOptions
 
 __all__ = ["PrivateKBinsDiscretizer"]
@@ -98,6 +100,7 @@ class PrivateKBinsDiscretizer(Scaler):
         "bounds": ["array-like", None],
     }
     _weighs_groups = _gaps = True
+    bin_edges_, bin_medians_ = Dated(), Dated()
 
     def __init__(
         self,
@@ -156,11 +159,9 @@ class PrivateKBinsDiscretizer(Scaler):
             Numbers of bins, NaN for missing entries; or n_bins columns of 0 and 1 for each column.
             A local view of the rows: as private as X itself.
         """
-        check_is_fitted(self)
-        options = {"dtype": [np.float64, np.float32], "ensure_all_finite": "allow-nan"}
-        X = validate_data(self, X, ensure_min_samples=0, reset=False, **options)
+        X = later_rows(self, X, least=0)
         bins = np.empty(X.shape)
-        for j, edges in enumerate(self.bin_edges_.T):
+        for j, edges in enumerate(vars(self)["bin_edges_"].T):
             bins[:, j] = np.searchsorted(edges, X[:, j], side="right")
         bins[np.isnan(X)] = np.nan
         if self.encode == "ordinal":
@@ -191,8 +192,8 @@ class PrivateKBinsDiscretizer(Scaler):
             bins = np.where(hot.max(axis=2) > 0, hot.argmax(axis=2), np.nan)
         inside = (bins >= 0) & (bins < self.n_bins)
         places = np.where(inside, bins, 0).astype(np.intp)
-        found = self.bin_medians_[places, np.arange(self.n_features_in_)]
-        return np.where(inside, found, np.nan)
+        found = vars(self)["bin_medians_"][places, np.arange(self.n_features_in_)]
+        return in_dates(np.where(inside, found, np.nan), calendars_of(self))
 
     def get_feature_names_out(self, input_features=None):
         """Return the names of the columns that ``transform`` returns.

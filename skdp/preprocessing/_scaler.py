@@ -11,6 +11,7 @@ from skdp.contracts._kinds import Rows
 from skdp.estimator._estimator import PrivateEstimator
 from skdp.kernel._statistic import RowMap, public, refuse
 from skdp.location._column_estimator import ColumnEstimator
+from skdp.readers._dated import calendars_of, in_dates
 from skdp.table._batched import transforms_pieces
 from skdp.table._schema import later_rows
 
@@ -55,7 +56,7 @@ class Scaler(OneToOneFeatureMixin, TransformerMixin, ColumnEstimator):
         check_is_fitted(self)
         X = check_array(X, dtype=[np.float64, np.float32])
         offset, scale = self._of_type(X)
-        return X * scale + offset
+        return in_dates(X * scale + offset, calendars_of(self))
 
     def _affine(self):
         """Return what to subtract, and what to divide by then."""

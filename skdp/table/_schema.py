@@ -12,7 +12,15 @@ from skdp.readers._sources import BROKEN, converted, source_of
 from skdp.utils._config import get_config
 from skdp.utils._threads import quiet
 
-__all__ = ["later_rows", "look_at", "read_rows", "validated_rows", "validated_table"]
+__all__ = [
+    "checked_rows",
+    "keep_calendars",
+    "later_rows",
+    "look_at",
+    "read_rows",
+    "validated_rows",
+    "validated_table",
+]
 
 TEXT = (
     "X must be a table of real numbers. Got entries that are not numbers: encode categories first, "
@@ -67,12 +75,12 @@ def read_rows(estimator, X, *, missing=False, first=None):
         source = converted(X)
     if source is None:
         rows = ArrayRows(validated_rows(estimator, X, missing=missing))
-        _keep_calendars(estimator, (dated,) * rows.n_features)
+        keep_calendars(estimator, (dated,) * rows.n_features)
         return rows
     _require_types(source)
     schema = schema_of(source.head())
     schema.require_numbers()
-    _keep_calendars(estimator, schema.calendars)
+    keep_calendars(estimator, schema.calendars)
     validate_data(estimator, source.head(), skip_check_array=True)  # sets the names
     entries = get_config()["invalid_rows"] == "error"
     asked = None if first is None else first(source.n_features)
@@ -86,7 +94,7 @@ def read_rows(estimator, X, *, missing=False, first=None):
     return source
 
 
-def _keep_calendars(estimator, calendars):
+def keep_calendars(estimator, calendars):
     """Set what the types of columns of dates and durations say, if there are some."""
     vars(estimator).pop("calendars_in_", None)
     if any(calendars):
@@ -150,8 +158,18 @@ def validated_rows(estimator, X, *, missing=False):
     raise refusal
 
 
-def later_rows(estimator, X):
-    """Return rows that a fitted estimator shall map.
+def checked_rows(estimator, X):
+    """Return a table that :func:`validated_rows` takes, dates or not.
+
+    A frame, and dates, stay as they are: later steps read names and types themselves.
+    """
+    rows = numbers_of_dates(X)
+    checked = validated_rows(estimator, rows)
+    return X if hasattr(X, "columns") or rows is not X else checked
+
+
+def later_rows(estimator, X, *, least=1):
+    """Return rows that a fitted estimator shall map, ``least`` of them or more.
 
     As a float array, for a caller who has them.
     """
@@ -159,14 +177,17 @@ def later_rows(estimator, X):
     refuse_masked(X)
     finite = "allow-nan" if getattr(estimator, "_gaps", False) else True
     options = {"dtype": [np.float64, np.float32], "ensure_all_finite": finite, "reset": False}
-    return validate_data(estimator, _numbers_of_dates(X), **options)
+    options["ensure_min_samples"] = least
+    return validate_data(estimator, numbers_of_dates(X), **options)
 
 
-def _numbers_of_dates(X):
-    """Return a table with dates or durations as numbers of the units of their types."""
+def numbers_of_dates(X):
+    """Return a table in memory with dates and durations as numbers, any other as it is."""
     if not any(map(calendar_of, _dtypes(X))):
         return X
     rows = numbers(schema_of(X), X)
+    if library(X) == "polars":
+        return type(X)(rows, schema=X.columns)
     return type(X)(rows, columns=X.columns) if library(X) == "pandas" else rows
 
 

@@ -28,7 +28,17 @@ from skdp.readers._target import (
     without_column,
 )
 from skdp.table._levels import is_text, label_type, levels_of, public_classes
-from skdp.table._schema import IGNORED, INFINITE, INVALID, NAN, NO_ROWS, TWICE, look_at, read_rows
+from skdp.table._schema import (
+    IGNORED,
+    INFINITE,
+    INVALID,
+    NAN,
+    NO_ROWS,
+    TWICE,
+    keep_calendars,
+    look_at,
+    read_rows,
+)
 from skdp.utils._config import get_config
 
 __all__ = ["checked_target", "read_with_target"]
@@ -207,6 +217,7 @@ class _Reading:
             schema.require_numbers()
             rest = partial(numbers, schema)
         validate_data(self.estimator, head, skip_check_array=True)  # sets the names
+        keep_calendars(self.estimator, schema.calendars)
         return rest
 
     def _looked(self, source, decode):

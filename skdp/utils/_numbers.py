@@ -88,8 +88,31 @@ def plain(value, *, levels=False, exact=True):
         value = value[()]
     if levels and isinstance(value, NARROW):
         return value
+    if not levels:
+        value = _from_date(value)
     value = _scalar(value)
     return value if exact or not isinstance(value, Fraction) else _nearest_float(value)
+
+
+def _from_date(value):
+    """Return a date or a duration, or an array of them, as columns of them are read: microseconds.
+
+    Dates count from the start of 1970, UTC; NaN for NaT.
+    """
+    is_date, is_length = hasattr(value, "toordinal"), hasattr(value, "total_seconds")
+    if (is_date or is_length) and value != value:  # NaT of pandas
+        return math.nan
+    if is_date:
+        zone = getattr(value, "tzinfo", None)
+        value = value if zone is None else value.replace(tzinfo=None) - value.utcoffset()
+        value = np.datetime64(value)
+    elif is_length:
+        value = np.timedelta64(value)
+    kind = getattr(getattr(value, "dtype", None), "kind", None)
+    if kind not in ("m", "M") or not isinstance(value, np.ndarray | np.generic):
+        return value
+    numbers = value.astype(f"{kind}8[us]").astype(np.int64).astype(np.float64)
+    return np.where(np.isnat(value), np.nan, numbers)[()]
 
 
 def describe_parameter(value):

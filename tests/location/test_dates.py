@@ -55,7 +55,7 @@ def test_frames_of_all_libraries_and_units_give_the_same_bits():
         pl.from_pandas(X).to_arrow(),
         pl.from_pandas(X).lazy(),
     ]
-    found = [PrivateMedian(random_state=0).fit(frame).location_ for frame in frames]
+    found = [PrivateMedian(random_state=0).fit(frame).noisy_location_ for frame in frames]
     assert all(np.allclose(found[0], one, rtol=1e-9) for one in found[1:])
     days = X[["day"]].to_numpy()
     results = PrivateMedian(random_state=0).fit(days).results()

@@ -162,7 +162,7 @@ def test_columns_of_any_size_are_told_or_known_to_be_lost(make):
         ({0, 1}, "no pair"),
         ((0, None), "None for one"),
         (("0", "1"), r"bounds\[0\] must hold numbers only\. Got: text"),
-        ((np.datetime64("2020-01-01"), 5), "numbers only"),
+        ((np.datetime64("2020-01-01"), 5), "low below high"),
         (
             (0, [1, 2, 3]),
             r"bounds\[1\] .* shape \(2,\), one number per column of X\. Got shape \(3,\)\.$",

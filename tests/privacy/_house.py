@@ -423,6 +423,7 @@ IMPORTS = {
         "readers",
         "contracts",
         "kernel",
+        "_schema",
     },
     "__main__": {"accounting", "remote"},
     "remote": {
@@ -537,7 +538,7 @@ IMPORTS = {
         "kernel",
         "mechanisms",
     },
-    "inspection": {"inspection", "planning", "show"},
+    "inspection": {"inspection", "planning", "show", "readers", "_numbers"},
     "marginals": BASE | ENGINE | {"marginals", "denoising", "_estimator", "contracts"},
     "summary": BASE | ENGINE | {"summary", "marginals", "by_group", "_estimator"},
     "marginals/published": {
