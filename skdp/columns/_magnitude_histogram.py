@@ -20,6 +20,8 @@ __all__ = [
 ]
 
 CELLS = OctaveCells()
+OCTAVE, SIZE = CELLS.octave, CELLS.size
+BY_SIZE = np.argsort(SIZE, kind="stable")
 WHOLE = np.array([-np.inf, np.inf])  # the edges of one cell of all numbers
 MOST_AGAIN = {"nothing": 0.25, "zeros": 0.10}  # its share
 COLUMNS = Step("columns", at_most=0.25, times=2, of=(ColumnCells,))
@@ -38,7 +40,7 @@ class MagnitudeHistogram:
         self.seen = self._stands_out()
 
     def _stands_out(self, **options):
-        return is_significant(self.counts, CELLS.octave, self.scale, law=self.law, **options)
+        return is_significant(self.counts, OCTAVE, self.scale, law=self.law, **options)
 
     @property
     def kind(self):
@@ -62,7 +64,7 @@ class MagnitudeHistogram:
         kind = both.kind
         if kind != "rows":
             for false, octaves in COLUMN_AGAIN[kind]:
-                both.seen |= both._stands_out(false=false) & (np.abs(CELLS.octave) <= octaves)
+                both.seen |= both._stands_out(false=false) & (np.abs(OCTAVE) <= octaves)
         return both
 
     @property
@@ -72,15 +74,14 @@ class MagnitudeHistogram:
 
     def size(self, q, *, zeros=True):
         """Return the size below which a part q of the seen entries, or of those but zeros, lie."""
-        order = np.argsort(CELLS.size, kind="stable")
-        sizes, mass = CELLS.size[order], self.masses[order]
+        sizes, mass = SIZE[BY_SIZE], self.masses[BY_SIZE]
         mass = mass if zeros else np.where(sizes > 0, mass, 0.0)
         return float(sizes[np.searchsorted(np.cumsum(mass) / mass.sum(), q)])
 
     @property
     def farthest(self):
         """The farthest edge of the seen cells from zero."""
-        return float(CELLS.size[self.seen].max(initial=0.0))
+        return float(SIZE[self.seen].max(initial=0.0))
 
 
 def release_magnitude_histograms(table, *, share, again=True):

@@ -44,7 +44,7 @@ class Ring(OfSample):
 
     def total(self, block):
         """Return the counts, shape (n_bins,)."""
-        return self.bins.counts(ring_norms(block.Z, block.keys))
+        return self.bins.counts(ring_norms(block.Z, block.ring))
 
 
 @public
@@ -70,7 +70,7 @@ class RingColumns(OfSample):
     def total(self, block):
         """Return the counts, shape (d, n_bins)."""
         counts = np.zeros((self.d, self.bins.n_bins), dtype=np.int64)
-        for differences in ring_blocks(block.Z, block.keys):
+        for differences in ring_blocks(block.Z, block.ring):
             counts += self.bins.column_counts(np.abs(differences))
         return counts
 
@@ -84,7 +84,7 @@ class OfSparse(OfSample):
 
     def _differences(self, sample):
         """Yield the differences of blocks, and how many of their entries are other than zero."""
-        for differences in ring_blocks(sample.Z, sample.keys):
+        for differences in ring_blocks(sample.Z, sample.ring):
             some = np.abs(differences[:, list(self.columns)])
             yield some, np.count_nonzero(some, axis=1)
 

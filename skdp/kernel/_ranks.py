@@ -107,18 +107,9 @@ class Thresholds(Statistic):
     def total(self, block):
         """Return the ranks, shape (k,)."""
         if _compiled.loops is not None:
-            k = len(self.columns)
-            starts, options = np.arange(k + 1), {"distances": self.unit is not None}
-            below, n = ranks_of(
-                block,
-                self.columns,
-                starts,
-                self.thresholds,
-                "finite",
-                self.center,
-                self.unit,
-                **options,
-            )
+            starts = np.arange(len(self.columns) + 1)
+            asked = self.columns, starts, self.thresholds, "finite", self.center, self.unit
+            below, n = ranks_of(block, *asked, distances=self.unit is not None)
             return PARTS * below - np.array(self.parts, dtype=np.int64) * n
         columns, at = np.unique(self.columns, return_inverse=True)
         ranks, parts = (np.array(of, dtype=np.int64) for of in ([0] * len(at), self.parts))

@@ -10,6 +10,7 @@ from skdp.kernel._plain import Checked
 from skdp.kernel._statistic import Statistic, public, refuse, tame
 from skdp.kernel._table import Table
 from skdp.kernel.pairs._distance import DistancePredicate
+from skdp.kernel.pairs._ring import ring_order
 from skdp.mechanisms import finite_rows
 from skdp.mechanisms._weighed import of_persons
 from skdp.readers import ArrayRows, map_merge
@@ -32,10 +33,13 @@ class Sample:
     q: float
     n: float
     _friends: tuple = field(default=(None, None), repr=False)
+    _rings: list = field(default_factory=list, repr=False)  # one, of all that have these keys
 
     def scaled(self, scale):
         """Return the sample with its columns divided by public or released scales."""
-        return self if np.all(scale == 1) else Sample(self.Z / scale, self.keys, self.q, self.n)
+        if np.all(scale == 1):
+            return self
+        return Sample(self.Z / scale, self.keys, self.q, self.n, _rings=self._rings)
 
     def thinned(self, size):
         """Return about ``size`` rows of the sample, by the same coins."""
@@ -44,6 +48,13 @@ class Sample:
         q = self.q * size / self.n
         keep = self.keys <= _limit(q)
         return Sample(self.Z[keep], self.keys[keep], q, size)
+
+    @property
+    def ring(self):
+        """The numbers of the rows in the order of their keys, which are sorted once."""
+        if not self._rings:
+            self._rings.append(ring_order(self.keys))
+        return self._rings[0]
 
     def friends(self, radius):
         """Return the number of friends of every row, counted once for the last radius asked for."""

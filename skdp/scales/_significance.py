@@ -48,7 +48,9 @@ def windows_above(counts, levels):
     above = np.zeros(len(counts), dtype=bool)
     total = np.concatenate([[0.0], np.cumsum(counts)])
     for width, level in levels.items():
-        for i in np.flatnonzero(total[width:] - total[:-width] > level):
+        told = np.concatenate([[0], np.cumsum(above)])
+        free = told[width:] == told[:-width]
+        for i in np.flatnonzero(free & (total[width:] - total[:-width] > level)):
             if not above[i : i + width].any():
                 above[i : i + width] = True
     return above

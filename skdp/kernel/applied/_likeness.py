@@ -39,7 +39,7 @@ class RingLikeness(OfSample):
     def total(self, block):
         """Return the counts, shape (2, 32)."""
         counts = np.zeros((2, LIKENESS_CELLS), dtype=np.int64)
-        for differences in ring_blocks(block.Z, block.keys):
+        for differences in ring_blocks(block.Z, block.ring):
             sizes = np.sort(np.abs(differences), axis=1)
             d = sizes.shape[1]
             top = sizes[:, -1:]

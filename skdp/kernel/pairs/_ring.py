@@ -44,22 +44,26 @@ def ring_differences(Z, keys):
     >>> ring_differences(Z, keys).tolist()
     [[-3.0], [8.0], [-5.0]]
     """
-    blocks = list(ring_blocks(Z, keys))
+    blocks = list(ring_blocks(Z, ring_order(keys)))
     return np.concatenate(blocks) if blocks else np.empty((0, Z.shape[1]))
 
 
-def ring_norms(Z, keys):
-    """Return the lengths of :func:`ring_differences`, shape (n,) or (0,)."""
-    norms = [row_norms(block) for block in ring_blocks(Z, keys)]
+def ring_order(keys):
+    """Return the numbers of the rows in the order of their keys: of equal ones in their own."""
+    return np.argsort(keys, kind="stable")
+
+
+def ring_norms(Z, order):
+    """Return the lengths of the differences of a ring, shape (n,) or (0,)."""
+    norms = [row_norms(block) for block in ring_blocks(Z, order)]
     return np.concatenate(norms) if norms else np.empty(0)
 
 
-def ring_blocks(Z, keys):
-    """Yield :func:`ring_differences` in blocks that stay in the cache."""
+def ring_blocks(Z, order):
+    """Yield the differences of a ring in blocks that stay in the cache."""
     if len(Z) < 2:
         return
-    order = np.argsort(keys, kind="stable")
-    before, step = np.roll(order, 1), max(1, CELLS // Z.shape[1])
+    ring, step = np.append(order[-1:], order), max(1, CELLS // Z.shape[1])
     for start in range(0, len(order), step):
-        part = slice(start, start + step)
-        yield Z[order[part]] - Z[before[part]]
+        rows = Z[ring[start : start + step + 1]]
+        yield rows[1:] - rows[:-1]
