@@ -12,7 +12,7 @@ from skdp.mechanisms import _compiled
 from skdp.mechanisms._norms import finite_rows, fold, polar
 from skdp.mechanisms._tables import blocks
 
-CELLS = 2**16  # of a block that stays in the cache
+CELLS = 2**15  # of a block that stays in the cache
 LARGEST = 2.0**1000
 ORDINARY = 2.0**900  # sizes of rows whose powers of two are ordinary numbers
 
@@ -81,29 +81,38 @@ class Frame(Coordinates):
     def dims(self):
         return len(self.A)
 
-    def __call__(self, block):
-        """Return the coordinates of a block of rows, shape (m, k)."""
-        slices = _slices(self.A, self._width)
+    def __call__(self, block, edges=None, one=0):
+        """Return the coordinates of a block of rows, shape (m, k); with ``one`` a column of ones.
+
+        Given ``edges``, those of rows (x, y), x clipped.
+        """
+        y, maps = np.empty((len(block), self.dims + one)), _slices(self.A, self._width)
         if _compiled.loops is not None:
-            return self._compiled(block, *slices)
-        rows = max(64, CELLS // max(len(self.center), self.dims))
-        parts = [self._coordinates(block[part], *slices) for part in blocks(block, rows)]
-        return np.concatenate(parts) if parts else np.empty((0, self.dims))
+            return self._compiled(block, edges, y, *maps)
+        for part in blocks(block, max(64, CELLS // max(len(self.center), self.dims))):
+            y[part] = self._plain(block[part], edges, one, *maps)
+        return y
+
+    def _plain(self, x, edges, one, *maps):
+        """Return the same of a part, by numpy."""
+        y = self._coordinates(x if edges is None else FeatureBox(edges)(x), *maps)
+        return np.column_stack([y, np.where(np.isnan(y).any(axis=1), np.nan, 1.0)]) if one else y
 
     @property
     def _width(self):
         return (53 - math.ceil(math.log2(max(1, len(self.center))))) // 2
 
-    def _compiled(self, block, high_a, low_a, exponent_a):
-        """Return the coordinates of a block; those of rare rows are made by numpy."""
-        y, rare = np.empty((len(block), self.dims)), np.empty(len(block), dtype=np.int64)
+    def _compiled(self, block, edges, y, high_a, low_a, exponent_a):
+        """Return the same in y; those of rare rows are made by numpy."""
+        rare, ends = np.empty(len(block), dtype=np.int64), (2.0**-self._width, ORDINARY)
         a = np.concatenate([high_a, low_a]), self._scale(exponent_a)
-        maps = [_compiled.plain(one) for one in (self.center, self.unit, *a)]
+        numbers = self.center, self.unit, *a, np.empty(0) if edges is None else edges
+        numbers, k = [_compiled.plain(one) for one in numbers], y.shape[1]
         for part, x in _compiled.plain_parts(block):
-            ends = 2.0**-self._width, ORDINARY
-            n = _compiled.loops.coordinates(x, *maps, y[part], rare, *ends)
+            n = _compiled.loops.coordinates(x, *numbers, y[part], rare, x.shape[1], k, *ends)
             if n:
-                y[part][rare[:n]] = self._coordinates(x[rare[:n]], high_a, low_a, exponent_a)
+                maps = high_a, low_a, exponent_a
+                y[part][rare[:n]] = self._plain(x[rare[:n]], edges, k - self.dims, *maps)
         return y
 
     def _scale(self, exponent_a):
@@ -167,7 +176,7 @@ class SomeColumns(Coordinates):
 
     def __call__(self, block):
         """Return the columns of a block."""
-        chosen = block[:, self.columns].astype(float)
+        chosen = block[:, self.columns].astype(float, copy=False)  # an index copies
         chosen[~finite_rows(block)] = np.nan
         return chosen
 
@@ -187,7 +196,7 @@ class FeatureBox(Coordinates):
 
     def __call__(self, block):
         """Return the clipped features of a block."""
-        clipped = block[:, :-1].clip(*self.edges).astype(float)
+        clipped = block[:, :-1].clip(*self.edges).astype(float, copy=False)
         clipped[~finite_rows(block)] = np.nan
         return clipped
 
@@ -204,10 +213,6 @@ class Design(Coordinates):
     edges: Annotated[np.ndarray, "2 d"]  # public or released, maybe infinite
     fit_intercept: bool = True
     inner = FeatureBox.inner
-
-    @property
-    def _box(self):
-        return FeatureBox(self.edges)
 
     @property
     def low(self):
@@ -235,20 +240,12 @@ class Design(Coordinates):
 
     def pairs(self, block):
         """Yield v and the target of the rows of a block, in parts."""
-        step, box = max(64, CELLS // max(self.edges.shape[1], self.dims)), self._box
-        for part in blocks(block, step):
-            x = self.frame(box(block[part]))
-            v = np.column_stack([x, np.ones(len(x))]) if self.fit_intercept else x
-            v[np.isnan(x).any(axis=1)] = np.nan
-            yield v, block[part, -1].astype(float)
-
-    def joined(self, vectors):
-        """Return vectors that are made of :meth:`pairs`, of all parts."""
-        return np.concatenate([np.empty((0, self.dims)), *vectors])
+        for part in blocks(block, max(64, CELLS // max(self.edges.shape[1], self.dims))):
+            yield self(block[part]), block[part, -1].astype(float)
 
     def __call__(self, block):
         """Return v of the rows of a block."""
-        return self.joined(v for v, _ in self.pairs(block))
+        return self.frame(block, self.edges, int(self.fit_intercept))
 
 
 @public

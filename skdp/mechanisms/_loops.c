@@ -488,25 +488,35 @@ WIDE static void nearest(const double *restrict q, Py_ssize_t n, Py_ssize_t d, P
 
 /* ---- coordinates of rows: kernel/_coordinates.py, Frame */
 
-/* Rows whose powers of two are not ordinary are left to the caller. `a` holds the high slices of
-   the map, then the low ones, of shape (2, k, d); `step` is 2^-width. */
-WIDE static Py_ssize_t coordinates(const double *restrict x, Py_ssize_t n, Py_ssize_t d,
-                                   Py_ssize_t k, const double *restrict center,
-                                   const double *restrict unit, const double *restrict a,
-                                   const double *restrict scale, double step, double ordinary,
-                                   double *restrict w, double *restrict y,
+/* The first d of `width` entries of a row are looked at, clipped to `edges` if there are any, and
+   `out` has ones in the columns beyond the k coordinates. Rows that are not finite, or whose powers
+   of two are not ordinary, are left to the caller. `a` holds the high slices of the map, then the
+   low ones, of shape (2, k, d); `step` is 2^-exact. */
+WIDE static Py_ssize_t coordinates(const double *restrict x, Py_ssize_t n, Py_ssize_t width,
+                                   Py_ssize_t d, Py_ssize_t k, Py_ssize_t columns,
+                                   const double *restrict center, const double *restrict unit,
+                                   const double *restrict a, const double *restrict scale,
+                                   const double *restrict edges, double step, double ordinary,
+                                   double *restrict w, double *restrict low, double *restrict y,
                                    double *restrict out, int64_t *restrict rare)
 {
     Py_ssize_t found = 0;
-    double size[TILE], power[TILE] = {0}, *restrict low = w + d * LINE;
+    double size[TILE], power[TILE] = {0};
+    uint64_t bad[TILE];
+    for (Py_ssize_t i = 0; i < (columns - k) * LINE; i++)
+        y[k * LINE + i] = 1;
     for (Py_ssize_t first = 0; first < n; first += TILE) {
         Py_ssize_t m = n - first < TILE ? n - first : TILE;
-        turn(x + first * d, m, d, w);
+        turn(x + first * width, m, width, w);
+        not_finite(w, m, width, bad);
         for (Py_ssize_t i = 0; i < m; i++)
-            size[i] = 0;
+            size[i] = bad[i] >> 63 ? INFINITY : 0;
         for (Py_ssize_t c = 0; c < d; c++)
             for (Py_ssize_t i = 0; i < m; i++) {
-                double v = (w[c * LINE + i] - center[c]) / unit[c], far = fabs(v);
+                double far = w[c * LINE + i];
+                far = edges ? between(far, edges[c], edges[d + c]) : far;
+                double v = (far - center[c]) / unit[c];
+                far = fabs(v);
                 w[c * LINE + i] = v;
                 size[i] = far <= size[i] ? size[i] : far; /* NaN */
                 size[i] = v != v ? INFINITY : size[i];
@@ -542,7 +552,7 @@ WIDE static Py_ssize_t coordinates(const double *restrict x, Py_ssize_t n, Py_ss
                     y[j * LINE + i0 + i] = (sum[i] + rest[i] * step) * scale[j] * power[i0 + i];
             }
         }
-        turn_back(y, m, k, out + first * k);
+        turn_back(y, m, columns, out + first * columns);
     }
     return found;
 }
@@ -775,18 +785,20 @@ static PyObject *py_coordinates(PyObject *self, PyObject *args)
 {
     START;
     double step, ordinary;
-    Py_ssize_t found;
-    if (!PyArg_ParseTuple(args, "OOOOOOOdd", &o[0], &o[1], &o[2], &o[3], &o[4], &o[5], &o[6], &step,
-                          &ordinary))
+    Py_ssize_t found, width, columns;
+    if (!PyArg_ParseTuple(args, "OOOOOOOOnndd", &o[0], &o[1], &o[2], &o[3], &o[4], &o[5], &o[6],
+                          &o[7], &width, &columns, &step, &ordinary))
         return NULL;
-    if (!take(&a, o, "dddddDI") ||
+    if (!take(&a, o, "ddddddDI") ||
         !fits(&a, N(1) > 0 && N(2) == N(1) && N(4) > 0 && N(3) == 2 * N(4) * N(1) &&
-                      N(0) % N(1) == 0 && N(5) == N(0) / N(1) * N(4) && N(6) >= N(0) / N(1),
-              2 * N(1) + N(4)))
+                      (N(5) == 0 || N(5) == 2 * N(1)) && width >= N(1) && columns >= N(4) &&
+                      N(0) % width == 0 && N(6) == N(0) / width * columns && N(7) >= N(0) / width,
+              width + N(1) + columns))
         return FAILED;
-    UNLOCKED(found = coordinates(a.at[0], N(0) / N(1), N(1), N(4), a.at[1], a.at[2], a.at[3],
-                                 a.at[4], step, ordinary, a.work,
-                                 (double *)a.work + 2 * N(1) * LINE, a.at[5], a.at[6]))
+    double *w = a.work, *low = w + width * LINE;
+    UNLOCKED(found = coordinates(a.at[0], N(0) / width, width, N(1), N(4), columns, a.at[1],
+                                 a.at[2], a.at[3], a.at[4], N(5) ? a.at[5] : NULL, step, ordinary,
+                                 w, low, low + N(1) * LINE, a.at[6], a.at[7]))
     return done(&a, PyLong_FromSsize_t(found));
 }
 

@@ -11,7 +11,7 @@ from skdp.readers._batches import BatchRows
 from skdp.readers._columns import Columns
 from skdp.readers._labels import are_labels, is_missing
 from skdp.readers._raw import TableError, kept, library, refuse_masked, schema_of
-from skdp.readers._rows import MappedRows, Source, take
+from skdp.readers._rows import MappedRows, Source, rows_of, take
 
 __all__ = [
     "Kind",
@@ -24,6 +24,7 @@ __all__ = [
     "column_of",
 ]
 
+JOINED_BYTES = 2**22  # of a block
 OF_X, OF_Y, OUTSIDE = 1, 2, 4  # bits of faults
 OTHER = (
     "a piece of the table has other columns than the first, or a target of another type: all must "
@@ -152,7 +153,9 @@ class SourceWithTarget(Source):
     """
 
     def __init__(self, source, target, kind):
-        n_features = source.n_features + 1
+        source, n_features = source.decoded_by(source.decode), source.n_features + 1
+        # what models make of a block, copy after copy, stays in the last level of the cache
+        source.block_rows = min(source.block_rows, rows_of(JOINED_BYTES, n_features))
         super().__init__(n_features, n_rows=source.n_rows, block_rows=source.block_rows)
         self.random_access, self.in_memory = source.random_access, source.in_memory
         self._source, self.target, self._kind = source, target, kind

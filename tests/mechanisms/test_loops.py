@@ -14,7 +14,7 @@ from skdp.audit._tables import small_blocks
 from skdp.kernel._bins import LogBins, OctaveCells
 from skdp.kernel._bounded import BoxedSquares, Powers
 from skdp.kernel._columns import ColumnCells, EdgeCells
-from skdp.kernel._coordinates import Frame
+from skdp.kernel._coordinates import Design, Frame
 from skdp.kernel._lattice import nearest
 from skdp.kernel._ranks import Thresholds
 from skdp.mechanisms import _compiled, ball_rows, ball_sum, finite_rows, gram_sum, row_norms
@@ -172,6 +172,15 @@ def test_coordinates(X, k, seed):
     unit = 10.0 ** rng.integers(-3, 3, size=d).astype(float)
     frame = Frame(rng.normal(size=d), unit, A, np.zeros((d, k)))
     same(lambda: frame(X))
+    if d == 1:
+        return
+    frame = Frame(np.where(np.arange(d - 1) % 2, rng.normal(), 0.0), unit[:-1], A[:, :-1], None)
+    low = np.where(rng.random(d - 1) < 0.3, -np.inf, -0.0)
+    for edges in (np.stack([low, low + 7.5]), np.tile([[-np.inf], [np.inf]], d - 1)):
+        same(lambda edges=edges: Design(frame, edges, bool(k % 2))(X))
+        with np.errstate(all="ignore"):  # what is beside the features decides that a row is there
+            gone = Design(frame, edges, True)(np.column_stack([X[:, :-1], X[:, 0] + np.inf]))
+        assert np.isnan(gone).all()
 
 
 def fits(X):
