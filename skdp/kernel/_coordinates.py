@@ -9,7 +9,7 @@ import numpy as np
 from skdp.kernel._plain import Columns, PerColumn, Points
 from skdp.kernel._statistic import RowMap, Shape, public, refuse
 from skdp.mechanisms import _compiled
-from skdp.mechanisms._norms import finite_rows, fold, polar
+from skdp.mechanisms._norms import finite_rows, polar, products
 from skdp.mechanisms._tables import blocks
 
 CELLS = 2**15  # of a block that stays in the cache
@@ -277,8 +277,7 @@ class BesideLine(RowMap):
         numbers = x[:, :-1]
         np.copyto(numbers, self.design.frame.center, where=~np.isfinite(numbers))
         with np.errstate(all="ignore"):
-            parts = [
-                y - self.center - self.unit * fold(v * self.b) for v, y in self.design.pairs(x)
-            ]
+            pairs = self.design.pairs(x)
+            parts = [y - self.center - self.unit * products(v, self.b) for v, y in pairs]
         block[:, -1] = np.concatenate([np.empty(0), *parts])
         return block

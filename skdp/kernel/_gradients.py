@@ -11,7 +11,7 @@ from skdp.kernel._plain import Vector
 from skdp.kernel._statistic import Statistic, public, refuse
 from skdp.kernel._sums import GRID
 from skdp.mechanisms import ball_rows, row_norms
-from skdp.mechanisms._norms import fold
+from skdp.mechanisms._norms import products
 
 STEPS = 1024  # of the table, per unit of a score
 LARGEST = 2.0**40  # score, so that differences are finite
@@ -77,7 +77,7 @@ class LineGradients(Gradients):
     def _of(self, v, y):
         radius = math.inf if self.radius is None else self.radius
         root = np.minimum(1.0, radius / row_norms(v))
-        residual = ((y.clip(*self.edges) - self.center) / self.unit - fold(v * self.b)) * root
+        residual = ((y.clip(*self.edges) - self.center) / self.unit - products(v, self.b)) * root
         return v * (root * residual)[:, None]
 
 
@@ -90,7 +90,7 @@ class LogitGradients(Gradients):
 
     def _of(self, v, y):
         v[~np.isfinite(row_norms(v))] = np.nan
-        p = probabilities(fold(v * self.b)[:, None])
+        p = probabilities(products(v, self.b)[:, None])
         return v * ((y[:, None] == 1.0) - p)
 
 

@@ -196,6 +196,36 @@ WIDE static Py_ssize_t ball_sum(const double *restrict x, Py_ssize_t n, Py_ssize
 
 /* ---- lengths of rows: mechanisms/_norms.py, row_norms; kernel/_bins.py, LogBins.index */
 
+/* Adds up the columns of a turned tile, in the first one: the order of mechanisms/_norms.py, fold. */
+static inline void fold(double *restrict w, Py_ssize_t m, Py_ssize_t width)
+{
+    while (width > 16) {
+        Py_ssize_t half = width / 2;
+        for (Py_ssize_t c = 0; c < half; c++)
+            for (Py_ssize_t i = 0; i < m; i++)
+                w[c * LINE + i] += w[(width - half + c) * LINE + i];
+        width -= half;
+    }
+    for (Py_ssize_t c = 1; c < width; c++)
+        for (Py_ssize_t i = 0; i < m; i++)
+            w[i] += w[c * LINE + i];
+}
+
+/* The products of rows with a vector: mechanisms/_norms.py, products. */
+WIDE static void products(const double *restrict x, Py_ssize_t n, Py_ssize_t d,
+                          const double *restrict b, double *restrict w, double *restrict out)
+{
+    for (Py_ssize_t first = 0; first < n; first += TILE) {
+        Py_ssize_t m = n - first < TILE ? n - first : TILE;
+        turn(x + first * d, m, d, w);
+        for (Py_ssize_t c = 0; c < d; c++)
+            for (Py_ssize_t i = 0; i < m; i++)
+                w[c * LINE + i] *= b[c];
+        fold(w, m, d);
+        memcpy(out + first, w, (size_t)m * sizeof(*w));
+    }
+}
+
 WIDE static Py_ssize_t norms(const double *restrict x, Py_ssize_t n, Py_ssize_t d,
                              const double *restrict center, const double *restrict unit,
                              double tiny, double *restrict w, double *restrict out,
@@ -204,7 +234,7 @@ WIDE static Py_ssize_t norms(const double *restrict x, Py_ssize_t n, Py_ssize_t 
     Py_ssize_t found = 0;
     int64_t is_rare[TILE];
     for (Py_ssize_t first = 0; first < n; first += TILE) {
-        Py_ssize_t m = n - first < TILE ? n - first : TILE, width = d;
+        Py_ssize_t m = n - first < TILE ? n - first : TILE;
         turn(x + first * d, m, d, w);
         for (Py_ssize_t c = 0; c < d; c++) {
             double *restrict column = w + c * LINE;
@@ -214,16 +244,7 @@ WIDE static Py_ssize_t norms(const double *restrict x, Py_ssize_t n, Py_ssize_t 
                 column[i] = y * y;
             }
         }
-        while (width > 16) { /* the order of mechanisms/_norms.py, fold */
-            Py_ssize_t half = width / 2;
-            for (Py_ssize_t c = 0; c < half; c++)
-                for (Py_ssize_t i = 0; i < m; i++)
-                    w[c * LINE + i] += w[(width - half + c) * LINE + i];
-            width -= half;
-        }
-        for (Py_ssize_t c = 1; c < width; c++)
-            for (Py_ssize_t i = 0; i < m; i++)
-                w[i] += w[c * LINE + i];
+        fold(w, m, d);
         for (Py_ssize_t i = 0; i < m; i++) {
             out[first + i] = sqrt(w[i]);
             is_rare[i] = !((w[i] > tiny) & (w[i] < INFINITY));
@@ -668,6 +689,17 @@ static PyObject *py_ball_sum(PyObject *self, PyObject *args)
     return done(&a, Py_BuildValue("nL", found, (long long)kept));
 }
 
+static PyObject *py_products(PyObject *self, PyObject *args)
+{
+    START;
+    if (!PyArg_ParseTuple(args, "OOO", &o[0], &o[1], &o[2]))
+        return NULL;
+    if (!take(&a, o, "ddD") || !fits(&a, N(1) > 0 && N(0) == N(1) * N(2), N(1)))
+        return FAILED;
+    UNLOCKED(products(a.at[0], N(2), N(1), a.at[1], a.work, a.at[2]))
+    return done(&a, Py_NewRef(Py_None));
+}
+
 static PyObject *py_norms(PyObject *self, PyObject *args)
 {
     START;
@@ -807,6 +839,7 @@ static PyMethodDef methods[] = {
     {"ball_rows", py_ball_rows, METH_VARARGS, NULL},
     {"ball_sum", py_ball_sum, METH_VARARGS, NULL},
     {"norms", py_norms, METH_VARARGS, NULL},
+    {"products", py_products, METH_VARARGS, NULL},
     {"log_bins", py_log_bins, METH_VARARGS, NULL},
     {"ranks", py_ranks, METH_VARARGS, NULL},
     {"codes", py_codes, METH_VARARGS, NULL},

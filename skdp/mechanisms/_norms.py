@@ -132,6 +132,15 @@ def polar(x, center, scale):
     return v, size, top
 
 
+def products(rows, b):
+    """Return for every row the products of its entries with those of b, added up by `fold`."""
+    if _compiled.loops is None:
+        return fold(rows * b)
+    total = np.empty(len(rows))
+    _compiled.loops.products(_compiled.plain(rows), _compiled.plain(b), total)
+    return total
+
+
 def fold(squares):
     """Add the columns in an order that depends on their number alone; overwrites its input."""
     width = squares.shape[1]

@@ -60,6 +60,11 @@ class Wanted:
     ends: int = 0
     cells: np.ndarray = None
 
+    @property
+    def key(self):
+        """What equal wishes have in common."""
+        return self.ends, None if self.cells is None else self.cells.tobytes()
+
 
 @dataclass(frozen=True)
 class Cells:
@@ -123,22 +128,24 @@ def counted_cells(rows, jobs):
 
 def with_entries(rows, jobs, cells, wanted):
     """Return the :class:`Cells` with the entries that are wanted of each, by one more pass."""
-    gathers = [_Gather(job, *it) for job, *it in zip(jobs, cells, wanted, strict=True)]
+    asked = [(job, one.key) for job, one in zip(jobs, wanted, strict=True)]
+    several = zip(asked, jobs, cells, wanted, strict=True)
+    gathers = {key: _Gather(*it) for key, *it in several}  # of equal ones, one
 
     def statistic(start, block):
-        found = [gather.nothing() for gather in gathers]
+        found = [gather.nothing() for gather in gathers.values()]
         for strip in _long_strips(block):
-            found = merge(found, [gather.of(strip) for gather in gathers])
+            found = merge(found, [gather.of(strip) for gather in gathers.values()])
         return found
 
     def merge(one, two):
-        return [gather.merged(*of_job) for gather, *of_job in zip(gathers, one, two, strict=True)]
+        several = zip(gathers.values(), one, two, strict=True)
+        return [gather.merged(*of_job) for gather, *of_job in several]
 
-    found = map_merge(rows, statistic, merge)
-    return [
-        Cells(of_job.counts, of_job.sums, *gather.sorted(*entries))
-        for of_job, gather, entries in zip(cells, gathers, found, strict=True)
-    ]
+    found = zip(gathers.items(), map_merge(rows, statistic, merge), strict=True)
+    whole = {key: gather.sorted(*entries) for (key, gather), entries in found}
+    pairs = zip(cells, asked, strict=True)
+    return [Cells(of_job.counts, of_job.sums, *whole[key]) for of_job, key in pairs]
 
 
 class _Gather:

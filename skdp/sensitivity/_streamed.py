@@ -48,7 +48,9 @@ def streamed(rows, asked):
     :func:`skdp.sensitivity.bounded_statistic`, to the last digit.
     """
     jobs = [Job(column, grid, way.products) for column, grid, way, _ in asked]
-    cells = counted_cells(rows, jobs)
+    once = list(dict.fromkeys(jobs))  # a minimum and a maximum look at the same cells
+    known = dict(zip(once, counted_cells(rows, once), strict=True))
+    cells = [known[job] for job in jobs]
     fits = [of_job.n > 0 and of_job.n * of_job.largest < LARGEST_SUM for of_job in cells]
     pairs = list(zip(cells, asked, fits, strict=True))
     wanted = [way.wanted(c, D) if fit else None for c, (*_, way, D), fit in pairs]

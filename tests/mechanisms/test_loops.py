@@ -18,6 +18,7 @@ from skdp.kernel._coordinates import Design, Frame
 from skdp.kernel._lattice import nearest
 from skdp.kernel._ranks import Thresholds
 from skdp.mechanisms import _compiled, ball_rows, ball_sum, finite_rows, gram_sum, row_norms
+from skdp.mechanisms._norms import products
 
 pytestmark = pytest.mark.skipif(_compiled.loops is None, reason="no compiler has built them")
 
@@ -82,6 +83,8 @@ def test_rows_in_a_ball_and_their_lengths(X, center, radius, bits, scaled, drop)
     same(lambda: ball_sum(X, **ball, drop=drop))
     same(lambda: row_norms(X, center=center, scale=scale))
     same(lambda: finite_rows(X))
+    with np.errstate(all="ignore"):
+        same(lambda: products(X, np.linspace(-1e300, 3.0, X.shape[1])))
     q = ball_rows(X, **ball)
     assert (np.square(q).sum(axis=1) <= 4.0**bits).all()
 
