@@ -44,12 +44,22 @@ CENSORED = {  # of both groups: uniform from .2 to these
     "heavy": (0.5, 0.5),
 }
 KINDS = "nulls", "simulated", "power", "curves", "coverage", "cox"
-COX = (  # rows, epsilon, coefficients, end of censoring, horizon
-    (10_000, 1.0, (0.5, -0.3, 0.2, 0.0, 0.0), 2.0, 1.5),
-    (10_000, 1.0, (0.5, -0.3, 0.2, 0.0, 0.0), 2.0, None),
-    (10_000, 1.0, (0.5, -0.3, 0.2, 0.0, 0.0), 0.5, 0.5),
-    (4000, 1.0, (1.0, 0.5), 2.0, 1.5),
-    (30_000, 0.1, (0.5, -0.3), 2.0, 1.5),
+COLUMNS = {  # of Cox: draws of columns, with means of about 0
+    "normal": lambda rng, shape: rng.normal(size=shape),
+    "exponential": lambda rng, shape: rng.exponential(size=shape) - 1,
+    "gamma": lambda rng, shape: rng.gamma(2.0, size=shape) - 2,
+    "lognormal": lambda rng, shape: rng.lognormal(0, 0.75, size=shape) - 1.3,
+    "rates": lambda rng, shape: (rng.random(shape) < [0.5, 0.2, 0.05]) - np.array([0.5, 0.2, 0.05]),
+}
+THREE = 0.5, -0.3, 0.0
+COX = (  # rows, epsilon, coefficients, end of censoring, horizon, columns
+    (10_000, 1.0, (0.5, -0.3, 0.2, 0.0, 0.0), 2.0, 1.5, "normal"),
+    (10_000, 1.0, (0.5, -0.3, 0.2, 0.0, 0.0), 2.0, None, "normal"),
+    (10_000, 1.0, (0.5, -0.3, 0.2, 0.0, 0.0), 0.5, 0.5, "normal"),
+    (4000, 1.0, (1.0, 0.5), 2.0, 1.5, "normal"),
+    (30_000, 0.1, (0.5, -0.3), 2.0, 1.5, "normal"),
+    *((4000, 1.0, THREE, 2.0, None, columns) for columns in COLUMNS),
+    *((20_000, 5.0, THREE, 2.0, None, columns) for columns in COLUMNS),
 )
 TABLES = (("lung", "time", "status", 1095), ("rossi", "week", "arrest", 52))
 TABLES = (*TABLES, ("gbsg2", "time", "cens", 3000))
@@ -223,21 +233,24 @@ def _coverage(name, shape, epsilon, n, horizon, reps):
 
 def cox_rows(reps):
     """Yield a row for each cell: the error of a coefficient, and what intervals of 95 % cover."""
-    for n, epsilon, beta, end, horizon in COX:
-        name = f"n={n} epsilon={epsilon} beta={beta} end={end} horizon {horizon or 'found'}"
+    for n, epsilon, beta, end, horizon, columns in COX:
+        name = (
+            f"n={n} epsilon={epsilon} beta={beta} end={end} horizon {horizon or 'found'} {columns}"
+        )
         rng, off, inside = np.random.default_rng(zlib.crc32(name.encode())), [], []
         for seed in range(reps):
-            X = rng.normal(size=(n, len(beta)))
+            X = COLUMNS[columns](rng, (n, len(beta)))
             life, left = rng.weibull(1.3, size=n), rng.uniform(0.1, end, size=n)
             life *= np.exp(-X @ beta / 1.3)
             model = PrivateCoxRegression(horizon=horizon, epsilon=epsilon, random_state=seed)
             model.fit(X, life <= left, np.minimum(life, left))
             low, high = model.interval()
             off.append(model.coef_ - beta)
-            inside.append((low <= beta) & (beta <= high))
-        told = np.isfinite(off).all(axis=1)
-        rmse = np.sqrt(np.mean(np.square(np.array(off)[told])))
-        yield {"cell": name, "told": told.mean(), "rmse": rmse, "cover": np.mean(inside)}
+            inside.append(np.where(np.isfinite(low), (low <= beta) & (beta <= high), np.nan))
+        told, off = np.isfinite(inside), np.array(off)
+        rmse = np.sqrt(np.mean(np.square(off[told]))) if told.any() else np.nan
+        cover = np.nanmean(inside) if told.any() else np.nan
+        yield {"cell": name, "told": told.mean(), "rmse": rmse, "cover": cover}
 
 
 def main():

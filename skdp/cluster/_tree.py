@@ -11,8 +11,9 @@ from skdp.cluster._parallel_search import ReleaseRequest
 from skdp.cluster._scan import HalvedBox, dense_cells, sparse_blocks
 from skdp.cluster._synopsis import WeightedCells, weighted_kmeans
 from skdp.kernel._clusters import GridCells
+from skdp.scales._simplex import onto_simplex
 
-__all__ = ["Schedule", "onto_simplex", "refine_tree", "schedule"]
+__all__ = ["Schedule", "refine_tree", "schedule"]
 
 KEEP = 2.5  # noise sds above which a cell is kept
 MOST_OPEN = 20000
@@ -137,18 +138,6 @@ def _consistent(y, sd, estimate, estimate_sd):
     total = (estimate * inner + y.sum(axis=1) * variance) / (inner + variance)
     y = y + ((total - y.sum(axis=1)) / width)[:, None]
     return onto_simplex(np.where(y > KEEP * sd, y, -np.inf), np.maximum(total, 1.0)), total
-
-
-def onto_simplex(y, total):
-    """Return the nearest non-negative rows that sum to ``total``; -inf stays 0."""
-    high = -np.sort(-y, axis=1)
-    real = np.isfinite(high)
-    excess = np.cumsum(np.where(real, high, 0), axis=1) - total[:, None]
-    rank = np.arange(1, y.shape[1] + 1)
-    support = np.count_nonzero(real & (high * rank > excess), axis=1)
-    last = np.maximum(support, 1) - 1
-    theta = excess[np.arange(len(y)), last] / (last + 1)
-    return np.where(np.isfinite(y), np.maximum(y - theta[:, None], 0), 0.0)
 
 
 def _cells(grid, codes, level, weights, sd):

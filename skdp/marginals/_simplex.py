@@ -5,21 +5,9 @@ import math
 import numpy as np
 
 from skdp.marginals._residuals import helmert
+from skdp.scales._simplex import onto_simplex
 
-__all__ = ["Domain", "onto_simplex"]
-
-
-def onto_simplex(points, total=1.0):
-    """Return the nearest points of the simplex: nonnegative, with a given sum along the last axis.
-
-    It subtracts the number t with ``sum (x - t)_+ = total``: of the entries in falling order the
-    first k stay positive, k the last at which the k-th is above ``(sum of the first k - total) /
-    k``.
-    """
-    falling = -np.sort(-points, axis=-1)
-    means = (np.cumsum(falling, axis=-1) - total) / np.arange(1, points.shape[-1] + 1)
-    last = np.sum(falling > means, axis=-1, keepdims=True) - 1
-    return np.maximum(points - np.take_along_axis(means, np.maximum(last, 0), -1), 0.0)
+__all__ = ["Domain"]
 
 
 class Domain:

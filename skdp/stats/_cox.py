@@ -1,4 +1,4 @@
-"""A proportional hazards model by two private Newton steps on the Poisson form of Cox."""
+"""A proportional hazards model by three private Newton steps on the Poisson form of Cox."""
 
 import math
 from dataclasses import dataclass, replace
@@ -6,13 +6,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from skdp.accounting import Step
-from skdp.kernel._coordinates import Design, SomeColumns
+from skdp.kernel._columns import EdgeCells
+from skdp.kernel._coordinates import Design, FeatureBox, Frame, SomeColumns
 from skdp.kernel.applied._hazards import CURVATURE, HazardStep
 from skdp.linear._coefficients import unseen_columns
 from skdp.linear._front import front_plan, release_preprocessing, weighted_gram
 from skdp.linear._newton import LARGEST, floored
 from skdp.location._counted import ROW_COUNT, release_count
-from skdp.stats._cox_scores import NormalScores
+from skdp.stats._cox_scores import CELLS, ScoreLaw
 from skdp.stats._result import FEW
 from skdp.stats._survival_laws import SurvivalCurve
 from skdp.stats._time_bins import COUNTS, find_edges, release_counts
@@ -20,12 +21,16 @@ from skdp.stats._time_bins import COUNTS, find_edges, release_counts
 __all__ = ["CoxRelease", "cox_plan", "private_cox"]
 
 EVENTS = replace(COUNTS, at_most=0.1)
-STEP = Step("Newton step", times=2, of=(HazardStep,))
+STEP = Step("Newton step", times=3, of=(HazardStep,))
+SCORES = Step("scores", times=2, of=(EdgeCells,))
 GRAM = 0.1  # share of the Gram matrix, of what is left
-FIRST = 0.4  # of the first step, of what is left then: the second one ends it
+FIRST, SECOND = 0.15, 0.2  # of two steps, each of what is left then: the third one ends it
+LOOK = 0.05  # of the scores that it leads to, of what is left then
 BINS = 32
 CLEAR = 3.0  # noises that the least curvature stands clear by
 SMALL = 1e-3  # of scores: a step of a derivative
+FARTHEST = 1e300  # beyond all scores
+LINEAR = 2.0  # deviation of a score from one end of a range to the other: more is no small step
 DEPARTURE = 0.4  # of second derivatives from those of a mean row, as a part of them
 
 
@@ -55,13 +60,14 @@ class CoxRelease:
         slopes = T @ self.b[:k]
         seen = (self.design.low < self.design.high) & ~unseen_columns(frame)
         seen &= np.isfinite([slopes, *sds]).all(axis=0) & (sds[1] > 0)
+        seen &= sds[1] * (self.design.high - self.design.low) <= LINEAR
         return np.where(seen, slopes, np.nan), *(np.where(seen, sd, np.inf) for sd in sds)
 
 
 def cox_plan(budget, steps):
     """Return the plan of :func:`private_cox`, with more steps."""
     plan = front_plan(budget)
-    return replace(plan, steps=(*plan.steps, EVENTS, STEP, *steps))
+    return replace(plan, steps=(*plan.steps, EVENTS, STEP, SCORES, *steps))
 
 
 def private_cox(table, known, edges):
@@ -86,7 +92,8 @@ def private_cox(table, known, edges):
     curve = SurvivalCurve.of(counts, 0)
     gram = weighted_gram(rows, design, n=count.n, share=GRAM * float(table.remaining))
     fit = _Newton(table, design, gram, count.n, edges, curve)
-    fit.step(FIRST * float(table.remaining))
+    fit.step(FIRST * float(table.remaining), rows)
+    fit.step(SECOND * float(table.remaining), rows)
     fit.step(table.remaining)
     if not fit.told or not curve.known[0]:
         table.doubt(FEW)
@@ -104,11 +111,14 @@ class _Newton:
     def __init__(self, table, design, gram, n, edges, curve):
         self.table, self.design, self.n, self.edges = table, design, n, edges
         self.gram, self.radius = floored(gram.gram, 0.0), gram.radius
-        self.scores, self.curve = NormalScores.of(curve), curve
+        self.scores, self.curve = ScoreLaw.of(curve), curve
         self.b, self.hazard, self.size = np.zeros(design.dims), self.scores.marginal, 0.0
 
-    def step(self, share):
-        """Release a gradient and second derivatives; move the coefficients."""
+    def step(self, share, rows=None):
+        """Release a gradient and second derivatives; move the coefficients.
+
+        With ``rows`` (x, event) the law of their scores is released, too.
+        """
         times, first = np.unique(self.edges, return_index=True)
         asked = HazardStep(
             self.design, self.radius, self.b[:, None], times, self.hazard[first], self.n
@@ -122,7 +132,33 @@ class _Newton:
         move = np.linalg.solve(self.curvature, told.real[:, 0])
         size = math.sqrt(max(move @ self.gram @ move, 0.0))
         self.b = self.b + move * min(1.0, LARGEST / max(size, 1e-300))
+        if rows is not None:
+            self._look(rows)
         self._calibrate()
+
+    def _look(self, rows):
+        """Release how many rows have which score."""
+        mean, seen = self._spread()
+        if not seen > 0:
+            return
+        frame, k = self.design.frame, len(self.b) - 1
+        A = self.b[None, :k] @ frame.A
+        line = Frame(frame.center, frame.unit, A, A.T / max(float(A[0] @ A[0]), 1e-300))
+        edges = mean + seen * CELLS
+        edges[[0, -1]] = -FARTHEST, FARTHEST
+        scores = rows.map(FeatureBox(self.design.edges)).map(line)
+        told = scores.ask(
+            EdgeCells(np.array([0]), (edges,)), SCORES, share=LOOK * float(self.table.remaining)
+        )
+        self.scores = self.scores.of_counts(told.real, told.sd)
+
+    def _spread(self):
+        """Return the mean and the deviation of scores."""
+        k = len(self.b) - 1
+        whole = max(self.gram[-1, -1], 1e-300)
+        mean = float(self.gram[-1, :k] @ self.b[:k]) / whole
+        var = float(self.b[:k] @ self.gram[:k, :k] @ self.b[:k]) / whole - mean**2
+        return mean, math.sqrt(max(var, 0.0))
 
     def _weigh(self, released, noise):
         """Keep the second derivatives, positive, and the largest eigenvalue of their noise.
@@ -142,14 +178,11 @@ class _Newton:
     def _calibrate(self):
         """Make the scores as large as rows must have them for which a step leads here.
 
-        Then take the hazard for which rows with such scores have the released curve. Both take
-        scores to be normal: for the form of the hazard, and for what the steps leave to go.
+        Then take the hazard for which rows with such scores have the released curve. Both take the
+        released law of scores: for the form of the hazard, and for what the steps leave to go.
         """
         k = len(self.b) - 1
-        whole = max(self.gram[-1, -1], 1e-300)
-        mean = float(self.gram[-1, :k] @ self.b[:k]) / whole
-        var = float(self.b[:k] @ self.gram[:k, :k] @ self.b[:k]) / whole - mean**2
-        seen = math.sqrt(max(var, 0.0))
+        mean, seen = self._spread()
         self.stretch = self.gain = 1.0
         if seen > 0:
             given = self.size, self.hazard, self.part

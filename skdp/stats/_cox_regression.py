@@ -43,8 +43,9 @@ NAME = "duration"
 class PrivateCoxRegression(PrivateEstimator):
     """Proportional hazards of Cox: how each column of numbers multiplies the hazard of an event.
 
-    Places and scales of the columns are found first, then two Newton steps are taken on the Poisson
-    form of Cox's likelihood, each a noisy gradient with its second derivatives.
+    Places and scales of the columns are found first, then three Newton steps are taken on the
+    Poisson form of Cox's likelihood, each a noisy gradient with its second derivatives. Histograms
+    of the scores tell how the hazard of a row follows from the curve of all rows.
 
     Parameters
     ----------
