@@ -413,6 +413,75 @@ WIDE static void codes(const double *restrict x, Py_ssize_t n, Py_ssize_t d, Py_
     }
 }
 
+/* ---- columns on grids: sensitivity/_cells.py */
+
+/* The integers of a column of a turned tile, between -most and most, as floats. */
+static inline void on_grid(const double *restrict column, Py_ssize_t m, double origin, double unit,
+                           double most, double *restrict out)
+{
+    for (Py_ssize_t i = 0; i < m; i++) {
+        double y = between((column[i] - origin) / unit, -most, most), near = rounded(y);
+        out[i] = near > y ? near - 1 : near;
+    }
+}
+
+/* Counts the entries of k columns in 2 * middle + 1 cells: by sign, octave, and some bits more. */
+WIDE static void grid_cells(const double *restrict x, Py_ssize_t n, Py_ssize_t d, Py_ssize_t k,
+                            const int64_t *restrict columns, const double *restrict origin,
+                            const double *restrict unit, double most, int shift, int64_t middle,
+                            double *restrict w, int64_t *restrict counts)
+{
+    const int64_t first_cell = (int64_t)((UINT64_C(1023) << (52 - shift)) - 1);
+    double q[TILE];
+    int64_t cell[TILE];
+    for (Py_ssize_t first = 0; first < n; first += TILE) {
+        Py_ssize_t m = n - first < TILE ? n - first : TILE;
+        turn_those(x + first * d, m, d, FINITE_ROWS, w);
+        for (Py_ssize_t j = 0; j < k; j++) {
+            const double *restrict column = w + columns[j] * LINE;
+            int64_t *restrict table = counts + j * (2 * middle + 1);
+            on_grid(column, m, origin[j], unit[j], most, q);
+            for (Py_ssize_t i = 0; i < m; i++) {
+                int64_t at = (int64_t)(bits_of(fabs(q[i])) >> shift) - first_cell;
+                at = at < 0 ? 0 : at > middle ? middle : at;
+                cell[i] = q[i] < 0 ? middle - at : middle + at;
+            }
+            for (Py_ssize_t i = 0; i < m; i++)
+                table[cell[i]] += column[i] == column[i];
+        }
+    }
+}
+
+/* Puts the integers of each column up to its low end, and those from its high end on, one beside the
+   other into `out`, which has n + 1 places for each of both; `found` tells how many there are. */
+WIDE static void grid_ends(const double *restrict x, Py_ssize_t n, Py_ssize_t d, Py_ssize_t k,
+                           const int64_t *restrict columns, const double *restrict origin,
+                           const double *restrict unit, const double *restrict ends, double most,
+                           double *restrict w, int64_t *restrict out, int64_t *restrict found)
+{
+    double q[TILE];
+    for (Py_ssize_t first = 0; first < n; first += TILE) {
+        Py_ssize_t m = n - first < TILE ? n - first : TILE;
+        turn_those(x + first * d, m, d, FINITE_ROWS, w);
+        for (Py_ssize_t j = 0; j < k; j++) {
+            const double *restrict column = w + columns[j] * LINE;
+            int64_t *restrict low = out + 2 * j * (n + 1), *restrict high = low + n + 1;
+            int64_t n_low = found[2 * j], n_high = found[2 * j + 1], any = 0;
+            on_grid(column, m, origin[j], unit[j], most, q);
+            for (Py_ssize_t i = 0; i < m; i++)
+                any |= (q[i] <= ends[2 * j]) | (q[i] >= ends[2 * j + 1]);
+            for (Py_ssize_t i = 0; any && i < m; i++) {
+                int64_t here = column[i] == column[i];
+                low[n_low] = high[n_high] = (int64_t)q[i];
+                n_low += here & (q[i] <= ends[2 * j]);
+                n_high += here & (q[i] >= ends[2 * j + 1]);
+            }
+            found[2 * j] = n_low;
+            found[2 * j + 1] = n_high;
+        }
+    }
+}
+
 /* ---- sums between bounds: kernel/_bounded.py, Powers and BoxedSquares */
 
 /* Sums of pairs (first t, grid (factor t t - level)), rounded, of every column: zeros for pairs
@@ -522,7 +591,7 @@ WIDE static Py_ssize_t coordinates(const double *restrict x, Py_ssize_t n, Py_ss
                                    double *restrict out, int64_t *restrict rare)
 {
     Py_ssize_t found = 0;
-    double size[TILE], power[TILE] = {0};
+    double size[TILE], power[TILE] = {0}, fine = 1 / step;
     uint64_t bad[TILE];
     for (Py_ssize_t i = 0; i < (columns - k) * LINE; i++)
         y[k * LINE + i] = 1;
@@ -555,9 +624,9 @@ WIDE static Py_ssize_t coordinates(const double *restrict x, Py_ssize_t n, Py_ss
         }
         for (Py_ssize_t c = 0; c < d; c++)
             for (Py_ssize_t i = 0; i < m; i++) {
-                double v = w[c * LINE + i] * size[i] / step, high = rounded(v);
+                double v = w[c * LINE + i] * size[i] * fine, high = rounded(v);
                 w[c * LINE + i] = high;
-                low[c * LINE + i] = rounded((v - high) / step);
+                low[c * LINE + i] = rounded((v - high) * fine);
             }
         for (Py_ssize_t j = 0; j < k; j++) {
             const double *restrict high_a = a + j * d, *restrict low_a = a + (k + j) * d;
@@ -779,6 +848,46 @@ static PyObject *py_codes(PyObject *self, PyObject *args)
     return done(&a, Py_NewRef(Py_None));
 }
 
+static PyObject *py_grid_cells(PyObject *self, PyObject *args)
+{
+    START;
+    Py_ssize_t d, middle;
+    double most;
+    int shift;
+    if (!PyArg_ParseTuple(args, "OOOOOndin", &o[0], &o[1], &o[2], &o[3], &o[4], &d, &most, &shift,
+                          &middle))
+        return NULL;
+    if (!take(&a, o, "diddI") ||
+        !fits(&a, d > 0 && N(0) % d == 0 && N(2) == N(1) && N(3) == N(1) && 40 <= shift &&
+                      shift < 52 && 0 < middle && middle < (1 << 20) && 0 < most && most < EXACT / 8 &&
+                      N(4) == N(1) * (2 * middle + 1) && columns_fit(a.at[1], N(1), d),
+              d))
+        return FAILED;
+    UNLOCKED(grid_cells(a.at[0], N(0) / d, d, N(1), a.at[1], a.at[2], a.at[3], most, shift, middle,
+                        a.work, a.at[4]))
+    return done(&a, Py_NewRef(Py_None));
+}
+
+static PyObject *py_grid_ends(PyObject *self, PyObject *args)
+{
+    START;
+    Py_ssize_t d;
+    double most;
+    if (!PyArg_ParseTuple(args, "OOOOOOOnd", &o[0], &o[1], &o[2], &o[3], &o[4], &o[5], &o[6], &d,
+                          &most))
+        return NULL;
+    if (!take(&a, o, "didddII") ||
+        !fits(&a, d > 0 && N(0) % d == 0 && N(2) == N(1) && N(3) == N(1) && N(4) == 2 * N(1) &&
+                      0 < most && most < EXACT / 8 && N(5) == 2 * N(1) * (N(0) / d + 1) &&
+                      N(6) == 2 * N(1) && columns_fit(a.at[1], N(1), d),
+              d))
+        return FAILED;
+    memset(a.at[6], 0, (size_t)N(6) * sizeof(int64_t));
+    UNLOCKED(grid_ends(a.at[0], N(0) / d, d, N(1), a.at[1], a.at[2], a.at[3], a.at[4], most, a.work,
+                       a.at[5], a.at[6]))
+    return done(&a, Py_NewRef(Py_None));
+}
+
 static PyObject *py_pair_sums(PyObject *self, PyObject *args)
 {
     START;
@@ -843,6 +952,8 @@ static PyMethodDef methods[] = {
     {"log_bins", py_log_bins, METH_VARARGS, NULL},
     {"ranks", py_ranks, METH_VARARGS, NULL},
     {"codes", py_codes, METH_VARARGS, NULL},
+    {"grid_cells", py_grid_cells, METH_VARARGS, NULL},
+    {"grid_ends", py_grid_ends, METH_VARARGS, NULL},
     {"pair_sums", py_pair_sums, METH_VARARGS, NULL},
     {"nearest", py_nearest, METH_VARARGS, NULL},
     {"coordinates", py_coordinates, METH_VARARGS, NULL},

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from skdp.mechanisms import _compiled
+from skdp.mechanisms._tables import blocks
 from skdp.readers import map_merge
 from skdp.readers._strips import strips
 from skdp.sensitivity._grid import Grid
@@ -96,6 +98,12 @@ class Cells:
         return np.concatenate([zero, np.cumsum(self.sums, axis=1)], axis=1)
 
     @property
+    def width(self):
+        """A bound of the distance of two entries."""
+        held = np.flatnonzero(self.counts)
+        return int(LAST[held[-1]]) - int(FIRST[held[0]]) if held.size else 0
+
+    @property
     def largest(self):
         """A bound of the magnitudes of all entries."""
         held = np.flatnonzero(self.counts)
@@ -113,6 +121,8 @@ def counted_cells(rows, jobs):
 
     def statistic(start, block):
         counts = [_empty(job) for job in jobs]
+        if _Loops.serve(jobs):
+            return _Loops(jobs).cells(block, counts)
         for strip in _long_strips(block):
             for job, of_job in zip(jobs, counts, strict=True):
                 k = job.entries(strip)
@@ -134,6 +144,11 @@ def with_entries(rows, jobs, cells, wanted):
 
     def statistic(start, block):
         found = [gather.nothing() for gather in gathers.values()]
+        if _Loops.serve(jobs) and not any(gather.wants_inside for gather in gathers.values()):
+            loops = _Loops([gather.job for gather in gathers.values()])
+            for part in blocks(block, PART):
+                found = merge(found, loops.ends(block[part], gathers.values()))
+            return found
         for strip in _long_strips(block):
             found = merge(found, [gather.of(strip) for gather in gathers.values()])
         return found
@@ -148,6 +163,42 @@ def with_entries(rows, jobs, cells, wanted):
     return [Cells(of_job.counts, of_job.sums, *whole[key]) for of_job, key in pairs]
 
 
+class _Loops:
+    """The compiled loops, for jobs without sums: the same integers."""
+
+    @staticmethod
+    def serve(jobs):
+        """Return whether they can do the work."""
+        plain = all(job.grid.bits == OCTAVES and len(_empty(job)) == 1 for job in jobs)
+        return _compiled.loops is not None and plain
+
+    def __init__(self, jobs):
+        self._jobs = np.array([job.column for job in jobs], dtype=np.int64)
+        grids = [(job.grid.origin, job.grid.unit) for job in jobs]
+        self._grids = np.ascontiguousarray(np.array(grids, dtype=np.float64).T)
+
+    def cells(self, block, counts):
+        """Return the counts of a block."""
+        table = np.zeros((len(counts), N_CELLS), dtype=np.int64)
+        for _, x in _compiled.plain_parts(block):
+            told = x.shape[1], 2.0**OCTAVES, 52 - FINE, MIDDLE
+            _compiled.loops.grid_cells(x, self._jobs, *self._grids, table, *told)
+        return list(table[:, None])
+
+    def ends(self, block, gathers):
+        """Return the outermost entries of a block, as :meth:`_Gather.of`."""
+        k, found = len(gathers), [gather.nothing() for gather in gathers]
+        ends = np.array([gather.ends for gather in gathers], dtype=np.float64)
+        for _, x in _compiled.plain_parts(block):
+            out, n = np.empty((k, 2, len(x) + 1), dtype=np.int64), np.empty((k, 2), dtype=np.int64)
+            told = x.shape[1], 2.0**OCTAVES
+            _compiled.loops.grid_ends(x, self._jobs, *self._grids, ends, out, n, *told)
+            for of_job, sides, many in zip(found, out, n, strict=True):
+                for kept, side, m in zip(of_job, sides, many, strict=False):
+                    kept.append(side[:m].copy())
+        return found
+
+
 class _Gather:
     """Keeps the outermost entries of a job, and those of some cells."""
 
@@ -157,6 +208,16 @@ class _Gather:
         last = np.searchsorted(cells.upto, k) - 1  # the cell in which the k smallest end
         first = np.searchsorted(cells.upto, cells.n - k, side="right") - 1
         self.low, self.high = (LAST[last], FIRST[first]) if k else (None, None)
+
+    @property
+    def wants_inside(self):
+        """Whether entries of some cells are wanted."""
+        return self.inside is not None
+
+    @property
+    def ends(self):
+        """Up to where the smallest entries go, and from where on the largest ones."""
+        return (self.low, self.high) if self.k else (-np.inf, np.inf)
 
     def of(self, strip):
         k, none = self.job.entries(strip), np.empty(0, dtype=np.int64)

@@ -73,7 +73,8 @@ class _Extreme:
         self._side = side
 
     def wanted(self, cells, D):
-        return Wanted(ends=min(MOST, cells.n // PART[0]))
+        enough = rows_of_max(cells.n, cells.width, D)
+        return Wanted(ends=min(MOST, cells.n // PART[0], enough))
 
     def told(self, cells, wanted, D):
         low, high = cells.lowest, cells.highest

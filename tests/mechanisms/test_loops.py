@@ -19,6 +19,9 @@ from skdp.kernel._lattice import nearest
 from skdp.kernel._ranks import Thresholds
 from skdp.mechanisms import _compiled, ball_rows, ball_sum, finite_rows, gram_sum, row_norms
 from skdp.mechanisms._norms import products
+from skdp.readers import ArrayRows
+from skdp.sensitivity._cells import Job, Wanted, counted_cells, with_entries
+from skdp.sensitivity._grid import Grid
 
 pytestmark = pytest.mark.skipif(_compiled.loops is None, reason="no compiler has built them")
 
@@ -165,6 +168,30 @@ def test_nearest_points(n, d, k, seed):
     ]
     labels, squares = nearest(Q, C)
     assert [(s, j) for s, j in zip(squares[:2], labels[:2], strict=True)] == exact
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    X=tables(),
+    origin=st.sampled_from([0.0, -7.25, 1e308]),
+    unit=st.sampled_from([2.0**-900, 1e-9, 1.0, 2.0**899]),
+    ends=st.sampled_from([0, 1, 3, 2000]),
+)
+def test_cells_and_ends_of_grids(X, origin, unit, ends):
+    rows, nothing = ArrayRows(X), lambda k: []
+    jobs = [Job(j, Grid(origin, unit * (1 + j % 2)), nothing) for j in (0, X.shape[1] - 1)]
+
+    def found():
+        cells = counted_cells(rows, jobs)
+        whole = with_entries(rows, jobs, cells, [Wanted(ends), Wanted(2 * ends)])
+        parts = [(of_job.counts, of_job.lowest, of_job.highest) for of_job in whole]
+        return [part for of_job in parts for part in of_job]
+
+    same(found)
+    entries = np.sort(jobs[0].grid.integers(X[np.isfinite(X).all(axis=1), 0]))
+    low, high = found()[1:3]
+    assert low.tolist() == entries[:ends].tolist()
+    assert high.tolist() == entries[len(entries) - len(high) :].tolist()
 
 
 @settings(max_examples=60, deadline=None)
