@@ -123,7 +123,14 @@ def test_the_layers_on_few_tables(estimator):
     X = example_table()
     non_interference(estimator, X, n_transcripts=1, random_state=1)
     if not has_pairs_elsewhere(estimator):
-        conditional_sensitivity(estimator, X, n_pairs=30, random_state=1)
+        conditional_sensitivity(estimator, X, n_pairs=8, random_state=1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("estimator", EXPENSIVE, ids=repr)
+def test_sensitivities_on_more_pairs(estimator):
+    if not has_pairs_elsewhere(estimator):
+        conditional_sensitivity(estimator, example_table(), n_pairs=30, random_state=1)
 
 
 def test_a_sound_estimator_of_a_user(rng):

@@ -167,7 +167,11 @@ def found(check, estimator):
             one(twin)
 
 
-@pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
+@pytest.mark.parametrize(
+    "model",
+    [pytest.param(m, marks=[pytest.mark.slow] if k == "number" else []) for k, m in MODELS.items()],
+    ids=MODELS,
+)
 def test_sound_estimators_pass_every_check(model):
     check_private_estimator(model)
 

@@ -77,6 +77,7 @@ def test_a_certified_radius_is_not_larger_than_it_needs():
     assert 1 < DistancePredicate(1.0).certified_radius(50) < 1 + 2.0**-40
 
 
+@pytest.mark.slow
 def test_every_explained_mutant_is_one_of_the_source():
     known = mutants.explained()
     made = {
