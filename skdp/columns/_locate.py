@@ -7,7 +7,7 @@ import numpy as np
 
 from skdp.accounting import Step
 from skdp.columns._interval_refinement import ZOOM, CentralInterval, release_refined_intervals
-from skdp.columns._magnitude_histogram import COLUMNS, release_magnitude_histograms
+from skdp.columns._magnitude_histogram import COLUMNS, look_again, release_magnitude_histograms
 from skdp.columns._squares import Squares, mean_square
 from skdp.columns._tail import read_tail
 from skdp.kernel._bins import OctaveCells
@@ -163,6 +163,7 @@ def locate_columns(table, *, n, count_sd, surveys=None, worth=None):
     noise, d = ColumnNoise(table.budget), table.n_features
     if surveys is None:
         surveys = release_magnitude_histograms(table, share=survey_share(table.budget, n, d))
+    surveys = look_again(table, surveys, n=n)
     there = [one if one.kind == "rows" else None for one in surveys]
     if not any(there):
         return [_default_location(one) for one in surveys]

@@ -15,6 +15,7 @@ __all__ = [
     "CELLS",
     "MagnitudeHistogram",
     "first_ranks",
+    "look_again",
     "release_magnitude_histograms",
     "whole_line",
 ]
@@ -24,6 +25,7 @@ OCTAVE, SIZE = CELLS.octave, CELLS.size
 BY_SIZE = np.argsort(SIZE, kind="stable")
 WHOLE = np.array([-np.inf, np.inf])  # the edges of one cell of all numbers
 MOST_AGAIN = {"nothing": 0.25, "zeros": 0.10}  # its share
+MOST_BESIDE, RARE = 0.08, 150  # the same beside other columns; a part of the rows that is one sd
 COLUMNS = Step("columns", at_most=0.25, times=2, of=(ColumnCells,))
 
 
@@ -84,27 +86,30 @@ class MagnitudeHistogram:
         return float(SIZE[self.seen].max(initial=0.0))
 
 
-def release_magnitude_histograms(table, *, share, again=True):
-    """Release a histogram of every column over all floats, twice where too little was seen.
+def release_magnitude_histograms(table, *, share):
+    """Release a histogram of every column over all floats."""
+    release = table.ask(whole_line(np.arange(table.n_features)), COLUMNS, share=share)
+    law = ColumnNoise(table.budget).law
+    return [MagnitudeHistogram(c, release.scale, law) for c in release.value.astype(float)]
+
+
+def look_again(table, surveys, *, n):
+    """Release the histograms of columns of which too little was seen once more; return all.
 
     Notes
     -----
     **Privacy**: which columns are looked at again is told by releases.
     """
-
-    def released(columns, share):
-        release = table.ask(whole_line(columns), COLUMNS, share=share)
-        return release.value.astype(float), release.scale
-
-    counts, scale = released(np.arange(table.n_features), share)
-    law = ColumnNoise(table.budget).law
-    surveys = [MagnitudeHistogram(c, scale, law) for c in counts]
     lost = np.array([j for j, one in enumerate(surveys) if one.kind != "rows"])
-    if again and lost.size:
-        share = max(MOST_AGAIN[surveys[j].kind] for j in lost)
-        counts, scale = released(lost, share)
-        for j, c in zip(lost, counts, strict=True):
-            surveys[j] = surveys[j].pooled(c, scale)
+    if not lost.size:
+        return surveys
+    share = max(MOST_AGAIN[surveys[j].kind] for j in lost)
+    if len(surveys) > 1:  # the others pay as well
+        share = min(MOST_BESIDE, ColumnNoise(table.budget).share(n / RARE, lost.size))
+    release = table.ask(whole_line(lost), COLUMNS, share=share)
+    surveys = list(surveys)
+    for j, counts in zip(lost, release.value.astype(float), strict=True):
+        surveys[j] = surveys[j].pooled(counts, release.scale)
     return surveys
 
 

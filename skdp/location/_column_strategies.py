@@ -122,7 +122,7 @@ def look_at_columns(counted):
         return None
     share = survey_share(counted.table.budget, counted.n, d)
     share = share if rows > MANY_FOR_BOX else max(share, 0.05)
-    return release_magnitude_histograms(counted.table, share=share, again=False)
+    return release_magnitude_histograms(counted.table, share=share)
 
 
 def _rows(counted):

@@ -170,6 +170,22 @@ def test_no_column_ruins_another():
 
 
 @seeded
+def test_amounts_that_are_rarely_paid_are_looked_at_again_beside_other_columns():
+    rng = np.random.default_rng(7)
+    n = 3000
+    loss = np.where(rng.random(n) < 0.046, rng.normal(1900, 300, n), 0)
+    X = np.column_stack([rng.normal(40, 12, n), loss, rng.gamma(8, 5, n), rng.normal(10, 2, n)])
+    told = 0
+    for seed in range(4):
+        mean = PrivateMean(random_state=seed).fit(X)
+        looks = [c.label for c in mean.privacy_report_.charges].count("columns")
+        low, high = mean.interval()
+        assert ((low <= X.mean(axis=0)) & (X.mean(axis=0) <= high)).all()
+        told += looks == 2 and abs(mean.location_[1] - loss.mean()) < 0.4 * loss.mean()
+    assert told >= 3
+
+
+@seeded
 def test_a_rate_among_few_is_told_with_a_warning():
     x = np.zeros((2000, 1))
     x[:10] = 1
