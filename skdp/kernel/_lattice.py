@@ -41,13 +41,28 @@ class Lattice:
         of lattice vectors, each by itself, to the integer vectors that are compared with these.
         """
         labels, distances = np.full(len(block), -1), np.full(len(block), np.nan)
-        home = self.located.radius
+        home, balls = self.located.radius, self.located.balls
+        if _compiled.loops is not None and through is None and len(balls) == 1:
+            self._label(block, C[0][1], labels, distances)
+            return labels, distances
         for part, p, Q in self.placed(block):
             numbers, points = C[p]
             nearby, squares = nearest(through[p](Q) if through else Q, points)
             labels[part] = numbers[nearby]
-            distances[part] = np.sqrt(squares) * (self.located.balls[p].radius / home / UNIT)
+            distances[part] = np.sqrt(squares) * (balls[p].radius / home / UNIT)
         return labels, distances
+
+    def _label(self, block, points, labels, distances):
+        """Write the same for rows of one place; far ones take the slower path."""
+        (ball,), (place,) = self._maps(1, block.shape[1]), self.located.balls
+        unit, far = place.radius / self.located.radius / UNIT, np.empty(len(block), dtype=np.int64)
+        told = *ball.top_and_longest, DROP * place.reach * UNIT, unit
+        named = ball.center, ball.gain, -2 * points, np.square(points).sum(axis=1)
+        for part, x in _compiled.plain_parts(block):
+            n = _compiled.loops.labels(x, *named, labels[part], distances[part], far, *told)
+            for rows, _, Q in self.placed(x[far[:n]]) if n else ():
+                labels[part][far[rows]], squares = nearest(Q, points)
+                distances[part][far[rows]] = np.sqrt(squares) * unit
 
     def parts(self, block):
         """Yield the lattice vectors of the rows of ``block`` that are not left out."""
@@ -65,10 +80,7 @@ class Lattice:
         """Yield numbers of rows, the number of their place and their lattice vectors in it."""
         d = block.shape[1]
         step = max(1, min(len(block), CELLS // d))
-        balls = [
-            Ball(step, d, center=b.center, radius=b.radius * LIMIT, bits=BITS)
-            for b in self.located.balls
-        ]
+        balls = self._maps(step, d)
         for start in range(0, len(block), step):
             rows = block[start : start + step]
             left = np.arange(start, start + len(rows))
@@ -80,6 +92,11 @@ class Lattice:
                     break
                 yield left[stay], p, Q[stay]
                 left, rows = left[~stay], rows[~stay]
+
+    def _maps(self, step, d):
+        """Return the maps to the lattices of the places."""
+        parts = [(b.center, b.radius * LIMIT) for b in self.located.balls]
+        return [Ball(step, d, center=c, radius=radius, bits=BITS) for c, radius in parts]
 
     def points(self, y):
         """Return for every place the points that its rows are compared with."""

@@ -9,13 +9,7 @@ from skdp.kernel._statistic import OneCell, RowMap, public
 from skdp.kernel._table import Table
 from skdp.mechanisms import finite_rows
 from skdp.mechanisms._weighed import weighed
-from skdp.readers._persons import (
-    each,
-    extremes_of,
-    means_of,
-    representatives_of,
-    weighed_rows,
-)
+from skdp.readers._persons import each, extremes_of, means_of, representatives_of, weighed_rows
 from skdp.readers._rows import map_merge
 
 

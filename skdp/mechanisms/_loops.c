@@ -50,9 +50,8 @@ static inline double between(double x, double low, double high)
 }
 static inline double whole(double x) /* towards zero; what is not finite becomes FAR */
 {
-    double near = x < FAR ? x : FAR;
-    near = near > -FAR ? near : -FAR;
-    return copysign((double)(int32_t)near, x);
+    double size = fabs(x), near = size < FAR ? size : FAR, even = rounded(near);
+    return copysign(even > near ? even - 1 : even, x);
 }
 
 /* turned[c * LINE + i] is entry c of row i of m <= TILE rows. */
@@ -545,35 +544,72 @@ WIDE static void pair_sums(const double *restrict x, Py_ssize_t n, Py_ssize_t d,
 
 /* ---- the nearest of k points: kernel/_lattice.py, nearest */
 
-/* Integer vectors q and points of which all sums of products stay below 2^53; `points` holds -2 c,
-   and `squares` |c|^2. */
+/* For the vectors of a turned tile the number of the nearest of k points, and its squared distance.
+   All are integers of which all sums of products stay below 2^53; `points` holds -2 c, and `squares`
+   |c|^2. */
+static inline void nearest_of(const double *restrict w, Py_ssize_t m, Py_ssize_t d, Py_ssize_t k,
+                              const double *restrict points, const double *restrict squares,
+                              int64_t *restrict labels, double *restrict least)
+{
+    double score[TILE];
+    for (Py_ssize_t j = 0; j < k; j++) {
+        for (Py_ssize_t i = 0; i < m; i++)
+            score[i] = squares[j];
+        for (Py_ssize_t c = 0; c < d; c++)
+            for (Py_ssize_t i = 0; i < m; i++)
+                score[i] += points[j * d + c] * w[c * LINE + i];
+        for (Py_ssize_t i = 0; i < m; i++) {
+            int nearer = j == 0 || score[i] < least[i];
+            labels[i] = nearer ? j : labels[i];
+            least[i] = nearer ? score[i] : least[i];
+        }
+    }
+    for (Py_ssize_t c = 0; c < d; c++)
+        for (Py_ssize_t i = 0; i < m; i++)
+            least[i] += w[c * LINE + i] * w[c * LINE + i];
+}
+
 WIDE static void nearest(const double *restrict q, Py_ssize_t n, Py_ssize_t d, Py_ssize_t k,
                          const double *restrict points, const double *restrict squares,
                          double *restrict w, int64_t *restrict labels, double *restrict distances)
 {
-    double least[TILE], score[TILE];
+    double least[TILE];
     int64_t at[TILE];
     for (Py_ssize_t first = 0; first < n; first += TILE) {
         Py_ssize_t m = n - first < TILE ? n - first : TILE;
         turn(q + first * d, m, d, w);
-        for (Py_ssize_t j = 0; j < k; j++) {
-            for (Py_ssize_t i = 0; i < m; i++)
-                score[i] = squares[j];
-            for (Py_ssize_t c = 0; c < d; c++)
-                for (Py_ssize_t i = 0; i < m; i++)
-                    score[i] += points[j * d + c] * w[c * LINE + i];
-            for (Py_ssize_t i = 0; i < m; i++) {
-                int nearer = j == 0 || score[i] < least[i];
-                at[i] = nearer ? j : at[i];
-                least[i] = nearer ? score[i] : least[i];
-            }
-        }
-        for (Py_ssize_t c = 0; c < d; c++)
-            for (Py_ssize_t i = 0; i < m; i++)
-                least[i] += w[c * LINE + i] * w[c * LINE + i];
+        nearest_of(w, m, d, k, points, squares, at, least);
         memcpy(labels + first, at, m * sizeof(*at));
         memcpy(distances + first, least, m * sizeof(*least));
     }
+}
+
+/* The same of rows that are brought to a lattice, and distances in units of `unit`; of rows beyond
+   `reach` -1 and NaN. The far ones are left to the caller. */
+WIDE static Py_ssize_t labels(const double *restrict x, Py_ssize_t n, Py_ssize_t d, Py_ssize_t k,
+                              const double *center, const double *gain, double top,
+                              double longest, double reach, double unit,
+                              const double *restrict points, const double *restrict squares,
+                              double *restrict w, int64_t *restrict found,
+                              double *restrict distances, int64_t *restrict far)
+{
+    Py_ssize_t n_far = 0;
+    double least[TILE], lengths[TILE];
+    int64_t at[TILE], is_far[TILE];
+    for (Py_ssize_t first = 0; first < n; first += TILE) {
+        Py_ssize_t m = n - first < TILE ? n - first : TILE;
+        turn(x + first * d, m, d, w);
+        into_ball(w, m, d, center, gain, top, longest, lengths);
+        nearest_of(w, m, d, k, points, squares, at, least);
+        for (Py_ssize_t i = 0; i < m; i++) {
+            int stays = (lengths[i] < EXACT) & (sqrt(lengths[i]) <= reach);
+            is_far[i] = !(lengths[i] < EXACT);
+            found[first + i] = stays ? at[i] : -1;
+            distances[first + i] = stays ? sqrt(least[i]) * unit : NAN;
+        }
+        n_far = noted(is_far, m, first, far, n_far);
+    }
+    return n_far;
 }
 
 /* ---- coordinates of rows: kernel/_coordinates.py, Frame */
@@ -922,6 +958,23 @@ static PyObject *py_nearest(PyObject *self, PyObject *args)
     return done(&a, Py_NewRef(Py_None));
 }
 
+static PyObject *py_labels(PyObject *self, PyObject *args)
+{
+    START;
+    double top, longest, reach, unit;
+    Py_ssize_t found;
+    if (!PyArg_ParseTuple(args, "OOOOOOOOdddd", &o[0], &o[1], &o[2], &o[3], &o[4], &o[5], &o[6],
+                          &o[7], &top, &longest, &reach, &unit))
+        return NULL;
+    if (!take(&a, o, "dddddIDI") ||
+        !fits(&a, N(1) > 0 && N(2) == N(1) && N(4) > 0 && N(3) == N(4) * N(1) &&
+                      N(0) == N(5) * N(1) && N(6) == N(5) && N(7) >= N(5), N(1)))
+        return FAILED;
+    UNLOCKED(found = labels(a.at[0], N(5), N(1), N(4), a.at[1], a.at[2], top, longest, reach, unit,
+                            a.at[3], a.at[4], a.work, a.at[5], a.at[6], a.at[7]))
+    return done(&a, PyLong_FromSsize_t(found));
+}
+
 static PyObject *py_coordinates(PyObject *self, PyObject *args)
 {
     START;
@@ -956,6 +1009,7 @@ static PyMethodDef methods[] = {
     {"grid_ends", py_grid_ends, METH_VARARGS, NULL},
     {"pair_sums", py_pair_sums, METH_VARARGS, NULL},
     {"nearest", py_nearest, METH_VARARGS, NULL},
+    {"labels", py_labels, METH_VARARGS, NULL},
     {"coordinates", py_coordinates, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

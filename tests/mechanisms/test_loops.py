@@ -11,8 +11,10 @@ from sklearn.base import clone
 
 from skdp import FriendlyCoreKMeans, PrivateMean, PrivateMedian
 from skdp.audit._tables import small_blocks
+from skdp.kernel._ball_cover import LocatedBall
 from skdp.kernel._bins import LogBins, OctaveCells
 from skdp.kernel._bounded import BoxedSquares, Powers
+from skdp.kernel._clusters import Nearest
 from skdp.kernel._columns import ColumnCells, EdgeCells
 from skdp.kernel._coordinates import Design, Frame
 from skdp.kernel._lattice import nearest
@@ -211,6 +213,20 @@ def test_coordinates(X, k, seed):
         with np.errstate(all="ignore"):  # what is beside the features decides that a row is there
             gone = Design(frame, edges, True)(np.column_stack([X[:, :-1], X[:, 0] + np.inf]))
         assert np.isnan(gone).all()
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    X=tables(),
+    radius=st.sampled_from([1e-300, 0.3, 5.0, 1e300]),
+    reach=st.sampled_from([0.5, 2.0, 1e6]),
+    k=st.sampled_from([1, 3, 9]),
+)
+def test_labels_of_rows_of_a_place(X, radius, reach, k):
+    d = X.shape[1]
+    y = np.linspace(-3, 3, k * d).reshape(k, d)
+    located = LocatedBall(9.0, 1.0, np.full(d, 0.25), radius, radius, reach=reach)
+    same(lambda: Nearest(located, y).both(X))
 
 
 def fits(X):
