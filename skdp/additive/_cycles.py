@@ -122,6 +122,10 @@ class NewtonStep:
     gain: float | None = None  # of second derivatives; that of the link by default
     most: float = math.inf  # units of a score that a step moves
 
+    def share_of(self, j, share):
+        """Return what the step of a table takes of the share of a cycle."""
+        return share / sum(map(len, self.order))
+
     def __post_init__(self):
         self._sums = [0.0] * len(self.counts)
         self._precisions = [0.0] * len(self.counts)
@@ -163,10 +167,12 @@ def run_cycle(model, cells, link, curvature, *, share):
     A step leads from the table to where the gradient points; the mean of where the steps of all
     cycles have led has less noise than the last of them, and is smoothed as a whole.
     """
-    n_tables = sum(map(len, curvature.order))
     for group in curvature.order:
         scores = model.scores
-        asked = [(ResidualSum(scores, link, j), share / n_tables, GRADIENTS.label) for j in group]
+        asked = [
+            (ResidualSum(scores, link, j), curvature.share_of(j, share), GRADIENTS.label)
+            for j in group
+        ]
         for j, told in zip(group, cells.ask_all(*asked), strict=True):
             _step(model, j, told, link, curvature)
 

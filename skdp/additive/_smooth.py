@@ -34,11 +34,10 @@ class TermPrior:
 
     def means(self, values, variances, unit=1.0):
         """Return the posterior means of terms of several outputs, shape (n_outputs, n_cells)."""
-        return [self.mean(*each, unit) for each in zip(values, variances, strict=True)]
-
-    def mean(self, values, variances, unit=1.0):
-        """Return the posterior mean of the entries of a term."""
-        return posterior(values, variances, self._shapes, VARIANCES, unit)[0]
+        each = zip(values, variances, strict=True)
+        found = [posterior(*one, self._shapes, VARIANCES, unit) for one in each]
+        self.moves = np.array([moves for _, _, moves in found])
+        return [mean for mean, _, _ in found]
 
 
 def term_priors(counts, ordered):
@@ -47,22 +46,25 @@ def term_priors(counts, ordered):
 
 
 def posterior(values, variances, shapes, of_term, unit=1.0):
-    """Return the posterior mean under a mixture of Gaussian priors, and the log of its evidence.
+    """Return the posterior mean under a mixture of Gaussian priors, its evidence, and its moves.
 
     Shapes are correlations of entries, None for independent ones, and ``of_term`` their variances.
-    The evidence is that of the mixture over that of zeros.
+    The evidence is the log of that of the mixture over that of zeros. Of noise with variances that
+    are a little less, posterior variances are less by that part of as many entries as it has moves.
     """
     root = np.sqrt(variances) / unit
-    scaled, shrunk, evidence = values / np.sqrt(variances), [], []
+    scaled, shrunk, evidence, moves = values / np.sqrt(variances), [], [], []
     for shape in shapes:
         along, prior, back = _along(scaled, shape, root, of_term)
         shrunk.append(back(along * prior / (1 + prior)))
+        moves.append(np.square(prior / (1 + prior)).sum(axis=1))
         evidence.append(-0.5 * (along**2 / (1 + prior) + np.log1p(prior)).sum(axis=1))
     top = np.max(evidence)
     weights = np.exp(np.array(evidence) - top)
-    mean = np.einsum("st,stc->c", weights / weights.sum(), np.array(shrunk))
     told = top + np.log(weights.mean()) + 0.5 * np.square(scaled).sum()
-    return mean * np.sqrt(variances), float(told)
+    weights /= weights.sum()
+    mean = np.einsum("st,stc->c", weights, np.array(shrunk))
+    return mean * np.sqrt(variances), float(told), float((weights * np.array(moves)).sum())
 
 
 def _along(scaled, shape, root, of_term):

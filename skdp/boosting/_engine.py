@@ -35,10 +35,12 @@ from skdp.boosting._rules import (
     INTERCEPT,
     LAST,
     LAST_CYCLES,
+    LEAST_PART,
     SCOUTS,
     STAYS,
     UNLIKELY_PAIR,
     most_features,
+    parts_of_tables,
     sides,
 )
 from skdp.kernel._cells import Binned, Codes
@@ -59,6 +61,10 @@ class PairStep(NewtonStep):
     n_features: int = 0
     kept: float = KEPT  # weight of those of a pair, from cycle to cycle
     floor: float = 0.0  # of those of a pair, of what counts alone would tell
+    parts: dict | None = None  # of a cycle, by table; None for even ones
+
+    def share_of(self, j, share):
+        return super().share_of(j, share) if self.parts is None else self.parts[j] * share
 
     def weights(self, j, sums, sd):
         if j < self.n_features:
@@ -226,15 +232,23 @@ def _fitted(fit, counts, ordered, strength, wanted, monotone, n):
     def prior(j):
         return pair_priors[j - n_features]
 
-    stay = numbers
+    stay, had = numbers, np.append(np.full(n_features, FIRST / n_features), np.zeros(len(pairs)))
     for at, (scout, bound) in enumerate(zip(SCOUTS, UNLIKELY_PAIR, strict=True)):
+        if not stay:
+            break
         fit.cycles(ordered_groups(stay), scout * left)
+        had[stay] += scout / len(stay)
         if not named:
             stay = [j for j in stay if prior(j).log_odds > bound]
             most = math.ceil(STAYS * len(numbers)) if at == 0 else wanted
             ranked = sorted(stay, key=lambda j: -prior(j).evidence)[:most]
             stay = [j for j in stay if j in ranked]
     rest = float(fit.table.remaining) - (sum(LAST) * left if isinstance(fit, _Classes) else 0.0)
+    if stay:
+        parts = _parts(fit, had, [*range(n_features), *stay], rest / left)
+        stay = [j for j in stay if named or parts[j] > LEAST_PART / len(parts)]
+        kept = {j: max(parts[j], LEAST_PART / len(parts)) for j in [*range(n_features), *stay]}
+        fit.step.parts = {j: part / sum(kept.values()) for j, part in kept.items()}
     fit.cycles([*singles, *ordered_groups(stay)], rest, LAST_CYCLES)
     fit.end(left)
     return fit.model, counts, _tells(fit.model, fit.step, pair_priors)
@@ -243,6 +257,19 @@ def _fitted(fit, counts, ordered, strength, wanted, monotone, n):
 def _gain(model, j):
     """Return by how much a term has lowered the loss, about."""
     return float((model.weights[j] * np.square(model.tables[j])).sum())
+
+
+def _parts(fit, had, tables, left):
+    """Return the part of what is left that every table takes, by what its noise costs now.
+
+    That is half of the squares of the noise, weighted by curvature, in as many cells as move.
+    """
+    model, losses = fit.model, []
+    for j in tables:
+        squares = (model.weights[j] * np.square(model.noise[j])).mean(axis=1)
+        losses.append(float(squares @ fit.step.priors[j].moves) / 2)
+    taken = parts_of_tables(losses, had[tables], left)
+    return dict(zip(tables, taken / taken.sum(), strict=True))
 
 
 def _tells(model, step, pair_priors):

@@ -55,6 +55,11 @@ class _Bent:
         """Return the posterior means, bent."""
         return [self._bend(mean) for mean in self.prior.means(values, variances, unit)]
 
+    @property
+    def moves(self):
+        """Those of the prior that is bent."""
+        return self.prior.moves
+
     def _bend(self, mean):
         table, weights = mean.reshape(self.sizes), self.weights.reshape(self.sizes)
         axes = [axis for axis, sign in enumerate(self.signs) if sign]

@@ -130,9 +130,10 @@ class PairPrior:
             posterior(*each, shapes, VARIANCES, unit)
             for each in zip(values, variances, strict=True)
         ]
-        told = sum(evidence for _, evidence in found)
+        told = sum(evidence for _, evidence, _ in found)
         # gradients of K classes sum to zero: they tell as much as K - 1
         self.evidence = told * (outputs - 1) / outputs if outputs > 1 else told
         alive = 1 / (1 + math.exp(-min(max(self.log_odds, -SURE), SURE)))
         self._spike.alive[self] = alive
-        return [alive * mean for mean, _ in found]
+        self.moves = alive * np.array([moves for _, _, moves in found])
+        return [alive * mean for mean, _, _ in found]

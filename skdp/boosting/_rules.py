@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-__all__ = ["has_enough_for_pairs", "most_features", "sides"]
+__all__ = ["has_enough_for_pairs", "most_features", "parts_of_tables", "sides"]
 
 # shares of what is left after the bins and cell counts
 FIRST, SCOUTS = 0.25, (0.15, 0.2)  # of the cycles of features alone, and of pairs alone
@@ -22,6 +22,7 @@ LOUDEST = 0.3  # noise of an entry of a 4 x 4 table of a pair, in units of a sco
 LEAST_FEATURES = 4
 STAYS = 2 / 3  # of the pairs, after the first look
 UNLIKELY_PAIR = (-3.3, -2.3)  # log-odds of a pair after each look, below which it is left
+LEAST_PART = 0.05  # of an even part of the rest: what a feature has, and below which a pair is left
 AT_ONCE = 8  # pairs that are asked by one pass
 
 
@@ -43,3 +44,17 @@ def most_features(strength, n_features, share, classes):
         if 16 * math.sqrt(k * (k - 1) / 2 / share) <= LOUDEST * each:
             return k
     return min(n_features, LEAST_FEATURES)
+
+
+def parts_of_tables(losses, had, left):
+    """Return what every table takes of what is left, so that noise costs all together the least.
+
+    The noise of a table that has had a part b costs a loss l, and with x more ``l b / (b + x)``:
+    the least sum is at ``x = max(0, t sqrt(l b) - b)`` for the one t that spends all.
+    """
+    losses, had = np.asarray(losses, dtype=float), np.asarray(had, dtype=float)
+    roots = np.sqrt(np.maximum(losses * had, np.finfo(float).tiny))
+    order = np.argsort(had / roots, kind="stable")
+    levels = (left + np.cumsum(had[order])) / np.cumsum(roots[order])
+    level = levels[np.flatnonzero(levels > (had / roots)[order])[-1]]
+    return np.maximum(level * roots - had, 0.0)

@@ -7,7 +7,7 @@ import pytest
 
 from skdp.boosting._monotone import Monotone
 from skdp.boosting._pairs import Spike, disjoint_groups, merged, pair_of
-from skdp.boosting._rules import has_enough_for_pairs, most_features, sides
+from skdp.boosting._rules import has_enough_for_pairs, most_features, parts_of_tables, sides
 from skdp.boosting._terms import purified
 
 
@@ -44,6 +44,23 @@ def test_rules_grow_with_rows():
     assert most_features(1000, 30, 0.3, True) == 4 < most_features(20000, 30, 0.3, True) <= 30
     assert most_features(2000, 30, 0.3, False) > most_features(2000, 30, 0.3, True)
     assert most_features(1.0, 3, 0.3, True) == 3
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_parts_of_tables_spend_all_and_no_other_ones_lose_less(seed):
+    rng = np.random.default_rng(seed)
+    losses, had = rng.exponential(size=(2, 8)) ** 3
+    losses[:2] = 0.0
+    left = rng.exponential()
+    parts = parts_of_tables(losses, had, left)
+
+    def lost(taken):
+        return (losses * had / (had + taken)).sum()
+
+    assert parts.min() >= 0 and np.isclose(parts.sum(), left) and not parts[:2].any()
+    for _ in range(50):
+        assert lost(parts) <= lost(left * rng.dirichlet(np.full(8, 0.3))) + 1e-12
+    assert np.allclose(parts_of_tables(np.ones(4), np.ones(4), 2.0), 0.5)
 
 
 @pytest.mark.parametrize("ordered", list(itertools.product([True, False], repeat=2)))
