@@ -8,7 +8,7 @@ from _supervised_peers import DELTA
 
 import skdp
 
-__all__ = ["cost", "coverage"]
+__all__ = ["cost", "coverage", "peak"]
 
 KILO = 1 / 1024  # megabytes of a kilobyte
 
@@ -56,7 +56,7 @@ def cost(seed, n=1_000_000, d=20):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, d))
     y = (X[:, 0] ** 2 + X[:, 1] + rng.normal(size=n) > 1).astype(int)
-    before, start = _peak(), time.process_time()
+    before, start = peak(), time.process_time()
     skdp.PrivateAdditiveClassifier(epsilon=1.0, delta=DELTA, classes=[0, 1], random_state=seed).fit(
         X, y
     )
@@ -64,11 +64,12 @@ def cost(seed, n=1_000_000, d=20):
     return {
         "cell": f"additive {n} x {d}",
         "seconds": seconds,
-        "megabytes": (_peak() - before) * KILO,
+        "megabytes": (peak() - before) * KILO,
         "rows_megabytes": X.nbytes / 2**20,
         "met": seconds <= 60,
     }
 
 
-def _peak():
+def peak():
+    """Return the most kilobytes that this process has had."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

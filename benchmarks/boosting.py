@@ -3,6 +3,7 @@
     python benchmarks/boosting.py [--only PREFIX ...] [--tables seen|fresh|blind|again|nine]
                                   [--epsilon E ...] [--splits N] [--seed S] [--no-peers]
                                   [--json PATH]
+    python benchmarks/boosting.py --cost
 
 boosting  PrivateBoostingClassifier or -Regressor
 additive  PrivateAdditiveClassifier or -Regressor
@@ -14,8 +15,8 @@ AUC, R^2 or accuracy (of many classes) of a fifth of the rows that was held out,
 categories are public for all, delta is 1e-6. Tables ``seen`` were, while rules were chosen;
 ``nine`` are those of ``supervised.py``. Tables ``fresh`` were looked at once, and one of them has
 changed a rule; so has one of ``blind``, after that; ``again`` were looked at once in the end.
-``calibrated`` is the mean of predicted
-probabilities over that of the class.
+``calibrated`` is the mean of predicted probabilities over that of the class. ``--cost``: CPU of a
+million rows of ten columns, and the peak of memory of a fifth of them and of all, from files.
 """
 
 import argparse
@@ -23,11 +24,15 @@ import time
 import warnings
 from importlib.util import find_spec
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
+import pandas as pd
 from _boosting_tables import AGAIN, BLIND, FRESH, NINE, SEEN, missing, split
 from _harness import print_table, write_json
+from _supervised_costs import peak
 from _supervised_peers import DELTA, dp_ebm, plain_boosting
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.metrics import accuracy_score, r2_score, roc_auc_score
 from threadpoolctl import threadpool_limits
 
@@ -108,6 +113,34 @@ def measure(name, epsilon, splits, seed, with_peers):
     }
 
 
+def drawn(n, seed):
+    """Return ten columns and a class that needs a pair of them."""
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame(rng.normal(size=(n, 10))).rename(columns=lambda j: f"x{j}")
+    score = X["x0"] * X["x1"] + X["x2"]
+    return X, (score + rng.logistic(size=n) > 0).astype(int)
+
+
+def cost(n=10**6, files=10):
+    """Print what a large fit costs: files first, as a peak of memory never falls."""
+    model = skdp.PrivateBoostingClassifier(classes=[0, 1], delta=DELTA, random_state=0)
+    with TemporaryDirectory() as folder:
+        for file in range(files):
+            X, y = drawn(n // files, file)
+            path = Path(folder) / f"{file}.parquet"
+            X.assign(y=y).to_parquet(path, row_group_size=2**14)
+            if file + 1 in (files // 5, files):
+                start = time.process_time()
+                model.fit(folder, "y")
+                seconds, rows = time.process_time() - start, (file + 1) * n // files
+                print(f"{rows} rows of files: {seconds:.0f} s, peak {peak() / 1024:.0f} MB")
+    X, y = drawn(n, 0)
+    for one in (model, HistGradientBoostingClassifier(random_state=0)):
+        start = time.process_time()
+        one.fit(X, y)
+        print(f"{type(one).__name__}: {time.process_time() - start:.1f} s of CPU")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--json", type=Path, default=DEFAULT_JSON, help="where results go")
@@ -117,10 +150,13 @@ def main():
     parser.add_argument("--splits", type=int, default=3)
     parser.add_argument("--seed", type=int, default=0, help="of splits and noise")
     parser.add_argument("--no-peers", action="store_true", help="skdp alone")
+    parser.add_argument("--cost", action="store_true", help="time and memory instead")
     args = parser.parse_args()
     rows = []
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        if args.cost:
+            return cost()
         for name in GROUPS[args.tables]:
             if not name.startswith(tuple(args.only)):
                 continue

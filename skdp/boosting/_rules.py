@@ -23,7 +23,7 @@ LEAST_FEATURES = 4
 STAYS = 2 / 3  # of the pairs, after the first look
 UNLIKELY_PAIR = (-3.3, -2.3)  # log-odds of a pair after each look, below which it is left
 LEAST_PART = 0.05  # of an even part of the rest: what a feature has, and below which a pair is left
-AT_ONCE = 8  # pairs that are asked by one pass
+AT_ONCE = 2  # pairs that step from the same scores: steps of more that tell the same could diverge
 
 
 def has_enough_for_pairs(strength, n_features, classes):

@@ -269,6 +269,17 @@ def test_dear_cells_of_a_heavy_target_do_not_ruin_pairs():
         assert pairs > PrivateAdditiveRegressor(**given).fit(X, y).score(X, y) - 0.03
 
 
+def test_columns_that_stand_for_each_other_do_not_make_pairs_diverge():
+    """Many pairs that tell the same, from the same scores, step as many times too far."""
+    rng = np.random.default_rng(0)
+    size = rng.normal(size=12000)
+    X = size[:, None] + 0.3 * rng.normal(size=(12000, 12))
+    y = np.round(3 * size) ** 2
+    given = {"random_state": 0, "epsilon": 3.0}
+    additive = PrivateAdditiveRegressor(**given).fit(X, y).score(X, y)
+    assert PrivateBoostingRegressor(**given).fit(X, y).score(X, y) > additive + 0.01
+
+
 def test_terms_are_drawn_as_curves_and_heat_maps():
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("Agg")
