@@ -27,6 +27,8 @@ WINDOW_NEEDS = 6.0
 TAILS = {"light": (0.05, 2.0), "heavy": (0.02, 4.0)}  # level of the quantiles, least reach
 WIDEST, MOST_LEVEL = 8.0, 0.25
 PART = 0.4  # of the sampling error, that the noise of a window may have
+OUTER = 0.25  # of the level of a tail, at most: that of quantiles that tell how heavy it is
+NORMAL, HEAVY = 1.1, 2.0  # growth of a tail beside a normal one: light, and heavy (3 of 2, t of 3)
 LOST = 0.2  # of a variance: what its noise may be, which a count of weight 0.3 makes
 Z = 1.645  # distance of the .05 quantile of a normal, in deviations
 
@@ -109,26 +111,35 @@ def _rank_edges(at, q):
     return (edges, scores) if fits else (None, np.zeros(2))
 
 
-def find_windows(table, bounds, tails, n_groups=1):
+def find_windows(table, bounds, tails, n_groups=1, power=1):
     """Return scores that are linear in a window of every column, as wide as noise allows.
 
     Each side reaches a multiple of its own tail's distance from the median: symmetric multiples of
-    a central spread cut the tail of skewed rows alone, and move means.
+    a central spread cut the tail of skewed rows alone, and move means. Of products, the second
+    ``power``, noise grows with the square of windows: those of light tails, which a second pair of
+    quantiles tells, are no wider than they need.
     """
     d, bounded, (n, sd) = table.n_features, bounds is not None, _count(table)
     budget = table.budget
     share = _share(WINDOW_NEEDS, n, budget, bounded)
     level, least = TAILS[tails]
     mu = budget.mu * math.sqrt(share / d)
-    level = float(np.clip(LEVEL_NOISE / mu / max(n, 1.0), level, MOST_LEVEL))
+    outer = LEVEL_NOISE / mu / max(n, 1.0)
+    level = float(np.clip(outer, level, MOST_LEVEL))
     ends = bounds_vectors(bounds, d) if bounded else None
-    seen = _quantiles(table, [level, 0.5, 1 - level], ends, share)
-    low, middle, high = seen.location
-    below, above = middle - low, high - middle
+    q = [level, 0.5, 1 - level]
+    told = power == 2 and outer < OUTER * level
+    seen = _quantiles(table, [outer, *q, 1 - outer] if told else q, ends, share)
+    low, middle, high = seen.location[1:-1] if told else seen.location
+    below, above = np.maximum(middle - low, 0), np.maximum(high - middle, 0)
+    noise = budget.mu / math.sqrt(d), max(n, 1.0), n_groups, least
+    reach = np.full((2, d), reach_of(*noise))
+    if told:
+        far = np.stack([middle - seen.location[0], seen.location[-1] - middle])
+        reach *= (reach_of(*noise, power) / reach) ** _lightness(far, [below, above], outer, level)
     stretch = Z / -ndtri(level)
-    below, above = np.maximum(below, 0) * stretch, np.maximum(above, 0) * stretch
-    reach = reach_of(budget.mu / math.sqrt(d), max(n, 1.0), n_groups, least)
-    low, high = middle - reach * below, middle + reach * above
+    below, above = below * stretch, above * stretch
+    low, high = middle - reach[0] * below, middle + reach[1] * above
     found = seen.found & (below + above > 0) & (n > FEW / mu)
     if bounded:
         low, high = np.maximum(low, ends[0]), np.minimum(high, ends[1])
@@ -141,13 +152,21 @@ def find_windows(table, bounds, tails, n_groups=1):
     return Found(edges, [np.array([-1.0, 1.0])] * d, found, n, sd)
 
 
-def reach_of(mu, n, n_groups=1, least=TAILS["light"][1]):
+def _lightness(far, near, outer, level):
+    """Return 1 of tails that reach as far as those of a normal law, 0 of heavy ones."""
+    with np.errstate(all="ignore"):
+        steep = np.log(far / near) / math.log(ndtri(outer) / ndtri(level))
+    return np.nan_to_num(np.clip((HEAVY - steep) / (HEAVY - NORMAL), 0, 1))
+
+
+def reach_of(mu, n, n_groups=1, least=TAILS["light"][1], power=1):
     """Return how far windows reach, in distances of the .05 quantile from the median.
 
     As far as the noise stays a part of the sampling error, in means and in their variance: with h
-    in deviations, h / (mu n) beside 1 / sqrt(n), and h^2 / (weight mu n) of a group beside 1.
+    in deviations, h / (mu n) beside 1 / sqrt(n), and h^2 / (weight mu n) of a group beside 1. In
+    means of products, the second ``power``, it is h^2 / (mu n).
     """
-    of_means = PART * mu * math.sqrt(n)
+    of_means = (PART * mu * math.sqrt(n)) ** (1 / power)
     of_variances = math.sqrt(LOST * COUNT * mu * n / n_groups)
     return float(np.clip(min(of_means, of_variances) / Z, least, WIDEST))
 

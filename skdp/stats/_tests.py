@@ -367,7 +367,8 @@ class PairTest(Test):
         if ranks:
             found, least, curved = find_ranks(rows, self.bounds), 0.15, 0.5
         else:
-            found, least, curved = find_windows(rows, self.bounds, self.tails), 1e-4, 0.0
+            found = find_windows(rows, self.bounds, self.tails, power=2)
+            least, curved = 1e-4, 0.0
         asked = ScoreProducts(found.scores)
         told = rows.ask(asked, PRODUCTS, share=rows.remaining)
         weights = replace(asked, bits=told.bits).weights

@@ -190,3 +190,17 @@ def test_expected_power_is_what_simulations_have_shown():
     """300 tables each: .80 at 256 rows for ranks, .89 to .93 at 512 for means."""
     assert 0.72 < expected_power("mannwhitneyu", 0.5, 256) < 0.88
     assert 0.84 < expected_power("ttest_ind", 0.5, 512) < 0.97
+
+
+def test_windows_of_light_tails_are_no_wider_than_correlations_need():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=20000)
+    y = 0.5 * x + 0.75**0.5 * rng.normal(size=20000)
+    for a, b, wide in ((x, y, 0.04), (np.exp(x), np.exp(y), 0.3)):
+        result = private_pearsonr(a, b, random_state=0)
+        low, high = result.confidence_interval()
+        exact = np.corrcoef(a, b)[0, 1]
+        assert low - 0.01 < exact < high + 0.01 and high - low < wide
+    assert private_pearsonr(x, y, random_state=1).reliable_
+    low, high = private_pearsonr(np.exp(x), np.exp(y), random_state=1).confidence_interval()
+    assert high - low > 0.06  # noise of a window that holds the tail
