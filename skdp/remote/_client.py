@@ -3,6 +3,7 @@
 import json
 import math
 import socket
+import ssl
 import time
 from contextlib import contextmanager
 from functools import partial
@@ -22,7 +23,7 @@ ARRAY = "y is a column of the remote table. Pass its name, for instance y='incom
 PERSONS = "the holder decides whose rows are protected together. Fit without groups"
 
 
-def connect(url, *, token, timeout=600.0):
+def connect(url, *, token, timeout=600.0, cafile=None):
     """Return the tables of a holder by name.
 
     Parameters
@@ -33,6 +34,8 @@ def connect(url, *, token, timeout=600.0):
         Of the analyst, from the holder.
     timeout : float, default=600.0
         Seconds to wait for an answer.
+    cafile : str, default=None
+        PEM file of the certificates to trust for ``https``; by default those of the system.
 
     Returns
     -------
@@ -59,7 +62,7 @@ def connect(url, *, token, timeout=600.0):
     >>> tables = skdp.remote.connect("http://127.0.0.1:8765", token="...")  # doctest: +SKIP
     >>> skdp.PrivateMean(epsilon=0.1).fit(tables["visits"])  # doctest: +SKIP
     """
-    holder = _Holder(url, token, timeout)
+    holder = _Holder(url, token, timeout, cafile)
     told = holder.request("GET", "/tables")
     if told["registry"] != registry():
         raise RuntimeError(
@@ -207,8 +210,8 @@ class _HttpLine(Line):
 class _Holder:
     """One connection that is kept open; a fit asks one thing at a time."""
 
-    def __init__(self, url, token, timeout):
-        self._url, self._token, self._timeout = url, token, timeout
+    def __init__(self, url, token, timeout, cafile=None):
+        self._url, self._token, self._timeout, self._cafile = url, token, timeout, cafile
         self._open, self._asked = None, -math.inf
 
     def __repr__(self):
@@ -248,12 +251,14 @@ class _Holder:
         parts = urlsplit(self._url)
         if parts.scheme == "unix":
             return _UnixConnection(parts.path, self._timeout)
-        kind = {"http": HTTPConnection, "https": HTTPSConnection}.get(parts.scheme)
-        if kind is None or not parts.netloc:
+        if parts.scheme not in ("http", "https") or not parts.netloc:
             raise ValueError(
                 f"{self._url!r} is no address. Pass for instance 'http://127.0.0.1:8765'."
             )
-        return kind(parts.netloc, timeout=self._timeout)
+        if parts.scheme == "http":
+            return HTTPConnection(parts.netloc, timeout=self._timeout)
+        context = ssl.create_default_context(cafile=self._cafile)
+        return HTTPSConnection(parts.netloc, timeout=self._timeout, context=context)
 
 
 class _UnixConnection(HTTPConnection):

@@ -12,7 +12,7 @@ from skdp.remote._wire import heard, sent
 __all__ = ["Line", "Withheld", "handle"]
 
 # Of a view, as long as it is there; each is asked once.
-CONSTANT = frozenset({"about", "budget", "grouped", "n", "n_features", "q"})
+CONSTANT = frozenset({"about", "budget", "grouped", "heads", "n", "n_features", "q"})
 WITHHELD = "the rows could not be asked this; the holder says no more, as it could tell of rows"
 KINDS = {kind.__name__: kind for kind in (ValueError, TypeError, PlanError, BudgetExceeded)}
 
@@ -50,7 +50,8 @@ def _number(thing):
 def handle(line, told):
     """Return the handle of a Table or of Parts that a holder has."""
     classes = {cls.__name__: cls for cls in (*_derived(Table), *_derived(Parts))}
-    return _handles(classes[told["class"]])(line, told["number"], told.get("purse"))
+    has = {name: heard(value, None) for name, value in told.get("has", {}).items()}
+    return _handles(classes[told["class"]])(line, told["number"], told.get("purse"), has)
 
 
 def _derived(cls):
@@ -62,8 +63,8 @@ def _derived(cls):
 def _handles(cls):
     """Return a subclass of Table or Parts whose public names are requests; it has no rows."""
 
-    def __init__(self, line, number, purse):
-        self._line, self._number, self._purse, self._told = line, number, purse, {}
+    def __init__(self, line, number, purse, has):
+        self._line, self._number, self._purse, self._told = line, number, purse, has
 
     def rows(self):
         raise self._line.without_rows

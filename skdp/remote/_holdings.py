@@ -3,6 +3,7 @@
 import fcntl
 import hashlib
 import hmac
+import math
 import re
 import tomllib
 from contextlib import contextmanager
@@ -27,6 +28,7 @@ class Limits:
     requests: int = 20_000  # of one fit: the largest estimators send some hundreds
     body: int = 2**24  # bytes of one request
     idle: float = 600.0  # seconds after which a fit that asks nothing is ended
+    stop: float = 30.0  # seconds for which open fits go on when the server is told to stop
     seconds: int = 3600  # of processor time of one fit
     memory: int = 2**33  # bytes of address space of one fit
 
@@ -70,7 +72,7 @@ class Holdings:
     tokens : dict of str to str
         SHA-256 of the tokens of analysts, in hexadecimal.
     budgets : dict of (analyst, table) to (epsilon, delta)
-    pace : float, default=0.1
+    pace, search_pace : float, default=0.1
         See :class:`skdp.remote._session.Session`.
     limits : Limits
     seeded : bool, default=False
@@ -78,20 +80,31 @@ class Holdings:
     """
 
     def __init__(
-        self, folder, tables, caps, tokens, budgets, *, pace=0.1, limits=None, seeded=False
+        self,
+        folder,
+        tables,
+        caps,
+        tokens,
+        budgets,
+        *,
+        pace=0.1,
+        search_pace=0.1,
+        limits=None,
+        seeded=False,
     ):
         self.folder, self.tables, self.tokens = Path(folder), tables, tokens
         self.caps, self.budgets = caps, budgets
-        self.pace, self.limits, self.seeded = pace, limits or Limits(), seeded
+        self.pace, self.search_pace = pace, search_pace
+        self.limits, self.seeded = limits or Limits(), seeded
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         if self.folder.stat().st_mode & 0o022:
             raise ValueError(
                 f"others can write to {str(self.folder)!r}, which holds budgets: chmod 700."
             )
-        for name in tables:
-            self._ledger(name, *caps[name], name)
+        # Checked once; each use of one reads its file, whichever process it is in.
+        self._ledgers = {name: self._ledger(name, *caps[name], name) for name in tables}
         for (analyst, name), budget in budgets.items():
-            self._ledger(f"{analyst}@{name}", *budget, name)
+            self._ledgers[analyst, name] = self._ledger(f"{analyst}@{name}", *budget, name)
 
     def _ledger(self, file, epsilon, delta, table):
         path, unit = self.folder / f"{file}.db", self.tables[table].unit
@@ -105,17 +118,12 @@ class Holdings:
 
     def of_analyst(self, analyst):
         """Return {table: ledger} of the tables that an analyst may ask."""
-        held = [name for who, name in self.budgets if who == analyst]
-        return {name: PrivacyLedger.open(self.folder / f"{analyst}@{name}.db") for name in held}
+        return {name: self._ledgers[who, name] for who, name in self.budgets if who == analyst}
 
     def admitting(self, analyst, name):
         """Return the ledger whose share of failure probabilities is the smaller: fits obey it."""
-        ledgers = [self.of_analyst(analyst)[name], self.of_table(name)]
+        ledgers = self._ledgers[analyst, name], self._ledgers[name]
         return min(ledgers, key=lambda ledger: ledger.admit(PROBE).failure)
-
-    def of_table(self, name):
-        """Return the ledger of what all analysts spend of a table."""
-        return PrivacyLedger.open(self.folder / f"{name}.db")
 
     def charge(self, analyst, name, plan, what, *, seeded=False):
         """Charge the analyst and the table for a plan, both or neither.
@@ -123,7 +131,7 @@ class Holdings:
         A refusal is no latch: nobody else is stopped by it. **Privacy**: both ledgers have the
         charge on disk before the first row is read.
         """
-        ledgers = {"the analyst": self.of_analyst(analyst)[name], "the table": self.of_table(name)}
+        ledgers = {"the analyst": self._ledgers[analyst, name], "the table": self._ledgers[name]}
         budget, unit = plan.budget, plan.privacy_unit
         with self._alone():
             for whose, ledger in ledgers.items():
@@ -181,7 +189,8 @@ def read_holdings(path):
     path = Path(path)
     with path.open("rb") as file:
         told = tomllib.load(file)
-    _known(told, {"folder", "pace", "server", "limits", "tables", "analysts"}, "the file")
+    times = {"pace", "search_pace"}
+    _known(told, {"folder", *times, "server", "limits", "tables", "analysts"}, "the file")
     tables, caps, tokens, budgets = {}, {}, {}, {}
     for name, entry in _needed(told, "tables", "the file").items():
         place = f"[tables.{name}]"
@@ -207,12 +216,20 @@ def read_holdings(path):
     limits = told.get("limits", {})
     _known(limits, set(Limits.__dataclass_fields__), "[limits]")
     folder = path.parent / told.get("folder", "ledgers")
-    holdings = Holdings(
-        folder, tables, caps, tokens, budgets, pace=told.get("pace", 0.1), limits=Limits(**limits)
-    )
+    pace = told.get("pace", 0.1)
+    times = {name: _pace(told.get(name, pace), name) for name in times}
+    holdings = Holdings(folder, tables, caps, tokens, budgets, limits=Limits(**limits), **times)
     server = told.get("server", {})
     _known(server, {"host", "port", "socket", "certificate", "key"}, "[server]")
     return holdings, server
+
+
+def _pace(x, name):
+    if x is False:  # what takes a time that tells of rows is refused
+        return None
+    if x is True or not isinstance(x, int | float) or not 0 < x < math.inf:
+        raise ValueError(f"{name} is a number of seconds above 0, or false. Got {x!r}.")
+    return float(x)
 
 
 def _budget(entry, place):

@@ -9,6 +9,7 @@ import threading
 import time
 from collections import Counter
 from contextlib import asynccontextmanager, suppress
+from pathlib import Path
 
 import skdp
 from skdp.remote._registry import load, registry
@@ -21,6 +22,7 @@ LOG = logging.getLogger("skdp.remote")
 EXTRA = "the server of skdp.remote needs starlette and uvicorn: pip install 'skdp[serve]'"
 MOST_OPENING = 2**20  # bytes of a request for a fit: this process reads it as JSON
 MOST_LOGGED = 2000  # bytes of it that are logged
+POLL = 0.05  # seconds
 MORE_AT_ONCE = 4  # requests of one analyst at a time, beside one for each open fit
 
 
@@ -29,6 +31,7 @@ def _no(text, kind="ValueError"):
 
 
 FAILED = json.dumps({"no": {"kind": "Withheld"}}).encode()
+STOPPING = _no("the holder is about to stop. Nothing was charged", kind="PlanError")
 BUSY = _no("this fit is being asked something already; wait for the answer")
 
 
@@ -43,7 +46,7 @@ class Door:
     def __init__(self, holdings):
         load()
         self.holdings, self.workers = holdings, Workers(holdings)
-        self._fits, self._lock = {}, threading.Lock()
+        self._fits, self._lock, self.stops = {}, threading.Lock(), 0
 
     def tables(self, analyst):
         """Return what is public of the tables of an analyst, and what is left of the budget."""
@@ -81,6 +84,8 @@ class Door:
             return _no("no such table")
         self.sweep()
         with self._lock:
+            if self.stops:
+                return STOPPING
             own = [fit for fit in self._fits.values() if fit.analyst == analyst]
             if len(own) >= self.holdings.limits.open_fits:
                 return _no("too many open fits of this analyst; wait until one of them has ended")
@@ -118,6 +123,13 @@ class Door:
         for name, fit in list(self._fits.items()):
             if fit.asked < late:
                 self.end(fit.analyst, name)
+
+    def stop(self):
+        """Wait for the fits that are open, unless it takes too long or is asked for twice."""
+        late = time.monotonic() + self.holdings.limits.stop
+        while self._fits and time.monotonic() < late and self.stops < 2:
+            time.sleep(POLL)
+        self.close()
 
     def close(self):
         """End all fits and start no more."""
@@ -259,6 +271,9 @@ def application(door):
 def serve(holdings, *, host="127.0.0.1", port=8765, socket=None, certificate=None, key=None):
     """Answer analysts until the process is told to stop.
 
+    SIGINT or SIGTERM stop it: no more fits are opened, those that are open go on for
+    ``limits.stop`` seconds. A second one stops it at once.
+
     Parameters
     ----------
     holdings : Holdings
@@ -298,14 +313,22 @@ def serve(holdings, *, host="127.0.0.1", port=8765, socket=None, certificate=Non
     door = Door(holdings)  # forks before there is any thread
     where = {"uds": socket} if socket else {"host": host, "port": port}
     tls = {"ssl_certfile": certificate, "ssl_keyfile": key} if certificate else {}
+    quiet = {"access_log": False, "log_level": "warning"}
+    times = {"timeout_keep_alive": 60, "timeout_graceful_shutdown": 1}  # no fit is open by then
+
+    class Server(uvicorn.Server):
+        def handle_exit(self, sig, frame):
+            door.stops += 1
+            if door.stops == 1:
+                threading.Thread(target=self.stop, daemon=True).start()
+
+        def stop(self):
+            door.stop()
+            self.should_exit = True
+
     try:
-        uvicorn.run(
-            application(door),
-            **where,
-            **tls,
-            access_log=False,
-            log_level="warning",
-            timeout_keep_alive=60,
-        )
+        Server(uvicorn.Config(application(door), **where, **tls, **quiet, **times)).run()
     finally:
         door.close()
+        if socket:
+            Path(socket).unlink(missing_ok=True)

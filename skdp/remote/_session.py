@@ -12,13 +12,14 @@ from skdp.kernel._table import Table
 from skdp.remote._wire import heard, sent
 from skdp.utils._config import get_config
 
-__all__ = ["MOST_LINE", "Session", "classes_in", "refusal"]
+__all__ = ["MOST_LINE", "TOLD", "Session", "classes_in", "refusal"]
 
 MOST_LINE, MOST_VIEWS, MOST_TEXT = 2**27, 10_000, 2000
+TOLD = "budget", "heads", "n", "n_features", "q"  # of a view at once: they stay, and are short
 PAIRS = {"HIndex", "SoftCore"}  # the number of friends of each row is counted in a time of its own
 CLOCK = (
     "the time that statistics of pairs of rows, and searches, take tells of the rows. Ask the "
-    "holder to set pace = 0.1, or choose a method without them"
+    "holder to set pace = 0.1, of searches search_pace, or choose a method without them"
 )
 
 MOST = "the most requests of one fit, which the holder sets, were asked"
@@ -37,20 +38,22 @@ class Session:
     table : Table
     curator : Curator
     pace : float, default=0.0
-        Seconds: an answer to a statistic of pairs leaves at a multiple of it, that of a search at
-        a power of two of it. None refuses these.
+        Seconds: an answer to a statistic of pairs leaves at a multiple of it. None refuses these.
+    search_pace : float, default=None
+        The answer of a search leaves after so many seconds, or twice as many, or four times: its
+        time tells the number of its runs. None refuses searches.
     most_requests : int, default=None
         Number of lines that are answered.
     """
 
-    def __init__(self, table, curator, *, pace=0.0, most_requests=None):
+    def __init__(self, table, curator, *, pace=0.0, search_pace=None, most_requests=None):
         self.things, self.purses, self.curator = [table], [table._curator], curator
-        self.pace, self.left = pace, most_requests
+        self.pace, self.search_pace, self.left = pace, search_pace, most_requests
 
     def line(self, text):
         """Return the line that answers a line."""
         began = time.monotonic()
-        pace = 0.0
+        pace = None
         try:
             if self.left == 0:
                 raise PlanError(MOST)
@@ -60,15 +63,15 @@ class Session:
             refuse(set(request) != {"to", "do", "args", "named"}, "no request")
             search = request["do"] == "search"
             if search or PAIRS & classes_in(request):
-                if self.pace is None:
+                pace = self.search_pace if search else self.pace
+                if pace is None:
                     raise PlanError(CLOCK)
-                pace = self.pace
             answer = json.dumps({"ok": sent(self.answer(**request), self.number)})
         except Exception as error:
             answer = json.dumps({"no": refusal(error)})
         if pace:
             took = time.monotonic() - began
-            pace = pace * 2.0 ** math.ceil(math.log2(took / pace)) if search else pace
+            pace = pace * 2.0 ** max(0, math.ceil(math.log2(took / pace))) if search else pace
             time.sleep(-took % pace)
         return answer
 
@@ -111,6 +114,7 @@ class Session:
             if not any(one is thing._curator for one in self.purses):
                 self.purses.append(thing._curator)
             told["purse"] = [one is thing._curator for one in self.purses].index(True)
+            told["has"] = {n: sent(getattr(thing, n), None) for n in TOLD if hasattr(thing, n)}
         return told
 
     def serve(self, stream):

@@ -207,6 +207,7 @@ def opened(holdings, request, stack):
         known = set(holding.columns)
         named = [*columns, *([] if y is None or y in columns else [y])]
         refuse(not named or not set(named) <= known, "no such column")
+        refuse(len(set(named)) < len(named), "a column twice")
         X = _some(X, named)
     _rehearse(estimator, X, y)
     what = type(estimator).__name__
@@ -220,11 +221,9 @@ def _rehearse(estimator, X, y):
     if estimator._target is not None and y is None:
         raise PlanError(NO_TARGET)
     head = X.iloc[:0] if hasattr(X, "iloc") else source_of(X).head().to_pandas()
-    made_up = head.reindex(range(4))
-    for name, kind in X.dtypes.items():
-        texts = kind.kind == "O"
-        made_up[name] = made_up.index.map("abab".__getitem__) if texts else made_up.index
-        made_up[name] = made_up[name].astype(kind)
+    kinds = head.dtypes.to_dict()
+    made_up = {name: [*"abab"] if kind.kind == "O" else range(4) for name, kind in kinds.items()}
+    made_up = type(head)(made_up).astype(kinds)
     try:
         clone(estimator)._read(made_up, y)
     except (TypeError, ValueError) as error:
@@ -244,6 +243,7 @@ def _read(estimator, plan, X, y, groups, seed, holdings):
         made_table(rows, curator),
         whole,
         pace=holdings.pace,
+        search_pace=holdings.search_pace,
         most_requests=holdings.limits.requests,
     )
     table = session.things[0]
@@ -252,13 +252,13 @@ def _read(estimator, plan, X, y, groups, seed, holdings):
 
 
 def _some(X, names):
-    """Return some columns of a frame, without a copy where they lie side by side, or of files."""
+    """Return some columns of a frame, without a copy if their order is the frame's, or of files."""
     if not hasattr(X, "iloc"):
         return X.replace_schema(X.schema.empty_table().select(names).schema)
-    places = [X.columns.get_loc(name) for name in names]
-    if places == list(range(places[0], places[0] + len(places))):
-        return X.iloc[:, places[0] : places[-1] + 1]
-    return X[names]
+    some = X.copy(deep=False)
+    for name in set(X.columns) - set(names):
+        del some[name]  # what is left are views
+    return some if list(some.columns) == names else some[names]
 
 
 def _no_table(_):

@@ -25,14 +25,20 @@ VISITS = FRAME.assign(person=RNG.integers(0, 300, size=len(FRAME)))
 
 
 @contextmanager
-def holder(folder, *, caps=CAPACITY, budgets=None, seeded=False, pace=0.01, **limits):
-    """Serve two tables in another process; yield its number."""
-    path = Path(folder) / "socket"
+def holder(folder, *, more=(), where=None, caps=CAPACITY, budgets=None, seeded=False, **given):
+    """Serve two tables, and ``more``, in another process; yield its number.
+
+    ``where`` are parameters of :func:`serve`, by default a socket in the folder; ``given`` are
+    fields of Limits, or times of Holdings.
+    """
+    where = where or {"socket": str(Path(folder) / "socket")}
+    times = {name: given.pop(name, 0.01) for name in ("pace", "search_pace")}
     process = os.fork()
     if process == 0:
         try:
             told = {"rows": Holding("rows", FRAME, public={"a": [0, 10]})}
             told["visits"] = Holding("visits", VISITS, persons="person")
+            told.update(more)
             analysts = budgets or {"ana": CAPACITY, "bob": CAPACITY}
             holdings = Holdings(
                 folder,
@@ -41,13 +47,13 @@ def holder(folder, *, caps=CAPACITY, budgets=None, seeded=False, pace=0.01, **li
                 {who: hashlib.sha256(who.encode()).hexdigest() for who in analysts},
                 {(who, name): budget for who, budget in analysts.items() for name in told},
                 seeded=seeded,
-                pace=pace,
-                limits=Limits(**limits),
+                **times,
+                limits=Limits(**{"stop": 0.0, **given}),
             )
-            serve(holdings, socket=str(path))
+            serve(holdings, **where)
         finally:
             os._exit(0)
-    wait_for(path)
+    wait_for(where)
     try:
         yield process
     finally:
@@ -55,11 +61,17 @@ def holder(folder, *, caps=CAPACITY, budgets=None, seeded=False, pace=0.01, **li
         os.waitpid(process, 0)
 
 
-def wait_for(path):
-    """Wait until something listens at a socket."""
+def wait_for(where):
+    """Wait until something listens at a Unix socket, or at a port of this machine."""
+    kind, address = socket.AF_UNIX, str(where)
+    if isinstance(where, dict):
+        local = "socket" not in where
+        kind, address = (
+            (socket.AF_INET, ("127.0.0.1", where["port"])) if local else (kind, where["socket"])
+        )
     for _ in range(600):
-        with socket.socket(socket.AF_UNIX) as line:
-            if line.connect_ex(str(path)) == 0:
+        with socket.socket(kind) as line:
+            if line.connect_ex(address) == 0:
                 return
         time.sleep(0.05)
 

@@ -444,12 +444,15 @@ class Searched:
         return 8
 
 
-@pytest.mark.parametrize(("do", "took", "waits"), [("search", 0.33, 0.07), ("fewer", 0.33, 0.0)])
+@pytest.mark.parametrize(
+    ("do", "took", "waits"),
+    [("search", 0.33, 0.07), ("search", 0.01, 0.09), ("search", 0.9, 0.7), ("fewer", 0.33, 0.0)],
+)
 def test_the_time_of_a_search_leaves_at_a_power_of_two(monkeypatch, do, took, waits):
     slept, clock = [0.0], iter([10.0, 10.0 + took])
     monkeypatch.setattr(_session.time, "sleep", slept.append)
     monkeypatch.setattr(_session.time, "monotonic", lambda: next(clock))
     args = {"list": [] if do == "search" else [1]}
     line = json.dumps({"to": 0, "do": do, "args": args, "named": {"dict": []}})
-    assert "ok" in json.loads(_session.Session(Searched(), None, pace=0.1).line(line))
+    assert "ok" in json.loads(_session.Session(Searched(), None, search_pace=0.1).line(line))
     assert abs(sum(slept) - waits) < 1e-9
