@@ -51,6 +51,7 @@ def fit_numbers(table, place, *, n, edges, ordered, n_cycles, priors_of=term_pri
         curvature = NewtonStep(counts, priors, np.ones(1), spread, numbers_first(ordered))
         model.intercept += mean_step(model, cells, link, n=n, share=look)
         run_cycle(model, cells, link, curvature, share=share)
+        model.cut = lengths.most_cut(around) / n
     informative = false_alarm_bound(model, curvature) < UNLIKELY
     return model if informative else model.without_terms(), counts, informative
 

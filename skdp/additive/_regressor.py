@@ -54,6 +54,10 @@ BESIDE = (
     "no feature exceeds the noise in what the line leaves: predictions are the line. Use a "
     "larger epsilon, more rows or fewer columns"
 )
+TAIL = (
+    "a long tail of the targets, or one that noise may hide, moves predictions by more than "
+    "features tell. Take logarithms, or use a larger epsilon or more rows"
+)
 SLOPES = (
     "too few rows for the slopes of a line: the model has terms alone. Use a larger epsilon or "
     "more rows"
@@ -305,6 +309,8 @@ class PrivateAdditiveRegressor(ExplainedVarianceMixin, RegressorMixin, AdditiveM
             )
             if not informative:
                 table.doubt(NOISE if straight is None else BESIDE)
+            elif straight is None and model.is_cut:
+                table.doubt(TAIL)
         told, intercept = self._fitted(coding, edges, model, counts, Clipped)
         told |= self._in_unit(told, place.unit)
         line, start = fitted_line(straight, len(edges))

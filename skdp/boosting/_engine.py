@@ -181,6 +181,7 @@ class _Numbers(_Fit):
             self.model, self.cells, Clipped(radius), n=self.n, share=beside / 2
         )
         run_cycle(self.model, self.cells, link, self.step, share=share)
+        self.model.cut = lengths.most_cut(radius) / self.n
 
     def end(self, left):
         pass

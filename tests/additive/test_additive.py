@@ -7,10 +7,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import roc_auc_score
+from sklearn.metrics import r2_score, roc_auc_score
 
 import skdp
-from skdp import PrivateAdditiveClassifier, PrivateAdditiveRegressor
+from skdp import PrivateAdditiveClassifier, PrivateAdditiveRegressor, PrivateBoostingRegressor
 from skdp.additive._radius import Lengths, next_radius
 from skdp.exceptions import LowAccuracyWarning, SeededNoiseWarning
 
@@ -254,6 +254,21 @@ def test_probabilities_of_a_rare_class_that_one_column_tells_are_calibrated():
     for epsilon in (3.0, 100.0):
         model = PrivateAdditiveClassifier(classes=[0, 1], epsilon=epsilon, random_state=1)
         assert abs(model.fit(X, y).predict_proba(X)[:, 1].mean() / y.mean() - 1) < 0.05
+
+
+@pytest.mark.parametrize(
+    ("made", "epsilon", "tail"),
+    [(PrivateAdditiveRegressor, 1.0, 3.0), (PrivateBoostingRegressor, 0.3, 3.0)]
+    + [(made, 1.0, 1.0) for made in (PrivateAdditiveRegressor, PrivateBoostingRegressor)],
+)
+def test_tails_that_move_predictions_more_than_features_tell_are_doubted(made, epsilon, tail):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20_000, 2))
+    y = np.exp(tail * rng.normal(size=20_000)) + np.exp(X[:, 0])
+    model = made(epsilon=epsilon, random_state=0).fit(X, y)
+    poor = r2_score(y, model.predict(X)) < 0
+    assert poor == (tail == 3)
+    assert any("tail" in line for line in model.accuracy_warnings_) == poor
 
 
 def test_a_radius_that_noise_tells_is_at_most_twice_the_last():
