@@ -24,8 +24,10 @@ def __getattr__(name):
     if name not in _ROOMS:
         if not name.startswith("_") and Path(__file__).with_name(name).is_dir():
             return import_module(f"skdp.{name}")
-        module = sys.modules[__name__]  # from it the interpreter suggests names that are near
-        raise AttributeError(f"module 'skdp' has no attribute {name!r}", name=name, obj=module)
+        from skdp.utils._wrong_names import meant  # what else it may be, for the error alone
+
+        other = "" if name.startswith("_") else meant(name, __all__)
+        raise AttributeError(f"module 'skdp' has no attribute {name!r}{other}", name=name)
     globals()[name] = getattr(import_module(_ROOMS[name]), name)
     return globals()[name]
 

@@ -1,11 +1,18 @@
 """What errors show of what was passed: never an entry of a table, and the way out."""
 
+import inspect
+import re
+from operator import attrgetter
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import skdp
+import skdp.metrics
+import skdp.remote
 from skdp.marginals import Bins
+from skdp.utils import _wrong_names
 
 ROWS = pd.DataFrame({"wage": np.arange(40.0) + 7654, "town": ["north", "south"] * 20})
 CALLS = {
@@ -93,3 +100,76 @@ def test_a_refusal_says_what_is_left():
     with pytest.raises(skdp.exceptions.BudgetExceeded) as refusal:
         skdp.PrivateMean(epsilon=2.0, delta=1e-6, ledger=ledger).fit(np.zeros((10, 1)))
     assert "asks for (epsilon=2, delta=1e-06), and (epsilon=1, delta=1e-06)" in str(refusal.value)
+
+
+CALLED = {  # what is written out of habit: what the error names
+    "PrivateKMeans": "skdp.FriendlyCoreKMeans or skdp.LloydKMeans",
+    "StandardScaler": "skdp.PrivateStandardScaler",
+    "PrivateStandardScalar": "skdp.PrivateStandardScaler",
+    "mean": "skdp.PrivateMean",
+    "DPLogisticRegression": "skdp.PrivateLogisticRegression",
+    "XGBClassifier": "skdp.PrivateBoostingClassifier",
+    "GridSearchCV": "skdp.PrivateSearchCV",
+    "ttest_ind": "skdp.stats.private_ttest_ind",
+    "PrivateClassifierReport": "skdp.metrics.PrivateClassifierReport",
+    "BudgetAccountant": "skdp.PrivacyLedger",
+    "connect": "skdp.remote.connect",
+}
+
+
+@pytest.mark.parametrize("name", CALLED)
+def test_a_name_of_another_library_tells_ours(name):
+    with pytest.raises(AttributeError, match=f"no attribute '{name}'. Use {CALLED[name]}$"):
+        getattr(skdp, name)
+
+
+def test_names_that_nobody_means_tell_nothing():
+    for name in ("zzz", "_hidden", "__path_of__"):
+        with pytest.raises(AttributeError, match=f"no attribute '{name}'$"):
+            getattr(skdp, name)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "told"),
+    [
+        (skdp.PrivateMean, "eps", "Use epsilon="),
+        (skdp.PrivateMean, "range", "Use bounds="),
+        (skdp.PrivateMean, "epsilom", "Use epsilon="),
+        (skdp.LloydKMeans, "k", "Use n_clusters="),
+        (skdp.PrivateQuantile, "quantiles", "Use q="),
+        (skdp.PrivateRidge, "accountant", "Use ledger="),
+        (skdp.metrics.PrivateClassifierReport, "seed", "Use random_state="),
+        (skdp.PrivateMean, "zzz", "There are .*epsilon, "),
+    ],
+)
+def test_an_unknown_parameter_tells_the_known_one(kind, name, told):
+    with pytest.raises(TypeError, match=f"^{kind.__name__} has no parameter '{name}'. {told}"):
+        kind(**{name: 1})
+
+
+@pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")
+def test_an_unknown_attribute_tells_the_known_one():
+    with pytest.raises(AttributeError, match=r"'coef_': it is not fitted yet\. Call fit first$"):
+        _ = skdp.PrivateRidge().coef_
+    mean = skdp.PrivateMean(bounds=(0, 9000), random_state=0).fit(ROWS[["wage"]])
+    for name in ("location", "mean_", "locaton_"):
+        with pytest.raises(AttributeError, match=f"no attribute '{name}'. Use location_$"):
+            getattr(mean, name)
+    with pytest.raises(AttributeError, match=r"no attribute 'predict'$"):
+        _ = mean.predict
+    clusters = skdp.LloydKMeans(2, bounds=(0, 9000), random_state=0).fit(ROWS[["wage"]])
+    with pytest.raises(AttributeError, match="keeps no labels: they are private"):
+        _ = clusters.labels_  # an error of our own is not replaced
+
+
+def test_what_is_meant_is_there():
+    for text in _wrong_names.CLASSES.values():
+        for path in re.findall(r"skdp\.[\w.]+\w", text):
+            assert attrgetter(path.removeprefix("skdp."))(skdp) is not None
+    public = [getattr(skdp, name) for name in skdp.__all__]
+    kinds = [one for one in public if isinstance(one, type)]
+    parameters = {name for one in kinds for name in inspect.signature(one).parameters}
+    assert {one for names in _wrong_names.PARAMETERS.values() for one in names} <= parameters
+    pages = " ".join(one.__doc__ for one in kinds)
+    named = {one for names in _wrong_names.ATTRIBUTES.values() for one in names}
+    assert [one for one in named if not re.search(rf"^    .*\b{one}\b.* : ", pages, re.M)] == []

@@ -4,6 +4,7 @@ import warnings
 from functools import wraps
 
 from skdp.utils._warnings import stack_level
+from skdp.utils._wrong_names import ExplainsNames, explains_keywords
 
 __all__ = ["KeepsOldNames", "Renamed", "keeps_old_names", "old_names"]
 
@@ -82,15 +83,17 @@ def keeps_old_names(cls):
     return cls
 
 
-class KeepsOldNames:
+class KeepsOldNames(ExplainsNames):
     """Mixin of classes with :class:`Renamed` attributes and parameters: old pickles, old code."""
 
     def __init_subclass__(cls, **keywords):
-        """Let ``__init__`` take old keywords."""
+        """Let ``__init__`` take old keywords, and explain unknown ones."""
         super().__init_subclass__(**keywords)
         names = {old: new for old, new in old_names(cls).items() if not old.endswith("_")}
-        if names and "__init__" in vars(cls):
-            cls.__init__ = old_keywords(cls.__init__, names)
+        if "__init__" in vars(cls):
+            cls.__init__ = explains_keywords(cls.__init__)
+            if names:
+                cls.__init__ = old_keywords(cls.__init__, names)
 
     def set_params(self, **params):
         """Set the parameters of this estimator.

@@ -109,7 +109,7 @@ SENSITIVITIES = {
 
 # Names that a message may show, file by file: public parameters, released numbers, paths.
 PUBLIC = {
-    "__init__.py": {"name": "of an attribute of the module"},
+    "__init__.py": {"name": "of an attribute of the module", "other": "a name in skdp"},
     "utils/_config.py": {"name": "of an option", "value": "of an option"},
     "kernel/_residual_sums.py": {"n_features": "", "n_attributes": "of the layout"},
     "kernel/_plain.py": {"text": "constant, a name of a class or a field"},
@@ -151,6 +151,12 @@ PUBLIC = {
         "value": "of epsilon or delta",
     },
     "utils/_renamed.py": {"old": "a name in skdp", "new": "a name in skdp"},
+    "utils/_wrong_names.py": {
+        "_or": "names of parameters",
+        "unknown": "a name that was passed",
+        "function": "a name in skdp",
+        "text": "names of attributes",
+    },
     "utils/_warnings.py": {"told": "constant texts and released numbers of columns"},
     "estimator/_estimator.py": {"plan": "its problems, made from parameters"},
     "estimator/_fits_elsewhere.py": {"plan": "its problems, made from parameters"},
@@ -388,6 +394,7 @@ BASE = {
     "_private_state",
     "_numbers",
     "_renamed",
+    "_wrong_names",
     "_progress",
     "_public",
     "_results",
@@ -447,7 +454,8 @@ IMPORTS = {
     "_config": set(),
     "_private_state": set(),
     "_numbers": {"_compat", "_renamed"},
-    "_renamed": {"_warnings"},
+    "_renamed": {"_warnings", "_wrong_names"},
+    "_wrong_names": set(),
     "_private_part": {"_config", "_private_state", "_threads", "exceptions"},
     "_progress": {"_config"},
     "_public": {"_numbers"},
@@ -632,7 +640,7 @@ IMPORTS = {
     | {"audit", "_curator", "_estimator", "contracts", "location", "model_selection"},
     "base": ENGINE - {"location/engine"}
     | {"_curator", "_estimator", "_private_state", "contracts"},
-    "__init__": {"accounting"},
+    "__init__": {"accounting", "_wrong_names"},
 }
 # Files of a task room that are engines: their own room in the graph.
 ENGINE_FILES = {
@@ -657,6 +665,7 @@ ENGINE_FILES = {
 FOLDERS = {
     "utils": """
         _compat _config _warnings _private_state _numbers _progress _public _threads _renamed
+        _wrong_names
         """,
     "gate": """
         _parallel _accountant _curator _budget_allocation
