@@ -115,7 +115,13 @@ def tables(reps=12):
 
 
 def fairness(reps=20):
-    """Print rates of Adult by sex and race, and how often their intervals cover together."""
+    """Print rates of Adult by sex and race, and how often their intervals cover together.
+
+    Returns
+    -------
+    inside, judged : int
+        Reliable rates within their intervals, and all reliable rates.
+    """
     from _supervised_tables import _adult
 
     rows, _ = _adult()
@@ -143,6 +149,7 @@ def fairness(reps=20):
             together[i] += all_in
     print(f"reliable rates within their intervals: {inside} of {judged}")
     print("all groups covered together:", dict(zip(names, together / reps, strict=True)))
+    return inside, judged
 
 
 if __name__ == "__main__":
