@@ -29,7 +29,7 @@ def test_intervals_cover_on_real_tables(bench, table):
 
 
 def test_reliable_rates_of_groups_are_within_their_intervals(bench, capsys):
-    """Adult by sex and race. Of 10 draws of noise about 80 rates are reliable, and 95 % expected."""
+    """Adult by sex and race: about 80 rates of 10 draws are reliable, and 95 % are expected."""
     tables, metrics = bench("_metrics_tables"), bench("metrics")
     if tables.missing("adult"):
         pytest.skip(f"needs {', '.join(tables.missing('adult'))}")
