@@ -54,12 +54,8 @@ class Gradients(Coordinates):
 
     def __call__(self, block):
         """Return the gradients of a block."""
-        vectors, start = np.empty((len(block), self.dims)), 0
         with np.errstate(all="ignore"):
-            for v, y in self.design.pairs(block):
-                vectors[start : start + len(v)] = self._of(v, y)
-                start += len(v)
-        return vectors
+            return self._of(self.design(block), block[:, -1].astype(float))
 
 
 @public
@@ -78,7 +74,8 @@ class LineGradients(Gradients):
         radius = math.inf if self.radius is None else self.radius
         root = np.minimum(1.0, radius / row_norms(v))
         residual = ((y.clip(*self.edges) - self.center) / self.unit - products(v, self.b)) * root
-        return v * (root * residual)[:, None]
+        v *= (root * residual)[:, None]
+        return v
 
 
 @public
@@ -91,7 +88,8 @@ class LogitGradients(Gradients):
     def _of(self, v, y):
         v[~np.isfinite(row_norms(v))] = np.nan
         p = probabilities(products(v, self.b)[:, None])
-        return v * ((y[:, None] == 1.0) - p)
+        v *= (y[:, None] == 1.0) - p
+        return v
 
 
 MODEL_BITS = 37  # with rows of length 2^15, every partial sum of a score stays below 2^53

@@ -24,7 +24,7 @@ __all__ = [
     "column_of",
 ]
 
-JOINED_BYTES = 2**22  # of a block
+JOINED_BYTES = 2**21  # of a block
 OF_X, OF_Y, OUTSIDE = 1, 2, 4  # bits of faults
 OTHER = (
     "a piece of the table has other columns than the first, or a target of another type: all must "
