@@ -27,14 +27,14 @@ def probabilities(scores):
     2^-10, and the exponential is read from a public table; sums go over the classes in order.
     """
     single = scores.shape[1] == 1
-    scores = np.clip(np.nan_to_num(scores), -LARGEST, LARGEST)
-    S = np.column_stack([np.zeros(len(scores)), scores]) if single else scores
-    below = (S.max(axis=1, keepdims=True) - S) * STEPS
+    S = np.zeros((scores.shape[1] + single, len(scores)))  # row by row: a class each
+    np.clip(np.nan_to_num(scores.T), -LARGEST, LARGEST, out=S[int(single) :])
+    below = (S.max(axis=0) - S) * STEPS
     E = EXP[np.rint(np.minimum(below, FARTHEST * STEPS)).astype(np.intp)]
-    total = E[:, 0].copy()
-    for column in E.T[1:]:
-        total += column
-    return (E[:, 1:] if single else E) / total[:, None]
+    total = E[0].copy()
+    for of_class in E[1:]:
+        total += of_class
+    return ((E[1:] if single else E) / total).T
 
 
 class Gradients(Coordinates):
@@ -130,8 +130,8 @@ class OfModel(Statistic):
         unit = np.ldexp(self.radius, -shift - bits)
         for v, codes in self.design.pairs(block):
             lengths = row_norms(v)
-            here = np.isfinite(lengths)
-            v, codes, lengths = v[here], codes[here], lengths[here]
+            if not (here := np.isfinite(lengths)).all():
+                v, codes, lengths = v[here], codes[here], lengths[here]
             q = ball_rows(v, center=0.0, radius=self.radius, bits=bits)
             root = np.minimum(1.0, self.radius / np.maximum(lengths, 1e-300))
             scores = (q @ model) * unit / root[:, None]

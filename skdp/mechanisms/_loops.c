@@ -126,6 +126,26 @@ static inline void into_ball(double *restrict q, Py_ssize_t m, Py_ssize_t d,
     int64_t outside = 0;
     for (Py_ssize_t i = 0; i < m; i++)
         outside += !(squares[i] <= top);
+    if (outside > m / 16) { /* all rows at once, those in the ball times one */
+        double back[TILE], square[TILE], kept[TILE];
+        for (Py_ssize_t i = 0; i < m; i++) {
+            back[i] = squares[i] <= top ? 1 : longest / sqrt(squares[i]);
+            square[i] = 0;
+        }
+        for (Py_ssize_t c = 0; c < d; c++) {
+            double *restrict column = q + c * LINE;
+            for (Py_ssize_t i = 0; i < m; i++) {
+                column[i] = whole(column[i] * back[i]);
+                square[i] += column[i] * column[i];
+            }
+        }
+        for (Py_ssize_t i = 0; i < m; i++)
+            kept[i] = (squares[i] < EXACT) & (square[i] <= top);
+        for (Py_ssize_t c = 0; c < d; c++)
+            for (Py_ssize_t i = 0; i < m; i++)
+                q[c * LINE + i] = kept[i] ? q[c * LINE + i] : 0;
+        return;
+    }
     for (Py_ssize_t i = 0; outside && i < m; i++) {
         if (squares[i] <= top)
             continue;
