@@ -24,8 +24,7 @@ def toctree(page):
     ]
 
 
-OTHERS = {"glossary", "threat_model", "synthetic", "large_tables", "metrics", "comparing_groups"}
-GUIDE = sorted({*toctree("guide"), *toctree("start")} - OTHERS)
+GUIDE = sorted({*toctree("guide"), *toctree("start")})
 
 
 def paragraphs(text):

@@ -174,3 +174,9 @@ def test_the_leak_checklist_is_complete():
     covering = {check for _, checks, _ in LEAK_CHECKLIST.values() for check in checks}
     assert covering == set(CHECKS)
     assert all(check.__doc__ and "\n" not in check.__doc__ for check in CHECKS)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("error::skdp.exceptions.LowAccuracyWarning")
+def test_an_audit_says_nothing_about_its_own_small_tables():
+    assert check_private_estimator(PrivateMean()) is not None
