@@ -278,7 +278,7 @@ def test_callbacks_see_the_budget_go(recorder):
 
 @pytest.mark.filterwarnings("ignore::skdp.exceptions.SeededNoiseWarning")
 def test_callbacks_reach_through_containers(recorder):
-    make_pipeline(PrivateMean(bounds=(-9, 9))).set_callbacks(recorder).fit(X)
+    make_pipeline(PrivateMean(bounds=(-9, 9), delta=0)).set_callbacks(recorder).fit(X)
     assert recorder.names[:101] == [("PrivateMean", label) for label in [*["moments"] * 100, "fit"]]
     recorder.names.clear()
     clone(INNER).set_callbacks(recorder).fit(X)

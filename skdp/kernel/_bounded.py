@@ -252,12 +252,14 @@ class Bernstein(Between):
 
 @public
 class BoundedSums(Ends):
-    """The sums of columns, entries clipped to bounds.
+    """The sums of columns, entries clipped to bounds, from a point or an interval of each column.
 
-    **Privacy** (add or remove one row): with R = max(|low|, |high|) an entry becomes G x / R,
-    rounded to an integer, after it was clipped: at most G in size, as floats are monotone. One row
-    moves d sums by at most ``sqrt(d) G`` in l2, ``d G`` in l1, and by nothing if it holds NaN or
-    infinity; by ``entries`` these add nothing to their own columns.
+    **Privacy** (add or remove one row): an entry x becomes clip(x, low, high), less clip(x, a, b)
+    for an interval [a, b] between the bounds, or less a point. That rises with x, and rounding of
+    floats is monotone, so it lies between its values R at both ends; G times it over the larger
+    size of these is rounded to an integer, at most G. One row moves d sums by at most ``sqrt(d) G``
+    in l2, ``d G`` in l1, and by nothing if it holds NaN or infinity; by ``entries`` these add
+    nothing to their own columns.
     """
 
     low: PerColumn
@@ -265,27 +267,30 @@ class BoundedSums(Ends):
     pure: bool = False
     bits: int | None = None
     entries: bool = False  # whether a gap is one of its own column
+    start: Annotated[np.ndarray, "2 d"] | None = None  # what x is seen from, clipped to it; 0
     squared_l2, l1 = Bernstein.squared_l2, Bernstein.l1
 
     def check(self, shape):
         super().check(shape)
-        low, high = self._fields()
-        refuse(not (low <= high).all(), "low is not above high")
-        refuse(not ((self.most > 0) & np.isfinite(self.most)).all(), "bounds are finite, not zero")
+        (low, high), (a, b) = self._fields(), self._start
+        inside = (low <= high) & ((a == b) | (low <= a) & (a < b) & (b <= high))
+        ordinary = (self.most > 0) & np.isfinite(self.most)
+        refuse(not (inside & ordinary).all(), "bounds are finite, not zero, low not above high")
+
+    @property
+    def _start(self):
+        return np.asarray(np.zeros((2, self.d)) if self.start is None else self.start, np.float64)
 
     @property
     def most(self):
-        return np.maximum(*map(np.abs, self._fields()))
+        return np.abs(np.array(self._fields()) - self._start).max(axis=0)
 
     def total(self, block):
         """Return the sums, shape (d,)."""
-        x = np.asarray(block, dtype=np.float64)
-        x = np.where(np.isfinite(x), x, 0.0) if self.entries else x[finite_rows(x)]
-        low, high = self._fields()
-        clipped = np.clip(x, low, high) / self.most
-        if self.entries:
-            clipped = np.where(np.isfinite(block), clipped, 0.0)
-        return np.rint(self.grid * clipped).astype(np.int64).sum(axis=0)
+        there = np.isfinite(block) if self.entries else finite_rows(block)[:, None]
+        x = np.where(there, block, np.float64(0.0))
+        size = (np.clip(x, *self._fields()) - np.clip(x, *self._start)) / self.most
+        return np.rint(self.grid * np.where(there, size, 0.0)).astype(np.int64).sum(axis=0)
 
 
 @public

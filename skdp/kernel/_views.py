@@ -33,9 +33,7 @@ class Boxed(RowMap):
                 np.subtract(part, self.center, out=y, dtype=np.float64)
                 y /= self.radius
                 np.clip(y, -1, 1, out=y)
-            finite = finite_rows(part)
-            if not finite.all():
-                y[~finite] = np.nan
+            y[~finite_rows(part)] = np.nan
         return boxed
 
 

@@ -104,8 +104,8 @@ class BoundedColumns:
 
     @classmethod
     def of(cls, estimator):
-        """Return what an estimator has released, None if it was fitted without bounds."""
-        if not hasattr(estimator, "moments_"):
+        """Return the moments that an estimator has released between bounds, or None."""
+        if getattr(estimator, "moments_", None) is None:
             return None
         law = release_mechanism(estimator.privacy_report_.budget)
         return cls(estimator.bounds_, estimator.moments_, estimator.moments_covariance_, law)

@@ -13,13 +13,8 @@ from skdp.denoising._parameter import DENOISER, check_denoiser, with_denoiser
 from skdp.denoising._vector import VectorMixin
 from skdp.estimator._estimator import PrivateEstimator
 from skdp.kernel.pairs._distance import bounds_distance
-from skdp.location._bounded_moments import (
-    BoundedColumns,
-    bounded_rule,
-    check_bounds,
-    moment_plan,
-    release_columns,
-)
+from skdp.location._bounded_moments import BoundedColumns, bounded_rule, check_bounds
+from skdp.location._bounded_search import between, bounded_mean_plan, release_bounded_mean
 from skdp.location._centring import CentringMixin
 from skdp.location._friendly import (
     check_friendly,
@@ -61,8 +56,9 @@ class PrivateMean(VectorMixin, CentringMixin, PrivateEstimator):
         five columns is less noise.
     bounds : tuple (low, high), default=None
         Public: numbers, or one per column, that the entries lie between; others are clipped to
-        them. Saves every search, and takes no other parameter about the rows. Must not be computed
-        from X.
+        them. Takes no other parameter about the rows. Rows that take up a small part of their
+        bounds are looked for there, if ``delta > 0`` and rows belong to nobody. Must not be
+        computed from X.
     center : float or array-like of shape (n_features,), default=None
         A public point near the rows. Saves the search for one. Must not be computed from X.
     radius : float, default=None
@@ -115,7 +111,10 @@ class PrivateMean(VectorMixin, CentringMixin, PrivateEstimator):
     location_ : ndarray of shape (n_features,)
         The released mean. Always finite.
     noisy_location_ : ndarray of shape (n_features,)
-        The mean before a ``denoiser``; equal to ``location_`` without one.
+        The mean before a ``denoiser``; equal to ``location_`` without one, unless rows were looked
+        for between ``bounds``: ``location_`` then leaves out what may well be noise alone, of rows
+        far from the others, and ``noise_scale_``, ``risk_estimate_`` and intervals are those of
+        ``noisy_location_``, with its whole noise.
     risk_estimate_ : float
         Unbiased estimate of the squared error that the noise has left in ``location_``.
     noise_scale_ : ndarray of shape (n_features,)
@@ -135,7 +134,8 @@ class PrivateMean(VectorMixin, CentringMixin, PrivateEstimator):
         Released number of rows, or of entries, that the mean was divided by, with ``trim`` of those
         kept. Not with ``method="friendly"``.
     bounds_, moments_, moments_covariance_ : ndarrays
-        With ``bounds`` only: the bounds, and what was released, see :class:`skdp.columns.Moments`.
+        With ``bounds`` only: the bounds, and what was released, see :class:`skdp.columns.Moments`;
+        None of rows that were looked for.
     rows_per_group_ : int
         With ``groups`` only: as how many rows a group counts at most; 1 if all groups count alike.
     privacy_report_ : PrivacyReport
@@ -252,7 +252,7 @@ class PrivateMean(VectorMixin, CentringMixin, PrivateEstimator):
     def plan(self):
         """Return the :class:`skdp.accounting.Plan` of a fit: what it may release, at what price."""
         if self.bounds is not None:
-            return with_denoiser(moment_plan(self._budget(column_budget)), self.denoiser)
+            return with_denoiser(bounded_mean_plan(self), self.denoiser)
         if self.delta == 0:
             raise ValueError(
                 "delta=0 needs bounds: the search for what they tell needs 0 < delta < 1. Pass "
@@ -268,14 +268,12 @@ class PrivateMean(VectorMixin, CentringMixin, PrivateEstimator):
         return self.method == "friendly" and isinstance(self._given(), Core)
 
     def _release(self, table):
-        more = {}
+        more, shown = {}, None
         apart = release_with_gaps(table, private_mean) if self._searches() else None
         if apart:
             mean = MeanRelease.side_by_side(apart)
         elif self.bounds is not None:
-            columns = release_columns(table, self.bounds, 2)
-            mean = columns.mean_release()
-            more = columns.attributes()
+            mean, more, shown = release_bounded_mean(table, self)
         elif self._on_core():
             mean = core_location(table, core=self.ledger.certificate)
         elif self.method == "friendly":
@@ -292,6 +290,7 @@ class PrivateMean(VectorMixin, CentringMixin, PrivateEstimator):
                 accuracy=accuracy_of(self, d),
             )
         value, risk = self._denoised(mean.location, mean.noise_scale)
+        value = value if shown is None or self.denoiser is not None else shown
         doubt_mean(mean, table)
         return {
             "location_": value,
@@ -300,7 +299,7 @@ class PrivateMean(VectorMixin, CentringMixin, PrivateEstimator):
             "noise_scale_": mean.noise_scale,
             "sampling_noise_scale_": mean.sampling_noise_scale,
             "clipping_bias_bound_": mean.clipping_bound,
-            **mean.counted(apart=bool(apart)),
+            **mean.counted(apart=bool(apart) or shown is not None),
             **more,
         }
 
@@ -339,7 +338,7 @@ class PrivateMean(VectorMixin, CentringMixin, PrivateEstimator):
 
         With ``sampling`` they are for the mean of the population that the rows were drawn from.
 
-        With ``bounds`` they hold for any number of rows, lie between the bounds, and need not lie
+        With ``bounds`` they hold wherever rows lie, lie between the bounds, and need not lie
         evenly around the mean. Without, they lie around ``noisy_location_``: a denoised value is
         no middle of an interval. They account for the privacy noise, whose law is known exactly,
         and for clipping, which may reach further to one side than to the other; they are infinite
@@ -376,7 +375,8 @@ class PrivateMean(VectorMixin, CentringMixin, PrivateEstimator):
             return columns.mean_interval(confidence, simultaneous=simultaneous, sampling=sampling)
         half = self._half_width(confidence, simultaneous, sampling)
         below, above = self.clipping_bias_bound_ if clipping else np.zeros((2, len(half)))
-        return self.noisy_location_ - half - below, self.noisy_location_ + half + above
+        low, high = self.noisy_location_ - half - below, self.noisy_location_ + half + above
+        return between(low, high, self)
 
     def __skdp_contract__(self):
         """Return what this step reads and yields: a released vector."""

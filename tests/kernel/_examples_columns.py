@@ -101,11 +101,23 @@ def _bounds(rng):
 def _moments(cls, *offers):
     def make(rng):
         low, high, block = _bounds(rng)
-        degree = () if cls is BoundedSums else (int(rng.integers(1, 3)),)
-        asked = cls(low, high, *degree, entries=bool(rng.random() < 0.5))
+        asked = cls(low, high, int(rng.integers(1, 3)), entries=bool(rng.random() < 0.5))
         return asked.at(offers[int(rng.integers(len(offers)))]), block
 
     return make
+
+
+def _bounded_sums(rng):
+    """Return sums of entries seen from zero, from points anywhere, or from intervals in bounds."""
+    low, high, block = _bounds(rng)
+    part = np.sort(rng.choice([0.0, 0.2, 0.5, 1.0], size=(2, len(low))), axis=0)
+    inside = np.clip(low + part * (high - low), low, high)
+    point = np.broadcast_to(rng.choice([-3.0, 0.5, 1e300], size=len(low)), (2, len(low)))
+    start = [None, point, inside][int(rng.integers(3))]
+    asked = BoundedSums(low, high, entries=bool(rng.random() < 0.5), start=start)
+    if not ((asked.most > 0) & np.isfinite(asked.most)).all():
+        asked = replace(asked, start=None)
+    return asked.at([OFFER, PURE, WEIGHED][int(rng.integers(3))]), block
 
 
 def _boxed_squares(rng):
@@ -126,6 +138,6 @@ EXAMPLES = {
     RankScores: _rank_scores,
     Powers: _moments(Powers, OFFER, PURE, WEIGHED),
     Bernstein: _moments(Bernstein, PURE, replace(PURE, unit=5 * 2**10)),
-    BoundedSums: _moments(BoundedSums, OFFER, PURE, WEIGHED),
+    BoundedSums: _bounded_sums,
     BoxedSquares: _boxed_squares,
 }

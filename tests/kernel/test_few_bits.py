@@ -43,6 +43,23 @@ def test_bounds_of_few_bits(cls, low, high, dtype, offer):
         assert sum(v * v for v in row) <= asked.squared_l2 and sum(map(abs, row)) <= asked.l1
 
 
+@pytest.mark.parametrize("offer", OFFERS, ids=lambda offer: offer.budget.measure)
+@pytest.mark.parametrize(("low", "high", "dtype"), [([-128], [127], np.int8), ([-1], [1], "f2")])
+def test_starts_of_few_bits(low, high, dtype, offer):
+    ends = np.array([low, high], dtype)
+    for start in (ends, ends[:1].repeat(2, 0), ends[::-1]):
+        asked = BoundedSums(*np.array([[-200.0], [300.0]]), start=start)
+        if start[0] > start[1]:
+            with pytest.raises(ValueError, match="low not above high"):
+                asked.check(Shape(1))
+            continue
+        asked.check(Shape(1))
+        asked = asked.at(offer)
+        rows = asked.contributions(np.array([[-1e9], [-200.0], [0.0], [300.0], [1e9]]))
+        sizes = [sum(v * v for v in row) for row in rows.tolist()]
+        assert max(sizes) == asked.squared_l2
+
+
 def test_thousandths_of_few_bits_do_not_wrap():
     parts = np.array([999, 500], np.int16)
     asked = Thresholds(np.zeros(2, int), np.zeros(2), parts, np.zeros(2))
