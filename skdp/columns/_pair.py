@@ -79,7 +79,7 @@ def bounded_moments(table, *, low, high, degree, share, label):
     :class:`skdp.kernel._bounded.Bernstein`, of pure ones.
 
     **The constants** make the noise least in the worst case, which is a column that lies on one of
-    its bounds (doc/bounds.rst).
+    its bounds (doc/bounds_proofs.rst).
 
     Examples
     --------

@@ -8,7 +8,7 @@ from skdp.utils._wrong_names import ExplainsNames, explains_keywords
 
 __all__ = ["KeepsOldNames", "Renamed", "keeps_old_names", "old_names"]
 
-REMOVED = "0.2"  # the version without the old names
+REMOVED = "0.3"  # the version without the old names
 
 
 def warn_renamed(old, new):
