@@ -1,11 +1,13 @@
 """What boosting finds, says and refuses."""
 
 import pickle
+import time
 import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
@@ -278,6 +280,22 @@ def test_columns_that_stand_for_each_other_do_not_make_pairs_diverge():
     given = {"random_state": 0, "epsilon": 3.0}
     additive = PrivateAdditiveRegressor(**given).fit(X, y).score(X, y)
     assert PrivateBoostingRegressor(**given).fit(X, y).score(X, y) > additive + 0.01
+
+
+@pytest.mark.slow
+def test_a_million_rows_take_less_than_four_times_the_processor_time_of_plain_boosting():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1_000_000, 10))
+    y = (X[:, 0] * X[:, 1] + X[:, 2] + rng.logistic(size=len(X)) > 0).astype(int)
+    seconds = []
+    for model in (
+        PrivateBoostingClassifier(classes=[0, 1], random_state=0),
+        HistGradientBoostingClassifier(random_state=0),
+    ):
+        start = time.process_time()
+        model.fit(X, y)
+        seconds.append(time.process_time() - start)
+    assert seconds[0] < 4 * seconds[1], seconds
 
 
 def test_terms_are_drawn_as_curves_and_heat_maps():
