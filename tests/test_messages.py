@@ -173,3 +173,9 @@ def test_what_is_meant_is_there():
     pages = " ".join(one.__doc__ for one in kinds)
     named = {one for names in _wrong_names.ATTRIBUTES.values() for one in names}
     assert [one for one in named if not re.search(rf"^    .*\b{one}\b.* : ", pages, re.M)] == []
+
+
+@pytest.mark.parametrize("X", [{"wage": [1.0, 2.0]}, [{"wage": 1.0}, {"wage": 2.0}]])
+def test_a_dict_is_no_table(X):
+    with pytest.raises(TypeError, match=r"Got a dict.*pass pandas\.DataFrame\(X\)\.$"):
+        skdp.PrivateMean().fit(X)

@@ -37,6 +37,7 @@ NO_NUMBERS = (
     "a list that is a table must hold numbers alone, since one entry would decide how all others "
     "are read. If X holds text or categories, pass it as an array or a frame, which has dtypes."
 )
+A_DICT = "X must be a table. Got a dict, or a list of them: pass pandas.DataFrame(X)."
 NO_COLUMNS = "X has no columns. Pass a table with one at least."
 TWICE = (
     "X must have columns whose names differ. Got a name twice: rename a column, or pass "
@@ -134,6 +135,8 @@ def validated_rows(estimator, X, *, missing=False):
     """
     refuse_masked(X)
     ignore = get_config()["invalid_rows"] == "ignore"
+    if isinstance(X, dict) or (not ignore and isinstance(X, list) and dict in map(type, X[:1])):
+        raise TypeError(A_DICT)
     if ignore:
         _require_numbers(X)
     elif {_kind(dtype) for dtype in _dtypes(X)} & set("mM"):
