@@ -223,5 +223,5 @@ class ColumnBins(OnePerColumn):
         elif self.sides == "in line":
             cell = self.shape[-1] // 2 + np.where(z < 0, -at, at)
         d, *shape = self.shape
-        flat = (cell + np.arange(d) * math.prod(shape))[at >= 0]
-        return np.bincount(flat, minlength=math.prod(self.shape)).reshape(self.shape)
+        flat = (cell + np.arange(d) * math.prod(shape))[... if (at >= 0).all() else at >= 0]
+        return np.bincount(flat.ravel(), minlength=math.prod(self.shape)).reshape(self.shape)

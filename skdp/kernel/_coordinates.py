@@ -176,8 +176,11 @@ class SomeColumns(Coordinates):
 
     def __call__(self, block):
         """Return the columns of a block."""
+        finite = finite_rows(block)
+        if finite.all() and np.array_equal(self.columns, np.arange(block.shape[1])):
+            return block.astype(float, copy=False)
         chosen = block[:, self.columns].astype(float, copy=False)  # an index copies
-        chosen[~finite_rows(block)] = np.nan
+        chosen[~finite] = np.nan
         return chosen
 
 
@@ -274,8 +277,7 @@ class BesideLine(RowMap):
         """Return the rows of a block with residuals as targets."""
         block = np.array(block, dtype=np.float64)
         x = block[:, [*self.columns, -1]]
-        numbers = x[:, :-1]
-        np.copyto(numbers, self.design.frame.center, where=~np.isfinite(numbers))
+        np.copyto(x[:, :-1], self.design.frame.center, where=~np.isfinite(x[:, :-1]))
         with np.errstate(all="ignore"):
             pairs = self.design.pairs(x)
             parts = [y - self.center - self.unit * products(v, self.b) for v, y in pairs]
